@@ -1,0 +1,8 @@
+# Compile through ccache where there is one. Only at top level: an embedder decides for itself.
+if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(QUADRANT_CCACHE ccache)
+  mark_as_advanced(QUADRANT_CCACHE)
+  if(QUADRANT_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${QUADRANT_CCACHE}")
+  endif()
+endif()

@@ -1,0 +1,25 @@
+# Everything the build looks for. cmake/quadrant-config.cmake.in repeats what users of the installed
+# library need.
+if(POLICY CMP0167)
+  cmake_policy(SET CMP0167 NEW) # Boost's own package file
+endif()
+
+find_package(Threads REQUIRED)
+find_package(Boost 1.74 REQUIRED) # headers only: BGL's own target would link some 30 libraries
+find_package(fmt REQUIRED)
+find_package(range-v3 REQUIRED)
+find_package(tl-expected REQUIRED)
+
+if(NOT QUADRANT_CORE_ONLY)
+  find_package(nlohmann_json REQUIRED)
+  find_path(QUADRANT_PROTOZERO protozero/pbf_reader.hpp REQUIRED) # headers alone, no package file
+  mark_as_advanced(QUADRANT_PROTOZERO)
+  add_library(quadrant_protozero INTERFACE IMPORTED)
+  target_include_directories(quadrant_protozero INTERFACE "${QUADRANT_PROTOZERO}")
+endif()
+
+if(QUADRANT_BUILD_COMMAND)
+  find_package(CLI11 REQUIRED)
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2) # Debian 12's RE2 has no package file
+endif()

@@ -1,0 +1,22 @@
+# The warnings of this project's own code: linked privately, so that no embedder inherits them.
+add_library(quadrant_warnings INTERFACE)
+
+target_compile_options(quadrant_warnings INTERFACE
+  -Wall -Wextra -Wpedantic
+  -Wcast-align
+  -Wcast-qual
+  -Wconversion
+  -Wextra-semi
+  -Wformat=2
+  -Wimplicit-fallthrough
+  -Wnon-virtual-dtor
+  -Wold-style-cast
+  -Woverloaded-virtual
+  -Wshadow
+  -Wsign-conversion
+  -Wundef
+  # `{.file = path}` leaves the other members at their defaults on purpose.
+  -Wno-missing-field-initializers
+  $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond;-Wlogical-op;-Wsuggest-override>
+  $<$<CXX_COMPILER_ID:Clang>:-Wsuggest-override;-Wunreachable-code;-Wno-missing-designated-field-initializers>
+  $<$<BOOL:${QUADRANT_WERROR}>:-Werror>)
