@@ -1,0 +1,44 @@
+// What went wrong, where, and what to do about it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace quadrant::inline v0 {
+
+/// The kind of failure. The command maps each to one exit code.
+enum class ErrorCode : std::uint8_t {
+  usage,          ///< the call itself is wrong: an option, a name that matches nothing
+  invalid_model,  ///< the input is damaged, hostile or contradicts its format
+  impossible,     ///< the input is fine, what is asked of it cannot be done
+  io,             ///< the operating system refused to read or write
+};
+
+[[nodiscard]] std::string_view to_string(ErrorCode code) noexcept;
+
+/// Where it went wrong; empty parts are unknown.
+struct Place {
+  std::string file;
+  std::string node;
+  std::string tensor;
+  std::optional<std::uint64_t> offset;  ///< byte offset in `file`
+
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+/// One failure. `message` says what is wrong and, where there is one, the remedy.
+struct Error {
+  ErrorCode code = ErrorCode::invalid_model;
+  std::string message;
+  Place place;
+
+  friend bool operator==(const Error&, const Error&) = default;
+};
+
+/// One line: `file: tensor 'w' (byte 120): message`.
+[[nodiscard]] std::string to_string(const Error& error);
+[[nodiscard]] std::string to_string(const Place& place);
+
+}  // namespace quadrant::inline v0

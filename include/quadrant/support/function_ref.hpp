@@ -1,0 +1,34 @@
+// A non-owning reference to something callable: for callbacks that are used before the call returns.
+#pragma once
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace quadrant::inline v0 {
+
+template <class Signature>
+class FunctionRef;
+
+/// Two pointers wide; never allocates. The callable must outlive the reference.
+template <class Result, class... Args>
+class FunctionRef<Result(Args...)> {
+ public:
+  template <class Callable>
+    requires(!std::is_same_v<std::remove_cvref_t<Callable>, FunctionRef> &&
+             std::is_invocable_r_v<Result, Callable&, Args...>)
+  FunctionRef(Callable&& callable) noexcept  // NOLINT: implicit, like a reference
+      : object_(const_cast<void*>(static_cast<const void*>(std::addressof(callable)))),
+        call_([](void* object, Args... args) -> Result {
+          return (*static_cast<std::remove_reference_t<Callable>*>(object))(
+              std::forward<Args>(args)...);
+        }) {}
+
+  Result operator()(Args... args) const { return call_(object_, std::forward<Args>(args)...); }
+
+ private:
+  void* object_;
+  Result (*call_)(void*, Args...);
+};
+
+}  // namespace quadrant::inline v0
