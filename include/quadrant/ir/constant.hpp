@@ -1,0 +1,100 @@
+// The contents of a weight: bytes in memory, a range of a file, or an expression not yet computed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "quadrant/ir/element_type.hpp"
+#include "quadrant/ir/shape.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// Where bytes come from when they are needed: a file range, or a computation.
+/// Implementations are immutable and may be read from several threads at once.
+class ConstantSource {
+ public:
+  ConstantSource() = default;
+  ConstantSource(const ConstantSource&) = delete;
+  ConstantSource& operator=(const ConstantSource&) = delete;
+  virtual ~ConstantSource() = default;
+
+  /// Fills `out` with the bytes that start `offset` bytes into the constant. The caller has
+  /// checked that the range lies inside.
+  [[nodiscard]] virtual Expected<void> read(std::uint64_t offset,
+                                            std::span<std::byte> out) const = 0;
+};
+
+/// Bytes of a constant, kept alive by this object.
+class ConstantBytes {
+ public:
+  ConstantBytes(std::shared_ptr<const void> owner, std::span<const std::byte> bytes)
+      : owner_(std::move(owner)), bytes_(bytes) {}
+
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
+
+  /// The elements as `T`, which must be the type that the constant holds. The library's own
+  /// buffers are aligned for every element type.
+  template <class T>
+  [[nodiscard]] std::span<const T> as() const noexcept {
+    return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
+  }
+
+ private:
+  std::shared_ptr<const void> owner_;
+  std::span<const std::byte> bytes_;
+};
+
+/// An immutable tensor of known element type and shape. A handle: copies share the contents, and
+/// equality is identity. A default-made one is empty (`!constant`).
+class Constant {
+ public:
+  Constant() = default;
+
+  /// Owns `bytes`, whose size must be that of the shape.
+  [[nodiscard]] static Constant from_bytes(ElementType element, Shape shape,
+                                           std::vector<std::byte> bytes);
+  /// Copies `values`; `T` must have the element's width.
+  template <class T>
+  [[nodiscard]] static Constant from_values(ElementType element, Shape shape,
+                                            std::span<const T> values) {
+    const auto bytes = std::as_bytes(values);
+    return from_bytes(element, std::move(shape), {bytes.begin(), bytes.end()});
+  }
+  /// Reads from `source` on demand, tensor by tensor, while the result is written.
+  [[nodiscard]] static Constant deferred(ElementType element, Shape shape,
+                                         std::shared_ptr<const ConstantSource> source);
+
+  explicit operator bool() const noexcept { return data_ != nullptr; }
+
+  [[nodiscard]] ElementType element() const noexcept;
+  [[nodiscard]] const Shape& shape() const noexcept;
+  [[nodiscard]] std::int64_t element_count() const noexcept;
+  /// Bytes of the contents: elements times `byte_width`.
+  [[nodiscard]] std::uint64_t byte_size() const noexcept;
+  /// Whether reading touches a file or computes.
+  [[nodiscard]] bool is_deferred() const noexcept;
+
+  /// All bytes. Deferred contents are computed anew at each call and not kept.
+  [[nodiscard]] Expected<ConstantBytes> read() const;
+  /// The bytes from `offset` on, as many as `out` holds; for streaming.
+  [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const;
+
+  friend bool operator==(const Constant&, const Constant&) = default;
+
+ private:
+  struct Data;
+  explicit Constant(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+  std::shared_ptr<const Data> data_;
+};
+
+/// The elements of an integer constant as 64-bit values: shapes, axes, permutations. Refuses other
+/// element types and more than `limit` elements, so that a hostile file cannot ask for much.
+[[nodiscard]] Expected<std::vector<std::int64_t>> read_integers(const Constant& constant,
+                                                                std::int64_t limit = 4096);
+
+}  // namespace quadrant::inline v0

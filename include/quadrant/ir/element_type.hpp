@@ -1,0 +1,53 @@
+// The scalar types a tensor can hold.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace quadrant::inline v0 {
+
+/// A scalar type. Constants hold one little-endian element after another; 4-bit elements take a
+/// whole byte each (packing belongs to the file formats).
+enum class ElementType : std::uint8_t {
+  undefined,  ///< not known, or not a tensor
+  boolean,
+  int4,
+  uint4,
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  float16,
+  bfloat16,
+  float32,
+  float64,
+  opaque,  ///< a type that this library carries through without reading it (strings, float8, ...)
+};
+
+/// `f32`, `bf16`, `i8`, `u4`, `i1` for boolean: MLIR's short names.
+[[nodiscard]] std::string_view to_string(ElementType type) noexcept;
+[[nodiscard]] std::optional<ElementType> parse_element_type(std::string_view text) noexcept;
+
+/// Bits of information an element holds: 4 for `int4`, 1 for `boolean`; 0 when unknown.
+[[nodiscard]] int bit_width(ElementType type) noexcept;
+/// Bytes an element takes in a `Constant`: 1 for `int4`; 0 when unknown.
+[[nodiscard]] int byte_width(ElementType type) noexcept;
+
+[[nodiscard]] bool is_float(ElementType type) noexcept;
+/// True for the signed and unsigned integers, false for `boolean`.
+[[nodiscard]] bool is_integer(ElementType type) noexcept;
+
+/// Smallest and largest value of an integer type of at most 32 bits.
+struct IntegerRange {
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+  friend bool operator==(const IntegerRange&, const IntegerRange&) = default;
+};
+[[nodiscard]] std::optional<IntegerRange> integer_range(ElementType type) noexcept;
+
+}  // namespace quadrant::inline v0

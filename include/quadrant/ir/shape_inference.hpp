@@ -1,0 +1,15 @@
+// Fills in the types that a file did not state.
+#pragma once
+
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// Sets the types of the results of the operations in `ops.hpp` where they follow from the
+/// operands' types and were not known. Types that the file states are kept when they agree, and
+/// are an error naming the node when they contradict (a transpose of a 2x3 to 2x3). Results of
+/// operations that the library does not know are left as they are.
+[[nodiscard]] Expected<void> infer_shapes(Graph& graph);
+
+}  // namespace quadrant::inline v0

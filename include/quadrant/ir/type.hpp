@@ -1,0 +1,72 @@
+// Tensor types. Quantization is a type: what integers mean travels with the value that holds them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "quadrant/ir/constant.hpp"
+#include "quadrant/ir/element_type.hpp"
+#include "quadrant/ir/shape.hpp"
+
+namespace quadrant::inline v0 {
+
+/// Which elements share one scale and zero point.
+struct Granularity {
+  enum class Kind : std::uint8_t {
+    tensor,  ///< all of them
+    axis,    ///< those with the same index along `axis`
+    block,   ///< runs of `block_size` along `axis`, for each index of the other axes
+  };
+  Kind kind = Kind::tensor;
+  std::int64_t axis = 0;
+  std::int64_t block_size = 0;
+
+  [[nodiscard]] static constexpr Granularity per_tensor() noexcept { return {}; }
+  [[nodiscard]] static constexpr Granularity per_axis(std::int64_t axis) noexcept {
+    return {Kind::axis, axis, 0};
+  }
+  [[nodiscard]] static constexpr Granularity per_block(std::int64_t axis,
+                                                       std::int64_t size) noexcept {
+    return {Kind::block, axis, size};
+  }
+  friend bool operator==(const Granularity&, const Granularity&) = default;
+};
+
+/// Shape of the scales (and zero points) of a tensor of shape `shape`: `[]`, `[extent of axis]`, or
+/// `shape` with the blocked axis divided by the block size, rounded up.
+[[nodiscard]] Shape parameter_shape(const Shape& shape, const Granularity& granularity);
+
+/// Uniform affine quantization: real = scale * (code - zero_point).
+/// (Jacob et al., "Quantization and Training of Neural Networks for Efficient
+/// Integer-Arithmetic-Only Inference", arXiv 1712.05877, equation 1.)
+struct UniformType {
+  ElementType storage = ElementType::int8;       ///< type of the codes
+  ElementType expressed = ElementType::float32;  ///< type of the real values
+  Granularity granularity;
+  std::int64_t storage_min = -128;  ///< smallest code in use
+  std::int64_t storage_max = 127;   ///< largest code in use
+  Constant scales;                  ///< float32, of `parameter_shape`
+  Constant zero_points;             ///< of the storage type and the same shape; empty: all zero
+
+  friend bool operator==(const UniformType&, const UniformType&) = default;
+};
+
+/// Type of one value.
+struct TensorType {
+  ElementType element = ElementType::undefined;  ///< the storage type when quantized
+  Shape shape;
+  std::shared_ptr<const UniformType> quantization;  ///< null for plain tensors
+
+  [[nodiscard]] bool is_quantized() const noexcept { return quantization != nullptr; }
+  /// The type of the real values: the expressed type when quantized.
+  [[nodiscard]] TensorType expressed() const;
+
+  friend bool operator==(const TensorType& a, const TensorType& b);
+};
+
+/// `tensor<4x8xf32>`, `tensor<4x8x!quant.uniform<i8<-127:127>:f32:0, {0.1, 0.2, ...}>>`.
+[[nodiscard]] std::string to_string(const TensorType& type);
+[[nodiscard]] std::string to_string(const UniformType& type);
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,127 @@
+#include "quadrant/ir/constant.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "quadrant/support/assert.hpp"
+
+namespace quadrant::inline v0 {
+
+struct Constant::Data {
+  ElementType element = ElementType::undefined;
+  Shape shape;
+  std::int64_t count = 0;
+  std::vector<std::byte> bytes;                  // when `source` is null
+  std::shared_ptr<const ConstantSource> source;  // when deferred
+};
+
+Constant Constant::from_bytes(ElementType element, Shape shape, std::vector<std::byte> bytes) {
+  auto data = std::make_shared<Data>();
+  data->count = shape.element_count().value_or(-1);
+  QUADRANT_ASSERT(data->count >= 0 &&
+                  static_cast<std::uint64_t>(data->count) *
+                          static_cast<std::uint64_t>(byte_width(element)) ==
+                      bytes.size());
+  data->element = element;
+  data->shape = std::move(shape);
+  data->bytes = std::move(bytes);
+  return Constant(std::move(data));
+}
+
+Constant Constant::deferred(ElementType element, Shape shape,
+                            std::shared_ptr<const ConstantSource> source) {
+  QUADRANT_ASSERT(source != nullptr && shape.element_count().has_value());
+  auto data = std::make_shared<Data>();
+  data->count = shape.element_count().value_or(0);
+  data->element = element;
+  data->shape = std::move(shape);
+  data->source = std::move(source);
+  return Constant(std::move(data));
+}
+
+ElementType Constant::element() const noexcept { return data_->element; }
+const Shape& Constant::shape() const noexcept { return data_->shape; }
+std::int64_t Constant::element_count() const noexcept { return data_->count; }
+std::uint64_t Constant::byte_size() const noexcept {
+  return static_cast<std::uint64_t>(data_->count) *
+         static_cast<std::uint64_t>(byte_width(data_->element));
+}
+bool Constant::is_deferred() const noexcept { return data_->source != nullptr; }
+
+Expected<ConstantBytes> Constant::read() const {
+  if (!data_->source) return ConstantBytes(data_, data_->bytes);
+  auto bytes = std::make_shared<std::vector<std::byte>>(byte_size());
+  QUADRANT_CHECK(data_->source->read(0, *bytes));
+  const std::span<const std::byte> view = *bytes;
+  return ConstantBytes(std::move(bytes), view);
+}
+
+Expected<void> Constant::read(std::uint64_t offset, std::span<std::byte> out) const {
+  QUADRANT_ASSERT(offset <= byte_size() && out.size() <= byte_size() - offset);
+  if (out.empty()) return {};
+  if (data_->source) return data_->source->read(offset, out);
+  std::memcpy(out.data(), data_->bytes.data() + offset, out.size());
+  return {};
+}
+
+namespace {
+
+template <class T>
+void append(std::span<const std::byte> bytes, std::vector<std::int64_t>& out) {
+  for (std::size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
+    T value;
+    std::memcpy(&value, bytes.data() + at, sizeof(T));
+    out.push_back(static_cast<std::int64_t>(value));
+  }
+}
+
+}  // namespace
+
+Expected<std::vector<std::int64_t>> read_integers(const Constant& constant, std::int64_t limit) {
+  if (!is_integer(constant.element())) {
+    return fail(ErrorCode::invalid_model,
+                fmt::format("integers were expected, not {}", to_string(constant.element())));
+  }
+  if (constant.element_count() > limit) {
+    return fail(ErrorCode::invalid_model,
+                fmt::format("{} integers where at most {} make sense", constant.element_count(),
+                            limit));
+  }
+  QUADRANT_TRY(const ConstantBytes contents, constant.read());
+  const auto bytes = contents.bytes();
+  std::vector<std::int64_t> values;
+  values.reserve(static_cast<std::size_t>(constant.element_count()));
+  switch (constant.element()) {
+    case ElementType::int4:
+    case ElementType::int8:
+      append<std::int8_t>(bytes, values);
+      break;
+    case ElementType::uint4:
+    case ElementType::uint8:
+      append<std::uint8_t>(bytes, values);
+      break;
+    case ElementType::int16:
+      append<std::int16_t>(bytes, values);
+      break;
+    case ElementType::uint16:
+      append<std::uint16_t>(bytes, values);
+      break;
+    case ElementType::int32:
+      append<std::int32_t>(bytes, values);
+      break;
+    case ElementType::uint32:
+      append<std::uint32_t>(bytes, values);
+      break;
+    case ElementType::uint64:
+      append<std::uint64_t>(bytes, values);
+      break;
+    default:
+      append<std::int64_t>(bytes, values);
+      break;
+  }
+  return values;
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,20 @@
+#include "quadrant/ir/graph_view.hpp"
+
+namespace quadrant::inline v0 {
+
+Value NodeRef::operand(std::size_t index) const noexcept {
+  const auto all = operands();
+  return index < all.size() ? all[index] : Value{};
+}
+
+const TensorType* NodeRef::operand_type(std::size_t index) const noexcept {
+  const Value value = operand(index);
+  return value.is_absent() ? nullptr : &graph->type(value);
+}
+
+const Constant* NodeRef::operand_constant(std::size_t index) const noexcept {
+  const Value value = operand(index);
+  return value.is_absent() ? nullptr : graph->constant(value.node);
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,27 @@
+// What the result of a known operation must be, given its operands: shape inference fills it in, the
+// verifier checks it.
+#pragma once
+
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0::detail {
+
+/// The type of the result of `node` as far as its operands, attributes and (for casts) its stated
+/// type tell; unknown for an operation that is not in `ops.hpp`, and for one without results. An
+/// error when operands are missing or contradict each other. May read small constants (shapes).
+[[nodiscard]] Expected<TensorType> infer_result(NodeRef node);
+
+/// What both say together; an error when they contradict.
+[[nodiscard]] Expected<TensorType> merge(const TensorType& stated, const TensorType& inferred);
+
+/// An extent below `Shape::dynamic` is an error.
+[[nodiscard]] Expected<void> check_extents(const Shape& shape);
+
+/// `node` by its name or, where it has none, by what it makes or is.
+[[nodiscard]] Place place_of(NodeRef node);
+
+/// `error` with the place filled in where it says none.
+[[nodiscard]] Error at(NodeRef node, Error error);
+
+}  // namespace quadrant::inline v0::detail

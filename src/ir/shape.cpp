@@ -1,0 +1,47 @@
+#include "quadrant/ir/shape.hpp"
+
+#include <fmt/format.h>
+
+namespace quadrant::inline v0 {
+
+bool Shape::is_static() const noexcept {
+  if (!ranked_) return false;
+  for (const std::int64_t extent : extents_) {
+    if (extent < 0) return false;
+  }
+  return true;
+}
+
+std::optional<std::int64_t> Shape::element_count() const noexcept {
+  if (!is_static()) return std::nullopt;
+  std::int64_t count = 1;
+  bool overflow = false;
+  for (const std::int64_t extent : extents_) {
+    // A zero extent makes the product zero, whatever the others are.
+    if (extent == 0) return 0;
+    overflow = overflow || __builtin_mul_overflow(count, extent, &count);
+  }
+  if (overflow) return std::nullopt;
+  return count;
+}
+
+std::vector<std::int64_t> Shape::strides() const {
+  if (!element_count()) return {};
+  std::vector<std::int64_t> strides(extents_.size(), 1);
+  for (std::size_t axis = extents_.size(); axis-- > 1;) {
+    strides[axis - 1] = strides[axis] * extents_[axis];
+  }
+  return strides;
+}
+
+std::string to_string(const Shape& shape) {
+  if (!shape.is_ranked()) return "*";
+  std::string text;
+  for (const std::int64_t extent : shape.extents()) {
+    if (!text.empty()) text += 'x';
+    text += extent < 0 ? "?" : fmt::format("{}", extent);
+  }
+  return text;
+}
+
+}  // namespace quadrant::inline v0

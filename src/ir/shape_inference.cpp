@@ -1,0 +1,120 @@
+#include "quadrant/ir/shape_inference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/result_type.hpp"
+#include "quadrant/ir/topology.hpp"
+
+namespace quadrant::inline v0 {
+namespace detail {
+namespace {
+
+Expected<Shape> merge(const Shape& stated, const Shape& inferred) {
+  if (!inferred.is_ranked() || stated == inferred) return stated;
+  if (!stated.is_ranked()) return inferred;
+  std::vector<std::int64_t> extents(stated.extents().begin(), stated.extents().end());
+  bool agree = stated.rank() == inferred.rank();
+  for (std::size_t axis = 0; agree && axis < extents.size(); ++axis) {
+    const std::int64_t other = inferred.extents()[axis];
+    if (other == Shape::dynamic) continue;
+    agree = extents[axis] == Shape::dynamic || extents[axis] == other;
+    extents[axis] = other;
+  }
+  if (!agree) {
+    return fail(ErrorCode::invalid_model,
+                fmt::format("the result has shape [{}], but [{}] follows from the operands",
+                            to_string(stated), to_string(inferred)));
+  }
+  return Shape(std::move(extents));
+}
+
+// Deferred contents are taken to be the same: comparing them would mean computing them.
+bool may_be_same(const Constant& a, const Constant& b) {
+  if (a == b) return true;
+  if (!a || !b) {  // no zero points are the same as zeros
+    const Constant& other = a ? a : b;
+    if (other.is_deferred() || !is_integer(other.element())) return other.is_deferred();
+    const auto values = read_integers(other, other.element_count());
+    return values && std::ranges::all_of(*values, [](std::int64_t value) { return value == 0; });
+  }
+  if (a.element() != b.element() || a.shape() != b.shape()) return false;
+  if (a.is_deferred() || b.is_deferred()) return true;
+  const auto bytes_a = a.read();
+  const auto bytes_b = b.read();
+  return bytes_a && bytes_b && std::ranges::equal(bytes_a->bytes(), bytes_b->bytes());
+}
+
+bool may_be_same(const UniformType& a, const UniformType& b) {
+  return a.storage == b.storage && a.expressed == b.expressed && a.granularity == b.granularity &&
+         a.storage_min == b.storage_min && a.storage_max == b.storage_max &&
+         may_be_same(a.scales, b.scales) && may_be_same(a.zero_points, b.zero_points);
+}
+
+}  // namespace
+
+Expected<TensorType> merge(const TensorType& stated, const TensorType& inferred) {
+  TensorType merged = stated;
+  if (inferred.element != ElementType::undefined) {
+    if (stated.element == ElementType::undefined) {
+      merged.element = inferred.element;
+      merged.quantization = inferred.quantization;
+    } else if (stated.element != inferred.element ||
+               stated.is_quantized() != inferred.is_quantized() ||
+               (stated.is_quantized() &&
+                !may_be_same(*stated.quantization, *inferred.quantization))) {
+      return fail(ErrorCode::invalid_model,
+                  fmt::format("the result is {}, but {} follows from the operands",
+                              to_string(stated), to_string(inferred)));
+    }
+  }
+  QUADRANT_TRY(merged.shape, merge(stated.shape, inferred.shape));
+  return merged;
+}
+
+Expected<void> check_extents(const Shape& shape) {
+  for (const std::int64_t extent : shape.extents()) {
+    if (extent < Shape::dynamic) {
+      return fail(ErrorCode::invalid_model, fmt::format("a dimension of extent {}", extent));
+    }
+  }
+  return {};
+}
+
+Place place_of(NodeRef node) {
+  Place place;
+  place.node = node.name();
+  const bool has_result = node.graph->result_count(node.id) > 0;
+  if (place.node.empty() && has_result) place.node = node.graph->value_name(node.result());
+  if (place.node.empty()) place.node = node.kind();
+  return place;
+}
+
+Error at(NodeRef node, Error error) {
+  if (error.place == Place{}) error.place = place_of(node);
+  return error;
+}
+
+}  // namespace detail
+
+Expected<void> infer_shapes(Graph& graph) {
+  QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
+  for (const NodeId id : order) {
+    const NodeRef node = graph.ref(id);
+    for (std::uint32_t result = 0; result < graph.result_count(id); ++result) {
+      if (auto valid = detail::check_extents(node.type(result).shape); !valid) {
+        return fail(detail::at(node, std::move(valid).error()));
+      }
+    }
+    auto inferred = detail::infer_result(node);
+    if (!inferred) return fail(detail::at(node, std::move(inferred).error()));
+    if (graph.result_count(id) == 0) continue;
+    auto merged = detail::merge(node.type(), *inferred);
+    if (!merged) return fail(detail::at(node, std::move(merged).error()));
+    graph.set_type(node.result(), *std::move(merged));
+  }
+  return {};
+}
+
+}  // namespace quadrant::inline v0

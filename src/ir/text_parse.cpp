@@ -1,0 +1,529 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "ir/text_scanner.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/text.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+using detail::Number;
+using detail::Scanner;
+
+// What `<...>` is read back as, of any size, without taking memory.
+class Zeros final : public ConstantSource {
+ public:
+  Expected<void> read(std::uint64_t /*offset*/, std::span<std::byte> out) const override {
+    std::ranges::fill(out, std::byte{0});
+    return {};
+  }
+};
+
+// The text may claim any size; beyond this it is taken for damage.
+constexpr std::uint64_t largest_constant = std::uint64_t{1} << 40U;
+// Attributes are searched one by one.
+constexpr std::size_t largest_dict = 4096;
+
+template <class T>
+void append(std::vector<std::byte>& bytes, T value) {
+  const auto source = std::as_bytes(std::span(&value, 1));
+  bytes.insert(bytes.end(), source.begin(), source.end());
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : scan_(text), text_(text) {}
+
+  Expected<Graph> run() {
+    if (scan_.accept_word("graph", '{')) {
+      QUADRANT_TRY(graph_.attributes(), dict(nullptr));
+      QUADRANT_CHECK(scan_.end_of_line());
+    }
+    while (!scan_.at_end()) {
+      QUADRANT_CHECK(node());
+      QUADRANT_CHECK(scan_.end_of_line());
+    }
+    return std::move(graph_);
+  }
+
+ private:
+  // --- nodes ------------------------------------------------------------------------------------
+
+  Expected<void> node() {
+    NodeSpec spec;
+    if (scan_.next_is('%')) {
+      do {
+        QUADRANT_TRY(ResultSpec result, this->result());
+        spec.results.push_back(std::move(result));
+      } while (scan_.accept(","));
+      QUADRANT_CHECK(scan_.expect("="));
+    }
+    QUADRANT_TRY(spec.kind, scan_.word_or_string(detail::is_kind_char, "an operation"));
+    QUADRANT_CHECK(scan_.expect("("));
+    if (!scan_.accept(")")) {
+      do {
+        QUADRANT_TRY(const Value operand, this->operand());
+        spec.operands.push_back(operand);
+      } while (scan_.accept(","));
+      QUADRANT_CHECK(scan_.expect(")"));
+    }
+    if (spec.kind == ops::Constant::kind) {
+      QUADRANT_TRY(spec.constant, constant_of(spec));
+    }
+    if (scan_.next_is('{')) {
+      QUADRANT_TRY(spec.attributes, dict(&spec.name));
+    }
+    graph_.add(std::move(spec));
+    return {};
+  }
+
+  Expected<ResultSpec> result() {
+    ResultSpec result;
+    const std::size_t at = scan_.position();
+    QUADRANT_TRY(result.name, scan_.value_name());
+    if (!names_.insert(result.name).second) return scan_.error(at, "this value is there already");
+    QUADRANT_CHECK(scan_.expect(":"));
+    QUADRANT_TRY(result.type, type());
+    return result;
+  }
+
+  Expected<Value> operand() {
+    if (scan_.accept("_")) return Value{};
+    const std::size_t at = scan_.position();
+    QUADRANT_TRY(const std::string name, scan_.value_name());
+    const Value value = graph_.find_value(name);
+    if (value.is_absent()) return scan_.error(at, "no value of this name is made before");
+    return value;
+  }
+
+  // --- types ------------------------------------------------------------------------------------
+
+  Expected<ElementType> element_type() {
+    const std::size_t at = scan_.position();
+    const auto element = parse_element_type(scan_.word());
+    if (!element) return scan_.error(at, "expected an element type, for example f32");
+    return *element;
+  }
+
+  Expected<TensorType> type() {
+    TensorType type;
+    QUADRANT_CHECK(scan_.expect("tensor"));
+    QUADRANT_CHECK(scan_.expect("<"));
+    if (scan_.accept("*x")) {
+      type.shape = Shape();
+    } else {
+      std::vector<std::int64_t> extents;
+      while (scan_.next_is_digit() || scan_.next_is('?')) {
+        std::int64_t extent = Shape::dynamic;
+        if (!scan_.accept("?")) {
+          QUADRANT_TRY(extent, scan_.digits());
+        }
+        extents.push_back(extent);
+        QUADRANT_CHECK(scan_.expect("x"));
+      }
+      type.shape = Shape(std::move(extents));
+    }
+    if (scan_.next_is('!')) {
+      QUADRANT_TRY(type.quantization, uniform_type(type.shape));
+      type.element = type.quantization->storage;
+    } else {
+      QUADRANT_TRY(type.element, element_type());
+    }
+    QUADRANT_CHECK(scan_.expect(">"));
+    return type;
+  }
+
+  Expected<std::shared_ptr<const UniformType>> uniform_type(const Shape& shape) {
+    const std::size_t start = scan_.position();
+    UniformType type;
+    QUADRANT_CHECK(scan_.expect("!quant.uniform<"));
+    QUADRANT_TRY(type.storage, element_type());
+    if (!is_integer(type.storage)) return scan_.error(start, "codes must be integers");
+    if (scan_.accept("<")) {
+      QUADRANT_TRY(type.storage_min, integer());
+      QUADRANT_CHECK(scan_.expect(":"));
+      QUADRANT_TRY(type.storage_max, integer());
+      QUADRANT_CHECK(scan_.expect(">"));
+    } else {
+      const auto range = integer_range(type.storage);
+      if (!range) return scan_.error(start, "codes of this type need a range");
+      type.storage_min = range->min;
+      type.storage_max = range->max;
+    }
+    QUADRANT_CHECK(scan_.expect(":"));
+    QUADRANT_TRY(type.expressed, element_type());
+    QUADRANT_TRY(type.granularity, granularity());
+    QUADRANT_CHECK(scan_.expect(","));
+    QUADRANT_CHECK(parameters(type, shape));
+    QUADRANT_CHECK(scan_.expect(">"));
+
+    // Equal texts are one type, as they were before they were printed.
+    std::string key(text_.substr(start, scan_.offset() - start));
+    key += to_string(type.scales.shape());
+    auto& known = types_[std::move(key)];
+    if (!known) known = std::make_shared<const UniformType>(std::move(type));
+    return known;
+  }
+
+  Expected<Granularity> granularity() {
+    if (!scan_.accept(":")) return Granularity::per_tensor();
+    if (!scan_.accept("{")) {
+      QUADRANT_TRY(const std::int64_t axis, integer());
+      return Granularity::per_axis(axis);
+    }
+    QUADRANT_TRY(const std::int64_t axis, integer());
+    QUADRANT_CHECK(scan_.expect(":"));
+    QUADRANT_TRY(const std::int64_t size, integer());
+    QUADRANT_CHECK(scan_.expect("}"));
+    return Granularity::per_block(axis, size);
+  }
+
+  Expected<void> parameters(UniformType& type, const Shape& shape) {
+    const std::size_t at = scan_.position();
+    const bool many = scan_.accept("{");
+    if (many && scan_.accept("...")) {
+      return scan_.error(at, "the scales were left out when this was printed; print with a larger "
+                             "`largest_constant`, or compute them first");
+    }
+    if (many != (type.granularity.kind != Granularity::Kind::tensor)) {
+      return scan_.error(at, many ? "one scale was expected" : "scales in braces were expected");
+    }
+    std::vector<float> scales;
+    std::vector<std::byte> zero_points;
+    bool has_zero_points = false;
+    if (!many || !scan_.accept("}")) {
+      do {
+        QUADRANT_TRY(const Number scale, scan_.number());
+        QUADRANT_TRY(const float value, real<float>(scale));
+        scales.push_back(value);
+        const bool stated = scan_.accept(":");
+        has_zero_points = has_zero_points || stated;
+        Number zero_point{.text = "0", .at = scale.at};
+        if (stated) {
+          QUADRANT_TRY(zero_point, scan_.number());
+        }
+        QUADRANT_CHECK(element(type.storage, zero_point, zero_points));
+      } while (many && scan_.accept(","));
+      if (many) QUADRANT_CHECK(scan_.expect("}"));
+    }
+    QUADRANT_TRY(Shape parameters,
+                 scales_shape(type.granularity, shape, static_cast<std::int64_t>(scales.size()), at));
+    if (has_zero_points) {
+      type.zero_points = Constant::from_bytes(type.storage, parameters, std::move(zero_points));
+    }
+    type.scales = Constant::from_values<float>(ElementType::float32, std::move(parameters), scales);
+    return {};
+  }
+
+  Expected<Shape> scales_shape(const Granularity& granularity, const Shape& shape,
+                               std::int64_t count, std::size_t at) {
+    if (granularity.kind == Granularity::Kind::tensor) return Shape(std::vector<std::int64_t>{});
+    const bool blocks = granularity.kind == Granularity::Kind::block;
+    if (!shape.is_ranked() && !blocks) return Shape{count};
+    if (granularity.axis < 0 || granularity.axis >= shape.rank() ||
+        (blocks && granularity.block_size < 1)) {
+      return scan_.error(at, "the quantized axis or block does not fit the shape");
+    }
+    Shape expected = parameter_shape(shape, granularity);
+    if (!blocks && expected[0] == Shape::dynamic) return Shape{count};
+    if (expected.element_count() != count) {
+      return scan_.error(at, fmt::format("{} scales where [{}] are needed", count,
+                                         to_string(expected)));
+    }
+    return expected;
+  }
+
+  // --- numbers ----------------------------------------------------------------------------------
+
+  Expected<std::int64_t> integer() {
+    QUADRANT_TRY(const Number number, scan_.number());
+    return integer<std::int64_t>(number);
+  }
+
+  template <class T>
+  Expected<T> integer(const Number& number, T min = std::numeric_limits<T>::min(),
+                      T max = std::numeric_limits<T>::max()) const {
+    T value = 0;
+    const char* const end = number.text.data() + number.text.size();
+    const auto [stop, error] = std::from_chars(number.text.data(), end, value);
+    if (!number.is_integer() || stop != end || error != std::errc() || value < min || value > max) {
+      return scan_.error(number.at, fmt::format("expected an integer from {} to {}", min, max));
+    }
+    return value;
+  }
+
+  template <class T>
+  Expected<T> real(const Number& number) const {
+    using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    T value = 0;
+    if (number.text == "nan") {
+      const std::uint64_t plain = sizeof(T) == 4 ? detail::plain_nan_f32 : detail::plain_nan_f64;
+      return std::bit_cast<T>(static_cast<Bits>(number.nan_digits == 0 ? plain : number.nan_bits));
+    }
+    const char* const end = number.text.data() + number.text.size();
+    const auto [stop, error] = std::from_chars(number.text.data(), end, value);
+    if (error == std::errc::result_out_of_range) {
+      return scan_.error(number.at, "this number is too large or too small for its type");
+    }
+    if (stop != end || error != std::errc()) return scan_.error(number.at, "expected a number");
+    return value;
+  }
+
+  // Checks that `nan(0x...)` has the digits of the type and is a NaN.
+  Expected<void> check_nan(const Number& number, int digits, std::uint64_t infinity) const {
+    if (number.nan_digits == 0) return {};
+    const std::uint64_t sign = std::uint64_t{1} << (4U * static_cast<unsigned>(digits) - 1U);
+    if (number.nan_digits != digits || (number.nan_bits & ~sign) <= infinity) {
+      return scan_.error(number.at, fmt::format("expected the {} hexadecimal digits of a NaN",
+                                                digits));
+    }
+    return {};
+  }
+
+  Expected<std::uint16_t> half(const Number& number, std::uint64_t infinity, std::uint64_t plain_nan,
+                               std::uint16_t (*narrow)(float)) const {
+    QUADRANT_CHECK(check_nan(number, 4, infinity));
+    if (number.text == "nan") {
+      return static_cast<std::uint16_t>(number.nan_digits == 0 ? plain_nan : number.nan_bits);
+    }
+    QUADRANT_TRY(const float value, real<float>(number));
+    const std::uint16_t bits = narrow(value);
+    if (!std::isinf(value) && (bits & 0x7fffU) == infinity) {
+      return scan_.error(number.at, "this number is too large for its type");
+    }
+    return bits;
+  }
+
+  template <class T>
+  Expected<void> integer_element(const Number& number, std::vector<std::byte>& out,
+                                 T min = std::numeric_limits<T>::min(),
+                                 T max = std::numeric_limits<T>::max()) const {
+    QUADRANT_TRY(const T value, integer<T>(number, min, max));
+    append(out, value);
+    return {};
+  }
+
+  Expected<void> element(ElementType type, const Number& number, std::vector<std::byte>& out) const {
+    switch (type) {
+      case ElementType::boolean:  // any byte: damage is shown, not hidden
+      case ElementType::uint8:
+        return integer_element<std::uint8_t>(number, out);
+      case ElementType::int4:
+        return integer_element<std::int8_t>(number, out, -8, 7);
+      case ElementType::uint4:
+        return integer_element<std::uint8_t>(number, out, 0, 15);
+      case ElementType::int8:
+        return integer_element<std::int8_t>(number, out);
+      case ElementType::int16:
+        return integer_element<std::int16_t>(number, out);
+      case ElementType::uint16:
+        return integer_element<std::uint16_t>(number, out);
+      case ElementType::int32:
+        return integer_element<std::int32_t>(number, out);
+      case ElementType::uint32:
+        return integer_element<std::uint32_t>(number, out);
+      case ElementType::int64:
+        return integer_element<std::int64_t>(number, out);
+      case ElementType::uint64:
+        return integer_element<std::uint64_t>(number, out);
+      case ElementType::float16: {
+        QUADRANT_TRY(const std::uint16_t bits,
+                     half(number, 0x7c00, detail::plain_nan_f16, detail::float_to_half));
+        append(out, bits);
+        return {};
+      }
+      case ElementType::bfloat16: {
+        QUADRANT_TRY(const std::uint16_t bits,
+                     half(number, 0x7f80, detail::plain_nan_bf16, detail::float_to_bfloat));
+        append(out, bits);
+        return {};
+      }
+      case ElementType::float32: {
+        QUADRANT_CHECK(check_nan(number, 8, 0x7f800000));
+        QUADRANT_TRY(const float value, real<float>(number));
+        append(out, value);
+        return {};
+      }
+      case ElementType::float64: {
+        QUADRANT_CHECK(check_nan(number, 16, 0x7ff0000000000000));
+        QUADRANT_TRY(const double value, real<double>(number));
+        append(out, value);
+        return {};
+      }
+      case ElementType::undefined:
+      case ElementType::opaque:
+        break;
+    }
+    return scan_.error(number.at, "constants of this element type have no numbers");
+  }
+
+  // --- constants --------------------------------------------------------------------------------
+
+  Expected<Constant> constant_of(const NodeSpec& spec) {
+    if (scan_.accept_word("tensor", '<')) return constant();
+    if (!scan_.next_is('[') && !scan_.next_is('<')) return Constant();
+    if (spec.results.size() != 1) {
+      return scan_.error(scan_.position(), "a constant must have one result");
+    }
+    return contents(spec.results[0].type.element, spec.results[0].type.shape);
+  }
+
+  // After the word `tensor`.
+  Expected<Constant> constant() {
+    if (scan_.accept("<>")) return Constant();
+    scan_.step_back("tensor");
+    const std::size_t at = scan_.position();
+    QUADRANT_TRY(TensorType type, this->type());
+    if (type.is_quantized()) return scan_.error(at, "contents have a plain type");
+    return contents(type.element, std::move(type.shape));
+  }
+
+  Expected<Constant> contents(ElementType element, Shape shape) {
+    const std::size_t at = scan_.position();
+    const auto count = shape.element_count();
+    const auto width = static_cast<std::uint64_t>(byte_width(element));
+    if (!count || static_cast<std::uint64_t>(*count) > largest_constant / std::max(width, {1})) {
+      return scan_.error(at, "the shape of contents must be known and below a tebibyte");
+    }
+    if (scan_.accept("<...>")) {
+      return Constant::deferred(element, std::move(shape), std::make_shared<Zeros>());
+    }
+    QUADRANT_CHECK(scan_.expect("["));
+    std::vector<std::byte> bytes;
+    std::int64_t found = 0;
+    if (!scan_.accept("]")) {
+      do {
+        QUADRANT_TRY(const Number number, scan_.number());
+        if (++found > *count) break;
+        QUADRANT_CHECK(this->element(element, number, bytes));
+      } while (scan_.accept(","));
+      if (found <= *count) QUADRANT_CHECK(scan_.expect("]"));
+    }
+    if (found != *count) {
+      return scan_.error(at, fmt::format("{} numbers were expected, these are {}", *count,
+                                         found > *count ? "more" : "fewer"));
+    }
+    return Constant::from_bytes(element, std::move(shape), std::move(bytes));
+  }
+
+  // --- attributes -------------------------------------------------------------------------------
+
+  // Where there is a `node_name`, the bare word `name` is it.
+  Expected<Attributes> dict(std::string* node_name) {
+    Attributes attributes;
+    QUADRANT_CHECK(scan_.expect("{"));
+    if (scan_.accept("}")) return attributes;
+    do {
+      const std::size_t at = scan_.position();
+      if (attributes.size() == largest_dict) return scan_.error(at, "too many attributes");
+      const bool quoted = scan_.next_is('"');
+      QUADRANT_TRY(std::string key, scan_.word_or_string(detail::is_key_char, "an attribute"));
+      QUADRANT_CHECK(scan_.expect("="));
+      if (node_name && !quoted && key == "name") {
+        QUADRANT_TRY(*node_name, scan_.string());
+        continue;
+      }
+      if (attributes.find(key)) return scan_.error(at, "this attribute is there already");
+      QUADRANT_TRY(Attribute value, attribute());
+      attributes.set(std::move(key), std::move(value));
+    } while (scan_.accept(","));
+    QUADRANT_CHECK(scan_.expect("}"));
+    return attributes;
+  }
+
+  Expected<Attribute> attribute() {
+    if (scan_.next_is('"')) return scan_.string();
+    if (scan_.next_is('[')) return list();
+    if (scan_.accept_word("real", '[')) return empty_list<double>();
+    if (scan_.accept_word("string", '[')) return empty_list<std::string>();
+    if (scan_.accept_word("tensor", '<')) return constant();
+    if (scan_.accept_word("opaque", '(')) return opaque();
+    QUADRANT_TRY(const Number number, scan_.number());
+    if (number.is_integer()) return integer<std::int64_t>(number);
+    return real_attribute(number);
+  }
+
+  Expected<double> real_attribute(const Number& number) const {
+    QUADRANT_CHECK(check_nan(number, 16, 0x7ff0000000000000));
+    return real<double>(number);
+  }
+
+  template <class T>
+  Expected<Attribute> empty_list() {
+    QUADRANT_CHECK(scan_.expect("["));
+    QUADRANT_CHECK(scan_.expect("]"));
+    return std::vector<T>{};
+  }
+
+  Expected<Attribute> list() {
+    QUADRANT_CHECK(scan_.expect("["));
+    std::vector<std::string> strings;
+    std::vector<std::int64_t> integers;
+    std::vector<double> reals;
+    if (scan_.accept("]")) return integers;
+    do {
+      const std::size_t at = scan_.position();
+      if (scan_.next_is('"')) {
+        QUADRANT_TRY(std::string value, scan_.string());
+        strings.push_back(std::move(value));
+      } else {
+        QUADRANT_TRY(const Number number, scan_.number());
+        if (number.is_integer()) {
+          QUADRANT_TRY(const std::int64_t value, integer<std::int64_t>(number));
+          integers.push_back(value);
+        } else {
+          QUADRANT_TRY(const double value, real_attribute(number));
+          reals.push_back(value);
+        }
+      }
+      if (int{strings.empty()} + int{integers.empty()} + int{reals.empty()} != 2) {
+        return scan_.error(at, "a list holds integers, reals (with a point) or strings, not a mix");
+      }
+    } while (scan_.accept(","));
+    QUADRANT_CHECK(scan_.expect("]"));
+    if (!strings.empty()) return strings;
+    if (!integers.empty()) return integers;
+    return reals;
+  }
+
+  // After the word `opaque`.
+  Expected<Attribute> opaque() {
+    Opaque opaque;
+    QUADRANT_CHECK(scan_.expect("("));
+    QUADRANT_TRY(opaque.format, scan_.string());
+    QUADRANT_CHECK(scan_.expect(","));
+    if (scan_.accept("0x")) {
+      QUADRANT_TRY(std::vector<std::byte> bytes, scan_.hex_bytes());
+      const auto size = static_cast<std::int64_t>(bytes.size());
+      opaque.bytes = Constant::from_bytes(ElementType::uint8, {size}, std::move(bytes));
+    } else if (scan_.accept_word("tensor", '<')) {
+      QUADRANT_TRY(opaque.bytes, constant());
+    } else {
+      return scan_.error(scan_.position(), "expected bytes, for example 0x00ff");
+    }
+    QUADRANT_CHECK(scan_.expect(")"));
+    return opaque;
+  }
+
+  Scanner scan_;
+  std::string_view text_;
+  Graph graph_;
+  std::unordered_set<std::string> names_;
+  std::unordered_map<std::string, std::shared_ptr<const UniformType>> types_;
+};
+
+}  // namespace
+
+Expected<Graph> parse_graph(std::string_view text) { return Parser(text).run(); }
+
+}  // namespace quadrant::inline v0

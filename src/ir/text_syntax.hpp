@@ -1,0 +1,95 @@
+// What the printer and the parser of the text form agree on.
+//
+//   graph  := ["graph" dict] node*                          `#` starts a comment
+//   node   := [result {"," result} "="] kind "(" [operand {"," operand}] ")" [contents] [dict]
+//   result := "%" name ":" type
+//   operand := "%" name | "_"                               `_` is an absent one
+//   type   := "tensor<" extents element ">"                 extents: `4x?x`, or `*x` of unknown rank
+//   element := `f32` ... | "!quant.uniform<" storage ["<" min ":" max ">"] ":" expressed
+//              [":" axis | ":{" axis ":" size "}"] "," (scale | "{" scale {"," scale} "}") ">"
+//   scale  := number [":" zero point]
+//   contents := [type] ("[" numbers "]" | "<...>")          of a constant; the result's type if none
+//   dict   := "{" key "=" value {"," key "=" value} "}"
+//   value  := integer | real | string | list | type contents | "tensor<>"
+//           | "opaque(" string "," (hex | type contents | "tensor<>") ")"
+//   list   := "[" values of one kind "]" | "real[]" | "string[]"
+//
+// Reals have a point, an exponent, or are `inf`, `nan` or `nan(0x7fc00001)`, whose digits are all the
+// number's bits. The key `name` is the node's name; an attribute of that name is `"name"`. Names and
+// kinds that are more than letters, digits and a few signs are strings.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string_view>
+
+namespace quadrant::inline v0::detail {
+
+inline bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+inline bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+
+/// Characters of names without quotes; kinds may hold colons besides (`com.microsoft::Gelu`).
+inline bool is_name_char(char c) noexcept {
+  return is_letter(c) || is_digit(c) || c == '_' || c == '.' || c == '/' || c == '$' || c == '-';
+}
+inline bool is_kind_char(char c) noexcept { return is_name_char(c) || c == ':'; }
+inline bool is_key_char(char c) noexcept { return is_letter(c) || is_digit(c) || c == '_'; }
+
+template <class Predicate>
+bool is_made_of(std::string_view text, Predicate predicate) noexcept {
+  for (const char c : text) {
+    if (!predicate(c)) return false;
+  }
+  return !text.empty();
+}
+
+/// Without quotes, kinds and keys start with a letter or `_`.
+inline bool is_word_start(char c) noexcept { return is_letter(c) || c == '_'; }
+
+/// NaNs of these bits are `nan`.
+inline constexpr std::uint64_t plain_nan_f16 = 0x7e00;
+inline constexpr std::uint64_t plain_nan_bf16 = 0x7fc0;
+inline constexpr std::uint64_t plain_nan_f32 = 0x7fc00000;
+inline constexpr std::uint64_t plain_nan_f64 = 0x7ff8000000000000;
+
+inline float half_to_float(std::uint16_t bits) noexcept {
+  const std::uint32_t sign = (bits & 0x8000U) << 16U;
+  const std::uint32_t magnitude = bits & 0x7fffU;
+  if (magnitude >= 0x7c00U) {  // infinity, NaN
+    return std::bit_cast<float>(sign | 0x7f800000U | (magnitude << 13U));
+  }
+  // Read as a float32 with an exponent that is 112 too small; the product is exact, also for
+  // subnormal numbers.
+  const float scaled = std::bit_cast<float>(magnitude << 13U) * 0x1p112F;
+  return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(scaled));
+}
+
+/// Rounds to the nearest, ties to even; no NaN.
+inline std::uint16_t float_to_half(float value) noexcept {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = (bits >> 16U) & 0x8000U;
+  const float magnitude = std::bit_cast<float>(bits & 0x7fffffffU);
+  std::uint32_t half = 0;
+  if (magnitude >= 65520.0F) {
+    half = 0x7c00U;
+  } else if (magnitude < 0x1p-14F) {
+    // Adding a half leaves the subnormal's bits, rounded, at the bottom of the significand.
+    half = std::bit_cast<std::uint32_t>(magnitude + 0.5F) - std::bit_cast<std::uint32_t>(0.5F);
+  } else {
+    const std::uint32_t rebased = (bits & 0x7fffffffU) - (112U << 23U);
+    half = (rebased + 0xfffU + ((rebased >> 13U) & 1U)) >> 13U;
+  }
+  return static_cast<std::uint16_t>(sign | half);
+}
+
+inline float bfloat_to_float(std::uint16_t bits) noexcept {
+  return std::bit_cast<float>(std::uint32_t{bits} << 16U);
+}
+
+/// Rounds to the nearest, ties to even; no NaN.
+inline std::uint16_t float_to_bfloat(float value) noexcept {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16U) & 1U)) >> 16U);
+}
+
+}  // namespace quadrant::inline v0::detail

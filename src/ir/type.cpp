@@ -1,0 +1,103 @@
+#include "quadrant/ir/type.hpp"
+
+#include <fmt/format.h>
+
+#include "ir/type_text.hpp"
+
+namespace quadrant::inline v0 {
+
+Shape parameter_shape(const Shape& shape, const Granularity& granularity) {
+  switch (granularity.kind) {
+    case Granularity::Kind::tensor:
+      return Shape(std::vector<std::int64_t>{});
+    case Granularity::Kind::axis:
+      return Shape{shape[granularity.axis]};
+    case Granularity::Kind::block: {
+      std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
+      std::int64_t& blocked = extents[static_cast<std::size_t>(granularity.axis)];
+      if (blocked > 0) blocked = (blocked - 1) / granularity.block_size + 1;
+      return Shape(std::move(extents));
+    }
+  }
+  return {};
+}
+
+TensorType TensorType::expressed() const {
+  if (!quantization) return *this;
+  return {quantization->expressed, shape, nullptr};
+}
+
+bool operator==(const TensorType& a, const TensorType& b) {
+  if (a.element != b.element || a.shape != b.shape) return false;
+  if (!a.quantization || !b.quantization) return a.quantization == b.quantization;
+  return *a.quantization == *b.quantization;
+}
+
+namespace {
+
+// In memory and at most `largest`.
+bool is_shown(const Constant& constant, std::int64_t largest) {
+  return constant && !constant.is_deferred() && constant.element_count() <= largest;
+}
+
+std::string parameters(const UniformType& type, std::int64_t largest) {
+  if (!is_shown(type.scales, largest) || type.scales.element() != ElementType::float32 ||
+      (type.zero_points && !is_shown(type.zero_points, largest))) {
+    return "{...}";
+  }
+  const auto scales = type.scales.read();
+  const auto zero_points = type.zero_points
+                               ? read_integers(type.zero_points, largest)
+                               : Expected<std::vector<std::int64_t>>(std::vector<std::int64_t>{});
+  if (!scales || !zero_points) return "{...}";
+  const bool braces = type.granularity.kind != Granularity::Kind::tensor;
+  std::string text = braces ? "{" : "";
+  for (std::size_t i = 0; i < scales->as<float>().size(); ++i) {
+    if (i != 0) text += ", ";
+    // Nine digits give every float32 back; MLIR wants a point or an exponent in it.
+    std::string scale = fmt::format("{}", scales->as<float>()[i]);
+    if (scale.find_first_of(".en") == std::string::npos) scale += ".0";
+    text += scale;
+    if (i < zero_points->size() && (*zero_points)[i] != 0) {
+      text += fmt::format(":{}", (*zero_points)[i]);
+    }
+  }
+  return braces ? text + '}' : text;
+}
+
+}  // namespace
+
+namespace detail {
+
+std::string print_type(const UniformType& type, std::int64_t largest) {
+  std::string text = fmt::format("!quant.uniform<{}", to_string(type.storage));
+  const auto range = integer_range(type.storage);
+  if (!range || range->min != type.storage_min || range->max != type.storage_max) {
+    text += fmt::format("<{}:{}>", type.storage_min, type.storage_max);
+  }
+  text += fmt::format(":{}", to_string(type.expressed));
+  if (type.granularity.kind == Granularity::Kind::axis) {
+    text += fmt::format(":{}", type.granularity.axis);
+  } else if (type.granularity.kind == Granularity::Kind::block) {
+    text += fmt::format(":{{{}:{}}}", type.granularity.axis, type.granularity.block_size);
+  }
+  return text + fmt::format(", {}>", parameters(type, largest));
+}
+
+std::string print_type(const TensorType& type, std::int64_t largest) {
+  const std::string shape = to_string(type.shape);
+  const std::string element = type.quantization ? print_type(*type.quantization, largest)
+                                                : std::string(to_string(type.element));
+  return fmt::format("tensor<{}{}{}>", shape, shape.empty() ? "" : "x", element);
+}
+
+}  // namespace detail
+
+namespace {
+constexpr std::int64_t shown_parameters = 64;
+}  // namespace
+
+std::string to_string(const TensorType& type) { return detail::print_type(type, shown_parameters); }
+std::string to_string(const UniformType& type) { return detail::print_type(type, shown_parameters); }
+
+}  // namespace quadrant::inline v0

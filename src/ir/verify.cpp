@@ -1,0 +1,212 @@
+#include "quadrant/ir/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "ir/result_type.hpp"
+#include "quadrant/ir/topology.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::invalid_model, std::move(message));
+}
+
+// --- quantized types ----------------------------------------------------------------------------
+
+// What is known of the shape of the scales: `parameter_shape` may not be asked for it before the
+// granularity is known to fit.
+Expected<Shape> expected_parameters(const UniformType& type, const Shape& shape) {
+  const Granularity& granularity = type.granularity;
+  if (granularity.kind == Granularity::Kind::tensor) return parameter_shape(shape, granularity);
+  if (granularity.axis < 0 || (shape.is_ranked() && granularity.axis >= shape.rank())) {
+    return invalid(fmt::format("quantized along axis {} of shape [{}]", granularity.axis,
+                               to_string(shape)));
+  }
+  const bool blocks = granularity.kind == Granularity::Kind::block;
+  if (blocks && granularity.block_size < 1) {
+    return invalid(fmt::format("quantized in blocks of {}", granularity.block_size));
+  }
+  if (shape.is_ranked()) return parameter_shape(shape, granularity);
+  return blocks ? Shape() : Shape{Shape::dynamic};
+}
+
+bool fits(const Shape& have, const Shape& expected) {
+  if (!expected.is_ranked()) return true;
+  if (have.rank() != expected.rank()) return false;
+  for (std::int64_t axis = 0; axis < have.rank(); ++axis) {
+    if (expected[axis] != Shape::dynamic && have[axis] != expected[axis]) return false;
+  }
+  return true;
+}
+
+Expected<void> check_scales(const UniformType& type, const Shape& expected) {
+  const Constant& scales = type.scales;
+  if (!scales) return invalid("a quantized type without scales");
+  if (scales.element() != ElementType::float32) {
+    return invalid(fmt::format("scales of type {}, not f32", to_string(scales.element())));
+  }
+  if (!fits(scales.shape(), expected)) {
+    return invalid(fmt::format("scales of shape [{}] where [{}] is needed",
+                               to_string(scales.shape()), to_string(expected)));
+  }
+  if (scales.is_deferred()) return {};
+  QUADRANT_TRY(const ConstantBytes contents, scales.read());
+  for (const float scale : contents.as<float>()) {
+    if (!(scale > 0.0F) || std::isinf(scale)) {
+      return invalid(fmt::format("a scale of {}; scales are positive and finite", scale));
+    }
+  }
+  return {};
+}
+
+Expected<void> check_zero_points(const UniformType& type) {
+  const Constant& zero_points = type.zero_points;
+  if (!zero_points) return {};
+  if (zero_points.element() != type.storage) {
+    return invalid(fmt::format("zero points of type {} for codes of {}",
+                               to_string(zero_points.element()), to_string(type.storage)));
+  }
+  if (zero_points.shape() != type.scales.shape()) {
+    return invalid(fmt::format("zero points of shape [{}] with scales of shape [{}]",
+                               to_string(zero_points.shape()), to_string(type.scales.shape())));
+  }
+  if (zero_points.is_deferred()) return {};
+  QUADRANT_TRY(const auto values, read_integers(zero_points, zero_points.element_count()));
+  for (const std::int64_t value : values) {
+    if (value < type.storage_min || value > type.storage_max) {
+      return invalid(fmt::format("a zero point of {} outside {} to {}", value, type.storage_min,
+                                 type.storage_max));
+    }
+  }
+  return {};
+}
+
+Expected<void> check_type(const TensorType& type) {
+  QUADRANT_CHECK(detail::check_extents(type.shape));
+  if (!type.is_quantized()) return {};
+  if (type.element != type.quantization->storage) {
+    return invalid(fmt::format("a tensor of {} whose codes are {}", to_string(type.element),
+                               to_string(type.quantization->storage)));
+  }
+  return verify(*type.quantization, type.shape);
+}
+
+// --- graphs -------------------------------------------------------------------------------------
+
+template <class Visit>
+Expected<void> for_each_node(const GraphView& graph, Visit&& visit) {
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId id = graph.node_at(index);
+    if (!id.is_valid()) continue;
+    if (auto valid = visit(NodeRef{&graph, id}); !valid) {
+      return fail(detail::at({&graph, id}, std::move(valid).error()));
+    }
+  }
+  return {};
+}
+
+bool exists(const GraphView& graph, NodeId node) {
+  return node.index < graph.index_bound() && graph.node_at(node.index) == node;
+}
+
+// Every operand is a value of the graph, and `uses` lists each of them once and nothing else.
+Expected<void> check_edges(const GraphView& graph) {
+  std::vector<std::size_t> first(graph.index_bound(), 0);  // of the node's operands, in `used`
+  std::size_t operands = 0;
+  std::size_t edges = 0;
+  QUADRANT_CHECK(for_each_node(graph, [&](NodeRef node) -> Expected<void> {
+    first[node.id.index] = operands;
+    operands += node.operands().size();
+    for (std::size_t i = 0; i < node.operands().size(); ++i) {
+      const Value value = node.operand(i);
+      if (value.is_absent()) continue;
+      ++edges;
+      if (!exists(graph, value.node) || value.result >= graph.result_count(value.node)) {
+        return invalid(fmt::format("operand {} does not exist", i));
+      }
+    }
+    return {};
+  }));
+  std::vector<bool> used(operands, false);
+  std::size_t uses = 0;
+  QUADRANT_CHECK(for_each_node(graph, [&](NodeRef node) -> Expected<void> {
+    for (const Use& use : graph.uses(node.id)) {
+      ++uses;
+      const NodeRef user{&graph, use.user};
+      const bool real = exists(graph, use.user) && use.operand < user.operands().size() &&
+                        user.operand(use.operand) == node.result(use.result);
+      if (!real || used[first[use.user.index] + use.operand]) {
+        return invalid("the uses differ from the operands of the users");
+      }
+      used[first[use.user.index] + use.operand] = true;
+    }
+    return {};
+  }));
+  if (uses != edges) return invalid(fmt::format("{} operands but {} uses", edges, uses));
+  return {};
+}
+
+Expected<void> check_names(const GraphView& graph) {
+  std::unordered_set<std::string_view> names;
+  return for_each_node(graph, [&](NodeRef node) -> Expected<void> {
+    for (std::uint32_t result = 0; result < graph.result_count(node.id); ++result) {
+      const std::string_view name = graph.value_name(node.result(result));
+      if (name.empty()) return invalid(fmt::format("result {} has no name", result));
+      if (!names.insert(name).second) {
+        return invalid(fmt::format("two values have the name '{}'", name));
+      }
+    }
+    return {};
+  });
+}
+
+Expected<void> check_node(NodeRef node) {
+  const std::uint32_t results = node.graph->result_count(node.id);
+  for (std::uint32_t result = 0; result < results; ++result) {
+    if (auto valid = check_type(node.type(result)); !valid) {
+      Error error = detail::at(node, std::move(valid).error());
+      error.place.tensor = node.graph->value_name(node.result(result));
+      return fail(std::move(error));
+    }
+  }
+  QUADRANT_TRY(const TensorType inferred, detail::infer_result(node));
+  if (results > 0) QUADRANT_CHECK(detail::merge(node.type(), inferred));
+  return {};
+}
+
+}  // namespace
+
+Expected<void> verify(const UniformType& type, const Shape& shape) {
+  const auto range = integer_range(type.storage);
+  if (!range) {
+    return invalid(fmt::format("codes of {}; they are integers of at most 32 bits",
+                               to_string(type.storage)));
+  }
+  if (!is_float(type.expressed)) {
+    return invalid(fmt::format("codes that express {}, not a float type",
+                               to_string(type.expressed)));
+  }
+  if (type.storage_min >= type.storage_max || type.storage_min < range->min ||
+      type.storage_max > range->max) {
+    return invalid(fmt::format("codes from {} to {}, where {} holds {} to {}", type.storage_min,
+                               type.storage_max, to_string(type.storage), range->min, range->max));
+  }
+  QUADRANT_TRY(const Shape expected, expected_parameters(type, shape));
+  QUADRANT_CHECK(check_scales(type, expected));
+  return check_zero_points(type);
+}
+
+Expected<void> verify(const GraphView& graph) {
+  QUADRANT_CHECK(check_edges(graph));
+  QUADRANT_CHECK(check_names(graph));
+  QUADRANT_CHECK(topological_order(graph));
+  return for_each_node(graph, check_node);
+}
+
+}  // namespace quadrant::inline v0
