@@ -1,0 +1,54 @@
+// Why a value is quantized, or is not.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quadrant/engine/quantize.hpp"
+
+namespace quadrant::inline v0 {
+
+/// One request that reached a value.
+struct ExplainedRequest {
+  std::string constraint;
+  Gain gain;
+  bool accepted = false;
+  bool selected = false;
+  std::vector<std::string> from;  ///< nodes that asked, `name (operand 1)`
+  std::string refusal;            ///< why it could not be accepted; empty when it was
+};
+
+/// What one Consumer asked of one operand and whether it got it.
+struct ExplainedBenefit {
+  std::string operand;  ///< name of the value asked
+  std::uint32_t index = 0;
+  std::string constraint;
+  Gain gain;
+  bool realized = false;
+  std::string why_not;
+};
+
+struct Explanation {
+  std::string value;  ///< name of the value; of the node where it has no results
+  std::string node;
+  std::string kind;
+  State state = State::Unquantized;  ///< ToQuantize when selected
+  std::string reason;                ///< one sentence; always there
+  std::vector<ExplainedRequest> requests;
+  std::vector<ExplainedBenefit> benefits;
+};
+
+/// Result 0 of `node`, or the node itself where it has none.
+[[nodiscard]] Explanation explain(const GraphView& graph, const Registry& registry,
+                                  const Analysis& analysis, NodeId node);
+
+/// The same for many nodes in linear time.
+[[nodiscard]] std::vector<Explanation> explain_all(const GraphView& graph,
+                                                   const Registry& registry,
+                                                   const Analysis& analysis);
+
+/// Several lines of text.
+[[nodiscard]] std::string to_string(const Explanation& explanation);
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,84 @@
+// What quantizing is worth: saturating integers, so that sums do not depend on their order, and the
+// models that produce them.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "quadrant/ir/graph_view.hpp"
+
+namespace quadrant::inline v0 {
+
+/// An amount in the unit of a GainModel; costs are negative. Additions saturate at both ends.
+class Gain {
+ public:
+  constexpr Gain() = default;
+  constexpr explicit Gain(std::int64_t amount) noexcept : amount_(amount) {}
+
+  [[nodiscard]] constexpr std::int64_t amount() const noexcept { return amount_; }
+
+  constexpr Gain& operator+=(Gain other) noexcept {
+    std::int64_t sum = 0;
+    if (__builtin_add_overflow(amount_, other.amount_, &sum)) {
+      sum = other.amount_ > 0 ? std::numeric_limits<std::int64_t>::max()
+                              : std::numeric_limits<std::int64_t>::min();
+    }
+    amount_ = sum;
+    return *this;
+  }
+  friend constexpr Gain operator+(Gain a, Gain b) noexcept { return a += b; }
+  friend constexpr auto operator<=>(Gain, Gain) = default;
+
+ private:
+  std::int64_t amount_ = 0;
+};
+
+/// Bytes that a value takes in a file, in float and under a constraint, parameters included.
+struct StorageChange {
+  std::uint64_t before = 0;
+  std::uint64_t after = 0;
+};
+
+/// Says what a decision is worth. Implementations are immutable and thread safe.
+class GainModel {
+ public:
+  GainModel() = default;
+  GainModel(const GainModel&) = delete;
+  GainModel& operator=(const GainModel&) = delete;
+  virtual ~GainModel() = default;
+
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  /// What one is one of: `consumed operands`, `bytes`.
+  [[nodiscard]] virtual std::string_view unit() const noexcept = 0;
+  /// Worth of `consumer` having operand `operand` quantized.
+  [[nodiscard]] virtual Gain of_operand(NodeRef consumer, std::uint32_t operand) const = 0;
+  /// Worth of storing a value quantized: counted once, however many consumers it has.
+  [[nodiscard]] virtual Gain of_storage(const StorageChange& change) const = 0;
+};
+
+/// One for each operand that a consumer has quantized: the seed's gain.
+class UnitGain final : public GainModel {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "unit"; }
+  [[nodiscard]] std::string_view unit() const noexcept override { return "consumed operands"; }
+  [[nodiscard]] Gain of_operand(NodeRef, std::uint32_t) const override { return Gain{1}; }
+  [[nodiscard]] Gain of_storage(const StorageChange&) const override { return Gain{}; }
+};
+
+/// Bytes saved in the file.
+class BytesGain final : public GainModel {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "bytes"; }
+  [[nodiscard]] std::string_view unit() const noexcept override { return "bytes"; }
+  [[nodiscard]] Gain of_operand(NodeRef, std::uint32_t) const override { return Gain{}; }
+  [[nodiscard]] Gain of_storage(const StorageChange& change) const override;
+};
+
+/// `unit` or `bytes`; null for another name.
+[[nodiscard]] std::unique_ptr<GainModel> make_gain_model(std::string_view name);
+
+}  // namespace quadrant::inline v0

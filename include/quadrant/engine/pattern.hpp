@@ -1,0 +1,83 @@
+// Which states a node's parents must be in for the node to take part: the declarative half of
+// phase 1.
+//
+//   requires_parents(AnyQuantizable | AnyConsumer, AnyUnquantized, optional(AnyUnquantized))
+//
+// Patterns are values: constexpr, comparable, printable.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "quadrant/engine/state.hpp"
+
+namespace quadrant::inline v0 {
+
+/// The states one operand may be in.
+struct OperandPattern {
+  std::uint8_t accepted = 0;  ///< a bit for each State
+  bool is_optional = false;   ///< an absent operand matches too
+
+  [[nodiscard]] constexpr bool accepts(State state) const noexcept {
+    return ((accepted >> static_cast<unsigned>(state)) & 1U) != 0;
+  }
+  /// Either of two.
+  friend constexpr OperandPattern operator|(OperandPattern a, OperandPattern b) noexcept {
+    return {static_cast<std::uint8_t>(a.accepted | b.accepted), a.is_optional || b.is_optional};
+  }
+  friend constexpr bool operator==(OperandPattern, OperandPattern) = default;
+};
+
+namespace detail {
+constexpr std::uint8_t bit(State state) noexcept {
+  return static_cast<std::uint8_t>(1U << static_cast<unsigned>(state));
+}
+}  // namespace detail
+
+// The seed's four. In selection a value that is about to be quantized satisfies AnyQuantized; the
+// output of a Consumer is float and so satisfies AnyUnquantized.
+inline constexpr OperandPattern AnyQuantizable{detail::bit(State::Quantizable)};
+inline constexpr OperandPattern AnyQuantized{
+    static_cast<std::uint8_t>(detail::bit(State::Quantized) | detail::bit(State::ToQuantize))};
+inline constexpr OperandPattern AnyUnquantized{
+    static_cast<std::uint8_t>(detail::bit(State::Unquantized) | detail::bit(State::Consumer))};
+inline constexpr OperandPattern AnyConsumer{detail::bit(State::Consumer)};
+/// Whatever state: the operand plays no part in the decision.
+inline constexpr OperandPattern AnyState =
+    AnyQuantizable | AnyQuantized | AnyUnquantized | AnyConsumer;
+
+/// Matches an absent operand as well.
+[[nodiscard]] constexpr OperandPattern optional(OperandPattern pattern) noexcept {
+  return {pattern.accepted, true};
+}
+
+/// One matcher per operand, in order. Operands beyond the last matcher do not match; absent ones
+/// match `optional(...)` alone.
+struct ParentsPattern {
+  static constexpr std::size_t capacity = 8;
+  std::array<OperandPattern, capacity> operands{};
+  std::size_t size = 0;
+
+  /// Index of the first operand that does not match, or -1. `states[i]` is the state of operand i;
+  /// `present[i]` is 0 where it is absent.
+  [[nodiscard]] int first_mismatch(std::span<const State> states,
+                                   std::span<const std::uint8_t> present) const noexcept;
+  friend constexpr bool operator==(const ParentsPattern&, const ParentsPattern&) = default;
+};
+
+template <class... Patterns>
+  requires(std::same_as<Patterns, OperandPattern> && ...)
+[[nodiscard]] constexpr ParentsPattern requires_parents(Patterns... patterns) noexcept {
+  static_assert(sizeof...(patterns) <= ParentsPattern::capacity,
+                "requires_parents takes at most eight operand patterns");
+  return {{patterns...}, sizeof...(patterns)};
+}
+
+[[nodiscard]] std::string to_string(OperandPattern pattern);
+[[nodiscard]] std::string to_string(const ParentsPattern& pattern);
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,67 @@
+// The four phases, one after the other: the main entry of the library.
+//
+//   detect_eligibility  eligibility.hpp  could it be quantized?
+//   propagate_gains     propagation.hpp  who asks for it, and what would they gain?
+//   select_greedy       selection.hpp    which requests become true?
+//   rewrite             rewriting.hpp    make them true
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "quadrant/engine/eligibility.hpp"
+#include "quadrant/engine/gain.hpp"
+#include "quadrant/engine/plan.hpp"
+#include "quadrant/engine/propagation.hpp"
+#include "quadrant/engine/registry.hpp"
+#include "quadrant/engine/rewriting.hpp"
+#include "quadrant/engine/selection.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/support/diagnostics.hpp"
+#include "quadrant/support/executor.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// What to do about a selected weight that holds NaN or infinity.
+enum class NonFinitePolicy : std::uint8_t {
+  refuse,       ///< the run is `impossible` and names it
+  leave_float,  ///< it stays float, with that reason
+};
+
+struct QuantizeOptions {
+  const GainModel* gains = nullptr;  ///< null: BytesGain
+  Vetoes vetoes;
+  const Plan* plan = nullptr;  ///< follow this plan instead of selecting
+  NonFinitePolicy non_finite = NonFinitePolicy::refuse;
+  Executor* executor = nullptr;  ///< for the data pass; null: the calling thread
+  Sink* sink = nullptr;          ///< progress; may be null
+};
+
+/// Everything that phases 1 to 3 found about a graph, for reports and explain. Refers to the graph
+/// and the registry, which must outlive it.
+struct Analysis {
+  std::vector<NodeId> order;
+  Eligibility eligibility;
+  RequestGraph requests;
+  Selection selection;
+  Vetoes vetoes;
+  Plan plan;
+};
+
+/// Phases 1 to 3: reads metadata only, no tensor's contents. Linear; the result depends on neither
+/// the order in which the graph was built nor the number of threads.
+[[nodiscard]] Expected<Analysis> analyze(const GraphView& graph, const Registry& registry,
+                                         const QuantizeOptions& options = {});
+
+struct QuantizeResult {
+  Graph graph;        ///< quantized; contents of weights are still to be computed, while writing
+  Analysis analysis;  ///< node ids in it are those of the graph that was given
+};
+
+/// All four phases, with the data pass (scales, NaN) between the third and the last. `graph` is not
+/// changed; the result shares its constants.
+[[nodiscard]] Expected<QuantizeResult> quantize(const Graph& graph, const Registry& registry,
+                                                const QuantizeOptions& options = {});
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,50 @@
+// An array beside a graph: one entry for each value.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "quadrant/ir/graph_view.hpp"
+
+namespace quadrant::inline v0 {
+
+/// Numbers the values of a graph from 0. Valid until the graph is edited.
+class ValueNumbering {
+ public:
+  explicit ValueNumbering(const GraphView& graph) : first_(graph.index_bound() + 1, 0) {
+    for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+      const NodeId node = graph.node_at(i);
+      first_[i + 1] = first_[i] + (node.is_valid() ? graph.result_count(node) : 0);
+    }
+  }
+  [[nodiscard]] std::uint32_t operator()(Value value) const noexcept {
+    return first_[value.node.index] + value.result;
+  }
+  [[nodiscard]] std::uint32_t size() const noexcept { return first_.back(); }
+
+ private:
+  std::vector<std::uint32_t> first_;
+};
+
+template <class T>
+class ValueMap {
+ public:
+  ValueMap() = default;
+  ValueMap(std::shared_ptr<const ValueNumbering> numbering, const T& initial)
+      : numbering_(std::move(numbering)), entries_(numbering_->size(), initial) {}
+
+  [[nodiscard]] T& operator[](Value value) noexcept { return entries_[(*numbering_)(value)]; }
+  [[nodiscard]] const T& operator[](Value value) const noexcept {
+    return entries_[(*numbering_)(value)];
+  }
+  [[nodiscard]] const std::shared_ptr<const ValueNumbering>& numbering() const noexcept {
+    return numbering_;
+  }
+
+ private:
+  std::shared_ptr<const ValueNumbering> numbering_;
+  std::vector<T> entries_;
+};
+
+}  // namespace quadrant::inline v0

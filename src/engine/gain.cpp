@@ -1,0 +1,16 @@
+#include "quadrant/engine/gain.hpp"
+
+namespace quadrant::inline v0 {
+
+Gain BytesGain::of_storage(const StorageChange& change) const {
+  // Sizes of tensors fit 63 bits (Shape::element_count), so the difference does too.
+  return Gain{static_cast<std::int64_t>(change.before) - static_cast<std::int64_t>(change.after)};
+}
+
+std::unique_ptr<GainModel> make_gain_model(std::string_view name) {
+  if (name == "unit") return std::make_unique<UnitGain>();
+  if (name == "bytes") return std::make_unique<BytesGain>();
+  return nullptr;
+}
+
+}  // namespace quadrant::inline v0
