@@ -28,7 +28,7 @@ enum class EligibilityCause : std::uint8_t {
   method,   ///< the method's own check_eligibility said no
 };
 
-/// The result of phase 1. A possibility, not a commitment.
+/// The result of phase 1. A possibility, not a commitment. Refers to the registry's methods.
 class Eligibility {
  public:
   [[nodiscard]] State state(Value value) const noexcept { return states_[value]; }

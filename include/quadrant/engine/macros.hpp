@@ -55,7 +55,7 @@ constexpr std::array<ParentsPattern, sizeof...(Patterns)> pattern_list(Patterns.
       ::quadrant::Value quantized, ::quadrant::RewriteContext& context) const override;
 
 #define QUADRANT_DETAIL_DECLARATION(method, scheme_type, eligible, ...)                            \
-  using Scheme = scheme_type;                                                                      \
+  using SchemeType = scheme_type;                                                                    \
   static constexpr std::string_view name = #method;                                                \
   static constexpr ::quadrant::State state = eligible;                                             \
   static constexpr auto patterns = ::quadrant::detail::pattern_list(__VA_ARGS__);                  \
@@ -63,7 +63,7 @@ constexpr std::array<ParentsPattern, sizeof...(Patterns)> pattern_list(Patterns.
 
 #define QUADRANT_DETAIL_METHOD(method, scheme_type, op, eligible, ...)                             \
   struct method##Declaration {                                                                     \
-    using Op = op;                                                                                 \
+    using OpType = op;                                                                             \
     QUADRANT_DETAIL_DECLARATION(method, scheme_type, eligible, __VA_ARGS__)                        \
   };                                                                                               \
   struct method##Base : ::quadrant::Method<method##Declaration> {                                  \

@@ -172,7 +172,7 @@ class Offers {
 template <class Declaration>
 class Method : public QuantizationMethod {
  public:
-  using SchemeType = typename Declaration::Scheme;
+  using SchemeType = typename Declaration::SchemeType;
   using Constraint = typename SchemeType::Constraint;
   using Asks = quadrant::Asks<Constraint>;
   using Offers = quadrant::Offers<Constraint>;

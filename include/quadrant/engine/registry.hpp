@@ -70,7 +70,7 @@ class MethodRegistration {
 
   template <std::derived_from<QuantizationMethod> M>
   void add() {
-    builder_->add(M::Declaration::Op::kind, std::make_unique<M>());
+    builder_->add(M::Declaration::OpType::kind, std::make_unique<M>());
   }
   /// One class for several operations, each with its parameters.
   template <std::derived_from<QuantizationMethod> M, class Op>

@@ -1,0 +1,36 @@
+// Whole constants between real values and codes, computed when they are read.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "quadrant/ir/type.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// `real` (any float type) quantized by `type`, as a constant of the storage type. Its contents are
+/// computed when they are read, any part at a time, with at most 512 KiB of memory for each read;
+/// several threads may read. quantize_value says how each element is rounded; float64 is rounded to
+/// float32 first.
+///
+///   {0.5, 1.5, -400} by i8<-127:127>, scale 1  ->  i8 {0, 2, -127}
+///
+/// Scales and zero points are read and checked right away. `impossible`, with a message that names
+/// it: a storage type of more than 16 bits, a granularity per block, a shape that does not fit,
+/// scales that are not positive and finite, zero points outside the storage type.
+[[nodiscard]] Expected<Constant> quantized(const Constant& real,
+                                           const std::shared_ptr<const UniformType>& type);
+
+/// The real values of `codes`, as float32: dequantize_value of each. The rest is as above.
+///
+///   i8 {0, 2, -127} of scale 0.5, zero point 1  ->  f32 {-0.5, 0.5, -64}
+[[nodiscard]] Expected<Constant> dequantized(const Constant& codes,
+                                             const std::shared_ptr<const UniformType>& type);
+
+/// Widens `bytes`, little-endian elements of a float type, into `out`, which has room for all.
+/// Float64 is rounded; values beyond float32's range become infinite. `bytes` may lie anywhere.
+void widen_to_float(ElementType element, std::span<const std::byte> bytes, std::span<float> out);
+
+}  // namespace quadrant::inline v0
