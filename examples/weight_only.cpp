@@ -1,0 +1,39 @@
+// The library call: a model in, a quantized model out, and what was decided in between.
+//
+//   build/release/bin/example_weight_only examples/models/digits_cnn.onnx /tmp/digits_cnn.int8.onnx
+#include <cstdio>
+#include <string>
+
+#include "quadrant/engine/explain.hpp"
+#include "quadrant/io/onnx.hpp"
+#include "quadrant/methods/weight_only.hpp"
+
+namespace {
+
+quadrant::Expected<void> run(const std::string& in, const std::string& out) {
+  // Structure only: the weights stay in the file until they are needed.
+  QUADRANT_TRY(const quadrant::Graph graph, quadrant::read_onnx(in));
+
+  // The four phases. The result shares the file's weights; integers are computed while writing.
+  QUADRANT_TRY(const quadrant::QuantizeResult result, quadrant::quantize_weight_only(graph));
+  for (const quadrant::PlannedValue& value : result.analysis.plan.values) {
+    std::printf("%-40s %-8s saves %lld bytes\n", value.value.c_str(), value.constraint.c_str(),
+                static_cast<long long>(value.gain.amount()));
+  }
+
+  QUADRANT_TRY(const quadrant::OnnxWriteReport report, quadrant::write_onnx(result.graph, out));
+  std::printf("%s: %llu bytes\n", out.c_str(), static_cast<unsigned long long>(report.model_bytes));
+  return {};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: %s MODEL OUT\n", argv[0]);
+    return 2;
+  }
+  const auto done = run(argv[1], argv[2]);
+  if (!done) std::fprintf(stderr, "%s\n", quadrant::to_string(done.error()).c_str());
+  return done ? 0 : 1;
+}
