@@ -216,7 +216,7 @@ class Explainer {
         return text;
       }
       case SelectionCause::not_requested:
-        return "nobody that reads it asks for it in quantized form";
+        return not_requested(value);
       case SelectionCause::refused:
         return refusal(value);
       case SelectionCause::unavailable:
@@ -232,6 +232,24 @@ class Explainer {
         break;
     }
     return ineligible(value.node);
+  }
+
+  // Names what stands in the way: the readers, by operation and operand, each once.
+  [[nodiscard]] std::string not_requested(Value value) const {
+    constexpr std::size_t shown = 3;
+    std::vector<std::string> readers;
+    for (const Use& use : graph_.uses(value.node)) {
+      if (use.result != value.result) continue;
+      std::string reader = fmt::format("{} (operand {})", graph_.kind(use.user), use.operand);
+      if (std::ranges::find(readers, reader) == readers.end()) readers.push_back(std::move(reader));
+      if (readers.size() > shown) break;
+    }
+    if (readers.empty()) return "nobody reads it";
+    std::ranges::sort(readers);
+    const bool more = readers.size() > shown;
+    if (more) readers.resize(shown);
+    return fmt::format("nobody asks for it in quantized form; it is read by {}{}",
+                       fmt::join(readers, ", "), more ? " and others" : "");
   }
 
   [[nodiscard]] std::string refusal(Value value) const {

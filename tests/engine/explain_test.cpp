@@ -43,18 +43,20 @@ TEST_CASE("every node has a reason") {
   const Value root = toy::add(graph, "root", "w", {});
   const Value poor = toy::add(graph, "root", "poor", {}, {{"colours", std::int64_t{0}}});
   toy::add(graph, "root", "alone", {});
+  toy::add(graph, "foreign", "f", {toy::add(graph, "root", "odd", {})});
   const Value pass = toy::add(graph, "pass", "p", {input});
   toy::add(graph, "use", "u", {root, poor});
   toy::add(graph, "use", "v", {root});
   graph.add_output("y", pass);
   const auto all = Explained().all(graph);
-  CHECK(all.size() == 8);
+  CHECK(all.size() == 10);
   for (const Explanation& explanation : all) CHECK_FALSE(explanation.reason.empty());
 
   CHECK(of(all, "w").state == State::ToQuantize);
   CHECK(mentions(of(all, "w"), "asked for colour 0 by u (operand 0), v (operand 0): gain 2"));
   CHECK(mentions(of(all, "poor"), "no such colour"));
-  CHECK(mentions(of(all, "alone"), "nobody"));
+  CHECK(of(all, "alone").reason == "nobody reads it");
+  CHECK(mentions(of(all, "odd"), "read by foreign (operand 0)"));
   CHECK(mentions(of(all, "p"), "(AnyQuantizable) fails at operand 0 ('x'), which is Unquantized"));
   CHECK(mentions(of(all, "x"), "no method for 'input'"));
   CHECK(of(all, "u").benefits.size() == 2);

@@ -1,0 +1,110 @@
+// How fast weights are scanned and quantized, against copying the same bytes.
+//
+// `of_memcpy` is the loop's rate of float bytes read over the rate at which memcpy copies them,
+// measured just before: 1 is the speed of memory. Both count processor time, so that other programs
+// disturb little.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/scales.hpp"
+
+namespace {
+
+using quadrant::Constant;
+using quadrant::ElementType;
+using quadrant::Granularity;
+using quadrant::Shape;
+
+constexpr std::int64_t rows = 4096;
+constexpr std::int64_t columns = 4096;
+
+Constant make_weights(const Shape& shape) {
+  std::mt19937 random(1);
+  std::normal_distribution<float> distribution;
+  std::vector<float> values(static_cast<std::size_t>(shape.element_count().value_or(0)));
+  for (float& value : values) value = distribution(random);
+  return Constant::from_values<float>(ElementType::float32, shape, values);
+}
+
+/// Processor seconds that `body` takes.
+template <class Body>
+double seconds(Body body) {
+  const std::clock_t begin = std::clock();
+  body();
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+}
+
+/// Seconds to copy the weights: the best of five, after one that maps the pages.
+double memcpy_seconds(const Constant& weights) {
+  const auto bytes = weights.read();
+  std::vector<std::byte> copy(weights.byte_size());
+  const auto once = [&] {
+    std::memcpy(copy.data(), bytes->bytes().data(), copy.size());
+    benchmark::ClobberMemory();
+  };
+  once();
+  double best = seconds(once);
+  for (int i = 0; i < 4; ++i) best = std::min(best, seconds(once));
+  return best;
+}
+
+template <class Body>
+void run(benchmark::State& state, const Constant& weights, Body body) {
+  const double copying = memcpy_seconds(weights);
+  const double running = seconds([&] {
+    for (auto _ : state) body();
+  });
+  const auto iterations = static_cast<double>(state.iterations());
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(weights.byte_size()));
+  state.counters["of_memcpy"] = copying * iterations / running;
+}
+
+void scan(benchmark::State& state, const Shape& shape, const Granularity& granularity) {
+  const Constant weights = make_weights(shape);
+  run(state, weights, [&] {
+    benchmark::DoNotOptimize(quadrant::scan_symmetric_scales(weights, granularity, 127));
+  });
+}
+
+void quantize(benchmark::State& state, const Shape& shape, const Granularity& granularity) {
+  const Constant weights = make_weights(shape);
+  const auto result = quadrant::scan_symmetric_scales(weights, granularity, 127);
+  quadrant::UniformType type;
+  type.granularity = granularity;
+  type.scales = result->scales;
+  const auto codes =
+      quadrant::quantized(weights, std::make_shared<const quadrant::UniformType>(type));
+  std::vector<std::byte> out(codes->byte_size());
+  run(state, weights, [&] { benchmark::DoNotOptimize(codes->read(0, out)); });
+}
+
+const Shape matrix{rows, columns};
+const Shape kernels{2048, 910, 3, 3};
+const Shape depthwise{1864128, 1, 3, 3};
+
+BENCHMARK_CAPTURE(scan, per_tensor, matrix, Granularity::per_tensor());
+BENCHMARK_CAPTURE(scan, rows, matrix, Granularity::per_axis(0));
+BENCHMARK_CAPTURE(scan, columns, matrix, Granularity::per_axis(1));
+BENCHMARK_CAPTURE(scan, kernels_out, kernels, Granularity::per_axis(0));
+BENCHMARK_CAPTURE(scan, kernels_in, kernels, Granularity::per_axis(1));
+BENCHMARK_CAPTURE(scan, depthwise, depthwise, Granularity::per_axis(0));
+
+BENCHMARK_CAPTURE(quantize, per_tensor, matrix, Granularity::per_tensor());
+BENCHMARK_CAPTURE(quantize, rows, matrix, Granularity::per_axis(0));
+BENCHMARK_CAPTURE(quantize, columns, matrix, Granularity::per_axis(1));
+BENCHMARK_CAPTURE(quantize, kernels_out, kernels, Granularity::per_axis(0));
+BENCHMARK_CAPTURE(quantize, kernels_in, kernels, Granularity::per_axis(1));
+BENCHMARK_CAPTURE(quantize, depthwise, depthwise, Granularity::per_axis(0));
+
+}  // namespace
+
+BENCHMARK_MAIN();
