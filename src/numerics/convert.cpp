@@ -1,0 +1,180 @@
+#include "quadrant/numerics/convert.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "numerics/affine_kernels.hpp"
+#include "numerics/parameters.hpp"
+#include "numerics/pieces.hpp"
+#include "quadrant/numerics/float16.hpp"
+#include "quadrant/support/assert.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "constants are little-endian and are read as the machine's own numbers");
+
+// Calls `body(each, run parameters, position, length)` for each run of the `count` elements from
+// `first` on; `each` is std::true_type where the elements of a run differ in their parameters.
+template <class Body>
+void for_each_run(const Parameters& parameters, std::int64_t first, std::size_t count, Body body) {
+  parameters.groups.for_each_run(first, count,
+                                 [&](std::size_t group, std::size_t position, std::size_t length) {
+                                   const RunParameters run{parameters.scales.data() + group,
+                                                           parameters.zero_points.data() + group};
+                                   if (parameters.groups.interleaved()) {
+                                     body(std::true_type{}, run, position, length);
+                                   } else {
+                                     body(std::false_type{}, run, position, length);
+                                   }
+                                 });
+}
+
+template <class Code>
+class QuantizedSource final : public ConstantSource {
+ public:
+  QuantizedSource(Constant real, Parameters parameters)
+      : real_(std::move(real)), parameters_(std::move(parameters)) {}
+
+  [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
+    FloatReader reader(real_);
+    std::vector<Code> codes;
+    return read_computed(
+        offset, out, sizeof(Code),
+        [&](std::int64_t first, std::size_t count) -> Expected<std::span<const std::byte>> {
+          QUADRANT_TRY(const std::span<const float> values, reader.read(first, count));
+          codes.resize(count);
+          for_each_run(parameters_, first, count,
+                       [&](auto each, RunParameters run, std::size_t position, std::size_t length) {
+                         quantize_run<each.value>(values.data() + position, codes.data() + position,
+                                                  length, run, parameters_.storage_min,
+                                                  parameters_.storage_max);
+                       });
+          return std::as_bytes(std::span(codes));
+        });
+  }
+
+ private:
+  Constant real_;
+  Parameters parameters_;
+};
+
+template <class Code>
+class DequantizedSource final : public ConstantSource {
+ public:
+  DequantizedSource(Constant codes, Parameters parameters)
+      : codes_(std::move(codes)), parameters_(std::move(parameters)) {}
+
+  [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
+    std::vector<Code> codes;
+    std::vector<float> values;
+    return read_computed(
+        offset, out, sizeof(float),
+        [&](std::int64_t first, std::size_t count) -> Expected<std::span<const std::byte>> {
+          codes.resize(count);
+          QUADRANT_CHECK(codes_.read(static_cast<std::uint64_t>(first) * sizeof(Code),
+                                     std::as_writable_bytes(std::span(codes))));
+          values.resize(count);
+          for_each_run(parameters_, first, count,
+                       [&](auto each, RunParameters run, std::size_t position, std::size_t length) {
+                         dequantize_run<each.value>(codes.data() + position,
+                                                    values.data() + position, length, run);
+                       });
+          return std::as_bytes(std::span(values));
+        });
+  }
+
+ private:
+  Constant codes_;
+  Parameters parameters_;
+};
+
+// The source that holds codes as the integers of `storage`, which Parameters::read has accepted.
+template <template <class> class Source>
+std::shared_ptr<const ConstantSource> make_source(ElementType storage, Constant input,
+                                                  Parameters parameters) {
+  switch (storage) {
+    case ElementType::int4:
+    case ElementType::int8:
+      return std::make_shared<Source<std::int8_t>>(std::move(input), std::move(parameters));
+    case ElementType::uint4:
+    case ElementType::uint8:
+      return std::make_shared<Source<std::uint8_t>>(std::move(input), std::move(parameters));
+    case ElementType::int16:
+      return std::make_shared<Source<std::int16_t>>(std::move(input), std::move(parameters));
+    default:
+      QUADRANT_ASSERT(storage == ElementType::uint16);
+      return std::make_shared<Source<std::uint16_t>>(std::move(input), std::move(parameters));
+  }
+}
+
+template <class T>
+T load(const std::byte* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof(T));
+  return value;
+}
+
+}  // namespace
+
+Expected<Constant> quantized(const Constant& real, const std::shared_ptr<const UniformType>& type) {
+  QUADRANT_ASSERT(real && type);
+  if (!is_float(real.element())) {
+    return fail(ErrorCode::impossible,
+                fmt::format("values of type {} cannot be quantized: only floats can",
+                            to_string(real.element())));
+  }
+  QUADRANT_TRY(Parameters parameters, Parameters::read(*type, real.shape()));
+  return Constant::deferred(
+      type->storage, real.shape(),
+      make_source<QuantizedSource>(type->storage, real, std::move(parameters)));
+}
+
+Expected<Constant> dequantized(const Constant& codes,
+                               const std::shared_ptr<const UniformType>& type) {
+  QUADRANT_ASSERT(codes && type);
+  if (codes.element() != type->storage) {
+    return fail(ErrorCode::impossible,
+                fmt::format("codes of type {} cannot be dequantized by a type whose storage is {}",
+                            to_string(codes.element()), to_string(type->storage)));
+  }
+  QUADRANT_TRY(Parameters parameters, Parameters::read(*type, codes.shape()));
+  return Constant::deferred(
+      ElementType::float32, codes.shape(),
+      make_source<DequantizedSource>(type->storage, codes, std::move(parameters)));
+}
+
+void widen_to_float(ElementType element, std::span<const std::byte> bytes, std::span<float> out) {
+  const auto width = static_cast<std::size_t>(byte_width(element));
+  QUADRANT_ASSERT(is_float(element) && bytes.size() % width == 0 &&
+                  bytes.size() / width <= out.size());
+  const std::size_t count = bytes.size() / width;
+  const std::byte* const from = bytes.data();
+  switch (element) {
+    case ElementType::float16:
+      for (std::size_t i = 0; i < count; ++i) {
+        out[i] = widen_float16(load<std::uint16_t>(from + 2 * i));
+      }
+      break;
+    case ElementType::bfloat16:
+      for (std::size_t i = 0; i < count; ++i) {
+        out[i] = widen_bfloat16(load<std::uint16_t>(from + 2 * i));
+      }
+      break;
+    case ElementType::float64:
+      for (std::size_t i = 0; i < count; ++i) {
+        out[i] = static_cast<float>(load<double>(from + 8 * i));
+      }
+      break;
+    default:
+      if (count != 0) std::memcpy(out.data(), from, bytes.size());
+      break;
+  }
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,22 @@
+#include "numerics/pieces.hpp"
+
+#include "quadrant/numerics/convert.hpp"
+
+namespace quadrant::inline v0 {
+
+Expected<std::span<const float>> FloatReader::read(std::int64_t first, std::size_t count) {
+  if (values_.size() < count) values_.resize(count);
+  const std::span<float> values = std::span(values_).first(count);
+  const auto width = static_cast<std::size_t>(byte_width(constant_.element()));
+  const std::uint64_t offset = static_cast<std::uint64_t>(first) * width;
+  if (constant_.element() == ElementType::float32) {
+    QUADRANT_CHECK(constant_.read(offset, std::as_writable_bytes(values)));
+    return values;
+  }
+  raw_.resize(count * width);
+  QUADRANT_CHECK(constant_.read(offset, raw_));
+  widen_to_float(constant_.element(), raw_, values);
+  return values;
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,60 @@
+// Constants of any size, read and computed in pieces of bounded size.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "quadrant/ir/constant.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// Elements in a piece: its float32 values and what is computed from them stay in the second-level
+/// cache (128 KiB and up to as much again).
+inline constexpr std::size_t piece_elements = std::size_t{1} << 15;
+
+/// The size of the piece that starts at `first`, of `count` elements in all.
+[[nodiscard]] inline std::size_t piece_size(std::int64_t first, std::int64_t count) noexcept {
+  return static_cast<std::size_t>(
+      std::min<std::int64_t>(count - first, static_cast<std::int64_t>(piece_elements)));
+}
+
+/// Reads a constant of any float type as float32. One reader a thread.
+class FloatReader {
+ public:
+  explicit FloatReader(const Constant& constant) : constant_(constant) {}
+
+  /// `count` elements from `first` on, inside the constant; valid until the next read.
+  [[nodiscard]] Expected<std::span<const float>> read(std::int64_t first, std::size_t count);
+
+ private:
+  const Constant& constant_;
+  std::vector<float> values_;
+  std::vector<std::byte> raw_;  ///< only when the constant is not float32
+};
+
+/// Fills `out` with the bytes from `offset` on of a constant that is computed element by element.
+/// `compute(first, count)` returns the bytes of at most `piece_elements` elements, of `width` bytes
+/// each. Neither end of `out` need be the start of an element.
+template <class Compute>
+[[nodiscard]] Expected<void> read_computed(std::uint64_t offset, std::span<std::byte> out,
+                                           std::size_t width, Compute compute) {
+  while (!out.empty()) {
+    const auto skip = static_cast<std::size_t>(offset % width);
+    const std::size_t wanted = (skip + out.size() - 1) / width + 1;
+    QUADRANT_TRY(
+        const std::span<const std::byte> bytes,
+        compute(static_cast<std::int64_t>(offset / width), std::min(wanted, piece_elements)));
+    const std::size_t taken = std::min(bytes.size() - skip, out.size());
+    std::memcpy(out.data(), bytes.data() + skip, taken);
+    out = out.subspan(taken);
+    offset += taken;
+  }
+  return {};
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,124 @@
+// What the tests of this room share.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "quadrant/ir/type.hpp"
+#include "quadrant/numerics/float16.hpp"
+
+namespace quadrant::test {
+
+/// `Shape{}` is one of unknown rank.
+inline Shape scalar_shape() { return Shape(std::vector<std::int64_t>{}); }
+
+/// The contents of an in-memory or deferred constant, which must be readable.
+template <class T>
+std::vector<T> contents(const Constant& constant) {
+  const auto bytes = constant.read().value();
+  std::vector<T> values(bytes.bytes().size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), bytes.bytes().data(), bytes.bytes().size());
+  return values;
+}
+
+/// `values` as a constant of float type `element`, rounded to it.
+inline Constant float_constant(ElementType element, const Shape& shape,
+                               std::span<const float> values) {
+  std::vector<std::uint16_t> halves;
+  switch (element) {
+    case ElementType::float16:
+      for (const float value : values) halves.push_back(round_to_float16(value));
+      return Constant::from_values<std::uint16_t>(element, shape, halves);
+    case ElementType::bfloat16:
+      for (const float value : values) halves.push_back(round_to_bfloat16(value));
+      return Constant::from_values<std::uint16_t>(element, shape, halves);
+    case ElementType::float64: {
+      const std::vector<double> doubles(values.begin(), values.end());
+      return Constant::from_values<double>(element, shape, doubles);
+    }
+    default:
+      return Constant::from_values<float>(element, shape, values);
+  }
+}
+
+inline Constant float_constant(const Shape& shape, std::span<const float> values) {
+  return float_constant(ElementType::float32, shape, values);
+}
+
+/// Normally distributed, about 1 in size.
+inline std::vector<float> random_values(std::size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> distribution;
+  std::vector<float> values(count);
+  for (float& value : values) value = distribution(random);
+  return values;
+}
+
+/// A file in the place of which a buffer stands. Records what is asked of it; can fail.
+class RecordingSource final : public ConstantSource {
+ public:
+  explicit RecordingSource(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
+
+  Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
+    if (fail_from <= offset + out.size()) return fail(ErrorCode::io, "the disk is gone");
+    total += out.size();
+    largest = std::max<std::uint64_t>(largest, out.size());
+    std::memcpy(out.data(), bytes_.data() + offset, out.size());
+    return {};
+  }
+
+  // Written from const functions: these tests read from one thread.
+  mutable std::uint64_t total = 0;
+  mutable std::uint64_t largest = 0;
+  std::uint64_t fail_from = ~std::uint64_t{0};
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+inline std::shared_ptr<RecordingSource> recording(const Constant& constant) {
+  const auto bytes = contents<std::byte>(constant);
+  return std::make_shared<RecordingSource>(bytes);
+}
+
+/// The group of each element, found from its coordinates one by one; 0 per tensor.
+inline std::vector<std::size_t> groups_of(const Shape& shape, const Granularity& granularity) {
+  const auto count = static_cast<std::size_t>(shape.element_count().value());
+  std::vector<std::size_t> groups(count, 0);
+  if (granularity.kind == Granularity::Kind::tensor) return groups;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::size_t rest = i;
+    for (std::int64_t axis = shape.rank() - 1; axis >= granularity.axis; --axis) {
+      const auto extent = static_cast<std::size_t>(shape[axis]);
+      if (axis == granularity.axis) groups[i] = rest % extent;
+      rest /= extent;
+    }
+  }
+  return groups;
+}
+
+inline std::vector<Granularity> granularities_of(const Shape& shape) {
+  std::vector<Granularity> result{Granularity::per_tensor()};
+  for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
+    result.push_back(Granularity::per_axis(axis));
+  }
+  return result;
+}
+
+/// Small ones, degenerate ones, and ones whose rows do not align with the pieces in which the
+/// library reads (2^15 elements).
+inline std::vector<Shape> shapes() {
+  return {scalar_shape(), {1},          {7},          {0},        {3, 0},       {0, 3},
+          {1, 1},         {1, 5},       {5, 1},       {4, 6},     {2, 3, 4},    {3, 1, 5, 2},
+          {2, 3, 3, 3},   {5, 4, 1, 1}, {1, 1, 1, 1}, {70000},    {40000, 2},   {2, 40000},
+          {300, 333},     {3, 32768},   {32768, 3},   {32767, 2}, {3, 11003, 3}};
+}
+
+}  // namespace quadrant::test

@@ -1,0 +1,257 @@
+#include "quadrant/numerics/scales.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "numerics/helpers.hpp"
+
+namespace quadrant {
+namespace {
+
+using test::contents;
+using test::float_constant;
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+ScaleScan scan(const Constant& weights, const Granularity& granularity, std::int64_t max = 127) {
+  return scan_symmetric_scales(weights, granularity, max).value();
+}
+
+std::vector<float> scales_of(const Constant& weights, const Granularity& granularity,
+                             std::int64_t max = 127) {
+  const ScaleScan result = scan(weights, granularity, max);
+  REQUIRE(!result.non_finite);
+  CHECK(result.scales.element() == ElementType::float32);
+  CHECK(result.scales.shape() == parameter_shape(weights.shape(), granularity));
+  return contents<float>(result.scales);
+}
+
+// A loop over elements, each finding its group from its coordinates.
+std::vector<float> naive_scales(const Shape& shape, const std::vector<float>& values,
+                                const Granularity& granularity, std::int64_t max) {
+  const Shape parameters = parameter_shape(shape, granularity);
+  std::vector<float> largest(static_cast<std::size_t>(parameters.element_count().value()), 0);
+  const auto groups = test::groups_of(shape, granularity);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    largest[groups[i]] = std::fmax(largest[groups[i]], std::fabs(values[i]));
+  }
+  for (float& scale : largest) {
+    scale = scale / static_cast<float>(max);
+    if (scale < std::numeric_limits<float>::min()) scale = 1;
+  }
+  return largest;
+}
+
+TEST_CASE("scales: by hand") {
+  const Constant weights =
+      float_constant({2, 3}, std::array{127.0F, -254.0F, 0.0F, 12.7F, 0.0F, -0.0F});
+  CHECK(scales_of(weights, Granularity::per_tensor()) == std::vector{2.0F});
+  CHECK(scales_of(weights, Granularity::per_axis(0)) == std::vector{2.0F, 12.7F / 127});
+  CHECK(scales_of(weights, Granularity::per_axis(1)) == std::vector{1.0F, 2.0F, 1.0F});
+  CHECK(scales_of(weights, Granularity::per_tensor(), 7) == std::vector{254.0F / 7});
+}
+
+TEST_CASE("scales: every shape, granularity and float type, against a naive loop") {
+  for (const Shape& shape : test::shapes()) {
+    const auto count = static_cast<std::size_t>(shape.element_count().value());
+    for (const ElementType element : {ElementType::float32, ElementType::float16,
+                                      ElementType::bfloat16, ElementType::float64}) {
+      std::vector<float> values = test::random_values(count, 7);
+      for (float& value : values) {
+        if (element == ElementType::float16) value = widen_float16(round_to_float16(value));
+        if (element == ElementType::bfloat16) value = widen_bfloat16(round_to_bfloat16(value));
+      }
+      const Constant weights = float_constant(element, shape, values);
+      for (const Granularity& granularity : test::granularities_of(shape)) {
+        for (const std::int64_t max : {127, 7, 32767}) {
+          CAPTURE(to_string(shape));
+          CAPTURE(granularity.axis);
+          const auto scales = scales_of(weights, granularity, max);
+          const auto expected = naive_scales(shape, values, granularity, max);
+          const bool equal = scales == expected;
+          CHECK(equal);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("scales: the largest code is reached and none beyond") {
+  const std::vector<float> values = test::random_values(1000, 3);
+  const Constant weights = float_constant({1000}, values);
+  const auto scales = scales_of(weights, Granularity::per_axis(0));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const float code = std::nearbyint(values[i] / scales[i]);
+    CHECK(std::fabs(code) == 127);
+  }
+}
+
+TEST_CASE("scales follow powers of two and permutations") {
+  const Shape shape{40, 30};
+  const std::vector<float> values = test::random_values(1200, 5);
+  const auto scales = scales_of(float_constant(shape, values), Granularity::per_axis(0));
+
+  for (const int power : {-100, -20, 1, 20, 100}) {
+    std::vector<float> scaled = values;
+    for (float& value : scaled) value = std::ldexp(value, power);
+    const auto result = scales_of(float_constant(shape, scaled), Granularity::per_axis(0));
+    for (std::size_t i = 0; i < scales.size(); ++i) {
+      CHECK(result[i] == std::ldexp(scales[i], power));
+    }
+  }
+
+  std::vector<std::size_t> order(40);
+  std::iota(order.begin(), order.end(), 0U);
+  std::shuffle(order.begin(), order.end(), std::mt19937(1));
+  std::vector<float> permuted;
+  for (const std::size_t row : order) {
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(row * 30);
+    permuted.insert(permuted.end(), begin, begin + 30);
+  }
+  const auto result = scales_of(float_constant(shape, permuted), Granularity::per_axis(0));
+  for (std::size_t i = 0; i < order.size(); ++i) CHECK(result[i] == scales[order[i]]);
+}
+
+TEST_CASE("scales: zero and subnormal ones become 1") {
+  constexpr float tiny = std::numeric_limits<float>::min();
+  constexpr float subnormal = std::numeric_limits<float>::denorm_min();
+  const Constant weights = float_constant(
+      {6, 1},
+      std::array{0.0F, subnormal, tiny, std::nextafter(127 * tiny, 0.0F), 127 * tiny, 254 * tiny});
+  CHECK(scales_of(weights, Granularity::per_axis(0)) ==
+        std::vector{1.0F, 1.0F, 1.0F, 1.0F, tiny, 2 * tiny});
+  // Subnormal inputs count.
+  CHECK(scales_of(float_constant({1}, std::array{4 * subnormal}), Granularity::per_tensor(), 1) ==
+        std::vector{1.0F});
+}
+
+TEST_CASE("scales: the largest floats do not overflow") {
+  constexpr float most = std::numeric_limits<float>::max();
+  const Constant weights = float_constant({2}, std::array{-most, most});
+  CHECK(scales_of(weights, Granularity::per_tensor()) == std::vector{most / 127});
+  CHECK(scales_of(weights, Granularity::per_tensor(), 1) == std::vector{most});
+}
+
+TEST_CASE("scales: the first element that is not finite is named, wherever it is") {
+  for (const Shape& shape : {Shape{70000}, Shape{7, 10000}, Shape{35000, 2}, Shape{10, 7000, 1}}) {
+    for (const Granularity& granularity : test::granularities_of(shape)) {
+      for (const std::size_t at : {0U, 1U, 32767U, 32768U, 65535U, 69998U, 69999U}) {
+        for (const float bad : {nan, -nan, infinity, -infinity}) {
+          std::vector<float> values = test::random_values(70000, 1);
+          values[at] = bad;
+          if (at + 3 < values.size()) values[at + 3] = std::isnan(bad) ? infinity : nan;
+          const ScaleScan result = scan(float_constant(shape, values), granularity);
+          REQUIRE(result.non_finite);
+          CHECK(!result.scales);
+          CHECK(result.non_finite->index == static_cast<std::int64_t>(at));
+          CHECK(std::isnan(result.non_finite->value) == std::isnan(bad));
+          if (!std::isnan(bad)) CHECK(result.non_finite->value == bad);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("scales: non-finite values of the other types") {
+  const std::array<std::uint16_t, 3> halves{0x3c00, 0xfc00, 0x7e00};
+  const auto half = scan(Constant::from_values<std::uint16_t>(ElementType::float16, {3}, halves),
+                         Granularity::per_tensor());
+  REQUIRE(half.non_finite);
+  CHECK(half.non_finite->index == 1);
+  CHECK(half.non_finite->value == -infinity);
+
+  const std::array<std::uint16_t, 3> brains{0x3f80, 0x3f80, 0x7fc0};
+  const auto brain = scan(Constant::from_values<std::uint16_t>(ElementType::bfloat16, {3}, brains),
+                          Granularity::per_axis(0));
+  REQUIRE(brain.non_finite);
+  CHECK(brain.non_finite->index == 2);
+  CHECK(std::isnan(brain.non_finite->value));
+
+  // Finite as float64, but not as the float32 in which codes are computed.
+  const std::array<double, 2> doubles{3.4e38, -3.5e38};
+  const auto wide = scan(Constant::from_values<double>(ElementType::float64, {2}, doubles),
+                         Granularity::per_tensor());
+  REQUIRE(wide.non_finite);
+  CHECK(wide.non_finite->index == 1);
+  CHECK(wide.non_finite->value == -infinity);
+}
+
+TEST_CASE("scales: empty tensors") {
+  CHECK(scales_of(float_constant({0}, {}), Granularity::per_tensor()) == std::vector{1.0F});
+  CHECK(scales_of(float_constant({0, 3}, {}), Granularity::per_axis(0)).empty());
+  CHECK(scales_of(float_constant({0, 3}, {}), Granularity::per_axis(1)) ==
+        std::vector{1.0F, 1.0F, 1.0F});
+  // A few bytes of a hostile file must not cost terabytes.
+  const auto result =
+      scan_symmetric_scales(float_constant({0, std::int64_t{1} << 40, std::int64_t{1} << 40}, {}),
+                            Granularity::per_axis(1), 127);
+  REQUIRE(!result);
+  CHECK(result.error().code == ErrorCode::impossible);
+}
+
+TEST_CASE("scales: contents are read once, in bounded pieces, and no further than needed") {
+  for (const ElementType element :
+       {ElementType::float16, ElementType::float32, ElementType::float64}) {
+    std::vector<float> values = test::random_values(1000003, 1);
+    const Constant weights = float_constant(element, {1000003}, values);
+    const auto source = test::recording(weights);
+    const Constant deferred = Constant::deferred(element, {1000003}, source);
+    CHECK(scales_of(deferred, Granularity::per_tensor()) ==
+          scales_of(weights, Granularity::per_tensor()));
+    CHECK(source->total == weights.byte_size());
+    CHECK(source->largest <= 256 * 1024);
+
+    values[5] = nan;
+    const auto bad = test::recording(float_constant(element, {1000003}, values));
+    CHECK(scan(Constant::deferred(element, {1000003}, bad), Granularity::per_tensor()).non_finite);
+    CHECK(bad->total <= 256 * 1024);
+  }
+}
+
+TEST_CASE("scales: a failing read comes back as it is") {
+  const auto source = test::recording(float_constant({100000}, test::random_values(100000, 1)));
+  source->fail_from = 300000;
+  const auto result = scan_symmetric_scales(
+      Constant::deferred(ElementType::float32, {100000}, source), Granularity::per_tensor(), 127);
+  REQUIRE(!result);
+  CHECK(result.error().code == ErrorCode::io);
+  CHECK(result.error().message == "the disk is gone");
+}
+
+TEST_CASE("scales: what cannot be done is refused by name") {
+  const Constant weights = float_constant({2, 3}, test::random_values(6, 1));
+  const auto message = [](const auto& result) {
+    REQUIRE(!result);
+    CHECK(result.error().code == ErrorCode::impossible);
+    return result.error().message;
+  };
+  const auto contains = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  CHECK(contains(message(scan_symmetric_scales(weights, Granularity::per_axis(2), 127)),
+                 "no axis 2 in a tensor of shape [2x3]"));
+  CHECK(contains(message(scan_symmetric_scales(weights, Granularity::per_axis(-1), 127)),
+                 "no axis -1"));
+  CHECK(contains(message(scan_symmetric_scales(weights, Granularity::per_block(1, 2), 127)),
+                 "per block"));
+  CHECK(contains(message(scan_symmetric_scales(weights, Granularity::per_tensor(), 0)),
+                 "largest code of 0"));
+  const std::array<std::int8_t, 1> code{1};
+  CHECK(contains(message(scan_symmetric_scales(
+                     Constant::from_values<std::int8_t>(ElementType::int8, {1}, code),
+                     Granularity::per_tensor(), 127)),
+                 "type i8"));
+  CHECK(
+      contains(message(scan_symmetric_scales(float_constant(test::scalar_shape(), std::array{1.0F}),
+                                             Granularity::per_axis(0), 127)),
+               "no axis 0"));
+}
+
+}  // namespace
+}  // namespace quadrant
