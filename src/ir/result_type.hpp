@@ -1,5 +1,5 @@
-// What the result of a known operation must be, given its operands: shape inference fills it in, the
-// verifier checks it.
+// What the result of a known operation must be, given its operands: shape inference fills it in,
+// the verifier checks it.
 #pragma once
 
 #include "quadrant/ir/graph_view.hpp"

@@ -1,5 +1,7 @@
 // One rule an operation: the type of the result from the types of the operands. The rules follow
 // ONNX (https://onnx.ai/onnx/operators); what is unknown stays unknown.
+#include "ir/shape_rules.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <utility>
 
 #include "ir/result_type.hpp"
-#include "ir/shape_rules.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::detail {
@@ -42,7 +43,8 @@ Expected<TensorType> transpose(NodeRef node) {
   }
   if (rank > largest_rank) return result;
   if (std::cmp_not_equal(perm.size(), rank)) {
-    return invalid(fmt::format("attribute 'perm' has {} axes for {} dimensions", perm.size(), rank));
+    return invalid(
+        fmt::format("attribute 'perm' has {} axes for {} dimensions", perm.size(), rank));
   }
   std::vector<std::int64_t> extents;
   std::vector<std::int64_t> moved_to(perm.size(), -1);
@@ -63,8 +65,8 @@ Expected<TensorType> transpose(NodeRef node) {
     const Granularity& granularity = data.quantization->granularity;
     if (granularity.kind == Granularity::Kind::axis) {
       if (granularity.axis < 0 || granularity.axis >= rank) {
-        return invalid(fmt::format("quantized along axis {} of {} dimensions", granularity.axis,
-                                   rank));
+        return invalid(
+            fmt::format("quantized along axis {} of {} dimensions", granularity.axis, rank));
       }
       auto moved = std::make_shared<UniformType>(*data.quantization);
       moved->granularity.axis = moved_to[static_cast<std::size_t>(granularity.axis)];
@@ -138,8 +140,7 @@ Expected<TensorType> reshape(NodeRef node) {
   if (asked->shape().rank() != 1) return invalid("the shape of a reshape must be one-dimensional");
   if (asked->element_count() > largest_rank) return result;
   QUADRANT_TRY(auto extents, read_integers(*asked, largest_rank));
-  QUADRANT_TRY(result.shape,
-               reshaped(operand_shape(node, 0), std::move(extents), allow_zero != 0));
+  QUADRANT_TRY(result.shape, reshaped(operand_shape(node, 0), std::move(extents), allow_zero != 0));
   return result;
 }
 

@@ -12,7 +12,8 @@
 
 namespace quadrant::inline v0::detail {
 
-/// Tensors of more dimensions exist in hostile files only. Not following them keeps inference linear.
+/// Tensors of more dimensions exist in hostile files only. Not following them keeps inference
+/// linear.
 inline constexpr std::int64_t largest_rank = 64;
 
 inline tl::unexpected<Error> invalid(std::string message) {
@@ -24,8 +25,8 @@ inline Shape operand_shape(NodeRef node, std::size_t operand) {
   return type && type->shape.rank() <= largest_rank ? type->shape : Shape();
 }
 
-/// The element type that all operands share; unknown where one is, or is quantized: what an operation
-/// makes of codes is stated on its result.
+/// The element type that all operands share; unknown where one is, or is quantized: what an
+/// operation makes of codes is stated on its result.
 inline Expected<ElementType> common_element(NodeRef node) {
   ElementType common = ElementType::undefined;
   bool quantized = false;
@@ -37,8 +38,8 @@ inline Expected<ElementType> common_element(NodeRef node) {
     } else if (common == ElementType::undefined) {
       common = type->element;
     } else if (common != type->element) {
-      return invalid(fmt::format("operands of types {} and {}", to_string(common),
-                                 to_string(type->element)));
+      return invalid(
+          fmt::format("operands of types {} and {}", to_string(common), to_string(type->element)));
     }
   }
   return quantized ? ElementType::undefined : common;

@@ -35,7 +35,8 @@ Expected<std::int64_t> window_count(std::int64_t extent, const Window& window, b
   return (room - 1 - reach) / window.stride + 1;
 }
 
-Expected<void> check_conv_channels(NodeRef node, const Shape& x, const Shape& w, const Shape& bias) {
+Expected<void> check_conv_channels(NodeRef node, const Shape& x, const Shape& w,
+                                   const Shape& bias) {
   QUADRANT_TRY(const std::int64_t group, attribute_or<std::int64_t>(node, "group", 1));
   if (group < 1) return invalid(fmt::format("attribute 'group' holds {}", group));
   if (!w.is_ranked()) return {};
@@ -50,7 +51,8 @@ Expected<void> check_conv_channels(NodeRef node, const Shape& x, const Shape& w,
     return invalid(fmt::format("{} input channels where the weights are for {}", x[1], channels));
   }
   if (bias.is_ranked() && (bias.rank() != 1 || !compatible(bias[0], w[0]))) {
-    return invalid(fmt::format("a bias of shape [{}] for {} output channels", to_string(bias), w[0]));
+    return invalid(
+        fmt::format("a bias of shape [{}] for {} output channels", to_string(bias), w[0]));
   }
   return {};
 }
@@ -68,8 +70,8 @@ Expected<TensorType> infer_conv(NodeRef node) {
     }
   }
   if (x.is_ranked() && w.is_ranked() && x.rank() != w.rank()) {
-    return invalid(fmt::format("a convolution of {} dimensions with weights of {}", x.rank(),
-                               w.rank()));
+    return invalid(
+        fmt::format("a convolution of {} dimensions with weights of {}", x.rank(), w.rank()));
   }
   QUADRANT_CHECK(check_conv_channels(node, x, w, operand_shape(node, 2)));
   if (!x.is_ranked() && !w.is_ranked()) return result;
@@ -92,8 +94,8 @@ Expected<TensorType> infer_conv(NodeRef node) {
     const auto axis = static_cast<std::int64_t>(i) + 2;
     const std::int64_t extent = w.is_ranked() ? w[axis] : Shape::dynamic;
     if (!compatible(extent, kernel[i])) {
-      return invalid(fmt::format("attribute 'kernel_shape' holds {} for a kernel of {}", kernel[i],
-                                 extent));
+      return invalid(
+          fmt::format("attribute 'kernel_shape' holds {} for a kernel of {}", kernel[i], extent));
     }
     Window window{std::max(extent, kernel[i]), strides[i], dilations[i], 0, 0};
     if (window.kernel == 0) return invalid("a kernel of extent 0");

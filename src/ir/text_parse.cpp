@@ -1,15 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <limits>
 #include <string>
-#include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "ir/text_numbers.hpp"
 #include "ir/text_scanner.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"
@@ -33,12 +30,6 @@ class Zeros final : public ConstantSource {
 constexpr std::uint64_t largest_constant = std::uint64_t{1} << 40U;
 // Attributes are searched one by one.
 constexpr std::size_t largest_dict = 4096;
-
-template <class T>
-void append(std::vector<std::byte>& bytes, T value) {
-  const auto source = std::as_bytes(std::span(&value, 1));
-  bytes.insert(bytes.end(), source.begin(), source.end());
-}
 
 class Parser {
  public:
@@ -192,8 +183,9 @@ class Parser {
     const std::size_t at = scan_.position();
     const bool many = scan_.accept("{");
     if (many && scan_.accept("...")) {
-      return scan_.error(at, "the scales were left out when this was printed; print with a larger "
-                             "`largest_constant`, or compute them first");
+      return scan_.error(at,
+                         "the scales were left out when this was printed; print with a larger "
+                         "`largest_constant`, or compute them first");
     }
     if (many != (type.granularity.kind != Granularity::Kind::tensor)) {
       return scan_.error(at, many ? "one scale was expected" : "scales in braces were expected");
@@ -204,7 +196,7 @@ class Parser {
     if (!many || !scan_.accept("}")) {
       do {
         QUADRANT_TRY(const Number scale, scan_.number());
-        QUADRANT_TRY(const float value, real<float>(scale));
+        QUADRANT_TRY(const float value, detail::to_float(scan_, scale));
         scales.push_back(value);
         const bool stated = scan_.accept(":");
         has_zero_points = has_zero_points || stated;
@@ -212,12 +204,12 @@ class Parser {
         if (stated) {
           QUADRANT_TRY(zero_point, scan_.number());
         }
-        QUADRANT_CHECK(element(type.storage, zero_point, zero_points));
+        QUADRANT_CHECK(detail::append_element(scan_, type.storage, zero_point, zero_points));
       } while (many && scan_.accept(","));
       if (many) QUADRANT_CHECK(scan_.expect("}"));
     }
-    QUADRANT_TRY(Shape parameters,
-                 scales_shape(type.granularity, shape, static_cast<std::int64_t>(scales.size()), at));
+    QUADRANT_TRY(Shape parameters, scales_shape(type.granularity, shape,
+                                                static_cast<std::int64_t>(scales.size()), at));
     if (has_zero_points) {
       type.zero_points = Constant::from_bytes(type.storage, parameters, std::move(zero_points));
     }
@@ -237,134 +229,15 @@ class Parser {
     Shape expected = parameter_shape(shape, granularity);
     if (!blocks && expected[0] == Shape::dynamic) return Shape{count};
     if (expected.element_count() != count) {
-      return scan_.error(at, fmt::format("{} scales where [{}] are needed", count,
-                                         to_string(expected)));
+      return scan_.error(
+          at, fmt::format("{} scales where [{}] are needed", count, to_string(expected)));
     }
     return expected;
   }
 
-  // --- numbers ----------------------------------------------------------------------------------
-
   Expected<std::int64_t> integer() {
     QUADRANT_TRY(const Number number, scan_.number());
-    return integer<std::int64_t>(number);
-  }
-
-  template <class T>
-  Expected<T> integer(const Number& number, T min = std::numeric_limits<T>::min(),
-                      T max = std::numeric_limits<T>::max()) const {
-    T value = 0;
-    const char* const end = number.text.data() + number.text.size();
-    const auto [stop, error] = std::from_chars(number.text.data(), end, value);
-    if (!number.is_integer() || stop != end || error != std::errc() || value < min || value > max) {
-      return scan_.error(number.at, fmt::format("expected an integer from {} to {}", min, max));
-    }
-    return value;
-  }
-
-  template <class T>
-  Expected<T> real(const Number& number) const {
-    using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-    T value = 0;
-    if (number.text == "nan") {
-      const std::uint64_t plain = sizeof(T) == 4 ? detail::plain_nan_f32 : detail::plain_nan_f64;
-      return std::bit_cast<T>(static_cast<Bits>(number.nan_digits == 0 ? plain : number.nan_bits));
-    }
-    const char* const end = number.text.data() + number.text.size();
-    const auto [stop, error] = std::from_chars(number.text.data(), end, value);
-    if (error == std::errc::result_out_of_range) {
-      return scan_.error(number.at, "this number is too large or too small for its type");
-    }
-    if (stop != end || error != std::errc()) return scan_.error(number.at, "expected a number");
-    return value;
-  }
-
-  // Checks that `nan(0x...)` has the digits of the type and is a NaN.
-  Expected<void> check_nan(const Number& number, int digits, std::uint64_t infinity) const {
-    if (number.nan_digits == 0) return {};
-    const std::uint64_t sign = std::uint64_t{1} << (4U * static_cast<unsigned>(digits) - 1U);
-    if (number.nan_digits != digits || (number.nan_bits & ~sign) <= infinity) {
-      return scan_.error(number.at, fmt::format("expected the {} hexadecimal digits of a NaN",
-                                                digits));
-    }
-    return {};
-  }
-
-  Expected<std::uint16_t> half(const Number& number, std::uint64_t infinity, std::uint64_t plain_nan,
-                               std::uint16_t (*narrow)(float)) const {
-    QUADRANT_CHECK(check_nan(number, 4, infinity));
-    if (number.text == "nan") {
-      return static_cast<std::uint16_t>(number.nan_digits == 0 ? plain_nan : number.nan_bits);
-    }
-    QUADRANT_TRY(const float value, real<float>(number));
-    const std::uint16_t bits = narrow(value);
-    if (!std::isinf(value) && (bits & 0x7fffU) == infinity) {
-      return scan_.error(number.at, "this number is too large for its type");
-    }
-    return bits;
-  }
-
-  template <class T>
-  Expected<void> integer_element(const Number& number, std::vector<std::byte>& out,
-                                 T min = std::numeric_limits<T>::min(),
-                                 T max = std::numeric_limits<T>::max()) const {
-    QUADRANT_TRY(const T value, integer<T>(number, min, max));
-    append(out, value);
-    return {};
-  }
-
-  Expected<void> element(ElementType type, const Number& number, std::vector<std::byte>& out) const {
-    switch (type) {
-      case ElementType::boolean:  // any byte: damage is shown, not hidden
-      case ElementType::uint8:
-        return integer_element<std::uint8_t>(number, out);
-      case ElementType::int4:
-        return integer_element<std::int8_t>(number, out, -8, 7);
-      case ElementType::uint4:
-        return integer_element<std::uint8_t>(number, out, 0, 15);
-      case ElementType::int8:
-        return integer_element<std::int8_t>(number, out);
-      case ElementType::int16:
-        return integer_element<std::int16_t>(number, out);
-      case ElementType::uint16:
-        return integer_element<std::uint16_t>(number, out);
-      case ElementType::int32:
-        return integer_element<std::int32_t>(number, out);
-      case ElementType::uint32:
-        return integer_element<std::uint32_t>(number, out);
-      case ElementType::int64:
-        return integer_element<std::int64_t>(number, out);
-      case ElementType::uint64:
-        return integer_element<std::uint64_t>(number, out);
-      case ElementType::float16: {
-        QUADRANT_TRY(const std::uint16_t bits,
-                     half(number, 0x7c00, detail::plain_nan_f16, detail::float_to_half));
-        append(out, bits);
-        return {};
-      }
-      case ElementType::bfloat16: {
-        QUADRANT_TRY(const std::uint16_t bits,
-                     half(number, 0x7f80, detail::plain_nan_bf16, detail::float_to_bfloat));
-        append(out, bits);
-        return {};
-      }
-      case ElementType::float32: {
-        QUADRANT_CHECK(check_nan(number, 8, 0x7f800000));
-        QUADRANT_TRY(const float value, real<float>(number));
-        append(out, value);
-        return {};
-      }
-      case ElementType::float64: {
-        QUADRANT_CHECK(check_nan(number, 16, 0x7ff0000000000000));
-        QUADRANT_TRY(const double value, real<double>(number));
-        append(out, value);
-        return {};
-      }
-      case ElementType::undefined:
-      case ElementType::opaque:
-        break;
-    }
-    return scan_.error(number.at, "constants of this element type have no numbers");
+    return detail::to_integer(scan_, number);
   }
 
   // --- constants --------------------------------------------------------------------------------
@@ -405,7 +278,7 @@ class Parser {
       do {
         QUADRANT_TRY(const Number number, scan_.number());
         if (++found > *count) break;
-        QUADRANT_CHECK(this->element(element, number, bytes));
+        QUADRANT_CHECK(detail::append_element(scan_, element, number, bytes));
       } while (scan_.accept(","));
       if (found <= *count) QUADRANT_CHECK(scan_.expect("]"));
     }
@@ -449,13 +322,8 @@ class Parser {
     if (scan_.accept_word("tensor", '<')) return constant();
     if (scan_.accept_word("opaque", '(')) return opaque();
     QUADRANT_TRY(const Number number, scan_.number());
-    if (number.is_integer()) return integer<std::int64_t>(number);
-    return real_attribute(number);
-  }
-
-  Expected<double> real_attribute(const Number& number) const {
-    QUADRANT_CHECK(check_nan(number, 16, 0x7ff0000000000000));
-    return real<double>(number);
+    if (number.is_integer()) return detail::to_integer(scan_, number);
+    return detail::to_double(scan_, number);
   }
 
   template <class T>
@@ -479,10 +347,10 @@ class Parser {
       } else {
         QUADRANT_TRY(const Number number, scan_.number());
         if (number.is_integer()) {
-          QUADRANT_TRY(const std::int64_t value, integer<std::int64_t>(number));
+          QUADRANT_TRY(const std::int64_t value, detail::to_integer(scan_, number));
           integers.push_back(value);
         } else {
-          QUADRANT_TRY(const double value, real_attribute(number));
+          QUADRANT_TRY(const double value, detail::to_double(scan_, number));
           reals.push_back(value);
         }
       }

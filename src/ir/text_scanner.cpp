@@ -135,8 +135,8 @@ Expected<std::string> Scanner::string() {
     }
     if (text_[offset_++] == '"') return value;
     const char escape = peek();
-    const bool has_digits = offset_ + 2 < text_.size() && is_hex(text_[offset_ + 1]) &&
-                            is_hex(text_[offset_ + 2]);
+    const bool has_digits =
+        offset_ + 2 < text_.size() && is_hex(text_[offset_ + 1]) && is_hex(text_[offset_ + 2]);
     if (escape == 'n') {
       value += '\n';
     } else if (escape == 't') {
@@ -144,8 +144,8 @@ Expected<std::string> Scanner::string() {
     } else if (escape == '"' || escape == '\\') {
       value += escape;
     } else if (escape == 'x' && has_digits) {
-      value += static_cast<char>(hex_value(text_[offset_ + 1]) * 16 +
-                                 hex_value(text_[offset_ + 2]));
+      value +=
+          static_cast<char>(hex_value(text_[offset_ + 1]) * 16 + hex_value(text_[offset_ + 2]));
       offset_ += 2;
     } else {
       return error(offset_ - 1, R"(expected one of \" \\ \n \t \x00)");
@@ -193,11 +193,12 @@ tl::unexpected<Error> Scanner::error(std::size_t at, std::string_view message) c
   const std::string_view in_line =
       line_end == std::string_view::npos ? before : before.substr(line_end + 1);
   // The following bytes of a UTF-8 sequence are no characters of their own.
-  const auto column = std::ranges::count_if(in_line, [](char c) {
-                        return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
-                      }) + 1;
-  return fail(ErrorCode::invalid_model, fmt::format("line {}, column {}: {}", line, column, message),
-              {.offset = at});
+  const auto column =
+      std::ranges::count_if(
+          in_line, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }) +
+      1;
+  return fail(ErrorCode::invalid_model,
+              fmt::format("line {}, column {}: {}", line, column, message), {.offset = at});
 }
 
 }  // namespace quadrant::inline v0::detail

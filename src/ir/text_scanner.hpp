@@ -62,7 +62,9 @@ class Scanner {
   [[nodiscard]] tl::unexpected<Error> error(std::size_t at, std::string_view message) const;
 
  private:
-  [[nodiscard]] char peek() const noexcept { return offset_ < text_.size() ? text_[offset_] : '\0'; }
+  [[nodiscard]] char peek() const noexcept {
+    return offset_ < text_.size() ? text_[offset_] : '\0';
+  }
   template <class Predicate>
   std::string_view take_while(Predicate predicate);
 

@@ -1,22 +1,22 @@
 // What the printer and the parser of the text form agree on.
 //
-//   graph  := ["graph" dict] node*                          `#` starts a comment
-//   node   := [result {"," result} "="] kind "(" [operand {"," operand}] ")" [contents] [dict]
-//   result := "%" name ":" type
-//   operand := "%" name | "_"                               `_` is an absent one
-//   type   := "tensor<" extents element ">"                 extents: `4x?x`, or `*x` of unknown rank
-//   element := `f32` ... | "!quant.uniform<" storage ["<" min ":" max ">"] ":" expressed
-//              [":" axis | ":{" axis ":" size "}"] "," (scale | "{" scale {"," scale} "}") ">"
-//   scale  := number [":" zero point]
-//   contents := [type] ("[" numbers "]" | "<...>")          of a constant; the result's type if none
-//   dict   := "{" key "=" value {"," key "=" value} "}"
-//   value  := integer | real | string | list | type contents | "tensor<>"
-//           | "opaque(" string "," (hex | type contents | "tensor<>") ")"
-//   list   := "[" values of one kind "]" | "real[]" | "string[]"
+//   graph    := ["graph" dict] node*                    `#` starts a comment
+//   node     := [result {"," result} "="] kind "(" [operand {"," operand}] ")" [contents] [dict]
+//   result   := "%" name ":" type
+//   operand  := "%" name | "_"                          `_` is an absent one
+//   type     := "tensor<" extents element ">"           extents: `4x?x`, or `*x` of unknown rank
+//   element  := `f32` ... | "!quant.uniform<" storage ["<" min ":" max ">"] ":" expressed
+//               [":" axis | ":{" axis ":" size "}"] "," (scale | "{" scale {"," scale} "}") ">"
+//   scale    := number [":" zero point]
+//   contents := [type] ("[" numbers "]" | "<...>")      of a constant; [type]: unless the result's
+//   dict     := "{" key "=" value {"," key "=" value} "}"
+//   value    := integer | real | string | list | type contents | "tensor<>"
+//             | "opaque(" string "," (hex | type contents | "tensor<>") ")"
+//   list     := "[" values of one kind "]" | "real[]" | "string[]"
 //
-// Reals have a point, an exponent, or are `inf`, `nan` or `nan(0x7fc00001)`, whose digits are all the
-// number's bits. The key `name` is the node's name; an attribute of that name is `"name"`. Names and
-// kinds that are more than letters, digits and a few signs are strings.
+// Reals have a point, an exponent, or are `inf`, `nan` or `nan(0x7fc00001)`, whose digits are all
+// bits of the number. The key `name` is the node's name; an attribute of that name is `"name"`.
+// Names and kinds that are more than letters, digits and a few signs are strings.
 #pragma once
 
 #include <bit>

@@ -98,6 +98,8 @@ constexpr std::int64_t shown_parameters = 64;
 }  // namespace
 
 std::string to_string(const TensorType& type) { return detail::print_type(type, shown_parameters); }
-std::string to_string(const UniformType& type) { return detail::print_type(type, shown_parameters); }
+std::string to_string(const UniformType& type) {
+  return detail::print_type(type, shown_parameters);
+}
 
 }  // namespace quadrant::inline v0

@@ -25,8 +25,8 @@ Expected<Shape> expected_parameters(const UniformType& type, const Shape& shape)
   const Granularity& granularity = type.granularity;
   if (granularity.kind == Granularity::Kind::tensor) return parameter_shape(shape, granularity);
   if (granularity.axis < 0 || (shape.is_ranked() && granularity.axis >= shape.rank())) {
-    return invalid(fmt::format("quantized along axis {} of shape [{}]", granularity.axis,
-                               to_string(shape)));
+    return invalid(
+        fmt::format("quantized along axis {} of shape [{}]", granularity.axis, to_string(shape)));
   }
   const bool blocks = granularity.kind == Granularity::Kind::block;
   if (blocks && granularity.block_size < 1) {
@@ -117,39 +117,41 @@ bool exists(const GraphView& graph, NodeId node) {
 
 // Every operand is a value of the graph, and `uses` lists each of them once and nothing else.
 Expected<void> check_edges(const GraphView& graph) {
-  std::vector<std::size_t> first(graph.index_bound(), 0);  // of the node's operands, in `used`
+  std::vector<std::size_t> first(graph.index_bound(), 0);  // of the node's operands, in `listed`
   std::size_t operands = 0;
-  std::size_t edges = 0;
   QUADRANT_CHECK(for_each_node(graph, [&](NodeRef node) -> Expected<void> {
     first[node.id.index] = operands;
     operands += node.operands().size();
     for (std::size_t i = 0; i < node.operands().size(); ++i) {
       const Value value = node.operand(i);
       if (value.is_absent()) continue;
-      ++edges;
       if (!exists(graph, value.node) || value.result >= graph.result_count(value.node)) {
         return invalid(fmt::format("operand {} does not exist", i));
       }
     }
     return {};
   }));
-  std::vector<bool> used(operands, false);
-  std::size_t uses = 0;
+  std::vector<bool> listed(operands, false);
   QUADRANT_CHECK(for_each_node(graph, [&](NodeRef node) -> Expected<void> {
     for (const Use& use : graph.uses(node.id)) {
-      ++uses;
       const NodeRef user{&graph, use.user};
       const bool real = exists(graph, use.user) && use.operand < user.operands().size() &&
                         user.operand(use.operand) == node.result(use.result);
-      if (!real || used[first[use.user.index] + use.operand]) {
+      if (!real || listed[first[use.user.index] + use.operand]) {
         return invalid("the uses differ from the operands of the users");
       }
-      used[first[use.user.index] + use.operand] = true;
+      listed[first[use.user.index] + use.operand] = true;
     }
     return {};
   }));
-  if (uses != edges) return invalid(fmt::format("{} operands but {} uses", edges, uses));
-  return {};
+  return for_each_node(graph, [&](NodeRef node) -> Expected<void> {
+    for (std::size_t i = 0; i < node.operands().size(); ++i) {
+      if (!node.operand(i).is_absent() && !listed[first[node.id.index] + i]) {
+        return invalid(fmt::format("operand {} is not among the uses of its producer", i));
+      }
+    }
+    return {};
+  });
 }
 
 Expected<void> check_names(const GraphView& graph) {
@@ -185,12 +187,12 @@ Expected<void> check_node(NodeRef node) {
 Expected<void> verify(const UniformType& type, const Shape& shape) {
   const auto range = integer_range(type.storage);
   if (!range) {
-    return invalid(fmt::format("codes of {}; they are integers of at most 32 bits",
-                               to_string(type.storage)));
+    return invalid(
+        fmt::format("codes of {}; they are integers of at most 32 bits", to_string(type.storage)));
   }
   if (!is_float(type.expressed)) {
-    return invalid(fmt::format("codes that express {}, not a float type",
-                               to_string(type.expressed)));
+    return invalid(
+        fmt::format("codes that express {}, not a float type", to_string(type.expressed)));
   }
   if (type.storage_min >= type.storage_max || type.storage_min < range->min ||
       type.storage_max > range->max) {

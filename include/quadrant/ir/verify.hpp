@@ -6,13 +6,17 @@
 
 namespace quadrant::inline v0 {
 
-/// No cycles; operands exist; value names unique and not empty; every known operation has the
-/// operands, attributes and types that its view in `ops.hpp` promises; every quantized type is
-/// consistent (axis inside the rank, parameters of the right shape, storage range inside the
-/// storage type). The error names the node.
+/// No cycles; operands exist, and `uses` lists each once; value names unique and not empty; every
+/// known operation has the operands, attributes and types that its view in `ops.hpp` promises;
+/// every quantized type keeps its rules, and its storage type is the tensor's element type. The
+/// error names the node, and the tensor when it is about a type. Linear in the size of the graph.
 [[nodiscard]] Expected<void> verify(const GraphView& graph);
 
-/// The rules of one quantized type for tensors of shape `shape`.
+/// The rules of one quantized type for tensors of shape `shape`: codes are integers of at most 32
+/// bits, in a range of more than one inside the storage type's; they express a float type; the axis
+/// is inside the rank, blocks are not empty; scales are float32, of `parameter_shape`, positive and
+/// finite; zero points are of the storage type, as many, and inside the range. Values that are
+/// deferred are not looked at.
 [[nodiscard]] Expected<void> verify(const UniformType& type, const Shape& shape);
 
 }  // namespace quadrant::inline v0
