@@ -1,12 +1,13 @@
 // The library call: a model in, a quantized model out, and what was decided in between.
 //
 //   build/release/bin/example_weight_only examples/models/digits_cnn.onnx /tmp/digits_cnn.int8.onnx
+#include "quadrant/methods/weight_only.hpp"
+
 #include <cstdio>
 #include <string>
 
 #include "quadrant/engine/explain.hpp"
 #include "quadrant/io/onnx.hpp"
-#include "quadrant/methods/weight_only.hpp"
 
 namespace {
 

@@ -44,9 +44,9 @@ std::optional<ChannelWise> ChannelWise::parse(std::string_view text) {
 
 Expected<WeightOnly> WeightOnly::make(WeightOnlyOptions options) {
   if (options.bits != 8) {
-    return fail(ErrorCode::impossible,
-                fmt::format("weight_only stores 8-bit integers; {} bits are not available",
-                            options.bits));
+    return fail(
+        ErrorCode::impossible,
+        fmt::format("weight_only stores 8-bit integers; {} bits are not available", options.bits));
   }
   return WeightOnly(options);
 }

@@ -18,9 +18,8 @@ struct Finding final : DataContext {
 }  // namespace
 
 Expected<DataPassResult> run_data_pass(const GraphView& graph, const std::vector<NodeId>& order,
-                                       const Eligibility& eligibility,
-                                       const RequestGraph& requests, const Selection& selection,
-                                       Executor& executor, Sink* sink) {
+                                       const Eligibility& eligibility, const RequestGraph& requests,
+                                       const Selection& selection, Executor& executor, Sink* sink) {
   std::vector<NodeId> nodes;
   for (const NodeId node : order) {
     if (graph.result_count(node) > 0 && selection.is_selected({node, 0})) nodes.push_back(node);
@@ -30,8 +29,7 @@ Expected<DataPassResult> run_data_pass(const GraphView& graph, const std::vector
     findings[i] = std::make_unique<Finding>();
     const RequestId request = selection[{nodes[i], 0}].request;
     auto examined = eligibility.method(nodes[i])->erased_examine(
-        requests.constraints().get(requests[request].constraint), {&graph, nodes[i]},
-        *findings[i]);
+        requests.constraints().get(requests[request].constraint), {&graph, nodes[i]}, *findings[i]);
     if (!examined) findings[i]->error = std::move(examined).error();
   });
 

@@ -22,8 +22,8 @@ const char* Eligibility::why(NodeId node) const noexcept {
 Eligibility detect_eligibility(const GraphView& graph, const std::vector<NodeId>& order,
                                const Registry& registry, const Vetoes& vetoes) {
   Eligibility result;
-  result.states_ = ValueMap<State>(std::make_shared<const ValueNumbering>(graph),
-                                   State::Unquantized);
+  result.states_ =
+      ValueMap<State>(std::make_shared<const ValueNumbering>(graph), State::Unquantized);
   result.causes_.assign(graph.index_bound(), EligibilityCause::no_method);
   result.methods_.assign(graph.index_bound(), nullptr);
   const Context context(result.states_);

@@ -41,8 +41,8 @@ class Explainer {
       case State::Quantizable:
         result.requests = requests(value);
         result.reason = selection_reason(value);
-        result.state = analysis_.selection.is_selected(value) ? State::ToQuantize
-                                                              : State::Unquantized;
+        result.state =
+            analysis_.selection.is_selected(value) ? State::ToQuantize : State::Unquantized;
         break;
       default:
         result.reason = ineligible(node);
@@ -65,7 +65,8 @@ class Explainer {
     return analysis_.requests.constraints().print(id);
   }
 
-  // --- phase 1 ------------------------------------------------------------------------------------
+  // --- phase 1
+  // ------------------------------------------------------------------------------------
   [[nodiscard]] std::string ineligible(NodeId node) const {
     switch (analysis_.eligibility.cause(node)) {
       case EligibilityCause::already_quantized:
@@ -110,7 +111,8 @@ class Explainer {
     return text;
   }
 
-  // --- phase 2 ------------------------------------------------------------------------------------
+  // --- phase 2
+  // ------------------------------------------------------------------------------------
   [[nodiscard]] std::vector<ExplainedBenefit> benefits(NodeId consumer) const {
     std::vector<ExplainedBenefit> result;
     for (const Benefit* benefit : benefits_of(consumer)) {
@@ -121,8 +123,8 @@ class Explainer {
       entry.constraint = constraint(benefit->constraint);
       entry.gain = benefit->gain;
       const Choice& choice = analysis_.selection[operand];
-      entry.realized = choice.cause == SelectionCause::selected &&
-                       benefit->request != no_request && choice.request == benefit->request;
+      entry.realized = choice.cause == SelectionCause::selected && benefit->request != no_request &&
+                       choice.request == benefit->request;
       if (!entry.realized) {
         entry.why_not =
             benefit->request == no_request ? ineligible(operand.node) : selection_reason(operand);
@@ -171,13 +173,12 @@ class Explainer {
     std::vector<std::string> result;
     for (const Use& use : graph_.uses(value.node)) {
       if (use.result != value.result) continue;
-      const bool asks =
-          std::ranges::any_of(benefits_of(use.user),
-                              [&](const Benefit* benefit) {
-                                return benefit->request == wanted &&
-                                       benefit->operand == use.operand;
-                              }) ||
-          passes_on(use, wanted);
+      const bool asks = std::ranges::any_of(benefits_of(use.user),
+                                            [&](const Benefit* benefit) {
+                                              return benefit->request == wanted &&
+                                                     benefit->operand == use.operand;
+                                            }) ||
+                        passes_on(use, wanted);
       if (asks) result.push_back(fmt::format("{} (operand {})", label(use.user), use.operand));
     }
     std::ranges::sort(result);
@@ -188,8 +189,7 @@ class Explainer {
   [[nodiscard]] bool passes_on(const Use& use, RequestId wanted) const {
     const RequestGraph& graph = analysis_.requests;
     for (std::uint32_t result = 0; result < graph_.result_count(use.user); ++result) {
-      for (RequestId id = graph.first({use.user, result}); id != no_request;
-           id = graph[id].next) {
+      for (RequestId id = graph.first({use.user, result}); id != no_request; id = graph[id].next) {
         for (const Alternative& alternative : graph.alternatives(graph[id])) {
           for (const Need& need : graph.needs(alternative)) {
             if (need.request == wanted && need.operand == use.operand) return true;
@@ -200,7 +200,8 @@ class Explainer {
     return false;
   }
 
-  // --- phase 3 ------------------------------------------------------------------------------------
+  // --- phase 3
+  // ------------------------------------------------------------------------------------
   [[nodiscard]] std::string selection_reason(Value value) const {
     const Choice& choice = analysis_.selection[value];
     const RequestGraph& graph = analysis_.requests;
@@ -209,9 +210,9 @@ class Explainer {
         std::string text = fmt::format("{}, gain {}", constraint(graph[choice.request].constraint),
                                        choice.gain.amount());
         if (choice.runner_up != no_request) {
-          text += fmt::format("; next best {} with {}",
-                              constraint(graph[choice.runner_up].constraint),
-                              choice.runner_up_gain.amount());
+          text +=
+              fmt::format("; next best {} with {}", constraint(graph[choice.runner_up].constraint),
+                          choice.runner_up_gain.amount());
         }
         return text;
       }

@@ -36,8 +36,8 @@ void RequestGraph::set_alternatives(RequestId request,
   requests_[request].first_alternative = static_cast<std::uint32_t>(alternatives_.size());
   requests_[request].alternative_count = static_cast<std::uint32_t>(alternatives.size());
   for (const std::vector<Need>& needs : alternatives) {
-    alternatives_.push_back({static_cast<std::uint32_t>(needs_.size()),
-                             static_cast<std::uint32_t>(needs.size())});
+    alternatives_.push_back(
+        {static_cast<std::uint32_t>(needs_.size()), static_cast<std::uint32_t>(needs.size())});
     needs_.insert(needs_.end(), needs.begin(), needs.end());
   }
 }
@@ -98,8 +98,7 @@ template <class Visit>
 void for_each_request(const GraphView& graph, const RequestGraph& requests, NodeId node,
                       Visit visit) {
   for (std::uint32_t result = 0; result < graph.result_count(node); ++result) {
-    for (RequestId id = requests.first({node, result}); id != no_request;
-         id = requests[id].next) {
+    for (RequestId id = requests.first({node, result}); id != no_request; id = requests[id].next) {
       visit(id);
     }
   }
@@ -107,8 +106,7 @@ void for_each_request(const GraphView& graph, const RequestGraph& requests, Node
 
 // Users before producers: when a node is reached, all requests to it have been posted.
 void post_requests(const GraphView& graph, const std::vector<NodeId>& order,
-                   const Eligibility& eligibility, const GainModel& gains,
-                   RequestGraph& requests) {
+                   const Eligibility& eligibility, const GainModel& gains, RequestGraph& requests) {
   for (const NodeId node : order | ranges::views::reverse) {
     const QuantizationMethod* method = eligibility.method(node);
     if (method == nullptr) continue;
@@ -121,8 +119,7 @@ void post_requests(const GraphView& graph, const std::vector<NodeId>& order,
     }
     for_each_request(graph, requests, node, [&](RequestId id) {
       Collector collector(ref, eligibility, gains, requests);
-      method->erased_callback(requests.constraints().get(requests[id].constraint), ref,
-                              collector);
+      method->erased_callback(requests.constraints().get(requests[id].constraint), ref, collector);
       requests[id].refusal = collector.refusal();
       requests.set_alternatives(id, collector.alternatives());
     });
@@ -135,10 +132,9 @@ void resolve_acceptance(const GraphView& graph, const std::vector<NodeId>& order
   for (const NodeId node : order) {
     for_each_request(graph, requests, node, [&](RequestId id) {
       const auto alternatives = requests.alternatives(requests[id]);
-      requests[id].accepted =
-          std::ranges::any_of(alternatives, [&](const Alternative& alternative) {
-            return is_alive(requests, alternative);
-          });
+      requests[id].accepted = std::ranges::any_of(
+          alternatives,
+          [&](const Alternative& alternative) { return is_alive(requests, alternative); });
     });
   }
 }

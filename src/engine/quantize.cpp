@@ -50,11 +50,10 @@ Expected<Analysis> analyze_with(const GraphView& graph, const Registry& registry
                                 std::vector<NodeId> order) {
   Eligibility eligibility = detect_eligibility(graph, order, registry, vetoes);
   RequestGraph requests = propagate_gains(graph, order, registry, eligibility, gains);
-  auto selection = given != nullptr
-                       ? select_planned(graph, order, registry, eligibility, requests, gains,
-                                        *given)
-                       : Expected<Selection>(select_greedy(graph, order, registry, eligibility,
-                                                           requests, gains));
+  auto selection = given != nullptr ? select_planned(graph, order, registry, eligibility, requests,
+                                                     gains, *given)
+                                    : Expected<Selection>(select_greedy(
+                                          graph, order, registry, eligibility, requests, gains));
   if (!selection) return fail(std::move(selection).error());
   Plan plan = make_plan(graph, order, registry, requests, *selection, gains);
   return Analysis{std::move(order),      std::move(eligibility), std::move(requests),
@@ -84,9 +83,8 @@ Expected<QuantizeResult> quantize(const Graph& graph, const Registry& registry,
                  run_data_pass(graph, analysis.order, analysis.eligibility, analysis.requests,
                                analysis.selection, executor, options.sink));
     if (data.refused.empty()) {
-      QUADRANT_TRY(Graph rewritten,
-                   rewrite(graph, analysis.order, registry, analysis.eligibility,
-                           analysis.requests, analysis.selection, data.prepared));
+      QUADRANT_TRY(Graph rewritten, rewrite(graph, analysis.order, registry, analysis.eligibility,
+                                            analysis.requests, analysis.selection, data.prepared));
       return QuantizeResult{std::move(rewritten), std::move(analysis)};
     }
     if (options.non_finite == NonFinitePolicy::refuse || options.plan != nullptr) {
@@ -95,11 +93,13 @@ Expected<QuantizeResult> quantize(const Graph& graph, const Registry& registry,
       });
       const std::string others =
           data.refused.size() > 1 ? fmt::format(" (and {} more)", data.refused.size() - 1) : "";
-      return fail(ErrorCode::impossible,
-                  fmt::format("{}{}; exclude it, or leave such weights in float", first->second,
-                              others),
-                  {.file = {}, .node = {},
-                   .tensor = std::string(graph.value_name({first->first, 0})), .offset = {}});
+      return fail(
+          ErrorCode::impossible,
+          fmt::format("{}{}; exclude it, or leave such weights in float", first->second, others),
+          {.file = {},
+           .node = {},
+           .tensor = std::string(graph.value_name({first->first, 0})),
+           .offset = {}});
     }
     current.vetoes.insert(data.refused.begin(), data.refused.end());
   }

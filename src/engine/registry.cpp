@@ -34,16 +34,16 @@ void RegistryBuilder::add(std::string_view op, std::unique_ptr<QuantizationMetho
   const auto [entry, added] = registry_.methods_.try_emplace(std::string(op), std::move(method));
   if (added) return;
   const auto earlier = entry->second->place();
-  duplicates_ += fmt::format("{}operation '{}' has two methods: {} ({}:{}) and {} ({}:{})",
-                             duplicates_.empty() ? "" : "; ", op, entry->second->name(),
-                             earlier.file_name(), earlier.line(), name, place.file_name(),
-                             place.line());
+  duplicates_ +=
+      fmt::format("{}operation '{}' has two methods: {} ({}:{}) and {} ({}:{})",
+                  duplicates_.empty() ? "" : "; ", op, entry->second->name(), earlier.file_name(),
+                  earlier.line(), name, place.file_name(), place.line());
 }
 
 Expected<Registry> RegistryBuilder::freeze() && {
   if (!duplicates_.empty()) {
-    return fail(ErrorCode::usage, fmt::format("scheme '{}': {}", registry_.scheme_->name(),
-                                              duplicates_));
+    return fail(ErrorCode::usage,
+                fmt::format("scheme '{}': {}", registry_.scheme_->name(), duplicates_));
   }
   return std::move(registry_);
 }

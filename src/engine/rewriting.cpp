@@ -32,11 +32,13 @@ Expected<void> run_rewriters(const std::vector<NodeId>& order, const Eligibility
     for (std::uint32_t result = 0; result < graph.result_count(node); ++result) {
       const Value value{node, result};
       if (!selection.is_selected(value) || graph.type(value).is_quantized()) continue;
-      return fail(ErrorCode::impossible,
-                  fmt::format("method {} was asked to quantize this value and did not",
-                              method->name()),
-                  {.file = {}, .node = std::string(graph.name(node)),
-                   .tensor = std::string(graph.value_name(value)), .offset = {}});
+      return fail(
+          ErrorCode::impossible,
+          fmt::format("method {} was asked to quantize this value and did not", method->name()),
+          {.file = {},
+           .node = std::string(graph.name(node)),
+           .tensor = std::string(graph.value_name(value)),
+           .offset = {}});
     }
   }
   return {};

@@ -11,8 +11,8 @@ namespace quadrant::inline v0 {
 namespace {
 
 // An alternative that came true: every need is what its operand was selected for.
-[[nodiscard]] const Alternative* satisfied(const RequestGraph& requests,
-                                           const Selection& selection, const Request& request) {
+[[nodiscard]] const Alternative* satisfied(const RequestGraph& requests, const Selection& selection,
+                                           const Request& request) {
   for (const Alternative& alternative : requests.alternatives(request)) {
     const bool holds = std::ranges::all_of(requests.needs(alternative), [&](const Need& need) {
       if (need.request == no_request) return false;
@@ -71,8 +71,7 @@ class Availability final : public ForwardContext {
 [[nodiscard]] Gain storage_gain(NodeRef node, const QuantizationMethod& method,
                                 const RequestGraph& requests, const Request& request,
                                 const GainModel& gains) {
-  const auto change =
-      method.erased_storage(requests.constraints().get(request.constraint), node);
+  const auto change = method.erased_storage(requests.constraints().get(request.constraint), node);
   return change ? gains.of_storage(*change) : Gain{};
 }
 
@@ -187,8 +186,7 @@ Selection select_greedy(const GraphView& graph, const std::vector<NodeId>& order
       graph, order, eligibility, requests,
       [&](NodeRef node, const QuantizationMethod& method, RequestId id, Choice& choice) {
         const Request& request = requests[id];
-        const Gain gain =
-            request.flow + storage_gain(node, method, requests, request, gains);
+        const Gain gain = request.flow + storage_gain(node, method, requests, request, gains);
         const bool has_gain = gain >= Gain{};
         if (choice.cause != SelectionCause::selected) {
           // A later one with gain replaces one without.
@@ -202,8 +200,8 @@ Selection select_greedy(const GraphView& graph, const std::vector<NodeId>& order
         if (!has_gain) return;
         const bool wins =
             gain > choice.gain ||
-            (gain == choice.gain && requests.constraints().less(
-                                        request.constraint, requests[choice.request].constraint));
+            (gain == choice.gain &&
+             requests.constraints().less(request.constraint, requests[choice.request].constraint));
         if (wins) {
           choice.runner_up = choice.request;
           choice.runner_up_gain = choice.gain;
@@ -224,14 +222,12 @@ Expected<Selection> select_planned(const GraphView& graph, const std::vector<Nod
                                    RequestGraph& requests, const GainModel& gains,
                                    const Plan& plan) {
   if (plan.scheme != registry.scheme().name()) {
-    return fail(ErrorCode::impossible,
-                fmt::format("the plan is for scheme '{}', not '{}'", plan.scheme,
-                            registry.scheme().name()));
+    return fail(ErrorCode::impossible, fmt::format("the plan is for scheme '{}', not '{}'",
+                                                   plan.scheme, registry.scheme().name()));
   }
   if (plan.options != registry.scheme().describe()) {
-    return fail(ErrorCode::impossible,
-                fmt::format("the plan was made with '{}', this run has '{}'", plan.options,
-                            registry.scheme().describe()));
+    return fail(ErrorCode::impossible, fmt::format("the plan was made with '{}', this run has '{}'",
+                                                   plan.options, registry.scheme().describe()));
   }
   std::unordered_map<std::string_view, const PlannedValue*> entries;
   for (const PlannedValue& entry : plan.values) {
@@ -260,8 +256,8 @@ Expected<Selection> select_planned(const GraphView& graph, const std::vector<Nod
     }
   }
   if (!entries.empty()) {
-    const auto first = std::ranges::min_element(
-        entries, {}, [](const auto& entry) { return entry.first; });
+    const auto first =
+        std::ranges::min_element(entries, {}, [](const auto& entry) { return entry.first; });
     return fail(ErrorCode::impossible, "the plan lists a value that the graph does not have",
                 {.file = {}, .node = {}, .tensor = std::string(first->first), .offset = {}});
   }
@@ -282,10 +278,10 @@ Expected<Selection> select_planned(const GraphView& graph, const std::vector<Nod
     for (std::uint32_t result = 0; result < graph.result_count(node); ++result) {
       const Value value{node, result};
       if (planned[value] == no_request || selection.is_selected(value)) continue;
-      return fail(ErrorCode::impossible,
-                  "the plan quantizes this value, but not all that it is computed from",
-                  {.file = {}, .node = {}, .tensor = std::string(graph.value_name(value)),
-                   .offset = {}});
+      return fail(
+          ErrorCode::impossible,
+          "the plan quantizes this value, but not all that it is computed from",
+          {.file = {}, .node = {}, .tensor = std::string(graph.value_name(value)), .offset = {}});
     }
   }
   selection.objective = evaluate(graph, order, eligibility, requests, gains, selection);

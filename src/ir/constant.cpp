@@ -20,10 +20,9 @@ struct Constant::Data {
 Constant Constant::from_bytes(ElementType element, Shape shape, std::vector<std::byte> bytes) {
   auto data = std::make_shared<Data>();
   data->count = shape.element_count().value_or(-1);
-  QUADRANT_ASSERT(data->count >= 0 &&
-                  static_cast<std::uint64_t>(data->count) *
-                          static_cast<std::uint64_t>(byte_width(element)) ==
-                      bytes.size());
+  QUADRANT_ASSERT(data->count >= 0 && static_cast<std::uint64_t>(data->count) *
+                                              static_cast<std::uint64_t>(byte_width(element)) ==
+                                          bytes.size());
   data->element = element;
   data->shape = std::move(shape);
   data->bytes = std::move(bytes);
@@ -85,9 +84,8 @@ Expected<std::vector<std::int64_t>> read_integers(const Constant& constant, std:
                 fmt::format("integers were expected, not {}", to_string(constant.element())));
   }
   if (constant.element_count() > limit) {
-    return fail(ErrorCode::invalid_model,
-                fmt::format("{} integers where at most {} make sense", constant.element_count(),
-                            limit));
+    return fail(ErrorCode::invalid_model, fmt::format("{} integers where at most {} make sense",
+                                                      constant.element_count(), limit));
   }
   QUADRANT_TRY(const ConstantBytes contents, constant.read());
   const auto bytes = contents.bytes();

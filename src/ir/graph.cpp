@@ -26,20 +26,25 @@ bool Graph::contains(NodeId node) const noexcept {
 
 // --- names --------------------------------------------------------------------------------------
 
+bool Graph::is_taken(const std::string& name) const {
+  return names_.contains(name) || reserved_.contains(name);
+}
+
 std::string Graph::free_name(std::string name) {
-  if (!names_.contains(name)) return name;
+  if (!is_taken(name)) return name;
   // Remembering where the search for each stem stopped keeps many equal names linear.
   std::uint64_t& next = next_suffix_[name];
   std::string candidate;
   do {
     candidate = fmt::format("{}_{}", name, ++next);
-  } while (names_.contains(candidate));
+  } while (is_taken(candidate));
   return candidate;
 }
 
-void Graph::reserve_name(std::string name) { names_.try_emplace(std::move(name)); }
+void Graph::reserve_name(std::string name) { reserved_.insert(std::move(name)); }
 
 std::string_view Graph::set_value_name(Value value, std::string name) {
+  QUADRANT_ASSERT(!name.empty());
   Result& result = at(value.node).results[value.result];
   names_.erase(result.name);
   result.name = free_name(std::move(name));

@@ -11,8 +11,7 @@ std::vector<std::int64_t> Transpose::perm() const {
   const Attribute* attribute = node.graph->attribute(node.id, "perm");
   const auto* stated = attribute ? std::get_if<std::vector<std::int64_t>>(attribute) : nullptr;
   if (!shape && !stated) return {};
-  const std::size_t rank =
-      shape ? static_cast<std::size_t>(shape->rank()) : stated->size();
+  const std::size_t rank = shape ? static_cast<std::size_t>(shape->rank()) : stated->size();
   std::vector<std::int64_t> perm(rank);
   if (!stated) {
     for (std::size_t i = 0; i < rank; ++i) perm[i] = static_cast<std::int64_t>(rank - 1 - i);

@@ -9,6 +9,8 @@
 #include <span>
 #include <type_traits>
 
+#include "quadrant/ir/float16.hpp"
+
 namespace quadrant::inline v0::detail {
 namespace {
 
@@ -131,9 +133,9 @@ Expected<void> append_element(const Scanner& scan, ElementType element, const Nu
     case ElementType::uint64:
       return append_integer<std::uint64_t>(scan, number, out);
     case ElementType::float16:
-      return append_half(scan, number, out, f16, float_to_half);
+      return append_half(scan, number, out, f16, round_to_float16);
     case ElementType::bfloat16:
-      return append_half(scan, number, out, bf16, float_to_bfloat);
+      return append_half(scan, number, out, bf16, round_to_bfloat16);
     case ElementType::float32: {
       QUADRANT_TRY(const float value, to_float(scan, number));
       append(out, value);

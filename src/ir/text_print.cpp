@@ -8,6 +8,7 @@
 
 #include "ir/text_syntax.hpp"
 #include "ir/type_text.hpp"
+#include "quadrant/ir/float16.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/ir/topology.hpp"
@@ -258,11 +259,11 @@ class Printer {
         return add("{}", load<std::uint64_t>(at));
       case ElementType::float16: {
         const auto bits = load<std::uint16_t>(at);
-        return number(detail::half_to_float(bits), bits, 4, detail::plain_nan_f16);
+        return number(widen_float16(bits), bits, 4, detail::plain_nan_f16);
       }
       case ElementType::bfloat16: {
         const auto bits = load<std::uint16_t>(at);
-        return number(detail::bfloat_to_float(bits), bits, 4, detail::plain_nan_bf16);
+        return number(widen_bfloat16(bits), bits, 4, detail::plain_nan_bf16);
       }
       case ElementType::float32:
         return number(load<float>(at), load<std::uint32_t>(at), 8, detail::plain_nan_f32);

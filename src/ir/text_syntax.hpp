@@ -19,7 +19,6 @@
 // Names and kinds that are more than letters, digits and a few signs are strings.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <string_view>
 
@@ -51,45 +50,5 @@ inline constexpr std::uint64_t plain_nan_f16 = 0x7e00;
 inline constexpr std::uint64_t plain_nan_bf16 = 0x7fc0;
 inline constexpr std::uint64_t plain_nan_f32 = 0x7fc00000;
 inline constexpr std::uint64_t plain_nan_f64 = 0x7ff8000000000000;
-
-inline float half_to_float(std::uint16_t bits) noexcept {
-  const std::uint32_t sign = (bits & 0x8000U) << 16U;
-  const std::uint32_t magnitude = bits & 0x7fffU;
-  if (magnitude >= 0x7c00U) {  // infinity, NaN
-    return std::bit_cast<float>(sign | 0x7f800000U | (magnitude << 13U));
-  }
-  // Read as a float32 with an exponent that is 112 too small; the product is exact, also for
-  // subnormal numbers.
-  const float scaled = std::bit_cast<float>(magnitude << 13U) * 0x1p112F;
-  return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(scaled));
-}
-
-/// Rounds to the nearest, ties to even; no NaN.
-inline std::uint16_t float_to_half(float value) noexcept {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t sign = (bits >> 16U) & 0x8000U;
-  const float magnitude = std::bit_cast<float>(bits & 0x7fffffffU);
-  std::uint32_t half = 0;
-  if (magnitude >= 65520.0F) {
-    half = 0x7c00U;
-  } else if (magnitude < 0x1p-14F) {
-    // Adding a half leaves the subnormal's bits, rounded, at the bottom of the significand.
-    half = std::bit_cast<std::uint32_t>(magnitude + 0.5F) - std::bit_cast<std::uint32_t>(0.5F);
-  } else {
-    const std::uint32_t rebased = (bits & 0x7fffffffU) - (112U << 23U);
-    half = (rebased + 0xfffU + ((rebased >> 13U) & 1U)) >> 13U;
-  }
-  return static_cast<std::uint16_t>(sign | half);
-}
-
-inline float bfloat_to_float(std::uint16_t bits) noexcept {
-  return std::bit_cast<float>(std::uint32_t{bits} << 16U);
-}
-
-/// Rounds to the nearest, ties to even; no NaN.
-inline std::uint16_t float_to_bfloat(float value) noexcept {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-  return static_cast<std::uint16_t>((bits + 0x7fffU + ((bits >> 16U) & 1U)) >> 16U);
-}
 
 }  // namespace quadrant::inline v0::detail

@@ -32,12 +32,14 @@ Expected<std::vector<NodeId>> topological_order(const GraphView& graph) {
   std::vector<boost::default_color_type> colors(graph.index_bound());
   auto output = std::back_inserter(order);
   boost::depth_first_search(
-      BoostGraph(graph), boost::visitor(TopologicalVisitor<decltype(output)>(output, on_cycle))
-                 .vertex_index_map(NodeIndexMap{})
-                 .color_map(boost::make_iterator_property_map(colors.data(), NodeIndexMap{})));
+      BoostGraph(graph),
+      boost::visitor(TopologicalVisitor<decltype(output)>(output, on_cycle))
+          .vertex_index_map(NodeIndexMap{})
+          .color_map(boost::make_iterator_property_map(colors.data(), NodeIndexMap{})));
   if (on_cycle.is_valid()) {
-    return fail(ErrorCode::invalid_model, "the graph has a cycle through this node",
-                {.file = {}, .node = std::string(graph.name(on_cycle)), .tensor = {}, .offset = {}});
+    return fail(
+        ErrorCode::invalid_model, "the graph has a cycle through this node",
+        {.file = {}, .node = std::string(graph.name(on_cycle)), .tensor = {}, .offset = {}});
   }
   std::ranges::reverse(order);
   return order;

@@ -10,7 +10,7 @@
 #include "numerics/affine_kernels.hpp"
 #include "numerics/parameters.hpp"
 #include "numerics/pieces.hpp"
-#include "quadrant/numerics/float16.hpp"
+#include "quadrant/ir/float16.hpp"
 #include "quadrant/support/assert.hpp"
 
 namespace quadrant::inline v0 {

@@ -71,8 +71,7 @@ TEST_CASE("a vetoed node takes no part, and neither does what hangs on it") {
 
 TEST_CASE("a value that comes quantized is Quantized") {
   Graph graph;
-  const Value codes = graph.add_input(
-      "q", {ElementType::int8, Shape{2, 3}, toy::quantized_type()});
+  const Value codes = graph.add_input("q", {ElementType::int8, Shape{2, 3}, toy::quantized_type()});
   const Eligibility found = detect(graph);
   CHECK(found.state(codes) == State::Quantized);
   CHECK(found.cause(codes.node) == EligibilityCause::already_quantized);

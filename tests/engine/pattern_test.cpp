@@ -58,7 +58,7 @@ TEST_CASE("an absent operand matches optional alone") {
 }
 
 TEST_CASE("patterns print as they are written") {
-  CHECK(to_string(requires_parents(AnyQuantizable | AnyConsumer, AnyUnquantized,
-                                   optional(AnyState))) ==
+  CHECK(to_string(
+            requires_parents(AnyQuantizable | AnyConsumer, AnyUnquantized, optional(AnyState))) ==
         "(AnyQuantizable | AnyConsumer, AnyUnquantized, optional(AnyState))");
 }

@@ -39,9 +39,9 @@ TEST_CASE("requests are translated on their way up, and equal ones add their gai
   Graph graph;
   const Value root = toy::add(graph, "root", "w", {});
   const Value shift = toy::add(graph, "shift", "s", {root});
-  toy::add(graph, "use", "u0", {shift});                                  // colour 0 of s
-  toy::add(graph, "use", "u1", {shift});                                  // again
-  toy::add(graph, "use", "u2", {root}, {{"colour", std::int64_t{1}}});    // colour 1 of w
+  toy::add(graph, "use", "u0", {shift});                                // colour 0 of s
+  toy::add(graph, "use", "u1", {shift});                                // again
+  toy::add(graph, "use", "u2", {root}, {{"colour", std::int64_t{1}}});  // colour 1 of w
   auto result = propagate(graph);
   const RequestId at_root = result.find(root, 1);
   REQUIRE(at_root != no_request);
@@ -68,7 +68,8 @@ TEST_CASE("an AND splits its gain, so a diamond does not multiply it") {
   Graph graph;
   Value value = toy::add(graph, "root", "w", {});
   const Value root = value;
-  for (int i = 0; i < 70; ++i) value = toy::add(graph, "join", "j" + std::to_string(i), {value, value});
+  for (int i = 0; i < 70; ++i)
+    value = toy::add(graph, "join", "j" + std::to_string(i), {value, value});
   toy::add(graph, "use", "u", {value});
   auto result = propagate(graph);
   CHECK(result.requests[result.find(root, 0)].flow == Gain{1});

@@ -127,7 +127,9 @@ TEST_CASE("the order in which a graph is built does not change its plan") {
         for (const std::size_t i : order) {
           const Blueprint& node = blueprint[i];
           if (done[i]) continue;
-          if (!std::ranges::all_of(node.operands, [&](int o) { return done[static_cast<std::size_t>(o)]; })) continue;
+          if (!std::ranges::all_of(node.operands,
+                                   [&](int o) { return done[static_cast<std::size_t>(o)]; }))
+            continue;
           std::vector<Value> operands;
           for (const int o : node.operands) operands.push_back(values[static_cast<std::size_t>(o)]);
           values[i] = toy::add(graph, node.kind, "n" + std::to_string(i), std::move(operands),

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "quadrant/ir/type.hpp"
-#include "quadrant/numerics/float16.hpp"
+#include "quadrant/ir/float16.hpp"
 
 namespace quadrant::test {
 

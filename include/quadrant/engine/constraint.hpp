@@ -1,4 +1,5 @@
-// What a scheme asks of a value ("int8 along axis 1"), interned so that the engine compares numbers.
+// What a scheme asks of a value ("int8 along axis 1"), interned so that the engine compares
+// numbers.
 #pragma once
 
 #include <compare>

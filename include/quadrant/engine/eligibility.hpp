@@ -32,9 +32,7 @@ enum class EligibilityCause : std::uint8_t {
 class Eligibility {
  public:
   [[nodiscard]] State state(Value value) const noexcept { return states_[value]; }
-  [[nodiscard]] EligibilityCause cause(NodeId node) const noexcept {
-    return causes_[node.index];
-  }
+  [[nodiscard]] EligibilityCause cause(NodeId node) const noexcept { return causes_[node.index]; }
   /// For `EligibilityCause::method`: the reason, a literal, or null.
   [[nodiscard]] const char* why(NodeId node) const noexcept;
   /// The node's method if the node takes part: its results are Quantizable or it is a Consumer.

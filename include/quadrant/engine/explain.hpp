@@ -44,8 +44,7 @@ struct Explanation {
                                   const Analysis& analysis, NodeId node);
 
 /// The same for many nodes in linear time.
-[[nodiscard]] std::vector<Explanation> explain_all(const GraphView& graph,
-                                                   const Registry& registry,
+[[nodiscard]] std::vector<Explanation> explain_all(const GraphView& graph, const Registry& registry,
                                                    const Analysis& analysis);
 
 /// Several lines of text.

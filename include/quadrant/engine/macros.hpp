@@ -6,7 +6,8 @@
 //     ... options ...
 //   };
 //
-//   QUADRANT_QUANTIZER(TransposeMethod, MyScheme, ops::Transpose, requires_parents(AnyQuantizable)) {
+//   QUADRANT_QUANTIZER(TransposeMethod, MyScheme, ops::Transpose, requires_parents(AnyQuantizable))
+//   {
 //     void callback(const ChannelWise& wanted, NodeRef node, Asks& asks) const override { ... }
 //     Expected<void> rewriter(NodeRef node, RewriteContext& context) const override { ... }
 //   };
@@ -40,35 +41,35 @@ constexpr std::array<ParentsPattern, sizeof...(Patterns)> pattern_list(Patterns.
 }  // namespace quadrant::inline v0::detail
 
 /// Inside a scheme's class: its constraint type, its name, and what the engine asks of it.
-#define QUADRANT_SCHEME(scheme_type, constraint, scheme_name)                                      \
- public:                                                                                           \
-  using Constraint = constraint;                                                                   \
-  struct Registration final : ::quadrant::MethodRegistration {                                     \
-    using ::quadrant::MethodRegistration::MethodRegistration;                                      \
-    void run();                                                                                    \
-  };                                                                                               \
-  [[nodiscard]] std::string_view name() const noexcept override { return scheme_name; }            \
-  [[nodiscard]] const ::quadrant::ConstraintType& constraint_type() const noexcept override {      \
-    return ::quadrant::constraint_type<Constraint>;                                                \
-  }                                                                                                \
-  [[nodiscard]] ::quadrant::Expected<::quadrant::Value> dequantize(                                \
+#define QUADRANT_SCHEME(scheme_type, constraint, scheme_name)                                 \
+ public:                                                                                      \
+  using Constraint = constraint;                                                              \
+  struct Registration final : ::quadrant::MethodRegistration {                                \
+    using ::quadrant::MethodRegistration::MethodRegistration;                                 \
+    void run();                                                                               \
+  };                                                                                          \
+  [[nodiscard]] std::string_view name() const noexcept override { return scheme_name; }       \
+  [[nodiscard]] const ::quadrant::ConstraintType& constraint_type() const noexcept override { \
+    return ::quadrant::constraint_type<Constraint>;                                           \
+  }                                                                                           \
+  [[nodiscard]] ::quadrant::Expected<::quadrant::Value> dequantize(                           \
       ::quadrant::Value quantized, ::quadrant::RewriteContext& context) const override;
 
-#define QUADRANT_DETAIL_DECLARATION(method, scheme_type, eligible, ...)                            \
-  using SchemeType = scheme_type;                                                                    \
-  static constexpr std::string_view name = #method;                                                \
-  static constexpr ::quadrant::State state = eligible;                                             \
-  static constexpr auto patterns = ::quadrant::detail::pattern_list(__VA_ARGS__);                  \
+#define QUADRANT_DETAIL_DECLARATION(method, scheme_type, eligible, ...)           \
+  using SchemeType = scheme_type;                                                 \
+  static constexpr std::string_view name = #method;                               \
+  static constexpr ::quadrant::State state = eligible;                            \
+  static constexpr auto patterns = ::quadrant::detail::pattern_list(__VA_ARGS__); \
   static constexpr std::source_location place = std::source_location::current();
 
-#define QUADRANT_DETAIL_METHOD(method, scheme_type, op, eligible, ...)                             \
-  struct method##Declaration {                                                                     \
-    using OpType = op;                                                                             \
-    QUADRANT_DETAIL_DECLARATION(method, scheme_type, eligible, __VA_ARGS__)                        \
-  };                                                                                               \
-  struct method##Base : ::quadrant::Method<method##Declaration> {                                  \
-    using Declaration = method##Declaration;                                                       \
-  };                                                                                               \
+#define QUADRANT_DETAIL_METHOD(method, scheme_type, op, eligible, ...)      \
+  struct method##Declaration {                                              \
+    using OpType = op;                                                      \
+    QUADRANT_DETAIL_DECLARATION(method, scheme_type, eligible, __VA_ARGS__) \
+  };                                                                        \
+  struct method##Base : ::quadrant::Method<method##Declaration> {           \
+    using Declaration = method##Declaration;                                \
+  };                                                                        \
   struct method final : method##Base
 
 /// Opens the class of a method whose result is quantized when it is selected. No patterns: always
@@ -81,15 +82,15 @@ constexpr std::array<ParentsPattern, sizeof...(Patterns)> pattern_list(Patterns.
   QUADRANT_DETAIL_METHOD(method, scheme_type, op, ::quadrant::State::Consumer, __VA_ARGS__)
 
 /// Like QUADRANT_QUANTIZER for several operations; `params` is the type of what differs.
-#define QUADRANT_PARAMETERIZED(method, scheme_type, params, ...)                                   \
-  struct method##Declaration {                                                                     \
-    using Parameters = params;                                                                     \
-    QUADRANT_DETAIL_DECLARATION(method, scheme_type, ::quadrant::State::Quantizable, __VA_ARGS__)  \
-  };                                                                                               \
-  struct method##Base : ::quadrant::ParameterizedMethod<method##Declaration> {                     \
-    using Declaration = method##Declaration;                                                       \
-    using ::quadrant::ParameterizedMethod<method##Declaration>::ParameterizedMethod;               \
-  };                                                                                               \
+#define QUADRANT_PARAMETERIZED(method, scheme_type, params, ...)                                  \
+  struct method##Declaration {                                                                    \
+    using Parameters = params;                                                                    \
+    QUADRANT_DETAIL_DECLARATION(method, scheme_type, ::quadrant::State::Quantizable, __VA_ARGS__) \
+  };                                                                                              \
+  struct method##Base : ::quadrant::ParameterizedMethod<method##Declaration> {                    \
+    using Declaration = method##Declaration;                                                      \
+    using ::quadrant::ParameterizedMethod<method##Declaration>::ParameterizedMethod;              \
+  };                                                                                              \
   struct method final : method##Base
 
 /// Opens the body of the scheme's dequantizer: `(Value quantized, RewriteContext& context) const`.

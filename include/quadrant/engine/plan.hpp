@@ -27,7 +27,7 @@ struct PlannedConversion {
 /// plans, whatever order the graph was built in.
 struct Plan {
   std::string scheme;
-  std::string options;     ///< Scheme::describe of the run that made it
+  std::string options;  ///< Scheme::describe of the run that made it
   std::string gain_model;
   Gain objective;
   std::vector<PlannedValue> values;

@@ -1,8 +1,8 @@
 // Phase 2: requests travel from those who gain to those who can give.
 //
 // The result is a graph of requests, separate from the model's graph: a request ("value v holds
-// constraint c") has alternatives, of which one must hold; an alternative has needs, requests to the
-// node's operands, which must all hold. Selection and explain read it; nothing is decided here.
+// constraint c") has alternatives, of which one must hold; an alternative has needs, requests to
+// the node's operands, which must all hold. Selection and explain read it; nothing is decided here.
 #pragma once
 
 #include <cstdint>
@@ -94,14 +94,14 @@ class RequestGraph {
   std::unordered_map<NodeId, const char*> consumer_refusals_;
 };
 
-/// Runs phase 2: posts requests in reverse order, resolves which can be accepted in a forward sweep,
-/// and sums their gains in a second reverse sweep. Linear in nodes and requests; no recursion.
+/// Runs phase 2: posts requests in reverse order, resolves which can be accepted in a forward
+/// sweep, and sums their gains in a second reverse sweep. Linear in nodes and requests; no
+/// recursion.
 ///
 /// A gain that needs several operands is split evenly between them, so that where the branches of a
 /// diamond meet again it is counted once.
-[[nodiscard]] RequestGraph propagate_gains(const GraphView& graph,
-                                           const std::vector<NodeId>& order,
-                                           const Registry& registry,
-                                           const Eligibility& eligibility, const GainModel& gains);
+[[nodiscard]] RequestGraph propagate_gains(const GraphView& graph, const std::vector<NodeId>& order,
+                                           const Registry& registry, const Eligibility& eligibility,
+                                           const GainModel& gains);
 
 }  // namespace quadrant::inline v0

@@ -33,8 +33,7 @@ class Registry {
     }
   };
   std::unique_ptr<const Scheme> scheme_;
-  std::unordered_map<std::string, std::unique_ptr<QuantizationMethod>, StringHash,
-                     std::equal_to<>>
+  std::unordered_map<std::string, std::unique_ptr<QuantizationMethod>, StringHash, std::equal_to<>>
       methods_;
 };
 

@@ -28,7 +28,7 @@ struct Choice {
   SelectionCause cause = SelectionCause::not_eligible;
   RequestId request = no_request;    ///< the selected request
   RequestId runner_up = no_request;  ///< the best available one that lost
-  Gain gain;                         ///< of the selected request, or of the best that had too little
+  Gain gain;  ///< of the selected request, or of the best that had too little
   Gain runner_up_gain;
 };
 
@@ -58,15 +58,15 @@ class Selection {
   ValueMap<Choice> choices_;
 };
 
-/// The seed's rule: walk forward, take the requested and available constraint of largest gain; equal
-/// gains are decided by the constraints' order. Values that nobody takes after all are given back.
-/// Linear; independent of the order in which the graph was built.
+/// The seed's rule: walk forward, take the requested and available constraint of largest gain;
+/// equal gains are decided by the constraints' order. Values that nobody takes after all are given
+/// back. Linear; independent of the order in which the graph was built.
 [[nodiscard]] Selection select_greedy(const GraphView& graph, const std::vector<NodeId>& order,
                                       const Registry& registry, const Eligibility& eligibility,
                                       RequestGraph& requests, const GainModel& gains);
 
-/// Selects exactly what `plan` lists. An entry that names no value, or that the graph does not allow,
-/// is `impossible` and says why.
+/// Selects exactly what `plan` lists. An entry that names no value, or that the graph does not
+/// allow, is `impossible` and says why.
 [[nodiscard]] Expected<Selection> select_planned(const GraphView& graph,
                                                  const std::vector<NodeId>& order,
                                                  const Registry& registry,

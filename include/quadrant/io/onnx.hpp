@@ -40,14 +40,16 @@ struct OnnxWriteReport {
   std::string external_file;  ///< empty when all data is inline
   std::int64_t opset_read = 0;
   std::int64_t opset_written = 0;
-  /// Why `dequantize` was written as Cast and Mul instead of DequantizeLinear; empty when it was not.
+  /// Why `dequantize` was written as Cast and Mul instead of DequantizeLinear; empty when it was
+  /// not.
   std::string fallback_reason;
 };
 
-/// Writes `graph` as a model; deferred constants are computed now, in pieces. Quantized types become
-/// QuantizeLinear / DequantizeLinear with initializers for scale and zero point. A model whose opset
-/// is below 13 (no per-axis DequantizeLinear) is converted to 13 where every operation in it can be,
-/// else `dequantize` is written as Cast and Mul, which say the same, and the report says why.
+/// Writes `graph` as a model; deferred constants are computed now, in pieces. Quantized types
+/// become QuantizeLinear / DequantizeLinear with initializers for scale and zero point. A model
+/// whose opset is below 13 (no per-axis DequantizeLinear) is converted to 13 where every operation
+/// in it can be, else `dequantize` is written as Cast and Mul, which say the same, and the report
+/// says why.
 ///
 /// The file appears complete or not at all: it is written beside `path` and renamed. A data file is
 /// written first, under a name made from its contents.

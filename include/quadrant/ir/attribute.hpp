@@ -20,9 +20,8 @@ struct Opaque {
   friend bool operator==(const Opaque&, const Opaque&) = default;
 };
 
-using Attribute =
-    std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>,
-                 std::vector<double>, std::vector<std::string>, Constant, Opaque>;
+using Attribute = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>,
+                               std::vector<double>, std::vector<std::string>, Constant, Opaque>;
 
 /// A handful of attributes in the order in which they were set.
 class Attributes {

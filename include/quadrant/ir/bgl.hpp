@@ -1,8 +1,9 @@
-// Makes every GraphView a Boost.Graph graph: vertex list, edge list and bidirectional, with parallel
-// edges. Vertices are NodeId.
+// Makes every GraphView a Boost.Graph graph: vertex list, edge list and bidirectional, with
+// parallel edges. Vertices are NodeId.
 //
+//   const BoostGraph graph(view);
 //   std::vector<NodeId> reversed;
-//   boost::topological_sort(BoostGraph{view}, std::back_inserter(reversed),
+//   boost::topological_sort(graph, std::back_inserter(reversed),
 //                           boost::vertex_index_map(NodeIndexMap{}));
 //
 // Include it only where a graph algorithm runs: Boost.Graph's headers are large.
@@ -27,8 +28,9 @@ struct Edge {
   friend constexpr auto operator<=>(const Edge&, const Edge&) = default;
 };
 
-/// A graph as Boost.Graph sees it. Boost's concepts want graphs that can be default-made and copied,
-/// which an interface cannot be: this is a reference to one that can. The graph must outlive it.
+/// A graph as Boost.Graph sees it. Boost's concepts want graphs that can be default-made and
+/// copied, which an interface cannot be: this is a reference to one that can. The graph must
+/// outlive it.
 class BoostGraph {
  public:
   BoostGraph() = default;
@@ -50,9 +52,8 @@ struct NodeIndexMap {
 
 namespace bgl {
 
-class NodeIterator
-    : public boost::iterator_facade<NodeIterator, const NodeId, boost::forward_traversal_tag,
-                                    NodeId> {
+class NodeIterator : public boost::iterator_facade<NodeIterator, const NodeId,
+                                                   boost::forward_traversal_tag, NodeId> {
  public:
   NodeIterator() = default;
   NodeIterator(const GraphView& graph, std::uint32_t index) : graph_(&graph), index_(index) {
@@ -75,9 +76,8 @@ class NodeIterator
   std::uint32_t index_ = 0;
 };
 
-class OutEdgeIterator
-    : public boost::iterator_facade<OutEdgeIterator, const Edge, boost::forward_traversal_tag,
-                                    Edge> {
+class OutEdgeIterator : public boost::iterator_facade<OutEdgeIterator, const Edge,
+                                                      boost::forward_traversal_tag, Edge> {
  public:
   OutEdgeIterator() = default;
   OutEdgeIterator(NodeId source, const Use* use) : source_(source), use_(use) {}
@@ -95,9 +95,8 @@ class OutEdgeIterator
 };
 
 /// Skips absent operands.
-class InEdgeIterator
-    : public boost::iterator_facade<InEdgeIterator, const Edge, boost::forward_traversal_tag,
-                                    Edge> {
+class InEdgeIterator : public boost::iterator_facade<InEdgeIterator, const Edge,
+                                                     boost::forward_traversal_tag, Edge> {
  public:
   InEdgeIterator() = default;
   InEdgeIterator(NodeId user, std::span<const Value> operands, std::size_t position)

@@ -57,7 +57,7 @@ class Graph final : public GraphView {
   void set_attribute(NodeId node, std::string name, Attribute value);
   void erase_attribute(NodeId node, std::string_view name);
   void set_node_name(NodeId node, std::string name);
-  /// Gives `value` the name, or the name with a suffix if another value has it; returns which.
+  /// Gives `value` the name (not empty), or the name with a suffix if that is taken; returns which.
   std::string_view set_value_name(Value value, std::string name);
   /// No value made from now on gets this name (names inside subgraphs, for example).
   void reserve_name(std::string name);
@@ -118,6 +118,7 @@ class Graph final : public GraphView {
   [[nodiscard]] Node& at(NodeId node) noexcept;
   void link(NodeId user, std::uint32_t operand);
   void unlink(NodeId user, std::uint32_t operand);
+  [[nodiscard]] bool is_taken(const std::string& name) const;
   [[nodiscard]] std::string free_name(std::string name);
 
   std::vector<Node> nodes_;
@@ -125,6 +126,7 @@ class Graph final : public GraphView {
   std::vector<NodeId> inputs_;
   std::vector<NodeId> outputs_;
   std::unordered_map<std::string, Value, StringHash, std::equal_to<>> names_;
+  std::unordered_set<std::string, StringHash, std::equal_to<>> reserved_;
   std::unordered_map<std::string, std::uint64_t, StringHash, std::equal_to<>> next_suffix_;
   Attributes attributes_;
   std::uint32_t live_ = 0;

@@ -64,8 +64,8 @@ struct Reshape {
   }
 };
 
-/// Operands: A `[..., M, K]`, B `[..., K, N]` with broadcast leading axes; a one-dimensional operand
-/// is a row (A) or a column (B).
+/// Operands: A `[..., M, K]`, B `[..., K, N]` with broadcast leading axes; a one-dimensional
+/// operand is a row (A) or a column (B).
 struct MatMul {
   static constexpr std::string_view kind = "matmul";
   NodeRef node;

@@ -17,8 +17,7 @@ class Shape {
 
   Shape() = default;  ///< rank unknown
   Shape(std::initializer_list<std::int64_t> extents) : ranked_(true), extents_(extents) {}
-  explicit Shape(std::vector<std::int64_t> extents)
-      : ranked_(true), extents_(std::move(extents)) {}
+  explicit Shape(std::vector<std::int64_t> extents) : ranked_(true), extents_(std::move(extents)) {}
 
   [[nodiscard]] bool is_ranked() const noexcept { return ranked_; }
   /// Every extent is known.

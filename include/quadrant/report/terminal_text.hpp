@@ -19,6 +19,9 @@ namespace quadrant::inline v0 {
 ///   "a\nb\x1b[2J"  ->  R"(a\nb\x1b[2J)"
 [[nodiscard]] std::string printable(std::string_view text);
 
+/// The same for text of several lines: line ends stay.
+[[nodiscard]] std::string printable_lines(std::string_view text);
+
 /// Three digits and a decimal unit: `999 B`, `1.23 kB`, `45.6 MB`.
 [[nodiscard]] std::string format_bytes(std::uint64_t bytes);
 

@@ -28,17 +28,18 @@ using Expected = tl::expected<T, Error>;
 #define QUADRANT_DETAIL_CONCAT_(a, b) a##b
 #define QUADRANT_DETAIL_CONCAT(a, b) QUADRANT_DETAIL_CONCAT_(a, b)
 
-/// `QUADRANT_TRY(auto graph, read(path));` binds the value, or returns the error from this function.
+/// `QUADRANT_TRY(auto graph, read(path));` binds the value, or returns the error from this
+/// function.
 #define QUADRANT_TRY(declaration, ...) \
   QUADRANT_DETAIL_TRY(QUADRANT_DETAIL_CONCAT(quadrant_result_, __LINE__), declaration, __VA_ARGS__)
-#define QUADRANT_DETAIL_TRY(result, declaration, ...)                               \
-  auto result = (__VA_ARGS__);                                                      \
-  if (!result) return ::quadrant::fail(std::move(result).error());                  \
+#define QUADRANT_DETAIL_TRY(result, declaration, ...)              \
+  auto result = (__VA_ARGS__);                                     \
+  if (!result) return ::quadrant::fail(std::move(result).error()); \
   declaration = *std::move(result)
 
 /// The same for `Expected<void>`.
-#define QUADRANT_CHECK(...)                                                         \
-  do {                                                                              \
-    auto quadrant_status = (__VA_ARGS__);                                           \
+#define QUADRANT_CHECK(...)                                                            \
+  do {                                                                                 \
+    auto quadrant_status = (__VA_ARGS__);                                              \
     if (!quadrant_status) return ::quadrant::fail(std::move(quadrant_status).error()); \
   } while (false)

@@ -1,4 +1,5 @@
-// A non-owning reference to something callable: for callbacks that are used before the call returns.
+// A non-owning reference to something callable: for callbacks that are used before the call
+// returns.
 #pragma once
 
 #include <memory>

@@ -110,14 +110,13 @@ TEST_CASE("transpose: every axis is found, where perm puts it") {
     const Shape operand(extents);
     const Shape result = graph.type(t).shape;
     const auto strides = operand.strides();
-    check_all_axes(weight_only::transpose_source, graph.ref(t.node), operand,
-                   [&](std::int64_t p) {
-                     const auto index = index_of(p, result);
-                     std::int64_t from = 0;
-                     for (std::size_t i = 0; i < rank; ++i) {
-                       from += index[i] * strides[static_cast<std::size_t>(perm[i])];
-                     }
-                     return from;
-                   });
+    check_all_axes(weight_only::transpose_source, graph.ref(t.node), operand, [&](std::int64_t p) {
+      const auto index = index_of(p, result);
+      std::int64_t from = 0;
+      for (std::size_t i = 0; i < rank; ++i) {
+        from += index[i] * strides[static_cast<std::size_t>(perm[i])];
+      }
+      return from;
+    });
   }
 }

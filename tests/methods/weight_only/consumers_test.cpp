@@ -48,12 +48,12 @@ TEST_CASE("gemm follows its transposes") {
   for (const std::int64_t trans_b : {0, 1}) {
     Graph graph;
     const Value x = build::input(graph, "x", {2, 20});
-    const Value b =
-        build::weight(graph, "b", trans_b != 0 ? std::vector<std::int64_t>{30, 20}
-                                               : std::vector<std::int64_t>{20, 30});
+    const Value b = build::weight(
+        graph, "b",
+        trans_b != 0 ? std::vector<std::int64_t>{30, 20} : std::vector<std::int64_t>{20, 30});
     const Value c = build::weight(graph, "c", {30});
-    graph.add_output("y", build::node(graph, ops::Gemm::kind, "g", {x, b, c},
-                                      {{"transB", trans_b}}));
+    graph.add_output("y",
+                     build::node(graph, ops::Gemm::kind, "g", {x, b, c}, {{"transB", trans_b}}));
     const auto result = build::quantize(graph);
     CHECK(build::planned(result, "b") == (trans_b != 0 ? "axis=0" : "axis=1"));
     CHECK(build::planned(result, "c") == "float");

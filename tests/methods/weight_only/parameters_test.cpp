@@ -48,8 +48,8 @@ TEST_CASE("codes and scales are what the definition says") {
 }
 
 TEST_CASE("NaN and infinity are named and refused, or left in float") {
-  for (const float bad : {std::numeric_limits<float>::quiet_NaN(),
-                          -std::numeric_limits<float>::infinity()}) {
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
     Graph graph = linear({20, 30}, bad);
     REQUIRE(infer_shapes(graph).has_value());
     const auto refused = quantize_weight_only(graph);
@@ -66,9 +66,9 @@ TEST_CASE("NaN and infinity are named and refused, or left in float") {
 TEST_CASE("integer, scalar and empty constants are no weights") {
   Graph graph;
   const std::vector<std::int64_t> integers(4, 1);
-  const Value n = graph.add_constant(
-      "n", Constant::from_values(ElementType::int64, Shape{2, 2},
-                                 std::span<const std::int64_t>(integers)));
+  const Value n =
+      graph.add_constant("n", Constant::from_values(ElementType::int64, Shape{2, 2},
+                                                    std::span<const std::int64_t>(integers)));
   const Value s = build::weight(graph, "s", {});
   const Value e = build::weight(graph, "e", {0, 3});
   for (const Value value : {n, s, e}) {

@@ -1,4 +1,4 @@
-#include "quadrant/numerics/float16.hpp"
+#include "quadrant/ir/float16.hpp"
 
 #include <doctest/doctest.h>
 
