@@ -3,6 +3,7 @@ if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(QUADRANT_CCACHE ccache)
   mark_as_advanced(QUADRANT_CCACHE)
   if(QUADRANT_CCACHE)
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${QUADRANT_CCACHE}")
+    # Two build folders with the same flags share what they compile: see tests/package.
+    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_NOHASHDIR=1 "${QUADRANT_CCACHE}")
   endif()
 endif()

@@ -4,7 +4,6 @@ if(POLICY CMP0167)
   cmake_policy(SET CMP0167 NEW) # Boost's own package file
 endif()
 
-find_package(Threads REQUIRED)
 find_package(Boost 1.74 REQUIRED) # headers only: BGL's own target would link some 30 libraries
 find_package(fmt REQUIRED)
 find_package(range-v3 REQUIRED)
@@ -16,6 +15,10 @@ if(NOT QUADRANT_CORE_ONLY)
   mark_as_advanced(QUADRANT_PROTOZERO)
   add_library(quadrant_protozero INTERFACE IMPORTED)
   target_include_directories(quadrant_protozero INTERFACE "${QUADRANT_PROTOZERO}")
+endif()
+
+if(QUADRANT_BUILD_COMMAND OR QUADRANT_BUILD_TESTS)
+  find_package(Threads REQUIRED) # the library itself owns no threads
 endif()
 
 if(QUADRANT_BUILD_COMMAND)

@@ -1,0 +1,26 @@
+# Configures, builds and runs tests/package/consumer, with the library installed or as a subdirectory.
+# With the flags of the build that it is a test of, so that ccache has the library already.
+file(REMOVE_RECURSE "${WORK}")
+set(ENV{CCACHE_NOHASHDIR} 1)
+
+if(WAY STREQUAL "find_package")
+  execute_process(COMMAND_ERROR_IS_FATAL ANY
+    COMMAND "${CMAKE_COMMAND}" --install "${QUADRANT_BINARY}" --prefix "${WORK}/prefix")
+  set(place "-DCMAKE_PREFIX_PATH=${WORK}/prefix")
+else()
+  set(place "-DQUADRANT_SOURCE=${QUADRANT_SOURCE}")
+endif()
+
+execute_process(COMMAND_ERROR_IS_FATAL ANY
+  COMMAND "${CMAKE_COMMAND}" -G "${GENERATOR}"
+    -S "${CMAKE_CURRENT_LIST_DIR}/consumer" -B "${WORK}/build"
+    "-DCMAKE_CXX_COMPILER=${COMPILER}"
+    "-DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE}"
+    "-DCMAKE_CXX_FLAGS=${FLAGS}"
+    "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}"
+    "-DQUADRANT_WERROR=${WERROR}"
+    ${place})
+execute_process(COMMAND_ERROR_IS_FATAL ANY
+  COMMAND "${CMAKE_COMMAND}" --build "${WORK}/build")
+execute_process(COMMAND_ERROR_IS_FATAL ANY
+  COMMAND "${WORK}/build/consumer")
