@@ -1,0 +1,38 @@
+// Tensor contents that the file does not hold as one run of little-endian elements: varints,
+// elements with a tag each, two 4-bit elements in a byte. Decoded when read.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "io/onnx/file.hpp"
+
+namespace quadrant::inline v0::onnx {
+
+/// Encoded elements that lie side by side.
+struct Run {
+  Range range;
+  bool tagged = false;  ///< each element follows a tag (the field was not packed)
+};
+
+enum class Coding : std::uint8_t { varint, fixed32, fixed64 };
+
+/// The elements of `runs`, `width` bytes each. Reads them all once, through a small buffer, to see
+/// that there are exactly `count`; throws a Failure otherwise. What is remembered is a position
+/// every few thousand elements, so that reading piece by piece does not start from the beginning
+/// each time.
+[[nodiscard]] std::shared_ptr<const ConstantSource> coded_elements(std::shared_ptr<const File> file,
+                                                                   std::vector<Run> runs,
+                                                                   Coding coding, int width,
+                                                                   std::uint64_t count);
+
+/// One byte per element from two elements per byte, the low half first; sign-extended for `int4`.
+[[nodiscard]] std::shared_ptr<const ConstantSource> unpacked(
+    std::shared_ptr<const ConstantSource> packed, bool is_signed);
+
+/// The inverse, for `elements`, which start at an even place; a last odd one leaves the high half
+/// 0.
+void pack(std::span<const std::byte> elements, std::span<std::byte> packed) noexcept;
+
+}  // namespace quadrant::inline v0::onnx

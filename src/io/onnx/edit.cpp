@@ -1,0 +1,41 @@
+#include "io/onnx/edit.hpp"
+
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0::onnx {
+namespace {
+
+template <class T>
+Constant scalar(ElementType element, T value) {
+  return Constant::from_values(element, Shape(std::vector<std::int64_t>{}),
+                               std::span<const T>(&value, 1));
+}
+
+}  // namespace
+
+Value add_op(Graph& graph, std::string kind, std::string node_name, std::vector<Value> operands,
+             ResultSpec result, Attributes attributes) {
+  return {graph.add({.kind = std::move(kind),
+                     .name = std::move(node_name),
+                     .operands = std::move(operands),
+                     .results = {std::move(result)},
+                     .attributes = std::move(attributes),
+                     .constant = {}})};
+}
+
+void take_over(Graph& graph, Value from, Value to) {
+  std::string name(graph.value_name(from));
+  graph.replace_uses(from, to);
+  graph.erase(from.node);
+  graph.set_value_name(to, std::move(name));
+}
+
+Constant int64_constant(std::span<const std::int64_t> values) {
+  return Constant::from_values(ElementType::int64, Shape{static_cast<std::int64_t>(values.size())},
+                               values);
+}
+
+Constant int64_scalar(std::int64_t value) { return scalar(ElementType::int64, value); }
+Constant float_scalar(float value) { return scalar(ElementType::float32, value); }
+
+}  // namespace quadrant::inline v0::onnx

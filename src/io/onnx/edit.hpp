@@ -1,0 +1,25 @@
+// Small edits that lowering and conversion share.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quadrant/ir/graph.hpp"
+
+namespace quadrant::inline v0::onnx {
+
+/// Adds an operator with one result.
+Value add_op(Graph& graph, std::string kind, std::string node_name, std::vector<Value> operands,
+             ResultSpec result, Attributes attributes = {});
+
+/// Every use of `from` becomes one of `to`, which also gets its name; the node of `from`, which has
+/// no other result, goes.
+void take_over(Graph& graph, Value from, Value to);
+
+[[nodiscard]] Constant int64_constant(std::span<const std::int64_t> values);  ///< one-dimensional
+[[nodiscard]] Constant int64_scalar(std::int64_t value);
+[[nodiscard]] Constant float_scalar(float value);
+
+}  // namespace quadrant::inline v0::onnx

@@ -1,0 +1,70 @@
+// Files that tensors are read from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/onnx/wire.hpp"
+#include "quadrant/ir/attribute.hpp"
+#include "quadrant/ir/constant.hpp"
+
+namespace quadrant::inline v0::onnx {
+
+/// A regular file of known size. Reading does not move a position, so threads may share it.
+class File {
+ public:
+  /// With `keep_open`, the contents stay reachable when another file takes over the path: writing a
+  /// model over the one that it was read from depends on it. Otherwise the file is opened for each
+  /// read: a model may name more data files than a process may open. Throws an `io` Failure.
+  File(std::string path, bool keep_open);
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File();
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  /// Throws an `io` Failure.
+  void read(std::uint64_t offset, std::span<std::byte> out) const;
+
+ private:
+  friend class Mapping;
+  std::string path_;
+  int descriptor_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+/// A file's bytes in memory while its structure is read. Pages are loaded one by one, where they
+/// are touched: payloads lie between the headers and stay on disk.
+class Mapping {
+ public:
+  explicit Mapping(const File& file);
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping();
+
+  [[nodiscard]] std::string_view bytes() const noexcept { return {data_, size_}; }
+  /// Gives the pages inside `range` back; touching them again loads them again.
+  void forget(Range range) const noexcept;
+
+ private:
+  char* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// The bytes of `ranges`, one after another.
+[[nodiscard]] std::shared_ptr<const ConstantSource> file_ranges(std::shared_ptr<const File> file,
+                                                                std::vector<Range> ranges);
+
+/// Bytes to be written again as they came.
+[[nodiscard]] Opaque carried(const std::shared_ptr<const File>& file, std::vector<Range> ranges,
+                             std::string_view format);
+
+/// All bytes of an Opaque: for the small ones, which are looked into once more when writing.
+[[nodiscard]] std::string contents(const Opaque& opaque);
+
+}  // namespace quadrant::inline v0::onnx

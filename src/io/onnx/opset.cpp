@@ -1,0 +1,54 @@
+#include "io/onnx/opset.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "io/onnx/names.hpp"
+
+namespace quadrant::inline v0::onnx {
+
+std::int64_t opset_of(const Graph& graph) {
+  const Attributes& attributes = graph.attributes();
+  const auto domains = attributes.get_or(key::opset_domains, std::vector<std::string>{});
+  const auto versions = attributes.get_or(key::opset_versions, std::vector<std::int64_t>{});
+  std::int64_t opset = 0;
+  for (std::size_t i = 0; i < std::min(domains.size(), versions.size()); ++i) {
+    if (in_default_domain({domains[i], {}})) opset = std::max(opset, versions[i]);
+  }
+  return opset == 0 ? default_opset : opset;
+}
+
+void set_opset(Graph& graph, std::int64_t opset) {
+  Attributes& attributes = graph.attributes();
+  auto domains = attributes.get_or(key::opset_domains, std::vector<std::string>{});
+  auto versions = attributes.get_or(key::opset_versions, std::vector<std::int64_t>{});
+  versions.resize(domains.size());
+  bool found = false;
+  for (std::size_t i = 0; i < domains.size(); ++i) {
+    if (!in_default_domain({domains[i], {}})) continue;
+    versions[i] = opset;
+    found = true;
+  }
+  if (!found) {
+    domains.insert(domains.begin(), "");
+    versions.insert(versions.begin(), opset);
+  }
+  attributes.set(std::string(key::opset_domains), std::move(domains));
+  attributes.set(std::string(key::opset_versions), std::move(versions));
+}
+
+std::int64_t ir_version_for_opset(std::int64_t opset) noexcept {
+  // https://github.com/onnx/onnx/blob/main/docs/Versioning.md#released-versions
+  struct Release {
+    std::int64_t last_opset;
+    std::int64_t ir_version;
+  };
+  constexpr std::array releases{Release{8, 3},  Release{9, 4},  Release{10, 5}, Release{11, 6},
+                                Release{14, 7}, Release{18, 8}, Release{20, 9}, Release{22, 10}};
+  for (const Release& release : releases) {
+    if (opset <= release.last_opset) return release.ir_version;
+  }
+  return 11;
+}
+
+}  // namespace quadrant::inline v0::onnx

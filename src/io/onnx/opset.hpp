@@ -1,0 +1,29 @@
+// Versions of the default domain, and what they ask of the file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "quadrant/ir/graph.hpp"
+
+namespace quadrant::inline v0::onnx {
+
+/// What a graph that no file told otherwise is written as.
+inline constexpr std::int64_t default_opset = 17;
+inline constexpr std::int64_t default_ir_version = 8;
+
+/// Of the default domain.
+[[nodiscard]] std::int64_t opset_of(const Graph& graph);
+void set_opset(Graph& graph, std::int64_t opset);
+
+/// The oldest file format version that may hold this opset.
+[[nodiscard]] std::int64_t ir_version_for_opset(std::int64_t opset) noexcept;
+
+/// Converts all operators of the default domain to opset 13, or says which one cannot be and leaves
+/// the graph as it was. Empty when it is done.
+///
+/// Operators with subgraphs, and functions, are not converted: what is in them would have to be
+/// too.
+[[nodiscard]] std::string upgrade_to_13(Graph& graph);
+
+}  // namespace quadrant::inline v0::onnx

@@ -1,0 +1,100 @@
+#include "io/onnx/value_info.hpp"
+
+#include <algorithm>
+
+#include "io/onnx/element.hpp"
+#include "io/onnx/fields.hpp"
+#include "io/onnx/rope.hpp"
+
+namespace quadrant::inline v0::onnx {
+namespace {
+
+Shape read_shape(std::string_view file, Range range) {
+  std::vector<std::int64_t> extents;
+  Message message(file, range);
+  while (message.next()) {
+    if (message.field() != type::shape_dim) continue;
+    std::int64_t extent = Shape::dynamic;
+    Message dimension(file, message.payload());
+    while (dimension.next()) {
+      // Some exporters write -1 or other negative numbers for "any".
+      if (dimension.field() == type::dim_value) {
+        extent = std::max(dimension.integer(), Shape::dynamic);
+      }
+    }
+    extents.push_back(extent);
+  }
+  return Shape(std::move(extents));
+}
+
+}  // namespace
+
+ValueInfo read_value_info(std::string_view file, Range range) {
+  ValueInfo info;
+  Message message(file, range);
+  while (message.next()) {
+    if (message.field() == value_info::name) info.name = message.text();
+    if (message.field() != value_info::type) continue;
+    Message type_message(file, message.payload());
+    while (type_message.next()) {
+      if (type_message.field() != type::tensor_type) continue;
+      info.is_tensor = true;
+      Message tensor_type(file, type_message.payload());
+      while (tensor_type.next()) {
+        if (tensor_type.field() == type::tensor_elem_type) {
+          info.type.element = element_of(tensor_type.integer());
+        } else if (tensor_type.field() == type::tensor_shape) {
+          info.type.shape = read_shape(file, tensor_type.payload());
+        }
+      }
+    }
+  }
+  return info;
+}
+
+std::optional<TensorType> merged(const TensorType& a, const TensorType& b) {
+  TensorType result = a;
+  if (a.element == ElementType::undefined) {
+    result.element = b.element;
+  } else if (b.element != ElementType::undefined && b.element != a.element) {
+    return std::nullopt;
+  }
+  if (!a.shape.is_ranked()) {
+    result.shape = b.shape;
+  } else if (b.shape.is_ranked()) {
+    if (a.shape.rank() != b.shape.rank()) return std::nullopt;
+    std::vector<std::int64_t> extents(a.shape.extents().begin(), a.shape.extents().end());
+    for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+      const std::int64_t other = b.shape.extents()[axis];
+      if (extents[axis] == Shape::dynamic) extents[axis] = other;
+      if (other != Shape::dynamic && other != extents[axis]) return std::nullopt;
+    }
+    result.shape = Shape(std::move(extents));
+  }
+  return result;
+}
+
+std::string make_value_info(std::string_view name, const TensorType& type) {
+  Rope tensor_type;
+  const DataType* data_type = find_data_type(type.element);
+  tensor_type.add_integer(type::tensor_elem_type, data_type ? data_type->number : 0);
+  if (type.shape.is_ranked()) {
+    Rope shape;
+    for (const std::int64_t extent : type.shape.extents()) {
+      Rope dimension;
+      if (extent != Shape::dynamic) dimension.add_integer(type::dim_value, extent);
+      shape.add_message(type::shape_dim, dimension);
+    }
+    tensor_type.add_message(type::tensor_shape, shape);
+  }
+  Rope info;
+  info.add_text(value_info::name, name);
+  if (data_type) {
+    Rope type_message;
+    type_message.add_message(type::tensor_type, tensor_type);
+    info.add_message(value_info::type, type_message);
+  }
+  return info.own_bytes();
+}
+
+}  // namespace quadrant::inline v0::onnx

@@ -1,0 +1,141 @@
+// The steps of writing a model: quantized types become operators, messages get their sizes, bytes
+// go to files, files go in place.
+#include <filesystem>
+#include <optional>
+
+#include "io/onnx/dequantize.hpp"
+#include "io/onnx/element.hpp"
+#include "io/onnx/failure.hpp"
+#include "io/onnx/output_file.hpp"
+#include "io/onnx/source.hpp"
+#include "io/onnx/write_model.hpp"
+#include "quadrant/io/onnx.hpp"
+
+namespace quadrant::inline v0 {
+namespace onnx {
+namespace {
+
+/// Protobuf's limit for one message, which other tools enforce.
+constexpr std::uint64_t largest_model = (std::uint64_t{1} << 31U) - 1;
+/// What goes to a data file when a model does not fit into one.
+constexpr std::uint64_t external_when_too_large = 1024;
+
+class ModelFileWriter {
+ public:
+  ModelFileWriter(const Graph& graph, const std::string& path, const OnnxWriteOptions& options)
+      : graph_(graph),
+        path_(path),
+        directory_(directory_of(path)),
+        options_(options),
+        executor_(options.executor ? *options.executor : serial_) {}
+
+  OnnxWriteReport write() {
+    Lowered lowered = lower_quantization(graph_);
+    settle_output_names(graph_);
+    report_.opset_read = lowered.opset_read;
+    report_.opset_written = lowered.opset_written;
+    report_.fallback_reason = std::move(lowered.fallback_reason);
+    if (!report_.fallback_reason.empty()) {
+      note(fmt::format("dequantization is written as Cast and Mul: {}", report_.fallback_reason));
+    }
+
+    DataFile data;
+    Rope contents = place_data(options_.external_from, data);
+    Rope model = model_message(graph_, directory_, data, options_.sink);
+    if (model.size() > largest_model && data.places.empty()) {
+      note(
+          fmt::format("the model has {} bytes, more than one file may have: tensors go to a data "
+                      "file beside it",
+                      model.size()));
+      contents = place_data(external_when_too_large, data);
+      model = model_message(graph_, directory_, data, nullptr);
+    }
+    total_ = contents.size() + model.size();
+
+    std::optional<OutputFile> data_file;
+    if (!data.places.empty()) {
+      data_file.emplace(path_ + ".data");
+      ContentHash hash;
+      write_bytes(contents, *data_file, &hash);
+      // As long as the placeholder: the sizes that were counted stay right.
+      data.name = data_name(hash.value());
+      data_file->rename_to((std::filesystem::path(path_).parent_path() / data.name).string());
+      model = model_message(graph_, directory_, data, nullptr);
+    }
+    OutputFile model_file(path_);
+    write_bytes(model, model_file, nullptr);
+    put_in_place(model_file, data_file);
+
+    report_.model_bytes = model.size();
+    report_.external_bytes = contents.size();
+    report_.external_file = data.name;
+    return std::move(report_);
+  }
+
+ private:
+  void note(std::string message) {
+    if (options_.sink) options_.sink->report({Severity::note, std::move(message), {.file = path_}});
+  }
+
+  [[nodiscard]] std::string data_name(std::uint64_t hash) const {
+    return fmt::format("{}.{:016x}.data", std::filesystem::path(path_).stem().string(), hash);
+  }
+
+  /// Gives initializers of at least `threshold` bytes places in the data file.
+  Rope place_data(std::uint64_t threshold, DataFile& data) const {
+    Rope contents;
+    for (std::uint32_t index = 0; index < graph_.index_bound(); ++index) {
+      const NodeId node = graph_.node_at(index);
+      const Constant* constant = node.is_valid() ? graph_.constant(node) : nullptr;
+      if (!constant || !*constant || !is_initializer(graph_, node)) continue;
+      const std::uint64_t size = stored_size(*constant);
+      if (size < threshold || size == 0) continue;
+      // Large tensors can be mapped where they begin with a page, others read as vectors.
+      constexpr std::uint64_t large = 1U << 20U;
+      contents.align(size >= large ? 4096 : 64);
+      data.places.emplace(index, Range{contents.size(), size});
+      contents.add_raw(*constant);
+    }
+    if (!data.places.empty()) data.name = data_name(0);
+    return contents;
+  }
+
+  void write_bytes(const Rope& rope, OutputFile& file, ContentHash* hash) {
+    stream(rope, executor_, [&](std::span<const std::byte> bytes) {
+      file.write(bytes);
+      if (hash) hash->add(bytes);
+      done_ += bytes.size();
+      if (options_.sink) options_.sink->progress("write", done_, total_);
+    });
+  }
+
+  static void put_in_place(OutputFile& model_file, std::optional<OutputFile>& data_file) {
+    if (data_file) data_file->commit();
+    try {
+      model_file.commit();
+    } catch (...) {
+      if (data_file) data_file->withdraw();
+      throw;
+    }
+  }
+
+  Graph graph_;  // a copy, to be rewritten; it shares the constants
+  const std::string& path_;
+  std::string directory_;
+  const OnnxWriteOptions& options_;
+  SerialExecutor serial_;
+  Executor& executor_;
+  OnnxWriteReport report_;
+  std::uint64_t done_ = 0;
+  std::uint64_t total_ = 0;
+};
+
+}  // namespace
+}  // namespace onnx
+
+Expected<OnnxWriteReport> write_onnx(const Graph& graph, const std::string& path,
+                                     const OnnxWriteOptions& options) {
+  return onnx::at_border(path, [&] { return onnx::ModelFileWriter(graph, path, options).write(); });
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,344 @@
+#include "io/onnx/write_graph.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "io/onnx/element.hpp"
+#include "io/onnx/failure.hpp"
+#include "io/onnx/fields.hpp"
+#include "io/onnx/file.hpp"
+#include "io/onnx/names.hpp"
+#include "io/onnx/value_info.hpp"
+
+namespace quadrant::inline v0::onnx {
+namespace {
+
+bool is_carried_initializer(std::string_view kind) {
+  return kind == opaque_initializer_kind || kind == sparse_initializer_kind;
+}
+
+/// The nodes in the order in which they were made, but each after what it needs: a graph that was
+/// not changed keeps the order of its file, and new nodes come just before their first users.
+std::vector<NodeId> written_order(const Graph& graph) {
+  enum class Mark : std::uint8_t { none, open, done };
+  std::vector<Mark> marks(graph.index_bound(), Mark::none);
+  std::vector<NodeId> order;
+  order.reserve(graph.node_count());
+  struct Step {
+    NodeId node;
+    std::uint32_t operand;
+  };
+  std::vector<Step> path;
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId root = graph.node_at(index);
+    if (!root.is_valid() || marks[index] != Mark::none) continue;
+    marks[index] = Mark::open;
+    path.push_back({root, 0});
+    while (!path.empty()) {
+      Step& step = path.back();
+      const auto operands = graph.operands(step.node);
+      if (step.operand == operands.size()) {
+        marks[step.node.index] = Mark::done;
+        order.push_back(step.node);
+        path.pop_back();
+        continue;
+      }
+      const NodeId needed = operands[step.operand++].node;
+      if (!needed.is_valid() || marks[needed.index] == Mark::done) continue;
+      if (marks[needed.index] == Mark::open) {
+        impossible("the graph has a cycle through this node",
+                   {.node = std::string(graph.name(needed))});
+      }
+      marks[needed.index] = Mark::open;
+      path.push_back({needed, 0});
+    }
+  }
+  return order;
+}
+
+/// The ValueInfoProto that `holder` keeps, if it still says the truth about the value.
+std::optional<Opaque> kept_info(const Graph& graph, NodeId holder, std::string_view attribute,
+                                std::string_view name, const TensorType& type) {
+  const Attribute* found = graph.attribute(holder, attribute);
+  const auto* opaque = found ? std::get_if<Opaque>(found) : nullptr;
+  if (!opaque || type.is_quantized()) return std::nullopt;
+  const std::string text = contents(*opaque);
+  const ValueInfo info = read_value_info(text, {0, text.size()});
+  if (info.name != name || !merged(info.type, type)) return std::nullopt;
+  return *opaque;
+}
+
+class GraphWriter {
+ public:
+  GraphWriter(const Graph& graph, const std::string& directory, const DataFile& data, Sink* sink)
+      : graph_(graph), directory_(directory), data_(data), sink_(sink) {}
+
+  Rope write() {
+    const std::vector<NodeId> order = written_order(graph_);
+    for (const NodeId id : order) {
+      const std::string_view kind = graph_.kind(id);
+      if (kind == ops::Input::kind || kind == ops::Output::kind || is_carried_initializer(kind)) {
+        continue;
+      }
+      if (kind == ops::Constant::kind && is_initializer(graph_, id)) continue;
+      in_node(label(id), [&] { add_node(id); });
+    }
+    message_.add_text(graph::name, graph_.attributes().get_or<std::string>(
+                                       std::string_view(key::graph_name), "quadrant"));
+    for (std::uint32_t index = 0; index < graph_.index_bound(); ++index) {
+      const NodeId id = graph_.node_at(index);
+      if (id.is_valid()) add_initializer(id);
+    }
+    add_inputs();
+    add_outputs();
+    add_value_infos(order);
+    add_carried(message_, graph_.attributes(), key::other_value_info);
+    add_carried(message_, graph_.attributes(), key::graph_extra);
+    return std::move(message_);
+  }
+
+ private:
+  [[nodiscard]] std::string_view label(NodeId id) const {
+    const std::string_view name = graph_.name(id);
+    return name.empty() && graph_.result_count(id) > 0 ? graph_.value_name({id}) : name;
+  }
+
+  // --- nodes
+  // --------------------------------------------------------------------------------------
+
+  void add_node(NodeId id) {
+    check_data_directory(id);
+    const NodeRef node = graph_.ref(id);
+    Rope message;
+    OpName op;
+    if (node.kind() == ops::Constant::kind) {
+      op = {node.attribute_or<std::string>(key::domain, {}), "Constant"};
+    } else {
+      op = op_name_of(node);
+      if (op.op_type.empty()) {
+        impossible(fmt::format("ONNX has no operation '{}'", node.kind()));
+      }
+    }
+    add_operands(message, node);
+    add_results(message, id);
+    if (!node.name().empty()) message.add_text(node::name, node.name());
+    message.add_text(node::op_type, op.op_type);
+    const Attributes& attributes = graph_.attributes(id);
+    if (node.kind() == ops::Constant::kind) add_constant_attribute(message, node);
+    for (const auto& [name, value] : attributes) {
+      if (!name.starts_with(prefix)) add_attribute(message, name, value, attributes);
+    }
+    if (!op.domain.empty()) message.add_text(node::domain, op.domain);
+    add_carried(message, attributes, key::extra);
+    message_.add_message(graph::node, message);
+  }
+
+  void add_operands(Rope& message, NodeRef node) const {
+    const auto operands = node.operands();
+    const auto names = node.attribute_or(key::capture_names, std::vector<std::string>{});
+    if (names.size() > operands.size()) {
+      impossible("operands that its subgraphs refer to have been removed");
+    }
+    const std::size_t inputs = operands.size() - names.size();
+    for (std::size_t i = 0; i < inputs; ++i) {
+      message.add_text(node::input, operands[i].is_absent() ? "" : graph_.value_name(operands[i]));
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const Value value = operands[inputs + i];
+      if (value.is_absent() || graph_.value_name(value) != names[i]) {
+        impossible(fmt::format("its subgraphs refer to the value '{}', which is now called '{}'",
+                               names[i], value.is_absent() ? "" : graph_.value_name(value)));
+      }
+    }
+  }
+
+  void add_results(Rope& message, NodeId id) const {
+    const auto absent =
+        graph_.ref(id).attribute_or(key::absent_results, std::vector<std::int64_t>{});
+    std::vector<bool> used(graph_.result_count(id), absent.empty());
+    if (!absent.empty()) {
+      for (const Use& use : graph_.uses(id)) used[use.result] = true;
+    }
+    for (std::uint32_t i = 0; i < graph_.result_count(id); ++i) {
+      const bool left_out = !used[i] && std::ranges::find(absent, i) != absent.end();
+      message.add_text(node::output, left_out ? "" : graph_.value_name({id, i}));
+    }
+  }
+
+  void check_data_directory(NodeId id) const {
+    const auto folder = graph_.ref(id).attribute_or(key::data_directory, directory_);
+    if (folder != directory_) {
+      impossible(
+          fmt::format("it names data files in '{}': write the model to that folder", folder));
+    }
+  }
+
+  // --- constants
+  // ----------------------------------------------------------------------------------
+
+  /// A Constant node keeps the form that it had, if the contents still fit it.
+  void add_constant_attribute(Rope& message, NodeRef node) const {
+    const Constant& constant = *graph_.constant(node.id);
+    const auto form = node.attribute_or<std::string>(key::constant_form, "value");
+    add_attribute(message, short_form(form, constant) ? form : "value",
+                  short_form(form, constant).value_or(constant), graph_.attributes(node.id));
+  }
+
+  static std::optional<Attribute> short_form(std::string_view form, const Constant& constant) {
+    const bool list = form.ends_with('s');
+    if (constant.shape().rank() != (list ? 1 : 0)) return std::nullopt;
+    if (form == "value_int" || form == "value_ints") {
+      if (constant.element() != ElementType::int64) return std::nullopt;
+      auto values = value_of(read_integers(constant, constant.element_count()));
+      return list ? Attribute(std::move(values)) : Attribute(values.front());
+    }
+    if (form == "value_float" || form == "value_floats") {
+      if (constant.element() != ElementType::float32) return std::nullopt;
+      const ConstantBytes bytes = value_of(constant.read());
+      const auto floats = bytes.as<float>();
+      if (!list) return static_cast<double>(floats.front());
+      return std::vector<double>(floats.begin(), floats.end());
+    }
+    return std::nullopt;
+  }
+
+  void add_initializer(NodeId id) {
+    const std::string_view kind = graph_.kind(id);
+    const Attributes& attributes = graph_.attributes(id);
+    if (is_carried_initializer(kind)) {
+      in_node(label(id), [&] { check_data_directory(id); });
+      const Attribute* found = attributes.find(key::tensor);
+      const auto* opaque = found ? std::get_if<Opaque>(found) : nullptr;
+      if (!opaque) impossible("a carried initializer without its bytes");
+      const bool sparse = kind == sparse_initializer_kind;
+      message_.add_contents(sparse ? graph::sparse_initializer : graph::initializer, opaque->bytes);
+      return;
+    }
+    if (kind != ops::Constant::kind || !is_initializer(graph_, id)) return;
+    const std::string_view name = graph_.value_name({id});
+    in_tensor(name, [&] {
+      Rope tensor;
+      const Constant& constant = *graph_.constant(id);
+      if (!constant) impossible("a constant without contents");
+      add_tensor_type(tensor, constant.element(), constant.shape());
+      tensor.add_text(tensor::name, name);
+      const auto place = data_.places.find(id.index);
+      if (place == data_.places.end()) {
+        tensor.add_contents(tensor::raw_data, constant);
+      } else {
+        add_external(tensor, place->second);
+      }
+      add_carried(tensor, attributes, key::extra);
+      message_.add_message(graph::initializer, tensor);
+    });
+  }
+
+  void add_external(Rope& tensor, Range place) const {
+    const auto add_entry = [&](std::string_view name, std::string_view value) {
+      Rope pair;
+      pair.add_text(entry::key, name);
+      pair.add_text(entry::value, value);
+      tensor.add_message(tensor::external_data, pair);
+    };
+    add_entry("location", data_.name);
+    add_entry("offset", fmt::format("{}", place.offset));
+    add_entry("length", fmt::format("{}", place.size));
+    tensor.add_integer(tensor::data_location, 1);
+  }
+
+  // --- values
+  // -------------------------------------------------------------------------------------
+
+  void add_info(std::uint32_t field, const std::optional<Opaque>& kept, std::string_view name,
+                const TensorType& type) {
+    if (kept) {
+      message_.add_contents(field, kept->bytes);
+    } else {
+      message_.add_text(field, make_value_info(name, type));
+    }
+  }
+
+  /// Inputs, and the initializers that were listed among them, in the order in which they were.
+  void add_inputs() {
+    std::vector<std::pair<std::int64_t, NodeId>> listed;
+    for (std::uint32_t index = 0; index < graph_.index_bound(); ++index) {
+      const NodeId id = graph_.node_at(index);
+      if (!id.is_valid() || graph_.kind(id) != ops::Constant::kind) continue;
+      if (!is_listed_input(graph_, id)) continue;
+      listed.emplace_back(graph_.ref(id).attribute_or<std::int64_t>(key::input_position, 0), id);
+    }
+    std::ranges::sort(listed, {}, &std::pair<std::int64_t, NodeId>::first);
+    auto next = listed.begin();
+    std::int64_t position = 0;
+    const auto add_listed_until = [&](std::int64_t end) {
+      for (; next != listed.end() && next->first <= end; ++next, ++position, ++end) {
+        const auto& info = std::get<Opaque>(*graph_.attribute(next->second, key::input_info));
+        message_.add_contents(graph::input, info.bytes);
+      }
+    };
+    for (const NodeId id : graph_.inputs()) {
+      add_listed_until(position);
+      const std::string_view name = graph_.value_name({id});
+      const TensorType& type = graph_.type({id});
+      add_info(graph::input, kept_info(graph_, id, key::value_info, name, type), name, type);
+      ++position;
+    }
+    add_listed_until(INT64_MAX / 2);
+
+    const auto count = graph_.attributes().get_or<std::int64_t>(key::listed_initializers, 0) -
+                       static_cast<std::int64_t>(listed.size());
+    if (count > 0 && sink_) {
+      sink_->report(
+          {Severity::note,
+           fmt::format("{} quantized initializer(s) are no longer listed among the graph's "
+                       "inputs: callers cannot override them",
+                       count),
+           {}});
+    }
+  }
+
+  void add_outputs() {
+    for (const NodeId id : graph_.outputs()) {
+      const Value value = graph_.ref(id).operand(0);
+      const std::string_view name = graph_.value_name(value);
+      const TensorType& type = graph_.type(value);
+      add_info(graph::output, kept_info(graph_, id, key::value_info, name, type), name, type);
+    }
+  }
+
+  void add_value_infos(const std::vector<NodeId>& order) {
+    for (const NodeId id : order) {
+      if (graph_.kind(id) == ops::Input::kind) continue;
+      for (std::uint32_t i = 0; i < graph_.result_count(id); ++i) {
+        const auto kept = kept_info(graph_, id, value_info_key(i), graph_.value_name({id, i}),
+                                    graph_.type({id, i}));
+        if (kept) message_.add_contents(graph::value_info, kept->bytes);
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const std::string& directory_;
+  const DataFile& data_;
+  Sink* sink_;
+  Rope message_;
+};
+
+}  // namespace
+
+bool is_initializer(const Graph& graph, NodeId node) {
+  // Codes are better off as initializers: before opset 9, Constant nodes hold floats only.
+  return graph.type({node}).is_quantized() || !graph.attribute(node, key::constant_form);
+}
+
+bool is_listed_input(const Graph& graph, NodeId node) {
+  return graph.attribute(node, key::input_position) && is_initializer(graph, node) &&
+         kept_info(graph, node, key::input_info, graph.value_name({node}), graph.type({node}));
+}
+
+Rope graph_message(const Graph& graph, const std::string& directory, const DataFile& data,
+                   Sink* sink) {
+  return GraphWriter(graph, directory, data, sink).write();
+}
+
+}  // namespace quadrant::inline v0::onnx

@@ -1,0 +1,163 @@
+#include "io/onnx/write_model.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "io/onnx/edit.hpp"
+#include "io/onnx/failure.hpp"
+#include "io/onnx/fields.hpp"
+#include "io/onnx/names.hpp"
+#include "io/onnx/opset.hpp"
+#include "io/onnx/write_graph.hpp"
+
+namespace quadrant::inline v0::onnx {
+namespace {
+
+constexpr std::string_view our_name = "quadrant";
+
+/// Whether the subgraphs of a user refer to the value by its name.
+bool is_captured(const Graph& graph, Value value) {
+  return std::ranges::any_of(graph.uses(value.node), [&](const Use& use) {
+    const NodeRef user = graph.ref(use.user);
+    const auto captures = user.attribute_or<std::int64_t>(key::captures, 0);
+    return use.result == value.result &&
+           static_cast<std::int64_t>(use.operand) >=
+               static_cast<std::int64_t>(user.operands().size()) - captures;
+  });
+}
+
+bool may_be_renamed(const Graph& graph, Value value) {
+  return graph.kind(value.node) != ops::Input::kind && !is_captured(graph, value);
+}
+
+/// Domains that operators use and no opset import names (of graphs built by hand).
+void add_missing_domains(const Graph& graph, std::vector<std::string>& domains,
+                         std::vector<std::int64_t>& versions) {
+  std::set<std::string> missing;
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (!node.is_valid() || !graph.kind(node).starts_with(prefix)) continue;
+    OpName name = op_name_of(graph.ref(node));
+    if (!in_default_domain(name) && std::ranges::find(domains, name.domain) == domains.end()) {
+      missing.insert(std::move(name.domain));
+    }
+  }
+  for (const std::string& domain : missing) {
+    domains.push_back(domain);
+    versions.push_back(1);
+  }
+}
+
+std::int64_t ir_version(const Graph& graph) {
+  constexpr std::int64_t unlisted_initializers = 4;  // older files list them among the inputs
+  constexpr std::int64_t four_bits = 10;
+  std::int64_t version = 0;
+  if (const auto stated = graph.attributes().get_or<std::int64_t>(key::ir_version, 0)) {
+    version = std::max(stated, ir_version_for_opset(opset_of(graph)));
+  } else {
+    version = std::max(default_ir_version, ir_version_for_opset(opset_of(graph)));
+  }
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (!node.is_valid() || graph.kind(node) != ops::Constant::kind) continue;
+    const ElementType element = graph.constant(node)->element();
+    if (element == ElementType::int4 || element == ElementType::uint4) {
+      version = std::max(version, four_bits);
+    }
+    if (is_initializer(graph, node) && !is_listed_input(graph, node)) {
+      version = std::max(version, unlisted_initializers);
+    }
+  }
+  return version;
+}
+
+void add_text(Rope& message, std::uint32_t field, const Attributes& attributes,
+              std::string_view name) {
+  const Attribute* found = attributes.find(name);
+  if (const auto* text = found ? std::get_if<std::string>(found) : nullptr) {
+    message.add_text(field, *text);
+  }
+}
+
+void add_opsets(Rope& message, const Graph& graph) {
+  const Attributes& attributes = graph.attributes();
+  auto domains = attributes.get_or(key::opset_domains, std::vector<std::string>{});
+  auto versions = attributes.get_or(key::opset_versions, std::vector<std::int64_t>{});
+  versions.resize(domains.size(), 1);
+  if (std::ranges::none_of(domains, [](const auto& d) { return in_default_domain({d, {}}); })) {
+    domains.insert(domains.begin(), "");
+    versions.insert(versions.begin(), default_opset);
+  }
+  add_missing_domains(graph, domains, versions);
+  for (std::size_t i = 0; i < domains.size(); ++i) {
+    Rope opset;
+    if (!domains[i].empty()) opset.add_text(opset_id::domain, domains[i]);
+    opset.add_integer(opset_id::version, versions[i]);
+    message.add_message(model::opset_import, opset);
+  }
+}
+
+}  // namespace
+
+void settle_output_names(Graph& graph) {
+  std::set<std::string, std::less<>> settled;
+  for (const NodeId output : std::vector(graph.outputs().begin(), graph.outputs().end())) {
+    const Value value = graph.ref(output).operand(0);
+    if (value.is_absent()) impossible("a graph output without a value");
+    const std::string name(graph.name(output));
+    const std::string present(graph.value_name(value));
+    if (name.empty() || name == present) {
+      settled.insert(present);
+      continue;
+    }
+    if (settled.contains(name)) {
+      impossible(fmt::format("two graph outputs are called '{}'", name));
+    }
+    const Value other = graph.find_value(name);
+    if (!other.is_absent()) {
+      if (!may_be_renamed(graph, other)) {
+        impossible(fmt::format("the graph output '{}' has the name of another value", name));
+      }
+      // Out of the way: the name is taken, so this one gets a suffix.
+      graph.set_value_name(other, name + "_inner");
+    }
+    if (may_be_renamed(graph, value) && graph.kind(value.node) != ops::Constant::kind &&
+        !settled.contains(present)) {
+      graph.set_value_name(value, name);
+    } else {
+      const Value copy =
+          add_op(graph, std::string(ops::Identity::kind), {}, {value}, {name, graph.type(value)});
+      graph.set_operand(output, 0, copy);
+    }
+    settled.insert(name);
+  }
+}
+
+Rope model_message(const Graph& graph, const std::string& directory, const DataFile& data,
+                   Sink* sink) {
+  const Attributes& attributes = graph.attributes();
+  if (const auto folder = attributes.get_or(key::data_directory, directory); folder != directory) {
+    impossible(fmt::format("its functions name data files in '{}': write the model there", folder));
+  }
+  Rope message;
+  message.add_integer(model::ir_version, ir_version(graph));
+  const bool read = attributes.find(key::ir_version) != nullptr;
+  if (!read && !attributes.find(key::producer_name)) {
+    message.add_text(model::producer_name, our_name);
+  }
+  add_text(message, model::producer_name, attributes, key::producer_name);
+  add_text(message, model::producer_version, attributes, key::producer_version);
+  add_text(message, model::domain, attributes, key::model_domain);
+  if (attributes.find(key::model_version)) {
+    message.add_integer(model::model_version,
+                        attributes.get_or<std::int64_t>(key::model_version, 0));
+  }
+  add_text(message, model::doc_string, attributes, key::model_doc_string);
+  message.add_message(model::graph, graph_message(graph, directory, data, sink));
+  add_opsets(message, graph);
+  add_carried(message, attributes, key::model_extra);
+  add_carried(message, attributes, key::functions);
+  return message;
+}
+
+}  // namespace quadrant::inline v0::onnx

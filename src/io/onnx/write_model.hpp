@@ -1,0 +1,33 @@
+// A graph as a ModelProto.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "io/onnx/rope.hpp"
+#include "io/onnx/wire.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/support/diagnostics.hpp"
+
+namespace quadrant::inline v0::onnx {
+
+/// Initializers whose contents stand in a data file: their places in it, by node index.
+struct DataFile {
+  std::string name;
+  std::unordered_map<std::uint32_t, Range> places;
+};
+
+/// Gives the values that are outputs the names of those outputs: in ONNX an output has no other
+/// name. Where the value must keep its own, an Identity goes in between.
+void settle_output_names(Graph& graph);
+
+/// The whole file. `directory` is where it will be: carried bytes that name data files are only
+/// right in the folder they came from. Throws `impossible` for a graph that ONNX cannot say.
+[[nodiscard]] Rope model_message(const Graph& graph, const std::string& directory,
+                                 const DataFile& data, Sink* sink);
+
+/// Whether a constant is written as an initializer, not as a Constant node.
+[[nodiscard]] bool is_initializer(const Graph& graph, NodeId node);
+
+}  // namespace quadrant::inline v0::onnx

@@ -1,0 +1,246 @@
+// How quantized types are written.
+#include "model_helpers.hpp"
+#include "quadrant/ir/ops.hpp"
+
+using namespace onnx_test;
+
+namespace {
+
+Constant floats_of(Shape shape, const std::vector<float>& values) {
+  return Constant::from_values(ElementType::float32, std::move(shape),
+                               std::span<const float>(values));
+}
+
+UniformType per_axis_type() {
+  UniformType type;
+  type.granularity = Granularity::per_axis(0);
+  type.storage_min = -127;
+  type.scales = floats_of(Shape{3}, {0.5F, 1, 2});
+  return type;
+}
+
+/// The weight of a matmul as codes and a dequantize, as the weight-only scheme leaves it.
+Graph quantized_graph(const Folder& folder, const UniformType& type, std::int64_t opset,
+                      const GraphParts& parts = matmul_parts()) {
+  Graph graph = read_bytes(folder, model(parts, opset));
+  const auto shared = std::make_shared<const UniformType>(type);
+  const Value w = graph.find_value("w");
+  TensorType real = graph.type(w);
+  real.element = type.expressed;
+  graph.set_value_name(w, "w_codes");
+  const std::vector<Use> uses(graph.uses(w.node).begin(), graph.uses(w.node).end());
+  const std::vector<std::int16_t> codes{1, 2, 3, 4, 5, 6};
+  const std::vector<std::int8_t> narrow(codes.begin(), codes.end());
+  const Constant constant =
+      byte_width(type.storage) == 2
+          ? Constant::from_values(type.storage, Shape{3, 2}, std::span<const std::int16_t>(codes))
+          : Constant::from_values(type.storage, Shape{3, 2}, std::span<const std::int8_t>(narrow));
+  graph.set_constant(w.node, constant, shared);
+  const NodeId node = graph.add({.kind = "dequantize",
+                                 .name = "dequantize_w",
+                                 .operands = {w},
+                                 .results = {{"w", real}},
+                                 .attributes = {},
+                                 .constant = {}});
+  for (const Use& use : uses) graph.set_operand(use.user, use.operand, {node});
+  return graph;
+}
+
+struct Written {
+  OnnxWriteReport report;
+  Graph graph;
+
+  [[nodiscard]] std::string_view kind(std::string_view value) const {
+    return graph.kind(graph.find_value(value).node);
+  }
+  [[nodiscard]] Value operand(std::string_view value, std::size_t index) const {
+    return graph.ref(graph.find_value(value).node).operand(index);
+  }
+  [[nodiscard]] const Constant& constant(std::string_view value) const {
+    return *graph.constant(graph.find_value(value).node);
+  }
+};
+
+Written write_and_read(const Folder& folder, const Graph& graph) {
+  auto report = write_onnx(graph, folder / "out.onnx");
+  if (!report) FAIL(to_string(report.error()));
+  auto read = read_onnx(folder / "out.onnx");
+  if (!read) FAIL(to_string(read.error()));
+  return {*std::move(report), *std::move(read)};
+}
+
+}  // namespace
+
+TEST_CASE("per axis, opset 13 and later: DequantizeLinear with an axis") {
+  const Folder folder;
+  const Written written = write_and_read(folder, quantized_graph(folder, per_axis_type(), 17));
+  CHECK(written.report.fallback_reason.empty());
+  CHECK(written.kind("w") == "onnx.DequantizeLinear");
+  const NodeRef node = written.graph.ref(written.graph.find_value("w").node);
+  CHECK(node.name() == "dequantize_w");
+  CHECK(node.attribute_or<std::int64_t>("axis", -1) == 0);
+  CHECK(written.operand("w", 0) == written.graph.find_value("w_codes"));
+  CHECK(written.operand("w", 1) == written.graph.find_value("w_scale"));
+  CHECK(written.operand("w", 2) == written.graph.find_value("w_zero_point"));
+  CHECK(values_of<float>(written.constant("w_scale")) == std::vector<float>{0.5F, 1, 2});
+  CHECK(written.constant("w_zero_point").element() == ElementType::int8);
+  CHECK(values_of<std::int8_t>(written.constant("w_zero_point")) ==
+        std::vector<std::int8_t>{0, 0, 0});
+}
+
+TEST_CASE("parameters are shared, and their names are free ones") {
+  const Folder folder;
+  GraphParts parts = matmul_parts();
+  parts.initializers.push_back(floats("w_scale", {1}, {9}));
+  Graph graph = quantized_graph(folder, per_axis_type(), 17, parts);
+  const NodeId again = graph.add({.kind = "dequantize",
+                                  .name = "dequantize_w",
+                                  .operands = {graph.find_value("w_codes")},
+                                  .results = {{"v", graph.type(graph.find_value("w"))}},
+                                  .attributes = {},
+                                  .constant = {}});
+  graph.add_output("v", {again});
+  const Written written = write_and_read(folder, graph);
+  CHECK(values_of<float>(written.constant("w_scale")) == std::vector<float>{9});
+  CHECK(written.operand("w", 1) != written.graph.find_value("w_scale"));
+  CHECK(written.operand("w", 1) == written.operand("v", 1));
+  CHECK(written.operand("w", 2) == written.operand("v", 2));
+  // ONNX Runtime refuses two nodes of one name.
+  CHECK(written.graph.ref(written.graph.find_value("v").node).name() !=
+        written.graph.ref(written.graph.find_value("w").node).name());
+}
+
+TEST_CASE("float16: scales stay float32, and a Cast follows") {
+  const Folder folder;
+  UniformType type = per_axis_type();
+  type.expressed = ElementType::float16;
+  GraphParts parts = matmul_parts();
+  parts.inputs = {value_info("x", {2, 3}, 10)};
+  parts.outputs = {value_info("y", {2, 2}, 10)};
+  parts.initializers = {tensor("w", 10, {3, 2}).text(9, std::string(12, '\0'))};
+  const Written written = write_and_read(folder, quantized_graph(folder, type, 17, parts));
+  CHECK(written.kind("w") == "onnx.Cast");
+  const NodeId linear = written.operand("w", 0).node;
+  CHECK(written.graph.kind(linear) == "onnx.DequantizeLinear");
+  CHECK(written.constant("w_scale").element() == ElementType::float32);
+}
+
+TEST_CASE("older opsets are converted where they can be") {
+  const Folder folder;
+  GraphParts parts = matmul_parts();
+  parts.nodes.push_back(node("Clip", {"y"}, {"z"}, "clip")
+                            .message(5, Fields().text(1, "min").real(2, 0).integer(20, 1)));
+  const Written written =
+      write_and_read(folder, quantized_graph(folder, per_axis_type(), 9, parts));
+  CHECK(written.report.opset_read == 9);
+  CHECK(written.report.opset_written == 13);
+  CHECK(written.report.fallback_reason.empty());
+  CHECK(written.kind("w") == "onnx.DequantizeLinear");
+  CHECK(values_of<float>(written.constant("z_min")) == std::vector<float>{0});
+  CHECK(written.graph.attributes().get_or<std::int64_t>("onnx.ir_version", 0) == 8);
+}
+
+TEST_CASE("and written as Cast and Mul where they cannot") {
+  const Folder folder;
+  GraphParts parts = matmul_parts();
+  parts.nodes.push_back(node("Mystery", {"y"}, {"z"}, "unknown_one"));
+  UniformType type = per_axis_type();
+  SUBCASE("without zero points") {}
+  SUBCASE("with zero points") {
+    const std::vector<std::int8_t> zeros{1, 0, -1};
+    type.zero_points =
+        Constant::from_values(ElementType::int8, Shape{3}, std::span<const std::int8_t>(zeros));
+  }
+  const Written written = write_and_read(folder, quantized_graph(folder, type, 9, parts));
+  CHECK(written.report.opset_written == 9);
+  CHECK(contains(written.report.fallback_reason, "Mystery"));
+  CHECK(contains(written.report.fallback_reason, "unknown_one"));
+  CHECK(written.kind("w") == "onnx.Mul");
+  CHECK(written.constant("w_scale").shape() == Shape{3, 1});
+  NodeId before = written.operand("w", 0).node;
+  if (type.zero_points) {
+    CHECK(written.graph.kind(before) == "onnx.Sub");
+    CHECK(values_of<float>(written.constant("w_zero_point")) == std::vector<float>{1, 0, -1});
+    before = written.graph.operands(before)[0].node;
+  }
+  CHECK(written.graph.kind(before) == "onnx.Cast");
+}
+
+TEST_CASE("per tensor, opset 10 is enough") {
+  const Folder folder;
+  UniformType type;
+  type.scales = floats_of(Shape(std::vector<std::int64_t>{}), {0.5F});
+  GraphParts parts = matmul_parts();
+  parts.nodes.push_back(node("Mystery", {"y"}, {"z"}));
+  const Written written = write_and_read(folder, quantized_graph(folder, type, 10, parts));
+  CHECK(written.report.opset_written == 10);
+  CHECK(written.report.fallback_reason.empty());
+  CHECK(written.kind("w") == "onnx.DequantizeLinear");
+  CHECK(written.graph.attribute(written.graph.find_value("w").node, "axis") == nullptr);
+}
+
+TEST_CASE("what an opset cannot say") {
+  const Folder folder;
+  UniformType type = per_axis_type();
+  SUBCASE("16 bits: arithmetic before opset 21") {
+    type.storage = ElementType::int16;
+    const Written written = write_and_read(folder, quantized_graph(folder, type, 17));
+    CHECK(written.kind("w") == "onnx.Mul");
+    CHECK(contains(written.report.fallback_reason, "needs opset 21"));
+    const Written later = write_and_read(folder, quantized_graph(folder, type, 21));
+    CHECK(later.kind("w") == "onnx.DequantizeLinear");
+  }
+  SUBCASE("4 bits: not before opset 21") {
+    type.storage = ElementType::int4;
+    type.storage_min = -7;
+    type.storage_max = 7;
+    const auto report = write_onnx(quantized_graph(folder, type, 17), folder / "out.onnx");
+    REQUIRE_FALSE(report);
+    CHECK(report.error().code == ErrorCode::impossible);
+    CHECK(contains(report.error().message, "needs opset 21, the model has 17"));
+    const Written later = write_and_read(folder, quantized_graph(folder, type, 21));
+    CHECK(later.kind("w") == "onnx.DequantizeLinear");
+    CHECK(later.graph.attributes().get_or<std::int64_t>("onnx.ir_version", 0) == 10);
+  }
+}
+
+TEST_CASE("quantize, and storage_cast") {
+  const Folder folder;
+  UniformType type;
+  type.scales = floats_of(Shape(std::vector<std::int64_t>{}), {0.5F});
+  SUBCASE("all codes") {}
+  SUBCASE("fewer codes than the storage type has") { type.storage_min = -127; }
+  const auto shared = std::make_shared<const UniformType>(type);
+  Graph graph;
+  const Value x = graph.add_input("x", {ElementType::float32, {2, 3}, nullptr});
+  const TensorType codes{ElementType::int8, {2, 3}, shared};
+  const NodeId quantize = graph.add({.kind = "quantize",
+                                     .name = {},
+                                     .operands = {x},
+                                     .results = {{"q", codes}},
+                                     .attributes = {},
+                                     .constant = {}});
+  const NodeId cast = graph.add({.kind = "storage_cast",
+                                 .name = {},
+                                 .operands = {{quantize}},
+                                 .results = {{"i", {ElementType::int8, {2, 3}, nullptr}}},
+                                 .attributes = {},
+                                 .constant = {}});
+  graph.add_output("i", {cast});
+  const Written written = write_and_read(folder, graph);
+  CHECK(written.kind("i") == "identity");
+  const bool narrow = type.storage_min == -127;
+  CHECK(written.kind("q") == (narrow ? "onnx.Clip" : "onnx.QuantizeLinear"));
+  CHECK(written.graph.type(written.graph.find_value("i")).element == ElementType::int8);
+}
+
+TEST_CASE("listed initializers are listed while they are what they were") {
+  const Folder folder;
+  GraphParts parts = matmul_parts();
+  parts.inputs.push_back(value_info("w", {3, 2}));
+  Notes notes;
+  const Graph graph = quantized_graph(folder, per_axis_type(), 8, parts);
+  REQUIRE(write_onnx(graph, folder / "out.onnx", {.sink = &notes}));
+  REQUIRE(notes.messages.size() == 1);
+  CHECK(contains(notes.messages[0], "1 quantized initializer(s) are no longer listed"));
+}
