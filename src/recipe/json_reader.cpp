@@ -1,0 +1,227 @@
+#include "recipe/json_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace quadrant::inline v0 {
+namespace {
+
+using nlohmann::json;
+
+// `$.key`, or `$["strange key"]`, on one line whatever the key holds.
+std::string member_path(const std::string& path, std::string_view key) {
+  const bool plain = !key.empty() && std::ranges::all_of(key, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+  if (plain) return fmt::format("{}.{}", path, key);
+  return fmt::format("{}[{}]", path,
+                     json(std::string(key)).dump(-1, ' ', true, json::error_handler_t::replace));
+}
+
+// Builds the document from parse events. The library's own builder throws where this one stops, has
+// no limit on depth, and keeps the last of repeated keys without a word.
+class Builder final : public nlohmann::json_sax<json> {
+ public:
+  explicit Builder(std::size_t depth_limit) : depth_limit_(depth_limit) {}
+
+  [[nodiscard]] Expected<json> finish(bool complete) && {
+    if (!error_.message.empty()) return fail(std::move(error_));
+    if (!complete) return fail(ErrorCode::invalid_model, "not JSON");
+    return std::move(root_);
+  }
+
+  bool null() override { return add(json(nullptr)); }
+  bool boolean(bool value) override { return add(json(value)); }
+  bool number_integer(number_integer_t value) override { return add(json(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return add(json(value)); }
+  bool number_float(number_float_t value, const string_t& /*text*/) override {
+    return add(json(value));
+  }
+  bool string(string_t& value) override { return add(json(std::move(value))); }
+  bool binary(binary_t& /*value*/) override { return false; }  // not in JSON text
+
+  bool start_object(std::size_t /*size*/) override { return open(json::object()); }
+  bool start_array(std::size_t /*size*/) override { return open(json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& name) override {
+    if (open_.back()->contains(name)) {
+      return stop(fmt::format("{}: given twice", member_path(path(), name)));
+    }
+    key_ = std::move(name);
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string& /*last_token*/,
+                   const json::exception& exception) override {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ...": what
+    // follows the exception's name, and the position where there is one, is for people.
+    std::string message = exception.what();
+    const bool has_position = message.find("] parse error at ") != std::string::npos;
+    const std::size_t start = message.find(has_position ? ": " : "] ");
+    if (start != std::string::npos) message.erase(0, start + 2);
+    error_.place.offset = position;
+    return stop(fmt::format("not JSON: {}", message));
+  }
+
+ private:
+  bool stop(std::string message) {
+    error_.code = ErrorCode::invalid_model;
+    error_.message = std::move(message);
+    return false;
+  }
+
+  // Path of the innermost open container. Containers are never empty where this is asked, except
+  // the innermost.
+  [[nodiscard]] std::string path() const {
+    std::string text = "$";
+    for (std::size_t i = 0; i + 1 < open_.size(); ++i) {
+      const json& container = *open_[i];
+      text = container.is_array() ? fmt::format("{}[{}]", text, container.size() - 1)
+                                  : member_path(text, keys_[i]);
+    }
+    return text;
+  }
+
+  json* place(json value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+      return &root_;
+    }
+    json& parent = *open_.back();
+    if (parent.is_array()) {
+      parent.push_back(std::move(value));
+      return &parent.back();
+    }
+    return &(parent[key_] = std::move(value));
+  }
+
+  bool add(json value) {
+    place(std::move(value));
+    return true;
+  }
+
+  bool open(json container) {
+    if (open_.size() == depth_limit_) {
+      return stop(fmt::format("{}: nested deeper than {} levels", path(), depth_limit_));
+    }
+    if (!open_.empty()) keys_.push_back(key_);
+    open_.push_back(place(std::move(container)));
+    return true;
+  }
+
+  bool close() {
+    open_.pop_back();
+    if (!keys_.empty()) keys_.pop_back();
+    return true;
+  }
+
+  std::size_t depth_limit_;
+  json root_;
+  std::vector<json*> open_;        // an open container's parent is not touched before it is closed
+  std::vector<std::string> keys_;  // the key in open_[i] under which open_[i + 1] lies
+  std::string key_;
+  Error error_;
+};
+
+}  // namespace
+
+Expected<json> parse_json(std::string_view text, std::size_t depth_limit) {
+  Builder builder(depth_limit);
+  const bool complete = json::sax_parse(text.begin(), text.end(), &builder);
+  return std::move(builder).finish(complete);
+}
+
+ObjectReader::ObjectReader(const json& object, std::string path)
+    : object_(&object), path_(std::move(path)) {
+  if (!object.is_object()) {
+    mistake(path_, fmt::format("expected an object, found {}", object.type_name()));
+  }
+}
+
+void ObjectReader::note(Expected<void> status) {
+  if (status_) status_ = std::move(status);
+}
+
+void ObjectReader::mistake(const std::string& path, const std::string& message) {
+  note(fail(ErrorCode::invalid_model, fmt::format("{}: {}", path, message)));
+}
+
+const json* ObjectReader::member(const char* key, Type type, const char* expected) {
+  asked_.emplace(key);
+  if (!status_) return nullptr;
+  const auto found = object_->find(key);
+  if (found == object_->end()) {
+    mistake(path_, fmt::format("'{}' is missing", key));
+    return nullptr;
+  }
+  if (found->type() != type) {
+    mistake(member_path(path_, key),
+            fmt::format("expected {}, found {}", expected, found->type_name()));
+    return nullptr;
+  }
+  return &*found;
+}
+
+std::string ObjectReader::string(const char* key) {
+  const json* found = member(key, Type::string, "a string");
+  return found ? found->get_ref<const std::string&>() : std::string();
+}
+
+std::int64_t ObjectReader::integer(const char* key) {
+  asked_.emplace(key);
+  const auto found = status_ ? object_->find(key) : object_->end();
+  // Three kinds of number: text such as 1e400 or 99999999999999999999 arrives as a float.
+  if (status_ && found != object_->end() && found->is_number()) {
+    const bool fits = found->is_number_unsigned()
+                          ? std::in_range<std::int64_t>(found->get_ref<const std::uint64_t&>())
+                          : found->is_number_integer();
+    if (fits) return found->get<std::int64_t>();
+    mistake(member_path(path_, key), "expected an integer of 64 bits");
+    return 0;
+  }
+  const json* none = member(key, Type::number_integer, "an integer");
+  return none ? none->get<std::int64_t>() : 0;
+}
+
+std::vector<std::string> ObjectReader::strings(const char* key) {
+  std::vector<std::string> result;
+  const json* found = member(key, Type::array, "an array");
+  if (found == nullptr) return result;
+  for (const json& element : *found) {
+    if (!element.is_string()) {
+      mistake(fmt::format("{}[{}]", member_path(path_, key), result.size()),
+              fmt::format("expected a string, found {}", element.type_name()));
+      return result;
+    }
+    result.push_back(element.get_ref<const std::string&>());
+  }
+  return result;
+}
+
+std::vector<ObjectReader> ObjectReader::objects(const char* key) {
+  std::vector<ObjectReader> result;
+  const json* found = member(key, Type::array, "an array");
+  if (found == nullptr) return result;
+  result.reserve(found->size());
+  for (const json& element : *found) {
+    result.emplace_back(element, fmt::format("{}[{}]", member_path(path_, key), result.size()));
+  }
+  return result;
+}
+
+Expected<void> ObjectReader::finish() {
+  if (status_) {
+    for (const auto& [key, value] : object_->items()) {
+      if (!asked_.contains(key)) {
+        mistake(member_path(path_, key), "unknown key");
+        break;
+      }
+    }
+  }
+  return status_;
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,20 @@
+#include "report/json.hpp"
+
+namespace quadrant::inline v0 {
+
+std::string text_of(const Json& document) {
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+Json to_json(const TensorType& type) {
+  Json json = {{"type", to_string(type)}, {"element", to_string(type.element)}};
+  if (type.shape.is_ranked()) {
+    Json& shape = json["shape"] = Json::array();
+    for (const std::int64_t extent : type.shape.extents()) {
+      shape.push_back(extent == Shape::dynamic ? Json(nullptr) : Json(extent));
+    }
+  }
+  return json;
+}
+
+}  // namespace quadrant::inline v0

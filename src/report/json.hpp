@@ -1,0 +1,26 @@
+// The reports as JSON documents, for those who put them into larger ones. The public headers have
+// them as text, so that users of the library need no JSON library.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "quadrant/engine/explain.hpp"
+#include "quadrant/ir/type.hpp"
+#include "quadrant/report/summary.hpp"
+
+namespace quadrant::inline v0 {
+
+/// Keeps the order in which keys are set.
+using Json = nlohmann::ordered_json;
+
+/// Indented text with a line end; what is not UTF-8 gets replacement characters.
+[[nodiscard]] std::string text_of(const Json& document);
+
+[[nodiscard]] Json to_json(const Summary& summary);
+[[nodiscard]] Json to_json(const Explanation& explanation);
+/// `{"type": "tensor<?x4xf32>", "element": "f32", "shape": [null, 4]}`; no `shape` where the rank
+/// is unknown.
+[[nodiscard]] Json to_json(const TensorType& type);
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,132 @@
+// A Summary for people, and for programs.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "quadrant/report/summary.hpp"
+#include "quadrant/report/table.hpp"
+#include "quadrant/report/terminal_text.hpp"
+#include "report/json.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+constexpr std::size_t shown_weights = 10;
+
+std::string bits(const WeightTotals& totals) {
+  return totals.elements == 0 ? "-" : fmt::format("{:.2f}", totals.bits_per_element());
+}
+
+std::string print_sizes(const Summary& summary) {
+  using enum Table::Align;
+  Table table({{""}, {"before", right}, {"after", right}, {"", right}});
+  if (summary.file_bytes_before) {
+    const auto before = *summary.file_bytes_before;
+    const auto after = summary.file_bytes_after;
+    table.add({"file", format_bytes(before), after ? format_bytes(*after) : "not written",
+               after ? format_share(*after, before) : ""});
+  }
+  const WeightTotals& before = summary.weights_before;
+  const WeightTotals& after = summary.weights_after;
+  table.add({"weights", format_bytes(before.bytes), format_bytes(after.bytes),
+             format_share(after.bytes, before.bytes)});
+  table.add({"bits per weight", bits(before), bits(after)});
+  if (summary.quantized_after.count != 0) {
+    table.add({"bits per quantized weight", "", bits(summary.quantized_after)});
+  }
+  return table.print();
+}
+
+std::string print_facts(const Summary& summary) {
+  Table table({{""}, {""}});
+  table.add({"scheme", fmt::format("{} ({})", summary.scheme, summary.options)});
+  table.add({"quantized",
+             fmt::format("{} of {} eligible weights, {} of their bytes",
+                         summary.eligible_quantized.count, summary.eligible.count,
+                         format_share(summary.eligible_quantized.bytes, summary.eligible.bytes))});
+  table.add({"gain", fmt::format("{} {}", summary.objective.amount(), summary.gain_unit)});
+  if (summary.seconds) table.add({"time", fmt::format("{:.2f} s", *summary.seconds)});
+  return table.print();
+}
+
+std::string print_operations(const Summary& summary) {
+  using enum Table::Align;
+  Table table({{"operation"}, {"before", right}, {"after", right}, {"", right}});
+  for (const OperationCount& count : summary.operations) {
+    const auto change =
+        static_cast<std::int64_t>(count.after) - static_cast<std::int64_t>(count.before);
+    table.add({count.kind, fmt::to_string(count.before), fmt::to_string(count.after),
+               change == 0 ? "" : fmt::format("{:+}", change)});
+  }
+  return table.print();
+}
+
+std::string print_left_in_float(const Summary& summary) {
+  using enum Table::Align;
+  if (summary.left_in_float.empty()) return "  no weight is left in float\n";
+  Table table({{"left in float"}, {"type"}, {"bytes", right}, {"why"}});
+  const std::size_t shown = std::min(summary.left_in_float.size(), shown_weights);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const WeightLeftInFloat& weight = summary.left_in_float[i];
+    table.add({weight.name, to_string(weight.type), format_bytes(weight.bytes), weight.reason});
+  }
+  std::string text = table.print();
+  if (shown < summary.left_in_float.size()) {
+    text +=
+        fmt::format("  ... and {} more (--json lists all)\n", summary.left_in_float.size() - shown);
+  }
+  return text;
+}
+
+Json totals_json(const WeightTotals& totals) {
+  return {{"count", totals.count},
+          {"elements", totals.elements},
+          {"bytes", totals.bytes},
+          {"bits_per_element", totals.bits_per_element()}};
+}
+
+template <class T>
+Json optional_json(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+}  // namespace
+
+std::string to_string(const Summary& summary) {
+  return fmt::format("{}\n{}\n{}\n{}", print_sizes(summary), print_facts(summary),
+                     print_operations(summary), print_left_in_float(summary));
+}
+
+Json to_json(const Summary& summary) {
+  Json operations = Json::array();
+  for (const OperationCount& count : summary.operations) {
+    operations.push_back({{"kind", count.kind}, {"before", count.before}, {"after", count.after}});
+  }
+  Json left = Json::array();
+  for (const WeightLeftInFloat& weight : summary.left_in_float) {
+    Json json = {{"name", weight.name}};
+    json.update(to_json(weight.type));
+    json.update(
+        {{"bytes", weight.bytes}, {"eligible", weight.eligible}, {"reason", weight.reason}});
+    left.push_back(std::move(json));
+  }
+  return {{"scheme", summary.scheme},
+          {"options", summary.options},
+          {"gain_model", summary.gain_model},
+          {"gain_unit", summary.gain_unit},
+          {"objective", summary.objective.amount()},
+          {"file_bytes_before", optional_json(summary.file_bytes_before)},
+          {"file_bytes_after", optional_json(summary.file_bytes_after)},
+          {"weights_before", totals_json(summary.weights_before)},
+          {"weights_after", totals_json(summary.weights_after)},
+          {"quantized_after", totals_json(summary.quantized_after)},
+          {"eligible", totals_json(summary.eligible)},
+          {"eligible_quantized", totals_json(summary.eligible_quantized)},
+          {"operations", std::move(operations)},
+          {"left_in_float", std::move(left)},
+          {"seconds", optional_json(summary.seconds)}};
+}
+
+std::string print_json(const Summary& summary) { return text_of(to_json(summary)); }
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,126 @@
+#include "quadrant/recipe/plan_json.hpp"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <string>
+
+namespace quadrant {
+namespace {
+
+Plan example() {
+  Plan plan;
+  plan.scheme = "weight_only";
+  plan.options = "bits=8";
+  plan.gain_model = "bytes";
+  plan.objective = Gain{3072};
+  plan.values = {{"dense.weight", "axis=1", Gain{3072}}, {"größe \"x\"\n", "axis=0", Gain{-1}}};
+  plan.conversions = {{"dense.weight", {"dense", "head"}}, {"größe \"x\"\n", {}}};
+  return plan;
+}
+
+// `text` with the first `from` replaced.
+std::string edited(std::string text, std::string_view from, std::string_view to) {
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+Error refused(std::string_view text) {
+  const Expected<Plan> plan = parse_plan(text);
+  REQUIRE_FALSE(plan.has_value());
+  CHECK(plan.error().code == ErrorCode::invalid_model);
+  return plan.error();
+}
+
+TEST_CASE("a plan reads back as it was") {
+  const Expected<Plan> plan = parse_plan(print_plan(example()));
+  REQUIRE(plan.has_value());
+  CHECK(*plan == example());
+  CHECK(print_plan(*plan) == print_plan(example()));
+  CHECK(parse_plan(print_plan(Plan{})) == Plan{});
+}
+
+TEST_CASE("gains keep all 64 bits") {
+  Plan plan = example();
+  plan.objective = Gain{std::numeric_limits<std::int64_t>::max()};
+  plan.values[0].gain = Gain{std::numeric_limits<std::int64_t>::min()};
+  CHECK(parse_plan(print_plan(plan)) == plan);
+}
+
+TEST_CASE("the text says what it is, in a fixed order") {
+  CHECK(print_plan(Plan{}) ==
+        "{\n"
+        "  \"format\": \"quadrant.plan\",\n"
+        "  \"version\": 1,\n"
+        "  \"scheme\": \"\",\n"
+        "  \"options\": \"\",\n"
+        "  \"gain_model\": \"\",\n"
+        "  \"objective\": 0,\n"
+        "  \"values\": [],\n"
+        "  \"conversions\": []\n"
+        "}\n");
+}
+
+TEST_CASE("what is no plan is refused with its JSON path") {
+  const std::string good = print_plan(example());
+  const auto message = [&](std::string_view from, std::string_view to) {
+    return refused(edited(good, from, to)).message;
+  };
+  CHECK(message("\"quadrant.plan\"", "\"other\"") ==
+        "$.format: expected \"quadrant.plan\", found \"other\"");
+  CHECK(message("\"version\": 1", "\"version\": 2") ==
+        "$.version: this program reads version 1, the plan is of version 2");
+  CHECK(message("\"scheme\"", "\"shceme\"") == "$: 'scheme' is missing");
+  CHECK(message("\"version\": 1", "\"version\": 1, \"extra\": 0") == "$.extra: unknown key");
+  CHECK(message("\"version\": 1", "\"version\": 1, \"a\\nb\": 0") == "$[\"a\\nb\"]: unknown key");
+  CHECK(message("\"version\": 1", "\"version\": 1, \"version\": 1") == "$.version: given twice");
+  CHECK(message("\"weight_only\"", "null") == "$.scheme: expected a string, found null");
+  CHECK(message("\"gain\": 3072", "\"gain\": \"3072\"") ==
+        "$.values[0].gain: expected an integer, found string");
+  CHECK(message("\"gain\": -1", "\"gain\": -1, \"gian\": 2") == "$.values[1].gian: unknown key");
+  CHECK(message("\"head\"", "7") == "$.conversions[0].users[1]: expected a string, found number");
+  CHECK(message("\"head\"", "{\"a\": 1}") == "$.conversions[0].users: nested deeper than 4 levels");
+  CHECK(refused("[]").message == "$: expected an object, found array");
+  CHECK(refused("7").message == "$: expected an object, found number");
+}
+
+TEST_CASE("numbers that are no 64-bit integers are refused") {
+  const std::string good = print_plan(example());
+  for (const char* number : {"9223372036854775808", "-9223372036854775809", "1e3", "1.5",
+                             "99999999999999999999999999"}) {
+    CAPTURE(number);
+    CHECK(refused(edited(good, "\"objective\": 3072", std::string("\"objective\": ") + number))
+              .message == "$.objective: expected an integer of 64 bits");
+  }
+  CHECK(refused(edited(good, "3072", "1e400")).message ==
+        "not JSON: number overflow parsing '1e400'");
+}
+
+TEST_CASE("what is no JSON is refused with its place") {
+  const Error error = refused("{\"format\": ]");
+  CHECK(error.message.starts_with("not JSON: "));
+  CHECK(error.place.offset == 12);
+  CHECK(refused("").message.starts_with("not JSON: "));
+  CHECK(refused("{} {}").message.starts_with("not JSON: "));
+  CHECK(refused("\"\xff\"").message.starts_with("not JSON: "));
+}
+
+TEST_CASE("every truncation is refused") {
+  const std::string good = print_plan(example());
+  for (std::size_t size = 0; size + 2 < good.size(); ++size) {
+    CAPTURE(size);
+    CHECK_FALSE(parse_plan(std::string_view(good).substr(0, size)).has_value());
+  }
+}
+
+TEST_CASE("depth is bounded") {
+  const std::string deep(1'000'000, '[');
+  CHECK(refused(deep).message == "$[0][0][0]: nested deeper than 4 levels");
+  std::string objects;
+  for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
+  CHECK(refused(objects).message == "$.a.a.a: nested deeper than 4 levels");
+}
+
+}  // namespace
+}  // namespace quadrant
