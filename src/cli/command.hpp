@@ -1,0 +1,37 @@
+// What every subcommand of `quadrant` is.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "cli/console.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace quadrant::cli {
+
+/// A subcommand: declares its options once, is run when it is the one that was called.
+class Command {
+ public:
+  Command() = default;
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+  virtual ~Command() = default;
+
+  /// Adds itself to `app`; the options refer to this object from then on.
+  virtual CLI::App* declare(CLI::App& app) = 0;
+  /// Whether --json was given.
+  [[nodiscard]] virtual bool wants_json() const noexcept = 0;
+  virtual Expected<void> run(Console& console) = 0;
+};
+
+[[nodiscard]] std::unique_ptr<Command> make_inspect();
+[[nodiscard]] std::unique_ptr<Command> make_list();
+[[nodiscard]] std::unique_ptr<Command> make_plan();
+[[nodiscard]] std::unique_ptr<Command> make_explain();
+[[nodiscard]] std::unique_ptr<Command> make_quantize();
+
+}  // namespace quadrant::cli

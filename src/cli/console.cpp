@@ -1,0 +1,87 @@
+#include "cli/console.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "quadrant/report/terminal_text.hpp"
+
+namespace quadrant::cli {
+namespace {
+
+std::string_view severity_name(Severity severity) {
+  return severity == Severity::warning ? "warning" : "note";
+}
+
+Json to_json(const Diagnostic& diagnostic) {
+  Json json = {{"severity", severity_name(diagnostic.severity)}, {"message", diagnostic.message}};
+  const Place& place = diagnostic.place;
+  if (!place.file.empty()) json["file"] = place.file;
+  if (!place.node.empty()) json["node"] = place.node;
+  if (!place.tensor.empty()) json["tensor"] = place.tensor;
+  if (place.offset) json["offset"] = *place.offset;
+  return json;
+}
+
+}  // namespace
+
+Console::Console(std::FILE* out, std::FILE* err)
+    : out_(out), err_(err), shows_progress_(::isatty(::fileno(err)) == 1) {}
+
+void Console::print(std::string_view text) {
+  clear_progress();
+  if (std::fwrite(text.data(), 1, text.size(), out_) != text.size()) write_failed_ = true;
+}
+
+void Console::print_json(Json document) {
+  document["diagnostics"] = std::move(diagnostics_);
+  diagnostics_ = Json::array();
+  print(text_of(document));
+}
+
+void Console::print_error(const Error& error) {
+  clear_progress();
+  fmt::print(err_, "quadrant: {}\n", printable(to_string(error)));
+}
+
+Expected<void> Console::flush() {
+  if (std::fflush(out_) != 0) write_failed_ = true;
+  if (write_failed_) return fail(ErrorCode::io, "cannot write to standard output");
+  return {};
+}
+
+void Console::report(const Diagnostic& diagnostic) {
+  if (json_) {
+    diagnostics_.push_back(to_json(diagnostic));
+    return;
+  }
+  clear_progress();
+  const std::string place = to_string(diagnostic.place);
+  fmt::print(err_, "{}: {}{}{}\n", severity_name(diagnostic.severity), printable(place),
+             place.empty() ? "" : ": ", printable(diagnostic.message));
+}
+
+void Console::progress(std::string_view task, std::uint64_t done, std::uint64_t total) {
+  if (!shows_progress_ || total == 0) return;
+  const Clock::time_point now = Clock::now();
+  if (now < next_bar_) return;
+  next_bar_ = now + std::chrono::milliseconds(100);
+  constexpr std::size_t width = 30;
+  const double share = static_cast<double>(std::min(done, total)) / static_cast<double>(total);
+  const auto filled = static_cast<std::size_t>(share * width);
+  fmt::print(err_, "\r\033[K{} [{}{}] {:3.0f} %", printable(task), std::string(filled, '#'),
+             std::string(width - filled, ' '), 100 * share);
+  std::fflush(err_);
+  has_bar_ = true;
+}
+
+void Console::clear_progress() {
+  if (!std::exchange(has_bar_, false)) return;
+  std::fputs("\r\033[K", err_);
+  std::fflush(err_);
+}
+
+}  // namespace quadrant::cli

@@ -1,0 +1,53 @@
+// Where the command's output goes: results to stdout; errors, notes and progress to stderr.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "quadrant/support/diagnostics.hpp"
+#include "quadrant/support/expected.hpp"
+#include "report/json.hpp"
+
+namespace quadrant::cli {
+
+/// What a subcommand talks to. With --json, diagnostics are kept for the document instead of
+/// printed, so that stdout is one JSON document and stderr is empty unless the command fails.
+class Console final : public Sink {
+ public:
+  Console(std::FILE* out, std::FILE* err);
+
+  /// From here on for a program: --json was given.
+  void use_json() noexcept { json_ = true; }
+  [[nodiscard]] bool uses_json() const noexcept { return json_; }
+
+  /// Result text, to stdout.
+  void print(std::string_view text);
+  /// The document of --json: `document` and, under the key `diagnostics`, what was reported.
+  void print_json(Json document);
+  /// One line on stderr.
+  void print_error(const Error& error);
+  /// Whether all that was printed could be: a full disk only shows here.
+  [[nodiscard]] Expected<void> flush();
+
+  void report(const Diagnostic& diagnostic) override;
+  /// A bar on stderr, when that is a terminal.
+  void progress(std::string_view task, std::uint64_t done, std::uint64_t total) override;
+  void clear_progress();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::FILE* out_;
+  std::FILE* err_;
+  bool json_ = false;
+  bool shows_progress_;
+  bool has_bar_ = false;
+  bool write_failed_ = false;
+  Clock::time_point next_bar_;
+  Json diagnostics_ = Json::array();
+};
+
+}  // namespace quadrant::cli

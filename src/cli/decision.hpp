@@ -1,0 +1,49 @@
+// What plan, explain and quantize share: a model, a scheme, and what to decide on.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cli/console.hpp"
+#include "cli/schemes.hpp"
+#include "cli/scope.hpp"
+#include "quadrant/engine/gain.hpp"
+#include "quadrant/engine/quantize.hpp"
+#include "quadrant/ir/graph.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace quadrant::cli {
+
+struct DecisionOptions {
+  std::string model;
+  std::string scheme;
+  SchemeOptions scheme_options;
+  ScopeOptions scope;
+  std::string gain = "bytes";
+  bool json = false;
+};
+
+/// Adds them to a subcommand.
+void declare(CLI::App& command, DecisionOptions& options);
+/// Adds --json to a subcommand.
+void declare_json(CLI::App& command, bool& json);
+
+/// A model and everything that phases 1 to 3 want to know about it.
+struct Subject {
+  Graph graph;
+  Registry registry;
+  std::unique_ptr<GainModel> gains;
+  Vetoes vetoes;
+
+  /// For the engine; refers to this object.
+  [[nodiscard]] QuantizeOptions engine_options() const;
+};
+
+/// Checks the options, then reads the model, so that mistakes in the call show before the long
+/// work.
+[[nodiscard]] Expected<Subject> prepare(const DecisionOptions& options, Sink& sink);
+
+}  // namespace quadrant::cli

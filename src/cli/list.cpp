@@ -1,0 +1,123 @@
+// quadrant list [SCHEME]: the schemes, or what one of them knows.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/command.hpp"
+#include "cli/decision.hpp"
+#include "cli/schemes.hpp"
+#include "quadrant/report/table.hpp"
+
+namespace quadrant::cli {
+namespace {
+
+// What the four phases do with the operation.
+std::string_view role(const QuantizationMethod& method) {
+  return method.eligible_state() == State::Consumer ? "consumer" : "quantizer";
+}
+
+std::vector<std::string> patterns(const QuantizationMethod& method) {
+  std::vector<std::string> result;
+  for (const ParentsPattern& pattern : method.patterns()) result.push_back(to_string(pattern));
+  return result;
+}
+
+// `text`, which has several lines, each after `indent`.
+std::string indented(std::string_view text, std::string_view indent) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    result += fmt::format("{}{}\n", indent, text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result;
+}
+
+std::string print_schemes() {
+  Table table({{"scheme"}, {""}});
+  for (const SchemeEntry& entry : schemes()) {
+    table.add({std::string(entry.name), std::string(entry.summary)});
+  }
+  return table.print() + "\n'quadrant list SCHEME' shows the options and operations of one.\n";
+}
+
+std::string print_scheme(const SchemeEntry& entry, const Registry& registry) {
+  Table methods({{"operation"}, {"method"}, {"role"}, {"parents"}});
+  for (const QuantizationMethod* method : registry.methods()) {
+    std::vector<std::string> alternatives = patterns(*method);
+    if (alternatives.empty()) alternatives.emplace_back("any");
+    for (std::size_t i = 0; i < alternatives.size(); ++i) {
+      if (i == 0) {
+        methods.add({std::string(method->op()), std::string(method->name()),
+                     std::string(role(*method)), alternatives[i]});
+      } else {
+        methods.add({"", "", "", "or " + alternatives[i]});
+      }
+    }
+  }
+  return fmt::format(
+      "{}: {}\n\nOptions:\n{}\nOperations:\n{}\n"
+      "A quantizer's result becomes quantized; a consumer gains from quantized parents, its result "
+      "is float.\nParents: the states its operands must be in, in order.\n",
+      entry.name, entry.summary, indented(entry.options, "  "), methods.print());
+}
+
+Json scheme_json(const SchemeEntry& entry, const Registry& registry) {
+  Json methods = Json::array();
+  for (const QuantizationMethod* method : registry.methods()) {
+    methods.push_back({{"operation", method->op()},
+                       {"method", method->name()},
+                       {"role", role(*method)},
+                       {"parents", patterns(*method)}});
+  }
+  return {{"scheme", entry.name},
+          {"summary", entry.summary},
+          {"options", registry.scheme().describe()},
+          {"methods", std::move(methods)}};
+}
+
+class List final : public Command {
+ public:
+  CLI::App* declare(CLI::App& app) override {
+    CLI::App* command = app.add_subcommand("list", "Show the schemes, or what one of them knows");
+    command->add_option("SCHEME", scheme_, "Scheme to show")->type_name("");
+    declare_json(*command, json_);
+    command->footer("Example:\n  quadrant list weight-only");
+    return command;
+  }
+
+  [[nodiscard]] bool wants_json() const noexcept override { return json_; }
+
+  Expected<void> run(Console& console) override {
+    if (scheme_.empty() && !json_) {
+      console.print(print_schemes());
+      return {};
+    }
+    if (scheme_.empty()) {
+      Json list = Json::array();
+      for (const SchemeEntry& entry : schemes()) {
+        list.push_back({{"scheme", entry.name}, {"summary", entry.summary}});
+      }
+      console.print_json(Json{{"schemes", std::move(list)}});
+      return {};
+    }
+    QUADRANT_TRY(const SchemeEntry* entry, find_scheme(scheme_));
+    QUADRANT_TRY(const Registry registry, entry->make({}));
+    if (json_) {
+      console.print_json(scheme_json(*entry, registry));
+    } else {
+      console.print(print_scheme(*entry, registry));
+    }
+    return {};
+  }
+
+ private:
+  std::string scheme_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_list() { return std::make_unique<List>(); }
+
+}  // namespace quadrant::cli

@@ -1,0 +1,81 @@
+#include "cli/model.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <system_error>
+
+#include "io/onnx/failure.hpp"
+#include "io/onnx/output_file.hpp"
+#include "quadrant/io/onnx.hpp"
+
+namespace quadrant::cli {
+
+namespace fs = std::filesystem;
+
+Expected<Graph> read_model(const std::string& path, Sink& sink) {
+  return read_onnx(path, {.sink = &sink});
+}
+
+Expected<std::string> read_text(const std::string& path) {
+  constexpr std::size_t largest = std::size_t{1} << 30U;
+  const auto refused = [&path](int error) {
+    return fail(ErrorCode::io,
+                fmt::format("cannot read the file: {}", std::generic_category().message(error)),
+                {.file = path});
+  };
+  struct Close {
+    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+  };
+  const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "rb"));
+  if (!file) return refused(errno);
+  std::string text;
+  constexpr std::size_t piece = std::size_t{1} << 16U;
+  while (true) {
+    const std::size_t size = text.size();
+    text.resize(size + piece);
+    const std::size_t done = std::fread(text.data() + size, 1, piece, file.get());
+    text.resize(size + done);
+    if (std::ferror(file.get()) != 0) return refused(errno);
+    if (done < piece) return text;
+    if (text.size() > largest) {
+      return fail(ErrorCode::io, "the file is too large to be a plan", {.file = path});
+    }
+  }
+}
+
+Expected<void> write_text(const std::string& path, std::string_view text) {
+  return onnx::at_border(path, [&] {
+    onnx::OutputFile file(path);
+    file.write(std::as_bytes(std::span(text)));
+    file.commit();
+  });
+}
+
+Expected<void> check_output(const std::string& path) {
+  std::error_code error;
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty() && !fs::is_directory(folder, error)) {
+    return fail(ErrorCode::io,
+                fmt::format("cannot write the file: there is no directory '{}'", folder.string()),
+                {.file = path});
+  }
+  const fs::file_status status = fs::status(path, error);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    return fail(ErrorCode::io, "cannot write the file: there is something that is no file",
+                {.file = path});
+  }
+  return {};
+}
+
+std::uint64_t file_bytes(const std::string& path) {
+  std::error_code error;
+  const auto bytes = fs::file_size(path, error);
+  return error ? 0 : bytes;
+}
+
+}  // namespace quadrant::cli

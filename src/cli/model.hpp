@@ -1,0 +1,30 @@
+// Models and other files, by path.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/support/diagnostics.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::cli {
+
+/// Reads a model in any format that is known: ONNX today.
+[[nodiscard]] Expected<Graph> read_model(const std::string& path, Sink& sink);
+
+/// The whole of a text file of at most 1 GiB.
+[[nodiscard]] Expected<std::string> read_text(const std::string& path);
+
+/// Writes a file that appears complete or not at all.
+[[nodiscard]] Expected<void> write_text(const std::string& path, std::string_view text);
+
+/// Whether a file can be put at `path`, found out before the long work: its folder is there, and
+/// nothing but a regular file is in its place.
+[[nodiscard]] Expected<void> check_output(const std::string& path);
+
+/// Bytes of a file; 0 where it cannot be asked.
+[[nodiscard]] std::uint64_t file_bytes(const std::string& path);
+
+}  // namespace quadrant::cli

@@ -1,0 +1,33 @@
+#include "cli/names.hpp"
+
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::cli {
+
+std::vector<NamedNode> named_nodes(const Graph& graph) {
+  std::vector<NamedNode> nodes;
+  nodes.reserve(graph.node_count());
+  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+    const NodeId id = graph.node_at(i);
+    if (!id.is_valid()) continue;
+    const std::string_view kind = graph.kind(id);
+    if (kind == ops::Input::kind || kind == ops::Output::kind) continue;
+    NamedNode node{id, {}};
+    if (!graph.name(id).empty()) node.names.push_back(graph.name(id));
+    for (std::uint32_t result = 0; result < graph.result_count(id); ++result) {
+      node.names.push_back(graph.value_name({id, result}));
+    }
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+std::vector<std::string_view> all_names(const Graph& graph) {
+  std::vector<std::string_view> names;
+  for (const NamedNode& node : named_nodes(graph)) {
+    names.insert(names.end(), node.names.begin(), node.names.end());
+  }
+  return names;
+}
+
+}  // namespace quadrant::cli

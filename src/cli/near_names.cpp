@@ -1,0 +1,80 @@
+#include "cli/near_names.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace quadrant::cli {
+namespace {
+
+constexpr std::size_t shown_names = 3;
+// A name in a model may be megabytes long; nobody means those.
+constexpr std::size_t longest_name = 256;
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+}  // namespace
+
+std::size_t edit_distance(std::string_view wanted, std::string_view name, std::size_t limit,
+                          Match match) {
+  const bool is_part = match == Match::part;
+  if (!is_part && name.size() > wanted.size() + limit) return limit + 1;
+  if (wanted.size() > name.size() + limit) return limit + 1;
+  // Optimal string alignment, three rows of the table at a time. A piece may begin and end anywhere
+  // in the name for free.
+  std::vector<std::size_t> before_last(name.size() + 1);
+  std::vector<std::size_t> last(name.size() + 1);
+  std::vector<std::size_t> row(name.size() + 1);
+  for (std::size_t j = 0; j <= name.size(); ++j) last[j] = is_part ? 0 : j;
+  for (std::size_t i = 1; i <= wanted.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= name.size(); ++j) {
+      const bool same = lower(wanted[i - 1]) == lower(name[j - 1]);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0U : 1U)});
+      if (i > 1 && j > 1 && lower(wanted[i - 1]) == lower(name[j - 2]) &&
+          lower(wanted[i - 2]) == lower(name[j - 1])) {
+        row[j] = std::min(row[j], before_last[j - 2] + 1);
+      }
+    }
+    std::swap(before_last, last);
+    std::swap(last, row);
+  }
+  return std::min(is_part ? std::ranges::min(last) : last.back(), limit + 1);
+}
+
+std::vector<std::string> near_names(std::string_view wanted,
+                                    std::span<const std::string_view> names, Match match) {
+  // A short piece is near to everything.
+  const std::size_t limit =
+      match == Match::part ? wanted.size() / 3 : std::max<std::size_t>(2, wanted.size() / 3);
+  std::vector<std::pair<std::size_t, std::string_view>> found;
+  for (const std::string_view name : names) {
+    if (name.empty() || name.size() > longest_name || wanted.size() > longest_name) continue;
+    const std::size_t edits = edit_distance(wanted, name, limit, match);
+    if (edits <= limit) found.emplace_back(edits, name);
+  }
+  std::ranges::sort(found);
+  const auto repeated = std::ranges::unique(found);
+  found.erase(repeated.begin(), repeated.end());
+  std::vector<std::string> result;
+  for (const auto& [edits, name] : found) {
+    // Beside one that is a slip away, those that are merely similar are noise.
+    if (result.size() == shown_names || edits > 2 * found.front().first + 1) break;
+    result.emplace_back(name);
+  }
+  return result;
+}
+
+std::string did_you_mean(std::string_view wanted, std::span<const std::string_view> names,
+                         Match match) {
+  std::string text;
+  const std::vector<std::string> near = near_names(wanted, names, match);
+  for (std::size_t i = 0; i < near.size(); ++i) {
+    const bool is_last = i + 1 == near.size();
+    text += fmt::format("{}'{}'", i == 0 ? "; did you mean " : is_last ? " or " : ", ", near[i]);
+  }
+  return text.empty() ? text : text + '?';
+}
+
+}  // namespace quadrant::cli

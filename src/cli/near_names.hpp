@@ -1,0 +1,36 @@
+// "Did you mean": the names nearest to one that is not there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quadrant::cli {
+
+/// What is looked for.
+enum class Match : std::uint8_t {
+  whole,  ///< a name
+  part,   ///< a piece of one
+};
+
+/// Insertions, deletions, replacements and swaps of neighbours that lead from `wanted` to `name`,
+/// or to the nearest piece of it, upper and lower case being equal; `limit + 1` when it takes more
+/// than `limit`.
+[[nodiscard]] std::size_t edit_distance(std::string_view wanted, std::string_view name,
+                                        std::size_t limit, Match match = Match::whole);
+
+/// The up to three of `names` that are a few edits away from `wanted`. Nearest first, then in
+/// alphabetical order.
+[[nodiscard]] std::vector<std::string> near_names(std::string_view wanted,
+                                                  std::span<const std::string_view> names,
+                                                  Match match = Match::whole);
+
+/// `; did you mean 'a' or 'b'?`, or nothing.
+[[nodiscard]] std::string did_you_mean(std::string_view wanted,
+                                       std::span<const std::string_view> names,
+                                       Match match = Match::whole);
+
+}  // namespace quadrant::cli

@@ -1,0 +1,110 @@
+// quadrant plan MODEL: what would be quantized. Reads no tensor's contents.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/command.hpp"
+#include "cli/decision.hpp"
+#include "cli/model.hpp"
+#include "quadrant/recipe/plan_json.hpp"
+#include "quadrant/report/table.hpp"
+#include "quadrant/report/terminal_text.hpp"
+
+namespace quadrant::cli {
+namespace {
+
+struct Totals {
+  std::uint64_t stored = 0;  // planned values that are constants
+  std::uint64_t bytes = 0;   // of these, in float
+};
+
+// The constant that is the value; null for computed ones.
+const Constant* contents(const Graph& graph, const std::string& value) {
+  const Value found = graph.find_value(value);
+  return found.is_absent() ? nullptr : graph.constant(found.node);
+}
+
+Totals count(const Graph& graph, const Plan& plan) {
+  Totals totals;
+  for (const PlannedValue& planned : plan.values) {
+    if (const Constant* constant = contents(graph, planned.value)) {
+      ++totals.stored;
+      totals.bytes += constant->byte_size();
+    }
+  }
+  return totals;
+}
+
+std::string print_text(const Graph& graph, const Plan& plan, const GainModel& gains) {
+  using enum Table::Align;
+  const Totals totals = count(graph, plan);
+  std::string text;
+  if (!plan.values.empty()) {
+    Table table({{"value"}, {"constraint"}, {"bytes", right}, {"gain", right}});
+    for (const PlannedValue& planned : plan.values) {
+      const Constant* constant = contents(graph, planned.value);
+      table.add({planned.value, planned.constraint,
+                 constant != nullptr ? format_bytes(constant->byte_size()) : "-",
+                 fmt::to_string(planned.gain.amount())});
+    }
+    text = table.print() + '\n';
+  }
+  Table table({{""}, {""}});
+  table.add({"scheme", fmt::format("{} ({})", plan.scheme, plan.options)});
+  table.add({"to quantize", fmt::to_string(plan.values.size())});
+  table.add({"of these stored",
+             fmt::format("{}, {} in float", totals.stored, format_bytes(totals.bytes))});
+  table.add({"to dequantize", fmt::to_string(plan.conversions.size())});
+  table.add({"objective", fmt::format("{} {}", plan.objective.amount(), gains.unit())});
+  return text + table.print();
+}
+
+class MakePlan final : public Command {
+ public:
+  CLI::App* declare(CLI::App& app) override {
+    CLI::App* command = app.add_subcommand("plan", "Show, or save, what would be quantized");
+    cli::declare(*command, options_);
+    command->add_option("-o,--output", output_, "Save the plan for 'quantize --plan'")
+        ->type_name("FILE");
+    command->footer(
+        "Examples:\n"
+        "  quadrant plan model.onnx --scheme weight-only\n"
+        "  quadrant plan model.onnx --scheme weight-only -o plan.json\n"
+        "  quadrant quantize model.onnx -o small.onnx --scheme weight-only --plan plan.json");
+    return command;
+  }
+
+  [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
+
+  Expected<void> run(Console& console) override {
+    if (!output_.empty()) QUADRANT_CHECK(check_output(output_));
+    QUADRANT_TRY(const Subject subject, prepare(options_, console));
+    QUADRANT_TRY(const Analysis analysis,
+                 analyze(subject.graph, subject.registry, subject.engine_options()));
+    const Plan& plan = analysis.plan;
+    if (!output_.empty()) QUADRANT_CHECK(write_text(output_, print_plan(plan)));
+    if (options_.json) {
+      const Totals totals = count(subject.graph, plan);
+      console.print_json(Json{{"model", options_.model},
+                              {"output", output_.empty() ? Json(nullptr) : Json(output_)},
+                              {"stored_values", totals.stored},
+                              {"stored_bytes", totals.bytes},
+                              {"gain_unit", subject.gains->unit()},
+                              {"plan", Json::parse(print_plan(plan))}});
+    } else {
+      console.print(print_text(subject.graph, plan, *subject.gains));
+      if (!output_.empty()) console.print(fmt::format("\n  saved in {}\n", printable(output_)));
+    }
+    return {};
+  }
+
+ private:
+  DecisionOptions options_;
+  std::string output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_plan() { return std::make_unique<MakePlan>(); }
+
+}  // namespace quadrant::cli

@@ -1,0 +1,172 @@
+// quadrant quantize MODEL -o OUT: all four phases, and the result as a file.
+#include "quadrant/engine/quantize.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <optional>
+
+#include "cli/command.hpp"
+#include "cli/decision.hpp"
+#include "cli/model.hpp"
+#include "cli/thread_executor.hpp"
+#include "quadrant/io/onnx.hpp"
+#include "quadrant/recipe/plan_json.hpp"
+#include "quadrant/report/terminal_text.hpp"
+
+namespace quadrant::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Expected<Plan> read_plan(const std::string& path) {
+  QUADRANT_TRY(const std::string text, read_text(path));
+  Expected<Plan> plan = parse_plan(text);
+  if (!plan) plan.error().place.file = path;
+  return plan;
+}
+
+// Of the model and its data files.
+std::uint64_t bytes_before(const std::string& path, const Graph& graph) {
+  const std::uint64_t model = file_bytes(path);
+  std::uint64_t constants = 0;
+  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+    const NodeId node = graph.node_at(i);
+    const Constant* constant = node.is_valid() ? graph.constant(node) : nullptr;
+    if (constant != nullptr) constants += constant->byte_size();
+  }
+  // What does not fit into the model's own file lies in data files. The few tensors that are inline
+  // all the same count twice: readers do not say which those are.
+  return constants > model ? model + constants : model;
+}
+
+Json to_json(const OnnxWriteReport& report) {
+  return {{"model_bytes", report.model_bytes},     {"external_bytes", report.external_bytes},
+          {"external_file", report.external_file}, {"opset_read", report.opset_read},
+          {"opset_written", report.opset_written}, {"fallback_reason", report.fallback_reason}};
+}
+
+class Quantize final : public Command {
+ public:
+  CLI::App* declare(CLI::App& app) override {
+    CLI::App* command = app.add_subcommand("quantize", "Quantize a model");
+    cli::declare(*command, options_);
+    command->add_option("-o,--output", output_, "Model to write; may be the input")
+        ->type_name("FILE");
+    plan_option_ =
+        command->add_option("--plan", plan_path_, "Follow a plan that 'quadrant plan -o' saved")
+            ->type_name("FILE");
+    command->add_flag("--dry-run", dry_run_, "Say what would be done and write nothing");
+    command
+        ->add_option("--non-finite", non_finite_,
+                     "Weights with NaN or infinity: 'refuse' the model, or 'leave' them in float")
+        ->check(CLI::IsMember({"refuse", "leave"}).description(""))
+        ->type_name("NAME")
+        ->capture_default_str();
+    command
+        ->add_option("--threads", threads_,
+                     "Threads to use; 0: as many as the machine has. The result is the same")
+        ->check(CLI::Range(0U, 1024U).description(""))
+        ->type_name("N")
+        ->capture_default_str();
+    command->footer(
+        "Examples:\n"
+        "  quadrant quantize model.onnx -o small.onnx --scheme weight-only\n"
+        "  quadrant quantize model.onnx -o small.onnx --scheme weight-only --exclude '^lm_head'\n"
+        "  quadrant quantize model.onnx --dry-run --scheme weight-only");
+    return command;
+  }
+
+  [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
+
+  Expected<void> run(Console& console) override {
+    const Clock::time_point start = Clock::now();
+    if (output_.empty() && !dry_run_) {
+      return fail(ErrorCode::usage, "quantize: -o is required, or --dry-run");
+    }
+    const bool has_plan = plan_option_->count() != 0;
+    if (has_plan && !(options_.scope.include.empty() && options_.scope.exclude.empty())) {
+      return fail(ErrorCode::usage,
+                  "quantize: --plan says what to quantize; --include and --exclude belong to the "
+                  "'quadrant plan' that made it");
+    }
+    if (!output_.empty()) QUADRANT_CHECK(check_output(output_));
+    std::optional<Plan> plan;
+    if (has_plan) {
+      QUADRANT_TRY(plan, read_plan(plan_path_));
+    }
+    QUADRANT_TRY(const Subject subject, prepare(options_, console));
+    ThreadExecutor executor(threads_);
+    QuantizeOptions engine = subject.engine_options();
+    engine.plan = plan ? &*plan : nullptr;
+    engine.non_finite =
+        non_finite_ == "leave" ? NonFinitePolicy::leave_float : NonFinitePolicy::refuse;
+    engine.executor = &executor;
+    engine.sink = &console;
+    Expected<QuantizeResult> result = quantize(subject.graph, subject.registry, engine);
+    if (!result) return fail(located(std::move(result).error()));
+
+    Summary summary = summarize(subject.graph, subject.registry, *result);
+    summary.file_bytes_before = bytes_before(options_.model, subject.graph);
+    std::optional<OnnxWriteReport> written;
+    if (!dry_run_) {
+      QUADRANT_TRY(written,
+                   write_onnx(result->graph, output_, {.executor = &executor, .sink = &console}));
+      summary.file_bytes_after = written->model_bytes + written->external_bytes;
+    }
+    summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    print(summary, written, console);
+    return {};
+  }
+
+ private:
+  // The engine knows nodes and tensors, but no files.
+  [[nodiscard]] Error located(Error error) const {
+    if (error.place.file.empty()) error.place.file = options_.model;
+    return error;
+  }
+
+  void print(const Summary& summary, const std::optional<OnnxWriteReport>& written,
+             Console& console) const {
+    if (options_.json) {
+      console.print_json(Json{{"model", options_.model},
+                              {"output", written ? Json(output_) : Json(nullptr)},
+                              {"dry_run", dry_run_},
+                              {"summary", quadrant::to_json(summary)},
+                              {"written", written ? to_json(*written) : Json(nullptr)}});
+      return;
+    }
+    console.print(to_string(summary));
+    if (!written) {
+      console.print("\n  dry run: nothing is written\n");
+      return;
+    }
+    console.print(fmt::format("\n  written to {}\n", printable(output_)));
+    if (!written->external_file.empty()) {
+      console.print(fmt::format("  data in {}\n", printable(written->external_file)));
+    }
+    if (written->opset_written != written->opset_read) {
+      console.print(
+          fmt::format("  opset {} became {}\n", written->opset_read, written->opset_written));
+    }
+    if (!written->fallback_reason.empty()) {
+      console.print(
+          fmt::format("  dequantized by Cast and Mul: {}\n", printable(written->fallback_reason)));
+    }
+  }
+
+  DecisionOptions options_;
+  std::string output_;
+  std::string plan_path_;
+  CLI::Option* plan_option_ = nullptr;
+  bool dry_run_ = false;
+  std::string non_finite_ = "refuse";
+  unsigned threads_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_quantize() { return std::make_unique<Quantize>(); }
+
+}  // namespace quadrant::cli

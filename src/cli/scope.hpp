@@ -1,0 +1,28 @@
+// --include and --exclude: patterns that people write, as vetoes that the engine reads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "quadrant/engine/eligibility.hpp"
+#include "quadrant/engine/registry.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::cli {
+
+/// Regular expressions (RE2) that match somewhere in the name of a node or of a value it makes.
+struct ScopeOptions {
+  std::vector<std::string> include;  ///< empty: everything
+  std::vector<std::string> exclude;
+};
+
+/// Whether the patterns are regular expressions: to be asked before a model is read.
+[[nodiscard]] Expected<void> check_patterns(const ScopeOptions& options);
+
+/// What to veto. A pattern that matches nothing is a `usage` error with near names: what it was
+/// meant for would silently be treated like everything else.
+[[nodiscard]] Expected<Vetoes> find_vetoes(const Graph& graph, const Registry& registry,
+                                           const ScopeOptions& options);
+
+}  // namespace quadrant::cli

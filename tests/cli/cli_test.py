@@ -1,0 +1,405 @@
+"""Runs the command as a user does: exit codes, one-line errors, JSON, files.
+
+    python3 tests/cli/cli_test.py path/to/quadrant        or with the path in $QUADRANT
+
+Needs Python's standard library alone.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from onnx_writer import model, node, tensor, value_info
+
+DONE, USAGE, BAD_INPUT, IMPOSSIBLE, INPUT_OUTPUT = 0, 2, 3, 4, 5
+SCHEME = ("--scheme", "weight-only")
+BINARY = None
+
+
+def two_layers(first=None, weight_name="fc1.weight"):
+    """y = relu(x W1) W2, with W1 of 16 x 32 and W2 of 32 x 8."""
+    first = first or [(i % 17 - 8) / 8 for i in range(16 * 32)]
+    second = [(i % 13 - 6) / 6 for i in range(32 * 8)]
+    return model(
+        [
+            node("MatMul", ["x", weight_name], ["h"], "fc1"),
+            node("Relu", ["h"], ["r"], "act"),
+            node("MatMul", ["r", "fc2.weight"], ["y"], "fc2"),
+        ],
+        [tensor(weight_name, [16, 32], first), tensor("fc2.weight", [32, 8], second)],
+        [value_info("x", ["batch", 16])],
+        [value_info("y", ["batch", 8])],
+    )
+
+
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.model = self.put("model.onnx", two_layers())
+
+    def put(self, name, contents):
+        (self.folder / name).write_bytes(contents)
+        return name
+
+    def bytes_of(self, name):
+        return (self.folder / name).read_bytes()
+
+    def files(self):
+        return {path.name: path.read_bytes() for path in self.folder.iterdir()}
+
+    def run_command(self, *arguments, **options):
+        return subprocess.run(
+            [BINARY, *map(str, arguments)], cwd=self.folder, capture_output=True, timeout=120,
+            check=False, **options,
+        )
+
+    def succeeds(self, *arguments):
+        """Stdout of a run that says nothing on stderr."""
+        result = self.run_command(*arguments)
+        self.assertEqual((result.returncode, result.stderr.decode()), (DONE, ""), arguments)
+        return result.stdout.decode()
+
+    def json_of(self, *arguments):
+        return json.loads(self.succeeds(*arguments, "--json"))
+
+    def fails(self, code, fragments, *arguments):
+        """Exit code, one line on stderr with the fragments, nothing on stdout, no file touched."""
+        before = self.files()
+        for extra in ((), ("--json",)):
+            result = self.run_command(*arguments, *extra)
+            error = result.stderr.decode()
+            self.assertEqual(result.returncode, code, (arguments, error))
+            self.assertEqual(result.stdout, b"", arguments)
+            self.assertRegex(error, r"\Aquadrant: [^\n]+\n\Z")
+            for fragment in [fragments] if isinstance(fragments, str) else fragments:
+                self.assertIn(fragment, error)
+            self.assertEqual(self.files(), before, arguments)
+
+    def quantized(self, *arguments):
+        """Names of the weights that a run would quantize."""
+        plan = self.json_of("plan", self.model, *SCHEME, *arguments)["plan"]
+        return [value["value"] for value in plan["values"]]
+
+
+class HelpTest(CommandTest):
+    def test_help_is_on_stdout(self):
+        text = self.succeeds("--help")
+        for command in ("inspect", "list", "plan", "explain", "quantize"):
+            self.assertIn(f"\n  {command} ", text)
+            help_of_command = self.succeeds(command, "--help")
+            self.assertIn(f"quadrant {command} ", help_of_command)
+            self.assertIn("Example", help_of_command)
+        self.assertIn("Exit codes:", text)
+        for code in (DONE, USAGE, BAD_INPUT, IMPOSSIBLE, INPUT_OUTPUT):
+            self.assertRegex(text, rf"\n  {code}  \w")
+
+    def test_version(self):
+        self.assertRegex(self.succeeds("--version"), r"\Aquadrant \d+\.\d+\.\d+\n\Z")
+
+    def test_mistakes_in_the_call(self):
+        self.fails(USAGE, "a command is missing")
+        self.fails(USAGE, ["'quantise'", "'quantize'"], "quantise")
+        self.fails(USAGE, ["'--exlude'", "'--exclude'"],
+                   "plan", self.model, *SCHEME, "--exlude", "x")
+        self.fails(USAGE, "'extra'", "inspect", self.model, "extra")
+        self.fails(USAGE, "MODEL", "inspect")
+        self.fails(USAGE, "--scheme", "plan", self.model)
+        self.fails(USAGE, ["'weight_onyl'", "'weight_only'"],
+                   "plan", self.model, "-s", "weight_onyl")
+        self.fails(USAGE, "weight_only", "list", "nothing-like-it")
+        self.fails(USAGE, "--gain", "plan", self.model, *SCHEME, "--gain", "size")
+        self.fails(USAGE, "--granularity", "plan", self.model, *SCHEME, "--granularity", "row")
+        self.fails(USAGE, "--bits", "plan", self.model, *SCHEME, "--bits", "many")
+
+    def test_four_bits_are_impossible_today(self):
+        self.fails(IMPOSSIBLE, "4 bits", "plan", self.model, *SCHEME, "--bits", "4")
+        self.fails(IMPOSSIBLE, "4 bits", "quantize", self.model, "-o", "out.onnx", *SCHEME,
+                   "--bits", "4")
+
+    def test_a_full_standard_output_is_an_error(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        for arguments in (("--help",), ("inspect", self.model)):
+            with open("/dev/full", "wb") as full:
+                result = subprocess.run([BINARY, *arguments], cwd=self.folder, stdout=full,
+                                        stderr=subprocess.PIPE, check=False)
+            self.assertEqual(result.returncode, INPUT_OUTPUT)
+
+
+class InspectTest(CommandTest):
+    def test_text(self):
+        text = self.succeeds("inspect", self.model)
+        self.assertRegex(text, r"format +ONNX, opset 17")
+        self.assertRegex(text, r"x +tensor<\?x16xf32>")
+        self.assertRegex(text, r"y +tensor<\?x8xf32>")
+        self.assertRegex(text, r"matmul +2\n")
+        self.assertRegex(text, r"f32 +2 +768 +3\.07 kB")
+        self.assertLess(text.index("fc1.weight"), text.index("fc2.weight"))
+
+    def test_json(self):
+        document = self.json_of("inspect", self.model)
+        self.assertEqual(document["opsets"], [{"domain": "", "version": 17}])
+        self.assertEqual(document["operations"], {"matmul": 2, "onnx.Relu": 1})
+        self.assertEqual(document["inputs"][0]["shape"], [None, 16])
+        self.assertEqual([entry["name"] for entry in document["constants"]],
+                         ["fc1.weight", "fc2.weight"])
+        self.assertEqual(document["file_bytes"], len(self.bytes_of(self.model)))
+        self.assertEqual(document["diagnostics"], [])
+
+    def test_graph_as_text(self):
+        self.assertIn("matmul(", self.succeeds("inspect", self.model, "--text"))
+
+    def test_bad_input(self):
+        self.fails(INPUT_OUTPUT, "nowhere.onnx", "inspect", "nowhere.onnx")
+        self.put("empty.onnx", b"")
+        self.fails(BAD_INPUT, "empty.onnx", "inspect", "empty.onnx")
+        self.put("text.onnx", b"this is no model\n" * 100)
+        self.fails(BAD_INPUT, "text.onnx", "inspect", "text.onnx")
+
+    def test_every_truncation_is_refused(self):
+        whole = self.bytes_of(self.model)
+        for size in range(1, len(whole) - 10, 97):
+            self.put("cut.onnx", whole[:size])
+            result = self.run_command("quantize", "cut.onnx", "-o", "out.onnx", *SCHEME)
+            self.assertEqual(result.returncode, BAD_INPUT, (size, result.stderr))
+            self.assertEqual(result.stderr.count(b"\n"), 1)
+            self.assertFalse((self.folder / "out.onnx").exists())
+
+    def test_names_cannot_reach_the_terminal(self):
+        self.put("evil.onnx", two_layers(weight_name="w\x1b[2J\n\u202e"))
+        for arguments in (("inspect",), ("plan", *SCHEME), ("explain", *SCHEME),
+                          ("quantize", "--dry-run", "--exclude", "^w", *SCHEME)):
+            text = self.succeeds(*arguments, "evil.onnx")
+            self.assertIn("w\\x1b[2J\\n\\u202e", text)
+            self.assertNotIn("\x1b", text)
+
+
+class ListTest(CommandTest):
+    def test_schemes(self):
+        self.assertIn("weight_only", self.succeeds("list"))
+        self.assertEqual(self.json_of("list")["schemes"][0]["scheme"], "weight_only")
+
+    def test_a_scheme(self):
+        text = self.succeeds("list", "weight-only")
+        self.assertRegex(text, r"matmul +MatMulMethod +consumer +\(AnyQuantizable")
+        self.assertIn("--bits", text)
+        methods = self.json_of("list", "weight_only")["methods"]
+        roles = {method["operation"]: method["role"] for method in methods}
+        self.assertEqual(roles["matmul"], "consumer")
+        self.assertEqual(roles["constant"], "quantizer")
+
+
+class PlanTest(CommandTest):
+    def test_text(self):
+        text = self.succeeds("plan", self.model, *SCHEME)
+        self.assertRegex(text, r"fc1\.weight +axis=1 +2\.05 kB +\d+")
+        self.assertRegex(text, r"objective +\d+ bytes")
+        text = self.succeeds("plan", self.model, *SCHEME, "--gain", "unit")
+        self.assertRegex(text, r"objective +2 consumed operands")
+
+    def test_json(self):
+        document = self.json_of("plan", self.model, *SCHEME)
+        self.assertEqual(document["plan"]["format"], "quadrant.plan")
+        self.assertEqual(document["stored_bytes"], 4 * (16 * 32 + 32 * 8))
+        self.assertEqual(document["gain_unit"], "bytes")
+
+    def test_a_saved_plan_gives_the_same_bytes(self):
+        for gain in ("unit", "bytes"):
+            self.succeeds("plan", self.model, *SCHEME, "--gain", gain, "-o", "plan.json")
+            self.assertEqual(json.loads(self.bytes_of("plan.json"))["gain_model"], gain)
+            self.succeeds("quantize", self.model, "-o", "direct.onnx", *SCHEME, "--gain", gain)
+            self.succeeds("quantize", self.model, "-o", "planned.onnx", *SCHEME, "--gain", gain,
+                          "--plan", "plan.json")
+            self.assertEqual(self.bytes_of("direct.onnx"), self.bytes_of("planned.onnx"))
+
+    def test_a_plan_of_a_part_is_followed(self):
+        self.succeeds("plan", self.model, *SCHEME, "--exclude", "fc2", "-o", "plan.json")
+        self.succeeds("quantize", self.model, "-o", "planned.onnx", *SCHEME, "--plan", "plan.json")
+        self.succeeds("quantize", self.model, "-o", "direct.onnx", *SCHEME, "--exclude", "fc2")
+        self.assertEqual(self.bytes_of("direct.onnx"), self.bytes_of("planned.onnx"))
+
+    def test_plans_that_are_wrong(self):
+        self.succeeds("plan", self.model, *SCHEME, "-o", "plan.json")
+        good = json.loads(self.bytes_of("plan.json"))
+        quantize = ("quantize", self.model, "-o", "out.onnx", *SCHEME, "--plan", "bad.json")
+
+        def put(**changes):
+            self.put("bad.json", json.dumps(good | changes).encode())
+
+        put(extra=1)
+        self.fails(BAD_INPUT, ["bad.json", "$.extra"], *quantize)
+        put(values=[{"value": "fc1.weight", "constraint": "axis=1", "gain": "much"}])
+        self.fails(BAD_INPUT, ["bad.json", "$.values[0].gain"], *quantize)
+        put(values=[{"value": "fc9.weight", "constraint": "axis=1", "gain": 1}])
+        self.fails(IMPOSSIBLE, "fc9.weight", *quantize)
+        put(scheme="other")
+        self.fails(IMPOSSIBLE, "other", *quantize)
+        self.put("bad.json", b"[" * 100_000)
+        self.fails(BAD_INPUT, "bad.json", *quantize)
+        self.put("bad.json", b"{")
+        self.fails(BAD_INPUT, "bad.json", *quantize)
+        self.fails(INPUT_OUTPUT, "none.json", *quantize[:-1], "none.json")
+
+    def test_a_plan_says_what_to_quantize_alone(self):
+        self.succeeds("plan", self.model, *SCHEME, "-o", "plan.json")
+        for option in ("--include", "--exclude"):
+            self.fails(USAGE, ["--plan", option], "quantize", self.model, "-o", "out.onnx", *SCHEME,
+                       "--plan", "plan.json", option, "fc1")
+
+    def test_a_plan_that_cannot_be_saved(self):
+        self.fails(INPUT_OUTPUT, "nowhere", "plan", self.model, *SCHEME, "-o", "nowhere/plan.json")
+        self.fails(INPUT_OUTPUT, "file", "plan", self.model, *SCHEME, "-o", "/dev/null")
+
+
+class ExplainTest(CommandTest):
+    def test_a_line_for_each_weight_and_consumer(self):
+        lines = self.succeeds("explain", self.model, *SCHEME).splitlines()
+        self.assertEqual(len(lines), 1 + 4)
+        self.assertRegex(lines[1], r"fc1\.weight +constant +ToQuantize +axis=1, gain \d+")
+        self.assertRegex(lines[3], r"h +matmul +Consumer")
+
+    def test_a_node_and_a_value(self):
+        by_node = self.succeeds("explain", self.model, "fc1", *SCHEME)
+        by_value = self.succeeds("explain", self.model, "h", *SCHEME)
+        self.assertEqual(by_node, by_value)
+        self.assertIn("fc1.weight", by_node)
+        document = self.json_of("explain", self.model, "fc1.weight", *SCHEME)
+        self.assertEqual(document["explanations"][0]["state"], "ToQuantize")
+
+    def test_what_is_excluded_says_so(self):
+        text = self.succeeds("explain", self.model, "fc1.weight", *SCHEME, "--exclude", "^fc1\\.w")
+        self.assertIn("excluded by --exclude '^fc1\\.w'", text)
+
+    def test_unknown_names(self):
+        self.fails(USAGE, ["'fc1.wieght'", "did you mean 'fc1.weight'"],
+                   "explain", self.model, "fc1.wieght", *SCHEME)
+
+
+class ScopeTest(CommandTest):
+    def test_everything(self):
+        self.assertEqual(self.quantized(), ["fc1.weight", "fc2.weight"])
+
+    def test_exclude(self):
+        self.assertEqual(self.quantized("--exclude", "fc1.weight"), ["fc2.weight"])
+        self.assertEqual(self.quantized("--exclude", "^fc1$"), ["fc2.weight"])  # the node
+        self.assertEqual(self.quantized("--exclude", "^h$"), ["fc2.weight"])  # its value
+        self.assertEqual(self.quantized("--exclude", "fc1", "--exclude", "fc2"), [])
+        self.assertEqual(self.quantized("--exclude", "Relu|act"), self.quantized())
+
+    def test_include(self):
+        self.assertEqual(self.quantized("--include", "fc1"), ["fc1.weight"])
+        self.assertEqual(self.quantized("--include", "^fc2$"), ["fc2.weight"])
+        self.assertEqual(self.quantized("--include", "fc1", "--include", "fc2"), self.quantized())
+        self.assertEqual(self.quantized("--include", "weight", "--exclude", "fc2"), ["fc1.weight"])
+
+    def test_patterns_take_one_argument_each(self):
+        text = self.succeeds("plan", "--include", "fc1", self.model, *SCHEME)
+        self.assertIn("fc1.weight", text)
+        self.assertNotIn("fc2.weight", text)
+
+    def test_patterns_that_match_nothing(self):
+        for option in ("--include", "--exclude"):
+            self.fails(USAGE, [option, "'fc1.wieght'", "did you mean 'fc1.weight'"],
+                       "quantize", self.model, "-o", "out.onnx", *SCHEME, option, "fc1.wieght")
+            # Graph inputs are never quantized: a pattern that matches nothing else is a mistake.
+            self.fails(USAGE, "'^x$'", "plan", self.model, *SCHEME, option, "^x$")
+
+    def test_patterns_that_are_none(self):
+        self.fails(USAGE, ["--exclude '['", "missing ]"], "plan", self.model, *SCHEME,
+                   "--exclude", "[")
+        # RE2 says no before it reads the model.
+        self.fails(USAGE, "'(?=x)'", "plan", "nowhere.onnx", *SCHEME, "--include", "(?=x)")
+
+
+class QuantizeTest(CommandTest):
+    def test_the_result_is_smaller_and_readable(self):
+        text = self.succeeds("quantize", self.model, "-o", "out.onnx", *SCHEME)
+        self.assertIn("2 of 2 eligible weights, 100.0 % of their bytes", text)
+        self.assertRegex(text, r"time +\d+\.\d\d s")
+        self.assertLess(len(self.bytes_of("out.onnx")), len(self.bytes_of(self.model)) / 2)
+        self.assertEqual(set(self.files()), {"model.onnx", "out.onnx"})
+        self.assertEqual(self.json_of("inspect", "out.onnx")["inputs"][0]["name"], "x")
+
+    def test_json(self):
+        document = self.json_of("quantize", self.model, "-o", "out.onnx", *SCHEME)
+        summary = document["summary"]
+        self.assertEqual(summary["file_bytes_before"], len(self.bytes_of(self.model)))
+        self.assertEqual(summary["file_bytes_after"], len(self.bytes_of("out.onnx")))
+        self.assertEqual(document["written"]["model_bytes"], len(self.bytes_of("out.onnx")))
+        self.assertEqual(summary["eligible"]["count"], 2)
+        self.assertEqual(summary["left_in_float"], [])
+
+    def test_the_same_bytes_each_time(self):
+        for threads in (1, 2, 7):
+            self.succeeds("quantize", self.model, "-o", f"{threads}.onnx", *SCHEME,
+                          "--threads", threads)
+        self.assertEqual(self.bytes_of("1.onnx"), self.bytes_of("2.onnx"))
+        self.assertEqual(self.bytes_of("1.onnx"), self.bytes_of("7.onnx"))
+
+    def test_over_the_input(self):
+        self.succeeds("quantize", self.model, "-o", "out.onnx", *SCHEME)
+        self.succeeds("quantize", self.model, "-o", self.model, *SCHEME)
+        self.assertEqual(self.bytes_of(self.model), self.bytes_of("out.onnx"))
+
+    def test_a_dry_run_writes_nothing(self):
+        before = self.files()
+        self.assertIn("nothing is written", self.succeeds("quantize", self.model, *SCHEME,
+                                                          "--dry-run"))
+        document = self.json_of("quantize", self.model, "-o", "out.onnx", *SCHEME, "--dry-run")
+        self.assertTrue(document["dry_run"])
+        self.assertIsNone(document["output"])
+        self.assertEqual(document["summary"]["eligible_quantized"]["count"], 2)
+        self.assertEqual(self.files(), before)
+
+    def test_outputs_that_cannot_be(self):
+        self.fails(USAGE, "-o", "quantize", self.model, *SCHEME)
+        self.fails(INPUT_OUTPUT, "nowhere",
+                   "quantize", self.model, "-o", "nowhere/out.onnx", *SCHEME)
+        self.fails(INPUT_OUTPUT, "no file", "quantize", self.model, "-o", "/", *SCHEME)
+
+    def test_weights_that_are_not_finite(self):
+        values = [1.0] * (16 * 32)
+        values[37] = float("nan")
+        self.put("nan.onnx", two_layers(values))
+        quantize = ("quantize", "nan.onnx", "-o", "out.onnx", *SCHEME)
+        self.fails(IMPOSSIBLE, ["nan.onnx", "fc1.weight", "37"], *quantize)
+        self.fails(IMPOSSIBLE, "fc1.weight", *quantize, "--dry-run")
+        self.fails(USAGE, "--non-finite", *quantize, "--non-finite", "ignore")
+        document = self.json_of(*quantize, "--non-finite", "leave")
+        left = document["summary"]["left_in_float"]
+        self.assertEqual([weight["name"] for weight in left], ["fc1.weight"])
+        self.assertIn("37", left[0]["reason"])
+        self.assertTrue(left[0]["eligible"])
+        self.assertEqual(document["summary"]["eligible_quantized"]["count"], 1)
+
+    def test_excluded_weights_stay_as_they_are(self):
+        document = self.json_of("quantize", self.model, "-o", "out.onnx", *SCHEME,
+                                "--exclude", "fc1")
+        left = document["summary"]["left_in_float"]
+        self.assertEqual([weight["name"] for weight in left], ["fc1.weight"])
+        self.assertIn("--exclude 'fc1'", left[0]["reason"])
+        names = [entry["name"] for entry in self.json_of("inspect", "out.onnx")["constants"]]
+        self.assertIn("fc1.weight", names)
+
+
+def main():
+    global BINARY
+    path = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("QUADRANT", "")
+    if not path:
+        sys.exit("usage: cli_test.py path/to/quadrant")
+    BINARY = str(pathlib.Path(path).resolve())
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
+    result = unittest.TextTestRunner(stream=sys.stdout).run(suite)
+    failed = len({test.id() for test, _ in result.failures + result.errors})
+    print(f"{result.testsRun - failed - len(result.skipped)} passed, {failed} failed")
+    return 0 if failed == 0 and result.testsRun > 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
