@@ -291,6 +291,38 @@ def test_nesting():
     yield "groups", attempt_bytes, wire.model_start() + b"\x0b" * 100_000
 
 
+def test_many():
+    """Much of one thing: the time must not grow with its square."""
+    count = 50_000
+
+    def relu(*nodes, inputs=(), outputs=(), attributes=(), **extra):
+        first = wire.node("Relu", ["x", *inputs], ["y", *outputs], *attributes, name="n")
+        return wire.model(wire.graph(first, *nodes, inputs=[wire.value("x", [1, 4])], **extra))
+
+    def number(i):
+        return wire.field(1, f"a{i}") + wire.number(3, i) + wire.number(20, 2)
+
+    def attempt_many(content, command="plan"):
+        attempt_bytes(content, (command,))
+
+    branch = wire.graph(wire.node("Relu", ["x"], ["z"]), outputs=[wire.value("z", [1, 4])])
+    branches = [wire.graph_attribute(name, branch) for name in ("then_branch", "else_branch")]
+    yield "inputs", attempt_many, relu(inputs=["x"] * count)
+    yield "outputs", attempt_many, relu(outputs=[f"y{i}" for i in range(count)])
+    yield "attributes", attempt_many, relu(attributes=map(number, range(count)))
+    yield "nodes of one name", attempt_many, relu(
+        *(wire.node("Relu", ["x"], [f"y{i}"], name="n") for i in range(count)))
+    yield "tensors", attempt_many, relu(
+        tensors=[wire.tensor(f"w{i}", [1], bytes(4)) for i in range(count)])
+    yield "readers of a weight", attempt_many, relu(
+        *(wire.node("MatMul", ["x", "w"], [f"y{i}"]) for i in range(count)), tensors=[GOOD])
+    yield "names that the weight would get", attempt_many, relu(
+        wire.node("MatMul", ["x", "w"], ["z"]),
+        tensors=[GOOD, *(wire.tensor(f"w_quantized_{i}", [1], bytes(4)) for i in range(count))]), "quantize"
+    yield "subgraphs", attempt_many, relu(
+        *(wire.node("If", ["x"], [f"y{i}"], *branches) for i in range(count // 10)))
+
+
 # --- weights that are not numbers --------------------------------------------------------------------
 
 
