@@ -193,7 +193,7 @@ def measure(command, model, inputs, target):
     done = subprocess.run([str(command), "quantize", str(model), "-o", str(target), "--scheme",
                            "weight-only", "--json"], capture_output=True, text=True)
     if done.returncode != 0:
-        sys.exit(done.stderr.strip())
+        sys.exit(f"{model.name}: exit code {done.returncode}: {done.stderr.strip()}")
     document = json.loads(done.stdout)
     summary = document["summary"]
     eligible, quantized = summary["eligible"]["bytes"], summary["eligible_quantized"]["bytes"]

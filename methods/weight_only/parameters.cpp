@@ -50,7 +50,7 @@ void callback(const ChannelWise& wanted, NodeRef node, Asks& asks) const overrid
                                      scheme().storage_max()));
   if (scan.non_finite) {
     context.refuse(node.id,
-                   fmt::format("element {} is {}", scan.non_finite->index, scan.non_finite->value));
+                   fmt::format("element {} is {}, read as float32", scan.non_finite->index, scan.non_finite->value));
   } else {
     context.keep(node.id, std::move(scan.scales));
   }

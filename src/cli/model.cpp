@@ -9,9 +9,8 @@
 #include <span>
 #include <system_error>
 
-#include "io/onnx/failure.hpp"
-#include "io/onnx/output_file.hpp"
 #include "quadrant/io/onnx.hpp"
+#include "quadrant/support/new_file.hpp"
 
 namespace quadrant::cli {
 
@@ -49,11 +48,9 @@ Expected<std::string> read_text(const std::string& path) {
 }
 
 Expected<void> write_text(const std::string& path, std::string_view text) {
-  return onnx::at_border(path, [&] {
-    onnx::OutputFile file(path);
-    file.write(std::as_bytes(std::span(text)));
-    file.commit();
-  });
+  QUADRANT_TRY(NewFile file, NewFile::create(path));
+  QUADRANT_CHECK(file.write(std::as_bytes(std::span(text))));
+  return file.commit();
 }
 
 Expected<void> check_output(const std::string& path) {

@@ -7,6 +7,7 @@
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
 #include "quadrant/recipe/plan_json.hpp"
+#include "quadrant/report/dot.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
 
@@ -66,6 +67,8 @@ class MakePlan final : public Command {
     cli::declare(*command, options_);
     command->add_option("-o,--output", output_, "Save the plan for 'quantize --plan'")
         ->type_name("FILE");
+    command->add_option("--dot", dot_, "Save a picture of the decision, in Graphviz's language")
+        ->type_name("FILE");
     command->footer(
         "Examples:\n"
         "  quadrant plan model.onnx --scheme weight-only\n"
@@ -78,11 +81,13 @@ class MakePlan final : public Command {
 
   Expected<void> run(Console& console) override {
     if (!output_.empty()) QUADRANT_CHECK(check_output(output_));
+    if (!dot_.empty()) QUADRANT_CHECK(check_output(dot_));
     QUADRANT_TRY(const Subject subject, prepare(options_, console));
     QUADRANT_TRY(const Analysis analysis,
                  analyze(subject.graph, subject.registry, subject.engine_options()));
     const Plan& plan = analysis.plan;
     if (!output_.empty()) QUADRANT_CHECK(write_text(output_, print_plan(plan)));
+    if (!dot_.empty()) QUADRANT_CHECK(write_text(dot_, print_dot(subject.graph, analysis)));
     if (options_.json) {
       const Totals totals = count(subject.graph, plan);
       console.print_json(Json{{"model", options_.model},
@@ -101,6 +106,7 @@ class MakePlan final : public Command {
  private:
   DecisionOptions options_;
   std::string output_;
+  std::string dot_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <span>
 #include <vector>
@@ -41,8 +42,11 @@ std::optional<NonFinite> first_non_finite(std::span<const float> values, std::in
 }
 
 float symmetric_scale(std::int32_t largest_bits, std::int64_t storage_max) {
-  const float scale = std::bit_cast<float>(largest_bits) / static_cast<float>(storage_max);
-  return scale < std::numeric_limits<float>::min() ? 1.0F : scale;
+  const auto largest_code = static_cast<float>(storage_max);
+  const float scale = std::bit_cast<float>(largest_bits) / largest_code;
+  if (scale < std::numeric_limits<float>::min()) return 1.0F;
+  // Near float32's end the quotient, rounded up, would turn the largest code into infinity.
+  return std::isinf(scale * largest_code) ? std::nextafter(scale, 0.0F) : scale;
 }
 
 }  // namespace

@@ -255,3 +255,18 @@ TEST_CASE("scales: what cannot be done is refused by name") {
 
 }  // namespace
 }  // namespace quadrant
+
+TEST_CASE("the largest code of the largest float32 is finite") {
+  const float largest = std::numeric_limits<float>::max();
+  for (const std::int64_t storage_max : {7, 127, 32767}) {
+    const auto scan = scan_symmetric_scales(
+        Constant::from_values(ElementType::float32, Shape{1}, std::span<const float>(&largest, 1)),
+        Granularity::per_tensor(), storage_max);
+    REQUIRE(scan.has_value());
+    const auto scales = scan->scales.read();
+    REQUIRE(scales.has_value());
+    const float back = scales->as<float>()[0] * static_cast<float>(storage_max);
+    CHECK(std::isfinite(back));
+    CHECK(back >= largest * 0.999999F);
+  }
+}

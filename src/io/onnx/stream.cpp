@@ -1,3 +1,5 @@
+#include "io/onnx/stream.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -5,7 +7,6 @@
 #include "io/onnx/coded.hpp"
 #include "io/onnx/element.hpp"
 #include "io/onnx/failure.hpp"
-#include "io/onnx/output_file.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
@@ -103,6 +104,14 @@ void stream(const Rope& rope, Executor& executor, ByteSink out) {
   }
   batch.add(own.substr(written));
   batch.flush();
+}
+
+void ContentHash::add(std::span<const std::byte> bytes) noexcept {
+  std::uint64_t value = value_;
+  for (const std::byte byte : bytes) {
+    value = (value ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3U;
+  }
+  value_ = value;
 }
 
 }  // namespace quadrant::inline v0::onnx

@@ -6,10 +6,11 @@
 #include "io/onnx/dequantize.hpp"
 #include "io/onnx/element.hpp"
 #include "io/onnx/failure.hpp"
-#include "io/onnx/output_file.hpp"
 #include "io/onnx/source.hpp"
+#include "io/onnx/stream.hpp"
 #include "io/onnx/write_model.hpp"
 #include "quadrant/io/onnx.hpp"
+#include "quadrant/support/new_file.hpp"
 
 namespace quadrant::inline v0 {
 namespace onnx {
@@ -52,9 +53,9 @@ class ModelFileWriter {
     }
     total_ = contents.size() + model.size();
 
-    std::optional<OutputFile> data_file;
+    std::optional<NewFile> data_file;
     if (!data.places.empty()) {
-      data_file.emplace(path_ + ".data");
+      data_file.emplace(value_of(NewFile::create(path_ + ".data")));
       ContentHash hash;
       write_bytes(contents, *data_file, &hash);
       // As long as the placeholder: the sizes that were counted stay right.
@@ -62,7 +63,7 @@ class ModelFileWriter {
       data_file->rename_to((std::filesystem::path(path_).parent_path() / data.name).string());
       model = model_message(graph_, directory_, data, nullptr);
     }
-    OutputFile model_file(path_);
+    NewFile model_file = value_of(NewFile::create(path_));
     write_bytes(model, model_file, nullptr);
     put_in_place(model_file, data_file);
 
@@ -100,23 +101,20 @@ class ModelFileWriter {
     return contents;
   }
 
-  void write_bytes(const Rope& rope, OutputFile& file, ContentHash* hash) {
+  void write_bytes(const Rope& rope, NewFile& file, ContentHash* hash) {
     stream(rope, executor_, [&](std::span<const std::byte> bytes) {
-      file.write(bytes);
+      value_of(file.write(bytes));
       if (hash) hash->add(bytes);
       done_ += bytes.size();
       if (options_.sink) options_.sink->progress("write", done_, total_);
     });
   }
 
-  static void put_in_place(OutputFile& model_file, std::optional<OutputFile>& data_file) {
-    if (data_file) data_file->commit();
-    try {
-      model_file.commit();
-    } catch (...) {
-      if (data_file) data_file->withdraw();
-      throw;
-    }
+  static void put_in_place(NewFile& model_file, std::optional<NewFile>& data_file) {
+    if (data_file) value_of(data_file->commit());
+    const auto committed = model_file.commit();
+    if (!committed && data_file) data_file->withdraw();
+    value_of(committed);
   }
 
   Graph graph_;  // a copy, to be rewritten; it shares the constants

@@ -1,0 +1,45 @@
+// A file that appears complete or not at all.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// Written under another name in the same folder, and renamed by `commit`. One that goes without
+/// having been committed leaves nothing behind. A symbolic link stays one: what it points to is
+/// replaced. Errors are `io` and name the file. Not thread safe.
+class NewFile {
+ public:
+  [[nodiscard]] static Expected<NewFile> create(const std::string& path);
+
+  NewFile(NewFile&& other) noexcept;
+  NewFile& operator=(NewFile&&) = delete;
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  ~NewFile();
+
+  [[nodiscard]] Expected<void> write(std::span<const std::byte> bytes);
+  /// Another final name in the same folder: one made from the contents, say.
+  void rename_to(std::string path) { path_ = std::move(path); }
+  /// Puts the file in place.
+  [[nodiscard]] Expected<void> commit();
+  /// Undoes `commit`, unless there was a file before.
+  void withdraw() noexcept;
+
+ private:
+  NewFile(std::string path, std::string temporary, int descriptor) noexcept
+      : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
+
+  std::string path_;
+  std::string temporary_;  ///< empty once moved from
+  int descriptor_ = -1;
+  bool committed_ = false;
+  bool replaced_ = false;
+};
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,84 @@
+#include "quadrant/support/new_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+namespace quadrant::inline v0 {
+namespace {
+
+tl::unexpected<Error> refused(const std::string& path) {
+  const std::string reason = std::generic_category().message(errno);
+  return fail(ErrorCode::io, fmt::format("cannot write the file: {}", reason), {.file = path});
+}
+
+/// Where a file of this name really is.
+std::string resolved(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_symlink(path, ignored)) return path;
+  const auto target = std::filesystem::weakly_canonical(path, ignored);
+  return ignored ? path : target.string();
+}
+
+}  // namespace
+
+Expected<NewFile> NewFile::create(const std::string& path) {
+  std::string target = resolved(path);
+  struct stat status{};
+  if (::stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    return fail(ErrorCode::io,
+                "cannot write the file: there is something that is not a regular file",
+                {.file = path});
+  }
+  for (unsigned attempt = 0;; ++attempt) {
+    std::string temporary = fmt::format("{}.{}.{}.tmp", target, ::getpid(), attempt);
+    constexpr mode_t mode = 0666;  // less the umask, like any other file
+    const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (descriptor >= 0) return NewFile(std::move(target), std::move(temporary), descriptor);
+    if (errno != EEXIST) return refused(path);
+  }
+}
+
+NewFile::NewFile(NewFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      committed_(other.committed_),
+      replaced_(other.replaced_) {}
+
+NewFile::~NewFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!committed_ && !temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+Expected<void> NewFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t done = ::write(descriptor_, bytes.data(), bytes.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return refused(path_);
+    bytes = bytes.subspan(static_cast<std::size_t>(done));
+  }
+  return {};
+}
+
+Expected<void> NewFile::commit() {
+  // A full disk may only show here.
+  if (::close(std::exchange(descriptor_, -1)) != 0) return refused(path_);
+  replaced_ = ::access(path_.c_str(), F_OK) == 0;
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return refused(path_);
+  committed_ = true;
+  return {};
+}
+
+void NewFile::withdraw() noexcept {
+  if (committed_ && !replaced_) ::unlink(path_.c_str());
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,102 @@
+#include "quadrant/support/new_file.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+using namespace quadrant;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A folder of the test's own, removed at its end.
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("quadrant_new_file_" + std::to_string(::getpid()));
+  Folder() { fs::create_directory(path); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { fs::remove_all(path); }
+
+  [[nodiscard]] std::string operator/(const char* name) const { return (path / name).string(); }
+  [[nodiscard]] auto count() const {
+    return std::distance(fs::directory_iterator(path), fs::directory_iterator());
+  }
+};
+
+std::span<const std::byte> bytes(const char* text) {
+  return std::as_bytes(std::span(text, std::strlen(text)));
+}
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+TEST_CASE("a file appears when it is committed, and not before") {
+  const Folder folder;
+  {
+    auto file = NewFile::create(folder / "a");
+    REQUIRE(file.has_value());
+    REQUIRE(file->write(bytes("one ")).has_value());
+    REQUIRE(file->write(bytes("two")).has_value());
+    CHECK_FALSE(fs::exists(folder / "a"));
+    REQUIRE(file->commit().has_value());
+    CHECK(contents(folder / "a") == "one two");
+  }
+  CHECK(folder.count() == 1);
+}
+
+TEST_CASE("what is not committed leaves nothing, and an old file as it was") {
+  const Folder folder;
+  std::ofstream(folder / "a") << "old";
+  {
+    auto file = NewFile::create(folder / "a");
+    REQUIRE(file.has_value());
+    REQUIRE(file->write(bytes("new")).has_value());
+    const NewFile moved = *std::move(file);
+  }
+  CHECK(contents(folder / "a") == "old");
+  CHECK(folder.count() == 1);
+}
+
+TEST_CASE("withdraw takes back a new file, never an old one") {
+  const Folder folder;
+  std::ofstream(folder / "old") << "old";
+  for (const char* name : {"new", "old"}) {
+    auto file = NewFile::create(folder / name);
+    REQUIRE(file.has_value());
+    REQUIRE(file->commit().has_value());
+    file->withdraw();
+  }
+  CHECK_FALSE(fs::exists(folder / "new"));
+  CHECK(fs::exists(folder / "old"));
+}
+
+TEST_CASE("a symbolic link stays one") {
+  const Folder folder;
+  std::ofstream(folder / "target") << "old";
+  fs::create_symlink(folder / "target", folder / "link");
+  auto file = NewFile::create(folder / "link");
+  REQUIRE(file.has_value());
+  REQUIRE(file->write(bytes("new")).has_value());
+  REQUIRE(file->commit().has_value());
+  CHECK(fs::is_symlink(folder / "link"));
+  CHECK(contents(folder / "target") == "new");
+}
+
+TEST_CASE("places that cannot be written are io errors that name the file") {
+  const Folder folder;
+  for (const std::string& path : {folder / "missing/a", folder.path.string()}) {
+    const auto file = NewFile::create(path);
+    REQUIRE_FALSE(file.has_value());
+    CHECK(file.error().code == ErrorCode::io);
+    CHECK(file.error().place.file == path);
+  }
+}
