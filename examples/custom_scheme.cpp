@@ -2,7 +2,7 @@
 // transposes. What a scheme needs: a constraint, a method for each operation, and a dequantizer.
 //
 //   build/release/bin/example_custom_scheme examples/models/tiny_transformer.onnx /tmp/out.onnx
-#include <cstdio>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -103,9 +103,9 @@ Expected<void> run(const std::string& in, const std::string& out) {
   QUADRANT_TRY(const Graph graph, read_onnx(in));
   const UnitGain gains;
   QUADRANT_TRY(const QuantizeResult result, quantize(graph, registry, {.gains = &gains}));
-  std::printf("%zu values quantized\n", result.analysis.plan.values.size());
+  std::cout << result.analysis.plan.values.size() << " values quantized\n";
   QUADRANT_TRY(const OnnxWriteReport report, write_onnx(result.graph, out));
-  std::printf("%s: %llu bytes\n", out.c_str(), static_cast<unsigned long long>(report.model_bytes));
+  std::cout << out << ": " << report.model_bytes << " bytes\n";
   return {};
 }
 
@@ -113,10 +113,10 @@ Expected<void> run(const std::string& in, const std::string& out) {
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fprintf(stderr, "usage: %s MODEL OUT\n", argv[0]);
+    std::cerr << "usage: " << argv[0] << " MODEL OUT\n";
     return 2;
   }
   const auto done = run(argv[1], argv[2]);
-  if (!done) std::fprintf(stderr, "%s\n", quadrant::to_string(done.error()).c_str());
+  if (!done) std::cerr << quadrant::to_string(done.error()) << '\n';
   return done ? 0 : 1;
 }

@@ -3,7 +3,7 @@
 //   build/release/bin/example_weight_only examples/models/digits_cnn.onnx /tmp/digits_cnn.int8.onnx
 #include "quadrant/methods/weight_only.hpp"
 
-#include <cstdio>
+#include <iostream>
 #include <string>
 
 #include "quadrant/engine/explain.hpp"
@@ -18,12 +18,12 @@ quadrant::Expected<void> run(const std::string& in, const std::string& out) {
   // The four phases. The result shares the file's weights; integers are computed while writing.
   QUADRANT_TRY(const quadrant::QuantizeResult result, quadrant::quantize_weight_only(graph));
   for (const quadrant::PlannedValue& value : result.analysis.plan.values) {
-    std::printf("%-40s %-8s saves %lld bytes\n", value.value.c_str(), value.constraint.c_str(),
-                static_cast<long long>(value.gain.amount()));
+    std::cout << value.value << ": " << value.constraint << ", saves " << value.gain.amount()
+              << " bytes\n";
   }
 
   QUADRANT_TRY(const quadrant::OnnxWriteReport report, quadrant::write_onnx(result.graph, out));
-  std::printf("%s: %llu bytes\n", out.c_str(), static_cast<unsigned long long>(report.model_bytes));
+  std::cout << out << ": " << report.model_bytes << " bytes\n";
   return {};
 }
 
@@ -31,10 +31,10 @@ quadrant::Expected<void> run(const std::string& in, const std::string& out) {
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fprintf(stderr, "usage: %s MODEL OUT\n", argv[0]);
+    std::cerr << "usage: " << argv[0] << " MODEL OUT\n";
     return 2;
   }
   const auto done = run(argv[1], argv[2]);
-  if (!done) std::fprintf(stderr, "%s\n", quadrant::to_string(done.error()).c_str());
+  if (!done) std::cerr << quadrant::to_string(done.error()) << '\n';
   return done ? 0 : 1;
 }

@@ -49,8 +49,8 @@ void callback(const ChannelWise& wanted, NodeRef node, Asks& asks) const overrid
                scan_symmetric_scales(contents(node), Granularity::per_axis(selected.axis),
                                      scheme().storage_max()));
   if (scan.non_finite) {
-    context.refuse(node.id,
-                   fmt::format("element {} is {}, read as float32", scan.non_finite->index, scan.non_finite->value));
+    context.refuse(node.id, fmt::format("element {} is {}, read as float32", scan.non_finite->index,
+                                        scan.non_finite->value));
   } else {
     context.keep(node.id, std::move(scan.scales));
   }

@@ -36,8 +36,9 @@ std::optional<ChannelWise> ChannelWise::parse(std::string_view text) {
   if (!text.starts_with(prefix)) return std::nullopt;
   text.remove_prefix(prefix.size());
   ChannelWise parsed;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, parsed.axis);
+  const char* const first = text.data();
+  const char* const end = first + text.size();
+  const auto [stop, error] = std::from_chars(first, end, parsed.axis);
   if (error != std::errc{} || stop != end || parsed.axis < 0) return std::nullopt;
   return parsed;
 }

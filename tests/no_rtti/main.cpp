@@ -15,9 +15,8 @@ void throw_exception(const std::exception& /*error*/, const boost::source_locati
 }  // namespace boost
 
 int main() {
-  return quadrant::version() ==
-                 quadrant::Version{QUADRANT_VERSION_MAJOR, QUADRANT_VERSION_MINOR,
-                                   QUADRANT_VERSION_PATCH}
+  return quadrant::version() == quadrant::Version{QUADRANT_VERSION_MAJOR, QUADRANT_VERSION_MINOR,
+                                                  QUADRANT_VERSION_PATCH}
              ? EXIT_SUCCESS
              : EXIT_FAILURE;
 }

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/ir/type.hpp"
 #include "quadrant/ir/float16.hpp"
+#include "quadrant/ir/type.hpp"
 
 namespace quadrant::test {
 

@@ -36,6 +36,8 @@ struct ConstraintType {
   std::shared_ptr<const void> (*copy)(const void*);
 };
 
+// A constraint without members may have static functions.
+// NOLINTBEGIN(readability-static-accessed-through-instance)
 template <QuantizationConstraint C>
 inline constexpr ConstraintType constraint_type{
     [](const void* a, const void* b) {
@@ -54,6 +56,7 @@ inline constexpr ConstraintType constraint_type{
       return std::make_shared<const C>(*static_cast<const C*>(c));
     },
 };
+// NOLINTEND(readability-static-accessed-through-instance)
 
 /// A constraint in a ConstraintTable. Equal constraints have equal ids.
 enum class ConstraintId : std::uint32_t {};

@@ -40,10 +40,10 @@ class Attributes {
 
   /// The value if it is there and of that type, else `fallback`.
   template <class T>
-  [[nodiscard]] T get_or(std::string_view name, T fallback) const {
+  [[nodiscard]] T get_or(std::string_view name, const T& fallback) const {
     const Attribute* found = find(name);
     const T* typed = found ? std::get_if<T>(found) : nullptr;
-    return typed ? *typed : std::move(fallback);
+    return typed ? *typed : fallback;
   }
 
   [[nodiscard]] auto begin() const noexcept { return entries_.begin(); }

@@ -103,10 +103,10 @@ struct NodeRef {
 
   /// The attribute if it is there and of that type, else `fallback`.
   template <class T>
-  [[nodiscard]] T attribute_or(std::string_view attribute_name, T fallback) const {
+  [[nodiscard]] T attribute_or(std::string_view attribute_name, const T& fallback) const {
     const Attribute* found = graph->attribute(id, attribute_name);
     const T* typed = found ? std::get_if<T>(found) : nullptr;
-    return typed ? *typed : std::move(fallback);
+    return typed ? *typed : fallback;
   }
 };
 

@@ -47,8 +47,13 @@ class WeightOnly final : public Scheme {
 
   [[nodiscard]] const WeightOnlyOptions& options() const noexcept { return options_; }
   [[nodiscard]] std::string describe() const override;
-  [[nodiscard]] ElementType storage_type() const noexcept { return ElementType::int8; }
-  [[nodiscard]] std::int64_t storage_max() const noexcept { return 127; }
+  [[nodiscard]] ElementType storage_type() const noexcept {
+    return options_.bits == 8 ? ElementType::int8 : ElementType::undefined;
+  }
+  /// Largest code; the smallest is its negative.
+  [[nodiscard]] std::int64_t storage_max() const noexcept {
+    return (std::int64_t{1} << (options_.bits - 1)) - 1;
+  }
 
  private:
   WeightOnlyOptions options_;

@@ -18,7 +18,10 @@ class FunctionRef<Result(Args...)> {
   template <class Callable>
     requires(!std::is_same_v<std::remove_cvref_t<Callable>, FunctionRef> &&
              std::is_invocable_r_v<Result, Callable&, Args...>)
-  FunctionRef(Callable&& callable) noexcept  // NOLINT: implicit, like a reference
+  FunctionRef(
+      Callable&& callable) noexcept  // NOLINT: implicit, like a reference
+                                     // Cast back below to what it was, const or not.
+                                     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(callable)))),
         call_([](void* object, Args... args) -> Result {
           return (*static_cast<std::remove_reference_t<Callable>*>(object))(
