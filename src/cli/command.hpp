@@ -7,7 +7,7 @@
 #include "cli/console.hpp"
 #include "quadrant/support/expected.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;
 }
 

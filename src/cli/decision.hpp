@@ -11,7 +11,7 @@
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/graph.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;
 }
 

@@ -86,6 +86,7 @@ class Explain final : public Command {
     QUADRANT_TRY(const Analysis analysis,
                  analyze(subject.graph, subject.registry, subject.engine_options()));
     std::vector<Explanation> explanations;
+    explanations.reserve(nodes.size());
     for (const NodeId node : nodes) {
       explanations.push_back(explain(subject.graph, subject.registry, analysis, node));
     }
@@ -98,7 +99,9 @@ class Explain final : public Command {
   void print(const std::vector<Explanation>& explanations, Console& console) const {
     if (options_.json) {
       Json list = Json::array();
-      for (const Explanation& explanation : explanations) list.push_back(to_json(explanation));
+      for (const Explanation& explanation : explanations) {
+        list.push_back(to_json(explanation));  // NOLINT(performance-inefficient-vector-operation)
+      }
       console.print_json(Json{{"model", options_.model}, {"explanations", std::move(list)}});
     } else if (node_.empty()) {
       Table table({{"value"}, {"operation"}, {"state"}, {"why"}});

@@ -28,7 +28,9 @@ Expected<std::string> read_text(const std::string& path) {
                 {.file = path});
   };
   struct Close {
-    void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+    void operator()(std::FILE* file) const noexcept {
+      std::fclose(file);  // NOLINT(cppcoreguidelines-owning-memory): this is what owns it
+    }
   };
   const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "rb"));
   if (!file) return refused(errno);

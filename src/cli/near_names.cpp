@@ -71,8 +71,9 @@ std::string did_you_mean(std::string_view wanted, std::span<const std::string_vi
   std::string text;
   const std::vector<std::string> near = near_names(wanted, names, match);
   for (std::size_t i = 0; i < near.size(); ++i) {
-    const bool is_last = i + 1 == near.size();
-    text += fmt::format("{}'{}'", i == 0 ? "; did you mean " : is_last ? " or " : ", ", near[i]);
+    std::string_view separator = i + 1 == near.size() ? " or " : ", ";
+    if (i == 0) separator = "; did you mean ";
+    text += fmt::format("{}'{}'", separator, near[i]);
   }
   return text.empty() ? text : text + '?';
 }

@@ -31,6 +31,7 @@ Expected<const SchemeEntry*> find_scheme(std::string_view name) {
   const auto found = std::ranges::find(entries, wanted, &SchemeEntry::name);
   if (found != entries.end()) return &*found;
   std::vector<std::string_view> names;
+  names.reserve(entries.size());
   for (const SchemeEntry& entry : entries) names.push_back(entry.name);
   const std::string near = did_you_mean(wanted, names);
   return fail(

@@ -14,7 +14,7 @@ ThreadExecutor::ThreadExecutor(std::size_t threads) {
     for (std::size_t i = 1; i < threads; ++i) {
       workers_.emplace_back([this](const std::stop_token& stop) { work(stop); });
     }
-  } catch (const std::system_error&) {
+  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): nothing is lost
     // The system has no more threads to give: fewer do the same.
   }
 }

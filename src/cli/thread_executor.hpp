@@ -19,6 +19,8 @@ class ThreadExecutor final : public Executor {
  public:
   /// 0: as many threads as the machine has.
   explicit ThreadExecutor(std::size_t threads);
+  ThreadExecutor(const ThreadExecutor&) = delete;
+  ThreadExecutor& operator=(const ThreadExecutor&) = delete;
   ~ThreadExecutor() override;
 
   [[nodiscard]] std::size_t thread_count() const noexcept { return workers_.size() + 1; }

@@ -17,6 +17,7 @@ void Table::add(std::vector<std::string> cells) {
 
 std::string Table::print(std::size_t indent) const {
   std::vector<std::string> titles;
+  titles.reserve(columns_.size());
   for (const Column& column : columns_) titles.push_back(printable(column.title));
   const bool has_titles =
       std::ranges::any_of(titles, [](const std::string& title) { return !title.empty(); });

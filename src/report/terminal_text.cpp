@@ -54,7 +54,9 @@ Character decode(std::string_view text) {
   const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
   if (lead < 0x80) return {lead, 1, true};
-  const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  std::size_t size = 2;
+  if (lead >= 0xE0) size = 3;
+  if (lead >= 0xF0) size = 4;
   if (lead < 0xC2 || lead > 0xF4 || text.size() < size) return {};
   char32_t code = lead & (0xFFU >> (size + 1));
   for (std::size_t i = 1; i < size; ++i) {
@@ -126,7 +128,9 @@ std::string format_bytes(std::uint64_t bytes) {
     amount /= 1000;
     ++unit;
   }
-  const int digits = amount < 9.995 ? 2 : amount < 99.95 ? 1 : 0;
+  int digits = 0;
+  if (amount < 99.95) digits = 1;
+  if (amount < 9.995) digits = 2;
   return fmt::format("{:.{}f} {}", amount, digits, units[unit]);
 }
 
