@@ -52,11 +52,6 @@ class Explainer {
   }
 
  private:
-  [[nodiscard]] std::string label(NodeId node) const {
-    if (!graph_.name(node).empty()) return std::string(graph_.name(node));
-    return graph_.result_count(node) > 0 ? std::string(graph_.value_name({node, 0}))
-                                         : std::string(graph_.kind(node));
-  }
   [[nodiscard]] auto benefits_of(NodeId consumer) const {
     return std::ranges::equal_range(by_consumer_, consumer, {},
                                     [](const Benefit* b) { return b->consumer; });
@@ -179,7 +174,7 @@ class Explainer {
                                                      benefit->operand == use.operand;
                                             }) ||
                         passes_on(use, wanted);
-      if (asks) result.push_back(fmt::format("{} (operand {})", label(use.user), use.operand));
+      if (asks) result.push_back(fmt::format("{} (operand {})", label(graph_, use.user), use.operand));
     }
     std::ranges::sort(result);
     return result;

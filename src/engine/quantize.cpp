@@ -10,13 +10,6 @@
 namespace quadrant::inline v0 {
 namespace {
 
-// People know nodes by name; a node without one goes by what it computes.
-std::string label(const GraphView& graph, NodeId node) {
-  if (!graph.name(node).empty()) return std::string(graph.name(node));
-  if (graph.result_count(node) > 0) return std::string(graph.value_name({node, 0}));
-  return std::string(graph.kind(node));
-}
-
 Plan make_plan(const GraphView& graph, const std::vector<NodeId>& order, const Registry& registry,
                const RequestGraph& requests, const Selection& selection, const GainModel& gains) {
   Plan plan;
@@ -34,7 +27,7 @@ Plan make_plan(const GraphView& graph, const std::vector<NodeId>& order, const R
           {name, requests.constraints().print(requests[choice.request].constraint), choice.gain});
       PlannedConversion conversion{name, {}};
       for (const Use& use : selection.float_uses(graph, requests, value)) {
-        conversion.users.push_back(label(graph, use.user));
+        conversion.users.emplace_back(label(graph, use.user));
       }
       std::ranges::sort(conversion.users);
       if (!conversion.users.empty()) plan.conversions.push_back(std::move(conversion));

@@ -17,4 +17,10 @@ const Constant* NodeRef::operand_constant(std::size_t index) const noexcept {
   return value.is_absent() ? nullptr : graph->constant(value.node);
 }
 
+std::string_view label(const GraphView& graph, NodeId node) noexcept {
+  if (!graph.name(node).empty()) return graph.name(node);
+  if (graph.result_count(node) > 0) return graph.value_name({node, 0});
+  return graph.kind(node);
+}
+
 }  // namespace quadrant::inline v0

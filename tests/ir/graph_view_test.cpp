@@ -56,3 +56,13 @@ TEST_CASE("a NodeRef reads operands that are there, absent, or beyond the last")
   CHECK(node.attribute_or<double>("axis", 5.0) == 5.0);
   CHECK(node.attribute_or<std::int64_t>("none", 5) == 5);
 }
+
+TEST_CASE("a node's label is its name, else that of its result, else its kind") {
+  Graph graph;
+  const NodeId named = graph.add({.kind = "relu", .name = "first", .results = {{"r", {}}}});
+  const NodeId unnamed = graph.add({.kind = "relu", .results = {{"s", {}}}});
+  const NodeId bare = graph.add({.kind = "print"});
+  CHECK(label(graph, named) == "first");
+  CHECK(label(graph, unnamed) == "s");
+  CHECK(label(graph, bare) == "print");
+}

@@ -81,7 +81,7 @@ class GraphWriter {
         continue;
       }
       if (kind == ops::Constant::kind && is_initializer(graph_, id)) continue;
-      in_node(label(id), [&] { add_node(id); });
+      in_node(label(graph_, id), [&] { add_node(id); });
     }
     message_.add_text(graph::name, graph_.attributes().get_or<std::string>(
                                        std::string_view(key::graph_name), "quadrant"));
@@ -98,11 +98,6 @@ class GraphWriter {
   }
 
  private:
-  [[nodiscard]] std::string_view label(NodeId id) const {
-    const std::string_view name = graph_.name(id);
-    return name.empty() && graph_.result_count(id) > 0 ? graph_.value_name({id}) : name;
-  }
-
   // --- nodes
   // --------------------------------------------------------------------------------------
 
@@ -206,7 +201,7 @@ class GraphWriter {
     const std::string_view kind = graph_.kind(id);
     const Attributes& attributes = graph_.attributes(id);
     if (is_carried_initializer(kind)) {
-      in_node(label(id), [&] { check_data_directory(id); });
+      in_node(label(graph_, id), [&] { check_data_directory(id); });
       const Attribute* found = attributes.find(key::tensor);
       const auto* opaque = found ? std::get_if<Opaque>(found) : nullptr;
       if (!opaque) impossible("a carried initializer without its bytes");
