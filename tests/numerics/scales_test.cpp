@@ -253,9 +253,6 @@ TEST_CASE("scales: what cannot be done is refused by name") {
                "no axis 0"));
 }
 
-}  // namespace
-}  // namespace quadrant
-
 TEST_CASE("the largest code of the largest float32 is finite") {
   const float largest = std::numeric_limits<float>::max();
   for (const std::int64_t storage_max : {7, 127, 32767}) {
@@ -270,3 +267,6 @@ TEST_CASE("the largest code of the largest float32 is finite") {
     CHECK(back >= largest * 0.999999F);
   }
 }
+
+}  // namespace
+}  // namespace quadrant
