@@ -174,7 +174,8 @@ class Explainer {
                                                      benefit->operand == use.operand;
                                             }) ||
                         passes_on(use, wanted);
-      if (asks) result.push_back(fmt::format("{} (operand {})", label(graph_, use.user), use.operand));
+      if (asks)
+        result.push_back(fmt::format("{} (operand {})", label(graph_, use.user), use.operand));
     }
     std::ranges::sort(result);
     return result;
