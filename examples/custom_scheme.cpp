@@ -35,55 +35,51 @@ struct PerTensor final : Scheme {
 };
 
 // Roots: float constants can be quantized, whoever asks.
-QUADRANT_QUANTIZER(WeightMethod, PerTensor, ops::Constant){
-    [[nodiscard]] Verdict check_eligibility(NodeRef node, const EligibilityContext&) const override{
-        const bool is_matrix = is_float(node.type().element) && node.type().shape.rank() >= 2;
-return is_matrix ? Verdict{State::Quantizable} : Verdict{State::Unquantized, "no matrix"};
-}  // namespace
-void callback(const OneScale&, NodeRef, Asks& asks) const override { asks.accept(); }
-
-[[nodiscard]] Expected<void> examine(const OneScale&, NodeRef node,
-                                     DataContext& context) const override {
-  QUADRANT_TRY(ScaleScan scan, scan_symmetric_scales(*node.graph->constant(node.id),
-                                                     Granularity::per_tensor(), 127));
-  if (scan.non_finite) {
-    context.refuse(node.id, "it is not finite");
-  } else {
-    context.keep(node.id, scan.scales);
+QUADRANT_QUANTIZER(WeightMethod, PerTensor, ops::Constant) {
+  [[nodiscard]] Verdict check_eligibility(NodeRef node, const EligibilityContext&) const override {
+    const bool is_matrix = is_float(node.type().element) && node.type().shape.rank() >= 2;
+    return is_matrix ? Verdict{State::Quantizable} : Verdict{State::Unquantized, "no matrix"};
   }
-  return {};
-}
-[[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
-  auto type = std::make_shared<UniformType>();
-  type->expressed = node.type().element;
-  type->storage_min = -127;
-  type->scales = context.prepared(node.id);
-  QUADRANT_TRY(Constant codes, quantized(*node.graph->constant(node.id), type));
-  context.graph().set_constant(node.id, codes, type);
-  return {};
-}
-}
-;
+  void callback(const OneScale&, NodeRef, Asks& asks) const override { asks.accept(); }
+
+  [[nodiscard]] Expected<void> examine(const OneScale&, NodeRef node,
+                                       DataContext& context) const override {
+    QUADRANT_TRY(ScaleScan scan, scan_symmetric_scales(*node.graph->constant(node.id),
+                                                       Granularity::per_tensor(), 127));
+    if (scan.non_finite) {
+      context.refuse(node.id, "it is not finite");
+    } else {
+      context.keep(node.id, scan.scales);
+    }
+    return {};
+  }
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
+    auto type = std::make_shared<UniformType>();
+    type->expressed = node.type().element;
+    type->storage_min = -127;
+    type->scales = context.prepared(node.id);
+    QUADRANT_TRY(Constant codes, quantized(*node.graph->constant(node.id), type));
+    context.graph().set_constant(node.id, codes, type);
+    return {};
+  }
+};
 
 // Passes on what is asked of it: a transpose does not touch a scale that all elements share.
-QUADRANT_QUANTIZER(MoveMethod, PerTensor, ops::Transpose, requires_parents(AnyQuantizable)){
-    void callback(const OneScale& wanted, NodeRef, Asks& asks)
-        const override{asks.alternative({{0, wanted}});
-}
-[[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
-  context.set_quantized(node.result(), context.quantization(node.operand(0)));
-  return {};
-}
-}
-;
+QUADRANT_QUANTIZER(MoveMethod, PerTensor, ops::Transpose, requires_parents(AnyQuantizable)) {
+  void callback(const OneScale& wanted, NodeRef, Asks& asks) const override {
+    asks.alternative({{0, wanted}});
+  }
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
+    context.set_quantized(node.result(), context.quantization(node.operand(0)));
+    return {};
+  }
+};
 
 // Gains from a quantized right operand; its own result is float.
 QUADRANT_CONSUMER(ProductMethod, PerTensor, ops::MatMul,
-                  requires_parents(AnyState, AnyQuantizable)){
-    void request(NodeRef, Asks& asks) const override{asks.benefit(1, {});
-}
-}
-;
+                  requires_parents(AnyState, AnyQuantizable)) {
+  void request(NodeRef, Asks& asks) const override { asks.benefit(1, {}); }
+};
 
 QUADRANT_DEQUANTIZER(PerTensor)(Value quantized, RewriteContext& context) const {
   Graph& graph = context.graph();
@@ -117,6 +113,6 @@ int main(int argc, char** argv) {
     return 2;
   }
   const auto done = run(argv[1], argv[2]);
-  if (!done) std::cerr << quadrant::to_string(done.error()) << '\n';
+  if (!done) std::cerr << to_string(done.error()) << '\n';
   return done ? 0 : 1;
 }

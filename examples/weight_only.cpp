@@ -6,7 +6,6 @@
 #include <iostream>
 #include <string>
 
-#include "quadrant/engine/explain.hpp"
 #include "quadrant/io/onnx.hpp"
 
 namespace {

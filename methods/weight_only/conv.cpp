@@ -7,10 +7,9 @@ namespace {
 
 // Output channels are axis 0 of the weight, whatever the number of spatial axes and groups.
 QUADRANT_CONSUMER(ConvMethod, WeightOnly, ops::Conv,
-                  requires_parents(AnyState, AnyQuantizable, optional(AnyState))){
-    void request(NodeRef /*node*/, Asks& asks) const override{asks.benefit(1, {0});
-}  // namespace
-};  // namespace quadrant::inline v0::weight_only
+                  requires_parents(AnyState, AnyQuantizable, optional(AnyState))) {
+  void request(NodeRef /*node*/, Asks& asks) const override { asks.benefit(1, {0}); }
+};
 
 }  // namespace
 

@@ -10,22 +10,23 @@ namespace {
 QUADRANT_CONSUMER(MatMulMethod, WeightOnly, ops::MatMul,
                   requires_parents(AnyQuantizable, AnyQuantizable),
                   requires_parents(AnyQuantizable, AnyUnquantized),
-                  requires_parents(AnyUnquantized, AnyQuantizable)){
-    void request(NodeRef node, Asks& asks) const override{ask(node, 0, 2, asks);  // rows of A
-ask(node, 1, 1, asks);                                                            // columns of B
-}  // namespace
-
-private:
-// `from_end`: the kept axis, counted from the last.
-static void ask(NodeRef node, std::uint32_t operand, std::int64_t from_end, Asks& asks) {
-  const Shape& shape = node.operand_type(operand)->shape;
-  if (shape.rank() >= 2) {
-    asks.benefit(operand, {shape.rank() - from_end});
-  } else if (shape.is_ranked()) {
-    asks.refuse("a one-dimensional operand has the contracted axis alone");
+                  requires_parents(AnyUnquantized, AnyQuantizable)) {
+  void request(NodeRef node, Asks& asks) const override {
+    ask(node, 0, 2, asks);  // rows of A
+    ask(node, 1, 1, asks);  // columns of B
   }
-}
-};  // namespace quadrant::inline v0::weight_only
+
+ private:
+  // `from_end`: the kept axis, counted from the last.
+  static void ask(NodeRef node, std::uint32_t operand, std::int64_t from_end, Asks& asks) {
+    const Shape& shape = node.operand_type(operand)->shape;
+    if (shape.rank() >= 2) {
+      asks.benefit(operand, {shape.rank() - from_end});
+    } else if (shape.is_ranked()) {
+      asks.refuse("a one-dimensional operand has the contracted axis alone");
+    }
+  }
+};
 
 }  // namespace
 

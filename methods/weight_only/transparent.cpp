@@ -26,7 +26,7 @@ QUADRANT_PARAMETERIZED(TransparentMethod, WeightOnly, Transparency,
     }
   }
 
-  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext & context) const override {
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
     auto type = std::make_shared<UniformType>(*context.quantization(node.operand(0)));
     type->granularity = Granularity::per_axis(context.selected<ChannelWise>(node.result()).axis);
     context.set_quantized(node.result(), std::move(type));

@@ -52,6 +52,7 @@ std::vector<Explanation> of_interest(const Subject& subject, const Analysis& ana
     return a.first != b.first ? a.first > b.first : a.second.value < b.second.value;
   });
   std::vector<Explanation> result;
+  result.reserve(weights.size() + consumers.size());
   for (auto& [bytes, explanation] : weights) result.push_back(std::move(explanation));
   std::ranges::move(consumers, std::back_inserter(result));
   return result;
@@ -99,9 +100,7 @@ class Explain final : public Command {
   void print(const std::vector<Explanation>& explanations, Console& console) const {
     if (options_.json) {
       Json list = Json::array();
-      for (const Explanation& explanation : explanations) {
-        list.push_back(to_json(explanation));  // NOLINT(performance-inefficient-vector-operation)
-      }
+      for (const Explanation& explanation : explanations) list.push_back(to_json(explanation));
       console.print_json(Json{{"model", options_.model}, {"explanations", std::move(list)}});
     } else if (node_.empty()) {
       Table table({{"value"}, {"operation"}, {"state"}, {"why"}});

@@ -78,11 +78,9 @@ Contents look_into(const Graph& graph) {
 
 // Domain and version, in the file's order. The default domain has no name.
 std::vector<std::pair<std::string, std::int64_t>> opsets(const Graph& graph) {
-  const auto get = [&graph]<class T>(std::string_view key, T none) {
-    return graph.attributes().get_or(key, std::move(none));
-  };
-  const auto domains = get(onnx::key::opset_domains, std::vector<std::string>{});
-  const auto versions = get(onnx::key::opset_versions, std::vector<std::int64_t>{});
+  const Attributes& facts = graph.attributes();
+  const auto domains = facts.get_or(onnx::key::opset_domains, std::vector<std::string>{});
+  const auto versions = facts.get_or(onnx::key::opset_versions, std::vector<std::int64_t>{});
   std::vector<std::pair<std::string, std::int64_t>> result;
   for (std::size_t i = 0; i < std::min(domains.size(), versions.size()); ++i) {
     result.emplace_back(domains[i], versions[i]);

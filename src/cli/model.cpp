@@ -71,6 +71,15 @@ Expected<void> check_output(const std::string& path) {
   return {};
 }
 
+Expected<void> check_side_output(const std::string& path, const std::string& model) {
+  std::error_code ignored;
+  if (fs::equivalent(path, model, ignored)) {
+    return fail(ErrorCode::usage, "this is the model itself: name another file to write",
+                {.file = path});
+  }
+  return check_output(path);
+}
+
 std::uint64_t file_bytes(const std::string& path) {
   std::error_code error;
   const auto bytes = fs::file_size(path, error);

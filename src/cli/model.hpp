@@ -24,6 +24,9 @@ namespace quadrant::cli {
 /// nothing but a regular file is in its place.
 [[nodiscard]] Expected<void> check_output(const std::string& path);
 
+/// The same for a file that is no model: it must not take the place of `model` either.
+[[nodiscard]] Expected<void> check_side_output(const std::string& path, const std::string& model);
+
 /// Bytes of a file; 0 where it cannot be asked.
 [[nodiscard]] std::uint64_t file_bytes(const std::string& path);
 

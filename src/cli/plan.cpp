@@ -80,8 +80,8 @@ class MakePlan final : public Command {
   [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
 
   Expected<void> run(Console& console) override {
-    if (!output_.empty()) QUADRANT_CHECK(check_output(output_));
-    if (!dot_.empty()) QUADRANT_CHECK(check_output(dot_));
+    if (!output_.empty()) QUADRANT_CHECK(check_side_output(output_, options_.model));
+    if (!dot_.empty()) QUADRANT_CHECK(check_side_output(dot_, options_.model));
     QUADRANT_TRY(const Subject subject, prepare(options_, console));
     QUADRANT_TRY(const Analysis analysis,
                  analyze(subject.graph, subject.registry, subject.engine_options()));

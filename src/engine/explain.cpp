@@ -60,8 +60,7 @@ class Explainer {
     return analysis_.requests.constraints().print(id);
   }
 
-  // --- phase 1
-  // ------------------------------------------------------------------------------------
+  // --- phase 1 ---
   [[nodiscard]] std::string ineligible(NodeId node) const {
     switch (analysis_.eligibility.cause(node)) {
       case EligibilityCause::already_quantized:
@@ -106,8 +105,7 @@ class Explainer {
     return text;
   }
 
-  // --- phase 2
-  // ------------------------------------------------------------------------------------
+  // --- phase 2 ---
   [[nodiscard]] std::vector<ExplainedBenefit> benefits(NodeId consumer) const {
     std::vector<ExplainedBenefit> result;
     for (const Benefit* benefit : benefits_of(consumer)) {
@@ -123,6 +121,9 @@ class Explainer {
       if (!entry.realized) {
         entry.why_not =
             benefit->request == no_request ? ineligible(operand.node) : selection_reason(operand);
+        if (choice.cause == SelectionCause::selected) {
+          entry.why_not = "it reads it dequantized, as it was quantized " + entry.why_not;
+        }
       }
       result.push_back(std::move(entry));
     }
@@ -136,8 +137,10 @@ class Explainer {
       return why != nullptr ? why : "it asks for nothing";
     }
     const auto realized = std::ranges::count(benefits, true, &ExplainedBenefit::realized);
-    return fmt::format("takes {} of {} operands that it asked for in quantized form", realized,
-                       benefits.size());
+    const char* refusal = analysis_.requests.consumer_refusal(node);
+    return fmt::format("takes {} of {} operands that it asked for in quantized form{}{}", realized,
+                       benefits.size(), refusal != nullptr ? "; for another, " : "",
+                       refusal != nullptr ? refusal : "");
   }
 
   [[nodiscard]] std::vector<ExplainedRequest> requests(Value value) const {
@@ -196,8 +199,7 @@ class Explainer {
     return false;
   }
 
-  // --- phase 3
-  // ------------------------------------------------------------------------------------
+  // --- phase 3 ---
   [[nodiscard]] std::string selection_reason(Value value) const {
     const Choice& choice = analysis_.selection[value];
     const RequestGraph& graph = analysis_.requests;

@@ -43,14 +43,19 @@ Expected<Analysis> analyze_with(const GraphView& graph, const Registry& registry
                                 std::vector<NodeId> order) {
   Eligibility eligibility = detect_eligibility(graph, order, registry, vetoes);
   RequestGraph requests = propagate_gains(graph, order, registry, eligibility, gains);
-  auto selection = given != nullptr ? select_planned(graph, order, registry, eligibility, requests,
-                                                     gains, *given)
-                                    : Expected<Selection>(select_greedy(
-                                          graph, order, registry, eligibility, requests, gains));
+  auto selection =
+      given != nullptr
+          ? select_planned(graph, order, registry, eligibility, requests, gains, *given)
+          : Expected<Selection>(select_greedy(graph, order, eligibility, requests, gains));
   if (!selection) return fail(std::move(selection).error());
   Plan plan = make_plan(graph, order, registry, requests, *selection, gains);
-  return Analysis{std::move(order),      std::move(eligibility), std::move(requests),
-                  *std::move(selection), std::move(vetoes),      std::move(plan)};
+  return Analysis{registry,
+                  std::move(order),
+                  std::move(eligibility),
+                  std::move(requests),
+                  *std::move(selection),
+                  std::move(vetoes),
+                  std::move(plan)};
 }
 
 }  // namespace
@@ -86,13 +91,11 @@ Expected<QuantizeResult> quantize(const Graph& graph, const Registry& registry,
       });
       const std::string others =
           data.refused.size() > 1 ? fmt::format(" (and {} more)", data.refused.size() - 1) : "";
-      return fail(
-          ErrorCode::impossible,
-          fmt::format("{}{}; exclude it, or leave such weights in float", first->second, others),
-          {.file = {},
-           .node = {},
-           .tensor = std::string(graph.value_name({first->first, 0})),
-           .offset = {}});
+      const std::string_view remedy = options.plan != nullptr
+                                          ? "take it out of the plan"
+                                          : "exclude it, or leave such weights in float";
+      return fail(ErrorCode::impossible, fmt::format("{}{}; {}", first->second, others, remedy),
+                  {.tensor = std::string(graph.value_name({first->first, 0}))});
     }
     current.vetoes.insert(data.refused.begin(), data.refused.end());
   }

@@ -9,29 +9,30 @@
 namespace quadrant::inline v0 {
 
 const QuantizationMethod* Registry::find(std::string_view op) const noexcept {
-  const auto found = methods_.find(op);
-  return found == methods_.end() ? nullptr : found->second.get();
+  const auto found = contents_->methods.find(op);
+  return found == contents_->methods.end() ? nullptr : found->second.get();
 }
 
 std::vector<const QuantizationMethod*> Registry::methods() const {
   std::vector<const QuantizationMethod*> all;
-  all.reserve(methods_.size());
-  for (const auto& [op, method] : methods_) all.push_back(method.get());
+  all.reserve(contents_->methods.size());
+  for (const auto& [op, method] : contents_->methods) all.push_back(method.get());
   std::ranges::sort(all, {}, &QuantizationMethod::op);
   return all;
 }
 
-RegistryBuilder::RegistryBuilder(std::unique_ptr<const Scheme> scheme) {
+RegistryBuilder::RegistryBuilder(std::unique_ptr<const Scheme> scheme)
+    : contents_(std::make_shared<Registry::Contents>()) {
   QUADRANT_ASSERT(scheme != nullptr);
-  registry_.scheme_ = std::move(scheme);
+  contents_->scheme = std::move(scheme);
 }
 
 void RegistryBuilder::add(std::string_view op, std::unique_ptr<QuantizationMethod> method) {
   method->op_ = op;
-  method->scheme_ = registry_.scheme_.get();
+  method->scheme_ = contents_->scheme.get();
   const auto place = method->place();
   const std::string_view name = method->name();
-  const auto [entry, added] = registry_.methods_.try_emplace(std::string(op), std::move(method));
+  const auto [entry, added] = contents_->methods.try_emplace(std::string(op), std::move(method));
   if (added) return;
   const auto earlier = entry->second->place();
   duplicates_ +=
@@ -43,9 +44,9 @@ void RegistryBuilder::add(std::string_view op, std::unique_ptr<QuantizationMetho
 Expected<Registry> RegistryBuilder::freeze() && {
   if (!duplicates_.empty()) {
     return fail(ErrorCode::usage,
-                fmt::format("scheme '{}': {}", registry_.scheme_->name(), duplicates_));
+                fmt::format("scheme '{}': {}", contents_->scheme->name(), duplicates_));
   }
-  return std::move(registry_);
+  return Registry(std::move(contents_));
 }
 
 }  // namespace quadrant::inline v0

@@ -46,22 +46,27 @@ class Availability final : public ForwardContext {
     for (std::uint32_t result = 0; result < node_.graph->result_count(node_.id); ++result) {
       for (RequestId id = requests_->first({node_.id, result}); id != no_request;
            id = (*requests_)[id].next) {
-        const Request& request = (*requests_)[id];
-        if (request.accepted && satisfied(*requests_, *selection_, request) != nullptr) {
-          available_.push_back(id);
-        }
+        add_if_available(id);
       }
     }
   }
   void offer(std::uint32_t result, const void* constraint) override {
     const ConstraintId id = requests_->constraints().intern(constraint);
     const RequestId request = requests_->find({node_.id, result}, id);
-    // Available but not requested: nobody would gain.
-    if (request != no_request) available_.push_back(request);
+    // Available but not requested: nobody would gain. Whatever a method says, what a request needs
+    // of the parents must be there, or rewriting would find floats.
+    if (request != no_request) add_if_available(request);
   }
   [[nodiscard]] std::span<const RequestId> available() const noexcept { return available_; }
 
  private:
+  void add_if_available(RequestId id) {
+    const Request& request = (*requests_)[id];
+    if (request.accepted && satisfied(*requests_, *selection_, request) != nullptr) {
+      available_.push_back(id);
+    }
+  }
+
   NodeRef node_;
   RequestGraph* requests_;
   const Selection* selection_;
@@ -180,37 +185,28 @@ std::vector<Use> Selection::float_uses(const GraphView& graph, const RequestGrap
 }
 
 Selection select_greedy(const GraphView& graph, const std::vector<NodeId>& order,
-                        const Registry& /*registry*/, const Eligibility& eligibility,
-                        RequestGraph& requests, const GainModel& gains) {
+                        const Eligibility& eligibility, RequestGraph& requests,
+                        const GainModel& gains) {
+  // Canonical: the larger gain, then the smaller constraint, never who came first.
+  const auto beats = [&](RequestId id, Gain gain, RequestId other, Gain other_gain) {
+    if (other == no_request || gain != other_gain) return other == no_request || gain > other_gain;
+    return requests.constraints().less(requests[id].constraint, requests[other].constraint);
+  };
   Selection selection = walk_forward(
       graph, order, eligibility, requests,
       [&](NodeRef node, const QuantizationMethod& method, RequestId id, Choice& choice) {
         const Request& request = requests[id];
         const Gain gain = request.flow + storage_gain(node, method, requests, request, gains);
-        const bool has_gain = gain >= Gain{};
-        if (choice.cause != SelectionCause::selected) {
-          // A later one with gain replaces one without.
-          if (has_gain || choice.cause != SelectionCause::no_gain || gain > choice.gain) {
-            choice.cause = has_gain ? SelectionCause::selected : SelectionCause::no_gain;
-            choice.request = id;
-            choice.gain = gain;
-          }
-          return;
-        }
-        if (!has_gain) return;
-        const bool wins =
-            gain > choice.gain ||
-            (gain == choice.gain &&
-             requests.constraints().less(request.constraint, requests[choice.request].constraint));
-        if (wins) {
+        if (beats(id, gain, choice.request, choice.gain)) {
           choice.runner_up = choice.request;
           choice.runner_up_gain = choice.gain;
           choice.request = id;
           choice.gain = gain;
-        } else if (choice.runner_up == no_request || gain > choice.runner_up_gain) {
+        } else if (beats(id, gain, choice.runner_up, choice.runner_up_gain)) {
           choice.runner_up = id;
           choice.runner_up_gain = gain;
         }
+        choice.cause = choice.gain >= Gain{} ? SelectionCause::selected : SelectionCause::no_gain;
       });
   release_unused(graph, order, eligibility, requests, selection);
   selection.objective = evaluate(graph, order, eligibility, requests, gains, selection);

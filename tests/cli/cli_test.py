@@ -255,6 +255,8 @@ class PlanTest(CommandTest):
     def test_a_plan_that_cannot_be_saved(self):
         self.fails(INPUT_OUTPUT, "nowhere", "plan", self.model, *SCHEME, "-o", "nowhere/plan.json")
         self.fails(INPUT_OUTPUT, "file", "plan", self.model, *SCHEME, "-o", "/dev/null")
+        for option in ("-o", "--dot"):
+            self.fails(USAGE, "the model itself", "plan", self.model, *SCHEME, option, self.model)
 
 
 class ExplainTest(CommandTest):

@@ -29,7 +29,7 @@ TEST_CASE("one matcher accepts the states it names") {
   CHECK(AnyConsumer.accepts(C));
   CHECK_FALSE(AnyConsumer.accepts(U));
   CHECK(AnyQuantized.accepts(State::Quantized));
-  CHECK(AnyQuantized.accepts(State::ToQuantize));  // as the seed's phase 3 needs
+  CHECK(AnyQuantized.accepts(State::ToQuantize));  // as phase 3 needs
 }
 
 TEST_CASE("| is or") {

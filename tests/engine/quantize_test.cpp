@@ -97,6 +97,15 @@ TEST_CASE("the data pass reads selected nodes alone, and its refusals are obeyed
   CHECK(left->analysis.vetoes.at(bad.node) == "bad contents");
 }
 
+TEST_CASE("what was found outlives the registry that was given") {
+  Graph graph;
+  const Value root = toy::add(graph, "root", "w", {});
+  toy::add(graph, "use", "u", {root});
+  const QuantizeResult result = quantize_toy(graph);  // with a registry that is gone by now
+  CHECK(result.analysis.eligibility.method(root.node)->name() == "RootMethod");
+  CHECK(result.analysis.registry.scheme().name() == "toy");
+}
+
 TEST_CASE("a cycle is an error, not a hang") {
   Graph graph;
   const Value root = toy::add(graph, "root", "w", {});

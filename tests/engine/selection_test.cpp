@@ -52,6 +52,21 @@ TEST_CASE("equal gains are decided by the constraints' order") {
   }
 }
 
+TEST_CASE("so is the one that came next") {
+  std::vector<std::int64_t> colours{1, 2, 3};
+  do {
+    Graph graph;
+    const Value root = toy::add(graph, "root", "w", {});
+    for (const std::int64_t colour : colours) {
+      toy::add(graph, "use", "u" + std::to_string(colour), {root}, {{"colour", colour}});
+    }
+    const Analysis analysis = analyze_toy(graph, unit);
+    const RequestGraph& requests = analysis.requests;
+    const Request& next = requests[analysis.selection[root].runner_up];
+    CHECK(requests.constraints().print(next.constraint) == "colour 2");
+  } while (std::ranges::next_permutation(colours).found);
+}
+
 TEST_CASE("a value that costs more than it gains stays float") {
   Graph graph;
   const Value root = toy::add(graph, "root", "w", {}, {{"after", std::int64_t{101}}});

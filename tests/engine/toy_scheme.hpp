@@ -87,36 +87,35 @@ struct Ops {
   };
 };
 
-QUADRANT_QUANTIZER(RootMethod, Scheme,
-                   Ops::Root){void callback(const Colour& wanted, NodeRef node, Asks& asks)
-                                  const override{++scheme().calls->callback;
-if (wanted.number < node.attribute_or<std::int64_t>("colours", 4)) {
-  asks.accept();
-} else {
-  asks.refuse("no such colour");
-}
-}  // namespace toy
-void forward(NodeRef, Offers& offers) const override {
-  ++scheme().calls->forward;
-  offers.offer_requests();
-}
-[[nodiscard]] std::optional<StorageChange> storage(const Colour&, NodeRef node) const override {
-  return StorageChange{100,
-                       static_cast<std::uint64_t>(node.attribute_or<std::int64_t>("after", 30))};
-}
-[[nodiscard]] Expected<void> examine(const Colour&, NodeRef node,
-                                     DataContext& context) const override {
-  ++scheme().calls->examine;
-  if (node.attribute_or<std::int64_t>("bad", 0) != 0) context.refuse(node.id, "bad contents");
-  return {};
-}
-[[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
-  ++scheme().calls->rewriter;
-  context.set_quantized(node.result(), quantized_type());
-  return {};
-}
-}
-;
+QUADRANT_QUANTIZER(RootMethod, Scheme, Ops::Root) {
+  void callback(const Colour& wanted, NodeRef node, Asks& asks) const override {
+    ++scheme().calls->callback;
+    if (wanted.number < node.attribute_or<std::int64_t>("colours", 4)) {
+      asks.accept();
+    } else {
+      asks.refuse("no such colour");
+    }
+  }
+  void forward(NodeRef, Offers& offers) const override {
+    ++scheme().calls->forward;
+    offers.offer_requests();
+  }
+  [[nodiscard]] std::optional<StorageChange> storage(const Colour&, NodeRef node) const override {
+    return StorageChange{100,
+                         static_cast<std::uint64_t>(node.attribute_or<std::int64_t>("after", 30))};
+  }
+  [[nodiscard]] Expected<void> examine(const Colour&, NodeRef node,
+                                       DataContext& context) const override {
+    ++scheme().calls->examine;
+    if (node.attribute_or<std::int64_t>("bad", 0) != 0) context.refuse(node.id, "bad contents");
+    return {};
+  }
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
+    ++scheme().calls->rewriter;
+    context.set_quantized(node.result(), quantized_type());
+    return {};
+  }
+};
 
 struct Step {
   int shift = 0;
@@ -128,54 +127,50 @@ QUADRANT_PARAMETERIZED(PassMethod, Scheme, Step, requires_parents(AnyQuantizable
     ++scheme().calls->callback;
     asks.alternative({{0, {wanted.number + parameters().shift}}});
   }
-  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext & context) const override {
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
     context.set_quantized(node.result(), quantized_type());
     return {};
   }
 };
 
-QUADRANT_QUANTIZER(JoinMethod, Scheme, Ops::Join, requires_parents(AnyQuantizable, AnyQuantizable)){
-    void callback(const Colour& wanted, NodeRef, Asks& asks)
-        const override{asks.alternative({{0, wanted}, {1, wanted}});
-}
-[[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
-  context.set_quantized(node.result(), quantized_type());
-  return {};
-}
-}
-;
+QUADRANT_QUANTIZER(JoinMethod, Scheme, Ops::Join,
+                   requires_parents(AnyQuantizable, AnyQuantizable)) {
+  void callback(const Colour& wanted, NodeRef, Asks& asks) const override {
+    asks.alternative({{0, wanted}, {1, wanted}});
+  }
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
+    context.set_quantized(node.result(), quantized_type());
+    return {};
+  }
+};
 
 QUADRANT_QUANTIZER(EitherMethod, Scheme, Ops::Either, requires_parents(AnyQuantizable, AnyState),
-                   requires_parents(AnyState, AnyQuantizable)){
-    void callback(const Colour& wanted, NodeRef, Asks& asks)
-        const override{asks.alternative({{0, wanted}});
-asks.alternative({{1, wanted}});
-}
-[[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
-  context.set_quantized(node.result(), quantized_type());
-  return {};
-}
-}
-;
+                   requires_parents(AnyState, AnyQuantizable)) {
+  void callback(const Colour& wanted, NodeRef, Asks& asks) const override {
+    asks.alternative({{0, wanted}});
+    asks.alternative({{1, wanted}});
+  }
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
+    context.set_quantized(node.result(), quantized_type());
+    return {};
+  }
+};
 
 QUADRANT_CONSUMER(UseMethod, Scheme, Ops::Use, requires_parents(AnyQuantizable),
                   requires_parents(AnyQuantizable, AnyState),
-                  requires_parents(AnyState, AnyQuantizable)){
-    void request(NodeRef node, Asks& asks)
-        const override{for (std::uint32_t i = 0; i < node.operands().size();
-                            ++i){const auto colour = node.attribute_or<std::int64_t>("colour", i);
-asks.benefit(i, {static_cast<int>(colour)});
-}
-}
-}
-;
+                  requires_parents(AnyState, AnyQuantizable)) {
+  void request(NodeRef node, Asks& asks) const override {
+    for (std::uint32_t i = 0; i < node.operands().size(); ++i) {
+      const auto colour = node.attribute_or<std::int64_t>("colour", i);
+      asks.benefit(i, {static_cast<int>(colour)});
+    }
+  }
+};
 
 QUADRANT_CONSUMER(AfterConsumerMethod, Scheme, Ops::Strict,
-                  requires_parents(AnyConsumer, AnyQuantizable)){
-    void request(NodeRef, Asks& asks) const override{asks.benefit(1, {0});
-}
-}
-;
+                  requires_parents(AnyConsumer, AnyQuantizable)) {
+  void request(NodeRef, Asks& asks) const override { asks.benefit(1, {0}); }
+};
 
 inline QUADRANT_DEQUANTIZER(Scheme)(Value quantized, RewriteContext& context) const {
   Graph& graph = context.graph();

@@ -124,6 +124,10 @@ def test_shared():
     read = model_of([node("MatMul", ["x", "w"], ["h"]), node("Add", ["h", "w"], ["y"])],
                     [info("x", [4, 4])], [info("y", [4, 4])], {"w": weight(4, 4)})
     yield "with another operation", check, read
+    turned = model_of([node("MatMul", ["x", "w"], ["h"]), node("Transpose", ["w"], ["t"]),
+                       node("Add", ["h", "t"], ["y"])],
+                      [info("x", [4, 4])], [info("y", [4, 4])], {"w": weight(4, 4)})
+    yield "with a transpose that leaves out perm", check, turned
 
 
 def test_tied_embedding():

@@ -15,7 +15,7 @@
 
 namespace quadrant::inline v0 {
 
-/// What a scheme's constraint type must have: equality (the seed's `check`), `hash`, an order for
+/// What a scheme's constraint type must have: equality, `hash`, an order for
 /// canonical ties, and text that reads back.
 template <class C>
 concept QuantizationConstraint =

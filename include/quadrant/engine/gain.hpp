@@ -1,5 +1,5 @@
-// What quantizing is worth: saturating integers, so that sums do not depend on their order, and the
-// models that produce them.
+// What quantizing is worth: integers, so that sums do not depend on their order, and the models
+// that produce them.
 #pragma once
 
 #include <compare>
@@ -60,7 +60,7 @@ class GainModel {
   [[nodiscard]] virtual Gain of_storage(const StorageChange& change) const = 0;
 };
 
-/// One for each operand that a consumer has quantized: the seed's gain.
+/// One for each operand that a consumer has quantized.
 class UnitGain final : public GainModel {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "unit"; }

@@ -38,9 +38,10 @@ struct QuantizeOptions {
   Sink* sink = nullptr;          ///< progress; may be null
 };
 
-/// Everything that phases 1 to 3 found about a graph, for reports and explain. Refers to the graph
-/// and the registry, which must outlive it.
+/// Everything that phases 1 to 3 found about a graph, for reports and explain. Its ids are those of
+/// that graph.
 struct Analysis {
+  Registry registry;  ///< whose methods the rest refers to
   std::vector<NodeId> order;
   Eligibility eligibility;
   RequestGraph requests;

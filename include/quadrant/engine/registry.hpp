@@ -15,10 +15,11 @@
 
 namespace quadrant::inline v0 {
 
-/// A scheme and its methods. Immutable; share it between threads.
+/// A scheme and its methods. Immutable; share it between threads. A handle: copies are cheap, and
+/// what refers to methods stays good while one of them lives.
 class Registry {
  public:
-  [[nodiscard]] const Scheme& scheme() const noexcept { return *scheme_; }
+  [[nodiscard]] const Scheme& scheme() const noexcept { return *contents_->scheme; }
   /// Null for an operation that the scheme does not know: its results stay float.
   [[nodiscard]] const QuantizationMethod* find(std::string_view op) const noexcept;
   /// Sorted by operation.
@@ -32,9 +33,15 @@ class Registry {
       return std::hash<std::string_view>{}(text);
     }
   };
-  std::unique_ptr<const Scheme> scheme_;
-  std::unordered_map<std::string, std::unique_ptr<QuantizationMethod>, StringHash, std::equal_to<>>
-      methods_;
+  struct Contents {
+    std::unique_ptr<const Scheme> scheme;
+    std::unordered_map<std::string, std::unique_ptr<QuantizationMethod>, StringHash,
+                       std::equal_to<>>
+        methods;
+  };
+  explicit Registry(std::shared_ptr<const Contents> contents) : contents_(std::move(contents)) {}
+
+  std::shared_ptr<const Contents> contents_;
 };
 
 /// Collects a scheme and its methods; `freeze` makes the Registry. The macros open functions that
@@ -58,7 +65,7 @@ class RegistryBuilder {
   [[nodiscard]] Expected<Registry> freeze() &&;
 
  private:
-  Registry registry_;
+  std::shared_ptr<Registry::Contents> contents_;
   std::string duplicates_;
 };
 

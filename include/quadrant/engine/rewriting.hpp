@@ -53,7 +53,8 @@ class RewriteContext {
 /// somebody reads in float: graph outputs, subgraphs, operations that the scheme does not know.
 ///
 /// The float form keeps the value's name, so that whoever refers to it by name still finds floats;
-/// the quantized form is called `<name>_quantized`.
+/// the quantized form is then called `<name>_quantized`. A quantized value that nobody reads in
+/// float keeps its name.
 [[nodiscard]] Expected<Graph> rewrite(Graph graph, const std::vector<NodeId>& order,
                                       const Registry& registry, const Eligibility& eligibility,
                                       const RequestGraph& requests, const Selection& selection,

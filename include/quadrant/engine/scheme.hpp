@@ -12,7 +12,7 @@ namespace quadrant::inline v0 {
 
 class RewriteContext;
 
-/// Base of every scheme (the seed's `Quantization`). Derive, and let QUADRANT_SCHEME declare the
+/// Base of every scheme. Derive, and let QUADRANT_SCHEME declare the
 /// overrides. Immutable once it is in a Registry.
 class Scheme {
  public:

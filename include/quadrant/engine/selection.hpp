@@ -58,12 +58,12 @@ class Selection {
   ValueMap<Choice> choices_;
 };
 
-/// The seed's rule: walk forward, take the requested and available constraint of largest gain;
+/// Walks forward and takes the requested and available constraint of largest gain;
 /// equal gains are decided by the constraints' order. Values that nobody takes after all are given
 /// back. Linear; independent of the order in which the graph was built.
 [[nodiscard]] Selection select_greedy(const GraphView& graph, const std::vector<NodeId>& order,
-                                      const Registry& registry, const Eligibility& eligibility,
-                                      RequestGraph& requests, const GainModel& gains);
+                                      const Eligibility& eligibility, RequestGraph& requests,
+                                      const GainModel& gains);
 
 /// Selects exactly what `plan` lists. An entry that names no value, or that the graph does not
 /// allow, is `impossible` and says why.

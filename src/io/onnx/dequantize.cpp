@@ -48,6 +48,7 @@ class Lowering {
       if (node.is_valid() && is_conversion(graph_.kind(node))) conversions.push_back(node);
     }
     raise_opset(conversions);
+    if (!conversions.empty()) spell_out_permutations();
     collect_node_names();
     for (const NodeId node : conversions) {
       const std::string label(graph_.value_name({node}));
@@ -57,6 +58,18 @@ class Lowering {
   }
 
  private:
+  /// A Transpose may leave out `perm`. ONNX Runtime (1.23) ends the process when its optimizer
+  /// moves a per-axis DequantizeLinear across one that does, so what is implied is written.
+  void spell_out_permutations() {
+    for (std::uint32_t index = 0; index < graph_.index_bound(); ++index) {
+      const NodeId node = graph_.node_at(index);
+      if (!node.is_valid() || graph_.kind(node) != ops::Transpose::kind) continue;
+      if (graph_.attribute(node, "perm") != nullptr) continue;
+      std::vector<std::int64_t> perm = ops::Transpose{graph_.ref(node)}.perm();
+      if (!perm.empty()) graph_.set_attribute(node, "perm", std::move(perm));
+    }
+  }
+
   void collect_node_names() {
     for (std::uint32_t index = 0; index < graph_.index_bound(); ++index) {
       const NodeId node = graph_.node_at(index);

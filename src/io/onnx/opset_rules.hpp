@@ -32,8 +32,7 @@ struct OpsetRule {
 /// changed in a way that cannot be said in opset 13.
 [[nodiscard]] const OpsetRule* find_opset_rule(std::string_view op_type) noexcept;
 
-// --- the operators that changed (opset_rewrites.cpp)
-// ----------------------------------------------
+// --- the operators that changed (opset_rewrites.cpp) ---
 void convert_batch_normalization(Graph& graph, NodeId node);
 void convert_clip(Graph& graph, NodeId node);
 void convert_dropout(Graph& graph, NodeId node);

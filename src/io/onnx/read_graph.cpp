@@ -52,7 +52,7 @@ struct NodeFields {
 class GraphReader {
  public:
   GraphReader(Source& source, Graph& graph, Sink* sink)
-      : source_(source), graph_(graph), types_(sink) {}
+      : source_(source), graph_(graph), types_(sink), sink_(sink) {}
 
   void read(const std::vector<Range>& parts) {
     for (const Range& part : parts) outline(part);
@@ -105,7 +105,7 @@ class GraphReader {
     }
   }
 
-  // --- names ------------------------------------------------------------------------------------
+  // --- names ---
 
   void define(std::string_view name, std::uint64_t offset) {
     if (!names_.insert(name).second) {
@@ -154,8 +154,7 @@ class GraphReader {
     return name;
   }
 
-  // --- inputs and initializers
-  // --------------------------------------------------------------------
+  // --- inputs and initializers ---
 
   void add_inputs_and_initializers() {
     std::unordered_map<std::string_view, std::size_t> listed;  // initializers among the inputs
@@ -249,8 +248,7 @@ class GraphReader {
     add_carried_initializer(sparse_initializer_kind, name, std::move(type), range, external);
   }
 
-  // --- nodes
-  // --------------------------------------------------------------------------------------
+  // --- nodes ---
 
   NodeFields read_fields(Range range) {
     NodeFields fields;
@@ -418,8 +416,7 @@ class GraphReader {
     pending_.clear();
   }
 
-  // --- what values are called and what types they have
-  // ------------------------------------------------
+  // --- what values are called and what types they have ---
 
   void add_outputs() {
     for (const Range& range : outline_.outputs) {
@@ -460,6 +457,10 @@ class GraphReader {
     for (const std::string_view name : inner_names_) {
       if (!names_.contains(name)) graph_.reserve_name(std::string(name));
     }
+    if (inner_names_.empty() || !sink_) return;
+    sink_->report({Severity::note,
+                   "subgraphs are carried as they are: weights inside them are not seen",
+                   {.file = source_.file()->path()}});
   }
 
   Opaque value_info(Range range) const {
@@ -469,6 +470,7 @@ class GraphReader {
   Source& source_;
   Graph& graph_;
   StatedTypes types_;
+  Sink* sink_;
   Outline outline_;
   std::unordered_set<std::string_view> names_;
   std::unordered_set<std::string_view> initializer_names_;

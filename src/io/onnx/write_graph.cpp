@@ -98,8 +98,7 @@ class GraphWriter {
   }
 
  private:
-  // --- nodes
-  // --------------------------------------------------------------------------------------
+  // --- nodes ---
 
   void add_node(NodeId id) {
     check_data_directory(id);
@@ -168,8 +167,7 @@ class GraphWriter {
     }
   }
 
-  // --- constants
-  // ----------------------------------------------------------------------------------
+  // --- constants ---
 
   /// A Constant node keeps the form that it had, if the contents still fit it.
   void add_constant_attribute(Rope& message, NodeRef node) const {
@@ -241,8 +239,7 @@ class GraphWriter {
     tensor.add_integer(tensor::data_location, 1);
   }
 
-  // --- values
-  // -------------------------------------------------------------------------------------
+  // --- values ---
 
   void add_info(std::uint32_t field, const std::optional<Opaque>& kept, std::string_view name,
                 const TensorType& type) {

@@ -21,8 +21,7 @@ namespace onnx_test {
 
 using namespace quadrant;
 
-// --- messages
-// -------------------------------------------------------------------------------------
+// --- messages ---
 
 /// A message's fields, one after another: `Fields().text(1, "x").message(2, ...)`.
 class Fields {
@@ -137,8 +136,7 @@ inline GraphParts matmul_parts() {
           .value_infos = {}};
 }
 
-// --- files
-// ----------------------------------------------------------------------------------------
+// --- files ---
 
 /// A folder that goes away with the test.
 class Folder {
