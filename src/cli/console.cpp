@@ -33,6 +33,7 @@ Console::Console(std::FILE* out, std::FILE* err)
 
 void Console::print(std::string_view text) {
   clear_progress();
+  print_notes();
   if (std::fwrite(text.data(), 1, text.size(), out_) != text.size()) write_failed_ = true;
 }
 
@@ -48,6 +49,7 @@ void Console::print_error(const Error& error) {
 }
 
 Expected<void> Console::flush() {
+  print_notes();
   if (std::fflush(out_) != 0) write_failed_ = true;
   if (write_failed_) return fail(ErrorCode::io, "cannot write to standard output");
   return {};
@@ -58,11 +60,12 @@ void Console::report(const Diagnostic& diagnostic) {
     diagnostics_.push_back(to_json(diagnostic));
     return;
   }
-  clear_progress();
   const std::string place = to_string(diagnostic.place);
-  fmt::print(err_, "{}: {}{}{}\n", severity_name(diagnostic.severity), printable(place),
-             place.empty() ? "" : ": ", printable(diagnostic.message));
+  notes_ += fmt::format("{}: {}{}{}\n", severity_name(diagnostic.severity), printable(place),
+                        place.empty() ? "" : ": ", printable(diagnostic.message));
 }
+
+void Console::print_notes() { std::fputs(std::exchange(notes_, {}).c_str(), err_); }
 
 void Console::progress(std::string_view task, std::uint64_t done, std::uint64_t total) {
   if (!shows_progress_ || total == 0) return;

@@ -13,8 +13,9 @@
 
 namespace quadrant::cli {
 
-/// What a subcommand talks to. With --json, diagnostics are kept for the document instead of
-/// printed, so that stdout is one JSON document and stderr is empty unless the command fails.
+/// What a subcommand talks to. Notes and warnings wait for the result: a command that fails says
+/// one line, its error. With --json, diagnostics are kept for the document instead of printed, so
+/// that stdout is one JSON document and stderr is empty unless the command fails.
 class Console final : public Sink {
  public:
   Console(std::FILE* out, std::FILE* err);
@@ -38,6 +39,8 @@ class Console final : public Sink {
   void clear_progress();
 
  private:
+  void print_notes();
+
   using Clock = std::chrono::steady_clock;
 
   std::FILE* out_;
@@ -47,6 +50,7 @@ class Console final : public Sink {
   bool has_bar_ = false;
   bool write_failed_ = false;
   Clock::time_point next_bar_;
+  std::string notes_;  ///< not yet printed
   Json diagnostics_ = Json::array();
 };
 
