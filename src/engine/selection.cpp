@@ -157,6 +157,45 @@ Selection walk_forward(const GraphView& graph, const std::vector<NodeId>& order,
   return selection;
 }
 
+// The request that `plan` lists for each value.
+Expected<ValueMap<RequestId>> find_planned(const GraphView& graph, const std::vector<NodeId>& order,
+                                           const Eligibility& eligibility, RequestGraph& requests,
+                                           const Plan& plan) {
+  std::unordered_map<std::string_view, const PlannedValue*> entries;
+  for (const PlannedValue& entry : plan.values) {
+    if (!entries.emplace(entry.value, &entry).second) {
+      return fail(ErrorCode::impossible, "the plan lists this value twice",
+                  {.file = {}, .node = {}, .tensor = entry.value, .offset = {}});
+    }
+  }
+  ValueMap<RequestId> planned(eligibility.numbering(), no_request);
+  for (const NodeId node : order) {
+    for (std::uint32_t result = 0; result < graph.result_count(node); ++result) {
+      const Value value{node, result};
+      const auto found = entries.find(graph.value_name(value));
+      if (found == entries.end()) continue;
+      const auto constraint = requests.constraints().parse(found->second->constraint);
+      const RequestId id = constraint ? requests.find(value, *constraint) : no_request;
+      if (id == no_request) {
+        return fail(ErrorCode::impossible,
+                    fmt::format("the plan wants '{}', which nothing in this graph asks of it; make "
+                                "the plan again",
+                                found->second->constraint),
+                    {.file = {}, .node = {}, .tensor = found->second->value, .offset = {}});
+      }
+      planned[value] = id;
+      entries.erase(found);
+    }
+  }
+  if (!entries.empty()) {
+    const auto first =
+        std::ranges::min_element(entries, {}, [](const auto& entry) { return entry.first; });
+    return fail(ErrorCode::impossible, "the plan lists a value that the graph does not have",
+                {.file = {}, .node = {}, .tensor = std::string(first->first), .offset = {}});
+  }
+  return planned;
+}
+
 }  // namespace
 
 bool Selection::takes_quantized(const GraphView& graph, const RequestGraph& requests, NodeId user,
@@ -225,39 +264,8 @@ Expected<Selection> select_planned(const GraphView& graph, const std::vector<Nod
     return fail(ErrorCode::impossible, fmt::format("the plan was made with '{}', this run has '{}'",
                                                    plan.options, registry.scheme().describe()));
   }
-  std::unordered_map<std::string_view, const PlannedValue*> entries;
-  for (const PlannedValue& entry : plan.values) {
-    if (!entries.emplace(entry.value, &entry).second) {
-      return fail(ErrorCode::impossible, "the plan lists this value twice",
-                  {.file = {}, .node = {}, .tensor = entry.value, .offset = {}});
-    }
-  }
-  ValueMap<RequestId> planned(eligibility.numbering(), no_request);
-  for (const NodeId node : order) {
-    for (std::uint32_t result = 0; result < graph.result_count(node); ++result) {
-      const Value value{node, result};
-      const auto found = entries.find(graph.value_name(value));
-      if (found == entries.end()) continue;
-      const auto constraint = requests.constraints().parse(found->second->constraint);
-      const RequestId id = constraint ? requests.find(value, *constraint) : no_request;
-      if (id == no_request) {
-        return fail(ErrorCode::impossible,
-                    fmt::format("the plan wants '{}', which nothing in this graph asks of it; make "
-                                "the plan again",
-                                found->second->constraint),
-                    {.file = {}, .node = {}, .tensor = found->second->value, .offset = {}});
-      }
-      planned[value] = id;
-      entries.erase(found);
-    }
-  }
-  if (!entries.empty()) {
-    const auto first =
-        std::ranges::min_element(entries, {}, [](const auto& entry) { return entry.first; });
-    return fail(ErrorCode::impossible, "the plan lists a value that the graph does not have",
-                {.file = {}, .node = {}, .tensor = std::string(first->first), .offset = {}});
-  }
-
+  QUADRANT_TRY(const ValueMap<RequestId> planned,
+               find_planned(graph, order, eligibility, requests, plan));
   Selection selection = walk_forward(
       graph, order, eligibility, requests,
       [&](NodeRef node, const QuantizationMethod& method, RequestId id, Choice& choice) {

@@ -40,6 +40,7 @@ Expected<NewFile> NewFile::create(const std::string& path) {
   for (unsigned attempt = 0;; ++attempt) {
     std::string temporary = fmt::format("{}.{}.{}.tmp", target, ::getpid(), attempt);
     constexpr mode_t mode = 0666;  // less the umask, like any other file
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): POSIX's own
     const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (descriptor >= 0) return NewFile(std::move(target), std::move(temporary), descriptor);
     if (errno != EEXIST) return refused(path);

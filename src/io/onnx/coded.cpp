@@ -22,6 +22,7 @@ struct Position {
 /// Decodes one element after another, through a buffer.
 class Decoder {
  public:
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): the buffer is filled before it is read
   Decoder(const File& file, const std::vector<Run>& runs, Coding coding, Position start)
       : file_(file), runs_(runs), coding_(coding), at_(start) {}
 
@@ -108,7 +109,7 @@ class CodedSource final : public ConstantSource {
     }
   }
 
-  Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
+  [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
     return at_border(file_->path(), [&] {
       if (out.empty()) return;
       std::uint64_t element = offset / width_;
@@ -143,8 +144,8 @@ class UnpackedSource final : public ConstantSource {
   UnpackedSource(std::shared_ptr<const ConstantSource> packed, bool is_signed)
       : packed_(std::move(packed)), signed_(is_signed) {}
 
-  Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
-    std::array<std::byte, 8192> bytes;
+  [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
+    std::array<std::byte, 8192> bytes;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled
     while (!out.empty()) {
       const std::uint64_t first = offset / 2;
       const std::uint64_t last = (offset + out.size() - 1) / 2;

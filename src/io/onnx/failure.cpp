@@ -11,7 +11,9 @@ std::size_t character_size(std::string_view text) {
   const unsigned first = byte(0);
   if (first < 0x20 || first == 0x7f) return 0;
   if (first < 0x80) return 1;
-  const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  std::size_t size = 2;
+  if (first >= 0xe0) size = 3;
+  if (first >= 0xf0) size = 4;
   if (first < 0xc2 || first > 0xf4 || text.size() < size) return 0;
   for (std::size_t i = 1; i < size; ++i) {
     if ((byte(i) & 0xc0U) != 0x80) return 0;

@@ -70,7 +70,7 @@ inline constexpr std::uint32_t sparse_tensor = 22;
 inline constexpr std::uint32_t sparse_tensors = 23;
 
 /// AttributeProto.AttributeType, those that have a typed form here.
-enum Type : std::int64_t {
+enum Type : std::int64_t {  // NOLINT(performance-enum-size): as wide as a varint
   type_undefined = 0,
   type_float = 1,
   type_int = 2,

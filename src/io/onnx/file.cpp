@@ -21,6 +21,7 @@ namespace {
 
 int open_to_read(const std::string& path) {
   // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): POSIX's own
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) refused(path, "open");
   return descriptor;
@@ -42,7 +43,7 @@ class FileRanges final : public ConstantSource {
   FileRanges(std::shared_ptr<const File> file, std::vector<Range> ranges)
       : file_(std::move(file)), ranges_(std::move(ranges)) {}
 
-  Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
+  [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
     return at_border(file_->path(), [&] {
       for (const Range& range : ranges_) {
         if (out.empty()) return;

@@ -30,9 +30,9 @@ std::string kind_of(const OpName& name) {
 }
 
 OpName op_name_of(const NodeRef& node) {
-  OpName name = parse_kind(node.kind());
-  return {node.attribute_or(key::domain, std::move(name.domain)),
-          node.attribute_or(key::op_type, std::move(name.op_type))};
+  const OpName name = parse_kind(node.kind());
+  return {node.attribute_or(key::domain, name.domain),
+          node.attribute_or(key::op_type, name.op_type)};
 }
 
 std::string value_info_key(std::uint32_t result) {

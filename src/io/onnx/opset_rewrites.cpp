@@ -279,7 +279,7 @@ void convert_resize(Graph& graph, NodeId node) {
   }
   // Opset 11 wanted empty scales beside sizes, opset 13 wants none.
   const Constant* scales = ref.operand_constant(2);
-  if (!ref.operand(3).is_absent() && scales && scales->element_count() == 0) {
+  if (!ref.operand(3).is_absent() && scales != nullptr && scales->element_count() == 0) {
     graph.set_operand(node, 2, {});
   }
 }

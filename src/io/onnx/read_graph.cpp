@@ -316,7 +316,6 @@ class GraphReader {
       if (!make_constant(fields, spec)) spec.kind = kind_of(fields.op);
       fields.inputs.insert(fields.inputs.end(), inner.captured.begin(), inner.captured.end());
       spec.operands.resize(fields.inputs.size());
-      const std::string kind = spec.kind;
       const NodeId node = graph_.add(std::move(spec));
       keep_op_name(node, fields.op);
       if (!fields.inputs.empty()) pending_.emplace_back(node, std::move(fields.inputs));

@@ -195,6 +195,7 @@ std::shared_ptr<const ConstantSource> contents(Source& source, Fields fields, co
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-function-cognitive-complexity): a case for each way to store one
 Tensor read_tensor(Source& source, Range range) {
   Tensor result;
   Fields fields = read_fields(source, range, result);

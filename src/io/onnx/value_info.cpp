@@ -82,6 +82,7 @@ std::string make_value_info(std::string_view name, const TensorType& type) {
     Rope shape;
     for (const std::int64_t extent : type.shape.extents()) {
       Rope dimension;
+      // NOLINTNEXTLINE(readability-suspicious-call-argument): a field's number, then its value
       if (extent != Shape::dynamic) dimension.add_integer(type::dim_value, extent);
       shape.add_message(type::shape_dim, dimension);
     }

@@ -12,7 +12,7 @@ namespace quadrant::inline v0::onnx {
 static_assert(std::endian::native == std::endian::little,
               "tensors are copied from the file as they are, which is little-endian");
 
-void Message::damaged(std::string_view what, std::uint64_t offset) const {
+void Message::damaged(std::string_view what, std::uint64_t offset) {
   invalid(fmt::format("not a well-formed ONNX model: {}", what), {.offset = offset});
 }
 

@@ -51,7 +51,7 @@ class Message {
   void append_floats(std::vector<double>& out) const;
 
  private:
-  [[noreturn]] void damaged(std::string_view what, std::uint64_t offset) const;
+  [[noreturn]] static void damaged(std::string_view what, std::uint64_t offset);
   [[nodiscard]] std::uint64_t varint(std::uint64_t& position, std::uint64_t end) const;
 
   std::string_view file_;

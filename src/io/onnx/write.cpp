@@ -23,8 +23,8 @@ constexpr std::uint64_t external_when_too_large = 1024;
 
 class ModelFileWriter {
  public:
-  ModelFileWriter(const Graph& graph, const std::string& path, const OnnxWriteOptions& options)
-      : graph_(graph),
+  ModelFileWriter(Graph graph, const std::string& path, const OnnxWriteOptions& options)
+      : graph_(std::move(graph)),
         path_(path),
         directory_(directory_of(path)),
         options_(options),

@@ -320,11 +320,11 @@ class GraphWriter {
 
 bool is_initializer(const Graph& graph, NodeId node) {
   // Codes are better off as initializers: before opset 9, Constant nodes hold floats only.
-  return graph.type({node}).is_quantized() || !graph.attribute(node, key::constant_form);
+  return graph.type({node}).is_quantized() || graph.attribute(node, key::constant_form) == nullptr;
 }
 
 bool is_listed_input(const Graph& graph, NodeId node) {
-  return graph.attribute(node, key::input_position) && is_initializer(graph, node) &&
+  return graph.attribute(node, key::input_position) != nullptr && is_initializer(graph, node) &&
          kept_info(graph, node, key::input_info, graph.value_name({node}), graph.type({node}));
 }
 

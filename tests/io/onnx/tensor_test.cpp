@@ -90,13 +90,13 @@ TEST_CASE("long varint tensors are read from anywhere") {
 
 TEST_CASE("4-bit elements take a byte each") {
   const Folder folder;
-  const Constant signed_ = constant_of(folder, tensor("w", 22, {5}).text(9, "\x21\xf8\x07"));
-  CHECK(signed_.element() == ElementType::int4);
-  CHECK(values_of<std::int8_t>(signed_) == std::vector<std::int8_t>{1, 2, -8, -1, 7});
-  const Constant unsigned_ = constant_of(folder, tensor("w", 21, {3}).packed(5, {0x21, 0x0f}));
-  CHECK(values_of<std::uint8_t>(unsigned_) == std::vector<std::uint8_t>{1, 2, 15});
+  const Constant with_sign = constant_of(folder, tensor("w", 22, {5}).text(9, "\x21\xf8\x07"));
+  CHECK(with_sign.element() == ElementType::int4);
+  CHECK(values_of<std::int8_t>(with_sign) == std::vector<std::int8_t>{1, 2, -8, -1, 7});
+  const Constant without_sign = constant_of(folder, tensor("w", 21, {3}).packed(5, {0x21, 0x0f}));
+  CHECK(values_of<std::uint8_t>(without_sign) == std::vector<std::uint8_t>{1, 2, 15});
   std::byte part[3];
-  REQUIRE(signed_.read(1, part));
+  REQUIRE(with_sign.read(1, part));
   CHECK(part[0] == std::byte{2});
   CHECK(part[1] == std::byte{0xf8});
   CHECK(part[2] == std::byte{0xff});
