@@ -15,8 +15,9 @@ namespace {
 using namespace quadrant;
 
 Value weight(Graph& graph, std::string name) {
-  static const Constant contents = Constant::from_bytes(
-      ElementType::float32, Shape{16, 16}, std::vector<std::byte>(16 * 16 * sizeof(float)));
+  static const Constant contents =
+      Constant::from_bytes(ElementType::float32, Shape{16, 16},
+                           std::vector<std::byte>(std::size_t{16} * 16 * sizeof(float)));
   return graph.add_constant(std::move(name), contents);
 }
 
