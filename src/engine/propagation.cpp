@@ -139,6 +139,27 @@ void resolve_acceptance(const GraphView& graph, const std::vector<NodeId>& order
   }
 }
 
+// Splits `flow` evenly over the needs of one alternative, the remainder over the first ones.
+// Requests in `reached` have had their share from another alternative: only one will come true. A
+// request that one alternative needs twice gets both shares.
+void share_flow(std::int64_t flow, std::span<const Need> needs,
+                const std::vector<RequestId>& reached, RequestGraph& requests) {
+  if (needs.empty()) return;
+  const auto count = static_cast<std::int64_t>(needs.size());
+  const std::int64_t unit = flow < 0 ? -1 : 1;
+  std::int64_t remainder = flow % count;
+  for (const Need& need : needs) {
+    std::int64_t share = flow / count;
+    if (remainder != 0) {
+      share += unit;
+      remainder -= unit;
+    }
+    if (std::ranges::find(reached, need.request) == reached.end()) {
+      requests[need.request].flow += Gain{share};
+    }
+  }
+}
+
 // Users before producers again: what is accepted passes its gain on to what it needs.
 void sum_flows(const GraphView& graph, const std::vector<NodeId>& order, RequestGraph& requests) {
   for (const Benefit& benefit : requests.benefits()) {
@@ -149,21 +170,11 @@ void sum_flows(const GraphView& graph, const std::vector<NodeId>& order, Request
   for (const NodeId node : order | ranges::views::reverse) {
     for_each_request(graph, requests, node, [&](RequestId id) {
       if (!requests[id].accepted) return;
-      const std::int64_t flow = requests[id].flow.amount();
       reached.clear();
       for (const Alternative& alternative : requests.alternatives(requests[id])) {
         if (!is_alive(requests, alternative)) continue;
         const auto needs = requests.needs(alternative);
-        const auto count = static_cast<std::int64_t>(needs.size());
-        std::int64_t remainder = count == 0 ? 0 : flow % count;
-        for (const Need& need : needs) {
-          const std::int64_t extra = remainder > 0 ? 1 : (remainder < 0 ? -1 : 0);
-          remainder -= extra;
-          // Only one alternative will come true, so a request in several of them counts once; a
-          // request that one alternative needs twice gets both shares.
-          if (std::ranges::find(reached, need.request) != reached.end()) continue;
-          requests[need.request].flow += Gain{flow / count + extra};
-        }
+        share_flow(requests[id].flow.amount(), needs, reached, requests);
         for (const Need& need : needs) reached.push_back(need.request);
       }
     });
