@@ -59,8 +59,7 @@ QUADRANT_QUANTIZER(WeightMethod, PerTensor, ops::Constant) {
     type->storage_min = -127;
     type->scales = context.prepared(node.id);
     QUADRANT_TRY(Constant codes, quantized(*node.graph->constant(node.id), type));
-    context.graph().set_constant(node.id, codes, type);
-    return {};
+    return context.graph().set_constant(node.id, codes, type);
   }
 };
 
@@ -70,8 +69,7 @@ QUADRANT_QUANTIZER(MoveMethod, PerTensor, ops::Transpose, requires_parents(AnyQu
     asks.alternative({{0, wanted}});
   }
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
-    context.set_quantized(node.result(), context.quantization(node.operand(0)));
-    return {};
+    return context.set_quantized(node.result(), context.quantization(node.operand(0)));
   }
 };
 
@@ -82,10 +80,8 @@ QUADRANT_CONSUMER(ProductMethod, PerTensor, ops::MatMul,
 };
 
 QUADRANT_DEQUANTIZER(PerTensor)(Value quantized, RewriteContext& context) const {
-  Graph& graph = context.graph();
-  return Value{graph.add({.kind = std::string(ops::Dequantize::kind),
-                          .operands = {quantized},
-                          .results = {{"", graph.type(quantized).expressed()}}})};
+  return context.emit(ops::Dequantize::kind, {quantized}, "float",
+                      context.view().type(quantized).expressed());
 }
 
 QUADRANT_METHODS(PerTensor) {

@@ -13,6 +13,6 @@ QUADRANT_CONSUMER(ConvMethod, WeightOnly, ops::Conv,
 
 }  // namespace
 
-void register_conv(MethodRegistration& methods) { methods.add<ConvMethod>(); }
+void register_conv(WeightOnly::Registration& methods) { methods.add<ConvMethod>(); }
 
 }  // namespace quadrant::inline v0::weight_only

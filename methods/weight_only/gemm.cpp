@@ -18,6 +18,6 @@ QUADRANT_CONSUMER(GemmMethod, WeightOnly, ops::Gemm,
 
 }  // namespace
 
-void register_gemm(MethodRegistration& methods) { methods.add<GemmMethod>(); }
+void register_gemm(WeightOnly::Registration& methods) { methods.add<GemmMethod>(); }
 
 }  // namespace quadrant::inline v0::weight_only

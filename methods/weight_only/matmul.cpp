@@ -30,6 +30,6 @@ QUADRANT_CONSUMER(MatMulMethod, WeightOnly, ops::MatMul,
 
 }  // namespace
 
-void register_matmul(MethodRegistration& methods) { methods.add<MatMulMethod>(); }
+void register_matmul(WeightOnly::Registration& methods) { methods.add<MatMulMethod>(); }
 
 }  // namespace quadrant::inline v0::weight_only

@@ -68,13 +68,12 @@ QUADRANT_QUANTIZER(ParameterMethod, WeightOnly, ops::Constant) {
     type->storage_max = scheme().storage_max();
     type->scales = context.prepared(node.id);
     QUADRANT_TRY(Constant codes, quantized(contents(node), type));
-    context.graph().set_constant(node.id, std::move(codes), std::move(type));
-    return {};
+    return context.graph().set_constant(node.id, std::move(codes), std::move(type));
   }
 };
 
 }  // namespace
 
-void register_parameters(MethodRegistration& methods) { methods.add<ParameterMethod>(); }
+void register_parameters(WeightOnly::Registration& methods) { methods.add<ParameterMethod>(); }
 
 }  // namespace quadrant::inline v0::weight_only

@@ -29,14 +29,13 @@ QUADRANT_PARAMETERIZED(TransparentMethod, WeightOnly, Transparency,
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
     auto type = std::make_shared<UniformType>(*context.quantization(node.operand(0)));
     type->granularity = Granularity::per_axis(context.selected<ChannelWise>(node.result()).axis);
-    context.set_quantized(node.result(), std::move(type));
-    return {};
+    return context.set_quantized(node.result(), std::move(type));
   }
 };
 
 }  // namespace
 
-void register_transparent(MethodRegistration& methods) {
+void register_transparent(WeightOnly::Registration& methods) {
   methods.add_parameterized<TransparentMethod, ops::Identity>({identity_source});
   methods.add_parameterized<TransparentMethod, ops::Transpose>({transpose_source});
   methods.add_parameterized<TransparentMethod, ops::Reshape>({reshape_source});

@@ -18,15 +18,9 @@ QUADRANT_METHODS(WeightOnly) {
 }
 
 QUADRANT_DEQUANTIZER(WeightOnly)(Value quantized, RewriteContext& context) const {
-  Graph& graph = context.graph();
-  const std::string name(graph.value_name(quantized));
-  const TensorType real = graph.type(quantized).expressed();
-  return Value{graph.add({.kind = std::string(ops::Dequantize::kind),
-                          .name = name + "_dequantize",
-                          .operands = {quantized},
-                          .results = {{name, real}},
-                          .attributes = {},
-                          .constant = {}})};
+  const GraphView& graph = context.view();
+  return context.emit(ops::Dequantize::kind, {quantized}, std::string(graph.value_name(quantized)),
+                      graph.type(quantized).expressed());
 }
 
 std::string ChannelWise::print() const { return fmt::format("axis={}", axis); }

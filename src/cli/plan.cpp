@@ -51,11 +51,13 @@ std::string print_text(const Graph& graph, const Plan& plan, const GainModel& ga
     text = table.print() + '\n';
   }
   Table table({{""}, {""}});
-  table.add({"scheme", fmt::format("{} ({})", plan.scheme, plan.options)});
+  for (const PlannedScheme& scheme : plan.schemes) {
+    table.add({"scheme", fmt::format("{} ({})", scheme.name, scheme.options)});
+  }
   table.add({"to quantize", fmt::to_string(plan.values.size())});
   table.add({"of these stored",
              fmt::format("{}, {} in float", totals.stored, format_bytes(totals.bytes))});
-  table.add({"to dequantize", fmt::to_string(plan.conversions.size())});
+  table.add({"conversions", fmt::to_string(plan.conversions.size())});
   table.add({"objective", fmt::format("{} {}", plan.objective.amount(), gains.unit())});
   return text + table.print();
 }

@@ -15,32 +15,91 @@ struct Finding final : DataContext {
   std::optional<Error> error;
 };
 
-}  // namespace
-
-Expected<DataPassResult> run_data_pass(const GraphView& graph, const std::vector<NodeId>& order,
-                                       const Eligibility& eligibility, const RequestGraph& requests,
-                                       const Selection& selection, Executor& executor, Sink* sink) {
-  std::vector<NodeId> nodes;
-  for (const NodeId node : order) {
-    if (graph.result_count(node) > 0 && selection.is_selected({node, 0})) nodes.push_back(node);
+// The first result of each node that has selected ones.
+std::vector<Value> find_selected(const SelectionProblem& problem, const Selection& selection) {
+  std::vector<Value> found;
+  for (const NodeId node : problem.order) {
+    for (std::uint32_t i = 0; i < problem.graph.result_count(node); ++i) {
+      if (!selection.is_selected({node, i})) continue;
+      found.push_back({node, i});
+      break;
+    }
   }
-  std::vector<std::unique_ptr<Finding>> findings(nodes.size());
-  executor.parallel_for(nodes.size(), [&](std::size_t i) {
+  return found;
+}
+
+Expected<void> examine(const SelectionProblem& problem, const Selection& selection,
+                       Executor& executor, DataPassResult& result, Sink* sink) {
+  const std::vector<Value> values = find_selected(problem, selection);
+  const ConstraintTable& constraints = problem.requests.constraints();
+  std::vector<std::unique_ptr<Finding>> findings(values.size());
+  executor.parallel_for(values.size(), [&](std::size_t i) {
     findings[i] = std::make_unique<Finding>();
-    const RequestId request = selection[{nodes[i], 0}].request;
-    auto examined = eligibility.method(nodes[i])->erased_examine(
-        requests.constraints().get(requests[request].constraint), {&graph, nodes[i]}, *findings[i]);
+    const NodeId node = values[i].node;
+    const ConstraintId form = selection.produced(values[i]);
+    const auto* method = problem.eligibility.method(node, constraints.scheme(form));
+    auto examined =
+        method->erased_examine(constraints.get(form), {&problem.graph, node}, *findings[i]);
     if (!examined) findings[i]->error = std::move(examined).error();
   });
-
-  DataPassResult result;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
     Finding& finding = *findings[i];
     if (finding.error) return fail(std::move(*finding.error));
-    if (finding.refusal) result.refused.emplace(nodes[i], std::move(*finding.refusal));
-    if (finding.kept) result.prepared.emplace(nodes[i], std::move(finding.kept));
+    if (finding.refusal) result.refused.emplace(values[i].node, std::move(*finding.refusal));
+    if (finding.kept) result.data.kept.emplace(values[i].node, std::move(finding.kept));
   }
-  if (sink != nullptr) sink->progress("reading weights", nodes.size(), nodes.size());
+  if (sink != nullptr) sink->progress("reading weights", values.size(), values.size());
+  return {};
+}
+
+Expected<void> resolve(const SelectionProblem& problem, const ParameterTable& parameters,
+                       Executor& executor, PreparedData& data) {
+  const auto groups = parameters.groups();
+  const ConstraintTable& constraints = problem.requests.constraints();
+  data.parameters.resize(groups.size());
+  std::vector<std::optional<Error>> errors(groups.size());
+  const auto resolve_one = [&](std::size_t i) {
+    const ParameterGroup& group = groups[i];
+    const Scheme& scheme = problem.registry.scheme(constraints.scheme(group.constraint));
+    if (!scheme.can_resolve()) return;
+    std::vector<Value> members;
+    for (const RequestId member : group.members) {
+      members.push_back(problem.requests[member].value);
+    }
+    std::vector<std::shared_ptr<const UniformType>> sources;
+    for (const std::uint32_t source : group.sources) sources.push_back(data.parameters[source]);
+    auto resolved = scheme.erased_resolve(
+        {&problem.graph, constraints.get(group.constraint), members, sources});
+    if (resolved) {
+      data.parameters[i] = *std::move(resolved);
+    } else {
+      errors[i] = std::move(resolved).error();
+    }
+  };
+  executor.parallel_for(groups.size(), [&](std::size_t i) {
+    if (groups[i].sources.empty()) resolve_one(i);
+  });
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (errors[i]) return fail(*std::move(errors[i]));
+  }
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (groups[i].sources.empty()) continue;
+    resolve_one(i);  // after its sources, which stand before it
+    if (errors[i]) return fail(*std::move(errors[i]));
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<DataPassResult> run_data_pass(const SelectionProblem& problem, const Selection& selection,
+                                       const ParameterTable& parameters, Executor& executor,
+                                       Sink* sink) {
+  DataPassResult result;
+  QUADRANT_CHECK(examine(problem, selection, executor, result, sink));
+  if (result.refused.empty()) {
+    QUADRANT_CHECK(resolve(problem, parameters, executor, result.data));
+  }
   return result;
 }
 

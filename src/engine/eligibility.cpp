@@ -1,64 +1,151 @@
 #include "quadrant/engine/eligibility.hpp"
 
-namespace quadrant::inline v0 {
-namespace {
+#include <algorithm>
 
-class Context final : public EligibilityContext {
+namespace quadrant::inline v0 {
+
+const char* Eligibility::why(NodeId node, std::uint32_t scheme) const noexcept {
+  const auto& whys = schemes_[scheme].whys;
+  const auto found = whys.find(node);
+  return found == whys.end() ? nullptr : found->second;
+}
+
+ConstraintId Eligibility::given(Value value) const noexcept {
+  const auto found = given_.find(value);
+  return found == given_.end() ? float_form : found->second;
+}
+
+const std::vector<ConstraintId>* Eligibility::possible(NodeId node,
+                                                       std::uint32_t scheme) const noexcept {
+  const auto& all = schemes_[scheme].possible;
+  if (all.empty()) return nullptr;
+  const auto found = all.find(node);
+  return found == all.end() ? nullptr : &found->second;
+}
+
+class EligibilityDetector {
  public:
-  explicit Context(const ValueMap<State>& states) noexcept : states_(&states) {}
-  [[nodiscard]] State state(Value value) const noexcept override { return (*states_)[value]; }
+  EligibilityDetector(const GraphView& graph, const std::vector<NodeId>& order,
+                      const Registry& registry, const Vetoes& vetoes)
+      : graph_(graph), order_(order), registry_(registry), vetoes_(vetoes) {}
+
+  [[nodiscard]] Eligibility run() && {
+    const auto numbering = std::make_shared<const ValueNumbering>(graph_);
+    std::vector<const ConstraintType*> types;
+    for (std::uint32_t scheme = 0; scheme < registry_.scheme_count(); ++scheme) {
+      types.push_back(&registry_.scheme(scheme).constraint_type());
+    }
+    result_.constraints_ = std::make_shared<ConstraintTable>(std::move(types));
+    result_.schemes_.resize(registry_.scheme_count());
+    for (std::uint32_t scheme = 0; scheme < registry_.scheme_count(); ++scheme) {
+      auto& found = result_.schemes_[scheme];
+      found.states = ValueMap<State>(numbering, State::Unquantized);
+      found.causes.assign(graph_.index_bound(), EligibilityCause::no_method);
+      found.methods.assign(graph_.index_bound(), nullptr);
+      for (const NodeId node : order_) detect(node, scheme);
+    }
+    return std::move(result_);
+  }
 
  private:
-  const ValueMap<State>* states_;
+  // What a method sees of the nodes before its own.
+  class States final : public EligibilityContext {
+   public:
+    explicit States(const ValueMap<State>& states) noexcept : states_(&states) {}
+    [[nodiscard]] State state(Value value) const noexcept override { return (*states_)[value]; }
+
+   private:
+    const ValueMap<State>* states_;
+  };
+
+  class Possible final : public PossibilityContext {
+   public:
+    Possible(const Eligibility& eligibility, std::uint32_t scheme) noexcept
+        : eligibility_(&eligibility), scheme_(scheme) {}
+
+    [[nodiscard]] std::optional<std::size_t> count(Value value) const noexcept override {
+      const auto* known = eligibility_->possible(value.node, scheme_);
+      return known != nullptr ? std::optional(known->size()) : std::nullopt;
+    }
+    [[nodiscard]] const void* get(Value value, std::size_t index) const noexcept override {
+      return eligibility_->constraints()->get(
+          (*eligibility_->possible(value.node, scheme_))[index]);
+    }
+    void add(const void* constraint) override {
+      const ConstraintId id = eligibility_->constraints()->intern(scheme_, constraint);
+      if (std::ranges::find(added_, id) == added_.end()) added_.push_back(id);
+    }
+    [[nodiscard]] std::vector<ConstraintId>& added() noexcept { return added_; }
+
+   private:
+    const Eligibility* eligibility_;
+    std::uint32_t scheme_;
+    std::vector<ConstraintId> added_;
+  };
+
+  // A model may come with values that are quantized already: they are what they are.
+  bool is_given(NodeId node, std::uint32_t scheme) {
+    bool is_given = false;
+    for (std::uint32_t i = 0; i < graph_.result_count(node); ++i) {
+      const TensorType& type = graph_.type({node, i});
+      if (!type.is_quantized()) continue;
+      is_given = true;
+      result_.schemes_[scheme].states[{node, i}] = State::Quantized;
+      const auto known =
+          registry_.scheme(scheme).erased_recognize(type, scheme, *result_.constraints_);
+      if (known) result_.given_.emplace(Value{node, i}, *known);
+    }
+    return is_given;
+  }
+
+  void detect(NodeId node, std::uint32_t scheme) {
+    auto& found = result_.schemes_[scheme];
+    EligibilityCause& cause = found.causes[node.index];
+    if (is_given(node, scheme)) {
+      cause = EligibilityCause::already_quantized;
+      return;
+    }
+    const QuantizationMethod* method = registry_.find(graph_.kind(node), scheme);
+    if (method == nullptr) return;
+    if (vetoes_.contains(node)) {
+      cause = EligibilityCause::vetoed;
+      return;
+    }
+    const NodeRef ref{&graph_, node};
+    const Verdict verdict = method->check_eligibility(ref, States(found.states));
+    if (verdict.state == State::Unquantized) {
+      cause = verdict.why != nullptr ? EligibilityCause::method : EligibilityCause::pattern;
+      if (verdict.why != nullptr) found.whys[node] = verdict.why;
+      return;
+    }
+    Possible possible(result_, scheme);
+    method->erased_possible(ref, possible);
+    if (possible.added().size() > most_possibilities) {
+      cause = EligibilityCause::possibilities;
+      found.whys[node] = "too many different quantizations meet here";
+      return;
+    }
+    if (!possible.added().empty()) found.possible.emplace(node, std::move(possible.added()));
+    cause = EligibilityCause::eligible;
+    found.methods[node.index] = method;
+    for (std::uint32_t i = 0; i < graph_.result_count(node); ++i) {
+      // Indices and masks beside the numbers are not quantized with them.
+      const ElementType element = graph_.type({node, i}).element;
+      const bool is_real = element == ElementType::undefined || is_float(element);
+      if (is_real) found.states[{node, i}] = verdict.state;
+    }
+  }
+
+  const GraphView& graph_;
+  const std::vector<NodeId>& order_;
+  const Registry& registry_;
+  const Vetoes& vetoes_;
+  Eligibility result_;
 };
-
-}  // namespace
-
-const char* Eligibility::why(NodeId node) const noexcept {
-  const auto found = whys_.find(node);
-  return found == whys_.end() ? nullptr : found->second;
-}
 
 Eligibility detect_eligibility(const GraphView& graph, const std::vector<NodeId>& order,
                                const Registry& registry, const Vetoes& vetoes) {
-  Eligibility result;
-  result.states_ =
-      ValueMap<State>(std::make_shared<const ValueNumbering>(graph), State::Unquantized);
-  result.causes_.assign(graph.index_bound(), EligibilityCause::no_method);
-  result.methods_.assign(graph.index_bound(), nullptr);
-  const Context context(result.states_);
-
-  for (const NodeId node : order) {
-    EligibilityCause& cause = result.causes_[node.index];
-    const std::uint32_t results = graph.result_count(node);
-    // A model may come with values that are quantized already: they are what they are.
-    bool already = false;
-    for (std::uint32_t i = 0; i < results; ++i) {
-      if (!graph.type({node, i}).is_quantized()) continue;
-      result.states_[{node, i}] = State::Quantized;
-      already = true;
-    }
-    if (already) {
-      cause = EligibilityCause::already_quantized;
-      continue;
-    }
-    const QuantizationMethod* method = registry.find(graph.kind(node));
-    if (method == nullptr) continue;
-    if (vetoes.contains(node)) {
-      cause = EligibilityCause::vetoed;
-      continue;
-    }
-    const Verdict verdict = method->check_eligibility({&graph, node}, context);
-    if (verdict.state == State::Unquantized) {
-      cause = verdict.why != nullptr ? EligibilityCause::method : EligibilityCause::pattern;
-      if (verdict.why != nullptr) result.whys_[node] = verdict.why;
-      continue;
-    }
-    cause = EligibilityCause::eligible;
-    result.methods_[node.index] = method;
-    for (std::uint32_t i = 0; i < results; ++i) result.states_[{node, i}] = verdict.state;
-  }
-  return result;
+  return EligibilityDetector(graph, order, registry, vetoes).run();
 }
 
 }  // namespace quadrant::inline v0

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace quadrant::inline v0 {
 namespace {
@@ -12,14 +13,7 @@ namespace {
 class Explainer {
  public:
   Explainer(const GraphView& graph, const Registry& registry, const Analysis& analysis)
-      : graph_(graph), registry_(registry), analysis_(analysis) {
-    for (const Benefit& benefit : analysis.requests.benefits()) {
-      by_consumer_.push_back(&benefit);
-    }
-    std::ranges::sort(by_consumer_, {}, [](const Benefit* b) {
-      return std::tuple(b->consumer, b->operand, b->constraint);
-    });
-  }
+      : graph_(graph), registry_(registry), analysis_(analysis) {}
 
   [[nodiscard]] Explanation operator()(NodeId node) const {
     Explanation result;
@@ -32,14 +26,15 @@ class Explainer {
     }
     const Value value{node, 0};
     result.value = graph_.value_name(value);
-    result.state = analysis_.eligibility.state(value);
+    result.requests = requests(value);
+    result.benefits = benefits(node);
+    result.blockers = blockers(value);
+    result.state = strongest_state(value);
     switch (result.state) {
       case State::Consumer:
-        result.benefits = benefits(node);
         result.reason = consumer_reason(node, result.benefits);
         break;
       case State::Quantizable:
-        result.requests = requests(value);
         result.reason = selection_reason(value);
         result.state =
             analysis_.selection.is_selected(value) ? State::ToQuantize : State::Unquantized;
@@ -52,82 +47,165 @@ class Explainer {
   }
 
  private:
-  [[nodiscard]] auto benefits_of(NodeId consumer) const {
-    return std::ranges::equal_range(by_consumer_, consumer, {},
-                                    [](const Benefit* b) { return b->consumer; });
-  }
   [[nodiscard]] std::string constraint(ConstraintId id) const {
     return analysis_.requests.constraints().print(id);
   }
 
   // --- phase 1 ---
+  // Of several schemes, the one that gets furthest with the value speaks for it.
+  [[nodiscard]] State strongest_state(Value value) const {
+    State strongest = State::Unquantized;
+    for (std::uint32_t i = 0; i < registry_.scheme_count(); ++i) {
+      const State state = analysis_.eligibility.state(value, i);
+      if (state == State::Quantizable || state == State::Quantized) return state;
+      if (state == State::Consumer) strongest = state;
+    }
+    return strongest;
+  }
+
   [[nodiscard]] std::string ineligible(NodeId node) const {
-    switch (analysis_.eligibility.cause(node)) {
+    std::string text;
+    for (std::uint32_t i = 0; i < registry_.scheme_count(); ++i) {
+      std::string reason = ineligible(node, i);
+      if (text.find(reason) != std::string::npos) continue;  // the same for several schemes
+      if (!text.empty()) text += "; ";
+      text += reason;
+    }
+    return text;
+  }
+
+  [[nodiscard]] std::string ineligible(NodeId node, std::uint32_t scheme) const {
+    switch (analysis_.eligibility.cause(node, scheme)) {
+      case EligibilityCause::eligible:
+        return "its results hold no real numbers";
       case EligibilityCause::already_quantized:
         return "the model came with it quantized";
       case EligibilityCause::vetoed:
         return analysis_.vetoes.at(node);
       case EligibilityCause::pattern:
-        return pattern_mismatches(node);
-      case EligibilityCause::method: {
-        const char* why = analysis_.eligibility.why(node);
+        return pattern_mismatches(node, scheme);
+      case EligibilityCause::method:
+      case EligibilityCause::possibilities: {
+        const char* why = analysis_.eligibility.why(node, scheme);
         return why != nullptr ? why : "the method's own check refuses it";
       }
-      default:
-        return fmt::format("scheme '{}' has no method for '{}'", registry_.scheme().name(),
-                           graph_.kind(node));
+      case EligibilityCause::no_method:
+        break;
     }
+    return fmt::format("scheme '{}' has no method for '{}'", registry_.scheme(scheme).name(),
+                       graph_.kind(node));
   }
 
-  [[nodiscard]] std::string pattern_mismatches(NodeId node) const {
-    const QuantizationMethod* method = registry_.find(graph_.kind(node));
-    std::vector<State> states;
-    std::vector<std::uint8_t> present;
-    const auto operands = graph_.operands(node);
-    for (const Value operand : operands) {
-      present.push_back(operand.is_absent() ? 0 : 1);
-      states.push_back(operand.is_absent() ? State::Unquantized
-                                           : analysis_.eligibility.state(operand));
-    }
-    std::string text = fmt::format("no pattern of {} matches:", method->name());
-    std::string_view separator = " ";
-    for (const ParentsPattern& pattern : method->patterns()) {
-      const int at = pattern.first_mismatch(states, present);
-      const auto operand = static_cast<std::size_t>(std::max(at, 0));
-      const bool there = operand < operands.size() && present[operand] != 0;
+  [[nodiscard]] std::string pattern_mismatches(NodeId node, std::uint32_t scheme) const {
+    const QuantizationMethod* method = registry_.find(graph_.kind(node), scheme);
+    const Blockers blockers = find_blockers(node, scheme);
+    std::string text = fmt::format("{} needs ", method->name());
+    std::string_view separator = "";
+    for (const std::size_t at : blockers.operands) {
+      const Value operand = ref(node).operand(at);
       text += fmt::format(
-          "{}{} fails at operand {}{}", separator, to_string(pattern), at,
-          there ? fmt::format(" ('{}'), which is {}", graph_.value_name(operands[operand]),
-                              to_string(states[operand]))
-                : std::string(", which is absent"));
+          "{}operand {} to be {}, which {}", separator, at,
+          to_string(blockers.pattern->operands[std::min(at, blockers.pattern->size - 1)]),
+          operand.is_absent()
+              ? std::string("is absent")
+              : fmt::format("is {} ('{}')", to_string(analysis_.eligibility.state(operand, scheme)),
+                            graph_.value_name(operand)));
       separator = "; ";
     }
+    if (method->patterns().size() > 1) {
+      text += fmt::format("; none of its other {} fits better",
+                          method->patterns().size() == 2
+                              ? std::string("pattern")
+                              : fmt::format("{} patterns", method->patterns().size() - 1));
+    }
     return text;
+  }
+
+  // The pattern that comes nearest, and the operands where it fails.
+  struct Blockers {
+    const ParentsPattern* pattern = nullptr;
+    std::vector<std::size_t> operands;
+  };
+  [[nodiscard]] Blockers find_blockers(NodeId node, std::uint32_t scheme) const {
+    std::vector<State> states;
+    std::vector<std::uint8_t> present;
+    for (const Value operand : graph_.operands(node)) {
+      present.push_back(operand.is_absent() ? 0 : 1);
+      states.push_back(operand.is_absent() ? State::Unquantized
+                                           : analysis_.eligibility.state(operand, scheme));
+    }
+    Blockers nearest;
+    for (const ParentsPattern& pattern : registry_.find(graph_.kind(node), scheme)->patterns()) {
+      std::vector<std::size_t> mismatches = pattern.mismatches(states, present);
+      if (nearest.pattern == nullptr || mismatches.size() < nearest.operands.size()) {
+        nearest = {&pattern, std::move(mismatches)};
+      }
+    }
+    return nearest;
+  }
+
+  [[nodiscard]] NodeRef ref(NodeId node) const { return {&graph_, node}; }
+
+  // The values that stand in the way, by name: were they otherwise, so would this one be.
+  [[nodiscard]] std::vector<std::string> blockers(Value value) const {
+    std::vector<std::string> names;
+    const auto add = [&](Value blocker) {
+      std::string name(graph_.value_name(blocker));
+      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+    };
+    for (std::uint32_t i = 0; i < registry_.scheme_count(); ++i) {
+      if (analysis_.eligibility.cause(value.node, i) != EligibilityCause::pattern) continue;
+      for (const std::size_t operand : find_blockers(value.node, i).operands) {
+        const Value blocker = ref(value.node).operand(operand);
+        if (!blocker.is_absent()) add(blocker);
+      }
+    }
+    const SelectionCause cause = analysis_.selection[value].cause;
+    if (cause != SelectionCause::refused && cause != SelectionCause::unavailable) return names;
+    const RequestGraph& graph = analysis_.requests;
+    for (RequestId id = graph.first(value); id != no_request; id = graph[id].next) {
+      for (const Alternative& alternative : graph.alternatives(graph[id])) {
+        for (const Need& need : graph.needs(alternative)) {
+          const Value operand = ref(value.node).operand(need.operand);
+          const bool is_there =
+              need.request != no_request &&
+              analysis_.selection.produced(operand) == graph[need.request].constraint;
+          if (!is_there && !operand.is_absent()) add(operand);
+        }
+      }
+    }
+    return names;
   }
 
   // --- phase 2 ---
   [[nodiscard]] std::vector<ExplainedBenefit> benefits(NodeId consumer) const {
     std::vector<ExplainedBenefit> result;
-    for (const Benefit* benefit : benefits_of(consumer)) {
-      const Value operand = graph_.operands(consumer)[benefit->operand];
+    for (const Benefit& benefit : analysis_.requests.benefits(consumer)) {
+      const Value operand = graph_.operands(consumer)[benefit.operand];
       ExplainedBenefit entry;
       entry.operand = graph_.value_name(operand);
-      entry.index = benefit->operand;
-      entry.constraint = constraint(benefit->constraint);
-      entry.gain = benefit->gain;
-      const Choice& choice = analysis_.selection[operand];
-      entry.realized = choice.cause == SelectionCause::selected && benefit->request != no_request &&
-                       choice.request == benefit->request;
-      if (!entry.realized) {
-        entry.why_not =
-            benefit->request == no_request ? ineligible(operand.node) : selection_reason(operand);
-        if (choice.cause == SelectionCause::selected) {
-          entry.why_not = "it reads it dequantized, as it was quantized " + entry.why_not;
-        }
-      }
+      entry.index = benefit.operand;
+      entry.constraint = constraint(benefit.constraint);
+      entry.gain = benefit.gain;
+      entry.realized = analysis_.selection.is_realized(analysis_.requests, benefit);
+      if (!entry.realized) entry.why_not = why_not(benefit, operand);
       result.push_back(std::move(entry));
     }
+    std::ranges::sort(result, {}, [](const ExplainedBenefit& entry) {
+      return std::tie(entry.index, entry.constraint);
+    });
     return result;
+  }
+
+  [[nodiscard]] std::string why_not(const Benefit& benefit, Value operand) const {
+    if (analysis_.selection.is_selected(operand)) {
+      return "it reads it dequantized, as it was quantized " + selection_reason(operand);
+    }
+    if (benefit.request == no_request) return ineligible(operand.node);
+    if (strongest_state(operand) != State::Quantizable) {
+      return "quantizing it for this reader costs more than it gains";
+    }
+    return selection_reason(operand);
   }
 
   [[nodiscard]] std::string consumer_reason(NodeId node,
@@ -171,12 +249,12 @@ class Explainer {
     std::vector<std::string> result;
     for (const Use& use : graph_.uses(value.node)) {
       if (use.result != value.result) continue;
-      const bool asks = std::ranges::any_of(benefits_of(use.user),
-                                            [&](const Benefit* benefit) {
-                                              return benefit->request == wanted &&
-                                                     benefit->operand == use.operand;
-                                            }) ||
-                        passes_on(use, wanted);
+      const bool asks =
+          std::ranges::any_of(analysis_.requests.benefits(use.user),
+                              [&](const Benefit& benefit) {
+                                return benefit.request == wanted && benefit.operand == use.operand;
+                              }) ||
+          passes_on(use, wanted);
       if (asks)
         result.push_back(fmt::format("{} (operand {})", label(graph_, use.user), use.operand));
     }
@@ -225,6 +303,8 @@ class Explainer {
                            constraint(graph[choice.request].constraint), choice.gain.amount());
       case SelectionCause::unused:
         return "everyone who asked for it chose otherwise";
+      case SelectionCause::coupled:
+        return "the values that it is coupled with were quantized otherwise";
       case SelectionCause::not_planned:
         return "the given plan leaves it in float";
       case SelectionCause::not_eligible:
@@ -265,7 +345,6 @@ class Explainer {
   const GraphView& graph_;
   const Registry& registry_;
   const Analysis& analysis_;
-  std::vector<const Benefit*> by_consumer_;
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "quadrant/engine/method.hpp"
 
+#include <array>
+#include <span>
 #include <vector>
 
 #include "quadrant/engine/rewriting.hpp"
@@ -11,14 +13,28 @@ Verdict QuantizationMethod::check_eligibility(NodeRef node,
   const auto alternatives = patterns();
   if (alternatives.empty()) return {eligible_state()};
   // Few operands are the rule; a concat of thousands still works.
-  std::vector<State> states;
-  std::vector<std::uint8_t> present;
-  for (const Value operand : node.operands()) {
-    present.push_back(operand.is_absent() ? 0 : 1);
-    states.push_back(operand.is_absent() ? State::Unquantized : context.state(operand));
+  constexpr std::size_t few = 8;
+  std::array<State, few> few_states{};
+  std::array<std::uint8_t, few> few_present{};
+  std::vector<State> many_states;
+  std::vector<std::uint8_t> many_present;
+  const auto operands = node.operands();
+  std::span<State> states(few_states);
+  std::span<std::uint8_t> present(few_present);
+  if (operands.size() > few) {
+    many_states.resize(operands.size());
+    many_present.resize(operands.size());
+    states = many_states;
+    present = many_present;
   }
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    present[i] = operands[i].is_absent() ? 0 : 1;
+    states[i] = operands[i].is_absent() ? State::Unquantized : context.state(operands[i]);
+  }
+  states = states.first(operands.size());
+  present = present.first(operands.size());
   for (const ParentsPattern& pattern : alternatives) {
-    if (pattern.first_mismatch(states, present) < 0) return {eligible_state()};
+    if (pattern.matches(states, present)) return {eligible_state()};
   }
   return {State::Unquantized};
 }

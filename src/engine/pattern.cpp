@@ -5,20 +5,38 @@
 
 namespace quadrant::inline v0 {
 
-int ParentsPattern::first_mismatch(std::span<const State> states,
-                                   std::span<const std::uint8_t> present) const noexcept {
-  const std::size_t count = std::max(states.size(), size);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i >= states.size() || present[i] == 0) {
-      // Operands that are not there, at the end or in between.
-      if (i < size && operands[i].is_optional) continue;
-      if (i >= size) continue;  // an absent operand that the pattern does not mention
-      return static_cast<int>(i);
-    }
-    if (i >= size || !operands[i].accepts(states[i])) return static_cast<int>(i);
-  }
-  return -1;
+namespace {
+
+bool matches_at(const ParentsPattern& pattern, std::size_t at, std::span<const State> states,
+                std::span<const std::uint8_t> present) noexcept {
+  const bool is_absent = at >= states.size() || present[at] == 0;
+  const bool is_open = pattern.size > 0 && pattern.operands[pattern.size - 1].is_variadic;
+  // An absent operand that the pattern does not mention does no harm.
+  if (at >= pattern.size && !is_open) return is_absent;
+  const OperandPattern& operand = pattern.operands[std::min(at, pattern.size - 1)];
+  return is_absent ? operand.is_optional : operand.accepts(states[at]);
 }
+
+}  // namespace
+
+bool ParentsPattern::matches(std::span<const State> states,
+                             std::span<const std::uint8_t> present) const noexcept {
+  for (std::size_t i = 0; i < std::max(states.size(), size); ++i) {
+    if (!matches_at(*this, i, states, present)) return false;
+  }
+  return true;
+}
+
+std::vector<std::size_t> ParentsPattern::mismatches(std::span<const State> states,
+                                                    std::span<const std::uint8_t> present) const {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < std::max(states.size(), size); ++i) {
+    if (!matches_at(*this, i, states, present)) found.push_back(i);
+  }
+  return found;
+}
+
+void detail::only_the_last_operand_pattern_may_be_variadic() {}
 
 std::string to_string(OperandPattern pattern) {
   std::string text;
@@ -36,7 +54,8 @@ std::string to_string(OperandPattern pattern) {
     // AnyUnquantized includes it.
     if (!pattern.accepts(State::Unquantized)) add(AnyConsumer, "AnyConsumer");
   }
-  return pattern.is_optional ? "optional(" + text + ")" : text;
+  if (pattern.is_optional) text = "optional(" + text + ")";
+  return pattern.is_variadic ? "variadic(" + text + ")" : text;
 }
 
 std::string to_string(const ParentsPattern& pattern) {

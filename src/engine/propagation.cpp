@@ -3,194 +3,353 @@
 #include <algorithm>
 #include <range/v3/view/reverse.hpp>
 
+#include "engine/prices.hpp"
 #include "quadrant/support/assert.hpp"
 
 namespace quadrant::inline v0 {
 
-RequestId RequestGraph::find(Value value, ConstraintId constraint) const noexcept {
-  for (RequestId id = first(value); id != no_request; id = requests_[id].next) {
-    if (requests_[id].constraint == constraint) return id;
-  }
-  return no_request;
-}
-
-const char* RequestGraph::consumer_refusal(NodeId consumer) const noexcept {
-  const auto found = consumer_refusals_.find(consumer);
-  return found == consumer_refusals_.end() ? nullptr : found->second;
-}
-
-RequestId RequestGraph::post(Value value, ConstraintId constraint) {
-  if (const RequestId known = find(value, constraint); known != no_request) return known;
-  const auto id = static_cast<RequestId>(requests_.size());
-  Request request;
-  request.value = value;
-  request.constraint = constraint;
-  request.next = first_of_value_[value];
-  requests_.push_back(request);
-  first_of_value_[value] = id;
-  return id;
-}
-
-void RequestGraph::set_alternatives(RequestId request,
-                                    std::span<const std::vector<Need>> alternatives) {
-  requests_[request].first_alternative = static_cast<std::uint32_t>(alternatives_.size());
-  requests_[request].alternative_count = static_cast<std::uint32_t>(alternatives.size());
-  for (const std::vector<Need>& needs : alternatives) {
-    alternatives_.push_back(
-        {static_cast<std::uint32_t>(needs_.size()), static_cast<std::uint32_t>(needs.size())});
-    needs_.insert(needs_.end(), needs.begin(), needs.end());
-  }
-}
-
-namespace {
-
-// Receives what one node answers, and posts it to the node's parents.
-class Collector final : public RequestCollector {
+class GainPropagator {
  public:
-  Collector(NodeRef node, const Eligibility& eligibility, const GainModel& gains,
-            RequestGraph& requests) noexcept
-      : node_(node), eligibility_(&eligibility), gains_(&gains), requests_(&requests) {}
+  GainPropagator(const GraphView& graph, const std::vector<NodeId>& order, const Registry& registry,
+                 const Eligibility& eligibility, const GainModel& gains)
+      : graph_(graph),
+        order_(order),
+        registry_(registry),
+        eligibility_(eligibility),
+        gains_(gains),
+        requests_(eligibility.constraints(), eligibility.numbering(), graph),
+        prices_(graph, registry, requests_.constraints(), gains) {}
 
-  void need(std::uint32_t operand, const void* constraint) override {
-    open_.push_back({post(operand, requests_->constraints().intern(constraint)), operand});
+  [[nodiscard]] RequestGraph run() && {
+    for (const NodeId node : order_ | ranges::views::reverse) post(node);
+    for (const NodeId node : order_) resolve(node);
+    for (const Benefit& benefit : requests_.benefits_) add_flow(benefit);
+    for (const NodeId node : order_ | ranges::views::reverse) pass_flow(node);
+    return std::move(requests_);
   }
-  void end_alternative() override {
-    alternatives_.push_back(std::move(open_));
-    open_.clear();
-  }
-  void benefit(std::uint32_t operand, const void* constraint) override {
-    const ConstraintId id = requests_->constraints().intern(constraint);
-    requests_->add_benefit(
-        {node_.id, operand, id, post(operand, id), gains_->of_operand(node_, operand)});
-  }
-  void refuse(const char* why) override { refusal_ = why; }
-
-  [[nodiscard]] std::span<const std::vector<Need>> alternatives() const noexcept {
-    return alternatives_;
-  }
-  [[nodiscard]] const char* refusal() const noexcept { return refusal_; }
 
  private:
-  [[nodiscard]] RequestId post(std::uint32_t operand, ConstraintId constraint) {
-    const Value value = node_.operand(operand);
-    QUADRANT_ASSERT(!value.is_absent());
-    if (value.is_absent() || eligibility_->state(value) != State::Quantizable) return no_request;
-    return requests_->post(value, constraint);
+  class Possible final : public PossibilityContext {
+   public:
+    Possible(const Eligibility& eligibility, std::uint32_t scheme) noexcept
+        : eligibility_(&eligibility), scheme_(scheme) {}
+    [[nodiscard]] std::optional<std::size_t> count(Value value) const noexcept override {
+      const auto* known = eligibility_->possible(value.node, scheme_);
+      return known != nullptr ? std::optional(known->size()) : std::nullopt;
+    }
+    [[nodiscard]] const void* get(Value value, std::size_t index) const noexcept override {
+      const auto* known = eligibility_->possible(value.node, scheme_);
+      return eligibility_->constraints()->get((*known)[index]);
+    }
+    void add(const void* /*constraint*/) override {}  // phase 1 is over
+
+   private:
+    const Eligibility* eligibility_;
+    std::uint32_t scheme_;
+  };
+
+  // Receives what one node answers, and posts it to the node's parents. Needs and alternatives are
+  // appended where they stay: no call adds to those of another request.
+  class Collector final : public RequestCollector {
+   public:
+    Collector(GainPropagator& run, NodeRef node, std::uint32_t scheme) noexcept
+        : run_(&run), node_(node), scheme_(scheme), possible_(run.eligibility_, scheme) {}
+
+    void need(std::uint32_t operand, const void* constraint) override {
+      RequestGraph& requests = run_->requests_;
+      const RequestId request = run_->ask(value(operand), intern(constraint), true);
+      requests.needs_.push_back({request, operand});
+      if (request != no_request) run_->asked_[operand] = 1;
+      worth_ += run_->gains_.of_operand(node_, operand);
+    }
+    void end_alternative(std::optional<Gain> gain) override {
+      RequestGraph& requests = run_->requests_;
+      const auto end = static_cast<std::uint32_t>(requests.needs_.size());
+      requests.alternatives_.push_back({first_need_, end - first_need_, gain.value_or(worth_)});
+      first_need_ = end;
+      worth_ = Gain{};
+    }
+    void benefit(std::uint32_t operand, const void* constraint, std::optional<Gain> gain,
+                 bool takes_codes) override {
+      const ConstraintId id = intern(constraint);
+      const RequestId request = run_->ask(value(operand), id, takes_codes);
+      if (takes_codes && request != no_request) run_->asked_[operand] = 1;
+      run_->requests_.benefits_.push_back({node_.id, operand, id, request, takes_codes,
+                                           gain ? *gain : run_->gains_.of_operand(node_, operand)});
+    }
+    void produce(const void* constraint) override {
+      const ConstraintId id = intern(constraint);
+      for (std::uint32_t i = 0; i < node_.graph->result_count(node_.id); ++i) {
+        const Value result{node_.id, i};
+        if (run_->eligibility_.state(result, scheme_) == State::Quantizable) {
+          std::ignore = run_->add(result, id);
+        }
+      }
+    }
+    void refuse(const char* why) override { refusal_ = why; }
+    [[nodiscard]] const PossibilityContext& possibilities() const noexcept override {
+      return possible_;
+    }
+
+    [[nodiscard]] const char* refusal() const noexcept { return refusal_; }
+
+   private:
+    [[nodiscard]] Value value(std::uint32_t operand) const {
+      const Value found = node_.operand(operand);
+      QUADRANT_ASSERT(!found.is_absent());
+      return found;
+    }
+    [[nodiscard]] ConstraintId intern(const void* constraint) {
+      return run_->requests_.constraints().intern(scheme_, constraint);
+    }
+
+    GainPropagator* run_;
+    NodeRef node_;
+    std::uint32_t scheme_;
+    Possible possible_;
+    std::uint32_t first_need_ = static_cast<std::uint32_t>(run_->requests_.needs_.size());
+    Gain worth_;
+    const char* refusal_ = nullptr;
+  };
+
+  // --- posting ---------------------------------------------------------------------------------
+  // Equal constraints on one value are one request.
+  [[nodiscard]] RequestId add(Value value, ConstraintId constraint) {
+    if (const RequestId known = requests_.find(value, constraint); known != no_request) {
+      return known;
+    }
+    const std::uint32_t scheme = requests_.constraints().scheme(constraint);
+    Request request;
+    request.value = value;
+    request.constraint = constraint;
+    request.next = requests_.first_of_value_[value];
+    request.given = eligibility_.given(value) == constraint;
+    const bool is_float = eligibility_.state(value, scheme) != State::Quantized;
+    if (is_float && registry_.scheme(scheme).can_enter()) {
+      request.entry = prices_.enter(value, constraint);
+    }
+    const auto id = static_cast<RequestId>(requests_.requests_.size());
+    requests_.requests_.push_back(request);
+    requests_.first_of_value_[value] = id;
+    return id;
   }
 
-  NodeRef node_;
-  const Eligibility* eligibility_;
-  const GainModel* gains_;
-  RequestGraph* requests_;
-  std::vector<Need> open_;
-  std::vector<std::vector<Need>> alternatives_;
-  const char* refusal_ = nullptr;
-};
+  // What an operand is asked for. `codes`: in that form; otherwise it is to be stored so.
+  [[nodiscard]] RequestId ask(Value value, ConstraintId constraint, bool codes) {
+    if (value.is_absent()) return no_request;
+    const std::uint32_t scheme = requests_.constraints().scheme(constraint);
+    switch (eligibility_.state(value, scheme)) {
+      case State::Quantizable:
+        return add(value, constraint);
+      case State::Quantized: {
+        const ConstraintId given = eligibility_.given(value);
+        const bool can_be =
+            given == constraint ||
+            (codes && given != float_form && prices_.convert(value, given, constraint).has_value());
+        return can_be ? add(value, constraint) : no_request;
+      }
+      default: {
+        const ElementType element = graph_.type(value).element;
+        const bool is_real = element == ElementType::undefined || is_float(element);
+        if (!codes || !is_real || !prices_.enter(value, constraint)) return no_request;
+        return add(value, constraint);
+      }
+    }
+  }
 
-[[nodiscard]] bool is_alive(const RequestGraph& requests, const Alternative& alternative) {
-  return std::ranges::all_of(requests.needs(alternative), [&](const Need& need) {
-    return need.request != no_request && requests[need.request].accepted;
-  });
-}
-
-// Calls `visit(id)` for every request on every result of `node`.
-template <class Visit>
-void for_each_request(const GraphView& graph, const RequestGraph& requests, NodeId node,
-                      Visit visit) {
-  for (std::uint32_t result = 0; result < graph.result_count(node); ++result) {
-    for (RequestId id = requests.first({node, result}); id != no_request; id = requests[id].next) {
+  // Calls `visit(id)` for every request on `value`.
+  template <class Visit>
+  void for_each_request(Value value, Visit visit) const {
+    for (RequestId id = requests_.first(value); id != no_request; id = requests_[id].next) {
       visit(id);
     }
   }
-}
 
-// Users before producers: when a node is reached, all requests to it have been posted.
-void post_requests(const GraphView& graph, const std::vector<NodeId>& order,
-                   const Eligibility& eligibility, const GainModel& gains, RequestGraph& requests) {
-  for (const NodeId node : order | ranges::views::reverse) {
-    const QuantizationMethod* method = eligibility.method(node);
-    if (method == nullptr) continue;
-    const NodeRef ref{&graph, node};
-    if (method->eligible_state() == State::Consumer) {
-      Collector collector(ref, eligibility, gains, requests);
-      method->erased_request(ref, collector);
-      if (collector.refusal() != nullptr) requests.refuse_consumer(node, collector.refusal());
-      continue;
+  // A node makes all its real results in one form, so what is asked of one is asked of all. The
+  // first such result leads; the alternatives are found once, for it.
+  [[nodiscard]] std::optional<Value> lead(NodeId node, std::uint32_t scheme) const {
+    for (std::uint32_t i = 0; i < graph_.result_count(node); ++i) {
+      if (eligibility_.state({node, i}, scheme) == State::Quantizable) return Value{node, i};
     }
-    for_each_request(graph, requests, node, [&](RequestId id) {
-      Collector collector(ref, eligibility, gains, requests);
-      method->erased_callback(requests.constraints().get(requests[id].constraint), ref, collector);
-      requests[id].refusal = collector.refusal();
-      requests.set_alternatives(id, collector.alternatives());
+    return std::nullopt;
+  }
+  template <class Visit>
+  void for_each_sibling(Value lead, std::uint32_t scheme, Visit visit) {
+    for (std::uint32_t i = lead.result + 1; i < graph_.result_count(lead.node); ++i) {
+      const Value sibling{lead.node, i};
+      if (eligibility_.state(sibling, scheme) == State::Quantizable) visit(sibling);
+    }
+  }
+  void share_among_results(Value lead, std::uint32_t scheme) {
+    const auto is_of_scheme = [&](RequestId id) {
+      return requests_.constraints().scheme(requests_[id].constraint) == scheme;
+    };
+    for_each_sibling(lead, scheme, [&](Value sibling) {
+      for_each_request(sibling, [&](RequestId id) {
+        if (is_of_scheme(id)) std::ignore = add(lead, requests_[id].constraint);
+      });
+    });
+    for_each_sibling(lead, scheme, [&](Value sibling) {
+      for_each_request(lead, [&](RequestId id) {
+        if (is_of_scheme(id)) std::ignore = add(sibling, requests_[id].constraint);
+      });
     });
   }
-}
 
-// Producers before users: a request holds if one of its alternatives does.
-void resolve_acceptance(const GraphView& graph, const std::vector<NodeId>& order,
-                        RequestGraph& requests) {
-  for (const NodeId node : order) {
-    for_each_request(graph, requests, node, [&](RequestId id) {
-      const auto alternatives = requests.alternatives(requests[id]);
-      requests[id].accepted = std::ranges::any_of(
-          alternatives,
-          [&](const Alternative& alternative) { return is_alive(requests, alternative); });
-    });
-  }
-}
-
-// Splits `flow` evenly over the needs of one alternative, the remainder over the first ones.
-// Requests in `reached` have had their share from another alternative: only one will come true. A
-// request that one alternative needs twice gets both shares.
-void share_flow(std::int64_t flow, std::span<const Need> needs,
-                const std::vector<RequestId>& reached, RequestGraph& requests) {
-  if (needs.empty()) return;
-  const auto count = static_cast<std::int64_t>(needs.size());
-  const std::int64_t unit = flow < 0 ? -1 : 1;
-  std::int64_t remainder = flow % count;
-  for (const Need& need : needs) {
-    std::int64_t share = flow / count;
-    if (remainder != 0) {
-      share += unit;
-      remainder -= unit;
+  // Users before producers: when a node is reached, all requests to it have been posted.
+  void post(NodeId node) {
+    const auto first_benefit = static_cast<std::uint32_t>(requests_.benefits_.size());
+    asked_.assign(graph_.operands(node).size(), 0);
+    for (std::uint32_t scheme = 0; scheme < registry_.scheme_count(); ++scheme) {
+      const QuantizationMethod* method = eligibility_.method(node, scheme);
+      if (method != nullptr) post(node, scheme, *method);
     }
-    if (std::ranges::find(reached, need.request) == reached.end()) {
-      requests[need.request].flow += Gain{share};
+    requests_.benefits_of_[node.index] = {
+        first_benefit, static_cast<std::uint32_t>(requests_.benefits_.size()) - first_benefit};
+    const auto operands = graph_.operands(node);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (asked_[i] != 0) ++requests_.asked_uses_[operands[i]];
     }
   }
-}
 
-// Users before producers again: what is accepted passes its gain on to what it needs.
-void sum_flows(const GraphView& graph, const std::vector<NodeId>& order, RequestGraph& requests) {
-  for (const Benefit& benefit : requests.benefits()) {
-    if (benefit.request == no_request || !requests[benefit.request].accepted) continue;
-    requests[benefit.request].flow += benefit.gain;
-  }
-  std::vector<RequestId> reached;
-  for (const NodeId node : order | ranges::views::reverse) {
-    for_each_request(graph, requests, node, [&](RequestId id) {
-      if (!requests[id].accepted) return;
-      reached.clear();
-      for (const Alternative& alternative : requests.alternatives(requests[id])) {
-        if (!is_alive(requests, alternative)) continue;
-        const auto needs = requests.needs(alternative);
-        share_flow(requests[id].flow.amount(), needs, reached, requests);
-        for (const Need& need : needs) reached.push_back(need.request);
+  void post(NodeId node, std::uint32_t scheme, const QuantizationMethod& method) {
+    const NodeRef ref{&graph_, node};
+    Collector own(*this, ref, scheme);
+    method.erased_request(ref, own);
+    if (own.refusal() != nullptr) requests_.consumer_refusals_[node] = own.refusal();
+    const std::optional<Value> leading = lead(node, scheme);
+    if (!leading) return;
+    if (graph_.result_count(node) > 1) share_among_results(*leading, scheme);
+    const auto* possible = eligibility_.possible(node, scheme);
+    for_each_request(*leading, [&](RequestId id) {
+      const ConstraintId constraint = requests_[id].constraint;
+      if (requests_.constraints().scheme(constraint) != scheme) return;
+      if (possible != nullptr && std::ranges::find(*possible, constraint) == possible->end()) {
+        requests_[id].refusal = "the quantizations that are given here do not include it";
+        return;
       }
+      const auto first = static_cast<std::uint32_t>(requests_.alternatives_.size());
+      Collector collector(*this, ref, scheme);
+      method.erased_callback(requests_.constraints().get(constraint), ref, collector);
+      const auto count = static_cast<std::uint32_t>(requests_.alternatives_.size()) - first;
+      const auto answer = [&](RequestId request) {
+        requests_[request].refusal = collector.refusal();
+        requests_[request].first_alternative = first;
+        requests_[request].alternative_count = count;
+      };
+      answer(id);
+      for_each_sibling(*leading, scheme,
+                       [&](Value sibling) { answer(requests_.find(sibling, constraint)); });
     });
   }
-}
 
-}  // namespace
+  // --- acceptance ------------------------------------------------------------------------------
+  [[nodiscard]] bool is_alive(const Alternative& alternative) const {
+    return std::ranges::all_of(requests_.needs(alternative), [&](const Need& need) {
+      return need.request != no_request && requests_[need.request].accepted;
+    });
+  }
+
+  // Producers before users.
+  void resolve(NodeId node) {
+    for (std::uint32_t i = 0; i < graph_.result_count(node); ++i) {
+      const Value value{node, i};
+      for_each_request(value, [&](RequestId id) {
+        Request& request = requests_[id];
+        request.producible =
+            request.given || std::ranges::any_of(requests_.alternatives(request),
+                                                 [&](const Alternative& a) { return is_alive(a); });
+        request.accepted = request.producible || request.entry.has_value();
+      });
+      for_each_request(value, [&](RequestId id) {
+        if (!requests_[id].accepted) requests_[id].accepted = is_convertible(requests_[id]);
+      });
+    }
+  }
+
+  // Whether the value can come in another form from which this one can be had.
+  [[nodiscard]] bool is_convertible(const Request& request) const {
+    const std::uint32_t scheme = requests_.constraints().scheme(request.constraint);
+    if (!registry_.scheme(scheme).can_convert()) return false;
+    const ConstraintId given = eligibility_.given(request.value);
+    if (given != float_form) return true;  // or it would not have been posted
+    bool found = false;
+    for_each_request(request.value, [&](RequestId other) {
+      found = found ||
+              (requests_[other].producible &&
+               prices_.convert(request.value, requests_[other].constraint, request.constraint));
+    });
+    return found;
+  }
+
+  // --- flow ------------------------------------------------------------------------------------
+  void add_flow(const Benefit& benefit) {
+    if (benefit.request == no_request) return;
+    Request& request = requests_[benefit.request];
+    if (benefit.takes_codes ? request.accepted : request.producible) request.flow += benefit.gain;
+  }
+
+  // Users before producers again: what can be made passes its gain on to what it needs.
+  void pass_flow(NodeId node) {
+    for (std::uint32_t scheme = 0; scheme < registry_.scheme_count(); ++scheme) {
+      const std::optional<Value> leading = lead(node, scheme);
+      if (!leading) continue;
+      for_each_request(*leading, [&](RequestId id) {
+        const Request& request = requests_[id];
+        if (!request.producible || requests_.constraints().scheme(request.constraint) != scheme) {
+          return;
+        }
+        Gain flow = request.flow;
+        for_each_sibling(*leading, scheme, [&](Value sibling) {
+          flow += requests_[requests_.find(sibling, request.constraint)].flow;
+        });
+        reached_.clear();
+        for (const Alternative& alternative : requests_.alternatives(request)) {
+          if (!is_alive(alternative)) continue;
+          const auto needs = requests_.needs(alternative);
+          share_flow((flow + alternative.gain).amount(), needs);
+          if (request.alternative_count == 1) break;
+          for (const Need& need : needs) reached_.push_back(need.request);
+        }
+      });
+    }
+  }
+
+  // Splits `flow` evenly over the needs of one alternative, the remainder over the first ones.
+  // Requests in `reached_` have had their share from another alternative: only one will come true.
+  // A request that one alternative needs twice gets both shares.
+  void share_flow(std::int64_t flow, std::span<const Need> needs) {
+    if (needs.empty()) return;
+    const auto count = static_cast<std::int64_t>(needs.size());
+    const std::int64_t unit = flow < 0 ? -1 : 1;
+    std::int64_t remainder = flow % count;
+    for (const Need& need : needs) {
+      std::int64_t share = flow / count;
+      if (remainder != 0) {
+        share += unit;
+        remainder -= unit;
+      }
+      if (std::ranges::find(reached_, need.request) == reached_.end()) {
+        requests_[need.request].flow += Gain{share};
+      }
+    }
+  }
+
+  const GraphView& graph_;
+  const std::vector<NodeId>& order_;
+  const Registry& registry_;
+  const Eligibility& eligibility_;
+  const GainModel& gains_;
+  RequestGraph requests_;
+  Prices prices_;
+  std::vector<std::uint8_t> asked_;  // per operand of the node at hand: codes are asked for
+  std::vector<RequestId> reached_;   // scratch of pass_flow
+};
 
 RequestGraph propagate_gains(const GraphView& graph, const std::vector<NodeId>& order,
                              const Registry& registry, const Eligibility& eligibility,
                              const GainModel& gains) {
-  RequestGraph requests(registry.scheme().constraint_type(), eligibility.numbering());
-  post_requests(graph, order, eligibility, gains, requests);
-  resolve_acceptance(graph, order, requests);
-  sum_flows(graph, order, requests);
-  return requests;
+  return GainPropagator(graph, order, registry, eligibility, gains).run();
 }
 
 }  // namespace quadrant::inline v0

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "quadrant/engine/data_pass.hpp"
 #include "quadrant/ir/topology.hpp"
@@ -10,95 +12,201 @@
 namespace quadrant::inline v0 {
 namespace {
 
-Plan make_plan(const GraphView& graph, const std::vector<NodeId>& order, const Registry& registry,
-               const RequestGraph& requests, const Selection& selection, const GainModel& gains) {
-  Plan plan;
-  plan.scheme = registry.scheme().name();
-  plan.options = registry.scheme().describe();
-  plan.gain_model = gains.name();
-  plan.objective = selection.objective;
-  for (const NodeId node : order) {
-    for (std::uint32_t result = 0; result < graph.result_count(node); ++result) {
-      const Value value{node, result};
-      if (!selection.is_selected(value)) continue;
-      const Choice& choice = selection[value];
-      const std::string name(graph.value_name(value));
-      plan.values.push_back(
-          {name, requests.constraints().print(requests[choice.request].constraint), choice.gain});
-      PlannedConversion conversion{name, {}};
-      for (const Use& use : selection.float_uses(graph, requests, value)) {
-        conversion.users.emplace_back(label(graph, use.user));
-      }
-      std::ranges::sort(conversion.users);
-      if (!conversion.users.empty()) plan.conversions.push_back(std::move(conversion));
-    }
-  }
-  std::ranges::sort(plan.values, {}, &PlannedValue::value);
-  std::ranges::sort(plan.conversions, {}, &PlannedConversion::value);
-  return plan;
-}
+// The parts of a plan that follow from a selection, by name and sorted.
+class PlanMaker {
+ public:
+  PlanMaker(const SelectionProblem& problem, const Selection& selection,
+            const ParameterTable& parameters)
+      : problem_(problem), selection_(selection), parameters_(parameters) {}
 
-Expected<Analysis> analyze_with(const GraphView& graph, const Registry& registry,
-                                const GainModel& gains, const Plan* given, Vetoes vetoes,
-                                std::vector<NodeId> order) {
+  [[nodiscard]] Plan make() const {
+    Plan plan;
+    for (std::uint32_t i = 0; i < problem_.registry.scheme_count(); ++i) {
+      const Scheme& scheme = problem_.registry.scheme(i);
+      plan.schemes.push_back({std::string(scheme.name()), scheme.describe()});
+    }
+    plan.gain_model = problem_.gains.name();
+    plan.objective = selection_.objective();
+    for (const NodeId node : problem_.order) {
+      for (std::uint32_t i = 0; i < problem_.graph.result_count(node); ++i) {
+        const Value value{node, i};
+        if (!selection_.is_selected(value)) continue;
+        const ConstraintId form = selection_.produced(value);
+        const Scheme& scheme = problem_.registry.scheme(constraints().scheme(form));
+        plan.values.push_back({name(value), std::string(scheme.name()), constraints().print(form),
+                               selection_[value].gain});
+      }
+    }
+    for (const Conversion& conversion : selection_.conversions()) {
+      PlannedConversion planned{name(conversion.value),
+                                constraints().print(conversion.from),
+                                constraints().print(conversion.to),
+                                {}};
+      for (const Use& use : conversion.readers) {
+        planned.users.emplace_back(label(problem_.graph, use.user));
+      }
+      std::ranges::sort(planned.users);
+      plan.conversions.push_back(std::move(planned));
+    }
+    for (const ParameterGroup& group : parameters_.groups()) {
+      if (group.members.size() < 2) continue;
+      PlannedGroup planned{constraints().print(group.constraint), {}};
+      for (const RequestId member : group.members) {
+        planned.values.push_back(name(problem_.requests[member].value));
+      }
+      plan.shared.push_back(std::move(planned));
+    }
+    std::ranges::sort(plan.values, {}, &PlannedValue::value);
+    std::ranges::sort(plan.conversions, {}, [](const PlannedConversion& conversion) {
+      return std::tie(conversion.value, conversion.to);
+    });
+    std::ranges::sort(plan.shared, {}, [](const PlannedGroup& group) {
+      return std::tie(group.values, group.constraint);
+    });
+    return plan;
+  }
+
+ private:
+  [[nodiscard]] const ConstraintTable& constraints() const noexcept {
+    return problem_.requests.constraints();
+  }
+  [[nodiscard]] std::string name(Value value) const {
+    return std::string(problem_.graph.value_name(value));
+  }
+
+  const SelectionProblem& problem_;
+  const Selection& selection_;
+  const ParameterTable& parameters_;
+};
+
+// The options, with a gain model in any case.
+class Settings {
+ public:
+  explicit Settings(const QuantizeOptions& options) : options_(options) {}
+  [[nodiscard]] const GainModel& gains() const noexcept {
+    return options_.gains != nullptr ? *options_.gains : bytes_;
+  }
+  [[nodiscard]] const QuantizeOptions* operator->() const noexcept { return &options_; }
+
+ private:
+  const QuantizeOptions& options_;
+  BytesGain bytes_;
+};
+
+Expected<Analysis> analyze_ordered(const GraphView& graph, const Registry& registry,
+                                   const Settings& settings, const Vetoes& vetoes,
+                                   std::vector<NodeId> order) {
+  PhaseObserver nobody;
+  PhaseObserver& observer = settings->observer != nullptr ? *settings->observer : nobody;
+  const GainModel& gains = settings.gains();
   Eligibility eligibility = detect_eligibility(graph, order, registry, vetoes);
+  observer.after_eligibility(graph, eligibility);
   RequestGraph requests = propagate_gains(graph, order, registry, eligibility, gains);
-  auto selection =
-      given != nullptr
-          ? select_planned(graph, order, registry, eligibility, requests, gains, *given)
-          : Expected<Selection>(select_greedy(graph, order, eligibility, requests, gains));
-  if (!selection) return fail(std::move(selection).error());
-  Plan plan = make_plan(graph, order, registry, requests, *selection, gains);
+  observer.after_propagation(graph, requests);
+  const SelectionProblem problem{graph,    order, registry,           eligibility,
+                                 requests, gains, settings->couplings};
+  QUADRANT_TRY(Selection selection, settings->plan != nullptr
+                                        ? select_planned(problem, *settings->plan)
+                                        : Expected<Selection>(select_greedy(problem)));
+  QUADRANT_TRY(ParameterTable parameters, unify_parameters(problem, selection));
+  observer.after_selection(graph, requests, selection, parameters);
+  Plan plan = PlanMaker(problem, selection, parameters).make();
   return Analysis{registry,
                   std::move(order),
                   std::move(eligibility),
                   std::move(requests),
-                  *std::move(selection),
-                  std::move(vetoes),
+                  std::move(selection),
+                  std::move(parameters),
+                  vetoes,
                   std::move(plan)};
+}
+
+struct Prepared {
+  Analysis analysis;
+  PreparedData data;
+};
+
+SelectionProblem problem_of(const GraphView& graph, const Settings& settings,
+                            const Analysis& analysis) {
+  return {graph,
+          analysis.order,
+          analysis.registry,
+          analysis.eligibility,
+          analysis.requests,
+          settings.gains(),
+          settings->couplings};
+}
+
+Error refused_weights(const GraphView& graph, const Vetoes& refused, bool is_planned) {
+  const auto first = std::ranges::min_element(refused, {}, [&](const auto& entry) {
+    return std::pair(graph.value_name({entry.first, 0}), entry.first.index);
+  });
+  const std::string others =
+      refused.size() > 1 ? fmt::format(" (and {} more)", refused.size() - 1) : "";
+  const std::string_view remedy =
+      is_planned ? "take it out of the plan" : "exclude it, or leave such weights in float";
+  return {ErrorCode::impossible,
+          fmt::format("{}{}; {}", first->second, others, remedy),
+          {.tensor = std::string(graph.value_name({first->first, 0}))}};
+}
+
+// Phases 1 to 3 and the data pass. Each round vetoes what its data pass refused, so there are at
+// most as many rounds as weights; in practice two, and only when a weight holds NaN.
+Expected<Prepared> prepare(const GraphView& graph, const Registry& registry,
+                           const Settings& settings) {
+  SerialExecutor serial;
+  Executor& executor = settings->executor != nullptr ? *settings->executor : serial;
+  Vetoes vetoes = settings->vetoes;
+  QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
+  while (true) {
+    QUADRANT_TRY(Analysis analysis, analyze_ordered(graph, registry, settings, vetoes, order));
+    QUADRANT_TRY(DataPassResult found,
+                 run_data_pass(problem_of(graph, settings, analysis), analysis.selection,
+                               analysis.parameters, executor, settings->sink));
+    if (found.refused.empty()) return Prepared{std::move(analysis), std::move(found.data)};
+    const bool is_planned = settings->plan != nullptr;
+    if (settings->non_finite == NonFinitePolicy::refuse || is_planned) {
+      return fail(refused_weights(graph, found.refused, is_planned));
+    }
+    vetoes.insert(found.refused.begin(), found.refused.end());
+  }
+}
+
+// Phase 4 on `editor`, whose graph is the one that was analyzed or a copy of it.
+Expected<void> apply(GraphRewriter& editor, const GraphView& graph, const Settings& settings,
+                     const Prepared& prepared) {
+  const Analysis& analysis = prepared.analysis;
+  const SelectionProblem problem = problem_of(graph, settings, analysis);
+  QUADRANT_CHECK(
+      rewrite(editor, {problem, analysis.selection, analysis.parameters, prepared.data}));
+  if (settings->observer != nullptr) settings->observer->after_rewriting(editor.view());
+  return {};
 }
 
 }  // namespace
 
 Expected<Analysis> analyze(const GraphView& graph, const Registry& registry,
                            const QuantizeOptions& options) {
-  const BytesGain bytes;
-  const GainModel& gains = options.gains != nullptr ? *options.gains : bytes;
   QUADRANT_TRY(std::vector<NodeId> order, topological_order(graph));
-  return analyze_with(graph, registry, gains, options.plan, options.vetoes, std::move(order));
+  return analyze_ordered(graph, registry, Settings(options), options.vetoes, std::move(order));
 }
 
 Expected<QuantizeResult> quantize(const Graph& graph, const Registry& registry,
                                   const QuantizeOptions& options) {
-  SerialExecutor serial;
-  Executor& executor = options.executor != nullptr ? *options.executor : serial;
-  QuantizeOptions current = options;
-  // Each round vetoes what its data pass refused, so there are at most as many rounds as weights;
-  // in practice two, and only when a weight holds NaN.
-  while (true) {
-    QUADRANT_TRY(Analysis analysis, analyze(graph, registry, current));
-    QUADRANT_TRY(const DataPassResult data,
-                 run_data_pass(graph, analysis.order, analysis.eligibility, analysis.requests,
-                               analysis.selection, executor, options.sink));
-    if (data.refused.empty()) {
-      QUADRANT_TRY(Graph rewritten, rewrite(graph, analysis.order, registry, analysis.eligibility,
-                                            analysis.requests, analysis.selection, data.prepared));
-      return QuantizeResult{std::move(rewritten), std::move(analysis)};
-    }
-    if (options.non_finite == NonFinitePolicy::refuse || options.plan != nullptr) {
-      const auto first = std::ranges::min_element(data.refused, {}, [&](const auto& entry) {
-        return std::pair(graph.value_name({entry.first, 0}), entry.first.index);
-      });
-      const std::string others =
-          data.refused.size() > 1 ? fmt::format(" (and {} more)", data.refused.size() - 1) : "";
-      const std::string_view remedy = options.plan != nullptr
-                                          ? "take it out of the plan"
-                                          : "exclude it, or leave such weights in float";
-      return fail(ErrorCode::impossible, fmt::format("{}{}; {}", first->second, others, remedy),
-                  {.tensor = std::string(graph.value_name({first->first, 0}))});
-    }
-    current.vetoes.insert(data.refused.begin(), data.refused.end());
-  }
+  const Settings settings(options);
+  QUADRANT_TRY(Prepared prepared, prepare(graph, registry, settings));
+  Graph rewritten = graph;
+  GraphEditor editor(rewritten);
+  QUADRANT_CHECK(apply(editor, graph, settings, prepared));
+  return QuantizeResult{std::move(rewritten), std::move(prepared.analysis)};
+}
+
+Expected<Analysis> quantize(GraphRewriter& graph, const Registry& registry,
+                            const QuantizeOptions& options) {
+  const Settings settings(options);
+  QUADRANT_TRY(Prepared prepared, prepare(graph.view(), registry, settings));
+  QUADRANT_CHECK(apply(graph, graph.view(), settings, prepared));
+  return std::move(prepared.analysis);
 }
 
 }  // namespace quadrant::inline v0

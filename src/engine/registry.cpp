@@ -8,17 +8,43 @@
 
 namespace quadrant::inline v0 {
 
-const QuantizationMethod* Registry::find(std::string_view op) const noexcept {
-  const auto found = contents_->methods.find(op);
-  return found == contents_->methods.end() ? nullptr : found->second.get();
+Expected<Registry> Registry::join(std::span<const Registry> registries) {
+  std::vector<std::shared_ptr<const Contents>> all;
+  for (const Registry& registry : registries) {
+    all.insert(all.end(), registry.contents_.begin(), registry.contents_.end());
+  }
+  const auto name = [](const auto& contents) { return contents->scheme->name(); };
+  std::ranges::sort(all, {}, name);
+  const auto twice = std::ranges::adjacent_find(all, {}, name);
+  if (twice != all.end()) {
+    return fail(ErrorCode::usage,
+                fmt::format("two schemes are called '{}': a run has each once", name(*twice)));
+  }
+  if (all.empty()) return fail(ErrorCode::usage, "a run needs a scheme");
+  return Registry(std::move(all));
 }
 
-std::vector<const QuantizationMethod*> Registry::methods() const {
+const QuantizationMethod* Registry::find(std::string_view op, std::uint32_t scheme) const noexcept {
+  const auto& methods = contents_[scheme]->methods;
+  const auto found = methods.find(op);
+  return found == methods.end() ? nullptr : found->second.get();
+}
+
+std::vector<const QuantizationMethod*> Registry::methods(std::uint32_t scheme) const {
   std::vector<const QuantizationMethod*> all;
-  all.reserve(contents_->methods.size());
-  for (const auto& [op, method] : contents_->methods) all.push_back(method.get());
+  all.reserve(contents_[scheme]->methods.size());
+  for (const auto& [op, method] : contents_[scheme]->methods) all.push_back(method.get());
   std::ranges::sort(all, {}, &QuantizationMethod::op);
   return all;
+}
+
+std::string Registry::names() const {
+  std::string text;
+  for (const auto& contents : contents_) {
+    if (!text.empty()) text += '+';
+    text += contents->scheme->name();
+  }
+  return text;
 }
 
 RegistryBuilder::RegistryBuilder(std::unique_ptr<const Scheme> scheme)
@@ -46,7 +72,7 @@ Expected<Registry> RegistryBuilder::freeze() && {
     return fail(ErrorCode::usage,
                 fmt::format("scheme '{}': {}", contents_->scheme->name(), duplicates_));
   }
-  return Registry(std::move(contents_));
+  return Registry({std::shared_ptr<const Registry::Contents>(std::move(contents_))});
 }
 
 }  // namespace quadrant::inline v0

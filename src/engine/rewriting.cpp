@@ -2,82 +2,172 @@
 
 #include <fmt/format.h>
 
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace quadrant::inline v0 {
 
-void RewriteContext::set_quantized(Value value, std::shared_ptr<const UniformType> type) {
-  TensorType changed = graph_->type(value);
+std::shared_ptr<const UniformType> RewriteContext::parameters_as(Value value,
+                                                                 ConstraintId form) const {
+  if (form == float_form) return nullptr;
+  const RequestId request = decided_->problem.requests.find(value, form);
+  const std::uint32_t group =
+      request == no_request ? ParameterTable::none : decided_->parameters.group(request);
+  if (group == ParameterTable::none) return nullptr;
+  return decided_->data.parameters[group];
+}
+
+Expected<void> RewriteContext::set_quantized(Value value, std::shared_ptr<const UniformType> type) {
+  TensorType changed = view().type(value);
   changed.element = type->storage;
   changed.quantization = std::move(type);
-  graph_->set_type(value, std::move(changed));
+  return graph_->set_type(value, std::move(changed));
+}
+
+Expected<Value> RewriteContext::emit(std::string_view kind, std::vector<Value> operands,
+                                     std::string name, TensorType type) {
+  NodeSpec spec;
+  spec.kind = kind;
+  spec.name = fmt::format("{}_{}", name, kind);
+  spec.operands = std::move(operands);
+  spec.results.push_back({std::move(name), std::move(type)});
+  QUADRANT_TRY(const NodeId node, graph_->emit(std::move(spec)));
+  return Value{node};
+}
+
+Expected<void> RewriteContext::replace(Value value, Value made) {
+  QUADRANT_CHECK(graph_->replace_uses(value, made, made.node));
+  replaced_[value] = made;
+  return {};
+}
+
+Value RewriteContext::current(Value value) const {
+  for (auto found = replaced_.find(value); found != replaced_.end();
+       found = replaced_.find(value)) {
+    value = found->second;
+  }
+  return value;
 }
 
 namespace {
 
-Expected<void> run_rewriters(const std::vector<NodeId>& order, const Eligibility& eligibility,
-                             const Selection& selection, RewriteContext& context) {
-  Graph& graph = context.graph();
-  for (const NodeId node : order) {
-    const QuantizationMethod* method = eligibility.method(node);
-    if (method == nullptr) continue;
-    bool selected = false;
-    for (std::uint32_t result = 0; result < graph.result_count(node); ++result) {
-      selected |= selection.is_selected({node, result});
+class Rewriting {
+ public:
+  Rewriting(GraphRewriter& graph, const Decided& decided)
+      : graph_(graph),
+        decided_(decided),
+        context_(graph, decided),
+        next_(decided.selection.conversions().begin()) {}
+
+  Expected<void> run() {
+    for (const NodeId node : decided_.problem.order) {
+      QUADRANT_CHECK(rewrite_node(node));
+      QUADRANT_CHECK(convert_results(node));
     }
-    if (!selected && method->eligible_state() != State::Consumer) continue;
-    QUADRANT_CHECK(method->rewriter(graph.ref(node), context));
-    for (std::uint32_t result = 0; result < graph.result_count(node); ++result) {
-      const Value value{node, result};
-      if (!selection.is_selected(value) || graph.type(value).is_quantized()) continue;
+    return {};
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t scheme_of(ConstraintId form) const {
+    return decided_.problem.requests.constraints().scheme(form);
+  }
+  [[nodiscard]] const Scheme& scheme(ConstraintId form) const {
+    return decided_.problem.registry.scheme(scheme_of(form));
+  }
+
+  Expected<void> rewrite_node(NodeId node) {
+    const Eligibility& eligibility = decided_.problem.eligibility;
+    std::vector<Value> selected;
+    for (std::uint32_t i = 0; i < decided_.problem.graph.result_count(node); ++i) {
+      if (decided_.selection.is_selected({node, i})) selected.push_back({node, i});
+    }
+    if (selected.empty()) {
+      for (std::uint32_t i = 0; i < eligibility.scheme_count(); ++i) {
+        const QuantizationMethod* method = eligibility.method(node, i);
+        if (method != nullptr && gains_by(node, i, *method)) {
+          QUADRANT_CHECK(method->rewriter({&graph_.view(), node}, context_));
+        }
+      }
+      return {};
+    }
+    const std::uint32_t scheme = scheme_of(decided_.selection.produced(selected.front()));
+    const QuantizationMethod& method = *eligibility.method(node, scheme);
+    QUADRANT_CHECK(method.rewriter({&graph_.view(), node}, context_));
+    for (const Value value : selected) {
+      const Value made = context_.current(value);
+      if (graph_.view().type(made).is_quantized()) continue;
       return fail(
           ErrorCode::impossible,
-          fmt::format("method {} was asked to quantize this value and did not", method->name()),
+          fmt::format("method {} was asked to quantize this value and did not", method.name()),
           {.file = {},
-           .node = std::string(graph.name(node)),
-           .tensor = std::string(graph.value_name(value)),
+           .node = std::string(graph_.view().name(node)),
+           .tensor = std::string(graph_.view().value_name(made)),
            .offset = {}});
     }
+    return {};
   }
-  return {};
-}
 
-// Makes the float form of one quantized value, and hands it to all who read floats.
-Expected<void> dequantize_for(const std::vector<Use>& readers, Value value, const Scheme& scheme,
-                              RewriteContext& context) {
-  Graph& graph = context.graph();
-  QUADRANT_TRY(const Value real, scheme.dequantize(value, context));
-  const std::string name(graph.value_name(value));
-  graph.set_value_name(value, name + "_quantized");
-  graph.set_value_name(real, name);
-  for (const Use& use : readers) graph.set_operand(use.user, use.operand, real);
-  return {};
-}
+  // Whether a node that makes floats is to be rewritten by the scheme: it is a Consumer, or it got
+  // what it asked for. Where several schemes run, only the latter counts.
+  [[nodiscard]] bool gains_by(NodeId node, std::uint32_t scheme,
+                              const QuantizationMethod& method) const {
+    if (method.eligible_state() == State::Consumer && decided_.problem.registry.scheme_count() == 1)
+      return true;
+    for (const Benefit& benefit : decided_.problem.requests.benefits(node)) {
+      if (scheme_of(benefit.constraint) == scheme &&
+          decided_.selection.is_realized(decided_.problem.requests, benefit)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Makes the other forms of the node's results, which come in the order of the nodes.
+  Expected<void> convert_results(NodeId node) {
+    Value real;  // the float form made last, if any
+    for (; next_ != decided_.selection.conversions().end() && next_->value.node == node; ++next_) {
+      QUADRANT_TRY(const Value made, convert(*next_, real));
+      if (next_->to == float_form) real = made;
+      for (const Use& use : next_->readers) {
+        QUADRANT_CHECK(graph_.set_operand(use.user, use.operand, made));
+      }
+    }
+    return {};
+  }
+
+  Expected<Value> convert(const Conversion& conversion, Value real) {
+    const Value made = context_.current(conversion.value);
+    const ConstraintTable& constraints = decided_.problem.requests.constraints();
+    const std::string name(graph_.view().value_name(made));
+    if (conversion.to == float_form) {
+      QUADRANT_TRY(const Value left, scheme(conversion.from).leave(made, context_));
+      QUADRANT_CHECK(graph_.set_value_name(made, name + "_quantized"));
+      QUADRANT_CHECK(graph_.set_value_name(left, name));
+      return left;
+    }
+    const Scheme& target = scheme(conversion.to);
+    const void* to = constraints.get(conversion.to);
+    // The value is named by the float form, if another one was made of it.
+    const bool is_entered = conversion.from == float_form;
+    const bool is_left = is_entered && decided_.selection.produced(conversion.value) != float_form;
+    QUADRANT_TRY(const Value converted,
+                 is_entered ? target.erased_enter(is_left ? real : made, to, context_)
+                            : target.erased_convert(made, to, context_));
+    const Value named = is_left ? real : made;
+    const std::string base(graph_.view().value_name(named));
+    QUADRANT_CHECK(graph_.set_value_name(converted, base + "_quantized"));
+    return converted;
+  }
+
+  GraphRewriter& graph_;
+  const Decided& decided_;
+  RewriteContext context_;
+  std::span<const Conversion>::iterator next_;
+};
 
 }  // namespace
 
-Expected<Graph> rewrite(Graph graph, const std::vector<NodeId>& order, const Registry& registry,
-                        const Eligibility& eligibility, const RequestGraph& requests,
-                        const Selection& selection, const PreparedData& prepared) {
-  // Who reads what in float is decided on the graph that the phases saw, before anything moves.
-  std::vector<std::pair<Value, std::vector<Use>>> conversions;
-  for (const NodeId node : order) {
-    for (std::uint32_t result = 0; result < graph.result_count(node); ++result) {
-      const Value value{node, result};
-      if (!selection.is_selected(value)) continue;
-      std::vector<Use> readers = selection.float_uses(graph, requests, value);
-      if (!readers.empty()) conversions.emplace_back(value, std::move(readers));
-    }
-  }
-
-  RewriteContext context(graph, requests, selection, prepared);
-  QUADRANT_CHECK(run_rewriters(order, eligibility, selection, context));
-  for (const auto& [value, readers] : conversions) {
-    QUADRANT_CHECK(dequantize_for(readers, value, registry.scheme(), context));
-  }
-  return graph;
+Expected<void> rewrite(GraphRewriter& graph, const Decided& decided) {
+  return Rewriting(graph, decided).run();
 }
 
 }  // namespace quadrant::inline v0

@@ -11,12 +11,21 @@ namespace quadrant::inline v0 {
 namespace {
 
 constexpr std::string_view format_name = "quadrant.plan";
-constexpr std::int64_t format_version = 1;
+constexpr std::int64_t format_version = 2;
 constexpr std::size_t depth_limit = 4;  // plan, conversions, conversion, users
+
+Expected<PlannedScheme> read_scheme(ObjectReader& reader) {
+  PlannedScheme scheme;
+  scheme.name = reader.string("name");
+  scheme.options = reader.string("options");
+  QUADRANT_CHECK(reader.finish());
+  return scheme;
+}
 
 Expected<PlannedValue> read_value(ObjectReader& reader) {
   PlannedValue value;
   value.value = reader.string("value");
+  value.scheme = reader.string("scheme");
   value.constraint = reader.string("constraint");
   value.gain = Gain{reader.integer("gain")};
   QUADRANT_CHECK(reader.finish());
@@ -26,9 +35,29 @@ Expected<PlannedValue> read_value(ObjectReader& reader) {
 Expected<PlannedConversion> read_conversion(ObjectReader& reader) {
   PlannedConversion conversion;
   conversion.value = reader.string("value");
+  conversion.from = reader.string("from");
+  conversion.to = reader.string("to");
   conversion.users = reader.strings("users");
   QUADRANT_CHECK(reader.finish());
   return conversion;
+}
+
+Expected<PlannedGroup> read_group(ObjectReader& reader) {
+  PlannedGroup group;
+  group.constraint = reader.string("constraint");
+  group.values = reader.strings("values");
+  QUADRANT_CHECK(reader.finish());
+  return group;
+}
+
+// The array `key`, each of whose objects `read` understands.
+template <class T>
+Expected<void> read_all(std::vector<ObjectReader>& objects, Expected<T> (*read)(ObjectReader&),
+                        std::vector<T>& result) {
+  for (ObjectReader& object : objects) {
+    QUADRANT_TRY(result.emplace_back(), read(object));
+  }
+  return {};
 }
 
 // What the file says it is comes first: a wrong file is better called that than short of keys.
@@ -51,19 +80,36 @@ void check_format(ObjectReader& reader) {
 
 std::string print_plan(const Plan& plan) {
   using Json = nlohmann::ordered_json;
+  Json schemes = Json::array();
+  for (const PlannedScheme& scheme : plan.schemes) {
+    schemes.push_back({{"name", scheme.name}, {"options", scheme.options}});
+  }
   Json values = Json::array();
   for (const PlannedValue& value : plan.values) {
-    values.push_back(
-        {{"value", value.value}, {"constraint", value.constraint}, {"gain", value.gain.amount()}});
+    values.push_back({{"value", value.value},
+                      {"scheme", value.scheme},
+                      {"constraint", value.constraint},
+                      {"gain", value.gain.amount()}});
   }
   Json conversions = Json::array();
   for (const PlannedConversion& conversion : plan.conversions) {
-    conversions.push_back({{"value", conversion.value}, {"users", conversion.users}});
+    conversions.push_back({{"value", conversion.value},
+                           {"from", conversion.from},
+                           {"to", conversion.to},
+                           {"users", conversion.users}});
   }
-  const Json document = {{"format", format_name},         {"version", format_version},
-                         {"scheme", plan.scheme},         {"options", plan.options},
-                         {"gain_model", plan.gain_model}, {"objective", plan.objective.amount()},
-                         {"values", std::move(values)},   {"conversions", std::move(conversions)}};
+  Json shared = Json::array();
+  for (const PlannedGroup& group : plan.shared) {
+    shared.push_back({{"constraint", group.constraint}, {"values", group.values}});
+  }
+  const Json document = {{"format", format_name},
+                         {"version", format_version},
+                         {"schemes", std::move(schemes)},
+                         {"gain_model", plan.gain_model},
+                         {"objective", plan.objective.amount()},
+                         {"values", std::move(values)},
+                         {"conversions", std::move(conversions)},
+                         {"shared", std::move(shared)}};
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
@@ -72,19 +118,17 @@ Expected<Plan> parse_plan(std::string_view text) {
   ObjectReader reader(document, "$");
   check_format(reader);
   Plan plan;
-  plan.scheme = reader.string("scheme");
-  plan.options = reader.string("options");
+  std::vector<ObjectReader> schemes = reader.objects("schemes");
   plan.gain_model = reader.string("gain_model");
   plan.objective = Gain{reader.integer("objective")};
   std::vector<ObjectReader> values = reader.objects("values");
   std::vector<ObjectReader> conversions = reader.objects("conversions");
+  std::vector<ObjectReader> shared = reader.objects("shared");
   QUADRANT_CHECK(reader.finish());
-  for (ObjectReader& value : values) {
-    QUADRANT_TRY(plan.values.emplace_back(), read_value(value));
-  }
-  for (ObjectReader& conversion : conversions) {
-    QUADRANT_TRY(plan.conversions.emplace_back(), read_conversion(conversion));
-  }
+  QUADRANT_CHECK(read_all(schemes, read_scheme, plan.schemes));
+  QUADRANT_CHECK(read_all(values, read_value, plan.values));
+  QUADRANT_CHECK(read_all(conversions, read_conversion, plan.conversions));
+  QUADRANT_CHECK(read_all(shared, read_group, plan.shared));
   return plan;
 }
 

@@ -50,8 +50,10 @@ double WeightTotals::bits_per_element() const noexcept {
 Summary summarize(const Graph& before, const Registry& registry, const QuantizeResult& result) {
   const Analysis& analysis = result.analysis;
   Summary summary;
-  summary.scheme = analysis.plan.scheme;
-  summary.options = analysis.plan.options;
+  summary.scheme = registry.names();
+  for (const PlannedScheme& scheme : analysis.plan.schemes) {
+    summary.options += (summary.options.empty() ? "" : "; ") + scheme.options;
+  }
   summary.gain_model = analysis.plan.gain_model;
   if (const auto gains = make_gain_model(summary.gain_model)) summary.gain_unit = gains->unit();
   summary.objective = analysis.plan.objective;

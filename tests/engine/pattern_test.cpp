@@ -15,7 +15,9 @@ constexpr State C = State::Consumer;
 int mismatch(const ParentsPattern& pattern, const std::vector<State>& states,
              std::vector<std::uint8_t> present = {}) {
   if (present.empty()) present.assign(states.size(), 1);
-  return pattern.first_mismatch(states, present);
+  const std::vector<std::size_t> found = pattern.mismatches(states, present);
+  CHECK(pattern.matches(states, present) == found.empty());
+  return found.empty() ? -1 : static_cast<int>(found.front());
 }
 
 }  // namespace
@@ -55,6 +57,20 @@ TEST_CASE("an absent operand matches optional alone") {
   CHECK(mismatch(pattern, {Q, U, U}, {1, 1, 0}) == -1);
   CHECK(mismatch(pattern, {Q, U, Q}) == -1);
   CHECK(mismatch(pattern, {Q, U, U}, {1, 0, 1}) == 1);
+}
+
+TEST_CASE("a variadic tail matches one operand or more, each of them") {
+  constexpr auto concat = requires_parents(variadic(AnyQuantizable));
+  CHECK(mismatch(concat, {Q}) == -1);
+  CHECK(mismatch(concat, std::vector<State>(100, Q)) == -1);
+  CHECK(mismatch(concat, {Q, Q, U, Q}) == 2);
+  CHECK(mismatch(concat, {}) == 0);
+  CHECK(mismatch(concat, {Q, Q}, {1, 0}) == 1);
+  constexpr auto tail = requires_parents(AnyUnquantized, variadic(optional(AnyQuantizable)));
+  CHECK(mismatch(tail, {U}) == -1);
+  CHECK(mismatch(tail, {U, Q, Q}, {1, 0, 1}) == -1);
+  CHECK(mismatch(tail, {U, Q, U}) == 2);
+  CHECK(to_string(tail) == "(AnyUnquantized, variadic(optional(AnyQuantizable)))");
 }
 
 TEST_CASE("patterns print as they are written") {

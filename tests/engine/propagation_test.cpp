@@ -19,7 +19,7 @@ struct Propagated {
 
   [[nodiscard]] RequestId find(Value value, int colour) {
     const toy::Colour wanted{colour};
-    return requests.find(value, requests.constraints().intern(&wanted));
+    return requests.find(value, requests.constraints().intern(0, &wanted));
   }
 };
 

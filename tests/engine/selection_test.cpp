@@ -185,6 +185,6 @@ TEST_CASE("a plan can be followed, and a plan that does not fit is refused") {
   std::erase_if(torn.values, [](const PlannedValue& value) { return value.value == "w"; });
   CHECK(refusal(torn).find("'p'") != std::string::npos);
   Plan foreign = plan;
-  foreign.scheme = "other";
+  foreign.schemes[0].name = "other";
   CHECK(refusal(foreign).find("other") != std::string::npos);
 }

@@ -112,8 +112,7 @@ QUADRANT_QUANTIZER(RootMethod, Scheme, Ops::Root) {
   }
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
     ++scheme().calls->rewriter;
-    context.set_quantized(node.result(), quantized_type());
-    return {};
+    return context.set_quantized(node.result(), quantized_type());
   }
 };
 
@@ -128,8 +127,7 @@ QUADRANT_PARAMETERIZED(PassMethod, Scheme, Step, requires_parents(AnyQuantizable
     asks.alternative({{0, {wanted.number + parameters().shift}}});
   }
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
-    context.set_quantized(node.result(), quantized_type());
-    return {};
+    return context.set_quantized(node.result(), quantized_type());
   }
 };
 
@@ -139,8 +137,7 @@ QUADRANT_QUANTIZER(JoinMethod, Scheme, Ops::Join,
     asks.alternative({{0, wanted}, {1, wanted}});
   }
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
-    context.set_quantized(node.result(), quantized_type());
-    return {};
+    return context.set_quantized(node.result(), quantized_type());
   }
 };
 
@@ -151,8 +148,7 @@ QUADRANT_QUANTIZER(EitherMethod, Scheme, Ops::Either, requires_parents(AnyQuanti
     asks.alternative({{1, wanted}});
   }
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
-    context.set_quantized(node.result(), quantized_type());
-    return {};
+    return context.set_quantized(node.result(), quantized_type());
   }
 };
 
@@ -173,13 +169,8 @@ QUADRANT_CONSUMER(AfterConsumerMethod, Scheme, Ops::Strict,
 };
 
 inline QUADRANT_DEQUANTIZER(Scheme)(Value quantized, RewriteContext& context) const {
-  Graph& graph = context.graph();
-  return Value{graph.add({.kind = std::string(ops::Dequantize::kind),
-                          .name = "dequantize",
-                          .operands = {quantized},
-                          .results = {{"", graph.type(quantized).expressed()}},
-                          .attributes = {},
-                          .constant = {}})};
+  return context.emit(ops::Dequantize::kind, {quantized}, "dequantize",
+                      context.view().type(quantized).expressed());
 }
 
 inline QUADRANT_METHODS(Scheme) {

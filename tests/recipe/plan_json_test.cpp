@@ -10,12 +10,14 @@ namespace {
 
 Plan example() {
   Plan plan;
-  plan.scheme = "weight_only";
-  plan.options = "bits=8";
+  plan.schemes = {{"weight_only", "bits=8"}};
   plan.gain_model = "bytes";
   plan.objective = Gain{3072};
-  plan.values = {{"dense.weight", "axis=1", Gain{3072}}, {"größe \"x\"\n", "axis=0", Gain{-1}}};
-  plan.conversions = {{"dense.weight", {"dense", "head"}}, {"größe \"x\"\n", {}}};
+  plan.values = {{"dense.weight", "weight_only", "axis=1", Gain{3072}},
+                 {"größe \"x\"\n", "weight_only", "axis=0", Gain{-1}}};
+  plan.conversions = {{"dense.weight", "axis=1", "float", {"dense", "head"}},
+                      {"größe \"x\"\n", "axis=0", "float", {}}};
+  plan.shared = {{"axis=1", {"a", "b"}}};
   return plan;
 }
 
@@ -52,13 +54,13 @@ TEST_CASE("the text says what it is, in a fixed order") {
   CHECK(print_plan(Plan{}) ==
         "{\n"
         "  \"format\": \"quadrant.plan\",\n"
-        "  \"version\": 1,\n"
-        "  \"scheme\": \"\",\n"
-        "  \"options\": \"\",\n"
+        "  \"version\": 2,\n"
+        "  \"schemes\": [],\n"
         "  \"gain_model\": \"\",\n"
         "  \"objective\": 0,\n"
         "  \"values\": [],\n"
-        "  \"conversions\": []\n"
+        "  \"conversions\": [],\n"
+        "  \"shared\": []\n"
         "}\n");
 }
 
@@ -69,13 +71,13 @@ TEST_CASE("what is no plan is refused with its JSON path") {
   };
   CHECK(message("\"quadrant.plan\"", "\"other\"") ==
         "$.format: expected \"quadrant.plan\", found \"other\"");
-  CHECK(message("\"version\": 1", "\"version\": 2") ==
-        "$.version: this program reads version 1, the plan is of version 2");
-  CHECK(message("\"scheme\"", "\"shceme\"") == "$: 'scheme' is missing");
-  CHECK(message("\"version\": 1", "\"version\": 1, \"extra\": 0") == "$.extra: unknown key");
-  CHECK(message("\"version\": 1", "\"version\": 1, \"a\\nb\": 0") == "$[\"a\\nb\"]: unknown key");
-  CHECK(message("\"version\": 1", "\"version\": 1, \"version\": 1") == "$.version: given twice");
-  CHECK(message("\"weight_only\"", "null") == "$.scheme: expected a string, found null");
+  CHECK(message("\"version\": 2", "\"version\": 1") ==
+        "$.version: this program reads version 2, the plan is of version 1");
+  CHECK(message("\"schemes\"", "\"shcemes\"") == "$: 'schemes' is missing");
+  CHECK(message("\"version\": 2", "\"version\": 2, \"extra\": 0") == "$.extra: unknown key");
+  CHECK(message("\"version\": 2", "\"version\": 2, \"a\\nb\": 0") == "$[\"a\\nb\"]: unknown key");
+  CHECK(message("\"version\": 2", "\"version\": 2, \"version\": 2") == "$.version: given twice");
+  CHECK(message("\"weight_only\"", "null") == "$.schemes[0].name: expected a string, found null");
   CHECK(message("\"gain\": 3072", "\"gain\": \"3072\"") ==
         "$.values[0].gain: expected an integer, found string");
   CHECK(message("\"gain\": -1", "\"gain\": -1, \"gian\": 2") == "$.values[1].gian: unknown key");

@@ -7,11 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace quadrant::inline v0 {
 
@@ -58,32 +61,49 @@ inline constexpr ConstraintType constraint_type{
 };
 // NOLINTEND(readability-static-accessed-through-instance)
 
-/// A constraint in a ConstraintTable. Equal constraints have equal ids.
+/// A constraint in a ConstraintTable. Equal constraints of one scheme have equal ids.
 enum class ConstraintId : std::uint32_t {};
 
-/// The constraints met in one run, each once.
+/// In place of a constraint: the value as floats.
+inline constexpr ConstraintId float_form{std::numeric_limits<std::uint32_t>::max()};
+
+/// The constraints met in one run, of all its schemes, each once.
 class ConstraintTable {
  public:
-  explicit ConstraintTable(const ConstraintType& type);
+  /// One type for each scheme; `scheme` below is an index into them.
+  explicit ConstraintTable(std::vector<const ConstraintType*> types) : types_(std::move(types)) {}
 
-  /// `constraint` points to an object of the table's constraint type; it is copied when new.
-  ConstraintId intern(const void* constraint);
-  /// Empty when the text is not a constraint of this type.
-  std::optional<ConstraintId> parse(std::string_view text);
+  /// `constraint` points to an object of the scheme's constraint type; it is copied when new.
+  ConstraintId intern(std::uint32_t scheme, const void* constraint);
+  /// Empty when the text is not a constraint of this scheme.
+  std::optional<ConstraintId> parse(std::uint32_t scheme, std::string_view text);
 
-  [[nodiscard]] const void* get(ConstraintId id) const noexcept;
+  [[nodiscard]] const void* get(ConstraintId id) const noexcept { return entry(id).value.get(); }
+  [[nodiscard]] std::uint32_t scheme(ConstraintId id) const noexcept { return entry(id).scheme; }
   template <QuantizationConstraint C>
   [[nodiscard]] const C& as(ConstraintId id) const noexcept {
     return *static_cast<const C*>(get(id));
   }
+  [[nodiscard]] bool equals(ConstraintId id, std::uint32_t scheme, const void* other) const {
+    return entry(id).scheme == scheme && types_[scheme]->equal(get(id), other);
+  }
+  /// `float` for `float_form`.
   [[nodiscard]] std::string print(ConstraintId id) const;
-  /// The constraint type's own order, which does not depend on who came first.
+  /// By scheme, then in the constraint type's own order, which does not depend on who came first.
   [[nodiscard]] bool less(ConstraintId a, ConstraintId b) const;
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
  private:
-  const ConstraintType* type_;
-  std::deque<std::shared_ptr<const void>> entries_;
+  struct Entry {
+    std::shared_ptr<const void> value;
+    std::uint32_t scheme;
+  };
+  [[nodiscard]] const Entry& entry(ConstraintId id) const noexcept {
+    return entries_[static_cast<std::size_t>(id)];
+  }
+
+  std::vector<const ConstraintType*> types_;
+  std::deque<Entry> entries_;
   std::unordered_multimap<std::size_t, ConstraintId> by_hash_;
 };
 

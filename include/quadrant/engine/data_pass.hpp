@@ -2,10 +2,7 @@
 // written.
 #pragma once
 
-#include <vector>
-
 #include "quadrant/engine/rewriting.hpp"
-#include "quadrant/engine/selection.hpp"
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/executor.hpp"
 #include "quadrant/support/expected.hpp"
@@ -13,14 +10,16 @@
 namespace quadrant::inline v0 {
 
 struct DataPassResult {
-  PreparedData prepared;  ///< what methods kept for their rewriters: scales, say
-  Vetoes refused;         ///< nodes whose contents forbid quantization, each with the reason
+  PreparedData data;
+  Vetoes refused;  ///< nodes whose contents forbid quantization, each with the reason
 };
 
-/// Calls `examine` of every selected node, in parallel on `executor`. Memory is bounded by what the
-/// methods keep. A node's error (an unreadable file) ends the pass.
-[[nodiscard]] Expected<DataPassResult> run_data_pass(
-    const GraphView& graph, const std::vector<NodeId>& order, const Eligibility& eligibility,
-    const RequestGraph& requests, const Selection& selection, Executor& executor, Sink* sink);
+/// Calls `examine` of every node whose results were selected, and the scheme's `resolve` for every
+/// group of values that share parameters, both in parallel on `executor`. Memory is bounded by what
+/// they keep. An error of either (an unreadable file) ends the pass.
+[[nodiscard]] Expected<DataPassResult> run_data_pass(const SelectionProblem& problem,
+                                                     const Selection& selection,
+                                                     const ParameterTable& parameters,
+                                                     Executor& executor, Sink* sink);
 
 }  // namespace quadrant::inline v0

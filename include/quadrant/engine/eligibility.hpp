@@ -24,33 +24,62 @@ enum class EligibilityCause : std::uint8_t {
   already_quantized,  ///< the model came with this value quantized
   no_method,          ///< the scheme has no method for the operation
   vetoed,
-  pattern,  ///< no alternative of requires_parents matched
-  method,   ///< the method's own check_eligibility said no
+  pattern,        ///< no alternative of requires_parents matched
+  method,         ///< the method's own check_eligibility said no
+  possibilities,  ///< too many given constraints meet here
 };
 
-/// The result of phase 1. A possibility, not a commitment. Refers to the registry's methods.
+/// The result of phase 1, for each scheme of the run. A possibility, not a commitment. Refers to
+/// the registry's methods.
 class Eligibility {
  public:
-  [[nodiscard]] State state(Value value) const noexcept { return states_[value]; }
-  [[nodiscard]] EligibilityCause cause(NodeId node) const noexcept { return causes_[node.index]; }
-  /// For `EligibilityCause::method`: the reason, a literal, or null.
-  [[nodiscard]] const char* why(NodeId node) const noexcept;
+  [[nodiscard]] State state(Value value, std::uint32_t scheme = 0) const noexcept {
+    return schemes_[scheme].states[value];
+  }
+  [[nodiscard]] EligibilityCause cause(NodeId node, std::uint32_t scheme = 0) const noexcept {
+    return schemes_[scheme].causes[node.index];
+  }
+  /// For `EligibilityCause::method` and `possibilities`: the reason, a literal, or null.
+  [[nodiscard]] const char* why(NodeId node, std::uint32_t scheme = 0) const noexcept;
   /// The node's method if the node takes part: its results are Quantizable or it is a Consumer.
-  [[nodiscard]] const QuantizationMethod* method(NodeId node) const noexcept {
-    return methods_[node.index];
+  [[nodiscard]] const QuantizationMethod* method(NodeId node,
+                                                 std::uint32_t scheme = 0) const noexcept {
+    return schemes_[scheme].methods[node.index];
+  }
+  /// The constraint of a value that came quantized, where a scheme knows it; else `float_form`.
+  [[nodiscard]] ConstraintId given(Value value) const noexcept;
+  /// The constraints that the node's results may hold under the scheme; null: any.
+  [[nodiscard]] const std::vector<ConstraintId>* possible(NodeId node,
+                                                          std::uint32_t scheme) const noexcept;
+
+  [[nodiscard]] std::uint32_t scheme_count() const noexcept {
+    return static_cast<std::uint32_t>(schemes_.size());
   }
   [[nodiscard]] const std::shared_ptr<const ValueNumbering>& numbering() const noexcept {
-    return states_.numbering();
+    return schemes_[0].states.numbering();
+  }
+  /// Grows from phase to phase.
+  [[nodiscard]] const std::shared_ptr<ConstraintTable>& constraints() const noexcept {
+    return constraints_;
   }
 
  private:
-  friend Eligibility detect_eligibility(const GraphView&, const std::vector<NodeId>&,
-                                        const Registry&, const Vetoes&);
-  ValueMap<State> states_;
-  std::vector<EligibilityCause> causes_;
-  std::vector<const QuantizationMethod*> methods_;
-  std::unordered_map<NodeId, const char*> whys_;
+  friend class EligibilityDetector;
+  struct OfScheme {
+    ValueMap<State> states;
+    std::vector<EligibilityCause> causes;
+    std::vector<const QuantizationMethod*> methods;
+    std::unordered_map<NodeId, const char*> whys;
+    std::unordered_map<NodeId, std::vector<ConstraintId>> possible;
+  };
+  std::vector<OfScheme> schemes_;
+  std::unordered_map<Value, ConstraintId> given_;
+  std::shared_ptr<ConstraintTable> constraints_;
 };
+
+/// Most constraints that one value may be asked for where they are finite: beyond, the node is not
+/// eligible, so that a concat of concats of thousands stays linear.
+inline constexpr std::size_t most_possibilities = 64;
 
 /// Runs phase 1 over `order`, a topological order of `graph`. Linear.
 [[nodiscard]] Eligibility detect_eligibility(const GraphView& graph,

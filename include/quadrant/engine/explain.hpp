@@ -37,6 +37,9 @@ struct Explanation {
   std::string reason;                ///< one sentence; always there
   std::vector<ExplainedRequest> requests;
   std::vector<ExplainedBenefit> benefits;
+  /// For a value in float: the operands that stand in the way, by name. Were they as asked, it
+  /// would not be refused.
+  std::vector<std::string> blockers;
 };
 
 /// Result 0 of `node`, or the node itself where it has none.

@@ -31,6 +31,14 @@ class Gain {
     return *this;
   }
   friend constexpr Gain operator+(Gain a, Gain b) noexcept { return a += b; }
+  friend constexpr Gain operator-(Gain a, Gain b) noexcept {
+    std::int64_t difference = 0;
+    if (__builtin_sub_overflow(a.amount_, b.amount_, &difference)) {
+      difference = b.amount_ < 0 ? std::numeric_limits<std::int64_t>::max()
+                                 : std::numeric_limits<std::int64_t>::min();
+    }
+    return Gain{difference};
+  }
   friend constexpr auto operator<=>(Gain, Gain) = default;
 
  private:
@@ -43,6 +51,14 @@ struct StorageChange {
   std::uint64_t after = 0;
 };
 
+/// How the form of a value changes.
+enum class ConversionKind : std::uint8_t {
+  enter,    ///< floats become codes: a quantize
+  leave,    ///< codes become floats: a dequantize
+  convert,  ///< codes become other codes: a requantize
+};
+[[nodiscard]] std::string_view to_string(ConversionKind kind) noexcept;
+
 /// Says what a decision is worth. Implementations are immutable and thread safe.
 class GainModel {
  public:
@@ -54,10 +70,16 @@ class GainModel {
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   /// What one is one of: `consumed operands`, `bytes`.
   [[nodiscard]] virtual std::string_view unit() const noexcept = 0;
-  /// Worth of `consumer` having operand `operand` quantized.
+  /// Worth of `consumer` having operand `operand` quantized, or computing on its codes.
   [[nodiscard]] virtual Gain of_operand(NodeRef consumer, std::uint32_t operand) const = 0;
   /// Worth of storing a value quantized: counted once, however many consumers it has.
   [[nodiscard]] virtual Gain of_storage(const StorageChange& change) const = 0;
+  /// Worth of changing the form of `value`, once for all who read the new form: a cost, so not
+  /// above zero. The default is free.
+  [[nodiscard]] virtual Gain of_conversion(ConversionKind /*kind*/, const GraphView& /*graph*/,
+                                           Value /*value*/) const {
+    return Gain{};
+  }
 };
 
 /// One for each operand that a consumer has quantized.

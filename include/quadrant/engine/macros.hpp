@@ -26,6 +26,8 @@
 #pragma once
 
 #include <array>
+#include <memory>
+#include <optional>
 
 #include "quadrant/engine/method.hpp"
 #include "quadrant/engine/registry.hpp"
@@ -44,16 +46,52 @@ constexpr std::array<ParentsPattern, sizeof...(Patterns)> pattern_list(Patterns.
 #define QUADRANT_SCHEME(scheme_type, constraint, scheme_name)                                 \
  public:                                                                                      \
   using Constraint = constraint;                                                              \
-  struct Registration final : ::quadrant::MethodRegistration {                                \
-    using ::quadrant::MethodRegistration::MethodRegistration;                                 \
+  struct Registration final : ::quadrant::MethodRegistration<scheme_type> {                   \
+    using ::quadrant::MethodRegistration<scheme_type>::MethodRegistration;                    \
     void run();                                                                               \
   };                                                                                          \
   [[nodiscard]] std::string_view name() const noexcept override { return scheme_name; }       \
   [[nodiscard]] const ::quadrant::ConstraintType& constraint_type() const noexcept override { \
+    static_assert(::quadrant::QuantizationConstraint<Constraint>,                             \
+                  "a constraint needs ==, <, hash(), print() and static parse(text): see "    \
+                  "QuantizationConstraint");                                                  \
     return ::quadrant::constraint_type<Constraint>;                                           \
   }                                                                                           \
-  [[nodiscard]] ::quadrant::Expected<::quadrant::Value> dequantize(                           \
-      ::quadrant::Value quantized, ::quadrant::RewriteContext& context) const override;
+  [[nodiscard]] ::quadrant::Expected<::quadrant::Value> leave(                                \
+      ::quadrant::Value quantized, ::quadrant::RewriteContext& context) const override;       \
+  [[nodiscard]] bool can_enter() const noexcept override {                                    \
+    return ::quadrant::detail::HasEnter<scheme_type>;                                         \
+  }                                                                                           \
+  [[nodiscard]] bool can_convert() const noexcept override {                                  \
+    return ::quadrant::detail::HasConvert<scheme_type>;                                       \
+  }                                                                                           \
+  [[nodiscard]] std::optional<::quadrant::Gain> erased_price(                                 \
+      const ::quadrant::ConversionOf<void>& conversion, const ::quadrant::GainModel& gains)   \
+      const override {                                                                        \
+    return ::quadrant::detail::price(*this, conversion, gains);                               \
+  }                                                                                           \
+  [[nodiscard]] ::quadrant::Expected<::quadrant::Value> erased_enter(                         \
+      ::quadrant::Value real, const void* to, ::quadrant::RewriteContext& context)            \
+      const override {                                                                        \
+    return ::quadrant::detail::enter(*this, real, to, context);                               \
+  }                                                                                           \
+  [[nodiscard]] ::quadrant::Expected<::quadrant::Value> erased_convert(                       \
+      ::quadrant::Value quantized, const void* to, ::quadrant::RewriteContext& context)       \
+      const override {                                                                        \
+    return ::quadrant::detail::convert(*this, quantized, to, context);                        \
+  }                                                                                           \
+  [[nodiscard]] std::optional<::quadrant::ConstraintId> erased_recognize(                     \
+      const ::quadrant::TensorType& type, std::uint32_t scheme,                               \
+      ::quadrant::ConstraintTable& constraints) const override {                              \
+    return ::quadrant::detail::recognize(*this, type, scheme, constraints);                   \
+  }                                                                                           \
+  [[nodiscard]] bool can_resolve() const noexcept override {                                  \
+    return ::quadrant::detail::HasResolve<scheme_type>;                                       \
+  }                                                                                           \
+  [[nodiscard]] ::quadrant::Expected<std::shared_ptr<const ::quadrant::UniformType>>          \
+  erased_resolve(const ::quadrant::ParameterQuery<void>& query) const override {              \
+    return ::quadrant::detail::resolve(*this, query);                                         \
+  }
 
 #define QUADRANT_DETAIL_DECLARATION(method, scheme_type, eligible, ...)           \
   using SchemeType = scheme_type;                                                 \
@@ -94,8 +132,7 @@ constexpr std::array<ParentsPattern, sizeof...(Patterns)> pattern_list(Patterns.
   struct method final : method##Base
 
 /// Opens the body of the scheme's dequantizer: `(Value quantized, RewriteContext& context) const`.
-#define QUADRANT_DEQUANTIZER(scheme_type) \
-  ::quadrant::Expected<::quadrant::Value> scheme_type::dequantize
+#define QUADRANT_DEQUANTIZER(scheme_type) ::quadrant::Expected<::quadrant::Value> scheme_type::leave
 
 /// Opens the body in which a scheme's methods are listed.
 #define QUADRANT_METHODS(scheme_type) void scheme_type::Registration::run()

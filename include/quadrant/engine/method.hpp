@@ -1,14 +1,18 @@
-// How one operation behaves under one scheme: the four questions the engine asks.
+// How one operation behaves under one scheme: the questions the engine asks.
 //
 //   check_eligibility  phase 1  could this be quantized, given some quantization of its parents?
+//   possible           phase 1  where parameters are given: the constraints there are to ask for
 //   callback           phase 2  "my result holds c if my operands hold these": a pure translation
-//   request            phase 2  for Consumers: what it asks of its operands on its own account
+//   request            phase 2  what the node asks for on its own account
 //   forward            phase 3  what can the result exactly be, now that the parents are known?
+//   tie                after 3  which parameters are the same, which follow from others
 //   rewriter           phase 4  make it so
 //
 // Write a method with the macros of macros.hpp; methods/weight_only has five to read.
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -37,7 +41,18 @@ struct Verdict {
 class EligibilityContext {
  public:
   virtual ~EligibilityContext() = default;
+  /// The state of the value under the method's scheme.
   [[nodiscard]] virtual State state(Value value) const noexcept = 0;
+};
+
+/// Where a method's finite possibilities of phase 1 go; `Possibilities` is its typed face.
+class PossibilityContext {
+ public:
+  virtual ~PossibilityContext() = default;
+  /// How many constraints the value may hold; empty: any that somebody asks for.
+  [[nodiscard]] virtual std::optional<std::size_t> count(Value value) const noexcept = 0;
+  [[nodiscard]] virtual const void* get(Value value, std::size_t index) const noexcept = 0;
+  virtual void add(const void* constraint) = 0;
 };
 
 /// Where a method's answers of phase 2 go; `Asks` is its typed face.
@@ -46,10 +61,15 @@ class RequestCollector {
   virtual ~RequestCollector() = default;
   /// "operand `operand` holds the constraint": joins the alternative that is open.
   virtual void need(std::uint32_t operand, const void* constraint) = 0;
-  /// Ends the open alternative. One without needs holds by itself.
-  virtual void end_alternative() = 0;
-  virtual void benefit(std::uint32_t operand, const void* constraint) = 0;
+  /// Ends the open alternative. One without needs holds by itself. `gain`: empty, that of computing
+  /// on the codes of its operands.
+  virtual void end_alternative(std::optional<Gain> gain) = 0;
+  /// `gain`: empty, the model's.
+  virtual void benefit(std::uint32_t operand, const void* constraint, std::optional<Gain> gain,
+                       bool takes_codes) = 0;
+  virtual void produce(const void* constraint) = 0;
   virtual void refuse(const char* why) = 0;
+  [[nodiscard]] virtual const PossibilityContext& possibilities() const noexcept = 0;
 };
 
 /// What a method sees in phase 3.
@@ -71,6 +91,30 @@ class DataContext {
   virtual void keep(NodeId node, Constant computed) = 0;
   /// This node cannot be quantized after all, because of its contents.
   virtual void refuse(NodeId node, std::string why) = 0;
+};
+
+/// A result or an operand of a node, whichever form it has there.
+struct Slot {
+  bool is_result = false;
+  std::uint32_t index = 0;
+  [[nodiscard]] static constexpr Slot result(std::uint32_t index = 0) noexcept {
+    return {true, index};
+  }
+  [[nodiscard]] static constexpr Slot operand(std::uint32_t index) noexcept {
+    return {false, index};
+  }
+};
+
+/// Collects what a method says of parameters. A slot in float has none, and what is said of it is
+/// passed over.
+class ParameterRules {
+ public:
+  virtual ~ParameterRules() = default;
+  /// One scale and zero point for both: a pooling, a concat.
+  virtual void share(Slot a, Slot b) = 0;
+  /// The parameters of `derived` follow from those of `sources`: the bias of a convolution, whose
+  /// scale is the product of the input's and the weight's.
+  virtual void derive(Slot derived, std::initializer_list<Slot> sources) = 0;
 };
 
 /// Base of all methods, without types. Derive from `Method` instead, through the macros.
@@ -96,7 +140,12 @@ class QuantizationMethod {
   /// The operation that the method is registered for.
   [[nodiscard]] std::string_view op() const noexcept { return op_; }
 
+  /// After phase 3, for nodes whose result is quantized or that read quantized operands: which
+  /// parameters are the same, and which follow from others. The default ties nothing.
+  virtual void tie(NodeRef /*node*/, ParameterRules& /*rules*/) const {}
+
   // The typed hooks of `Method`, without types.
+  virtual void erased_possible(NodeRef node, PossibilityContext& context) const = 0;
   virtual void erased_callback(const void* wanted, NodeRef node,
                                RequestCollector& collector) const = 0;
   virtual void erased_request(NodeRef node, RequestCollector& collector) const = 0;
@@ -118,6 +167,26 @@ class QuantizationMethod {
   const Scheme* scheme_ = nullptr;
 };
 
+/// Phase 1, for schemes whose parameters are given: the constraints that values may hold at all.
+template <QuantizationConstraint C>
+class Possibilities {
+ public:
+  explicit Possibilities(PossibilityContext& context) noexcept : context_(&context) {}
+
+  /// Empty where the value may hold any constraint that somebody asks for.
+  [[nodiscard]] std::optional<std::size_t> count(Value value) const noexcept {
+    return context_->count(value);
+  }
+  [[nodiscard]] const C& get(Value value, std::size_t index) const noexcept {
+    return *static_cast<const C*>(context_->get(value, index));
+  }
+  /// The node's results may hold `constraint`. Once one is added, no other can be asked for.
+  void add(const C& constraint) { context_->add(&constraint); }
+
+ private:
+  PossibilityContext* context_;
+};
+
 /// Collects what a `callback` or `request` asks for.
 template <QuantizationConstraint C>
 class Asks {
@@ -129,22 +198,55 @@ class Asks {
 
   explicit Asks(RequestCollector& collector) noexcept : collector_(&collector) {}
 
-  /// callback: the wanted constraint holds if all of `needs` hold. Several alternatives: if one of
-  /// them holds.
-  void alternative(std::initializer_list<Need> needs) {
-    for (const Need& need : needs) collector_->need(need.operand, &need.constraint);
-    collector_->end_alternative();
+  /// callback: the wanted constraint holds if all of `needs` hold, which are read as codes; other
+  /// operands are read in float. Several alternatives: if one of them holds. `gain`: what the node
+  /// itself is better off.
+  void alternative(std::span<const Need> needs, Gain gain = {}) { add(needs, gain); }
+  void alternative(std::initializer_list<Need> needs, Gain gain = {}) {
+    add({needs.begin(), needs.size()}, gain);
+  }
+  /// As `alternative`, for a node that computes on codes, where the gain model says what each
+  /// operand is worth.
+  void compute(std::initializer_list<Need> needs) {
+    add({needs.begin(), needs.size()}, std::nullopt);
   }
   /// callback: the wanted constraint holds whatever the operands are.
-  void accept() { collector_->end_alternative(); }
-  /// request: this Consumer gains if the operand holds the constraint.
+  void accept() { collector_->end_alternative(Gain{}); }
+
+  /// request: the node gains if the operand is held as `constraint`. It still reads floats: the
+  /// shared dequantize stands in front of it.
   void benefit(std::uint32_t operand, const C& constraint) {
-    collector_->benefit(operand, &constraint);
+    collector_->benefit(operand, &constraint, std::nullopt, false);
   }
+  /// request: the node, whose result stays float, gains if it reads the operand's codes. Its
+  /// rewriter makes it do so.
+  void take(std::uint32_t operand, const C& constraint) {
+    collector_->benefit(operand, &constraint, std::nullopt, true);
+  }
+  void take(std::uint32_t operand, const C& constraint, Gain gain) {
+    collector_->benefit(operand, &constraint, gain, true);
+  }
+  /// request: the node would make its own results so, whoever reads them: `callback` says how, and
+  /// what that is worth.
+  void produce(const C& constraint) { collector_->produce(&constraint); }
+
   /// Neither: says why, for explain. A literal.
   void refuse(const char* why) { collector_->refuse(why); }
 
+  /// What phase 1 found possible for a value: see `possible`.
+  [[nodiscard]] std::optional<std::size_t> possible_count(Value value) const noexcept {
+    return collector_->possibilities().count(value);
+  }
+  [[nodiscard]] const C& possible(Value value, std::size_t index) const noexcept {
+    return *static_cast<const C*>(collector_->possibilities().get(value, index));
+  }
+
  private:
+  void add(std::span<const Need> needs, std::optional<Gain> gain) {
+    for (const Need& need : needs) collector_->need(need.operand, &need.constraint);
+    collector_->end_alternative(gain);
+  }
+
   RequestCollector* collector_;
 };
 
@@ -176,6 +278,9 @@ class Method : public QuantizationMethod {
   using Constraint = typename SchemeType::Constraint;
   using Asks = quadrant::Asks<Constraint>;
   using Offers = quadrant::Offers<Constraint>;
+  using Possibilities = quadrant::Possibilities<Constraint>;
+  static_assert(std::derived_from<SchemeType, Scheme>,
+                "a method's scheme must derive from quadrant::Scheme");
 
   [[nodiscard]] std::string_view name() const noexcept final { return Declaration::name; }
   [[nodiscard]] std::span<const ParentsPattern> patterns() const noexcept final {
@@ -184,12 +289,15 @@ class Method : public QuantizationMethod {
   [[nodiscard]] State eligible_state() const noexcept final { return Declaration::state; }
   [[nodiscard]] std::source_location place() const noexcept final { return Declaration::place; }
 
+  /// Phase 1, where parameters are given: what the results may hold, from what the operands may.
+  /// The default says nothing: any constraint can be asked for.
+  virtual void possible(NodeRef /*node*/, Possibilities& /*possibilities*/) const {}
   /// Phase 2, for Quantizable nodes: what the operands must hold so that a result holds `wanted`.
   /// Pure: the same answer for the same arguments. The default refuses.
   virtual void callback(const Constraint& /*wanted*/, NodeRef /*node*/, Asks& asks) const {
     asks.refuse("this operation does not pass quantization on");
   }
-  /// Phase 2, for Consumers: what the node asks of its operands. The default asks nothing.
+  /// Phase 2: what the node asks for on its own account. The default asks nothing.
   virtual void request(NodeRef /*node*/, Asks& /*asks*/) const {}
   /// Phase 3. The default offers what the requests imply.
   virtual void forward(NodeRef /*node*/, Offers& offers) const { offers.offer_requests(); }
@@ -208,6 +316,10 @@ class Method : public QuantizationMethod {
     return static_cast<const SchemeType&>(erased_scheme());
   }
 
+  void erased_possible(NodeRef node, PossibilityContext& context) const final {
+    Possibilities possibilities(context);
+    possible(node, possibilities);
+  }
   void erased_callback(const void* wanted, NodeRef node, RequestCollector& collector) const final {
     Asks asks(collector);
     callback(*static_cast<const Constraint*>(wanted), node, asks);

@@ -8,30 +8,48 @@
 
 namespace quadrant::inline v0 {
 
-/// One value to quantize.
+/// One of the schemes of a run.
+struct PlannedScheme {
+  std::string name;
+  std::string options;  ///< Scheme::describe
+  friend bool operator==(const PlannedScheme&, const PlannedScheme&) = default;
+};
+
+/// One value to be made in a quantized form.
 struct PlannedValue {
   std::string value;       ///< its name, which is stable between runs
+  std::string scheme;      ///< whose constraint it is
   std::string constraint;  ///< as the scheme prints it
-  Gain gain;               ///< the flow that selected it: information, not an instruction
+  Gain gain;               ///< what selected it: information, not an instruction
   friend bool operator==(const PlannedValue&, const PlannedValue&) = default;
 };
 
-/// A value that is wanted in float although it is quantized: dequantized once, for all `users`.
+/// A value that is wanted in a form besides the one that it is made in: converted once, for all
+/// `users`. Information: it follows from the values.
 struct PlannedConversion {
   std::string value;
-  std::vector<std::string> users;  ///< names of nodes, one for each operand that reads it
+  std::string from;                ///< `float`, or a constraint
+  std::string to;                  ///< `float`, or a constraint
+  std::vector<std::string> users;  ///< labels of nodes, one for each operand that reads it
   friend bool operator==(const PlannedConversion&, const PlannedConversion&) = default;
 };
 
-/// What phases 1 to 3 decided for one graph. Sorted by value name, so equal decisions are equal
-/// plans, whatever order the graph was built in.
+/// Values that share their parameters. Information: it follows from the values.
+struct PlannedGroup {
+  std::string constraint;
+  std::vector<std::string> values;  ///< two at least, sorted
+  friend bool operator==(const PlannedGroup&, const PlannedGroup&) = default;
+};
+
+/// What phases 1 to 3 decided for one graph. Sorted, so equal decisions are equal plans, whatever
+/// order the graph was built in.
 struct Plan {
-  std::string scheme;
-  std::string options;  ///< Scheme::describe of the run that made it
+  std::vector<PlannedScheme> schemes;
   std::string gain_model;
   Gain objective;
   std::vector<PlannedValue> values;
   std::vector<PlannedConversion> conversions;
+  std::vector<PlannedGroup> shared;
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

@@ -11,12 +11,15 @@
 
 #include "quadrant/engine/eligibility.hpp"
 #include "quadrant/engine/gain.hpp"
+#include "quadrant/engine/observer.hpp"
+#include "quadrant/engine/parameters.hpp"
 #include "quadrant/engine/plan.hpp"
 #include "quadrant/engine/propagation.hpp"
 #include "quadrant/engine/registry.hpp"
 #include "quadrant/engine/rewriting.hpp"
 #include "quadrant/engine/selection.hpp"
 #include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/graph_rewriter.hpp"
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/executor.hpp"
 #include "quadrant/support/expected.hpp"
@@ -34,8 +37,10 @@ struct QuantizeOptions {
   Vetoes vetoes;
   const Plan* plan = nullptr;  ///< follow this plan instead of selecting
   NonFinitePolicy non_finite = NonFinitePolicy::refuse;
+  Couplings couplings;           ///< values that must not be quantized differently
   Executor* executor = nullptr;  ///< for the data pass; null: the calling thread
   Sink* sink = nullptr;          ///< progress; may be null
+  PhaseObserver* observer = nullptr;
 };
 
 /// Everything that phases 1 to 3 found about a graph, for reports and explain. Its ids are those of
@@ -46,6 +51,7 @@ struct Analysis {
   Eligibility eligibility;
   RequestGraph requests;
   Selection selection;
+  ParameterTable parameters;
   Vetoes vetoes;
   Plan plan;
 };
@@ -64,5 +70,10 @@ struct QuantizeResult {
 /// changed; the result shares its constants.
 [[nodiscard]] Expected<QuantizeResult> quantize(const Graph& graph, const Registry& registry,
                                                 const QuantizeOptions& options = {});
+
+/// The same, in place, on a graph of any kind. Until phase 4 begins nothing is changed; an error
+/// after that leaves the graph partly rewritten.
+[[nodiscard]] Expected<Analysis> quantize(GraphRewriter& graph, const Registry& registry,
+                                          const QuantizeOptions& options = {});
 
 }  // namespace quadrant::inline v0

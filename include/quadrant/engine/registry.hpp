@@ -2,7 +2,9 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,15 +17,27 @@
 
 namespace quadrant::inline v0 {
 
-/// A scheme and its methods. Immutable; share it between threads. A handle: copies are cheap, and
-/// what refers to methods stays good while one of them lives.
+/// One scheme or several, with their methods. Immutable; share it between threads. A handle: copies
+/// are cheap, and what refers to methods stays good while one of them lives.
 class Registry {
  public:
-  [[nodiscard]] const Scheme& scheme() const noexcept { return *contents_->scheme; }
+  /// Several schemes for one run, in which each value takes one of them or none. Two schemes of
+  /// one name are an error. The order does not matter: schemes are numbered by name.
+  [[nodiscard]] static Expected<Registry> join(std::span<const Registry> registries);
+
+  [[nodiscard]] std::uint32_t scheme_count() const noexcept {
+    return static_cast<std::uint32_t>(contents_.size());
+  }
+  [[nodiscard]] const Scheme& scheme(std::uint32_t index = 0) const noexcept {
+    return *contents_[index]->scheme;
+  }
   /// Null for an operation that the scheme does not know: its results stay float.
-  [[nodiscard]] const QuantizationMethod* find(std::string_view op) const noexcept;
+  [[nodiscard]] const QuantizationMethod* find(std::string_view op,
+                                               std::uint32_t scheme = 0) const noexcept;
   /// Sorted by operation.
-  [[nodiscard]] std::vector<const QuantizationMethod*> methods() const;
+  [[nodiscard]] std::vector<const QuantizationMethod*> methods(std::uint32_t scheme = 0) const;
+  /// The names of the schemes, `a+b`.
+  [[nodiscard]] std::string names() const;
 
  private:
   friend class RegistryBuilder;
@@ -39,9 +53,10 @@ class Registry {
                        std::equal_to<>>
         methods;
   };
-  explicit Registry(std::shared_ptr<const Contents> contents) : contents_(std::move(contents)) {}
+  explicit Registry(std::vector<std::shared_ptr<const Contents>> contents)
+      : contents_(std::move(contents)) {}
 
-  std::shared_ptr<const Contents> contents_;
+  std::vector<std::shared_ptr<const Contents>> contents_;
 };
 
 /// Collects a scheme and its methods; `freeze` makes the Registry. The macros open functions that
@@ -70,21 +85,41 @@ class RegistryBuilder {
 };
 
 /// What the body of QUADRANT_METHODS calls.
+template <class S>
 class MethodRegistration {
  public:
   explicit MethodRegistration(RegistryBuilder& builder) noexcept : builder_(&builder) {}
 
-  template <std::derived_from<QuantizationMethod> M>
+  template <class M>
   void add() {
+    check<M>();
+    static_assert(
+        requires { M::Declaration::OpType::kind; },
+        "add<Method>() is for methods of one operation, opened with QUADRANT_QUANTIZER "
+        "or QUADRANT_CONSUMER; use add_parameterized<Method, Op>(parameters)");
     builder_->add(M::Declaration::OpType::kind, std::make_unique<M>());
   }
   /// One class for several operations, each with its parameters.
-  template <std::derived_from<QuantizationMethod> M, class Op>
+  template <class M, class Op>
   void add_parameterized(typename M::Parameters parameters) {
+    check<M>();
+    static_assert(
+        requires { std::string_view(Op::kind); },
+        "an operation is a type with a static member `kind`, its name");
     builder_->add(Op::kind, std::make_unique<M>(std::move(parameters)));
   }
 
  private:
+  template <class M>
+  static constexpr void check() {
+    static_assert(std::derived_from<M, QuantizationMethod>,
+                  "a method is a class opened with one of the QUADRANT_ macros");
+    if constexpr (std::derived_from<M, QuantizationMethod>) {
+      static_assert(std::same_as<typename M::SchemeType, S>,
+                    "this method belongs to another scheme than the list it is added to");
+    }
+  }
+
   RegistryBuilder* builder_;
 };
 

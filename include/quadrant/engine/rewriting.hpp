@@ -2,62 +2,110 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
-#include "quadrant/engine/propagation.hpp"
+#include "quadrant/engine/parameters.hpp"
 #include "quadrant/engine/selection.hpp"
-#include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/graph_rewriter.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
 
-/// What the data pass computed for a node, by node.
-using PreparedData = std::unordered_map<NodeId, Constant>;
+/// What the data pass found.
+struct PreparedData {
+  std::unordered_map<NodeId, Constant> kept;  ///< by node: what its method kept for its rewriter
+  /// By group of the ParameterTable: what the scheme's `resolve` found; null where it has none.
+  std::vector<std::shared_ptr<const UniformType>> parameters;
+};
 
-/// What rewriters and dequantizers work with.
+/// A decision, complete: what phase 4 carries out. Refers to its parts.
+struct Decided {
+  const SelectionProblem& problem;
+  const Selection& selection;
+  const ParameterTable& parameters;
+  const PreparedData& data;
+};
+
+/// What rewriters, `leave`, `enter` and `convert` work with.
 class RewriteContext {
  public:
-  RewriteContext(Graph& graph, const RequestGraph& requests, const Selection& selection,
-                 const PreparedData& prepared) noexcept
-      : graph_(&graph), requests_(&requests), selection_(&selection), prepared_(&prepared) {}
+  RewriteContext(GraphRewriter& graph, const Decided& decided) noexcept
+      : graph_(&graph), decided_(&decided) {}
 
-  [[nodiscard]] Graph& graph() noexcept { return *graph_; }
+  [[nodiscard]] GraphRewriter& graph() noexcept { return *graph_; }
+  [[nodiscard]] const GraphView& view() const noexcept { return graph_->view(); }
 
   /// The constraint that was selected for `value`, which must have been.
   template <QuantizationConstraint C>
   [[nodiscard]] const C& selected(Value value) const noexcept {
-    const RequestId request = (*selection_)[value].request;
-    return requests_->constraints().as<C>((*requests_)[request].constraint);
+    return constraints().as<C>(decided_->selection.produced(value));
+  }
+  /// The form in which the node reads the operand; null for floats.
+  template <QuantizationConstraint C>
+  [[nodiscard]] const C* read(NodeRef node, std::uint32_t operand) const noexcept {
+    const ConstraintId form = decided_->selection.read(node.id, operand);
+    return form == float_form ? nullptr : &constraints().as<C>(form);
+  }
+  /// The parameters of the value in the form that was selected for it, which the scheme's `resolve`
+  /// found; null without that hook.
+  [[nodiscard]] std::shared_ptr<const UniformType> parameters(Value value) const {
+    return parameters_as(value, decided_->selection.produced(value));
+  }
+  /// The same in another form in use: in `enter` and `convert`, the one asked for.
+  template <QuantizationConstraint C>
+  [[nodiscard]] std::shared_ptr<const UniformType> parameters(Value value, const C& form) const {
+    const RequestGraph& requests = decided_->problem.requests;
+    for (RequestId id = requests.first(value); id != no_request; id = requests[id].next) {
+      const ConstraintId known = requests[id].constraint;
+      if (constraints().equals(known, constraints().scheme(known), &form)) {
+        return parameters_as(value, known);
+      }
+    }
+    return nullptr;
   }
   /// What the data pass kept for `node`; empty when it kept nothing.
   [[nodiscard]] Constant prepared(NodeId node) const {
-    const auto found = prepared_->find(node);
-    return found == prepared_->end() ? Constant{} : found->second;
+    const auto found = decided_->data.kept.find(node);
+    return found == decided_->data.kept.end() ? Constant{} : found->second;
   }
-  /// The parameters of a value that is quantized by now; null when it is not.
+  /// The type of a value that is quantized by now; null when it is not.
   [[nodiscard]] std::shared_ptr<const UniformType> quantization(Value value) const {
-    return graph_->type(value).quantization;
+    return view().type(value).quantization;
   }
+
   /// Gives `value` the quantized type `type`; its shape stays.
-  void set_quantized(Value value, std::shared_ptr<const UniformType> type);
+  [[nodiscard]] Expected<void> set_quantized(Value value, std::shared_ptr<const UniformType> type);
+  /// Adds a node with one result of shape and name like `like`, and returns the result.
+  [[nodiscard]] Expected<Value> emit(std::string_view kind, std::vector<Value> operands,
+                                     std::string name, TensorType type);
+  /// `made` takes the place of `value`, a result of the node at hand, for all who read it.
+  [[nodiscard]] Expected<void> replace(Value value, Value made);
+  /// What stands in the place of `value` by now.
+  [[nodiscard]] Value current(Value value) const;
 
  private:
-  Graph* graph_;
-  const RequestGraph* requests_;
-  const Selection* selection_;
-  const PreparedData* prepared_;
+  [[nodiscard]] const ConstraintTable& constraints() const noexcept {
+    return decided_->problem.requests.constraints();
+  }
+  [[nodiscard]] std::shared_ptr<const UniformType> parameters_as(Value value,
+                                                                 ConstraintId form) const;
+
+  GraphRewriter* graph_;
+  const Decided* decided_;
+  std::unordered_map<Value, Value> replaced_;
 };
 
-/// Runs phase 4 on `graph`, the graph that the phases before read. Calls the rewriter of each
-/// selected node and of each Consumer, then dequantizes, once each, the quantized values that
-/// somebody reads in float: graph outputs, subgraphs, operations that the scheme does not know.
+/// Runs phase 4 on `graph`, which is the graph that the phases before read, or a copy of it. Node
+/// by node, producers first: calls the rewriter of each node whose results were selected and of
+/// each Consumer; then makes, once each, the other forms in which the results are read, and hands
+/// them to their readers. Graph outputs, subgraphs and operations that no scheme knows read floats.
 ///
 /// The float form keeps the value's name, so that whoever refers to it by name still finds floats;
-/// the quantized form is then called `<name>_quantized`. A quantized value that nobody reads in
-/// float keeps its name.
-[[nodiscard]] Expected<Graph> rewrite(Graph graph, const std::vector<NodeId>& order,
-                                      const Registry& registry, const Eligibility& eligibility,
-                                      const RequestGraph& requests, const Selection& selection,
-                                      const PreparedData& prepared);
+/// quantized forms beside it are called `<name>_quantized`. After an error the graph is partly
+/// rewritten.
+[[nodiscard]] Expected<void> rewrite(GraphRewriter& graph, const Decided& decided);
 
 }  // namespace quadrant::inline v0

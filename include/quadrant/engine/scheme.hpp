@@ -1,10 +1,15 @@
-// A way to quantize: what its constraints are, and how a quantized value becomes float again.
+// A way to quantize: what its constraints are, and how a value changes its form.
 #pragma once
 
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "quadrant/engine/constraint.hpp"
+#include "quadrant/engine/gain.hpp"
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/support/expected.hpp"
 
@@ -12,8 +17,50 @@ namespace quadrant::inline v0 {
 
 class RewriteContext;
 
-/// Base of every scheme. Derive, and let QUADRANT_SCHEME declare the
-/// overrides. Immutable once it is in a Registry.
+/// A change of form that someone would like: of `value`, which `from` describes (null: floats), to
+/// `to` (null: floats).
+template <class C>
+struct ConversionOf {
+  const GraphView* graph = nullptr;
+  Value value;
+  const C* from = nullptr;
+  const C* to = nullptr;
+
+  [[nodiscard]] ConversionKind kind() const noexcept {
+    if (from == nullptr) return ConversionKind::enter;
+    return to == nullptr ? ConversionKind::leave : ConversionKind::convert;
+  }
+};
+
+/// What parameters are asked for: those of form `constraint`, which all of `members` share.
+template <class C>
+struct ParameterQuery {
+  const GraphView* graph = nullptr;
+  const C* constraint = nullptr;
+  std::span<const Value> members;  ///< one at least; by name
+  /// Where a method derives them: the parameters of the sources, in its order. Empty: they are
+  /// found from data.
+  std::span<const std::shared_ptr<const UniformType>> sources;
+};
+
+/// Base of every scheme. Derive, and let QUADRANT_SCHEME declare the overrides. Immutable once it
+/// is in a Registry.
+///
+/// A scheme with constraint type `C` must have the dequantizer (`leave`), and may have:
+///
+///     /// Adds what turns the floats `real` into codes of form `to`; returns them.
+///     Expected<Value> enter(Value real, const C& to, RewriteContext& context) const;
+///     /// Adds what turns codes of one form into codes of another, without floats in between.
+///     Expected<Value> convert(Value quantized, const C& to, RewriteContext& context) const;
+///     /// What a conversion is worth (a cost, not above zero); empty: it cannot be had. The
+///     default
+///     /// is the gain model's `of_conversion` for conversions whose hook the scheme has.
+///     std::optional<Gain> price(const ConversionOf<C>& conversion, const GainModel& gains) const;
+///     /// The form that a value was in before we came; empty: not one of this scheme's.
+///     std::optional<C> recognize(const TensorType& type) const;
+///     /// The parameters (scales, zero points) of values that share them, found once, in the data
+///     /// pass; `RewriteContext::parameters` has them.
+///     Expected<std::shared_ptr<const UniformType>> resolve(const ParameterQuery<C>& query) const;
 class Scheme {
  public:
   Scheme() = default;
@@ -27,12 +74,133 @@ class Scheme {
 
   /// Adds what turns `quantized` into float and returns the float value. Called at most once for
   /// each value; all who need float share the result.
-  [[nodiscard]] virtual Expected<Value> dequantize(Value quantized,
-                                                   RewriteContext& context) const = 0;
+  [[nodiscard]] virtual Expected<Value> leave(Value quantized, RewriteContext& context) const = 0;
+
+  // The optional hooks, without types.
+  [[nodiscard]] virtual bool can_enter() const noexcept = 0;
+  [[nodiscard]] virtual bool can_convert() const noexcept = 0;
+  [[nodiscard]] virtual std::optional<Gain> erased_price(const ConversionOf<void>& conversion,
+                                                         const GainModel& gains) const = 0;
+  [[nodiscard]] virtual Expected<Value> erased_enter(Value real, const void* to,
+                                                     RewriteContext& context) const = 0;
+  [[nodiscard]] virtual Expected<Value> erased_convert(Value quantized, const void* to,
+                                                       RewriteContext& context) const = 0;
+  /// Interns the recognized constraint, if there is one.
+  [[nodiscard]] virtual std::optional<ConstraintId> erased_recognize(
+      const TensorType& type, std::uint32_t scheme, ConstraintTable& constraints) const = 0;
+  [[nodiscard]] virtual bool can_resolve() const noexcept = 0;
+  [[nodiscard]] virtual Expected<std::shared_ptr<const UniformType>> erased_resolve(
+      const ParameterQuery<void>& query) const = 0;
 
  protected:
   Scheme(const Scheme&) = default;
   Scheme& operator=(const Scheme&) = default;
 };
 
+// What QUADRANT_SCHEME's overrides call. A scheme has a hook if it has a function of that name;
+// one of the wrong signature does not compile.
+namespace detail {
+
+template <class S>
+concept HasEnter = requires { &S::enter; };
+template <class S>
+concept HasConvert = requires { &S::convert; };
+template <class S>
+concept HasPrice = requires { &S::price; };
+template <class S>
+concept HasRecognize = requires { &S::recognize; };
+
+template <class S>
+concept HasResolve = requires { &S::resolve; };
+
+template <class S>
+std::optional<Gain> price(const S& scheme, const ConversionOf<void>& erased,
+                          const GainModel& gains) {
+  using C = typename S::Constraint;
+  const ConversionOf<C> conversion{erased.graph, erased.value, static_cast<const C*>(erased.from),
+                                   static_cast<const C*>(erased.to)};
+  const ConversionKind kind = conversion.kind();
+  if (kind == ConversionKind::enter && !HasEnter<S>) return std::nullopt;
+  if (kind == ConversionKind::convert && !HasConvert<S>) return std::nullopt;
+  if constexpr (HasPrice<S>) {
+    static_assert(
+        requires {
+          { scheme.price(conversion, gains) } -> std::same_as<std::optional<Gain>>;
+        },
+        "a scheme's price must be: "
+        "std::optional<Gain> price(const ConversionOf<Constraint>&, const GainModel&) const");
+    return scheme.price(conversion, gains);
+  } else {
+    return gains.of_conversion(kind, *erased.graph, erased.value);
+  }
+}
+
+template <class S>
+Expected<Value> enter(const S& scheme, Value real, const void* to, RewriteContext& context) {
+  if constexpr (HasEnter<S>) {
+    using C = typename S::Constraint;
+    static_assert(
+        requires(const C& constraint) {
+          { scheme.enter(real, constraint, context) } -> std::same_as<Expected<Value>>;
+        },
+        "a scheme's enter must be: "
+        "Expected<Value> enter(Value real, const Constraint& to, RewriteContext&) const");
+    return scheme.enter(real, *static_cast<const C*>(to), context);
+  } else {
+    return fail(ErrorCode::impossible, "this scheme does not quantize floats");
+  }
+}
+
+template <class S>
+Expected<Value> convert(const S& scheme, Value quantized, const void* to, RewriteContext& context) {
+  if constexpr (HasConvert<S>) {
+    using C = typename S::Constraint;
+    static_assert(
+        requires(const C& constraint) {
+          { scheme.convert(quantized, constraint, context) } -> std::same_as<Expected<Value>>;
+        },
+        "a scheme's convert must be: "
+        "Expected<Value> convert(Value quantized, const Constraint& to, RewriteContext&) const");
+    return scheme.convert(quantized, *static_cast<const C*>(to), context);
+  } else {
+    return fail(ErrorCode::impossible, "this scheme does not requantize");
+  }
+}
+
+template <class S>
+std::optional<ConstraintId> recognize(const S& scheme, const TensorType& type, std::uint32_t index,
+                                      ConstraintTable& constraints) {
+  if constexpr (HasRecognize<S>) {
+    static_assert(
+        requires {
+          { scheme.recognize(type) } -> std::same_as<std::optional<typename S::Constraint>>;
+        },
+        "a scheme's recognize must be: "
+        "std::optional<Constraint> recognize(const TensorType&) const");
+    const auto found = scheme.recognize(type);
+    if (found) return constraints.intern(index, &*found);
+  }
+  return std::nullopt;
+}
+
+template <class S>
+Expected<std::shared_ptr<const UniformType>> resolve(const S& scheme,
+                                                     const ParameterQuery<void>& erased) {
+  using C = typename S::Constraint;
+  const ParameterQuery<C> query{erased.graph, static_cast<const C*>(erased.constraint),
+                                erased.members, erased.sources};
+  if constexpr (HasResolve<S>) {
+    static_assert(
+        requires {
+          { scheme.resolve(query) } -> std::same_as<Expected<std::shared_ptr<const UniformType>>>;
+        },
+        "a scheme's resolve must be: Expected<std::shared_ptr<const UniformType>> "
+        "resolve(const ParameterQuery<Constraint>&) const");
+    return scheme.resolve(query);
+  } else {
+    return nullptr;
+  }
+}
+
+}  // namespace detail
 }  // namespace quadrant::inline v0

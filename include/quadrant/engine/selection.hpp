@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <vector>
 
+#include "quadrant/engine/eligibility.hpp"
+#include "quadrant/engine/gain.hpp"
 #include "quadrant/engine/plan.hpp"
-#include "quadrant/engine/propagation.hpp"
+#include "quadrant/engine/registry.hpp"
+#include "quadrant/engine/request_graph.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
@@ -20,6 +23,7 @@ enum class SelectionCause : std::uint8_t {
   unavailable,    ///< the parents became something else
   no_gain,        ///< what it costs is more than what it gains
   unused,         ///< every user that asked for it chose otherwise
+  coupled,        ///< the values that it is coupled with were quantized otherwise
   not_planned,    ///< a given plan does not list it
 };
 
@@ -27,51 +31,85 @@ enum class SelectionCause : std::uint8_t {
 struct Choice {
   SelectionCause cause = SelectionCause::not_eligible;
   RequestId request = no_request;    ///< the selected request
+  std::uint32_t alternative = 0;     ///< which of the request's alternatives holds
   RequestId runner_up = no_request;  ///< the best available one that lost
   Gain gain;  ///< of the selected request, or of the best that had too little
   Gain runner_up_gain;
 };
 
+/// A form of a value besides the one that it is made in. Made once, for all who read it.
+struct Conversion {
+  Value value;
+  ConstraintId from = float_form;  ///< the form it is made in, or `float_form`
+  ConstraintId to = float_form;
+  RequestId request = no_request;  ///< for `to`; no_request for floats
+  Gain price;
+  std::vector<Use> readers;  ///< none where only another conversion reads it
+};
+
+/// Values that must not be quantized differently: those of a group that are made in a quantized
+/// form are made in the same one, and share their parameters.
+using Couplings = std::vector<std::vector<Value>>;
+
 /// The result of phase 3.
 class Selection {
  public:
-  explicit Selection(std::shared_ptr<const ValueNumbering> numbering)
-      : choices_(std::move(numbering), Choice{}) {}
+  Selection(const GraphView& graph, const Eligibility& eligibility, const RequestGraph& requests)
+      : choices_(eligibility.numbering(), Choice{}),
+        produced_(eligibility.numbering(), float_form),
+        reads_(graph, float_form),
+        realized_(requests.benefits().size(), 0) {}
 
   [[nodiscard]] const Choice& operator[](Value value) const noexcept { return choices_[value]; }
-  [[nodiscard]] Choice& operator[](Value value) noexcept { return choices_[value]; }
   [[nodiscard]] bool is_selected(Value value) const noexcept {
     return choices_[value].cause == SelectionCause::selected;
   }
-  /// Whether `user` takes operand `operand` in its quantized form.
-  [[nodiscard]] bool takes_quantized(const GraphView& graph, const RequestGraph& requests,
-                                     NodeId user, std::uint32_t operand) const noexcept;
-  /// The uses of `value` that read it in float, by user and operand.
-  [[nodiscard]] std::vector<Use> float_uses(const GraphView& graph, const RequestGraph& requests,
-                                            Value value) const;
-
-  /// The worth of the decision itself: every realized benefit and every stored value once. Never a
-  /// sum of flows.
-  Gain objective;
+  /// The form that the value is made in: selected, or given with the model.
+  [[nodiscard]] ConstraintId produced(Value value) const noexcept { return produced_[value]; }
+  /// The form that `user` reads its operand in.
+  [[nodiscard]] ConstraintId read(NodeId user, std::uint32_t operand) const noexcept {
+    return reads_[user][operand];
+  }
+  [[nodiscard]] bool is_realized(const RequestGraph& requests,
+                                 const Benefit& benefit) const noexcept {
+    return realized_[requests.index(benefit)] != 0;
+  }
+  /// In topological order of their values; one that another reads stands before it.
+  [[nodiscard]] std::span<const Conversion> conversions() const noexcept { return conversions_; }
+  /// The worth of the decision itself: every realized benefit, every node's own gain, every stored
+  /// value and every conversion once. Never a sum of flows.
+  [[nodiscard]] Gain objective() const noexcept { return objective_; }
 
  private:
+  friend class Decision;
   ValueMap<Choice> choices_;
+  ValueMap<ConstraintId> produced_;
+  OperandMap<ConstraintId> reads_;
+  std::vector<std::uint8_t> realized_;  // by benefit
+  std::vector<Conversion> conversions_;
+  Gain objective_;
 };
 
-/// Walks forward and takes the requested and available constraint of largest gain;
-/// equal gains are decided by the constraints' order. Values that nobody takes after all are given
-/// back. Linear; independent of the order in which the graph was built.
-[[nodiscard]] Selection select_greedy(const GraphView& graph, const std::vector<NodeId>& order,
-                                      const Eligibility& eligibility, RequestGraph& requests,
-                                      const GainModel& gains);
+/// What a policy decides on: the results of phases 1 and 2. Refers to them.
+struct SelectionProblem {
+  const GraphView& graph;
+  const std::vector<NodeId>& order;
+  const Registry& registry;
+  const Eligibility& eligibility;
+  const RequestGraph& requests;
+  const GainModel& gains;
+  const Couplings& couplings;
+};
 
-/// Selects exactly what `plan` lists. An entry that names no value, or that the graph does not
-/// allow, is `impossible` and says why.
-[[nodiscard]] Expected<Selection> select_planned(const GraphView& graph,
-                                                 const std::vector<NodeId>& order,
-                                                 const Registry& registry,
-                                                 const Eligibility& eligibility,
-                                                 RequestGraph& requests, const GainModel& gains,
-                                                 const Plan& plan);
+/// Walks forward and gives each value the requested and available constraint of largest gain; equal
+/// gains are decided by the constraints' order. What nobody takes after all, and what in the end
+/// costs more than it gains, is given back. Linear; independent of the order in which the graph was
+/// built. The objective is never below zero, that of leaving everything in float.
+[[nodiscard]] Selection select_greedy(const SelectionProblem& problem);
+
+/// Makes the values that `plan` lists, and no other, in their planned form; who reads them how is
+/// decided as in `select_greedy`. An entry that names no value, or that the graph does not allow,
+/// is `impossible` and says why.
+[[nodiscard]] Expected<Selection> select_planned(const SelectionProblem& problem, const Plan& plan);
 
 }  // namespace quadrant::inline v0

@@ -1,8 +1,9 @@
-// An array beside a graph: one entry for each value.
+// Arrays beside a graph: one entry for each value, or for each operand of each node.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "quadrant/ir/graph_view.hpp"
@@ -44,6 +45,34 @@ class ValueMap {
 
  private:
   std::shared_ptr<const ValueNumbering> numbering_;
+  std::vector<T> entries_;
+};
+
+/// One entry for each operand of each node. Valid until the graph is edited.
+template <class T>
+class OperandMap {
+ public:
+  OperandMap() = default;
+  OperandMap(const GraphView& graph, const T& initial) : first_(graph.index_bound() + 1, 0) {
+    for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+      const NodeId node = graph.node_at(i);
+      const auto count = node.is_valid() ? graph.operands(node).size() : 0;
+      first_[i + 1] = first_[i] + static_cast<std::uint32_t>(count);
+    }
+    entries_.assign(first_.back(), initial);
+  }
+
+  [[nodiscard]] std::span<T> operator[](NodeId user) noexcept {
+    return std::span(entries_).subspan(first_[user.index],
+                                       first_[user.index + 1] - first_[user.index]);
+  }
+  [[nodiscard]] std::span<const T> operator[](NodeId user) const noexcept {
+    return std::span(entries_).subspan(first_[user.index],
+                                       first_[user.index + 1] - first_[user.index]);
+  }
+
+ private:
+  std::vector<std::uint32_t> first_;
   std::vector<T> entries_;
 };
 

@@ -8,24 +8,9 @@
 #include <vector>
 
 #include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/node_spec.hpp"
 
 namespace quadrant::inline v0 {
-
-/// One result to be made: its name (empty: the graph makes one up) and type.
-struct ResultSpec {
-  std::string name;
-  TensorType type;
-};
-
-/// A node to be made.
-struct NodeSpec {
-  std::string kind;
-  std::string name;
-  std::vector<Value> operands;
-  std::vector<ResultSpec> results;
-  Attributes attributes;
-  Constant constant;  ///< for kind `constant`
-};
 
 /// A graph of operations with ordered, possibly absent operands and numbered results.
 ///

@@ -2,13 +2,13 @@
 //
 //   {
 //     "format": "quadrant.plan",
-//     "version": 1,
-//     "scheme": "weight_only",
-//     "options": "bits=8",
+//     "version": 2,
+//     "schemes": [{"name": "weight_only", "options": "bits=8"}],
 //     "gain_model": "bytes",
 //     "objective": 3072,
-//     "values": [{"value": "dense.weight", "constraint": "axis=1", "gain": 3072}],
-//     "conversions": [{"value": "dense.weight", "users": ["dense"]}]
+//     "values": [{"value": "w", "scheme": "weight_only", "constraint": "axis=1", "gain": 3072}],
+//     "conversions": [{"value": "w", "from": "axis=1", "to": "float", "users": ["dense"]}],
+//     "shared": []
 //   }
 #pragma once
 

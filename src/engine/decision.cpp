@@ -1,0 +1,609 @@
+#include "engine/decision.hpp"
+
+#include <algorithm>
+#include <boost/pending/disjoint_sets.hpp>
+#include <map>
+#include <range/v3/view/reverse.hpp>
+#include <utility>
+
+namespace quadrant::inline v0 {
+namespace {
+
+// What `forward` offers for one node: the requests that became available.
+class Availability final : public ForwardContext {
+ public:
+  Availability(Value lead, std::uint32_t scheme, const RequestGraph& requests,
+               const Selection& selection)
+      : lead_(lead), scheme_(scheme), requests_(&requests), selection_(&selection) {}
+
+  [[nodiscard]] const void* selected(Value parent) const noexcept override {
+    const ConstraintId form = selection_->produced(parent);
+    const ConstraintTable& constraints = requests_->constraints();
+    const bool is_known = form != float_form && constraints.scheme(form) == scheme_;
+    return is_known ? constraints.get(form) : nullptr;
+  }
+  void offer_requests() override {
+    for (RequestId id = requests_->first(lead_); id != no_request; id = (*requests_)[id].next) {
+      offer_request(id);
+    }
+  }
+  void offer(std::uint32_t result, const void* constraint) override {
+    // Available but not requested: nobody would gain.
+    for (RequestId id = requests_->first({lead_.node, result}); id != no_request;
+         id = (*requests_)[id].next) {
+      const ConstraintId wanted = (*requests_)[id].constraint;
+      if (!requests_->constraints().equals(wanted, scheme_, constraint)) continue;
+      offer_request(requests_->find(lead_, wanted));
+    }
+  }
+  [[nodiscard]] std::span<const RequestId> offered() const noexcept { return offered_; }
+
+ private:
+  void offer_request(RequestId id) {
+    if (id == no_request || !(*requests_)[id].producible) return;
+    if (requests_->constraints().scheme((*requests_)[id].constraint) != scheme_) return;
+    if (std::ranges::find(offered_, id) == offered_.end()) offered_.push_back(id);
+  }
+
+  Value lead_;
+  std::uint32_t scheme_;
+  const RequestGraph* requests_;
+  const Selection* selection_;
+  std::vector<RequestId> offered_;
+};
+
+}  // namespace
+
+Decision::Decision(const SelectionProblem& problem)
+    : problem_(problem),
+      prices_(problem.graph, problem.registry, problem.requests.constraints(), problem.gains),
+      selection_(problem.graph, problem.eligibility, problem.requests),
+      converted_(problem.requests.requests().size(), 0),
+      left_(problem.eligibility.numbering(), 0) {}
+
+// --- looking things up ---------------------------------------------------------------------------
+
+template <class Visit>
+void Decision::for_each_result(NodeId node, Visit visit) const {
+  for (std::uint32_t i = 0; i < problem_.graph.result_count(node); ++i) visit(Value{node, i});
+}
+
+// Calls `visit` for the values that the request's node would make in its form: all real results.
+template <class Visit>
+void Decision::for_each_sibling(const Request& request, Visit visit) const {
+  for_each_result(request.value.node, [&](Value value) {
+    if (problem_.eligibility.state(value, scheme_of(request)) == State::Quantizable) visit(value);
+  });
+}
+
+template <class Visit>
+void Decision::for_each_request(Value value, Visit visit) const {
+  for (RequestId id = problem_.requests.first(value); id != no_request;
+       id = problem_.requests[id].next) {
+    visit(id);
+  }
+}
+
+std::uint32_t Decision::scheme_of(const Request& request) const {
+  return problem_.requests.constraints().scheme(request.constraint);
+}
+
+std::optional<Value> Decision::selected_lead(NodeId node) const {
+  for (std::uint32_t i = 0; i < problem_.graph.result_count(node); ++i) {
+    if (selection_.is_selected({node, i})) return Value{node, i};
+  }
+  return std::nullopt;
+}
+
+const Alternative& Decision::chosen(const Choice& choice) const {
+  return problem_.requests.alternatives(problem_.requests[choice.request])[choice.alternative];
+}
+
+// --- what things are worth -----------------------------------------------------------------------
+
+// What it costs one more reader to have the request, now that its value is decided. Empty: it
+// cannot.
+std::optional<Gain> Decision::cost_of_reading(RequestId id) const {
+  if (id == no_request) return std::nullopt;
+  const Request& request = problem_.requests[id];
+  const ConstraintId form = selection_.produced(request.value);
+  if (form == request.constraint || converted_[id] != 0) return Gain{};
+  std::optional<Gain> best;
+  if (form != float_form) best = prices_.convert(request.value, form, request.constraint);
+  if (request.entry) {
+    const bool is_float = form == float_form || left_[request.value] != 0;
+    const Gain by_float = *request.entry + (is_float ? Gain{} : prices_.leave(request.value, form));
+    best = std::max(best.value_or(by_float), by_float);
+  }
+  return best;
+}
+
+std::optional<Gain> Decision::cost_of_reading(const Alternative& alternative) const {
+  Gain total;
+  for (const Need& need : problem_.requests.needs(alternative)) {
+    const std::optional<Gain> cost = cost_of_reading(need.request);
+    if (!cost) return std::nullopt;
+    total += *cost;
+  }
+  return total;
+}
+
+Gain Decision::gain_of_storage(const Request& request) const {
+  const auto* method = problem_.eligibility.method(request.value.node, scheme_of(request));
+  if (method == nullptr) return Gain{};
+  const auto change =
+      method->erased_storage(problem_.requests.constraints().get(request.constraint),
+                             {&problem_.graph, request.value.node});
+  return change ? problem_.gains.of_storage(*change) : Gain{};
+}
+
+// What the readers of the request's value are worth who want something else: floats, or another
+// form.
+Gain Decision::gain_of_others(RequestId chosen_id) const {
+  const Request& request = problem_.requests[chosen_id];
+  Gain total;
+  bool is_left = false;
+  std::size_t uses = 0;
+  for (const Use& use : problem_.graph.uses(request.value.node)) {
+    uses += use.result == request.value.result ? 1 : 0;
+  }
+  const Gain leave = prices_.leave(request.value, request.constraint);
+  if (uses > problem_.requests.asked_uses(request.value)) {
+    total += leave;
+    is_left = true;
+  }
+  for_each_request(request.value, [&](RequestId id) {
+    const Request& other = problem_.requests[id];
+    if (id == chosen_id) return;
+    std::optional<Gain> cost = prices_.convert(request.value, request.constraint, other.constraint);
+    if (other.entry) {
+      const Gain by_float = *other.entry + (is_left ? Gain{} : leave);
+      cost = std::max(cost.value_or(by_float), by_float);
+    }
+    if (cost) total += std::max(Gain{}, other.flow + *cost);
+  });
+  return total;
+}
+
+Gain Decision::own_gain(const Choice& choice) const {
+  return chosen(choice).gain + gain_of_storage(problem_.requests[choice.request]);
+}
+
+// --- the walk ------------------------------------------------------------------------------------
+
+void Decision::walk(const ValueMap<RequestId>* planned) {
+  allow_one_per_coupling();
+  for (const NodeId node : problem_.order) {
+    for_each_result(node, [&](Value value) {
+      if (problem_.eligibility.state(value) == State::Quantized) {
+        selection_.produced_[value] = problem_.eligibility.given(value);
+      }
+    });
+    decide_results(node, planned);
+    if (!selected_lead(node)) decide_reads(node);
+    const auto operands = problem_.graph.operands(node);
+    for (std::uint32_t i = 0; i < operands.size(); ++i) {
+      if (!operands[i].is_absent() && selection_.read(node, i) == float_form) {
+        left_[operands[i]] = 1;
+      }
+    }
+  }
+}
+
+// A coupling allows its members one constraint: the one of which all of them together gain most.
+void Decision::allow_one_per_coupling() {
+  const ConstraintTable& constraints = problem_.requests.constraints();
+  for (const std::vector<Value>& members : problem_.couplings) {
+    std::map<ConstraintId, Gain> gains;
+    for (const Value value : members) {
+      for_each_request(value, [&](RequestId id) {
+        const Request& request = problem_.requests[id];
+        if (!request.producible) return;
+        gains[request.constraint] += request.flow + gain_of_storage(request);
+      });
+    }
+    ConstraintId best = float_form;
+    for (const auto& [constraint, gain] : gains) {
+      if (best == float_form || gain > gains[best] ||
+          (gain == gains[best] && constraints.less(constraint, best))) {
+        best = constraint;
+      }
+    }
+    // A value that came quantized decides for all.
+    for (const Value value : members) {
+      const ConstraintId given = problem_.eligibility.given(value);
+      if (given != float_form) best = given;
+    }
+    for (const Value value : members) coupled_[value] = best;
+  }
+}
+
+void Decision::decide_results(NodeId node, const ValueMap<RequestId>* planned) {
+  candidates_.clear();
+  for (std::uint32_t scheme = 0; scheme < problem_.registry.scheme_count(); ++scheme) {
+    if (problem_.eligibility.method(node, scheme) != nullptr) find_candidates(node, scheme);
+  }
+  if (planned != nullptr) {
+    std::erase_if(candidates_, [&](const Candidate& candidate) {
+      bool is_planned = false;
+      const Request& request = problem_.requests[candidate.request];
+      for_each_sibling(request, [&](Value value) {
+        const RequestId id = (*planned)[value];
+        is_planned |= id != no_request && problem_.requests[id].constraint == request.constraint;
+      });
+      if (!is_planned) {
+        for_each_sibling(request, [&](Value value) {
+          selection_.choices_[value].cause = SelectionCause::not_planned;
+        });
+      }
+      return !is_planned;
+    });
+  }
+  if (candidates_.empty()) return;
+  Candidate best;
+  Candidate next;
+  for (const Candidate& candidate : candidates_) {
+    if (beats(candidate, best)) {
+      next = best;
+      best = candidate;
+    } else if (beats(candidate, next)) {
+      next = candidate;
+    }
+  }
+  const bool pays = planned != nullptr || best.gain >= gain_in_float(node);
+  for_each_sibling(problem_.requests[best.request], [&](Value value) {
+    Choice& choice = selection_.choices_[value];
+    choice.cause = pays ? SelectionCause::selected : SelectionCause::no_gain;
+    choice.request = problem_.requests.find(value, problem_.requests[best.request].constraint);
+    choice.alternative = best.alternative;
+    choice.gain = best.gain;
+    if (next.request != no_request) {
+      const Request& second = problem_.requests[next.request];
+      choice.runner_up = problem_.requests.find(value, second.constraint);
+      choice.runner_up_gain = next.gain;
+    }
+  });
+  if (pays) select(best);
+}
+
+// The requests of one scheme that have become available, with what each is worth.
+void Decision::find_candidates(NodeId node, std::uint32_t scheme) {
+  std::optional<Value> lead;
+  for_each_result(node, [&](Value value) {
+    if (problem_.eligibility.state(value, scheme) != State::Quantizable) return;
+    if (!lead) lead = value;
+    SelectionCause& cause = selection_.choices_[value].cause;
+    if (cause == SelectionCause::not_eligible) cause = SelectionCause::not_requested;
+  });
+  // Lazy: nobody asks, nothing is computed.
+  if (!lead || problem_.requests.first(*lead) == no_request) return;
+  const NodeRef ref{&problem_.graph, node};
+  Availability availability(*lead, scheme, problem_.requests, selection_);
+  problem_.eligibility.method(node, scheme)->erased_forward(ref, availability);
+  SelectionCause cause = SelectionCause::refused;
+  for_each_request(*lead, [&](RequestId id) {
+    if (problem_.requests[id].producible) cause = SelectionCause::unavailable;
+  });
+  for (const RequestId id : availability.offered()) {
+    bool is_allowed = true;
+    for_each_sibling(problem_.requests[id], [&](Value value) {
+      const auto coupled = coupled_.empty() ? coupled_.end() : coupled_.find(value);
+      is_allowed &=
+          coupled == coupled_.end() || coupled->second == problem_.requests[id].constraint;
+    });
+    if (!is_allowed) {
+      cause = SelectionCause::coupled;
+    } else if (const auto found = candidate(ref, id)) {
+      candidates_.push_back(*found);
+    }
+  }
+  for_each_sibling(problem_.requests[problem_.requests.first(*lead)],
+                   [&](Value value) { selection_.choices_[value].cause = cause; });
+}
+
+std::optional<Decision::Candidate> Decision::candidate(NodeRef /*node*/, RequestId id) const {
+  const Request& request = problem_.requests[id];
+  Candidate found{id, 0, {}};
+  bool is_available = false;
+  const auto alternatives = problem_.requests.alternatives(request);
+  for (std::uint32_t i = 0; i < alternatives.size(); ++i) {
+    const std::optional<Gain> cost = cost_of_reading(alternatives[i]);
+    if (!cost) continue;
+    const Gain gain = alternatives[i].gain + *cost;
+    if (is_available && gain <= found.gain) continue;
+    found.alternative = i;
+    found.gain = gain;
+    is_available = true;
+  }
+  if (!is_available) return std::nullopt;
+  found.gain += gain_of_storage(request);
+  for_each_sibling(request, [&](Value value) {
+    const RequestId sibling = problem_.requests.find(value, request.constraint);
+    found.gain += problem_.requests[sibling].flow + gain_of_others(sibling);
+  });
+  return found;
+}
+
+// What the node and its readers are worth when its results stay float.
+Gain Decision::gain_in_float(NodeId node) const {
+  Gain total;
+  for_each_result(node, [&](Value value) {
+    for_each_request(value, [&](RequestId id) {
+      const Request& request = problem_.requests[id];
+      if (request.entry) total += std::max(Gain{}, request.flow + *request.entry);
+    });
+  });
+  for (const Benefit& benefit : problem_.requests.benefits(node)) {
+    if (!benefit.takes_codes) continue;
+    if (const auto cost = cost_of_reading(benefit.request)) {
+      total += std::max(Gain{}, benefit.gain + *cost);
+    }
+  }
+  return total;
+}
+
+// Canonical: the larger gain, then the smaller constraint, never who came first.
+bool Decision::beats(const Candidate& a, const Candidate& b) const {
+  if (b.request == no_request || a.gain != b.gain) {
+    return b.request == no_request || a.gain > b.gain;
+  }
+  return problem_.requests.constraints().less(problem_.requests[a.request].constraint,
+                                              problem_.requests[b.request].constraint);
+}
+
+void Decision::select(const Candidate& best) {
+  const Request& request = problem_.requests[best.request];
+  for_each_sibling(request, [&](Value value) { selection_.produced_[value] = request.constraint; });
+  const Alternative& alternative = problem_.requests.alternatives(request)[best.alternative];
+  for (const Need& need : problem_.requests.needs(alternative)) {
+    read(request.value.node, need.operand, problem_.requests[need.request]);
+  }
+}
+
+// Decides which operands a node that makes floats reads as codes. Those are of one scheme, whose
+// rewriter will see to it.
+void Decision::decide_reads(NodeId node) {
+  const auto benefits = problem_.requests.benefits(node);
+  if (benefits.empty()) return;
+  struct Taken {
+    const Benefit* benefit = nullptr;
+    Gain gain;  // over reading floats
+  };
+  std::map<std::uint32_t, std::map<std::uint32_t, Taken>> best;  // by scheme and operand
+  for (const Benefit& benefit : benefits) {
+    if (benefit.request == no_request) continue;
+    const Request& request = problem_.requests[benefit.request];
+    const ConstraintId form = selection_.produced(request.value);
+    if (!benefit.takes_codes) {
+      selection_.realized_[problem_.requests.index(benefit)] = form == request.constraint ? 1 : 0;
+      continue;
+    }
+    const auto cost = cost_of_reading(benefit.request);
+    if (!cost) continue;
+    Gain gain = benefit.gain + *cost;
+    const bool is_given = problem_.eligibility.given(request.value) != float_form;
+    if (form != float_form && !is_given && left_[request.value] == 0) {
+      gain = gain - prices_.leave(request.value, form);
+    }
+    if (gain < Gain{}) continue;
+    Taken& taken = best[scheme_of(request)][benefit.operand];
+    const bool is_better =
+        taken.benefit == nullptr || gain > taken.gain ||
+        (gain == taken.gain &&
+         problem_.requests.constraints().less(benefit.constraint, taken.benefit->constraint));
+    if (is_better) taken = {&benefit, gain};
+  }
+  const std::map<std::uint32_t, Taken>* winner = nullptr;
+  Gain winning;
+  for (const auto& [scheme, operands] : best) {
+    Gain total;
+    for (const auto& [operand, taken] : operands) total += taken.gain;
+    if (winner == nullptr || total > winning) {
+      winner = &operands;
+      winning = total;
+    }
+  }
+  if (winner == nullptr) return;
+  for (const auto& [operand, taken] : *winner) {
+    selection_.realized_[problem_.requests.index(*taken.benefit)] = 1;
+    read(node, operand, problem_.requests[taken.benefit->request]);
+  }
+}
+
+void Decision::read(NodeId user, std::uint32_t operand, const Request& request) {
+  selection_.reads_[user][operand] = request.constraint;
+  const ConstraintId form = selection_.produced(request.value);
+  if (form == request.constraint) return;
+  converted_[problem_.requests.find(request.value, request.constraint)] = 1;
+  const bool by_float =
+      form != float_form && !prices_.convert(request.value, form, request.constraint);
+  if (by_float) left_[request.value] = 1;
+}
+
+// --- what hangs together -------------------------------------------------------------------------
+
+// Whether the user reads the operand in the form it is made in, or one converted from that.
+bool Decision::is_taken_as_made(NodeId user, std::uint32_t operand) const {
+  const Value value = problem_.graph.operands(user)[operand];
+  const ConstraintId form = selection_.read(user, operand);
+  if (value.is_absent() || form == float_form) return false;
+  const ConstraintId made = selection_.produced(value);
+  return made != float_form && (made == form || prices_.convert(value, made, form));
+}
+
+bool Decision::release_unused() {
+  bool changed = false;
+  ValueMap<std::uint8_t> taken(problem_.eligibility.numbering(), 0);
+  for (const Benefit& benefit : problem_.requests.benefits()) {
+    if (selection_.is_realized(problem_.requests, benefit)) {
+      taken[problem_.requests[benefit.request].value] = 1;
+    }
+  }
+  for (const NodeId node : problem_.order | ranges::views::reverse) {
+    if (const auto lead = selected_lead(node)) {
+      bool is_taken = chosen(selection_[*lead]).gain > Gain{};
+      for_each_result(node, [&](Value value) { is_taken |= taken[value] != 0; });
+      if (!is_taken) give_back(node, SelectionCause::unused);
+      changed |= !is_taken;
+    }
+    const auto operands = problem_.graph.operands(node);
+    for (std::uint32_t i = 0; i < operands.size(); ++i) {
+      if (is_taken_as_made(node, i)) taken[operands[i]] = 1;
+    }
+  }
+  return changed;
+}
+
+void Decision::give_back(NodeId node, SelectionCause cause) {
+  for_each_result(node, [&](Value value) {
+    if (!selection_.is_selected(value)) return;
+    selection_.choices_[value].cause = cause;
+    selection_.produced_[value] = float_form;
+  });
+  std::ranges::fill(selection_.reads_[node], float_form);
+  for (const Benefit& benefit : problem_.requests.benefits(node)) {
+    selection_.realized_[problem_.requests.index(benefit)] = 0;
+  }
+}
+
+bool Decision::drop_losses() {
+  bool changed = false;
+  const std::uint32_t bound = problem_.graph.index_bound();
+  std::vector<std::uint32_t> rank(bound);
+  std::vector<std::uint32_t> parent(bound);
+  boost::disjoint_sets components(rank.data(), parent.data());
+  for (const NodeId node : problem_.order) components.make_set(node.index);
+  std::vector<Gain> totals(bound);
+  for (const NodeId node : problem_.order) {
+    const auto operands = problem_.graph.operands(node);
+    for (std::uint32_t i = 0; i < operands.size(); ++i) {
+      if (selection_.read(node, i) == float_form) continue;
+      components.union_set(node.index, operands[i].node.index);
+    }
+    for (const Benefit& benefit : problem_.requests.benefits(node)) {
+      if (!selection_.is_realized(problem_.requests, benefit)) continue;
+      components.union_set(node.index, operands[benefit.operand].node.index);
+      totals[node.index] += benefit.gain;
+    }
+    if (const auto lead = selected_lead(node)) totals[node.index] += own_gain(selection_[*lead]);
+    for_each_result(node, [&](Value value) {
+      for (const Conversion& conversion : conversions_of(value)) {
+        totals[node.index] += conversion.price;
+      }
+    });
+  }
+  for (const NodeId node : problem_.order) {
+    const std::uint32_t root = components.find_set(node.index);
+    if (root != node.index) totals[root] += totals[node.index];
+  }
+  for (const NodeId node : problem_.order) {
+    const Gain total = totals[components.find_set(node.index)];
+    if (total >= Gain{}) continue;
+    for_each_result(node, [&](Value value) {
+      if (selection_.is_selected(value)) selection_.choices_[value].gain = total;
+    });
+    give_back(node, SelectionCause::no_gain);
+    changed = true;
+  }
+  return changed;
+}
+
+ValueMap<RequestId> Decision::selected() const {
+  ValueMap<RequestId> requests(problem_.eligibility.numbering(), no_request);
+  for (const NodeId node : problem_.order) {
+    for_each_result(node, [&](Value value) {
+      if (selection_.is_selected(value)) requests[value] = selection_[value].request;
+    });
+  }
+  return requests;
+}
+
+void Decision::restore_reasons(const ValueMap<Choice>& earlier) {
+  for (const NodeId node : problem_.order) {
+    for_each_result(node, [&](Value value) {
+      Choice& choice = selection_.choices_[value];
+      if (choice.cause != SelectionCause::selected) {
+        if (earlier[value].cause != SelectionCause::selected) choice = earlier[value];
+      } else {
+        choice.runner_up = earlier[value].runner_up;
+        choice.runner_up_gain = earlier[value].runner_up_gain;
+      }
+    });
+  }
+}
+
+// The cheapest way to have every form in which the value is read.
+std::vector<Conversion> Decision::conversions_of(Value value) const {
+  const ConstraintId made = selection_.produced(value);
+  const bool is_given = problem_.eligibility.state(value) == State::Quantized;
+  std::vector<Conversion> found;
+  Conversion to_float{value, made, float_form, no_request, {}, {}};
+  for (const Use& use : problem_.graph.uses(value.node)) {
+    if (use.result != value.result) continue;
+    const ConstraintId form = selection_.read(use.user, use.operand);
+    if (form == made) continue;
+    if (form == float_form) {
+      if (!is_given) to_float.readers.push_back(use);  // what came quantized is read as it came
+      continue;
+    }
+    const auto known = std::ranges::find(found, form, &Conversion::to);
+    if (known != found.end()) {
+      known->readers.push_back(use);
+    } else {
+      const RequestId request = problem_.requests.find(value, form);
+      found.push_back({value, made, form, request, {}, {use}});
+    }
+  }
+  if (found.empty() && to_float.readers.empty()) return found;
+  const ConstraintTable& constraints = problem_.requests.constraints();
+  std::ranges::sort(found, [&](const Conversion& a, const Conversion& b) {
+    return constraints.less(a.to, b.to);
+  });
+
+  // Either everything without floats, or with the float form made, once.
+  Gain without;
+  bool is_possible_without = to_float.readers.empty();
+  Gain with = made == float_form ? Gain{} : prices_.leave(value, made);
+  to_float.price = with;
+  for (Conversion& conversion : found) {
+    const auto entry = problem_.requests[conversion.request].entry;
+    const auto direct =
+        made == float_form ? std::nullopt : prices_.convert(value, made, conversion.to);
+    is_possible_without = is_possible_without && direct;
+    without += direct.value_or(Gain{});
+    const bool by_float = entry && (!direct || *entry > *direct);
+    conversion.price = by_float ? *entry : direct.value_or(Gain{});
+    conversion.from = by_float ? float_form : made;
+    with += conversion.price;
+  }
+  if (made == float_form) return found;
+  if (is_possible_without && without >= with) {
+    for (Conversion& conversion : found) {
+      conversion.from = made;
+      conversion.price = *prices_.convert(value, made, conversion.to);
+    }
+  } else {
+    found.insert(found.begin(), std::move(to_float));
+  }
+  return found;
+}
+
+Selection Decision::finish() && {
+  Gain objective;
+  for (const NodeId node : problem_.order) {
+    if (const auto lead = selected_lead(node)) objective += own_gain(selection_[*lead]);
+    for (const Benefit& benefit : problem_.requests.benefits(node)) {
+      if (selection_.is_realized(problem_.requests, benefit)) objective += benefit.gain;
+    }
+    for_each_result(node, [&](Value value) {
+      for (Conversion& conversion : conversions_of(value)) {
+        objective += conversion.price;
+        selection_.conversions_.push_back(std::move(conversion));
+      }
+    });
+  }
+  selection_.objective_ = objective;
+  return std::move(selection_);
+}
+
+}  // namespace quadrant::inline v0

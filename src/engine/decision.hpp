@@ -1,0 +1,85 @@
+// A selection in the making: the walk that decides value after value, and what mends it afterwards.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/prices.hpp"
+#include "quadrant/engine/selection.hpp"
+
+namespace quadrant::inline v0 {
+
+class Decision {
+ public:
+  explicit Decision(const SelectionProblem& problem);
+
+  /// Decides every node, producers before users. `planned`, if there is one, has the request to
+  /// select for each value, or no_request; otherwise the largest gain wins.
+  void walk(const ValueMap<RequestId>* planned);
+  /// Gives back, users first, what nobody reads in a quantized form after all and what gains
+  /// nothing by itself. Whether there was any.
+  [[nodiscard]] bool release_unused();
+  /// Gives back whatever hangs together and, conversions included, is worth less than nothing.
+  /// Whether there was any.
+  [[nodiscard]] bool drop_losses();
+  /// The requests that came true, for another walk.
+  [[nodiscard]] ValueMap<RequestId> selected() const;
+  [[nodiscard]] const ValueMap<Choice>& choices() const noexcept { return selection_.choices_; }
+  /// Values that stay float get the reason that an earlier walk had for it.
+  void restore_reasons(const ValueMap<Choice>& earlier);
+  /// Finds the conversions, and what everything is worth.
+  [[nodiscard]] Selection finish() &&;
+
+ private:
+  // One way for a node to make its results: all of them in one form.
+  struct Candidate {
+    RequestId request = no_request;  // of the first result that can be quantized
+    std::uint32_t alternative = 0;
+    Gain gain;
+  };
+
+  // The walk.
+  void allow_one_per_coupling();
+  void decide_results(NodeId node, const ValueMap<RequestId>* planned);
+  void find_candidates(NodeId node, std::uint32_t scheme);
+  void decide_reads(NodeId node);
+  void read(NodeId user, std::uint32_t operand, const Request& request);
+  [[nodiscard]] std::optional<Candidate> candidate(NodeRef node, RequestId request) const;
+  [[nodiscard]] Gain gain_in_float(NodeId node) const;
+  [[nodiscard]] bool beats(const Candidate& a, const Candidate& b) const;
+  void select(const Candidate& best);
+
+  // What hangs together.
+  void give_back(NodeId node, SelectionCause cause);
+  [[nodiscard]] std::vector<Conversion> conversions_of(Value value) const;
+  [[nodiscard]] bool is_taken_as_made(NodeId user, std::uint32_t operand) const;
+
+  // What things are worth.
+  [[nodiscard]] std::optional<Gain> cost_of_reading(RequestId request) const;
+  [[nodiscard]] std::optional<Gain> cost_of_reading(const Alternative& alternative) const;
+  [[nodiscard]] Gain gain_of_others(RequestId chosen) const;
+  [[nodiscard]] Gain gain_of_storage(const Request& request) const;
+  [[nodiscard]] Gain own_gain(const Choice& choice) const;
+
+  // Looking things up.
+  [[nodiscard]] std::uint32_t scheme_of(const Request& request) const;
+  [[nodiscard]] std::optional<Value> selected_lead(NodeId node) const;
+  [[nodiscard]] const Alternative& chosen(const Choice& choice) const;
+  template <class Visit>
+  void for_each_result(NodeId node, Visit visit) const;
+  template <class Visit>
+  void for_each_sibling(const Request& request, Visit visit) const;
+  template <class Visit>
+  void for_each_request(Value value, Visit visit) const;
+
+  SelectionProblem problem_;
+  Prices prices_;
+  Selection selection_;
+  std::vector<std::uint8_t> converted_;              // by request: made by a conversion already
+  ValueMap<std::uint8_t> left_;                      // made in float by a conversion already
+  std::unordered_map<Value, ConstraintId> coupled_;  // the one constraint that a coupling allows
+  std::vector<Candidate> candidates_;                // scratch of decide_results
+};
+
+}  // namespace quadrant::inline v0

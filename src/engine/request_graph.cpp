@@ -1,0 +1,17 @@
+#include "quadrant/engine/request_graph.hpp"
+
+namespace quadrant::inline v0 {
+
+RequestId RequestGraph::find(Value value, ConstraintId constraint) const noexcept {
+  for (RequestId id = first(value); id != no_request; id = requests_[id].next) {
+    if (requests_[id].constraint == constraint) return id;
+  }
+  return no_request;
+}
+
+const char* RequestGraph::consumer_refusal(NodeId consumer) const noexcept {
+  const auto found = consumer_refusals_.find(consumer);
+  return found == consumer_refusals_.end() ? nullptr : found->second;
+}
+
+}  // namespace quadrant::inline v0

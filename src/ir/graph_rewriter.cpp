@@ -1,0 +1,41 @@
+#include "quadrant/ir/graph_rewriter.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace quadrant::inline v0 {
+
+Expected<void> GraphRewriter::replace_uses(Value from, Value to, NodeId except) {
+  const auto uses = view().uses(from.node);
+  const std::vector<Use> readers(uses.begin(), uses.end());  // editing moves them
+  for (const Use& use : readers) {
+    if (use.result != from.result || use.user == except) continue;
+    QUADRANT_CHECK(set_operand(use.user, use.operand, to));
+  }
+  return {};
+}
+
+Expected<NodeId> GraphEditor::emit(NodeSpec spec) { return graph_->add(std::move(spec)); }
+
+Expected<void> GraphEditor::set_operand(NodeId node, std::uint32_t operand, Value value) {
+  graph_->set_operand(node, operand, value);
+  return {};
+}
+
+Expected<void> GraphEditor::set_type(Value value, TensorType type) {
+  graph_->set_type(value, std::move(type));
+  return {};
+}
+
+Expected<void> GraphEditor::set_constant(NodeId node, Constant constant,
+                                         std::shared_ptr<const UniformType> quantization) {
+  graph_->set_constant(node, std::move(constant), std::move(quantization));
+  return {};
+}
+
+Expected<void> GraphEditor::set_value_name(Value value, std::string name) {
+  graph_->set_value_name(value, std::move(name));
+  return {};
+}
+
+}  // namespace quadrant::inline v0
