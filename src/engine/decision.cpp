@@ -435,7 +435,8 @@ bool Decision::release_unused() {
   bool changed = false;
   ValueMap<std::uint8_t> taken(problem_.eligibility.numbering(), 0);
   for (const Benefit& benefit : problem_.requests.benefits()) {
-    if (selection_.is_realized(problem_.requests, benefit)) {
+    // Those who take codes are found below, by the form that they read.
+    if (!benefit.takes_codes && selection_.is_realized(problem_.requests, benefit)) {
       taken[problem_.requests[benefit.request].value] = 1;
     }
   }
