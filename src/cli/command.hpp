@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/console.hpp"
+#include "cli/exit_code.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
@@ -26,6 +27,8 @@ class Command {
   /// Whether --json was given.
   [[nodiscard]] virtual bool wants_json() const noexcept = 0;
   virtual Expected<void> run(Console& console) = 0;
+  /// The exit code of a run without error.
+  [[nodiscard]] virtual ExitCode outcome() const noexcept { return ExitCode::done; }
 };
 
 [[nodiscard]] std::unique_ptr<Command> make_inspect();
@@ -33,5 +36,6 @@ class Command {
 [[nodiscard]] std::unique_ptr<Command> make_plan();
 [[nodiscard]] std::unique_ptr<Command> make_explain();
 [[nodiscard]] std::unique_ptr<Command> make_quantize();
+[[nodiscard]] std::unique_ptr<Command> make_diff();
 
 }  // namespace quadrant::cli

@@ -14,6 +14,7 @@ enum class ExitCode : std::uint8_t {
   bad_input = 3,
   impossible = 4,
   input_output = 5,
+  different = 6,  ///< no error: what `diff` was asked to compare differs
 };
 
 [[nodiscard]] constexpr ExitCode exit_code(ErrorCode code) noexcept {
@@ -38,6 +39,7 @@ inline constexpr const char* exit_codes_help =
     "  3  bad input: the model or the plan is damaged or not what it says it is\n"
     "  4  impossible: the input is fine, what is asked of it cannot be done\n"
     "  5  input/output: the system refused to read, to write, or to give memory\n"
+    "  6  different: no error; the plans that 'diff' compared decide differently\n"
     "  1  anything else is a defect of this program: please report it\n"
     "Errors are one line on stderr. A command that fails writes no file.";
 

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "quadrant/io/onnx.hpp"
+#include "quadrant/recipe/plan_json.hpp"
 #include "quadrant/support/new_file.hpp"
 
 namespace quadrant::cli {
@@ -47,6 +48,13 @@ Expected<std::string> read_text(const std::string& path) {
       return fail(ErrorCode::io, "the file is too large to be a plan", {.file = path});
     }
   }
+}
+
+Expected<Plan> read_plan(const std::string& path) {
+  QUADRANT_TRY(const std::string text, read_text(path));
+  Expected<Plan> plan = parse_plan(text);
+  if (!plan) plan.error().place.file = path;
+  return plan;
 }
 
 Expected<void> write_text(const std::string& path, std::string_view text) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "quadrant/engine/plan.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/expected.hpp"
@@ -16,6 +17,9 @@ namespace quadrant::cli {
 
 /// The whole of a text file of at most 1 GiB.
 [[nodiscard]] Expected<std::string> read_text(const std::string& path);
+
+/// A plan that `plan -o` saved.
+[[nodiscard]] Expected<Plan> read_plan(const std::string& path);
 
 /// Writes a file that appears complete or not at all.
 [[nodiscard]] Expected<void> write_text(const std::string& path, std::string_view text);

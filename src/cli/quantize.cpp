@@ -12,20 +12,12 @@
 #include "cli/model.hpp"
 #include "cli/thread_executor.hpp"
 #include "quadrant/io/onnx.hpp"
-#include "quadrant/recipe/plan_json.hpp"
 #include "quadrant/report/terminal_text.hpp"
 
 namespace quadrant::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-Expected<Plan> read_plan(const std::string& path) {
-  QUADRANT_TRY(const std::string text, read_text(path));
-  Expected<Plan> plan = parse_plan(text);
-  if (!plan) plan.error().place.file = path;
-  return plan;
-}
 
 // Of the model and its data files.
 std::uint64_t bytes_before(const std::string& path, const Graph& graph) {

@@ -94,7 +94,7 @@ ExitCode run_command(int argc, const char* const* argv, Console& console) {
              exit_codes_help);
 
   std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> commands;
-  for (auto make : {make_inspect, make_list, make_plan, make_explain, make_quantize}) {
+  for (auto make : {make_inspect, make_list, make_plan, make_explain, make_quantize, make_diff}) {
     std::unique_ptr<Command> command = make();
     CLI::App* declared = command->declare(app);
     commands.emplace_back(declared, std::move(command));
@@ -108,7 +108,8 @@ ExitCode run_command(int argc, const char* const* argv, Console& console) {
     if (!declared->parsed()) continue;
     if (command->wants_json()) console.use_json();
     Expected<void> status = command->run(console);
-    return finish(status ? console.flush() : std::move(status), console);
+    const ExitCode code = finish(status ? console.flush() : std::move(status), console);
+    return code == ExitCode::done ? command->outcome() : code;
   }
   return ExitCode::done;
 }

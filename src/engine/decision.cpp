@@ -59,13 +59,21 @@ Decision::Decision(const SelectionProblem& problem)
       prices_(problem.graph, problem.registry, problem.requests.constraints(), problem.gains),
       selection_(problem.graph, problem.eligibility, problem.requests),
       converted_(problem.requests.requests().size(), 0),
-      left_(problem.eligibility.numbering(), 0) {}
+      left_(problem.eligibility.numbering(), 0),
+      uses_(problem.eligibility.numbering(), 0) {
+  for (const NodeId node : problem.order) {
+    for (const auto& read : selection_.reads_[node]) {
+      if (!read.value.is_absent()) ++uses_[read.value];
+    }
+  }
+}
 
 // --- looking things up ---------------------------------------------------------------------------
 
 template <class Visit>
 void Decision::for_each_result(NodeId node, Visit visit) const {
-  for (std::uint32_t i = 0; i < problem_.graph.result_count(node); ++i) visit(Value{node, i});
+  const std::uint32_t count = problem_.eligibility.numbering()->result_count(node);
+  for (std::uint32_t i = 0; i < count; ++i) visit(Value{node, i});
 }
 
 // Calls `visit` for the values that the request's node would make in its form: all real results.
@@ -89,7 +97,7 @@ std::uint32_t Decision::scheme_of(const Request& request) const {
 }
 
 std::optional<Value> Decision::selected_lead(NodeId node) const {
-  for (std::uint32_t i = 0; i < problem_.graph.result_count(node); ++i) {
+  for (std::uint32_t i = 0; i < problem_.eligibility.numbering()->result_count(node); ++i) {
     if (selection_.is_selected({node, i})) return Value{node, i};
   }
   return std::nullopt;
@@ -143,12 +151,8 @@ Gain Decision::gain_of_others(RequestId chosen_id) const {
   const Request& request = problem_.requests[chosen_id];
   Gain total;
   bool is_left = false;
-  std::size_t uses = 0;
-  for (const Use& use : problem_.graph.uses(request.value.node)) {
-    uses += use.result == request.value.result ? 1 : 0;
-  }
   const Gain leave = prices_.leave(request.value, request.constraint);
-  if (uses > problem_.requests.asked_uses(request.value)) {
+  if (uses_[request.value] > problem_.requests.asked_uses(request.value)) {
     total += leave;
     is_left = true;
   }
@@ -165,15 +169,11 @@ Gain Decision::gain_of_others(RequestId chosen_id) const {
   return total;
 }
 
-Gain Decision::own_gain(const Choice& choice) const {
-  return chosen(choice).gain + gain_of_storage(problem_.requests[choice.request]);
-}
-
 // --- the walk ------------------------------------------------------------------------------------
 
-void Decision::walk(const ValueMap<RequestId>* planned) {
+void Decision::walk(const std::vector<NodeId>& order, const ValueMap<RequestId>* planned) {
   allow_one_per_coupling();
-  for (const NodeId node : problem_.order) {
+  for (const NodeId node : order) {
     for_each_result(node, [&](Value value) {
       if (problem_.eligibility.state(value) == State::Quantized) {
         selection_.produced_[value] = problem_.eligibility.given(value);
@@ -181,11 +181,8 @@ void Decision::walk(const ValueMap<RequestId>* planned) {
     });
     decide_results(node, planned);
     if (!selected_lead(node)) decide_reads(node);
-    const auto operands = problem_.graph.operands(node);
-    for (std::uint32_t i = 0; i < operands.size(); ++i) {
-      if (!operands[i].is_absent() && selection_.read(node, i) == float_form) {
-        left_[operands[i]] = 1;
-      }
+    for (const auto& [value, form] : selection_.reads_[node]) {
+      if (!value.is_absent() && form == float_form) left_[value] = 1;
     }
   }
 }
@@ -257,6 +254,7 @@ void Decision::decide_results(NodeId node, const ValueMap<RequestId>* planned) {
     choice.request = problem_.requests.find(value, problem_.requests[best.request].constraint);
     choice.alternative = best.alternative;
     choice.gain = best.gain;
+    choice.own = best.own;
     if (next.request != no_request) {
       const Request& second = problem_.requests[next.request];
       choice.runner_up = problem_.requests.find(value, second.constraint);
@@ -303,7 +301,7 @@ void Decision::find_candidates(NodeId node, std::uint32_t scheme) {
 
 std::optional<Decision::Candidate> Decision::candidate(NodeRef /*node*/, RequestId id) const {
   const Request& request = problem_.requests[id];
-  Candidate found{id, 0, {}};
+  Candidate found{id, 0, {}, {}};
   bool is_available = false;
   const auto alternatives = problem_.requests.alternatives(request);
   for (std::uint32_t i = 0; i < alternatives.size(); ++i) {
@@ -316,7 +314,9 @@ std::optional<Decision::Candidate> Decision::candidate(NodeRef /*node*/, Request
     is_available = true;
   }
   if (!is_available) return std::nullopt;
-  found.gain += gain_of_storage(request);
+  const Gain storage = gain_of_storage(request);
+  found.own = alternatives[found.alternative].gain + storage;
+  found.gain += storage;
   for_each_sibling(request, [&](Value value) {
     const RequestId sibling = problem_.requests.find(value, request.constraint);
     found.gain += problem_.requests[sibling].flow + gain_of_others(sibling);
@@ -334,8 +334,11 @@ Gain Decision::gain_in_float(NodeId node) const {
     });
   });
   for (const Benefit& benefit : problem_.requests.benefits(node)) {
-    if (!benefit.takes_codes) continue;
-    if (const auto cost = cost_of_reading(benefit.request)) {
+    if (benefit.request == no_request) continue;
+    if (!benefit.takes_codes) {
+      const Request& request = problem_.requests[benefit.request];
+      if (selection_.produced(request.value) == request.constraint) total += benefit.gain;
+    } else if (const auto cost = cost_of_reading(benefit.request)) {
       total += std::max(Gain{}, benefit.gain + *cost);
     }
   }
@@ -411,7 +414,7 @@ void Decision::decide_reads(NodeId node) {
 }
 
 void Decision::read(NodeId user, std::uint32_t operand, const Request& request) {
-  selection_.reads_[user][operand] = request.constraint;
+  selection_.reads_[user][operand].form = request.constraint;
   const ConstraintId form = selection_.produced(request.value);
   if (form == request.constraint) return;
   converted_[problem_.requests.find(request.value, request.constraint)] = 1;
@@ -422,13 +425,12 @@ void Decision::read(NodeId user, std::uint32_t operand, const Request& request) 
 
 // --- what hangs together -------------------------------------------------------------------------
 
-// Whether the user reads the operand in the form it is made in, or one converted from that.
-bool Decision::is_taken_as_made(NodeId user, std::uint32_t operand) const {
-  const Value value = problem_.graph.operands(user)[operand];
-  const ConstraintId form = selection_.read(user, operand);
-  if (value.is_absent() || form == float_form) return false;
-  const ConstraintId made = selection_.produced(value);
-  return made != float_form && (made == form || prices_.convert(value, made, form));
+// Whether other codes are made of the codes that the value is made in. Where a `leave` and an `enter`
+// make them for less, they are made of floats, which would do without the value's codes.
+bool Decision::is_requantized(Value value) const {
+  return std::ranges::any_of(conversions_of(value), [](const Conversion& conversion) {
+    return conversion.from != float_form && conversion.to != float_form;
+  });
 }
 
 bool Decision::release_unused() {
@@ -443,13 +445,16 @@ bool Decision::release_unused() {
   for (const NodeId node : problem_.order | ranges::views::reverse) {
     if (const auto lead = selected_lead(node)) {
       bool is_taken = chosen(selection_[*lead]).gain > Gain{};
-      for_each_result(node, [&](Value value) { is_taken |= taken[value] != 0; });
+      for_each_result(node, [&](Value value) {
+        is_taken = is_taken || taken[value] != 0 || is_requantized(value);
+      });
       if (!is_taken) give_back(node, SelectionCause::unused);
       changed |= !is_taken;
     }
-    const auto operands = problem_.graph.operands(node);
-    for (std::uint32_t i = 0; i < operands.size(); ++i) {
-      if (is_taken_as_made(node, i)) taken[operands[i]] = 1;
+    for (const auto& read : selection_.reads_[node]) {
+      if (read.form != float_form && read.form == selection_.produced(read.value)) {
+        taken[read.value] = 1;
+      }
     }
   }
   return changed;
@@ -461,10 +466,16 @@ void Decision::give_back(NodeId node, SelectionCause cause) {
     selection_.choices_[value].cause = cause;
     selection_.produced_[value] = float_form;
   });
-  std::ranges::fill(selection_.reads_[node], float_form);
+  for (auto& read : selection_.reads_[node]) read.form = float_form;
   for (const Benefit& benefit : problem_.requests.benefits(node)) {
-    selection_.realized_[problem_.requests.index(benefit)] = 0;
+    selection_.realized_[problem_.requests.index(benefit)] = comes_true_by_itself(benefit) ? 1 : 0;
   }
+}
+
+// Whether the benefit is there whenever its node stays float, because the value came quantized so.
+bool Decision::comes_true_by_itself(const Benefit& benefit) const {
+  return !benefit.takes_codes && benefit.request != no_request &&
+         problem_.requests[benefit.request].given;
 }
 
 bool Decision::drop_losses() {
@@ -476,22 +487,25 @@ bool Decision::drop_losses() {
   for (const NodeId node : problem_.order) components.make_set(node.index);
   std::vector<Gain> totals(bound);
   for (const NodeId node : problem_.order) {
-    const auto operands = problem_.graph.operands(node);
-    for (std::uint32_t i = 0; i < operands.size(); ++i) {
-      if (selection_.read(node, i) == float_form) continue;
-      components.union_set(node.index, operands[i].node.index);
+    const auto operands = selection_.reads_[node];
+    for (const auto& [value, form] : operands) {
+      if (form != float_form) components.union_set(node.index, value.node.index);
     }
+    const std::optional<Value> lead = selected_lead(node);
+    if (lead) totals[node.index] += selection_[*lead].own;
     for (const Benefit& benefit : problem_.requests.benefits(node)) {
-      if (!selection_.is_realized(problem_.requests, benefit)) continue;
-      components.union_set(node.index, operands[benefit.operand].node.index);
-      totals[node.index] += benefit.gain;
-    }
-    if (const auto lead = selected_lead(node)) totals[node.index] += own_gain(selection_[*lead]);
-    for_each_result(node, [&](Value value) {
-      for (const Conversion& conversion : conversions_of(value)) {
-        totals[node.index] += conversion.price;
+      if (comes_true_by_itself(benefit)) {
+        // Nothing that is decided brings it about; but a quantized node goes without.
+        if (lead) totals[node.index] = totals[node.index] - benefit.gain;
+      } else if (selection_.is_realized(problem_.requests, benefit)) {
+        components.union_set(node.index, operands[benefit.operand].value.node.index);
+        totals[node.index] += benefit.gain;
       }
-    });
+    }
+  }
+  find_conversions();
+  for (const Conversion& conversion : selection_.conversions_) {
+    totals[conversion.value.node.index] += conversion.price;
   }
   for (const NodeId node : problem_.order) {
     const std::uint32_t root = components.find_set(node.index);
@@ -528,6 +542,18 @@ void Decision::restore_reasons(const ValueMap<Choice>& earlier) {
       } else {
         choice.runner_up = earlier[value].runner_up;
         choice.runner_up_gain = earlier[value].runner_up_gain;
+      }
+    });
+  }
+}
+
+void Decision::find_conversions() {
+  selection_.conversions_.clear();
+  for (const NodeId node : problem_.order) {
+    for_each_result(node, [&](Value value) {
+      if (problem_.requests.first(value) == no_request) return;  // floats, or as it was given
+      for (Conversion& conversion : conversions_of(value)) {
+        selection_.conversions_.push_back(std::move(conversion));
       }
     });
   }
@@ -592,17 +618,12 @@ std::vector<Conversion> Decision::conversions_of(Value value) const {
 Selection Decision::finish() && {
   Gain objective;
   for (const NodeId node : problem_.order) {
-    if (const auto lead = selected_lead(node)) objective += own_gain(selection_[*lead]);
+    if (const auto lead = selected_lead(node)) objective += selection_[*lead].own;
     for (const Benefit& benefit : problem_.requests.benefits(node)) {
       if (selection_.is_realized(problem_.requests, benefit)) objective += benefit.gain;
     }
-    for_each_result(node, [&](Value value) {
-      for (Conversion& conversion : conversions_of(value)) {
-        objective += conversion.price;
-        selection_.conversions_.push_back(std::move(conversion));
-      }
-    });
   }
+  for (const Conversion& conversion : selection_.conversions_) objective += conversion.price;
   selection_.objective_ = objective;
   return std::move(selection_);
 }

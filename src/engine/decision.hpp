@@ -14,9 +14,9 @@ class Decision {
  public:
   explicit Decision(const SelectionProblem& problem);
 
-  /// Decides every node, producers before users. `planned`, if there is one, has the request to
-  /// select for each value, or no_request; otherwise the largest gain wins.
-  void walk(const ValueMap<RequestId>* planned);
+  /// Decides every node in `order`, producers before users. `planned`, if there is one, has the
+  /// request to select for each value, or no_request; otherwise the largest gain wins.
+  void walk(const std::vector<NodeId>& order, const ValueMap<RequestId>* planned);
   /// Gives back, users first, what nobody reads in a quantized form after all and what gains
   /// nothing by itself. Whether there was any.
   [[nodiscard]] bool release_unused();
@@ -28,7 +28,9 @@ class Decision {
   [[nodiscard]] const ValueMap<Choice>& choices() const noexcept { return selection_.choices_; }
   /// Values that stay float get the reason that an earlier walk had for it.
   void restore_reasons(const ValueMap<Choice>& earlier);
-  /// Finds the conversions, and what everything is worth.
+  /// Finds the conversions that the reads need.
+  void find_conversions();
+  /// Adds up what everything is worth, conversions included.
   [[nodiscard]] Selection finish() &&;
 
  private:
@@ -36,7 +38,8 @@ class Decision {
   struct Candidate {
     RequestId request = no_request;  // of the first result that can be quantized
     std::uint32_t alternative = 0;
-    Gain gain;
+    Gain gain;  // here, with what readers gain and conversions cost
+    Gain own;   // the alternative's, and that of storage
   };
 
   // The walk.
@@ -53,14 +56,14 @@ class Decision {
   // What hangs together.
   void give_back(NodeId node, SelectionCause cause);
   [[nodiscard]] std::vector<Conversion> conversions_of(Value value) const;
-  [[nodiscard]] bool is_taken_as_made(NodeId user, std::uint32_t operand) const;
+  [[nodiscard]] bool is_requantized(Value value) const;
+  [[nodiscard]] bool comes_true_by_itself(const Benefit& benefit) const;
 
   // What things are worth.
   [[nodiscard]] std::optional<Gain> cost_of_reading(RequestId request) const;
   [[nodiscard]] std::optional<Gain> cost_of_reading(const Alternative& alternative) const;
   [[nodiscard]] Gain gain_of_others(RequestId chosen) const;
   [[nodiscard]] Gain gain_of_storage(const Request& request) const;
-  [[nodiscard]] Gain own_gain(const Choice& choice) const;
 
   // Looking things up.
   [[nodiscard]] std::uint32_t scheme_of(const Request& request) const;
@@ -78,6 +81,7 @@ class Decision {
   Selection selection_;
   std::vector<std::uint8_t> converted_;              // by request: made by a conversion already
   ValueMap<std::uint8_t> left_;                      // made in float by a conversion already
+  ValueMap<std::uint32_t> uses_;
   std::unordered_map<Value, ConstraintId> coupled_;  // the one constraint that a coupling allows
   std::vector<Candidate> candidates_;                // scratch of decide_results
 };

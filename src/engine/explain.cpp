@@ -3,17 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 namespace quadrant::inline v0 {
 namespace {
 
-// Answers about nodes, after one pass over the benefits that finds each consumer's own.
+// Answers about nodes, after one pass over the conversions that finds each node's own.
 class Explainer {
  public:
   Explainer(const GraphView& graph, const Registry& registry, const Analysis& analysis)
-      : graph_(graph), registry_(registry), analysis_(analysis) {}
+      : graph_(graph), registry_(registry), analysis_(analysis) {
+    for (const Conversion& conversion : analysis.selection.conversions()) {
+      conversions_of_[conversion.value.node].push_back(&conversion);
+    }
+  }
 
   [[nodiscard]] Explanation operator()(NodeId node) const {
     Explanation result;
@@ -28,6 +34,7 @@ class Explainer {
     result.value = graph_.value_name(value);
     result.requests = requests(value);
     result.benefits = benefits(node);
+    result.conversions = conversions(value);
     result.blockers = blockers(value);
     result.state = strongest_state(value);
     switch (result.state) {
@@ -78,8 +85,12 @@ class Explainer {
     switch (analysis_.eligibility.cause(node, scheme)) {
       case EligibilityCause::eligible:
         return "its results hold no real numbers";
-      case EligibilityCause::already_quantized:
-        return "the model came with it quantized";
+      case EligibilityCause::already_quantized: {
+        const ConstraintId given = analysis_.eligibility.given({node, 0});
+        return given == float_form
+                   ? "the model came with it quantized"
+                   : fmt::format("the model came with it quantized as {}", constraint(given));
+      }
       case EligibilityCause::vetoed:
         return analysis_.vetoes.at(node);
       case EligibilityCause::pattern:
@@ -161,20 +172,40 @@ class Explainer {
       }
     }
     const SelectionCause cause = analysis_.selection[value].cause;
-    if (cause != SelectionCause::refused && cause != SelectionCause::unavailable) return names;
-    const RequestGraph& graph = analysis_.requests;
-    for (RequestId id = graph.first(value); id != no_request; id = graph[id].next) {
-      for (const Alternative& alternative : graph.alternatives(graph[id])) {
-        for (const Need& need : graph.needs(alternative)) {
-          const Value operand = ref(value.node).operand(need.operand);
-          const bool is_there =
-              need.request != no_request &&
-              analysis_.selection.produced(operand) == graph[need.request].constraint;
-          if (!is_there && !operand.is_absent()) add(operand);
-        }
-      }
+    if (cause == SelectionCause::refused || cause == SelectionCause::unavailable) {
+      for (const Value blocker : find_blockers(value, cause)) add(blocker);
     }
     return names;
+  }
+
+  // The same for a value that was asked for: of the alternative that comes nearest.
+  [[nodiscard]] std::vector<Value> find_blockers(Value value, SelectionCause cause) const {
+    const RequestGraph& graph = analysis_.requests;
+    std::optional<std::vector<Value>> nearest;
+    for (RequestId id = graph.first(value); id != no_request; id = graph[id].next) {
+      for (const Alternative& alternative : graph.alternatives(graph[id])) {
+        std::vector<Value> found;
+        for (const Need& need : graph.needs(alternative)) {
+          const Value operand = ref(value.node).operand(need.operand);
+          if (!operand.is_absent() && is_in_the_way(need, operand, cause)) found.push_back(operand);
+        }
+        if (!nearest || found.size() < nearest->size()) nearest = std::move(found);
+      }
+    }
+    return std::move(nearest).value_or(std::vector<Value>{});
+  }
+
+  // Whether an operand keeps an alternative from holding that needs it.
+  [[nodiscard]] bool is_in_the_way(const Need& need, Value operand, SelectionCause cause) const {
+    if (need.request == no_request) return true;
+    const Request& request = analysis_.requests[need.request];
+    if (!request.accepted) return true;
+    const bool can_be_had =
+        request.entry || analysis_.selection.produced(operand) == request.constraint;
+    if (cause == SelectionCause::refused || can_be_had) return false;
+    // It was as asked, but then nobody took it: the other operands are to blame.
+    const Choice& choice = analysis_.selection[operand];
+    return choice.cause != SelectionCause::unused || choice.request != need.request;
   }
 
   // --- phase 2 ---
@@ -255,11 +286,14 @@ class Explainer {
                                 return benefit.request == wanted && benefit.operand == use.operand;
                               }) ||
           passes_on(use, wanted);
-      if (asks)
-        result.push_back(fmt::format("{} (operand {})", label(graph_, use.user), use.operand));
+      if (asks) result.push_back(reader(use));
     }
     std::ranges::sort(result);
     return result;
+  }
+
+  [[nodiscard]] std::string reader(const Use& use) const {
+    return fmt::format("{} (operand {})", label(graph_, use.user), use.operand);
   }
 
   // Whether a request on a result of the user needs `wanted` at this operand.
@@ -313,6 +347,21 @@ class Explainer {
     return ineligible(value.node);
   }
 
+  [[nodiscard]] std::vector<ExplainedConversion> conversions(Value value) const {
+    std::vector<ExplainedConversion> result;
+    const auto found = conversions_of_.find(value.node);
+    if (found == conversions_of_.end()) return result;
+    for (const Conversion* conversion : found->second) {
+      if (conversion->value != value) continue;
+      ExplainedConversion entry{
+          constraint(conversion->from), constraint(conversion->to), conversion->price, {}};
+      for (const Use& use : conversion->readers) entry.readers.push_back(reader(use));
+      std::ranges::sort(entry.readers);
+      result.push_back(std::move(entry));
+    }
+    return result;
+  }
+
   // Names what stands in the way: the readers, by operation and operand, each once.
   [[nodiscard]] std::string not_requested(Value value) const {
     constexpr std::size_t shown = 3;
@@ -345,6 +394,7 @@ class Explainer {
   const GraphView& graph_;
   const Registry& registry_;
   const Analysis& analysis_;
+  std::unordered_map<NodeId, std::vector<const Conversion*>> conversions_of_;
 };
 
 }  // namespace
@@ -376,6 +426,16 @@ std::string to_string(const Explanation& explanation) {
                         benefit.constraint,
                         benefit.realized ? fmt::format("yes, gain {}", benefit.gain.amount())
                                          : "no, " + benefit.why_not);
+  }
+  for (const ExplainedConversion& conversion : explanation.conversions) {
+    text += fmt::format("  read as {} by {}: made of {}, gain {}\n", conversion.to,
+                        conversion.readers.empty()
+                            ? "other conversions"
+                            : fmt::format("{}", fmt::join(conversion.readers, ", ")),
+                        conversion.from, conversion.gain.amount());
+  }
+  if (!explanation.blockers.empty()) {
+    text += fmt::format("  in the way: {}\n", fmt::join(explanation.blockers, ", "));
   }
   return text;
 }

@@ -26,6 +26,7 @@ class ParameterUnifier {
     couple();
     collect_rules();
     if (error_) return fail(*std::move(error_));
+    if (!matters()) return std::move(table_);
     QUADRANT_CHECK(make_groups());
     QUADRANT_CHECK(sort_groups());
     return std::move(table_);
@@ -37,10 +38,11 @@ class ParameterUnifier {
     std::vector<RequestId> sources;
   };
 
-  // What one node says, with its slots looked up.
+  // What one node says under one scheme, with its slots looked up.
   class Rules final : public ParameterRules {
    public:
-    Rules(ParameterUnifier& run, NodeId node) noexcept : run_(&run), node_(node) {}
+    Rules(ParameterUnifier& run, NodeId node, std::uint32_t scheme) noexcept
+        : run_(&run), node_(node), scheme_(scheme) {}
 
     void share(Slot a, Slot b) override {
       const RequestId first = request(a);
@@ -67,18 +69,31 @@ class ParameterUnifier {
       if (value.is_absent()) return no_request;
       const ConstraintId form = slot.is_result ? run_->selection_.produced(value)
                                                : run_->selection_.read(node_, slot.index);
-      return form == float_form ? no_request : run_->problem_.requests.find(value, form);
+      const RequestGraph& requests = run_->problem_.requests;
+      const bool is_ours = form != float_form && requests.constraints().scheme(form) == scheme_;
+      return is_ours ? requests.find(value, form) : no_request;
     }
 
     ParameterUnifier* run_;
     NodeId node_;
+    std::uint32_t scheme_;
   };
 
   template <class Visit>
   void for_each_value(Visit visit) const {
     for (const NodeId node : problem_.order) {
-      for (std::uint32_t i = 0; i < problem_.graph.result_count(node); ++i) visit(Value{node, i});
+      const std::uint32_t count = problem_.eligibility.numbering()->result_count(node);
+      for (std::uint32_t i = 0; i < count; ++i) visit(Value{node, i});
     }
+  }
+
+  // Where nobody shares parameters and no scheme resolves them, there is nothing to tell.
+  [[nodiscard]] bool matters() const {
+    bool matters = is_shared_ || !derivations_.empty() || !problem_.couplings.empty();
+    for (std::uint32_t i = 0; i < problem_.registry.scheme_count(); ++i) {
+      matters |= problem_.registry.scheme(i).can_resolve();
+    }
+    return matters;
   }
 
   void use(RequestId id) {
@@ -112,6 +127,7 @@ class ParameterUnifier {
       return;
     }
     sets_.union_set(a, b);
+    is_shared_ = true;
   }
 
   void refuse(std::string message, RequestId request) {
@@ -138,10 +154,11 @@ class ParameterUnifier {
 
   void collect_rules() {
     for (const NodeId node : problem_.order) {
-      Rules rules(*this, node);
       for (std::uint32_t scheme = 0; scheme < problem_.registry.scheme_count(); ++scheme) {
         const QuantizationMethod* method = problem_.eligibility.method(node, scheme);
-        if (method != nullptr) method->tie({&problem_.graph, node}, rules);
+        if (method == nullptr) continue;
+        Rules rules(*this, node, scheme);
+        method->tie({&problem_.graph, node}, rules);
       }
     }
   }
@@ -238,6 +255,7 @@ class ParameterUnifier {
   std::vector<std::uint32_t> rank_;
   std::vector<std::uint32_t> parent_;
   boost::disjoint_sets<std::uint32_t*, std::uint32_t*> sets_;
+  bool is_shared_ = false;
   std::vector<Derivation> derivations_;
   std::optional<Error> error_;
 };

@@ -168,14 +168,14 @@ class GainPropagator {
   // A node makes all its real results in one form, so what is asked of one is asked of all. The
   // first such result leads; the alternatives are found once, for it.
   [[nodiscard]] std::optional<Value> lead(NodeId node, std::uint32_t scheme) const {
-    for (std::uint32_t i = 0; i < graph_.result_count(node); ++i) {
+    for (std::uint32_t i = 0; i < eligibility_.numbering()->result_count(node); ++i) {
       if (eligibility_.state({node, i}, scheme) == State::Quantizable) return Value{node, i};
     }
     return std::nullopt;
   }
   template <class Visit>
   void for_each_sibling(Value lead, std::uint32_t scheme, Visit visit) {
-    for (std::uint32_t i = lead.result + 1; i < graph_.result_count(lead.node); ++i) {
+    for (std::uint32_t i = lead.result + 1; i < eligibility_.numbering()->result_count(lead.node); ++i) {
       const Value sibling{lead.node, i};
       if (eligibility_.state(sibling, scheme) == State::Quantizable) visit(sibling);
     }
@@ -198,6 +198,11 @@ class GainPropagator {
 
   // Users before producers: when a node is reached, all requests to it have been posted.
   void post(NodeId node) {
+    bool takes_part = false;
+    for (std::uint32_t scheme = 0; scheme < registry_.scheme_count(); ++scheme) {
+      takes_part |= eligibility_.method(node, scheme) != nullptr;
+    }
+    if (!takes_part) return;
     const auto first_benefit = static_cast<std::uint32_t>(requests_.benefits_.size());
     asked_.assign(graph_.operands(node).size(), 0);
     for (std::uint32_t scheme = 0; scheme < registry_.scheme_count(); ++scheme) {
@@ -219,7 +224,7 @@ class GainPropagator {
     if (own.refusal() != nullptr) requests_.consumer_refusals_[node] = own.refusal();
     const std::optional<Value> leading = lead(node, scheme);
     if (!leading) return;
-    if (graph_.result_count(node) > 1) share_among_results(*leading, scheme);
+    if (eligibility_.numbering()->result_count(node) > 1) share_among_results(*leading, scheme);
     const auto* possible = eligibility_.possible(node, scheme);
     for_each_request(*leading, [&](RequestId id) {
       const ConstraintId constraint = requests_[id].constraint;
@@ -252,7 +257,7 @@ class GainPropagator {
 
   // Producers before users.
   void resolve(NodeId node) {
-    for (std::uint32_t i = 0; i < graph_.result_count(node); ++i) {
+    for (std::uint32_t i = 0; i < eligibility_.numbering()->result_count(node); ++i) {
       const Value value{node, i};
       for_each_request(value, [&](RequestId id) {
         Request& request = requests_[id];

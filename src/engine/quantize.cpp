@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/sort/spreadsort/string_sort.hpp>
+#include <iterator>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "quadrant/engine/data_pass.hpp"
@@ -12,14 +16,15 @@
 namespace quadrant::inline v0 {
 namespace {
 
-// The parts of a plan that follow from a selection, by name and sorted.
+// The parts of a plan that follow from a selection, by name and sorted. Sorting is by radix: a plan
+// of a million values takes as long for each as one of a thousand.
 class PlanMaker {
  public:
   PlanMaker(const SelectionProblem& problem, const Selection& selection,
             const ParameterTable& parameters)
       : problem_(problem), selection_(selection), parameters_(parameters) {}
 
-  [[nodiscard]] Plan make() const {
+  [[nodiscard]] Plan make() {
     Plan plan;
     for (std::uint32_t i = 0; i < problem_.registry.scheme_count(); ++i) {
       const Scheme& scheme = problem_.registry.scheme(i);
@@ -27,56 +32,99 @@ class PlanMaker {
     }
     plan.gain_model = problem_.gains.name();
     plan.objective = selection_.objective();
-    for (const NodeId node : problem_.order) {
-      for (std::uint32_t i = 0; i < problem_.graph.result_count(node); ++i) {
-        const Value value{node, i};
-        if (!selection_.is_selected(value)) continue;
-        const ConstraintId form = selection_.produced(value);
-        const Scheme& scheme = problem_.registry.scheme(constraints().scheme(form));
-        plan.values.push_back({name(value), std::string(scheme.name()), constraints().print(form),
-                               selection_[value].gain});
-      }
-    }
-    for (const Conversion& conversion : selection_.conversions()) {
-      PlannedConversion planned{name(conversion.value),
-                                constraints().print(conversion.from),
-                                constraints().print(conversion.to),
-                                {}};
-      for (const Use& use : conversion.readers) {
-        planned.users.emplace_back(label(problem_.graph, use.user));
-      }
-      std::ranges::sort(planned.users);
-      plan.conversions.push_back(std::move(planned));
-    }
-    for (const ParameterGroup& group : parameters_.groups()) {
-      if (group.members.size() < 2) continue;
-      PlannedGroup planned{constraints().print(group.constraint), {}};
-      for (const RequestId member : group.members) {
-        planned.values.push_back(name(problem_.requests[member].value));
-      }
-      plan.shared.push_back(std::move(planned));
-    }
-    std::ranges::sort(plan.values, {}, &PlannedValue::value);
-    std::ranges::sort(plan.conversions, {}, [](const PlannedConversion& conversion) {
-      return std::tie(conversion.value, conversion.to);
-    });
-    std::ranges::sort(plan.shared, {}, [](const PlannedGroup& group) {
-      return std::tie(group.values, group.constraint);
-    });
+    add_values(plan);
+    add_conversions(plan);
+    add_groups(plan);
     return plan;
   }
 
  private:
-  [[nodiscard]] const ConstraintTable& constraints() const noexcept {
-    return problem_.requests.constraints();
+  struct Named {
+    std::string_view name;
+    Value value;
+    const Conversion* conversion = nullptr;
+  };
+
+  static void sort_by_name(std::vector<Named>& items) {
+    using boost::sort::spreadsort::string_sort;
+    string_sort(
+        items.begin(), items.end(),
+        [](const Named& item, std::size_t at) { return static_cast<unsigned char>(item.name[at]); },
+        [](const Named& item) { return item.name.size(); },
+        [](const Named& a, const Named& b) { return a.name < b.name; });
   }
-  [[nodiscard]] std::string name(Value value) const {
-    return std::string(problem_.graph.value_name(value));
+
+  void add_values(Plan& plan) {
+    std::vector<Named> items;
+    for (const NodeId node : problem_.order) {
+      const std::uint32_t count = problem_.eligibility.numbering()->result_count(node);
+      for (std::uint32_t i = 0; i < count; ++i) {
+        const Value value{node, i};
+        if (selection_.is_selected(value)) items.push_back({name(value), value});
+      }
+    }
+    sort_by_name(items);
+    plan.values.reserve(items.size());
+    for (const Named& item : items) {
+      const ConstraintId form = selection_.produced(item.value);
+      const Scheme& scheme = problem_.registry.scheme(problem_.requests.constraints().scheme(form));
+      plan.values.push_back({std::string(item.name), std::string(scheme.name()), print(form),
+                             selection_[item.value].gain});
+    }
+  }
+
+  void add_conversions(Plan& plan) {
+    std::vector<Named> items;
+    items.reserve(selection_.conversions().size());
+    for (const Conversion& conversion : selection_.conversions()) {
+      items.push_back({name(conversion.value), conversion.value, &conversion});
+    }
+    sort_by_name(items);
+    plan.conversions.reserve(items.size());
+    for (const auto& [name, value, conversion] : items) {
+      PlannedConversion planned{std::string(name), print(conversion->from), print(conversion->to),
+                                {}};
+      for (const Use& use : conversion->readers) {
+        planned.users.emplace_back(label(problem_.graph, use.user));
+      }
+      boost::sort::spreadsort::string_sort(planned.users.begin(), planned.users.end());
+      // Several forms of one value: by form.
+      auto place = plan.conversions.end();
+      while (place != plan.conversions.begin() && std::prev(place)->value == planned.value &&
+             std::prev(place)->to > planned.to) {
+        --place;
+      }
+      plan.conversions.insert(place, std::move(planned));
+    }
+  }
+
+  void add_groups(Plan& plan) {
+    for (const ParameterGroup& group : parameters_.groups()) {
+      if (group.members.size() < 2) continue;
+      PlannedGroup planned{print(group.constraint), {}};
+      for (const RequestId member : group.members) {
+        planned.values.emplace_back(name(problem_.requests[member].value));
+      }
+      plan.shared.push_back(std::move(planned));
+    }
+    std::ranges::sort(plan.shared, {}, [](const PlannedGroup& group) {
+      return std::tie(group.values, group.constraint);
+    });
+  }
+
+  [[nodiscard]] std::string_view name(Value value) const {
+    return problem_.graph.value_name(value);
+  }
+  [[nodiscard]] const std::string& print(ConstraintId form) {
+    std::string& text = printed_[form];
+    if (text.empty()) text = problem_.requests.constraints().print(form);
+    return text;
   }
 
   const SelectionProblem& problem_;
   const Selection& selection_;
   const ParameterTable& parameters_;
+  std::unordered_map<ConstraintId, std::string> printed_;
 };
 
 // The options, with a gain model in any case.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "quadrant/support/assert.hpp"
 
@@ -56,23 +57,37 @@ RegistryBuilder::RegistryBuilder(std::unique_ptr<const Scheme> scheme)
 void RegistryBuilder::add(std::string_view op, std::unique_ptr<QuantizationMethod> method) {
   method->op_ = op;
   method->scheme_ = contents_->scheme.get();
-  const auto place = method->place();
-  const std::string_view name = method->name();
   const auto [entry, added] = contents_->methods.try_emplace(std::string(op), std::move(method));
-  if (added) return;
-  const auto earlier = entry->second->place();
-  duplicates_ +=
-      fmt::format("{}operation '{}' has two methods: {} ({}:{}) and {} ({}:{})",
-                  duplicates_.empty() ? "" : "; ", op, entry->second->name(), earlier.file_name(),
-                  earlier.line(), name, place.file_name(), place.line());
+  if (!added) duplicates_.push_back(std::move(method));  // which try_emplace has left alone
 }
 
 Expected<Registry> RegistryBuilder::freeze() && {
   if (!duplicates_.empty()) {
     return fail(ErrorCode::usage,
-                fmt::format("scheme '{}': {}", contents_->scheme->name(), duplicates_));
+                fmt::format("scheme '{}': {}", contents_->scheme->name(), describe_duplicates()));
   }
   return Registry({std::shared_ptr<const Registry::Contents>(std::move(contents_))});
+}
+
+std::string RegistryBuilder::describe_duplicates() const {
+  const auto describe = [](const QuantizationMethod& method) {
+    const auto place = method.place();
+    return fmt::format("{} ({}:{})", method.name(), place.file_name(), place.line());
+  };
+  // Sorted, so that it does not matter who came first.
+  std::map<std::string_view, std::vector<std::string>> methods;
+  for (const auto& method : duplicates_) {
+    auto& all = methods[method->op()];
+    if (all.empty()) all.push_back(describe(*contents_->methods.find(method->op())->second));
+    all.push_back(describe(*method));
+  }
+  std::string text;
+  for (auto& [op, all] : methods) {
+    std::ranges::sort(all);
+    text += fmt::format("{}operation '{}' has {} methods: {}", text.empty() ? "" : "; ", op,
+                        all.size(), fmt::join(all, " and "));
+  }
+  return text;
 }
 
 }  // namespace quadrant::inline v0

@@ -37,6 +37,7 @@ Expected<Value> RewriteContext::emit(std::string_view kind, std::vector<Value> o
 Expected<void> RewriteContext::replace(Value value, Value made) {
   QUADRANT_CHECK(graph_->replace_uses(value, made, made.node));
   replaced_[value] = made;
+  originals_[made] = original(value);
   return {};
 }
 
@@ -47,8 +48,6 @@ Value RewriteContext::current(Value value) const {
   }
   return value;
 }
-
-namespace {
 
 class Rewriting {
  public:
@@ -84,14 +83,14 @@ class Rewriting {
       for (std::uint32_t i = 0; i < eligibility.scheme_count(); ++i) {
         const QuantizationMethod* method = eligibility.method(node, i);
         if (method != nullptr && gains_by(node, i, *method)) {
-          QUADRANT_CHECK(method->rewriter({&graph_.view(), node}, context_));
+          QUADRANT_CHECK(call_rewriter(*method, i, node));
         }
       }
       return {};
     }
     const std::uint32_t scheme = scheme_of(decided_.selection.produced(selected.front()));
     const QuantizationMethod& method = *eligibility.method(node, scheme);
-    QUADRANT_CHECK(method.rewriter({&graph_.view(), node}, context_));
+    QUADRANT_CHECK(call_rewriter(method, scheme, node));
     for (const Value value : selected) {
       const Value made = context_.current(value);
       if (graph_.view().type(made).is_quantized()) continue;
@@ -104,6 +103,12 @@ class Rewriting {
            .offset = {}});
     }
     return {};
+  }
+
+  Expected<void> call_rewriter(const QuantizationMethod& method, std::uint32_t scheme,
+                               NodeId node) {
+    context_.scheme_ = scheme;
+    return method.rewriter({&graph_.view(), node}, context_);
   }
 
   // Whether a node that makes floats is to be rewritten by the scheme: it is a Consumer, or it got
@@ -136,26 +141,28 @@ class Rewriting {
 
   Expected<Value> convert(const Conversion& conversion, Value real) {
     const Value made = context_.current(conversion.value);
-    const ConstraintTable& constraints = decided_.problem.requests.constraints();
-    const std::string name(graph_.view().value_name(made));
-    if (conversion.to == float_form) {
-      QUADRANT_TRY(const Value left, scheme(conversion.from).leave(made, context_));
-      QUADRANT_CHECK(graph_.set_value_name(made, name + "_quantized"));
-      QUADRANT_CHECK(graph_.set_value_name(left, name));
-      return left;
-    }
+    if (conversion.to == float_form) return leave(made, conversion);
+    context_.scheme_ = scheme_of(conversion.to);
     const Scheme& target = scheme(conversion.to);
-    const void* to = constraints.get(conversion.to);
+    const void* to = decided_.problem.requests.constraints().get(conversion.to);
     // The value is named by the float form, if another one was made of it.
-    const bool is_entered = conversion.from == float_form;
-    const bool is_left = is_entered && decided_.selection.produced(conversion.value) != float_form;
-    QUADRANT_TRY(const Value converted,
-                 is_entered ? target.erased_enter(is_left ? real : made, to, context_)
-                            : target.erased_convert(made, to, context_));
-    const Value named = is_left ? real : made;
-    const std::string base(graph_.view().value_name(named));
-    QUADRANT_CHECK(graph_.set_value_name(converted, base + "_quantized"));
+    const Value named = real.is_absent() ? made : real;
+    QUADRANT_TRY(const Value converted, conversion.from == float_form
+                                            ? target.erased_enter(named, to, context_)
+                                            : target.erased_convert(made, to, context_));
+    const std::string name(graph_.view().value_name(named));
+    QUADRANT_CHECK(graph_.set_value_name(converted, name + "_quantized"));
     return converted;
+  }
+
+  Expected<Value> leave(Value made, const Conversion& conversion) {
+    context_.scheme_ = scheme_of(conversion.from);
+    const std::string name(graph_.view().value_name(made));
+    QUADRANT_TRY(const Value left, scheme(conversion.from).leave(made, context_));
+    context_.originals_[left] = conversion.value;
+    QUADRANT_CHECK(graph_.set_value_name(made, name + "_quantized"));
+    QUADRANT_CHECK(graph_.set_value_name(left, name));
+    return left;
   }
 
   GraphRewriter& graph_;
@@ -163,8 +170,6 @@ class Rewriting {
   RewriteContext context_;
   std::span<const Conversion>::iterator next_;
 };
-
-}  // namespace
 
 Expected<void> rewrite(GraphRewriter& graph, const Decided& decided) {
   return Rewriting(graph, decided).run();

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "engine/canonical_order.hpp"
 #include "engine/decision.hpp"
 
 namespace quadrant::inline v0 {
@@ -86,23 +87,36 @@ Expected<ValueMap<RequestId>> find_planned(const SelectionProblem& problem, cons
   return planned;
 }
 
+// Who comes first pays for a conversion that others share. So where values may be converted, the
+// walk takes an order that does not depend on how the graph was built.
+std::vector<NodeId> order_of_walk(const SelectionProblem& problem) {
+  bool is_shared = std::ranges::any_of(problem.requests.benefits(), &Benefit::takes_codes);
+  for (std::uint32_t i = 0; i < problem.registry.scheme_count(); ++i) {
+    const Scheme& scheme = problem.registry.scheme(i);
+    is_shared = is_shared || scheme.can_enter() || scheme.can_convert();
+  }
+  return is_shared ? canonical_order(problem.graph, problem.order) : problem.order;
+}
+
 }  // namespace
 
 Selection select_greedy(const SelectionProblem& problem) {
   // What is given back changes what others would choose, so the rest is decided once more: few
   // graphs need a second round, and a plan that is followed comes out as it was made.
   constexpr int most_rounds = 8;
+  const std::vector<NodeId> order = order_of_walk(problem);
   std::optional<ValueMap<Choice>> first;
   std::optional<ValueMap<RequestId>> kept;
   for (int round = 1;; ++round) {
     Decision decision(problem);
-    decision.walk(kept ? &*kept : nullptr);
+    decision.walk(order, kept ? &*kept : nullptr);
     const bool changed = decision.release_unused() | decision.drop_losses();
-    if (!first) first = decision.choices();
     if (!changed || round == most_rounds) {
-      decision.restore_reasons(*first);
+      if (changed) decision.find_conversions();
+      if (first) decision.restore_reasons(*first);
       return std::move(decision).finish();
     }
+    if (!first) first = decision.choices();
     kept = decision.selected();
   }
 }
@@ -111,7 +125,8 @@ Expected<Selection> select_planned(const SelectionProblem& problem, const Plan& 
   QUADRANT_CHECK(check_schemes(problem.registry, plan));
   QUADRANT_TRY(const ValueMap<RequestId> planned, find_planned(problem, plan));
   Decision decision(problem);
-  decision.walk(&planned);
+  decision.walk(order_of_walk(problem), &planned);
+  decision.find_conversions();
   Selection selection = std::move(decision).finish();
   for (const NodeId node : problem.order) {
     for (std::uint32_t result = 0; result < problem.graph.result_count(node); ++result) {

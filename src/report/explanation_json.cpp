@@ -25,10 +25,18 @@ Json to_json(const Explanation& explanation) {
     if (!benefit.why_not.empty()) json["why_not"] = benefit.why_not;
     benefits.push_back(std::move(json));
   }
-  return {{"value", explanation.value},     {"node", explanation.node},
-          {"kind", explanation.kind},       {"state", to_string(explanation.state)},
-          {"reason", explanation.reason},   {"requests", std::move(requests)},
-          {"benefits", std::move(benefits)}};
+  Json conversions = Json::array();
+  for (const ExplainedConversion& conversion : explanation.conversions) {
+    conversions.push_back({{"from", conversion.from},
+                           {"to", conversion.to},
+                           {"gain", conversion.gain.amount()},
+                           {"readers", conversion.readers}});
+  }
+  return {{"value", explanation.value},      {"node", explanation.node},
+          {"kind", explanation.kind},        {"state", to_string(explanation.state)},
+          {"reason", explanation.reason},    {"requests", std::move(requests)},
+          {"benefits", std::move(benefits)}, {"conversions", std::move(conversions)},
+          {"blockers", explanation.blockers}};
 }
 
 std::string print_json(std::span<const Explanation> explanations) {

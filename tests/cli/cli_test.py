@@ -15,7 +15,7 @@ import unittest
 
 from onnx_writer import model, node, tensor, value_info
 
-DONE, USAGE, BAD_INPUT, IMPOSSIBLE, INPUT_OUTPUT = 0, 2, 3, 4, 5
+DONE, USAGE, BAD_INPUT, IMPOSSIBLE, INPUT_OUTPUT, DIFFERENT = 0, 2, 3, 4, 5, 6
 SCHEME = ("--scheme", "weight-only")
 BINARY = None
 
@@ -90,13 +90,13 @@ class CommandTest(unittest.TestCase):
 class HelpTest(CommandTest):
     def test_help_is_on_stdout(self):
         text = self.succeeds("--help")
-        for command in ("inspect", "list", "plan", "explain", "quantize"):
+        for command in ("inspect", "list", "plan", "explain", "quantize", "diff"):
             self.assertIn(f"\n  {command} ", text)
             help_of_command = self.succeeds(command, "--help")
             self.assertIn(f"quadrant {command} ", help_of_command)
             self.assertIn("Example", help_of_command)
         self.assertIn("Exit codes:", text)
-        for code in (DONE, USAGE, BAD_INPUT, IMPOSSIBLE, INPUT_OUTPUT):
+        for code in (DONE, USAGE, BAD_INPUT, IMPOSSIBLE, INPUT_OUTPUT, DIFFERENT):
             self.assertRegex(text, rf"\n  {code}  \w")
 
     def test_version(self):
@@ -234,11 +234,12 @@ class PlanTest(CommandTest):
 
         put(extra=1)
         self.fails(BAD_INPUT, ["bad.json", "$.extra"], *quantize)
-        put(values=[{"value": "fc1.weight", "constraint": "axis=1", "gain": "much"}])
+        entry = good["values"][0]
+        put(values=[entry | {"gain": "much"}])
         self.fails(BAD_INPUT, ["bad.json", "$.values[0].gain"], *quantize)
-        put(values=[{"value": "fc9.weight", "constraint": "axis=1", "gain": 1}])
+        put(values=[entry | {"value": "fc9.weight"}])
         self.fails(IMPOSSIBLE, "fc9.weight", *quantize)
-        put(scheme="other")
+        put(schemes=[{"name": "other", "options": ""}])
         self.fails(IMPOSSIBLE, "other", *quantize)
         self.put("bad.json", b"[" * 100_000)
         self.fails(BAD_INPUT, "bad.json", *quantize)
@@ -259,6 +260,63 @@ class PlanTest(CommandTest):
             self.fails(USAGE, "the model itself", "plan", self.model, *SCHEME, option, self.model)
 
 
+class DiffTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.succeeds("plan", self.model, *SCHEME, "-o", "all.json")
+        self.succeeds("plan", self.model, *SCHEME, "--exclude", "fc2", "-o", "part.json")
+
+    def differs(self, *arguments):
+        """Stdout of a run that finds differences, and says nothing on stderr."""
+        result = self.run_command("diff", *arguments)
+        self.assertEqual((result.returncode, result.stderr), (DIFFERENT, b""), arguments)
+        return result.stdout.decode()
+
+    def test_equal_plans(self):
+        self.assertEqual(self.succeeds("diff", "all.json", "all.json"), "")
+        document = self.json_of("diff", "all.json", "all.json")
+        self.assertTrue(document["equal"])
+        self.assertEqual(document["differences"], [])
+
+    def test_gains_of_values_are_no_difference(self):
+        plan = json.loads(self.bytes_of("all.json"))
+        plan["values"][0]["gain"] += 1
+        self.put("other.json", json.dumps(plan).encode())
+        self.assertEqual(self.succeeds("diff", "all.json", "other.json"), "")
+
+    def test_differences(self):
+        lines = self.differs("all.json", "part.json").splitlines()
+        self.assertRegex(lines[0], r"^  objective: \d+ -> \d+$")
+        self.assertEqual(lines[1:], [
+            "- value 'fc2.weight': axis=1",
+            "- conversion of 'fc2.weight' to float: from axis=1 for fc2",
+        ])
+        self.assertIn("+ value 'fc2.weight': axis=1\n", self.differs("part.json", "all.json"))
+
+    def test_json(self):
+        document = json.loads(self.differs("all.json", "part.json", "--json"))
+        self.assertEqual((document["before"], document["after"]), ("all.json", "part.json"))
+        self.assertFalse(document["equal"])
+        self.assertIn({"what": "value 'fc2.weight'", "before": "axis=1", "after": None},
+                      document["differences"])
+        self.assertEqual(document["diagnostics"], [])
+
+    def test_names_cannot_reach_the_terminal(self):
+        self.put("evil.onnx", two_layers(weight_name="w\x1b[2J\n\u202e"))
+        self.succeeds("plan", "evil.onnx", *SCHEME, "-o", "evil.json")
+        text = self.differs("all.json", "evil.json")
+        self.assertIn("+ value 'w\\x1b[2J\\n\\u202e': axis=1\n", text)
+        self.assertNotIn("\x1b", text)
+
+    def test_mistakes(self):
+        self.fails(USAGE, "PLAN_B", "diff", "all.json")
+        self.fails(USAGE, "'third'", "diff", "all.json", "part.json", "third")
+        self.fails(INPUT_OUTPUT, "none.json", "diff", "all.json", "none.json")
+        self.put("bad.json", b"{")
+        self.fails(BAD_INPUT, "bad.json", "diff", "bad.json", "all.json")
+        self.fails(BAD_INPUT, "model.onnx", "diff", "all.json", self.model)
+
+
 class ExplainTest(CommandTest):
     def test_a_line_for_each_weight_and_consumer(self):
         lines = self.succeeds("explain", self.model, *SCHEME).splitlines()
@@ -272,7 +330,14 @@ class ExplainTest(CommandTest):
         self.assertEqual(by_node, by_value)
         self.assertIn("fc1.weight", by_node)
         document = self.json_of("explain", self.model, "fc1.weight", *SCHEME)
-        self.assertEqual(document["explanations"][0]["state"], "ToQuantize")
+        explanation = document["explanations"][0]
+        self.assertEqual(explanation["state"], "ToQuantize")
+        self.assertEqual(explanation["blockers"], [])
+        self.assertEqual(explanation["conversions"],
+                         [{"from": "axis=1", "to": "float", "gain": 0,
+                           "readers": ["fc1 (operand 1)"]}])
+        self.assertIn("read as float by fc1 (operand 1): made of axis=1, gain 0",
+                      self.succeeds("explain", self.model, "fc1.weight", *SCHEME))
 
     def test_what_is_excluded_says_so(self):
         text = self.succeeds("explain", self.model, "fc1.weight", *SCHEME, "--exclude", "^fc1\\.w")

@@ -1,5 +1,5 @@
-# Configures, builds and runs tests/package/consumer, with the library installed or as a subdirectory.
-# With the flags of the build that it is a test of, so that ccache has the library already.
+# Configures, builds and tests PROJECT, with the library installed or as a subdirectory. With the flags
+# of the build that it is a test of, so that ccache has the library already.
 file(REMOVE_RECURSE "${WORK}")
 set(ENV{CCACHE_NOHASHDIR} 1)
 
@@ -12,15 +12,14 @@ else()
 endif()
 
 execute_process(COMMAND_ERROR_IS_FATAL ANY
-  COMMAND "${CMAKE_COMMAND}" -G "${GENERATOR}"
-    -S "${CMAKE_CURRENT_LIST_DIR}/consumer" -B "${WORK}/build"
+  COMMAND "${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${PROJECT}" -B "${WORK}/build"
     "-DCMAKE_CXX_COMPILER=${COMPILER}"
     "-DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE}"
     "-DCMAKE_CXX_FLAGS=${FLAGS}"
     "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}"
     "-DQUADRANT_WERROR=${WERROR}"
-    ${place})
+    ${place} ${OPTIONS})
 execute_process(COMMAND_ERROR_IS_FATAL ANY
   COMMAND "${CMAKE_COMMAND}" --build "${WORK}/build")
 execute_process(COMMAND_ERROR_IS_FATAL ANY
-  COMMAND "${WORK}/build/consumer")
+  COMMAND "${CMAKE_CTEST_COMMAND}" --test-dir "${WORK}/build" --verbose --no-tests=error)

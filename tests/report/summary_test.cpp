@@ -174,8 +174,31 @@ TEST_CASE("explanations as JSON") {
     CHECK(json[i]["state"] == "ToQuantize");
     CHECK(json[i]["requests"][0]["selected"] == true);
     CHECK(json[i]["requests"][0]["from"][0] == all[i].requests[0].from[0]);
+    const auto& conversions = json[i]["conversions"];
+    REQUIRE(conversions.size() == 1);
+    CHECK(conversions[0]["from"] == "axis=1");
+    CHECK(conversions[0]["to"] == "float");
+    CHECK(conversions[0]["gain"] == 0);
+    CHECK(conversions[0]["readers"] == nlohmann::json::array({"second (operand 1)"}));
+    CHECK(json[i]["blockers"] == nlohmann::json::array());
   }
   CHECK(found);
+}
+
+TEST_CASE("explanations as JSON name the blockers") {
+  Graph graph;
+  const Value x = graph.add_input("x", {ElementType::float32, {2, 4}, nullptr});
+  const Value t = {graph.add({.kind = "transpose",
+                              .name = "t",
+                              .operands = {x},
+                              .results = {{"t", {ElementType::float32, {4, 2}, nullptr}}},
+                              .attributes = {},
+                              .constant = {}})};
+  const Registry registry = weight_only_registry().value();
+  const std::vector<Explanation> explanations{
+      explain(graph, registry, analyze(graph, registry).value(), t.node)};
+  const auto json = nlohmann::json::parse(print_json(explanations));
+  CHECK(json[0]["blockers"] == nlohmann::json::array({"x"}));
 }
 
 }  // namespace

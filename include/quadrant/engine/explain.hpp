@@ -29,6 +29,14 @@ struct ExplainedBenefit {
   std::string why_not;
 };
 
+/// A form in which the value is read besides the one that it is made in.
+struct ExplainedConversion {
+  std::string from;
+  std::string to;                    ///< `float`, or a constraint
+  Gain gain;                         ///< its price: not above zero
+  std::vector<std::string> readers;  ///< `name (operand 1)`; none: another conversion alone
+};
+
 struct Explanation {
   std::string value;  ///< name of the value; of the node where it has no results
   std::string node;
@@ -37,8 +45,9 @@ struct Explanation {
   std::string reason;                ///< one sentence; always there
   std::vector<ExplainedRequest> requests;
   std::vector<ExplainedBenefit> benefits;
-  /// For a value in float: the operands that stand in the way, by name. Were they as asked, it
-  /// would not be refused.
+  std::vector<ExplainedConversion> conversions;
+  /// For a value in float: the operands that stand in the way of what it comes nearest to, by name.
+  /// Were they as asked, it would not be refused.
   std::vector<std::string> blockers;
 };
 

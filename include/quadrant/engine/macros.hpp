@@ -26,8 +26,10 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <memory>
 #include <optional>
+#include <type_traits>
 
 #include "quadrant/engine/method.hpp"
 #include "quadrant/engine/registry.hpp"
@@ -37,6 +39,8 @@ namespace quadrant::inline v0::detail {
 
 template <class... Patterns>
 constexpr std::array<ParentsPattern, sizeof...(Patterns)> pattern_list(Patterns... patterns) {
+  static_assert((std::same_as<Patterns, ParentsPattern> && ...),
+                "what follows a method's operation are its patterns: requires_parents(...)");
   return {patterns...};
 }
 
@@ -52,6 +56,8 @@ constexpr std::array<ParentsPattern, sizeof...(Patterns)> pattern_list(Patterns.
   };                                                                                          \
   [[nodiscard]] std::string_view name() const noexcept override { return scheme_name; }       \
   [[nodiscard]] const ::quadrant::ConstraintType& constraint_type() const noexcept override { \
+    static_assert(std::same_as<std::remove_cvref_t<decltype(*this)>, scheme_type>,            \
+                  "QUADRANT_SCHEME begins with the name of the class in which it stands");    \
     static_assert(::quadrant::QuantizationConstraint<Constraint>,                             \
                   "a constraint needs ==, <, hash(), print() and static parse(text): see "    \
                   "QuantizationConstraint");                                                  \

@@ -105,8 +105,8 @@ struct Slot {
   }
 };
 
-/// Collects what a method says of parameters. A slot in float has none, and what is said of it is
-/// passed over.
+/// Collects what a method says of parameters. A slot in float, or in another scheme's form, has none
+/// that the method knows, and what is said of it is passed over.
 class ParameterRules {
  public:
   virtual ~ParameterRules() = default;
@@ -207,6 +207,7 @@ class Asks {
   }
   /// As `alternative`, for a node that computes on codes, where the gain model says what each
   /// operand is worth.
+  void compute(std::span<const Need> needs) { add(needs, std::nullopt); }
   void compute(std::initializer_list<Need> needs) {
     add({needs.begin(), needs.size()}, std::nullopt);
   }
@@ -275,12 +276,12 @@ template <class Declaration>
 class Method : public QuantizationMethod {
  public:
   using SchemeType = typename Declaration::SchemeType;
+  static_assert(std::derived_from<SchemeType, Scheme>,
+                "a method's scheme must derive from quadrant::Scheme");
   using Constraint = typename SchemeType::Constraint;
   using Asks = quadrant::Asks<Constraint>;
   using Offers = quadrant::Offers<Constraint>;
   using Possibilities = quadrant::Possibilities<Constraint>;
-  static_assert(std::derived_from<SchemeType, Scheme>,
-                "a method's scheme must derive from quadrant::Scheme");
 
   [[nodiscard]] std::string_view name() const noexcept final { return Declaration::name; }
   [[nodiscard]] std::span<const ParentsPattern> patterns() const noexcept final {
@@ -356,4 +357,55 @@ class ParameterizedMethod : public Method<Declaration> {
   Parameters parameters_;
 };
 
+namespace detail {
+
+/// Refuses a method class with a hook of another type, which hides the engine's when it is not
+/// marked `override`: nobody would call it.
+template <class M>
+constexpr void check_hooks() {
+  using C = typename M::Constraint;
+  static_assert(
+      requires {
+        static_cast<Verdict (M::*)(NodeRef, const EligibilityContext&) const>(
+            &M::check_eligibility);
+      },
+      "a method's check_eligibility must be: "
+      "Verdict check_eligibility(NodeRef, const EligibilityContext&) const override");
+  static_assert(
+      requires { static_cast<void (M::*)(NodeRef, Possibilities<C>&) const>(&M::possible); },
+      "a method's possible must be: void possible(NodeRef, Possibilities&) const override");
+  static_assert(
+      requires { static_cast<void (M::*)(const C&, NodeRef, Asks<C>&) const>(&M::callback); },
+      "a method's callback must be: "
+      "void callback(const Constraint& wanted, NodeRef, Asks&) const override");
+  static_assert(
+      requires { static_cast<void (M::*)(NodeRef, Asks<C>&) const>(&M::request); },
+      "a method's request must be: void request(NodeRef, Asks&) const override");
+  static_assert(
+      requires { static_cast<void (M::*)(NodeRef, Offers<C>&) const>(&M::forward); },
+      "a method's forward must be: void forward(NodeRef, Offers&) const override");
+  static_assert(
+      requires {
+        static_cast<std::optional<StorageChange> (M::*)(const C&, NodeRef) const>(&M::storage);
+      },
+      "a method's storage must be: "
+      "std::optional<StorageChange> storage(const Constraint&, NodeRef) const override");
+  static_assert(
+      requires {
+        static_cast<Expected<void> (M::*)(const C&, NodeRef, DataContext&) const>(&M::examine);
+      },
+      "a method's examine must be: "
+      "Expected<void> examine(const Constraint& selected, NodeRef, DataContext&) const override");
+  static_assert(
+      requires { static_cast<void (M::*)(NodeRef, ParameterRules&) const>(&M::tie); },
+      "a method's tie must be: void tie(NodeRef, ParameterRules&) const override");
+  static_assert(
+      requires {
+        static_cast<Expected<void> (M::*)(NodeRef, RewriteContext&) const>(&M::rewriter);
+      },
+      "a method's rewriter must be: "
+      "Expected<void> rewriter(NodeRef, RewriteContext&) const override");
+}
+
+}  // namespace detail
 }  // namespace quadrant::inline v0

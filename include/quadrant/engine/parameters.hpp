@@ -23,7 +23,8 @@ struct ParameterGroup {
   std::vector<std::uint32_t> sources;
 };
 
-/// The parameter variables of one selection.
+/// The parameter variables of one selection. Empty where no values share parameters and no scheme
+/// resolves them.
 class ParameterTable {
  public:
   [[nodiscard]] std::span<const ParameterGroup> groups() const noexcept { return groups_; }

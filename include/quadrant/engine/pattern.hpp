@@ -87,8 +87,9 @@ void only_the_last_operand_pattern_may_be_variadic();
 }  // namespace detail
 
 template <class... Patterns>
-  requires(std::same_as<Patterns, OperandPattern> && ...)
 [[nodiscard]] constexpr ParentsPattern requires_parents(Patterns... patterns) noexcept {
+  static_assert((std::same_as<Patterns, OperandPattern> && ...),
+                "requires_parents takes operand patterns: AnyQuantizable, optional(AnyState), ...");
   static_assert(sizeof...(patterns) <= ParentsPattern::capacity,
                 "requires_parents takes at most eight operand patterns");
   const ParentsPattern parents{{patterns...}, sizeof...(patterns)};

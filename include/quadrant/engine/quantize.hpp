@@ -72,7 +72,8 @@ struct QuantizeResult {
                                                 const QuantizeOptions& options = {});
 
 /// The same, in place, on a graph of any kind. Until phase 4 begins nothing is changed; an error
-/// after that leaves the graph partly rewritten.
+/// after that leaves the graph partly rewritten. The Analysis speaks of the graph as it was, so
+/// there is no explaining the rewritten one with it: `analyze`, explain, then quantize as planned.
 [[nodiscard]] Expected<Analysis> quantize(GraphRewriter& graph, const Registry& registry,
                                           const QuantizeOptions& options = {});
 

@@ -73,18 +73,38 @@ class RegistryBuilder {
 
   explicit RegistryBuilder(std::unique_ptr<const Scheme> scheme);
 
-  /// Two methods for one operation are reported by `freeze`.
+  /// Several methods for one operation are an error that `freeze` reports, with their places.
   void add(std::string_view op, std::unique_ptr<QuantizationMethod> method);
 
   /// The order in which methods were added does not matter.
   [[nodiscard]] Expected<Registry> freeze() &&;
 
  private:
+  [[nodiscard]] std::string describe_duplicates() const;
+
   std::shared_ptr<Registry::Contents> contents_;
-  std::string duplicates_;
+  std::vector<std::unique_ptr<const QuantizationMethod>> duplicates_;
 };
 
-/// What the body of QUADRANT_METHODS calls.
+namespace detail {
+
+template <class M>
+struct ParametersOf {
+  static_assert(
+      requires { typename M::Parameters; },
+      "add_parameterized<Method, Op>(parameters) is for methods opened with "
+      "QUADRANT_PARAMETERIZED; use add<Method>()");
+  using Type = typename M::Parameters;
+};
+
+}  // namespace detail
+
+/// What the body of QUADRANT_METHODS calls. It also adds methods of your own to a scheme that has
+/// its list already:
+///
+///     RegistryBuilder builder = RegistryBuilder::of(WeightOnly());
+///     WeightOnly::Registration(builder).add<MyMethod>();
+///     auto registry = std::move(builder).freeze();
 template <class S>
 class MethodRegistration {
  public:
@@ -94,18 +114,20 @@ class MethodRegistration {
   void add() {
     check<M>();
     static_assert(
-        requires { M::Declaration::OpType::kind; },
+        requires { typename M::Declaration::OpType; },
         "add<Method>() is for methods of one operation, opened with QUADRANT_QUANTIZER "
         "or QUADRANT_CONSUMER; use add_parameterized<Method, Op>(parameters)");
+    check_operation<typename M::Declaration::OpType>();
     builder_->add(M::Declaration::OpType::kind, std::make_unique<M>());
   }
   /// One class for several operations, each with its parameters.
   template <class M, class Op>
-  void add_parameterized(typename M::Parameters parameters) {
+  void add_parameterized(typename detail::ParametersOf<M>::Type parameters) {
     check<M>();
-    static_assert(
-        requires { std::string_view(Op::kind); },
-        "an operation is a type with a static member `kind`, its name");
+    static_assert(std::constructible_from<M, typename M::Parameters>,
+                  "a parameterized method's class needs `using <method>Base::<method>Base;`, the "
+                  "constructor that takes the parameters");
+    check_operation<Op>();
     builder_->add(Op::kind, std::make_unique<M>(std::move(parameters)));
   }
 
@@ -117,7 +139,15 @@ class MethodRegistration {
     if constexpr (std::derived_from<M, QuantizationMethod>) {
       static_assert(std::same_as<typename M::SchemeType, S>,
                     "this method belongs to another scheme than the list it is added to");
+      detail::check_hooks<M>();
     }
+  }
+
+  template <class Op>
+  static constexpr void check_operation() {
+    static_assert(
+        requires { std::string_view(Op::kind); },
+        "an operation is a type with a static member `kind`, its name");
   }
 
   RegistryBuilder* builder_;

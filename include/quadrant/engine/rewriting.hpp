@@ -29,7 +29,8 @@ struct Decided {
   const PreparedData& data;
 };
 
-/// What rewriters, `leave`, `enter` and `convert` work with.
+/// What rewriters, `leave`, `enter` and `convert` work with. It speaks of the forms of their own
+/// scheme; those of others, where several run, are floats to them.
 class RewriteContext {
  public:
   RewriteContext(GraphRewriter& graph, const Decided& decided) noexcept
@@ -41,28 +42,28 @@ class RewriteContext {
   /// The constraint that was selected for `value`, which must have been.
   template <QuantizationConstraint C>
   [[nodiscard]] const C& selected(Value value) const noexcept {
-    return constraints().as<C>(decided_->selection.produced(value));
+    return constraints().as<C>(decided_->selection.produced(original(value)));
   }
   /// The form in which the node reads the operand; null for floats.
   template <QuantizationConstraint C>
   [[nodiscard]] const C* read(NodeRef node, std::uint32_t operand) const noexcept {
     const ConstraintId form = decided_->selection.read(node.id, operand);
-    return form == float_form ? nullptr : &constraints().as<C>(form);
+    const bool is_ours = form != float_form && constraints().scheme(form) == scheme_;
+    return is_ours ? &constraints().as<C>(form) : nullptr;
   }
   /// The parameters of the value in the form that was selected for it, which the scheme's `resolve`
   /// found; null without that hook.
   [[nodiscard]] std::shared_ptr<const UniformType> parameters(Value value) const {
-    return parameters_as(value, decided_->selection.produced(value));
+    return parameters_as(original(value), decided_->selection.produced(original(value)));
   }
   /// The same in another form in use: in `enter` and `convert`, the one asked for.
   template <QuantizationConstraint C>
   [[nodiscard]] std::shared_ptr<const UniformType> parameters(Value value, const C& form) const {
     const RequestGraph& requests = decided_->problem.requests;
-    for (RequestId id = requests.first(value); id != no_request; id = requests[id].next) {
+    const Value asked = original(value);
+    for (RequestId id = requests.first(asked); id != no_request; id = requests[id].next) {
       const ConstraintId known = requests[id].constraint;
-      if (constraints().equals(known, constraints().scheme(known), &form)) {
-        return parameters_as(value, known);
-      }
+      if (constraints().equals(known, scheme_, &form)) return parameters_as(asked, known);
     }
     return nullptr;
   }
@@ -92,10 +93,18 @@ class RewriteContext {
   }
   [[nodiscard]] std::shared_ptr<const UniformType> parameters_as(Value value,
                                                                  ConstraintId form) const;
+  /// The value that was decided on, for one that stands in its place or is a form of it.
+  [[nodiscard]] Value original(Value value) const {
+    const auto found = originals_.find(value);
+    return found == originals_.end() ? value : found->second;
+  }
 
+  friend class Rewriting;
   GraphRewriter* graph_;
   const Decided* decided_;
+  std::uint32_t scheme_ = 0;  // whose hook is called
   std::unordered_map<Value, Value> replaced_;
+  std::unordered_map<Value, Value> originals_;
 };
 
 /// Runs phase 4 on `graph`, which is the graph that the phases before read, or a copy of it. Node

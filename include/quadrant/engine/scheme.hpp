@@ -52,9 +52,8 @@ struct ParameterQuery {
 ///     Expected<Value> enter(Value real, const C& to, RewriteContext& context) const;
 ///     /// Adds what turns codes of one form into codes of another, without floats in between.
 ///     Expected<Value> convert(Value quantized, const C& to, RewriteContext& context) const;
-///     /// What a conversion is worth (a cost, not above zero); empty: it cannot be had. The
-///     default
-///     /// is the gain model's `of_conversion` for conversions whose hook the scheme has.
+///     /// What a conversion is worth (a cost, not above zero); empty: it cannot be had. By default
+///     /// the gain model's `of_conversion`, for conversions whose hook the scheme has.
 ///     std::optional<Gain> price(const ConversionOf<C>& conversion, const GainModel& gains) const;
 ///     /// The form that a value was in before we came; empty: not one of this scheme's.
 ///     std::optional<C> recognize(const TensorType& type) const;
@@ -101,17 +100,22 @@ class Scheme {
 // one of the wrong signature does not compile.
 namespace detail {
 
+// `&S::enter` finds the name, whatever its type, unless it is overloaded; then the call finds it.
+template <class S, class C = typename S::Constraint>
+concept HasEnter = requires { &S::enter; } ||
+                   requires(S s, const C& to, RewriteContext& r) { s.enter(Value(), to, r); };
+template <class S, class C = typename S::Constraint>
+concept HasConvert = requires { &S::convert; } ||
+                     requires(S s, const C& to, RewriteContext& r) { s.convert(Value(), to, r); };
+template <class S, class C = typename S::Constraint>
+concept HasPrice = requires { &S::price; } ||
+                   requires(S s, ConversionOf<C> c, const GainModel& g) { s.price(c, g); };
 template <class S>
-concept HasEnter = requires { &S::enter; };
-template <class S>
-concept HasConvert = requires { &S::convert; };
-template <class S>
-concept HasPrice = requires { &S::price; };
-template <class S>
-concept HasRecognize = requires { &S::recognize; };
-
-template <class S>
-concept HasResolve = requires { &S::resolve; };
+concept HasRecognize =
+    requires { &S::recognize; } || requires(S s, const TensorType& type) { s.recognize(type); };
+template <class S, class C = typename S::Constraint>
+concept HasResolve = requires { &S::resolve; } ||
+                     requires(S s, const ParameterQuery<C>& query) { s.resolve(query); };
 
 template <class S>
 std::optional<Gain> price(const S& scheme, const ConversionOf<void>& erased,

@@ -34,6 +34,7 @@ struct Choice {
   std::uint32_t alternative = 0;     ///< which of the request's alternatives holds
   RequestId runner_up = no_request;  ///< the best available one that lost
   Gain gain;  ///< of the selected request, or of the best that had too little
+  Gain own;   ///< of this, the node's own: of the alternative, and of storage
   Gain runner_up_gain;
 };
 
@@ -57,7 +58,7 @@ class Selection {
   Selection(const GraphView& graph, const Eligibility& eligibility, const RequestGraph& requests)
       : choices_(eligibility.numbering(), Choice{}),
         produced_(eligibility.numbering(), float_form),
-        reads_(graph, float_form),
+        reads_(graph, [](Value operand) { return Read{operand, float_form}; }),
         realized_(requests.benefits().size(), 0) {}
 
   [[nodiscard]] const Choice& operator[](Value value) const noexcept { return choices_[value]; }
@@ -68,7 +69,7 @@ class Selection {
   [[nodiscard]] ConstraintId produced(Value value) const noexcept { return produced_[value]; }
   /// The form that `user` reads its operand in.
   [[nodiscard]] ConstraintId read(NodeId user, std::uint32_t operand) const noexcept {
-    return reads_[user][operand];
+    return reads_[user][operand].form;
   }
   [[nodiscard]] bool is_realized(const RequestGraph& requests,
                                  const Benefit& benefit) const noexcept {
@@ -82,9 +83,13 @@ class Selection {
 
  private:
   friend class Decision;
+  struct Read {
+    Value value;
+    ConstraintId form;
+  };
   ValueMap<Choice> choices_;
   ValueMap<ConstraintId> produced_;
-  OperandMap<ConstraintId> reads_;
+  OperandMap<Read> reads_;
   std::vector<std::uint8_t> realized_;  // by benefit
   std::vector<Conversion> conversions_;
   Gain objective_;

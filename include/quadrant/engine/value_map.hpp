@@ -23,6 +23,10 @@ class ValueNumbering {
     return first_[value.node.index] + value.result;
   }
   [[nodiscard]] std::uint32_t size() const noexcept { return first_.back(); }
+  /// As GraphView::result_count, from a flat array: passes over large graphs touch no nodes.
+  [[nodiscard]] std::uint32_t result_count(NodeId node) const noexcept {
+    return first_[node.index + 1] - first_[node.index];
+  }
 
  private:
   std::vector<std::uint32_t> first_;
@@ -53,13 +57,16 @@ template <class T>
 class OperandMap {
  public:
   OperandMap() = default;
-  OperandMap(const GraphView& graph, const T& initial) : first_(graph.index_bound() + 1, 0) {
+  /// `make(operand)` gives the first entry for an operand.
+  template <class Make>
+  OperandMap(const GraphView& graph, Make make) : first_(graph.index_bound() + 1, 0) {
     for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
       const NodeId node = graph.node_at(i);
-      const auto count = node.is_valid() ? graph.operands(node).size() : 0;
-      first_[i + 1] = first_[i] + static_cast<std::uint32_t>(count);
+      if (node.is_valid()) {
+        for (const Value operand : graph.operands(node)) entries_.push_back(make(operand));
+      }
+      first_[i + 1] = static_cast<std::uint32_t>(entries_.size());
     }
-    entries_.assign(first_.back(), initial);
   }
 
   [[nodiscard]] std::span<T> operator[](NodeId user) noexcept {

@@ -1,0 +1,117 @@
+// The IR of an imaginary compiler, Kiln: operations on the heap, linked by pointers, each value
+// with a list of its uses. It knows nothing of Quadrant.
+//
+// Operations that fill a tensor write into a destination, their last operand, as MLIR's linalg does
+// on tensors: the result is the destination after the operation, and has its type.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+namespace kiln {
+
+enum class Scalar : std::uint8_t { f32, i8 };
+
+/// What codes mean: real = values[index along axis] * code.
+struct Scales {
+  std::size_t axis = 0;
+  std::vector<float> values;
+};
+
+struct Type {
+  Scalar scalar = Scalar::f32;
+  std::vector<std::int64_t> extents;
+  std::shared_ptr<const Scales> scales = nullptr;  ///< of codes; null for real numbers
+};
+
+enum class OpCode : std::uint8_t {
+  input,
+  weight,
+  alloc,       ///< a buffer of zeros, to write into
+  conv2d,      ///< image [H, W, C], filter [KH, KW, C, O], into [H', W', O]: adds to `into`
+  dense,       ///< x [..., K], w [N, K], into [..., N]: adds x w' to `into`
+  transpose,   ///< x [A, B], into [B, A]: whatever was in `into` is gone
+  relu,        ///< x
+  dequantize,  ///< codes
+  output,      ///< x; has no result
+};
+
+using Contents = std::shared_ptr<const std::vector<std::byte>>;
+
+struct Op;
+struct Value;
+
+/// One operand: a link in the list of its value's uses.
+struct Use {
+  Use(Op* by, std::uint32_t at, Value* of) : user(by), number(at) { set(of); }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+  ~Use() = default;
+
+  void set(Value* to);
+
+  Op* user;
+  std::uint32_t number;
+  Value* value = nullptr;
+  Use* next = nullptr;
+  Use** link = nullptr;  ///< what points here
+};
+
+struct Value {
+  Op* def = nullptr;
+  std::string name;
+  Type type;
+  Use* uses = nullptr;
+};
+
+struct Op {
+  Op(OpCode made, std::string name, Type type, const std::vector<Value*>& reads);
+  Op(const Op&) = delete;
+  Op& operator=(const Op&) = delete;
+  ~Op() = default;
+
+  OpCode code;
+  std::deque<Use> operands;
+  Value result;
+  Contents contents;         ///< of a weight
+  std::unique_ptr<Op> next;  ///< in the function's order
+};
+
+/// A list of operations, definitions before uses. Names of values are unique: a name that is taken
+/// gets a suffix.
+class Function {
+ public:
+  Function() = default;
+  Function(const Function&) = delete;
+  Function& operator=(const Function&) = delete;
+  ~Function();
+
+  [[nodiscard]] Op* first() const { return first_.get(); }
+  /// `place`: null for the front.
+  Op* insert_after(Op* place, OpCode code, std::string name, Type type,
+                   const std::vector<Value*>& operands);
+  Value* append(OpCode code, std::string name, Type type, const std::vector<Value*>& operands = {});
+  Value* append_weight(std::string name, std::vector<std::int64_t> extents,
+                       const std::vector<float>& values);
+  void rename(Value& value, std::string name);
+
+ private:
+  std::string free_name(std::string name);
+
+  std::unique_ptr<Op> first_;
+  Op* last_ = nullptr;
+  std::unordered_set<std::string> names_;
+};
+
+/// One line for each operation.
+[[nodiscard]] std::string to_string(const Function& function);
+
+/// What the function computes for `input`: its output's numbers, row by row.
+[[nodiscard]] std::vector<float> run(const Function& function, const std::vector<float>& input);
+
+}  // namespace kiln

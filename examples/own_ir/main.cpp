@@ -1,0 +1,83 @@
+// A compiler's own IR runs the engine without conversion.
+//
+//   ir.hpp, ir.cpp, interpreter.cpp   the compiler, which knows nothing of Quadrant
+//   adaptor.hpp, adaptor.cpp          Quadrant's two interfaces over its IR
+//   methods.hpp, methods.cpp          methods for its own operations
+//
+//   build/release/bin/example_own_ir
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+#include "adaptor.hpp"
+#include "autoencoder.hpp"
+#include "ir.hpp"
+#include "methods.hpp"
+#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/quantize.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/verify.hpp"
+
+namespace {
+
+using namespace quadrant;
+
+void print(const Plan& plan) {
+  std::cout << "\nPlan, " << plan.objective.amount() << " bytes less:\n";
+  for (const PlannedValue& value : plan.values) {
+    std::cout << "  " << value.value << ": " << value.constraint << '\n';
+  }
+}
+
+// The largest difference, as a part of the largest magnitude.
+float difference(const std::vector<float>& a, const std::vector<float>& b) {
+  float largest = 0;
+  float difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, std::abs(a[i]));
+    difference = std::max(difference, std::abs(a[i] - b[i]));
+  }
+  return difference / largest;
+}
+
+Expected<void> run() {
+  kiln::Function function;
+  kiln::build_autoencoder(function);
+  const std::vector<float> image = kiln::noise(8UL * 8 * 3, 4);
+  const std::vector<float> before = kiln::run(function, image);
+  std::cout << "Before:\n" << to_string(function);
+
+  kiln::Adaptor graph(function);
+  QUADRANT_CHECK(verify(graph));  // of an adaptor that is new, the first thing to ask
+  QUADRANT_TRY(const Registry registry, kiln::weight_only());
+
+  // Phases 1 to 3 read. Their answers name values, and refer to operations by id.
+  QUADRANT_TRY(const Analysis analysis, analyze(graph, registry));
+  print(analysis.plan);
+  const kiln::Op* shared = function.first();
+  while (shared->result.name != "shared") shared = shared->next.get();
+  std::cout << '\n' << to_string(explain(graph, registry, analysis, graph.id(*shared)));
+
+  // What the IR cannot hold is refused, and the IR stays as it was.
+  const auto refused = graph.emit({.kind = std::string(ops::StorageCast::kind)});
+  if (refused) return fail(ErrorCode::invalid_model, "an operation that Kiln does not have");
+  std::cout << "\nRefused: " << to_string(refused.error()) << '\n';
+
+  // All four phases, in place, as planned.
+  QUADRANT_CHECK(quantize(graph, registry, {.plan = &analysis.plan}));
+  QUADRANT_CHECK(verify(graph));
+  std::cout << "\nAfter:\n" << to_string(function);
+
+  const float change = difference(before, kiln::run(function, image));
+  std::cout << "\nThe output changes by " << 100 * change << " %\n";
+  if (change > 0.02F) return fail(ErrorCode::invalid_model, "that is too much");
+  return {};
+}
+
+}  // namespace
+
+int main() {
+  const auto done = run();
+  if (!done) std::cerr << to_string(done.error()) << '\n';
+  return done ? 0 : 1;
+}

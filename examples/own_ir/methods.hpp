@@ -1,0 +1,11 @@
+// The library's weight-only scheme, taught Kiln's operations.
+#pragma once
+
+#include "quadrant/engine/registry.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace kiln {
+
+[[nodiscard]] quadrant::Expected<quadrant::Registry> weight_only();
+
+}  // namespace kiln

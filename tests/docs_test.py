@@ -1,0 +1,62 @@
+"""Checks that the code which the documentation shows of examples/my_scheme is that code.
+
+    python3 tests/docs_test.py
+
+A line `...` and an empty one stand for what was left out. Needs Python's standard library alone.
+"""
+
+import pathlib
+import re
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def blocks(document, heading):
+    """The C++ blocks of a document from a heading to the next one of that level or above."""
+    level = heading.split(" ")[0]
+    text = document.read_text(encoding="utf-8").split(f"{heading}\n", 1)[1]
+    text = re.split(rf"^#{{1,{len(level)}}} ", text, maxsplit=1, flags=re.MULTILINE)[0]
+    return re.findall(r"^```cpp\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def missing(block, code):
+    """The first run of lines of `block` that `code` does not have behind those before it, or None."""
+    place = 0
+    for run in re.split(r"\n+ *\.\.\.\n|\n\n+", block.strip("\n")):
+        place = code.find(f"\n{run}\n", place)
+        if place < 0:
+            return run
+        place += len(run)
+    return None
+
+
+class Documentation(unittest.TestCase):
+    def assert_shown(self, document, heading, *sources):
+        code = "".join((ROOT / "examples/my_scheme" / name).read_text("utf-8") for name in sources)
+        found = blocks(ROOT / document, heading)
+        self.assertTrue(found, f"{document}: no code below `{heading}`")
+        for block in found:
+            self.assertIsNone(missing(block, code), f"{document}, `{heading}`")
+
+    def test_custom_schemes(self):
+        for name in ("my_scheme.hpp", "my_scheme.cpp", "my_scheme_test.cpp"):
+            self.assert_shown("docs/custom_schemes.md", f"## {name}", name)
+
+    def test_readme(self):
+        self.assert_shown("README.md", "## A scheme of your own", "my_scheme.hpp", "my_scheme.cpp")
+
+
+class Checker(unittest.TestCase):
+    def test_left_out(self):
+        code = "\na {\n  b\n  c\n}\nd\n"
+        self.assertIsNone(missing("a {\n  ...\n}\n\nd\n", code))
+        self.assertIsNone(missing("  b\n  c\n", code))
+        self.assertEqual(missing("a {\n  c\n}\n", code), "a {\n  c\n}")
+        self.assertEqual(missing("a {\n  ...\n  e\n}\n", code), "  e\n}")
+        self.assertEqual(missing("  c\n  ...\n  b\n", code), "  b")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv)

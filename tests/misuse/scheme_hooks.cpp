@@ -1,0 +1,48 @@
+// error: a scheme's enter must be:
+// error: a scheme's convert must be:
+// error: a scheme's price must be:
+// error: a scheme's recognize must be:
+// error: a scheme's resolve must be:
+#include "misuse/scheme.hpp"
+
+namespace misuse {
+
+struct Mine final : Scheme {
+  QUADRANT_SCHEME(Mine, Form, "mine")
+  [[nodiscard]] std::string describe() const override { return ""; }
+#ifdef MISUSE
+  [[nodiscard]] Expected<Value> enter(Value real, RewriteContext&) const { return real; }
+  [[nodiscard]] Expected<Value> convert(Value codes, const Form&, RewriteContext&) { return codes; }
+  [[nodiscard]] Gain price(const ConversionOf<Form>&, const GainModel&) const { return {}; }
+  [[nodiscard]] bool recognize(const TensorType&) const { return false; }
+  [[nodiscard]] Expected<UniformType> resolve(const ParameterQuery<Form>&) const { return {}; }
+#else
+  [[nodiscard]] Expected<Value> enter(Value real, const Form&, RewriteContext&) const {
+    return real;
+  }
+  [[nodiscard]] Expected<Value> convert(Value codes, const Form&, RewriteContext&) const {
+    return codes;
+  }
+  [[nodiscard]] std::optional<Gain> price(const ConversionOf<Form>&, const GainModel&) const {
+    return Gain{};
+  }
+  [[nodiscard]] std::optional<Form> recognize(const TensorType&) const { return Form{}; }
+  [[nodiscard]] Expected<std::shared_ptr<const UniformType>> resolve(
+      const ParameterQuery<Form>&) const {
+    return nullptr;
+  }
+#endif
+};
+
+// A helper of the same name does not hide a hook.
+struct Overloaded final : Scheme {
+  QUADRANT_SCHEME(Overloaded, Form, "overloaded")
+  [[nodiscard]] std::string describe() const override { return ""; }
+  [[nodiscard]] Expected<Value> enter(Value real, const Form&, RewriteContext&) const {
+    return enter(real);
+  }
+  [[nodiscard]] static Value enter(Value real) { return real; }
+};
+static_assert(detail::HasEnter<Overloaded> && !detail::HasConvert<Overloaded>);
+
+}  // namespace misuse
