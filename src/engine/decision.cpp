@@ -206,12 +206,18 @@ void Decision::allow_one_per_coupling() {
         best = constraint;
       }
     }
-    // A value that came quantized decides for all.
+    // A value that came quantized decides for all; where two differ, nothing fits.
+    std::optional<ConstraintId> decided;
     for (const Value value : members) {
       const ConstraintId given = problem_.eligibility.given(value);
-      if (given != float_form) best = given;
+      if (given != float_form) decided = decided.value_or(given) == given ? given : float_form;
     }
-    for (const Value value : members) coupled_[value] = best;
+    if (decided) best = *decided;
+    // A value of several couplings fits into all of them.
+    for (const Value value : members) {
+      const auto [known, is_new] = coupled_.emplace(value, best);
+      if (!is_new && known->second != best) known->second = float_form;
+    }
   }
 }
 
@@ -425,8 +431,8 @@ void Decision::read(NodeId user, std::uint32_t operand, const Request& request) 
 
 // --- what hangs together -------------------------------------------------------------------------
 
-// Whether other codes are made of the codes that the value is made in. Where a `leave` and an `enter`
-// make them for less, they are made of floats, which would do without the value's codes.
+// Whether other codes are made of the codes that the value is made in. Where a `leave` and an
+// `enter` make them for less, they are made of floats, which need nothing quantized.
 bool Decision::is_requantized(Value value) const {
   return std::ranges::any_of(conversions_of(value), [](const Conversion& conversion) {
     return conversion.from != float_form && conversion.to != float_form;

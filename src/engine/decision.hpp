@@ -79,8 +79,8 @@ class Decision {
   SelectionProblem problem_;
   Prices prices_;
   Selection selection_;
-  std::vector<std::uint8_t> converted_;              // by request: made by a conversion already
-  ValueMap<std::uint8_t> left_;                      // made in float by a conversion already
+  std::vector<std::uint8_t> converted_;  // by request: made by a conversion already
+  ValueMap<std::uint8_t> left_;          // made in float by a conversion already
   ValueMap<std::uint32_t> uses_;
   std::unordered_map<Value, ConstraintId> coupled_;  // the one constraint that a coupling allows
   std::vector<Candidate> candidates_;                // scratch of decide_results

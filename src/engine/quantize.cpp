@@ -82,18 +82,18 @@ class PlanMaker {
     sort_by_name(items);
     plan.conversions.reserve(items.size());
     for (const auto& [name, value, conversion] : items) {
-      PlannedConversion planned{std::string(name), print(conversion->from), print(conversion->to),
-                                {}};
+      PlannedConversion planned{
+          std::string(name), print(conversion->from), print(conversion->to), {}};
       for (const Use& use : conversion->readers) {
         planned.users.emplace_back(label(problem_.graph, use.user));
       }
       boost::sort::spreadsort::string_sort(planned.users.begin(), planned.users.end());
-      // Several forms of one value: by form.
+      // Several forms of one value: by form. Those of two schemes may print alike.
+      const auto key = [](const PlannedConversion& one) {
+        return std::tie(one.value, one.to, one.from, one.users);
+      };
       auto place = plan.conversions.end();
-      while (place != plan.conversions.begin() && std::prev(place)->value == planned.value &&
-             std::prev(place)->to > planned.to) {
-        --place;
-      }
+      while (place != plan.conversions.begin() && key(*std::prev(place)) > key(planned)) --place;
       plan.conversions.insert(place, std::move(planned));
     }
   }

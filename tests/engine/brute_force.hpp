@@ -1,12 +1,12 @@
 // What phase 3 could decide, all of it: docs/selection.md, word by word and without any cleverness.
 //
-// Shares nothing with src/engine/decision.cpp, so that the two can disagree. Use it on small
-// graphs:
+// Shares nothing with src/engine/decision.cpp, so that the two can disagree. Small graphs only:
 //
 //   const brute_force::Oracle oracle(problem);
-//   CHECK(oracle.complaints(selection) == "");           // the selection is a decision, well
-//   priced if (oracle.choices() < 50'000) CHECK(selection.objective() <=
-//   oracle.explore({}).optimum);
+//   CHECK(oracle.complaints(selection) == "");  // it is a decision, and worth what it says
+//   if (oracle.choices() < 50'000) {
+//     CHECK(selection.objective() <= oracle.explore({}).optimum);
+//   }
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,7 @@ namespace brute_force {
 
 using namespace quadrant;
 
-/// What one node may do: make its results in a form, by an alternative; or stay float and take
-/// codes.
+/// What a node may do: make its results in a form, by an alternative, or stay float and take codes.
 struct Option {
   ConstraintId form = float_form;
   std::uint32_t alternative = 0;
@@ -41,7 +40,7 @@ using Decision = std::vector<std::size_t>;
 
 /// What all decisions together showed.
 struct Outcome {
-  Gain optimum;                ///< everything in float is a decision, so there is one
+  Gain optimum{std::numeric_limits<std::int64_t>::min()};
   std::uint64_t feasible = 0;  ///< how many decisions there are
   std::optional<Gain> sought;  ///< what the decision looked for is worth, if it was met
 };

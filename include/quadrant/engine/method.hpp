@@ -105,8 +105,8 @@ struct Slot {
   }
 };
 
-/// Collects what a method says of parameters. A slot in float, or in another scheme's form, has none
-/// that the method knows, and what is said of it is passed over.
+/// Collects what a method says of parameters. A slot in float, or in another scheme's form, has
+/// none here, and what is said of it is passed over.
 class ParameterRules {
  public:
   virtual ~ParameterRules() = default;

@@ -109,7 +109,7 @@ struct SelectionProblem {
 /// Walks forward and gives each value the requested and available constraint of largest gain; equal
 /// gains are decided by the constraints' order. What nobody takes after all, and what in the end
 /// costs more than it gains, is given back. Linear; independent of the order in which the graph was
-/// built. The objective is never below zero, that of leaving everything in float.
+/// built. The objective is never below that of leaving everything in float.
 [[nodiscard]] Selection select_greedy(const SelectionProblem& problem);
 
 /// Makes the values that `plan` lists, and no other, in their planned form; who reads them how is
