@@ -16,8 +16,8 @@ int main(int argc, char** argv) {
   const std::string_view nodes_text = argv[2];
   std::int64_t nodes = 0;
   std::from_chars(nodes_text.data(), nodes_text.data() + nodes_text.size(), nodes);
-  const auto* shape = std::ranges::find(bench::graph_shapes, std::string_view(argv[1]),
-                                        &bench::GraphShape::name);
+  const auto* shape =
+      std::ranges::find(bench::graph_shapes, std::string_view(argv[1]), &bench::GraphShape::name);
   if (shape == bench::graph_shapes.end() || nodes <= 0) return 2;
   const Graph graph = shape->build(nodes);
   const auto analysis = analyze(graph, *weight_only_registry());

@@ -48,7 +48,10 @@ float scale(const quadrant::Graph& graph, std::string_view name) {
 // is 2^-5 and codes are 32 times the weights: every weight here comes out exactly.
 void test_eight_bits(Checks& check) {
   const auto result = my::quantize_power_of_two(transpose_and_matmul());
-  if (!result) return check(false, quadrant::to_string(result.error()));
+  if (!result) {
+    check(false, quadrant::to_string(result.error()));
+    return;
+  }
 
   // The plan: the product asked for `t`, which asked for `w`. Four floats take 16 bytes, four codes
   // and a scale 8.
@@ -75,7 +78,10 @@ void test_eight_bits(Checks& check) {
 // Sixteen bits: 3 / 32767 lies between 2^-14 and 2^-13.
 void test_sixteen_bits(Checks& check) {
   const auto result = my::quantize_power_of_two(transpose_and_matmul(), 16);
-  if (!result) return check(false, quadrant::to_string(result.error()));
+  if (!result) {
+    check(false, quadrant::to_string(result.error()));
+    return;
+  }
   check(contents<std::int16_t>(result->graph, "w") ==
             std::vector<std::int16_t>{12288, -24576, 2048, 16384},
         "codes of 16 bits");

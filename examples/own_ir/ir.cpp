@@ -31,7 +31,7 @@ Function::~Function() {
 
 Op* Function::insert_after(Op* place, OpCode code, std::string name, Type type,
                            const std::vector<Value*>& operands) {
-  auto made = std::make_unique<Op>(code, free_name(std::move(name)), std::move(type), operands);
+  auto made = std::make_unique<Op>(code, free_name(name), std::move(type), operands);
   std::unique_ptr<Op>& slot = place != nullptr ? place->next : first_;
   made->next = std::move(slot);
   slot = std::move(made);
@@ -54,10 +54,10 @@ Value* Function::append_weight(std::string name, std::vector<std::int64_t> exten
 
 void Function::rename(Value& value, std::string name) {
   names_.erase(value.name);
-  value.name = free_name(std::move(name));
+  value.name = free_name(name);
 }
 
-std::string Function::free_name(std::string name) {
+std::string Function::free_name(const std::string& name) {
   std::string candidate = name;
   for (int suffix = 1; !names_.insert(candidate).second; ++suffix) {
     candidate = name + "_" + std::to_string(suffix);

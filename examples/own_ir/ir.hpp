@@ -101,7 +101,7 @@ class Function {
   void rename(Value& value, std::string name);
 
  private:
-  std::string free_name(std::string name);
+  std::string free_name(const std::string& name);
 
   std::unique_ptr<Op> first_;
   Op* last_ = nullptr;

@@ -63,10 +63,12 @@ Expected<void> resolve(const SelectionProblem& problem, const ParameterTable& pa
     const Scheme& scheme = problem.registry.scheme(constraints.scheme(group.constraint));
     if (!scheme.can_resolve()) return;
     std::vector<Value> members;
+    members.reserve(group.members.size());
     for (const RequestId member : group.members) {
       members.push_back(problem.requests[member].value);
     }
     std::vector<std::shared_ptr<const UniformType>> sources;
+    sources.reserve(group.sources.size());
     for (const std::uint32_t source : group.sources) sources.push_back(data.parameters[source]);
     auto resolved = scheme.erased_resolve(
         {&problem.graph, constraints.get(group.constraint), members, sources});
@@ -80,12 +82,12 @@ Expected<void> resolve(const SelectionProblem& problem, const ParameterTable& pa
     if (groups[i].sources.empty()) resolve_one(i);
   });
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    if (errors[i]) return fail(*std::move(errors[i]));
+    if (errors[i]) return fail(std::move(*errors[i]));
   }
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (groups[i].sources.empty()) continue;
     resolve_one(i);  // after its sources, which stand before it
-    if (errors[i]) return fail(*std::move(errors[i]));
+    if (errors[i]) return fail(std::move(*errors[i]));
   }
   return {};
 }

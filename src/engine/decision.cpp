@@ -6,6 +6,10 @@
 #include <range/v3/view/reverse.hpp>
 #include <utility>
 
+#include "engine/conversions.hpp"
+#include "engine/coupling.hpp"
+#include "engine/storage_gain.hpp"
+
 namespace quadrant::inline v0 {
 namespace {
 
@@ -136,15 +140,6 @@ std::optional<Gain> Decision::cost_of_reading(const Alternative& alternative) co
   return total;
 }
 
-Gain Decision::gain_of_storage(const Request& request) const {
-  const auto* method = problem_.eligibility.method(request.value.node, scheme_of(request));
-  if (method == nullptr) return Gain{};
-  const auto change =
-      method->erased_storage(problem_.requests.constraints().get(request.constraint),
-                             {&problem_.graph, request.value.node});
-  return change ? problem_.gains.of_storage(*change) : Gain{};
-}
-
 // What the readers of the request's value are worth who want something else: floats, or another
 // form.
 Gain Decision::gain_of_others(RequestId chosen_id) const {
@@ -172,7 +167,7 @@ Gain Decision::gain_of_others(RequestId chosen_id) const {
 // --- the walk ------------------------------------------------------------------------------------
 
 void Decision::walk(const std::vector<NodeId>& order, const ValueMap<RequestId>* planned) {
-  allow_one_per_coupling();
+  coupled_ = find_coupled_forms(problem_, planned);
   for (const NodeId node : order) {
     for_each_result(node, [&](Value value) {
       if (problem_.eligibility.state(value) == State::Quantized) {
@@ -187,61 +182,12 @@ void Decision::walk(const std::vector<NodeId>& order, const ValueMap<RequestId>*
   }
 }
 
-// A coupling allows its members one constraint: the one of which all of them together gain most.
-void Decision::allow_one_per_coupling() {
-  const ConstraintTable& constraints = problem_.requests.constraints();
-  for (const std::vector<Value>& members : problem_.couplings) {
-    std::map<ConstraintId, Gain> gains;
-    for (const Value value : members) {
-      for_each_request(value, [&](RequestId id) {
-        const Request& request = problem_.requests[id];
-        if (!request.producible) return;
-        gains[request.constraint] += request.flow + gain_of_storage(request);
-      });
-    }
-    ConstraintId best = float_form;
-    for (const auto& [constraint, gain] : gains) {
-      if (best == float_form || gain > gains[best] ||
-          (gain == gains[best] && constraints.less(constraint, best))) {
-        best = constraint;
-      }
-    }
-    // A value that came quantized decides for all; where two differ, nothing fits.
-    std::optional<ConstraintId> decided;
-    for (const Value value : members) {
-      const ConstraintId given = problem_.eligibility.given(value);
-      if (given != float_form) decided = decided.value_or(given) == given ? given : float_form;
-    }
-    if (decided) best = *decided;
-    // A value of several couplings fits into all of them.
-    for (const Value value : members) {
-      const auto [known, is_new] = coupled_.emplace(value, best);
-      if (!is_new && known->second != best) known->second = float_form;
-    }
-  }
-}
-
 void Decision::decide_results(NodeId node, const ValueMap<RequestId>* planned) {
   candidates_.clear();
   for (std::uint32_t scheme = 0; scheme < problem_.registry.scheme_count(); ++scheme) {
     if (problem_.eligibility.method(node, scheme) != nullptr) find_candidates(node, scheme);
   }
-  if (planned != nullptr) {
-    std::erase_if(candidates_, [&](const Candidate& candidate) {
-      bool is_planned = false;
-      const Request& request = problem_.requests[candidate.request];
-      for_each_sibling(request, [&](Value value) {
-        const RequestId id = (*planned)[value];
-        is_planned |= id != no_request && problem_.requests[id].constraint == request.constraint;
-      });
-      if (!is_planned) {
-        for_each_sibling(request, [&](Value value) {
-          selection_.choices_[value].cause = SelectionCause::not_planned;
-        });
-      }
-      return !is_planned;
-    });
-  }
+  if (planned != nullptr) keep_planned(*planned);
   if (candidates_.empty()) return;
   Candidate best;
   Candidate next;
@@ -270,6 +216,19 @@ void Decision::decide_results(NodeId node, const ValueMap<RequestId>* planned) {
   if (pays) select(best);
 }
 
+void Decision::keep_planned(const ValueMap<RequestId>& planned) {
+  std::erase_if(candidates_, [&](const Candidate& candidate) {
+    const Request& request = problem_.requests[candidate.request];
+    bool is_planned = false;
+    for_each_sibling(request, [&](Value value) {
+      const RequestId id = planned[value];
+      is_planned |= id != no_request && problem_.requests[id].constraint == request.constraint;
+      selection_.choices_[value].cause = SelectionCause::not_planned;
+    });
+    return !is_planned;
+  });
+}
+
 // The requests of one scheme that have become available, with what each is worth.
 void Decision::find_candidates(NodeId node, std::uint32_t scheme) {
   std::optional<Value> lead;
@@ -281,31 +240,38 @@ void Decision::find_candidates(NodeId node, std::uint32_t scheme) {
   });
   // Lazy: nobody asks, nothing is computed.
   if (!lead || problem_.requests.first(*lead) == no_request) return;
-  const NodeRef ref{&problem_.graph, node};
   Availability availability(*lead, scheme, problem_.requests, selection_);
-  problem_.eligibility.method(node, scheme)->erased_forward(ref, availability);
+  problem_.eligibility.method(node, scheme)->erased_forward({&problem_.graph, node}, availability);
   SelectionCause cause = SelectionCause::refused;
   for_each_request(*lead, [&](RequestId id) {
     if (problem_.requests[id].producible) cause = SelectionCause::unavailable;
   });
   for (const RequestId id : availability.offered()) {
-    bool is_allowed = true;
-    for_each_sibling(problem_.requests[id], [&](Value value) {
-      const auto coupled = coupled_.empty() ? coupled_.end() : coupled_.find(value);
-      is_allowed &=
-          coupled == coupled_.end() || coupled->second == problem_.requests[id].constraint;
-    });
-    if (!is_allowed) {
+    if (!is_coupling_kept(problem_.requests[id])) {
       cause = SelectionCause::coupled;
-    } else if (const auto found = candidate(ref, id)) {
+    } else if (const auto found = candidate(id)) {
       candidates_.push_back(*found);
     }
   }
-  for_each_sibling(problem_.requests[problem_.requests.first(*lead)],
-                   [&](Value value) { selection_.choices_[value].cause = cause; });
+  // What stays if none of the candidates is taken.
+  for_each_result(node, [&](Value value) {
+    if (problem_.eligibility.state(value, scheme) == State::Quantizable) {
+      selection_.choices_[value].cause = cause;
+    }
+  });
 }
 
-std::optional<Decision::Candidate> Decision::candidate(NodeRef /*node*/, RequestId id) const {
+bool Decision::is_coupling_kept(const Request& request) const {
+  if (coupled_.empty()) return true;
+  bool is_kept = true;
+  for_each_sibling(request, [&](Value value) {
+    const auto coupled = coupled_.find(value);
+    is_kept = is_kept && (coupled == coupled_.end() || coupled->second == request.constraint);
+  });
+  return is_kept;
+}
+
+std::optional<Decision::Candidate> Decision::candidate(RequestId id) const {
   const Request& request = problem_.requests[id];
   Candidate found{id, 0, {}, {}};
   bool is_available = false;
@@ -320,7 +286,7 @@ std::optional<Decision::Candidate> Decision::candidate(NodeRef /*node*/, Request
     is_available = true;
   }
   if (!is_available) return std::nullopt;
-  const Gain storage = gain_of_storage(request);
+  const Gain storage = storage_gain(problem_, request);
   found.own = alternatives[found.alternative].gain + storage;
   found.gain += storage;
   for_each_sibling(request, [&](Value value) {
@@ -372,51 +338,50 @@ void Decision::select(const Candidate& best) {
 // Decides which operands a node that makes floats reads as codes. Those are of one scheme, whose
 // rewriter will see to it.
 void Decision::decide_reads(NodeId node) {
-  const auto benefits = problem_.requests.benefits(node);
-  if (benefits.empty()) return;
-  struct Taken {
-    const Benefit* benefit = nullptr;
-    Gain gain;  // over reading floats
-  };
-  std::map<std::uint32_t, std::map<std::uint32_t, Taken>> best;  // by scheme and operand
-  for (const Benefit& benefit : benefits) {
+  using ByOperand = std::map<std::uint32_t, Taken>;
+  std::map<std::uint32_t, ByOperand> by_scheme;
+  for (const Benefit& benefit : problem_.requests.benefits(node)) {
     if (benefit.request == no_request) continue;
     const Request& request = problem_.requests[benefit.request];
-    const ConstraintId form = selection_.produced(request.value);
     if (!benefit.takes_codes) {
-      selection_.realized_[problem_.requests.index(benefit)] = form == request.constraint ? 1 : 0;
-      continue;
+      const bool is_true = selection_.produced(request.value) == request.constraint;
+      selection_.realized_[problem_.requests.index(benefit)] = is_true ? 1 : 0;
+    } else if (const auto gain = gain_of_taking(benefit); gain && *gain >= Gain{}) {
+      Taken& best = by_scheme[scheme_of(request)][benefit.operand];
+      if (beats({&benefit, *gain}, best)) best = {&benefit, *gain};
     }
-    const auto cost = cost_of_reading(benefit.request);
-    if (!cost) continue;
-    Gain gain = benefit.gain + *cost;
-    const bool is_given = problem_.eligibility.given(request.value) != float_form;
-    if (form != float_form && !is_given && left_[request.value] == 0) {
-      gain = gain - prices_.leave(request.value, form);
-    }
-    if (gain < Gain{}) continue;
-    Taken& taken = best[scheme_of(request)][benefit.operand];
-    const bool is_better =
-        taken.benefit == nullptr || gain > taken.gain ||
-        (gain == taken.gain &&
-         problem_.requests.constraints().less(benefit.constraint, taken.benefit->constraint));
-    if (is_better) taken = {&benefit, gain};
   }
-  const std::map<std::uint32_t, Taken>* winner = nullptr;
+  const ByOperand* winner = nullptr;
   Gain winning;
-  for (const auto& [scheme, operands] : best) {
+  for (const auto& [scheme, operands] : by_scheme) {
     Gain total;
     for (const auto& [operand, taken] : operands) total += taken.gain;
-    if (winner == nullptr || total > winning) {
-      winner = &operands;
-      winning = total;
-    }
+    if (winner != nullptr && total <= winning) continue;
+    winner = &operands;
+    winning = total;
   }
   if (winner == nullptr) return;
   for (const auto& [operand, taken] : *winner) {
     selection_.realized_[problem_.requests.index(*taken.benefit)] = 1;
     read(node, operand, problem_.requests[taken.benefit->request]);
   }
+}
+
+// What reading the codes is worth, over reading floats. Empty: they cannot be had.
+std::optional<Gain> Decision::gain_of_taking(const Benefit& benefit) const {
+  const auto cost = cost_of_reading(benefit.request);
+  if (!cost) return std::nullopt;
+  const Value value = problem_.requests[benefit.request].value;
+  const ConstraintId form = selection_.produced(value);
+  const bool came_quantized = problem_.eligibility.given(value) != float_form;
+  const bool is_float_free = form == float_form || came_quantized || left_[value] != 0;
+  const Gain gain = benefit.gain + *cost;
+  return is_float_free ? gain : gain - prices_.leave(value, form);
+}
+
+bool Decision::beats(const Taken& a, const Taken& b) const {
+  if (b.benefit == nullptr || a.gain != b.gain) return b.benefit == nullptr || a.gain > b.gain;
+  return problem_.requests.constraints().less(a.benefit->constraint, b.benefit->constraint);
 }
 
 void Decision::read(NodeId user, std::uint32_t operand, const Request& request) {
@@ -434,9 +399,10 @@ void Decision::read(NodeId user, std::uint32_t operand, const Request& request) 
 // Whether other codes are made of the codes that the value is made in. Where a `leave` and an
 // `enter` make them for less, they are made of floats, which need nothing quantized.
 bool Decision::is_requantized(Value value) const {
-  return std::ranges::any_of(conversions_of(value), [](const Conversion& conversion) {
-    return conversion.from != float_form && conversion.to != float_form;
-  });
+  return std::ranges::any_of(quadrant::find_conversions(problem_, prices_, selection_, value),
+                             [](const Conversion& conversion) {
+                               return conversion.from != float_form && conversion.to != float_form;
+                             });
 }
 
 bool Decision::release_unused() {
@@ -486,47 +452,64 @@ bool Decision::comes_true_by_itself(const Benefit& benefit) const {
 
 bool Decision::drop_losses() {
   bool changed = false;
-  const std::uint32_t bound = problem_.graph.index_bound();
-  std::vector<std::uint32_t> rank(bound);
-  std::vector<std::uint32_t> parent(bound);
-  boost::disjoint_sets components(rank.data(), parent.data());
-  for (const NodeId node : problem_.order) components.make_set(node.index);
-  std::vector<Gain> totals(bound);
+  const std::vector<Gain> totals = totals_of_what_hangs_together();
   for (const NodeId node : problem_.order) {
-    const auto operands = selection_.reads_[node];
-    for (const auto& [value, form] : operands) {
-      if (form != float_form) components.union_set(node.index, value.node.index);
-    }
-    const std::optional<Value> lead = selected_lead(node);
-    if (lead) totals[node.index] += selection_[*lead].own;
-    for (const Benefit& benefit : problem_.requests.benefits(node)) {
-      if (comes_true_by_itself(benefit)) {
-        // Nothing that is decided brings it about; but a quantized node goes without.
-        if (lead) totals[node.index] = totals[node.index] - benefit.gain;
-      } else if (selection_.is_realized(problem_.requests, benefit)) {
-        components.union_set(node.index, operands[benefit.operand].value.node.index);
-        totals[node.index] += benefit.gain;
-      }
-    }
-  }
-  find_conversions();
-  for (const Conversion& conversion : selection_.conversions_) {
-    totals[conversion.value.node.index] += conversion.price;
-  }
-  for (const NodeId node : problem_.order) {
-    const std::uint32_t root = components.find_set(node.index);
-    if (root != node.index) totals[root] += totals[node.index];
-  }
-  for (const NodeId node : problem_.order) {
-    const Gain total = totals[components.find_set(node.index)];
-    if (total >= Gain{}) continue;
+    if (totals[node.index] >= Gain{}) continue;
     for_each_result(node, [&](Value value) {
-      if (selection_.is_selected(value)) selection_.choices_[value].gain = total;
+      if (selection_.is_selected(value)) selection_.choices_[value].gain = totals[node.index];
     });
     give_back(node, SelectionCause::no_gain);
     changed = true;
   }
   return changed;
+}
+
+// By node index: what the node is worth together with all that it hangs together with. Nodes do
+// where one reads the codes of the other, or benefits from them.
+std::vector<Gain> Decision::totals_of_what_hangs_together() {
+  const std::uint32_t bound = problem_.graph.index_bound();
+  std::vector<std::uint32_t> rank(bound);
+  std::vector<std::uint32_t> parent(bound);
+  boost::disjoint_sets together(rank.data(), parent.data());
+  for (const NodeId node : problem_.order) together.make_set(node.index);
+  for (const NodeId node : problem_.order) {
+    const auto operands = selection_.reads_[node];
+    for (const auto& [value, form] : operands) {
+      if (form != float_form) together.union_set(node.index, value.node.index);
+    }
+    for (const Benefit& benefit : problem_.requests.benefits(node)) {
+      if (comes_true_by_itself(benefit)) continue;  // nothing that is decided brings it about
+      if (!selection_.is_realized(problem_.requests, benefit)) continue;
+      together.union_set(node.index, operands[benefit.operand].value.node.index);
+    }
+  }
+  std::vector<Gain> of_sets(bound);
+  for (const NodeId node : problem_.order) {
+    of_sets[together.find_set(node.index)] += gain_over_float(node);
+  }
+  find_conversions();
+  for (const Conversion& conversion : selection_.conversions_) {
+    of_sets[together.find_set(conversion.value.node.index)] += conversion.price;
+  }
+  std::vector<Gain> totals(bound);
+  for (const NodeId node : problem_.order) {
+    totals[node.index] = of_sets[together.find_set(node.index)];
+  }
+  return totals;
+}
+
+// What was decided of the node alone, conversions aside, compared with leaving everything in float.
+Gain Decision::gain_over_float(NodeId node) const {
+  const std::optional<Value> lead = selected_lead(node);
+  Gain total = lead ? selection_[*lead].own : Gain{};
+  for (const Benefit& benefit : problem_.requests.benefits(node)) {
+    if (comes_true_by_itself(benefit)) {
+      if (lead) total = total - benefit.gain;  // a quantized node goes without it
+    } else if (selection_.is_realized(problem_.requests, benefit)) {
+      total += benefit.gain;
+    }
+  }
+  return total;
 }
 
 ValueMap<RequestId> Decision::selected() const {
@@ -558,67 +541,12 @@ void Decision::find_conversions() {
   for (const NodeId node : problem_.order) {
     for_each_result(node, [&](Value value) {
       if (problem_.requests.first(value) == no_request) return;  // floats, or as it was given
-      for (Conversion& conversion : conversions_of(value)) {
+      for (Conversion& conversion :
+           quadrant::find_conversions(problem_, prices_, selection_, value)) {
         selection_.conversions_.push_back(std::move(conversion));
       }
     });
   }
-}
-
-// The cheapest way to have every form in which the value is read.
-std::vector<Conversion> Decision::conversions_of(Value value) const {
-  const ConstraintId made = selection_.produced(value);
-  const bool is_given = problem_.eligibility.state(value) == State::Quantized;
-  std::vector<Conversion> found;
-  Conversion to_float{value, made, float_form, no_request, {}, {}};
-  for (const Use& use : problem_.graph.uses(value.node)) {
-    if (use.result != value.result) continue;
-    const ConstraintId form = selection_.read(use.user, use.operand);
-    if (form == made) continue;
-    if (form == float_form) {
-      if (!is_given) to_float.readers.push_back(use);  // what came quantized is read as it came
-      continue;
-    }
-    const auto known = std::ranges::find(found, form, &Conversion::to);
-    if (known != found.end()) {
-      known->readers.push_back(use);
-    } else {
-      const RequestId request = problem_.requests.find(value, form);
-      found.push_back({value, made, form, request, {}, {use}});
-    }
-  }
-  if (found.empty() && to_float.readers.empty()) return found;
-  const ConstraintTable& constraints = problem_.requests.constraints();
-  std::ranges::sort(found, [&](const Conversion& a, const Conversion& b) {
-    return constraints.less(a.to, b.to);
-  });
-
-  // Either everything without floats, or with the float form made, once.
-  Gain without;
-  bool is_possible_without = to_float.readers.empty();
-  Gain with = made == float_form ? Gain{} : prices_.leave(value, made);
-  to_float.price = with;
-  for (Conversion& conversion : found) {
-    const auto entry = problem_.requests[conversion.request].entry;
-    const auto direct =
-        made == float_form ? std::nullopt : prices_.convert(value, made, conversion.to);
-    is_possible_without = is_possible_without && direct;
-    without += direct.value_or(Gain{});
-    const bool by_float = entry && (!direct || *entry > *direct);
-    conversion.price = by_float ? *entry : direct.value_or(Gain{});
-    conversion.from = by_float ? float_form : made;
-    with += conversion.price;
-  }
-  if (made == float_form) return found;
-  if (is_possible_without && without >= with) {
-    for (Conversion& conversion : found) {
-      conversion.from = made;
-      conversion.price = *prices_.convert(value, made, conversion.to);
-    }
-  } else {
-    found.insert(found.begin(), std::move(to_float));
-  }
-  return found;
 }
 
 Selection Decision::finish() && {

@@ -41,29 +41,37 @@ class Decision {
     Gain gain;  // here, with what readers gain and conversions cost
     Gain own;   // the alternative's, and that of storage
   };
+  // An operand that a node in float reads as codes.
+  struct Taken {
+    const Benefit* benefit = nullptr;
+    Gain gain;  // over reading floats
+  };
 
   // The walk.
-  void allow_one_per_coupling();
   void decide_results(NodeId node, const ValueMap<RequestId>* planned);
   void find_candidates(NodeId node, std::uint32_t scheme);
+  void keep_planned(const ValueMap<RequestId>& planned);
   void decide_reads(NodeId node);
   void read(NodeId user, std::uint32_t operand, const Request& request);
-  [[nodiscard]] std::optional<Candidate> candidate(NodeRef node, RequestId request) const;
+  [[nodiscard]] bool is_coupling_kept(const Request& request) const;
+  [[nodiscard]] std::optional<Candidate> candidate(RequestId id) const;
   [[nodiscard]] Gain gain_in_float(NodeId node) const;
   [[nodiscard]] bool beats(const Candidate& a, const Candidate& b) const;
+  [[nodiscard]] std::optional<Gain> gain_of_taking(const Benefit& benefit) const;
+  [[nodiscard]] bool beats(const Taken& a, const Taken& b) const;
   void select(const Candidate& best);
 
   // What hangs together.
   void give_back(NodeId node, SelectionCause cause);
-  [[nodiscard]] std::vector<Conversion> conversions_of(Value value) const;
   [[nodiscard]] bool is_requantized(Value value) const;
   [[nodiscard]] bool comes_true_by_itself(const Benefit& benefit) const;
+  [[nodiscard]] std::vector<Gain> totals_of_what_hangs_together();
+  [[nodiscard]] Gain gain_over_float(NodeId node) const;
 
   // What things are worth.
-  [[nodiscard]] std::optional<Gain> cost_of_reading(RequestId request) const;
+  [[nodiscard]] std::optional<Gain> cost_of_reading(RequestId id) const;
   [[nodiscard]] std::optional<Gain> cost_of_reading(const Alternative& alternative) const;
-  [[nodiscard]] Gain gain_of_others(RequestId chosen) const;
-  [[nodiscard]] Gain gain_of_storage(const Request& request) const;
+  [[nodiscard]] Gain gain_of_others(RequestId chosen_id) const;
 
   // Looking things up.
   [[nodiscard]] std::uint32_t scheme_of(const Request& request) const;

@@ -32,6 +32,7 @@ class EligibilityDetector {
   [[nodiscard]] Eligibility run() && {
     const auto numbering = std::make_shared<const ValueNumbering>(graph_);
     std::vector<const ConstraintType*> types;
+    types.reserve(registry_.scheme_count());
     for (std::uint32_t scheme = 0; scheme < registry_.scheme_count(); ++scheme) {
       types.push_back(&registry_.scheme(scheme).constraint_type());
     }

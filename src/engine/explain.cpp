@@ -111,7 +111,7 @@ class Explainer {
     const QuantizationMethod* method = registry_.find(graph_.kind(node), scheme);
     const Blockers blockers = find_blockers(node, scheme);
     std::string text = fmt::format("{} needs ", method->name());
-    std::string_view separator = "";
+    std::string_view separator;
     for (const std::size_t at : blockers.operands) {
       const Value operand = ref(node).operand(at);
       text += fmt::format(

@@ -120,20 +120,19 @@ class ParameterUnifier {
   void share(RequestId a, RequestId b) {
     const ConstraintTable& constraints = problem_.requests.constraints();
     if (problem_.requests[a].constraint != problem_.requests[b].constraint) {
-      refuse(fmt::format("'{}' as {} and '{}' as {} cannot share parameters", name(a),
-                         constraints.print(problem_.requests[a].constraint), name(b),
-                         constraints.print(problem_.requests[b].constraint)),
-             a);
+      if (error_) return;
+      error_ = refusal(fmt::format("'{}' as {} and '{}' as {} cannot share parameters", name(a),
+                                   constraints.print(problem_.requests[a].constraint), name(b),
+                                   constraints.print(problem_.requests[b].constraint)),
+                       a);
       return;
     }
     sets_.union_set(a, b);
     is_shared_ = true;
   }
 
-  void refuse(std::string message, RequestId request) {
-    if (error_) return;
-    error_ =
-        Error{ErrorCode::impossible, std::move(message), {.tensor = std::string(name(request))}};
+  [[nodiscard]] Error refusal(std::string message, RequestId request) const {
+    return {ErrorCode::impossible, std::move(message), {.tensor = std::string(name(request))}};
   }
 
   // Coupled values share in each form that several of them have.
@@ -186,13 +185,15 @@ class ParameterUnifier {
     for (const Derivation& derivation : derivations_) {
       ParameterGroup& group = table_.groups_[table_.group_of_[derivation.derived]];
       std::vector<std::uint32_t> sources;
+      sources.reserve(derivation.sources.size());
       for (const RequestId source : derivation.sources) {
         sources.push_back(table_.group_of_[source]);
       }
       if (!group.sources.empty() && group.sources != sources) {
-        refuse("its parameters follow from those of two users, which differ; exclude one of them",
-               derivation.derived);
-        return fail(*std::move(error_));
+        return fail(
+            refusal("its parameters follow from those of two users, which differ; exclude one of "
+                    "them",
+                    derivation.derived));
       }
       group.sources = std::move(sources);
     }
@@ -214,8 +215,8 @@ class ParameterUnifier {
     std::vector<std::size_t> order;
     std::optional<std::size_t> on_cycle;
     struct Visitor : boost::default_dfs_visitor {
-      std::vector<std::size_t>* order;
-      std::optional<std::size_t>* on_cycle;
+      std::vector<std::size_t>* order = nullptr;
+      std::optional<std::size_t>* on_cycle = nullptr;
       void back_edge(const Dependencies::edge_descriptor& edge, const Dependencies&) const {
         *on_cycle = edge.m_source;
       }
@@ -228,9 +229,8 @@ class ParameterUnifier {
     visitor.on_cycle = &on_cycle;
     boost::depth_first_search(dependencies, boost::visitor(visitor));
     if (on_cycle) {
-      refuse("its parameters would follow from themselves",
-             table_.groups_[*on_cycle].members.front());
-      return fail(*std::move(error_));
+      return fail(refusal("its parameters would follow from themselves",
+                          table_.groups_[*on_cycle].members.front()));
     }
     std::vector<std::uint32_t> place(count);
     std::vector<ParameterGroup> sorted(count);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace quadrant::inline v0 {
@@ -117,13 +118,11 @@ class Rewriting {
                               const QuantizationMethod& method) const {
     if (method.eligible_state() == State::Consumer && decided_.problem.registry.scheme_count() == 1)
       return true;
-    for (const Benefit& benefit : decided_.problem.requests.benefits(node)) {
-      if (scheme_of(benefit.constraint) == scheme &&
-          decided_.selection.is_realized(decided_.problem.requests, benefit)) {
-        return true;
-      }
-    }
-    return false;
+    const RequestGraph& requests = decided_.problem.requests;
+    return std::ranges::any_of(requests.benefits(node), [&](const Benefit& benefit) {
+      return scheme_of(benefit.constraint) == scheme &&
+             decided_.selection.is_realized(requests, benefit);
+    });
   }
 
   // Makes the other forms of the node's results, which come in the order of the nodes.

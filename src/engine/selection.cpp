@@ -110,7 +110,8 @@ Selection select_greedy(const SelectionProblem& problem) {
   for (int round = 1;; ++round) {
     Decision decision(problem);
     decision.walk(order, kept ? &*kept : nullptr);
-    const bool changed = decision.release_unused() | decision.drop_losses();
+    const bool is_released = decision.release_unused();
+    const bool changed = decision.drop_losses() || is_released;
     if (!changed || round == most_rounds) {
       if (changed) decision.find_conversions();
       if (first) decision.restore_reasons(*first);
