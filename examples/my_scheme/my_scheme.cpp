@@ -63,13 +63,13 @@ QUADRANT_QUANTIZER(WeightMethod, PowerOfTwo, ops::Constant) {
                  scan_symmetric_scales(*node.graph->constant(node.id), Granularity::per_tensor(),
                                        form.largest_code()));
     if (scan.non_finite) {
-      context.refuse(node.id, "it is not finite");
+      context.refuse("it is not finite");
       return {};
     }
     QUADRANT_TRY(const ConstantBytes exact, scan.scales.read());
     const float scale = round_up_to_power_of_two(exact.as<float>()[0]);
-    context.keep(node.id, Constant::from_values(ElementType::float32, scan.scales.shape(),
-                                                std::span<const float>(&scale, 1)));
+    context.keep(Constant::from_values(ElementType::float32, scan.scales.shape(),
+                                       std::span<const float>(&scale, 1)));
     return {};
   }
   // Phase 4: the constant becomes its codes, which are computed when they are read.

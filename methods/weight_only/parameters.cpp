@@ -50,10 +50,10 @@ QUADRANT_QUANTIZER(ParameterMethod, WeightOnly, ops::Constant) {
                  scan_symmetric_scales(contents(node), Granularity::per_axis(selected.axis),
                                        scheme().storage_max()));
     if (scan.non_finite) {
-      context.refuse(node.id, fmt::format("element {} is {}, read as float32",
-                                          scan.non_finite->index, scan.non_finite->value));
+      context.refuse(fmt::format("element {} is {}, read as float32", scan.non_finite->index,
+                                 scan.non_finite->value));
     } else {
-      context.keep(node.id, std::move(scan.scales));
+      context.keep(std::move(scan.scales));
     }
     return {};
   }

@@ -1,9 +1,10 @@
 #include "engine/canonical_order.hpp"
 
 #include <algorithm>
-#include <boost/sort/spreadsort/string_sort.hpp>
 #include <cstdint>
 #include <string_view>
+
+#include "engine/sort_by_name.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -18,15 +19,11 @@ std::string_view canonical_name(const GraphView& graph, NodeId node) {
   return graph.result_count(node) > 0 ? graph.value_name({node, 0}) : graph.name(node);
 }
 
-std::vector<Named> sort_by_name(const GraphView& graph, const std::vector<NodeId>& nodes) {
+std::vector<Named> nodes_by_name(const GraphView& graph, const std::vector<NodeId>& nodes) {
   std::vector<Named> named;
   named.reserve(nodes.size());
   for (const NodeId node : nodes) named.push_back({canonical_name(graph, node), node});
-  boost::sort::spreadsort::string_sort(
-      named.begin(), named.end(),
-      [](const Named& item, std::size_t at) { return static_cast<unsigned char>(item.name[at]); },
-      [](const Named& item) { return item.name.size(); },
-      [](const Named& a, const Named& b) { return a.name < b.name; });
+  sort_by_name(named, &Named::name);
   return named;
 }
 
@@ -51,7 +48,7 @@ std::vector<NodeId> canonical_order(const GraphView& graph, const std::vector<No
   for (const NodeId node : order) ++place[depths[node.index] + 1];
   for (std::size_t depth = 1; depth < place.size(); ++depth) place[depth] += place[depth - 1];
   std::vector<NodeId> canonical(order.size());
-  for (const auto& [name, node] : sort_by_name(graph, order)) {
+  for (const auto& [name, node] : nodes_by_name(graph, order)) {
     canonical[place[depths[node.index]]++] = node;
   }
   return canonical;

@@ -7,8 +7,8 @@ namespace {
 
 // What one node's `examine` found. Each task writes its own, so none waits for another.
 struct Finding final : DataContext {
-  void keep(NodeId /*node*/, Constant computed) override { kept = std::move(computed); }
-  void refuse(NodeId /*node*/, std::string why) override { refusal = std::move(why); }
+  void keep(Constant computed) override { kept = std::move(computed); }
+  void refuse(std::string why) override { refusal = std::move(why); }
 
   Constant kept;
   std::optional<std::string> refusal;
@@ -82,12 +82,12 @@ Expected<void> resolve(const SelectionProblem& problem, const ParameterTable& pa
     if (groups[i].sources.empty()) resolve_one(i);
   });
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    if (errors[i]) return fail(std::move(*errors[i]));
+    if (std::optional<Error>& error = errors[i]; error) return fail(*std::move(error));
   }
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (groups[i].sources.empty()) continue;
     resolve_one(i);  // after its sources, which stand before it
-    if (errors[i]) return fail(std::move(*errors[i]));
+    if (std::optional<Error>& error = errors[i]; error) return fail(*std::move(error));
   }
   return {};
 }

@@ -82,7 +82,7 @@ void Decision::for_each_result(NodeId node, Visit visit) const {
 
 // Calls `visit` for the values that the request's node would make in its form: all real results.
 template <class Visit>
-void Decision::for_each_sibling(const Request& request, Visit visit) const {
+void Decision::for_each_real_result(const Request& request, Visit visit) const {
   for_each_result(request.value.node, [&](Value value) {
     if (problem_.eligibility.state(value, scheme_of(request)) == State::Quantizable) visit(value);
   });
@@ -151,6 +151,11 @@ Gain Decision::gain_of_others(RequestId chosen_id) const {
     total += leave;
     is_left = true;
   }
+  // A use that asks for several forms reads one: who gets the chosen form wants no other.
+  if (problem_.requests.asked_uses(request.value) <= request.asking_uses) return total;
+  Gain most;
+  Gain sum;
+  std::uint32_t asking = request.asking_uses;
   for_each_request(request.value, [&](RequestId id) {
     const Request& other = problem_.requests[id];
     if (id == chosen_id) return;
@@ -159,9 +164,14 @@ Gain Decision::gain_of_others(RequestId chosen_id) const {
       const Gain by_float = *other.entry + (is_left ? Gain{} : leave);
       cost = std::max(cost.value_or(by_float), by_float);
     }
-    if (cost) total += std::max(Gain{}, other.flow + *cost);
+    if (!cost) return;
+    const Gain gain = other.flow + *cost;
+    most = std::max(most, gain);
+    sum += std::max(Gain{}, gain);
+    asking += other.asking_uses;
   });
-  return total;
+  const bool overlap = asking > problem_.requests.asked_uses(request.value);
+  return total + (overlap ? most : sum);
 }
 
 // --- the walk ------------------------------------------------------------------------------------
@@ -199,14 +209,16 @@ void Decision::decide_results(NodeId node, const ValueMap<RequestId>* planned) {
       next = candidate;
     }
   }
-  const bool pays = planned != nullptr || best.gain >= gain_in_float(node);
-  for_each_sibling(problem_.requests[best.request], [&](Value value) {
+  const Gain in_float = gain_in_float(node);
+  const bool pays = planned != nullptr || best.gain >= in_float;
+  for_each_real_result(problem_.requests[best.request], [&](Value value) {
     Choice& choice = selection_.choices_[value];
     choice.cause = pays ? SelectionCause::selected : SelectionCause::no_gain;
     choice.request = problem_.requests.find(value, problem_.requests[best.request].constraint);
     choice.alternative = best.alternative;
     choice.gain = best.gain;
     choice.own = best.own;
+    choice.in_float = in_float;
     if (next.request != no_request) {
       const Request& second = problem_.requests[next.request];
       choice.runner_up = problem_.requests.find(value, second.constraint);
@@ -220,7 +232,7 @@ void Decision::keep_planned(const ValueMap<RequestId>& planned) {
   std::erase_if(candidates_, [&](const Candidate& candidate) {
     const Request& request = problem_.requests[candidate.request];
     bool is_planned = false;
-    for_each_sibling(request, [&](Value value) {
+    for_each_real_result(request, [&](Value value) {
       const RequestId id = planned[value];
       is_planned |= id != no_request && problem_.requests[id].constraint == request.constraint;
       selection_.choices_[value].cause = SelectionCause::not_planned;
@@ -264,7 +276,7 @@ void Decision::find_candidates(NodeId node, std::uint32_t scheme) {
 bool Decision::is_coupling_kept(const Request& request) const {
   if (coupled_.empty()) return true;
   bool is_kept = true;
-  for_each_sibling(request, [&](Value value) {
+  for_each_real_result(request, [&](Value value) {
     const auto coupled = coupled_.find(value);
     is_kept = is_kept && (coupled == coupled_.end() || coupled->second == request.constraint);
   });
@@ -289,7 +301,7 @@ std::optional<Decision::Candidate> Decision::candidate(RequestId id) const {
   const Gain storage = storage_gain(problem_, request);
   found.own = alternatives[found.alternative].gain + storage;
   found.gain += storage;
-  for_each_sibling(request, [&](Value value) {
+  for_each_real_result(request, [&](Value value) {
     const RequestId sibling = problem_.requests.find(value, request.constraint);
     found.gain += problem_.requests[sibling].flow + gain_of_others(sibling);
   });
@@ -300,10 +312,19 @@ std::optional<Decision::Candidate> Decision::candidate(RequestId id) const {
 Gain Decision::gain_in_float(NodeId node) const {
   Gain total;
   for_each_result(node, [&](Value value) {
+    Gain most;
+    Gain sum;
+    std::uint32_t asking = 0;
     for_each_request(value, [&](RequestId id) {
       const Request& request = problem_.requests[id];
-      if (request.entry) total += std::max(Gain{}, request.flow + *request.entry);
+      if (!request.entry) return;
+      const Gain gain = request.flow + *request.entry;
+      most = std::max(most, gain);
+      sum += std::max(Gain{}, gain);
+      asking += request.asking_uses;
     });
+    // A use that asks for several forms reads one.
+    total += asking > problem_.requests.asked_uses(value) ? most : sum;
   });
   for (const Benefit& benefit : problem_.requests.benefits(node)) {
     if (benefit.request == no_request) continue;
@@ -328,7 +349,8 @@ bool Decision::beats(const Candidate& a, const Candidate& b) const {
 
 void Decision::select(const Candidate& best) {
   const Request& request = problem_.requests[best.request];
-  for_each_sibling(request, [&](Value value) { selection_.produced_[value] = request.constraint; });
+  for_each_real_result(request,
+                       [&](Value value) { selection_.produced_[value] = request.constraint; });
   const Alternative& alternative = problem_.requests.alternatives(request)[best.alternative];
   for (const Need& need : problem_.requests.needs(alternative)) {
     read(request.value.node, need.operand, problem_.requests[need.request]);
@@ -458,7 +480,7 @@ bool Decision::drop_losses() {
     for_each_result(node, [&](Value value) {
       if (selection_.is_selected(value)) selection_.choices_[value].gain = totals[node.index];
     });
-    give_back(node, SelectionCause::no_gain);
+    give_back(node, SelectionCause::loss);
     changed = true;
   }
   return changed;

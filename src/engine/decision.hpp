@@ -20,7 +20,7 @@ class Decision {
   /// Gives back, users first, what nobody reads in a quantized form after all and what gains
   /// nothing by itself. Whether there was any.
   [[nodiscard]] bool release_unused();
-  /// Gives back whatever hangs together and, conversions included, is worth less than nothing.
+  /// Finds the conversions, and gives back whatever hangs together and is worth less than nothing.
   /// Whether there was any.
   [[nodiscard]] bool drop_losses();
   /// The requests that came true, for another walk.
@@ -80,13 +80,14 @@ class Decision {
   template <class Visit>
   void for_each_result(NodeId node, Visit visit) const;
   template <class Visit>
-  void for_each_sibling(const Request& request, Visit visit) const;
+  void for_each_real_result(const Request& request, Visit visit) const;
   template <class Visit>
   void for_each_request(Value value, Visit visit) const;
 
   SelectionProblem problem_;
   Prices prices_;
   Selection selection_;
+  // The walk's estimate of what is shared; what counts in the end is `find_conversions`.
   std::vector<std::uint8_t> converted_;  // by request: made by a conversion already
   ValueMap<std::uint8_t> left_;          // made in float by a conversion already
   ValueMap<std::uint32_t> uses_;

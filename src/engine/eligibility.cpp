@@ -4,6 +4,16 @@
 
 namespace quadrant::inline v0 {
 
+State Eligibility::furthest_state(Value value) const noexcept {
+  State furthest = State::Unquantized;
+  for (const OfScheme& scheme : schemes_) {
+    const State state = scheme.states[value];
+    if (state == State::Quantizable || state == State::Quantized) return state;
+    if (state == State::Consumer) furthest = state;
+  }
+  return furthest;
+}
+
 const char* Eligibility::why(NodeId node, std::uint32_t scheme) const noexcept {
   const auto& whys = schemes_[scheme].whys;
   const auto found = whys.find(node);
@@ -106,12 +116,12 @@ class EligibilityDetector {
       cause = EligibilityCause::already_quantized;
       return;
     }
-    const QuantizationMethod* method = registry_.find(graph_.kind(node), scheme);
-    if (method == nullptr) return;
     if (vetoes_.contains(node)) {
       cause = EligibilityCause::vetoed;
       return;
     }
+    const QuantizationMethod* method = registry_.find(graph_.kind(node), scheme);
+    if (method == nullptr) return;
     const NodeRef ref{&graph_, node};
     const Verdict verdict = method->check_eligibility(ref, States(found.states));
     if (verdict.state == State::Unquantized) {
@@ -131,9 +141,7 @@ class EligibilityDetector {
     found.methods[node.index] = method;
     for (std::uint32_t i = 0; i < graph_.result_count(node); ++i) {
       // Indices and masks beside the numbers are not quantized with them.
-      const ElementType element = graph_.type({node, i}).element;
-      const bool is_real = element == ElementType::undefined || is_float(element);
-      if (is_real) found.states[{node, i}] = verdict.state;
+      if (may_be_real(graph_.type({node, i}).element)) found.states[{node, i}] = verdict.state;
     }
   }
 

@@ -36,7 +36,7 @@ class Explainer {
     result.benefits = benefits(node);
     result.conversions = conversions(value);
     result.blockers = blockers(value);
-    result.state = strongest_state(value);
+    result.state = analysis_.eligibility.furthest_state(value);
     switch (result.state) {
       case State::Consumer:
         result.reason = consumer_reason(node, result.benefits);
@@ -59,17 +59,6 @@ class Explainer {
   }
 
   // --- phase 1 ---
-  // Of several schemes, the one that gets furthest with the value speaks for it.
-  [[nodiscard]] State strongest_state(Value value) const {
-    State strongest = State::Unquantized;
-    for (std::uint32_t i = 0; i < registry_.scheme_count(); ++i) {
-      const State state = analysis_.eligibility.state(value, i);
-      if (state == State::Quantizable || state == State::Quantized) return state;
-      if (state == State::Consumer) strongest = state;
-    }
-    return strongest;
-  }
-
   [[nodiscard]] std::string ineligible(NodeId node) const {
     std::string text;
     for (std::uint32_t i = 0; i < registry_.scheme_count(); ++i) {
@@ -233,20 +222,28 @@ class Explainer {
       return "it reads it dequantized, as it was quantized " + selection_reason(operand);
     }
     if (benefit.request == no_request) return ineligible(operand.node);
-    if (strongest_state(operand) != State::Quantizable) {
+    if (analysis_.eligibility.furthest_state(operand) != State::Quantizable) {
       return "quantizing it for this reader costs more than it gains";
     }
     return selection_reason(operand);
   }
 
+  [[nodiscard]] const char* request_refusal(NodeId node) const {
+    const char* found = nullptr;
+    for (std::uint32_t i = 0; i < registry_.scheme_count() && found == nullptr; ++i) {
+      found = analysis_.requests.refusal(node, i);
+    }
+    return found;
+  }
+
   [[nodiscard]] std::string consumer_reason(NodeId node,
                                             const std::vector<ExplainedBenefit>& benefits) const {
     if (benefits.empty()) {
-      const char* why = analysis_.requests.consumer_refusal(node);
+      const char* why = request_refusal(node);
       return why != nullptr ? why : "it asks for nothing";
     }
     const auto realized = std::ranges::count(benefits, true, &ExplainedBenefit::realized);
-    const char* refusal = analysis_.requests.consumer_refusal(node);
+    const char* refusal = request_refusal(node);
     return fmt::format("takes {} of {} operands that it asked for in quantized form{}{}", realized,
                        benefits.size(), refusal != nullptr ? "; for another, " : "",
                        refusal != nullptr ? refusal : "");
@@ -289,6 +286,7 @@ class Explainer {
       if (asks) result.push_back(reader(use));
     }
     std::ranges::sort(result);
+    if (result.empty()) result.emplace_back("its own operation");
     return result;
   }
 
@@ -333,7 +331,11 @@ class Explainer {
       case SelectionCause::unavailable:
         return "what it is computed from was quantized otherwise, or not at all";
       case SelectionCause::no_gain:
-        return fmt::format("{} would gain {}: it costs more than it is worth",
+        return fmt::format("{} would be worth {} here, float is worth {}",
+                           constraint(graph[choice.request].constraint), choice.gain.amount(),
+                           choice.in_float.amount());
+      case SelectionCause::loss:
+        return fmt::format("{} and what hangs together with it would be worth {}",
                            constraint(graph[choice.request].constraint), choice.gain.amount());
       case SelectionCause::unused:
         return "everyone who asked for it chose otherwise";

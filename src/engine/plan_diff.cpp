@@ -19,12 +19,12 @@ Lines schemes_of(const Plan& plan) {
   return lines;
 }
 
-Lines values_of(const Plan& plan) {
+Lines values_of(const Plan& plan, bool with_scheme) {
   Lines lines;
   for (const PlannedValue& value : plan.values) {
-    lines.emplace(fmt::format("value '{}'", value.value),
-                  plan.schemes.size() > 1 ? fmt::format("{} {}", value.scheme, value.constraint)
-                                          : value.constraint);
+    lines.emplace(
+        fmt::format("value '{}'", value.value),
+        with_scheme ? fmt::format("{} {}", value.scheme, value.constraint) : value.constraint);
   }
   return lines;
 }
@@ -84,7 +84,9 @@ std::vector<PlanDifference> diff(const Plan& before, const Plan& after) {
     found.push_back({"objective", fmt::to_string(before.objective.amount()),
                      fmt::to_string(after.objective.amount())});
   }
-  compare(values_of(before), values_of(after), found);
+  // Whose a constraint is goes without saying where both have the same scheme alone.
+  const bool with_scheme = before.schemes.size() > 1 && after.schemes.size() > 1;
+  compare(values_of(before, with_scheme), values_of(after, with_scheme), found);
   compare(conversions_of(before), conversions_of(after), found);
   compare(shared_of(before), shared_of(after), found);
   return found;

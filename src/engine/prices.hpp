@@ -1,6 +1,7 @@
 // What conversions cost in one run: the schemes' prices, by interned constraint.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "quadrant/engine/constraint.hpp"
@@ -20,7 +21,7 @@ class Prices {
   [[nodiscard]] std::optional<Gain> enter(Value value, ConstraintId to) const {
     return price(value, nullptr, constraints_->get(to), constraints_->scheme(to));
   }
-  /// Always possible.
+  /// Always possible, at no cost where the scheme names none.
   [[nodiscard]] Gain leave(Value value, ConstraintId from) const {
     return price(value, constraints_->get(from), nullptr, constraints_->scheme(from))
         .value_or(Gain{});
@@ -37,7 +38,8 @@ class Prices {
  private:
   [[nodiscard]] std::optional<Gain> price(Value value, const void* from, const void* to,
                                           std::uint32_t scheme) const {
-    return registry_->scheme(scheme).erased_price({graph_, value, from, to}, *gains_);
+    const auto price = registry_->scheme(scheme).erased_price({graph_, value, from, to}, *gains_);
+    return price ? std::optional(std::min(*price, Gain{})) : std::nullopt;  // a cost, never a gain
   }
 
   const GraphView* graph_;

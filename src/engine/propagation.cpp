@@ -52,14 +52,21 @@ class GainPropagator {
   // appended where they stay: no call adds to those of another request.
   class Collector final : public RequestCollector {
    public:
-    Collector(GainPropagator& run, NodeRef node, std::uint32_t scheme) noexcept
-        : run_(&run), node_(node), scheme_(scheme), possible_(run.eligibility_, scheme) {}
+    enum class Hook : std::uint8_t { request, callback };
+
+    Collector(GainPropagator& run, NodeRef node, std::uint32_t scheme, Hook hook) noexcept
+        : run_(&run),
+          node_(node),
+          scheme_(scheme),
+          hook_(hook),
+          possible_(run.eligibility_, scheme) {}
 
     void need(std::uint32_t operand, const void* constraint) override {
+      QUADRANT_ASSERT(hook_ == Hook::callback);  // `request` has no alternatives to give
       RequestGraph& requests = run_->requests_;
-      const RequestId request = run_->ask(value(operand), intern(constraint), true);
+      const RequestId request = run_->ask(node_.operand(operand), intern(constraint), true);
       requests.needs_.push_back({request, operand});
-      if (request != no_request) run_->asked_[operand] = 1;
+      if (request != no_request) run_->asked_.push_back({request, operand});
       worth_ += run_->gains_.of_operand(node_, operand);
     }
     void end_alternative(std::optional<Gain> gain) override {
@@ -71,13 +78,17 @@ class GainPropagator {
     }
     void benefit(std::uint32_t operand, const void* constraint, std::optional<Gain> gain,
                  bool takes_codes) override {
+      QUADRANT_ASSERT(hook_ == Hook::request);  // `callback` answers, and asks for nothing itself
+      const Value value = node_.operand(operand);
+      if (value.is_absent()) return;
       const ConstraintId id = intern(constraint);
-      const RequestId request = run_->ask(value(operand), id, takes_codes);
-      if (takes_codes && request != no_request) run_->asked_[operand] = 1;
+      const RequestId request = run_->ask(value, id, takes_codes);
+      if (takes_codes && request != no_request) run_->asked_.push_back({request, operand});
       run_->requests_.benefits_.push_back({node_.id, operand, id, request, takes_codes,
                                            gain ? *gain : run_->gains_.of_operand(node_, operand)});
     }
     void produce(const void* constraint) override {
+      QUADRANT_ASSERT(hook_ == Hook::request);
       const ConstraintId id = intern(constraint);
       for (std::uint32_t i = 0; i < node_.graph->result_count(node_.id); ++i) {
         const Value result{node_.id, i};
@@ -94,11 +105,6 @@ class GainPropagator {
     [[nodiscard]] const char* refusal() const noexcept { return refusal_; }
 
    private:
-    [[nodiscard]] Value value(std::uint32_t operand) const {
-      const Value found = node_.operand(operand);
-      QUADRANT_ASSERT(!found.is_absent());
-      return found;
-    }
     [[nodiscard]] ConstraintId intern(const void* constraint) {
       return run_->requests_.constraints().intern(scheme_, constraint);
     }
@@ -106,6 +112,7 @@ class GainPropagator {
     GainPropagator* run_;
     NodeRef node_;
     std::uint32_t scheme_;
+    Hook hook_;
     Possible possible_;
     std::uint32_t first_need_ = static_cast<std::uint32_t>(run_->requests_.needs_.size());
     Gain worth_;
@@ -149,12 +156,28 @@ class GainPropagator {
         return can_be ? add(value, constraint) : no_request;
       }
       default: {
-        const ElementType element = graph_.type(value).element;
-        const bool is_real = element == ElementType::undefined || is_float(element);
-        if (!codes || !is_real || !prices_.enter(value, constraint)) return no_request;
+        if (!codes || !may_be_real(graph_.type(value).element) || !prices_.enter(value, constraint))
+          return no_request;
         return add(value, constraint);
       }
     }
+  }
+
+  // Counts the uses that ask for codes, each once for each form: what several alternatives of a
+  // node ask of one operand is one use.
+  void count_asking_uses() {
+    std::ranges::sort(asked_);
+    const auto repeated = std::ranges::unique(asked_);
+    asked_.erase(repeated.begin(), repeated.end());
+    for (const auto& [request, operand] : asked_) ++requests_[request].asking_uses;
+  }
+
+  // Counts the uses that ask for codes in any form.
+  void count_asked_operands(std::span<const Value> operands) {
+    std::ranges::sort(asked_, {}, &Asked::operand);
+    const auto repeated = std::ranges::unique(asked_, {}, &Asked::operand);
+    asked_.erase(repeated.begin(), repeated.end());
+    for (const Asked& asked : asked_) ++requests_.asked_uses_[operands[asked.operand]];
   }
 
   // Calls `visit(id)` for every request on `value`.
@@ -175,7 +198,8 @@ class GainPropagator {
   }
   template <class Visit>
   void for_each_sibling(Value lead, std::uint32_t scheme, Visit visit) {
-    for (std::uint32_t i = lead.result + 1; i < eligibility_.numbering()->result_count(lead.node); ++i) {
+    for (std::uint32_t i = lead.result + 1; i < eligibility_.numbering()->result_count(lead.node);
+         ++i) {
       const Value sibling{lead.node, i};
       if (eligibility_.state(sibling, scheme) == State::Quantizable) visit(sibling);
     }
@@ -204,24 +228,23 @@ class GainPropagator {
     }
     if (!takes_part) return;
     const auto first_benefit = static_cast<std::uint32_t>(requests_.benefits_.size());
-    asked_.assign(graph_.operands(node).size(), 0);
+    asked_.clear();
     for (std::uint32_t scheme = 0; scheme < registry_.scheme_count(); ++scheme) {
       const QuantizationMethod* method = eligibility_.method(node, scheme);
       if (method != nullptr) post(node, scheme, *method);
     }
     requests_.benefits_of_[node.index] = {
         first_benefit, static_cast<std::uint32_t>(requests_.benefits_.size()) - first_benefit};
-    const auto operands = graph_.operands(node);
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (asked_[i] != 0) ++requests_.asked_uses_[operands[i]];
-    }
+    if (asked_.empty()) return;
+    count_asking_uses();
+    count_asked_operands(graph_.operands(node));
   }
 
   void post(NodeId node, std::uint32_t scheme, const QuantizationMethod& method) {
     const NodeRef ref{&graph_, node};
-    Collector own(*this, ref, scheme);
+    Collector own(*this, ref, scheme, Collector::Hook::request);
     method.erased_request(ref, own);
-    if (own.refusal() != nullptr) requests_.consumer_refusals_[node] = own.refusal();
+    if (own.refusal() != nullptr) requests_.refusals_[{node, scheme}] = own.refusal();
     const std::optional<Value> leading = lead(node, scheme);
     if (!leading) return;
     if (eligibility_.numbering()->result_count(node) > 1) share_among_results(*leading, scheme);
@@ -234,7 +257,7 @@ class GainPropagator {
         return;
       }
       const auto first = static_cast<std::uint32_t>(requests_.alternatives_.size());
-      Collector collector(*this, ref, scheme);
+      Collector collector(*this, ref, scheme, Collector::Hook::callback);
       method.erased_callback(requests_.constraints().get(constraint), ref, collector);
       const auto count = static_cast<std::uint32_t>(requests_.alternatives_.size()) - first;
       const auto answer = [&](RequestId request) {
@@ -347,8 +370,13 @@ class GainPropagator {
   const GainModel& gains_;
   RequestGraph requests_;
   Prices prices_;
-  std::vector<std::uint8_t> asked_;  // per operand of the node at hand: codes are asked for
-  std::vector<RequestId> reached_;   // scratch of pass_flow
+  struct Asked {
+    RequestId request;
+    std::uint32_t operand;
+    friend auto operator<=>(const Asked&, const Asked&) = default;
+  };
+  std::vector<Asked> asked_;        // by the node at hand, as codes
+  std::vector<RequestId> reached_;  // scratch of pass_flow
 };
 
 RequestGraph propagate_gains(const GraphView& graph, const std::vector<NodeId>& order,

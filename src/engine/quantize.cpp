@@ -3,129 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/sort/spreadsort/string_sort.hpp>
-#include <iterator>
 #include <string_view>
-#include <tuple>
-#include <unordered_map>
 #include <utility>
 
+#include "engine/make_plan.hpp"
 #include "quadrant/engine/data_pass.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
-
-// The parts of a plan that follow from a selection, by name and sorted. Sorting is by radix: a plan
-// of a million values takes as long for each as one of a thousand.
-class PlanMaker {
- public:
-  PlanMaker(const SelectionProblem& problem, const Selection& selection,
-            const ParameterTable& parameters)
-      : problem_(problem), selection_(selection), parameters_(parameters) {}
-
-  [[nodiscard]] Plan make() {
-    Plan plan;
-    for (std::uint32_t i = 0; i < problem_.registry.scheme_count(); ++i) {
-      const Scheme& scheme = problem_.registry.scheme(i);
-      plan.schemes.push_back({std::string(scheme.name()), scheme.describe()});
-    }
-    plan.gain_model = problem_.gains.name();
-    plan.objective = selection_.objective();
-    add_values(plan);
-    add_conversions(plan);
-    add_groups(plan);
-    return plan;
-  }
-
- private:
-  struct Named {
-    std::string_view name;
-    Value value;
-    const Conversion* conversion = nullptr;
-  };
-
-  static void sort_by_name(std::vector<Named>& items) {
-    using boost::sort::spreadsort::string_sort;
-    string_sort(
-        items.begin(), items.end(),
-        [](const Named& item, std::size_t at) { return static_cast<unsigned char>(item.name[at]); },
-        [](const Named& item) { return item.name.size(); },
-        [](const Named& a, const Named& b) { return a.name < b.name; });
-  }
-
-  void add_values(Plan& plan) {
-    std::vector<Named> items;
-    for (const NodeId node : problem_.order) {
-      const std::uint32_t count = problem_.eligibility.numbering()->result_count(node);
-      for (std::uint32_t i = 0; i < count; ++i) {
-        const Value value{node, i};
-        if (selection_.is_selected(value)) items.push_back({name(value), value});
-      }
-    }
-    sort_by_name(items);
-    plan.values.reserve(items.size());
-    for (const Named& item : items) {
-      const ConstraintId form = selection_.produced(item.value);
-      const Scheme& scheme = problem_.registry.scheme(problem_.requests.constraints().scheme(form));
-      plan.values.push_back({std::string(item.name), std::string(scheme.name()), print(form),
-                             selection_[item.value].gain});
-    }
-  }
-
-  void add_conversions(Plan& plan) {
-    std::vector<Named> items;
-    items.reserve(selection_.conversions().size());
-    for (const Conversion& conversion : selection_.conversions()) {
-      items.push_back({name(conversion.value), conversion.value, &conversion});
-    }
-    sort_by_name(items);
-    plan.conversions.reserve(items.size());
-    for (const auto& [name, value, conversion] : items) {
-      PlannedConversion planned{
-          std::string(name), print(conversion->from), print(conversion->to), {}};
-      for (const Use& use : conversion->readers) {
-        planned.users.emplace_back(label(problem_.graph, use.user));
-      }
-      boost::sort::spreadsort::string_sort(planned.users.begin(), planned.users.end());
-      // Several forms of one value: by form. Those of two schemes may print alike.
-      const auto key = [](const PlannedConversion& one) {
-        return std::tie(one.value, one.to, one.from, one.users);
-      };
-      auto place = plan.conversions.end();
-      while (place != plan.conversions.begin() && key(*std::prev(place)) > key(planned)) --place;
-      plan.conversions.insert(place, std::move(planned));
-    }
-  }
-
-  void add_groups(Plan& plan) {
-    for (const ParameterGroup& group : parameters_.groups()) {
-      if (group.members.size() < 2) continue;
-      PlannedGroup planned{print(group.constraint), {}};
-      for (const RequestId member : group.members) {
-        planned.values.emplace_back(name(problem_.requests[member].value));
-      }
-      plan.shared.push_back(std::move(planned));
-    }
-    std::ranges::sort(plan.shared, {}, [](const PlannedGroup& group) {
-      return std::tie(group.values, group.constraint);
-    });
-  }
-
-  [[nodiscard]] std::string_view name(Value value) const {
-    return problem_.graph.value_name(value);
-  }
-  [[nodiscard]] const std::string& print(ConstraintId form) {
-    std::string& text = printed_[form];
-    if (text.empty()) text = problem_.requests.constraints().print(form);
-    return text;
-  }
-
-  const SelectionProblem& problem_;
-  const Selection& selection_;
-  const ParameterTable& parameters_;
-  std::unordered_map<ConstraintId, std::string> printed_;
-};
 
 // The options, with a gain model in any case.
 class Settings {
@@ -158,7 +44,7 @@ Expected<Analysis> analyze_ordered(const GraphView& graph, const Registry& regis
                                         : Expected<Selection>(select_greedy(problem)));
   QUADRANT_TRY(ParameterTable parameters, unify_parameters(problem, selection));
   observer.after_selection(graph, requests, selection, parameters);
-  Plan plan = PlanMaker(problem, selection, parameters).make();
+  Plan plan = make_plan(problem, selection, parameters);
   return Analysis{registry,
                   std::move(order),
                   std::move(eligibility),

@@ -9,9 +9,9 @@ RequestId RequestGraph::find(Value value, ConstraintId constraint) const noexcep
   return no_request;
 }
 
-const char* RequestGraph::consumer_refusal(NodeId consumer) const noexcept {
-  const auto found = consumer_refusals_.find(consumer);
-  return found == consumer_refusals_.end() ? nullptr : found->second;
+const char* RequestGraph::refusal(NodeId node, std::uint32_t scheme) const noexcept {
+  const auto found = refusals_.find({node, scheme});
+  return found == refusals_.end() ? nullptr : found->second;
 }
 
 }  // namespace quadrant::inline v0

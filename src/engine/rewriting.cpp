@@ -38,7 +38,7 @@ Expected<Value> RewriteContext::emit(std::string_view kind, std::vector<Value> o
 Expected<void> RewriteContext::replace(Value value, Value made) {
   QUADRANT_CHECK(graph_->replace_uses(value, made, made.node));
   replaced_[value] = made;
-  originals_[made] = original(value);
+  made_[made] = decided(value);
   return {};
 }
 
@@ -112,12 +112,13 @@ class Rewriting {
     return method.rewriter({&graph_.view(), node}, context_);
   }
 
-  // Whether a node that makes floats is to be rewritten by the scheme: it is a Consumer, or it got
-  // what it asked for. Where several schemes run, only the latter counts.
+  // Whether a node that makes floats is to be rewritten by the scheme: it is a Consumer, unless it
+  // reads another scheme's codes; or it got what it asked for.
   [[nodiscard]] bool gains_by(NodeId node, std::uint32_t scheme,
                               const QuantizationMethod& method) const {
-    if (method.eligible_state() == State::Consumer && decided_.problem.registry.scheme_count() == 1)
+    if (method.eligible_state() == State::Consumer && !reads_codes_of_another(node, scheme)) {
       return true;
+    }
     const RequestGraph& requests = decided_.problem.requests;
     return std::ranges::any_of(requests.benefits(node), [&](const Benefit& benefit) {
       return scheme_of(benefit.constraint) == scheme &&
@@ -125,11 +126,23 @@ class Rewriting {
     });
   }
 
+  [[nodiscard]] bool reads_codes_of_another(NodeId node, std::uint32_t scheme) const {
+    for (std::uint32_t i = 0; i < graph_.view().operands(node).size(); ++i) {
+      const ConstraintId form = decided_.selection.read(node, i);
+      if (form != float_form && scheme_of(form) != scheme) return true;
+    }
+    return false;
+  }
+
   // Makes the other forms of the node's results, which come in the order of the nodes.
   Expected<void> convert_results(NodeId node) {
-    Value real;  // the float form made last, if any
+    Value converted;  // the value at hand, and its float form if one was made
+    Value real;
     for (; next_ != decided_.selection.conversions().end() && next_->value.node == node; ++next_) {
+      if (next_->value != converted) real = Value{};
+      converted = next_->value;
       QUADRANT_TRY(const Value made, convert(*next_, real));
+      context_.made_[made] = {next_->value, next_->to};
       if (next_->to == float_form) real = made;
       for (const Use& use : next_->readers) {
         QUADRANT_CHECK(graph_.set_operand(use.user, use.operand, made));
@@ -158,7 +171,6 @@ class Rewriting {
     context_.scheme_ = scheme_of(conversion.from);
     const std::string name(graph_.view().value_name(made));
     QUADRANT_TRY(const Value left, scheme(conversion.from).leave(made, context_));
-    context_.originals_[left] = conversion.value;
     QUADRANT_CHECK(graph_.set_value_name(made, name + "_quantized"));
     QUADRANT_CHECK(graph_.set_value_name(left, name));
     return left;

@@ -40,6 +40,23 @@ Expected<void> check_schemes(const Registry& registry, const Plan& plan) {
   return {};
 }
 
+// Why a value cannot be as planned, where there is more to say than that nobody asks for it.
+Expected<void> check_entry(const SelectionProblem& problem, Value value,
+                           const PlannedValue& entry) {
+  for (std::uint32_t i = 0; i < problem.registry.scheme_count(); ++i) {
+    if (problem.registry.scheme(i).name() != entry.scheme) continue;
+    if (!problem.requests.constraints().understands(i, entry.constraint)) {
+      return fail(impossible(
+          fmt::format("'{}' is no constraint of scheme '{}'", entry.constraint, entry.scheme),
+          entry.value));
+    }
+    if (problem.eligibility.cause(value.node, i) == EligibilityCause::vetoed) {
+      return fail(impossible("it is in the plan, but excluded", entry.value));
+    }
+  }
+  return {};
+}
+
 // The request that `plan` lists for each value.
 Expected<ValueMap<RequestId>> find_planned(const SelectionProblem& problem, const Plan& plan) {
   std::unordered_map<std::string_view, const PlannedValue*> entries;
@@ -69,6 +86,7 @@ Expected<ValueMap<RequestId>> find_planned(const SelectionProblem& problem, cons
       if (found == entries.end()) continue;
       const PlannedValue& entry = *found->second;
       planned[value] = find(value, entry);
+      if (planned[value] == no_request) QUADRANT_CHECK(check_entry(problem, value, entry));
       if (planned[value] == no_request) {
         return fail(impossible(fmt::format("the plan wants '{}', which nothing in this graph asks "
                                            "of it; make the plan again",

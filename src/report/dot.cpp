@@ -56,9 +56,9 @@ class Painter {
       const ConstraintId constraint = analysis_->requests[request].constraint;
       label += fmt::format(" [{}]", analysis_->requests.constraints().print(constraint));
       colour = "palegreen";
-    } else if (has_result && analysis_->eligibility.state(value) == State::Consumer) {
+    } else if (has_result && analysis_->eligibility.furthest_state(value) == State::Consumer) {
       colour = "lightblue";
-    } else if (has_result && analysis_->eligibility.state(value) == State::Quantizable) {
+    } else if (has_result && analysis_->eligibility.furthest_state(value) == State::Quantizable) {
       colour = "lightyellow";
     }
     out << fmt::format("[label={}, fillcolor={}]", dot_string(label), colour);

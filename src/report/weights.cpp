@@ -68,7 +68,7 @@ std::vector<bool> find_eligible(const GraphView& graph, const std::vector<NodeId
       if (operand.is_absent()) continue;
       if (passes_on || std::ranges::find(as_weights, i) != as_weights.end()) {
         const bool is_weight = graph.constant(operand.node) != nullptr;
-        if (is_weight || eligibility.state(operand) == State::Quantizable) {
+        if (is_weight || eligibility.furthest_state(operand) == State::Quantizable) {
           reaches[operand.node.index] = true;
         }
       }

@@ -290,9 +290,9 @@ QUADRANT_QUANTIZER(WeightMethod, Scheme, ops::Constant) {
   [[nodiscard]] Expected<void> examine(const Codes& selected, NodeRef node,
                                        DataContext& context) const override {
     if (node.attribute_or<std::int64_t>("bad", 0) != 0) {
-      context.refuse(node.id, "bad contents");
+      context.refuse("bad contents");
     } else {
-      context.keep(node.id, build::zeros(selected.storage, node.type().shape));
+      context.keep(build::zeros(selected.storage, node.type().shape));
     }
     return {};
   }

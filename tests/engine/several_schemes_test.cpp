@@ -156,9 +156,9 @@ TEST_CASE("each value takes one scheme, or none") {
     CHECK(scheme_of(plan, "x") == "none");
     // The product reads the weight in floats.
     CHECK(plan.conversions ==
-          std::vector<PlannedConversion>{{"c", "u8 per tensor", "float", {"y"}},
-                                         {"c.w", "s8 axis 0", "float", {"m"}},
-                                         {"x", "float", "u8 per tensor", {"c"}}});
+          std::vector<PlannedConversion>{{"c", "activations u8 per tensor", "float", {"y"}},
+                                         {"c.w", "activations s8 axis 0", "float", {"m"}},
+                                         {"x", "float", "activations u8 per tensor", {"c"}}});
     // Three operands; c and its weight leave, x enters.
     CHECK(plan.objective == Gain{3 * 10 - 2 - 2 - 3});
   }
@@ -168,7 +168,7 @@ TEST_CASE("each value takes one scheme, or none") {
     CHECK(scheme_of(plan, "c.w") == "weights");
     CHECK(scheme_of(plan, "c.b") == "none");  // nobody asks for a bias along an axis
     CHECK(plan.conversions ==
-          std::vector<PlannedConversion>{{"c.w", "axis 0", "float", {"c", "m"}}});
+          std::vector<PlannedConversion>{{"c.w", "weights axis 0", "float", {"c", "m"}}});
     CHECK(plan.objective == Gain{500 + 1 + 1 - 2});
   }
 }
@@ -180,10 +180,11 @@ TEST_CASE("from one scheme to the other the way is by floats, and is paid") {
   const Plan& plan = result.analysis.plan;
   CHECK(scheme_of(plan, "c") == "activations");
   CHECK(scheme_of(plan, "c.w") == "weights");
-  CHECK(plan.conversions == std::vector<PlannedConversion>{{"c", "u8 per tensor", "float", {"y"}},
-                                                           {"c.w", "axis 0", "float", {"m"}},
-                                                           {"c.w", "float", "s8 axis 0", {"c"}},
-                                                           {"x", "float", "u8 per tensor", {"c"}}});
+  CHECK(plan.conversions ==
+        std::vector<PlannedConversion>{{"c", "activations u8 per tensor", "float", {"y"}},
+                                       {"c.w", "float", "activations s8 axis 0", {"c"}},
+                                       {"c.w", "weights axis 0", "float", {"m"}},
+                                       {"x", "float", "activations u8 per tensor", {"c"}}});
   // Stored once, asked for by one float consumer, three operands; c and the weight leave, x and the
   // weight enter.
   CHECK(plan.objective == Gain{500 + 10 + 3 * 10 - 2 - 2 - 3 - 3});
@@ -207,8 +208,8 @@ TEST_CASE("a node may take codes of one scheme and gain from what another one st
   };
   const QuantizeResult result = quantize_checked(graph, both(500), options, first_of_score);
   CHECK(result.analysis.plan.conversions ==
-        std::vector<PlannedConversion>{{"w", "axis 0", "float", {"s"}},
-                                       {"x", "float", "u8 per tensor", {"s"}}});
+        std::vector<PlannedConversion>{{"w", "weights axis 0", "float", {"s"}},
+                                       {"x", "float", "activations u8 per tensor", {"s"}}});
   CHECK(result.analysis.plan.objective == Gain{500 + 10 + 10 - 2 - 3});
 }
 

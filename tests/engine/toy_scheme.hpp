@@ -107,7 +107,7 @@ QUADRANT_QUANTIZER(RootMethod, Scheme, Ops::Root) {
   [[nodiscard]] Expected<void> examine(const Colour&, NodeRef node,
                                        DataContext& context) const override {
     ++scheme().calls->examine;
-    if (node.attribute_or<std::int64_t>("bad", 0) != 0) context.refuse(node.id, "bad contents");
+    if (node.attribute_or<std::int64_t>("bad", 0) != 0) context.refuse("bad contents");
     return {};
   }
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {

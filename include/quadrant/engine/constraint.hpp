@@ -77,6 +77,9 @@ class ConstraintTable {
   ConstraintId intern(std::uint32_t scheme, const void* constraint);
   /// Empty when the text is not a constraint of this scheme.
   std::optional<ConstraintId> parse(std::uint32_t scheme, std::string_view text);
+  [[nodiscard]] bool understands(std::uint32_t scheme, std::string_view text) const {
+    return types_[scheme]->parse(text) != nullptr;
+  }
 
   [[nodiscard]] const void* get(ConstraintId id) const noexcept { return entry(id).value.get(); }
   [[nodiscard]] std::uint32_t scheme(ConstraintId id) const noexcept { return entry(id).scheme; }

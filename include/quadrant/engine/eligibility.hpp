@@ -15,7 +15,8 @@
 namespace quadrant::inline v0 {
 
 /// Nodes that a user, or the data, excludes, each with the reason. A vetoed node's results stay
-/// float and it asks for nothing.
+/// float and it asks for nothing. Others may still have its results quantized for themselves (a
+/// scheme's `enter`).
 using Vetoes = std::unordered_map<NodeId, std::string>;
 
 /// Why a value got its state in phase 1.
@@ -36,6 +37,8 @@ class Eligibility {
   [[nodiscard]] State state(Value value, std::uint32_t scheme = 0) const noexcept {
     return schemes_[scheme].states[value];
   }
+  /// Of several schemes, the state under the one that gets furthest with the value.
+  [[nodiscard]] State furthest_state(Value value) const noexcept;
   [[nodiscard]] EligibilityCause cause(NodeId node, std::uint32_t scheme = 0) const noexcept {
     return schemes_[scheme].causes[node.index];
   }

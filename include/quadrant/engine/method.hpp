@@ -88,9 +88,9 @@ class DataContext {
  public:
   virtual ~DataContext() = default;
   /// Keeps what was computed from the node's contents for its rewriter.
-  virtual void keep(NodeId node, Constant computed) = 0;
-  /// This node cannot be quantized after all, because of its contents.
-  virtual void refuse(NodeId node, std::string why) = 0;
+  virtual void keep(Constant computed) = 0;
+  /// The node cannot be quantized after all, because of its contents.
+  virtual void refuse(std::string why) = 0;
 };
 
 /// A result or an operand of a node, whichever form it has there.
@@ -140,8 +140,9 @@ class QuantizationMethod {
   /// The operation that the method is registered for.
   [[nodiscard]] std::string_view op() const noexcept { return op_; }
 
-  /// After phase 3, for nodes whose result is quantized or that read quantized operands: which
-  /// parameters are the same, and which follow from others. The default ties nothing.
+  /// After phase 3, for every node that takes part: which parameters are the same, and which follow
+  /// from others. Rules about slots that turned out float are passed over. The default ties
+  /// nothing.
   virtual void tie(NodeRef /*node*/, ParameterRules& /*rules*/) const {}
 
   // The typed hooks of `Method`, without types.
@@ -155,7 +156,9 @@ class QuantizationMethod {
   [[nodiscard]] virtual Expected<void> erased_examine(const void* selected, NodeRef node,
                                                       DataContext& context) const = 0;
 
-  /// Phase 4, for nodes whose result was selected and for Consumers.
+  /// Phase 4, for nodes whose results were selected (a quantizer gives them a quantized type), for
+  /// Consumers, and for others whose result stays float but that got what they asked for in
+  /// `request`. `RewriteContext::form` tells the cases apart.
   [[nodiscard]] virtual Expected<void> rewriter(NodeRef node, RewriteContext& context) const;
 
  protected:

@@ -40,7 +40,7 @@ class ParameterTable {
   std::vector<std::uint32_t> group_of_;  // by request
 };
 
-/// Calls the `tie` hook of each node that makes or reads a quantized form, and unifies.
+/// Calls the `tie` hook of each node that takes part, and unifies.
 /// Linear. Parameters that would be derived from themselves, or in two different ways, are
 /// `impossible`, and so is sharing between different constraints.
 [[nodiscard]] Expected<ParameterTable> unify_parameters(const SelectionProblem& problem,

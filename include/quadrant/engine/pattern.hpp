@@ -42,8 +42,8 @@ constexpr std::uint8_t bit(State state) noexcept {
 }
 }  // namespace detail
 
-// One for each state. In selection a value that is about to be quantized satisfies AnyQuantized;
-// the output of a Consumer is float and so satisfies AnyUnquantized.
+// One for each state. AnyQuantized matches what came quantized with the model; the output of a
+// Consumer is float and so satisfies AnyUnquantized.
 inline constexpr OperandPattern AnyQuantizable{detail::bit(State::Quantizable)};
 inline constexpr OperandPattern AnyQuantized{
     static_cast<std::uint8_t>(detail::bit(State::Quantized) | detail::bit(State::ToQuantize))};

@@ -28,15 +28,16 @@ struct PlannedValue {
 /// `users`. Information: it follows from the values.
 struct PlannedConversion {
   std::string value;
-  std::string from;                ///< `float`, or a constraint
-  std::string to;                  ///< `float`, or a constraint
+  /// `float`, or a constraint; where several schemes run, after the name of its own: `a axis=1`.
+  std::string from;
+  std::string to;
   std::vector<std::string> users;  ///< labels of nodes, one for each operand that reads it
   friend bool operator==(const PlannedConversion&, const PlannedConversion&) = default;
 };
 
 /// Values that share their parameters. Information: it follows from the values.
 struct PlannedGroup {
-  std::string constraint;
+  std::string constraint;           ///< as in PlannedConversion
   std::vector<std::string> values;  ///< two at least, sorted
   friend bool operator==(const PlannedGroup&, const PlannedGroup&) = default;
 };

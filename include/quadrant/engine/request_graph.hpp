@@ -7,10 +7,11 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "quadrant/engine/constraint.hpp"
@@ -48,7 +49,8 @@ struct Request {
   bool producible = false;    ///< the node can make its result so, if every parent does as asked
   bool accepted = false;      ///< it can be had: producible, or by a conversion
   std::optional<Gain> entry;  ///< cost of quantizing the value in float; empty: it cannot be
-  Gain flow;                  ///< what accepted users gain through this request
+  std::uint32_t asking_uses = 0;  ///< uses of the value that ask for codes in this form
+  Gain flow;                      ///< what accepted users gain through this request
 };
 
 /// What a node gains from one operand on its own account, while its own result is float.
@@ -98,8 +100,9 @@ class RequestGraph {
   }
   /// How many uses of the value ask for codes in some form. All others read floats for certain.
   [[nodiscard]] std::uint32_t asked_uses(Value value) const noexcept { return asked_uses_[value]; }
-  /// What a node that asked for nothing on its own account said; null: nothing.
-  [[nodiscard]] const char* consumer_refusal(NodeId consumer) const noexcept;
+  /// Why the node, under the scheme, does not ask for something on its own account: a literal that
+  /// `request` gave, or null.
+  [[nodiscard]] const char* refusal(NodeId node, std::uint32_t scheme) const noexcept;
 
  private:
   friend class GainPropagator;
@@ -115,7 +118,7 @@ class RequestGraph {
   std::vector<Need> needs_;
   std::vector<Benefit> benefits_;  // those of one consumer side by side
   std::vector<BenefitRange> benefits_of_;
-  std::unordered_map<NodeId, const char*> consumer_refusals_;
+  std::map<std::pair<NodeId, std::uint32_t>, const char*> refusals_;
 };
 
 }  // namespace quadrant::inline v0

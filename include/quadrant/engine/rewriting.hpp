@@ -39,10 +39,17 @@ class RewriteContext {
   [[nodiscard]] GraphRewriter& graph() noexcept { return *graph_; }
   [[nodiscard]] const GraphView& view() const noexcept { return graph_->view(); }
 
-  /// The constraint that was selected for `value`, which must have been.
+  /// The form that `value` is made in, or was converted to; null for floats.
   template <QuantizationConstraint C>
-  [[nodiscard]] const C& selected(Value value) const noexcept {
-    return constraints().as<C>(decided_->selection.produced(original(value)));
+  [[nodiscard]] const C* form(Value value) const {
+    const ConstraintId form = decided(value).form;
+    const bool is_ours = form != float_form && constraints().scheme(form) == scheme_;
+    return is_ours ? &constraints().as<C>(form) : nullptr;
+  }
+  /// The same for a value that was selected.
+  template <QuantizationConstraint C>
+  [[nodiscard]] const C& selected(Value value) const {
+    return *form<C>(value);
   }
   /// The form in which the node reads the operand; null for floats.
   template <QuantizationConstraint C>
@@ -51,16 +58,19 @@ class RewriteContext {
     const bool is_ours = form != float_form && constraints().scheme(form) == scheme_;
     return is_ours ? &constraints().as<C>(form) : nullptr;
   }
-  /// The parameters of the value in the form that was selected for it, which the scheme's `resolve`
-  /// found; null without that hook.
+  /// The parameters of the value in the form that it is in, which the scheme's `resolve` found;
+  /// null without that hook, and for floats. An operand that was quantized for its reader has those
+  /// of that form.
   [[nodiscard]] std::shared_ptr<const UniformType> parameters(Value value) const {
-    return parameters_as(original(value), decided_->selection.produced(original(value)));
+    const Form known = decided(value);
+    return parameters_as(known.value, known.form);
   }
   /// The same in another form in use: in `enter` and `convert`, the one asked for.
   template <QuantizationConstraint C>
   [[nodiscard]] std::shared_ptr<const UniformType> parameters(Value value, const C& form) const {
     const RequestGraph& requests = decided_->problem.requests;
-    const Value asked = original(value);
+    const Value asked = decided(value).value;
+    if (!decided_->problem.eligibility.numbering()->contains(asked)) return nullptr;
     for (RequestId id = requests.first(asked); id != no_request; id = requests[id].next) {
       const ConstraintId known = requests[id].constraint;
       if (constraints().equals(known, scheme_, &form)) return parameters_as(asked, known);
@@ -79,7 +89,8 @@ class RewriteContext {
 
   /// Gives `value` the quantized type `type`; its shape stays.
   [[nodiscard]] Expected<void> set_quantized(Value value, std::shared_ptr<const UniformType> type);
-  /// Adds a node with one result of shape and name like `like`, and returns the result.
+  /// Adds a node with one result of that name and type, and returns the result. What `enter`,
+  /// `leave` and `convert` return is named after the value that it is a form of.
   [[nodiscard]] Expected<Value> emit(std::string_view kind, std::vector<Value> operands,
                                      std::string name, TensorType type);
   /// `made` takes the place of `value`, a result of the node at hand, for all who read it.
@@ -93,10 +104,17 @@ class RewriteContext {
   }
   [[nodiscard]] std::shared_ptr<const UniformType> parameters_as(Value value,
                                                                  ConstraintId form) const;
-  /// The value that was decided on, for one that stands in its place or is a form of it.
-  [[nodiscard]] Value original(Value value) const {
-    const auto found = originals_.find(value);
-    return found == originals_.end() ? value : found->second;
+  // A value that was decided on, in one of its forms.
+  struct Form {
+    Value value;
+    ConstraintId form = float_form;
+  };
+  // What `value` is by now: made by phase 4, or there before.
+  [[nodiscard]] Form decided(Value value) const {
+    const auto found = made_.find(value);
+    if (found != made_.end()) return found->second;
+    const bool is_known = decided_->problem.eligibility.numbering()->contains(value);
+    return {value, is_known ? decided_->selection.produced(value) : float_form};
   }
 
   friend class Rewriting;
@@ -104,7 +122,7 @@ class RewriteContext {
   const Decided* decided_;
   std::uint32_t scheme_ = 0;  // whose hook is called
   std::unordered_map<Value, Value> replaced_;
-  std::unordered_map<Value, Value> originals_;
+  std::unordered_map<Value, Form> made_;
 };
 
 /// Runs phase 4 on `graph`, which is the graph that the phases before read, or a copy of it. Node

@@ -21,7 +21,8 @@ enum class SelectionCause : std::uint8_t {
   not_requested,  ///< nobody downstream asks for it
   refused,        ///< requests came, but none could be accepted
   unavailable,    ///< the parents became something else
-  no_gain,        ///< what it costs is more than what it gains
+  no_gain,        ///< in float it is worth more, here
+  loss,           ///< with all that hangs together with it, it costs more than it gains
   unused,         ///< every user that asked for it chose otherwise
   coupled,        ///< the values that it is coupled with were quantized otherwise
   not_planned,    ///< a given plan does not list it
@@ -33,8 +34,9 @@ struct Choice {
   RequestId request = no_request;    ///< the selected request
   std::uint32_t alternative = 0;     ///< which of the request's alternatives holds
   RequestId runner_up = no_request;  ///< the best available one that lost
-  Gain gain;  ///< of the selected request, or of the best that had too little
-  Gain own;   ///< of this, the node's own: of the alternative, and of storage
+  Gain gain;      ///< of the selected request, or of the best that had too little
+  Gain own;       ///< of this, the node's own: of the alternative, and of storage
+  Gain in_float;  ///< what the walk found staying in float to be worth
   Gain runner_up_gain;
 };
 

@@ -23,6 +23,10 @@ class ValueNumbering {
     return first_[value.node.index] + value.result;
   }
   [[nodiscard]] std::uint32_t size() const noexcept { return first_.back(); }
+  /// Whether the value was there when they were numbered.
+  [[nodiscard]] bool contains(Value value) const noexcept {
+    return value.node.index + 1 < first_.size() && value.result < result_count(value.node);
+  }
   /// As GraphView::result_count, from a flat array: passes over large graphs touch no nodes.
   [[nodiscard]] std::uint32_t result_count(NodeId node) const noexcept {
     return first_[node.index + 1] - first_[node.index];

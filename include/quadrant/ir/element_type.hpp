@@ -39,6 +39,10 @@ enum class ElementType : std::uint8_t {
 [[nodiscard]] int byte_width(ElementType type) noexcept;
 
 [[nodiscard]] bool is_float(ElementType type) noexcept;
+/// Whether values of that type may be real numbers: floats, or not known.
+[[nodiscard]] inline bool may_be_real(ElementType type) noexcept {
+  return type == ElementType::undefined || is_float(type);
+}
 /// True for the signed and unsigned integers, false for `boolean`.
 [[nodiscard]] bool is_integer(ElementType type) noexcept;
 
