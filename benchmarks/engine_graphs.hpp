@@ -58,8 +58,7 @@ inline Graph wide(std::int64_t nodes) {
   const Value w = weight(graph, "w");
   const Value x = input(graph);
   for (std::int64_t i = 0; i < nodes / 2; ++i) {
-    graph.add_output("y" + number(i),
-                     add(graph, ops::MatMul::kind, "m" + number(i), {x, w}));
+    graph.add_output("y" + number(i), add(graph, ops::MatMul::kind, "m" + number(i), {x, w}));
   }
   return graph;
 }
@@ -119,8 +118,8 @@ struct GraphShape {
   std::string_view name;
   Graph (*build)(std::int64_t nodes);
 };
-inline constexpr std::array graph_shapes{
-    GraphShape{"chain", chain}, GraphShape{"wide", wide}, GraphShape{"diamonds", diamonds},
-    GraphShape{"transformer", transformer}};
+inline constexpr std::array graph_shapes{GraphShape{"chain", chain}, GraphShape{"wide", wide},
+                                         GraphShape{"diamonds", diamonds},
+                                         GraphShape{"transformer", transformer}};
 
 }  // namespace quadrant::bench

@@ -267,3 +267,11 @@ TEST_CASE("a plan of two schemes is followed by the same two alone") {
     CHECK(refused.error().code == ErrorCode::impossible);
   }
 }
+
+TEST_CASE("a scheme that has nothing to give costs nothing") {
+  for (const std::int64_t saved : {0, 1}) {
+    const Graph graph = convolution_and_product();
+    const Gain alone = run(graph, activations::registry()).analysis.plan.objective;
+    CHECK(run(graph, both(saved)).analysis.plan.objective >= alone);
+  }
+}
