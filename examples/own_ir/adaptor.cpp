@@ -187,7 +187,7 @@ Expected<NodeId> Adaptor::emit(quadrant::NodeSpec spec) {
   }
   QUADRANT_TRY(Type type, to_kiln(spec.results[0].type));
   Op& codes = op(spec.operands[0].node);
-  return adopt(*function_.insert_after(&codes, OpCode::dequantize, std::move(spec.results[0].name),
+  return adopt(*function_.insert_after(&codes, OpCode::dequantize, spec.results[0].name,
                                        std::move(type), {&codes.result}));
 }
 
@@ -234,7 +234,7 @@ Expected<void> Adaptor::set_constant(NodeId node, quadrant::Constant constant,
 }
 
 Expected<void> Adaptor::set_value_name(quadrant::Value value, std::string name) {
-  function_.rename(op(value.node).result, std::move(name));
+  function_.rename(op(value.node).result, name);
   return {};
 }
 

@@ -29,7 +29,7 @@ Function::~Function() {
   while (first_) first_ = std::move(first_->next);  // without recursion
 }
 
-Op* Function::insert_after(Op* place, OpCode code, std::string name, Type type,
+Op* Function::insert_after(Op* place, OpCode code, const std::string& name, Type type,
                            const std::vector<Value*>& operands) {
   auto made = std::make_unique<Op>(code, free_name(name), std::move(type), operands);
   std::unique_ptr<Op>& slot = place != nullptr ? place->next : first_;
@@ -39,20 +39,20 @@ Op* Function::insert_after(Op* place, OpCode code, std::string name, Type type,
   return slot.get();
 }
 
-Value* Function::append(OpCode code, std::string name, Type type,
+Value* Function::append(OpCode code, const std::string& name, Type type,
                         const std::vector<Value*>& operands) {
-  return &insert_after(last_, code, std::move(name), std::move(type), operands)->result;
+  return &insert_after(last_, code, name, std::move(type), operands)->result;
 }
 
-Value* Function::append_weight(std::string name, std::vector<std::int64_t> extents,
+Value* Function::append_weight(const std::string& name, std::vector<std::int64_t> extents,
                                const std::vector<float>& values) {
-  Value* made = append(OpCode::weight, std::move(name), {Scalar::f32, std::move(extents)});
+  Value* made = append(OpCode::weight, name, {Scalar::f32, std::move(extents)});
   const auto bytes = std::as_bytes(std::span(values));
   made->def->contents = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
   return made;
 }
 
-void Function::rename(Value& value, std::string name) {
+void Function::rename(Value& value, const std::string& name) {
   names_.erase(value.name);
   value.name = free_name(name);
 }

@@ -93,12 +93,13 @@ class Function {
 
   [[nodiscard]] Op* first() const { return first_.get(); }
   /// `place`: null for the front.
-  Op* insert_after(Op* place, OpCode code, std::string name, Type type,
+  Op* insert_after(Op* place, OpCode code, const std::string& name, Type type,
                    const std::vector<Value*>& operands);
-  Value* append(OpCode code, std::string name, Type type, const std::vector<Value*>& operands = {});
-  Value* append_weight(std::string name, std::vector<std::int64_t> extents,
+  Value* append(OpCode code, const std::string& name, Type type,
+                const std::vector<Value*>& operands = {});
+  Value* append_weight(const std::string& name, std::vector<std::int64_t> extents,
                        const std::vector<float>& values);
-  void rename(Value& value, std::string name);
+  void rename(Value& value, const std::string& name);
 
  private:
   std::string free_name(const std::string& name);

@@ -317,6 +317,10 @@ class Explainer {
       case SelectionCause::selected: {
         std::string text = fmt::format("{}, gain {}", constraint(graph[choice.request].constraint),
                                        choice.gain.amount());
+        if (choice.own != Gain{} && choice.own != choice.gain) {
+          text += fmt::format(" ({} its own, the rest its readers' and conversions)",
+                              choice.own.amount());
+        }
         if (choice.runner_up != no_request) {
           text +=
               fmt::format("; next best {} with {}", constraint(graph[choice.runner_up].constraint),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <range/v3/view/reverse.hpp>
 
+#include "engine/possible.hpp"
 #include "engine/prices.hpp"
 #include "quadrant/support/assert.hpp"
 
@@ -29,25 +30,6 @@ class GainPropagator {
   }
 
  private:
-  class Possible final : public PossibilityContext {
-   public:
-    Possible(const Eligibility& eligibility, std::uint32_t scheme) noexcept
-        : eligibility_(&eligibility), scheme_(scheme) {}
-    [[nodiscard]] std::optional<std::size_t> count(Value value) const noexcept override {
-      const auto* known = eligibility_->possible(value.node, scheme_);
-      return known != nullptr ? std::optional(known->size()) : std::nullopt;
-    }
-    [[nodiscard]] const void* get(Value value, std::size_t index) const noexcept override {
-      const auto* known = eligibility_->possible(value.node, scheme_);
-      return eligibility_->constraints()->get((*known)[index]);
-    }
-    void add(const void* /*constraint*/) override {}  // phase 1 is over
-
-   private:
-    const Eligibility* eligibility_;
-    std::uint32_t scheme_;
-  };
-
   // Receives what one node answers, and posts it to the node's parents. Needs and alternatives are
   // appended where they stay: no call adds to those of another request.
   class Collector final : public RequestCollector {

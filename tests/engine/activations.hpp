@@ -128,6 +128,8 @@ struct Scheme final : quadrant::Scheme {
     return fmt::format("ranges={}", ranges.size());
   }
 
+  // Hooks, whether or not they look at the options.
+  // NOLINTBEGIN(readability-convert-member-functions-to-static)
   [[nodiscard]] std::optional<Gain> price(const ConversionOf<Codes>& conversion,
                                           const GainModel& gains) const;
   [[nodiscard]] Expected<Value> enter(Value real, const Codes& to, RewriteContext& context) const {
@@ -140,6 +142,7 @@ struct Scheme final : quadrant::Scheme {
   [[nodiscard]] std::optional<Codes> recognize(const TensorType& type) const;
   [[nodiscard]] Expected<std::shared_ptr<const UniformType>> resolve(
       const ParameterQuery<Codes>& query) const;
+  // NOLINTEND(readability-convert-member-functions-to-static)
 
   Ranges ranges;
 
@@ -154,6 +157,7 @@ struct Scheme final : quadrant::Scheme {
 
 /// Nothing but a convolution makes sums, and requantizing channels one by one is not worth the
 /// code.
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): a hook
 inline std::optional<Gain> Scheme::price(const ConversionOf<Codes>& conversion,
                                          const GainModel& gains) const {
   const auto is_whole = [](const Codes& codes) { return codes == u8 || codes == s8; };
@@ -183,6 +187,7 @@ inline QUADRANT_DEQUANTIZER(Scheme)(Value quantized, RewriteContext& context) co
                       graph.type(quantized).expressed());
 }
 
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): a hook
 inline std::optional<Codes> Scheme::recognize(const TensorType& type) const {
   const UniformType& found = *type.quantization;
   if (found.granularity.kind == Granularity::Kind::block) return std::nullopt;
@@ -202,9 +207,15 @@ inline std::shared_ptr<UniformType> with_scales(const Codes& codes,
                                                 const std::vector<float>& scales) {
   std::shared_ptr<UniformType> type = build::uniform(scales, codes.granularity());
   type->storage = codes.storage;
-  const bool is_wide = codes.storage == ElementType::int32;
-  type->storage_min = codes.storage == ElementType::uint8 ? 0 : is_wide ? -(1LL << 31) : -127;
-  type->storage_max = codes.storage == ElementType::uint8 ? 255 : is_wide ? (1LL << 31) - 1 : 127;
+  type->storage_min = -127;
+  type->storage_max = 127;
+  if (codes.storage == ElementType::uint8) {
+    type->storage_min = 0;
+    type->storage_max = 255;
+  } else if (codes.storage == ElementType::int32) {
+    type->storage_min = -(1LL << 31);
+    type->storage_max = (1LL << 31) - 1;
+  }
   return type;
 }
 

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -21,7 +22,7 @@ inline void check_equal(const Graph& graph, const Graph& quantized,
   const auto valid = verify(quantized);
   CHECK_MESSAGE(valid.has_value(), to_string(valid ? Error{} : valid.error()));
   const evaluator::Evaluation after = evaluator::evaluate(quantized, reads_codes);
-  const std::string_view mistake = after.mistakes.empty() ? "" : after.mistakes.front();
+  const std::string mistake = after.mistakes.empty() ? "" : after.mistakes.front();
   CHECK_MESSAGE(after.mistakes.empty(), mistake);
   CHECK(after.outputs == evaluator::evaluate(graph, reads_codes).outputs);
 }

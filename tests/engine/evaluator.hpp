@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <numbers>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -68,7 +69,8 @@ inline const Conversion* find_conversion(std::string_view kind) {
 
 /// Mixes `next` into `state`; not commutative. The result is in [0, 1).
 inline double mix(double state, double next) {
-  const double mixed = state * 1.6180339887498949 + next * 2.7182818284590452 + 0.5772156649015329;
+  using std::numbers::e, std::numbers::egamma, std::numbers::phi;
+  const double mixed = state * phi + next * e + egamma;
   return mixed - std::floor(mixed);
 }
 
