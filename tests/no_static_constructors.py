@@ -14,7 +14,7 @@ import sys
 CONSTRUCTOR = re.compile(r"_GLOBAL__(sub_)?I_|global constructors keyed to|__cxx_global_var_init")
 # Writable data (nm's letters b, d, and u, v for inline variables) that is no static object of ours.
 FOREIGN = re.compile(
-    r"(guard variable for )?\(?boost::|std::ranges::|std::__detail::|DW\.ref\.|typeinfo |"
+    r"(guard variable for )?\(?boost::|std::in_place|std::ranges::|std::__detail::|DW\.ref\.|typeinfo |"
     r"(construction )?vtable |VTT "
 )
 
