@@ -83,7 +83,10 @@ class Oracle {
   }
 
   /// Nothing is quantized and nobody takes codes: always a decision.
-  [[nodiscard]] Decision all_float() const { return Decision(problem_.order.size(), 0); }
+  [[nodiscard]] Decision all_float() const {
+    Decision nothing(problem_.order.size(), 0);
+    return nothing;
+  }
 
   /// Empty: this is no decision.
   [[nodiscard]] std::optional<Gain> worth(const Decision& decision) const {
@@ -343,8 +346,8 @@ class Oracle {
 
   // --- conversions -------------------------------------------------------------------------------
   [[nodiscard]] std::optional<Gain> price(Value value, ConstraintId from, ConstraintId to) const {
-    const auto place = [](ConstraintId form) {  // `float_form` is the last number: it becomes 0
-      return static_cast<std::size_t>(static_cast<std::uint32_t>(form) + 1U);
+    const auto place = [](ConstraintId form) {
+      return form == float_form ? std::size_t{0} : static_cast<std::size_t>(form) + 1;
     };
     const std::size_t forms = problem_.requests.constraints().size() + 1;
     const std::size_t number = (*problem_.eligibility.numbering())(value);

@@ -38,6 +38,8 @@ struct Scheme final : quadrant::Scheme {
   QUADRANT_SCHEME(Scheme, Level, "given")
   [[nodiscard]] std::string describe() const override { return ""; }
 
+  // Hooks, which need no options here.
+  // NOLINTBEGIN(readability-convert-member-functions-to-static)
   [[nodiscard]] std::optional<Level> recognize(const TensorType& type) const {
     const auto scales = type.quantization->scales.read();
     int exponent = 0;
@@ -50,6 +52,7 @@ struct Scheme final : quadrant::Scheme {
     return context.emit("requantize", {quantized}, "requantized",
                         {ElementType::int8, context.view().type(quantized).shape, codes_of(to)});
   }
+  // NOLINTEND(readability-convert-member-functions-to-static)
   [[nodiscard]] std::optional<Gain> price(const ConversionOf<Level>& conversion,
                                           const GainModel& /*gains*/) const {
     if (conversion.kind() == ConversionKind::convert && !converts) return std::nullopt;

@@ -20,8 +20,9 @@ const std::vector<float> weights{127.0F / 4, -64.0F / 4, 32.0F / 4, 1.0F / 4};
 const std::vector<float> biases{3, -5.5};
 
 Value constant(Graph& graph, std::string name, Shape shape, const std::vector<float>& values) {
-  return graph.add_constant(std::move(name),
-                            Constant::from_values(ElementType::float32, shape, std::span(values)));
+  return graph.add_constant(
+      std::move(name),
+      Constant::from_values(ElementType::float32, std::move(shape), std::span(values)));
 }
 
 Value node(Graph& graph, std::string_view kind, std::string name, std::vector<Value> operands) {
@@ -88,7 +89,7 @@ Matrix compute(const Graph& graph, Value value, const Matrix& x) {
   if (kind == ops::Input::kind) return x;
   if (kind == ops::Constant::kind) return contents(*graph.constant(at));
   const Value first = graph.operands(at)[0];
-  const Matrix a = compute(graph, first, x);
+  Matrix a = compute(graph, first, x);
   if (kind == ops::StorageCast::kind) return a;
   if (kind == ops::Dequantize::kind) {
     return elementwise(a, contents(graph.type(first).quantization->scales), std::multiplies<>());
