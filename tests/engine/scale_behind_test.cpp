@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "quadrant/ir/verify.hpp"
 
