@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/topological_sort.hpp>
+#include <boost/graph/depth_first_search.hpp>
 #include <boost/pending/disjoint_sets.hpp>
 #include <optional>
 #include <utility>
@@ -217,8 +217,8 @@ class ParameterUnifier {
     struct Visitor : boost::default_dfs_visitor {
       std::vector<std::size_t>* order = nullptr;
       std::optional<std::size_t>* on_cycle = nullptr;
-      void back_edge(const Dependencies::edge_descriptor& edge, const Dependencies&) const {
-        *on_cycle = edge.m_source;
+      void back_edge(const Dependencies::edge_descriptor& edge, const Dependencies& graph) const {
+        *on_cycle = boost::source(edge, graph);
       }
       void finish_vertex(std::size_t vertex, const Dependencies&) const {
         order->push_back(vertex);

@@ -53,8 +53,7 @@ struct ParameterQuery {
 ///     /// Adds what turns codes of one form into codes of another, without floats in between.
 ///     Expected<Value> convert(Value quantized, const C& to, RewriteContext& context) const;
 ///     /// What a conversion is worth: a cost, so what is above zero counts as zero. Empty: it
-///     cannot
-///     /// be had; but floats always can, then at no cost. By default the gain model's
+///     /// cannot be had; but floats always can, then at no cost. By default the gain model's
 ///     /// `of_conversion`, for conversions whose hook the scheme has.
 ///     std::optional<Gain> price(const ConversionOf<C>& conversion, const GainModel& gains) const;
 ///     /// The form that a value was in before we came; empty: not one of this scheme's.
