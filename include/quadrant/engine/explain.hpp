@@ -51,7 +51,8 @@ struct Explanation {
   std::vector<std::string> blockers;
 };
 
-/// Result 0 of `node`, or the node itself where it has none.
+/// Result 0 of `node`, or the node itself where it has none. `graph` must be the graph that was
+/// analyzed, as it was then: one that was quantized in place since is another.
 [[nodiscard]] Explanation explain(const GraphView& graph, const Registry& registry,
                                   const Analysis& analysis, NodeId node);
 
