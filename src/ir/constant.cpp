@@ -13,8 +13,8 @@ struct Constant::Data {
   ElementType element = ElementType::undefined;
   Shape shape;
   std::int64_t count = 0;
-  std::vector<std::byte> bytes;                  // when `source` is null
-  std::shared_ptr<const ConstantSource> source;  // when deferred
+  std::shared_ptr<const std::vector<std::byte>> bytes;  // when `source` is null
+  std::shared_ptr<const ConstantSource> source;         // when deferred
 };
 
 Constant Constant::from_bytes(ElementType element, Shape shape, std::vector<std::byte> bytes) {
@@ -25,7 +25,7 @@ Constant Constant::from_bytes(ElementType element, Shape shape, std::vector<std:
                                           bytes.size());
   data->element = element;
   data->shape = std::move(shape);
-  data->bytes = std::move(bytes);
+  data->bytes = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   return Constant(std::move(data));
 }
 
@@ -40,6 +40,13 @@ Constant Constant::deferred(ElementType element, Shape shape,
   return Constant(std::move(data));
 }
 
+Constant Constant::reshaped(Shape shape) const {
+  QUADRANT_ASSERT(shape.element_count() == data_->count);
+  auto data = std::make_shared<Data>(*data_);
+  data->shape = std::move(shape);
+  return Constant(std::move(data));
+}
+
 ElementType Constant::element() const noexcept { return data_->element; }
 const Shape& Constant::shape() const noexcept { return data_->shape; }
 std::int64_t Constant::element_count() const noexcept { return data_->count; }
@@ -50,7 +57,7 @@ std::uint64_t Constant::byte_size() const noexcept {
 bool Constant::is_deferred() const noexcept { return data_->source != nullptr; }
 
 Expected<ConstantBytes> Constant::read() const {
-  if (!data_->source) return ConstantBytes(data_, data_->bytes);
+  if (!data_->source) return ConstantBytes(data_->bytes, *data_->bytes);
   auto bytes = std::make_shared<std::vector<std::byte>>(byte_size());
   QUADRANT_CHECK(data_->source->read(0, *bytes));
   const std::span<const std::byte> view = *bytes;
@@ -61,7 +68,7 @@ Expected<void> Constant::read(std::uint64_t offset, std::span<std::byte> out) co
   QUADRANT_ASSERT(offset <= byte_size() && out.size() <= byte_size() - offset);
   if (out.empty()) return {};
   if (data_->source) return data_->source->read(offset, out);
-  std::memcpy(out.data(), data_->bytes.data() + offset, out.size());
+  std::memcpy(out.data(), data_->bytes->data() + offset, out.size());
   return {};
 }
 

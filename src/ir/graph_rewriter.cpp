@@ -38,4 +38,9 @@ Expected<void> GraphEditor::set_value_name(Value value, std::string name) {
   return {};
 }
 
+Expected<void> GraphEditor::erase(NodeId node) {
+  graph_->erase(node);
+  return {};
+}
+
 }  // namespace quadrant::inline v0

@@ -1,6 +1,36 @@
 #include "quadrant/ir/ops.hpp"
 
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+#include "ir/operand_lists.hpp"
+
 namespace quadrant::inline v0::ops {
+namespace {
+
+// TensorProto.DataType (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto); all beyond the
+// table are types that the library does not read.
+constexpr std::array onnx_types{
+    ElementType::undefined, ElementType::float32,  ElementType::uint8,    // 0 ...
+    ElementType::int8,      ElementType::uint16,   ElementType::int16,    // 3 ...
+    ElementType::int32,     ElementType::int64,    ElementType::opaque,   // 6 ..., string
+    ElementType::boolean,   ElementType::float16,  ElementType::float64,  // 9 ...
+    ElementType::uint32,    ElementType::uint64,   ElementType::opaque,   // 12 ..., complex64
+    ElementType::opaque,    ElementType::bfloat16, ElementType::opaque,   // complex128, 16, float8
+    ElementType::opaque,    ElementType::opaque,   ElementType::opaque,   // float8
+    ElementType::uint4,     ElementType::int4,                            // 21, 22
+};
+static_assert(onnx_types[22] == ElementType::int4 && onnx_types.size() == 23);
+
+// The attribute `axis`, counted in the rank of `type`.
+std::optional<std::int64_t> axis_of(NodeRef node, const TensorType* type) {
+  if (!type || !type->shape.is_ranked()) return std::nullopt;
+  return normalize_axis(node.attribute_or<std::int64_t>("axis", 0), type->shape.rank());
+}
+
+}  // namespace
 
 std::vector<std::int64_t> Transpose::perm() const {
   const TensorType* data = node.operand_type(0);
@@ -26,6 +56,68 @@ std::vector<std::int64_t> Transpose::perm() const {
     perm[i] = *axis;
   }
   return perm;
+}
+
+std::optional<std::int64_t> Flatten::axis() const {
+  const auto axis = node.attribute_or<std::int64_t>("axis", 1);
+  const TensorType* data = node.operand_type(0);
+  if (!data || !data->shape.is_ranked()) return std::nullopt;
+  const std::int64_t rank = data->shape.rank();
+  return axis == rank ? rank : normalize_axis(axis, rank);
+}
+
+std::optional<ElementType> Cast::to() const {
+  const auto number = node.attribute_or<std::int64_t>("to", 0);
+  if (number <= 0) return std::nullopt;
+  return std::cmp_less(number, onnx_types.size()) ? onnx_types[static_cast<std::size_t>(number)]
+                                                  : ElementType::opaque;
+}
+
+std::optional<std::vector<Slice::Range>> Slice::ranges() const {
+  const TensorType* data = node.operand_type(0);
+  if (!data || !data->shape.is_ranked()) return std::nullopt;
+  if (data->shape.rank() > detail::largest_rank) return std::nullopt;
+  const auto found = detail::slice_ranges(node, data->shape);
+  if (!found) return std::nullopt;
+  std::vector<Range> ranges;
+  for (const auto& range : *found) {
+    if (!range) return std::nullopt;
+    ranges.push_back(*range);
+  }
+  return ranges;
+}
+
+std::optional<std::int64_t> Split::axis() const { return axis_of(node, node.operand_type(0)); }
+
+std::optional<std::vector<std::int64_t>> Split::offsets() const {
+  const auto along = axis();
+  if (!along) return std::nullopt;
+  auto sizes = detail::split_sizes(node, node.operand_type(0)->shape[*along]);
+  if (!sizes || std::ranges::find(*sizes, Shape::dynamic) != sizes->end()) return std::nullopt;
+  std::exclusive_scan(sizes->begin(), sizes->end(), sizes->begin(), std::int64_t{0});
+  return *std::move(sizes);
+}
+
+std::optional<std::int64_t> Split::offset(std::uint32_t result) const {
+  const auto all = offsets();
+  if (!all || result >= all->size()) return std::nullopt;
+  return (*all)[result];
+}
+
+std::optional<std::int64_t> Concat::axis() const {
+  if (!node.graph->attribute(node.id, "axis")) return std::nullopt;
+  for (std::size_t operand = 0; operand < node.operands().size(); ++operand) {
+    const TensorType* type = node.operand_type(operand);
+    if (type && type->shape.is_ranked()) return axis_of(node, type);
+  }
+  return node.graph->result_count(node.id) > 0 ? axis_of(node, &node.type()) : std::nullopt;
+}
+
+std::optional<std::int64_t> Gather::axis() const { return axis_of(node, node.operand_type(0)); }
+
+std::optional<Einsum::Equation> Einsum::equation() const {
+  auto equation = detail::einsum_equation(node);
+  return equation ? *std::move(equation) : std::nullopt;
 }
 
 }  // namespace quadrant::inline v0::ops

@@ -1,16 +1,19 @@
-// What the result of a known operation must be, given its operands: shape inference fills it in,
+// What the results of a known operation must be, given its operands: shape inference fills it in,
 // the verifier checks it.
 #pragma once
+
+#include <vector>
 
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0::detail {
 
-/// The type of the result of `node` as far as its operands, attributes and (for casts) its stated
-/// type tell; unknown for an operation that is not in `ops.hpp`, and for one without results. An
-/// error when operands are missing or contradict each other. May read small constants (shapes).
-[[nodiscard]] Expected<TensorType> infer_result(NodeRef node);
+/// The types of the results of `node`, in order, as far as its operands, attributes and (for casts)
+/// its stated types tell. None for an operation that is not in `ops.hpp`, and for those of which
+/// nothing follows. An error when operands are missing or contradict each other. May read small
+/// constants (shapes, axes, sizes).
+[[nodiscard]] Expected<std::vector<TensorType>> infer_results(NodeRef node);
 
 /// What both say together; an error when they contradict.
 [[nodiscard]] Expected<TensorType> merge(const TensorType& stated, const TensorType& inferred);

@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 namespace quadrant::inline v0 {
 
 bool Shape::is_static() const noexcept {
-  if (!ranked_) return false;
-  for (const std::int64_t extent : extents_) {
-    if (extent < 0) return false;
-  }
-  return true;
+  return ranked_ && std::ranges::all_of(extents_, [](std::int64_t extent) { return extent >= 0; });
 }
 
 std::optional<std::int64_t> Shape::element_count() const noexcept {
@@ -29,7 +28,10 @@ std::vector<std::int64_t> Shape::strides() const {
   if (!element_count()) return {};
   std::vector<std::int64_t> strides(extents_.size(), 1);
   for (std::size_t axis = extents_.size(); axis-- > 1;) {
-    strides[axis - 1] = strides[axis] * extents_[axis];
+    // Without elements, because of an axis further out, a stride may be of any size.
+    if (__builtin_mul_overflow(strides[axis], extents_[axis], &strides[axis - 1])) {
+      strides[axis - 1] = std::numeric_limits<std::int64_t>::max();
+    }
   }
   return strides;
 }

@@ -107,12 +107,13 @@ Expected<void> infer_shapes(Graph& graph) {
         return fail(detail::at(node, std::move(valid).error()));
       }
     }
-    auto inferred = detail::infer_result(node);
-    if (!inferred) return fail(detail::at(node, std::move(inferred).error()));
-    if (graph.result_count(id) == 0) continue;
-    auto merged = detail::merge(node.type(), *inferred);
-    if (!merged) return fail(detail::at(node, std::move(merged).error()));
-    graph.set_type(node.result(), *std::move(merged));
+    const auto inferred = detail::infer_results(node);
+    if (!inferred) return fail(detail::at(node, inferred.error()));
+    for (std::uint32_t result = 0; result < inferred->size(); ++result) {
+      auto merged = detail::merge(node.type(result), (*inferred)[result]);
+      if (!merged) return fail(detail::at(node, std::move(merged).error()));
+      graph.set_type(node.result(result), *std::move(merged));
+    }
   }
   return {};
 }

@@ -3,18 +3,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ir/operand_lists.hpp"
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0::detail {
-
-/// Tensors of more dimensions exist in hostile files only. Not following them keeps inference
-/// linear.
-inline constexpr std::int64_t largest_rank = 64;
 
 inline tl::unexpected<Error> invalid(std::string message) {
   return fail(ErrorCode::invalid_model, std::move(message));
@@ -25,12 +24,12 @@ inline Shape operand_shape(NodeRef node, std::size_t operand) {
   return type && type->shape.rank() <= largest_rank ? type->shape : Shape();
 }
 
-/// The element type that all operands share; unknown where one is, or is quantized: what an
-/// operation makes of codes is stated on its result.
-inline Expected<ElementType> common_element(NodeRef node) {
+/// The element type that the first `count` operands share; unknown where one is, or is quantized:
+/// what an operation makes of codes is stated on its result.
+inline Expected<ElementType> common_element(NodeRef node, std::size_t count = SIZE_MAX) {
   ElementType common = ElementType::undefined;
   bool quantized = false;
-  for (std::size_t operand = 0; operand < node.operands().size(); ++operand) {
+  for (std::size_t operand = 0; operand < std::min(count, node.operands().size()); ++operand) {
     const TensorType* type = node.operand_type(operand);
     if (!type || type->element == ElementType::undefined) continue;
     if (type->is_quantized()) {
@@ -75,7 +74,54 @@ inline bool compatible(std::int64_t a, std::int64_t b) {
   return a == b || a == Shape::dynamic || b == Shape::dynamic;
 }
 
-/// The rule for ops::Conv, in a file of its own.
+/// Codes of which all have the same meaning, wherever they stand.
+inline bool has_one_scale(const TensorType& type) {
+  return type.is_quantized() && type.quantization->granularity.kind == Granularity::Kind::tensor;
+}
+
+/// The result of an operation that moves the elements of operand 0 and changes none. With several
+/// scales, which of them go where is stated by whoever moves the codes.
+inline TensorType moved(NodeRef node, Shape shape = {}) {
+  const TensorType& data = *node.operand_type(0);
+  if (data.is_quantized() && !has_one_scale(data)) return {{}, std::move(shape), nullptr};
+  return {data.element, std::move(shape), data.quantization};
+}
+
+/// The extent to which two are stretched: one of them, where the other is 1 or unknown.
+[[nodiscard]] Expected<std::int64_t> broadcast(std::int64_t a, std::int64_t b);
+/// The same for the last axes, the second last, ...; an axis that is missing is one of extent 1.
+[[nodiscard]] Expected<std::vector<std::int64_t>> broadcast(std::span<const std::int64_t> a,
+                                                            std::span<const std::int64_t> b);
+
+// --- the rules: what `infer_results` calls when operands and results are as many as they must be
+// --
+
+// shape_rules_reshape.cpp
+[[nodiscard]] Expected<TensorType> infer_reshape(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_squeeze(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_unsqueeze(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_flatten(NodeRef node);
+// shape_rules_moves.cpp
+[[nodiscard]] Expected<TensorType> infer_transpose(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_slice(NodeRef node);
+[[nodiscard]] Expected<std::vector<TensorType>> infer_split(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_concat(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_gather(NodeRef node);
+// shape_rules_broadcast.cpp
+[[nodiscard]] Expected<TensorType> infer_elementwise(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_expand(NodeRef node);
+// shape_rules_products.cpp
+[[nodiscard]] Expected<TensorType> infer_matmul(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_gemm(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_linear(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_addmm(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_batch_matmul(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_baddbmm(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_einsum(NodeRef node);
+// shape_rules_conv.cpp
 [[nodiscard]] Expected<TensorType> infer_conv(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_conv_transpose(NodeRef node);
+// shape_rules_recurrent.cpp
+[[nodiscard]] Expected<std::vector<TensorType>> infer_recurrent(NodeRef node);
 
 }  // namespace quadrant::inline v0::detail

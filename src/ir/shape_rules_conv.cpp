@@ -1,4 +1,4 @@
-// https://onnx.ai/onnx/operators/onnx__Conv.html
+// https://onnx.ai/onnx/operators/onnx__Conv.html, ..._ConvTranspose.html
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,12 +9,16 @@ namespace quadrant::inline v0::detail {
 namespace {
 
 struct Window {
-  std::int64_t kernel;
-  std::int64_t stride;
-  std::int64_t dilation;
-  std::int64_t pad_begin;
-  std::int64_t pad_end;
+  std::int64_t kernel = Shape::dynamic;
+  std::int64_t stride = 1;
+  std::int64_t dilation = 1;
+  std::int64_t pad_begin = 0;
+  std::int64_t pad_end = 0;
 };
+
+tl::unexpected<Error> beyond_63_bits() {
+  return invalid("strides, pads or dilations beyond 63 bits");
+}
 
 // How many windows fit into `extent` elements and the padding.
 Expected<std::int64_t> window_count(std::int64_t extent, const Window& window, bool same) {
@@ -26,7 +30,7 @@ Expected<std::int64_t> window_count(std::int64_t extent, const Window& window, b
   if (__builtin_mul_overflow(window.kernel - 1, window.dilation, &reach) ||
       __builtin_add_overflow(extent, window.pad_begin, &room) ||
       __builtin_add_overflow(room, window.pad_end, &room)) {
-    return invalid("pads or dilations beyond 63 bits");
+    return beyond_63_bits();
   }
   if (reach >= room) {
     return invalid(fmt::format("a kernel that reaches over {} elements does not fit into {}",
@@ -35,45 +39,95 @@ Expected<std::int64_t> window_count(std::int64_t extent, const Window& window, b
   return (room - 1 - reach) / window.stride + 1;
 }
 
-Expected<void> check_conv_channels(NodeRef node, const Shape& x, const Shape& w,
-                                   const Shape& bias) {
-  QUADRANT_TRY(const std::int64_t group, attribute_or<std::int64_t>(node, "group", 1));
-  if (group < 1) return invalid(fmt::format("attribute 'group' holds {}", group));
-  if (!w.is_ranked()) return {};
-  if (w[0] != Shape::dynamic && w[0] % group != 0) {
-    return invalid(fmt::format("{} output channels in {} groups", w[0], group));
+// Where the windows of `extent` elements end, when each element has one.
+Expected<std::int64_t> windows_end(std::int64_t extent, const Window& window, bool same,
+                                   std::int64_t output_padding) {
+  if (extent == Shape::dynamic || extent == 0 || window.kernel == Shape::dynamic) {
+    return Shape::dynamic;
   }
-  std::int64_t channels = Shape::dynamic;
-  if (w[1] != Shape::dynamic && __builtin_mul_overflow(w[1], group, &channels)) {
-    return invalid("more channels than 63 bits count");
+  // ONNX's text, its shape inference and its runtime agree about SAME in this case only.
+  if (same && (extent % window.stride != 0 || output_padding != 0)) return Shape::dynamic;
+  std::int64_t last = 0;   // where the last window begins
+  std::int64_t reach = 0;  // from the first to the last element of a window
+  std::int64_t end = 0;
+  std::int64_t pads = 0;
+  if (__builtin_mul_overflow(extent - 1, window.stride, &last) ||
+      __builtin_mul_overflow(window.kernel - 1, window.dilation, &reach) ||
+      __builtin_add_overflow(last, reach, &end) ||
+      __builtin_add_overflow(end, output_padding, &end) || __builtin_add_overflow(end, 1, &end) ||
+      __builtin_add_overflow(window.pad_begin, window.pad_end, &pads)) {
+    return beyond_63_bits();
   }
-  if (x.is_ranked() && !compatible(x[1], channels)) {
-    return invalid(fmt::format("{} input channels where the weights are for {}", x[1], channels));
-  }
-  if (bias.is_ranked() && (bias.rank() != 1 || !compatible(bias[0], w[0]))) {
-    return invalid(
-        fmt::format("a bias of shape [{}] for {} output channels", to_string(bias), w[0]));
-  }
-  return {};
+  if (same) return end - last < window.stride ? end : last + window.stride;
+  if (pads >= end) return invalid(fmt::format("pads of {} take all of {} elements", pads, end));
+  return end - pads;
 }
 
-}  // namespace
+// The output channels. Of weights `[whole, part / group]` a convolution makes the whole of the
+// parts, a transposed one the parts of the whole.
+Expected<std::int64_t> output_channels(NodeRef node, const Shape& x, const Shape& w,
+                                       bool transposed) {
+  QUADRANT_TRY(const std::int64_t group, attribute_or<std::int64_t>(node, "group", 1));
+  if (group < 1) return invalid(fmt::format("attribute 'group' holds {}", group));
+  if (!w.is_ranked()) return Shape::dynamic;
+  const std::int64_t whole = w[0];
+  if (whole != Shape::dynamic && whole % group != 0) {
+    return invalid(
+        fmt::format("{} {} channels in {} groups", whole, transposed ? "input" : "output", group));
+  }
+  std::int64_t parts = Shape::dynamic;
+  if (w[1] != Shape::dynamic && __builtin_mul_overflow(w[1], group, &parts)) {
+    return invalid("more channels than 63 bits count");
+  }
+  const std::int64_t input = transposed ? whole : parts;
+  const std::int64_t output = transposed ? parts : whole;
+  if (x.is_ranked() && !compatible(x[1], input)) {
+    return invalid(fmt::format("{} input channels where the weights are for {}", x[1], input));
+  }
+  const Shape bias = operand_shape(node, 2);
+  if (bias.is_ranked() && (bias.rank() != 1 || !compatible(bias[0], output))) {
+    return invalid(
+        fmt::format("a bias of shape [{}] for {} output channels", to_string(bias), output));
+  }
+  return output;
+}
 
-Expected<TensorType> infer_conv(NodeRef node) {
-  TensorType result;
-  QUADRANT_TRY(result.element, common_element(node));
-  const Shape x = operand_shape(node, 0);
-  const Shape w = operand_shape(node, 1);
-  for (const Shape& shape : {x, w}) {
-    if (shape.is_ranked() && shape.rank() < 2) {
-      return invalid(fmt::format("a convolution of {} dimensions", shape.rank()));
+// The extents that a transposed convolution states, or none. Some exporters state batch and
+// channels too.
+Expected<std::vector<std::int64_t>> stated_output(NodeRef node, std::size_t spatial) {
+  QUADRANT_TRY(auto extents, attribute_or(node, "output_shape", std::vector<std::int64_t>{}));
+  if (extents.size() == spatial + 2) extents.erase(extents.begin(), extents.begin() + 2);
+  if (!extents.empty() && extents.size() != spatial) {
+    return invalid(fmt::format("attribute 'output_shape' has {} values where {} are needed",
+                               extents.size(), spatial));
+  }
+  for (std::int64_t& extent : extents) {
+    if (extent < 1) extent = Shape::dynamic;
+  }
+  return extents;
+}
+
+// Data and weights have as many dimensions: batch and channels, and those that windows slide along.
+Expected<void> check_ranks(const Shape& x, const Shape& w) {
+  for (const Shape* shape : {&x, &w}) {
+    if (shape->is_ranked() && shape->rank() < 2) {
+      return invalid(fmt::format("a convolution of {} dimensions", shape->rank()));
     }
   }
   if (x.is_ranked() && w.is_ranked() && x.rank() != w.rank()) {
     return invalid(
         fmt::format("a convolution of {} dimensions with weights of {}", x.rank(), w.rank()));
   }
-  QUADRANT_CHECK(check_conv_channels(node, x, w, operand_shape(node, 2)));
+  return {};
+}
+
+Expected<TensorType> infer(NodeRef node, bool transposed) {
+  TensorType result;
+  QUADRANT_TRY(result.element, common_element(node));
+  const Shape x = operand_shape(node, 0);
+  const Shape w = operand_shape(node, 1);
+  QUADRANT_CHECK(check_ranks(x, w));
+  QUADRANT_TRY(const std::int64_t channels, output_channels(node, x, w, transposed));
   if (!x.is_ranked() && !w.is_ranked()) return result;
 
   const auto spatial = static_cast<std::size_t>(std::max(x.rank(), w.rank()) - 2);
@@ -87,9 +141,14 @@ Expected<TensorType> infer_conv(NodeRef node) {
   if (!same && !explicit_pads && auto_pad != "VALID") {
     return invalid(fmt::format("attribute 'auto_pad' holds '{}'", auto_pad));
   }
+  std::vector<std::int64_t> output_padding(spatial, 0);
+  std::vector<std::int64_t> stated;
+  if (transposed) {
+    QUADRANT_TRY(output_padding, integers(node, "output_padding", spatial, 0, 0));
+    QUADRANT_TRY(stated, stated_output(node, spatial));
+  }
 
-  std::vector<std::int64_t> extents{x.is_ranked() ? x[0] : Shape::dynamic,
-                                    w.is_ranked() ? w[0] : Shape::dynamic};
+  std::vector<std::int64_t> extents{x.is_ranked() ? x[0] : Shape::dynamic, channels};
   for (std::size_t i = 0; i < spatial; ++i) {
     const auto axis = static_cast<std::int64_t>(i) + 2;
     const std::int64_t extent = w.is_ranked() ? w[axis] : Shape::dynamic;
@@ -103,12 +162,23 @@ Expected<TensorType> infer_conv(NodeRef node) {
       window.pad_begin = pads[i];
       window.pad_end = pads[i + spatial];
     }
-    QUADRANT_TRY(const std::int64_t count,
-                 window_count(x.is_ranked() ? x[axis] : Shape::dynamic, window, same));
-    extents.push_back(count);
+    const std::int64_t from = x.is_ranked() ? x[axis] : Shape::dynamic;
+    if (!stated.empty()) {
+      extents.push_back(stated[i]);
+      continue;
+    }
+    QUADRANT_TRY(const std::int64_t to, transposed
+                                            ? windows_end(from, window, same, output_padding[i])
+                                            : window_count(from, window, same));
+    extents.push_back(to);
   }
   result.shape = Shape(std::move(extents));
   return result;
 }
+
+}  // namespace
+
+Expected<TensorType> infer_conv(NodeRef node) { return infer(node, false); }
+Expected<TensorType> infer_conv_transpose(NodeRef node) { return infer(node, true); }
 
 }  // namespace quadrant::inline v0::detail

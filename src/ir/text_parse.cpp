@@ -9,6 +9,7 @@
 #include "ir/text_numbers.hpp"
 #include "ir/text_scanner.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/text.hpp"
 
 namespace quadrant::inline v0 {
@@ -20,7 +21,8 @@ using detail::Scanner;
 // What `<...>` is read back as, of any size, without taking memory.
 class Zeros final : public ConstantSource {
  public:
-  Expected<void> read(std::uint64_t /*offset*/, std::span<std::byte> out) const override {
+  [[nodiscard]] Expected<void> read(std::uint64_t /*offset*/,
+                                    std::span<std::byte> out) const override {
     std::ranges::fill(out, std::byte{0});
     return {};
   }
@@ -181,6 +183,7 @@ class Parser {
 
   Expected<void> parameters(UniformType& type, const Shape& shape) {
     const std::size_t at = scan_.position();
+    const ElementType element = scan_.accept("f16") ? ElementType::float16 : ElementType::float32;
     const bool many = scan_.accept("{");
     if (many && scan_.accept("...")) {
       return scan_.error(at,
@@ -213,7 +216,7 @@ class Parser {
     if (has_zero_points) {
       type.zero_points = Constant::from_bytes(type.storage, parameters, std::move(zero_points));
     }
-    type.scales = Constant::from_values<float>(ElementType::float32, std::move(parameters), scales);
+    type.scales = make_scales(element, std::move(parameters), scales);
     return {};
   }
 

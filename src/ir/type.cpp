@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ir/type_text.hpp"
+#include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -41,21 +42,22 @@ bool is_shown(const Constant& constant, std::int64_t largest) {
 }
 
 std::string parameters(const UniformType& type, std::int64_t largest) {
-  if (!is_shown(type.scales, largest) || type.scales.element() != ElementType::float32 ||
+  if (!is_shown(type.scales, largest) || !is_scale_type(type.scales.element()) ||
       (type.zero_points && !is_shown(type.zero_points, largest))) {
     return "{...}";
   }
-  const auto scales = type.scales.read();
+  const auto scales = read_scales(type.scales);
   const auto zero_points = type.zero_points
                                ? read_integers(type.zero_points, largest)
                                : Expected<std::vector<std::int64_t>>(std::vector<std::int64_t>{});
   if (!scales || !zero_points) return "{...}";
   const bool braces = type.granularity.kind != Granularity::Kind::tensor;
-  std::string text = braces ? "{" : "";
-  for (std::size_t i = 0; i < scales->as<float>().size(); ++i) {
+  std::string text = type.scales.element() == ElementType::float16 ? "f16 " : "";
+  if (braces) text += '{';
+  for (std::size_t i = 0; i < scales->size(); ++i) {
     if (i != 0) text += ", ";
     // Nine digits give every float32 back; MLIR wants a point or an exponent in it.
-    std::string scale = fmt::format("{}", scales->as<float>()[i]);
+    std::string scale = fmt::format("{}", (*scales)[i]);
     if (scale.find_first_of(".en") == std::string::npos) scale += ".0";
     text += scale;
     if (i < zero_points->size() && (*zero_points)[i] != 0) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/result_type.hpp"
+#include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0 {
@@ -48,18 +49,18 @@ bool fits(const Shape& have, const Shape& expected) {
 Expected<void> check_scales(const UniformType& type, const Shape& expected) {
   const Constant& scales = type.scales;
   if (!scales) return invalid("a quantized type without scales");
-  if (scales.element() != ElementType::float32) {
-    return invalid(fmt::format("scales of type {}, not f32", to_string(scales.element())));
+  if (!is_scale_type(scales.element())) {
+    return invalid(fmt::format("scales of type {}, not f32 or f16", to_string(scales.element())));
   }
   if (!fits(scales.shape(), expected)) {
     return invalid(fmt::format("scales of shape [{}] where [{}] is needed",
                                to_string(scales.shape()), to_string(expected)));
   }
   if (scales.is_deferred()) return {};
-  QUADRANT_TRY(const ConstantBytes contents, scales.read());
-  for (const float scale : contents.as<float>()) {
-    if (!(scale > 0.0F) || std::isinf(scale)) {
-      return invalid(fmt::format("a scale of {}; scales are positive and finite", scale));
+  QUADRANT_TRY(const std::vector<float> values, read_scales(scales));
+  for (const float scale : values) {
+    if (scale == 0.0F || !std::isfinite(scale)) {
+      return invalid(fmt::format("a scale of {}; scales are finite and not zero", scale));
     }
   }
   return {};
@@ -177,8 +178,10 @@ Expected<void> check_node(NodeRef node) {
       return fail(std::move(error));
     }
   }
-  QUADRANT_TRY(const TensorType inferred, detail::infer_result(node));
-  if (results > 0) QUADRANT_CHECK(detail::merge(node.type(), inferred));
+  QUADRANT_TRY(const auto inferred, detail::infer_results(node));
+  for (std::uint32_t result = 0; result < inferred.size(); ++result) {
+    QUADRANT_CHECK(detail::merge(node.type(result), inferred[result]));
+  }
   return {};
 }
 

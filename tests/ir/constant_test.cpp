@@ -101,3 +101,12 @@ TEST_CASE("read_integers refuses floats and too many") {
   // The limit is checked before a hostile size is read.
   CHECK(!read_integers(build::deferred(ElementType::int64, {std::int64_t{1} << 50})));
 }
+
+TEST_CASE("a reshaped constant has the same elements under another shape") {
+  const Constant constant = build::floats({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Constant reshaped = constant.reshaped(Shape{3, 2});
+  CHECK(reshaped.shape() == Shape{3, 2});
+  CHECK(constant.shape() == Shape{2, 3});
+  CHECK(reshaped.read()->as<float>()[4] == 5);
+  CHECK(reshaped != constant);
+}

@@ -11,11 +11,40 @@ import onnx
 from onnx import TensorProto, helper, shape_inference
 
 SEED = 20261120
-KINDS = {"conv": "Conv", "matmul": "MatMul", "gemm": "Gemm", "reshape": "Reshape",
-         "transpose": "Transpose"}
+KINDS = {"add": "Add", "cast": "Cast", "concat": "Concat", "conv": "Conv",
+         "conv_transpose": "ConvTranspose", "einsum": "Einsum", "expand": "Expand",
+         "flatten": "Flatten", "gather": "Gather", "gemm": "Gemm", "gru": "GRU", "lstm": "LSTM",
+         "matmul": "MatMul", "multiply": "Mul", "reshape": "Reshape", "rnn": "RNN",
+         "slice": "Slice", "split": "Split", "squeeze": "Squeeze", "transpose": "Transpose",
+         "unsqueeze": "Unsqueeze"}
+ELEMENTS = {TensorProto.FLOAT: "f32", TensorProto.UINT8: "u8", TensorProto.INT8: "i8",
+            TensorProto.UINT16: "u16", TensorProto.INT16: "i16", TensorProto.INT32: "i32",
+            TensorProto.INT64: "i64", TensorProto.BOOL: "i1", TensorProto.FLOAT16: "f16",
+            TensorProto.DOUBLE: "f64", TensorProto.UINT32: "u32", TensorProto.UINT64: "u64",
+            TensorProto.BFLOAT16: "bf16", TensorProto.UINT4: "u4", TensorProto.INT4: "i4",
+            TensorProto.STRING: "opaque", TensorProto.COMPLEX64: "opaque",
+            TensorProto.COMPLEX128: "opaque", TensorProto.FLOAT8E4M3FN: "opaque",
+            TensorProto.FLOAT8E5M2: "opaque", TensorProto.FLOAT4E2M1: "opaque"}
+
+
+class Ints:
+    """A constant operand: a list of 64-bit integers."""
+    def __init__(self, values):
+        self.values = values
+
+
+class Computed:
+    """An operand that is an input of 64-bit integers, of that shape."""
+    def __init__(self, shape):
+        self.shape = shape
+
+
+ABSENT = "absent"
 
 
 def text_type(shape, element="f32"):
+    if shape is None:
+        return f"tensor<*x{element}>"
     return "tensor<" + "".join(f"{'?' if d is None else d}x" for d in shape) + element + ">"
 
 
@@ -23,41 +52,52 @@ def text_value(value):
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-def case(kind, operands, attributes, constant=None):
-    """operands: shapes; constant: contents of a second operand (reshape)."""
+def case(kind, operands, attributes, opset=17, results=1):
+    """operands: shapes of float inputs (None: unknown rank), Ints, Computed, ABSENT."""
     lines, inputs, initializers = [], [], []
     names = []
-    for i, shape in enumerate(operands):
-        name = "abc"[i]
+    for i, operand in enumerate(operands):
+        name = "abcdefgh"[i]
+        if operand == ABSENT:
+            names.append("")
+            continue
         names.append(name)
-        if shape is None:
-            lines.append(f"%{name}: tensor<*xf32> = input()")
-            inputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, None))
-        else:
-            lines.append(f"%{name}: {text_type(shape)} = input()")
-            inputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
-    if constant is not None:
-        names.append("s")
-        lines.append(f"%s: tensor<{len(constant)}xi64> = constant() {constant}")
-        initializers.append(helper.make_tensor("s", TensorProto.INT64, [len(constant)], constant))
+        if isinstance(operand, Ints):
+            values = operand.values
+            lines.append(f"%{name}: tensor<{len(values)}xi64> = constant() {values}")
+            initializers.append(helper.make_tensor(name, TensorProto.INT64, [len(values)], values))
+            continue
+        element, shape = TensorProto.FLOAT, operand
+        if isinstance(operand, Computed):
+            element, shape = TensorProto.INT64, operand.shape
+        lines.append(f"%{name}: {text_type(shape, ELEMENTS[element])} = input()")
+        inputs.append(helper.make_tensor_value_info(name, element, shape))
     dictionary = ", ".join(f"{k} = {text_value(v)}" for k, v in attributes.items())
-    lines.append(f"%y: tensor<*xundefined> = {kind}({', '.join('%' + n for n in names)})"
-                 + (f" {{{dictionary}}}" if dictionary else ""))
-    node = helper.make_node(KINDS[kind], names, ["y"], **attributes)
+    made = ["y", *(f"y{i}" for i in range(1, results))]
+    used = ", ".join("%" + name if name else "_" for name in names)
+    lines.append(", ".join(f"%{name}: tensor<*xundefined>" for name in made)
+                 + f" = {kind}({used})" + (f" {{{dictionary}}}" if dictionary else ""))
+    while names[-1] == "":
+        names.pop()
+    node = helper.make_node(KINDS[kind], names, made, **attributes)
     graph = helper.make_graph([node], "g", inputs,
-                              [helper.make_empty_tensor_value_info("y")], initializers)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+                              [helper.make_empty_tensor_value_info(name) for name in made],
+                              initializers)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
     try:
         inferred = shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
     except shape_inference.InferenceError:
         return "\n".join(lines), "error"
-    type_ = inferred.graph.output[0].type.tensor_type
-    if not type_.HasField("shape"):
-        return "\n".join(lines), "tensor<*xf32>"
-    extents = [d.dim_value if d.HasField("dim_value") else None for d in type_.shape.dim]
-    if any(d is not None and d < 0 for d in extents):
-        return None
-    return "\n".join(lines), text_type(extents)
+    types = []
+    for output in inferred.graph.output:
+        type_ = output.type.tensor_type
+        extents = None
+        if type_.HasField("shape"):
+            extents = [d.dim_value if d.HasField("dim_value") else None for d in type_.shape.dim]
+            if any(d is not None and d < 0 for d in extents):
+                return None
+        types.append(text_type(extents, ELEMENTS[type_.elem_type]))
+    return "\n".join(lines), "; ".join(types)
 
 
 def some(rng, extent):
@@ -163,9 +203,9 @@ def reshape(rng):
         target += [-1, -1]
     else:
         target.append(left)
-        return case("reshape", [[some(rng, d) for d in data]], {},
-                    target) if 0 not in target else None
-    return case("reshape", [data], {}, target)
+        return case("reshape", [[some(rng, d) for d in data], Ints(target)],
+                    {}) if 0 not in target else None
+    return case("reshape", [data, Ints(target)], {})
 
 
 def transpose(rng):
@@ -178,10 +218,294 @@ def transpose(rng):
     return case("transpose", [[some(rng, rng.randint(1, 9)) for _ in range(n)]], attributes)
 
 
+def extents(rng, least, most, largest=6):
+    return [rng.randint(1, largest) for _ in range(rng.randint(least, most))]
+
+
+def partly(rng, shape):
+    """The shape with some extents, or all of it, unknown."""
+    return None if rng.random() < 0.04 else [some(rng, d) for d in shape]
+
+
+def signed(rng, axis, rank, opset=11):
+    """The axis, sometimes counted from the end and sometimes outside."""
+    if rng.random() < 0.05:
+        axis = rank + rng.randint(0, 1)
+    return axis - rank if opset >= 11 and rng.random() < 0.3 else axis
+
+
+def listed(rng, opset, since, values, computed=0.08):
+    """(operands, attribute): a list as older opsets and as newer ones hold it."""
+    if opset < since:
+        return [], values
+    if rng.random() < computed:
+        return [Computed([len(values)])], None
+    return [Ints(values)], None
+
+
+def squeeze(rng):
+    opset = rng.choice([7, 11, 13, 21, 23])
+    data = [rng.choice([1, 1, 2, 3]) for _ in range(rng.randint(0, 4))]
+    ones = [i for i, d in enumerate(data) if d == 1]
+    if rng.random() < 0.2 or not ones:
+        return case("squeeze", [partly(rng, data)], {}, opset)
+    axes = rng.sample(ones, rng.randint(1, len(ones)))
+    if rng.random() < 0.1:
+        axes[0] = rng.randint(0, len(data) - 1)
+    if len(set(axes)) < len(axes):
+        return None  # ONNX Runtime takes it
+    if opset < 13:
+        axes.sort()  # to onnx, they are
+    axes = [signed(rng, axis, len(data), opset) for axis in axes]
+    operands, attribute = listed(rng, opset, 13, axes)
+    return case("squeeze", [partly(rng, data), *operands],
+                {} if attribute is None else {"axes": attribute}, opset)
+
+
+def unsqueeze(rng):
+    opset = rng.choice([7, 11, 13, 21, 23])
+    data = extents(rng, 0, 3)
+    added = rng.randint(1, 3)
+    rank = len(data) + added
+    axes = rng.sample(range(rank), added)
+    if rng.random() < 0.1:
+        axes[0] = axes[-1]
+    axes = [signed(rng, axis, rank, opset) for axis in axes]
+    operands, attribute = listed(rng, opset, 13, axes)
+    if opset < 11 and (len({*axes}) < len(axes) or max(axes) >= rank):
+        return None  # onnx looks since opset 11
+    return case("unsqueeze", [partly(rng, data), *operands],
+                {} if attribute is None else {"axes": attribute}, opset)
+
+
+def flatten(rng):
+    opset = rng.choice([7, 9, 11, 13, 21, 23])
+    data = extents(rng, 0, 4)
+    attributes = {}
+    if rng.random() < 0.7:
+        attributes["axis"] = rng.randint(-len(data) - 1 if opset >= 11 else 0, len(data) + 1)
+    return case("flatten", [partly(rng, data)], attributes, opset)
+
+
+def cast(rng):
+    opset = rng.choice([7, 9, 13, 19, 21, 23])
+    made = case("cast", [partly(rng, extents(rng, 0, 3))],
+                {"to": rng.choice(list(ELEMENTS))}, opset)
+    return None if made and made[1] == "error" else made  # a type that this opset did not have
+
+
+def expand(rng):
+    opset = rng.choice([8, 13])
+    data = extents(rng, 0, 3, 3)
+    shape = [d if rng.random() < 0.7 else rng.choice([1, d, d, 4]) for d in data]
+    data = [d if rng.random() < 0.6 else 1 for d in data]
+    shape = extents(rng, 0, 2) + shape if rng.random() < 0.5 else shape[rng.randint(0, len(shape)):]
+    operands, _ = listed(rng, opset, 0, shape)
+    return case("expand", [partly(rng, data), *operands], {}, opset)
+
+
+def slice_(rng):
+    opset = rng.choice([7, 9, 10, 11, 13])
+    data = extents(rng, 1, 4, 9)
+    axes = rng.sample(range(len(data)), rng.randint(1, len(data)))
+    if rng.random() < 0.3:
+        axes.sort()
+    named = rng.random() < 0.8
+    if not named:
+        axes = list(range(len(axes)))
+    far = [2**31 - 1, 2**63 - 1, -2**31, -2**63]
+    def bound(extent):
+        return rng.choice(far) if rng.random() < 0.15 else rng.randint(-extent - 2, extent + 2)
+    starts = [bound(data[axis]) for axis in axes]
+    ends = [bound(data[axis]) for axis in axes]
+    if rng.random() < 0.03:
+        ends.append(1)
+    steps = None
+    if opset >= 10 and named and rng.random() < 0.6:
+        steps = [rng.choice([-4, -3, -2, -1, 1, 1, 2, 3, 5, 2**63 - 1, -2**63]) for _ in axes]
+        if rng.random() < 0.05:
+            steps[0] = 0
+    if any(step < 0 and end in (2**31 - 1, 2**63 - 1) for step, end in zip(steps or [], ends)):
+        return None  # ONNX Runtime takes all to the front; the library says nothing
+    if rng.random() < 0.05:
+        axes[0] = axes[-1]
+    if opset < 10 and len({*axes}) < len(axes):
+        return None  # said by ONNX Runtime, and by onnx since opset 10
+    axes = [signed(rng, axis, len(data), opset) for axis in axes]
+    if opset < 10 and any(axis >= len(data) for axis in axes):
+        return None  # onnx says nothing
+    shape = partly(rng, data)
+    if opset < 10:
+        attributes = {"starts": starts, "ends": ends}
+        if named:
+            attributes["axes"] = axes
+        return case("slice", [shape], attributes, opset)
+    operands = [shape, *listed(rng, opset, 10, starts)[0], *listed(rng, opset, 10, ends)[0]]
+    if named:
+        operands += listed(rng, opset, 10, axes)[0]
+    if steps is not None:
+        operands += listed(rng, opset, 10, steps)[0]
+    # What onnx refuses it looks at only when all is known.
+    if any(isinstance(operand, Computed) for operand in operands) or None in (shape or []):
+        if 0 in (steps or []) or len(ends) > len(starts) or len({*axes}) < len(axes):
+            return None
+    return case("slice", operands, {}, opset)
+
+
+def split(rng):
+    opset = rng.choice([7, 11, 13, 18])
+    data = extents(rng, 1, 3, 9)
+    axis = rng.randint(0, len(data) - 1)
+    parts = rng.randint(1, 4)
+    attributes = {} if rng.random() < 0.3 else {"axis": signed(rng, axis, len(data), opset)}
+    operands = []
+    if rng.random() < 0.5:
+        sizes = [rng.randint(0, 4) for _ in range(parts)]
+        data[axis if attributes else 0] = sum(sizes) if rng.random() < 0.9 else sum(sizes) + 1
+        operands, attribute = listed(rng, opset, 13, sizes)
+        if attribute is not None:
+            attributes["split"] = attribute
+    elif opset >= 18:
+        attributes["num_outputs"] = parts
+    elif rng.random() < 0.8:
+        data[axis if attributes else 0] = parts * rng.randint(0, 3)
+    return case("split", [partly(rng, data), *operands], attributes, opset, parts)
+
+
+def concat(rng):
+    opset = rng.choice([7, 11, 13])
+    data = extents(rng, 1, 4)
+    axis = rng.randint(0, len(data) - 1)
+    operands = []
+    for _ in range(rng.randint(1, 4)):
+        shape = list(data)
+        shape[axis] = rng.randint(0, 5)
+        if rng.random() < 0.04:
+            shape[rng.randint(0, len(data) - 1)] += 1
+        if rng.random() < 0.02:
+            shape.append(1)
+        operands.append(partly(rng, shape))
+    if None in operands and len({len(shape) for shape in operands if shape is not None}) > 1:
+        return None  # onnx gives up at the one that is unknown
+    return case("concat", operands, {"axis": signed(rng, axis, len(data), opset)}, opset)
+
+
+def gather(rng):
+    opset = rng.choice([7, 11, 13])
+    data = extents(rng, 1, 4)
+    axis = rng.randint(0, len(data) - 1)
+    indices = Computed(partly(rng, extents(rng, 0, 3)))
+    attributes = {} if rng.random() < 0.3 else {"axis": signed(rng, axis, len(data), opset)}
+    shape = partly(rng, data)
+    if (shape is None or indices.shape is None) and attributes.get("axis", 0) >= len(data):
+        return None  # onnx gives up
+    return case("gather", [shape, indices], attributes, opset)
+
+
+def elementwise(rng):
+    kind = rng.choice(["add", "multiply"])
+    whole = extents(rng, 0, 4)
+    def operand():
+        shape = whole[rng.randint(0, len(whole)) if rng.random() < 0.3 else 0:]
+        return [1 if rng.random() < 0.2 else d + (rng.random() < 0.03) for d in shape]
+    a, b = operand(), operand()
+    # onnx says nothing of an unknown extent that meets a known one; checked by hand.
+    return case(kind, [partly(rng, a) if rng.random() < 0.3 else a, b], {},
+                rng.choice([7, 13, 14]))
+
+
+def einsum(rng):
+    labels = rng.sample("abcdefXYZ", 4)
+    sizes = {label: rng.randint(2, 5) for label in labels}
+    terms = ["".join(rng.sample(labels, rng.randint(0, 3))) for _ in range(rng.randint(1, 3))]
+    shapes = [partly(rng, [sizes[label] for label in term]) for term in terms]
+    equation = rng.choice([",", " , "]).join(terms)
+    if rng.random() < 0.7:
+        there = sorted({*"".join(terms)})
+        equation += rng.choice(["->", " -> "]) + "".join(
+            rng.sample(there, rng.randint(0, len(there))))
+    roll = rng.random()
+    if roll < 0.05:
+        shapes.append([2])
+    elif roll < 0.1 and shapes[0] is not None:
+        shapes[0].append(2)
+    if roll < 0.1 and (None in shapes or not any(terms)):
+        return None  # onnx gives up
+    return case("einsum", shapes, {"equation": equation}, 12)
+
+
+def conv_transpose(rng):
+    n = rng.choice([1, 2, 2, 3])
+    group = rng.choice([1, 1, 2, 4])
+    kernel = [rng.randint(1, 4) for _ in range(n)]
+    attributes = {}
+    if rng.random() < 0.6:
+        attributes["strides"] = [rng.randint(1, 3) for _ in range(n)]
+    strides = attributes.get("strides", [1] * n)
+    if rng.random() < 0.4:
+        attributes["dilations"] = [rng.randint(1, 3) for _ in range(n)]
+    if rng.random() < 0.3:
+        attributes["output_padding"] = [rng.randint(0, stride - 1) for stride in strides]
+    x = [rng.randint(1, 9) for _ in range(n)]
+    mode = rng.choice(["pads", "none", "SAME_UPPER", "SAME_LOWER", "VALID"])
+    if mode == "pads":
+        attributes["pads"] = [rng.randint(0, 1) for _ in range(2 * n)]
+    elif mode != "none":
+        attributes["auto_pad"] = mode
+    # onnx and ONNX Runtime pad differently there; the library says nothing.
+    if mode in ("SAME_UPPER", "SAME_LOWER") and (
+            "output_padding" in attributes or any(d % s for d, s in zip(x, strides))):
+        return None
+    if rng.random() < 0.4:
+        attributes["kernel_shape"] = kernel
+    if group != 1:
+        attributes["group"] = group
+    if rng.random() < 0.2:
+        attributes["output_shape"] = [d * s + 1 for d, s in zip(x, strides)]
+    channels = group * rng.randint(1, 3)
+    operands = [[some(rng, 2), channels] + [some(rng, d) for d in x],
+                [channels, rng.randint(1, 3)] + kernel]
+    made = case("conv_transpose", operands, attributes, rng.choice([7, 11, 22]))
+    if made and "0x" in made[1].replace("10x", ""):
+        return None  # nothing is left: the library refuses it
+    return made
+
+
+def recurrent(rng):
+    kind, gates, most = rng.choice([("rnn", 1, 2), ("gru", 3, 2), ("lstm", 4, 3)])
+    opset = rng.choice([7, 14, 22])
+    sequence, batch, inputs, hidden = (rng.randint(1, 6) for _ in range(4))
+    attributes = {}
+    if rng.random() < 0.9:
+        attributes["hidden_size"] = hidden
+    direction = rng.choice([None, "forward", "reverse", "bidirectional"])
+    if direction:
+        attributes["direction"] = direction
+    directions = 2 if direction == "bidirectional" else 1
+    x = [sequence, batch, inputs]
+    state = [directions, batch, hidden]
+    if opset >= 14 and rng.random() < 0.3:
+        attributes["layout"] = 1
+        x, state = [batch, sequence, inputs], [batch, directions, hidden]
+    if rng.random() < 0.04:
+        x.append(1)
+    w = [directions, gates * hidden, inputs]
+    r = [directions, gates * hidden, hidden]
+    operands = [partly(rng, x), partly(rng, w), partly(rng, r)]
+    if rng.random() < 0.7:
+        operands.append([directions, 2 * gates * hidden])
+    if len(operands) == 4 and rng.random() < 0.5:
+        operands += [ABSENT, partly(rng, state)]
+    return case(kind, operands, attributes, opset, rng.randint(1, most))
+
+
 def main():
     rng = random.Random(SEED)
     print(f"// Made by onnx_shapes.py with onnx {onnx.__version__}. Do not edit.")
-    for make, count in ((conv, 70), (matmul, 50), (gemm, 20), (reshape, 60), (transpose, 25)):
+    for make, count in ((conv, 70), (matmul, 50), (gemm, 20), (reshape, 60), (transpose, 25),
+                        (squeeze, 50), (unsqueeze, 50), (flatten, 40), (cast, 40), (expand, 50),
+                        (slice_, 120), (split, 80), (concat, 60), (gather, 60), (elementwise, 60),
+                        (einsum, 60), (conv_transpose, 60), (recurrent, 80)):
         seen = set()
         while len(seen) < count:
             made = make(rng)

@@ -53,6 +53,10 @@ TEST_CASE("strides count the elements that an index steps over") {
   CHECK(Shape(std::vector<std::int64_t>{}).strides().empty());
   CHECK(Shape{2, Shape::dynamic}.strides().empty());
   CHECK(Shape{5}.strides() == std::vector<std::int64_t>{1});
+  // No index steps anywhere, and the product of the other extents leaves 63 bits.
+  constexpr std::int64_t large = std::int64_t{1} << 40U;
+  CHECK(Shape{0, 2, large, large}.strides().size() == 4);
+  CHECK(Shape{0, 2, large, large}.strides()[2] == large);
 }
 
 TEST_CASE("text") {

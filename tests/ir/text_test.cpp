@@ -132,6 +132,19 @@ TEST_CASE("printing what was read gives the same text") {
   CHECK(parse(" # nothing\n\n\t\r\n").node_count() == 0);
 }
 
+TEST_CASE("negative scales come back") {
+  const std::string text =
+      "%w: tensor<3x2x!quant.uniform<i4:f32:{0:2}, {-0.1, 0.2, 3e+38, -1e-38:-8}>> = constant() "
+      "[-8, 7, 0, 1, 2, 3]\n";
+  const Graph graph = parse(text);
+  CHECK(verify(graph));
+  const auto scales = graph.type(graph.find_value("w")).quantization->scales.read();
+  REQUIRE(scales);
+  CHECK(scales->as<float>()[0] == -0.1F);
+  CHECK(scales->as<float>()[3] == -1e-38F);
+  CHECK(print_graph(graph) == text);
+}
+
 TEST_CASE("values without a name are refused, with line and column") {
   CHECK(error_of(example).starts_with("line 9, column 1: "));
 }
@@ -173,7 +186,7 @@ TEST_CASE(
   CHECK(print_graph(graph, {.largest_constant = 3}) ==
         "%small: tensor<3xf32> = constant() [1, 2, 3] {name = \"small\"}\n"
         "%deferred: tensor<2xu8> = constant() <...> {name = \"deferred\"}\n");
-  CHECK(print_graph(graph, {.largest_constant = 2}).find("[") == std::string::npos);
+  CHECK(print_graph(graph, {.largest_constant = 2}).find('[') == std::string::npos);
   check_stable(graph);
 
   const Graph huge = parse("%w: tensor<1000000x1000x100xf64> = constant() <...>");

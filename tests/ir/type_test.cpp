@@ -61,6 +61,8 @@ TEST_CASE("text is MLIR's") {
   CHECK(to_string(build::quantized({2, 5}, type)) ==
         "tensor<2x5x!quant.uniform<i8<-127:127>:f32:0, {0.1, 2.0:-3}>>");
   CHECK(to_string(*build::uniform({0.25F})) == "!quant.uniform<i8:f32, 0.25>");
+  CHECK(to_string(*build::uniform({-2.0F, 0.5F}, Granularity::per_axis(0))) ==
+        "!quant.uniform<i8:f32:0, {-2.0, 0.5}>");
 }
 
 TEST_CASE("text leaves out what is deferred or long") {

@@ -106,13 +106,17 @@ TEST_CASE("scales of the wrong shape or type") {
   CHECK(!valid(*type, {2, 3}));
 }
 
-TEST_CASE("scales are positive and finite, where they can be seen") {
-  for (const float scale : {0.0F, -0.0F, -1.0F, infinity, -infinity, not_a_number}) {
+TEST_CASE("scales are finite and not zero, where they can be seen") {
+  for (const float scale : {0.0F, -0.0F, infinity, -infinity, not_a_number}) {
     CAPTURE(scale);
     CHECK(!valid(*build::uniform({scale}), {2}));
     CHECK(!valid(*build::uniform({1.0F, scale}, Granularity::per_axis(0)), {2}));
   }
   CHECK(valid(*build::uniform({std::numeric_limits<float>::denorm_min()}), {2}));
+  // Negative ones mirror the range.
+  CHECK(valid(*build::uniform({-1.0F}), {2}));
+  CHECK(valid(*build::uniform({-std::numeric_limits<float>::max(), 2.0F}, Granularity::per_axis(0)),
+              {2}));
   auto type = build::uniform({1}, Granularity::per_axis(0));
   type->scales = build::deferred(ElementType::float32, {2}, true);  // must not be read
   CHECK(valid(*type, {2}));
@@ -224,7 +228,7 @@ TEST_CASE("types that contradict the operation") {
            std::string("%i: tensor<2xi16> = input()\n"
                        "%y: tensor<2x!quant.uniform<i8:f32, 0.5>> = storage_cast(%i)"),
            // a bad type on an operation that is not known
-           x + "%y: tensor<2x!quant.uniform<i8:f32, -0.5>> = mystery(%x)",
+           x + "%y: tensor<2x!quant.uniform<i8:f32, 0.0>> = mystery(%x)",
            x + "%y: tensor<2x!quant.uniform<i8<-127:127>:f32, 0.5:-128>> = mystery(%x)",
            x + "%y: tensor<2x!quant.uniform<i8:i32, 0.5>> = mystery(%x)",
            x + "%y: tensor<2x!quant.uniform<i8<5:-5>:f32, 0.5>> = mystery(%x)",

@@ -69,6 +69,9 @@ class Constant {
   [[nodiscard]] static Constant deferred(ElementType element, Shape shape,
                                          std::shared_ptr<const ConstantSource> source);
 
+  /// The same elements, in the same order, under a shape of as many. Shares the contents.
+  [[nodiscard]] Constant reshaped(Shape shape) const;
+
   explicit operator bool() const noexcept { return data_ != nullptr; }
 
   [[nodiscard]] ElementType element() const noexcept;

@@ -15,9 +15,9 @@
 namespace quadrant::inline v0 {
 
 /// The operations that the library's schemes emit, all of them: what an IR must be able to hold.
-inline constexpr std::array emitted_ops{ops::Constant::kind,   ops::Quantize::kind,
-                                        ops::Dequantize::kind, ops::StorageCast::kind,
-                                        ops::Transpose::kind,  ops::Reshape::kind};
+inline constexpr std::array emitted_ops{
+    ops::Constant::kind,  ops::Quantize::kind, ops::Dequantize::kind, ops::StorageCast::kind,
+    ops::Transpose::kind, ops::Reshape::kind,  ops::Multiply::kind,   ops::Add::kind};
 
 /// Write access to the graph that a GraphView reads. Handles of other nodes stay good across edits.
 /// An IR that cannot do what is asked (a layout, a type that it does not have) says so with
@@ -41,6 +41,9 @@ class GraphRewriter {
       NodeId node, Constant constant, std::shared_ptr<const UniformType> quantization) = 0;
   /// Renames the value; a name that is taken gets a suffix.
   [[nodiscard]] virtual Expected<void> set_value_name(Value value, std::string name) = 0;
+  /// Removes a node that nobody uses any more. The default leaves it, for an IR that eliminates
+  /// dead code itself.
+  [[nodiscard]] virtual Expected<void> erase(NodeId /*node*/) { return {}; }
 
   /// Every use of `from`, except by `except`, becomes a use of `to`.
   [[nodiscard]] Expected<void> replace_uses(Value from, Value to, NodeId except = {});
@@ -63,6 +66,7 @@ class GraphEditor final : public GraphRewriter {
   [[nodiscard]] Expected<void> set_constant(
       NodeId node, Constant constant, std::shared_ptr<const UniformType> quantization) override;
   [[nodiscard]] Expected<void> set_value_name(Value value, std::string name) override;
+  [[nodiscard]] Expected<void> erase(NodeId node) override;
 
  private:
   Graph* graph_;

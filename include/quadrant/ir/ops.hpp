@@ -2,11 +2,16 @@
 // attributes); reading is typed: `ops::Transpose{node}.perm()`.
 //
 // A view works on any GraphView. Operations and their attributes mean what ONNX's of the same name
-// mean (https://onnx.ai/onnx/operators) unless said otherwise.
+// mean (https://onnx.ai/onnx/operators) unless said otherwise. What ONNX moved from an attribute to
+// an operand in the course of its versions is read from either.
+//
+// A view that reads a list (`ranges`, `offset`) reads the attribute, or the small constant that is
+// the operand: at most 64 integers, one for each result for the sizes of a split.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -64,6 +69,124 @@ struct Reshape {
   }
 };
 
+/// Drops axes of extent 1. Operands: data, optional axes (an attribute before opset 13); without
+/// axes, all of extent 1. Which axes went is what the shapes tell.
+struct Squeeze {
+  static constexpr std::string_view kind = "squeeze";
+  NodeRef node;
+};
+
+/// Adds axes of extent 1. Operands: data, axes of the result (an attribute before opset 13).
+struct Unsqueeze {
+  static constexpr std::string_view kind = "unsqueeze";
+  NodeRef node;
+};
+
+/// Operand 0: data. The result has two axes: those before `axis()`, and the others.
+struct Flatten {
+  static constexpr std::string_view kind = "flatten";
+  NodeRef node;
+  /// From 0 to the rank, both included. Empty when the rank is unknown or the attribute lies
+  /// outside.
+  [[nodiscard]] std::optional<std::int64_t> axis() const;
+};
+
+/// Operand 0: data. Attribute `to`: ONNX's number of an element type.
+struct Cast {
+  static constexpr std::string_view kind = "cast";
+  NodeRef node;
+  /// `ElementType::opaque` for a type that the library does not read. Empty when the attribute is
+  /// missing or no type's number.
+  [[nodiscard]] std::optional<ElementType> to() const;
+};
+
+/// Operands: data, shape. The result has the shape that both broadcast to.
+struct Expand {
+  static constexpr std::string_view kind = "expand";
+  NodeRef node;
+};
+
+/// Operands: data, starts, ends, optional axes, optional steps; before opset 10 attributes
+/// `starts`, `ends`, `axes`, and all steps are 1.
+struct Slice {
+  static constexpr std::string_view kind = "slice";
+  NodeRef node;
+
+  /// Elements `start`, `start + step`, ..., `count` of them, all inside the operand.
+  struct Range {
+    std::int64_t start = 0;
+    std::int64_t step = 1;  ///< never 0
+    std::int64_t count = 0;
+    friend bool operator==(const Range&, const Range&) = default;
+  };
+  /// For each axis of the operand; an axis that is not sliced is there in full. A range of one
+  /// element or none has step 1, and one of none starts at 0. Empty when an extent, a start, an
+  /// end, an axis or a step is not known, when they make no sense, and for a step backwards to the
+  /// largest 32- or 64-bit integer: to ONNX this takes nothing, to ONNX Runtime all to the front.
+  [[nodiscard]] std::optional<std::vector<Range>> ranges() const;
+};
+
+/// Operands: data, optional sizes (attribute `split` before opset 13). Without sizes the parts are
+/// equal; with the attribute `num_outputs` (opset 18) the last may be smaller. One result a part.
+struct Split {
+  static constexpr std::string_view kind = "split";
+  NodeRef node;
+  /// The axis that is split. Empty when the rank is unknown or the attribute lies outside.
+  [[nodiscard]] std::optional<std::int64_t> axis() const;
+  /// Where each result begins along `axis()`. Empty when this needs an extent that is not known,
+  /// and when the sizes are computed or do not make up the operand.
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> offsets() const;
+  /// One of `offsets()`, which all are found anew; empty also for a result that there is not.
+  [[nodiscard]] std::optional<std::int64_t> offset(std::uint32_t result) const;
+};
+
+/// Operands: one or more, of one rank.
+struct Concat {
+  static constexpr std::string_view kind = "concat";
+  NodeRef node;
+  /// The axis along which the operands follow one another. Empty when no operand's and not the
+  /// result's rank is known, or when the attribute is missing or lies outside.
+  [[nodiscard]] std::optional<std::int64_t> axis() const;
+};
+
+/// Operands: data, indices. The result's axes are the data's, with those of the indices in the
+/// place of `axis()`.
+struct Gather {
+  static constexpr std::string_view kind = "gather";
+  NodeRef node;
+  /// Empty when the data's rank is unknown or the attribute lies outside.
+  [[nodiscard]] std::optional<std::int64_t> axis() const;
+};
+
+/// Sums products over labelled axes. Operands: one or more.
+struct Einsum {
+  static constexpr std::string_view kind = "einsum";
+  NodeRef node;
+
+  /// One letter an axis: `{{"ij", "jk"}, "ik"}`.
+  struct Equation {
+    std::vector<std::string> operands;
+    std::string result;
+    friend bool operator==(const Equation&, const Equation&) = default;
+  };
+  /// The attribute `equation` without spaces. A result that it leaves out is there: the labels that
+  /// occur once, in the order of their codes (capitals first). Empty for an ellipsis, for a label
+  /// that an operand or the result has twice, and for what is no equation of that many operands.
+  [[nodiscard]] std::optional<Equation> equation() const;
+};
+
+/// Sum with broadcasting. Operands: A, B.
+struct Add {
+  static constexpr std::string_view kind = "add";
+  NodeRef node;
+};
+
+/// Product with broadcasting (ONNX's Mul). Operands: A, B.
+struct Multiply {
+  static constexpr std::string_view kind = "multiply";
+  NodeRef node;
+};
+
 /// Operands: A `[..., M, K]`, B `[..., K, N]` with broadcast leading axes; a one-dimensional
 /// operand is a row (A) or a column (B).
 struct MatMul {
@@ -84,6 +207,69 @@ struct Conv {
   static constexpr std::string_view kind = "conv";
   NodeRef node;
 };
+
+/// Operands: X `[N, C, spatial...]`, W `[C, M / group, kernel...]`, optional B `[M]`.
+struct ConvTranspose {
+  static constexpr std::string_view kind = "conv_transpose";
+  NodeRef node;
+};
+
+/// Operands of a recurrent layer with D directions, I inputs and H hidden units: X `[seq, batch,
+/// I]`, W `[D, gates H, I]`, R `[D, gates H, H]`, optional B `[D, 2 gates H]`, optional lengths
+/// `[batch]`, optional initial_h `[D, batch, H]`. Results, all of which may be left out: Y
+/// `[seq, D, batch, H]`, Y_h `[D, batch, H]`. With the attribute `layout` 1, batch comes first in
+/// X, Y (`[batch, seq, D, H]`), Y_h and initial_h.
+struct Rnn {
+  static constexpr std::string_view kind = "rnn";
+  static constexpr std::int64_t gates = 1;
+  NodeRef node;
+};
+
+/// As ops::Rnn; the gates lie in the order z, r, h.
+struct Gru {
+  static constexpr std::string_view kind = "gru";
+  static constexpr std::int64_t gates = 3;
+  NodeRef node;
+};
+
+/// As ops::Rnn, with two operands more, initial_c as initial_h and P `[D, 3 H]`, and a result more,
+/// Y_c as Y_h. The gates lie in the order i, o, f, c.
+struct Lstm {
+  static constexpr std::string_view kind = "lstm";
+  static constexpr std::int64_t gates = 4;
+  NodeRef node;
+};
+
+// --- operations that other IRs have, and ONNX writes in another way ------------------------------
+
+/// X W' + B. Operands: X `[..., K]`, W `[N, K]`, optional B `[N]`.
+struct Linear {
+  static constexpr std::string_view kind = "linear";
+  NodeRef node;
+};
+
+/// beta * C + alpha * A B. Operands: C, which broadcasts to `[M, N]`, A `[M, K]`, B `[K, N]`.
+/// Attributes `alpha` and `beta`, 1 where they are missing.
+struct Addmm {
+  static constexpr std::string_view kind = "addmm";
+  NodeRef node;
+};
+
+/// A matrix product for each index of the first axis, which does not broadcast. Operands: A
+/// `[b, M, K]`, B `[b, K, N]`.
+struct BatchMatMul {
+  static constexpr std::string_view kind = "batch_matmul";
+  NodeRef node;
+};
+
+/// beta * C + alpha * A B for each index of the first axis. Operands: C, which broadcasts to
+/// `[b, M, N]`, A `[b, M, K]`, B `[b, K, N]`. Attributes as ops::Addmm.
+struct Baddbmm {
+  static constexpr std::string_view kind = "baddbmm";
+  NodeRef node;
+};
+
+// --- quantization --------------------------------------------------------------------------------
 
 /// Real values to codes (MLIR's qcast). The result's type holds the parameters.
 struct Quantize {

@@ -11,8 +11,8 @@ namespace quadrant::inline v0 {
 /// they agree, and are an error naming the node when they contradict (a transpose of a 2x3 to 2x3),
 /// as are operands that do not fit together. Results of operations that the library does not know
 /// are left as they are, and so are those of tensors with more than 64 dimensions. Reads the
-/// constant operands that are shapes, and no others. After an error, nodes before it have their
-/// types.
+/// constant operands that are shapes, axes, ranges and sizes, and no others. After an error, nodes
+/// before it have their types.
 [[nodiscard]] Expected<void> infer_shapes(Graph& graph);
 
 }  // namespace quadrant::inline v0

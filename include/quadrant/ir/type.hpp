@@ -46,8 +46,9 @@ struct UniformType {
   Granularity granularity;
   std::int64_t storage_min = -128;  ///< smallest code in use
   std::int64_t storage_max = 127;   ///< largest code in use
-  Constant scales;                  ///< float32, of `parameter_shape`
-  Constant zero_points;             ///< of the storage type and the same shape; empty: all zero
+  /// float32 or float16, of `parameter_shape`; finite, not zero. A negative one mirrors the range.
+  Constant scales;
+  Constant zero_points;  ///< of the storage type and the same shape; empty: all zero
 
   friend bool operator==(const UniformType&, const UniformType&) = default;
 };

@@ -1,0 +1,62 @@
+// Operations whose operands are stretched to one shape.
+// https://onnx.ai/onnx/repo-docs/Broadcasting.html
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/shape_rules.hpp"
+
+namespace quadrant::inline v0::detail {
+
+Expected<std::int64_t> broadcast(std::int64_t a, std::int64_t b) {
+  if (a == 1) return b;
+  if (b == 1) return a;
+  if (a == Shape::dynamic) return b;
+  if (b == Shape::dynamic || a == b) return a;
+  return invalid(fmt::format("extents {} and {} do not broadcast", a, b));
+}
+
+Expected<std::vector<std::int64_t>> broadcast(std::span<const std::int64_t> a,
+                                              std::span<const std::int64_t> b) {
+  if (a.size() < b.size()) std::swap(a, b);
+  std::vector<std::int64_t> extents(a.begin(), a.end());
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    std::int64_t& extent = extents[a.size() - b.size() + i];
+    QUADRANT_TRY(extent, broadcast(extent, b[i]));
+  }
+  return extents;
+}
+
+Expected<TensorType> infer_elementwise(NodeRef node) {
+  TensorType result;
+  QUADRANT_TRY(result.element, common_element(node));
+  const Shape a = operand_shape(node, 0);
+  const Shape b = operand_shape(node, 1);
+  if (!a.is_ranked() || !b.is_ranked()) return result;
+  QUADRANT_TRY(auto extents, broadcast(a.extents(), b.extents()));
+  result.shape = Shape(std::move(extents));
+  return result;
+}
+
+Expected<TensorType> infer_expand(NodeRef node) {
+  TensorType result = moved(node);
+  const Shape data = operand_shape(node, 0);
+  QUADRANT_TRY(IntegerList shape, integer_list(node, "shape", 1));
+  if (shape.is_computed()) {  // but how long it is may be known
+    const Shape length = operand_shape(node, 1);
+    if (length.rank() != 1 || length[0] > largest_rank) return result;
+    if (length[0] != Shape::dynamic) {
+      shape = {IntegerList::State::known,
+               std::vector<std::int64_t>(static_cast<std::size_t>(length[0]), Shape::dynamic)};
+    }
+  }
+  if (!data.is_ranked() || shape.is_computed()) return result;
+  // Some exporters write -1 for "as it is".
+  for (std::int64_t& extent : shape.values) extent = std::max(extent, Shape::dynamic);
+  QUADRANT_TRY(auto extents, broadcast(data.extents(), shape.values));
+  result.shape = Shape(std::move(extents));
+  return result;
+}
+
+}  // namespace quadrant::inline v0::detail
