@@ -13,13 +13,9 @@ Expected<Groups> Groups::of(const Shape& shape, const Granularity& granularity) 
   }
   Groups groups;
   groups.element_count_ = *count;
-  groups.run_length_ = std::max<std::int64_t>(*count, 1);
+  groups.cycle_length_ = groups.run_length_ = groups.inner_ = std::max<std::int64_t>(*count, 1);
   if (granularity.kind == Granularity::Kind::tensor) return groups;
 
-  if (granularity.kind == Granularity::Kind::block) {
-    return fail(ErrorCode::impossible,
-                "scales per block are not supported yet: choose per axis or per tensor");
-  }
   const std::int64_t axis = granularity.axis;
   if (axis < 0 || axis >= shape.rank()) {
     return fail(
@@ -27,8 +23,13 @@ Expected<Groups> Groups::of(const Shape& shape, const Granularity& granularity) 
         fmt::format("there is no axis {} in a tensor of shape [{}]: axes are counted from 0", axis,
                     to_string(shape)));
   }
-  groups.group_count_ = shape[axis];
+  const bool blocks = granularity.kind == Granularity::Kind::block;
+  if (blocks && granularity.block_size < 1) {
+    return fail(ErrorCode::impossible,
+                fmt::format("blocks of {} elements: choose 1 or more", granularity.block_size));
+  }
   if (*count == 0) {
+    groups.group_count_ = blocks ? 0 : shape[axis];  // of blocks there are none in any direction
     // Nothing but the parameters would take memory here, and a shape alone can ask for any amount.
     constexpr std::int64_t most = 1 << 16;
     if (groups.group_count_ > most) {
@@ -38,12 +39,47 @@ Expected<Groups> Groups::of(const Shape& shape, const Granularity& granularity) 
     }
     return groups;
   }
+
+  std::int64_t extent = shape[axis];
   std::int64_t inner = 1;
   for (std::int64_t i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
-  if (groups.group_count_ == 1) return groups;  // the same as per tensor, in one run
+  if (blocks && granularity.block_size > 1) {
+    const std::int64_t size = std::min(granularity.block_size, extent);
+    groups.cycle_length_ = extent * inner;
+    groups.groups_per_cycle_ = ((extent - 1) / size + 1) * inner;
+    groups.group_count_ = *count / groups.cycle_length_ * groups.groups_per_cycle_;
+    groups.interleaved_ = inner > 1;
+    groups.run_length_ = groups.interleaved_ ? inner : size;
+    groups.runs_per_group_ = groups.interleaved_ ? size : 1;
+    groups.group_step_ = groups.inner_ = inner;
+    return groups;
+  }
+  if (blocks) {  // each element has a scale of its own, in the same order
+    extent = *count;
+    inner = 1;
+  }
+  if (extent == 1) return groups;  // the same as per tensor, in one run
+  groups.group_count_ = extent;
+  groups.cycle_length_ = extent * inner;
   groups.interleaved_ = inner == 1;
-  groups.run_length_ = groups.interleaved_ ? groups.group_count_ : inner;
+  groups.run_length_ = groups.interleaved_ ? extent : inner;
+  groups.inner_ = inner;
   return groups;
+}
+
+Members Groups::members(std::int64_t group) const noexcept {
+  if (element_count_ == 0) return {};
+  if (groups_per_cycle_ == 0) {
+    return {group * inner_, inner_, cycle_length_, element_count_ / cycle_length_};
+  }
+  // The longest a group of blocks reaches: `size` rows of `inner_` elements.
+  const std::int64_t reach = run_length_ * runs_per_group_;
+  const std::int64_t in_cycle = group % groups_per_cycle_;
+  const std::int64_t begin = in_cycle / inner_ * reach;
+  const std::int64_t first = group / groups_per_cycle_ * cycle_length_ + begin + in_cycle % inner_;
+  const std::int64_t size = std::min(reach, cycle_length_ - begin) / inner_;
+  if (interleaved_) return {first, 1, inner_, size};
+  return {first, size, 0, 1};
 }
 
 }  // namespace quadrant::inline v0

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/verify.hpp"
 
 namespace quadrant::inline v0 {
@@ -42,11 +43,11 @@ Expected<Parameters> Parameters::read(const UniformType& type, const Shape& shap
   QUADRANT_TRY(resident.zero_points, in_memory(type.zero_points));
   QUADRANT_CHECK(check(resident, shape));
 
-  QUADRANT_TRY(const ConstantBytes scale_bytes, resident.scales.read());
-  const auto scales = scale_bytes.as<float>();
+  QUADRANT_TRY(std::vector<float> scales, read_scales(resident.scales));
+  const std::size_t count = scales.size();
   Parameters parameters{.groups = groups,
-                        .scales = {scales.begin(), scales.end()},
-                        .zero_points = std::vector<std::int32_t>(scales.size()),
+                        .scales = std::move(scales),
+                        .zero_points = std::vector<std::int32_t>(count),
                         .storage_min = static_cast<std::int32_t>(type.storage_min),
                         .storage_max = static_cast<std::int32_t>(type.storage_max)};
   if (resident.zero_points) {

@@ -14,7 +14,7 @@ namespace quadrant::inline v0 {
 /// float exactly.
 struct Parameters {
   Groups groups;
-  std::vector<float> scales;              ///< one for each group, positive and finite
+  std::vector<float> scales;              ///< one for each group, finite and not 0
   std::vector<std::int32_t> zero_points;  ///< one for each group
   std::int32_t storage_min = 0;
   std::int32_t storage_max = 0;

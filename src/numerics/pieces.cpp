@@ -1,5 +1,8 @@
 #include "numerics/pieces.hpp"
 
+#include <cmath>
+
+#include "numerics/extremes.hpp"
 #include "quadrant/numerics/convert.hpp"
 
 namespace quadrant::inline v0 {
@@ -17,6 +20,13 @@ Expected<std::span<const float>> FloatReader::read(std::int64_t first, std::size
   QUADRANT_CHECK(constant_.read(offset, raw_));
   widen_to_float(constant_.element(), raw_, values);
   return values;
+}
+
+std::optional<NonFinite> first_non_finite(std::span<const float> values, std::int64_t first) {
+  if (are_finite(values)) return std::nullopt;
+  const auto found =
+      std::ranges::find_if(values, [](float value) { return !std::isfinite(value); });
+  return NonFinite{first + (found - values.begin()), *found};
 }
 
 }  // namespace quadrant::inline v0

@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "quadrant/ir/constant.hpp"
+#include "quadrant/numerics/scales.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
@@ -36,6 +38,11 @@ class FloatReader {
   std::vector<float> values_;
   std::vector<std::byte> raw_;  ///< only when the constant is not float32
 };
+
+/// The first of `values` that is NaN or infinite; `first` is the index of values[0] in its
+/// constant.
+[[nodiscard]] std::optional<NonFinite> first_non_finite(std::span<const float> values,
+                                                        std::int64_t first);
 
 /// Fills `out` with the bytes from `offset` on of a constant that is computed element by element.
 /// `compute(first, count)` returns the bytes of at most `piece_elements` elements, of `width` bytes

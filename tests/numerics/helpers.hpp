@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <random>
 #include <span>
@@ -88,17 +89,29 @@ inline std::shared_ptr<RecordingSource> recording(const Constant& constant) {
   return std::make_shared<RecordingSource>(bytes);
 }
 
-/// The group of each element, found from its coordinates one by one; 0 per tensor.
+/// The group of each element, found from its coordinates one by one: the row-major index, in the
+/// scales' shape, of the scale that it has.
 inline std::vector<std::size_t> groups_of(const Shape& shape, const Granularity& granularity) {
   const auto count = static_cast<std::size_t>(shape.element_count().value());
   std::vector<std::size_t> groups(count, 0);
   if (granularity.kind == Granularity::Kind::tensor) return groups;
+  const bool blocks = granularity.kind == Granularity::Kind::block;
   for (std::size_t i = 0; i < count; ++i) {
     std::size_t rest = i;
-    for (std::int64_t axis = shape.rank() - 1; axis >= granularity.axis; --axis) {
+    std::size_t stride = 1;  // of the scales
+    for (std::int64_t axis = shape.rank() - 1; axis >= 0; --axis) {
       const auto extent = static_cast<std::size_t>(shape[axis]);
-      if (axis == granularity.axis) groups[i] = rest % extent;
+      std::size_t index = rest % extent;
+      std::size_t scales = extent;
       rest /= extent;
+      if (blocks && axis == granularity.axis) {
+        const auto size = static_cast<std::size_t>(granularity.block_size);
+        index /= size;
+        scales = extent / size + (extent % size == 0 ? 0 : 1);
+      }
+      if (!blocks && axis != granularity.axis) continue;
+      groups[i] += index * stride;
+      stride *= scales;
     }
   }
   return groups;
@@ -108,6 +121,20 @@ inline std::vector<Granularity> granularities_of(const Shape& shape) {
   std::vector<Granularity> result{Granularity::per_tensor()};
   for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
     result.push_back(Granularity::per_axis(axis));
+    result.push_back(Granularity::per_block(axis, 2));
+    result.push_back(Granularity::per_block(axis, 32));
+  }
+  return result;
+}
+
+/// Smaller than any extent, and larger than most.
+inline std::vector<Granularity> odd_blocks_of(const Shape& shape) {
+  std::vector<Granularity> result;
+  for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
+    for (const std::int64_t size : {std::int64_t{1}, std::int64_t{3}, std::int64_t{1000},
+                                    std::numeric_limits<std::int64_t>::max()}) {
+      result.push_back(Granularity::per_block(axis, size));
+    }
   }
   return result;
 }

@@ -24,7 +24,12 @@ std::shared_ptr<const UniformType> symmetric(const Constant& real, const Granula
   type.granularity = granularity;
   type.storage_max = integer_range(storage).value().max;
   type.storage_min = -type.storage_max;
-  type.scales = scan_symmetric_scales(real, granularity, type.storage_max).value().scales;
+  type.scales =
+      scan_parameters(
+          real, granularity,
+          {.storage = storage, .storage_min = type.storage_min, .storage_max = type.storage_max})
+          .value()
+          .scales;
   return std::make_shared<const UniformType>(type);
 }
 
@@ -115,7 +120,7 @@ TEST_CASE("weight_sqnr_db: finer granularity is better, zero weights are perfect
 TEST_CASE("weight_sqnr_db: errors come back") {
   const Constant real = float_constant({4}, std::array{1.0F, 2.0F, 3.0F, 4.0F});
   UniformType type = *symmetric(real, Granularity::per_tensor(), ElementType::int8);
-  type.granularity = Granularity::per_block(0, 2);
+  type.granularity = Granularity::per_block(0, 0);
   CHECK(weight_sqnr_db(real, std::make_shared<const UniformType>(type)).error().code ==
         ErrorCode::impossible);
   const auto source = test::recording(real);

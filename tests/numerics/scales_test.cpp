@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "numerics/helpers.hpp"
+#include "quadrant/ir/scales.hpp"
 
 namespace quadrant {
 namespace {
@@ -19,25 +20,32 @@ using test::float_constant;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
-ScaleScan scan(const Constant& weights, const Granularity& granularity, std::int64_t max = 127) {
-  return scan_symmetric_scales(weights, granularity, max).value();
+// Symmetric, -max to max.
+ScaleRule up_to(std::int64_t max) {
+  return {.storage = max > 127 ? ElementType::int16 : ElementType::int8,
+          .storage_min = -max,
+          .storage_max = max};
+}
+
+ParameterScan scan(const Constant& weights, const Granularity& granularity,
+                   std::int64_t max = 127) {
+  return scan_parameters(weights, granularity, up_to(max)).value();
 }
 
 std::vector<float> scales_of(const Constant& weights, const Granularity& granularity,
                              std::int64_t max = 127) {
-  const ScaleScan result = scan(weights, granularity, max);
+  const ParameterScan result = scan(weights, granularity, max);
   REQUIRE(!result.non_finite);
+  CHECK(!result.zero_points);
   CHECK(result.scales.element() == ElementType::float32);
   CHECK(result.scales.shape() == parameter_shape(weights.shape(), granularity));
   return contents<float>(result.scales);
 }
 
-// A loop over elements, each finding its group from its coordinates.
-std::vector<float> naive_scales(const Shape& shape, const std::vector<float>& values,
-                                const Granularity& granularity, std::int64_t max) {
-  const Shape parameters = parameter_shape(shape, granularity);
-  std::vector<float> largest(static_cast<std::size_t>(parameters.element_count().value()), 0);
-  const auto groups = test::groups_of(shape, granularity);
+// A loop over elements, whose groups were found from their coordinates.
+std::vector<float> naive_scales(std::size_t count, const std::vector<float>& values,
+                                const std::vector<std::size_t>& groups, std::int64_t max) {
+  std::vector<float> largest(count, 0);
   for (std::size_t i = 0; i < values.size(); ++i) {
     largest[groups[i]] = std::fmax(largest[groups[i]], std::fabs(values[i]));
   }
@@ -57,27 +65,45 @@ TEST_CASE("scales: by hand") {
   CHECK(scales_of(weights, Granularity::per_tensor(), 7) == std::vector{254.0F / 7});
 }
 
-TEST_CASE("scales: every shape, granularity and float type, against a naive loop") {
+TEST_CASE("scales: every shape and granularity, against a naive loop") {
   for (const Shape& shape : test::shapes()) {
     const auto count = static_cast<std::size_t>(shape.element_count().value());
-    for (const ElementType element : {ElementType::float32, ElementType::float16,
-                                      ElementType::bfloat16, ElementType::float64}) {
-      std::vector<float> values = test::random_values(count, 7);
-      for (float& value : values) {
-        if (element == ElementType::float16) value = widen_float16(round_to_float16(value));
-        if (element == ElementType::bfloat16) value = widen_bfloat16(round_to_bfloat16(value));
+    const std::vector<float> values = test::random_values(count, 7);
+    const Constant weights = float_constant(shape, values);
+    auto granularities = test::granularities_of(shape);
+    if (count < 2000) {
+      const auto odd = test::odd_blocks_of(shape);
+      granularities.insert(granularities.end(), odd.begin(), odd.end());
+    }
+    for (const Granularity& granularity : granularities) {
+      CAPTURE(to_string(shape));
+      CAPTURE(granularity.axis);
+      CAPTURE(granularity.block_size);
+      const auto groups = test::groups_of(shape, granularity);
+      for (const std::int64_t max : {127, 32767}) {
+        const auto scales = scales_of(weights, granularity, max);
+        const bool equal = scales == naive_scales(scales.size(), values, groups, max);
+        CHECK(equal);
       }
-      const Constant weights = float_constant(element, shape, values);
-      for (const Granularity& granularity : test::granularities_of(shape)) {
-        for (const std::int64_t max : {127, 7, 32767}) {
-          CAPTURE(to_string(shape));
-          CAPTURE(granularity.axis);
-          const auto scales = scales_of(weights, granularity, max);
-          const auto expected = naive_scales(shape, values, granularity, max);
-          const bool equal = scales == expected;
-          CHECK(equal);
-        }
-      }
+    }
+  }
+}
+
+TEST_CASE("scales: every float type, against a naive loop") {
+  const Shape shape{130, 257};  // two pieces
+  for (const ElementType element :
+       {ElementType::float16, ElementType::bfloat16, ElementType::float64}) {
+    std::vector<float> values = test::random_values(std::size_t{130} * 257, 7);
+    for (float& value : values) {
+      if (element == ElementType::float16) value = widen_float16(round_to_float16(value));
+      if (element == ElementType::bfloat16) value = widen_bfloat16(round_to_bfloat16(value));
+    }
+    const Constant weights = float_constant(element, shape, values);
+    for (const Granularity& granularity : test::granularities_of(shape)) {
+      const auto scales = scales_of(weights, granularity, 7);
+      const bool equal =
+          scales == naive_scales(scales.size(), values, test::groups_of(shape, granularity), 7);
+      CHECK(equal);
     }
   }
 }
@@ -141,20 +167,28 @@ TEST_CASE("scales: the largest floats do not overflow") {
 }
 
 TEST_CASE("scales: the first element that is not finite is named, wherever it is") {
-  for (const Shape& shape : {Shape{70000}, Shape{7, 10000}, Shape{35000, 2}, Shape{10, 7000, 1}}) {
-    for (const Granularity& granularity : test::granularities_of(shape)) {
-      for (const std::size_t at : {0U, 1U, 32767U, 32768U, 65535U, 69998U, 69999U}) {
-        for (const float bad : {nan, -nan, infinity, -infinity}) {
-          std::vector<float> values = test::random_values(70000, 1);
-          values[at] = bad;
-          if (at + 3 < values.size()) values[at + 3] = std::isnan(bad) ? infinity : nan;
-          const ScaleScan result = scan(float_constant(shape, values), granularity);
-          REQUIRE(result.non_finite);
-          CHECK(!result.scales);
-          CHECK(result.non_finite->index == static_cast<std::int64_t>(at));
-          CHECK(std::isnan(result.non_finite->value) == std::isnan(bad));
-          if (!std::isnan(bad)) CHECK(result.non_finite->value == bad);
+  for (const Shape& shape : {Shape{70000}, Shape{7, 10000}, Shape{35000, 2}}) {
+    std::vector<float> values(70000, 127.0F);  // scale 1 is exact: mse has nothing to search for
+    for (const std::size_t at : {0U, 32767U, 32768U, 69998U, 69999U}) {
+      for (const float bad : {nan, -nan, -infinity}) {
+        values[at] = bad;
+        if (at + 3 < values.size()) values[at + 3] = std::isnan(bad) ? infinity : nan;
+        const Constant weights = float_constant(shape, values);
+        for (const Granularity& granularity : test::granularities_of(shape)) {
+          for (const Clip clip : {Clip::absmax, Clip::mse}) {
+            if (clip == Clip::mse && !std::isinf(bad)) continue;  // slow, and no different
+            const ParameterScan result =
+                scan_parameters(weights, granularity, {.clip = clip}).value();
+            REQUIRE(result.non_finite);
+            CHECK(!result.scales);
+            CHECK(!result.zero_points);
+            CHECK(result.non_finite->index == static_cast<std::int64_t>(at));
+            CHECK(std::isnan(result.non_finite->value) == std::isnan(bad));
+            if (!std::isnan(bad)) CHECK(result.non_finite->value == bad);
+          }
         }
+        values[at] = 127;
+        if (at + 3 < values.size()) values[at + 3] = 127;
       }
     }
   }
@@ -191,39 +225,52 @@ TEST_CASE("scales: empty tensors") {
         std::vector{1.0F, 1.0F, 1.0F});
   // A few bytes of a hostile file must not cost terabytes.
   const auto result =
-      scan_symmetric_scales(float_constant({0, std::int64_t{1} << 40, std::int64_t{1} << 40}, {}),
-                            Granularity::per_axis(1), 127);
+      scan_parameters(float_constant({0, std::int64_t{1} << 40, std::int64_t{1} << 40}, {}),
+                      Granularity::per_axis(1), {});
   REQUIRE(!result);
   CHECK(result.error().code == ErrorCode::impossible);
 }
 
 TEST_CASE("scales: contents are read once, in bounded pieces, and no further than needed") {
+  constexpr std::int64_t count = 200003;
   for (const ElementType element :
        {ElementType::float16, ElementType::float32, ElementType::float64}) {
-    std::vector<float> values = test::random_values(1000003, 1);
-    const Constant weights = float_constant(element, {1000003}, values);
-    const auto source = test::recording(weights);
-    const Constant deferred = Constant::deferred(element, {1000003}, source);
-    CHECK(scales_of(deferred, Granularity::per_tensor()) ==
-          scales_of(weights, Granularity::per_tensor()));
-    CHECK(source->total == weights.byte_size());
-    CHECK(source->largest <= 256 * 1024);
-
+    std::vector<float> values = test::random_values(count, 1);
+    const Constant weights = float_constant(element, {count}, values);
+    for (const Granularity& granularity :
+         {Granularity::per_tensor(), Granularity::per_block(0, 32)}) {
+      for (const Clip clip : {Clip::absmax, Clip::mse}) {
+        if (clip == Clip::mse && element != ElementType::float16) continue;  // slow
+        const ScaleRule rule{.storage_min = -7, .storage_max = 7, .clip = clip};
+        const auto source = test::recording(weights);
+        const Constant deferred = Constant::deferred(element, {count}, source);
+        CHECK(contents<float>(scan_parameters(deferred, granularity, rule)->scales) ==
+              contents<float>(scan_parameters(weights, granularity, rule)->scales));
+        CHECK(source->total == weights.byte_size());
+        CHECK(source->largest <= 256 * 1024);
+      }
+    }
     values[5] = nan;
-    const auto bad = test::recording(float_constant(element, {1000003}, values));
-    CHECK(scan(Constant::deferred(element, {1000003}, bad), Granularity::per_tensor()).non_finite);
-    CHECK(bad->total <= 256 * 1024);
+    for (const Clip clip : {Clip::minmax, Clip::mse}) {
+      const auto bad = test::recording(float_constant(element, {count}, values));
+      CHECK(scan_parameters(Constant::deferred(element, {count}, bad), Granularity::per_tensor(),
+                            {.clip = clip})
+                ->non_finite);
+      CHECK(bad->total <= 256 * 1024);
+    }
   }
 }
 
 TEST_CASE("scales: a failing read comes back as it is") {
   const auto source = test::recording(float_constant({100000}, test::random_values(100000, 1)));
   source->fail_from = 300000;
-  const auto result = scan_symmetric_scales(
-      Constant::deferred(ElementType::float32, {100000}, source), Granularity::per_tensor(), 127);
-  REQUIRE(!result);
-  CHECK(result.error().code == ErrorCode::io);
-  CHECK(result.error().message == "the disk is gone");
+  for (const Clip clip : {Clip::absmax, Clip::mse}) {
+    const auto result = scan_parameters(Constant::deferred(ElementType::float32, {100000}, source),
+                                        Granularity::per_tensor(), {.clip = clip});
+    REQUIRE(!result);
+    CHECK(result.error().code == ErrorCode::io);
+    CHECK(result.error().message == "the disk is gone");
+  }
 }
 
 TEST_CASE("scales: what cannot be done is refused by name") {
@@ -236,39 +283,87 @@ TEST_CASE("scales: what cannot be done is refused by name") {
   const auto contains = [](const std::string& text, const char* part) {
     return text.find(part) != std::string::npos;
   };
-  CHECK(contains(message(scan_symmetric_scales(weights, Granularity::per_axis(2), 127)),
-                 "no axis 2 in a tensor of shape [2x3]"));
-  CHECK(contains(message(scan_symmetric_scales(weights, Granularity::per_axis(-1), 127)),
-                 "no axis -1"));
-  CHECK(contains(message(scan_symmetric_scales(weights, Granularity::per_block(1, 2), 127)),
-                 "per block"));
-  CHECK(contains(message(scan_symmetric_scales(weights, Granularity::per_tensor(), 0)),
-                 "largest code of 0"));
+  const auto with = [&](ScaleRule rule) {
+    return message(scan_parameters(weights, Granularity::per_tensor(), rule));
+  };
+  const auto by = [&](const Granularity& granularity) {
+    return message(scan_parameters(weights, granularity, {}));
+  };
+  CHECK(contains(by(Granularity::per_axis(2)), "no axis 2 in a tensor of shape [2x3]"));
+  CHECK(contains(by(Granularity::per_axis(-1)), "no axis -1"));
+  CHECK(contains(by(Granularity::per_block(2, 2)), "no axis 2"));
+  CHECK(contains(by(Granularity::per_block(1, 0)), "blocks of 0"));
+  CHECK(contains(by(Granularity::per_block(1, -3)), "blocks of -3"));
+  CHECK(contains(with({.storage = ElementType::int32}), "type i32"));
+  CHECK(contains(with({.storage = ElementType::float32}), "type f32"));
+  CHECK(contains(with({.storage_min = 5, .storage_max = 5}), "codes from 5 to 5"));
+  CHECK(contains(with({.storage_min = -129}), "codes from -129 to 127"));
+  CHECK(contains(with({.storage = ElementType::uint8, .storage_min = 0, .storage_max = 256}),
+                 "codes from 0 to 256"));
+  // There must be codes on both sides of the zero point.
+  CHECK(contains(with({.storage_min = 0}), "around the zero point 0"));
+  CHECK(contains(with({.storage_max = 0}), "around the zero point 0"));
+  CHECK(contains(with({.storage = ElementType::uint4, .storage_min = 8, .storage_max = 15}),
+                 "around the zero point 8"));
+  CHECK(scan_parameters(weights, Granularity::per_tensor(),
+                        {.storage_min = 3, .storage_max = 4, .symmetry = Symmetry::asymmetric}));
   const std::array<std::int8_t, 1> code{1};
-  CHECK(contains(message(scan_symmetric_scales(
-                     Constant::from_values<std::int8_t>(ElementType::int8, {1}, code),
-                     Granularity::per_tensor(), 127)),
-                 "type i8"));
-  CHECK(
-      contains(message(scan_symmetric_scales(float_constant(test::scalar_shape(), std::array{1.0F}),
-                                             Granularity::per_axis(0), 127)),
-               "no axis 0"));
+  CHECK(contains(
+      message(scan_parameters(Constant::from_values<std::int8_t>(ElementType::int8, {1}, code),
+                              Granularity::per_tensor(), {})),
+      "type i8"));
+  CHECK(contains(message(scan_parameters(float_constant(test::scalar_shape(), std::array{1.0F}),
+                                         Granularity::per_axis(0), {})),
+                 "no axis 0"));
 }
 
 TEST_CASE("the largest code of the largest float32 is finite") {
   const float largest = std::numeric_limits<float>::max();
   for (const std::int64_t storage_max : {7, 127, 32767}) {
-    const auto scan = scan_symmetric_scales(
-        Constant::from_values(ElementType::float32, Shape{1}, std::span<const float>(&largest, 1)),
-        Granularity::per_tensor(), storage_max);
-    REQUIRE(scan.has_value());
-    const auto scales = scan->scales.read();
-    REQUIRE(scales.has_value());
-    const float back = scales->as<float>()[0] * static_cast<float>(storage_max);
+    const auto scales =
+        scales_of(float_constant({1}, std::array{largest}), Granularity::per_tensor(), storage_max);
+    const float back = scales[0] * static_cast<float>(storage_max);
     CHECK(std::isfinite(back));
     CHECK(back >= largest * 0.999999F);
   }
 }
 
 }  // namespace
+}  // namespace quadrant
+
+namespace quadrant {
+
+TEST_CASE("float16 scales are rounded to float16, and codes are chosen for them") {
+  const std::vector<float> values{0.1F, -0.37F, 0.2F, 0.9F};
+  const Constant weights = Constant::from_values<float>(ElementType::float32, Shape{2, 2}, values);
+  ScaleRule rule;
+  rule.scale = ElementType::float16;
+  for (const Clip clip : {Clip::absmax, Clip::minmax, Clip::mse}) {
+    rule.clip = clip;
+    const auto scan = scan_parameters(weights, Granularity::per_axis(0), rule);
+    REQUIRE(scan.has_value());
+    CHECK(scan->scales.element() == ElementType::float16);
+    const auto scales = read_scales(scan->scales);
+    REQUIRE(scales.has_value());
+    // Within half a unit in the last of float16's 11 digits; a search may clip a little.
+    const float slack = clip == Clip::mse ? 0.01F : 0x1p-11F;
+    CHECK(std::fabs((*scales)[0] / (0.37F / 127) - 1) <= slack);
+    CHECK(std::fabs((*scales)[1] / (0.9F / 127) - 1) <= slack);
+  }
+}
+
+TEST_CASE("scales that float16 does not hold as normal numbers stay float32, all of a tensor") {
+  for (const float odd : {1e-6F, 1e30F}) {
+    const std::vector<float> values{0.1F, -0.37F, odd, odd};
+    const Constant weights =
+        Constant::from_values<float>(ElementType::float32, Shape{2, 2}, values);
+    ScaleRule rule;
+    rule.scale = ElementType::float16;
+    const auto scan = scan_parameters(weights, Granularity::per_axis(0), rule);
+    REQUIRE(scan.has_value());
+    CHECK(scan->scales.element() == ElementType::float32);
+    CHECK((*read_scales(scan->scales))[1] == odd / 127);
+  }
+}
+
 }  // namespace quadrant

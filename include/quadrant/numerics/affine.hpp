@@ -12,8 +12,9 @@ namespace quadrant::inline v0 {
 ///
 ///   quantize_value(2.5F, 1.0F, 0, -128, 127)   ->  2
 ///   quantize_value(-1e9F, 0.5F, 3, -128, 127)  ->  -128
+///   quantize_value(8.0F, -1.0F, 0, -8, 7)      ->  -8
 ///
-/// `scale` is positive and finite; infinities saturate; a NaN becomes `zero_point`. `zero_point`,
+/// `scale` is finite and not zero; infinities saturate; a NaN becomes `zero_point`. `zero_point`,
 /// `min` and `max` are of at most 32 bits, and min <= max. Assumes the default rounding mode.
 [[nodiscard]] inline std::int64_t quantize_value(float real, float scale, std::int64_t zero_point,
                                                  std::int64_t min, std::int64_t max) noexcept {

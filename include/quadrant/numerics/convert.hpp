@@ -18,8 +18,8 @@ namespace quadrant::inline v0 {
 ///   {0.5, 1.5, -400} by i8<-127:127>, scale 1  ->  i8 {0, 2, -127}
 ///
 /// Scales and zero points are read and checked right away. `impossible`, with a message that names
-/// it: a storage type of more than 16 bits, a granularity per block, a shape that does not fit,
-/// scales that are not positive and finite, zero points outside the storage type.
+/// it: a storage type of more than 16 bits, a granularity that does not fit the shape, scales that
+/// are zero or not finite, zero points outside the range of codes.
 [[nodiscard]] Expected<Constant> quantized(const Constant& real,
                                            const std::shared_ptr<const UniformType>& type);
 
