@@ -59,9 +59,11 @@ QUADRANT_QUANTIZER(WeightMethod, PowerOfTwo, ops::Constant) {
   // Between phases 3 and 4: the one look at the contents of a constant that was selected.
   [[nodiscard]] Expected<void> examine(const TensorWise& form, NodeRef node,
                                        DataContext& context) const override {
-    QUADRANT_TRY(const ScaleScan scan,
-                 scan_symmetric_scales(*node.graph->constant(node.id), Granularity::per_tensor(),
-                                       form.largest_code()));
+    QUADRANT_TRY(const ParameterScan scan,
+                 scan_parameters(*node.graph->constant(node.id), Granularity::per_tensor(),
+                                 {.storage = storage_type(form),
+                                  .storage_min = -form.largest_code(),
+                                  .storage_max = form.largest_code()}));
     if (scan.non_finite) {
       context.refuse("it is not finite");
       return {};

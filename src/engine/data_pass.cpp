@@ -7,10 +7,10 @@ namespace {
 
 // What one node's `examine` found. Each task writes its own, so none waits for another.
 struct Finding final : DataContext {
-  void keep(Constant computed) override { kept = std::move(computed); }
+  void keep(Constant computed) override { kept.push_back(std::move(computed)); }
   void refuse(std::string why) override { refusal = std::move(why); }
 
-  Constant kept;
+  std::vector<Constant> kept;
   std::optional<std::string> refusal;
   std::optional<Error> error;
 };
@@ -46,7 +46,7 @@ Expected<void> examine(const SelectionProblem& problem, const Selection& selecti
     Finding& finding = *findings[i];
     if (finding.error) return fail(std::move(*finding.error));
     if (finding.refusal) result.refused.emplace(values[i].node, std::move(*finding.refusal));
-    if (finding.kept) result.data.kept.emplace(values[i].node, std::move(finding.kept));
+    if (!finding.kept.empty()) result.data.kept.emplace(values[i].node, std::move(finding.kept));
   }
   if (sink != nullptr) sink->progress("reading weights", values.size(), values.size());
   return {};

@@ -78,7 +78,9 @@ Error refused_weights(const GraphView& graph, const Vetoes& refused, bool is_pla
   const std::string others =
       refused.size() > 1 ? fmt::format(" (and {} more)", refused.size() - 1) : "";
   const std::string_view remedy =
-      is_planned ? "take it out of the plan" : "exclude it, or leave such weights in float";
+      is_planned ? "take it out of the plan"
+                 : "exclude it, or leave such weights in float (NonFinitePolicy::leave_float, "
+                   "--non-finite leave)";
   return {ErrorCode::impossible,
           fmt::format("{}{}; {}", first->second, others, remedy),
           {.tensor = std::string(graph.value_name({first->first, 0}))}};

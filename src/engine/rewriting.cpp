@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace quadrant::inline v0 {
@@ -28,10 +29,41 @@ Expected<Value> RewriteContext::emit(std::string_view kind, std::vector<Value> o
                                      std::string name, TensorType type) {
   NodeSpec spec;
   spec.kind = kind;
-  spec.name = fmt::format("{}_{}", name, kind);
+  spec.name = free_node_name(fmt::format("{}_{}", name, kind));
   spec.operands = std::move(operands);
   spec.results.push_back({std::move(name), std::move(type)});
+  return add(std::move(spec));
+}
+
+// Names of nodes need not be unique, but some runtimes refuse two of one name.
+std::string RewriteContext::free_node_name(const std::string& wanted) {
+  if (node_names_.empty()) {
+    const GraphView& graph = view();
+    for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+      const NodeId node = graph.node_at(i);
+      if (node.is_valid()) node_names_.emplace(graph.name(node));
+    }
+  }
+  std::string name = wanted;
+  for (int suffix = 1; !node_names_.insert(name).second; ++suffix) {
+    name = fmt::format("{}_{}", wanted, suffix);
+  }
+  return name;
+}
+
+Expected<Value> RewriteContext::emit_constant(std::string name, Constant contents,
+                                              std::shared_ptr<const UniformType> quantization) {
+  NodeSpec spec;
+  spec.kind = ops::Constant::kind;
+  spec.results.push_back(
+      {std::move(name), {contents.element(), contents.shape(), std::move(quantization)}});
+  spec.constant = std::move(contents);
+  return add(std::move(spec));
+}
+
+Expected<Value> RewriteContext::add(NodeSpec spec) {
   QUADRANT_TRY(const NodeId node, graph_->emit(std::move(spec)));
+  emitted_.push_back(node);
   return Value{node};
 }
 
@@ -59,14 +91,47 @@ class Rewriting {
         next_(decided.selection.conversions().begin()) {}
 
   Expected<void> run() {
+    const std::vector<NodeId> used = used_nodes();
     for (const NodeId node : decided_.problem.order) {
       QUADRANT_CHECK(rewrite_node(node));
       QUADRANT_CHECK(convert_results(node));
     }
-    return {};
+    return erase_unused(used);
   }
 
  private:
+  // Of these, and of what was emitted, whatever has lost its last user.
+  Expected<void> erase_unused(std::vector<NodeId> candidates) {
+    candidates.insert(candidates.end(), context_.emitted_.begin(), context_.emitted_.end());
+    std::erase_if(candidates, [&](NodeId node) { return !graph_.view().uses(node).empty(); });
+    while (!candidates.empty()) {
+      const NodeId node = candidates.back();
+      candidates.pop_back();
+      const auto operands = graph_.view().operands(node);
+      std::set<NodeId> read;
+      for (const Value operand : operands) {
+        if (!operand.is_absent()) read.insert(operand.node);
+      }
+      QUADRANT_CHECK(graph_.erase(node));
+      for (const NodeId producer : read) {
+        const bool is_unused = graph_.view().uses(producer).empty() &&
+                               graph_.view().kind(producer) != ops::Input::kind;
+        if (is_unused) candidates.push_back(producer);
+      }
+    }
+    return {};
+  }
+
+  // What somebody used before; inputs stay whatever happens.
+  [[nodiscard]] std::vector<NodeId> used_nodes() const {
+    std::vector<NodeId> used;
+    for (const NodeId node : decided_.problem.order) {
+      const bool is_used = !graph_.view().uses(node).empty();
+      if (is_used && graph_.view().kind(node) != ops::Input::kind) used.push_back(node);
+    }
+    return used;
+  }
+
   [[nodiscard]] std::uint32_t scheme_of(ConstraintId form) const {
     return decided_.problem.requests.constraints().scheme(form);
   }

@@ -329,7 +329,7 @@ struct Ops {
     static constexpr auto patterns = detail::anything;
   };
   struct Split {  // two results
-    static constexpr std::string_view kind = "split";
+    static constexpr std::string_view kind = "halve";
     static constexpr State state = State::Quantizable;
     static constexpr auto patterns = detail::anything;
   };
@@ -354,7 +354,7 @@ struct Ops {
     static constexpr std::array patterns{requires_parents(AnyConsumer, AnyState)};
   };
   struct Gather {
-    static constexpr std::string_view kind = "gather";
+    static constexpr std::string_view kind = "pick";
     static constexpr State state = State::Consumer;
     static constexpr std::array patterns{
         requires_parents(AnyQuantizable | AnyQuantized, optional(variadic(AnyState)))};
@@ -638,23 +638,23 @@ class RandomGraph {
 
   void add_operation() {
     static constexpr std::array shapes{
-        Shape{"pass"},        Shape{"pass"},         Shape{"either", 2, 2}, Shape{"bias", 2, 3},
-        Shape{"list", 1, 3},  Shape{"free", 1, 2},   Shape{"split"},        Shape{"top"},
-        Shape{"gate"},        Shape{"use", 1, 3},    Shape{"use", 1, 1},    Shape{"use", 1, 2},
-        Shape{"after", 2, 2}, Shape{"gather", 1, 3}, Shape{"foreign", 1, 2}};
+        Shape{"pass"},        Shape{"pass"},       Shape{"either", 2, 2}, Shape{"bias", 2, 3},
+        Shape{"list", 1, 3},  Shape{"free", 1, 2}, Shape{"halve"},        Shape{"top"},
+        Shape{"gate"},        Shape{"use", 1, 3},  Shape{"use", 1, 1},    Shape{"use", 1, 2},
+        Shape{"after", 2, 2}, Shape{"pick", 1, 3}, Shape{"foreign", 1, 2}};
     const Shape& shape = shapes[below(shapes.size())];
     const std::size_t count = shape.least + below(shape.most - shape.least + 1);
     std::vector<Source> operands;
     while (operands.size() < count) operands.push_back(draw_operand(shape, operands));
     std::vector<TensorType> results{float_type()};
-    if (shape.kind == "split") results.push_back(float_type());
+    if (shape.kind == "halve") results.push_back(float_type());
     if (shape.kind == "top") results.push_back(index_type());
     add(shape.kind, std::move(operands), std::move(results));
   }
 
   [[nodiscard]] Source draw_operand(const Shape& shape, std::span<const Source> before) {
-    const bool may_be_absent = shape.kind == "use" || shape.kind == "gather" ||
-                               (shape.kind == "bias" && before.size() == 2);
+    const bool may_be_absent =
+        shape.kind == "use" || shape.kind == "pick" || (shape.kind == "bias" && before.size() == 2);
     if (!before.empty() && may_be_absent && chance(15)) return {};
     if (!before.empty() && chance(15)) return before.back();
     return pick();

@@ -125,17 +125,26 @@ constexpr std::array<ParentsPattern, sizeof...(Patterns)> pattern_list(Patterns.
 #define QUADRANT_CONSUMER(method, scheme_type, op, ...) \
   QUADRANT_DETAIL_METHOD(method, scheme_type, op, ::quadrant::State::Consumer, __VA_ARGS__)
 
-/// Like QUADRANT_QUANTIZER for several operations; `params` is the type of what differs.
-#define QUADRANT_PARAMETERIZED(method, scheme_type, params, ...)                                  \
-  struct method##Declaration {                                                                    \
-    using Parameters = params;                                                                    \
-    QUADRANT_DETAIL_DECLARATION(method, scheme_type, ::quadrant::State::Quantizable, __VA_ARGS__) \
-  };                                                                                              \
-  struct method##Base : ::quadrant::ParameterizedMethod<method##Declaration> {                    \
-    using Declaration = method##Declaration;                                                      \
-    using ::quadrant::ParameterizedMethod<method##Declaration>::ParameterizedMethod;              \
-  };                                                                                              \
+#define QUADRANT_DETAIL_PARAMETERIZED(method, scheme_type, params, eligible, ...)    \
+  struct method##Declaration {                                                       \
+    using Parameters = params;                                                       \
+    QUADRANT_DETAIL_DECLARATION(method, scheme_type, eligible, __VA_ARGS__)          \
+  };                                                                                 \
+  struct method##Base : ::quadrant::ParameterizedMethod<method##Declaration> {       \
+    using Declaration = method##Declaration;                                         \
+    using ::quadrant::ParameterizedMethod<method##Declaration>::ParameterizedMethod; \
+  };                                                                                 \
   struct method final : method##Base
+
+/// Like QUADRANT_QUANTIZER for several operations; `params` is the type of what differs.
+#define QUADRANT_PARAMETERIZED(method, scheme_type, params, ...)                             \
+  QUADRANT_DETAIL_PARAMETERIZED(method, scheme_type, params, ::quadrant::State::Quantizable, \
+                                __VA_ARGS__)
+
+/// Like QUADRANT_CONSUMER for several operations.
+#define QUADRANT_PARAMETERIZED_CONSUMER(method, scheme_type, params, ...)                 \
+  QUADRANT_DETAIL_PARAMETERIZED(method, scheme_type, params, ::quadrant::State::Consumer, \
+                                __VA_ARGS__)
 
 /// Opens the body of the scheme's dequantizer: `(Value quantized, RewriteContext& context) const`.
 #define QUADRANT_DEQUANTIZER(scheme_type) ::quadrant::Expected<::quadrant::Value> scheme_type::leave

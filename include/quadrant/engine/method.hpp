@@ -87,7 +87,8 @@ class ForwardContext {
 class DataContext {
  public:
   virtual ~DataContext() = default;
-  /// Keeps what was computed from the node's contents for its rewriter.
+  /// Keeps what was computed from the node's contents for its rewriter: `prepared(node, i)` is what
+  /// the i-th call kept.
   virtual void keep(Constant computed) = 0;
   /// The node cannot be quantized after all, because of its contents.
   virtual void refuse(std::string why) = 0;

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "quadrant/engine/parameters.hpp"
@@ -16,7 +17,8 @@ namespace quadrant::inline v0 {
 
 /// What the data pass found.
 struct PreparedData {
-  std::unordered_map<NodeId, Constant> kept;  ///< by node: what its method kept for its rewriter
+  /// By node: what its method kept for its rewriter, in order.
+  std::unordered_map<NodeId, std::vector<Constant>> kept;
   /// By group of the ParameterTable: what the scheme's `resolve` found; null where it has none.
   std::vector<std::shared_ptr<const UniformType>> parameters;
 };
@@ -77,10 +79,11 @@ class RewriteContext {
     }
     return nullptr;
   }
-  /// What the data pass kept for `node`; empty when it kept nothing.
-  [[nodiscard]] Constant prepared(NodeId node) const {
+  /// What the data pass kept for `node`, by the `index`-th call; empty when it kept nothing.
+  [[nodiscard]] Constant prepared(NodeId node, std::size_t index = 0) const {
     const auto found = decided_->data.kept.find(node);
-    return found == decided_->data.kept.end() ? Constant{} : found->second;
+    const bool is_kept = found != decided_->data.kept.end() && index < found->second.size();
+    return is_kept ? found->second[index] : Constant{};
   }
   /// The type of a value that is quantized by now; null when it is not.
   [[nodiscard]] std::shared_ptr<const UniformType> quantization(Value value) const {
@@ -93,6 +96,9 @@ class RewriteContext {
   /// `leave` and `convert` return is named after the value that it is a form of.
   [[nodiscard]] Expected<Value> emit(std::string_view kind, std::vector<Value> operands,
                                      std::string name, TensorType type);
+  /// Adds a constant and returns it.
+  [[nodiscard]] Expected<Value> emit_constant(std::string name, Constant contents,
+                                              std::shared_ptr<const UniformType> quantization = {});
   /// `made` takes the place of `value`, a result of the node at hand, for all who read it.
   [[nodiscard]] Expected<void> replace(Value value, Value made);
   /// What stands in the place of `value` by now.
@@ -104,6 +110,8 @@ class RewriteContext {
   }
   [[nodiscard]] std::shared_ptr<const UniformType> parameters_as(Value value,
                                                                  ConstraintId form) const;
+  Expected<Value> add(NodeSpec spec);
+  std::string free_node_name(const std::string& wanted);
   // A value that was decided on, in one of its forms.
   struct Form {
     Value value;
@@ -121,6 +129,8 @@ class RewriteContext {
   GraphRewriter* graph_;
   const Decided* decided_;
   std::uint32_t scheme_ = 0;  // whose hook is called
+  std::vector<NodeId> emitted_;
+  std::unordered_set<std::string> node_names_;  // filled when the first node is emitted
   std::unordered_map<Value, Value> replaced_;
   std::unordered_map<Value, Form> made_;
 };
@@ -131,8 +141,8 @@ class RewriteContext {
 /// them to their readers. Graph outputs, subgraphs and operations that no scheme knows read floats.
 ///
 /// The float form keeps the value's name, so that whoever refers to it by name still finds floats;
-/// quantized forms beside it are called `<name>_quantized`. After an error the graph is partly
-/// rewritten.
+/// quantized forms beside it are called `<name>_quantized`. Nodes that nobody uses any more are
+/// erased. After an error the graph is partly rewritten.
 [[nodiscard]] Expected<void> rewrite(GraphRewriter& graph, const Decided& decided);
 
 }  // namespace quadrant::inline v0
