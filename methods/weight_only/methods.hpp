@@ -1,4 +1,4 @@
-// The operations that weight-only knows, one file each; weight_only.cpp lists them.
+// The operations that weight-only knows, one file a family; weight_only.cpp lists them.
 #pragma once
 
 #include "quadrant/methods/weight_only.hpp"
@@ -6,9 +6,12 @@
 namespace quadrant::inline v0::weight_only {
 
 void register_parameters(WeightOnly::Registration& methods);
-void register_transparent(WeightOnly::Registration& methods);
-void register_matmul(WeightOnly::Registration& methods);
-void register_gemm(WeightOnly::Registration& methods);
-void register_conv(WeightOnly::Registration& methods);
+void register_moves(WeightOnly::Registration& methods);
+void register_lookup(WeightOnly::Registration& methods);
+void register_matrix_products(WeightOnly::Registration& methods);
+void register_einsum(WeightOnly::Registration& methods);
+void register_convolutions(WeightOnly::Registration& methods);
+void register_recurrent(WeightOnly::Registration& methods);
+void register_addition(WeightOnly::Registration& methods);
 
 }  // namespace quadrant::inline v0::weight_only

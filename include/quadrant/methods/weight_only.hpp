@@ -1,11 +1,14 @@
-// Weight-only quantization: parameters become integers with one scale per channel; activations stay
-// float, and a shared dequantize stands in front of whoever computes with the weight.
+// Weight-only quantization: parameters become integers with shared scales; activations stay float.
+// A shared dequantize stands in front of whoever computes with a weight, or the scale is multiplied
+// behind the sum.
 //
 //   auto graph = quadrant::read_onnx("model.onnx");
-//   auto result = quadrant::quantize_weight_only(*graph);
-//   auto report = quadrant::write_onnx(result->graph, "model.int8.onnx");
+//   auto result = quadrant::quantize_weight_only(
+//       *graph, {.bits = 4, .granularity = quadrant::Granularity::Kind::block, .block_size = 32});
+//   auto report = quadrant::write_onnx(result->graph, "model.int4.onnx");
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -16,44 +19,80 @@
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/engine/scheme.hpp"
 #include "quadrant/ir/graph.hpp"
+#include "quadrant/numerics/scales.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
 
-/// What weight-only asks of a value: one scale for each index along `axis`.
-struct ChannelWise {
-  std::int64_t axis = 0;
+/// What weight-only asks of a value: which of its elements share a scale.
+struct ScaleGroups {
+  Granularity granularity;
 
-  [[nodiscard]] std::size_t hash() const noexcept { return static_cast<std::size_t>(axis); }
-  /// `axis=1`
+  /// All elements.
+  [[nodiscard]] static constexpr ScaleGroups tensor() noexcept { return {}; }
+  /// Those with the same index along `axis`.
+  [[nodiscard]] static constexpr ScaleGroups channels(std::int64_t axis) noexcept {
+    return {Granularity::per_axis(axis)};
+  }
+  /// Runs of `size` along `axis`.
+  [[nodiscard]] static constexpr ScaleGroups blocks(std::int64_t axis, std::int64_t size) noexcept {
+    return {Granularity::per_block(axis, size)};
+  }
+
+  [[nodiscard]] std::size_t hash() const noexcept;
+  /// `tensor`, `axis=1`, `axis=0 block=32`
   [[nodiscard]] std::string print() const;
-  [[nodiscard]] static std::optional<ChannelWise> parse(std::string_view text);
-  friend auto operator<=>(const ChannelWise&, const ChannelWise&) = default;
+  [[nodiscard]] static std::optional<ScaleGroups> parse(std::string_view text);
+  friend bool operator==(const ScaleGroups&, const ScaleGroups&) = default;
+  /// By kind, axis, block size.
+  friend std::strong_ordering operator<=>(const ScaleGroups& a, const ScaleGroups& b) noexcept;
 };
 
 struct WeightOnlyOptions {
-  int bits = 8;  ///< of the storage type; 8 is what there is today
+  /// Where the scale is applied.
+  enum class Form : std::uint8_t {
+    front,   ///< a dequantize in front of the operation
+    behind,  ///< the operation computes on codes, its result is multiplied by the scale
+    fewest,  ///< whichever of the two takes fewer multiplications, where the shapes tell
+  };
+
+  int bits = 8;  ///< of the codes: 8 or 4
+  Symmetry symmetry = Symmetry::symmetric;
+  Granularity::Kind granularity = Granularity::Kind::axis;
+  std::int64_t block_size = 32;                   ///< for granularity `block`
+  ElementType scale_type = ElementType::float32;  ///< how scales are stored: or float16
+  /// Empty: `absmax`, or `minmax` where asymmetric.
+  std::optional<Clip> clip;
+  /// Symmetric codes reach as far below zero as above: -127, not -128. Empty: at 8 bits.
+  std::optional<bool> narrow_range;
+  /// Codes without a sign. Empty: where asymmetric.
+  std::optional<bool> unsigned_codes;
+  Form form = Form::front;
 };
 
-/// The scheme: symmetric signed integers, -127..127 at 8 bits, scale = largest magnitude / 127.
+/// The scheme. By default symmetric signed integers, -127..127, one scale for each output channel =
+/// largest magnitude / 127; ScaleRule says what the other options compute.
 class WeightOnly final : public Scheme {
  public:
+  /// Options that `make` accepts.
   explicit WeightOnly(WeightOnlyOptions options = {}) noexcept : options_(options) {}
 
-  QUADRANT_SCHEME(WeightOnly, ChannelWise, "weight_only")
+  QUADRANT_SCHEME(WeightOnly, ScaleGroups, "weight_only")
 
   /// The scheme with these options, or why it cannot be.
   [[nodiscard]] static Expected<WeightOnly> make(WeightOnlyOptions options);
 
   [[nodiscard]] const WeightOnlyOptions& options() const noexcept { return options_; }
   [[nodiscard]] std::string describe() const override;
-  [[nodiscard]] ElementType storage_type() const noexcept {
-    return options_.bits == 8 ? ElementType::int8 : ElementType::undefined;
-  }
-  /// Largest code; the smallest is its negative.
-  [[nodiscard]] std::int64_t storage_max() const noexcept {
-    return (std::int64_t{1} << (options_.bits - 1)) - 1;
-  }
+  /// Type, range and scale of the codes.
+  [[nodiscard]] ScaleRule rule() const noexcept;
+
+  /// The groups that the options mean for a weight of shape `shape`, whose sum runs over axis
+  /// `contracted` and keeps axis `channel`: what an operation asks for. A weight with no whole
+  /// block along `contracted` gets a scale for each channel. `channel`: -1 where there is none;
+  /// `shape`: ranked. Empty: the options ask for channels, and there are none.
+  [[nodiscard]] std::optional<ScaleGroups> groups(const Shape& shape, std::int64_t channel,
+                                                  std::int64_t contracted) const noexcept;
 
  private:
   WeightOnlyOptions options_;

@@ -61,14 +61,27 @@ inline Value reshape(Graph& graph, std::string name, Value data,
 }
 
 /// Infers shapes and quantizes; the result is verified.
-inline QuantizeResult quantize(Graph& graph, const QuantizeOptions& options = {}) {
+inline QuantizeResult quantize(Graph& graph, const WeightOnlyOptions& scheme,
+                               const QuantizeOptions& options = {}) {
   const auto inferred = infer_shapes(graph);
   REQUIRE_MESSAGE(inferred.has_value(), to_string(inferred ? Error{} : inferred.error()));
-  auto result = quantize_weight_only(graph, {}, options);
+  auto result = quantize_weight_only(graph, scheme, options);
   REQUIRE_MESSAGE(result.has_value(), to_string(result ? Error{} : result.error()));
   const auto verified = verify(result->graph);
   REQUIRE_MESSAGE(verified.has_value(), to_string(verified ? Error{} : verified.error()));
   return *std::move(result);
+}
+
+inline QuantizeResult quantize(Graph& graph, const QuantizeOptions& options = {}) {
+  return quantize(graph, WeightOnlyOptions{}, options);
+}
+
+/// Counts operands instead of bytes, so that small weights are worth something.
+inline QuantizeOptions by_operands() {
+  static const UnitGain unit;
+  QuantizeOptions options;
+  options.gains = &unit;
+  return options;
 }
 
 /// The planned constraint of a value, or "float".

@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "methods/weight_only/build.hpp"
+#include "methods/weight_only/evaluate.hpp"
 
 using namespace quadrant;
 
@@ -92,17 +95,214 @@ TEST_CASE("a weight whose scales take more than it saves stays float under the b
   CHECK(build::planned(build::quantize(graph, options), "w") == "axis=1");
 }
 
+namespace {
+
+// Every way of storing weights but for the clip that minimizes the error.
+std::vector<WeightOnlyOptions> all_settings() {
+  std::vector<WeightOnlyOptions> settings;
+  for (const int bits : {8, 4}) {
+    for (const Symmetry symmetry :
+         {Symmetry::symmetric, Symmetry::signed_scale, Symmetry::asymmetric}) {
+      for (const Granularity::Kind granularity :
+           {Granularity::Kind::tensor, Granularity::Kind::axis, Granularity::Kind::block}) {
+        for (const bool unsigned_codes : {false, true}) {
+          for (const Clip clip : {Clip::absmax, Clip::minmax}) {
+            for (const bool narrow : {false, true}) {
+              if (narrow && symmetry != Symmetry::symmetric) continue;
+              settings.push_back({.bits = bits,
+                                  .symmetry = symmetry,
+                                  .granularity = granularity,
+                                  .block_size = 8,
+                                  .clip = clip,
+                                  .narrow_range = narrow,
+                                  .unsigned_codes = unsigned_codes});
+            }
+          }
+        }
+      }
+    }
+  }
+  return settings;
+}
+
+}  // namespace
+
+TEST_CASE("in every setting the codes are within their range, and the weights within half a step") {
+  for (const WeightOnlyOptions& options : all_settings()) {
+    CAPTURE(WeightOnly(options).describe());
+    Graph graph = linear({20, 6});
+    const evaluate::Tensor original =
+        evaluate::tensor_of(*graph.constant(graph.find_value("w").node));
+    const auto result = build::quantize(graph, options, build::by_operands());
+    const NodeId node = result.graph.find_value("w_quantized").node;
+    REQUIRE(node.is_valid());
+    const UniformType& type = *result.graph.type({node}).quantization;
+    const ElementType wide = *options.unsigned_codes ? ElementType::uint8 : ElementType::int8;
+    const ElementType narrow = *options.unsigned_codes ? ElementType::uint4 : ElementType::int4;
+    CHECK(type.storage == (options.bits == 8 ? wide : narrow));
+    const std::int64_t codes = std::int64_t{1} << static_cast<unsigned>(options.bits);
+    const std::int64_t lowest = *options.unsigned_codes ? 0 : -codes / 2;
+    CHECK(type.storage_min == lowest + (*options.narrow_range ? 1 : 0));
+    CHECK(type.storage_max == lowest + codes - 1);
+
+    const evaluate::Tensor stored = evaluate::tensor_of(*result.graph.constant(node));
+    const evaluate::Tensor reals = evaluate::dequantized(stored, type);
+    const std::vector<int> groups = groups::partition(stored.shape, {type.granularity});
+    const evaluate::Tensor scales = evaluate::tensor_of(type.scales);
+    double worst = 0;
+    for (std::size_t i = 0; i < stored.values.size(); ++i) {
+      CHECK(stored.values[i] >= static_cast<double>(type.storage_min));
+      CHECK(stored.values[i] <= static_cast<double>(type.storage_max));
+      const double scale = std::fabs(scales.values[static_cast<std::size_t>(groups[i])]);
+      worst = std::max(worst, std::fabs(reals.values[i] - original.values[i]) / scale);
+    }
+    // With a scale for the longer side the other sign's largest is a step off at most.
+    const bool may_clip =
+        options.symmetry == Symmetry::signed_scale && options.clip == Clip::absmax;
+    CHECK(worst <= (may_clip ? 1.0001 : 0.5001));
+  }
+}
+
+TEST_CASE("NaN is refused in every setting") {
+  for (const WeightOnlyOptions& options : all_settings()) {
+    CAPTURE(WeightOnly(options).describe());
+    Graph graph = linear({20, 6}, std::numeric_limits<float>::quiet_NaN());
+    REQUIRE(infer_shapes(graph).has_value());
+    const auto refused = quantize_weight_only(graph, options, build::by_operands());
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().code == ErrorCode::impossible);
+    CHECK(refused.error().place.tensor == "w");
+  }
+}
+
 TEST_CASE("options that cannot be are refused") {
-  const auto registry = weight_only_registry({.bits = 5});
-  REQUIRE_FALSE(registry.has_value());
-  CHECK(registry.error().code == ErrorCode::impossible);
-  CHECK(registry.error().message.find("5 bits") != std::string::npos);
+  const auto message = [](const WeightOnlyOptions& options) {
+    const auto registry = weight_only_registry(options);
+    REQUIRE_FALSE(registry.has_value());
+    CHECK(registry.error().code == ErrorCode::impossible);
+    CHECK_FALSE(WeightOnly::make(options).has_value());
+    CHECK_FALSE(quantize_weight_only(Graph(), options).has_value());
+    return registry.error().message;
+  };
+  const auto holds = [&](const WeightOnlyOptions& options, std::string_view text) {
+    return message(options).find(text) != std::string::npos;
+  };
+  for (const int bits : {5, 0, -8, 16}) CHECK(holds({.bits = bits}, std::to_string(bits)));
+  for (const std::int64_t size : {1, 0, -32}) {
+    CHECK(holds({.granularity = Granularity::Kind::block, .block_size = size},
+                "blocks of " + std::to_string(size)));
+  }
+  CHECK(WeightOnly::make({.block_size = 0}).has_value());  // no blocks are asked for
+  CHECK(holds({.symmetry = Symmetry::asymmetric, .narrow_range = true}, "asymmetric"));
+  CHECK(holds({.symmetry = Symmetry::signed_scale, .narrow_range = true}, "signed-scale"));
+  CHECK(WeightOnly::make({.symmetry = Symmetry::asymmetric, .narrow_range = false}).has_value());
+}
+
+TEST_CASE("options are described, and what is left open is filled in") {
+  struct Case {
+    WeightOnlyOptions options;
+    const char* description;
+    ElementType storage;
+    std::int64_t min;
+    std::int64_t max;
+    Clip clip;
+  };
+  using Form = WeightOnlyOptions::Form;
+  const std::vector<Case> cases{
+      {{},
+       "bits=8 symmetric codes=i8<-127:127> granularity=channel clip=absmax scales=f32 "
+       "form=front",
+       ElementType::int8,
+       -127,
+       127,
+       Clip::absmax},
+      {{.bits = 4},
+       "bits=4 symmetric codes=i4<-8:7> granularity=channel clip=absmax scales=f32 "
+       "form=front",
+       ElementType::int4,
+       -8,
+       7,
+       Clip::absmax},
+      {{.symmetry = Symmetry::asymmetric, .granularity = Granularity::Kind::tensor},
+       "bits=8 asymmetric codes=u8<0:255> granularity=tensor clip=minmax scales=f32 form=front",
+       ElementType::uint8,
+       0,
+       255,
+       Clip::minmax},
+      {{.bits = 4,
+        .symmetry = Symmetry::signed_scale,
+        .granularity = Granularity::Kind::block,
+        .block_size = 16,
+        .clip = Clip::mse,
+        .unsigned_codes = true,
+        .form = Form::behind},
+       "bits=4 signed-scale codes=u4<0:15> granularity=block:16 clip=mse scales=f32 form=behind",
+       ElementType::uint4,
+       0,
+       15,
+       Clip::mse},
+      {{.bits = 4, .narrow_range = true, .form = Form::fewest},
+       "bits=4 symmetric codes=i4<-7:7> granularity=channel clip=absmax scales=f32 form=fewest",
+       ElementType::int4,
+       -7,
+       7,
+       Clip::absmax},
+      {{.narrow_range = false},
+       "bits=8 symmetric codes=i8<-128:127> granularity=channel "
+       "clip=absmax scales=f32 form=front",
+       ElementType::int8,
+       -128,
+       127,
+       Clip::absmax},
+  };
+  for (const Case& each : cases) {
+    const auto scheme = WeightOnly::make(each.options);
+    REQUIRE(scheme.has_value());
+    CHECK(scheme->describe() == each.description);
+    const ScaleRule rule = scheme->rule();
+    CHECK(rule.storage == each.storage);
+    CHECK(rule.storage_min == each.min);
+    CHECK(rule.storage_max == each.max);
+    CHECK(rule.clip == each.clip);
+    CHECK(rule.symmetry == each.options.symmetry);
+  }
 }
 
 TEST_CASE("constraints print and parse") {
-  CHECK(ChannelWise{3}.print() == "axis=3");
-  CHECK(ChannelWise::parse("axis=3") == ChannelWise{3});
-  for (const char* text : {"axis=", "axis=-1", "axis=3 ", "3", "", "axis=99999999999999999999"}) {
-    CHECK_FALSE(ChannelWise::parse(text).has_value());
+  struct Case {
+    ScaleGroups groups;
+    const char* text = nullptr;
+  };
+  for (const Case& each : {Case{ScaleGroups::tensor(), "tensor"},
+                           {ScaleGroups::channels(3), "axis=3"},
+                           {ScaleGroups::blocks(0, 32), "axis=0 block=32"}}) {
+    CHECK(each.groups.print() == each.text);
+    CHECK(ScaleGroups::parse(each.text) == each.groups);
+  }
+  for (const char* text :
+       {"axis=", "axis=-1", "axis=3 ", "3", "", "axis=99999999999999999999", "tensor ", "Tensor",
+        "block=32", "axis=0 block=", "axis=0 block=0", "axis=0 block=-4", "axis=0  block=4",
+        "axis=0block=4", "axis=0 block=4 ", "axis=0 block=99999999999999999999", " axis=0"}) {
+    CAPTURE(text);
+    CHECK_FALSE(ScaleGroups::parse(text).has_value());
+  }
+  CHECK(ScaleGroups::tensor() < ScaleGroups::channels(0));
+  CHECK(ScaleGroups::channels(0) < ScaleGroups::channels(1));
+  CHECK(ScaleGroups::channels(1) < ScaleGroups::blocks(0, 2));
+  CHECK(ScaleGroups::blocks(0, 2) < ScaleGroups::blocks(0, 3));
+}
+
+TEST_CASE("a plan is followed in every granularity") {
+  for (const auto& [granularity, expected] : {std::pair{Granularity::Kind::axis, "axis=1"},
+                                              {Granularity::Kind::tensor, "tensor"},
+                                              {Granularity::Kind::block, "axis=0 block=4"}}) {
+    Graph graph = linear({20, 6});
+    const WeightOnlyOptions settings{.granularity = granularity, .block_size = 4};
+    const Plan plan = build::quantize(graph, settings, build::by_operands()).analysis.plan;
+    REQUIRE(plan.values.size() == 1);
+    CHECK(plan.values[0].constraint == expected);
+    QuantizeOptions options = build::by_operands();
+    options.plan = &plan;
+    CHECK(build::planned(build::quantize(graph, settings, options), "w") == expected);
   }
 }

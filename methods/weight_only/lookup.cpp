@@ -1,0 +1,45 @@
+// Gather: an embedding lookup asks for a scale a row of its table. Where scales differ along
+// another axis, it is a move.
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/methods/weight_only.hpp"
+#include "weight_only/methods.hpp"
+#include "weight_only/move.hpp"
+
+namespace quadrant::inline v0::weight_only {
+namespace {
+
+QUADRANT_QUANTIZER(LookupMethod, WeightOnly, ops::Gather,
+                   requires_parents(AnyQuantizable, AnyState)) {
+  void callback(const ScaleGroups& wanted, NodeRef node, Asks& asks) const override {
+    if (const auto groups = gather_move.source(node, 0, wanted)) {
+      asks.alternative({{0, *groups}});
+    } else {
+      asks.refuse(gather_move.refusal);
+    }
+  }
+
+  void request(NodeRef node, Asks& asks) const override {
+    const Shape& table = node.operand_type(0)->shape;
+    const auto rows = ops::Gather{node}.axis();
+    if (!rows || table.rank() < 2) {
+      asks.refuse("a list of numbers has no rows");
+      return;
+    }
+    // What a row holds: the last axis, or the one before where rows are the last.
+    const std::int64_t along = *rows == table.rank() - 1 ? table.rank() - 2 : table.rank() - 1;
+    if (const auto groups = scheme().groups(table, *rows, along)) asks.benefit(0, *groups);
+  }
+
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
+    const auto* groups = context.form<ScaleGroups>(node.result());
+    if (groups == nullptr) return {};  // it reads floats: a dequantize in front
+    QUADRANT_TRY(auto type, moved_type(gather_move, node, 0, *groups));
+    return context.set_quantized(node.result(), std::move(type));
+  }
+};
+
+}  // namespace
+
+void register_lookup(WeightOnly::Registration& methods) { methods.add<LookupMethod>(); }
+
+}  // namespace quadrant::inline v0::weight_only

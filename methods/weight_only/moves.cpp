@@ -1,0 +1,157 @@
+// Operations that move elements without changing them: the codes move alike, and the scales follow
+// their groups.
+#include <memory>
+
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/methods/weight_only.hpp"
+#include "quadrant/numerics/convert.hpp"
+#include "weight_only/methods.hpp"
+#include "weight_only/move.hpp"
+#include "weight_only/stored.hpp"
+#include "weight_only/take_place.hpp"
+
+namespace quadrant::inline v0::weight_only {
+namespace {
+
+Expected<void> move_codes(const Move& move, NodeRef node, RewriteContext& context) {
+  for (std::uint32_t i = 0; i < node.graph->result_count(node.id); ++i) {
+    const auto* groups = context.form<ScaleGroups>(node.result(i));
+    if (groups == nullptr) continue;
+    QUADRANT_TRY(auto type, moved_type(move, node, i, *groups));
+    QUADRANT_CHECK(context.set_quantized(node.result(i), std::move(type)));
+  }
+  return {};
+}
+
+QUADRANT_PARAMETERIZED(MoveMethod, WeightOnly, const Move*,
+                       requires_parents(AnyQuantizable, variadic(optional(AnyState)))) {
+  using MoveMethodBase::MoveMethodBase;
+
+  void callback(const ScaleGroups& wanted, NodeRef node, Asks& asks) const override {
+    if (const auto groups = parameters()->source(node, 0, wanted)) {
+      asks.alternative({{0, *groups}});
+    } else {
+      asks.refuse(parameters()->refusal);
+    }
+  }
+
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
+    return move_codes(*parameters(), node, context);
+  }
+};
+
+// A reshape of a weight that nobody else reads is a weight itself, and groups that the weight could
+// not have are found for its result.
+QUADRANT_PARAMETERIZED(ReshapeMethod, WeightOnly, const Move*,
+                       requires_parents(AnyQuantizable, optional(AnyState))) {
+  using ReshapeMethodBase::ReshapeMethodBase;
+
+  void callback(const ScaleGroups& wanted, NodeRef node, Asks& asks) const override {
+    if (const auto groups = parameters()->source(node, 0, wanted)) {
+      asks.alternative({{0, *groups}});
+    } else if (own_weight(node) != nullptr) {
+      asks.accept();
+    } else {
+      asks.refuse(parameters()->refusal);
+    }
+  }
+
+  [[nodiscard]] std::optional<StorageChange> storage(const ScaleGroups& constraint,
+                                                     NodeRef node) const override {
+    const Constant* weight = stored_here(constraint, node);
+    if (weight == nullptr) return std::nullopt;
+    return stored_size(scheme(), *weight, node.type().shape, constraint);
+  }
+
+  [[nodiscard]] Expected<void> examine(const ScaleGroups& selected, NodeRef node,
+                                       DataContext& context) const override {
+    const Constant* weight = stored_here(selected, node);
+    if (weight == nullptr) return {};
+    return examine_weight(scheme(), weight->reshaped(node.type().shape), selected, context);
+  }
+
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
+    const auto& selected = context.selected<ScaleGroups>(node.result());
+    const Constant* weight = stored_here(selected, node);
+    if (weight == nullptr) return move_codes(*parameters(), node, context);
+    const auto type =
+        quantized_type(scheme(), node, node.operand_type(0)->element, selected, context);
+    QUADRANT_TRY(Constant codes, quantized(weight->reshaped(node.type().shape), type));
+    QUADRANT_TRY(const Value made,
+                 context.emit_constant(std::string(context.view().value_name(node.result())),
+                                       std::move(codes), type));
+    return take_place(node.result(), made, "_reshaped", context);
+  }
+
+ private:
+  // The float weight that the node alone reads; null when there is none.
+  static const Constant* own_weight(NodeRef node) {
+    const Constant* weight = node.operand_constant(0);
+    if (weight == nullptr || node.graph->uses(node.operand(0).node).size() != 1) return nullptr;
+    const bool fits = node.type().shape.element_count() == weight->element_count();
+    return fits && is_float(weight->element()) ? weight : nullptr;
+  }
+
+  // The same if its codes are made here, in these groups.
+  [[nodiscard]] const Constant* stored_here(const ScaleGroups& groups, NodeRef node) const {
+    return parameters()->source(node, 0, groups) ? nullptr : own_weight(node);
+  }
+};
+
+QUADRANT_QUANTIZER(ConcatMethod, WeightOnly, ops::Concat,
+                   requires_parents(variadic(AnyQuantizable))) {
+  void callback(const ScaleGroups& wanted, NodeRef node, Asks& asks) const override {
+    // The same of every operand.
+    const auto groups = concat_move.source(node, 0, wanted);
+    if (!groups) {
+      asks.refuse(concat_move.refusal);
+      return;
+    }
+    std::vector<Asks::Need> needs;
+    for (std::uint32_t i = 0; i < node.operands().size(); ++i) needs.push_back({i, *groups});
+    asks.alternative(needs);
+  }
+
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
+    return move_codes(concat_move, node, context);
+  }
+};
+
+// Between float types: the codes stay, and express another type. Rounded once, from float32.
+QUADRANT_QUANTIZER(CastMethod, WeightOnly, ops::Cast, requires_parents(AnyQuantizable)) {
+  void callback(const ScaleGroups& wanted, NodeRef node, Asks& asks) const override {
+    const auto to = ops::Cast{node}.to();
+    if (to && is_float(*to)) {
+      asks.alternative({{0, wanted}});
+    } else {
+      asks.refuse("it makes no real numbers");
+    }
+  }
+
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
+    const Value codes = node.operand(0);
+    const std::string name(context.view().value_name(node.result()));
+    auto changed = std::make_shared<UniformType>(*context.quantization(codes));
+    changed->expressed = ops::Cast{node}.to().value_or(changed->expressed);
+    QUADRANT_TRY(const Value made, relabel(codes, std::move(changed), name, context));
+    return take_place(node.result(), made, "_cast", context);
+  }
+};
+
+}  // namespace
+
+void register_moves(WeightOnly::Registration& methods) {
+  methods.add_parameterized<MoveMethod, ops::Identity>(&identity_move);
+  methods.add_parameterized<MoveMethod, ops::Transpose>(&transpose_move);
+  methods.add_parameterized<MoveMethod, ops::Expand>(&expand_move);
+  methods.add_parameterized<MoveMethod, ops::Slice>(&slice_move);
+  methods.add_parameterized<MoveMethod, ops::Split>(&split_move);
+  methods.add_parameterized<ReshapeMethod, ops::Reshape>(&reshape_move);
+  methods.add_parameterized<ReshapeMethod, ops::Squeeze>(&reshape_move);
+  methods.add_parameterized<ReshapeMethod, ops::Unsqueeze>(&reshape_move);
+  methods.add_parameterized<ReshapeMethod, ops::Flatten>(&reshape_move);
+  methods.add<ConcatMethod>();
+  methods.add<CastMethod>();
+}
+
+}  // namespace quadrant::inline v0::weight_only
