@@ -173,10 +173,10 @@ def with_rounded_weights(source, quantized):
     return model, count
 
 
-def check_quantized(tool, source, folder, opset=None):
+def check_quantized(tool, source, folder, opset=None, options=()):
     """The quantized model computes what the original does with rounded weights."""
     target, rounded = folder / "quantized.onnx", folder / "rounded.onnx"
-    done = run_tool(tool, source, target, "--quantize-all")
+    done = run_tool(tool, source, target, "--quantize-all", *options)
     if done.returncode != 0:
         return done.stderr.strip()
     if opset and f"-> {opset}," not in done.stdout:

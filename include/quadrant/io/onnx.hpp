@@ -13,6 +13,9 @@ namespace quadrant::inline v0 {
 
 struct OnnxReadOptions {
   Sink* sink = nullptr;  ///< receives notes about what was found; may be null
+  /// DequantizeLinear and QuantizeLinear whose parameters are initializers become `dequantize` and
+  /// `quantize`, and their codes get quantized types. False: they stay ONNX's operators.
+  bool raise_quantization = true;
 };
 
 /// Reads the structure of a model. Contents of tensors stay in the file (or in the external data
@@ -31,6 +34,15 @@ struct OnnxWriteOptions {
   /// Tensors of at least this many bytes go to a data file beside the model; the default keeps
   /// everything inline while the model stays below protobuf's 2 GiB.
   std::uint64_t external_from = UINT64_MAX;
+  /// Writes products with a quantized weight as `com.microsoft.MatMulNBits`, which reads the codes
+  /// and never holds the weight in floats: `matmul` with the weight on the right, and `gemm` with
+  /// an alpha and beta of 1 whose input is not transposed. The weight is a constant of two
+  /// dimensions, behind transposes or not, of 4 or 8 bits, that expresses float32 or float16. Its
+  /// scales are one for all, one for each output channel, or one for each block along the axis that
+  /// is summed over, the block a power of two from 16 on. Codes and zero points are stored
+  /// unsigned; float16 scales are rounded to float16 and must be normal numbers there. What cannot
+  /// go this way is written as without this option, and `sink` hears which and why.
+  bool matmul_nbits = false;
 };
 
 /// What writing a model did beyond copying.
@@ -40,16 +52,21 @@ struct OnnxWriteReport {
   std::string external_file;  ///< empty when all data is inline
   std::int64_t opset_read = 0;
   std::int64_t opset_written = 0;
-  /// Why `dequantize` was written as Cast and Mul instead of DequantizeLinear; empty when it was
-  /// not.
+  std::int64_t matmul_nbits = 0;  ///< products that became MatMulNBits
+  // How many `dequantize` became ...
+  std::int64_t dequantize_linear = 0;      ///< DequantizeLinear
+  std::int64_t dequantize_microsoft = 0;   ///< com.microsoft.DequantizeLinear
+  std::int64_t dequantize_arithmetic = 0;  ///< Cast and Mul
+  /// What was written instead of DequantizeLinear, and why; empty when nothing was.
   std::string fallback_reason;
 };
 
 /// Writes `graph` as a model; deferred constants are computed now, in pieces. Quantized types
-/// become QuantizeLinear / DequantizeLinear with initializers for scale and zero point. A model
-/// whose opset is below 13 (no per-axis DequantizeLinear) is converted to 13 where every operation
-/// in it can be, else `dequantize` is written as Cast and Mul, which say the same, and the report
-/// says why.
+/// become QuantizeLinear / DequantizeLinear with initializers for scale and zero point. Where that
+/// needs a later opset (13 for an axis, 21 for blocks, 4 and 16 bits), the model is converted to it
+/// if every operation in it can be; if not, `dequantize` is written as other operators that say the
+/// same, and the report says why. A Gather from a dequantized constant reads codes, and its rows
+/// are dequantized: src/io/onnx/lookup.hpp has the forms.
 ///
 /// The file appears complete or not at all: it is written beside `path` and renamed. A data file is
 /// written first, under a name made from its contents.

@@ -1,14 +1,16 @@
 #include "io/onnx/dequantize.hpp"
 
 #include <algorithm>
-#include <unordered_map>
+#include <memory>
 #include <unordered_set>
 
 #include "io/onnx/edit.hpp"
 #include "io/onnx/element.hpp"
 #include "io/onnx/failure.hpp"
-#include "io/onnx/names.hpp"
+#include "io/onnx/float_moves.hpp"
 #include "io/onnx/opset.hpp"
+#include "io/onnx/parameters.hpp"
+#include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
@@ -17,10 +19,9 @@ constexpr std::int64_t opset_per_tensor = 10;  // DequantizeLinear
 constexpr std::int64_t opset_per_axis = 13;    // ... with `axis`
 constexpr std::int64_t opset_blocked = 21;     // ... with `block_size`, for 4 and 16 bits
 
-bool is_conversion(std::string_view kind) {
-  return kind == ops::Quantize::kind || kind == ops::Dequantize::kind ||
-         kind == ops::StorageCast::kind;
-}
+// The contrib operator of ONNX Runtime: 4 bits at any opset, but no blocks.
+constexpr std::string_view linear_kind = "onnx.DequantizeLinear";
+constexpr std::string_view microsoft_kind = "onnx.com.microsoft::DequantizeLinear";
 
 /// The opset whose DequantizeLinear and QuantizeLinear know the type.
 std::int64_t opset_needed(const UniformType& type) {
@@ -37,27 +38,48 @@ std::int64_t opset_needed(const UniformType& type) {
 
 class Lowering {
  public:
-  explicit Lowering(Graph& graph) : graph_(graph) {
+  explicit Lowering(Graph& graph) : graph_(graph), parameters_(graph) {
     lowered_.opset_read = lowered_.opset_written = opset_of(graph);
   }
 
   Lowered run() {
-    std::vector<NodeId> conversions;
-    for (std::uint32_t index = 0; index < graph_.index_bound(); ++index) {
-      const NodeId node = graph_.node_at(index);
-      if (node.is_valid() && is_conversion(graph_.kind(node))) conversions.push_back(node);
-    }
-    raise_opset(conversions);
-    if (!conversions.empty()) spell_out_permutations();
+    collect_conversions();
+    raise_opset();
+    if (!conversions_.empty()) spell_out_permutations();
     collect_node_names();
-    for (const NodeId node : conversions) {
-      const std::string label(graph_.value_name({node}));
-      in_node(label, [&] { lower(node); });
+    for (const Conversion& conversion : conversions_) {
+      const std::string label(graph_.value_name({conversion.node}));
+      in_node(label, [&] { lower(conversion); });
+    }
+    if (lowered_.microsoft + lowered_.arithmetic > 0) {
+      lowered_.fallback_reason = fmt::format("{}: {}", what_was_done(), why_not_);
     }
     return std::move(lowered_);
   }
 
  private:
+  struct Conversion {
+    NodeId node;
+    /// The parameters: its operand's type, or its result's. Null for a storage_cast. Kept here,
+    /// since the operand is another one when the storage_casts are gone.
+    std::shared_ptr<const UniformType> type;
+  };
+
+  void collect_conversions() {
+    for (std::uint32_t index = 0; index < graph_.index_bound(); ++index) {
+      const NodeId node = graph_.node_at(index);
+      if (!node.is_valid() || !is_conversion(graph_.kind(node))) continue;
+      const NodeRef ref = graph_.ref(node);
+      std::shared_ptr<const UniformType> type;
+      if (ref.kind() == ops::Quantize::kind) {
+        type = ref.type().quantization;
+      } else if (ref.kind() == ops::Dequantize::kind && !ref.operand(0).is_absent()) {
+        type = ref.operand_type(0)->quantization;
+      }
+      conversions_.push_back({node, std::move(type)});
+    }
+  }
+
   /// A Transpose may leave out `perm`. ONNX Runtime (1.23) ends the process when its optimizer
   /// moves a per-axis DequantizeLinear across one that does, so what is implied is written.
   void spell_out_permutations() {
@@ -79,80 +101,84 @@ class Lowering {
     }
   }
 
-  void raise_opset(const std::vector<NodeId>& conversions) {
+  /// To what the most demanding conversion needs, or, where that cannot be, the others.
+  void raise_opset() {
     std::int64_t& opset = lowered_.opset_written;
-    const auto asks = [&](NodeId node) {
-      const std::int64_t needed = opset_needed(node);
-      return needed > opset && needed <= opset_per_axis;
+    for (const std::int64_t target : {opset_blocked, opset_per_axis}) {
+      const bool needed = std::ranges::any_of(conversions_, [&](const Conversion& conversion) {
+        const std::int64_t least = conversion.type ? opset_needed(*conversion.type) : 0;
+        return least > opset && (least == opset_blocked) == (target == opset_blocked);
+      });
+      if (!needed) continue;
+      std::string why_not = upgrade(graph_, target);
+      if (why_not.empty()) {
+        opset = target;
+        set_opset(graph_, opset);
+        return;
+      }
+      if (why_not_.empty()) why_not_ = std::move(why_not);
+    }
+  }
+
+  [[nodiscard]] std::string what_was_done() const {
+    std::string text = fmt::format("of {} dequantizations",
+                                   lowered_.linear + lowered_.microsoft + lowered_.arithmetic);
+    const auto add = [&](std::int64_t count, std::string_view form) {
+      if (count > 0) text += fmt::format(", {} written as {}", count, form);
     };
-    if (opset >= opset_per_axis || std::ranges::none_of(conversions, asks)) return;
-    lowered_.fallback_reason = upgrade_to_13(graph_);
-    if (!lowered_.fallback_reason.empty()) return;
-    opset = opset_per_axis;
-    set_opset(graph_, opset);
+    add(lowered_.arithmetic, "Cast and Mul");
+    add(lowered_.microsoft, "com.microsoft.DequantizeLinear");
+    return text;
   }
 
-  [[nodiscard]] std::int64_t opset_needed(NodeId node) const {
-    const UniformType* type = quantized_type(node);
-    return type && graph_.kind(node) != ops::StorageCast::kind ? onnx::opset_needed(*type) : 0;
-  }
-
-  /// The parameters of a conversion: its operand's type, or its result's.
-  [[nodiscard]] const UniformType* quantized_type(NodeId node) const {
-    const Value operand = graph_.ref(node).operand(0);
-    if (operand.is_absent()) return nullptr;
-    const bool to_real = graph_.kind(node) == ops::Dequantize::kind;
-    return graph_.type(to_real ? operand : Value{node}).quantization.get();
-  }
-
-  void lower(NodeId node) {
+  void lower(const Conversion& conversion) {
+    const NodeId node = conversion.node;
     const Value operand = graph_.ref(node).operand(0);
     if (operand.is_absent()) impossible("a conversion without an operand");
     if (graph_.kind(node) == ops::StorageCast::kind) {
-      finish(node, add(node, "identity", {operand}, graph_.type({node})));
+      drop_storage_cast(node, operand);
       return;
     }
-    const UniformType* found = quantized_type(node);
-    if (!found) impossible(fmt::format("a {} without a quantized type", graph_.kind(node)));
-    const UniformType type = *found;
-    const bool linear = lowered_.opset_written >= onnx::opset_needed(type);
+    if (!conversion.type) {
+      impossible(fmt::format("a {} without a quantized type", graph_.kind(node)));
+    }
+    const UniformType& type = *conversion.type;
+    const bool linear = lowered_.opset_written >= opset_needed(type);
     if (graph_.kind(node) == ops::Quantize::kind) {
-      if (!linear) refuse(type, "quantize");
+      if (!linear) refuse_quantize(type);
       quantize(node, operand, type);
     } else if (linear) {
-      dequantize(node, operand, type);
+      ++lowered_.linear;
+      dequantize(node, operand, type, linear_kind);
+    } else if (is_packed(type.storage) && type.granularity.kind != Granularity::Kind::block) {
+      ++lowered_.microsoft;
+      dequantize(node, operand, type, microsoft_kind);
     } else {
-      if (is_packed(type.storage) || type.granularity.kind == Granularity::Kind::block) {
-        refuse(type, "dequantize");
-      }
-      if (lowered_.fallback_reason.empty()) {
-        lowered_.fallback_reason =
-            fmt::format("DequantizeLinear of {} needs opset {}, the model has {}",
-                        to_string(type.storage), onnx::opset_needed(type), lowered_.opset_written);
-      }
+      ++lowered_.arithmetic;
       dequantize_by_arithmetic(node, operand, type);
     }
   }
 
-  [[noreturn]] void refuse(const UniformType& type, std::string_view what) const {
-    impossible(
-        fmt::format("to {} {} needs opset {}, the model has {}: convert it first "
-                    "(onnx.version_converter)",
-                    what, to_string(type), onnx::opset_needed(type), lowered_.opset_written));
+  [[noreturn]] void refuse_quantize(const UniformType& type) const {
+    impossible(fmt::format("to quantize {} needs opset {}, the model has {} and stays there: {}",
+                           to_string(type), opset_needed(type), lowered_.opset_written, why_not_));
   }
 
-  // --- the three forms --------------------------------------------------------------------------
+  // --- the forms --------------------------------------------------------------------------------
 
-  void dequantize(NodeId node, Value codes, const UniformType& type) {
+  void dequantize(NodeId node, Value codes, const UniformType& type, std::string_view kind) {
     const std::string name(graph_.value_name({node}));
     TensorType real = graph_.type({node});
     real.element = ElementType::float32;
-    std::vector<Value> operands{codes, scales(name, type)};
-    // int32 codes have no zero point (https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html).
-    if (type.zero_points || type.storage != ElementType::int32) {
-      operands.push_back(zero_points(name, type));
+    std::vector<Value> operands{codes, parameters_.scales(name, type)};
+    // Where all are zero, they say which integer type it is, to tools that look for it there; for
+    // blocks that would take room. int32 codes have none
+    // (https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html).
+    if (type.zero_points ||
+        (type.storage != ElementType::int32 && type.granularity.kind != Granularity::Kind::block)) {
+      operands.push_back(parameters_.zero_points(name, type));
     }
-    const Value result = add(node, "onnx.DequantizeLinear", std::move(operands), std::move(real),
+    const Value result = add(node, std::string(kind), std::move(operands), std::move(real),
                              linear_attributes(codes, type));
     finish(node, cast_from_float32(node, result, type.expressed));
   }
@@ -165,15 +191,15 @@ class Lowering {
       widened.element = ElementType::float32;
       real = add_cast(node, real, std::move(widened));
     }
-    Value codes =
-        add(node, "onnx.QuantizeLinear", {real, scales(name, type), zero_points(name, type)},
-            graph_.type({node}), linear_attributes(real, type));
+    Value codes = add(node, "onnx.QuantizeLinear",
+                      {real, parameters_.scales(name, type), parameters_.zero_points(name, type)},
+                      graph_.type({node}), linear_attributes(real, type));
     const auto full = integer_range(type.storage);
     if (full && (type.storage_min > full->min || type.storage_max < full->max)) {
       // QuantizeLinear saturates to the storage type; the codes in use are fewer.
       codes = add(node, "onnx.Clip",
-                  {codes, storage_scalar(type.storage, type.storage_min, name + "_min"),
-                   storage_scalar(type.storage, type.storage_max, name + "_max")},
+                  {codes, parameters_.code(type.storage, type.storage_min, name + "_min"),
+                   parameters_.code(type.storage, type.storage_max, name + "_max")},
                   graph_.type({node}));
     }
     finish(node, codes);
@@ -184,16 +210,30 @@ class Lowering {
     const std::string name(graph_.value_name({node}));
     TensorType real = graph_.type({node});
     real.element = ElementType::float32;
-    Value result = add_cast(node, codes, real);
+    // No Cast before opset 21 reads 4 bits.
+    Value result = is_packed(type.storage) ? add(node, std::string(microsoft_kind),
+                                                 {codes, parameters_.unit_scale()}, real)
+                                           : add_cast(node, codes, real);
     if (type.zero_points) {
-      const Value zeros = graph_.add_constant(
-          name + "_zero_point", broadcastable(as_floats(type.zero_points), codes, type));
-      result = add(node, "onnx.Sub", {result, zeros}, real);
+      result = add(node, "onnx.Sub", {result, parameters_.offsets(name, codes, type)}, real);
     }
-    const Value scale =
-        graph_.add_constant(name + "_scale", broadcastable(type.scales, codes, type));
-    result = add(node, "onnx.Mul", {result, scale}, real);
+    result = add(node, "onnx.Mul", {result, parameters_.factors(name, codes, type)}, real);
     finish(node, cast_from_float32(node, result, type.expressed));
+  }
+
+  /// The bits are the same, so readers read the operand. Who knows the value by its name (graph
+  /// outputs, subgraphs) gets an Identity.
+  void drop_storage_cast(NodeId node, Value operand) {
+    for (const Use& use : std::vector(graph_.uses(node).begin(), graph_.uses(node).end())) {
+      if (graph_.kind(use.user) != ops::Output::kind && !is_capture(graph_, use)) {
+        graph_.set_operand(use.user, use.operand, operand);
+      }
+    }
+    if (graph_.uses(node).empty()) {
+      graph_.erase(node);
+    } else {
+      finish(node, add(node, std::string(ops::Identity::kind), {operand}, graph_.type({node})));
+    }
   }
 
   // --- parts ------------------------------------------------------------------------------------
@@ -233,95 +273,31 @@ class Lowering {
   [[nodiscard]] Attributes linear_attributes(Value value, const UniformType& type) const {
     if (type.granularity.kind == Granularity::Kind::tensor) return {};
     // Without the attribute, the axis is 1.
-    Attributes attributes{{"axis", axis_of(value, type)}};
+    Attributes attributes{{"axis", axis_of(graph_, value, type)}};
     if (type.granularity.kind == Granularity::Kind::block) {
       attributes.set("block_size", type.granularity.block_size);
     }
     return attributes;
   }
 
-  [[nodiscard]] std::int64_t axis_of(Value value, const UniformType& type) const {
-    const Shape& shape = graph_.type(value).shape;
-    if (!shape.is_ranked()) return type.granularity.axis;
-    const auto axis = normalize_axis(type.granularity.axis, shape.rank());
-    if (!axis) {
-      impossible(fmt::format("quantized along axis {} of {} dimensions", type.granularity.axis,
-                             shape.rank()));
-    }
-    return *axis;
-  }
-
-  /// Initializers are shared by all conversions that have the same parameters.
-  Value scales(const std::string& name, const UniformType& type) {
-    return shared(type.scales, 0, name + "_scale", [&] { return type.scales; });
-  }
-
-  Value zero_points(const std::string& name, const UniformType& type) {
-    if (type.zero_points) {
-      return shared(type.zero_points, 0, name + "_zero_point", [&] { return type.zero_points; });
-    }
-    // Zeros say which integer type it is, to tools that look for it there.
-    const int width = byte_width(type.storage);
-    return shared(type.scales, static_cast<int>(type.storage), name + "_zero_point", [&] {
-      const auto count = static_cast<std::size_t>(type.scales.element_count());
-      return Constant::from_bytes(type.storage, type.scales.shape(),
-                                  std::vector<std::byte>(count * static_cast<std::size_t>(width)));
-    });
-  }
-
-  template <class Make>
-  Value shared(const Constant& constant, int variant, std::string name, Make make) {
-    if (!constant) impossible("a quantized type without scales");
-    // Equality of constants is identity, and the shape lives inside.
-    auto& variants = initializers_[&constant.shape()];
-    const auto found = std::ranges::find(variants, variant, &std::pair<int, Value>::first);
-    if (found != variants.end()) return found->second;
-    const Value value = graph_.add_constant(std::move(name), make());
-    variants.emplace_back(variant, value);
-    kept_alive_.push_back(constant);
-    return value;
-  }
-
-  Value storage_scalar(ElementType storage, std::int64_t value, std::string name) {
-    const auto bytes =
-        std::as_bytes(std::span(&value, 1)).first(static_cast<std::size_t>(byte_width(storage)));
-    return graph_.add_constant(std::move(name),
-                               Constant::from_bytes(storage, Shape(std::vector<std::int64_t>{}),
-                                                    {bytes.begin(), bytes.end()}));
-  }
-
-  static Constant as_floats(const Constant& integers) {
-    const auto values = value_of(read_integers(integers, integers.element_count()));
-    std::vector<float> floats;
-    floats.reserve(values.size());
-    for (const std::int64_t value : values) floats.push_back(static_cast<float>(value));
-    return Constant::from_values(ElementType::float32, integers.shape(),
-                                 std::span<const float>(floats));
-  }
-
-  /// Per-axis parameters with an extent of 1 at every other axis.
-  [[nodiscard]] Constant broadcastable(const Constant& parameters, Value codes,
-                                       const UniformType& type) const {
-    if (!parameters) impossible("a quantized type without scales");
-    if (type.granularity.kind != Granularity::Kind::axis) return parameters;
-    const Shape& shape = graph_.type(codes).shape;
-    if (!shape.is_ranked()) impossible("quantized along an axis, but the rank is unknown");
-    std::vector<std::int64_t> extents(static_cast<std::size_t>(shape.rank()), 1);
-    extents[static_cast<std::size_t>(axis_of(codes, type))] = parameters.element_count();
-    const ConstantBytes bytes = value_of(parameters.read());
-    return Constant::from_bytes(parameters.element(), Shape(std::move(extents)),
-                                {bytes.bytes().begin(), bytes.bytes().end()});
-  }
-
   Graph& graph_;
+  Parameters parameters_;
   Lowered lowered_;
-  std::unordered_map<const Shape*, std::vector<std::pair<int, Value>>> initializers_;
-  std::vector<Constant> kept_alive_;
+  std::vector<Conversion> conversions_;
+  std::string why_not_;  // the opset could not be raised
   std::unordered_set<std::string> node_names_;
 };
 
 }  // namespace
 
-Lowered lower_quantization(Graph& graph) { return Lowering(graph).run(); }
+bool is_conversion(std::string_view kind) noexcept {
+  return kind == ops::Quantize::kind || kind == ops::Dequantize::kind ||
+         kind == ops::StorageCast::kind;
+}
+
+Lowered lower_quantization(Graph& graph) {
+  avoid_moves_of_4_bits(graph);
+  return Lowering(graph).run();
+}
 
 }  // namespace quadrant::inline v0::onnx

@@ -3,20 +3,30 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "quadrant/ir/graph.hpp"
 
 namespace quadrant::inline v0::onnx {
 
+/// `quantize`, `dequantize` or `storage_cast`.
+[[nodiscard]] bool is_conversion(std::string_view kind) noexcept;
+
 struct Lowered {
   std::int64_t opset_read = 0;
   std::int64_t opset_written = 0;
-  std::string fallback_reason;  ///< why Cast and Mul; empty when they were not needed
+  // How many `dequantize` became ...
+  std::int64_t linear = 0;      ///< DequantizeLinear
+  std::int64_t microsoft = 0;   ///< com.microsoft.DequantizeLinear
+  std::int64_t arithmetic = 0;  ///< Cast, (Sub,) Mul
+  /// What was written instead of DequantizeLinear, and why; empty where nothing was.
+  std::string fallback_reason;
 };
 
 /// Replaces `quantize`, `dequantize` and `storage_cast` by operators of ONNX, with initializers for
-/// scales and zero points, converting the model to opset 13 first where that is needed and
-/// possible. Throws `impossible` for what its opset cannot say.
+/// scales and zero points. Where DequantizeLinear needs a later opset (13 for an axis, 21 for
+/// blocks, 4 and 16 bits), the model is converted to it first; where that is not possible, other
+/// operators say the same. Throws `impossible` for a `quantize` that the opset cannot say.
 [[nodiscard]] Lowered lower_quantization(Graph& graph);
 
 }  // namespace quadrant::inline v0::onnx

@@ -1,6 +1,7 @@
 #include "io/onnx/edit.hpp"
 
-#include "quadrant/ir/ops.hpp"
+#include "io/onnx/element.hpp"
+#include "io/onnx/names.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
@@ -23,11 +24,27 @@ Value add_op(Graph& graph, std::string kind, std::string node_name, std::vector<
                      .constant = {}})};
 }
 
+Value add_scales(Graph& graph, std::string name, Constant scales) {
+  const bool is_half = scales.element() == ElementType::float16;
+  TensorType type{ElementType::float32, scales.shape(), nullptr};
+  const Value stored = graph.add_constant(name, std::move(scales));
+  if (!is_half) return stored;
+  return add_op(graph, kind_of({{}, "Cast"}), {}, {stored}, {std::move(name), std::move(type)},
+                {{"to", find_data_type(ElementType::float32)->number}});
+}
+
 void take_over(Graph& graph, Value from, Value to) {
   std::string name(graph.value_name(from));
   graph.replace_uses(from, to);
   graph.erase(from.node);
   graph.set_value_name(to, std::move(name));
+}
+
+bool is_capture(const Graph& graph, const Use& use) {
+  const NodeRef user = graph.ref(use.user);
+  const auto captures = user.attribute_or<std::int64_t>(key::captures, 0);
+  return static_cast<std::int64_t>(use.operand) >=
+         static_cast<std::int64_t>(user.operands().size()) - captures;
 }
 
 Constant int64_constant(std::span<const std::int64_t> values) {

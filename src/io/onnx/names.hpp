@@ -22,9 +22,28 @@ struct KnownOp {
 /// Operators of the default domain that have a kind of their own. Their attributes have ONNX's
 /// names.
 inline constexpr std::array known_ops{
-    KnownOp{"Identity", ops::Identity::kind}, KnownOp{"Transpose", ops::Transpose::kind},
-    KnownOp{"Reshape", ops::Reshape::kind},   KnownOp{"MatMul", ops::MatMul::kind},
-    KnownOp{"Gemm", ops::Gemm::kind},         KnownOp{"Conv", ops::Conv::kind},
+    KnownOp{"Identity", ops::Identity::kind},
+    KnownOp{"Transpose", ops::Transpose::kind},
+    KnownOp{"Reshape", ops::Reshape::kind},
+    KnownOp{"Squeeze", ops::Squeeze::kind},
+    KnownOp{"Unsqueeze", ops::Unsqueeze::kind},
+    KnownOp{"Flatten", ops::Flatten::kind},
+    KnownOp{"Expand", ops::Expand::kind},
+    KnownOp{"Slice", ops::Slice::kind},
+    KnownOp{"Split", ops::Split::kind},
+    KnownOp{"Concat", ops::Concat::kind},
+    KnownOp{"Gather", ops::Gather::kind},
+    KnownOp{"Cast", ops::Cast::kind},
+    KnownOp{"Add", ops::Add::kind},
+    KnownOp{"Mul", ops::Multiply::kind},
+    KnownOp{"MatMul", ops::MatMul::kind},
+    KnownOp{"Gemm", ops::Gemm::kind},
+    KnownOp{"Einsum", ops::Einsum::kind},
+    KnownOp{"Conv", ops::Conv::kind},
+    KnownOp{"ConvTranspose", ops::ConvTranspose::kind},
+    KnownOp{"RNN", ops::Rnn::kind},
+    KnownOp{"GRU", ops::Gru::kind},
+    KnownOp{"LSTM", ops::Lstm::kind},
 };
 
 inline constexpr std::string_view prefix = "onnx.";

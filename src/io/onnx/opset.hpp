@@ -19,11 +19,11 @@ void set_opset(Graph& graph, std::int64_t opset);
 /// The oldest file format version that may hold this opset.
 [[nodiscard]] std::int64_t ir_version_for_opset(std::int64_t opset) noexcept;
 
-/// Converts all operators of the default domain to opset 13, or says which one cannot be and leaves
-/// the graph as it was. Empty when it is done.
+/// Converts all operators of the default domain to opset `target`, 13 or 21, or says which one
+/// cannot be and leaves the graph as it was. Empty when it is done, or the opset is not below.
 ///
 /// Operators with subgraphs, and functions, are not converted: what is in them would have to be
 /// too.
-[[nodiscard]] std::string upgrade_to_13(Graph& graph);
+[[nodiscard]] std::string upgrade(Graph& graph, std::int64_t target);
 
 }  // namespace quadrant::inline v0::onnx

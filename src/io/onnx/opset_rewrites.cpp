@@ -1,77 +1,14 @@
 // The operators that changed between opset 7 and 13: mostly, attributes became inputs.
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "io/onnx/edit.hpp"
-#include "io/onnx/failure.hpp"
-#include "io/onnx/names.hpp"
 #include "io/onnx/opset_rules.hpp"
+#include "io/onnx/replacement.hpp"
 #include "quadrant/ir/float16.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
-
-/// The operator that takes a node's place: same name, same results.
-class Replacement {
- public:
-  Replacement(Graph& graph, NodeId node)
-      : graph_(graph),
-        node_(node),
-        kind_(graph.kind(node)),
-        operands_(graph.operands(node).begin(), graph.operands(node).end()),
-        attributes_(graph.attributes(node)) {}
-
-  void set_kind(std::string_view kind) { kind_ = kind; }
-  Attributes& attributes() { return attributes_; }
-  std::vector<Value>& operands() { return operands_; }
-
-  /// Removes an attribute and gives its value, if it had one of that type.
-  template <class T>
-  std::optional<T> take(std::string_view name) {
-    const Attribute* found = attributes_.find(name);
-    const T* typed = found ? std::get_if<T>(found) : nullptr;
-    if (found && !typed) impossible(fmt::format("the attribute '{}' has the wrong type", name));
-    if (!typed) return std::nullopt;
-    T value = *typed;
-    attributes_.erase(name);
-    attributes_.erase(std::string(key::attribute_extra).append(name));
-    return value;
-  }
-
-  /// Puts a constant at operand `index`, after absent ones if need be.
-  void set_operand(std::size_t index, std::string_view role, Constant constant) {
-    if (operands_.size() <= index) operands_.resize(index + 1);
-    const std::string name = fmt::format("{}_{}", graph_.value_name({node_}), role);
-    operands_[index] = graph_.add_constant(name, std::move(constant));
-  }
-
-  void finish() {
-    NodeSpec spec;
-    spec.kind = std::move(kind_);
-    spec.name = graph_.name(node_);
-    spec.operands = std::move(operands_);
-    spec.attributes = std::move(attributes_);
-    std::vector<std::string> names;
-    for (std::uint32_t i = 0; i < graph_.result_count(node_); ++i) {
-      names.emplace_back(graph_.value_name({node_, i}));
-      spec.results.push_back({names.back(), graph_.type({node_, i})});
-    }
-    const NodeId made = graph_.add(std::move(spec));
-    for (std::uint32_t i = 0; i < names.size(); ++i) {
-      graph_.replace_uses({node_, i}, {made, i});
-    }
-    graph_.erase(node_);
-    for (std::uint32_t i = 0; i < names.size(); ++i) graph_.set_value_name({made, i}, names[i]);
-  }
-
- private:
-  Graph& graph_;
-  NodeId node_;
-  std::string kind_;
-  std::vector<Value> operands_;
-  Attributes attributes_;
-};
 
 bool is_used(const Graph& graph, NodeId node, std::uint32_t result) {
   return std::ranges::any_of(graph.uses(node),
@@ -278,10 +215,7 @@ void convert_resize(Graph& graph, NodeId node) {
     return;
   }
   // Opset 11 wanted empty scales beside sizes, opset 13 wants none.
-  const Constant* scales = ref.operand_constant(2);
-  if (!ref.operand(3).is_absent() && scales != nullptr && scales->element_count() == 0) {
-    graph.set_operand(node, 2, {});
-  }
+  convert_resize_operands(graph, node);
 }
 
 }  // namespace quadrant::inline v0::onnx

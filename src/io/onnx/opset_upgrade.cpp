@@ -54,7 +54,7 @@ void fill_in_type(Graph& graph, NodeId node, ResultRule rule) {
   graph.set_type({node}, std::move(type));
 }
 
-void convert_node(Graph& graph, NodeId node) {
+void convert_node(Graph& graph, NodeId node, std::int64_t from, std::int64_t target) {
   const std::string_view kind = graph.kind(node);
   if (kind == opaque_initializer_kind || kind == sparse_initializer_kind) return;
   const OpName op = op_name_of(graph.ref(node));
@@ -62,21 +62,35 @@ void convert_node(Graph& graph, NodeId node) {
   if (has_subgraph(graph, node)) impossible(fmt::format("{} has subgraphs", op.op_type));
   if (!in_default_domain(op)) return;
   const OpsetRule* rule = find_opset_rule(op.op_type);
-  if (!rule) impossible(fmt::format("{} has no conversion to opset 13", op.op_type));
+  if (!rule) impossible(fmt::format("{} has no conversion to opset {}", op.op_type, target));
   fill_in_type(graph, node, rule->result);
-  if (rule->convert) rule->convert(graph, node);
+  for (const OpsetChange& change : {rule->first, rule->second}) {
+    if (from < change.opset && change.opset <= target) {
+      change.convert(graph, node);
+      return;  // the other one is not in the same step
+    }
+  }
+}
+
+void convert_all(Graph& graph, std::int64_t from, std::int64_t target) {
+  for (const NodeId node : value_of(topological_order(graph))) {
+    const std::string name(label(graph, node));  // of a node that may be gone when it fails
+    in_node(name, [&] { convert_node(graph, node, from, target); });
+  }
 }
 
 }  // namespace
 
-std::string upgrade_to_13(Graph& graph) {
+std::string upgrade(Graph& graph, std::int64_t target) {
   if (graph.attributes().find(key::functions)) return "the model has functions";
   Graph attempt = graph;
   try {
-    for (const NodeId node : value_of(topological_order(attempt))) {
-      const bool named = !attempt.name(node).empty() || attempt.result_count(node) == 0;
-      const std::string label(named ? attempt.name(node) : attempt.value_name({node}));
-      in_node(label, [&] { convert_node(attempt, node); });
+    // Step by step: an operator may change in each, and is another node after the first.
+    std::int64_t from = opset_of(graph);
+    for (const std::int64_t step : {first_step, second_step}) {
+      if (from >= step || step > target) continue;
+      convert_all(attempt, from, step);
+      from = step;
     }
   } catch (const Failure& failure) {
     if (failure.error.code != ErrorCode::impossible) throw;

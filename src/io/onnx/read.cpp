@@ -4,9 +4,11 @@
 #include "io/onnx/failure.hpp"
 #include "io/onnx/fields.hpp"
 #include "io/onnx/names.hpp"
+#include "io/onnx/raise.hpp"
 #include "io/onnx/read_graph.hpp"
 #include "io/onnx/source.hpp"
 #include "io/onnx/subgraph.hpp"
+#include "quadrant/io/onnx.hpp"
 
 namespace quadrant::inline v0 {
 namespace onnx {
@@ -17,7 +19,8 @@ constexpr std::int64_t newest_opset = 23;
 
 class ModelReader {
  public:
-  ModelReader(const std::string& path, Sink* sink) : source_(path), sink_(sink) {}
+  ModelReader(const std::string& path, const OnnxReadOptions& options)
+      : source_(path), sink_(options.sink), raise_quantization_(options.raise_quantization) {}
 
   Graph read() {
     if (source_.bytes().empty()) invalid("not an ONNX model: the file is empty");
@@ -26,6 +29,7 @@ class ModelReader {
     check_opset();
     keep_model_attributes();
     read_graph(source_, graphs_, graph_, sink_);
+    if (raise_quantization_) raise_linear(graph_);
     return std::move(graph_);
   }
 
@@ -132,6 +136,7 @@ class ModelReader {
 
   Source source_;
   Sink* sink_;
+  bool raise_quantization_;
   Graph graph_;
   std::vector<Range> graphs_;
   std::vector<std::string> domains_;
@@ -144,7 +149,7 @@ class ModelReader {
 }  // namespace onnx
 
 Expected<Graph> read_onnx(const std::string& path, const OnnxReadOptions& options) {
-  return onnx::at_border(path, [&] { return onnx::ModelReader(path, options.sink).read(); });
+  return onnx::at_border(path, [&] { return onnx::ModelReader(path, options).read(); });
 }
 
 }  // namespace quadrant::inline v0

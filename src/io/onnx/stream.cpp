@@ -36,7 +36,9 @@ Expected<void> read_piece(const Piece& piece) {
 /// Collects bytes and pieces until the batch is full, then fills the pieces and hands it on.
 class Batch {
  public:
-  Batch(Executor& executor, ByteSink out) : executor_(executor), out_(out), bytes_(batch_bytes) {}
+  /// For `size` bytes in all.
+  Batch(std::uint64_t size, Executor& executor, ByteSink out)
+      : executor_(executor), out_(out), bytes_(std::min<std::uint64_t>(size, batch_bytes)) {}
 
   void add(std::string_view own) {
     while (!own.empty()) {
@@ -94,7 +96,7 @@ class Batch {
 }  // namespace
 
 void stream(const Rope& rope, Executor& executor, ByteSink out) {
-  Batch batch(executor, out);
+  Batch batch(rope.size(), executor, out);
   const std::string_view own = rope.own_bytes();
   std::uint64_t written = 0;
   for (const Payload& payload : rope.payloads()) {

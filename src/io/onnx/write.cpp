@@ -6,6 +6,9 @@
 #include "io/onnx/dequantize.hpp"
 #include "io/onnx/element.hpp"
 #include "io/onnx/failure.hpp"
+#include "io/onnx/lookup.hpp"
+#include "io/onnx/matmul_nbits.hpp"
+#include "io/onnx/raise.hpp"
 #include "io/onnx/source.hpp"
 #include "io/onnx/stream.hpp"
 #include "io/onnx/write_model.hpp"
@@ -31,14 +34,18 @@ class ModelFileWriter {
         executor_(options.executor ? *options.executor : serial_) {}
 
   OnnxWriteReport write() {
+    read_rows_of_tables(graph_);
+    if (options_.matmul_nbits) report_.matmul_nbits = use_matmul_nbits(graph_, options_.sink);
+    restore_linear(graph_);
     Lowered lowered = lower_quantization(graph_);
     settle_output_names(graph_);
     report_.opset_read = lowered.opset_read;
     report_.opset_written = lowered.opset_written;
+    report_.dequantize_linear = lowered.linear;
+    report_.dequantize_microsoft = lowered.microsoft;
+    report_.dequantize_arithmetic = lowered.arithmetic;
     report_.fallback_reason = std::move(lowered.fallback_reason);
-    if (!report_.fallback_reason.empty()) {
-      note(fmt::format("dequantization is written as Cast and Mul: {}", report_.fallback_reason));
-    }
+    if (!report_.fallback_reason.empty()) note(report_.fallback_reason);
 
     DataFile data;
     Rope contents = place_data(options_.external_from, data);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "io/onnx/element.hpp"
 #include "io/onnx/failure.hpp"
@@ -147,15 +148,20 @@ class GraphWriter {
   }
 
   void add_results(Rope& message, NodeId id) const {
+    const std::uint32_t count = graph_.result_count(id);
     const auto absent =
         graph_.ref(id).attribute_or(key::absent_results, std::vector<std::int64_t>{});
-    std::vector<bool> used(graph_.result_count(id), absent.empty());
-    if (!absent.empty()) {
-      for (const Use& use : graph_.uses(id)) used[use.result] = true;
+    std::vector<bool> left_out(count, false);
+    for (const std::int64_t result : absent) {
+      if (std::in_range<std::uint32_t>(result) && result < count) {
+        left_out[static_cast<std::size_t>(result)] = true;
+      }
     }
-    for (std::uint32_t i = 0; i < graph_.result_count(id); ++i) {
-      const bool left_out = !used[i] && std::ranges::find(absent, i) != absent.end();
-      message.add_text(node::output, left_out ? "" : graph_.value_name({id, i}));
+    if (!absent.empty()) {
+      for (const Use& use : graph_.uses(id)) left_out[use.result] = false;
+    }
+    for (std::uint32_t i = 0; i < count; ++i) {
+      message.add_text(node::output, left_out[i] ? "" : graph_.value_name({id, i}));
     }
   }
 

@@ -18,11 +18,7 @@ constexpr std::string_view our_name = "quadrant";
 /// Whether the subgraphs of a user refer to the value by its name.
 bool is_captured(const Graph& graph, Value value) {
   return std::ranges::any_of(graph.uses(value.node), [&](const Use& use) {
-    const NodeRef user = graph.ref(use.user);
-    const auto captures = user.attribute_or<std::int64_t>(key::captures, 0);
-    return use.result == value.result &&
-           static_cast<std::int64_t>(use.operand) >=
-               static_cast<std::int64_t>(user.operands().size()) - captures;
+    return use.result == value.result && is_capture(graph, use);
   });
 }
 

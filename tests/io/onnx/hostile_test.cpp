@@ -1,6 +1,8 @@
 // Files that are damaged or mean harm: each is one Error that says what and where.
 #include <sys/resource.h>
 
+#include <ctime>
+
 #include "model_helpers.hpp"
 
 using namespace onnx_test;
@@ -230,4 +232,22 @@ TEST_CASE("claims of size cost no memory") {
   rusage after{};
   getrusage(RUSAGE_SELF, &after);
   CHECK(after.ru_maxrss - before.ru_maxrss < 64 * 1024);
+}
+
+TEST_CASE("very many results that are left out are written again, in linear time") {
+  constexpr std::size_t count = 200'000;
+  Fields strange = node("Strange", {"x"}, {"y"});
+  for (std::size_t i = 0; i < count; ++i) strange.text(2, "");
+  GraphParts parts = matmul_parts();
+  parts.nodes = {strange};
+  const Folder folder;
+  const auto graph = read_onnx(folder.write("model.onnx", model(parts).bytes()));
+  REQUIRE(graph);
+  const std::clock_t start = std::clock();
+  REQUIRE(write_onnx(*graph, folder / "out.onnx"));
+  // A second or two without optimization; searching the list for each of them takes minutes.
+  CHECK(std::clock() - start < 20 * CLOCKS_PER_SEC);
+  const auto again = read_onnx(folder / "out.onnx");
+  REQUIRE(again);
+  CHECK(again->result_count(again->find_value("y").node) == count + 1);
 }

@@ -1,8 +1,8 @@
-// onnx_roundtrip IN OUT [--quantize-all] [--external BYTES] [--print]
+// onnx_roundtrip IN OUT [--quantize-all] [--16-bits] [--external BYTES] [--print]
 //
 // Reads a model and writes it again, for the peer tests. With --quantize-all, every floating
 // initializer of two or more dimensions becomes int8 along axis 0, with a dequantize in front of
-// its users: that asks for opset 13.
+// its users: that asks for opset 13. With --16-bits they become int16, which asks for opset 21.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -41,7 +41,7 @@ int failed(const Error& error) {
   return 1;
 }
 
-Expected<void> quantize_all(Graph& graph) {
+Expected<void> quantize_all(Graph& graph, const ScaleRule& rule) {
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     const NodeId node = graph.node_at(index);
     if (!node.is_valid() || graph.kind(node) != ops::Constant::kind) continue;
@@ -52,9 +52,10 @@ Expected<void> quantize_all(Graph& graph) {
     UniformType type;
     type.expressed = weights.element();
     type.granularity = Granularity::per_axis(0);
-    type.storage_min = -127;
-    QUADRANT_TRY(const ScaleScan scan,
-                 scan_symmetric_scales(weights, type.granularity, type.storage_max));
+    type.storage = rule.storage;
+    type.storage_min = rule.storage_min;
+    type.storage_max = rule.storage_max;
+    QUADRANT_TRY(const ParameterScan scan, scan_parameters(weights, type.granularity, rule));
     type.scales = scan.scales;
     const auto shared = std::make_shared<const UniformType>(type);
     QUADRANT_TRY(Constant codes, quantized(weights, shared));
@@ -81,16 +82,19 @@ Expected<void> quantize_all(Graph& graph) {
 int main(int argc, char** argv) {
   if (argc < 3) {
     std::fprintf(stderr,
-                 "usage: onnx_roundtrip IN OUT [--quantize-all] [--external BYTES] [--print]\n");
+                 "usage: onnx_roundtrip IN OUT [--quantize-all] [--16-bits] [--external BYTES] "
+                 "[--print]\n");
     return 2;
   }
   bool quantize = false;
   bool print = false;
+  ScaleRule rule;
   OnnxWriteOptions options;
   for (int i = 3; i < argc; ++i) {
     const std::string_view argument = argv[i];
     quantize = quantize || argument == "--quantize-all";
     print = print || argument == "--print";
+    if (argument == "--16-bits") rule = {ElementType::int16, -32767, 32767};
     if (argument == "--external" && i + 1 < argc) {
       options.external_from = std::strtoull(argv[++i], nullptr, 10);
     }
@@ -101,7 +105,7 @@ int main(int argc, char** argv) {
   if (!graph) return failed(graph.error());
   if (print) std::puts(print_graph(*graph).c_str());
   if (quantize) {
-    if (auto done = quantize_all(*graph); !done) return failed(done.error());
+    if (auto done = quantize_all(*graph, rule); !done) return failed(done.error());
   }
   const auto report = write_onnx(*graph, argv[2], options);
   if (!report) return failed(report.error());

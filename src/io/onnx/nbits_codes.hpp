@@ -1,0 +1,37 @@
+// The codes of a weight in the form that com.microsoft.MatMulNBits reads.
+#pragma once
+
+#include <cstdint>
+
+#include "quadrant/ir/constant.hpp"
+
+namespace quadrant::inline v0::onnx {
+
+/// A matrix of `rows` output channels by `columns`, which the product sums over. (ONNX Runtime's
+/// contrib operators, https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
+/// #com.microsoft.MatMulNBits, call them N and K.)
+struct NBitsLayout {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t block_size = 0;  ///< a power of two, at least 16
+  int bits = 0;                 ///< 4 or 8
+  bool rows_first = false;      ///< how the codes are stored: `[rows, columns]`, or transposed
+
+  [[nodiscard]] std::int64_t blocks() const noexcept {  ///< of a row; the last may be short
+    return columns / block_size + (columns % block_size != 0 ? 1 : 0);
+  }
+};
+
+/// `codes` (int4, uint4, int8 or uint8) as uint8 `[rows, blocks, block_size * bits / 8]`: signed
+/// ones moved up by half their range, two 4-bit ones in a byte with the first in the low half, the
+/// last block filled up with zeros. Computed when it is read, any part at a time, with at most
+/// 2 MiB of memory for each read; several threads may read. The shape's elements must be countable
+/// in 63 bits.
+///
+///   i4 {{-8}, {7}, {1}} (columns first), block size 16  ->  {0xF0, 0x09, 0, 0, 0, 0, 0, 0}
+[[nodiscard]] Constant nbits_codes(Constant codes, const NBitsLayout& layout);
+
+/// What is added to a code to make it unsigned: half the range of a signed type, else 0.
+[[nodiscard]] int nbits_offset(ElementType storage) noexcept;
+
+}  // namespace quadrant::inline v0::onnx

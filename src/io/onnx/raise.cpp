@@ -1,0 +1,440 @@
+#include "io/onnx/raise.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "io/onnx/element.hpp"
+#include "quadrant/ir/shape_inference.hpp"
+#include "quadrant/ir/verify.hpp"
+
+namespace quadrant::inline v0::onnx {
+namespace {
+
+constexpr std::string_view microsoft_domain = "com.microsoft";
+
+using TypePtr = std::shared_ptr<const UniformType>;
+
+/// An operator that may be raised.
+struct Linear {
+  NodeId node;
+  NodeId cast;  ///< the Cast behind it, if that becomes part of it
+  bool to_real = false;
+  bool microsoft = false;
+  NodeId scale;
+  NodeId zero_point;  ///< not valid: it has none
+  TypePtr type;
+};
+
+/// The parameters as a type holds them.
+struct TypeParameters {
+  Constant scales;
+  Constant zero_points;  ///< empty: all 0
+};
+
+std::optional<std::int64_t> integer(const Attributes& attributes, const std::string& name,
+                                    std::int64_t fallback) {
+  const Attribute* found = attributes.find(name);
+  if (!found) return fallback;
+  const auto* value = std::get_if<std::int64_t>(found);
+  return value ? std::optional(*value) : std::nullopt;
+}
+
+/// Whether all elements are 0; false where they cannot be read.
+bool is_zero(const Constant& constant) {
+  std::array<std::byte, 8192> bytes;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled
+  for (std::uint64_t offset = 0; offset < constant.byte_size();) {
+    const auto size = std::min<std::uint64_t>(bytes.size(), constant.byte_size() - offset);
+    const auto piece = std::span(bytes).first(size);
+    if (!constant.read(offset, piece)) return false;
+    if (std::ranges::any_of(piece, [](std::byte byte) { return byte != std::byte{0}; })) {
+      return false;
+    }
+    offset += size;
+  }
+  return true;
+}
+
+class Raising {
+ public:
+  explicit Raising(Graph& graph) : graph_(graph) {}
+
+  void run() {
+    std::vector<Linear> found = find_operators();
+    // What `quantize` makes is known before the first `dequantize` looks for it.
+    for (const bool to_real : {false, true}) {
+      for (Linear& linear : found) {
+        if (linear.to_real == to_real && settle_type(linear)) accepted_.push_back(linear);
+      }
+    }
+    if (accepted_.empty()) return;
+    Graph before = graph_;
+    for (const Linear& linear : accepted_) raise(linear);
+    set_types();
+    erase_parameters();
+    if (!infer_shapes(graph_) || !verify(graph_)) graph_ = std::move(before);
+  }
+
+ private:
+  // --- finding ---
+
+  std::vector<Linear> find_operators() {
+    std::vector<Linear> found;
+    for (std::uint32_t index = 0; index < graph_.index_bound(); ++index) {
+      const NodeId node = graph_.node_at(index);
+      if (!node.is_valid() || !graph_.kind(node).starts_with(prefix)) continue;
+      const OpName name = op_name_of(graph_.ref(node));
+      Linear linear{.node = node,
+                    .to_real = name.op_type == "DequantizeLinear",
+                    .microsoft = name.domain == microsoft_domain};
+      if (!linear.to_real && name.op_type != "QuantizeLinear") continue;
+      if (!linear.microsoft && !in_default_domain(name)) continue;
+      if (has_plain_form(linear)) found.push_back(linear);
+    }
+    return found;
+  }
+
+  /// Operands and attributes, without what depends on types.
+  [[nodiscard]] bool has_plain_form(Linear& linear) const {
+    const NodeRef node = graph_.ref(linear.node);
+    const std::size_t count = node.operands().size();
+    if ((count != 2 && count != 3) || graph_.result_count(node.id) != 1) return false;
+    for (const auto& [name, value] : graph_.attributes(node.id)) {
+      if (!name.starts_with(prefix) && name != "axis" && name != "block_size") return false;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      if (node.operand(i).is_absent()) return false;
+    }
+    linear.scale = node.operand(1).node;
+    if (!is_parameter(linear.scale)) return false;
+    if (graph_.constant(linear.scale)->element() != ElementType::float32) return false;
+    if (count == 2) return linear.to_real;  // what QuantizeLinear makes then, an attribute may say
+    linear.zero_point = node.operand(2).node;
+    return is_parameter(linear.zero_point);
+  }
+
+  /// An initializer of which the contents are all that there is to know.
+  [[nodiscard]] bool is_parameter(NodeId node) const {
+    return graph_.kind(node) == ops::Constant::kind && graph_.attributes(node).empty();
+  }
+
+  // --- types ---
+
+  bool settle_type(Linear& linear) {
+    const NodeRef node = graph_.ref(linear.node);
+    const Value codes = linear.to_real ? node.operand(0) : node.result();
+    // Not known before the types behind other operators are: the scales are float32, then so is it.
+    const ElementType real = graph_.type(node.operand(0)).element;
+    if (!linear.to_real && real != ElementType::float32 && real != ElementType::undefined) {
+      return false;
+    }
+    const Shape shape = codes_shape(linear);
+    if (linear.to_real) linear.cast = cast_behind(linear.node);
+    const Constant& scale = *graph_.constant(linear.scale);
+    const auto granularity = raised::granularity(graph_.attributes(linear.node), {},
+                                                 linear.microsoft, scale.shape(), shape);
+    if (!granularity) return false;
+    UniformType type;
+    type.granularity = *granularity;
+    if (linear.zero_point.is_valid()) {
+      const Constant& zero_point = *graph_.constant(linear.zero_point);
+      if (zero_point.shape() != scale.shape()) return false;
+      type.storage = zero_point.element();
+    } else {
+      type.storage = graph_.type(codes).element;
+    }
+    const auto range = integer_range(type.storage);
+    if (!range || type.storage == ElementType::uint32) return false;
+    type.storage_min = range->min;
+    type.storage_max = range->max;
+    if (linear.cast.is_valid()) type.expressed = graph_.type({linear.cast}).element;
+    const TypeParameters& parameters = parameters_of(linear);
+    type.scales = parameters.scales;
+    type.zero_points = parameters.zero_points;
+    if (!verify(type, shape)) return false;
+    linear.type = std::make_shared<const UniformType>(std::move(type));
+    return linear.to_real ? settle_codes(codes, linear.type) : settle_result(codes, linear.type);
+  }
+
+  [[nodiscard]] Shape codes_shape(const Linear& linear) const {
+    const Shape& shape = graph_.type(graph_.ref(linear.node).operand(0)).shape;
+    return shape.is_ranked() ? shape : graph_.type({linear.node}).shape;
+  }
+
+  /// The one reader of a DequantizeLinear, if that is a Cast to a float type of another width.
+  [[nodiscard]] NodeId cast_behind(NodeId node) const {
+    const auto uses = graph_.uses(node);
+    if (uses.size() != 1) return {};
+    const NodeRef user = graph_.ref(uses[0].user);
+    const OpName name = op_name_of(user);
+    if (name.op_type != "Cast" || !in_default_domain(name) || graph_.result_count(user.id) != 1) {
+      return {};
+    }
+    const DataType* to = find_data_type(user.attribute_or<std::int64_t>("to", 0));
+    if (!to || !is_float(to->element) || to->element == ElementType::float32) return {};
+    return graph_.type({user.id}).element == to->element ? user.id : NodeId{};
+  }
+
+  const TypeParameters& parameters_of(const Linear& linear) {
+    const auto [found, is_new] =
+        parameters_.try_emplace(std::pair(linear.scale, linear.zero_point));
+    if (!is_new) return found->second;
+    found->second.scales = kept_in_memory(linear.scale);
+    if (linear.zero_point.is_valid() && !is_zero(*graph_.constant(linear.zero_point))) {
+      found->second.zero_points = kept_in_memory(linear.zero_point);
+    }
+    return found->second;
+  }
+
+  /// Small parameters are read, so that they can be printed and checked; in the graph, too, so that
+  /// they are the same constant. Many that lie in one place of a file could be more than the file.
+  Constant kept_in_memory(NodeId node) {
+    constexpr std::int64_t most_elements = 4096;
+    constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20U;
+    Constant constant = *graph_.constant(node);
+    if (!constant.is_deferred() || constant.element_count() > most_elements) return constant;
+    if (kept_bytes_ + constant.byte_size() > most_bytes) return constant;
+    const auto bytes = constant.read();
+    if (!bytes) return constant;
+    kept_bytes_ += constant.byte_size();
+    graph_.set_constant(node, Constant::from_bytes(constant.element(), constant.shape(),
+                                                   {bytes->bytes().begin(), bytes->bytes().end()}));
+    return *graph_.constant(node);
+  }
+
+  bool settle_result(Value codes, const TypePtr& type) {
+    const ElementType element = graph_.type(codes).element;
+    if (element != ElementType::undefined && element != type->storage) return false;
+    return types_.try_emplace(codes, type).second;
+  }
+
+  /// Finds where codes come from, and what their type means there. A value from which this failed
+  /// is not tried again, which keeps many readers of one long chain linear.
+  bool settle_codes(Value codes, TypePtr type) {
+    std::vector<std::pair<Value, TypePtr>> chain;
+    bool found = false;
+    while (!codes.is_absent() && type && !hopeless_.contains(codes)) {
+      if (const auto known = types_.find(codes); known != types_.end()) {
+        found = *known->second == *type;
+        break;
+      }
+      const ElementType element = graph_.type(codes).element;
+      if (element != ElementType::undefined && element != type->storage) break;
+      chain.emplace_back(codes, type);
+      if (graph_.kind(codes.node) == ops::Constant::kind) {
+        found = true;
+        break;
+      }
+      type = before_move(codes.node, type);
+      codes = graph_.ref(codes.node).operand(0);
+    }
+    for (auto& [value, its_type] : chain) {
+      if (found) {
+        types_.emplace(value, std::move(its_type));
+      } else {
+        hopeless_.insert(value);
+      }
+    }
+    return found;
+  }
+
+  /// The type of operand 0 of a move whose result has `type`; null where it is no move, or no one
+  /// type says the same.
+  [[nodiscard]] TypePtr before_move(NodeId id, const TypePtr& type) const {
+    const NodeRef node = graph_.ref(id);
+    const std::string_view kind = node.kind();
+    const Granularity& granularity = type->granularity;
+    const bool per_tensor = granularity.kind == Granularity::Kind::tensor;
+    const bool per_axis = granularity.kind == Granularity::Kind::axis;
+    if (kind == ops::Identity::kind) return type;
+    if (kind == ops::Transpose::kind) {
+      if (per_tensor) return type;
+      const std::vector<std::int64_t> perm = ops::Transpose{node}.perm();
+      if (!per_axis || std::cmp_greater_equal(granularity.axis, perm.size())) return {};
+      return along(type, perm[static_cast<std::size_t>(granularity.axis)]);
+    }
+    if (kind == ops::Reshape::kind || kind == ops::Squeeze::kind || kind == ops::Unsqueeze::kind ||
+        kind == ops::Flatten::kind) {
+      if (per_tensor) return type;
+      const TensorType* operand = node.operand_type(0);
+      return per_axis && operand
+                 ? along(type, same_axis(node.type().shape, operand->shape, granularity.axis))
+                 : nullptr;
+    }
+    if (kind == ops::Slice::kind) return per_tensor ? type : nullptr;
+    if (kind == ops::Gather::kind) return per_tensor ? type : before_gather(node, type);
+    return {};
+  }
+
+  /// The same for a Gather, whose indices' axes stand in the place of one.
+  [[nodiscard]] static TypePtr before_gather(const NodeRef& node, const TypePtr& type) {
+    const Granularity& granularity = type->granularity;
+    const bool per_axis = granularity.kind == Granularity::Kind::axis;
+    const auto axis = ops::Gather{node}.axis();
+    const TensorType* indices = node.operand_type(1);
+    if (!per_axis || !axis || !indices || !indices->shape.is_ranked()) return {};
+    if (granularity.axis < *axis) return type;
+    const std::int64_t added = indices->shape.rank() - 1;
+    return granularity.axis > *axis + added ? along(type, granularity.axis - added) : nullptr;
+  }
+
+  static TypePtr along(const TypePtr& type, std::optional<std::int64_t> axis) {
+    if (!axis) return {};
+    UniformType moved = *type;
+    moved.granularity.axis = *axis;
+    return std::make_shared<const UniformType>(std::move(moved));
+  }
+
+  /// The axis of `other`, of which the same elements in the same order have shape `shape`, that
+  /// counts what `axis` counts: as long, and with as many elements in front.
+  static std::optional<std::int64_t> same_axis(const Shape& shape, const Shape& other,
+                                               std::int64_t axis) {
+    const auto count = shape.element_count();
+    if (!count || *count == 0 || other.element_count() != count) return std::nullopt;
+    std::int64_t before = 1;
+    for (std::int64_t i = 0; i < axis; ++i) before *= shape[i];
+    std::int64_t product = 1;
+    for (std::int64_t i = 0; i < other.rank(); product *= other[i++]) {
+      if (product == before && other[i] == shape[axis]) return i;
+    }
+    return std::nullopt;
+  }
+
+  // --- rewriting ---
+
+  void raise(const Linear& linear) {
+    const NodeRef node = graph_.ref(linear.node);
+    const NodeId last = linear.cast.is_valid() ? linear.cast : linear.node;
+    const Value operand = node.operand(0);
+    Attributes kept;
+    const auto keep = [&](std::string_view name, Attribute value) {
+      kept.set(std::string(name), std::move(value));
+    };
+    keep(raised::kind, std::string(node.kind()));
+    keep(raised::operands, static_cast<std::int64_t>(node.operands().size()));
+    keep_parameter(kept, raised::scale, linear.scale);
+    if (linear.zero_point.is_valid()) {
+      keep_parameter(kept, raised::zero_point, linear.zero_point);
+      keep(raised::zeros, std::int64_t{linear.type->zero_points ? 0 : 1});
+    }
+    for (const auto& [name, value] : graph_.attributes(linear.node)) {
+      const bool moves = linear.cast.is_valid() || !name.starts_with(prefix);
+      keep(moves ? std::string(raised::attribute) + name : name, value);
+    }
+    if (linear.cast.is_valid()) {
+      keep(raised::inner_name, std::string(graph_.name(linear.node)));
+      keep(raised::inner_value, std::string(graph_.value_name({linear.node})));
+      keep(raised::inner_index, std::int64_t{linear.node.index});
+      for (const auto& [name, value] : graph_.attributes(linear.cast)) {
+        keep(name.starts_with(prefix) ? name : std::string(raised::cast_attribute) + name, value);
+      }
+    }
+    TensorType type = graph_.type({last});
+    if (!type.shape.is_ranked()) type.shape = graph_.type(operand).shape;
+    if (linear.to_real) {
+      type.element = linear.type->expressed;
+    } else {
+      type.element = linear.type->storage;
+      type.quantization = linear.type;
+    }
+    const std::string name(graph_.value_name({last}));
+    const NodeId made = replace_in_place(
+        graph_, last,
+        {.kind = std::string(linear.to_real ? ops::Dequantize::kind : ops::Quantize::kind),
+         .name = std::string(graph_.name(last)),
+         .operands = {operand},
+         .results = {{name, std::move(type)}},
+         .attributes = std::move(kept),
+         .constant = {}});
+    moved_.emplace(linear.node, made);
+    unused_.insert(linear.scale);
+    if (linear.zero_point.is_valid()) unused_.insert(linear.zero_point);
+    if (linear.cast.is_valid()) unused_.insert(linear.node);
+  }
+
+  void keep_parameter(Attributes& kept, std::string_view key, NodeId node) const {
+    const std::string name(key);
+    kept.set(name, *graph_.constant(node));
+    kept.set(name + std::string(raised::name_suffix), std::string(graph_.value_name({node})));
+    kept.set(name + std::string(raised::index_suffix), std::int64_t{node.index});
+  }
+
+  void set_types() {
+    for (const auto& [value, quantization] : types_) {
+      if (moved_.contains(value.node)) continue;  // made with its type
+      if (graph_.kind(value.node) == ops::Constant::kind) {
+        graph_.set_constant(value.node, *graph_.constant(value.node), quantization);
+      } else {
+        TensorType type = graph_.type(value);
+        type.element = quantization->storage;
+        type.quantization = quantization;
+        graph_.set_type(value, std::move(type));
+      }
+    }
+  }
+
+  /// In the order of their indices, so that `restore_linear`, going backwards, gets each of them
+  /// again. Operators in front of a Cast go first, for they read parameters.
+  void erase_parameters() {
+    std::vector<NodeId> candidates(unused_.begin(), unused_.end());
+    std::ranges::sort(candidates);
+    for (const NodeId node : candidates) {
+      if (graph_.kind(node) == ops::Constant::kind) continue;
+      for (std::uint32_t i = 0; i < graph_.operands(node).size(); ++i) {
+        graph_.set_operand(node, i, {});
+      }
+    }
+    for (const NodeId node : candidates) {
+      if (graph_.uses(node).empty()) graph_.erase(node);
+    }
+  }
+
+  Graph& graph_;
+  std::vector<Linear> accepted_;
+  std::map<std::pair<NodeId, NodeId>, TypeParameters> parameters_;
+  std::unordered_map<Value, TypePtr> types_;
+  std::unordered_set<Value> hopeless_;
+  std::unordered_map<NodeId, NodeId> moved_;
+  std::unordered_set<NodeId> unused_;
+  std::uint64_t kept_bytes_ = 0;
+};
+
+}  // namespace
+
+void raise_linear(Graph& graph) { Raising(graph).run(); }
+
+std::optional<Granularity> raised::granularity(const Attributes& attributes,
+                                               std::string_view attribute_prefix, bool microsoft,
+                                               const Shape& scales, const Shape& codes) {
+  const auto named = [&](std::string_view name) {
+    return std::string(attribute_prefix) + std::string(name);
+  };
+  const auto block_size = integer(attributes, named("block_size"), 0);
+  const auto stated_axis = integer(attributes, named("axis"), 1);
+  if (!block_size || !stated_axis) return std::nullopt;
+  if (scales.rank() == 0) {
+    return *block_size == 0 ? std::optional(Granularity::per_tensor()) : std::nullopt;
+  }
+  if (!codes.is_static()) return std::nullopt;
+  // Without the attribute, com.microsoft's operators have no axis.
+  if (microsoft && attributes.find(named("axis")) == nullptr) return std::nullopt;
+  const auto axis = normalize_axis(*stated_axis, codes.rank());
+  if (!axis || *block_size < 0) return std::nullopt;
+  const Granularity granularity =
+      *block_size == 0 ? Granularity::per_axis(*axis) : Granularity::per_block(*axis, *block_size);
+  if (parameter_shape(codes, granularity) != scales) return std::nullopt;
+  return granularity;
+}
+
+NodeId replace_in_place(Graph& graph, NodeId node, NodeSpec spec) {
+  const std::vector<Use> uses(graph.uses(node).begin(), graph.uses(node).end());
+  for (const Use& use : uses) graph.set_operand(use.user, use.operand, {});
+  graph.erase(node);
+  const NodeId made = graph.add(std::move(spec));
+  for (const Use& use : uses) graph.set_operand(use.user, use.operand, {made, use.result});
+  return made;
+}
+
+}  // namespace quadrant::inline v0::onnx

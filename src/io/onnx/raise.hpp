@@ -1,0 +1,71 @@
+// DequantizeLinear and QuantizeLinear of a file as `dequantize` and `quantize`, and back.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/onnx/names.hpp"
+#include "quadrant/ir/graph.hpp"
+
+namespace quadrant::inline v0::onnx {
+
+/// Turns each DequantizeLinear and QuantizeLinear (of the default domain or com.microsoft) whose
+/// parameters are constants into a `dequantize` or `quantize`, and gives the codes their quantized
+/// types: constants, results of `quantize`, and what moves of these make. A Cast of the result to
+/// another float type becomes part of the `dequantize`, as what it expresses. Scales and zero
+/// points that nobody else reads leave the graph.
+///
+/// Only what `restore_linear` makes as it was is raised; the rest stays what it is: scales that are
+/// not float32, zero, not finite or not of the type's `parameter_shape`; operators with further
+/// attributes; parameters that the file says more about than their contents; codes that are graph
+/// inputs or come from unknown operations, or that two operators give different meanings. Where the
+/// types that follow contradict what the file states, nothing is raised. Linear in the size of the
+/// graph; reads scales and zero points, and keeps small ones.
+void raise_linear(Graph& graph);
+
+/// The inverse, for what still means what the file said: the same operators, names, initializers
+/// and attributes, in the same order, where the graph was not changed. What was changed is left to
+/// `lower_quantization`.
+void restore_linear(Graph& graph);
+
+/// What a raised node remembers of its operator. All these names begin alike.
+namespace raised {
+
+inline constexpr std::string_view kind = "onnx.linear";  ///< and that it is raised at all
+inline constexpr std::string_view operands = "onnx.linear.operands";  ///< how many
+inline constexpr std::string_view scale = "onnx.linear.scale";
+inline constexpr std::string_view zero_point = "onnx.linear.zero_point";
+/// Suffixes of the two above: the name of the initializer, and the index of its node.
+inline constexpr std::string_view name_suffix = "_name";
+inline constexpr std::string_view index_suffix = "_index";
+/// The zero points are all 0, which the type does not list.
+inline constexpr std::string_view zeros = "onnx.linear.zeros";
+/// Prefix of the operator's own attributes.
+inline constexpr std::string_view attribute = "onnx.linear.attribute.";
+/// Where the node was a Cast behind the operator: what the latter was called, its result and its
+/// index, and the prefix of the Cast's attributes.
+inline constexpr std::string_view inner_name = "onnx.linear.inner_name";
+inline constexpr std::string_view inner_value = "onnx.linear.inner_value";
+inline constexpr std::string_view inner_index = "onnx.linear.inner_index";
+inline constexpr std::string_view cast_attribute = "onnx.linear.cast.";
+
+/// Which elements share parameters, for an operator with these attributes (their names begin with
+/// `prefix`) whose scales have shape `scales` and codes `codes`. Empty where the two do not fit, or
+/// where the operator would be written otherwise.
+[[nodiscard]] std::optional<Granularity> granularity(const Attributes& attributes,
+                                                     std::string_view attribute_prefix,
+                                                     bool microsoft, const Shape& scales,
+                                                     const Shape& codes);
+
+}  // namespace raised
+
+[[nodiscard]] inline bool is_raised(const Graph& graph, NodeId node) {
+  return graph.attribute(node, raised::kind) != nullptr;
+}
+
+/// Replaces a node of one result by another, which takes its uses, and, the graph handing out the
+/// index that was freed last, its place in the order.
+NodeId replace_in_place(Graph& graph, NodeId node, NodeSpec spec);
+
+}  // namespace quadrant::inline v0::onnx

@@ -1,0 +1,361 @@
+// Quantized graphs, written and read back.
+#include <algorithm>
+#include <set>
+
+#include "model_helpers.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/shape_inference.hpp"
+#include "quadrant/ir/text.hpp"
+#include "quadrant/ir/verify.hpp"
+
+using namespace onnx_test;
+
+namespace {
+
+/// A graph given as text, with all types that follow.
+Graph graph_of(std::string_view text) {
+  auto graph = parse_graph(text);
+  if (!graph) FAIL(to_string(graph.error()));
+  if (const auto inferred = infer_shapes(*graph); !inferred) FAIL(to_string(inferred.error()));
+  if (const auto valid = verify(*graph); !valid) FAIL(to_string(valid.error()));
+  return *std::move(graph);
+}
+
+/// What a graph says apart from what only its file says: one line a node, in no order.
+std::string meaning(Graph graph) {
+  std::vector<std::string> facts;
+  for (const auto& [name, value] : graph.attributes()) facts.push_back(name);
+  for (const std::string& name : facts) graph.attributes().erase(name);
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (!node.is_valid()) continue;
+    std::vector<std::string> names;
+    for (const auto& [name, value] : graph.attributes(node)) {
+      if (name.starts_with("onnx.")) names.push_back(name);
+    }
+    for (const std::string& name : names) graph.erase_attribute(node, name);
+    // Files name these after their values, the text need not.
+    const std::string_view kind = graph.kind(node);
+    if (kind == ops::Input::kind || kind == ops::Constant::kind || kind == ops::Output::kind) {
+      graph.set_node_name(node, {});
+    }
+    // Contents of a file are not printed; these are small.
+    if (graph.kind(node) == ops::Constant::kind) {
+      const Constant constant = *graph.constant(node);
+      const auto bytes = constant.read();
+      REQUIRE(bytes);
+      graph.set_constant(node,
+                         Constant::from_bytes(constant.element(), constant.shape(),
+                                              {bytes->bytes().begin(), bytes->bytes().end()}),
+                         graph.type({node}).quantization);
+    }
+  }
+  std::istringstream lines(print_graph(graph));
+  std::set<std::string> sorted;
+  for (std::string line; std::getline(lines, line);) sorted.insert(line);
+  std::string found;
+  for (const std::string& line : sorted) found += line + "\n";
+  return found;
+}
+
+Graph read_file(const std::string& path) {
+  auto graph = read_onnx(path);
+  if (!graph) FAIL(to_string(graph.error()));
+  return *std::move(graph);
+}
+
+void write_file(const Graph& graph, const std::string& path) {
+  const auto report = write_onnx(graph, path);
+  if (!report) FAIL(to_string(report.error()));
+}
+
+std::size_t count(const Graph& graph, std::string_view kind) {
+  std::size_t found = 0;
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (node.is_valid() && graph.kind(node) == kind) ++found;
+  }
+  return found;
+}
+
+std::size_t operators(const Graph& graph) {
+  return count(graph, "onnx.DequantizeLinear") + count(graph, "onnx.QuantizeLinear") +
+         count(graph, "onnx.com.microsoft::DequantizeLinear");
+}
+
+/// Written and read it is the same graph, and written again the same file.
+void check_same(std::string_view text) {
+  CAPTURE(text);
+  const Folder folder;
+  const Graph graph = graph_of(text);
+  write_file(graph, folder / "first.onnx");
+  const Graph read = read_file(folder / "first.onnx");
+  CHECK(operators(read) == 0);
+  CHECK(verify(read));
+  CHECK(meaning(read) == meaning(graph));
+  write_file(read, folder / "second.onnx");
+  CHECK(contents_of(folder / "first.onnx") == contents_of(folder / "second.onnx"));
+}
+
+const std::string opset_13 = R"(graph {"onnx.opset_domains" = [""], "onnx.opset_versions" = [13]}
+)";
+const std::string opset_21 = R"(graph {"onnx.opset_domains" = [""], "onnx.opset_versions" = [21]}
+)";
+
+/// `parameters`: from behind the expressed type.
+std::string uniform(const std::string& storage, const std::string& parameters,
+                    const std::string& expressed = "f32") {
+  return "!quant.uniform<" + storage + ":" + expressed + parameters + ">";
+}
+
+/// y = x dequantize(w), w a constant of 4x2 of the quantized type.
+std::string product(const std::string& type, const std::string& real = "f32") {
+  return "%x: tensor<3x4x" + real + "> = input()\n%c: tensor<4x2x" + type +
+         "> = constant() [1, 2, 3, 4, 5, 6, 7, 0]\n%w: tensor<4x2x" + real +
+         "> = dequantize(%c) {name = \"deq\"}\n%y: tensor<3x2x" + real +
+         "> = matmul(%x, %w)\noutput(%y)\n";
+}
+
+}  // namespace
+
+TEST_CASE("a written file reads back as the same graph: granularities and storage types") {
+  for (const std::string storage : {"i8", "u8"}) {
+    check_same(opset_13 + product(uniform(storage, ", 0.5")));
+    check_same(opset_13 + product(uniform(storage, ", 0.5:3")));
+    check_same(opset_13 + product(uniform(storage, ":0, {0.5, 1.0, 2.0, 4.0}")));
+    check_same(opset_13 + product(uniform(storage, ":1, {0.5, 0.25:7}")));
+  }
+  for (const std::string storage : {"i4", "u4", "i8", "u8", "i16", "u16"}) {
+    check_same(opset_21 + product(uniform(storage, ", 0.5:1")));
+    check_same(opset_21 + product(uniform(storage, ":1, {0.5, 0.25}")));
+    check_same(opset_21 + product(uniform(storage, ":{0:2}, {0.5, 1.0:2, 2.0, 4.0}")));
+    check_same(opset_21 + product(uniform(storage, ":{0:3}, {0.5, 1.0, 2.0, 4.0}")));
+  }
+  check_same(opset_13 + product("!quant.uniform<i32:f32:1, {0.5, 0.25}>"));
+  // 4 bits in a model that cannot have opset 21: com.microsoft's operator
+  check_same(opset_13 + product("!quant.uniform<i4:f32:1, {0.5, 0.25:3}>") +
+             "%m: tensor<*xf32> = onnx.Mystery(%y)\noutput(%m)\n");
+}
+
+TEST_CASE("float types other than float32: the Cast is part of it") {
+  for (const std::string real : {"f16", "bf16", "f64"}) {
+    check_same(opset_13 + product(uniform("i8", ":1, {0.5, 0.25}", real), real));
+    check_same(opset_21 + product(uniform("u4", ":{0:2}, {0.5, 1.0:2, 2.0, 4.0}", real), real));
+  }
+}
+
+TEST_CASE("codes that are moved") {
+  const std::string end = "%y: tensor<2x4xf32> = onnx.Neg(%w)\noutput(%y)\n";
+  check_same(opset_13 +
+             "%c: tensor<4x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>> = constant() "
+             "[1, 2, 3, 4, 5, 6, 7, 8]\n"
+             "%i: tensor<4x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>> = identity(%c)\n"
+             "%t: tensor<2x4x!quant.uniform<i8:f32:0, {0.5, 0.25}>> = transpose(%i) "
+             "{perm = [1, 0]}\n"
+             "%w: tensor<2x4xf32> = dequantize(%t)\n" +
+             end);
+  check_same(opset_13 +
+             "%c: tensor<2x2x2x!quant.uniform<i8:f32:0, {0.5, 0.25}>> = constant() "
+             "[1, 2, 3, 4, 5, 6, 7, 8]\n"
+             "%s: tensor<2xi64> = constant() [2, 4]\n"
+             "%t: tensor<2x4x!quant.uniform<i8:f32:0, {0.5, 0.25}>> = reshape(%c, %s)\n"
+             "%w: tensor<2x4xf32> = dequantize(%t)\n" +
+             end);
+}
+
+TEST_CASE("parameters that are shared, and a quantized activation") {
+  check_same(opset_13 +
+             "%x: tensor<2x4xf32> = input()\n"
+             "%q: tensor<2x4x!quant.uniform<u8:f32, 0.5:128>> = quantize(%x) {name = \"q\"}\n"
+             "%r: tensor<2x4xf32> = dequantize(%q) {name = \"d\"}\n"
+             "%s: tensor<2x4xf32> = dequantize(%q)\n"
+             "%y: tensor<2x4xf32> = multiply(%r, %s)\n"
+             "output(%y)\noutput(%r)\n");
+  // Two weights that one scale serves: the text cannot say so, the graph can.
+  const Folder folder;
+  Graph graph = graph_of(opset_13 +
+                         "%a: tensor<2x!quant.uniform<i8:f32, 0.5>> = constant() [1, 2]\n"
+                         "%b: tensor<2xi8> = constant() [3, 4]\n"
+                         "%v: tensor<2xf32> = dequantize(%a)\noutput(%v)\n");
+  const Value b = graph.find_value("b");
+  graph.set_constant(b.node, *graph.constant(b.node),
+                     graph.type(graph.find_value("a")).quantization);
+  const NodeId w = graph.add({.kind = "dequantize",
+                              .name = {},
+                              .operands = {b},
+                              .results = {{"w", {ElementType::float32, {2}, nullptr}}},
+                              .attributes = {},
+                              .constant = {}});
+  graph.add_output("w", {w});
+  write_file(graph, folder / "first.onnx");
+  const Graph read = read_file(folder / "first.onnx");
+  CHECK(operators(read) == 0);
+  CHECK(read.type(read.find_value("a")).quantization->scales ==
+        read.type(read.find_value("b")).quantization->scales);
+  CHECK(meaning(read) == meaning(graph));
+  write_file(read, folder / "second.onnx");
+  CHECK(contents_of(folder / "first.onnx") == contents_of(folder / "second.onnx"));
+}
+
+TEST_CASE("biases of 32 bits have no zero point") {
+  check_same(opset_13 +
+             "%b: tensor<2x!quant.uniform<i32:f32:0, {0.5, 0.25}>> = constant() [-70000, 5]\n"
+             "%w: tensor<2xf32> = dequantize(%b)\n"
+             "output(%w)\n");
+}
+
+namespace {
+
+/// y = DequantizeLinear(c, s, z) with what else a file may hold.
+GraphParts linear_parts() {
+  return {.nodes = {node("DequantizeLinear", {"c", "s", "z"}, {"y"}, "deq")},
+          .initializers = {tensor("s", float32, {}).text(9, bytes_of<float>({0.5F})),
+                           tensor("c", 3, {2, 2}).text(9, bytes_of<std::int8_t>({1, 2, 3, 4})),
+                           tensor("z", 3, {}).text(9, bytes_of<std::int8_t>({1}))},
+          .inputs = {},
+          .outputs = {value_info("y", {2, 2})},
+          .value_infos = {}};
+}
+
+/// The model comes out as it goes in; how many of its operators have been raised.
+std::size_t raised_in(const GraphParts& parts, std::int64_t opset = 13) {
+  const Folder folder;
+  const std::string path = folder.write("model.onnx", model(parts, opset).bytes());
+  auto plain = read_onnx(path, {.raise_quantization = false});
+  if (!plain) FAIL(to_string(plain.error()));
+  write_file(*plain, folder / "plain.onnx");
+  const Graph read = read_file(path);
+  write_file(read, folder / "raised.onnx");
+  CHECK(contents_of(folder / "plain.onnx") == contents_of(folder / "raised.onnx"));
+  CHECK(count(*plain, "dequantize") + count(*plain, "quantize") == 0);
+  return count(read, "dequantize") + count(read, "quantize");
+}
+
+}  // namespace
+
+TEST_CASE("a file that is read and written keeps everything") {
+  GraphParts parts = linear_parts();
+  SUBCASE("as the writer makes it") { CHECK(raised_in(parts) == 1); }
+  SUBCASE("a doc string, a stated type, an axis that means nothing, the other domain's name") {
+    parts.nodes[0].text(6, "about it").message(5, int_attribute("axis", 0)).text(7, "ai.onnx");
+    parts.nodes.push_back(node("Neg", {"y"}, {"n"}));
+    parts.outputs = {value_info("n", {2, 2})};
+    parts.value_infos = {value_info("c", {2, 2}, 3), value_info("y", {2, 2})};
+    CHECK(raised_in(parts) == 1);
+  }
+  SUBCASE("codes of a Constant node, or that are listed among the inputs") {
+    parts.inputs = {value_info("c", {2, 2}, 3)};
+    CHECK(raised_in(parts) == 1);
+  }
+  SUBCASE("com.microsoft") {
+    parts.nodes[0].text(7, "com.microsoft");
+    CHECK(raised_in(parts) == 1);
+  }
+  SUBCASE("an axis from the end") {
+    parts.nodes[0].message(5, int_attribute("axis", -1));
+    parts.initializers[0] = tensor("s", float32, {2}).text(9, bytes_of<float>({0.5F, 2}));
+    parts.initializers[2] = tensor("z", 3, {2}).text(9, bytes_of<std::int8_t>({1, 0}));
+    CHECK(raised_in(parts) == 1);
+  }
+  SUBCASE("a scale that somebody else reads stays where it is") {
+    parts.nodes.push_back(node("Neg", {"s"}, {"n"}));
+    parts.outputs.push_back(value_info("n", {}));
+    CHECK(raised_in(parts) == 1);
+  }
+  SUBCASE("a Cast with a name and attributes behind") {
+    parts.nodes.push_back(node("Cast", {"y"}, {"h"}, "to half")
+                              .message(5, int_attribute("saturate", 1))
+                              .message(5, int_attribute("to", 10)));
+    parts.outputs = {value_info("h", {2, 2}, 10)};
+    parts.value_infos = {value_info("y", {2, 2})};
+    CHECK(raised_in(parts) == 1);
+  }
+  SUBCASE("a Cast and another reader") {
+    parts.nodes.push_back(node("Cast", {"y"}, {"h"}).message(5, int_attribute("to", 10)));
+    parts.outputs = {value_info("h", {2, 2}, 10), value_info("y", {2, 2})};
+    const Folder folder;
+    const Graph read = read_bytes(folder, model(parts, 13));
+    CHECK(read.type(read.find_value("y")).element == ElementType::float32);
+    CHECK(raised_in(parts) == 1);
+  }
+  SUBCASE("many of them, with shared parameters, in an order of their own") {
+    for (int i = 0; i < 20; ++i) {
+      const std::string n = std::to_string(i);
+      parts.initializers.insert(
+          parts.initializers.begin() + i % 3,
+          tensor("s" + n, float32, {}).text(9, bytes_of<float>({0.5F + static_cast<float>(i)})));
+      parts.initializers.push_back(floats("f" + n, {1}, {1}));
+      parts.nodes.insert(
+          parts.nodes.begin() + i / 2,
+          node("DequantizeLinear", {"d" + n, i % 2 == 0 ? "s" + n : "s", "z"}, {"y" + n}));
+      parts.initializers.push_back(tensor("d" + n, 3, {1}).text(9, "a"));
+      parts.outputs.push_back(value_info("y" + n, {1}));
+    }
+    CHECK(raised_in(parts) == 21);
+  }
+}
+
+TEST_CASE("what is not raised") {
+  GraphParts parts = linear_parts();
+  std::int64_t opset = 13;
+  SUBCASE("further attributes") {
+    parts.nodes[0].message(5, int_attribute("output_dtype", 1));
+    opset = 23;
+  }
+  SUBCASE("a scale of float16") {
+    parts.initializers[0] = tensor("s", 10, {}).text(9, std::string("\0\x38", 2));
+    parts.outputs = {value_info("y", {2, 2}, 10)};
+    opset = 19;
+  }
+  SUBCASE("a scale of 0") {
+    parts.initializers[0] = tensor("s", float32, {}).text(9, std::string(4, 0));
+  }
+  SUBCASE("one scale in a list") {
+    parts.initializers[0] = floats("s", {1}, {0.5F});
+    parts.initializers[2] = tensor("z", 3, {1}).text(9, "a");
+  }
+  SUBCASE("a scale that the file says more about") {
+    parts.initializers[0].text(12, "a doc string");
+  }
+  SUBCASE("a computed scale") {
+    parts.nodes.insert(parts.nodes.begin(), node("Neg", {"t"}, {"s"}));
+    parts.initializers[0] = floats("t", {}, {-0.5F});
+  }
+  SUBCASE("codes that are an input") {
+    parts.initializers.erase(parts.initializers.begin() + 1);
+    parts.inputs = {value_info("c", {2, 2}, 3)};
+  }
+  SUBCASE("codes of an unknown operation") {
+    parts.nodes.push_back(node("Mystery", {"c"}, {"m"}));
+    parts.nodes[0] = node("DequantizeLinear", {"m", "s", "z"}, {"y"});
+  }
+  SUBCASE("more scales than the axis has elements") {
+    parts.initializers[0] = floats("s", {3}, {1, 1, 1});
+    parts.initializers[2] = tensor("z", 3, {3}).text(9, "abc");
+  }
+  CHECK(raised_in(parts, opset) == 0);
+}
+
+TEST_CASE("codes that two operators give different meanings keep the first") {
+  GraphParts parts = linear_parts();
+  parts.nodes.push_back(node("DequantizeLinear", {"c", "t", "z"}, {"v"}));
+  parts.initializers.push_back(floats("t", {}, {2}));
+  parts.outputs.push_back(value_info("v", {2, 2}));
+  CHECK(raised_in(parts) == 1);
+}
+
+TEST_CASE("what was changed since is written as what it is now") {
+  const Folder folder;
+  Graph graph = read_bytes(folder, model(linear_parts(), 13));
+  const Value codes = graph.find_value("c");
+  UniformType type = *graph.type(codes).quantization;
+  type.scales = Constant::from_values(ElementType::float32, Shape(std::vector<std::int64_t>{}),
+                                      std::span<const float>(std::vector<float>{3}));
+  graph.set_constant(codes.node, *graph.constant(codes.node),
+                     std::make_shared<const UniformType>(type));
+  write_file(graph, folder / "out.onnx");
+  const Graph read = read_file(folder / "out.onnx");
+  CHECK(values_of<float>(read.type(read.find_value("c")).quantization->scales) ==
+        std::vector<float>{3});
+  CHECK(graph.type(codes).is_quantized());
+}
