@@ -129,7 +129,9 @@ std::string print_contents(const Contents& contents) {
   const std::size_t shown = std::min(contents.constants.size(), shown_constants);
   for (std::size_t i = 0; i < shown; ++i) {
     const StoredConstant& constant = contents.constants[i];
-    largest.add({constant.name, to_string(constant.type), format_bytes(constant.bytes)});
+    TensorType stored = constant.type;
+    stored.quantization = nullptr;  // a scale for each channel is too much for a line
+    largest.add({constant.name, to_string(stored), format_bytes(constant.bytes)});
   }
   std::string text = operations.print() + '\n' + types.print() + '\n' + largest.print();
   if (shown < contents.constants.size()) {

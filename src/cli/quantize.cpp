@@ -34,9 +34,16 @@ std::uint64_t bytes_before(const std::string& path, const Graph& graph) {
 }
 
 Json to_json(const OnnxWriteReport& report) {
-  return {{"model_bytes", report.model_bytes},     {"external_bytes", report.external_bytes},
-          {"external_file", report.external_file}, {"opset_read", report.opset_read},
-          {"opset_written", report.opset_written}, {"fallback_reason", report.fallback_reason}};
+  return {{"model_bytes", report.model_bytes},
+          {"external_bytes", report.external_bytes},
+          {"external_file", report.external_file},
+          {"opset_read", report.opset_read},
+          {"opset_written", report.opset_written},
+          {"matmul_nbits", report.matmul_nbits},
+          {"dequantize_linear", report.dequantize_linear},
+          {"dequantize_microsoft", report.dequantize_microsoft},
+          {"dequantize_arithmetic", report.dequantize_arithmetic},
+          {"fallback_reason", report.fallback_reason}};
 }
 
 class Quantize final : public Command {
@@ -57,6 +64,17 @@ class Quantize final : public Command {
         ->type_name("NAME")
         ->capture_default_str();
     command
+        ->add_option("--format", format_,
+                     "How the file says it: QuantizeLinear and DequantizeLinear, or, for matrix "
+                     "products that can be, com.microsoft.MatMulNBits")
+        ->check(CLI::IsMember({"qdq", "matmulnbits"}).description(""))
+        ->type_name("qdq|matmulnbits")
+        ->capture_default_str();
+    command->add_flag(
+        "--external-data", external_data_,
+        "Put tensors of 1 kB or more into a data file beside the model; models of more "
+        "than 2 GB always do");
+    command
         ->add_option("--threads", threads_,
                      "Threads to use; 0: as many as the machine has. The result is the same")
         ->check(CLI::Range(0U, 1024U).description(""))
@@ -76,6 +94,11 @@ class Quantize final : public Command {
     const Clock::time_point start = Clock::now();
     if (output_.empty() && !dry_run_) {
       return fail(ErrorCode::usage, "quantize: -o is required, or --dry-run");
+    }
+    if (format_ == "matmulnbits" && options_.scheme_options.form == "behind") {
+      return fail(ErrorCode::usage,
+                  "quantize: MatMulNBits has its scales in front: --format matmulnbits does not go "
+                  "with --form behind");
     }
     const bool has_plan = plan_option_->count() != 0;
     if (has_plan && !(options_.scope.include.empty() && options_.scope.exclude.empty())) {
@@ -103,8 +126,7 @@ class Quantize final : public Command {
     summary.file_bytes_before = bytes_before(options_.model, subject.graph);
     std::optional<OnnxWriteReport> written;
     if (!dry_run_) {
-      QUADRANT_TRY(written,
-                   write_onnx(result->graph, output_, {.executor = &executor, .sink = &console}));
+      QUADRANT_TRY(written, write_onnx(result->graph, output_, write_options(executor, console)));
       summary.file_bytes_after = written->model_bytes + written->external_bytes;
     }
     summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -113,6 +135,14 @@ class Quantize final : public Command {
   }
 
  private:
+  [[nodiscard]] OnnxWriteOptions write_options(Executor& executor, Sink& sink) const {
+    constexpr std::uint64_t external_from = 1024;
+    OnnxWriteOptions options{.executor = &executor, .sink = &sink};
+    if (external_data_) options.external_from = external_from;
+    options.matmul_nbits = format_ == "matmulnbits";
+    return options;
+  }
+
   // The engine knows nodes and tensors, but no files.
   [[nodiscard]] Error located(Error error) const {
     if (error.place.file.empty()) error.place.file = options_.model;
@@ -142,9 +172,11 @@ class Quantize final : public Command {
       console.print(
           fmt::format("  opset {} became {}\n", written->opset_read, written->opset_written));
     }
+    if (format_ == "matmulnbits") {
+      console.print(fmt::format("  {} products became MatMulNBits\n", written->matmul_nbits));
+    }
     if (!written->fallback_reason.empty()) {
-      console.print(
-          fmt::format("  dequantized by Cast and Mul: {}\n", printable(written->fallback_reason)));
+      console.print(fmt::format("  {}\n", printable(written->fallback_reason)));
     }
   }
 
@@ -152,6 +184,8 @@ class Quantize final : public Command {
   std::string output_;
   std::string plan_path_;
   CLI::Option* plan_option_ = nullptr;
+  std::string format_ = "qdq";
+  bool external_data_ = false;
   bool dry_run_ = false;
   std::string non_finite_ = "refuse";
   unsigned threads_ = 0;

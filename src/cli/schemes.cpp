@@ -12,13 +12,44 @@
 namespace quadrant::cli {
 namespace {
 
+Expected<Registry> make_weight_only(const SchemeOptions& options) {
+  using Form = WeightOnlyOptions::Form;
+  WeightOnlyOptions made;
+  made.bits = options.bits;
+  if (options.symmetry == "signed-scale") made.symmetry = Symmetry::signed_scale;
+  if (options.symmetry == "asymmetric") made.symmetry = Symmetry::asymmetric;
+  if (options.block_size && !options.granularity.empty() && options.granularity != "block") {
+    return fail(ErrorCode::usage, fmt::format("--block-size is for --granularity block, not {}",
+                                              options.granularity));
+  }
+  if (options.granularity == "tensor") made.granularity = Granularity::Kind::tensor;
+  if (options.granularity == "block" || options.block_size) {
+    made.granularity = Granularity::Kind::block;
+  }
+  made.block_size = options.block_size.value_or(made.block_size);
+  if (options.clip == "absmax") made.clip = Clip::absmax;
+  if (options.clip == "minmax") made.clip = Clip::minmax;
+  if (options.clip == "mse") made.clip = Clip::mse;
+  if (options.scales == "float16") made.scale_type = ElementType::float16;
+  if (options.form == "behind") made.form = Form::behind;
+  if (options.form == "fewest") made.form = Form::fewest;
+  return weight_only_registry(made);
+}
+
 constexpr std::array entries{
     SchemeEntry{
-        "weight_only",
-        "weights become symmetric integers with one scale per channel; activations stay float",
-        "--bits 8                 width of the integers\n"
-        "--granularity channel    what shares one scale: the elements of one channel",
-        [](const SchemeOptions& options) { return weight_only_registry({.bits = options.bits}); }},
+        "weight_only", "weights become integers with shared scales; activations stay float",
+        "--bits 8|4                     width of the codes\n"
+        "--symmetric                    zero is code 0 (the default)\n"
+        "--signed-scale                 so is it; scales may be negative, to use the longer side\n"
+        "--asymmetric                   a zero point for each scale\n"
+        "--granularity channel          what shares a scale: tensor, channel or block\n"
+        "--block-size N                 weights in a block, along the axis that is summed (32)\n"
+        "--clip absmax|minmax|mse       how scales are chosen; mse has the smallest error\n"
+        "--scales float32|float16       how scales are stored\n"
+        "--form front|behind|fewest     a dequantize in front of the operation, or one multiply\n"
+        "                               behind it; or whichever multiplies less",
+        make_weight_only},
 };
 
 }  // namespace

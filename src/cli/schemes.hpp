@@ -1,6 +1,8 @@
 // The schemes that the command offers.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,7 +15,13 @@ namespace quadrant::cli {
 /// The options of all schemes; each reads its own.
 struct SchemeOptions {
   int bits = 8;
-  std::string granularity = "channel";
+  std::string symmetry = "symmetric";  ///< or `signed-scale`, `asymmetric`
+  std::string
+      granularity;  ///< `tensor`, `channel`, `block`; empty: `channel`, or `block` with a size
+  std::optional<std::int64_t> block_size;
+  std::string clip;                ///< `absmax`, `minmax`, `mse`; empty: the scheme's default
+  std::string scales = "float32";  ///< or `float16`
+  std::string form = "front";      ///< or `behind`, `fewest`
 };
 
 struct SchemeEntry {

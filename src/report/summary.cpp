@@ -40,6 +40,14 @@ std::vector<OperationCount> compare_operations(const GraphView& before, const Gr
   return result;
 }
 
+// By itself, or by the one node that reads it as floats and stores its result as codes (a reshape).
+bool is_stored_as_codes(const GraphView& graph, Value weight, const Selection& selection) {
+  if (selection.is_selected(weight)) return true;
+  const auto uses = graph.uses(weight.node);
+  return uses.size() == 1 && graph.result_count(uses[0].user) == 1 &&
+         selection.is_selected({uses[0].user, 0});
+}
+
 }  // namespace
 
 double WeightTotals::bits_per_element() const noexcept {
@@ -74,7 +82,7 @@ Summary summarize(const Graph& before, const Registry& registry, const QuantizeR
     if (weight.is_quantized) continue;
     const Value value{weight.node, 0};
     const bool is_eligible = eligible[weight.node.index];
-    const bool is_selected = analysis.selection.is_selected(value);
+    const bool is_selected = is_stored_as_codes(before, value, analysis.selection);
     if (is_eligible) add(summary.eligible, weight);
     if (is_eligible && is_selected) add(summary.eligible_quantized, weight);
     if (is_selected) continue;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <range/v3/view/reverse.hpp>
-#include <span>
 #include <string_view>
 
 #include "quadrant/engine/eligibility.hpp"
@@ -16,18 +15,38 @@ std::uint64_t quantized_bytes(const UniformType& type, std::uint64_t elements) {
   const auto code_bytes = [&type](std::uint64_t count) {
     return (count * static_cast<std::uint64_t>(bit_width(type.storage)) + 7) / 8;
   };
-  const auto groups = type.scales ? static_cast<std::uint64_t>(type.scales.element_count()) : 0;
-  // Formats store zero points even where all are zero.
-  return code_bytes(elements) + groups * sizeof(float) + code_bytes(groups);
+  if (!type.scales) return code_bytes(elements);
+  const auto groups = static_cast<std::uint64_t>(type.scales.element_count());
+  // Formats store zero points even where all are zero, but not for blocks.
+  const bool has_zero_points =
+      type.zero_points || type.granularity.kind != Granularity::Kind::block;
+  return code_bytes(elements) + type.scales.byte_size() +
+         (has_zero_points ? code_bytes(groups) : 0);
 }
 
 // The operands that an operation reads as weights.
-std::span<const std::uint32_t> weight_operands(std::string_view kind) {
-  static constexpr std::array<std::uint32_t, 2> both{0, 1};
-  static constexpr std::array<std::uint32_t, 1> second{1};
-  if (kind == ops::MatMul::kind || kind == ops::Gemm::kind) return both;
-  if (kind == ops::Conv::kind) return second;
-  return {};
+struct Reader {
+  std::string_view kind;
+  std::uint32_t first;
+  std::uint32_t last;
+};
+
+constexpr std::array readers{
+    Reader{ops::MatMul::kind, 0, 1},        Reader{ops::BatchMatMul::kind, 0, 1},
+    Reader{ops::Gemm::kind, 0, 1},          Reader{ops::Linear::kind, 0, 1},
+    Reader{ops::Addmm::kind, 1, 2},         Reader{ops::Baddbmm::kind, 1, 2},
+    Reader{ops::Einsum::kind, 0, 1},        Reader{ops::Conv::kind, 1, 1},
+    Reader{ops::ConvTranspose::kind, 1, 1}, Reader{ops::Rnn::kind, 1, 2},
+    Reader{ops::Gru::kind, 1, 2},           Reader{ops::Lstm::kind, 1, 2},
+    Reader{ops::Gather::kind, 0, 0},
+};
+
+bool reads_as_weight(NodeRef node, std::uint32_t operand) {
+  const auto* reader = std::ranges::find(readers, node.kind(), &Reader::kind);
+  if (reader == readers.end() || operand < reader->first || operand > reader->last) return false;
+  const TensorType* type = node.operand_type(operand);
+  const bool is_list = type != nullptr && type->shape.is_ranked() && type->shape.rank() < 2;
+  return reader->kind != ops::Gather::kind || !is_list;  // a table has rows
 }
 
 }  // namespace
@@ -62,11 +81,10 @@ std::vector<bool> find_eligible(const GraphView& graph, const std::vector<NodeId
   for (const NodeId node : order | ranges::views::reverse) {
     const bool passes_on = reaches[node.index];
     const auto operands = graph.operands(node);
-    const auto as_weights = weight_operands(graph.kind(node));
     for (std::uint32_t i = 0; i < operands.size(); ++i) {
       const Value operand = operands[i];
       if (operand.is_absent()) continue;
-      if (passes_on || std::ranges::find(as_weights, i) != as_weights.end()) {
+      if (passes_on || reads_as_weight({&graph, node}, i)) {
         const bool is_weight = graph.constant(operand.node) != nullptr;
         if (is_weight || eligibility.furthest_state(operand) == State::Quantizable) {
           reaches[operand.node.index] = true;

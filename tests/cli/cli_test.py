@@ -117,11 +117,6 @@ class HelpTest(CommandTest):
         self.fails(USAGE, "--granularity", "plan", self.model, *SCHEME, "--granularity", "row")
         self.fails(USAGE, "--bits", "plan", self.model, *SCHEME, "--bits", "many")
 
-    def test_four_bits_are_impossible_today(self):
-        self.fails(IMPOSSIBLE, "4 bits", "plan", self.model, *SCHEME, "--bits", "4")
-        self.fails(IMPOSSIBLE, "4 bits", "quantize", self.model, "-o", "out.onnx", *SCHEME,
-                   "--bits", "4")
-
     def test_a_full_standard_output_is_an_error(self):
         if not os.path.exists("/dev/full"):
             self.skipTest("no /dev/full")
@@ -187,12 +182,20 @@ class ListTest(CommandTest):
 
     def test_a_scheme(self):
         text = self.succeeds("list", "weight-only")
-        self.assertRegex(text, r"matmul +MatMulMethod +consumer +\(AnyQuantizable")
-        self.assertIn("--bits", text)
+        self.assertRegex(text, r"\n  matmul +\w+ +consumer +\(AnyQuantizable")
+        for option in ("--bits", "--symmetric", "--signed-scale", "--asymmetric", "--granularity",
+                       "--block-size", "--clip", "--scales", "--form"):
+            self.assertIn(f"\n  {option} ", text)
+            self.assertIn(f"\n  {option} ", self.succeeds("quantize", "--help"))
         methods = self.json_of("list", "weight_only")["methods"]
         roles = {method["operation"]: method["role"] for method in methods}
         self.assertEqual(roles["matmul"], "consumer")
         self.assertEqual(roles["constant"], "quantizer")
+        for operation in ("add", "conv", "conv_transpose", "einsum", "gemm", "gru", "lstm", "rnn"):
+            self.assertEqual(roles[operation], "consumer", operation)
+        for operation in ("cast", "concat", "expand", "gather", "identity", "reshape", "slice",
+                          "split", "squeeze", "transpose", "unsqueeze"):
+            self.assertEqual(roles[operation], "quantizer", operation)
 
 
 class PlanTest(CommandTest):
@@ -346,6 +349,135 @@ class ExplainTest(CommandTest):
     def test_unknown_names(self):
         self.fails(USAGE, ["'fc1.wieght'", "did you mean 'fc1.weight'"],
                    "explain", self.model, "fc1.wieght", *SCHEME)
+
+
+class SettingsTest(CommandTest):
+    def settings(self, *options):
+        """The scheme's settings, as a plan says them."""
+        plan = self.json_of("plan", self.model, *SCHEME, *options)["plan"]
+        return dict(word.split("=") for word in plan["schemes"][0]["options"].split()
+                    if "=" in word), plan
+
+    def test_defaults(self):
+        given = self.settings("--bits", "8", "--symmetric", "--granularity", "channel", "--clip",
+                              "absmax", "--scales", "float32", "--form", "front")
+        self.assertEqual(self.settings(), given)
+        self.assertEqual(given[0]["codes"], "i8<-127:127>")
+
+    def test_each_one_is_heard(self):
+        for options, expected in (
+            (["--bits", "4"], {"bits": "4", "codes": "i4<-8:7>"}),
+            (["--asymmetric"], {"codes": "u8<0:255>", "clip": "minmax"}),
+            (["--asymmetric", "--bits", "4"], {"bits": "4", "codes": "u4<0:15>",
+                                                 "clip": "minmax"}),
+            (["--asymmetric", "--clip", "absmax"], {"codes": "u8<0:255>", "clip": "absmax"}),
+            (["--granularity", "tensor"], {"granularity": "tensor"}),
+            (["--granularity", "block"], {"granularity": "block:32"}),
+            (["--block-size", "16"], {"granularity": "block:16"}),
+            (["--granularity", "block", "--block-size", "16"], {"granularity": "block:16"}),
+            (["--clip", "mse"], {"clip": "mse"}),
+            (["--scales", "float16"], {"scales": "f16"}),
+            (["--form", "behind"], {"form": "behind"}),
+            (["--form", "fewest"], {"form": "fewest"}),
+        ):
+            self.assertEqual(self.settings(*options)[0], self.settings()[0] | expected, options)
+        text = self.json_of("plan", self.model, *SCHEME, "--signed-scale")
+        self.assertIn("signed", text["plan"]["schemes"][0]["options"])
+
+    def test_what_shares_a_scale(self):
+        def constraint(*options):
+            values = self.settings(*options)[1]["values"]
+            return next(v["constraint"] for v in values if v["value"] == "fc2.weight")
+
+        self.assertEqual(constraint(), "axis=1")
+        self.assertEqual(constraint("--granularity", "tensor"), "tensor")
+        self.assertEqual(constraint("--block-size", "16"), "axis=0 block=16")
+        # The 32 inputs of fc2 are no whole block: a scale for each of its columns.
+        self.assertEqual(constraint("--block-size", "64"), "axis=1")
+
+    def test_files_are_as_small_as_the_settings_say(self):
+        def size(*options):
+            self.succeeds("quantize", self.model, "-o", "out.onnx", *SCHEME, *options)
+            self.assertEqual(self.json_of("inspect", "out.onnx")["inputs"][0]["name"], "x")
+            return len(self.bytes_of("out.onnx"))
+
+        channels = size("--bits", "8")
+        self.assertLess(size("--granularity", "tensor"), channels)
+        self.assertLess(size("--bits", "4"), channels)
+        blocks = size("--block-size", "16", "--bits", "4")
+        self.assertLess(blocks, channels)
+        self.assertLess(blocks, size("--block-size", "16", "--bits", "4", "--asymmetric"))
+
+    def test_the_form_behind_multiplies_results(self):
+        def operations(*options):
+            self.succeeds("quantize", self.model, "-o", "out.onnx", *SCHEME, *options)
+            return self.json_of("inspect", "out.onnx")["operations"]
+
+        self.assertNotIn("multiply", operations("--form", "front"))
+        self.assertEqual(operations("--form", "behind")["multiply"], 2)
+
+    def test_products_that_read_codes(self):
+        quantize = ("quantize", self.model, *SCHEME, "--bits", "4", "--block-size", "16")
+        text = self.succeeds(*quantize, "-o", "out.onnx", "--format", "matmulnbits")
+        self.assertIn("2 products became MatMulNBits", text)
+        written = self.json_of(*quantize, "-o", "out.onnx", "--format", "matmulnbits")["written"]
+        self.assertEqual((written["matmul_nbits"], written["opset_written"]), (2, 17))
+        self.assertIn(b"MatMulNBits", self.bytes_of("out.onnx"))
+        self.assertEqual(self.json_of(*quantize, "-o", "out.onnx")["written"]["matmul_nbits"], 0)
+        self.assertNotIn(b"MatMulNBits", self.bytes_of("out.onnx"))
+
+    def test_the_same_bytes_for_any_number_of_threads(self):
+        for settings in (["--bits", "4", "--block-size", "16", "--asymmetric", "--clip", "mse"],
+                         ["--signed-scale", "--bits", "4"], ["--form", "behind"]):
+            for threads in (1, 7):
+                self.succeeds("quantize", self.model, "-o", f"{threads}.onnx", *SCHEME,
+                              "--threads", threads, *settings)
+            self.assertEqual(self.bytes_of("1.onnx"), self.bytes_of("7.onnx"))
+
+    def test_refusals(self):
+        def refuses(code, fragments, *options):
+            self.fails(code, fragments, "plan", self.model, *SCHEME, *options)
+            self.fails(code, fragments, "explain", self.model, *SCHEME, *options)
+            self.fails(code, fragments, "quantize", self.model, "-o", "out.onnx", *SCHEME, *options)
+
+        for bits in ("5", "0", "16", "-8"):
+            refuses(IMPOSSIBLE, ["8 or 4", bits], "--bits", bits)
+        refuses(USAGE, "--bits", "--bits", "4.5")
+        refuses(USAGE, "--bits", "--bits", "4", "--bits", "8")
+        symmetries = ("--symmetric", "--signed-scale", "--asymmetric")
+        for i, first in enumerate(symmetries):
+            for second in symmetries[i + 1:]:
+                refuses(USAGE, [first, second], first, second)
+                refuses(USAGE, [first, second], second, first)
+        for granularity in ("tensor", "channel"):
+            refuses(USAGE, ["--block-size", granularity], "--block-size", "32", "--granularity",
+                    granularity)
+        for size in ("1", "0", "-1", "99999999999999999999", "9223372036854775807", "many"):
+            refuses(USAGE, "--block-size", "--block-size", size)
+        for option, word in (("--clip", "l2"), ("--scales", "bfloat16"), ("--form", "back"),
+                             ("--granularity", "row")):
+            refuses(USAGE, [option, word], option, word)
+        self.fails(USAGE, ["--format", "onnx"], "quantize", self.model, "-o", "out.onnx", *SCHEME,
+                   "--format", "onnx")
+        self.fails(USAGE, "--format", "plan", self.model, *SCHEME, "--format", "qdq")
+
+    def test_a_plan_is_applied_with_its_own_settings(self):
+        settings = ("--bits", "4", "--block-size", "16", "--asymmetric")
+        self.succeeds("plan", self.model, *SCHEME, *settings, "-o", "plan.json")
+        quantize = ("quantize", self.model, "-o", "planned.onnx", *SCHEME, "--plan", "plan.json")
+        self.fails(IMPOSSIBLE, ["block:16", "channel"], *quantize)
+        self.fails(IMPOSSIBLE, ["block:16", "block:8"], *quantize, *settings[:2], "--block-size", 8,
+                   "--asymmetric")
+        self.succeeds(*quantize, *settings)
+        self.succeeds("quantize", self.model, "-o", "direct.onnx", *SCHEME, *settings)
+        self.assertEqual(self.bytes_of("planned.onnx"), self.bytes_of("direct.onnx"))
+
+    def test_plans_of_other_settings_differ(self):
+        self.succeeds("plan", self.model, *SCHEME, "-o", "8.json")
+        self.succeeds("plan", self.model, *SCHEME, "--bits", "4", "-o", "4.json")
+        result = self.run_command("diff", "8.json", "4.json")
+        self.assertEqual((result.returncode, result.stderr), (DIFFERENT, b""))
+        self.assertIn("bits=8", result.stdout.decode())
 
 
 class ScopeTest(CommandTest):
