@@ -1,0 +1,222 @@
+"""Makes the inputs that fuzzers start from.
+
+    .venv/bin/python tests/fuzz/make_corpus.py FOLDER       writes FOLDER/text, FOLDER/plan, ...
+
+Small models with one thing each: what the reader knows. Needs onnx and numpy. The same at each run.
+"""
+
+import pathlib
+import random
+import sys
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+
+
+def value(name, shape, element=FLOAT):
+    return helper.make_tensor_value_info(name, element, shape)
+
+
+def array(name, *shape, element=np.float32):
+    counted = np.arange(1, 1 + np.prod(shape)).reshape(shape)
+    return numpy_helper.from_array(counted.astype(element), name)
+
+
+def numbers(name, *values):
+    return numpy_helper.from_array(np.array(values, np.int64), name)
+
+
+def model(nodes, inputs, outputs, initializers=(), opset=17, **more):
+    graph = helper.make_graph(nodes, "g", inputs, outputs, list(initializers), **more)
+    domains = {node.domain for node in nodes} - {""}
+    opsets = [helper.make_opsetid("", opset), *(helper.make_opsetid(name, 1) for name in domains)]
+    return helper.make_model(graph, ir_version=8, producer_name="", opset_imports=opsets)
+
+
+def one(op, operands, result, *, data=(2, 3), results=1, opset=17, **attributes):
+    """A model of one node: the operand `x`, and constants."""
+    names = ["x"] + [operand.name if operand else "" for operand in operands]
+    node = helper.make_node(op, names, [f"y{i}" for i in range(results)], "n", **attributes)
+    outputs = [value("y0", result)] + [value(f"y{i}", None) for i in range(1, results)]
+    return model([node], [value("x", data)], outputs, filter(None, operands), opset)
+
+
+def matmul(weight, **more):
+    node = helper.make_node("MatMul", ["x", "w"], ["y"], "dense")
+    element = weight.data_type
+    ends = ([value("x", (2, 3), element)], [value("y", (2, 2), element)])
+    return model([node], *ends, [weight], **more)
+
+
+def tensors():
+    """One matmul, its weight stored in each of the ways that there are."""
+    for element in (np.float16, np.float64):
+        yield matmul(array("w", 3, 2, element=element))
+    fields = {"float_data": FLOAT, "double_data": TensorProto.DOUBLE, "int64_data": INT64,
+              "int32_data": TensorProto.FLOAT16, "uint64_data": TensorProto.UINT64}
+    for field, element in fields.items():
+        weight = TensorProto(name="w", dims=(3, 2), data_type=element)
+        getattr(weight, field).extend([1, 2, 3, 4, 5, 6])
+        yield matmul(weight)
+    for element in (TensorProto.INT4, TensorProto.UINT4, TensorProto.FLOAT8E4M3FN):
+        yield matmul(helper.make_tensor("w", element, (3, 2), [1, 2, 3, 4, 5, 6]), opset=21)
+    external = TensorProto(name="w", dims=(3, 2), data_type=FLOAT)
+    external.data_location = TensorProto.EXTERNAL
+    for key, text in (("location", "data.bin"), ("offset", "8"), ("length", "24")):
+        external.external_data.add(key=key, value=text)
+    yield matmul(external)
+    listed = matmul(array("w", 3, 2), opset=11)
+    listed.graph.input.append(value("w", (3, 2)))
+    yield listed
+    sparse = helper.make_sparse_tensor(array("w", 2), numbers("", 1, 4), [3, 2])
+    yield matmul(array("v", 3, 2), sparse_initializer=[sparse])
+
+
+def operations():
+    w = array("w", 3, 2)
+    yield one("Gemm", [w, array("b", 2)], (2, 2), alpha=0.5, beta=2.0)
+    yield one("Gemm", [array("w", 2, 3)], (2, 2), transB=1)
+    yield one("Transpose", [], (3, 2), perm=[1, 0])
+    yield one("Transpose", [], (3, 2))
+    yield one("Reshape", [numbers("s", 0, -1)], (2, 3))
+    yield one("Identity", [], (2, 3))
+    image = (1, 2, 4, 4)
+    yield one("Conv", [array("w", 2, 2, 3, 3), array("b", 2)], image, data=image, pads=[1, 1, 1, 1])
+    yield one("Conv", [array("w", 2, 1, 1, 1)], image, data=image, group=2, auto_pad="SAME_UPPER")
+    yield one("ConvTranspose", [array("w", 2, 2, 1, 1)], image, data=image)
+    yield one("Add", [array("b", 3)], (2, 3))
+    yield one("Mul", [array("b", 3)], (2, 3))
+    yield one("Squeeze", [numbers("a", 0)], (3,), data=(1, 3))
+    yield one("Unsqueeze", [numbers("a", 0)], (1, 2, 3))
+    yield one("Squeeze", [], (3,), data=(1, 3), opset=11, axes=[0])
+    yield one("Flatten", [], (2, 3), axis=1)
+    yield one("Cast", [], (2, 3), to=FLOAT)
+    yield one("Expand", [numbers("s", 2, 3)], (2, 3), data=(1, 3))
+    yield one("Slice", [numbers("s", 0), numbers("e", 2), numbers("a", 1)], (2, 2))
+    yield one("Split", [numbers("s", 1, 2)], (2, 1), results=2, axis=1)
+    yield one("Concat", [array("b", 2, 3)], (4, 3), axis=0)
+    yield one("Gather", [numbers("i", 1, 0)], (2, 3), axis=0)
+    yield one("Einsum", [w], (2, 2), equation="ij,jk->ik")
+    for op, gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
+        weights = [array("w", 1, 2 * gates, 3), array("r", 1, 2 * gates, 2)]
+        yield one(op, weights, (1, 1, 1, 2), data=(1, 1, 3), results=2, hidden_size=2)
+    # Below opset 13 a model with a quantized weight is converted.
+    old = {"Softmax": {"axis": 1}, "Clip": {"min": 0.0, "max": 1.0}, "Dropout": {"ratio": 0.5},
+           "Pad": {"pads": [0, 0, 0, 0]}, "ReduceSum": {"axes": [0], "keepdims": 1},
+           "Upsample": {"mode": "nearest", "scales": [1.0, 2.0]}}
+    for op, attributes in old.items():
+        tail = helper.make_node(op, ["h"], ["y"], **attributes)
+        yield model([helper.make_node("MatMul", ["x", "w"], ["h"]), tail], [value("x", (2, 3))],
+                    [value("y", None)], [w], opset=7)
+
+
+def structures():
+    w, half = array("w", 3, 2), array("c", 2, 2)
+    chain = [helper.make_node("Transpose", ["w"], ["t"], perm=[1, 0]),
+             helper.make_node("Identity", ["t"], ["i"]),
+             helper.make_node("Gemm", ["x", "i"], ["h"], transB=1),
+             helper.make_node("MatMul", ["x", "w"], ["k"]),
+             helper.make_node("Add", ["h", "k"], ["y"])]
+    ends = ([value("x", ("batch", 3))], [value("y", ("batch", 2))])
+    yield model(chain, *ends, [w], value_info=[value("t", (2, 3)), value("h", (None, 2))])
+    constant = helper.make_node("Constant", [], ["w"], value=w)
+    yield model([constant, helper.make_node("MatMul", ["x", "w"], ["y"])], *ends)
+    listed = helper.make_node("Constant", [], ["y"], value_floats=[1.0, 2.0])
+    yield model([listed], [], [value("y", (2,))])
+    unknown = helper.make_node("Strange", ["x", "", "w"], ["", "y"], "s", domain="com.example",
+                               a=[1, 2], b="text", c=0.5, d=["p", "q"], e=half)
+    yield model([unknown], *ends, [w], doc_string="text")
+    inner = helper.make_node("MatMul", ["x", "w"], ["z"])
+    branch = helper.make_graph([inner], "b", [], [value("z", None)])
+    condition = value("p", (), TensorProto.BOOL)
+    yield model([helper.make_node("If", ["p"], ["y"], then_branch=branch, else_branch=branch)],
+                [condition, value("x", (2, 3))], [value("y", None)], [w])
+    function = helper.make_function("com.example", "F", ["a"], ["b"],
+                                    [helper.make_node("Identity", ["a"], ["b"])],
+                                    [helper.make_opsetid("", 17)])
+    called = model([helper.make_node("F", ["x"], ["y"], domain="com.example")], *ends)
+    called.functions.append(function)
+    called.metadata_props.add(key="k", value="v")
+    yield called
+    codes = [array("w", 3, 2, element=np.int8), array("s", 2), array("z", 2, element=np.int8)]
+    yield model([helper.make_node("DequantizeLinear", ["w", "s", "z"], ["f"], axis=1),
+                 helper.make_node("MatMul", ["x", "f"], ["y"])], *ends, codes)
+    blocks = [helper.make_tensor("w", TensorProto.INT4, (4, 2), range(-4, 4)), array("s", 2, 2)]
+    yield model([helper.make_node("DequantizeLinear", ["w", "s"], ["f"], axis=0, block_size=2),
+                 helper.make_node("MatMul", ["x", "f"], ["y"])],
+                [value("x", (2, 4))], [value("y", (2, 2))], blocks, opset=21)
+    packed = [array("w", 2, 1, 8, element=np.uint8), array("s", 2), array("z", 2, element=np.uint8)]
+    yield model([helper.make_node("MatMulNBits", ["x", "w", "s", "z"], ["y"],
+                                  domain="com.microsoft", K=16, N=2, bits=4, block_size=16)],
+                [value("x", (2, 16))], [value("y", (2, 2))], packed)
+
+
+TEXTS = (
+    'graph {opset = 13, "a b" = "\\x00\\n"}\n%x: tensor<?x3xf32> = input()\n'
+    "%w: tensor<3x2x!quant.uniform<i8<-127:127>:f32:1, {0.1, 0.2:0}>> = constant() [1, 2, 3, 4, 5, 6]\n"
+    "%r: tensor<3x2xf32> = dequantize(%w)\n"
+    '%y: tensor<?x2xf32> = gemm(%x, %r, _) {name = "dense", alpha = 2.0}\noutput(%y)\n',
+    "%w: tensor<4x2x!quant.uniform<u4:f16:{0:2}, {0.5:7, 1.0, 2.0:1, 3.0}>> = constant() <...>\n"
+    "%c: tensor<4x2xu4> = storage_cast(%w) # comment\n",
+    "%q: tensor<*x!quant.uniform<i32:bf16, 0.25:-3>> = quantize(%x)\n",
+    "%x: tensor<*xf32> = input()\n%q: tensor<*x!quant.uniform<i16:f32, 0.25>> = quantize(%x)\noutput(%q)\n",
+    '%a: tensor<f32>, %"b \\"\\\\": tensor<opaque> = com.microsoft::Gelu() {i = [1, -2], r = [0.5, inf],'
+    ' s = ["", "q"], e = [], f = real[], g = string[], t = tensor<2xi64> [1, 2], u = tensor<>,'
+    ' o = opaque("x", 0x00ff), p = opaque("y", tensor<>), name = "n", "name" = 3}\n',
+    "%h: tensor<3xf16> = constant() [nan, nan(0x7e01), -inf]\n%d: tensor<2xf64> = constant() [5e-324, 1e308]\n"
+    "%b: tensor<2xi1> = constant() [0, 1]\n%u: tensor<1xu64> = constant() [18446744073709551615]\n"
+    "%t: tensor<2x3xf32> = transpose(%m) {perm = [1, 0]}\n",
+    "%i: tensor<1x2x4x4xf32> = input()\n%k: tensor<2x2x3x3xf32> = constant() <...>\n"
+    "%c: tensor<?x?x?x?xf32> = conv(%i, %k) {pads = [1, 1, 1, 1], strides = [2, 2]}\n"
+    "%s: tensor<2xi64> = constant() [0, -1]\n%r: tensor<*xf32> = reshape(%c, %s)\n"
+    "%t: tensor<*xf32> = transpose(%r) {perm = [1, 0]}\n%m: tensor<*xf32> = matmul(%r, %t)\noutput(%m)\n",
+)
+
+
+def plan(values, conversions=(), shared=()):
+    """A plan that was never printed by the library; names are JSON already."""
+    def strings(names):
+        return "[" + ", ".join(f'"{name}"' for name in names) + "]"
+    listed = ",".join(f'{{"value": "{name}", "scheme": "weight_only", "constraint": "{constraint}",'
+                      f' "gain": {gain}}}' for name, constraint, gain in values)
+    changes = ",".join(f'{{"value": "{name}", "from": "{start}", "to": "{end}",'
+                       f' "users": {strings(users)}}}' for name, start, end, users in conversions)
+    groups = ",".join(f'{{"constraint": "{constraint}", "values": {strings(names)}}}'
+                      for constraint, names in shared)
+    return ('{"format": "quadrant.plan", "version": 2,'
+            ' "schemes": [{"name": "weight_only", "options": ""}],'
+            f' "gain_model": "bytes", "objective": 7, "values": [{listed}],'
+            f' "conversions": [{changes}], "shared": [{groups}]}}')
+
+
+PLANS = (
+    plan([]),
+    plan([("w", "axis=1", 20), ("v", "axis=0", -9223372036854775808)],
+         [("w", "axis=1", "float", ["a", "b"])]),
+    plan([("w", "axis=0", 1), ("t", "axis=1", 1)], [], [("axis=1", ["v", "w"])]),
+    plan([("d", "axis=0", 1), ("k", "axis=0", 1)], [("k", "axis=0", "float", [])]),
+    plan([("w", "tensor", 1), ("v", "axis=0 block=2", 1)]),
+    plan([("x", "axis=0", 0), ("gr\\u00f6\\u00dfe", "axis=7", 0)]),
+)
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    dice = random.Random(1)
+    corpora = {
+        "text": [text.encode() for text in TEXTS],
+        "plan": [text.encode() for text in PLANS],
+        "onnx": [made.SerializeToString(deterministic=True)
+                 for part in (tensors, operations, structures) for made in part()],
+        "graph": [dice.randbytes(size) for size in (64, 128, 256, 256, 512, 512, 1024, 1024)],
+    }
+    for name, inputs in corpora.items():
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        for number, data in enumerate(inputs):
+            (folder / name / f"{number:02}").write_bytes(data)
+
+
+if __name__ == "__main__":
+    main()
