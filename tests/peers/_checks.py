@@ -6,8 +6,9 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from _fold import CODES, GraphReader, MOVES
 from _models import quantize, random_feeds, run, session_of
-from _oracle import GraphReader, dequantized, find_weights, stored_for, symmetric_int8
+from _oracle import find_weights, found_for
 
 
 class Quantized:
@@ -17,14 +18,36 @@ class Quantized:
         self.source, self.target = source, target
         self.document = quantize(source, target, *options)
         self.before, self.after = onnx.load(source), onnx.load(target)
-        self.reader = GraphReader(self.before)
+        self.reader = GraphReader(self.before, MOVES)
         self.written = GraphReader(self.after)
         self.weights = find_weights(self.reader)
-        self.axis_of = {}  # of the weights that are stored as codes
+        self.axis_of = {}  # of the weights that are stored as codes; None behind a reshape
+        self.rounded = {}  # their real values
+        self.ranks = ranks_of(self.before)
 
     def left_in_float(self):
         return {left["name"]: left["reason"]
                 for left in self.document["summary"]["left_in_float"]}
+
+    def found(self, weight):
+        """(use, what the written model computes for it) for each use of a weight."""
+        return [(use, found_for(self.written, use, self.index_rank(use))) for use in weight.uses]
+
+    def index_rank(self, use):
+        is_lookup = use.node is not None and use.node.op_type == "Gather"
+        return self.ranks.get(use.node.input[1], 1) if is_lookup else 1
+
+
+def ranks_of(model):
+    """The ranks of values, by name, as far as ONNX's shape inference knows them."""
+    try:
+        graph = onnx.shape_inference.infer_shapes(model).graph
+    except Exception:  # models with types that it does not know
+        graph = model.graph
+    ranks = {value.name: len(value.type.tensor_type.shape.dim)
+             for value in (*graph.input, *graph.value_info)
+             if value.type.tensor_type.HasField("shape")}
+    return ranks | {tensor.name: len(tensor.dims) for tensor in graph.initializer}
 
 
 def check_valid(result):
@@ -38,57 +61,46 @@ def check_valid(result):
 
 
 def check_weights(result):
-    """Each weight of a product is stored as the oracle's codes and scales, along an axis that a reader
-    keeps, and reaches each reader as these real values; or it is listed, with a reason."""
+    """Each weight is stored as the oracle's codes and scales, along an axis that a reader keeps, and
+    reaches each reader as these real values; or it is listed, with a reason."""
     left = result.left_in_float()
     for name, weight in result.weights.items():
-        stored = [(use, stored_for(result.written, operand_of(result, use)))
-                  for use in weight.uses]
-        if any(codes is None for _, codes in stored):
-            assert all(codes is None for _, codes in stored), f"{name} is stored twice"
+        found = result.found(weight)
+        assert all(arrays for _, arrays in found), f"{name} is not where it is read"
+        if any("step" not in arrays for _, arrays in found):
+            assert all("step" not in arrays for _, arrays in found), f"{name} is stored twice"
             assert left.get(name), f"{name} is left in float, and nothing says why"
             continue
         assert name not in left, f"{name} is quantized, and listed as left in float"
-        result.axis_of[name] = matching_axis(weight, stored[0][1])
-        codes, scales = symmetric_int8(weight.array, result.axis_of[name])
-        real = dequantized(codes, scales, result.axis_of[name], weight.array.dtype)
-        for (node, operand, moves), found in stored:
-            assert np.array_equal(found.codes, codes), f"{name}: other codes for {node.name}"
-            assert np.array_equal(found.values, result.reader.apply(moves, real)), (
-                f"{name}: operand {operand} of {node.name} ({node.op_type}) has other values")
+        candidates = list(weight.candidates())
+        assert candidates, f"{name} is quantized, but no axis of it is kept"
+        axis, codes, real = next((c for c in candidates if has_codes(weight, found, c[1])),
+                                 candidates[0])
+        result.axis_of[name], result.rounded[name] = axis, real
+        for use, arrays in found:
+            places, elements = weight.places(use)
+            for what, expected in (("codes", codes), ("values", real)):
+                a = expected.ravel()[elements].astype(arrays[what].dtype)
+                b = arrays[what].ravel()[places]
+                assert np.array_equal(a, b), (
+                    f"{name} {weight.array.shape}: other {what} for {use} than the definition gives "
+                    f"along axis {axis} of {[c[0] for c in candidates]}: {b[:8]}, expected {a[:8]}")
 
 
-def operand_of(result, use):
-    """The name, in the written model, of the operand of a use in the original."""
-    node, operand, _ = use
-    output = next(name for name in node.output if name)
-    twin = result.written.producers[output]
-    assert twin.op_type == node.op_type, f"{output} is made by {twin.op_type}"
-    return twin.input[operand]
-
-
-def matching_axis(weight, stored):
-    assert weight.axes, f"{weight.name} is quantized, but no axis of it is kept"
-    for axis in sorted(weight.axes):
-        codes, scales = symmetric_int8(weight.array, axis)
-        if np.array_equal(stored.scales, scales) and np.array_equal(stored.codes, codes):
-            return axis
-    codes, scales = symmetric_int8(weight.array, min(weight.axes))
-    raise AssertionError(
-        f"{weight.name} {weight.array.shape}: not what the definition gives along {weight.axes}: "
-        f"codes {stored.codes.shape} {stored.codes.ravel()[:8]}, expected {codes.ravel()[:8]}; "
-        f"scales {stored.scales.shape} {stored.scales.ravel()[:4]}, expected {scales[:4]}")
+def has_codes(weight, found, codes):
+    """The written model has these codes for each of the uses."""
+    for use, arrays in found:
+        places, elements = weight.places(use)
+        if not np.array_equal(arrays["codes"].ravel()[places], codes.ravel()[elements]):
+            return False
+    return True
 
 
 def check_nothing_else_is_quantized(result):
-    """No int8 tensor is there that is neither an original one, nor codes or zero points of a weight."""
-    expected = {symmetric_int8(result.weights[name].array, axis)[0].tobytes()
-                for name, axis in result.axis_of.items()}
+    """No tensor of codes is there that is neither an original one, nor made the values of a weight."""
     for name, tensor in result.written.tensors.items():
-        if tensor.data_type != onnx.TensorProto.INT8 or name in result.reader.tensors:
-            continue
-        data = result.written.array(name)
-        assert not data.any() or data.tobytes() in expected, f"what is {name}?"
+        if tensor.data_type in CODES and name not in result.reader.tensors:
+            assert name in result.written.reached, f"what is {name}?"
 
 
 def check_counts(result):
@@ -118,23 +130,28 @@ def default_opset(model):
 
 
 def check_interface(result):
-    """Inputs and outputs keep their names, order and types; a quantized weight is no input any more."""
+    """Inputs and outputs keep their names, order and types; a constant that is quantized, or multiplied
+    by scales, is no input any more."""
     def described(values, without=()):
         return [(v.name, v.type.SerializeToString()) for v in values if v.name not in without]
 
     before, after = result.before.graph, result.after.graph
     assert described(before.output) == described(after.output), "other outputs"
-    assert described(before.input, result.axis_of) == described(after.input), "other inputs"
+    listed = {value.name for value in before.input} & set(result.reader.tensors)
+    gone = listed - {value.name for value in after.input}
+    kept = gone & set(result.written.tensors) - set(result.axis_of)
+    assert not kept, f"no inputs any more: {kept}"
+    assert described(before.input, gone) == described(after.input), "other inputs"
+    assert gone.issuperset(listed & set(result.axis_of)), "a quantized weight is an input"
 
 
 def simulated(result):
-    """The original model with its weights replaced by scale * codes."""
+    """The original model with its weights replaced by what the codes stand for."""
     model = copy.deepcopy(result.before)
     reader = GraphReader(model)
-    for name, axis in result.axis_of.items():
-        weight = result.weights[name].array
-        real = dequantized(*symmetric_int8(weight, axis), axis, weight.dtype)
-        reader.tensors[name].CopyFrom(numpy_helper.from_array(real, reader.tensors[name].name))
+    for name, real in result.rounded.items():
+        rounded = real.astype(result.weights[name].array.dtype)
+        reader.tensors[name].CopyFrom(numpy_helper.from_array(rounded, reader.tensors[name].name))
     return model
 
 

@@ -4,12 +4,9 @@ Nothing here knows how the command works: the weights, their channel axes and th
 from the original model, and the written model is read like any other ONNX file.
 """
 
-import ml_dtypes
 import numpy as np
-import onnx
-from onnx import numpy_helper
 
-MOVES = ("Identity", "Transpose", "Reshape")
+from _fold import MOVES, along, attributes_of, each, matmul_nbits
 
 
 # --- numbers ---------------------------------------------------------------------------------------
@@ -26,77 +23,16 @@ def symmetric_int8(weight, axis):
     return codes, scales
 
 
-def along(vector, axis, rank):
-    return vector.reshape([-1 if i == axis else 1 for i in range(rank)])
-
-
-def dequantized(codes, scales, axis, dtype=np.float32):
-    return (codes.astype(np.float32) * along(scales, axis, codes.ndim)).astype(dtype)
-
-
-# --- graphs ----------------------------------------------------------------------------------------
-
-
-def attributes_of(node):
-    return {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-
-
-class GraphReader:
-    """Constants and producers of a graph, by value name."""
-
-    def __init__(self, model):
-        self.graph = model.graph
-        self.tensors = {t.name: t for t in self.graph.initializer}
-        self.producers = {}
-        for node in self.graph.node:
-            attributes = attributes_of(node) if node.op_type == "Constant" else {}
-            if "value" in attributes:
-                self.tensors[node.output[0]] = attributes["value"]
-            self.producers.update((name, node) for name in node.output if name)
-
-    def array(self, name):
-        return numpy_helper.to_array(self.tensors[name])
-
-    def is_constant(self, name):
-        return name in self.tensors
-
-    def source(self, name):
-        """The constant that moves of elements make `name` from, and those moves, the first one first;
-        (None, []) where something else makes it."""
-        moves = []
-        while not self.is_constant(name):
-            node = self.producers.get(name)
-            if node is None or node.op_type not in MOVES or node.domain not in ("", "ai.onnx"):
-                return None, []
-            if node.op_type == "Reshape" and len(node.input) > 1:
-                if not self.is_constant(node.input[1]):
-                    return None, []
-            moves.append(node)
-            name = node.input[0]
-        return name, moves[::-1]
-
-    def apply(self, moves, array):
-        for node in moves:
-            array = self.move(node, array)
-        return array
-
-    def move(self, node, array):
-        attributes = attributes_of(node)
-        if node.op_type == "Transpose":
-            return array.transpose(attributes.get("perm"))
-        if node.op_type == "Reshape":
-            shape = self.array(node.input[1])
-            if not attributes.get("allowzero"):
-                shape = [array.shape[i] if d == 0 else d for i, d in enumerate(shape)]
-            return array.reshape([int(d) for d in shape])
-        return array
+def dequantized(codes, scales, axis):
+    return codes.astype(np.float32) * along(scales, axis, codes.ndim)
 
 
 # --- the original model: which weights, and along which axis ------------------------------------------
 
 
-def kept_axes(node, ranks):
-    """(operand, axis) that the sums of a node do not run over, for operands that can be weights."""
+def kept_axes(node, shapes):
+    """(operand, axis) that the sums of a node do not run over, for operands that can be weights.
+    `shapes`: of the operands that are constants."""
     attributes = attributes_of(node)
     if node.op_type == "MatMul":
         wanted = [(0, -2), (1, -1)]  # rows of the left matrix, columns of the right one
@@ -104,109 +40,165 @@ def kept_axes(node, ranks):
         wanted = [(0, 1 if attributes.get("transA") else 0), (1, 0 if attributes.get("transB") else 1)]
     elif node.op_type == "Conv":
         wanted = [(1, 0)]  # output channels
+    elif node.op_type == "ConvTranspose":
+        wanted = [(1, 1)]  # the same, of a group
+    elif node.op_type in ("LSTM", "GRU", "RNN"):
+        wanted = [(1, 1), (2, 1)]  # rows: what one gate of one unit computes
+    elif node.op_type == "Gather":
+        wanted = [(0, attributes.get("axis", 0))]  # what one lookup reads
+    elif node.op_type == "Einsum":
+        wanted = list(einsum_axes(attributes["equation"].decode(), shapes))
     else:
         wanted = []
-    return [(i, axis % ranks[i]) for i, axis in wanted if ranks.get(i, 0) >= 2]
+    return [(i, axis % len(shapes[i])) for i, axis in wanted if len(shapes.get(i, ())) >= 2]
+
+
+def einsum_axes(equation, shapes):
+    """The longest axis that only the weight and the result have, of each of two operands."""
+    left, result = equation.replace(" ", "").split("->")
+    operands = left.split(",")
+    for i, shape in shapes.items():
+        if len(operands) != 2 or "." in left:
+            continue
+        kept = [axis for axis, label in enumerate(operands[i])
+                if label in result and label not in operands[1 - i]]
+        if kept:
+            yield i, max(kept, key=lambda axis: shape[axis])
+
+
+class Use:
+    """An operand that is made of real constants alone, a graph's output that is, or a name that
+    subgraphs read."""
+
+    def __init__(self, node, operand, name, arrays, kept):
+        self.node, self.operand, self.name, self.arrays, self.kept = node, operand, name, arrays, kept
+
+    def __str__(self):
+        if self.node is None:
+            return self.name
+        return f"operand {self.operand} of {self.node.name} ({self.node.op_type})"
 
 
 class Weight:
-    """A constant of at least two dimensions that products read."""
+    """A constant of at least two dimensions that products, recurrent layers or lookups read."""
 
-    def __init__(self, name, array):
-        self.name, self.array = name, array
-        self.axes = set()  # the axes of `array` that one of its readers keeps
-        self.uses = []     # (node, operand, moves)
+    def __init__(self, name, array, offset):
+        self.name, self.array, self.offset = name, array, offset
+        self.uses = []
+
+    def consumed(self):
+        return any(use.kept is not None for use in self.uses)
+
+    def places(self, use):
+        """Where elements of this weight are in a use, and which ones they are."""
+        ids = use.arrays["ids"].ravel() - self.offset
+        mine = (ids >= 0) & (ids < self.array.size)
+        return mine, ids[mine]
+
+    def axes(self, use):
+        """The axes of the weight of which an index is an index of the axis that the use keeps."""
+        mine, ids = self.places(use)
+        shape = use.arrays["values"].shape
+        kept = np.broadcast_to(along(np.arange(shape[use.kept]), use.kept, len(shape)), shape)
+        kept = kept.ravel()[mine]
+        for axis, index in enumerate(np.unravel_index(ids, self.array.shape)):
+            if determines(index, kept) and determines(kept, index):
+                yield axis
+
+    def candidates(self):
+        """(axis, codes, real values as float32) that the definition allows: a scale for each index of
+        an axis that a reader keeps, or, where moves mix it with others, for each index behind the moves (axis
+        None)."""
+        readers = [use for use in self.uses if use.kept is not None]
+        axes = sorted({axis for use in readers for axis in self.axes(use)})
+        for axis in axes:
+            codes, scales = symmetric_int8(self.array, axis)
+            yield axis, codes, dequantized(codes, scales, axis)
+        for use in readers:
+            values = use.arrays["values"]
+            if not list(self.axes(use)) and values.size == self.array.size:
+                codes, scales = symmetric_int8(values, use.kept)
+                back = np.argsort(self.places(use)[1])
+                real = dequantized(codes, scales, use.kept)
+                yield None, *(a.ravel()[back].reshape(self.array.shape) for a in (codes, real))
 
 
-def source_axes(reader, moves, shape, axis):
-    """The axes of a constant whose index is the index along `axis` after the moves: none where the
-    moves mix it with others."""
-    found = set()
-    for source in range(len(shape)):
-        index = np.broadcast_to(along(np.arange(shape[source]), source, len(shape)), shape)
-        moved = reader.apply(moves, index)
-        wanted = along(np.arange(moved.shape[axis]), axis, moved.ndim)
-        if np.array_equal(moved, np.broadcast_to(wanted, moved.shape)):
-            found.add(source)
-    return found
+def determines(a, b):
+    """Equal elements of `a` have equal ones in `b` beside them."""
+    seen = np.zeros(a.max() + 1, b.dtype)
+    seen[a] = b
+    return np.array_equal(seen[a], b)
+
+
+def captured(graph):
+    """Names that the subgraphs of a graph may read from outside of them."""
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in [attribute.g] if attribute.HasField("g") else attribute.graphs:
+                yield from captured(inner)
+                yield from (name for n in inner.node for name in n.input if name)
+                yield from (output.name for output in inner.output)
+
+
+def uses_of(reader):
+    for node in reader.graph.node:
+        if node.op_type in MOVES and all(reader.fold(name) for name in node.output if name):
+            continue
+        found = {i: reader.fold(name) for i, name in enumerate(node.input) if name}
+        found = {i: arrays for i, arrays in found.items() if arrays and "ids" in arrays}
+        known = node.domain in ("", "ai.onnx")
+        kept = dict(kept_axes(node, {i: a["values"].shape for i, a in found.items()}) if known else ())
+        for i, arrays in found.items():
+            yield Use(node, i, node.input[i], arrays, kept.get(i))
+    for name in sorted({output.name for output in reader.graph.output} | set(captured(reader.graph))):
+        arrays = reader.fold(name)
+        if arrays and "ids" in arrays:
+            yield Use(None, 0, name, arrays, None)
 
 
 def find_weights(reader):
     weights = {}
-    for node in reader.graph.node:
-        if node.domain not in ("", "ai.onnx"):
-            continue
-        found = {i: reader.source(name) for i, name in enumerate(node.input) if name}
-        found = {i: source for i, source in found.items() if source[0] is not None}
-        moved = {i: reader.apply(moves, reader.array(name)) for i, (name, moves) in found.items()
-                 if node.op_type in ("MatMul", "Gemm", "Conv")}
-        for operand, axis in kept_axes(node, {i: array.ndim for i, array in moved.items()}):
-            name, moves = found[operand]
-            array = reader.array(name)
-            if array.ndim < 2 or array.size == 0 or not is_real(array.dtype):
+    names, starts = list(reader.offsets), list(reader.offsets.values())
+    for use in uses_of(reader):
+        ids = use.arrays["ids"]
+        for i in np.unique(np.searchsorted(starts, ids[ids >= 0], "right") - 1):
+            if len(reader.tensors[names[i]].dims) == 0:
                 continue
-            weight = weights.setdefault(name, Weight(name, array))
-            weight.axes |= source_axes(reader, moves, array.shape, axis)
-            weight.uses.append((node, operand, moves))
-    return weights
+            if names[i] not in weights:
+                weights[names[i]] = Weight(names[i], reader.array(names[i]), starts[i])
+            weights[names[i]].uses.append(use)
+    return {name: weight for name, weight in weights.items() if weight.consumed()}
 
 
-def is_real(dtype):
-    return dtype == ml_dtypes.bfloat16 or np.issubdtype(dtype, np.floating)
+# --- the written model: what it holds for a use --------------------------------------------------------
 
 
-# --- the written model: what it holds for a weight ---------------------------------------------------
-
-
-class Stored:
-    """The integers and scales behind an operand, and the real values that the operand comes to."""
-
-    def __init__(self, codes, scales, values, form):
-        self.codes, self.scales, self.values, self.form = codes, scales, values, form
-
-
-def stored_for(reader, name):
-    """What a written model computes the value `name` from, or None where it is stored as floats."""
-    node, after = reader.producers.get(name), []
-    while node is not None and node.op_type in MOVES:
-        after.append(node)
-        node = reader.producers.get(node.input[0])
-    if node is None or node.op_type == "Constant":
+def found_for(written, use, index_rank=1):
+    """What a written model computes for a use in the original, as `GraphReader.fold` gives it; None
+    where that does not reach the operation as a tensor, since a scale is applied behind it.
+    `index_rank`: of the indices of a lookup."""
+    if use.node is None:
+        return written.fold(use.name)
+    output = next(name for name in use.node.output if name)
+    if use.node.op_type == "Gather" and use.operand == 0:
+        return table_of(written, use, output, index_rank)
+    twin = written.producers.get(output)
+    if twin is None:  # a sum behind the product is computed before the scale is
         return None
-    to = None
-    if node.op_type == "Cast":  # dequantized in float32, then narrowed
-        to = onnx.helper.tensor_dtype_to_np_dtype(attributes_of(node)["to"])
-        node = reader.producers[node.input[0]]
-    if node.op_type == "DequantizeLinear":
-        stored = by_dequantize_linear(reader, node)
-    elif node.op_type == "Mul":
-        stored = by_arithmetic(reader, node)
-    else:
+    if twin.op_type == "Add" and use.node.op_type == "Gemm":
+        twin = written.producers.get(twin.input[0], twin)  # a bias that is no vector
+    if twin.op_type == "MatMulNBits" and use.operand == 1:
+        arrays = matmul_nbits(written, twin)
+        return each(arrays, np.transpose) if attributes_of(use.node).get("transB") else arrays
+    if twin.op_type not in (use.node.op_type, "MatMulNBits"):
         return None
-    if to is not None:
-        stored.values = stored.values.astype(to)
-    stored.values = reader.apply(after[::-1], stored.values)
-    return stored
+    return written.fold(twin.input[use.operand])
 
 
-def by_dequantize_linear(reader, node):
-    name, moves = reader.source(node.input[0])
-    codes = reader.array(name)
-    moved = reader.apply(moves, codes)
-    scales = reader.array(node.input[1])
-    zero_points = reader.array(node.input[2])
-    assert zero_points.dtype == np.int8 and zero_points.shape == scales.shape, node.input[2]
-    assert not zero_points.any(), f"{node.input[2]} is not zero"
-    axis = attributes_of(node)["axis"]
-    assert scales.shape == (moved.shape[axis],), f"{scales.shape} scales along axis {axis}"
-    return Stored(codes, scales, dequantized(moved, scales, axis), node.op_type)
-
-
-def by_arithmetic(reader, node):
-    cast = reader.producers[node.input[0]]
-    assert cast.op_type == "Cast", f"{cast.op_type} before Mul"
-    name, moves = reader.source(cast.input[0])
-    codes = reader.array(name)
-    scales = reader.array(node.input[1])
-    values = reader.apply(moves, codes).astype(np.float32) * scales
-    return Stored(codes, scales.ravel(), values, "Cast and Mul")
+def table_of(written, use, output, index_rank):
+    """All rows of a table, by looking them all up: who dequantizes rows alone has no whole table."""
+    axis = attributes_of(use.node).get("axis", 0)
+    shape = use.arrays["values"].shape
+    rows = np.arange(shape[axis]).reshape([1] * (index_rank - 1) + [-1])
+    arrays = written.fold(output, {use.node.input[1]: rows})
+    return arrays and each(arrays, lambda a: a.reshape(shape))

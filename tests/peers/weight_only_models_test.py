@@ -26,6 +26,7 @@ def check_model(path):
         check_counts(result)
         check_optimised(result.target)
         for name, axis in result.axis_of.items():
+            assert axis is not None, f"{name}: no axis"
             check_against_onnxruntime(name, result.weights[name].array, axis)
 
 
