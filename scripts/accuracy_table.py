@@ -188,13 +188,18 @@ def megabytes(size):
     return f"{size / 1e6:.3f} MB"
 
 
-def measure(command, model, inputs, target):
-    """A row of the table, and a line for each eligible weight that stays in float."""
+def quantize(command, model, target, *options):
+    """The document that the command prints."""
     done = subprocess.run([str(command), "quantize", str(model), "-o", str(target), "--scheme",
-                           "weight-only", "--json"], capture_output=True, text=True)
+                           "weight-only", "--json", *options], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{model.name}: exit code {done.returncode}: {done.stderr.strip()}")
-    document = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+def measure(command, model, inputs, target):
+    """A row of the table, and a line for each eligible weight that stays in float."""
+    document = quantize(command, model, target)
     summary = document["summary"]
     eligible, quantized = summary["eligible"]["bytes"], summary["eligible_quantized"]["bytes"]
 
@@ -208,50 +213,62 @@ def measure(command, model, inputs, target):
     notes = [f"- `{model.stem}`: `{left['name']}` ({left['bytes']:,} bytes): {left['reason']}"
              for left in summary["left_in_float"] if left["eligible"]]
     if document["written"]["fallback_reason"]:
-        notes.append(f"- `{model.stem}` is dequantized by Cast and Mul: "
-                     f"{document['written']['fallback_reason']}")
+        notes.append(f"- `{model.stem}`: {document['written']['fallback_reason']}")
     return row, notes
 
 
 def is_float_model(command, model):
     shown = subprocess.run([str(command), "inspect", str(model), "--json"], capture_output=True,
                            text=True, check=True).stdout
-    return all("DequantizeLinear" not in kind for kind in json.loads(shown)["operations"])
+    return "dequantize" not in json.loads(shown)["operations"]
 
 
 # --- the page ------------------------------------------------------------------------------------------
 
 
-def markdown(rows, notes):
-    text = [f"| {' | '.join(row)} |" for row in [HEADER, *rows]]
-    text.insert(1, "|---|" + "---:|" * 5 + "---|" + "---:|" * 2)
-    text += ["", *(notes or ["Every eligible weight is quantized."])]
+def markdown_table(header, rows, left=("model", "setting", "inputs")):
+    """Numbers to the right, columns of these names to the left."""
+    text = [f"| {' | '.join(row)} |" for row in [header, *rows]]
+    text.insert(1, "|" + "".join("---|" if name in left else "---:|" for name in header))
     return "\n".join(text)
 
 
-def replace_between(text, name, content):
+def replace_between(page, name, content):
+    """The text of the page with the content between the marks of that name."""
+    text = page.read_text()
     begin, end = f"<!-- table: {name} -->", f"<!-- end: {name} -->"
     if begin not in text or end not in text:
-        sys.exit(f"{PAGE} has no '{begin}' and '{end}'")
+        sys.exit(f"{page} has no '{begin}' and '{end}'")
     head, rest = text.split(begin)
     return f"{head}{begin}\n\n{content}\n\n{end}{rest.split(end)[1]}"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", type=pathlib.Path, default=ROOT / "examples" / "models")
+def add_arguments(parser):
+    parser.add_argument("--models", type=pathlib.Path, nargs="+",
+                        default=[ROOT / "examples" / "models"], help="folders of ONNX models")
     parser.add_argument("--inputs", type=pathlib.Path, help="folder of the files that "
                         "docs/accuracy_inputs.json names; without it, random inputs")
-    parser.add_argument("--table", default="examples", help="which table of the page to replace")
     parser.add_argument("--command", type=pathlib.Path,
                         default=ROOT / "build" / "release" / "bin" / "quadrant")
+
+
+def float_models(options):
+    for folder in options.models:
+        for model in sorted(folder.glob("*.onnx")):
+            if is_float_model(options.command, model):
+                yield model
+            else:
+                print(f"{model.name} is quantized already: left out")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_arguments(parser)
+    parser.add_argument("--table", default="examples", help="which table of the page to replace")
     options = parser.parse_args()
     rows, notes = [], []
     with tempfile.TemporaryDirectory() as folder:
-        for model in sorted(options.models.glob("*.onnx")):
-            if not is_float_model(options.command, model):
-                print(f"{model.name} is quantized already: left out")
-                continue
+        for model in float_models(options):
             row, remarks = measure(options.command, model, options.inputs,
                                    pathlib.Path(folder) / model.name)
             rows.append(row)
@@ -259,7 +276,9 @@ def main():
             print("  ".join(row))
     if not rows:
         sys.exit(f"no float models in {options.models}")
-    PAGE.write_text(replace_between(PAGE.read_text(), options.table, markdown(rows, notes)))
+    remarks = "\n".join(notes or ["Every eligible weight is quantized."])
+    content = f"{markdown_table(HEADER, rows)}\n\n{remarks}"
+    PAGE.write_text(replace_between(PAGE, options.table, content))
 
 
 if __name__ == "__main__":
