@@ -27,6 +27,7 @@ TEST_CASE("copies share, equality is identity") {
   CHECK(!Constant());
   CHECK(Constant() == Constant());
   const Constant a = build::integers({1, 2});
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): copies are what is tested
   const Constant copy = a;
   CHECK(a == copy);
   CHECK(a != build::integers({1, 2}));

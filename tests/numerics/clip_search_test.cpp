@@ -358,9 +358,14 @@ TEST_CASE("weights of a normal distribution keep the signal-to-noise ratio that 
   };
   const Granularity blocks = Granularity::per_block(1, 32);
   CHECK(decibels(Granularity::per_axis(0), {}) >= 41.2);
-  const double symmetric = decibels(blocks, rule_of(ElementType::int4, -8, 7, Symmetry::symmetric));
-  const double with_signs =
-      decibels(blocks, rule_of(ElementType::int4, -8, 7, Symmetry::signed_scale));
+  // 4.5 bits a weight: scales are float16.
+  const auto four_bits = [&](Symmetry symmetry) {
+    ScaleRule rule = rule_of(ElementType::int4, -8, 7, symmetry);
+    rule.scale = ElementType::float16;
+    return decibels(blocks, rule);
+  };
+  const double symmetric = four_bits(Symmetry::symmetric);
+  const double with_signs = four_bits(Symmetry::signed_scale);
   MESSAGE("int4 blocks of 32: ", symmetric, " dB, with signed scales ", with_signs, " dB");
   CHECK(symmetric >= 21.2);
   CHECK(with_signs >= 21.7);
@@ -370,10 +375,10 @@ TEST_CASE("weights of a normal distribution, with zero points") {
   Values values = test::random_values(std::size_t{1} << 16, 3);
   for (float& value : values) value *= 0.02F;
   const Constant weights = test::float_constant({16, 4096}, values);
+  ScaleRule rule = rule_of(ElementType::uint4, 0, 15, Symmetry::asymmetric);
+  rule.scale = ElementType::float16;  // 4.625 bits a weight
   const double asymmetric =
-      weight_sqnr_db(weights, found_type(weights, Granularity::per_block(1, 32),
-                                         rule_of(ElementType::uint4, 0, 15, Symmetry::asymmetric)))
-          .value();
+      weight_sqnr_db(weights, found_type(weights, Granularity::per_block(1, 32), rule)).value();
   MESSAGE("uint4 blocks of 32: ", asymmetric, " dB");
   CHECK(asymmetric >= 22.2);
 }
