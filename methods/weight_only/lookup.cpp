@@ -11,11 +11,7 @@ namespace {
 QUADRANT_QUANTIZER(LookupMethod, WeightOnly, ops::Gather,
                    requires_parents(AnyQuantizable, AnyState)) {
   void callback(const ScaleGroups& wanted, NodeRef node, Asks& asks) const override {
-    if (const auto groups = gather_move.source(node, 0, wanted)) {
-      asks.alternative({{0, *groups}});
-    } else {
-      asks.refuse(gather_move.refusal);
-    }
+    ask_operand(gather_move, node, wanted, asks);
   }
 
   void request(NodeRef node, Asks& asks) const override {
@@ -31,10 +27,7 @@ QUADRANT_QUANTIZER(LookupMethod, WeightOnly, ops::Gather,
   }
 
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
-    const auto* groups = context.form<ScaleGroups>(node.result());
-    if (groups == nullptr) return {};  // it reads floats: a dequantize in front
-    QUADRANT_TRY(auto type, moved_type(gather_move, node, 0, *groups));
-    return context.set_quantized(node.result(), std::move(type));
+    return move_codes(gather_move, node, context);  // none, where it reads floats
   }
 };
 

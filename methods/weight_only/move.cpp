@@ -70,15 +70,26 @@ class FirstElements {
   Index at_;
 };
 
-Constant integers_of(ElementType storage, const Shape& shape,
-                     const std::vector<std::int64_t>& values) {
-  std::vector<std::byte> bytes(values.size());  // storage types have 8 bits or fewer
-  std::ranges::transform(values, bytes.begin(),
-                         [](std::int64_t value) { return static_cast<std::byte>(value); });
-  return Constant::from_bytes(storage, shape, std::move(bytes));
+}  // namespace
+
+void ask_operand(const Move& move, NodeRef node, const ScaleGroups& wanted,
+                 Asks<ScaleGroups>& asks) {
+  if (const auto groups = move.source(node, wanted)) {
+    asks.alternative({{0, *groups}});
+  } else {
+    asks.refuse(move.refusal);
+  }
 }
 
-}  // namespace
+Expected<void> move_codes(const Move& move, NodeRef node, RewriteContext& context) {
+  for (std::uint32_t i = 0; i < node.graph->result_count(node.id); ++i) {
+    const auto* groups = context.form<ScaleGroups>(node.result(i));
+    if (groups == nullptr) continue;
+    QUADRANT_TRY(auto type, moved_type(move, node, i, *groups));
+    QUADRANT_CHECK(context.set_quantized(node.result(i), std::move(type)));
+  }
+  return {};
+}
 
 Expected<std::shared_ptr<const UniformType>> moved_type(const Move& move, NodeRef node,
                                                         std::uint32_t result,
@@ -118,7 +129,7 @@ Expected<std::shared_ptr<const UniformType>> moved_type(const Move& move, NodeRe
   }
   if (is_same) return moved;  // the very constants, so that formats that share them still do
   moved->scales = make_scales(moved->scales.element(), layout, scales);
-  if (has_zero_points) moved->zero_points = integers_of(moved->storage, layout, zero_points);
+  if (has_zero_points) moved->zero_points = make_zero_points(moved->storage, layout, zero_points);
   return moved;
 }
 

@@ -30,8 +30,7 @@ const Shape* static_shape(NodeRef node, std::uint32_t operand) {
 
 // --- identity -----------------------------------------------------------------------------------
 
-std::optional<ScaleGroups> same_groups(NodeRef /*node*/, std::uint32_t /*operand*/,
-                                       const ScaleGroups& wanted) {
+std::optional<ScaleGroups> same_groups(NodeRef /*node*/, const ScaleGroups& wanted) {
   return wanted;
 }
 
@@ -44,8 +43,7 @@ Origin same_elements(NodeRef /*node*/, std::uint32_t /*result*/) { return same_e
 
 // --- transpose ----------------------------------------------------------------------------------
 
-std::optional<ScaleGroups> transposed_groups(NodeRef node, std::uint32_t /*operand*/,
-                                             const ScaleGroups& wanted) {
+std::optional<ScaleGroups> transposed_groups(NodeRef node, const ScaleGroups& wanted) {
   if (is_tensor(wanted)) return wanted;
   const std::vector<std::int64_t> perm = ops::Transpose{node}.perm();
   const auto axis = static_cast<std::size_t>(wanted.granularity.axis);
@@ -63,8 +61,7 @@ Origin transposed_elements(NodeRef node, std::uint32_t /*result*/) {
 
 // --- reshape, squeeze, unsqueeze, flatten -------------------------------------------------------
 
-std::optional<ScaleGroups> row_major_groups(NodeRef node, std::uint32_t /*operand*/,
-                                            const ScaleGroups& wanted) {
+std::optional<ScaleGroups> row_major_groups(NodeRef node, const ScaleGroups& wanted) {
   const Shape* from = static_shape(node, 0);
   if (from == nullptr) return std::nullopt;
   return reshaped_groups(*from, node.type().shape, wanted);
@@ -85,8 +82,7 @@ Origin row_major_elements(NodeRef node, std::uint32_t /*result*/) {
 
 // --- expand -------------------------------------------------------------------------------------
 
-std::optional<ScaleGroups> expanded_groups(NodeRef node, std::uint32_t /*operand*/,
-                                           const ScaleGroups& wanted) {
+std::optional<ScaleGroups> expanded_groups(NodeRef node, const ScaleGroups& wanted) {
   if (is_tensor(wanted)) return wanted;
   const Shape* from = static_shape(node, 0);
   const Shape& to = node.type().shape;
@@ -116,8 +112,7 @@ bool keeps_blocks(const ScaleGroups& groups, std::int64_t axis, std::int64_t sta
   return step == 1 && start % groups.granularity.block_size == 0;
 }
 
-std::optional<ScaleGroups> sliced_groups(NodeRef node, std::uint32_t /*operand*/,
-                                         const ScaleGroups& wanted) {
+std::optional<ScaleGroups> sliced_groups(NodeRef node, const ScaleGroups& wanted) {
   if (is_tensor(wanted)) return wanted;
   const auto ranges = ops::Slice{node}.ranges();
   const auto axis = static_cast<std::size_t>(wanted.granularity.axis);
@@ -138,8 +133,7 @@ Origin sliced_elements(NodeRef node, std::uint32_t /*result*/) {
   };
 }
 
-std::optional<ScaleGroups> split_groups(NodeRef node, std::uint32_t /*operand*/,
-                                        const ScaleGroups& wanted) {
+std::optional<ScaleGroups> split_groups(NodeRef node, const ScaleGroups& wanted) {
   if (is_tensor(wanted)) return wanted;
   const ops::Split split{node};
   const auto axis = split.axis();
@@ -174,8 +168,7 @@ std::vector<std::int64_t> concat_offsets(NodeRef node, std::int64_t axis) {
   return offsets;
 }
 
-std::optional<ScaleGroups> concatenated_groups(NodeRef node, std::uint32_t /*operand*/,
-                                               const ScaleGroups& wanted) {
+std::optional<ScaleGroups> concatenated_groups(NodeRef node, const ScaleGroups& wanted) {
   const auto axis = ops::Concat{node}.axis();
   // Each operand has scales of its own, so they must differ along the axis.
   if (!axis || is_tensor(wanted)) return std::nullopt;
@@ -211,8 +204,7 @@ std::optional<std::int64_t> gathered_axis(NodeRef node, std::int64_t axis) {
   return axis - indices->shape.rank() + 1;
 }
 
-std::optional<ScaleGroups> gathered_groups(NodeRef node, std::uint32_t /*operand*/,
-                                           const ScaleGroups& wanted) {
+std::optional<ScaleGroups> gathered_groups(NodeRef node, const ScaleGroups& wanted) {
   if (is_tensor(wanted)) return wanted;
   if (is_block(wanted)) return std::nullopt;  // they differ along the axis that is looked up
   const auto axis = gathered_axis(node, wanted.granularity.axis);

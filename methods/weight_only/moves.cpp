@@ -13,26 +13,12 @@
 namespace quadrant::inline v0::weight_only {
 namespace {
 
-Expected<void> move_codes(const Move& move, NodeRef node, RewriteContext& context) {
-  for (std::uint32_t i = 0; i < node.graph->result_count(node.id); ++i) {
-    const auto* groups = context.form<ScaleGroups>(node.result(i));
-    if (groups == nullptr) continue;
-    QUADRANT_TRY(auto type, moved_type(move, node, i, *groups));
-    QUADRANT_CHECK(context.set_quantized(node.result(i), std::move(type)));
-  }
-  return {};
-}
-
 QUADRANT_PARAMETERIZED(MoveMethod, WeightOnly, const Move*,
                        requires_parents(AnyQuantizable, variadic(optional(AnyState)))) {
   using MoveMethodBase::MoveMethodBase;
 
   void callback(const ScaleGroups& wanted, NodeRef node, Asks& asks) const override {
-    if (const auto groups = parameters()->source(node, 0, wanted)) {
-      asks.alternative({{0, *groups}});
-    } else {
-      asks.refuse(parameters()->refusal);
-    }
+    ask_operand(*parameters(), node, wanted, asks);
   }
 
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
@@ -47,12 +33,10 @@ QUADRANT_PARAMETERIZED(ReshapeMethod, WeightOnly, const Move*,
   using ReshapeMethodBase::ReshapeMethodBase;
 
   void callback(const ScaleGroups& wanted, NodeRef node, Asks& asks) const override {
-    if (const auto groups = parameters()->source(node, 0, wanted)) {
-      asks.alternative({{0, *groups}});
-    } else if (own_weight(node) != nullptr) {
+    if (stored_here(wanted, node) != nullptr) {
       asks.accept();
     } else {
-      asks.refuse(parameters()->refusal);
+      ask_operand(*parameters(), node, wanted, asks);
     }
   }
 
@@ -94,7 +78,7 @@ QUADRANT_PARAMETERIZED(ReshapeMethod, WeightOnly, const Move*,
 
   // The same if its codes are made here, in these groups.
   [[nodiscard]] const Constant* stored_here(const ScaleGroups& groups, NodeRef node) const {
-    return parameters()->source(node, 0, groups) ? nullptr : own_weight(node);
+    return parameters()->source(node, groups) ? nullptr : own_weight(node);
   }
 };
 
@@ -102,7 +86,7 @@ QUADRANT_QUANTIZER(ConcatMethod, WeightOnly, ops::Concat,
                    requires_parents(variadic(AnyQuantizable))) {
   void callback(const ScaleGroups& wanted, NodeRef node, Asks& asks) const override {
     // The same of every operand.
-    const auto groups = concat_move.source(node, 0, wanted);
+    const auto groups = concat_move.source(node, wanted);
     if (!groups) {
       asks.refuse(concat_move.refusal);
       return;

@@ -2,31 +2,18 @@
 
 #include <fmt/format.h>
 
+#include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/scales.hpp"
 
 namespace quadrant::inline v0::weight_only {
-namespace {
-
-std::uint64_t packed_bytes(std::uint64_t elements, ElementType storage) {
-  return (elements * static_cast<std::uint64_t>(bit_width(storage)) + 7) / 8;
-}
-
-}  // namespace
 
 StorageChange stored_size(const WeightOnly& scheme, const Constant& weight, const Shape& shape,
                           const ScaleGroups& groups) {
-  const auto count = static_cast<std::uint64_t>(weight.element_count());
-  const auto scales = static_cast<std::uint64_t>(
-      parameter_shape(shape, groups.granularity).element_count().value_or(0));
-  const ElementType storage = scheme.rule().storage;
-  const auto scale_bytes = static_cast<std::uint64_t>(byte_width(scheme.rule().scale));
-  // A scale for each group, and a zero point: formats store those even where all are zero, but not
-  // for blocks.
-  const bool is_zero = scheme.rule().symmetry != Symmetry::asymmetric &&
-                       integer_range(storage).value_or(IntegerRange{}).min < 0;
-  const bool has_zero_points = !is_zero || groups.granularity.kind != Granularity::Kind::block;
-  return {weight.byte_size(), packed_bytes(count, storage) + scales * scale_bytes +
-                                  (has_zero_points ? packed_bytes(scales, storage) : 0)};
+  const ScaleRule rule = scheme.rule();
+  const bool has_zero_points = rule.symmetry == Symmetry::asymmetric ||
+                               integer_range(rule.storage).value_or(IntegerRange{}).min == 0;
+  return {weight.byte_size(),
+          stored_bytes(shape, groups.granularity, rule.storage, rule.scale, has_zero_points)};
 }
 
 Expected<void> examine_weight(const WeightOnly& scheme, const Constant& weight,

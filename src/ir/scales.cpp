@@ -35,4 +35,28 @@ Constant make_scales(ElementType element, Shape shape, const std::vector<float>&
   return Constant::from_values<std::uint16_t>(element, std::move(shape), halves);
 }
 
+Constant make_zero_points(ElementType storage, Shape shape, std::span<const std::int64_t> values) {
+  const auto width = static_cast<std::size_t>(byte_width(storage));
+  std::vector<std::byte> bytes;
+  bytes.reserve(values.size() * width);
+  for (const std::int64_t value : values) {
+    const auto all = std::as_bytes(std::span(&value, 1));  // little-endian, as constants are
+    bytes.insert(bytes.end(), all.begin(), all.begin() + static_cast<std::ptrdiff_t>(width));
+  }
+  return Constant::from_bytes(storage, std::move(shape), std::move(bytes));
+}
+
+std::uint64_t stored_bytes(const Shape& shape, const Granularity& granularity, ElementType storage,
+                           ElementType scale, bool has_zero_points) {
+  const auto packed = [storage](std::uint64_t count) {
+    return (count * static_cast<std::uint64_t>(bit_width(storage)) + 7) / 8;
+  };
+  const auto elements = static_cast<std::uint64_t>(shape.element_count().value_or(0));
+  const auto groups =
+      static_cast<std::uint64_t>(parameter_shape(shape, granularity).element_count().value_or(0));
+  const bool stores_zero_points = has_zero_points || granularity.kind != Granularity::Kind::block;
+  return packed(elements) + groups * static_cast<std::uint64_t>(byte_width(scale)) +
+         (stores_zero_points ? packed(groups) : 0);
+}
+
 }  // namespace quadrant::inline v0

@@ -75,18 +75,6 @@ Expected<Found> search_each(const Constant& weights, const Groups& groups, const
   return found;
 }
 
-Constant integers(ElementType storage, const Shape& shape, std::span<const std::int32_t> values) {
-  const int width = byte_width(storage);
-  std::vector<std::byte> bytes;
-  bytes.reserve(values.size() * static_cast<std::size_t>(width));
-  for (const std::int32_t value : values) {
-    for (int byte = 0; byte < width; ++byte) {
-      bytes.push_back(static_cast<std::byte>((value >> (8 * byte)) & 0xff));
-    }
-  }
-  return Constant::from_bytes(storage, shape, std::move(bytes));
-}
-
 }  // namespace
 
 Expected<ParameterScan> scan_parameters(const Constant& weights, const Granularity& granularity,
@@ -108,7 +96,8 @@ Expected<ParameterScan> scan_parameters(const Constant& weights, const Granulari
       rule.scale == ElementType::float32 || std::ranges::all_of(found.scales, is_normal_half);
   scan.scales = make_scales(fits_rule ? rule.scale : ElementType::float32, shape, found.scales);
   if (rule.symmetry == Symmetry::asymmetric || fixed_zero_point(rule) != 0) {
-    scan.zero_points = integers(rule.storage, shape, found.zero_points);
+    const std::vector<std::int64_t> zero_points(found.zero_points.begin(), found.zero_points.end());
+    scan.zero_points = make_zero_points(rule.storage, shape, zero_points);
   }
   return scan;
 }

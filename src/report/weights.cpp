@@ -7,21 +7,15 @@
 
 #include "quadrant/engine/eligibility.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
 
-std::uint64_t quantized_bytes(const UniformType& type, std::uint64_t elements) {
-  const auto code_bytes = [&type](std::uint64_t count) {
-    return (count * static_cast<std::uint64_t>(bit_width(type.storage)) + 7) / 8;
-  };
-  if (!type.scales) return code_bytes(elements);
-  const auto groups = static_cast<std::uint64_t>(type.scales.element_count());
-  // Formats store zero points even where all are zero, but not for blocks.
-  const bool has_zero_points =
-      type.zero_points || type.granularity.kind != Granularity::Kind::block;
-  return code_bytes(elements) + type.scales.byte_size() +
-         (has_zero_points ? code_bytes(groups) : 0);
+std::uint64_t quantized_bytes(const UniformType& type, const Shape& shape) {
+  const ElementType scale = type.scales ? type.scales.element() : ElementType::float32;
+  const bool has_zero_points = static_cast<bool>(type.zero_points);
+  return stored_bytes(shape, type.granularity, type.storage, scale, has_zero_points);
 }
 
 // The operands that an operation reads as weights.
@@ -60,7 +54,7 @@ std::vector<Weight> find_weights(const GraphView& graph) {
     const TensorType& type = graph.type({node, 0});
     const auto elements = static_cast<std::uint64_t>(constant->element_count());
     if (type.is_quantized()) {
-      weights.push_back({node, elements, quantized_bytes(*type.quantization, elements), true});
+      weights.push_back({node, elements, quantized_bytes(*type.quantization, type.shape), true});
     } else if (is_float(type.element)) {
       weights.push_back({node, elements, constant->byte_size(), false});
     }

@@ -5,18 +5,15 @@ The environment variable ONNX_ROUNDTRIP names a tool; that of tests/io/onnx/from
 beside it.
 """
 
+import _peers
+
 import copy
-import sys
 
-try:
-    import numpy as np
-    import onnx
+import numpy as np
+import onnx
 
-    from _command import run_tests, scratch
-    from _text import Quantized, Written, tensor_type
-except ImportError as missing:
-    print(f"peer missing: {missing}")
-    sys.exit(77)
+from _command import run_tests, scratch
+from _text import Quantized, Written, tensor_type
 
 F32 = "tensor<1x4x2x2xf32>"
 IMAGE = np.arange(16, dtype=np.float32).reshape(1, 4, 2, 2)

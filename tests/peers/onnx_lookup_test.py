@@ -4,16 +4,12 @@ The environment variable ONNX_ROUNDTRIP names a tool; that of tests/io/onnx/from
 beside it.
 """
 
-import sys
+import _peers
 
-try:
-    import numpy as np
+import numpy as np
 
-    from _command import run_tests, scratch
-    from _text import Quantized, Written, tensor_type
-except ImportError as missing:
-    print(f"peer missing: {missing}")
-    sys.exit(77)
+from _command import run_tests, scratch
+from _text import Quantized, Written, tensor_type
 
 
 def lookup_lines(table, axis, indices, index_type="i64", kind="onnx.Gather"):

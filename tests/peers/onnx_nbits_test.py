@@ -4,17 +4,13 @@ The environment variable ONNX_ROUNDTRIP names a tool; that of tests/io/onnx/from
 beside it.
 """
 
-import sys
+import _peers
 
-try:
-    import numpy as np
-    from onnx import numpy_helper
+import numpy as np
+from onnx import numpy_helper
 
-    from _command import run_tests, scratch
-    from _text import DTYPES, Quantized, Written, tensor_type
-except ImportError as missing:
-    print(f"peer missing: {missing}")
-    sys.exit(77)
+from _command import run_tests, scratch
+from _text import DTYPES, Quantized, Written, tensor_type
 
 
 def product_lines(weight, form, rows=3, bias=None):

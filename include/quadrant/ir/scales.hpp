@@ -1,10 +1,11 @@
-// The scales of a quantized type as numbers.
+// The scales and zero points of a quantized type as numbers, and what they take.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "quadrant/ir/constant.hpp"
+#include "quadrant/ir/type.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
@@ -21,5 +22,16 @@ namespace quadrant::inline v0 {
 /// The opposite: float16 ones are rounded to nearest even. `values`: as many as `shape` has.
 [[nodiscard]] Constant make_scales(ElementType element, Shape shape,
                                    const std::vector<float>& values);
+
+/// Zero points of the integer type `storage`, which holds `values`: as many as `shape` has.
+[[nodiscard]] Constant make_zero_points(ElementType storage, Shape shape,
+                                        std::span<const std::int64_t> values);
+
+/// Bytes that codes of type `storage` take in a file, with scales of type `scale` and zero points.
+/// 4-bit integers are packed; zero points that are all zero (`has_zero_points` is false) take room
+/// all the same, but not for blocks: that is how formats store them. `shape`: static.
+[[nodiscard]] std::uint64_t stored_bytes(const Shape& shape, const Granularity& granularity,
+                                         ElementType storage, ElementType scale,
+                                         bool has_zero_points);
 
 }  // namespace quadrant::inline v0

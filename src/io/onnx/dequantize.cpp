@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::int64_t opset_per_tensor = 10;  // DequantizeLinear
 constexpr std::int64_t opset_per_axis = 13;    // ... with `axis`
-constexpr std::int64_t opset_blocked = 21;     // ... with `block_size`, for 4 and 16 bits
 
 // The contrib operator of ONNX Runtime: 4 bits at any opset, but no blocks.
 constexpr std::string_view linear_kind = "onnx.DequantizeLinear";

@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "io/onnx/dequantize.hpp"
 #include "io/onnx/edit.hpp"
 #include "io/onnx/element.hpp"
 #include "io/onnx/failure.hpp"
@@ -16,8 +17,6 @@
 
 namespace quadrant::inline v0::onnx {
 namespace {
-
-constexpr std::int64_t opset_blocked = 21;  // DequantizeLinear with `block_size`
 
 /// A Gather to be rewritten.
 struct Lookup {

@@ -2,16 +2,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "io/onnx/dequantize.hpp"
 #include "io/onnx/element.hpp"
 #include "io/onnx/raise.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
-
-bool is_conversion(std::string_view kind) {
-  return kind == ops::Quantize::kind || kind == ops::Dequantize::kind ||
-         kind == ops::StorageCast::kind;
-}
 
 /// What a raised node remembers.
 class Memory {

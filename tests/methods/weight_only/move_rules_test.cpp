@@ -397,7 +397,7 @@ void check_node(const Moved& moved, const Storage& storage, Count& count) {
     quantized.graph = untouched;
     std::vector<Source> sources;
     for (std::uint32_t i = 0; i < moved.data.size(); ++i) {
-      const auto groups = moved.move->source(untouched.ref(moved.node), i, wanted);
+      const auto groups = moved.move->source(untouched.ref(moved.node), wanted);
       if (!groups) break;
       const Shape& shape = untouched.type(moved.data[i]).shape;
       CAPTURE(groups->print());
@@ -468,7 +468,7 @@ namespace {
 std::string source(const weight_only::Move& move, Graph& graph, NodeId node,
                    const ScaleGroups& wanted) {
   REQUIRE(infer_shapes(graph).has_value());
-  const auto groups = move.source(graph.ref(node), 0, wanted);
+  const auto groups = move.source(graph.ref(node), wanted);
   return groups ? groups->print() : "none";
 }
 
