@@ -7,7 +7,7 @@
 
 #include "ir/operand_lists.hpp"
 
-namespace quadrant::inline v0::ops {
+namespace quadrant::inline v0 {
 namespace {
 
 // TensorProto.DataType (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto); all beyond the
@@ -23,6 +23,17 @@ constexpr std::array onnx_types{
     ElementType::uint4,     ElementType::int4,                            // 21, 22
 };
 static_assert(onnx_types[22] == ElementType::int4 && onnx_types.size() == 23);
+
+}  // namespace
+
+std::optional<ElementType> numbered_element_type(std::int64_t number) noexcept {
+  if (number <= 0) return std::nullopt;
+  return std::cmp_less(number, onnx_types.size()) ? onnx_types[static_cast<std::size_t>(number)]
+                                                  : ElementType::opaque;
+}
+
+namespace ops {
+namespace {
 
 // The attribute `axis`, counted in the rank of `type`.
 std::optional<std::int64_t> axis_of(NodeRef node, const TensorType* type) {
@@ -67,10 +78,7 @@ std::optional<std::int64_t> Flatten::axis() const {
 }
 
 std::optional<ElementType> Cast::to() const {
-  const auto number = node.attribute_or<std::int64_t>("to", 0);
-  if (number <= 0) return std::nullopt;
-  return std::cmp_less(number, onnx_types.size()) ? onnx_types[static_cast<std::size_t>(number)]
-                                                  : ElementType::opaque;
+  return numbered_element_type(node.attribute_or<std::int64_t>("to", 0));
 }
 
 std::optional<std::vector<Slice::Range>> Slice::ranges() const {
@@ -120,4 +128,5 @@ std::optional<Einsum::Equation> Einsum::equation() const {
   return equation ? *std::move(equation) : std::nullopt;
 }
 
-}  // namespace quadrant::inline v0::ops
+}  // namespace ops
+}  // namespace quadrant::inline v0

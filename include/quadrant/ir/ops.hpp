@@ -26,6 +26,10 @@ namespace quadrant::inline v0 {
   return axis < 0 ? axis + rank : axis;
 }
 
+/// The element type that ONNX numbers so (TensorProto.DataType): `ElementType::opaque` for a type
+/// that the library does not read. Empty for 0, which is none, and below.
+[[nodiscard]] std::optional<ElementType> numbered_element_type(std::int64_t number) noexcept;
+
 namespace ops {
 
 /// A graph input: no operands, one result.

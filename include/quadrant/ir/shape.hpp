@@ -18,6 +18,8 @@ class Shape {
   Shape() = default;  ///< rank unknown
   Shape(std::initializer_list<std::int64_t> extents) : ranked_(true), extents_(extents) {}
   explicit Shape(std::vector<std::int64_t> extents) : ranked_(true), extents_(std::move(extents)) {}
+  /// Of rank 0: a single element.
+  [[nodiscard]] static Shape scalar() { return Shape(std::vector<std::int64_t>{}); }
 
   [[nodiscard]] bool is_ranked() const noexcept { return ranked_; }
   /// Every extent is known.

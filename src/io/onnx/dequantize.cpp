@@ -38,7 +38,7 @@ std::int64_t opset_needed(const UniformType& type) {
 class Lowering {
  public:
   explicit Lowering(Graph& graph) : graph_(graph), parameters_(graph) {
-    lowered_.opset_read = lowered_.opset_written = opset_of(graph);
+    lowered_.opset_read = lowered_.opset_written = opset_version(graph);
   }
 
   Lowered run() {

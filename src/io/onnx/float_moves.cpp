@@ -29,7 +29,7 @@ class Moves {
   void run() {
     const std::vector<NodeId> order = value_of(topological_order(graph_));
     plans_.assign(graph_.index_bound(), Plan::none);
-    if (opset_of(graph_) >= transposes_4_bits) find_transposes(order);
+    if (opset_version(graph_) >= transposes_4_bits) find_transposes(order);
     for (std::size_t i = order.size(); i-- > 0;) {
       if (is_move(order[i])) plans_[order[i].index] = plan(order[i]);
     }

@@ -64,7 +64,7 @@ Constant spread(const Constant& parameters, const Granularity& granularity, std:
 
 class LookupPass {
  public:
-  explicit LookupPass(Graph& graph) : graph_(graph), opset_(opset_of(graph)) {}
+  explicit LookupPass(Graph& graph) : graph_(graph), opset_(opset_version(graph)) {}
 
   void run() {
     std::vector<NodeId> gathers;

@@ -9,6 +9,7 @@
 
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/opset.hpp"
 
 namespace quadrant::inline v0::onnx {
 
@@ -107,8 +108,8 @@ inline constexpr std::string_view data_directory = "onnx.data_directory";
 namespace key {
 
 inline constexpr std::string_view ir_version = "onnx.ir_version";
-inline constexpr std::string_view opset_domains = "onnx.opset_domains";  ///< as they are listed ...
-inline constexpr std::string_view opset_versions = "onnx.opset_versions";
+inline constexpr std::string_view opset_domains = opset_domains_key;  ///< as they are listed ...
+inline constexpr std::string_view opset_versions = opset_versions_key;
 inline constexpr std::string_view producer_name = "onnx.producer_name";
 inline constexpr std::string_view producer_version = "onnx.producer_version";
 inline constexpr std::string_view model_domain = "onnx.model_domain";

@@ -7,17 +7,6 @@
 
 namespace quadrant::inline v0::onnx {
 
-std::int64_t opset_of(const Graph& graph) {
-  const Attributes& attributes = graph.attributes();
-  const auto domains = attributes.get_or(key::opset_domains, std::vector<std::string>{});
-  const auto versions = attributes.get_or(key::opset_versions, std::vector<std::int64_t>{});
-  std::int64_t opset = 0;
-  for (std::size_t i = 0; i < std::min(domains.size(), versions.size()); ++i) {
-    if (in_default_domain({domains[i], {}})) opset = std::max(opset, versions[i]);
-  }
-  return opset == 0 ? default_opset : opset;
-}
-
 void set_opset(Graph& graph, std::int64_t opset) {
   Attributes& attributes = graph.attributes();
   auto domains = attributes.get_or(key::opset_domains, std::vector<std::string>{});

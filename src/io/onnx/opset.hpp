@@ -5,15 +5,14 @@
 #include <string>
 
 #include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/opset.hpp"
 
 namespace quadrant::inline v0::onnx {
 
-/// What a graph that no file told otherwise is written as.
-inline constexpr std::int64_t default_opset = 17;
+/// What a graph that no file told otherwise is written as, besides `default_opset`.
 inline constexpr std::int64_t default_ir_version = 8;
 
-/// Of the default domain.
-[[nodiscard]] std::int64_t opset_of(const Graph& graph);
+/// Of the default domain; `opset_version` reads it.
 void set_opset(Graph& graph, std::int64_t opset);
 
 /// The oldest file format version that may hold this opset.

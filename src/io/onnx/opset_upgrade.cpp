@@ -86,7 +86,7 @@ std::string upgrade(Graph& graph, std::int64_t target) {
   Graph attempt = graph;
   try {
     // Step by step: an operator may change in each, and is another node after the first.
-    std::int64_t from = opset_of(graph);
+    std::int64_t from = opset_version(graph);
     for (const std::int64_t step : {first_step, second_step}) {
       if (from >= step || step > target) continue;
       convert_all(attempt, from, step);

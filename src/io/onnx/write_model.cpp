@@ -49,9 +49,9 @@ std::int64_t ir_version(const Graph& graph) {
   constexpr std::int64_t four_bits = 10;
   std::int64_t version = 0;
   if (const auto stated = graph.attributes().get_or<std::int64_t>(key::ir_version, 0)) {
-    version = std::max(stated, ir_version_for_opset(opset_of(graph)));
+    version = std::max(stated, ir_version_for_opset(opset_version(graph)));
   } else {
-    version = std::max(default_ir_version, ir_version_for_opset(opset_of(graph)));
+    version = std::max(default_ir_version, ir_version_for_opset(opset_version(graph)));
   }
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     const NodeId node = graph.node_at(index);

@@ -1,0 +1,84 @@
+#include "quadrant/ir/tensor.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <new>
+
+namespace quadrant::inline v0 {
+
+namespace {
+
+// Cache lines, and what vector instructions like.
+constexpr std::align_val_t alignment{64};
+
+std::shared_ptr<std::byte> allocate(std::size_t size) {
+  void* memory = ::operator new(size == 0 ? 1 : size, alignment, std::nothrow);
+  if (memory == nullptr) return nullptr;
+  return {static_cast<std::byte*>(memory),
+          [](std::byte* bytes) { ::operator delete(bytes, alignment); }};
+}
+
+}  // namespace
+
+Expected<Tensor> Tensor::make(ElementType element, Shape shape, std::uint64_t limit) {
+  const auto count = shape.is_static() ? shape.element_count() : std::nullopt;
+  const auto width = static_cast<std::uint64_t>(byte_width(element));
+  if (!count || width == 0) {
+    return fail(ErrorCode::impossible,
+                fmt::format("a tensor of {} elements of shape [{}] cannot be made",
+                            to_string(element), to_string(shape)));
+  }
+  if (static_cast<std::uint64_t>(*count) > limit / width) {
+    return fail(ErrorCode::impossible,
+                fmt::format("a tensor of shape [{}] takes more than the {} bytes allowed",
+                            to_string(shape), limit));
+  }
+  Tensor tensor;
+  tensor.element_ = element;
+  tensor.shape_ = std::move(shape);
+  tensor.count_ = *count;
+  tensor.byte_size_ = static_cast<std::size_t>(static_cast<std::uint64_t>(*count) * width);
+  tensor.data_ = allocate(tensor.byte_size_);
+  if (!tensor.data_) {
+    return fail(ErrorCode::impossible,
+                fmt::format("there is no memory for a tensor of {} bytes", tensor.byte_size_));
+  }
+  return tensor;
+}
+
+Tensor Tensor::from_bytes(ElementType element, Shape shape, std::span<const std::byte> bytes) {
+  auto tensor = make(element, std::move(shape), UINT64_MAX);
+  QUADRANT_ASSERT(tensor && tensor->byte_size_ == bytes.size());
+  if (!bytes.empty()) {
+    // Nobody else has it yet.
+    std::memcpy(const_cast<std::byte*>(tensor->data_.get()), bytes.data(), bytes.size());  // NOLINT
+  }
+  return *std::move(tensor);
+}
+
+Expected<Tensor> Tensor::from_constant(const Constant& constant) {
+  QUADRANT_TRY(const ConstantBytes contents, constant.read());
+  Tensor tensor;
+  tensor.element_ = constant.element();
+  tensor.shape_ = constant.shape();
+  tensor.count_ = constant.element_count();
+  tensor.byte_size_ = contents.bytes().size();
+  // Shares the owner of the bytes.
+  auto owner = std::make_shared<const ConstantBytes>(contents);
+  tensor.data_ = std::shared_ptr<const std::byte>(owner, owner->bytes().data());
+  return tensor;
+}
+
+Constant Tensor::to_constant() const {
+  return Constant::from_bytes(element_, shape_, {bytes().begin(), bytes().end()});
+}
+
+Tensor Tensor::reshaped(Shape shape) const {
+  QUADRANT_ASSERT(shape.element_count() == count_);
+  Tensor tensor = *this;
+  tensor.shape_ = std::move(shape);
+  return tensor;
+}
+
+}  // namespace quadrant::inline v0
