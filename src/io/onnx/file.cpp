@@ -1,8 +1,6 @@
 #include "io/onnx/file.hpp"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,30 +11,6 @@
 
 namespace quadrant::inline v0::onnx {
 namespace {
-
-[[noreturn]] void refused(const std::string& path, std::string_view what) {
-  const std::string reason = std::generic_category().message(errno);
-  io_failure(fmt::format("cannot {} the file: {}", what, reason), {.file = path});
-}
-
-int open_to_read(const std::string& path) {
-  // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): POSIX's own
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) refused(path, "open");
-  return descriptor;
-}
-
-/// Closes on leaving, unless released.
-struct Descriptor {
-  int value = -1;
-  Descriptor(int descriptor) : value(descriptor) {}  // NOLINT: implicit
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (value >= 0) ::close(value);
-  }
-};
 
 class FileRanges final : public ConstantSource {
  public:
@@ -67,37 +41,23 @@ class FileRanges final : public ConstantSource {
 }  // namespace
 
 File::File(std::string path, bool keep_open) : path_(std::move(path)) {
-  Descriptor descriptor = open_to_read(path_);
-  struct stat status{};
-  if (::fstat(descriptor.value, &status) != 0) refused(path_, "examine");
-  if (!S_ISREG(status.st_mode)) io_failure("not a regular file", {.file = path_});
-  size_ = static_cast<std::uint64_t>(status.st_size);
-  if (keep_open) descriptor_ = std::exchange(descriptor.value, -1);
-}
-
-File::~File() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  InputFile file = value_of(InputFile::open(path_));
+  size_ = file.size();
+  if (keep_open) open_.emplace(std::move(file));
 }
 
 void File::read(std::uint64_t offset, std::span<std::byte> out) const {
-  const Descriptor opened = descriptor_ < 0 ? open_to_read(path_) : -1;
-  const int descriptor = descriptor_ < 0 ? opened.value : descriptor_;
-  while (!out.empty()) {
-    const ssize_t got = ::pread(descriptor, out.data(), out.size(), static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) refused(path_, "read");
-    if (got == 0) {
-      io_failure("the file became shorter after it was opened", {.file = path_, .offset = offset});
-    }
-    out = out.subspan(static_cast<std::size_t>(got));
-    offset += static_cast<std::uint64_t>(got);
-  }
+  value_of(open_ ? open_->read(offset, out) : value_of(InputFile::open(path_)).read(offset, out));
 }
 
 Mapping::Mapping(const File& file) : size_(file.size()) {
   if (size_ == 0) return;
-  void* data = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.descriptor_, 0);
-  if (data == MAP_FAILED) refused(file.path(), "map");
+  const int descriptor = file.open_ ? file.open_->descriptor() : -1;
+  void* data = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (data == MAP_FAILED) {
+    const std::string reason = std::generic_category().message(errno);
+    io_failure(fmt::format("cannot map the file: {}", reason), {.file = file.path()});
+  }
   data_ = static_cast<char*>(data);
   ::madvise(data, size_, MADV_RANDOM);
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "io/onnx/wire.hpp"
 #include "quadrant/ir/attribute.hpp"
 #include "quadrant/ir/constant.hpp"
+#include "quadrant/support/input_file.hpp"
 
 namespace quadrant::inline v0::onnx {
 
@@ -22,10 +24,6 @@ class File {
   /// model over the one that it was read from depends on it. Otherwise the file is opened for each
   /// read: a model may name more data files than a process may open. Throws an `io` Failure.
   File(std::string path, bool keep_open);
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File();
-
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
   /// Throws an `io` Failure.
@@ -34,12 +32,12 @@ class File {
  private:
   friend class Mapping;
   std::string path_;
-  int descriptor_ = -1;
   std::uint64_t size_ = 0;
+  std::optional<InputFile> open_;
 };
 
 /// A file's bytes in memory while its structure is read. Pages are loaded one by one, where they
-/// are touched: payloads lie between the headers and stay on disk.
+/// are touched: payloads lie between the headers and stay on disk. The file must be kept open.
 class Mapping {
  public:
   explicit Mapping(const File& file);

@@ -11,16 +11,6 @@
 
 namespace quadrant::inline v0::onnx {
 
-/// 64 bits that tell contents apart (FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv).
-class ContentHash {
- public:
-  void add(std::span<const std::byte> bytes) noexcept;
-  [[nodiscard]] std::uint64_t value() const noexcept { return value_; }
-
- private:
-  std::uint64_t value_ = 0xcbf29ce484222325U;
-};
-
 /// Receives the bytes of a rope in order, a few megabytes at a time.
 using ByteSink = FunctionRef<void(std::span<const std::byte>)>;
 

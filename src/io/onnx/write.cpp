@@ -13,6 +13,7 @@
 #include "io/onnx/stream.hpp"
 #include "io/onnx/write_model.hpp"
 #include "quadrant/io/onnx.hpp"
+#include "quadrant/support/content_hash.hpp"
 #include "quadrant/support/new_file.hpp"
 
 namespace quadrant::inline v0 {

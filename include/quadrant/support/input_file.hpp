@@ -1,0 +1,43 @@
+// A file that is read, from any place in it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// A regular file of known size: no folder, and no pipe, which might never end. It stays reachable
+/// when another file takes over its path. Errors are `io` and name the file.
+class InputFile {
+ public:
+  [[nodiscard]] static Expected<InputFile> open(std::string path);
+
+  InputFile(InputFile&& other) noexcept;
+  InputFile& operator=(InputFile&&) = delete;
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile();
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  /// POSIX's handle, which this object keeps: for `mmap` and the like.
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+
+  /// Fills `out` with the bytes from `offset` on; there must be that many. Moves no position, so
+  /// threads may share the file.
+  [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const;
+
+ private:
+  InputFile(std::string path, int descriptor) noexcept
+      : path_(std::move(path)), descriptor_(descriptor) {}
+
+  std::string path_;
+  int descriptor_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace quadrant::inline v0
