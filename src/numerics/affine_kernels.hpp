@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "quadrant/numerics/rounding.hpp"
+
 namespace quadrant::inline v0 {
 
 /// Parameters of a run of elements: the first element's, which all share or which the others'
@@ -38,6 +40,22 @@ void quantize_run(const float* __restrict real, Code* __restrict codes, std::siz
   }
 }
 
+/// The same, rounded by `rounding`.
+template <bool each, class Code>
+void quantize_run(const float* real, Code* codes, std::size_t count, RunParameters parameters,
+                  std::int32_t min, std::int32_t max, const RoundingProfile& rounding) {
+  if (rounding == RoundingProfile::onnx()) {
+    quantize_run<each>(real, codes, count, parameters, min, max);
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t group = each ? i : 0;
+    codes[i] = static_cast<Code>(quantize_value(static_cast<double>(real[i]),
+                                                static_cast<double>(parameters.scales[group]),
+                                                parameters.zero_points[group], min, max, rounding));
+  }
+}
+
 /// dequantize_value for codes of at most 16 bits.
 template <bool each, class Code>
 void dequantize_run(const Code* __restrict codes, float* __restrict real, std::size_t count,
@@ -45,8 +63,8 @@ void dequantize_run(const Code* __restrict codes, float* __restrict real, std::s
   const float* __restrict scales = parameters.scales;
   const std::int32_t* __restrict zero_points = parameters.zero_points;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::int32_t code = codes[i];
-    real[i] = scales[each ? i : 0] * static_cast<float>(code - zero_points[each ? i : 0]);
+    const std::int32_t difference = codes[i] - zero_points[each ? i : 0];
+    real[i] = scales[each ? i : 0] * static_cast<float>(difference);
   }
 }
 

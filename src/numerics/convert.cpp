@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "numerics/affine_kernels.hpp"
 #include "numerics/parameters.hpp"
 #include "numerics/pieces.hpp"
 #include "quadrant/ir/float16.hpp"
@@ -19,27 +18,11 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "constants are little-endian and are read as the machine's own numbers");
 
-// Calls `body(each, run parameters, position, length)` for each run of the `count` elements from
-// `first` on; `each` is std::true_type where the elements of a run differ in their parameters.
-template <class Body>
-void for_each_run(const Parameters& parameters, std::int64_t first, std::size_t count, Body body) {
-  parameters.groups.for_each_run(first, count,
-                                 [&](std::size_t group, std::size_t position, std::size_t length) {
-                                   const RunParameters run{parameters.scales.data() + group,
-                                                           parameters.zero_points.data() + group};
-                                   if (parameters.groups.interleaved()) {
-                                     body(std::true_type{}, run, position, length);
-                                   } else {
-                                     body(std::false_type{}, run, position, length);
-                                   }
-                                 });
-}
-
 template <class Code>
 class QuantizedSource final : public ConstantSource {
  public:
-  QuantizedSource(Constant real, Parameters parameters)
-      : real_(std::move(real)), parameters_(std::move(parameters)) {}
+  QuantizedSource(Constant real, Parameters parameters, const RoundingProfile& rounding)
+      : real_(std::move(real)), parameters_(std::move(parameters)), rounding_(rounding) {}
 
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
     FloatReader reader(real_);
@@ -49,12 +32,13 @@ class QuantizedSource final : public ConstantSource {
         [&](std::int64_t first, std::size_t count) -> Expected<std::span<const std::byte>> {
           QUADRANT_TRY(const std::span<const float> values, reader.read(first, count));
           codes.resize(count);
-          for_each_run(parameters_, first, count,
-                       [&](auto each, RunParameters run, std::size_t position, std::size_t length) {
-                         quantize_run<each.value>(values.data() + position, codes.data() + position,
-                                                  length, run, parameters_.storage_min,
-                                                  parameters_.storage_max);
-                       });
+          parameters_.for_each_run(
+              first, count,
+              [&](auto each, RunParameters run, std::size_t position, std::size_t length) {
+                quantize_run<each.value>(values.data() + position, codes.data() + position, length,
+                                         run, parameters_.storage_min, parameters_.storage_max,
+                                         rounding_);
+              });
           return std::as_bytes(std::span(codes));
         });
   }
@@ -62,6 +46,7 @@ class QuantizedSource final : public ConstantSource {
  private:
   Constant real_;
   Parameters parameters_;
+  RoundingProfile rounding_;
 };
 
 template <class Code>
@@ -80,11 +65,12 @@ class DequantizedSource final : public ConstantSource {
           QUADRANT_CHECK(codes_.read(static_cast<std::uint64_t>(first) * sizeof(Code),
                                      std::as_writable_bytes(std::span(codes))));
           values.resize(count);
-          for_each_run(parameters_, first, count,
-                       [&](auto each, RunParameters run, std::size_t position, std::size_t length) {
-                         dequantize_run<each.value>(codes.data() + position,
-                                                    values.data() + position, length, run);
-                       });
+          parameters_.for_each_run(
+              first, count,
+              [&](auto each, RunParameters run, std::size_t position, std::size_t length) {
+                dequantize_run<each.value>(codes.data() + position, values.data() + position,
+                                           length, run);
+              });
           return std::as_bytes(std::span(values));
         });
   }
@@ -94,22 +80,28 @@ class DequantizedSource final : public ConstantSource {
   Parameters parameters_;
 };
 
-// The source that holds codes as the integers of `storage`, which Parameters::read has accepted.
-template <template <class> class Source>
+// The source that holds codes as the integers of `storage`, which Parameters::read has accepted;
+// `rounding` where it rounds.
+template <template <class> class Source, class... Rounding>
 std::shared_ptr<const ConstantSource> make_source(ElementType storage, Constant input,
-                                                  Parameters parameters) {
+                                                  Parameters parameters,
+                                                  const Rounding&... rounding) {
   switch (storage) {
     case ElementType::int4:
     case ElementType::int8:
-      return std::make_shared<Source<std::int8_t>>(std::move(input), std::move(parameters));
+      return std::make_shared<Source<std::int8_t>>(std::move(input), std::move(parameters),
+                                                   rounding...);
     case ElementType::uint4:
     case ElementType::uint8:
-      return std::make_shared<Source<std::uint8_t>>(std::move(input), std::move(parameters));
+      return std::make_shared<Source<std::uint8_t>>(std::move(input), std::move(parameters),
+                                                    rounding...);
     case ElementType::int16:
-      return std::make_shared<Source<std::int16_t>>(std::move(input), std::move(parameters));
+      return std::make_shared<Source<std::int16_t>>(std::move(input), std::move(parameters),
+                                                    rounding...);
     default:
       QUADRANT_ASSERT(storage == ElementType::uint16);
-      return std::make_shared<Source<std::uint16_t>>(std::move(input), std::move(parameters));
+      return std::make_shared<Source<std::uint16_t>>(std::move(input), std::move(parameters),
+                                                     rounding...);
   }
 }
 
@@ -122,7 +114,8 @@ T load(const std::byte* bytes) {
 
 }  // namespace
 
-Expected<Constant> quantized(const Constant& real, const std::shared_ptr<const UniformType>& type) {
+Expected<Constant> quantized(const Constant& real, const std::shared_ptr<const UniformType>& type,
+                             const RoundingProfile& rounding) {
   QUADRANT_ASSERT(real && type);
   if (!is_float(real.element())) {
     return fail(ErrorCode::impossible,
@@ -132,7 +125,7 @@ Expected<Constant> quantized(const Constant& real, const std::shared_ptr<const U
   QUADRANT_TRY(Parameters parameters, Parameters::read(*type, real.shape()));
   return Constant::deferred(
       type->storage, real.shape(),
-      make_source<QuantizedSource>(type->storage, real, std::move(parameters)));
+      make_source<QuantizedSource>(type->storage, real, std::move(parameters), rounding));
 }
 
 Expected<Constant> dequantized(const Constant& codes,

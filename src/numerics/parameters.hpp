@@ -1,9 +1,12 @@
 // A quantized type's scales and zero points, read and checked.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
+#include "numerics/affine_kernels.hpp"
 #include "numerics/groups.hpp"
 #include "quadrant/ir/type.hpp"
 #include "quadrant/support/expected.hpp"
@@ -21,6 +24,21 @@ struct Parameters {
 
   /// `impossible` when `type` does not fit tensors of `shape`, or is not supported.
   [[nodiscard]] static Expected<Parameters> read(const UniformType& type, const Shape& shape);
+
+  /// Calls `body(each, run parameters, position, length)` for each run of the `count` elements from
+  /// `first` on; `each` is std::true_type where the elements of a run differ in their parameters.
+  template <class Body>
+  void for_each_run(std::int64_t first, std::size_t count, Body body) const {
+    groups.for_each_run(
+        first, count, [&](std::size_t group, std::size_t position, std::size_t length) {
+          const RunParameters run{scales.data() + group, zero_points.data() + group};
+          if (groups.interleaved()) {
+            body(std::true_type{}, run, position, length);
+          } else {
+            body(std::false_type{}, run, position, length);
+          }
+        });
+  }
 };
 
 }  // namespace quadrant::inline v0

@@ -223,7 +223,7 @@ TEST_CASE("mse: as good as brute force") {
   });
 }
 
-TEST_CASE("mse: as good as brute force, in more values than a sorted batch has") {
+TEST_CASE("mse: as good as brute force, in more values than codes") {
   std::mt19937 random(4);
   for (const std::size_t size : {40U, 120U}) {
     for (const ScaleRule& rule : {rule_of(ElementType::int4, -8, 7, Symmetry::symmetric),
@@ -261,7 +261,6 @@ TEST_CASE("mse: wide codes") {
          {std::tuple{ElementType::uint8, 0, 255}, std::tuple{ElementType::int8, -128, 127},
           std::tuple{ElementType::int16, -32768, 32767}}) {
       const ScaleRule rule = rule_of(storage, min, max, symmetry);
-      if (storage == ElementType::int16 && symmetry == Symmetry::asymmetric) continue;  // slow
       const double found = error_of(values, ClipSearch(rule).best(values), rule);
       const ValueRange range{static_cast<float>(-magnitude_below(values)),
                              static_cast<float>(magnitude_above(values))};

@@ -6,13 +6,14 @@
 #include <span>
 
 #include "quadrant/ir/type.hpp"
+#include "quadrant/numerics/rounding.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
 
 /// `real` (any float type) quantized by `type`, as a constant of the storage type. Its contents are
 /// computed when they are read, any part at a time, with at most 512 KiB of memory for each read;
-/// several threads may read. quantize_value says how each element is rounded; float64 is rounded to
+/// several threads may read. `rounding` says how each element is rounded; float64 is rounded to
 /// float32 first.
 ///
 ///   {0.5, 1.5, -400} by i8<-127:127>, scale 1  ->  i8 {0, 2, -127}
@@ -20,8 +21,9 @@ namespace quadrant::inline v0 {
 /// Scales and zero points are read and checked right away. `impossible`, with a message that names
 /// it: a storage type of more than 16 bits, a granularity that does not fit the shape, scales that
 /// are zero or not finite, zero points outside the range of codes.
-[[nodiscard]] Expected<Constant> quantized(const Constant& real,
-                                           const std::shared_ptr<const UniformType>& type);
+[[nodiscard]] Expected<Constant> quantized(
+    const Constant& real, const std::shared_ptr<const UniformType>& type,
+    const RoundingProfile& rounding = RoundingProfile::onnx());
 
 /// The real values of `codes`, as float32: dequantize_value of each. The rest is as above.
 ///
