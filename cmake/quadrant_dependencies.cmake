@@ -10,11 +10,14 @@ find_package(range-v3 REQUIRED)
 find_package(tl-expected REQUIRED)
 
 if(NOT QUADRANT_CORE_ONLY)
+  find_package(Eigen3 3.4 REQUIRED NO_MODULE)
   find_package(nlohmann_json REQUIRED)
   find_path(QUADRANT_PROTOZERO protozero/pbf_reader.hpp REQUIRED) # headers alone, no package file
   mark_as_advanced(QUADRANT_PROTOZERO)
   add_library(quadrant_protozero INTERFACE IMPORTED)
   target_include_directories(quadrant_protozero INTERFACE "${QUADRANT_PROTOZERO}")
+  find_package(PkgConfig REQUIRED) # for those whose package file is missing, or wants more
+  pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
 endif()
 
 if(QUADRANT_BUILD_COMMAND OR QUADRANT_BUILD_TESTS)
@@ -23,6 +26,5 @@ endif()
 
 if(QUADRANT_BUILD_COMMAND)
   find_package(CLI11 REQUIRED)
-  find_package(PkgConfig REQUIRED)
-  pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2) # Debian 12's RE2 has no package file
+  pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 endif()

@@ -19,18 +19,21 @@ endfunction()
 #     [INTERNAL]                       not part of quadrant::quadrant, not installed
 #     [HEADERS io/onnx.hpp io/onnx/*.hpp]  in include/quadrant/; default: <name>/*.hpp
 #     [EXCLUDE main.cpp]               sources that belong to another target
+#     [SOURCES ops/relu.cpp]           sources in folders below
 #     [DEPENDS support]                rooms below, which its public headers may include
 #     [PUBLIC Boost::headers]          libraries that its public headers include
 #     [PRIVATE fmt::fmt])              libraries that only its sources include
 function(quadrant_room name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "CORE;INTERNAL" ""
-    "HEADERS;EXCLUDE;DEPENDS;PUBLIC;PRIVATE")
+    "HEADERS;EXCLUDE;SOURCES;DEPENDS;PUBLIC;PRIVATE")
   set(target quadrant_${name})
 
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   foreach(source IN LISTS arg_EXCLUDE)
     list(REMOVE_ITEM sources "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
   endforeach()
+
+  list(APPEND sources ${arg_SOURCES})
 
   # A room may consist of headers alone.
   if(sources)

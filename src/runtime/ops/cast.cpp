@@ -1,0 +1,65 @@
+#include "runtime/ops/cast.hpp"
+
+#include "quadrant/ir/ops.hpp"
+#include "runtime/half_floats.hpp"
+#include "runtime/ops/elementwise.hpp"
+#include "runtime/ops/map.hpp"
+#include "runtime/ops/numbers.hpp"
+#include "runtime/parameters.hpp"
+
+namespace quadrant::inline v0::interpreted {
+
+namespace {
+
+// Between types that C++ has.
+Expected<Tensor> cast_plain(const Tensor& x, ElementType to) {
+  QUADRANT_TRY(Tensors results, with_element(x.element(), [&]<class From>() {
+                 return with_element(
+                     to, [&]<class To>() { return map_each<From>(x, converted<To, From>); });
+               }));
+  return std::move(results[0]);
+}
+
+// The lower 4 bits of 8-bit integers, which `T` holds.
+template <class T>
+Expected<Tensor> lower_half(const Tensor& x, ElementType to) {
+  constexpr int sign = std::is_signed_v<T> ? 8 : 0;
+  QUADRANT_TRY(const Tensor bytes, cast_plain(x, ElementType::int8));
+  QUADRANT_TRY(Tensor y, Tensor::make(to, x.shape()));
+  std::ranges::transform(bytes.as<std::int8_t>(), y.fill<T>().begin(), [](std::int8_t value) {
+    return static_cast<T>(((value & 15) ^ sign) - sign);
+  });
+  return y;
+}
+
+}  // namespace
+
+Expected<Tensor> cast_to(const Tensor& x, ElementType to) {
+  if (x.element() == to) return x;
+  QUADRANT_TRY(const Tensor plain, widened(x));
+  if (is_half_float(to)) {
+    QUADRANT_TRY(const Tensor wide, cast_to(plain, ElementType::float32));
+    return rounded_to(to, wide);
+  }
+  if (to == ElementType::int4) return lower_half<std::int8_t>(plain, to);
+  if (to == ElementType::uint4) return lower_half<std::uint8_t>(plain, to);
+  return cast_plain(plain, to);
+}
+
+Expected<Tensors> cast(const KernelCall& call) {
+  QUADRANT_CHECK(require_operands(call, 1));
+  const auto to = ops::Cast{call.node()}.to();
+  if (!to || *to == ElementType::opaque) {
+    return KernelCall::refuse("the attribute 'to' is not the number of a type that is read");
+  }
+  QUADRANT_TRY(Tensor y, cast_to(call.operand(0), *to));
+  return Tensors{std::move(y)};
+}
+
+Expected<Tensors> cast_like(const KernelCall& call) {
+  QUADRANT_CHECK(require_operands(call, 2));
+  QUADRANT_TRY(Tensor y, cast_to(call.operand(0), call.operand(1).element()));
+  return Tensors{std::move(y)};
+}
+
+}  // namespace quadrant::inline v0::interpreted

@@ -1,0 +1,21 @@
+#include "runtime/layout.hpp"
+#include "runtime/ops/moves.hpp"
+#include "runtime/parameters.hpp"
+
+namespace quadrant::inline v0::interpreted {
+
+Expected<Tensors> constant_of_shape(const KernelCall& call) {
+  QUADRANT_CHECK(require_operands(call, 1));
+  QUADRANT_TRY(std::vector<std::int64_t> extents, integers_of(call.operand(0)));
+  Tensor value;
+  if (const Attribute* given = call.node().graph->attribute(call.node().id, "value")) {
+    const auto* constant = std::get_if<Constant>(given);
+    if (constant == nullptr) return KernelCall::refuse("the attribute value is no tensor");
+    QUADRANT_TRY(value, Tensor::from_constant(*constant));
+  }
+  const ElementType element = value ? value.element() : ElementType::float32;
+  QUADRANT_TRY(Tensor y, filled(element, Shape(std::move(extents)), value));
+  return Tensors{std::move(y)};
+}
+
+}  // namespace quadrant::inline v0::interpreted

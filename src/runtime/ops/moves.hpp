@@ -1,0 +1,67 @@
+// Operations that move or repeat elements, or make tensors of given shapes, and do not compute.
+#pragma once
+
+#include <array>
+
+#include "quadrant/runtime/kernel.hpp"
+
+namespace quadrant::inline v0::interpreted {
+
+// The same elements.
+[[nodiscard]] Expected<Tensors> identity(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> dropout(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> reshape(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> squeeze(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> unsqueeze(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> flatten(const KernelCall& call);
+
+// In another order, or some of them.
+[[nodiscard]] Expected<Tensors> transpose(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> depth_to_space(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> space_to_depth(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> reverse_sequence(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> slice(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> split(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> concat(const KernelCall& call);
+
+// Repeated, or with others around them.
+[[nodiscard]] Expected<Tensors> expand(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> tile(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> pad(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> center_crop_pad(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> trilu(const KernelCall& call);
+
+// From shapes and numbers.
+[[nodiscard]] Expected<Tensors> shape_of(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> size_of(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> constant_of_shape(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> range(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> eye_like(const KernelCall& call);
+
+inline constexpr std::array moves{
+    KernelEntry{"concat", concat},
+    KernelEntry{"expand", expand},
+    KernelEntry{"flatten", flatten},
+    KernelEntry{"identity", identity},
+    KernelEntry{"onnx.CenterCropPad", center_crop_pad},
+    KernelEntry{"onnx.ConstantOfShape", constant_of_shape},
+    KernelEntry{"onnx.DepthToSpace", depth_to_space},
+    KernelEntry{"onnx.Dropout", dropout},
+    KernelEntry{"onnx.EyeLike", eye_like},
+    KernelEntry{"onnx.Pad", pad},
+    KernelEntry{"onnx.Range", range, HalfFloats::widened},
+    KernelEntry{"onnx.ReverseSequence", reverse_sequence},
+    KernelEntry{"onnx.Shape", shape_of},
+    KernelEntry{"onnx.Size", size_of},
+    KernelEntry{"onnx.SpaceToDepth", space_to_depth},
+    KernelEntry{"onnx.Tile", tile},
+    KernelEntry{"onnx.Trilu", trilu},
+    KernelEntry{"reshape", reshape},
+    KernelEntry{"slice", slice},
+    KernelEntry{"split", split},
+    KernelEntry{"squeeze", squeeze},
+    KernelEntry{"transpose", transpose},
+    KernelEntry{"unsqueeze", unsqueeze},
+};
+
+}  // namespace quadrant::inline v0::interpreted

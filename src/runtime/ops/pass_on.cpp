@@ -1,0 +1,29 @@
+// Operations that hand on what they are given.
+#include <algorithm>
+
+#include "runtime/ops/moves.hpp"
+#include "runtime/parameters.hpp"
+
+namespace quadrant::inline v0::interpreted {
+
+Expected<Tensors> identity(const KernelCall& call) {
+  QUADRANT_CHECK(require_operands(call, 1));
+  return Tensors{call.operand(0)};
+}
+
+// Outside of training all elements are kept, and the mask, which says which ones are, is all true.
+Expected<Tensors> dropout(const KernelCall& call) {
+  QUADRANT_CHECK(require_operands(call, 1));
+  const Tensor& x = call.operand(0);
+  const auto is_not_zero = [](std::byte byte) { return byte != std::byte{0}; };
+  if (std::ranges::any_of(call.operand(2).bytes(), is_not_zero) &&
+      (!call.has(1) || std::ranges::any_of(call.operand(1).bytes(), is_not_zero))) {
+    return KernelCall::refuse("dropout in training drops elements by chance");
+  }
+  if (call.result_count() < 2) return Tensors{x};
+  QUADRANT_TRY(Tensor mask, Tensor::make(ElementType::boolean, x.shape()));
+  std::ranges::fill(mask.fill<bool>(), true);
+  return Tensors{x, std::move(mask)};
+}
+
+}  // namespace quadrant::inline v0::interpreted

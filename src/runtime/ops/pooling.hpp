@@ -1,0 +1,28 @@
+// Pools: one number for the pixels of a window, channel by channel.
+#pragma once
+
+#include <array>
+
+#include "quadrant/runtime/kernel.hpp"
+
+namespace quadrant::inline v0::interpreted {
+
+[[nodiscard]] Expected<Tensors> max_pool(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> average_pool(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> lp_pool(const KernelCall& call);
+
+// The window is the whole image.
+[[nodiscard]] Expected<Tensors> global_max_pool(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> global_average_pool(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> global_lp_pool(const KernelCall& call);
+
+inline constexpr std::array pools{
+    KernelEntry{"onnx.AveragePool", average_pool, HalfFloats::widened},
+    KernelEntry{"onnx.GlobalAveragePool", global_average_pool, HalfFloats::widened},
+    KernelEntry{"onnx.GlobalLpPool", global_lp_pool, HalfFloats::widened},
+    KernelEntry{"onnx.GlobalMaxPool", global_max_pool, HalfFloats::widened},
+    KernelEntry{"onnx.LpPool", lp_pool, HalfFloats::widened},
+    KernelEntry{"onnx.MaxPool", max_pool, HalfFloats::widened},
+};
+
+}  // namespace quadrant::inline v0::interpreted

@@ -1,0 +1,29 @@
+// Operations between real values and codes.
+#pragma once
+
+#include <array>
+
+#include "quadrant/runtime/kernel.hpp"
+
+namespace quadrant::inline v0::interpreted {
+
+[[nodiscard]] Expected<Tensors> quantize(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> dequantize(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> storage_cast(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> quantize_linear(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> dequantize_linear(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> dynamic_quantize_linear(const KernelCall& call);
+
+// Scales and values may be of different types, which the kernels see to.
+inline constexpr std::array quantization{
+    KernelEntry{"dequantize", dequantize},
+    KernelEntry{"onnx.DequantizeLinear", dequantize_linear},
+    KernelEntry{"onnx.DynamicQuantizeLinear", dynamic_quantize_linear},
+    KernelEntry{"onnx.QuantizeLinear", quantize_linear},
+    KernelEntry{"onnx.com.microsoft::DequantizeLinear", dequantize_linear},
+    KernelEntry{"onnx.com.microsoft::QuantizeLinear", quantize_linear},
+    KernelEntry{"quantize", quantize},
+    KernelEntry{"storage_cast", storage_cast},
+};
+
+}  // namespace quadrant::inline v0::interpreted

@@ -1,0 +1,66 @@
+// `quantize`, `dequantize` and `storage_cast`, whose parameters are in the types of values.
+#include "quadrant/ir/scales.hpp"
+#include "quadrant/ir/verify.hpp"
+#include "runtime/dispatch.hpp"
+#include "runtime/ops/affine.hpp"
+#include "runtime/ops/quantization.hpp"
+#include "runtime/parameters.hpp"
+
+namespace quadrant::inline v0::interpreted {
+
+namespace {
+
+// What `type`, which the graph gives to a value, means for a tensor of that shape.
+Expected<Parameters> parameters_of(const TensorType& type, const Shape& shape) {
+  if (!type.quantization) return KernelCall::refuse("codes without a quantized type");
+  const UniformType& uniform = *type.quantization;
+  QUADRANT_CHECK(verify(uniform, shape));
+  QUADRANT_TRY(std::vector<float> scales, read_scales(uniform.scales));
+  std::vector<std::int64_t> zero_points;
+  if (uniform.zero_points) {
+    QUADRANT_TRY(zero_points,
+                 read_integers(uniform.zero_points, uniform.zero_points.element_count()));
+  }
+  QUADRANT_TRY(Parameters parameters, affine_parameters(shape, uniform.storage, uniform.granularity,
+                                                        std::move(scales), zero_points));
+  parameters.storage_min = static_cast<std::int32_t>(uniform.storage_min);
+  parameters.storage_max = static_cast<std::int32_t>(uniform.storage_max);
+  return parameters;
+}
+
+}  // namespace
+
+Expected<Tensors> quantize(const KernelCall& call) {
+  QUADRANT_CHECK(require_operands(call, 1));
+  const Tensor& real = call.operand(0);
+  const TensorType& type = call.node().type();
+  QUADRANT_TRY(const Parameters parameters, parameters_of(type, real.shape()));
+  QUADRANT_TRY(Tensor codes, quantize_tensor(real, parameters, type.quantization->storage));
+  return Tensors{std::move(codes)};
+}
+
+Expected<Tensors> dequantize(const KernelCall& call) {
+  QUADRANT_CHECK(require_operands(call, 1));
+  const Tensor& codes = call.operand(0);
+  const TensorType& type = *call.node().operand_type(0);
+  QUADRANT_TRY(const Parameters parameters, parameters_of(type, codes.shape()));
+  if (codes.element() != type.quantization->storage) {
+    return KernelCall::refuse(fmt::format("codes of type {}, where the value's type has {}",
+                                          to_string(codes.element()),
+                                          to_string(type.quantization->storage)));
+  }
+  QUADRANT_TRY(Tensor real, dequantize_tensor(codes, parameters, type.quantization->expressed));
+  return Tensors{std::move(real)};
+}
+
+// A quantized value is a tensor of its codes, so there is nothing to do.
+Expected<Tensors> storage_cast(const KernelCall& call) {
+  QUADRANT_CHECK(require_operands(call, 1));
+  const Tensor& bits = call.operand(0);
+  const ElementType element = call.node().type().element;
+  if (element == bits.element() || element == ElementType::undefined) return Tensors{bits};
+  return KernelCall::refuse(
+      fmt::format("codes of type {} stored as {}", to_string(bits.element()), to_string(element)));
+}
+
+}  // namespace quadrant::inline v0::interpreted

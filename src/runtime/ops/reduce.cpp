@@ -1,0 +1,215 @@
+// ReduceSum and its kin: one result for all elements that differ in the indices of some axes alone.
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "runtime/ops/map.hpp"
+#include "runtime/ops/numbers.hpp"
+#include "runtime/ops/reductions.hpp"
+#include "runtime/parameters.hpp"
+
+namespace quadrant::inline v0::interpreted {
+
+namespace {
+
+struct Reduction {
+  Shape result;
+  std::vector<std::int64_t> strides;  ///< of the result, along the operand's axes
+  std::int64_t count = 1;             ///< elements that become one
+};
+
+// The axes are an attribute, or, from opset 18 (ReduceSum: 13) on, an operand. Without any, all of
+// them; or none, where an attribute says so, and then each element is reduced by itself.
+Expected<Reduction> reduction_of(const KernelCall& call) {
+  QUADRANT_CHECK(require_operands(call, 1));
+  const Shape& shape = call.operand(0).shape();
+  QUADRANT_TRY(const auto given, integers_parameter(call, 1, "axes"));
+  QUADRANT_TRY(const std::vector<std::int64_t> axes,
+               axes_below(given.value_or(std::vector<std::int64_t>{}), shape.rank()));
+  const bool all = axes.empty() && call.attribute_or<std::int64_t>("noop_with_empty_axes", 0) == 0;
+  std::vector<bool> reduced(static_cast<std::size_t>(shape.rank()), all);
+  for (const std::int64_t axis : axes) reduced[static_cast<std::size_t>(axis)] = true;
+
+  const bool keep = call.attribute_or<std::int64_t>("keepdims", 1) != 0;
+  Reduction reduction;
+  std::vector<std::int64_t> ones(shape.extents().begin(), shape.extents().end());
+  std::vector<std::int64_t> kept;
+  for (std::size_t axis = 0; axis < ones.size(); ++axis) {
+    if (reduced[axis]) {
+      // Only a tensor without elements has extents of any size.
+      if (__builtin_mul_overflow(reduction.count, ones[axis], &reduction.count)) {
+        reduction.count = 0;
+      }
+      ones[axis] = 1;
+    }
+    if (keep || !reduced[axis]) kept.push_back(ones[axis]);
+  }
+  reduction.strides = broadcast_strides(Shape(std::move(ones)), shape);
+  reduction.result = Shape(std::move(kept));
+  return reduction;
+}
+
+// For each element of the result, `finish(total)` where `total`, `initial` at first, became
+// `step(total, element)` for each element of `x`.
+template <class T, class Total, class Step, class Finish>
+Expected<Tensors> reduce_as(const Tensor& x, const Reduction& reduction, Total initial, Step step,
+                            Finish finish) {
+  QUADRANT_TRY(Tensor y, Tensor::make(x.element(), reduction.result));
+  // Only as a tensor of bytes are there limits to what a hostile shape can ask for.
+  const std::int64_t count = y.element_count();
+  QUADRANT_TRY(Tensor memory, Tensor::make(ElementType::uint8,
+                                           {count * static_cast<std::int64_t>(sizeof(Total))}));
+  auto* const totals = reinterpret_cast<Total*>(memory.fill_bytes().data());
+  std::uninitialized_fill_n(totals, count, initial);
+
+  const T* const elements = x.as<T>().data();
+  for_each_run(x.shape(), std::array{reduction.strides},
+               [&](std::int64_t position, const std::array<std::int64_t, 1>& offset,
+                   std::int64_t length, const std::array<std::int64_t, 1>& steps) {
+                 const T* const from = elements + position;
+                 Total* const to = totals + offset[0];
+                 if (steps[0] == 0) {
+                   Total total = *to;
+                   for (std::int64_t i = 0; i < length; ++i) total = step(total, from[i]);
+                   *to = total;
+                 } else {  // neighbours become neighbours
+                   for (std::int64_t i = 0; i < length; ++i) to[i] = step(to[i], from[i]);
+                 }
+               });
+  std::transform(totals, totals + count, y.fill<T>().begin(),
+                 [&](const Total& total) { return converted<T>(finish(total)); });
+  return Tensors{std::move(y)};
+}
+
+// As with_number, for what ONNX sums up: reals, and integers of 32 and 64 bits.
+template <class Body>
+Expected<Tensors> with_summand(ElementType element, Body body) {
+  return with_number(element, [&]<class T>() -> Expected<Tensors> {
+    if constexpr (sizeof(T) >= sizeof(std::int32_t)) {
+      return body.template operator()<T>();
+    } else {
+      return KernelCall::refuse(fmt::format("operands of type {}", to_string(element)));
+    }
+  });
+}
+
+// reduce_as for operand 0, whose elements are widened first. `finish` is also told how many they
+// are.
+template <class Step, class Finish>
+Expected<Tensors> reduce(const KernelCall& call, int initial, Step step, Finish finish) {
+  QUADRANT_TRY(const Reduction reduction, reduction_of(call));
+  const Tensor& x = call.operand(0);
+  return with_summand(x.element(), [&]<class T>() {
+    using Total = Wide<T>;
+    return reduce_as<T>(
+        x, reduction, static_cast<Total>(initial),
+        [&](Total total, T value) { return step(total, static_cast<Total>(value)); },
+        [&](Total total) { return finish(total, reduction.count); });
+  });
+}
+
+constexpr auto as_it_is = [](auto total, std::int64_t) { return total; };
+constexpr auto plus = [](auto total, auto value) { return wrapping_add(total, value); };
+constexpr auto plus_square = [](auto total, auto value) {
+  return wrapping_add(total, wrapping_multiply(value, value));
+};
+
+// The largest or smallest element, by `choose`; `least(T)` where there is none.
+template <class Least, class Choose>
+Expected<Tensors> reduce_to_extreme(const KernelCall& call, Least least, Choose choose) {
+  QUADRANT_TRY(const Reduction reduction, reduction_of(call));
+  const Tensor& x = call.operand(0);
+  const auto reduce_to = [&]<class T>() {
+    return reduce_as<T>(
+        x, reduction, least(T{}), [&](T total, T value) -> T { return choose(total, value); },
+        [](T total) { return total; });
+  };
+  return x.element() == ElementType::boolean ? reduce_to.template operator()<bool>()
+                                             : with_number(x.element(), reduce_to);
+}
+
+// log(sum of e^values), as the largest value and what is left when e^largest is taken out: without
+// overflow.
+struct LogSumExp {
+  double largest = -std::numeric_limits<double>::infinity();
+  double sum = 0;
+
+  [[nodiscard]] LogSumExp plus(double value) const {
+    if (value == largest) return {largest, sum + 1};  // infinities too
+    if (value < largest) return {largest, sum + std::exp(value - largest)};
+    return {value, sum * std::exp(largest - value) + 1};
+  }
+  [[nodiscard]] double log() const { return largest + std::log(sum); }
+};
+
+}  // namespace
+
+Expected<Tensors> reduce_sum(const KernelCall& call) { return reduce(call, 0, plus, as_it_is); }
+
+Expected<Tensors> reduce_mean(const KernelCall& call) {
+  return reduce(call, 0, plus, []<class Total>(Total total, std::int64_t count) {
+    if constexpr (std::is_integral_v<Total>) {
+      return count == 0 ? Total{0} : total / static_cast<Total>(count);
+    } else {
+      return total / static_cast<Total>(count);
+    }
+  });
+}
+
+Expected<Tensors> reduce_prod(const KernelCall& call) {
+  return reduce(
+      call, 1, [](auto total, auto value) { return wrapping_multiply(total, value); }, as_it_is);
+}
+
+Expected<Tensors> reduce_l1(const KernelCall& call) {
+  return reduce(
+      call, 0, [](auto total, auto value) { return wrapping_add(total, magnitude(value)); },
+      as_it_is);
+}
+
+Expected<Tensors> reduce_l2(const KernelCall& call) {
+  return reduce(call, 0, plus_square,
+                [](auto total, std::int64_t) { return std::sqrt(static_cast<double>(total)); });
+}
+
+Expected<Tensors> reduce_sum_square(const KernelCall& call) {
+  return reduce(call, 0, plus_square, as_it_is);
+}
+
+Expected<Tensors> reduce_log_sum(const KernelCall& call) {
+  return reduce(call, 0, plus,
+                [](auto total, std::int64_t) { return std::log(static_cast<double>(total)); });
+}
+
+Expected<Tensors> reduce_log_sum_exp(const KernelCall& call) {
+  QUADRANT_TRY(const Reduction reduction, reduction_of(call));
+  const Tensor& x = call.operand(0);
+  return with_summand(x.element(), [&]<class T>() {
+    return reduce_as<T>(
+        x, reduction, LogSumExp{},
+        [](const LogSumExp& total, T value) { return total.plus(static_cast<double>(value)); },
+        [](const LogSumExp& total) { return total.log(); });
+  });
+}
+
+Expected<Tensors> reduce_max(const KernelCall& call) {
+  return reduce_to_extreme(
+      call,
+      []<class T>(T) {
+        using Limits = std::numeric_limits<T>;
+        return Limits::has_infinity ? static_cast<T>(-Limits::infinity()) : Limits::lowest();
+      },
+      [](auto a, auto b) { return larger(a, b); });
+}
+
+Expected<Tensors> reduce_min(const KernelCall& call) {
+  return reduce_to_extreme(
+      call,
+      []<class T>(T) {
+        using Limits = std::numeric_limits<T>;
+        return Limits::has_infinity ? Limits::infinity() : Limits::max();
+      },
+      [](auto a, auto b) { return smaller(a, b); });
+}
+
+}  // namespace quadrant::inline v0::interpreted

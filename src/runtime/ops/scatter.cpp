@@ -1,0 +1,112 @@
+// Operations that replace elements by their indices, or reduce others into them.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/dispatch.hpp"
+#include "runtime/ops/indexing.hpp"
+#include "runtime/ops/indices.hpp"
+#include "runtime/ops/numbers.hpp"
+#include "runtime/parameters.hpp"
+
+namespace quadrant::inline v0::interpreted {
+
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+enum class Reduction : std::uint8_t { none, add, multiply, smallest, largest };
+
+Expected<Reduction> reduction_of(const KernelCall& call) {
+  const auto name = call.attribute_or<std::string>("reduction", "none");
+  if (name == "none") return Reduction::none;
+  if (name == "add") return Reduction::add;
+  if (name == "mul") return Reduction::multiply;
+  if (name == "min") return Reduction::smallest;
+  if (name == "max") return Reduction::largest;
+  return KernelCall::refuse(fmt::format("the reduction '{}'", name));
+}
+
+// What two booleans make is what the numbers 0 and 1 make, and a sum is at most 1.
+template <class T, class Function>
+T combined(T a, T b, Function function) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return function(static_cast<int>(a), static_cast<int>(b)) != 0;
+  } else {
+    return function(a, b);
+  }
+}
+
+// Reduces `count` elements into those from `out` on.
+template <class T>
+void reduce_into(Reduction reduction, const T* in, std::int64_t count, T* out) {
+  const auto each = [&](auto function) {
+    std::transform(out, out + count, in, out, [&](T a, T b) { return combined(a, b, function); });
+  };
+  switch (reduction) {
+    case Reduction::none:
+      std::copy_n(in, count, out);
+      return;
+    case Reduction::add:
+      return each([](auto a, auto b) { return wrapping_add(a, b); });
+    case Reduction::multiply:
+      return each([](auto a, auto b) { return wrapping_multiply(a, b); });
+    case Reduction::smallest:
+      return each([](auto a, auto b) { return smaller(a, b); });
+    case Reduction::largest:
+      return each([](auto a, auto b) { return larger(a, b); });
+  }
+}
+
+// Operand 0, with the slices of `size` elements of operand 2 at `offsets`, in order.
+Expected<Tensors> scatter(const KernelCall& call, const Integers& offsets, std::int64_t size) {
+  const Tensor& x = call.operand(0);
+  const Tensor& updates = call.operand(2);
+  if (x.element() != updates.element()) {
+    return KernelCall::refuse(fmt::format("updates of type {} for a tensor of {}",
+                                          to_string(updates.element()), to_string(x.element())));
+  }
+  QUADRANT_TRY(const Reduction reduction, reduction_of(call));
+  return with_element(x.element(), [&]<class T>() -> Expected<Tensors> {
+    QUADRANT_TRY(Tensor y, Tensor::make(x.element(), x.shape()));
+    std::ranges::copy(x.as<T>(), y.fill<T>().begin());
+    const T* in = updates.as<T>().data();
+    for (const std::int64_t offset : offsets) {
+      reduce_into(reduction, in, size, y.fill<T>().data() + offset);
+      in += size;
+    }
+    return Tensors{std::move(y)};
+  });
+}
+
+}  // namespace
+
+Expected<Tensors> scatter_elements(const KernelCall& call) {
+  QUADRANT_CHECK(require_operands(call, 3));
+  const Shape& shape = call.operand(0).shape();
+  const Tensor& indices = call.operand(1);
+  if (call.operand(2).shape() != indices.shape()) {
+    return KernelCall::refuse(fmt::format("updates of shape [{}] for indices of [{}]",
+                                          to_string(call.operand(2).shape()),
+                                          to_string(indices.shape())));
+  }
+  QUADRANT_TRY(const std::int64_t axis, axis_attribute(call, 0, shape.rank()));
+  QUADRANT_TRY(const Integers offsets, offsets_along(shape, indices, axis));
+  return scatter(call, offsets, 1);
+}
+
+Expected<Tensors> scatter_nd(const KernelCall& call) {
+  QUADRANT_CHECK(require_operands(call, 3));
+  const Tensor& indices = call.operand(1);
+  QUADRANT_TRY(const Slices slices, slices_of(call.operand(0).shape(), indices, 0));
+  Integers wanted = extents_between(indices.shape(), 0, indices.rank() - 1);
+  wanted.insert(wanted.end(), slices.extents.begin(), slices.extents.end());
+  if (call.operand(2).shape() != Shape(wanted)) {
+    return KernelCall::refuse(fmt::format("updates of shape [{}], where [{}] is wanted",
+                                          to_string(call.operand(2).shape()),
+                                          to_string(Shape(wanted))));
+  }
+  return scatter(call, slices.offsets, slices.size);
+}
+
+}  // namespace quadrant::inline v0::interpreted

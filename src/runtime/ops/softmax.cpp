@@ -1,0 +1,38 @@
+// Softmax, LogSoftmax, Hardmax: along an axis, and before opset 13 over all axes from that one on.
+#include "runtime/ops/softmax.hpp"
+
+#include "runtime/ops/lanes.hpp"
+#include "runtime/ops/normalization.hpp"
+
+namespace quadrant::inline v0::interpreted {
+
+namespace {
+
+template <class Function>
+Expected<Tensors> along_axis(const KernelCall& call, Function function) {
+  const bool flattens = call.opset() < 13;
+  const Tensor& x = call.operand(0);
+  QUADRANT_TRY(const std::int64_t axis, axis_attribute(call, flattens ? 1 : -1, x.rank()));
+  const Lanes lanes = flattens ? lanes_from(x.shape(), axis) : lanes_along(x.shape(), axis);
+  return map_lanes(call, lanes, function);
+}
+
+}  // namespace
+
+Expected<Tensors> softmax(const KernelCall& call) {
+  return along_axis(call, []<class T>(std::span<T> lane) { to_softmax(lane); });
+}
+
+Expected<Tensors> log_softmax(const KernelCall& call) {
+  return along_axis(call, []<class T>(std::span<T> lane) { to_log_softmax(lane); });
+}
+
+Expected<Tensors> hardmax(const KernelCall& call) {
+  return along_axis(call, []<class T>(std::span<T> lane) {
+    const auto first = std::ranges::max_element(lane) - lane.begin();
+    std::ranges::fill(lane, T{0});
+    lane[static_cast<std::size_t>(first)] = 1;
+  });
+}
+
+}  // namespace quadrant::inline v0::interpreted

@@ -1,0 +1,160 @@
+// One file of cases for each operation: tests/runtime/ops/<name>.txt.
+//
+// A case is a graph in text form (include/quadrant/ir/text.hpp) whose operands are constants.
+// `expect(%y, %want)` compares; reals within the attribute `tolerance`, relative to the larger of 1
+// and the wanted value, 1e-6 by default; everything else, infinities and NaN exactly. A declared
+// shape and element type of %y is held to be that of the result. `refused(%y) {message = "..."}`
+// says that computing %y fails with a message that contains this. `graph {opset = 11}` is the
+// version of ONNX's operators, the newest without it.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "quadrant/ir/float16.hpp"
+#include "quadrant/ir/opset.hpp"
+#include "quadrant/ir/text.hpp"
+#include "quadrant/numerics/convert.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+
+using namespace quadrant;
+
+namespace {
+
+constexpr std::int64_t newest_opset = 23;
+
+std::vector<std::filesystem::path> case_files() {
+  std::vector<std::filesystem::path> files;
+  const std::filesystem::path folder(QUADRANT_SOURCE_DIR "/tests/runtime/ops");
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".txt") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+// The graphs of a file: each begins with a line that begins with `graph`.
+std::vector<std::string> graphs_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::vector<std::string> graphs;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("graph")) graphs.emplace_back();
+    if (!graphs.empty()) graphs.back() += line + "\n";
+  }
+  return graphs;
+}
+
+double real_at(const Tensor& tensor, std::size_t i) {
+  switch (tensor.element()) {
+    case ElementType::float16:
+      return widen_float16(tensor.as<std::uint16_t>()[i]);
+    case ElementType::bfloat16:
+      return widen_bfloat16(tensor.as<std::uint16_t>()[i]);
+    case ElementType::float64:
+      return tensor.as<double>()[i];
+    default:
+      return tensor.as<float>()[i];
+  }
+}
+
+bool near(double actual, double wanted, double tolerance) {
+  if (std::isnan(wanted)) return std::isnan(actual);
+  if (std::isinf(wanted)) return actual == wanted;
+  return std::abs(actual - wanted) <= tolerance * std::max(1.0, std::abs(wanted));
+}
+
+void check_equal(const Tensor& actual, const Tensor& wanted, double tolerance) {
+  REQUIRE(to_string(actual.element()) == to_string(wanted.element()));
+  REQUIRE(to_string(actual.shape()) == to_string(wanted.shape()));
+  if (!is_float(actual.element())) {
+    for (std::size_t i = 0; i < actual.bytes().size(); ++i) {
+      CAPTURE(i);
+      REQUIRE(static_cast<int>(actual.bytes()[i]) == static_cast<int>(wanted.bytes()[i]));
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(actual.element_count()); ++i) {
+    const double got = real_at(actual, i);
+    const double want = real_at(wanted, i);
+    CAPTURE(i);
+    CAPTURE(got);
+    CAPTURE(want);
+    REQUIRE(near(got, want, tolerance));
+  }
+}
+
+Expected<Tensor> compute(const Graph& graph, Value value) {
+  QUADRANT_TRY(const auto model, Interpreter().load(graph, std::array{value}));
+  QUADRANT_TRY(auto results, run_model(*model, {}, 1));
+  return results[0];
+}
+
+void check_node(const Graph& graph, NodeId node) {
+  const NodeRef ref = graph.ref(node);
+  const Value value = ref.operand(0);
+  const Expected<Tensor> result = compute(graph, value);
+  if (ref.kind() == "refused") {
+    REQUIRE(!result);
+    const auto message = ref.attribute_or<std::string>("message", "no message is given");
+    INFO(result.error().message);
+    CHECK(result.error().message.find(message) != std::string::npos);
+    return;
+  }
+  INFO((result ? "" : to_string(result.error())));
+  REQUIRE(result);
+  const auto wanted = compute(graph, ref.operand(1));
+  REQUIRE(wanted);
+  check_equal(*result, *wanted, ref.attribute_or("tolerance", 1e-6));
+  const TensorType& declared = graph.type(value);
+  CHECK(to_string(declared.element) == to_string(result->element()));
+  if (declared.shape.is_static()) CHECK(to_string(declared.shape) == to_string(result->shape()));
+}
+
+// How many checks the graph has.
+int check_graph(const std::string& text) {
+  CAPTURE(text);
+  auto graph = parse_graph(text);
+  REQUIRE_MESSAGE(graph, (graph ? "" : to_string(graph.error())));
+  graph->attributes().set(std::string(opset_domains_key), std::vector<std::string>{""});
+  graph->attributes().set(
+      std::string(opset_versions_key),
+      std::vector<std::int64_t>{graph->attributes().get_or("opset", newest_opset)});
+  int checks = 0;
+  for (std::uint32_t i = 0; i < graph->index_bound(); ++i) {
+    const NodeId node = graph->node_at(i);
+    if (!node.is_valid()) continue;
+    if (graph->kind(node) != "expect" && graph->kind(node) != "refused") continue;
+    check_node(*graph, node);
+    ++checks;
+  }
+  return checks;
+}
+
+}  // namespace
+
+TEST_CASE("operations compute what their case files say") {
+  for (const std::filesystem::path& path : case_files()) {
+    SUBCASE(path.stem().c_str()) {
+      const auto graphs = graphs_of(path);
+      CHECK(!graphs.empty());
+      for (const std::string& text : graphs) CHECK(check_graph(text) > 0);
+    }
+  }
+}
+
+TEST_CASE("every operation has a case file of its name, and every file an operation") {
+  std::vector<std::string> files;
+  for (const auto& path : case_files()) files.push_back(path.stem());
+  std::vector<std::string> kinds;
+  for (const KernelEntry& entry : Interpreter::kernels()) {
+    std::string name(entry.kind);
+    std::ranges::replace(name, ':', '_');
+    kinds.push_back(std::move(name));
+  }
+  std::ranges::sort(kinds);
+  CHECK(fmt::format("{}", fmt::join(files, "\n")) == fmt::format("{}", fmt::join(kinds, "\n")));
+}
