@@ -5,6 +5,7 @@
 Small models with one thing each: what the reader knows. Needs onnx and numpy. The same at each run.
 """
 
+import io
 import pathlib
 import random
 import sys
@@ -153,6 +154,25 @@ def structures():
                 [value("x", (2, 16))], [value("y", (2, 2))], packed)
 
 
+def numpy_files():
+    """Arrays of each type and order, in files of their own and in archives."""
+    arrays = {}
+    for dtype in ("?", "i1", "u1", "<i2", ">u2", "<i4", ">u4", "<i8", ">u8", "<f2", "<f4", ">f8"):
+        arrays[dtype.strip("<>")] = np.arange(6).reshape(2, 3).astype(dtype)
+    arrays["columns"] = np.asfortranarray(arrays["f4"])
+    arrays["none"] = arrays["f4"][:0]
+    arrays["scalar"] = np.array(1.5)
+    for array in arrays.values():
+        file = io.BytesIO()
+        np.save(file, array)
+        yield file.getvalue()
+    for writer in (np.savez, np.savez_compressed):
+        for names in (["f4"], ["i1", "columns"], ["none", "scalar", "f8"]):
+            file = io.BytesIO()
+            writer(file, **{name: arrays[name] for name in names})
+            yield file.getvalue()
+
+
 TEXTS = (
     'graph {opset = 13, "a b" = "\\x00\\n"}\n%x: tensor<?x3xf32> = input()\n'
     "%w: tensor<3x2x!quant.uniform<i8<-127:127>:f32:1, {0.1, 0.2:0}>> = constant() [1, 2, 3, 4, 5, 6]\n"
@@ -202,6 +222,35 @@ PLANS = (
 )
 
 
+def statistics(*values):
+    """Statistics that were never printed by the library."""
+    return ('{"format": "quadrant.statistics", "version": 1, "model": "m", "samples": 2,'
+            f' "values": [{",".join(values)}]}}')
+
+
+def counted(name, low, high, total, bins, zeros=0, channels=""):
+    return (f'{{"value": "{name}", "samples": 2, "min": {low}, "max": {high}, "sum": "{total}",'
+            f' "zeros": {zeros}, "nan": 1, "positive_infinity": 0, "negative_infinity": 3, {bins}'
+            f'{channels}}}')
+
+
+BOTH_SIGNS = '"negative": [[2048, 3]], "positive": [[512, 1, 1], [7168, 4]]'
+CHANNELS = (', "by_channel": {"axis": 1, "varying": false, "count": [2, 2], "min": [1, 2],'
+            ' "max": [3, 4], "sum": ["0x8p-1", "0xcp-1"]}')
+STATISTICS = (
+    statistics(),
+    statistics(counted("x", -0.5, 1.75, "0xb802p-13", BOTH_SIGNS, zeros=2)),
+    statistics(counted("none", 0, 0, "0x0p+0", '"negative": [], "positive": []'),
+               counted("zeros", 0, 0, "0x0p+0", '"negative": [], "positive": []', zeros=5)),
+    statistics(counted("gr\\u00f6\\u00dfe", 1, 4, "0x14p-1", '"negative": [],'
+                       ' "positive": [[1024, 1], [2048, 1], [3072, 1], [4096, 1]]',
+                       channels=CHANNELS)),
+    statistics(counted("x", 1, 1, "0x2p-1", '"negative": [], "positive": [[4096, 1]]', channels=(
+        ', "by_channel": {"axis": -1, "varying": true, "count": [], "min": [], "max": [],'
+        ' "sum": []}'))),
+)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     dice = random.Random(1)
@@ -210,6 +259,8 @@ def main():
         "plan": [text.encode() for text in PLANS],
         "onnx": [made.SerializeToString(deterministic=True)
                  for part in (tensors, operations, structures) for made in part()],
+        "npz": list(numpy_files()),
+        "statistics": [text.encode() for text in STATISTICS],
         "graph": [dice.randbytes(size) for size in (64, 128, 256, 256, 512, 512, 1024, 1024)],
     }
     for name, inputs in corpora.items():

@@ -1,11 +1,10 @@
 #include "quantize_and_write.hpp"
 
-#include <cstdlib>
+#include <array>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
+#include "folder.hpp"
 #include "quadrant/engine/explain.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/ir/text.hpp"
@@ -18,35 +17,10 @@ namespace {
 
 using namespace quadrant;
 
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "quadrant-XXXXXX").string();
-    require(::mkdtemp(pattern.data()) != nullptr, "cannot make a folder", [&] { return pattern; });
-    path_ = pattern;
-    std::ofstream(*this / "data.bin", std::ios::binary) << std::string(64, '\x3f');
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + '/' + name; }
-
- private:
-  std::string path_;
-};
-
 const Folder& folder() {
   static const Folder folder;
+  static const std::string data_file = folder.write("data.bin", std::string(64, '\x3f'));
   return folder;
-}
-
-std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 /// Takes a few bits at a time.
@@ -86,10 +60,8 @@ WeightOnlyOptions weight_only_options(Choices& choices) {
 }  // namespace
 
 const std::string& model_file(std::span<const std::byte> bytes) {
-  static const std::string path = folder() / "in.onnx";
-  std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()),
-             static_cast<std::streamsize>(bytes.size()));
+  static std::string path;
+  path = folder().write("in.onnx", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   return path;
 }
 
@@ -109,7 +81,7 @@ std::optional<Written> write_and_read(const Graph& graph, std::uint64_t choices)
   require_value(again, "what was written cannot be read", [&] { return print_graph(graph); });
   require_value(verify(*again), "what was written is not valid",
                 [&] { return print_graph(*again); });
-  return Written{contents(path), *std::move(again)};
+  return Written{folder().read("out.onnx"), *std::move(again)};
 }
 
 void quantize_and_write(const Graph& graph, std::uint64_t choices) {
