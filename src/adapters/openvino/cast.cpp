@@ -1,0 +1,20 @@
+#include "adapters/openvino/cast.hpp"
+
+#include <string>
+
+#include "io/onnx/element.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0::openvino {
+
+Value add_cast(Graph& graph, Value value, TensorType type) {
+  const std::int64_t to = onnx::find_data_type(type.element)->number;
+  return {graph.add({.kind = std::string(ops::Cast::kind),
+                     .name = {},
+                     .operands = {value},
+                     .results = {{std::string(graph.value_name(value)), std::move(type)}},
+                     .attributes = {{"to", to}},
+                     .constant = {}})};
+}
+
+}  // namespace quadrant::inline v0::openvino

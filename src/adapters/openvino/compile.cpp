@@ -1,0 +1,142 @@
+#include "adapters/openvino/compile.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <ranges>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "adapters/openvino/cast.hpp"
+#include "adapters/openvino/plain_quantization.hpp"
+#include "adapters/openvino/recurrent_layers.hpp"
+#include "adapters/openvino/tensors.hpp"
+#include "quadrant/io/onnx.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/topology.hpp"
+
+namespace quadrant::inline v0::openvino {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that nobody else has, gone with all in it when the object goes.
+class TemporaryFolder {
+ public:
+  static Expected<TemporaryFolder> make() {
+    std::error_code error;
+    fs::path parent = fs::temp_directory_path(error);
+    if (error) parent = "/tmp";
+    std::string path = (parent / "quadrant-XXXXXX").string();
+    if (::mkdtemp(path.data()) != nullptr) return TemporaryFolder(std::move(path));
+    return fail(ErrorCode::io,
+                fmt::format("cannot make a temporary folder for OpenVINO: {}; TMPDIR says where",
+                            std::generic_category().message(errno)),
+                {.file = parent.string()});
+  }
+
+  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+
+  [[nodiscard]] std::string file(std::string_view name) const { return path_ / name; }
+
+ private:
+  explicit TemporaryFolder(fs::path path) : path_(std::move(path)) {}
+  fs::path path_;
+};
+
+TensorType with_interface_type(TensorType type) {
+  type.element = interface_type(type.element);
+  return type;
+}
+
+/// `value`, or a cast to its interface type.
+Value as_output(Graph& graph, Value value) {
+  TensorType type = with_interface_type(graph.type(value));
+  if (type.element == graph.type(value).element) return value;
+  return add_cast(graph, value, std::move(type));
+}
+
+/// Makes `outputs` the outputs of the graph, and drops what they do not need: OpenVINO reads all
+/// that is there. Both sides get their interface types. Returns which of the inputs stay.
+Expected<std::vector<std::size_t>> keep_only(Graph& graph, const std::vector<Value>& outputs) {
+  for (const NodeId output : std::vector(graph.outputs().begin(), graph.outputs().end())) {
+    graph.erase(output);
+  }
+  for (const Value value : outputs) {
+    const Value output = as_output(graph, value);
+    graph.add_output(std::string(graph.value_name(output)), output);
+  }
+  const std::vector<NodeId> inputs(graph.inputs().begin(), graph.inputs().end());
+  QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
+  for (const NodeId node : std::views::reverse(order)) {
+    if (graph.kind(node) != ops::Output::kind && graph.uses(node).empty()) graph.erase(node);
+  }
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!graph.contains(inputs[i])) continue;
+    graph.set_type({inputs[i]}, with_interface_type(graph.type({inputs[i]})));
+    kept.push_back(i);
+  }
+  return kept;
+}
+
+/// The name of the file is of interest only where that is the trouble.
+Expected<void> write(const Graph& graph, const std::string& path) {
+  auto written = write_onnx(graph, path);
+  if (written) return {};
+  if (written.error().code != ErrorCode::io) written.error().place.file.clear();
+  return fail(std::move(written).error());
+}
+
+Expected<void> check_count(const Library& library, const ov_compiled_model_t& model,
+                           decltype(&::ov_compiled_model_inputs_size) count, std::size_t wanted,
+                           std::string_view what) {
+  std::size_t found = 0;
+  QUADRANT_CHECK(library.check(count(&model, &found), "count what a model takes and gives"));
+  if (found == wanted) return {};
+  return fail(ErrorCode::impossible,
+              fmt::format("OpenVINO made {} {} of the {} that the model has", found, what, wanted));
+}
+
+}  // namespace
+
+Expected<CompiledModel> compile(const Library& library, const ov_core_t& core, Graph graph,
+                                const std::vector<Value>& outputs) {
+  QUADRANT_TRY(std::vector<std::size_t> inputs, keep_only(graph, outputs));
+  QUADRANT_CHECK(check_recurrent_layers(graph));
+  QUADRANT_CHECK(use_plain_quantization(graph));
+
+  QUADRANT_TRY(const TemporaryFolder folder, TemporaryFolder::make());
+  const std::string path = folder.file("model.onnx");
+  QUADRANT_CHECK(write(graph, path));
+  QUADRANT_TRY(const Handle<ov_model_t> model,
+               library.make("read the model", library.ov_model_free, library.ov_core_read_model,
+                            &core, path.c_str(), nullptr));
+
+  ov_compiled_model_t* made = nullptr;
+  // The precision of the processor's choice would be bfloat16, and products with weights of 8 or 4
+  // bits would round their other operand to 8.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): OpenVINO's own
+  const ov_status_e status =
+      library.ov_core_compile_model(&core, model.get(), "CPU", 4, &made, "INFERENCE_PRECISION_HINT",
+                                    "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE", "0");
+  QUADRANT_CHECK(library.check(status, "compile the model"));
+  Handle<ov_compiled_model_t> compiled(made, library.ov_compiled_model_free);
+  QUADRANT_CHECK(check_count(library, *compiled, library.ov_compiled_model_inputs_size,
+                             inputs.size(), "inputs"));
+  QUADRANT_CHECK(check_count(library, *compiled, library.ov_compiled_model_outputs_size,
+                             outputs.size(), "outputs"));
+  return CompiledModel{std::move(compiled), std::move(inputs)};
+}
+
+}  // namespace quadrant::inline v0::openvino
