@@ -20,6 +20,26 @@ std::string member_path(const std::string& path, std::string_view key) {
                      json(std::string(key)).dump(-1, ' ', true, json::error_handler_t::replace));
 }
 
+constexpr const char* count_expected = "an integer that is not negative";
+
+bool read_count(const json& element, std::uint64_t& value) {
+  if (!element.is_number_unsigned()) return false;
+  value = element.get_ref<const std::uint64_t&>();
+  return true;
+}
+
+bool read_real(const json& element, double& value) {
+  if (!element.is_number()) return false;
+  value = element.get<double>();
+  return true;
+}
+
+bool read_string(const json& element, std::string& value) {
+  if (!element.is_string()) return false;
+  value = element.get_ref<const std::string&>();
+  return true;
+}
+
 // Builds the document from parse events. The library's own builder throws where this one stops, has
 // no limit on depth, and keeps the last of repeated keys without a word.
 class Builder final : public nlohmann::json_sax<json> {
@@ -149,20 +169,52 @@ void ObjectReader::mistake(const std::string& path, const std::string& message) 
   note(fail(ErrorCode::invalid_model, fmt::format("{}: {}", path, message)));
 }
 
-const json* ObjectReader::member(const char* key, Type type, const char* expected) {
+void ObjectReader::refuse(const char* key, const std::string& message) {
+  mistake(member_path(path_, key), message);
+}
+
+void ObjectReader::check_format(std::string_view name, std::int64_t version) {
+  const std::string actual_name = string("format");
+  const std::int64_t actual_version = integer("version");
+  if (actual_name != name) {
+    refuse("format", fmt::format("expected \"{}\", found {}", name, json(actual_name).dump()));
+  } else if (actual_version != version) {
+    refuse("version", fmt::format("this program reads version {}, the file is of version {}",
+                                  version, actual_version));
+  }
+}
+
+const json* ObjectReader::find(const char* key) {
   asked_.emplace(key);
   if (!status_) return nullptr;
   const auto found = object_->find(key);
-  if (found == object_->end()) {
-    mistake(path_, fmt::format("'{}' is missing", key));
-    return nullptr;
+  if (found != object_->end()) return &*found;
+  mistake(path_, fmt::format("'{}' is missing", key));
+  return nullptr;
+}
+
+const json* ObjectReader::member(const char* key, Type type, const char* expected) {
+  const json* found = find(key);
+  if (found == nullptr || found->type() == type) return found;
+  refuse(key, fmt::format("expected {}, found {}", expected, found->type_name()));
+  return nullptr;
+}
+
+template <class T>
+std::vector<T> ObjectReader::elements(const json& array, const std::string& path,
+                                      const char* expected, bool (*read)(const json&, T&)) {
+  std::vector<T> result;
+  result.reserve(array.size());
+  for (const json& element : array) {
+    T value{};
+    if (!read(element, value)) {
+      mistake(fmt::format("{}[{}]", path, result.size()),
+              fmt::format("expected {}, found {}", expected, element.type_name()));
+      break;
+    }
+    result.push_back(std::move(value));
   }
-  if (found->type() != type) {
-    mistake(member_path(path_, key),
-            fmt::format("expected {}, found {}", expected, found->type_name()));
-    return nullptr;
-  }
-  return &*found;
+  return result;
 }
 
 std::string ObjectReader::string(const char* key) {
@@ -171,32 +223,71 @@ std::string ObjectReader::string(const char* key) {
 }
 
 std::int64_t ObjectReader::integer(const char* key) {
-  asked_.emplace(key);
-  const auto found = status_ ? object_->find(key) : object_->end();
-  // Three kinds of number: text such as 1e400 or 99999999999999999999 arrives as a float.
-  if (status_ && found != object_->end() && found->is_number()) {
-    const bool fits = found->is_number_unsigned()
-                          ? std::in_range<std::int64_t>(found->get_ref<const std::uint64_t&>())
-                          : found->is_number_integer();
-    if (fits) return found->get<std::int64_t>();
-    mistake(member_path(path_, key), "expected an integer of 64 bits");
+  const json* found = find(key);
+  if (found == nullptr) return 0;
+  if (!found->is_number()) {
+    refuse(key, fmt::format("expected an integer, found {}", found->type_name()));
     return 0;
   }
-  const json* none = member(key, Type::number_integer, "an integer");
-  return none ? none->get<std::int64_t>() : 0;
+  // Three kinds of number: text such as 1e400 or 99999999999999999999 arrives as a float.
+  const bool fits = found->is_number_unsigned()
+                        ? std::in_range<std::int64_t>(found->get_ref<const std::uint64_t&>())
+                        : found->is_number_integer();
+  if (fits) return found->get<std::int64_t>();
+  refuse(key, "expected an integer of 64 bits");
+  return 0;
+}
+
+std::uint64_t ObjectReader::count(const char* key) {
+  const json* found = find(key);
+  std::uint64_t value = 0;
+  if (found == nullptr || read_count(*found, value)) return value;
+  refuse(key, fmt::format("expected {}, found {}", count_expected, found->type_name()));
+  return 0;
+}
+
+bool ObjectReader::boolean(const char* key) {
+  const json* found = member(key, Type::boolean, "true or false");
+  return found != nullptr && found->get<bool>();
+}
+
+double ObjectReader::real(const char* key) {
+  const json* found = find(key);
+  double value = 0;
+  if (found == nullptr || read_real(*found, value)) return value;
+  refuse(key, fmt::format("expected a number, found {}", found->type_name()));
+  return 0;
 }
 
 std::vector<std::string> ObjectReader::strings(const char* key) {
-  std::vector<std::string> result;
+  const json* found = member(key, Type::array, "an array");
+  if (found == nullptr) return {};
+  return elements(*found, member_path(path_, key), "a string", read_string);
+}
+
+std::vector<std::uint64_t> ObjectReader::counts(const char* key) {
+  const json* found = member(key, Type::array, "an array");
+  if (found == nullptr) return {};
+  return elements(*found, member_path(path_, key), count_expected, read_count);
+}
+
+std::vector<double> ObjectReader::reals(const char* key) {
+  const json* found = member(key, Type::array, "an array");
+  if (found == nullptr) return {};
+  return elements(*found, member_path(path_, key), "a number", read_real);
+}
+
+std::vector<std::vector<std::uint64_t>> ObjectReader::lists_of_counts(const char* key) {
+  std::vector<std::vector<std::uint64_t>> result;
   const json* found = member(key, Type::array, "an array");
   if (found == nullptr) return result;
-  for (const json& element : *found) {
-    if (!element.is_string()) {
-      mistake(fmt::format("{}[{}]", member_path(path_, key), result.size()),
-              fmt::format("expected a string, found {}", element.type_name()));
-      return result;
+  for (const json& list : *found) {
+    const std::string path = fmt::format("{}[{}]", member_path(path_, key), result.size());
+    if (!list.is_array()) {
+      mistake(path, fmt::format("expected an array, found {}", list.type_name()));
+      break;
     }
-    result.push_back(element.get_ref<const std::string&>());
+    result.push_back(elements(list, path, count_expected, read_count));
   }
   return result;
 }
@@ -210,6 +301,14 @@ std::vector<ObjectReader> ObjectReader::objects(const char* key) {
     result.emplace_back(element, fmt::format("{}[{}]", member_path(path_, key), result.size()));
   }
   return result;
+}
+
+std::optional<ObjectReader> ObjectReader::optional_object(const char* key) {
+  asked_.emplace(key);
+  if (!status_) return std::nullopt;
+  const auto found = object_->find(key);
+  if (found == object_->end()) return std::nullopt;
+  return ObjectReader(*found, member_path(path_, key));
 }
 
 Expected<void> ObjectReader::finish() {

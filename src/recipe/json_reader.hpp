@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,10 +26,26 @@ class ObjectReader {
 
   [[nodiscard]] std::string string(const char* key);
   [[nodiscard]] std::int64_t integer(const char* key);
+  /// An integer that is not negative.
+  [[nodiscard]] std::uint64_t count(const char* key);
+  [[nodiscard]] bool boolean(const char* key);
+  /// Any number.
+  [[nodiscard]] double real(const char* key);
   [[nodiscard]] std::vector<std::string> strings(const char* key);
+  [[nodiscard]] std::vector<std::uint64_t> counts(const char* key);
+  [[nodiscard]] std::vector<double> reals(const char* key);
+  /// An array of arrays.
+  [[nodiscard]] std::vector<std::vector<std::uint64_t>> lists_of_counts(const char* key);
   /// The elements of an array, each for a reader of its own.
   [[nodiscard]] std::vector<ObjectReader> objects(const char* key);
+  /// An object that may be missing.
+  [[nodiscard]] std::optional<ObjectReader> optional_object(const char* key);
 
+  /// Reads `format` and `version`, and refuses others than these. To be asked first: a wrong file
+  /// is better called that than short of keys.
+  void check_format(std::string_view name, std::int64_t version);
+  /// Makes what was read under `key` a mistake.
+  void refuse(const char* key, const std::string& message);
   /// Keeps `error` if it is the first.
   void note(Expected<void> status);
   /// The first mistake; a member that nobody asked for is one.
@@ -36,8 +53,14 @@ class ObjectReader {
 
  private:
   using Type = nlohmann::json::value_t;
-  /// The member, or null with the mistake noted. `expected` is what the member should be.
+  /// The member, or null with the mistake noted.
+  const nlohmann::json* find(const char* key);
+  /// The same, of that type; `expected` is what the member should be.
   const nlohmann::json* member(const char* key, Type type, const char* expected);
+  /// What `read` makes of an array's elements, up to the first that it refuses.
+  template <class T>
+  std::vector<T> elements(const nlohmann::json& array, const std::string& path,
+                          const char* expected, bool (*read)(const nlohmann::json&, T&));
   void mistake(const std::string& path, const std::string& message);
 
   const nlohmann::json* object_;

@@ -60,22 +60,6 @@ Expected<void> read_all(std::vector<ObjectReader>& objects, Expected<T> (*read)(
   return {};
 }
 
-// What the file says it is comes first: a wrong file is better called that than short of keys.
-void check_format(ObjectReader& reader) {
-  const std::string format = reader.string("format");
-  const std::int64_t version = reader.integer("version");
-  if (format != format_name) {
-    reader.note(
-        fail(ErrorCode::invalid_model, fmt::format("$.format: expected \"{}\", found {}",
-                                                   format_name, nlohmann::json(format).dump())));
-  } else if (version != format_version) {
-    reader.note(fail(ErrorCode::invalid_model,
-                     fmt::format("$.version: this program reads version {}, the plan is of version "
-                                 "{}",
-                                 format_version, version)));
-  }
-}
-
 }  // namespace
 
 std::string print_plan(const Plan& plan) {
@@ -116,7 +100,7 @@ std::string print_plan(const Plan& plan) {
 Expected<Plan> parse_plan(std::string_view text) {
   QUADRANT_TRY(const nlohmann::json document, parse_json(text, depth_limit));
   ObjectReader reader(document, "$");
-  check_format(reader);
+  reader.check_format(format_name, format_version);
   Plan plan;
   std::vector<ObjectReader> schemes = reader.objects("schemes");
   plan.gain_model = reader.string("gain_model");

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 
+#include "quadrant/calibration/compare.hpp"
+#include "quadrant/calibration/sensitivity.hpp"
 #include "quadrant/engine/explain.hpp"
 #include "quadrant/ir/type.hpp"
 #include "quadrant/report/summary.hpp"
@@ -19,6 +22,10 @@ using Json = nlohmann::ordered_json;
 
 [[nodiscard]] Json to_json(const Summary& summary);
 [[nodiscard]] Json to_json(const Explanation& explanation);
+/// `sqnr_db` is null where there is no noise, or no signal: `exact` tells them apart.
+[[nodiscard]] Json to_json(const Comparison& comparison);
+/// The outputs as in a Comparison.
+[[nodiscard]] Json to_json(std::span<const LayerSensitivity> layers);
 /// `{"type": "tensor<?x4xf32>", "element": "f32", "shape": [null, 4]}`; no `shape` where the rank
 /// is unknown.
 [[nodiscard]] Json to_json(const TensorType& type);

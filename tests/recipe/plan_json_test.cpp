@@ -72,7 +72,7 @@ TEST_CASE("what is no plan is refused with its JSON path") {
   CHECK(message("\"quadrant.plan\"", "\"other\"") ==
         "$.format: expected \"quadrant.plan\", found \"other\"");
   CHECK(message("\"version\": 2", "\"version\": 1") ==
-        "$.version: this program reads version 2, the plan is of version 1");
+        "$.version: this program reads version 2, the file is of version 1");
   CHECK(message("\"schemes\"", "\"shcemes\"") == "$: 'schemes' is missing");
   CHECK(message("\"version\": 2", "\"version\": 2, \"extra\": 0") == "$.extra: unknown key");
   CHECK(message("\"version\": 2", "\"version\": 2, \"a\\nb\": 0") == "$[\"a\\nb\"]: unknown key");

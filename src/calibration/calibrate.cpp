@@ -1,0 +1,195 @@
+#include "quadrant/calibration/calibrate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "calibration/sample_loop.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/topology.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+// Statistics of one value. Threads add to the same ones: a set for each thread would take far more
+// memory than the model, and what they have added, not who added it when, is what counts.
+class SharedStatistics {
+ public:
+  explicit SharedStatistics(std::optional<std::int64_t> channel_axis)
+      : channel_axis_(channel_axis), statistics_(channel_axis) {}
+
+  void add(std::size_t sample, const Tensor& tensor) {
+    // Counting many elements takes longer than merging, and nobody should wait for it.
+    constexpr std::int64_t many = std::int64_t{1} << 15;
+    if (tensor.element_count() < many) {
+      const std::lock_guard lock(mutex_);
+      const std::uint64_t before = statistics_.histogram.non_finite_count();
+      statistics_.add(tensor);
+      note(sample, statistics_.histogram.non_finite_count() - before);
+      return;
+    }
+    TensorStatistics part(channel_axis_);
+    part.add(tensor);
+    const std::lock_guard lock(mutex_);
+    statistics_.merge(part);
+    note(sample, part.histogram.non_finite_count());
+  }
+
+  // For when no thread adds any more.
+  [[nodiscard]] TensorStatistics& result() noexcept { return statistics_; }
+  /// That had NaN or infinity; `data.size()` or more: none.
+  [[nodiscard]] std::size_t first_bad_sample() const noexcept { return first_bad_sample_; }
+
+ private:
+  void note(std::size_t sample, std::uint64_t non_finite) noexcept {
+    if (non_finite != 0) first_bad_sample_ = std::min(first_bad_sample_, sample);
+  }
+
+  std::mutex mutex_;
+  std::optional<std::int64_t> channel_axis_;
+  TensorStatistics statistics_;
+  std::size_t first_bad_sample_ = std::numeric_limits<std::size_t>::max();
+};
+
+class Calibrator {
+ public:
+  Calibrator(const Graph& graph, const DataSet& data, const CalibrateOptions& options)
+      : graph_(graph), data_(data), options_(options) {}
+
+  Expected<StatisticsTable> run(const Runtime& runtime);
+
+ private:
+  Expected<void> choose_values();
+  Expected<void> run_sample(std::size_t sample);
+  void warn() const;
+  StatisticsTable result();
+
+  [[nodiscard]] std::string name(Value value) const {
+    return std::string(graph_.value_name(value));
+  }
+
+  const Graph& graph_;
+  const DataSet& data_;
+  const CalibrateOptions& options_;
+  std::vector<Value> values_;
+  std::vector<std::unique_ptr<SharedStatistics>> statistics_;  // of each value
+  std::unique_ptr<ModelExecutor> model_;
+};
+
+bool may_be_watched(const Graph& graph, Value value) {
+  const TensorType& type = graph.type(value);
+  return !type.is_quantized() && may_be_real(type.element);
+}
+
+Expected<void> Calibrator::choose_values() {
+  std::vector<WatchedValue> watched = options_.values;
+  if (watched.empty()) {
+    QUADRANT_TRY(const std::vector<Value> all, real_values(graph_));
+    for (const Value value : all) watched.push_back({value, std::nullopt});
+  }
+  for (const WatchedValue& each : watched) {
+    if (!may_be_watched(graph_, each.value)) {
+      return fail(ErrorCode::usage,
+                  fmt::format("the value is {}: only of floats there are statistics",
+                              to_string(graph_.type(each.value))),
+                  {.tensor = name(each.value)});
+    }
+    values_.push_back(each.value);
+    statistics_.push_back(std::make_unique<SharedStatistics>(each.channel_axis));
+  }
+  std::vector<Value> sorted = values_;
+  std::ranges::sort(sorted);
+  const auto twice = std::ranges::adjacent_find(sorted);
+  if (twice == sorted.end()) return {};
+  return fail(ErrorCode::usage, "the value is asked for twice", {.tensor = name(*twice)});
+}
+
+Expected<void> Calibrator::run_sample(std::size_t sample) {
+  const auto observe = [&](std::size_t i, const Tensor& tensor) -> Expected<void> {
+    if (is_float(tensor.element())) statistics_[i]->add(sample, tensor);
+    return {};
+  };
+  Expected<Sample> inputs = data_.sample(sample);
+  if (!inputs) {
+    if (inputs.error().place.file.empty()) inputs.error().place.file = data_.name(sample);
+    return fail(std::move(inputs).error());
+  }
+  Expected<void> status = model_->run(inputs->inputs, observe);
+  if (!status) status.error().message += fmt::format(" (sample '{}')", data_.name(sample));
+  return status;
+}
+
+void Calibrator::warn() const {
+  if (options_.sink == nullptr) return;
+  constexpr std::size_t most = 10;  // NaN spreads: the first values tell where it comes from
+  std::size_t warnings = 0;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const Histogram::Counts counts = statistics_[i]->result().histogram.counts();
+    const std::size_t sample = statistics_[i]->first_bad_sample();
+    if (sample >= data_.size() || ++warnings > most) continue;
+    options_.sink->report(
+        {Severity::warning,
+         fmt::format("{} NaN and {} infinite elements are left out; the first sample with any is "
+                     "'{}'",
+                     counts.nan, counts.positive_infinity + counts.negative_infinity,
+                     data_.name(sample)),
+         {.tensor = name(values_[i])}});
+  }
+  if (warnings <= most) return;
+  options_.sink->report(
+      {Severity::warning,
+       fmt::format("there are {} more values with NaN or infinity", warnings - most)});
+}
+
+StatisticsTable Calibrator::result() {
+  StatisticsTable table;
+  table.samples = data_.size();
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    TensorStatistics& statistics = statistics_[i]->result();
+    if (statistics.samples != 0) table.values.emplace(name(values_[i]), std::move(statistics));
+  }
+  return table;
+}
+
+Expected<StatisticsTable> Calibrator::run(const Runtime& runtime) {
+  if (data_.size() == 0) {
+    return fail(ErrorCode::usage, "there are no samples to calibrate with");
+  }
+  QUADRANT_CHECK(choose_values());
+  QUADRANT_TRY(model_, runtime.load(graph_, values_));
+  const SampleLoop loop{.executor = options_.executor, .sink = options_.sink, .task = "calibrate"};
+  QUADRANT_CHECK(for_each_sample(
+      data_.size(), loop, [this](std::size_t sample, std::size_t) { return run_sample(sample); },
+      [](std::size_t, std::size_t) { return Expected<void>(); }));
+  warn();
+  return result();
+}
+
+}  // namespace
+
+Expected<std::vector<Value>> real_values(const Graph& graph) {
+  QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
+  std::vector<Value> values;
+  for (const NodeId node : order) {
+    if (graph.kind(node) == ops::Constant::kind) continue;
+    std::vector<bool> is_read(graph.result_count(node));
+    for (const Use& use : graph.uses(node)) is_read[use.result] = true;
+    for (std::uint32_t i = 0; i < graph.result_count(node); ++i) {
+      const Value value{node, i};
+      if (is_read[i] && may_be_watched(graph, value)) values.push_back(value);
+    }
+  }
+  return values;
+}
+
+Expected<StatisticsTable> calibrate(const Graph& graph, const Runtime& runtime, const DataSet& data,
+                                    const CalibrateOptions& options) {
+  return Calibrator(graph, data, options).run(runtime);
+}
+
+}  // namespace quadrant::inline v0

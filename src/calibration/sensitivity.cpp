@@ -1,0 +1,231 @@
+#include "quadrant/calibration/sensitivity.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "calibration/counterparts.hpp"
+#include "calibration/measure.hpp"
+#include "calibration/sample_loop.hpp"
+#include "quadrant/ir/text.hpp"
+#include "quadrant/support/content_hash.hpp"
+
+namespace quadrant::inline v0 {
+
+namespace {
+
+// How many variants of the model there are at a time.
+constexpr std::size_t variants_at_a_time = 8;
+
+// The model with one layer quantized, ready to run.
+struct Variant {
+  std::string layer;
+  Graph graph;
+  std::unique_ptr<ModelExecutor> model;
+  std::vector<Agreement> agreements;  // by output
+};
+
+class Study {
+ public:
+  Study(const Graph& graph, QuantizeAlone quantize_alone, const Runtime& runtime,
+        const DataSet& data, const SensitivityOptions& options)
+      : graph_(graph),
+        quantize_alone_(quantize_alone),
+        runtime_(runtime),
+        data_(data),
+        options_(options),
+        executor_(options.executor != nullptr ? *options.executor : serial_),
+        outputs_(output_values(graph)) {}
+
+  // The model itself, and what it says to as many samples as there is room for.
+  Expected<void> prepare();
+  Expected<void> measure(std::span<const std::string> layers, std::vector<LayerSensitivity>& out);
+
+ private:
+  Expected<Tensors> own_outputs(std::size_t sample, const Sample& inputs) const;
+  Expected<std::unique_ptr<Variant>> make_variant(const std::string& layer) const;
+  Expected<void> run(const Variant& variant, std::size_t sample,
+                     std::vector<Agreement>& agreements) const;
+
+  const Graph& graph_;
+  QuantizeAlone quantize_alone_;
+  const Runtime& runtime_;
+  const DataSet& data_;
+  const SensitivityOptions& options_;
+  SerialExecutor serial_;
+  Executor& executor_;
+  std::vector<Value> outputs_;
+  std::unique_ptr<ModelExecutor> model_;
+  std::vector<Tensors> kept_;  // outputs of the first samples
+};
+
+Expected<void> Study::prepare() {
+  QUADRANT_TRY(model_, runtime_.load(graph_, outputs_));
+  std::uint64_t bytes = 0;
+  std::array<Tensors, sample_slots> slots;
+  bool has_room = true;
+  for (std::size_t sample = 0; has_room && sample < data_.size(); sample += sample_slots) {
+    const std::size_t count = std::min(sample_slots, data_.size() - sample);
+    QUADRANT_CHECK(for_each_sample(
+        count, {.executor = &executor_},
+        [&](std::size_t i, std::size_t slot) -> Expected<void> {
+          QUADRANT_TRY(const Sample inputs, data_.sample(sample + i));
+          QUADRANT_TRY(slots[slot], run_model(*model_, inputs.inputs, outputs_.size()));
+          return {};
+        },
+        [&](std::size_t, std::size_t slot) -> Expected<void> {
+          for (const Tensor& tensor : slots[slot]) bytes += tensor.bytes().size();
+          has_room = has_room && bytes <= options_.memory;
+          if (has_room) kept_.push_back(std::move(slots[slot]));
+          return {};
+        }));
+  }
+  return {};
+}
+
+Expected<Tensors> Study::own_outputs(std::size_t sample, const Sample& inputs) const {
+  if (sample < kept_.size()) return kept_[sample];
+  return run_model(*model_, inputs.inputs, outputs_.size());
+}
+
+Expected<std::unique_ptr<Variant>> Study::make_variant(const std::string& layer) const {
+  auto variant = std::make_unique<Variant>();
+  variant->layer = layer;
+  variant->agreements.resize(outputs_.size());
+  QUADRANT_TRY(variant->graph, quantize_alone_(layer));
+  const std::vector<Value> outputs = output_values(variant->graph);
+  QUADRANT_TRY(variant->model, runtime_.load(variant->graph, outputs));
+  return variant;
+}
+
+Expected<void> Study::run(const Variant& variant, std::size_t sample,
+                          std::vector<Agreement>& agreements) const {
+  QUADRANT_TRY(const Sample inputs, data_.sample(sample));
+  QUADRANT_TRY(const Tensors own, own_outputs(sample, inputs));
+  agreements.assign(outputs_.size(), {});
+  return variant.model->run(
+      inputs.inputs, [&](std::size_t i, const Tensor& tensor) -> Expected<void> {
+        return measure_agreement(graph_.name(graph_.outputs()[i]), own[i], tensor, agreements[i]);
+      });
+}
+
+Expected<void> Study::measure(std::span<const std::string> layers,
+                              std::vector<LayerSensitivity>& out) {
+  std::vector<Expected<std::unique_ptr<Variant>>> variants(layers.size());
+  executor_.parallel_for(layers.size(),
+                         [&](std::size_t i) { variants[i] = make_variant(layers[i]); });
+  for (auto& variant : variants) {
+    if (!variant) return fail(std::move(variant).error());
+  }
+  const std::size_t samples = data_.size();
+  std::array<std::vector<Agreement>, sample_slots> slots;
+  QUADRANT_CHECK(for_each_sample(
+      layers.size() * samples, {.executor = &executor_},
+      [&](std::size_t run_number, std::size_t slot) {
+        return run(**variants[run_number / samples], run_number % samples, slots[slot]);
+      },
+      [&](std::size_t run_number, std::size_t slot) -> Expected<void> {
+        Variant& variant = **variants[run_number / samples];
+        for (std::size_t i = 0; i < outputs_.size(); ++i) {
+          variant.agreements[i].merge(slots[slot][i]);
+        }
+        return {};
+      }));
+  for (const auto& variant : variants) {
+    LayerSensitivity& layer = out.emplace_back();
+    layer.layer = (*variant)->layer;
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      layer.outputs.push_back({std::string(graph_.name(graph_.outputs()[i])),
+                               std::string(graph_.kind(outputs_[i].node)),
+                               (*variant)->agreements[i]});
+    }
+  }
+  return {};
+}
+
+void hash_tensor(ContentHash& hash, const Tensor& tensor) {
+  const std::string type = std::string(to_string(tensor.element())) + to_string(tensor.shape());
+  hash.add(std::as_bytes(std::span(type)));
+  hash.add(tensor.bytes());
+}
+
+}  // namespace
+
+double LayerSensitivity::sqnr_db() const {
+  double least = std::numeric_limits<double>::infinity();
+  for (const ValueAgreement& output : outputs) least = std::min(least, output.agreement.sqnr_db());
+  return least;
+}
+
+Expected<std::uint64_t> sensitivity_fingerprint(const Graph& graph, const DataSet& data,
+                                                std::string_view settings) {
+  ContentHash hash;
+  hash.add(std::as_bytes(std::span(settings)));
+  const std::string structure = print_graph(graph, {.largest_constant = 0});
+  hash.add(std::as_bytes(std::span(structure)));
+  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+    const NodeId node = graph.node_at(i);
+    const Constant* constant = node.is_valid() ? graph.constant(node) : nullptr;
+    if (constant == nullptr) continue;
+    QUADRANT_TRY(const ConstantBytes contents, constant->read());
+    hash.add(contents.bytes());
+  }
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    QUADRANT_TRY(const Sample sample, data.sample(i));
+    for (const Tensor& tensor : sample.inputs) hash_tensor(hash, tensor);
+  }
+  return hash.value();
+}
+
+Expected<std::vector<LayerSensitivity>> measure_sensitivity(
+    const Graph& graph, std::span<const std::string> layers, QuantizeAlone quantize_alone,
+    const Runtime& runtime, const DataSet& data, const SensitivityOptions& options,
+    FunctionRef<Expected<void>()> settled) {
+  std::map<std::string, LayerSensitivity> known;
+  std::vector<std::string> open;
+  for (const std::string& layer : layers) {
+    if (options.cache != nullptr && options.cache->layers.contains(layer)) {
+      known[layer] = {layer, options.cache->layers.at(layer), true};
+    } else {
+      open.push_back(layer);
+    }
+  }
+  Study study(graph, quantize_alone, runtime, data, options);
+  if (!open.empty()) QUADRANT_CHECK(study.prepare());
+  for (std::size_t first = 0; first < open.size(); first += variants_at_a_time) {
+    const auto group =
+        std::span(open).subspan(first, std::min(variants_at_a_time, open.size() - first));
+    std::vector<LayerSensitivity> measured;
+    QUADRANT_CHECK(study.measure(group, measured));
+    for (LayerSensitivity& layer : measured) {
+      if (options.cache != nullptr) options.cache->layers[layer.layer] = layer.outputs;
+      known[layer.layer] = std::move(layer);
+    }
+    if (options.sink != nullptr) {
+      options.sink->progress("sensitivity", first + group.size(), open.size());
+    }
+    QUADRANT_CHECK(settled());
+  }
+  std::vector<LayerSensitivity> result;
+  for (const std::string& layer : layers) result.push_back(known[layer]);
+  return result;
+}
+
+Expected<void> hold_constants(Graph& graph) {
+  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+    const NodeId node = graph.node_at(i);
+    const Constant* constant = node.is_valid() ? graph.constant(node) : nullptr;
+    if (constant == nullptr || !constant->is_deferred()) continue;
+    QUADRANT_TRY(const ConstantBytes contents, constant->read());
+    const auto bytes = contents.bytes();
+    graph.set_constant(
+        node,
+        Constant::from_bytes(constant->element(), constant->shape(), {bytes.begin(), bytes.end()}),
+        graph.type({node, 0}).quantization);
+  }
+  return {};
+}
+
+}  // namespace quadrant::inline v0

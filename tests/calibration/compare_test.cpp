@@ -1,0 +1,148 @@
+#include "quadrant/calibration/compare.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "calibration/memory_data.hpp"
+#include "quadrant/ir/text.hpp"
+#include "quadrant/report/comparison.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+
+using namespace quadrant;
+
+namespace {
+
+Graph parse(std::string_view text) {
+  auto graph = parse_graph(text);
+  REQUIRE_MESSAGE(graph, (graph ? "" : to_string(graph.error())));
+  return *std::move(graph);
+}
+
+// Adds a constant, in two steps.
+Graph adder(const std::string& first, const std::string& second) {
+  return parse("%x: tensor<?x3xf32> = input()\n%a: tensor<3xf32> = constant() [" + first +
+               "]\n%b: tensor<3xf32> = constant() [" + second +
+               "]\n%inner: tensor<?x3xf32> = add(%x, %a)\n%y: tensor<?x3xf32> = add(%inner, %b)\n"
+               "output(%y) {name = \"scores\"}\n");
+}
+
+const Graph& reference() {
+  static const Graph graph = adder("1.0, 0.0, 0.0", "0.0, 0.0, 0.0");
+  return graph;
+}
+
+MemoryData data() {
+  return MemoryData({sample_of({1, 3}, {1, 2, 3}), sample_of({2, 3}, {4, 5, 6, 0, 0, 9})});
+}
+
+std::string error_of(const Graph& first, const Graph& second, const CompareOptions& options = {}) {
+  const auto comparison = compare(first, second, Interpreter(), data(), options);
+  REQUIRE(!comparison);
+  return comparison.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("a model agrees with itself") {
+  const auto comparison =
+      compare(reference(), reference(), Interpreter(), data(), {.layers = true});
+  REQUIRE(comparison);
+  CHECK(comparison->samples == 2);
+  REQUIRE(comparison->outputs.size() == 1);
+  CHECK(comparison->outputs[0].name == "scores");
+  CHECK(comparison->outputs[0].agreement.elements == 9);
+  CHECK(comparison->outputs[0].agreement.equal == 9);
+  REQUIRE(comparison->layers.size() == 2);
+  CHECK(comparison->layers[0].name == "inner");
+  CHECK(comparison->layers[0].kind == "add");
+  CHECK(comparison->same_class == ClassificationScore{.rows = 3, .top1 = 3, .top5 = 3});
+  CHECK(!comparison->first);
+}
+
+TEST_CASE("an error of a constant is the noise that it makes") {
+  const Graph other = adder("1.5, 0.0, 0.0", "0.0, 0.0, 0.0");
+  const auto comparison = compare(reference(), other, Interpreter(), data(), {.layers = true});
+  REQUIRE(comparison);
+  // y = {2 2 3, 5 5 6, 1 0 9}; three errors of 0.5.
+  const double signal = 4 + 4 + 9 + 25 + 25 + 36 + 1 + 81;
+  CHECK(comparison->outputs[0].agreement.sqnr_db() ==
+        doctest::Approx(10 * std::log10(signal / 0.75)));
+  CHECK(comparison->outputs[0].agreement.largest_error == 0.5);
+  CHECK(comparison->layers[1].agreement == comparison->outputs[0].agreement);
+}
+
+TEST_CASE("labels tell how often each is right") {
+  // Classes on top: 2, 2, 2 of the first; 0, 0, 2 of the second.
+  const Graph other = adder("9.0, 0.0, 0.0", "-2.0, 0.0, 0.0");
+  const auto comparison = compare(reference(), other, Interpreter(), data(), {.labels = {0, 2, 2}});
+  REQUIRE(comparison);
+  CHECK(comparison->label_output == "scores");
+  CHECK(comparison->first->top1 == 2);
+  CHECK(comparison->second->top1 == 2);
+  CHECK(comparison->same_class.top1 == 1);
+  CHECK(to_string(*comparison).find("second model is right") != std::string::npos);
+
+  CHECK(error_of(reference(), other, {.labels = {0, 2}}).find("too few") != std::string::npos);
+  CHECK(error_of(reference(), other, {.labels = {0, 2, 2, 1}}) == "4 labels for 3 rows of scores");
+  CHECK(error_of(reference(), other, {.labels = {0}, .label_output = "nothing"}) ==
+        "there is no output 'nothing' to compare; there are: scores");
+}
+
+TEST_CASE("models with other inputs, or without outputs in common, are refused") {
+  const Graph two = parse(
+      "%x: tensor<?x3xf32> = input()\n%z: tensor<?x3xf32> = input()\n"
+      "%y: tensor<?x3xf32> = add(%x, %z)\noutput(%y) {name = \"scores\"}\n");
+  CHECK(error_of(reference(), two).find("the models have 1 and 2 inputs") == 0);
+  const Graph integers = parse(
+      "%x: tensor<?x3xi32> = input()\n%y: tensor<?x3xi32> = add(%x, %x)\noutput(%y) {name = "
+      "\"scores\"}\n");
+  CHECK(error_of(reference(), integers).find("the input is f32 in one model and i32") == 0);
+  const Graph names = parse(
+      "%x: tensor<?x3xf32> = input()\n%y: tensor<?x3xf32> = add(%x, %x)\noutput(%y) {name = "
+      "\"p\"}\n"
+      "output(%x) {name = \"q\"}\n");
+  CHECK(error_of(reference(), names) == "the models have no outputs in common, and not as many");
+}
+
+TEST_CASE("outputs of other names belong together by place") {
+  Graph other = adder("1.0, 0.0, 0.0", "0.0, 0.0, 0.0");
+  other.set_node_name(other.outputs()[0], "renamed");
+  const auto comparison = compare(reference(), other, Interpreter(), data());
+  REQUIRE(comparison);
+  CHECK(comparison->outputs[0].agreement.equal == 9);
+}
+
+TEST_CASE("values of different shapes are refused") {
+  const Graph wide = parse(
+      "%x: tensor<?x3xf32> = input()\n%a: tensor<4x1x1xf32> = constant() [0, 0, 0, 0]\n"
+      "%y: tensor<4x?x3xf32> = add(%x, %a)\noutput(%y) {name = \"scores\"}\n");
+  CHECK(error_of(reference(), wide) == "it has shape [1x3] in one model and [4x1x3] in the other");
+}
+
+TEST_CASE("detections of the first model are the truth where no other is given") {
+  const auto model = [](const std::string& x) {
+    return parse("%scores: tensor<1x2x2xf32> = input()\n%b: tensor<1x2x4xf32> = constant() [" + x +
+                 ".0, 0.0, 20.0, 10.0, 50.0, 0.0, 60.0, 10.0]\n"
+                 "output(%b) {name = \"boxes\"}\noutput(%scores) {name = \"scores\"}\n");
+  };
+  const MemoryData scores({sample_of({1, 2, 2}, {0.9F, 0.8F, 0.7F, 0.01F}),
+                           sample_of({1, 2, 2}, {0.1F, 0.9F, 0.9F, 0.6F})});
+  CompareOptions options{.detections = DetectionOutputs{.boxes = "boxes", .scores = "scores"}};
+  const auto same = compare(model("10"), model("10"), Interpreter(), scores, options);
+  REQUIRE_MESSAGE(same, (same ? "" : to_string(same.error())));
+  CHECK(same->second_precision->mean == 1);
+  CHECK(!same->first_precision);
+  // The first box's overlap is 10/14: found at 0.5 to 0.7, five of ten thresholds.
+  const auto moved = compare(model("10"), model("6"), Interpreter(), scores, options);
+  REQUIRE(moved);
+  CHECK(moved->second_precision->at_half == 1);
+  CHECK(moved->second_precision->mean < 1);
+  // Class 0 is nothing; the objects are those of class 1.
+  options.detections->background = 0;
+  options.objects = {{0, 1, 1, {10, 0, 20, 10}}, {1, 1, 1, {10, 0, 20, 10}}};
+  const auto given = compare(model("10"), model("6"), Interpreter(), scores, options);
+  REQUIRE(given);
+  CHECK(given->first_precision->mean == 1);
+  CHECK(given->second_precision->mean == doctest::Approx(0.5));
+}

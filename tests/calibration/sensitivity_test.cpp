@@ -1,0 +1,146 @@
+#include "quadrant/calibration/sensitivity.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cmath>
+
+#include "calibration/memory_data.hpp"
+#include "quadrant/ir/text.hpp"
+#include "quadrant/recipe/sensitivity_json.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+
+using namespace quadrant;
+
+namespace {
+
+// y = x + a + b + c; "quantizing" one of them adds 0.5, 0.25 or nothing to it.
+Graph sum_of(double a, double b, double c) {
+  const auto constant = [](const char* name, double value) {
+    return "%" + std::string(name) + ": tensor<f64> = constant() [" + std::to_string(value) + "]\n";
+  };
+  auto graph = parse_graph("%x: tensor<?xf64> = input()\n" + constant("a", a) + constant("b", b) +
+                           constant("c", c) +
+                           "%xa: tensor<?xf64> = add(%x, %a)\n%xb: tensor<?xf64> = add(%xa, %b)\n"
+                           "%y: tensor<?xf64> = add(%xb, %c)\noutput(%y) {name = \"y\"}\n");
+  REQUIRE(graph);
+  return *std::move(graph);
+}
+
+Sample sample(const std::vector<double>& values) {
+  return {{Tensor::from_values<double>(ElementType::float64,
+                                       {static_cast<std::int64_t>(values.size())}, values)}};
+}
+
+MemoryData data(std::size_t count = 40) {
+  std::vector<Sample> samples;
+  for (std::size_t i = 0; i < count; ++i) samples.push_back(sample({static_cast<double>(i), 1}));
+  return MemoryData(std::move(samples));
+}
+
+class Counted {
+ public:
+  Expected<Graph> operator()(const std::string& layer) {
+    ++calls;
+    if (layer == "a") return sum_of(1.5, 2, 3);
+    if (layer == "b") return sum_of(1, 2.25, 3);
+    if (layer == "c") return sum_of(1, 2, 3);
+    return fail(ErrorCode::usage, "no such layer");
+  }
+  std::atomic<int> calls = 0;
+};
+
+const std::vector<std::string> layers{"a", "b", "c"};
+const auto nothing = []() -> Expected<void> { return {}; };
+
+}  // namespace
+
+TEST_CASE("each layer alone, on all samples") {
+  Counted alone;
+  const Graph graph = sum_of(1, 2, 3);
+  const auto study = measure_sensitivity(graph, layers, alone, Interpreter(), data(), {}, nothing);
+  REQUIRE(study);
+  REQUIRE(study->size() == 3);
+  // y is i + 6 and 7 for i below 40.
+  double signal = 0;
+  for (int i = 0; i < 40; ++i) signal += (i + 6) * (i + 6) + 49;
+  CHECK((*study)[0].layer == "a");
+  CHECK((*study)[0].sqnr_db() == doctest::Approx(10 * std::log10(signal / (80 * 0.25))));
+  CHECK((*study)[1].sqnr_db() == doctest::Approx(10 * std::log10(signal / (80 * 0.0625))));
+  CHECK(std::isinf((*study)[2].sqnr_db()));
+  CHECK((*study)[0].outputs[0].name == "y");
+  CHECK(alone.calls == 3);
+}
+
+TEST_CASE("without room for the model's own outputs the result is the same") {
+  Counted alone;
+  const Graph graph = sum_of(1, 2, 3);
+  const MemoryData samples = data();
+  const auto roomy = measure_sensitivity(graph, layers, alone, Interpreter(), samples, {}, nothing);
+  const auto cramped =
+      measure_sensitivity(graph, layers, alone, Interpreter(), samples, {.memory = 100}, nothing);
+  REQUIRE(roomy);
+  REQUIRE(cramped);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK((*roomy)[i].outputs[0].agreement == (*cramped)[i].outputs[0].agreement);
+  }
+}
+
+TEST_CASE("what was measured is not measured again") {
+  Counted alone;
+  const Graph graph = sum_of(1, 2, 3);
+  SensitivityCache cache{.fingerprint = 7, .layers = {}};
+  SensitivityOptions options{.cache = &cache};
+  const std::vector<std::string> first{"b"};
+  REQUIRE(measure_sensitivity(graph, first, alone, Interpreter(), data(), options, nothing));
+  CHECK(alone.calls == 1);
+  // Through a file, and back.
+  auto saved = parse_sensitivity(print_sensitivity(cache));
+  REQUIRE(saved);
+  CHECK(saved->fingerprint == 7);
+  CHECK(saved->layers.at("b")[0].agreement == cache.layers.at("b")[0].agreement);
+  options.cache = &*saved;
+  const auto study =
+      measure_sensitivity(graph, layers, alone, Interpreter(), data(), options, nothing);
+  REQUIRE(study);
+  CHECK(alone.calls == 3);
+  CHECK(!(*study)[0].is_cached);
+  CHECK((*study)[1].is_cached);
+  CHECK(saved->layers.size() == 3);
+}
+
+TEST_CASE("errors end the study") {
+  Counted alone;
+  const Graph graph = sum_of(1, 2, 3);
+  const std::vector<std::string> unknown{"a", "nothing"};
+  const auto study = measure_sensitivity(graph, unknown, alone, Interpreter(), data(), {}, nothing);
+  REQUIRE(!study);
+  CHECK(study.error().message == "no such layer");
+  const auto stopped =
+      measure_sensitivity(graph, layers, alone, Interpreter(), data(), {},
+                          []() -> Expected<void> { return fail(ErrorCode::io, "full"); });
+  REQUIRE(!stopped);
+  CHECK(stopped.error().message == "full");
+}
+
+TEST_CASE("the fingerprint sees weights, samples and settings") {
+  const Graph graph = sum_of(1, 2, 3);
+  const MemoryData samples = data(3);
+  const auto same = sensitivity_fingerprint(graph, samples, "bits=8");
+  REQUIRE(same);
+  CHECK(*same == *sensitivity_fingerprint(sum_of(1, 2, 3), data(3), "bits=8"));
+  CHECK(*same != *sensitivity_fingerprint(sum_of(1, 2, 4), samples, "bits=8"));
+  CHECK(*same != *sensitivity_fingerprint(graph, data(4), "bits=8"));
+  CHECK(*same != *sensitivity_fingerprint(graph, samples, "bits=4"));
+}
+
+TEST_CASE("a damaged study is refused") {
+  for (const char* text :
+       {"", "{}", R"({"format": "quadrant.plan", "version": 1})",
+        R"({"format": "quadrant.sensitivity", "version": 1, "fingerprint": "xyz", "layers": []})",
+        R"({"format": "quadrant.sensitivity", "version": 1, "fingerprint": "0", "layers": [1]})"}) {
+    const auto study = parse_sensitivity(text);
+    REQUIRE_MESSAGE(!study, text);
+    CHECK(study.error().code == ErrorCode::invalid_model);
+  }
+}
