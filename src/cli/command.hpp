@@ -37,5 +37,9 @@ class Command {
 [[nodiscard]] std::unique_ptr<Command> make_explain();
 [[nodiscard]] std::unique_ptr<Command> make_quantize();
 [[nodiscard]] std::unique_ptr<Command> make_diff();
+[[nodiscard]] std::unique_ptr<Command> make_run();
+[[nodiscard]] std::unique_ptr<Command> make_calibrate();
+[[nodiscard]] std::unique_ptr<Command> make_sensitivity();
+[[nodiscard]] std::unique_ptr<Command> make_compare();
 
 }  // namespace quadrant::cli

@@ -1,4 +1,5 @@
-// quadrant list [SCHEME]: the schemes, or what one of them knows.
+// quadrant list [SCHEME|operations]: the schemes, what one of them knows, or what the interpreter
+// computes.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -6,7 +7,9 @@
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/schemes.hpp"
+#include "io/onnx/names.hpp"
 #include "quadrant/report/table.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -38,7 +41,9 @@ std::string print_schemes() {
   for (const SchemeEntry& entry : schemes()) {
     table.add({std::string(entry.name), std::string(entry.summary)});
   }
-  return table.print() + "\n'quadrant list SCHEME' shows the options and operations of one.\n";
+  return table.print() +
+         "\n'quadrant list SCHEME' shows the options and operations of one, "
+         "'quadrant list operations' what the interpreter computes.\n";
 }
 
 std::string print_scheme(const SchemeEntry& entry, const Registry& registry) {
@@ -76,42 +81,77 @@ Json scheme_json(const SchemeEntry& entry, const Registry& registry) {
           {"methods", std::move(methods)}};
 }
 
+// In the place of a scheme.
+constexpr std::string_view operations = "operations";
+
+// What ONNX calls the operation, with its domain before it; empty for one that only other IRs have.
+std::string_view onnx_operator(std::string_view kind) {
+  const auto known = std::ranges::find(onnx::known_ops, kind, &onnx::KnownOp::kind);
+  if (known != onnx::known_ops.end()) return known->op_type;
+  return kind.starts_with(onnx::prefix) ? kind.substr(onnx::prefix.size()) : std::string_view();
+}
+
+std::string print_operations() {
+  Table table({{"operation"}, {"ONNX operator"}});
+  for (const KernelEntry& entry : Interpreter::kernels()) {
+    table.add({std::string(entry.kind), std::string(onnx_operator(entry.kind))});
+  }
+  return table.print() + fmt::format("\n  {} operations, which the interpreter computes\n",
+                                     Interpreter::kernels().size());
+}
+
+Json operations_json() {
+  Json list = Json::array();
+  for (const KernelEntry& entry : Interpreter::kernels()) {
+    list.push_back({{"operation", entry.kind}, {"onnx", onnx_operator(entry.kind)}});
+  }
+  return {{"operations", std::move(list)}};
+}
+
+Json schemes_json() {
+  Json list = Json::array();
+  for (const SchemeEntry& entry : schemes()) {
+    list.push_back({{"scheme", entry.name}, {"summary", entry.summary}});
+  }
+  return {{"schemes", std::move(list)}};
+}
+
 class List final : public Command {
  public:
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("list", "Show the schemes, or what one of them knows");
-    command->add_option("SCHEME", scheme_, "Scheme to show")->type_name("");
+    command
+        ->add_option("SCHEME", scheme_,
+                     "Scheme to show; or 'operations', for those that the interpreter computes")
+        ->type_name("");
     declare_json(*command, json_);
-    command->footer("Example:\n  quadrant list weight-only");
+    command->footer("Examples:\n  quadrant list weight-only\n  quadrant list operations");
     return command;
   }
 
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
 
   Expected<void> run(Console& console) override {
-    if (scheme_.empty() && !json_) {
-      console.print(print_schemes());
-      return {};
-    }
-    if (scheme_.empty()) {
-      Json list = Json::array();
-      for (const SchemeEntry& entry : schemes()) {
-        list.push_back({{"scheme", entry.name}, {"summary", entry.summary}});
-      }
-      console.print_json(Json{{"schemes", std::move(list)}});
-      return {};
-    }
+    if (scheme_.empty()) return show(console, schemes_json, print_schemes);
+    if (scheme_ == operations) return show(console, operations_json, print_operations);
     QUADRANT_TRY(const SchemeEntry* entry, find_scheme(scheme_));
     QUADRANT_TRY(const Registry registry, entry->make({}));
+    return show(
+        console, [&] { return scheme_json(*entry, registry); },
+        [&] { return print_scheme(*entry, registry); });
+  }
+
+ private:
+  template <class MakeJson, class Print>
+  Expected<void> show(Console& console, MakeJson make_json, Print print) const {
     if (json_) {
-      console.print_json(scheme_json(*entry, registry));
+      console.print_json(make_json());
     } else {
-      console.print(print_scheme(*entry, registry));
+      console.print(print());
     }
     return {};
   }
 
- private:
   std::string scheme_;
   bool json_ = false;
 };

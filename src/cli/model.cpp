@@ -11,6 +11,7 @@
 
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/recipe/plan_json.hpp"
+#include "quadrant/recipe/statistics_json.hpp"
 #include "quadrant/support/new_file.hpp"
 
 namespace quadrant::cli {
@@ -45,16 +46,29 @@ Expected<std::string> read_text(const std::string& path) {
     if (std::ferror(file.get()) != 0) return refused(errno);
     if (done < piece) return text;
     if (text.size() > largest) {
-      return fail(ErrorCode::io, "the file is too large to be a plan", {.file = path});
+      return fail(ErrorCode::io, "the file is larger than any that this program reads",
+                  {.file = path});
     }
   }
 }
 
-Expected<Plan> read_plan(const std::string& path) {
+namespace {
+
+// What `parse` makes of a file; its errors get the name.
+template <class T>
+Expected<T> read_as(const std::string& path, Expected<T> (*parse)(std::string_view)) {
   QUADRANT_TRY(const std::string text, read_text(path));
-  Expected<Plan> plan = parse_plan(text);
-  if (!plan) plan.error().place.file = path;
-  return plan;
+  Expected<T> result = parse(text);
+  if (!result) result.error().place.file = path;
+  return result;
+}
+
+}  // namespace
+
+Expected<Plan> read_plan(const std::string& path) { return read_as(path, parse_plan); }
+
+Expected<StatisticsTable> read_statistics(const std::string& path) {
+  return read_as(path, parse_statistics);
 }
 
 Expected<void> write_text(const std::string& path, std::string_view text) {

@@ -7,6 +7,7 @@
 
 #include "quadrant/engine/plan.hpp"
 #include "quadrant/ir/graph.hpp"
+#include "quadrant/numerics/statistics.hpp"
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/expected.hpp"
 
@@ -20,6 +21,9 @@ namespace quadrant::cli {
 
 /// A plan that `plan -o` saved.
 [[nodiscard]] Expected<Plan> read_plan(const std::string& path);
+
+/// Statistics that `calibrate -o` saved.
+[[nodiscard]] Expected<StatisticsTable> read_statistics(const std::string& path);
 
 /// Writes a file that appears complete or not at all.
 [[nodiscard]] Expected<void> write_text(const std::string& path, std::string_view text);

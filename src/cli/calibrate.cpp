@@ -1,0 +1,197 @@
+// quadrant calibrate MODEL --data DIR -o FILE: what the values of a model are on data.
+#include "quadrant/calibration/calibrate.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/data_options.hpp"
+#include "cli/decision.hpp"
+#include "cli/model.hpp"
+#include "cli/names.hpp"
+#include "cli/near_names.hpp"
+#include "cli/runtimes.hpp"
+#include "cli/thread_executor.hpp"
+#include "quadrant/recipe/statistics_json.hpp"
+#include "quadrant/report/table.hpp"
+#include "quadrant/report/terminal_text.hpp"
+
+namespace quadrant::cli {
+namespace {
+
+/// A value in front of people.
+struct Row {
+  std::string name;
+  const TensorStatistics* statistics = nullptr;
+
+  [[nodiscard]] const Histogram& histogram() const noexcept { return statistics->histogram; }
+  [[nodiscard]] std::uint64_t elements() const noexcept {
+    return histogram().finite_count() + histogram().non_finite_count();
+  }
+};
+
+/// Producers before users; values that no operation reads come last.
+Expected<std::vector<Row>> rows_of(const Graph& graph, const StatisticsTable& table) {
+  QUADRANT_TRY(const std::vector<Value> values, real_values(graph));
+  std::vector<Row> rows;
+  const auto add = [&](const std::string& name, const TensorStatistics& statistics) {
+    rows.push_back({name, &statistics});
+  };
+  std::map<std::string_view, const TensorStatistics*> left;
+  for (const auto& [name, statistics] : table.values) left.emplace(name, &statistics);
+  for (const Value value : values) {
+    const auto found = left.find(graph.value_name(value));
+    if (found == left.end()) continue;
+    add(std::string(found->first), *found->second);
+    left.erase(found);
+  }
+  for (const auto& [name, statistics] : left) add(std::string(name), *statistics);
+  return rows;
+}
+
+std::string print(const std::vector<Row>& rows) {
+  using enum Table::Align;
+  Table table({{"value"},
+               {"elements", right},
+               {"min", right},
+               {"max", right},
+               {"mean", right},
+               {"zeros", right},
+               {"not finite", right}});
+  for (const Row& row : rows) {
+    const Histogram& histogram = row.histogram();
+    const bool has_range = histogram.finite_count() != 0;
+    const auto real = [&](double value) {
+      return has_range ? fmt::format("{:.4g}", value) : std::string("-");
+    };
+    table.add({row.name, fmt::to_string(row.elements()), real(static_cast<double>(histogram.min())),
+               real(static_cast<double>(histogram.max())), real(row.statistics->mean()),
+               format_share(histogram.zero_count(), row.elements()),
+               fmt::to_string(histogram.non_finite_count())});
+  }
+  return table.print();
+}
+
+Json to_json(const std::vector<Row>& rows) {
+  Json values = Json::array();
+  for (const Row& row : rows) {
+    const Histogram::Counts counts = row.histogram().counts();
+    values.push_back({{"value", row.name},
+                      {"samples", row.statistics->samples},
+                      {"elements", row.elements()},
+                      {"min", counts.min},
+                      {"max", counts.max},
+                      {"mean", row.statistics->mean()},
+                      {"zeros", counts.zeros},
+                      {"nan", counts.nan},
+                      {"positive_infinity", counts.positive_infinity},
+                      {"negative_infinity", counts.negative_infinity}});
+  }
+  return values;
+}
+
+/// Statistics that were saved for this model.
+Expected<StatisticsTable> read_statistics_of(const Graph& graph, const std::string& path) {
+  QUADRANT_TRY(StatisticsTable table, read_statistics(path));
+  for (const auto& [name, statistics] : table.values) {
+    if (!graph.find_value(name).is_absent()) continue;
+    return fail(ErrorCode::usage,
+                fmt::format("the model has no value '{}': these statistics are of another model{}",
+                            name, did_you_mean(name, all_names(graph))),
+                {.file = path});
+  }
+  return table;
+}
+
+class Calibrate final : public Command {
+ public:
+  CLI::App* declare(CLI::App& app) override {
+    CLI::App* command =
+        app.add_subcommand("calibrate", "Run a model on samples and keep statistics of its values");
+    command->add_option("MODEL", model_, "Model to read (ONNX)")->required()->type_name("");
+    cli::declare(*command, data_);
+    command->add_option("-o,--output", output_, "File to save the statistics in (JSON)")
+        ->type_name("FILE");
+    command
+        ->add_option("--merge", merged_,
+                     "Add what was saved before, with samples or without. Repeatable; may be the "
+                     "file that is written")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+    declare_runtime(*command, runtime_);
+    declare_json(*command, json_);
+    command->footer(
+        "Examples:\n"
+        "  quadrant calibrate model.onnx --data samples -o statistics.json\n"
+        "  quadrant calibrate model.onnx --data more -o statistics.json --merge statistics.json\n"
+        "  quadrant calibrate model.onnx --merge statistics.json");
+    return command;
+  }
+
+  [[nodiscard]] bool wants_json() const noexcept override { return json_; }
+
+  Expected<void> run(Console& console) override {
+    const bool has_samples = !data_.path.empty() || data_.random != 0;
+    if (!has_samples && merged_.empty()) QUADRANT_CHECK(check(data_));
+    if (!output_.empty()) QUADRANT_CHECK(check_side_output(output_, model_));
+    QUADRANT_TRY(const Graph graph, read_model(model_, console));
+    StatisticsTable table;
+    for (const std::string& path : merged_) {
+      QUADRANT_TRY(const StatisticsTable saved, read_statistics_of(graph, path));
+      table.merge(saved);
+    }
+    if (has_samples) {
+      QUADRANT_TRY(const StatisticsTable gathered, gather(graph, console));
+      table.merge(gathered);
+    }
+    table.model = std::filesystem::path(model_).filename().string();
+    QUADRANT_TRY(const std::vector<Row> rows, rows_of(graph, table));
+    if (!output_.empty()) QUADRANT_CHECK(write_text(output_, print_statistics(table)));
+    print_result(table, rows, console);
+    return {};
+  }
+
+ private:
+  [[nodiscard]] Expected<StatisticsTable> gather(const Graph& graph, Console& console) const {
+    QUADRANT_TRY(const auto runtime, make_runtime(runtime_));
+    QUADRANT_TRY(const auto data, open_data(data_, graph, console));
+    ThreadExecutor executor(data_.threads);
+    auto table = calibrate(graph, *runtime, *data, {.executor = &executor, .sink = &console});
+    // The library knows nodes, tensors and samples, but not the file of the model.
+    if (!table && table.error().place.file.empty()) table.error().place.file = model_;
+    return table;
+  }
+
+  void print_result(const StatisticsTable& table, const std::vector<Row>& rows,
+                    Console& console) const {
+    if (json_) {
+      console.print_json(Json{{"model", model_},
+                              {"output", output_.empty() ? Json(nullptr) : Json(output_)},
+                              {"samples", table.samples},
+                              {"values", to_json(rows)}});
+      return;
+    }
+    console.print(fmt::format("{}\n  {} sample{}\n", print(rows), table.samples,
+                              table.samples == 1 ? "" : "s"));
+    if (!output_.empty()) console.print(fmt::format("  saved in {}\n", printable(output_)));
+  }
+
+  std::string model_;
+  DataOptions data_;
+  std::string output_;
+  std::vector<std::string> merged_;
+  std::string runtime_ = std::string(runtime_names.front());
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_calibrate() { return std::make_unique<Calibrate>(); }
+
+}  // namespace quadrant::cli

@@ -1,0 +1,146 @@
+// quadrant compare A B: two models on the same samples.
+#include "quadrant/calibration/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "cli/command.hpp"
+#include "cli/data_options.hpp"
+#include "cli/decision.hpp"
+#include "cli/labels.hpp"
+#include "cli/model.hpp"
+#include "cli/runtimes.hpp"
+#include "cli/thread_executor.hpp"
+#include "quadrant/report/comparison.hpp"
+
+namespace quadrant::cli {
+namespace {
+
+class Compare final : public Command {
+ public:
+  CLI::App* declare(CLI::App& app) override {
+    CLI::App* command =
+        app.add_subcommand("compare", "Run two models on the same samples and say how they differ");
+    command->add_option("MODEL_A", first_, "Model to compare with (ONNX)")
+        ->required()
+        ->type_name("");
+    command->add_option("MODEL_B", second_, "Model that is compared, a quantized one say")
+        ->required()
+        ->type_name("");
+    cli::declare(*command, data_);
+    command->add_flag("--layers", layers_, "Compare inner values of the same name, too");
+    command
+        ->add_option("--labels", labels_,
+                     "Which classes are right, a row of scores each: .txt with an integer a line, "
+                     ".npy or .npz")
+        ->type_name("FILE");
+    command
+        ->add_option("--label-output", label_output_,
+                     "The output with scores of classes (default: the first that can be)")
+        ->type_name("NAME");
+    declare_detections(*command);
+    declare_runtime(*command, runtime_);
+    declare_json(*command, json_);
+    command->footer(
+        "SQNR is 10 log10 of the power of MODEL_A's values by that of the differences.\n\n"
+        "Examples:\n"
+        "  quadrant compare model.onnx model.int8.onnx --data samples --labels labels.txt\n"
+        "  quadrant compare model.onnx model.int4.onnx --random 8 --layers");
+    return command;
+  }
+
+  [[nodiscard]] bool wants_json() const noexcept override { return json_; }
+
+  Expected<void> run(Console& console) override {
+    QUADRANT_CHECK(check(data_));
+    QUADRANT_TRY(const auto runtime, make_runtime(runtime_));
+    QUADRANT_TRY(CompareOptions options, compare_options());
+    QUADRANT_TRY(const Graph first, read_model(first_, console));
+    QUADRANT_TRY(const Graph second, read_model(second_, console));
+    QUADRANT_TRY(const auto data, open_data(data_, first, console));
+    ThreadExecutor executor(data_.threads);
+    options.executor = &executor;
+    options.sink = &console;
+    QUADRANT_TRY(const Comparison comparison, compare(first, second, *runtime, *data, options));
+    if (json_) {
+      console.print_json(Json{
+          {"first", first_}, {"second", second_}, {"comparison", quadrant::to_json(comparison)}});
+    } else {
+      console.print(to_string(comparison));
+    }
+    return {};
+  }
+
+ private:
+  void declare_detections(CLI::App& command) {
+    CLI::Option* boxes =
+        command
+            .add_option("--boxes", detections_.boxes,
+                        "The output with a detector's boxes, [..., n, 4]: mean average precision")
+            ->type_name("NAME");
+    CLI::Option* scores = command
+                              .add_option("--scores", detections_.scores,
+                                          "The output with their scores, [..., n, classes]")
+                              ->type_name("NAME");
+    boxes->needs(scores);
+    scores->needs(boxes);
+    command
+        .add_option("--objects", objects_,
+                    "What is there: .npz with 'boxes', 'classes' and 'samples' (default: what "
+                    "MODEL_A detects)")
+        ->type_name("FILE")
+        ->needs(boxes);
+    command
+        .add_flag("--centers", detections_.centers,
+                  "Boxes are centre, width, height; not corners x1, y1, x2, y2")
+        ->needs(boxes);
+    command.add_option("--background", detections_.background, "The class that is nothing")
+        ->type_name("N")
+        ->needs(boxes);
+    command
+        .add_option("--least-score", detections_.least_score, "What scores less is no detection")
+        ->type_name("X")
+        ->capture_default_str()
+        ->needs(boxes);
+    command
+        .add_option("--overlap", detections_.overlap,
+                    "Of two boxes of a class that overlap by more, one is dropped; 1: none is")
+        ->check(CLI::Range(0.0, 1.0).description(""))
+        ->type_name("X")
+        ->capture_default_str()
+        ->needs(boxes);
+  }
+
+  [[nodiscard]] Expected<CompareOptions> compare_options() const {
+    CompareOptions options;
+    options.layers = layers_;
+    options.label_output = label_output_;
+    if (!labels_.empty()) {
+      QUADRANT_TRY(options.labels, read_labels(labels_));
+    }
+    if (!detections_.boxes.empty()) options.detections = detections_;
+    if (!objects_.empty()) {
+      QUADRANT_TRY(options.objects, read_objects(objects_));
+    }
+    return options;
+  }
+
+  std::string first_;
+  std::string second_;
+  DataOptions data_;
+  bool layers_ = false;
+  std::string labels_;
+  std::string label_output_;
+  DetectionOutputs detections_;
+  std::string objects_;
+  std::string runtime_ = std::string(runtime_names.front());
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_compare() { return std::make_unique<Compare>(); }
+
+}  // namespace quadrant::cli

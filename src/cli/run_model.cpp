@@ -1,0 +1,268 @@
+// quadrant run MODEL -o OUTDIR: what a model gives for samples, as files.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "calibration/sample_loop.hpp"
+#include "cli/command.hpp"
+#include "cli/data_options.hpp"
+#include "cli/decision.hpp"
+#include "cli/model.hpp"
+#include "cli/near_names.hpp"
+#include "cli/new_files.hpp"
+#include "cli/runtimes.hpp"
+#include "cli/thread_executor.hpp"
+#include "quadrant/calibration/data_set.hpp"
+#include "quadrant/io/npy.hpp"
+#include "quadrant/report/table.hpp"
+#include "quadrant/report/terminal_text.hpp"
+#include "quadrant/runtime/runtime.hpp"
+
+namespace quadrant::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Values that are written, and the names of their arrays.
+struct Watched {
+  std::vector<std::string> names;
+  std::vector<Value> values;
+
+  void add(std::string_view name, Value value) {
+    if (std::ranges::find(names, name) != names.end()) return;  // asked for twice
+    names.emplace_back(name);
+    values.push_back(value);
+  }
+};
+
+Watched outputs_of(const Graph& graph) {
+  Watched watched;
+  for (const NodeId output : graph.outputs()) {
+    watched.add(graph.name(output), graph.operands(output)[0]);
+  }
+  return watched;
+}
+
+/// Names of outputs, and of all values: an output may be called otherwise than its value.
+std::vector<std::string_view> value_names(const Graph& graph, const Watched& outputs) {
+  std::vector<std::string_view> names(outputs.names.begin(), outputs.names.end());
+  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+    const NodeId node = graph.node_at(i);
+    if (!node.is_valid()) continue;
+    for (std::uint32_t result = 0; result < graph.result_count(node); ++result) {
+      names.push_back(graph.value_name({node, result}));
+    }
+  }
+  return names;
+}
+
+Expected<Watched> find_watched(const Graph& graph, const std::vector<std::string>& wanted) {
+  Watched outputs = outputs_of(graph);
+  if (wanted.empty()) return outputs;
+  Watched watched;
+  for (const std::string& name : wanted) {
+    const auto output = std::ranges::find(outputs.names, name);
+    const Value value =
+        output != outputs.names.end()
+            ? outputs.values[static_cast<std::size_t>(output - outputs.names.begin())]
+            : graph.find_value(name);
+    if (value.is_absent()) {
+      return fail(ErrorCode::usage, fmt::format("--outputs: the model has no value '{}'{}", name,
+                                                did_you_mean(name, value_names(graph, outputs))));
+    }
+    watched.add(name, value);
+  }
+  return watched;
+}
+
+/// What a sample's file or folder is called, without the ending of a file of data.
+std::string bare_name(const std::string& sample) {
+  fs::path path = fs::absolute(sample).lexically_normal();
+  if (path.filename().empty()) path = path.parent_path();  // a/b/
+  constexpr std::array<std::string_view, 5> endings{".npz", ".npy", ".pb", ".raw", ".bin"};
+  const bool is_data = std::ranges::find(endings, path.extension().string()) != endings.end();
+  return (is_data ? path.stem() : path.filename()).string();
+}
+
+/// A file for each sample, called after it; with its number where that is taken.
+std::vector<std::string> file_names(const DataSet& data) {
+  std::set<std::string> taken;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const std::string bare = bare_name(data.name(i));
+    std::string name = bare + ".npz";
+    for (std::size_t number = i; !taken.insert(name).second; ++number) {
+      name = fmt::format("{}_{}.npz", bare, number);
+    }
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+/// The results must not take the place of the samples.
+Expected<void> check_folder(const std::string& folder, const std::string& data) {
+  if (data.empty()) return {};
+  std::error_code ignored;
+  const fs::path samples =
+      fs::is_directory(data, ignored) ? fs::path(data) : fs::absolute(data).parent_path();
+  if (!fs::equivalent(folder, samples, ignored)) return {};
+  return fail(ErrorCode::usage, "the samples are here: name another folder for the results",
+              {.file = folder});
+}
+
+/// What two arrays have in common: an extent that differs is not known.
+TensorType common(const TensorType& a, const TensorType& b) {
+  if (a.shape.rank() != b.shape.rank()) return {a.element, Shape(), nullptr};
+  std::vector<std::int64_t> extents(a.shape.extents().begin(), a.shape.extents().end());
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+    if (extents[axis] != b.shape.extents()[axis]) extents[axis] = Shape::dynamic;
+  }
+  return {a.element, Shape(std::move(extents)), nullptr};
+}
+
+class Run final : public Command {
+ public:
+  CLI::App* declare(CLI::App& app) override {
+    CLI::App* command = app.add_subcommand("run", "Run a model on samples and write what it gives");
+    command->add_option("MODEL", model_, "Model to read (ONNX)")->required()->type_name("");
+    cli::declare(*command, data_);
+    command
+        ->add_option("-o,--output", folder_,
+                     "Folder to write to: a .npz for each sample, called after it, with an array "
+                     "for each output. Files that are there are replaced")
+        ->required()
+        ->type_name("DIR");
+    command
+        ->add_option("--outputs", wanted_,
+                     "Values to write instead of the model's outputs, inner ones too")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->type_name("NAME,...");
+    command->add_flag("--compress", compress_, "Deflate the arrays");
+    declare_runtime(*command, runtime_);
+    declare_json(*command, json_);
+    command->footer(
+        "Examples:\n"
+        "  quadrant run model.onnx --data samples -o results\n"
+        "  quadrant run model.onnx --random 8 -o results --outputs conv1,logits");
+    return command;
+  }
+
+  [[nodiscard]] bool wants_json() const noexcept override { return json_; }
+
+  Expected<void> run(Console& console) override {
+    QUADRANT_CHECK(check(data_));
+    QUADRANT_CHECK(check_folder(folder_, data_.path));
+    QUADRANT_TRY(const auto runtime, make_runtime(runtime_));
+    QUADRANT_TRY(const Graph graph, read_model(model_, console));
+    QUADRANT_TRY(const Watched watched, find_watched(graph, wanted_));
+    QUADRANT_TRY(const auto data, open_data(data_, graph, console));
+    auto executor = runtime->load(graph, watched.values);
+    if (!executor) return fail(located(std::move(executor).error()));
+    const std::vector<std::string> names = file_names(*data);
+    QUADRANT_TRY(NewFiles files, NewFiles::create(folder_, names));
+
+    std::vector<TensorType> types;
+    std::array<std::vector<TensorType>, sample_slots> found;
+    const auto compute = [&](std::size_t i, std::size_t slot) -> Expected<void> {
+      QUADRANT_TRY(const auto results, run_sample(**executor, *data, i, watched));
+      found[slot].clear();
+      for (const auto& [name, tensor] : results) {
+        found[slot].push_back({tensor.element(), tensor.shape(), nullptr});
+      }
+      return write_npz(files.place_of(names[i]), results, {.compress = compress_});
+    };
+    const auto settle = [&](std::size_t i, std::size_t slot) -> Expected<void> {
+      if (i == 0) types = found[slot];
+      std::ranges::transform(types, found[slot], types.begin(), common);
+      return {};
+    };
+    ThreadExecutor threads(data_.threads);
+    const SampleLoop loop{.executor = &threads, .sink = &console, .task = "running"};
+    QUADRANT_CHECK(for_each_sample(data->size(), loop, compute, settle));
+    QUADRANT_CHECK(files.commit(names));
+    print(watched.names, types, *data, names, console);
+    return {};
+  }
+
+ private:
+  /// A runtime knows nodes and tensors, but no files.
+  [[nodiscard]] Error located(Error error) const {
+    if (error.place.file.empty()) error.place.file = model_;
+    return error;
+  }
+
+  [[nodiscard]] Expected<std::vector<NamedTensor>> run_sample(const ModelExecutor& executor,
+                                                              const DataSet& data, std::size_t i,
+                                                              const Watched& watched) const {
+    QUADRANT_TRY(const Sample sample, data.sample(i));
+    auto tensors = run_model(executor, sample.inputs, watched.values.size());
+    if (!tensors) {
+      Error error = located(std::move(tensors).error());
+      error.message += fmt::format(" (sample '{}')", data.name(i));
+      return fail(std::move(error));
+    }
+    std::vector<NamedTensor> results;
+    results.reserve(tensors->size());
+    for (std::size_t k = 0; k < tensors->size(); ++k) {
+      results.push_back({watched.names[k], std::move((*tensors)[k])});
+    }
+    return results;
+  }
+
+  void print(const std::vector<std::string>& outputs, const std::vector<TensorType>& types,
+             const DataSet& data, const std::vector<std::string>& names, Console& console) const {
+    if (json_) {
+      console.print_json(to_json(outputs, types, data, names));
+      return;
+    }
+    Table table({{"output"}, {"type"}});
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      table.add({outputs[k], to_string(types[k])});
+    }
+    console.print(fmt::format("{}\n  {} sample{}, written to {}\n", table.print(), data.size(),
+                              data.size() == 1 ? "" : "s", printable(folder_)));
+  }
+
+  [[nodiscard]] Json to_json(const std::vector<std::string>& outputs,
+                             const std::vector<TensorType>& types, const DataSet& data,
+                             const std::vector<std::string>& names) const {
+    Json arrays = Json::array();
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      Json array = {{"name", outputs[k]}};
+      array.update(quadrant::to_json(types[k]));
+      arrays.push_back(std::move(array));
+    }
+    Json samples = Json::array();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      samples.push_back(
+          {{"name", data.name(i)}, {"file", (fs::path(folder_) / names[i]).string()}});
+    }
+    return {{"model", model_},
+            {"output", folder_},
+            {"outputs", std::move(arrays)},
+            {"samples", std::move(samples)}};
+  }
+
+  std::string model_;
+  DataOptions data_;
+  std::string folder_;
+  std::vector<std::string> wanted_;
+  bool compress_ = false;
+  std::string runtime_ = std::string(runtime_names.front());
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_run() { return std::make_unique<Run>(); }
+
+}  // namespace quadrant::cli

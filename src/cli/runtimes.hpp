@@ -1,0 +1,27 @@
+// What runs models, by name: the values of the option `--runtime`.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "quadrant/runtime/runtime.hpp"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
+class App;
+}
+
+namespace quadrant::cli {
+
+/// The first is the default.
+inline constexpr std::array<std::string_view, 2> runtime_names{"interpreter", "openvino"};
+
+/// `usage`, with the names that there are, for another one; `impossible`, with the way to get it,
+/// for one that is not there.
+[[nodiscard]] Expected<std::unique_ptr<Runtime>> make_runtime(std::string_view name);
+
+/// Adds --runtime to a subcommand.
+void declare_runtime(CLI::App& command, std::string& name);
+
+}  // namespace quadrant::cli
