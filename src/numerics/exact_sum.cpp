@@ -21,7 +21,7 @@ constexpr int least_exponent = -149;
 // Floats are added up as integers, piece by piece: such sums are exact, and the compiler may
 // reorder them, so that their loops vectorise. There is room for a piece in 32 bits of 22-bit
 // summands.
-constexpr std::size_t piece_values = 256;
+constexpr std::size_t values_at_a_time = 256;
 
 // --- in 32 bits
 // -----------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ void ExactSum::add(std::span<const float> values, const FloatRange& range) noexc
   const int top = exponent_above(range.largest_magnitude());
   const bool is_narrow = top >= narrow_top_min && top <= narrow_top_max;
   while (!values.empty()) {
-    const std::span<const float> piece = values.first(std::min(values.size(), piece_values));
+    const std::span<const float> piece = values.first(std::min(values.size(), values_at_a_time));
     values = values.subspan(piece.size());
     if (!is_narrow || !add_narrow(piece, top)) add_wide(piece);
   }
@@ -181,7 +181,7 @@ bool ExactSum::add_narrow(std::span<const float> values, int top) noexcept {
 }
 
 void ExactSum::add_wide(std::span<const float> values) noexcept {
-  std::array<float, piece_values> rests;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  std::array<float, values_at_a_time> rests;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   while (true) {
     const float largest = range_of(values).largest_magnitude();
     const Grid coarse(exponent_above(largest) - wide_bits);

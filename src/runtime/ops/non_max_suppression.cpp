@@ -10,13 +10,13 @@ namespace quadrant::inline v0::interpreted {
 
 namespace {
 
-struct Box {
+struct Corners {
   float y1 = 0, x1 = 0, y2 = 0, x2 = 0;  // of either corner, the smaller ones first
 
   [[nodiscard]] float area() const { return (y2 - y1) * (x2 - x1); }
 };
 
-Box box_at(const float* numbers, bool centered) {
+Corners box_at(const float* numbers, bool centered) {
   if (centered) {  // x, y, width, height
     const float width = numbers[2] / 2;
     const float height = numbers[3] / 2;
@@ -28,7 +28,7 @@ Box box_at(const float* numbers, bool centered) {
 }
 
 // What both cover, as a part of what either covers.
-bool overlap(const Box& a, const Box& b, float threshold) {
+bool overlap(const Corners& a, const Corners& b, float threshold) {
   const float height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
   const float width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
   if (!(height > 0) || !(width > 0)) return false;
@@ -61,7 +61,7 @@ Expected<Rules> rules_of(const KernelCall& call) {
 }
 
 // Indices of the boxes to keep, the best first: none overlaps a better one.
-std::vector<std::int64_t> kept_boxes(const std::vector<Box>& boxes, const float* scores,
+std::vector<std::int64_t> kept_boxes(const std::vector<Corners>& boxes, const float* scores,
                                      const Rules& rules) {
   std::vector<std::int64_t> candidates;
   for (std::size_t i = 0; i < boxes.size(); ++i) {
@@ -100,7 +100,7 @@ Expected<Tensors> non_max_suppression(const KernelCall& call) {
   std::vector<std::int64_t> selected;
   const float* score = scores.as<float>().data();
   for (std::int64_t batch = 0; batch < boxes.extent(0) && count > 0; ++batch) {
-    std::vector<Box> of_batch;
+    std::vector<Corners> of_batch;
     of_batch.reserve(static_cast<std::size_t>(count));
     for (std::int64_t i = 0; i < count; ++i) {
       of_batch.push_back(box_at(boxes.as<float>().data() + (batch * count + i) * 4, centered));
