@@ -5,6 +5,12 @@
 #include <ranges>
 
 namespace quadrant::inline v0 {
+namespace {
+
+// Of sums, as a part of gamma sum w^2.
+constexpr double rounding = 1e-13;
+
+}  // namespace
 
 void ScaleSearch::load(std::span<const float> values) {
   sorted_.assign(values.begin(), values.end());
@@ -58,22 +64,20 @@ std::optional<FoundScale> ScaleSearch::best(const ScaleDomain& domain, double bo
   found_.reset();
   looks_ = 0;
   intervals_.clear();
-  const double all = domain_.gamma * power();
-  best_gain_ = all - bound;
-  tolerance_ = 1e-13 * all;
-  if (bound <= tolerance_ || !(domain_.most > domain_.least)) return found_;
+  all_ = domain_.gamma * power();
+  best_gain_ = all_ - bound;
+  if (bound <= rounding * all_ || !(domain_.most > domain_.least)) return found_;
 
   // Halves, until what is clipped costs too much.
   Sample high = look_at(domain_.most);
-  while (high.scale > domain_.least &&
-         least_clipping_cost(high.scale) < all - best_gain_ - tolerance_) {
+  while (high.scale > domain_.least && least_clipping_cost(high.scale) < all_ - gain_to_beat()) {
     const Sample low = look_at(std::max(high.scale / 2, domain_.least));
     push(Interval::between(low, high));
     high = low;
   }
   while (!intervals_.empty() && looks_ < most_looks) {
     const Interval interval = intervals_.front();
-    if (interval.bound <= best_gain_ + tolerance_) break;
+    if (interval.bound <= gain_to_beat()) break;
     std::ranges::pop_heap(intervals_, {}, &Interval::bound);
     intervals_.pop_back();
     const Sample middle = look_at(interval.vertex);
@@ -81,18 +85,25 @@ std::optional<FoundScale> ScaleSearch::best(const ScaleDomain& domain, double bo
     push(Interval::between(middle, interval.high));
   }
   if (found_) {
-    best_gain_ -= tolerance_;  // equal ones shall count
+    best_gain_ -= rounding * all_;  // equal ones shall count
     look_at(vertex_of(*found_));
   }
   return found_;
 }
 
 void ScaleSearch::push(const Interval& interval) {
-  if (!(interval.bound > best_gain_ + tolerance_)) return;
+  if (!(interval.bound > gain_to_beat())) return;
   constexpr double resolution = 1e-12;
   if (interval.high.scale - interval.low.scale <= resolution * interval.high.scale) return;
   intervals_.push_back(interval);
   std::ranges::push_heap(intervals_, {}, &Interval::bound);
+}
+
+// By what cannot be told from rounding; and where bounds do not become exact, by a little of the
+// cost, since there can be a plateau: all scales at which every code is 0, say.
+double ScaleSearch::gain_to_beat() const noexcept {
+  const double share = domain_.gamma == 1 ? 0 : 1e-7;
+  return best_gain_ + rounding * all_ + share * (all_ - best_gain_);
 }
 
 ScaleSearch::Sample ScaleSearch::look_at(double scale) {

@@ -43,8 +43,9 @@ struct FoundScale {
 ///
 /// That bound, better with the square of the distance, makes for branch and bound: the interval of
 /// the highest bound is divided where its parabola is highest, until no bound is above the best
-/// gain found. For gamma = 1 the gain consists of such parabolas: what is found is the least there
-/// is, up to rounding (of the sums, about 1e-13 of sum w^2).
+/// gain found. For gamma = 1 the gain consists of such parabolas: what is found is the least cost
+/// there is, up to rounding (of the sums, about 1e-13 of sum w^2). For other gammas, and values
+/// inside, bounds come near the gain without reaching it: the cost is the least up to 1e-7 of it.
 ///
 /// Costs at a scale are found without a pass over the values: in the sorted magnitudes' sums, for
 /// each code. So is the best zero point, in a binary search: a side's cost is convex in the number
@@ -81,6 +82,7 @@ class ScaleSearch {
   [[nodiscard]] double power() const noexcept { return above_.all().power + below_.all().power; }
   Sample look_at(double scale);
   [[nodiscard]] double vertex_of(const FoundScale& found) const;
+  [[nodiscard]] double gain_to_beat() const noexcept;
   void push(const Interval& interval);
   [[nodiscard]] double gain(const Magnitudes& side, double scale, std::int64_t codes) const;
   [[nodiscard]] double saved_by_one_more(const Magnitudes& side, double scale,
@@ -94,7 +96,7 @@ class ScaleSearch {
 
   ScaleDomain domain_;
   double best_gain_ = 0;
-  double tolerance_ = 0;
+  double all_ = 0;  ///< gamma sum w^2
   double looks_ = 0;
   std::optional<FoundScale> found_;
   std::vector<Interval> intervals_;  ///< a heap

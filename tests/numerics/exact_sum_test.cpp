@@ -70,7 +70,6 @@ TEST_CASE("exact sum: by hand") {
   CHECK(sum_of(std::array{0.0F, -0.0F}) == ExactSum());
   // 0.1F is 13421773 / 2^27.
   CHECK(sum_of(std::vector(10, 0.1F)).value() == 134217730.0 / 134217728);
-  // 4096 floats that are as close to 2 as floats come: the fullest piece there is.
   CHECK(sum_of(std::vector(4096, 2 - 0x1p-23F)).value() == 8192 - 0x1p-11);
 }
 
@@ -90,6 +89,38 @@ TEST_CASE("exact sum: as 1024 binary digits have it") {
   for (const std::vector<float>& values : examples()) {
     CAPTURE(values.size());
     CHECK(sum_of(values).value() == oracle(values));
+  }
+}
+
+TEST_CASE("exact sum: of every size") {
+  for (int exponent = -160; exponent < 126; ++exponent) {
+    CAPTURE(exponent);
+    std::vector<float> values = test::random_values(600, static_cast<unsigned>(exponent + 200));
+    for (float& value : values) value = std::ldexp(value, exponent);
+    values[300] = 0;
+    values[301] = -0.0F;
+    CHECK(sum_of(values).value() == oracle(values));
+    // As close to the next power of two as floats come, many of them.
+    values.assign(1000, std::ldexp(2 - 0x1p-23F, exponent));
+    CHECK(sum_of(values).value() == oracle(values));
+  }
+}
+
+TEST_CASE("exact sum: of the small beside the large") {
+  for (int distance = 0; distance < 140; ++distance) {
+    CAPTURE(distance);
+    std::vector<float> values = test::random_values(300, static_cast<unsigned>(distance));
+    for (std::size_t i = 1; i < values.size(); i += 2) values[i] = std::ldexp(values[i], -distance);
+    ExactSum sum = sum_of(values);
+    CHECK(sum.value() == oracle(values));
+    // Without the large ones, what is left is the small ones' sum.
+    std::vector<float> small;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const float opposite = -values[i];
+      if (i % 2 == 0) sum.add({&opposite, 1});
+      if (i % 2 != 0) small.push_back(values[i]);
+    }
+    CHECK(sum.value() == oracle(small));
   }
 }
 

@@ -101,6 +101,8 @@ TEST_CASE("encodings of a histogram: as good as those of the values themselves")
     Histogram histogram;
     histogram.add(values);
     for (const EncodingMethod method : methods) {
+      // Many thresholds have nearly the same entropy: whichever of them it is says nothing.
+      if (method == EncodingMethod::entropy) continue;
       for (const int bits : {4, 8}) {
         CAPTURE(kind);
         CAPTURE(static_cast<int>(method));

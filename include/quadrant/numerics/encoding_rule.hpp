@@ -17,9 +17,10 @@ enum class EncodingMethod : std::uint8_t {
   minmax,
   /// The range of least cost (SNPE's "enhanced quantizer": a range that may leave out long tails
   /// and is more accurate than min-max). Known implementations try some ranges on a histogram;
-  /// this finds the least cost there is, up to 1e-13 of the values' sum of squares, over the
-  /// scales up to minmax's (asymmetric: n / (n - 1) of it). Never worse than minmax, neither in
-  /// cost nor in squared error: where the least cost has more of the latter, it is minmax.
+  /// this finds the least cost there is over the scales up to minmax's (asymmetric: n / (n - 1) of
+  /// it), up to 1e-13 of the values' sum of squares and, unless gamma is 1, 1e-7 of the cost. Never
+  /// worse than minmax, neither in cost nor in squared error: where the least cost has more of the
+  /// latter, it is minmax.
   enhanced,
   /// The least range whose zero is exact and that still holds every value. SNPE's documentation
   /// says of its "adjusted weights" mode, which is for 8-bit weights, only that the largest value
@@ -74,7 +75,7 @@ struct EncodingRule {
   MinimumRangeOrder minimum_range_order = MinimumRangeOrder::before_zero;
   RoundingProfile rounding = RoundingProfile::onnx();
   /// 1 to 100, of `enhanced`. 1 gives the least squared error, and the best signal-to-noise ratio;
-  /// AIMET weighs clipped values with 3.
+  /// known implementations weigh clipped values with 3.
   double gamma = 1;
   double percentile = 99.99;  ///< above 50, up to 100; of `percentile`
 
