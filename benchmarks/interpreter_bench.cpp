@@ -2,15 +2,18 @@
 //
 //   quadrant_interpreter_bench [MODEL.onnx ...]
 //
-// `items_per_second` counts images a second of processor time, so that other programs disturb little.
-// `of_matmul` is the model's rate of multiply-adds over that of one large product of matrices,
-// measured just before: what is lost to small products, other operations and moving data. It is there
-// for the built-in models, whose multiply-adds are known.
+// `items_per_second` counts images a second of processor time, so that other programs disturb
+// little. `of_matmul` is the model's rate of multiply-adds over that of one large product of
+// matrices, measured just before: what is lost to small products, other operations and moving data.
+// It is there for the built-in models, whose multiply-adds are known.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
 #include <ctime>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -40,7 +43,7 @@ std::vector<float> random_values(std::size_t count, float deviation) {
 Constant random_constant(const Shape& shape, float deviation) {
   return Constant::from_values<float>(
       ElementType::float32, shape,
-      random_values(static_cast<std::size_t>(*shape.element_count()), deviation));
+      random_values(static_cast<std::size_t>(shape.element_count().value_or(0)), deviation));
 }
 
 // --- MobileNetV2 ---------------------------------------------------------------------------------
@@ -71,8 +74,9 @@ class MobileNetV2 {
     int repeats;
     std::int64_t stride;
   };
-  static constexpr Stage stages[] = {{1, 16, 1, 1},  {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
-                                     {6, 96, 3, 1},  {6, 160, 3, 2}, {6, 320, 1, 1}};
+  static constexpr std::array stages{Stage{1, 16, 1, 1}, Stage{6, 24, 2, 2}, Stage{6, 32, 3, 2},
+                                     Stage{6, 64, 4, 2}, Stage{6, 96, 3, 1}, Stage{6, 160, 3, 2},
+                                     Stage{6, 320, 1, 1}};
 
   struct Window {
     std::int64_t taps = 1;
@@ -101,11 +105,11 @@ class MobileNetV2 {
     const std::int64_t pad = window.taps / 2;
     const Value weight = constant({channels, channels_ / group, window.taps, window.taps},
                                   1.4F / std::sqrt(static_cast<float>(summed)));
-    const Value y = node(std::string(quadrant::ops::Conv::kind),
-                         {x, weight, constant({channels}, 0.1F)},
-                         {{"group", group},
-                          {"strides", std::vector<std::int64_t>{window.stride, window.stride}},
-                          {"pads", std::vector<std::int64_t>{pad, pad, pad, pad}}});
+    const Value y =
+        node(std::string(quadrant::ops::Conv::kind), {x, weight, constant({channels}, 0.1F)},
+             {{"group", group},
+              {"strides", std::vector<std::int64_t>{window.stride, window.stride}},
+              {"pads", std::vector<std::int64_t>{pad, pad, pad, pad}}});
     channels_ = channels;
     extent_ /= window.stride;
     multiply_adds += static_cast<double>(channels * summed * extent_ * extent_);

@@ -19,6 +19,43 @@ namespace quadrant::inline v0 {
 /// to: 0 along those that repeat it.
 [[nodiscard]] std::vector<std::int64_t> broadcast_strides(const Shape& from, const Shape& to);
 
+/// Axes to walk over, outermost first: how far, and how far apart neighbours lie in each of N
+/// operands.
+template <std::size_t N>
+struct Walk {
+  std::vector<std::int64_t> extents;
+  std::vector<std::array<std::int64_t, N>> steps;
+};
+
+/// Neighbouring axes of `shape` over which every operand steps evenly are one; at least one axis.
+/// `strides[k]`: of operand k.
+template <std::size_t N>
+[[nodiscard]] Walk<N> merge_axes(const Shape& shape,
+                                 const std::array<std::vector<std::int64_t>, N>& strides) {
+  Walk<N> walk;
+  for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] == 1) continue;
+    std::array<std::int64_t, N> step{};
+    for (std::size_t k = 0; k < N; ++k) step[k] = strides[k][static_cast<std::size_t>(axis)];
+    bool even = !walk.extents.empty();
+    for (std::size_t k = 0; even && k < N; ++k) {
+      even = walk.steps.back()[k] == step[k] * shape[axis];
+    }
+    if (even) {
+      walk.extents.back() *= shape[axis];
+      walk.steps.back() = step;
+    } else {
+      walk.extents.push_back(shape[axis]);
+      walk.steps.push_back(step);
+    }
+  }
+  if (walk.extents.empty()) {
+    walk.extents.push_back(1);
+    walk.steps.push_back({});
+  }
+  return walk;
+}
+
 /// Walks over `shape` row by row: `body(position, offsets, length, steps)` is called for each run
 /// of `length` elements along the last axis, from `position` on; operand k's first element is at
 /// `offsets[k]`, and the next ones `steps[k]` further on. `strides[k]`: of operand k. Axes that all
@@ -27,41 +64,23 @@ template <std::size_t N, class Body>
 void for_each_run(const Shape& shape, const std::array<std::vector<std::int64_t>, N>& strides,
                   Body body) {
   if (shape.element_count().value_or(0) == 0) return;
-  // Neighbouring axes over which every operand steps evenly are merged; outermost first.
-  std::vector<std::int64_t> extents;
-  std::vector<std::array<std::int64_t, N>> steps;
-  for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] == 1) continue;
-    std::array<std::int64_t, N> step{};
-    for (std::size_t k = 0; k < N; ++k) step[k] = strides[k][static_cast<std::size_t>(axis)];
-    bool even = !extents.empty();
-    for (std::size_t k = 0; even && k < N; ++k) even = steps.back()[k] == step[k] * shape[axis];
-    if (even) {
-      extents.back() *= shape[axis];
-      steps.back() = step;
-    } else {
-      extents.push_back(shape[axis]);
-      steps.push_back(step);
-    }
-  }
-  if (extents.empty()) {
-    extents.push_back(1);
-    steps.push_back({});
-  }
-  const std::int64_t length = extents.back();
-  const std::array<std::int64_t, N> inner = steps.back();
-  extents.pop_back();
-  steps.pop_back();
+  Walk<N> walk = merge_axes(shape, strides);
+  const std::int64_t length = walk.extents.back();
+  const std::array<std::int64_t, N> inner = walk.steps.back();
+  walk.extents.pop_back();
+  walk.steps.pop_back();
 
-  std::vector<std::int64_t> index(extents.size(), 0);
+  std::vector<std::int64_t> index(walk.extents.size(), 0);
   std::array<std::int64_t, N> offsets{};
   for (std::int64_t position = 0;; position += length) {
     body(position, offsets, length, inner);
-    std::size_t axis = extents.size();
+    std::size_t axis = index.size();
     for (; axis > 0; --axis) {
-      for (std::size_t k = 0; k < N; ++k) offsets[k] += steps[axis - 1][k];
-      if (++index[axis - 1] < extents[axis - 1]) break;
-      for (std::size_t k = 0; k < N; ++k) offsets[k] -= steps[axis - 1][k] * extents[axis - 1];
+      const std::array<std::int64_t, N>& step = walk.steps[axis - 1];
+      const std::int64_t extent = walk.extents[axis - 1];
+      for (std::size_t k = 0; k < N; ++k) offsets[k] += step[k];
+      if (++index[axis - 1] < extent) break;
+      for (std::size_t k = 0; k < N; ++k) offsets[k] -= step[k] * extent;
       index[axis - 1] = 0;
     }
     if (axis == 0) return;

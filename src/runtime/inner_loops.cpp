@@ -6,7 +6,9 @@ namespace quadrant::inline v0 {
 
 namespace {
 bool has_avx2() noexcept {
-  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+  // int to GCC, bool to Clang
+  return static_cast<bool>(__builtin_cpu_supports("avx2")) &&
+         static_cast<bool>(__builtin_cpu_supports("fma"));
 }
 }  // namespace
 

@@ -20,6 +20,9 @@ struct InnerLoops {
   void (*weighted_sum)(const T* source, const std::int64_t* offsets, const T* weights,
                        std::int64_t taps, std::int64_t length, T* out);
   static constexpr std::int64_t padding = 64;
+
+  /// y[i] = 1 / (1 + exp(-x[i])) for all i < count. NaN stays.
+  void (*sigmoid)(const T* x, std::int64_t count, T* y);
 };
 
 /// Those for the processor that this runs on.

@@ -2,8 +2,8 @@
 // in which namespace they are (QUADRANT_INNER_LOOPS).
 //
 // Nothing here may call an inline function that other files call too: the linker keeps one of its
-// copies, and it may be the one that only some processors can run. Eigen is renamed for that reason,
-// and tests/processor_functions.py looks for what is left.
+// copies, and it may be the one that only some processors can run. Eigen is renamed for that
+// reason, and tests/processor_functions.py looks for what is left.
 #pragma once
 
 #ifndef QUADRANT_INNER_LOOPS
@@ -53,8 +53,8 @@ void add_product(const MatrixView<const T>& a, const MatrixView<const T>& b, T f
 }
 
 template <class T>
-void weighted_sum(const T* source, const std::int64_t* offsets, const T* weights,
-                  std::int64_t taps, std::int64_t length, T* out) {
+void weighted_sum(const T* source, const std::int64_t* offsets, const T* weights, std::int64_t taps,
+                  std::int64_t length, T* out) {
   // Eight registers of sums, which is as many as additions that are under way at a time.
   constexpr int block = 8 * EIGEN_MAX_STATIC_ALIGN_BYTES / static_cast<int>(sizeof(T));
   static_assert(InnerLoops<T>::padding % block == 0);
@@ -68,9 +68,15 @@ void weighted_sum(const T* source, const std::int64_t* offsets, const T* weights
   }
 }
 
+template <class T>
+void sigmoid(const T* x, std::int64_t count, T* y) {
+  using Elements = Eigen::Array<T, Eigen::Dynamic, 1>;
+  Eigen::Map<Elements>(y, count) = (T{1} + (-Eigen::Map<const Elements>(x, count)).exp()).inverse();
+}
+
 }  // namespace
 
-const InnerLoops<float> float_loops{add_product<float>, weighted_sum<float>};
-const InnerLoops<double> double_loops{add_product<double>, weighted_sum<double>};
+const InnerLoops<float> float_loops{add_product<float>, weighted_sum<float>, sigmoid<float>};
+const InnerLoops<double> double_loops{add_product<double>, weighted_sum<double>, sigmoid<double>};
 
 }  // namespace quadrant::inline v0::QUADRANT_INNER_LOOPS

@@ -4,7 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstddef>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -98,6 +100,26 @@ void check_weighted_sum(const InnerLoops<T>& loops) {
   }
 }
 
+template <class T>
+void check_sigmoid(const InnerLoops<T>& loops, double tolerance) {
+  std::vector<T> x;
+  for (int i = -1000; i <= 1000; ++i) x.push_back(static_cast<T>(i) / 10);
+  x.push_back(std::numeric_limits<T>::infinity());
+  x.push_back(-std::numeric_limits<T>::infinity());
+  for (int i = 0; i < 9; ++i) x.push_back(std::numeric_limits<T>::quiet_NaN());
+  std::vector<T> y(x.size());
+  loops.sigmoid(x.data(), static_cast<std::int64_t>(x.size()), y.data());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    CAPTURE(x[i]);
+    const long double wanted = 1 / (1 + std::exp(-static_cast<long double>(x[i])));
+    if (std::isnan(x[i])) {
+      CHECK(std::isnan(y[i]));
+    } else {
+      CHECK(std::abs(y[i] - wanted) <= tolerance * wanted + std::numeric_limits<float>::min());
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("products of matrices") {
@@ -112,4 +134,11 @@ TEST_CASE("weighted sums of shifted elements") {
   SUBCASE("double, any processor") { check_weighted_sum(baseline::double_loops); }
   SUBCASE("float, this processor") { check_weighted_sum(inner_loops<float>()); }
   SUBCASE("double, this processor") { check_weighted_sum(inner_loops<double>()); }
+}
+
+TEST_CASE("sigmoids") {
+  SUBCASE("float, any processor") { check_sigmoid(baseline::float_loops, 5e-7); }
+  SUBCASE("double, any processor") { check_sigmoid(baseline::double_loops, 1e-15); }
+  SUBCASE("float, this processor") { check_sigmoid(inner_loops<float>(), 5e-7); }
+  SUBCASE("double, this processor") { check_sigmoid(inner_loops<double>(), 1e-15); }
 }

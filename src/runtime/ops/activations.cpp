@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "runtime/inner_loops.hpp"
 #include "runtime/ops/elementwise.hpp"
 #include "runtime/ops/map.hpp"
 #include "runtime/ops/numbers.hpp"
@@ -121,7 +122,12 @@ Expected<Tensors> shrink(const KernelCall& call) {
 // --- made of exponentials ------------------------------------------------------------------------
 
 Expected<Tensors> sigmoid(const KernelCall& call) {
-  return map_real(call, [](auto x) { return logistic(x); });
+  const Tensor& x = call.operand(0);
+  return with_real(x.element(), [&]<class T>() -> Expected<Tensors> {
+    QUADRANT_TRY(Tensor y, Tensor::make(x.element(), x.shape()));
+    inner_loops<T>().sigmoid(x.as<T>().data(), x.element_count(), y.fill<T>().data());
+    return Tensors{std::move(y)};
+  });
 }
 
 Expected<Tensors> swish(const KernelCall& call) { return gated(call, 1); }

@@ -59,8 +59,7 @@ bool ChannelConvolution<T>::suits(const Window& window) {
 template <class T>
 ChannelConvolution<T>::ChannelConvolution(const Window& window)
     : pixels_to_phases_(phases_of(window), all_positions(phases_of(window))),
-      sums_to_positions_(positions_among_phases(window, phases_of(window)),
-                         all_positions(window)) {
+      sums_to_positions_(positions_among_phases(window, phases_of(window)), all_positions(window)) {
   const Window phases = phases_of(window);
   const std::int64_t phase_size = position_count(phases);
   // Of one more along an axis: in a phase, and of the phase itself.

@@ -9,9 +9,10 @@
 namespace quadrant::inline v0::interpreted {
 
 /// Takes the pixels of a channel apart into the phases of the window's stride, with their padding:
-/// with a stride of 2, even and odd pixels. What a tap reads at neighbouring positions are neighbours
-/// then, so that a convolution is a sum of phases, shifted, times weights. That is one long loop over
-/// all positions; it also computes some between the rows, which are left out. T: float, double.
+/// with a stride of 2, even and odd pixels. What a tap reads at neighbouring positions are
+/// neighbours then, so that a convolution is a sum of phases, shifted, times weights. That is one
+/// long loop over all positions; it also computes some between the rows, which are left out. T:
+/// float, double.
 template <class T>
 class ChannelConvolution {
  public:

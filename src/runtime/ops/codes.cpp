@@ -12,12 +12,13 @@ namespace quadrant::inline v0::interpreted {
 
 namespace {
 
-// Calls `body.template operator()<T>()`, T being what holds a code.
+// Calls `body.template operator()<T>(range)`, T being what holds a code.
 template <class Body>
 Expected<Tensor> with_code(const Tensor& codes, Body body) {
-  if (is_integer(codes.element()) && byte_width(codes.element()) == 1) {
-    return integer_range(codes.element())->min < 0 ? body.template operator()<std::int8_t>()
-                                                   : body.template operator()<std::uint8_t>();
+  const auto range = integer_range(codes.element());
+  if (range && byte_width(codes.element()) == 1) {
+    return range->min < 0 ? body.template operator()<std::int8_t>(*range)
+                          : body.template operator()<std::uint8_t>(*range);
   }
   return KernelCall::refuse(
       fmt::format("codes of type {}, where 8 bits are wanted", to_string(codes.element())));
@@ -52,11 +53,11 @@ Expected<Tensor> difference(const Tensor& codes, const Tensor& zero_points) {
 }
 
 template <class T>
-Expected<Tensor> requantized_to(const Tensor& sums, const Requantization& parameters) {
+Expected<Tensor> requantized_to(IntegerRange range, const Tensor& sums,
+                                const Requantization& parameters) {
   const auto& [a_scale, b_scale, y_scale, y_zero_point] = parameters;
   const Shape& shape = sums.shape();
   QUADRANT_TRY(Tensor y, Tensor::make(y_zero_point.element(), shape));
-  const IntegerRange range = *integer_range(y_zero_point.element());
   const double* const sum = sums.as<double>().data();
   const float* const a = a_scale.as<float>().data();
   const float* const b = b_scale.as<float>().data();
@@ -91,7 +92,7 @@ Expected<Tensor> centered(const Tensor& codes, const Tensor& zero_points) {
     }
     QUADRANT_CHECK(check_broadcasts(zero_points, codes.shape()));
   }
-  return with_code(codes, [&]<class T>() { return difference<T>(codes, zero_points); });
+  return with_code(codes, [&]<class T>(IntegerRange) { return difference<T>(codes, zero_points); });
 }
 
 Expected<Tensor> to_int32(const Tensor& sums) {
@@ -111,7 +112,9 @@ Expected<Tensor> requantized(const Tensor& sums, const Requantization& parameter
     QUADRANT_CHECK(check_broadcasts(*scale, sums.shape()));
   }
   QUADRANT_CHECK(check_broadcasts(y_zero_point, sums.shape()));
-  return with_code(y_zero_point, [&]<class T>() { return requantized_to<T>(sums, parameters); });
+  return with_code(y_zero_point, [&]<class T>(IntegerRange range) {
+    return requantized_to<T>(range, sums, parameters);
+  });
 }
 
 Tensor along_axis(const Tensor& parameters, std::int64_t axes_behind) {

@@ -1,5 +1,5 @@
-// Codes, as products of them are computed: exactly, in float64, which holds every sum of products of
-// 8-bit numbers that fits into memory.
+// Codes, as products of them are computed: exactly, in float64, which holds every sum of products
+// of 8-bit numbers that fits into memory.
 #pragma once
 
 #include "quadrant/runtime/kernel.hpp"

@@ -16,17 +16,15 @@ Expected<ConvolutionShape> grouped_shape(const KernelCall& call, const Shape& x,
                                          const Shape& weight) {
   const auto groups = call.attribute_or<std::int64_t>("group", 1);
   const auto kernel_shape = call.attribute_or("kernel_shape", std::vector<std::int64_t>());
-  const bool fits = x.rank() >= 3 && weight.rank() == x.rank() && groups >= 1 &&
-                    x[1] % groups == 0 &&
-                    (kernel_shape.empty() ||
-                     std::ranges::equal(kernel_shape, weight.extents().subspan(2)));
+  const bool fits =
+      x.rank() >= 3 && weight.rank() == x.rank() && groups >= 1 && x[1] % groups == 0 &&
+      (kernel_shape.empty() || std::ranges::equal(kernel_shape, weight.extents().subspan(2)));
   if (!fits) {
-    return KernelCall::refuse(
-        fmt::format("an image of shape [{}] and a weight of shape [{}] in {} groups{}",
-                    to_string(x), to_string(weight), groups,
-                    kernel_shape.empty()
-                        ? std::string()
-                        : fmt::format(", kernel_shape [{}]", fmt::join(kernel_shape, ", "))));
+    return KernelCall::refuse(fmt::format(
+        "an image of shape [{}] and a weight of shape [{}] in {} groups{}", to_string(x),
+        to_string(weight), groups,
+        kernel_shape.empty() ? std::string()
+                             : fmt::format(", kernel_shape [{}]", fmt::join(kernel_shape, ", "))));
   }
   return ConvolutionShape{.batch = x[0], .groups = groups, .in_channels = x[1] / groups};
 }
@@ -45,8 +43,8 @@ std::int64_t columns_of_a_piece(std::int64_t rows) {
   constexpr std::int64_t elements = std::int64_t{1} << 18U;
   constexpr std::int64_t most_elements = std::int64_t{1} << 26U;
   constexpr std::int64_t enough_columns = 256;
-  return std::max({elements / rows, std::min(enough_columns, most_elements / rows),
-                   std::int64_t{1}});
+  return std::max(
+      {elements / rows, std::min(enough_columns, most_elements / rows), std::int64_t{1}});
 }
 
 std::int64_t position_count(const Box& box) {
@@ -178,8 +176,7 @@ Expected<ConvolutionShape> transposed_convolution_shape(const KernelCall& call, 
   return shape;
 }
 
-Expected<void> check_bias(const Tensor& bias, ElementType element,
-                          const ConvolutionShape& shape) {
+Expected<void> check_bias(const Tensor& bias, ElementType element, const ConvolutionShape& shape) {
   const std::int64_t channels = shape.groups * shape.out_channels;
   if (!bias || (bias.element() == element && bias.shape() == Shape{channels})) return {};
   return KernelCall::refuse(fmt::format("a bias of type {} and shape [{}] for {} channels",
@@ -197,14 +194,13 @@ void add_convolution(const ConvolutionShape& shape, const T* x, const T* weight,
   if (shape.in_channels == 1 && shape.out_channels <= few &&
       ChannelConvolution<T>::suits(shape.window)) {
     ChannelConvolution<T> convolution(shape.window);
-    for_each_group(shape, pixels, positions, x, weight, y,
-                   [&](const T* image, const T* filters, T* result) {
-                     convolution.load(image);
-                     for (std::int64_t i = 0; i < shape.out_channels; ++i) {
-                       convolution.add_to(filters + i * tap_count(shape.window),
-                                          result + i * positions);
-                     }
-                   });
+    for_each_group(
+        shape, pixels, positions, x, weight, y, [&](const T* image, const T* filters, T* result) {
+          convolution.load(image);
+          for (std::int64_t i = 0; i < shape.out_channels; ++i) {
+            convolution.add_to(filters + i * tap_count(shape.window), result + i * positions);
+          }
+        });
     return;
   }
   std::vector<T> buffer;

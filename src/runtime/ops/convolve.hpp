@@ -13,8 +13,8 @@ struct ConvolutionShape {
   std::int64_t groups = 1;
   std::int64_t in_channels = 0;   ///< of one group
   std::int64_t out_channels = 0;  ///< of one group
-  Window window = {};
-  Shape result = {};
+  Window window;
+  Shape result;
 };
 
 /// Refuses what does not fit.

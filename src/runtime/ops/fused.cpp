@@ -87,7 +87,8 @@ Expected<Tensors> fused_gemm(const KernelCall& call) {
   std::vector<double> parameters;
   for (const std::string_view name : {"activation_alpha", "activation_beta"}) {
     const Attribute* found = call.node().graph->attribute(call.node().id, name);
-    if (found && std::holds_alternative<double>(*found)) parameters.push_back(std::get<double>(*found));
+    const double* number = found ? std::get_if<double>(found) : nullptr;
+    if (number) parameters.push_back(*number);
   }
   QUADRANT_CHECK(activate(results[0], call.attribute_or<std::string>("activation", ""),
                           std::move(parameters)));

@@ -25,21 +25,18 @@ struct Table {
 
 // --- what the table is ---------------------------------------------------------------------------
 
-// Two codes of 4 bits in each byte, along the last axis of `extent` codes; the low bits come first.
-Expected<Tensor> unpacked(const Tensor& bytes, std::int64_t extent) {
-  Integers extents = extents_between(bytes.shape(), 0, bytes.rank());
-  if (extents.empty() || extent / 2 + extent % 2 != extents.back()) {
-    return KernelCall::refuse(
-        fmt::format("{} codes of 4 bits in bytes of shape [{}]", extent, to_string(bytes.shape())));
+// Two codes of 4 bits in each byte; the low bits come first. Rows do not begin with a byte of their
+// own: ONNX Runtime reads zero points, of which there may be an odd number in a row, one after
+// another.
+Expected<Tensor> unpacked(const Tensor& bytes, Shape shape) {
+  QUADRANT_TRY(Tensor codes, Tensor::make(ElementType::uint8, std::move(shape)));
+  if (codes.element_count() / 2 + codes.element_count() % 2 > bytes.element_count()) {
+    return KernelCall::refuse(fmt::format("{} codes of 4 bits in {} bytes", codes.element_count(),
+                                          bytes.element_count()));
   }
-  extents.back() = extent;
-  QUADRANT_TRY(Tensor codes, Tensor::make(ElementType::uint8, Shape(std::move(extents))));
   const std::uint8_t* in = bytes.as<std::uint8_t>().data();
   std::uint8_t* out = codes.fill<std::uint8_t>().data();
-  for (const std::uint8_t* const end = out + codes.element_count(); out != end; out += extent) {
-    for (std::int64_t i = 0; i < extent; ++i) out[i] = in[i / 2] >> (i % 2 * 4) & 15;
-    in += extent / 2 + extent % 2;
-  }
+  for (std::int64_t i = 0; i < codes.element_count(); ++i) out[i] = in[i / 2] >> (i % 2 * 4) & 15;
   return codes;
 }
 
@@ -49,16 +46,14 @@ Expected<void> read_bytes(const KernelCall& call, Table& table) {
   if (bits != 4 && bits != 8) return KernelCall::refuse(fmt::format("codes of {} bits", bits));
   table.zero_point = bits == 4 ? 8 : 128;
   if (bits == 8) return {};
-  if (table.codes.rank() == 0 || table.scales.rank() == 0) {
-    return KernelCall::refuse("codes or scales without an axis");
+  const Shape& shape = table.codes.shape();
+  std::vector<std::int64_t> extents = extents_between(shape, 0, shape.rank());
+  if (extents.empty() || __builtin_mul_overflow(extents.back(), 2, &extents.back())) {
+    return KernelCall::refuse(fmt::format("bytes of codes of shape [{}]", to_string(shape)));
   }
-  constexpr std::int64_t largest = std::int64_t{1} << 40;
-  const std::int64_t bytes = table.codes.extent(table.codes.rank() - 1);
-  if (bytes > largest) return KernelCall::refuse(fmt::format("{} bytes of codes", bytes));
-  QUADRANT_TRY(table.codes, unpacked(table.codes, 2 * bytes));
+  QUADRANT_TRY(table.codes, unpacked(table.codes, Shape(std::move(extents))));
   if (!table.zero_points) return {};
-  QUADRANT_TRY(table.zero_points,
-               unpacked(table.zero_points, table.scales.extent(table.scales.rank() - 1)));
+  QUADRANT_TRY(table.zero_points, unpacked(table.zero_points, table.scales.shape()));
   return {};
 }
 

@@ -14,9 +14,10 @@ Expected<void> check_shapes(const KernelCall& call, std::size_t first, std::int6
   const Shape& a = call.operand(first).shape();
   const Shape& b = call.operand(first + 1).shape();
   if (a.rank() != rank || b.rank() != rank) {
-    return KernelCall::refuse(fmt::format("matrices of shapes [{}] and [{}], where {} axes are "
-                                          "wanted",
-                                          to_string(a), to_string(b), rank));
+    return KernelCall::refuse(
+        fmt::format("matrices of shapes [{}] and [{}], where {} axes are "
+                    "wanted",
+                    to_string(a), to_string(b), rank));
   }
   if (rank == 3 && a[0] != b[0]) {
     return KernelCall::refuse(fmt::format("batches of {} and {}", a[0], b[0]));
@@ -70,10 +71,9 @@ Expected<Tensors> linear(const KernelCall& call) {
   Tensor x = call.operand(0);
   const bool is_row = x.rank() == 1;
   if (is_row) x = x.reshaped({1, x.extent(0)});
-  QUADRANT_TRY(Tensor y, multiply({.a = std::move(x),
-                                   .b = weight,
-                                   .c = call.operand(2),
-                                   .transpose_b = true}));
+  QUADRANT_TRY(
+      Tensor y,
+      multiply({.a = std::move(x), .b = weight, .c = call.operand(2), .transpose_b = true}));
   return Tensors{is_row ? y.reshaped({y.extent(1)}) : std::move(y)};
 }
 

@@ -88,10 +88,11 @@ Expected<PackedWeight> dimensions(const KernelCall& call) {
   const std::int64_t smallest = std::min({weight.rows, weight.columns, weight.block_size});
   const std::int64_t biggest = std::max({weight.rows, weight.columns, weight.block_size});
   // Whole bytes for each block.
-  if (!known_bits || smallest < 1 || biggest > largest || weight.block_size * weight.bits % 8 != 0) {
-    return KernelCall::refuse(
-        fmt::format("attributes N = {}, K = {}, bits = {}, block_size = {}", weight.rows,
-                    weight.columns, weight.bits, weight.block_size));
+  if (!known_bits || smallest < 1 || biggest > largest ||
+      weight.block_size * weight.bits % 8 != 0) {
+    return KernelCall::refuse(fmt::format("attributes N = {}, K = {}, bits = {}, block_size = {}",
+                                          weight.rows, weight.columns, weight.bits,
+                                          weight.block_size));
   }
   weight.blocks = (weight.columns - 1) / weight.block_size + 1;
   return weight;
@@ -145,8 +146,7 @@ Expected<Tensor> biased_result(const KernelCall& call, const PackedWeight& weigh
   QUADRANT_TRY(Tensor y, Tensor::make(ElementType::float32, Shape(std::move(extents))));
   auto out = y.fill<float>().begin();
   for (std::int64_t row = y.element_count() / weight.rows; row > 0; --row) {
-    out = bias ? std::ranges::copy(bias.as<float>(), out).out
-               : std::fill_n(out, weight.rows, 0.0F);
+    out = bias ? std::ranges::copy(bias.as<float>(), out).out : std::fill_n(out, weight.rows, 0.0F);
   }
   return y;
 }
@@ -172,8 +172,7 @@ Expected<Tensors> matmul_nbits(const KernelCall& call) {
                  std::span(unpacked).subspan(static_cast<std::size_t>(row) * columns, columns));
     }
     add_product(x, MatrixView<const float>::dense(unpacked.data(), weight.columns, rows, true),
-                1.0F,
-                MatrixView<float>{y.fill<float>().data() + first, batch, rows, weight.rows});
+                1.0F, MatrixView<float>{y.fill<float>().data() + first, batch, rows, weight.rows});
   }
   return Tensors{std::move(y)};
 }

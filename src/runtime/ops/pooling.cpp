@@ -83,7 +83,7 @@ struct Pass {
   WindowAxis axis;
   std::int64_t outer = 1;
   std::int64_t inner = 1;
-  std::vector<Stop> stops = {};  // one for each position
+  std::vector<Stop> stops;  // one for each position
 };
 
 std::vector<Pass::Stop> stops_along(const WindowAxis& axis, Counted counted) {
@@ -177,7 +177,8 @@ Expected<Window> pool_window(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   QUADRANT_CHECK(check_image(x));
   return sliding_window(call, x.shape().extents().subspan(2),
-                        call.attribute_or("kernel_shape", std::vector<std::int64_t>()), Excess::goes);
+                        call.attribute_or("kernel_shape", std::vector<std::int64_t>()),
+                        Excess::goes);
 }
 
 Expected<Window> global_window(const KernelCall& call) {
@@ -199,8 +200,8 @@ Shape pooled_shape(const Tensor& x, const Window& window) {
 
 // The result is of the operand's type: what `from` makes of each element.
 template <class T, class Rule, class From>
-Expected<Tensors> pooled(const Tensor& x, const Window& window, Counted counted,
-                         const Rule& rule, From from) {
+Expected<Tensors> pooled(const Tensor& x, const Window& window, Counted counted, const Rule& rule,
+                         From from) {
   QUADRANT_TRY(Tensor y, Tensor::make(x.element(), pooled_shape(x, window)));
   pool(window, counted, rule, x.as<T>(),
        [&, out = y.fill<T>()](std::size_t i, const auto& element) { out[i] = from(element); });
@@ -279,8 +280,8 @@ Expected<Tensors> average_pool(const KernelCall& call) {
   if (call.attribute_or<std::int64_t>("count_include_pad", 0) == 0) {
     return average(call.operand(0), window, Counted::pixels);
   }
-  // A window that leaves even the padding, rounding up: opset 19 says that this does not count. Before,
-  // ONNX said nothing, and ONNX Runtime counts it.
+  // A window that leaves even the padding, rounding up: opset 19 says that this does not count.
+  // Before, ONNX said nothing, and ONNX Runtime counts it.
   return average(call.operand(0), window,
                  call.opset() < 19 ? Counted::whole_window : Counted::padding);
 }

@@ -80,8 +80,8 @@ Expected<Tensor> multiply_as(const Product& product, Shape batch) {
   const MatrixShape right(product.b, product.transpose_b);
   QUADRANT_TRY(const T alpha, factor_of<T>(product.alpha));
   QUADRANT_TRY(const T beta, factor_of<T>(product.beta));
-  QUADRANT_TRY(Tensor y, Tensor::make(product.a.element(),
-                                      with_axes(batch, left.rows, right.columns)));
+  QUADRANT_TRY(Tensor y,
+               Tensor::make(product.a.element(), with_axes(batch, left.rows, right.columns)));
   fill_with_scaled(product.c, beta, y);
   if (y.element_count() == 0 || left.columns == 0) return y;
   const T* const a = product.a.as<T>().data();
@@ -98,11 +98,11 @@ Expected<Tensor> multiply_as(const Product& product, Shape batch) {
                [&](std::int64_t position, const std::array<std::int64_t, 2>& offsets,
                    std::int64_t length, const std::array<std::int64_t, 2>& steps) {
                  for (std::int64_t i = 0; i < length; ++i) {
-                   add_product(left.at(a, offsets[0] + i * steps[0]),
-                               right.at(b, offsets[1] + i * steps[1]), alpha,
-                               MatrixView<T>::dense(
-                                   out + (position + i) * left.rows * right.columns, left.rows,
-                                   right.columns));
+                   add_product(
+                       left.at(a, offsets[0] + i * steps[0]),
+                       right.at(b, offsets[1] + i * steps[1]), alpha,
+                       MatrixView<T>::dense(out + (position + i) * left.rows * right.columns,
+                                            left.rows, right.columns));
                  }
                });
   return y;
@@ -112,8 +112,8 @@ Expected<Shape> checked_batch(const Product& product) {
   const Tensor& a = product.a;
   const Tensor& b = product.b;
   if (!a || b.element() != a.element()) {
-    return KernelCall::refuse(fmt::format("operands of types {} and {}", to_string(a.element()),
-                                          to_string(b.element())));
+    return KernelCall::refuse(
+        fmt::format("operands of types {} and {}", to_string(a.element()), to_string(b.element())));
   }
   if (a.rank() < 2 || b.rank() < 2 ||
       MatrixShape(a, product.transpose_a).columns != MatrixShape(b, product.transpose_b).rows) {
@@ -126,13 +126,12 @@ Expected<Shape> checked_batch(const Product& product) {
 Expected<void> check_addend(const Product& product, const Shape& batch) {
   const auto& [a, b, c, transpose_a, transpose_b, alpha, beta] = product;
   if (!c) return {};
-  const Shape shape = with_axes(batch, MatrixShape(a, transpose_a).rows,
-                                MatrixShape(b, transpose_b).columns);
+  const Shape shape =
+      with_axes(batch, MatrixShape(a, transpose_a).rows, MatrixShape(b, transpose_b).columns);
   if (c.element() == a.element() && broadcast_shape(c.shape(), shape) == shape) return {};
-  return KernelCall::refuse(
-      fmt::format("C of type {} and shape [{}] for a product of type {} and shape [{}]",
-                  to_string(c.element()), to_string(c.shape()), to_string(a.element()),
-                  to_string(shape)));
+  return KernelCall::refuse(fmt::format(
+      "C of type {} and shape [{}] for a product of type {} and shape [{}]", to_string(c.element()),
+      to_string(c.shape()), to_string(a.element()), to_string(shape)));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace quadrant::inline v0::interpreted {
 struct Product {
   Tensor a;
   Tensor b;
-  Tensor c = {};
+  Tensor c;
   bool transpose_a = false;
   bool transpose_b = false;
   double alpha = 1;

@@ -77,12 +77,16 @@ Expected<Samples<T>> samples_of(const Rules& rules, T start, T end, std::int64_t
   T length = end * static_cast<T>(rules.scale) - offset - first;
   if (!rules.half_pixel) length = std::max(length, T{1});
   const T bin = length / static_cast<T>(bins);
-  const T per_bin = rules.samples > 0 ? static_cast<T>(rules.samples) : std::ceil(bin);
+  const T per_bin =
+      rules.samples > 0 ? static_cast<T>(rules.samples) : std::max(std::ceil(bin), T{0});
+  // More than any image has pixels for: a region that is far too large.
+  constexpr T most_per_bin = 1 << 12;
   constexpr T most = 1 << 20;
-  if (!(per_bin * static_cast<T>(bins) <= most) || !std::isfinite(first)) {
+  const bool fits = per_bin <= most_per_bin && per_bin * static_cast<T>(bins) <= most;
+  if (!fits || !std::isfinite(first)) {
     return KernelCall::refuse(fmt::format("a region from {} to {}", start, end));
   }
-  Samples<T> samples{.per_bin = std::max(static_cast<std::int64_t>(per_bin), std::int64_t{0})};
+  Samples<T> samples{.per_bin = static_cast<std::int64_t>(per_bin), .all = {}};
   for (std::int64_t i = 0; i < bins; ++i) {
     const T bin_start = first + static_cast<T>(i) * bin;
     for (std::int64_t k = 0; k < samples.per_bin; ++k) {

@@ -41,9 +41,10 @@ Expected<Integers> list_attribute(const KernelCall& call, std::string_view name,
                       return value >= least && value <= largest_attribute;
                     });
   if (!fits) {
-    return KernelCall::refuse(fmt::format("attribute {} is [{}], where {} numbers from {} on are "
-                                          "wanted",
-                                          name, fmt::join(list, ", "), count, least));
+    return KernelCall::refuse(
+        fmt::format("attribute {} is [{}], where {} numbers from {} on are "
+                    "wanted",
+                    name, fmt::join(list, ", "), count, least));
   }
   return list;
 }
@@ -158,7 +159,8 @@ Expected<Window> transposed_window(const KernelCall& call, std::span<const std::
   QUADRANT_TRY(const Integers output_padding, list_attribute(call, "output_padding", rank, 0, 0));
   auto output_shape = call.attribute_or("output_shape", Integers());
   // It may begin with the batch and the channels.
-  if (output_shape.size() == rank + 2) output_shape.erase(output_shape.begin(), output_shape.begin() + 2);
+  if (output_shape.size() == rank + 2)
+    output_shape.erase(output_shape.begin(), output_shape.begin() + 2);
   const bool is_given = !output_shape.empty();
   if (is_given && (output_shape.size() != rank || std::ranges::min(output_shape) < 0)) {
     return KernelCall::refuse(
@@ -310,7 +312,8 @@ void TapWalk::for_each_row_of_tap(std::int64_t tap, FunctionRef<void(const Row& 
     std::size_t i = axes_.size() - 1;
     for (; i > 0; --i) {
       Axis& axis = axes_[i - 1];
-      const std::int64_t next = axis.position + 1 < axis.inside.end ? axis.position + 1 : axis.inside.begin;
+      const std::int64_t next =
+          axis.position + 1 < axis.inside.end ? axis.position + 1 : axis.inside.begin;
       row.position += (next - axis.position) * axis.position_stride;
       row.pixel += (next - axis.position) * axis.window.stride * axis.pixel_stride;
       axis.position = next;

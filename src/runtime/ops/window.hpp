@@ -122,8 +122,8 @@ class TapWalk {
   std::vector<Axis> axes_;
 };
 
-/// Sets the columns of one channel, `[taps, positions of the box]`, to the pixels that are read there.
-/// Where that is padding they stay as they are.
+/// Sets the columns of one channel, `[taps, positions of the box]`, to the pixels that are read
+/// there. Where that is padding they stay as they are.
 template <class T>
 void unroll_channel(TapWalk& walk, const T* pixels, T* columns) {
   const std::int64_t positions = walk.position_count();
