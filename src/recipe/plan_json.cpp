@@ -1,7 +1,5 @@
 #include "quadrant/recipe/plan_json.hpp"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 #include <utility>
 
