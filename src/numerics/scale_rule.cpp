@@ -92,7 +92,7 @@ double signed_scale(const CodeRange& codes, Clip clip, const ValueRange& values)
   return positive ? scale : -scale;
 }
 
-constexpr float most = std::numeric_limits<float>::max();
+constexpr float largest_float = std::numeric_limits<float>::max();
 
 // The scale nearest `scale` at which no code of `values` means infinity.
 float finite_scale(const ScaleRule& rule, const ValueRange& values, float scale,
@@ -107,7 +107,7 @@ float finite_scale(const ScaleRule& rule, const ValueRange& values, float scale,
   for (;;) {
     const float furthest = std::max(distance(values.min), distance(values.max));
     if (!std::isinf(scale * furthest)) return scale;
-    float largest = most / furthest;
+    float largest = largest_float / furthest;
     while (std::isinf(largest * furthest)) largest = std::nextafter(largest, 0.0F);
     scale = std::copysign(largest, scale);
   }
@@ -116,8 +116,8 @@ float finite_scale(const ScaleRule& rule, const ValueRange& values, float scale,
 // The nearest scale that is finite; where it should be float16 and is a normal number there, that
 // one.
 float as_stored(const ScaleRule& rule, double scale) noexcept {
-  const auto single =
-      static_cast<float>(std::clamp(scale, -static_cast<double>(most), static_cast<double>(most)));
+  const auto single = static_cast<float>(
+      std::clamp(scale, -static_cast<double>(largest_float), static_cast<double>(largest_float)));
   const float half = widen_float16(round_to_float16(single));
   return rule.scale == ElementType::float16 && is_normal_half(half) ? half : single;
 }

@@ -26,16 +26,20 @@ Expected<Tensor> rounded_to(ElementType half, const Tensor& tensor) {
 
 Expected<Tensors> call_kernel(const KernelEntry& entry, NodeRef node, std::int64_t opset,
                               std::vector<Tensor>& operands) {
-  const auto half = std::ranges::find_if(
+  const bool has_half = std::ranges::any_of(
       operands, [](const Tensor& operand) { return is_half_float(operand.element()); });
-  if (entry.half_floats == HalfFloats::kept || half == operands.end()) {
+  if (entry.half_floats == HalfFloats::kept || !has_half) {
     return entry.kernel(KernelCall(node, opset, operands));
   }
-  const ElementType element = half->element();
+  // Others may be half floats beside float32 data: a resize's region, say.
+  const ElementType element = std::ranges::find_if(operands, [](const Tensor& operand) {
+                                return is_float(operand.element());
+                              })->element();
   for (Tensor& operand : operands) {
     QUADRANT_TRY(operand, widened(operand));
   }
   QUADRANT_TRY(Tensors results, entry.kernel(KernelCall(node, opset, operands)));
+  if (!is_half_float(element)) return results;
   for (Tensor& result : results) {
     QUADRANT_TRY(result, rounded_to(element, result));
   }

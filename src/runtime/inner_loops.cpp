@@ -5,11 +5,7 @@ namespace quadrant::inline v0 {
 #ifdef QUADRANT_AVX2_LOOPS
 
 namespace {
-bool has_avx2() noexcept {
-  // int to GCC, bool to Clang
-  return static_cast<bool>(__builtin_cpu_supports("avx2")) &&
-         static_cast<bool>(__builtin_cpu_supports("fma"));
-}
+bool has_avx2() noexcept { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 }  // namespace
 
 template <>

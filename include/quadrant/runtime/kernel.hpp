@@ -58,8 +58,8 @@ using Kernel = Expected<Tensors> (*)(const KernelCall& call);
 /// How a kernel meets float16 and bfloat16.
 enum class HalfFloats : std::uint8_t {
   kept,     ///< the kernel takes them as they are
-  widened,  ///< it is given float32 instead, and its float32 results are rounded to the operands'
-            ///< type
+  widened,  ///< it is given float32 instead, and its float32 results are rounded to the type of
+            ///< its first float operand
 };
 
 /// A kernel, and the kind of node that it computes: `matmul`, `onnx.Relu`, `mine.Swish`.
