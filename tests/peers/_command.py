@@ -20,7 +20,7 @@ def quadrant(*arguments):
 def tests_in(namespace):
     """(name, call) for each function `test_*`. One that yields holds a test for each tuple
     (name, function, *arguments) that it yields."""
-    for name, function in namespace.items():
+    for name, function in list(namespace.items()):
         if not name.startswith("test_"):
             continue
         if inspect.isgeneratorfunction(function):
