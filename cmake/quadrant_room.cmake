@@ -16,7 +16,6 @@ endfunction()
 #
 #   quadrant_room(ir
 #     [CORE]                           needs neither RTTI nor exceptions
-#     [UNITY]                          names in its sources do not collide: QUADRANT_UNITY holds
 #     [INTERNAL]                       not part of quadrant::quadrant, not installed
 #     [HEADERS io/onnx.hpp io/onnx/*.hpp]  in include/quadrant/; default: <name>/*.hpp
 #     [EXCLUDE main.cpp]               sources that belong to another target
@@ -25,7 +24,7 @@ endfunction()
 #     [PUBLIC Boost::headers]          libraries that its public headers include
 #     [PRIVATE fmt::fmt])              libraries that only its sources include
 function(quadrant_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "CORE;INTERNAL;UNITY" ""
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CORE;INTERNAL" ""
     "HEADERS;EXCLUDE;SOURCES;DEPENDS;PUBLIC;PRIVATE")
   set(target quadrant_${name})
 
@@ -41,10 +40,6 @@ function(quadrant_room name)
     add_library(${target} STATIC ${sources})
     set(scope PUBLIC)
     quadrant_compile_settings(${target})
-    if(arg_UNITY)
-      set_target_properties(${target} PROPERTIES
-        UNITY_BUILD ${QUADRANT_UNITY} UNITY_BUILD_BATCH_SIZE 12)
-    endif()
     # For private headers: "io/onnx/wire.hpp" from src/, "weight_only/axes.hpp" from methods/.
     target_include_directories(${target} PRIVATE
       "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/methods")

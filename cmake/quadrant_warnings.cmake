@@ -21,4 +21,8 @@ target_compile_options(quadrant_warnings INTERFACE
   $<$<CXX_COMPILER_ID:Clang>:-Wsuggest-override;-Wunreachable-code;-Wno-missing-designated-field-initializers>
   # std::stable_sort of libstdc++ 12 calls a function that it deprecates itself.
   $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>
+  # GCC 12 warns of its own std::string where it optimises (bug 105651).
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+  # Names at file scope do not hide those of other sources in the same batch.
+  $<$<BOOL:${CMAKE_UNITY_BUILD}>:-Wno-shadow>
   $<$<BOOL:${QUADRANT_WERROR}>:-Werror>)

@@ -63,8 +63,8 @@ class Dice {
 std::uint64_t largest_of(ElementType element, std::int64_t limit) {
   if (element == ElementType::boolean) return 1;
   const auto range = integer_range(element);  // none for 64 bits
-  const std::int64_t most = range ? std::min(range->max, limit) : limit;
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(most, 0));
+  const std::int64_t largest = range ? std::min(range->max, limit) : limit;
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(largest, 0));
 }
 
 template <class T, class Draw>

@@ -86,7 +86,7 @@ Json totals_json(const WeightTotals& totals) {
 }
 
 template <class T>
-Json optional_json(const std::optional<T>& value) {
+Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
@@ -115,8 +115,8 @@ Json to_json(const Summary& summary) {
           {"gain_model", summary.gain_model},
           {"gain_unit", summary.gain_unit},
           {"objective", summary.objective.amount()},
-          {"file_bytes_before", optional_json(summary.file_bytes_before)},
-          {"file_bytes_after", optional_json(summary.file_bytes_after)},
+          {"file_bytes_before", or_null(summary.file_bytes_before)},
+          {"file_bytes_after", or_null(summary.file_bytes_after)},
           {"weights_before", totals_json(summary.weights_before)},
           {"weights_after", totals_json(summary.weights_after)},
           {"quantized_after", totals_json(summary.quantized_after)},
@@ -124,7 +124,7 @@ Json to_json(const Summary& summary) {
           {"eligible_quantized", totals_json(summary.eligible_quantized)},
           {"operations", std::move(operations)},
           {"left_in_float", std::move(left)},
-          {"seconds", optional_json(summary.seconds)}};
+          {"seconds", or_null(summary.seconds)}};
 }
 
 std::string print_json(const Summary& summary) { return text_of(to_json(summary)); }

@@ -9,6 +9,7 @@
 
 #include "build.hpp"
 #include "quadrant/ir/verify.hpp"
+#include "rounds.hpp"
 
 using namespace quadrant;
 
@@ -589,7 +590,7 @@ TEST_CASE("20,000 mutated texts: an error or a graph, never more") {
   std::mt19937 random(20261120);
   int read = 0;
   int refused = 0;
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < test::rounds(20000); ++round) {
     std::string text = base;
     for (auto edits = random() % 4 + 1; edits > 0; --edits) {
       const std::size_t at = random() % (text.size() + 1);

@@ -87,6 +87,8 @@ Error in_member(Error error, const std::string& file, std::string_view name) {
   return error;
 }
 
+}  // namespace
+
 struct NameHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const noexcept {
@@ -94,7 +96,6 @@ struct NameHash {
   }
 };
 
-}  // namespace
 }  // namespace npy
 
 struct NpzReader::Archive {

@@ -175,8 +175,8 @@ std::shared_ptr<const ConstantSource> typed_contents(const Source& source, Field
   return file_ranges(source.file(), {range});
 }
 
-std::shared_ptr<const ConstantSource> contents(Source& source, Fields fields, const DataType& type,
-                                               std::uint64_t count) {
+std::shared_ptr<const ConstantSource> contents_of(Source& source, Fields fields,
+                                                  const DataType& type, std::uint64_t count) {
   const std::uint64_t size = stored_size(type.element, count);
   if (fields.mixed) invalid("its contents stand in two fields of different types");
   if (fields.location == external_location) return external_contents(source, fields, size);
@@ -225,7 +225,7 @@ Tensor read_tensor(Source& source, Range range) {
 
     const DataType& type = *find_data_type(*fields.data_type);
     try {
-      auto found = contents(source, std::move(fields), type, static_cast<std::uint64_t>(*count));
+      auto found = contents_of(source, std::move(fields), type, static_cast<std::uint64_t>(*count));
       if (is_packed(type.element)) {
         found = unpacked(std::move(found), type.element == ElementType::int4);
       }
