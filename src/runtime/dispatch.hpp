@@ -4,47 +4,65 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "quadrant/runtime/kernel.hpp"
 
 namespace quadrant::inline v0 {
 
-/// Calls `body.template operator()<T>()`, T being what holds one element of the type: `float`,
-/// `double`, an integer of 8 to 64 bits (4-bit ones are held by 8 bits), `bool` for `boolean`.
-/// Refuses float16 and bfloat16, which kernels are given as float32 (HalfFloats::widened).
-template <class Body>
-[[nodiscard]] Expected<Tensors> with_element(ElementType element, Body body) {
-  switch (element) {
-    case ElementType::boolean:
-      return body.template operator()<bool>();
-    case ElementType::int4:
-    case ElementType::int8:
-      return body.template operator()<std::int8_t>();
-    case ElementType::uint4:
-    case ElementType::uint8:
-      return body.template operator()<std::uint8_t>();
-    case ElementType::int16:
-      return body.template operator()<std::int16_t>();
-    case ElementType::uint16:
-      return body.template operator()<std::uint16_t>();
-    case ElementType::int32:
-      return body.template operator()<std::int32_t>();
-    case ElementType::uint32:
-      return body.template operator()<std::uint32_t>();
-    case ElementType::int64:
-      return body.template operator()<std::int64_t>();
-    case ElementType::uint64:
-      return body.template operator()<std::uint64_t>();
-    case ElementType::float32:
-      return body.template operator()<float>();
-    case ElementType::float64:
-      return body.template operator()<double>();
-    default:
-      return KernelCall::refuse(fmt::format("operands of type {}", to_string(element)));
+/// The element type that a `T` is for; int8 for int8_t, never the 4-bit type.
+template <class T>
+inline constexpr ElementType element_of = ElementType::undefined;
+template <>
+inline constexpr ElementType element_of<bool> = ElementType::boolean;
+template <>
+inline constexpr ElementType element_of<std::int8_t> = ElementType::int8;
+template <>
+inline constexpr ElementType element_of<std::uint8_t> = ElementType::uint8;
+template <>
+inline constexpr ElementType element_of<std::int16_t> = ElementType::int16;
+template <>
+inline constexpr ElementType element_of<std::uint16_t> = ElementType::uint16;
+template <>
+inline constexpr ElementType element_of<std::int32_t> = ElementType::int32;
+template <>
+inline constexpr ElementType element_of<std::uint32_t> = ElementType::uint32;
+template <>
+inline constexpr ElementType element_of<std::int64_t> = ElementType::int64;
+template <>
+inline constexpr ElementType element_of<std::uint64_t> = ElementType::uint64;
+template <>
+inline constexpr ElementType element_of<float> = ElementType::float32;
+template <>
+inline constexpr ElementType element_of<double> = ElementType::float64;
+
+/// Calls `body.template operator()<T>()`, T being the one of the types that holds one element:
+/// `float`, `double`, an integer of 8 to 64 bits (4-bit ones are held by 8 bits), `bool` for
+/// `boolean`. Refuses elements that none of them holds; `what` are their tensors, in the message.
+template <class First, class... Others, class Body>
+[[nodiscard]] auto with_one_of(ElementType element, Body body,
+                               std::string_view what = "operands of type")
+    -> decltype(body.template operator()<First>()) {
+  const ElementType holder = element == ElementType::int4    ? ElementType::int8
+                             : element == ElementType::uint4 ? ElementType::uint8
+                                                             : element;
+  if (holder == element_of<First>) return body.template operator()<First>();
+  if constexpr (sizeof...(Others) > 0) {
+    return with_one_of<Others...>(element, body, what);
+  } else {
+    return KernelCall::refuse(fmt::format("{} {}", what, to_string(element)));
   }
 }
 
-/// As with_element, for `float` and `double` alone.
+/// With all element types but float16 and bfloat16, which kernels are given as float32
+/// (HalfFloats::widened).
+template <class Body>
+[[nodiscard]] Expected<Tensors> with_element(ElementType element, Body body) {
+  return with_one_of<float, double, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
+                     std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, bool>(element, body);
+}
+
+/// With `float` and `double` alone.
 template <class Body>
 [[nodiscard]] Expected<Tensors> with_real(ElementType element, Body body) {
   if (element == ElementType::float32) return body.template operator()<float>();
@@ -53,10 +71,10 @@ template <class Body>
       fmt::format("operands of type {}, where real numbers are wanted", to_string(element)));
 }
 
-/// As with_element, by width alone: for kernels that move elements and do not compute with them. T
-/// is an unsigned integer.
+/// By width alone, for kernels that move elements and do not compute with them: T is an unsigned
+/// integer. The elements are those of a tensor, which all have a width.
 template <class Body>
-[[nodiscard]] Expected<Tensors> with_width(ElementType element, Body body) {
+auto with_width(ElementType element, Body body) {
   switch (byte_width(element)) {
     case 1:
       return body.template operator()<std::uint8_t>();
@@ -64,10 +82,9 @@ template <class Body>
       return body.template operator()<std::uint16_t>();
     case 4:
       return body.template operator()<std::uint32_t>();
-    case 8:
-      return body.template operator()<std::uint64_t>();
     default:
-      return KernelCall::refuse(fmt::format("operands of type {}", to_string(element)));
+      QUADRANT_ASSERT(byte_width(element) == 8);
+      return body.template operator()<std::uint64_t>();
   }
 }
 

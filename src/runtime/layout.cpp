@@ -9,29 +9,10 @@
 
 namespace quadrant::inline v0 {
 
-namespace {
-
-// `body` for the unsigned integer of the element's width; a tensor that was made has one.
-template <class Body>
-void by_width(ElementType element, Body body) {
-  switch (byte_width(element)) {
-    case 1:
-      return body.template operator()<std::uint8_t>();
-    case 2:
-      return body.template operator()<std::uint16_t>();
-    case 4:
-      return body.template operator()<std::uint32_t>();
-    default:
-      return body.template operator()<std::uint64_t>();
-  }
-}
-
-}  // namespace
-
 void copy_box(const Shape& box, const Tensor& from, const Layout& from_layout, Tensor& to,
               const Layout& to_layout) {
   if (box.element_count().value_or(0) == 0) return;
-  by_width(from.element(), [&]<class T>() {
+  with_width(from.element(), [&]<class T>() {
     const T* source = from.as<T>().data() + from_layout.offset;
     T* target = to.fill<T>().data() + to_layout.offset;
     for_each_run(box, std::array{from_layout.steps, to_layout.steps},
@@ -68,7 +49,7 @@ Expected<Tensor> take_indices(const Tensor& from, Shape shape,
       offsets[axis].push_back(source(a, i) * strides[axis]);
     }
   }
-  by_width(from.element(), [&]<class T>() {
+  with_width(from.element(), [&]<class T>() {
     T* out = to.fill<T>().data();
     std::vector<std::size_t> row(offsets.size() - 1, 0);  // an index along each axis but the last
     bool more = true;
@@ -94,7 +75,7 @@ Expected<Tensor> filled(ElementType element, Shape shape, const Tensor& value) {
                     "is wanted",
                     value.element_count(), to_string(value.element()), to_string(element)));
   }
-  by_width(element, [&]<class T>() {
+  with_width(element, [&]<class T>() {
     std::ranges::fill(tensor.fill<T>(), value ? value.as<T>()[0] : T{0});
   });
   return tensor;

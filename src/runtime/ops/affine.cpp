@@ -15,22 +15,8 @@ namespace {
 // Calls `body.template operator()<Code>()` with what holds codes of that type.
 template <class Body>
 Expected<Tensor> with_codes(ElementType storage, Body body) {
-  switch (storage) {
-    case ElementType::int4:
-    case ElementType::int8:
-      return body.template operator()<std::int8_t>();
-    case ElementType::uint4:
-    case ElementType::uint8:
-      return body.template operator()<std::uint8_t>();
-    case ElementType::int16:
-      return body.template operator()<std::int16_t>();
-    case ElementType::uint16:
-      return body.template operator()<std::uint16_t>();
-    case ElementType::int32:
-      return body.template operator()<std::int32_t>();
-    default:
-      return KernelCall::refuse(fmt::format("codes of type {}", to_string(storage)));
-  }
+  return with_one_of<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t>(
+      storage, body, "codes of type");
 }
 
 // quantize_run and dequantize_run are for codes whose distances a float32 holds exactly. For those

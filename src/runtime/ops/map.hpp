@@ -10,32 +10,6 @@
 
 namespace quadrant::inline v0::interpreted {
 
-/// The element type that holds a `T`; 8 bits for int8_t, never the 4-bit types.
-template <class T>
-inline constexpr ElementType element_of = ElementType::undefined;
-template <>
-inline constexpr ElementType element_of<bool> = ElementType::boolean;
-template <>
-inline constexpr ElementType element_of<std::int8_t> = ElementType::int8;
-template <>
-inline constexpr ElementType element_of<std::uint8_t> = ElementType::uint8;
-template <>
-inline constexpr ElementType element_of<std::int16_t> = ElementType::int16;
-template <>
-inline constexpr ElementType element_of<std::uint16_t> = ElementType::uint16;
-template <>
-inline constexpr ElementType element_of<std::int32_t> = ElementType::int32;
-template <>
-inline constexpr ElementType element_of<std::uint32_t> = ElementType::uint32;
-template <>
-inline constexpr ElementType element_of<std::int64_t> = ElementType::int64;
-template <>
-inline constexpr ElementType element_of<std::uint64_t> = ElementType::uint64;
-template <>
-inline constexpr ElementType element_of<float> = ElementType::float32;
-template <>
-inline constexpr ElementType element_of<double> = ElementType::float64;
-
 // --- which types a kernel computes with ----------------------------------------------------------
 
 /// As with_element, for numbers of at least 8 bits: what ONNX computes with.
