@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -59,6 +60,14 @@ Tensor Tensor::from_bytes(ElementType element, Shape shape, std::span<const std:
 
 Expected<Tensor> Tensor::from_constant(const Constant& constant) {
   QUADRANT_TRY(const ConstantBytes contents, constant.read());
+  if (constant.element() == ElementType::boolean &&
+      std::ranges::any_of(contents.bytes(), [](std::byte one) { return one > std::byte{1}; })) {
+    // Files may write `true` as any byte that is not 0, a `bool` may not.
+    QUADRANT_TRY(Tensor booleans, make(constant.element(), constant.shape(), UINT64_MAX));
+    std::ranges::transform(contents.bytes(), booleans.fill_bytes().begin(),
+                           [](std::byte one) { return std::byte{one != std::byte{0}}; });
+    return booleans;
+  }
   Tensor tensor;
   tensor.element_ = constant.element();
   tensor.shape_ = constant.shape();

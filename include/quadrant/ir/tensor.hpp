@@ -33,10 +33,11 @@ class Tensor {
                                           std::span<const T> values) {
     return from_bytes(element, std::move(shape), std::as_bytes(values));
   }
-  /// Copies `bytes`, whose size must be that of the shape.
+  /// Copies `bytes`, whose size must be that of the shape. Those of booleans are 0 and 1.
   [[nodiscard]] static Tensor from_bytes(ElementType element, Shape shape,
                                          std::span<const std::byte> bytes);
-  /// Reads the constant; one that lies in memory is shared.
+  /// Reads the constant; one that lies in memory is shared. Bytes of booleans that are not 0
+  /// become 1.
   [[nodiscard]] static Expected<Tensor> from_constant(const Constant& constant);
   /// A constant of the same elements, copied.
   [[nodiscard]] Constant to_constant() const;
