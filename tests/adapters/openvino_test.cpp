@@ -17,6 +17,7 @@
 #include "quadrant/ir/text.hpp"
 #include "quadrant/methods/weight_only.hpp"
 #include "quadrant/runtime/interpreter.hpp"
+#include "temporary_folder.hpp"
 
 using namespace quadrant;
 namespace fs = std::filesystem;
@@ -147,21 +148,16 @@ void check_agreement(const Runtime& runtime, const Graph& graph) {
 /// Sets TMPDIR to a folder of its own, which must be empty again at the end.
 class OwnTemporaryFolder {
  public:
-  OwnTemporaryFolder() : path_(fs::temp_directory_path() / "quadrant_openvino_test") {
-    fs::remove_all(path_);
-    fs::create_directory(path_);
-    ::setenv("TMPDIR", path_.c_str(), 1);
-  }
+  OwnTemporaryFolder() { ::setenv("TMPDIR", folder_.path().c_str(), 1); }
   OwnTemporaryFolder(const OwnTemporaryFolder&) = delete;
   OwnTemporaryFolder& operator=(const OwnTemporaryFolder&) = delete;
   ~OwnTemporaryFolder() {
-    CHECK(fs::is_empty(path_));
+    CHECK(folder_.names().empty());
     ::unsetenv("TMPDIR");
-    fs::remove_all(path_);
   }
 
  private:
-  fs::path path_;
+  quadrant::test::TemporaryFolder folder_;
 };
 
 }  // namespace

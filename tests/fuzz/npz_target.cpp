@@ -6,16 +6,16 @@
 #include <string_view>
 #include <vector>
 
-#include "folder.hpp"
 #include "quadrant/io/npy.hpp"
 #include "require.hpp"
+#include "temporary_folder.hpp"
 
 namespace {
 
 using namespace quadrant;
 
-const fuzz::Folder& folder() {
-  static const fuzz::Folder folder;
+const test::TemporaryFolder& folder() {
+  static const test::TemporaryFolder folder;
   return folder;
 }
 

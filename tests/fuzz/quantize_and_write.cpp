@@ -4,21 +4,21 @@
 #include <filesystem>
 #include <utility>
 
-#include "folder.hpp"
 #include "quadrant/engine/explain.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "quadrant/methods/weight_only.hpp"
 #include "require.hpp"
+#include "temporary_folder.hpp"
 
 namespace fuzz {
 namespace {
 
 using namespace quadrant;
 
-const Folder& folder() {
-  static const Folder folder;
+const test::TemporaryFolder& folder() {
+  static const test::TemporaryFolder folder;
   static const std::string data_file = folder.write("data.bin", std::string(64, '\x3f'));
   return folder;
 }

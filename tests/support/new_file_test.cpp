@@ -1,7 +1,6 @@
 #include "quadrant/support/new_file.hpp"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -9,24 +8,14 @@
 #include <iterator>
 #include <string>
 
+#include "temporary_folder.hpp"
+
 using namespace quadrant;
 namespace fs = std::filesystem;
 
 namespace {
 
-// A folder of the test's own, removed at its end.
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("quadrant_new_file_" + std::to_string(::getpid()));
-  Folder() { fs::create_directory(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { fs::remove_all(path); }
-
-  [[nodiscard]] std::string operator/(const char* name) const { return (path / name).string(); }
-  [[nodiscard]] auto count() const {
-    return std::distance(fs::directory_iterator(path), fs::directory_iterator());
-  }
-};
+using Folder = test::TemporaryFolder;
 
 std::span<const std::byte> bytes(const char* text) {
   return std::as_bytes(std::span(text, std::strlen(text)));
@@ -50,7 +39,7 @@ TEST_CASE("a file appears when it is committed, and not before") {
     REQUIRE(file->commit().has_value());
     CHECK(contents(folder / "a") == "one two");
   }
-  CHECK(folder.count() == 1);
+  CHECK(folder.names().size() == 1);
 }
 
 TEST_CASE("what is not committed leaves nothing, and an old file as it was") {
@@ -63,7 +52,7 @@ TEST_CASE("what is not committed leaves nothing, and an old file as it was") {
     const NewFile moved = *std::move(file);
   }
   CHECK(contents(folder / "a") == "old");
-  CHECK(folder.count() == 1);
+  CHECK(folder.names().size() == 1);
 }
 
 TEST_CASE("withdraw takes back a new file, never an old one") {
@@ -93,7 +82,7 @@ TEST_CASE("a symbolic link stays one") {
 
 TEST_CASE("places that cannot be written are io errors that name the file") {
   const Folder folder;
-  for (const std::string& path : {folder / "missing/a", folder.path.string()}) {
+  for (const std::string& path : {folder / "missing/a", folder.path()}) {
     const auto file = NewFile::create(path);
     REQUIRE_FALSE(file.has_value());
     CHECK(file.error().code == ErrorCode::io);

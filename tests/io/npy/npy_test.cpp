@@ -223,7 +223,7 @@ TEST_CASE("what is written is NumPy's version 1.0") {
       write_npy(folder / "a.npy", tensor_of<std::int8_t>(ElementType::int8, {1}, {1})).has_value());
   CHECK(folder.read("a.npy").find("'descr': '|i1', 'fortran_order': False, 'shape': (1,), }") !=
         std::string::npos);
-  CHECK(folder.count() == 1);
+  CHECK(folder.names().size() == 1);
 }
 
 TEST_CASE("what is written reads back the same") {
@@ -270,5 +270,5 @@ TEST_CASE("what cannot be written leaves nothing") {
   const TemporaryFolder folder;
   CHECK(write_npy(folder / "a.npy", Tensor()).error().code == ErrorCode::impossible);
   CHECK(write_npy(folder / "none/a.npy", floats({1}, {1})).error().code == ErrorCode::io);
-  CHECK(folder.count() == 0);
+  CHECK(folder.names().size() == 0);
 }

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <protozero/pbf_writer.hpp>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "quadrant/io/onnx.hpp"
+#include "temporary_folder.hpp"
 
 namespace onnx_test {
 
@@ -138,38 +137,7 @@ inline GraphParts matmul_parts() {
 
 // --- files ---
 
-/// A folder that goes away with the test.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "quadrant-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-
-  [[nodiscard]] std::string operator/(std::string_view name) const {
-    return (path_ / name).string();
-  }
-  /// A new file: graphs that were read from an earlier one of that name keep reading the earlier
-  /// one.
-  std::string write(std::string_view name, std::string_view bytes) const {
-    std::filesystem::remove(path_ / name);
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-    return *this / name;
-  }
-  [[nodiscard]] std::vector<std::string> names() const {
-    std::vector<std::string> found;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
-      found.push_back(entry.path().filename().string());
-    }
-    return found;
-  }
-
- private:
-  std::filesystem::path path_;
-};
+using Folder = quadrant::test::TemporaryFolder;
 
 inline std::string contents_of(const std::string& path) {
   std::ostringstream out;
