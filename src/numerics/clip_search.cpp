@@ -51,21 +51,23 @@ GroupParameters ClipSearch::best(std::span<const float> values) {
   if (error == 0) return best;
 
   search_.load(values);
+  const std::int64_t steps = rule_.storage_max - rule_.storage_min;
+  // Above the scale that clips nothing more codes can coincide with weights, which helps where both
+  // are few. With many codes it would take long to gain nothing.
+  const double reach = steps < 256 ? 2 : 1;
   if (rule_.symmetry == Symmetry::asymmetric) {
     const double width = static_cast<double>(range.max) - static_cast<double>(range.min);
-    const std::int64_t steps = rule_.storage_max - rule_.storage_min;
+    const double containing = width / static_cast<double>(std::max<std::int64_t>(steps - 1, 1));
     const auto found =
-        search_.best({.most = width / static_cast<double>(std::max<std::int64_t>(steps - 1, 1)),
-                      .below = steps,
-                      .free_zero = true},
-                     error);
+        search_.best({.most = reach * containing, .below = steps, .free_zero = true}, error);
     if (found) consider(usable(rule_, range, found->scale, rule_.storage_min + found->below));
     return best;
   }
   const std::int64_t zero_point = fixed_zero_point(rule_);
   const auto consider_scales = [&](const CodeRange& codes, double sign) {
     const auto found = search_.best(
-        {.most = containing_scale(range, codes), .below = -codes.lo, .above = codes.hi}, error);
+        {.most = reach * containing_scale(range, codes), .below = -codes.lo, .above = codes.hi},
+        error);
     if (found) consider(usable(rule_, range, sign * found->scale, zero_point));
   };
   const CodeRange codes = codes_around(rule_, zero_point);

@@ -44,9 +44,10 @@ enum class Clip : std::uint8_t {
 /// does (MatMulNBits). Quotients are rounded to float32.
 ///
 /// mse: the s and z that minimize sum (w - s (q - z))^2, q being quantize_value's, over
-/// 0 < |s| <= the least scale that clips nothing: minmax's, of either sign where `signed_scale`,
-/// and (mx - mn) / (max - min - 1), for every z, where `asymmetric`. The minimum is exact, but for
-/// rounding: of s to float32, and of sums, by 1e-13 of sum w^2. Never worse than absmax or minmax.
+/// 0 < |s| <= k times the least scale that clips nothing: minmax's, of either sign where
+/// `signed_scale`, and (mx - mn) / (max - min - 1), for every z, where `asymmetric`; k is 2 for
+/// codes of up to 8 bits, else 1. The minimum is exact, but for rounding: of s to float32, and of
+/// sums, by 1e-13 of sum w^2. Never worse than absmax or minmax.
 ///
 /// A group whose scale would be zero or subnormal (all zeros, say) gets scale 1 and the code of
 /// zero nearest 0: never 0/0. Near float32's end scales stay so small that codes do not become
