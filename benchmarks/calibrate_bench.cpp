@@ -14,10 +14,10 @@
 #include <cstdint>
 #include <ctime>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "mobilenet_v2.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/numerics/statistics.hpp"
@@ -36,13 +36,7 @@ using quadrant::Value;
 
 constexpr std::size_t many = std::size_t{1} << 20;
 
-std::vector<float> normal_values(std::size_t count) {
-  std::mt19937 random(1);
-  std::normal_distribution<float> distribution;
-  std::vector<float> values(count);
-  for (float& value : values) value = distribution(random);
-  return values;
-}
+std::vector<float> normal_values(std::size_t count) { return benchmarks::random_values(count, 1); }
 
 std::vector<float> relu_values() {
   std::vector<float> values = normal_values(many);
@@ -116,17 +110,12 @@ double peak_megabytes() {
   return static_cast<double>(usage.ru_maxrss) / 1000;  // NOLINT: the C library's field is a union's
 }
 
-void calibrate_file(benchmark::State& state, const std::string& path, std::size_t samples) {
-  const auto graph = quadrant::read_onnx(path);
-  if (!graph) {
-    state.SkipWithError(to_string(graph.error()).c_str());
-    return;
-  }
-  const auto data = quadrant::random_data_set(*graph, samples, 1);
+void calibrate_model(benchmark::State& state, const Graph& graph, std::size_t samples) {
+  const auto data = quadrant::random_data_set(graph, samples, 1);
   double calibrating = 0;
   for (auto _ : state) {
     const std::clock_t begin = std::clock();
-    const auto table = quadrant::calibrate(*graph, quadrant::Interpreter(), *data);
+    const auto table = quadrant::calibrate(graph, quadrant::Interpreter(), *data);
     calibrating += seconds(begin);
     if (!table) {
       state.SkipWithError(to_string(table.error()).c_str());
@@ -136,7 +125,20 @@ void calibrate_file(benchmark::State& state, const std::string& path, std::size_
   state.counters["peak_MB"] = peak_megabytes();
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(samples));
   state.counters["of_running"] =
-      calibrating / static_cast<double>(state.iterations()) / running_seconds(*graph, *data);
+      calibrating / static_cast<double>(state.iterations()) / running_seconds(graph, *data);
+}
+
+void mobilenet_v2(benchmark::State& state) {
+  calibrate_model(state, benchmarks::MobileNetV2().graph, 100);
+}
+BENCHMARK(mobilenet_v2)->Unit(benchmark::kMillisecond)->Iterations(1);
+
+void calibrate_file(benchmark::State& state, const std::string& path, std::size_t samples) {
+  if (const auto graph = quadrant::read_onnx(path)) {
+    calibrate_model(state, *graph, samples);
+  } else {
+    state.SkipWithError(to_string(graph.error()).c_str());
+  }
 }
 
 }  // namespace
