@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "calibration/located.hpp"
 #include "calibration/sample_loop.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/topology.hpp"
@@ -114,14 +115,8 @@ Expected<void> Calibrator::run_sample(std::size_t sample) {
     if (is_float(tensor.element())) statistics_[i]->add(sample, tensor);
     return {};
   };
-  Expected<Sample> inputs = data_.sample(sample);
-  if (!inputs) {
-    if (inputs.error().place.file.empty()) inputs.error().place.file = data_.name(sample);
-    return fail(std::move(inputs).error());
-  }
-  Expected<void> status = model_->run(inputs->inputs, observe);
-  if (!status) status.error().message += fmt::format(" (sample '{}')", data_.name(sample));
-  return status;
+  QUADRANT_TRY(const Sample inputs, read_sample(data_, sample));
+  return on_sample(model_->run(inputs.inputs, observe), data_, sample);
 }
 
 void Calibrator::warn() const {

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <span>
 
 #include "calibration/counterparts.hpp"
+#include "calibration/located.hpp"
 #include "calibration/measure.hpp"
 #include "calibration/read_detections.hpp"
 #include "calibration/sample_loop.hpp"
@@ -15,12 +15,11 @@ namespace quadrant::inline v0 {
 
 namespace {
 
-constexpr std::size_t none = SIZE_MAX;
-
+// What both models say of a sample.
 struct Slot {
-  std::vector<Tensor> first;  // by counterpart; those of layers only until the second model has run
+  std::vector<Tensor> first;   // by pair; those of layers only until the second model has run
   std::vector<Tensor> second;  // by output
-  std::vector<Agreement> agreements;
+  std::vector<Agreement> agreements;  // by pair
 };
 
 class Comparer {
@@ -32,20 +31,20 @@ class Comparer {
   Expected<Comparison> run(const Runtime& runtime);
 
  private:
-  Expected<void> pair(const Runtime& runtime);
+  Expected<void> find_pairs();
   [[nodiscard]] Expected<std::size_t> output_named(const std::string& name) const;
-  [[nodiscard]] Expected<std::size_t> find_label_output() const;
+  [[nodiscard]] Expected<std::optional<std::size_t>> find_label_output() const;
   [[nodiscard]] bool has_classes(std::size_t output) const;
+  Expected<void> load(const Runtime& runtime);
 
   Expected<void> compute(std::size_t sample, Slot& slot) const;
-  Expected<void> settle(Slot& slot);
-  Expected<void> add_classes(const Tensor& first, const Tensor& second);
-  Expected<void> add_detections(const Slot& slot);
-  Expected<void> finish();
-
-  [[nodiscard]] ValueAgreement value(const Counterpart& pair) const {
-    return {pair.name, std::string(first_.kind(pair.first.node)), {}};
-  }
+  Expected<void> settle(std::size_t sample, Slot& slot);
+  Expected<void> add_labels(std::size_t sample, const Tensor& first, const Tensor& second,
+                            std::span<const std::int64_t> labels);
+  Expected<void> add_detections(std::size_t sample, const Slot& slot, const DetectionOutputs& how);
+  [[nodiscard]] Expected<void> check_objects(std::span<const Detection> objects,
+                                             std::int64_t background) const;
+  Expected<Comparison> result();
 
   const Graph& first_;
   const Graph& second_;
@@ -54,26 +53,30 @@ class Comparer {
 
   std::vector<std::size_t> inputs_;  // of the first model, for each of the second
   std::vector<Counterpart> pairs_;   // outputs, then layers
-  std::size_t outputs_ = 0;
-  std::size_t label_output_ = none;
-  std::size_t boxes_ = none;
-  std::size_t scores_ = none;
+  std::size_t outputs_ = 0;          // how many of the pairs are
+  std::optional<std::size_t> label_output_;
+  std::size_t boxes_ = 0;   // an output, where there are detections
+  std::size_t scores_ = 0;  // the same
   std::unique_ptr<ModelExecutor> first_model_;
   std::unique_ptr<ModelExecutor> second_model_;
 
+  std::vector<Agreement> agreements_;  // by pair
   Comparison result_;
-  std::size_t labels_used_ = 0;
-  std::size_t images_ = 0;
+  ClassificationScore first_score_;  // where there are labels
+  ClassificationScore second_score_;
+  std::size_t rows_ = 0;      // of scores, so far
+  std::size_t images_ = 0;    // the same
+  std::int64_t classes_ = 0;  // of detections
   std::vector<Detection> first_detections_;
   std::vector<Detection> second_detections_;
 };
 
 Expected<std::size_t> Comparer::output_named(const std::string& name) const {
+  std::vector<std::string_view> names;
   for (std::size_t i = 0; i < outputs_; ++i) {
     if (pairs_[i].name == name) return i;
+    names.push_back(pairs_[i].name);
   }
-  std::vector<std::string_view> names;
-  for (std::size_t i = 0; i < outputs_; ++i) names.push_back(pairs_[i].name);
   return fail(ErrorCode::usage, fmt::format("there is no output '{}' to compare; there are: {}",
                                             name, fmt::join(names, ", ")));
 }
@@ -84,57 +87,63 @@ bool Comparer::has_classes(std::size_t output) const {
   if (!may_be_real(type.element) || !type.shape.is_ranked() || type.shape.rank() == 0) return false;
   const std::int64_t classes = type.shape[type.shape.rank() - 1];
   if (classes != Shape::dynamic && classes < 2) return false;
-  return type.shape.rank() == 2 || !options_.labels.empty();
+  return type.shape.rank() == 2 || options_.labels;
 }
 
-Expected<std::size_t> Comparer::find_label_output() const {
+Expected<std::optional<std::size_t>> Comparer::find_label_output() const {
   if (!options_.label_output.empty()) return output_named(options_.label_output);
-  if (options_.detections && options_.labels.empty()) return none;
+  if (options_.detections && !options_.labels) return std::nullopt;
   for (std::size_t i = 0; i < outputs_; ++i) {
     if (has_classes(i)) return i;
   }
-  if (options_.labels.empty()) return none;
+  if (!options_.labels) return std::nullopt;
   return fail(ErrorCode::usage, "labels are given, but no output has scores of classes");
 }
 
-Expected<void> Comparer::pair(const Runtime& runtime) {
-  QUADRANT_TRY(inputs_, input_counterparts(first_, second_));
-  QUADRANT_TRY(pairs_, output_counterparts(first_, second_, options_.sink));
+Expected<void> Comparer::find_pairs() {
+  QUADRANT_TRY(inputs_, input_counterparts(first_, second_, options_.names));
+  QUADRANT_TRY(pairs_, output_counterparts(first_, second_, options_.names, options_.sink));
   outputs_ = pairs_.size();
   if (options_.layers) {
     QUADRANT_TRY(const auto layers, layer_counterparts(first_, second_));
     pairs_.insert(pairs_.end(), layers.begin(), layers.end());
   }
+  agreements_.resize(pairs_.size());
   QUADRANT_TRY(label_output_, find_label_output());
   if (options_.detections) {
     QUADRANT_TRY(boxes_, output_named(options_.detections->boxes));
     QUADRANT_TRY(scores_, output_named(options_.detections->scores));
   }
+  return {};
+}
+
+Expected<void> Comparer::load(const Runtime& runtime) {
   std::vector<Value> first;
   std::vector<Value> second;
-  for (std::size_t i = 0; i < pairs_.size(); ++i) {
-    first.push_back(pairs_[i].first);
-    second.push_back(pairs_[i].second);
-    (i < outputs_ ? result_.outputs : result_.layers).push_back(value(pairs_[i]));
+  for (const Counterpart& pair : pairs_) {
+    first.push_back(pair.first);
+    second.push_back(pair.second);
   }
-  QUADRANT_TRY(first_model_, runtime.load(first_, first));
-  QUADRANT_TRY(second_model_, runtime.load(second_, second));
+  QUADRANT_TRY(first_model_, in_file(runtime.load(first_, first), options_.names.first));
+  QUADRANT_TRY(second_model_, in_file(runtime.load(second_, second), options_.names.second));
   return {};
 }
 
 Expected<void> Comparer::compute(std::size_t sample, Slot& slot) const {
-  QUADRANT_TRY(const Sample data, data_.sample(sample));
+  QUADRANT_TRY(const Sample data, read_sample(data_, sample));
   slot.first.assign(pairs_.size(), {});
   slot.second.assign(outputs_, {});
   slot.agreements.assign(pairs_.size(), {});
-  QUADRANT_CHECK(
-      first_model_->run(data.inputs, [&](std::size_t i, const Tensor& tensor) -> Expected<void> {
-        slot.first[i] = tensor;
-        return {};
-      }));
+  const auto keep = [&](std::size_t i, const Tensor& tensor) -> Expected<void> {
+    slot.first[i] = tensor;
+    return {};
+  };
+  QUADRANT_CHECK(in_file(on_sample(first_model_->run(data.inputs, keep), data_, sample),
+                         options_.names.first));
   std::vector<Tensor> inputs;
+  inputs.reserve(inputs_.size());
   for (const std::size_t input : inputs_) inputs.push_back(data.inputs[input]);
-  return second_model_->run(inputs, [&](std::size_t i, const Tensor& tensor) -> Expected<void> {
+  const auto measure = [&](std::size_t i, const Tensor& tensor) -> Expected<void> {
     QUADRANT_CHECK(measure_agreement(pairs_[i].name, slot.first[i], tensor, slot.agreements[i]));
     if (i < outputs_) {
       slot.second[i] = tensor;
@@ -142,46 +151,74 @@ Expected<void> Comparer::compute(std::size_t sample, Slot& slot) const {
       slot.first[i] = Tensor();
     }
     return {};
-  });
+  };
+  return in_file(on_sample(second_model_->run(inputs, measure), data_, sample),
+                 options_.names.second);
 }
 
-Expected<void> Comparer::add_classes(const Tensor& first, const Tensor& second) {
-  QUADRANT_TRY(const std::vector<std::int64_t> top, top_classes(first));
-  QUADRANT_CHECK(add_scores(result_.same_class, second, top));
-  if (options_.labels.empty()) return {};
+Expected<void> Comparer::add_labels(std::size_t sample, const Tensor& first, const Tensor& second,
+                                    std::span<const std::int64_t> labels) {
   const auto rows = static_cast<std::size_t>(row_count(first));
-  const std::size_t left = options_.labels.size() - labels_used_;
-  if (rows > left) {
-    return fail(ErrorCode::usage, fmt::format("{} labels are too few for the rows of scores of all "
-                                              "samples",
-                                              options_.labels.size()));
+  rows_ += rows;
+  if (rows_ > labels.size()) {
+    return fail(ErrorCode::usage,
+                fmt::format("{} labels for {} row{} of scores in the first {} of {} samples",
+                            labels.size(), rows_, rows_ == 1 ? "" : "s", sample + 1, data_.size()),
+                {.file = options_.names.labels});
   }
-  const auto labels = std::span(options_.labels).subspan(labels_used_, rows);
-  labels_used_ += rows;
-  QUADRANT_CHECK(add_scores(*result_.first, first, labels));
-  return add_scores(*result_.second, second, labels);
+  const auto own = labels.subspan(rows_ - rows, rows);
+  QUADRANT_CHECK(in_file(on_sample(add_scores(first_score_, first, own), data_, sample),
+                         options_.names.labels));
+  return add_scores(second_score_, second, own);
 }
 
-Expected<void> Comparer::add_detections(const Slot& slot) {
-  const DetectionOutputs& how = *options_.detections;
-  QUADRANT_TRY(const std::size_t images, read_detections(slot.first[boxes_], slot.first[scores_],
-                                                         how, images_, first_detections_));
+// Both models have the same shapes: one that does not fit is found in the first.
+Expected<void> Comparer::add_detections(std::size_t sample, const Slot& slot,
+                                        const DetectionOutputs& how) {
+  auto read =
+      read_detections(slot.first[boxes_], slot.first[scores_], how, images_, first_detections_);
+  QUADRANT_TRY(const std::size_t images,
+               in_file(on_sample(std::move(read), data_, sample), options_.names.first));
   QUADRANT_CHECK(
       read_detections(slot.second[boxes_], slot.second[scores_], how, images_, second_detections_));
   images_ += images;
+  classes_ = slot.first[scores_].shape().extents().back();
   return {};
 }
 
-Expected<void> Comparer::settle(Slot& slot) {
-  for (std::size_t i = 0; i < pairs_.size(); ++i) {
-    auto& values = i < outputs_ ? result_.outputs : result_.layers;
-    values[i < outputs_ ? i : i - outputs_].agreement.merge(slot.agreements[i]);
+Expected<void> Comparer::settle(std::size_t sample, Slot& slot) {
+  for (std::size_t i = 0; i < pairs_.size(); ++i) agreements_[i].merge(slot.agreements[i]);
+  if (label_output_) {
+    const Tensor& first = slot.first[*label_output_];
+    const Tensor& second = slot.second[*label_output_];
+    QUADRANT_TRY(const std::vector<std::int64_t> top, top_classes(first));
+    QUADRANT_CHECK(add_scores(result_.same_class, second, top));
+    if (options_.labels) QUADRANT_CHECK(add_labels(sample, first, second, *options_.labels));
   }
-  if (label_output_ != none) {
-    QUADRANT_CHECK(add_classes(slot.first[label_output_], slot.second[label_output_]));
-  }
-  if (options_.detections) QUADRANT_CHECK(add_detections(slot));
+  if (options_.detections) QUADRANT_CHECK(add_detections(sample, slot, *options_.detections));
   slot = {};
+  return {};
+}
+
+Expected<void> Comparer::check_objects(std::span<const Detection> objects,
+                                       std::int64_t background) const {
+  const Place place{.file = options_.names.objects};
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    const Detection& object = objects[i];
+    if (object.sample >= images_) {
+      return fail(ErrorCode::usage,
+                  fmt::format("object {} is in sample {}, but the number of images is {}", i,
+                              object.sample, images_),
+                  place);
+    }
+    if (object.label < 0 || object.label >= classes_ || object.label == background) {
+      return fail(ErrorCode::usage,
+                  fmt::format("object {} is of class {}, but the number of classes is {}{}", i,
+                              object.label, classes_,
+                              background < 0 ? "" : fmt::format(", and {} is nothing", background)),
+                  place);
+    }
+  }
   return {};
 }
 
@@ -191,36 +228,43 @@ Comparison::Precision precision(std::span<const Detection> objects,
           mean_average_precision(objects, detections)};
 }
 
-Expected<void> Comparer::finish() {
-  if (labels_used_ != options_.labels.size()) {
-    return fail(ErrorCode::usage, fmt::format("{} labels for {} rows of scores",
-                                              options_.labels.size(), labels_used_));
+Expected<Comparison> Comparer::result() {
+  if (options_.labels && rows_ != options_.labels->size()) {
+    return fail(ErrorCode::usage,
+                fmt::format("{} labels for {} rows of scores", options_.labels->size(), rows_),
+                {.file = options_.names.labels});
   }
-  if (!options_.detections) return {};
-  if (!options_.objects.empty()) {
-    result_.first_precision = precision(options_.objects, first_detections_);
+  if (options_.objects && options_.detections) {
+    QUADRANT_CHECK(check_objects(*options_.objects, options_.detections->background));
+    result_.first_precision = precision(*options_.objects, first_detections_);
+    result_.second_precision = precision(*options_.objects, second_detections_);
+  } else if (options_.detections) {
+    result_.second_precision = precision(first_detections_, second_detections_);
   }
-  result_.second_precision = precision(
-      options_.objects.empty() ? first_detections_ : options_.objects, second_detections_);
-  return {};
+  if (label_output_) result_.label_output = pairs_[*label_output_].name;
+  if (options_.labels) {
+    result_.first = first_score_;
+    result_.second = second_score_;
+  }
+  for (std::size_t i = 0; i < pairs_.size(); ++i) {
+    (i < outputs_ ? result_.outputs : result_.layers)
+        .push_back(
+            {pairs_[i].name, std::string(first_.kind(pairs_[i].first.node)), agreements_[i]});
+  }
+  result_.samples = data_.size();
+  return std::move(result_);
 }
 
 Expected<Comparison> Comparer::run(const Runtime& runtime) {
-  QUADRANT_CHECK(pair(runtime));
-  if (label_output_ != none) result_.label_output = pairs_[label_output_].name;
-  if (!options_.labels.empty()) {
-    result_.first.emplace();
-    result_.second.emplace();
-  }
+  QUADRANT_CHECK(find_pairs());
+  QUADRANT_CHECK(load(runtime));
   std::array<Slot, sample_slots> slots;
   const SampleLoop loop{.executor = options_.executor, .sink = options_.sink, .task = "compare"};
   QUADRANT_CHECK(for_each_sample(
       data_.size(), loop,
       [&](std::size_t sample, std::size_t slot) { return compute(sample, slots[slot]); },
-      [&](std::size_t, std::size_t slot) { return settle(slots[slot]); }));
-  QUADRANT_CHECK(finish());
-  result_.samples = data_.size();
-  return std::move(result_);
+      [&](std::size_t sample, std::size_t slot) { return settle(sample, slots[slot]); }));
+  return result();
 }
 
 }  // namespace

@@ -35,6 +35,16 @@ Value output_value(const Graph& graph, std::size_t output) {
   return graph.operands(graph.outputs()[output])[0];
 }
 
+// Whether there are tensors of both shapes.
+bool can_be_same(const Shape& a, const Shape& b) {
+  if (!a.is_ranked() || !b.is_ranked()) return true;
+  if (a.rank() != b.rank()) return false;
+  for (std::int64_t axis = 0; axis < a.rank(); ++axis) {
+    if (a[axis] != Shape::dynamic && b[axis] != Shape::dynamic && a[axis] != b[axis]) return false;
+  }
+  return true;
+}
+
 bool is_computed_real(const Graph& graph, Value value) {
   const std::string_view kind = graph.kind(value.node);
   const TensorType& type = graph.type(value);
@@ -44,58 +54,79 @@ bool is_computed_real(const Graph& graph, Value value) {
 
 }  // namespace
 
-Expected<std::vector<std::size_t>> input_counterparts(const Graph& first, const Graph& second) {
+Expected<std::vector<std::size_t>> input_counterparts(const Graph& first, const Graph& second,
+                                                      const CompareNames& names) {
+  const auto ours = first.inputs();
   const auto theirs = second.inputs();
-  if (theirs.size() != first.inputs().size()) {
+  if (theirs.size() != ours.size()) {
     return fail(
         ErrorCode::usage,
         fmt::format("the models have {} and {} inputs: only models with the same inputs can "
                     "be compared",
-                    first.inputs().size(), theirs.size()));
+                    ours.size(), theirs.size()));
   }
-  const Names names = input_names(first);
-  const bool by_name = std::ranges::all_of(
-      theirs, [&](NodeId input) { return names.contains(second.value_name({input, 0})); });
+  const Names our_names = input_names(first);
+  const auto is_ours = [&](NodeId input) {
+    return our_names.contains(second.value_name({input, 0}));
+  };
+  const bool by_name = std::ranges::any_of(theirs, is_ours);
   std::vector<std::size_t> result;
   for (std::size_t i = 0; i < theirs.size(); ++i) {
     const Value value{theirs[i], 0};
-    result.push_back(by_name ? names.at(second.value_name(value)) : i);
-    const ElementType element = second.type(value).element;
-    const ElementType wanted = first.type({first.inputs()[result.back()], 0}).element;
-    if (element != wanted) {
+    const std::string name(second.value_name(value));
+    if (by_name && !is_ours(theirs[i])) {
+      return fail(ErrorCode::usage,
+                  fmt::format("'{}' has no input of this name, but others of this model: inputs "
+                              "must have the same names, or all have others",
+                              names.first),
+                  {.file = names.second, .tensor = name});
+    }
+    result.push_back(by_name ? our_names.at(name) : i);
+    const TensorType& wanted = first.type({ours[result.back()], 0});
+    const TensorType& type = second.type(value);
+    if (type.element != wanted.element || !can_be_same(type.shape, wanted.shape)) {
       return fail(
           ErrorCode::usage,
-          fmt::format("the input is {} in one model and {} in the other: only models with the "
-                      "same inputs can be compared",
-                      to_string(wanted), to_string(element)),
-          {.tensor = std::string(second.value_name(value))});
+          fmt::format("the input is {} [{}], but {} [{}] in '{}': only models with the same inputs "
+                      "can be compared",
+                      to_string(type.element), to_string(type.shape), to_string(wanted.element),
+                      to_string(wanted.shape), names.first),
+          {.file = names.second, .tensor = name});
     }
   }
   return result;
 }
 
 Expected<std::vector<Counterpart>> output_counterparts(const Graph& first, const Graph& second,
-                                                       Sink* sink) {
-  const Names names = output_names(second);
+                                                       const CompareNames& names, Sink* sink) {
   const auto ours = first.outputs();
-  const bool by_name =
-      std::ranges::any_of(ours, [&](NodeId output) { return names.contains(first.name(output)); });
+  const auto theirs = second.outputs();
+  const Names our_names = output_names(first);
+  const Names their_names = output_names(second);
+  const auto is_common = [&](NodeId output) { return their_names.contains(first.name(output)); };
+  const bool by_name = std::ranges::any_of(ours, is_common);
+  if (!by_name && (ours.empty() || ours.size() != theirs.size())) {
+    return fail(ErrorCode::usage, "the models have no outputs in common, and not as many");
+  }
+  const auto warn = [&](const std::string& file, std::string_view name) {
+    if (sink == nullptr) return;
+    sink->report({Severity::warning,
+                  "this output has none in the other model to compare with",
+                  {.file = file, .tensor = std::string(name)}});
+  };
   std::vector<Counterpart> result;
   for (std::size_t i = 0; i < ours.size(); ++i) {
     const std::string name(first.name(ours[i]));
-    const auto found = names.find(name);
-    if (by_name && found != names.end()) {
-      result.push_back({name, output_value(first, i), output_value(second, found->second)});
-    } else if (!by_name && ours.size() == second.outputs().size()) {
-      result.push_back({name, output_value(first, i), output_value(second, i)});
-    } else if (sink != nullptr) {
-      sink->report({Severity::warning,
-                    "this output has none in the other model to compare with",
-                    {.tensor = name}});
+    if (by_name && !is_common(ours[i])) {
+      warn(names.first, name);
+      continue;
     }
+    result.push_back(
+        {name, output_value(first, i), output_value(second, by_name ? their_names.at(name) : i)});
   }
-  if (result.empty()) {
-    return fail(ErrorCode::usage, "the models have no outputs in common, and not as many");
+  for (const NodeId output : theirs) {
+    const std::string_view name = second.name(output);
+    if (by_name && !our_names.contains(name)) warn(names.second, name);
   }
   return result;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "quadrant/calibration/compare.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/expected.hpp"
@@ -17,15 +18,18 @@ struct Counterpart {
   Value second;
 };
 
-/// Which input of `first` each input of `second` takes. `usage` when there is not one for each, of
-/// the same element type.
+/// Which input of `first` each input of `second` takes: by name, or by place where no name is in
+/// both. `usage` when there is not one for each, of the same element type and a shape that can be
+/// the same.
 [[nodiscard]] Expected<std::vector<std::size_t>> input_counterparts(const Graph& first,
-                                                                    const Graph& second);
+                                                                    const Graph& second,
+                                                                    const CompareNames& names);
 
 /// Outputs by name; where no name is in both and there are as many, by place. `sink`, which may be
-/// null, hears which have none. `usage` when all have none.
+/// null, hears which of either model have none. `usage` when all have none.
 [[nodiscard]] Expected<std::vector<Counterpart>> output_counterparts(const Graph& first,
                                                                      const Graph& second,
+                                                                     const CompareNames& names,
                                                                      Sink* sink);
 
 /// Real values of the same name, producers before users, that are neither inputs nor constants.

@@ -38,22 +38,26 @@ Expected<std::size_t> read_detections(const Tensor& boxes, const Tensor& scores,
   QUADRANT_CHECK(check_shapes(boxes, scores));
   QUADRANT_TRY(const std::vector<double> corners, to_doubles(boxes));
   QUADRANT_TRY(const std::vector<double> values, to_doubles(scores));
-  const auto in_sample = static_cast<std::size_t>(boxes.extent(boxes.rank() - 2));
-  const std::size_t all = corners.size() / 4;
-  const std::size_t classes = all == 0 ? 0 : values.size() / all;
+  const std::int64_t axes = boxes.rank() - 2;
+  std::size_t images = 1;
+  for (std::int64_t axis = 0; axis < axes; ++axis) {
+    images *= static_cast<std::size_t>(boxes.extent(axis));
+  }
+  const auto in_image = static_cast<std::size_t>(boxes.extent(axes));
+  const auto classes = static_cast<std::size_t>(scores.extent(axes + 1));
   std::vector<Detection> found;
-  for (std::size_t i = 0; i < all; ++i) {
+  for (std::size_t i = 0; i < images * in_image; ++i) {
     for (std::size_t label = 0; label < classes; ++label) {
       const double score = values[i * classes + label];
       if (static_cast<std::int64_t>(label) == how.background || !(score >= how.least_score))
         continue;
-      found.push_back({first_sample + i / in_sample, static_cast<std::int64_t>(label), score,
+      found.push_back({first_sample + i / in_image, static_cast<std::int64_t>(label), score,
                        box_of(&corners[i * 4], how.centers)});
     }
   }
   const auto kept = suppress_overlaps(found, how.overlap);
   detections.insert(detections.end(), kept.begin(), kept.end());
-  return in_sample == 0 ? 0 : all / in_sample;
+  return images;
 }
 
 }  // namespace quadrant::inline v0

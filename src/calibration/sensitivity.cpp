@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <memory>
-#include <optional>
 
-#include "calibration/counterparts.hpp"
+#include "calibration/located.hpp"
 #include "calibration/measure.hpp"
 #include "calibration/sample_loop.hpp"
 #include "quadrant/ir/text.hpp"
@@ -21,7 +19,6 @@ constexpr std::size_t variants_at_a_time = 8;
 
 // The model with one layer quantized, ready to run.
 struct Variant {
-  std::string layer;
   Graph graph;
   std::unique_ptr<ModelExecutor> model;
   std::vector<Agreement> agreements;  // by output
@@ -41,13 +38,15 @@ class Study {
 
   // The model itself, and what it says to as many samples as there is room for.
   Expected<void> prepare();
-  Expected<void> measure(std::span<const std::string> layers, std::vector<LayerSensitivity>& out);
+  // How the outputs agree, for each of `layers`.
+  Expected<std::vector<std::vector<ValueAgreement>>> measure(std::span<const std::size_t> layers);
 
  private:
-  Expected<Tensors> own_outputs(std::size_t sample, const Sample& inputs) const;
-  Expected<std::unique_ptr<Variant>> make_variant(const std::string& layer) const;
+  [[nodiscard]] Expected<Tensors> run_own(std::size_t sample, const Sample& inputs) const;
+  [[nodiscard]] Expected<std::unique_ptr<Variant>> make_variant(std::size_t layer) const;
   Expected<void> run(const Variant& variant, std::size_t sample,
                      std::vector<Agreement>& agreements) const;
+  [[nodiscard]] std::vector<ValueAgreement> outputs_of(const Variant& variant) const;
 
   const Graph& graph_;
   QuantizeAlone quantize_alone_;
@@ -71,8 +70,8 @@ Expected<void> Study::prepare() {
     QUADRANT_CHECK(for_each_sample(
         count, {.executor = &executor_},
         [&](std::size_t i, std::size_t slot) -> Expected<void> {
-          QUADRANT_TRY(const Sample inputs, data_.sample(sample + i));
-          QUADRANT_TRY(slots[slot], run_model(*model_, inputs.inputs, outputs_.size()));
+          QUADRANT_TRY(const Sample inputs, read_sample(data_, sample + i));
+          QUADRANT_TRY(slots[slot], run_own(sample + i, inputs));
           return {};
         },
         [&](std::size_t, std::size_t slot) -> Expected<void> {
@@ -85,14 +84,12 @@ Expected<void> Study::prepare() {
   return {};
 }
 
-Expected<Tensors> Study::own_outputs(std::size_t sample, const Sample& inputs) const {
-  if (sample < kept_.size()) return kept_[sample];
-  return run_model(*model_, inputs.inputs, outputs_.size());
+Expected<Tensors> Study::run_own(std::size_t sample, const Sample& inputs) const {
+  return on_sample(run_model(*model_, inputs.inputs, outputs_.size()), data_, sample);
 }
 
-Expected<std::unique_ptr<Variant>> Study::make_variant(const std::string& layer) const {
+Expected<std::unique_ptr<Variant>> Study::make_variant(std::size_t layer) const {
   auto variant = std::make_unique<Variant>();
-  variant->layer = layer;
   variant->agreements.resize(outputs_.size());
   QUADRANT_TRY(variant->graph, quantize_alone_(layer));
   const std::vector<Value> outputs = output_values(variant->graph);
@@ -102,17 +99,32 @@ Expected<std::unique_ptr<Variant>> Study::make_variant(const std::string& layer)
 
 Expected<void> Study::run(const Variant& variant, std::size_t sample,
                           std::vector<Agreement>& agreements) const {
-  QUADRANT_TRY(const Sample inputs, data_.sample(sample));
-  QUADRANT_TRY(const Tensors own, own_outputs(sample, inputs));
+  QUADRANT_TRY(const Sample inputs, read_sample(data_, sample));
+  Tensors own;
+  if (sample < kept_.size()) {
+    own = kept_[sample];
+  } else {
+    QUADRANT_TRY(own, run_own(sample, inputs));
+  }
   agreements.assign(outputs_.size(), {});
-  return variant.model->run(
-      inputs.inputs, [&](std::size_t i, const Tensor& tensor) -> Expected<void> {
-        return measure_agreement(graph_.name(graph_.outputs()[i]), own[i], tensor, agreements[i]);
-      });
+  const auto measure = [&](std::size_t i, const Tensor& tensor) {
+    return measure_agreement(graph_.name(graph_.outputs()[i]), own[i], tensor, agreements[i]);
+  };
+  return on_sample(variant.model->run(inputs.inputs, measure), data_, sample);
 }
 
-Expected<void> Study::measure(std::span<const std::string> layers,
-                              std::vector<LayerSensitivity>& out) {
+std::vector<ValueAgreement> Study::outputs_of(const Variant& variant) const {
+  std::vector<ValueAgreement> outputs;
+  outputs.reserve(outputs_.size());
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    outputs.push_back({std::string(graph_.name(graph_.outputs()[i])),
+                       std::string(graph_.kind(outputs_[i].node)), variant.agreements[i]});
+  }
+  return outputs;
+}
+
+Expected<std::vector<std::vector<ValueAgreement>>> Study::measure(
+    std::span<const std::size_t> layers) {
   std::vector<Expected<std::unique_ptr<Variant>>> variants(layers.size());
   executor_.parallel_for(layers.size(),
                          [&](std::size_t i) { variants[i] = make_variant(layers[i]); });
@@ -133,16 +145,18 @@ Expected<void> Study::measure(std::span<const std::string> layers,
         }
         return {};
       }));
-  for (const auto& variant : variants) {
-    LayerSensitivity& layer = out.emplace_back();
-    layer.layer = (*variant)->layer;
-    for (std::size_t i = 0; i < outputs_.size(); ++i) {
-      layer.outputs.push_back({std::string(graph_.name(graph_.outputs()[i])),
-                               std::string(graph_.kind(outputs_[i].node)),
-                               (*variant)->agreements[i]});
-    }
-  }
-  return {};
+  std::vector<std::vector<ValueAgreement>> measured;
+  measured.reserve(variants.size());
+  for (const auto& variant : variants) measured.push_back(outputs_of(**variant));
+  return measured;
+}
+
+const SensitivityCache::Layer* find_known(const SensitivityCache* cache,
+                                          const SensitivityLayer& layer) {
+  if (cache == nullptr) return nullptr;
+  const auto found = cache->layers.find(layer.name);
+  if (found == cache->layers.end() || found->second.decision != layer.decision) return nullptr;
+  return &found->second;
 }
 
 void hash_tensor(ContentHash& hash, const Tensor& tensor) {
@@ -153,10 +167,19 @@ void hash_tensor(ContentHash& hash, const Tensor& tensor) {
 
 }  // namespace
 
-double LayerSensitivity::sqnr_db() const {
-  double least = std::numeric_limits<double>::infinity();
-  for (const ValueAgreement& output : outputs) least = std::min(least, output.agreement.sqnr_db());
-  return least;
+const ValueAgreement* LayerSensitivity::worst() const {
+  const auto found =
+      std::ranges::min_element(outputs, [](const ValueAgreement& a, const ValueAgreement& b) {
+        return worse_than(a.agreement, b.agreement);
+      });
+  return found == outputs.end() ? nullptr : &*found;
+}
+
+bool worse_than(const LayerSensitivity& a, const LayerSensitivity& b) {
+  const ValueAgreement* worst = a.worst();
+  const ValueAgreement* other = b.worst();
+  if (worst == nullptr || other == nullptr) return worst != nullptr;
+  return worse_than(worst->agreement, other->agreement);
 }
 
 Expected<std::uint64_t> sensitivity_fingerprint(const Graph& graph, const DataSet& data,
@@ -173,43 +196,42 @@ Expected<std::uint64_t> sensitivity_fingerprint(const Graph& graph, const DataSe
     hash.add(contents.bytes());
   }
   for (std::size_t i = 0; i < data.size(); ++i) {
-    QUADRANT_TRY(const Sample sample, data.sample(i));
+    QUADRANT_TRY(const Sample sample, read_sample(data, i));
     for (const Tensor& tensor : sample.inputs) hash_tensor(hash, tensor);
   }
   return hash.value();
 }
 
 Expected<std::vector<LayerSensitivity>> measure_sensitivity(
-    const Graph& graph, std::span<const std::string> layers, QuantizeAlone quantize_alone,
+    const Graph& graph, std::span<const SensitivityLayer> layers, QuantizeAlone quantize_alone,
     const Runtime& runtime, const DataSet& data, const SensitivityOptions& options,
     FunctionRef<Expected<void>()> settled) {
-  std::map<std::string, LayerSensitivity> known;
-  std::vector<std::string> open;
-  for (const std::string& layer : layers) {
-    if (options.cache != nullptr && options.cache->layers.contains(layer)) {
-      known[layer] = {layer, options.cache->layers.at(layer), true};
-    } else {
-      open.push_back(layer);
-    }
+  std::vector<LayerSensitivity> result;
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const SensitivityCache::Layer* known = find_known(options.cache, layers[i]);
+    if (known == nullptr) open.push_back(i);
+    result.push_back({layers[i].name, {}, known != nullptr});
+    if (known != nullptr) result.back().outputs = known->outputs;
   }
   Study study(graph, quantize_alone, runtime, data, options);
   if (!open.empty()) QUADRANT_CHECK(study.prepare());
   for (std::size_t first = 0; first < open.size(); first += variants_at_a_time) {
     const auto group =
         std::span(open).subspan(first, std::min(variants_at_a_time, open.size() - first));
-    std::vector<LayerSensitivity> measured;
-    QUADRANT_CHECK(study.measure(group, measured));
-    for (LayerSensitivity& layer : measured) {
-      if (options.cache != nullptr) options.cache->layers[layer.layer] = layer.outputs;
-      known[layer.layer] = std::move(layer);
+    QUADRANT_TRY(auto measured, study.measure(group));
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      const SensitivityLayer& layer = layers[group[i]];
+      if (options.cache != nullptr) {
+        options.cache->layers[layer.name] = {layer.decision, measured[i]};
+      }
+      result[group[i]].outputs = std::move(measured[i]);
     }
     if (options.sink != nullptr) {
       options.sink->progress("sensitivity", first + group.size(), open.size());
     }
     QUADRANT_CHECK(settled());
   }
-  std::vector<LayerSensitivity> result;
-  for (const std::string& layer : layers) result.push_back(known[layer]);
   return result;
 }
 

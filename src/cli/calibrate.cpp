@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "calibration/located.hpp"
 #include "cli/command.hpp"
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"
@@ -140,6 +141,7 @@ class Calibrate final : public Command {
     const bool has_samples = !data_.path.empty() || data_.random != 0;
     if (!has_samples && merged_.empty()) QUADRANT_CHECK(check(data_));
     if (!output_.empty()) QUADRANT_CHECK(check_side_output(output_, model_));
+    QUADRANT_TRY(const auto runtime, make_runtime(runtime_));
     QUADRANT_TRY(const Graph graph, read_model(model_, console));
     StatisticsTable table;
     for (const std::string& path : merged_) {
@@ -147,7 +149,7 @@ class Calibrate final : public Command {
       table.merge(saved);
     }
     if (has_samples) {
-      QUADRANT_TRY(const StatisticsTable gathered, gather(graph, console));
+      QUADRANT_TRY(const StatisticsTable gathered, gather(graph, *runtime, console));
       table.merge(gathered);
     }
     table.model = std::filesystem::path(model_).filename().string();
@@ -158,14 +160,12 @@ class Calibrate final : public Command {
   }
 
  private:
-  [[nodiscard]] Expected<StatisticsTable> gather(const Graph& graph, Console& console) const {
-    QUADRANT_TRY(const auto runtime, make_runtime(runtime_));
+  [[nodiscard]] Expected<StatisticsTable> gather(const Graph& graph, const Runtime& runtime,
+                                                 Console& console) const {
     QUADRANT_TRY(const auto data, open_data(data_, graph, console));
     ThreadExecutor executor(data_.threads);
-    auto table = calibrate(graph, *runtime, *data, {.executor = &executor, .sink = &console});
-    // The library knows nodes, tensors and samples, but not the file of the model.
-    if (!table && table.error().place.file.empty()) table.error().place.file = model_;
-    return table;
+    return in_file(calibrate(graph, runtime, *data, {.executor = &executor, .sink = &console}),
+                   model_);
   }
 
   void print_result(const StatisticsTable& table, const std::vector<Row>& rows,

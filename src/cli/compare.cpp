@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <string>
 
 #include "cli/command.hpp"
@@ -17,6 +18,22 @@
 
 namespace quadrant::cli {
 namespace {
+
+/// For options that mean something else when they are not there.
+CLI::Validator not_empty() {
+  return {[](const std::string& text) { return std::string(text.empty() ? "it is empty" : ""); },
+          ""};
+}
+
+/// CLI::Range lets NaN pass, and CLI::Number too.
+CLI::Validator no_nan() {
+  return {[](const std::string& text) {
+            double value = 0;
+            const bool is_nan = CLI::detail::lexical_cast(text, value) && std::isnan(value);
+            return std::string(is_nan ? "it is no number" : "");
+          },
+          ""};
+}
 
 class Compare final : public Command {
  public:
@@ -35,10 +52,12 @@ class Compare final : public Command {
         ->add_option("--labels", labels_,
                      "Which classes are right, a row of scores each: .txt with an integer a line, "
                      ".npy or .npz")
+        ->check(not_empty())
         ->type_name("FILE");
     command
         ->add_option("--label-output", label_output_,
                      "The output with scores of classes (default: the first that can be)")
+        ->check(not_empty())
         ->type_name("NAME");
     declare_detections(*command);
     declare_runtime(*command, runtime_);
@@ -79,10 +98,12 @@ class Compare final : public Command {
         command
             .add_option("--boxes", detections_.boxes,
                         "The output with a detector's boxes, [..., n, 4]: mean average precision")
+            ->check(not_empty())
             ->type_name("NAME");
     CLI::Option* scores = command
                               .add_option("--scores", detections_.scores,
                                           "The output with their scores, [..., n, classes]")
+                              ->check(not_empty())
                               ->type_name("NAME");
     boxes->needs(scores);
     scores->needs(boxes);
@@ -90,6 +111,7 @@ class Compare final : public Command {
         .add_option("--objects", objects_,
                     "What is there: .npz with 'boxes', 'classes' and 'samples' (default: what "
                     "MODEL_A detects)")
+        ->check(not_empty())
         ->type_name("FILE")
         ->needs(boxes);
     command
@@ -101,6 +123,7 @@ class Compare final : public Command {
         ->needs(boxes);
     command
         .add_option("--least-score", detections_.least_score, "What scores less is no detection")
+        ->check(no_nan())
         ->type_name("X")
         ->capture_default_str()
         ->needs(boxes);
@@ -108,6 +131,7 @@ class Compare final : public Command {
         .add_option("--overlap", detections_.overlap,
                     "Of two boxes of a class that overlap by more, one is dropped; 1: none is")
         ->check(CLI::Range(0.0, 1.0).description(""))
+        ->check(no_nan())
         ->type_name("X")
         ->capture_default_str()
         ->needs(boxes);
@@ -115,6 +139,7 @@ class Compare final : public Command {
 
   [[nodiscard]] Expected<CompareOptions> compare_options() const {
     CompareOptions options;
+    options.names = {.first = first_, .second = second_, .labels = labels_, .objects = objects_};
     options.layers = layers_;
     options.label_output = label_output_;
     if (!labels_.empty()) {

@@ -70,6 +70,16 @@ void declare(CLI::App& command, SchemeOptions& options) {
 
 }  // namespace
 
+void declare_non_finite(CLI::App& command, std::string& choice) {
+  add_choice(command, "--non-finite", choice, {"refuse", "leave"},
+             "Weights with NaN or infinity: 'refuse' the model, or 'leave' them in float")
+      ->capture_default_str();
+}
+
+NonFinitePolicy non_finite_policy(std::string_view choice) {
+  return choice == "leave" ? NonFinitePolicy::leave_float : NonFinitePolicy::refuse;
+}
+
 void declare_json(CLI::App& command, bool& json) {
   command.add_flag("--json", json, "Print one JSON document, for programs");
 }

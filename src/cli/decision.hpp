@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "cli/console.hpp"
 #include "cli/schemes.hpp"
@@ -28,6 +29,9 @@ struct DecisionOptions {
 
 /// Adds them to a subcommand.
 void declare(CLI::App& command, DecisionOptions& options);
+/// Adds --non-finite to a subcommand: `refuse` or `leave`.
+void declare_non_finite(CLI::App& command, std::string& choice);
+[[nodiscard]] NonFinitePolicy non_finite_policy(std::string_view choice);
 /// Adds --json to a subcommand.
 void declare_json(CLI::App& command, bool& json);
 

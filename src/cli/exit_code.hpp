@@ -36,7 +36,7 @@ inline constexpr const char* exit_codes_help =
     "Exit codes:\n"
     "  0  done\n"
     "  2  usage: an option is wrong, or names something that is not there\n"
-    "  3  bad input: a model, plan or sample is damaged or not what it says it is\n"
+    "  3  bad input: a model, plan, sample or other file is damaged or not what it says it is\n"
     "  4  impossible: the input is fine, what is asked of it cannot be done\n"
     "  5  input/output: the system refused to read, to write, or to give memory\n"
     "  6  different: no error; the plans that 'diff' compared decide differently\n"

@@ -13,12 +13,15 @@ namespace quadrant::cli {
 namespace {
 
 tl::unexpected<Error> refuse(const std::string& path, std::string message) {
-  return fail(ErrorCode::usage, std::move(message), {.file = path});
+  return fail(ErrorCode::invalid_model, std::move(message), {.file = path});
 }
 
-Expected<std::vector<std::int64_t>> integers(const std::string& path, const Tensor& tensor) {
+// `what` they are, for the error.
+Expected<std::vector<std::int64_t>> integers(const std::string& path, std::string_view what,
+                                             const Tensor& tensor) {
   if (!is_integer(tensor.element())) {
-    return refuse(path, fmt::format("labels are integers, not {}", to_string(tensor.element())));
+    return refuse(path,
+                  fmt::format("{} are to be integers, not {}", what, to_string(tensor.element())));
   }
   return read_integers(tensor.to_constant(), INT64_MAX);
 }
@@ -51,14 +54,14 @@ Expected<std::vector<std::int64_t>> read_archive(const std::string& path) {
   for (const std::string_view name : {"labels", "y"}) {
     if (!archive.contains(name)) continue;
     QUADRANT_TRY(const Tensor tensor, archive.read(name));
-    return integers(path, tensor);
+    return integers(path, "labels", tensor);
   }
   if (archive.names().size() != 1) {
     return refuse(path, fmt::format("which of {} arrays are the labels? Name it 'labels'",
                                     archive.names().size()));
   }
   QUADRANT_TRY(const Tensor tensor, archive.read(archive.names()[0]));
-  return integers(path, tensor);
+  return integers(path, "labels", tensor);
 }
 
 Expected<Tensor> read_member(NpzReader& archive, const std::string& path, std::string_view name) {
@@ -68,6 +71,17 @@ Expected<Tensor> read_member(NpzReader& archive, const std::string& path, std::s
                                     name));
   }
   return archive.read(name);
+}
+
+// One number for each object.
+Expected<std::vector<std::int64_t>> read_numbers(NpzReader& archive, const std::string& path,
+                                                 std::string_view name, std::int64_t count) {
+  QUADRANT_TRY(const Tensor tensor, read_member(archive, path, name));
+  if (!(tensor.shape() == Shape{count})) {
+    return refuse(path, fmt::format("'{}' has shape [{}], but there are {} boxes: it is to be [{}]",
+                                    name, to_string(tensor.shape()), count, count));
+  }
+  return integers(path, fmt::format("'{}'", name), tensor);
 }
 
 // Corners as doubles, from float32 or float64.
@@ -96,30 +110,29 @@ Expected<std::vector<std::int64_t>> read_labels(const std::string& path) {
   if (path.ends_with(".npz")) return read_archive(path);
   if (!path.ends_with(".npy")) return read_lines(path);
   QUADRANT_TRY(const Tensor tensor, read_npy(path));
-  return integers(path, tensor);
+  return integers(path, "labels", tensor);
 }
 
 Expected<std::vector<Detection>> read_objects(const std::string& path) {
   QUADRANT_TRY(NpzReader archive, NpzReader::open(path));
   QUADRANT_TRY(const Tensor boxes, read_member(archive, path, "boxes"));
-  QUADRANT_TRY(const Tensor classes, read_member(archive, path, "classes"));
-  QUADRANT_TRY(const Tensor samples, read_member(archive, path, "samples"));
   QUADRANT_TRY(const std::vector<double> values, corners(path, boxes));
-  QUADRANT_TRY(const std::vector<std::int64_t> labels, integers(path, classes));
-  QUADRANT_TRY(const std::vector<std::int64_t> numbers, integers(path, samples));
-  const std::size_t count = values.size() / 4;
-  if (labels.size() != count || numbers.size() != count) {
-    return refuse(path,
-                  fmt::format("{} boxes, {} classes and {} samples: there is to be one of each "
-                              "for each object",
-                              count, labels.size(), numbers.size()));
-  }
+  const std::int64_t count = boxes.extent(0);
+  QUADRANT_TRY(const auto classes, read_numbers(archive, path, "classes", count));
+  QUADRANT_TRY(const auto samples, read_numbers(archive, path, "samples", count));
   std::vector<Detection> objects;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (numbers[i] < 0) return refuse(path, "'samples' has a negative number");
-    const double* box = &values[i * 4];
-    objects.push_back(
-        {static_cast<std::size_t>(numbers[i]), labels[i], 1, {box[0], box[1], box[2], box[3]}});
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (samples[i] < 0) {
+      return refuse(path, fmt::format("object {} is in sample {}", i, samples[i]));
+    }
+    const Box box{values[i * 4], values[i * 4 + 1], values[i * 4 + 2], values[i * 4 + 3]};
+    const bool is_box = box.x1 <= box.x2 && box.y1 <= box.y2;  // NaN is none
+    if (!is_box) {
+      return refuse(path, fmt::format("the box of object {} is {} {} {} {}: it is to be x1 y1 x2 "
+                                      "y2, x1 <= x2 and y1 <= y2",
+                                      i, box.x1, box.y1, box.x2, box.y2));
+    }
+    objects.push_back({static_cast<std::size_t>(samples[i]), classes[i], 1, box});
   }
   return objects;
 }

@@ -86,6 +86,10 @@ Expected<void> check_output(const std::string& path) {
                 {.file = path});
   }
   const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::none) {
+    return fail(ErrorCode::io, fmt::format("cannot write the file: {}", error.message()),
+                {.file = path});
+  }
   if (fs::exists(status) && !fs::is_regular_file(status)) {
     return fail(ErrorCode::io, "cannot write the file: there is something that is no file",
                 {.file = path});

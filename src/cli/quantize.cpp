@@ -57,12 +57,7 @@ class Quantize final : public Command {
         command->add_option("--plan", plan_path_, "Follow a plan that 'quadrant plan -o' saved")
             ->type_name("FILE");
     command->add_flag("--dry-run", dry_run_, "Say what would be done and write nothing");
-    command
-        ->add_option("--non-finite", non_finite_,
-                     "Weights with NaN or infinity: 'refuse' the model, or 'leave' them in float")
-        ->check(CLI::IsMember({"refuse", "leave"}).description(""))
-        ->type_name("NAME")
-        ->capture_default_str();
+    declare_non_finite(*command, non_finite_);
     command
         ->add_option("--format", format_,
                      "How the file says it: QuantizeLinear and DequantizeLinear, or, for matrix "
@@ -115,8 +110,7 @@ class Quantize final : public Command {
     ThreadExecutor executor(threads_);
     QuantizeOptions engine = subject.engine_options();
     engine.plan = plan ? &*plan : nullptr;
-    engine.non_finite =
-        non_finite_ == "leave" ? NonFinitePolicy::leave_float : NonFinitePolicy::refuse;
+    engine.non_finite = non_finite_policy(non_finite_);
     engine.executor = &executor;
     engine.sink = &console;
     Expected<QuantizeResult> result = quantize(subject.graph, subject.registry, engine);

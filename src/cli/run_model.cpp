@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "calibration/located.hpp"
 #include "calibration/sample_loop.hpp"
 #include "cli/command.hpp"
 #include "cli/data_options.hpp"
@@ -85,7 +86,8 @@ Expected<Watched> find_watched(const Graph& graph, const std::vector<std::string
 
 /// What a sample's file or folder is called, without the ending of a file of data.
 std::string bare_name(const std::string& sample) {
-  fs::path path = fs::absolute(sample).lexically_normal();
+  std::error_code ignored;  // where there is no working directory
+  fs::path path = fs::absolute(sample, ignored).lexically_normal();
   if (path.filename().empty()) path = path.parent_path();  // a/b/
   constexpr std::array<std::string_view, 5> endings{".npz", ".npy", ".pb", ".raw", ".bin"};
   const bool is_data = std::ranges::find(endings, path.extension().string()) != endings.end();
@@ -112,7 +114,7 @@ Expected<void> check_folder(const std::string& folder, const std::string& data) 
   if (data.empty()) return {};
   std::error_code ignored;
   const fs::path samples =
-      fs::is_directory(data, ignored) ? fs::path(data) : fs::absolute(data).parent_path();
+      fs::is_directory(data, ignored) ? fs::path(data) : fs::absolute(data, ignored).parent_path();
   if (!fs::equivalent(folder, samples, ignored)) return {};
   return fail(ErrorCode::usage, "the samples are here: name another folder for the results",
               {.file = folder});
@@ -165,15 +167,14 @@ class Run final : public Command {
     QUADRANT_TRY(const Graph graph, read_model(model_, console));
     QUADRANT_TRY(const Watched watched, find_watched(graph, wanted_));
     QUADRANT_TRY(const auto data, open_data(data_, graph, console));
-    auto executor = runtime->load(graph, watched.values);
-    if (!executor) return fail(located(std::move(executor).error()));
+    QUADRANT_TRY(const auto executor, in_file(runtime->load(graph, watched.values), model_));
     const std::vector<std::string> names = file_names(*data);
     QUADRANT_TRY(NewFiles files, NewFiles::create(folder_, names));
 
     std::vector<TensorType> types;
     std::array<std::vector<TensorType>, sample_slots> found;
     const auto compute = [&](std::size_t i, std::size_t slot) -> Expected<void> {
-      QUADRANT_TRY(const auto results, run_sample(**executor, *data, i, watched));
+      QUADRANT_TRY(const auto results, run_sample(*executor, *data, i, watched));
       found[slot].clear();
       for (const auto& [name, tensor] : results) {
         found[slot].push_back({tensor.element(), tensor.shape(), nullptr});
@@ -194,26 +195,16 @@ class Run final : public Command {
   }
 
  private:
-  /// A runtime knows nodes and tensors, but no files.
-  [[nodiscard]] Error located(Error error) const {
-    if (error.place.file.empty()) error.place.file = model_;
-    return error;
-  }
-
   [[nodiscard]] Expected<std::vector<NamedTensor>> run_sample(const ModelExecutor& executor,
                                                               const DataSet& data, std::size_t i,
                                                               const Watched& watched) const {
-    QUADRANT_TRY(const Sample sample, data.sample(i));
-    auto tensors = run_model(executor, sample.inputs, watched.values.size());
-    if (!tensors) {
-      Error error = located(std::move(tensors).error());
-      error.message += fmt::format(" (sample '{}')", data.name(i));
-      return fail(std::move(error));
-    }
+    QUADRANT_TRY(const Sample sample, read_sample(data, i));
+    auto run = run_model(executor, sample.inputs, watched.values.size());
+    QUADRANT_TRY(Tensors tensors, in_file(on_sample(std::move(run), data, i), model_));
     std::vector<NamedTensor> results;
-    results.reserve(tensors->size());
-    for (std::size_t k = 0; k < tensors->size(); ++k) {
-      results.push_back({watched.names[k], std::move((*tensors)[k])});
+    results.reserve(tensors.size());
+    for (std::size_t k = 0; k < tensors.size(); ++k) {
+      results.push_back({watched.names[k], std::move(tensors[k])});
     }
     return results;
   }

@@ -5,45 +5,169 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
+#include <numeric>
+#include <span>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "calibration/located.hpp"
 #include "cli/command.hpp"
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
 #include "cli/runtimes.hpp"
 #include "cli/thread_executor.hpp"
+#include "quadrant/recipe/plan_json.hpp"
 #include "quadrant/recipe/sensitivity_json.hpp"
 #include "quadrant/report/sensitivity.hpp"
+#include "quadrant/runtime/runtime.hpp"
+#include "quadrant/support/content_hash.hpp"
 
 namespace quadrant::cli {
 namespace {
 
-// Where quantized values begin: a weight, or what stands in for one.
+// What is quantized alone: a weight, or what stands in for one; or several, where the quantization
+// of something that is made of them (a concatenation, say) needs them all.
 struct Layer {
   std::string name;
-  NodeId node;
+  std::vector<NodeId> weights;
 };
 
-bool is_root(const Graph& graph, const Selection& selection, NodeId node) {
-  const auto operands = graph.operands(node);
-  return graph.result_count(node) != 0 && selection.is_selected({node, 0}) &&
-         std::ranges::none_of(operands, [&](Value operand) {
-           return !operand.is_absent() && selection.is_selected(operand);
-         });
+// The name that a reader of JSON gets to see, which is also that of what was saved before.
+std::string name_in_json(std::string_view name) {
+  return Json::parse(text_of(Json(std::string(name)))).get<std::string>();
 }
 
+// Sets of nodes that only grow together.
+class Groups {
+ public:
+  explicit Groups(const Graph& graph) : parents_(graph.index_bound()) {
+    std::iota(parents_.begin(), parents_.end(), 0U);
+  }
+  [[nodiscard]] std::uint32_t find(NodeId node) const {
+    std::uint32_t i = node.index;
+    while (parents_[i] != i) i = parents_[i];
+    return i;
+  }
+  void join(NodeId node, NodeId other) { parents_[find(node)] = find(other); }
+
+ private:
+  std::vector<std::uint32_t> parents_;
+};
+
+// Quantized values begin where no operand is one.
 std::vector<Layer> find_layers(const Graph& graph, const Analysis& analysis) {
-  std::vector<Layer> layers;
+  const Selection& selection = analysis.selection;
+  Groups groups(graph);
+  std::vector<NodeId> roots;
   for (const NodeId node : analysis.order) {
-    if (!is_root(graph, analysis.selection, node)) continue;
-    layers.push_back({std::string(graph.value_name({node, 0})), node});
+    if (graph.result_count(node) == 0 || !selection.is_selected({node, 0})) continue;
+    bool is_root = true;
+    for (const Value operand : graph.operands(node)) {
+      if (operand.is_absent() || !selection.is_selected(operand)) continue;
+      groups.join(node, operand.node);
+      is_root = false;
+    }
+    if (is_root) roots.push_back(node);
+  }
+  std::vector<Layer> layers;
+  std::unordered_map<std::uint32_t, std::size_t> known;
+  for (const NodeId root : roots) {
+    const auto [found, is_new] = known.try_emplace(groups.find(root), layers.size());
+    const std::string name = name_in_json(graph.value_name({root, 0}));
+    if (is_new) {
+      layers.push_back({name, {root}});
+    } else {
+      Layer& layer = layers[found->second];
+      layer.name += " + " + name;
+      layer.weights.push_back(root);
+    }
   }
   return layers;
+}
+
+// Layers of a model, each quantized without the others.
+class Alone {
+ public:
+  Alone(const Subject& subject, Vetoes vetoes, std::vector<Layer> layers)
+      : subject_(subject), vetoes_(std::move(vetoes)), layers_(std::move(layers)) {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return layers_.size(); }
+
+  // Its name, and what tells how it is quantized.
+  [[nodiscard]] Expected<SensitivityLayer> decide(std::size_t layer) const {
+    QUADRANT_TRY(const Analysis analysis,
+                 analyze(subject_.graph, subject_.registry, options(layer)));
+    ContentHash hash;
+    for (const NodeId weight : layers_[layer].weights) {
+      const std::string_view name = subject_.graph.value_name({weight, 0});
+      if (!analysis.selection.is_selected({weight, 0})) {
+        return fail(ErrorCode::impossible,
+                    "without the other weights it is not quantized: leave it out with --exclude",
+                    {.tensor = std::string(name)});
+      }
+      hash.add(std::as_bytes(std::span(name)));
+    }
+    const std::string plan = print_plan(analysis.plan);
+    hash.add(std::as_bytes(std::span(plan)));
+    return SensitivityLayer{layers_[layer].name, hash.value()};
+  }
+
+  [[nodiscard]] Expected<Graph> quantize(std::size_t layer) const {
+    QUADRANT_TRY(QuantizeResult result,
+                 quadrant::quantize(subject_.graph, subject_.registry, options(layer)));
+    return std::move(result.graph);
+  }
+
+ private:
+  [[nodiscard]] QuantizeOptions options(std::size_t layer) const {
+    QuantizeOptions options = subject_.engine_options();
+    options.vetoes = vetoes_;
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      if (i == layer) continue;
+      for (const NodeId weight : layers_[i].weights) {
+        options.vetoes[weight] = "another weight is measured";
+      }
+    }
+    return options;
+  }
+
+  const Subject& subject_;
+  Vetoes vetoes_;
+  std::vector<Layer> layers_;
+};
+
+// Of all layers; the first error in their order.
+Expected<std::vector<SensitivityLayer>> decide(const Alone& alone, Executor& executor) {
+  std::vector<Expected<SensitivityLayer>> decided(alone.size());
+  executor.parallel_for(alone.size(), [&](std::size_t i) { decided[i] = alone.decide(i); });
+  std::vector<SensitivityLayer> layers;
+  for (auto& each : decided) {
+    QUADRANT_TRY(layers.emplace_back(), std::move(each));
+  }
+  return layers;
+}
+
+// What was saved must be of this model's outputs.
+Expected<void> check_outputs(const SensitivityCache& saved, const Graph& graph) {
+  const std::vector<Value> outputs = output_values(graph);
+  for (const auto& [name, layer] : saved.layers) {
+    bool is_same = layer.outputs.size() == outputs.size();
+    for (std::size_t i = 0; is_same && i < outputs.size(); ++i) {
+      is_same = layer.outputs[i].name == name_in_json(graph.name(graph.outputs()[i])) &&
+                layer.outputs[i].kind == name_in_json(graph.kind(outputs[i].node));
+    }
+    if (!is_same) {
+      return fail(ErrorCode::invalid_model,
+                  fmt::format("layer '{}': its outputs are not the model's", name));
+    }
+  }
+  return {};
 }
 
 class Sensitivity final : public Command {
@@ -53,6 +177,7 @@ class Sensitivity final : public Command {
         "sensitivity", "Quantize each weight alone and say what that costs at the outputs");
     cli::declare(*command, options_);
     cli::declare(*command, data_);
+    declare_non_finite(*command, non_finite_);
     declare_runtime(*command, runtime_);
     command
         ->add_option("--cache", cache_,
@@ -61,7 +186,7 @@ class Sensitivity final : public Command {
     command->footer(
         "Weights are those that 'quadrant quantize' with the same options would quantize, the "
         "most\n"
-        "sensitive first.\n\n"
+        "sensitive first. Several that can only be quantized together are measured together.\n\n"
         "Example:\n"
         "  quadrant sensitivity model.onnx --scheme weight-only --bits 4 --data samples");
     return command;
@@ -75,39 +200,41 @@ class Sensitivity final : public Command {
     if (!cache_.empty()) QUADRANT_CHECK(check_side_output(cache_, options_.model));
     QUADRANT_TRY(Subject subject, prepare(options_, console));
     QUADRANT_TRY(const auto data, open_data(data_, subject.graph, console));
-    QUADRANT_CHECK(hold_constants(subject.graph));
-    const QuantizeOptions engine = subject.engine_options();
-    QUADRANT_TRY(const Analysis analysis, analyze(subject.graph, subject.registry, engine));
-    const std::vector<Layer> layers = find_layers(subject.graph, analysis);
-    if (layers.empty()) {
-      return fail(ErrorCode::impossible,
-                  "with these options no weight is quantized: there is nothing to measure",
-                  {.file = options_.model});
-    }
-    SensitivityCache cache;
-    QUADRANT_TRY(cache.fingerprint, fingerprint(subject, *data));
-    QUADRANT_CHECK(load(cache, console));
-    ThreadExecutor executor(data_.threads);
-    const auto quantize_alone = [&](const std::string& name) -> Expected<Graph> {
-      QuantizeOptions alone = subject.engine_options();
-      for (const Layer& layer : layers) {
-        if (layer.name != name) alone.vetoes[layer.node] = "another weight is measured";
-      }
-      QUADRANT_TRY(QuantizeResult result, quantize(subject.graph, subject.registry, alone));
-      return std::move(result.graph);
-    };
-    std::vector<std::string> names;
-    for (const Layer& layer : layers) names.push_back(layer.name);
     QUADRANT_TRY(std::vector<LayerSensitivity> study,
-                 measure_sensitivity(subject.graph, names, quantize_alone, *runtime, *data,
-                                     {.executor = &executor, .sink = &console, .cache = &cache},
-                                     [&] { return save(cache); }));
-    std::ranges::stable_sort(study, {}, &LayerSensitivity::sqnr_db);
+                 in_file(measure(subject, *runtime, *data, console), options_.model));
+    std::ranges::stable_sort(study, [](const LayerSensitivity& a, const LayerSensitivity& b) {
+      return worse_than(a, b);
+    });
     print(study, console);
     return {};
   }
 
  private:
+  [[nodiscard]] Expected<std::vector<LayerSensitivity>> measure(Subject& subject,
+                                                                const Runtime& runtime,
+                                                                const DataSet& data,
+                                                                Console& console) const {
+    ThreadExecutor executor(data_.threads);
+    QUADRANT_CHECK(hold_constants(subject.graph));
+    QuantizeOptions engine = subject.engine_options();
+    engine.non_finite = non_finite_policy(non_finite_);
+    engine.executor = &executor;
+    QUADRANT_TRY(const QuantizeResult all, quantize(subject.graph, subject.registry, engine));
+    const Alone alone(subject, all.analysis.vetoes, find_layers(subject.graph, all.analysis));
+    if (alone.size() == 0) {
+      return fail(ErrorCode::impossible,
+                  "with these options no weight is quantized: there is nothing to measure");
+    }
+    QUADRANT_TRY(const std::vector<SensitivityLayer> layers, decide(alone, executor));
+    SensitivityCache cache;
+    QUADRANT_TRY(cache.fingerprint, fingerprint(subject, data));
+    QUADRANT_CHECK(in_file(load(cache, subject.graph, console), cache_));
+    return measure_sensitivity(
+        subject.graph, layers, [&](std::size_t layer) { return alone.quantize(layer); }, runtime,
+        data, {.executor = &executor, .sink = &console, .cache = &cache},
+        [&] { return save(cache); });
+  }
+
   // The scheme's own description has all of its options.
   [[nodiscard]] Expected<std::uint64_t> fingerprint(const Subject& subject,
                                                     const DataSet& data) const {
@@ -118,17 +245,14 @@ class Sensitivity final : public Command {
     return sensitivity_fingerprint(subject.graph, data, settings);
   }
 
-  Expected<void> load(SensitivityCache& cache, Sink& sink) const {
-    if (cache_.empty() || !std::filesystem::exists(cache_)) return {};
+  Expected<void> load(SensitivityCache& cache, const Graph& graph, Sink& sink) const {
+    std::error_code ignored;  // reading says more
+    if (cache_.empty() || !std::filesystem::exists(cache_, ignored)) return {};
     QUADRANT_TRY(const std::string text, read_text(cache_));
-    Expected<SensitivityCache> saved = parse_sensitivity(text);
-    if (!saved) {
-      Error error = std::move(saved).error();
-      error.place.file = cache_;
-      return fail(std::move(error));
-    }
-    if (saved->fingerprint == cache.fingerprint) {
-      cache = *std::move(saved);
+    QUADRANT_TRY(SensitivityCache saved, parse_sensitivity(text));
+    if (saved.fingerprint == cache.fingerprint) {
+      QUADRANT_CHECK(check_outputs(saved, graph));
+      cache = std::move(saved);
     } else {
       sink.report({Severity::note,
                    "it was measured with another model, other samples or other options: measured "
@@ -156,6 +280,7 @@ class Sensitivity final : public Command {
   DecisionOptions options_;
   DataOptions data_;
   std::string runtime_ = std::string(runtime_names.front());
+  std::string non_finite_ = "refuse";
   std::string cache_;
 };
 

@@ -8,11 +8,11 @@
 namespace quadrant::inline v0 {
 namespace {
 
-constexpr std::string_view format_name = "quadrant.plan";
-constexpr std::int64_t format_version = 2;
-constexpr std::size_t depth_limit = 4;  // plan, conversions, conversion, users
+constexpr std::string_view plan_format = "quadrant.plan";
+constexpr std::int64_t plan_version = 2;
+constexpr std::size_t plan_depth = 4;  // plan, conversions, conversion, users
 
-Expected<PlannedScheme> read_scheme(ObjectReader& reader) {
+Expected<PlannedScheme> read_planned_scheme(ObjectReader& reader) {
   PlannedScheme scheme;
   scheme.name = reader.string("name");
   scheme.options = reader.string("options");
@@ -20,7 +20,7 @@ Expected<PlannedScheme> read_scheme(ObjectReader& reader) {
   return scheme;
 }
 
-Expected<PlannedValue> read_value(ObjectReader& reader) {
+Expected<PlannedValue> read_planned_value(ObjectReader& reader) {
   PlannedValue value;
   value.value = reader.string("value");
   value.scheme = reader.string("scheme");
@@ -30,7 +30,7 @@ Expected<PlannedValue> read_value(ObjectReader& reader) {
   return value;
 }
 
-Expected<PlannedConversion> read_conversion(ObjectReader& reader) {
+Expected<PlannedConversion> read_planned_conversion(ObjectReader& reader) {
   PlannedConversion conversion;
   conversion.value = reader.string("value");
   conversion.from = reader.string("from");
@@ -40,7 +40,7 @@ Expected<PlannedConversion> read_conversion(ObjectReader& reader) {
   return conversion;
 }
 
-Expected<PlannedGroup> read_group(ObjectReader& reader) {
+Expected<PlannedGroup> read_planned_group(ObjectReader& reader) {
   PlannedGroup group;
   group.constraint = reader.string("constraint");
   group.values = reader.strings("values");
@@ -84,8 +84,8 @@ std::string print_plan(const Plan& plan) {
   for (const PlannedGroup& group : plan.shared) {
     shared.push_back({{"constraint", group.constraint}, {"values", group.values}});
   }
-  const Json document = {{"format", format_name},
-                         {"version", format_version},
+  const Json document = {{"format", plan_format},
+                         {"version", plan_version},
                          {"schemes", std::move(schemes)},
                          {"gain_model", plan.gain_model},
                          {"objective", plan.objective.amount()},
@@ -96,9 +96,9 @@ std::string print_plan(const Plan& plan) {
 }
 
 Expected<Plan> parse_plan(std::string_view text) {
-  QUADRANT_TRY(const nlohmann::json document, parse_json(text, depth_limit));
+  QUADRANT_TRY(const nlohmann::json document, parse_json(text, plan_depth));
   ObjectReader reader(document, "$");
-  reader.check_format(format_name, format_version);
+  reader.check_format(plan_format, plan_version);
   Plan plan;
   std::vector<ObjectReader> schemes = reader.objects("schemes");
   plan.gain_model = reader.string("gain_model");
@@ -107,10 +107,10 @@ Expected<Plan> parse_plan(std::string_view text) {
   std::vector<ObjectReader> conversions = reader.objects("conversions");
   std::vector<ObjectReader> shared = reader.objects("shared");
   QUADRANT_CHECK(reader.finish());
-  QUADRANT_CHECK(read_all(schemes, read_scheme, plan.schemes));
-  QUADRANT_CHECK(read_all(values, read_value, plan.values));
-  QUADRANT_CHECK(read_all(conversions, read_conversion, plan.conversions));
-  QUADRANT_CHECK(read_all(shared, read_group, plan.shared));
+  QUADRANT_CHECK(read_all(schemes, read_planned_scheme, plan.schemes));
+  QUADRANT_CHECK(read_all(values, read_planned_value, plan.values));
+  QUADRANT_CHECK(read_all(conversions, read_planned_conversion, plan.conversions));
+  QUADRANT_CHECK(read_all(shared, read_planned_group, plan.shared));
   return plan;
 }
 

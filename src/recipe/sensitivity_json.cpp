@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -11,9 +13,9 @@
 namespace quadrant::inline v0 {
 namespace {
 
-constexpr std::string_view format_name = "quadrant.sensitivity";
-constexpr std::int64_t format_version = 1;
-constexpr std::size_t depth_limit = 6;  // study, layers, layer, outputs, output
+constexpr std::string_view sensitivity_format = "quadrant.sensitivity";
+constexpr std::int64_t sensitivity_version = 2;
+constexpr std::size_t sensitivity_depth = 6;  // study, layers, layer, outputs, output
 
 using Json = nlohmann::ordered_json;
 
@@ -31,7 +33,7 @@ Json to_json(const ValueAgreement& value) {
           {"largest_error", sums.largest_error}};
 }
 
-Expected<ValueAgreement> read_value(ObjectReader& reader) {
+Expected<ValueAgreement> read_agreement(ObjectReader& reader) {
   ValueAgreement value;
   value.name = reader.string("name");
   value.kind = reader.string("kind");
@@ -44,17 +46,32 @@ Expected<ValueAgreement> read_value(ObjectReader& reader) {
   value.agreement.noise = reader.real("noise");
   value.agreement.largest_error = reader.real("largest_error");
   QUADRANT_CHECK(reader.finish());
+  if (!value.agreement.is_possible()) {
+    reader.refuse("elements", "no values agree with these counts and sums");
+  }
+  QUADRANT_CHECK(reader.finish());
   return value;
 }
 
+// JSON has no infinity, which squares of doubles may come to.
+bool can_be_written(const std::vector<ValueAgreement>& outputs) {
+  return std::ranges::all_of(outputs, [](const ValueAgreement& output) {
+    const Agreement& sums = output.agreement;
+    return std::isfinite(sums.signal) && std::isfinite(sums.approximation) &&
+           std::isfinite(sums.product) && std::isfinite(sums.noise);
+  });
+}
+
 // Sixteen hexadecimal digits: JSON's numbers are doubles to many programs.
-std::uint64_t read_fingerprint(ObjectReader& reader) {
-  const std::string text = reader.string("fingerprint");
+std::string print_hash(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+
+std::uint64_t read_hash(ObjectReader& reader, const char* key) {
+  const std::string text = reader.string(key);
   std::uint64_t value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value, 16);
   if (error != std::errc() || stop != end) {
-    reader.refuse("fingerprint", "must be a hexadecimal number");
+    reader.refuse(key, "must be a hexadecimal number");
   }
   return value;
 }
@@ -63,31 +80,36 @@ std::uint64_t read_fingerprint(ObjectReader& reader) {
 
 std::string print_sensitivity(const SensitivityCache& cache) {
   Json layers = Json::array();
-  for (const auto& [name, outputs] : cache.layers) {
+  for (const auto& [name, layer] : cache.layers) {
+    if (!can_be_written(layer.outputs)) continue;
     Json values = Json::array();
-    for (const ValueAgreement& output : outputs) values.push_back(to_json(output));
-    layers.push_back({{"layer", name}, {"outputs", std::move(values)}});
+    for (const ValueAgreement& output : layer.outputs) values.push_back(to_json(output));
+    layers.push_back({{"layer", name},
+                      {"decision", print_hash(layer.decision)},
+                      {"outputs", std::move(values)}});
   }
-  const Json document{{"format", format_name},
-                      {"version", format_version},
-                      {"fingerprint", fmt::format("{:016x}", cache.fingerprint)},
+  const Json document{{"format", sensitivity_format},
+                      {"version", sensitivity_version},
+                      {"fingerprint", print_hash(cache.fingerprint)},
                       {"layers", std::move(layers)}};
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Expected<SensitivityCache> parse_sensitivity(std::string_view text) {
-  QUADRANT_TRY(const nlohmann::json document, parse_json(text, depth_limit));
+  QUADRANT_TRY(const nlohmann::json document, parse_json(text, sensitivity_depth));
   ObjectReader reader(document, "$");
-  reader.check_format(format_name, format_version);
+  reader.check_format(sensitivity_format, sensitivity_version);
   SensitivityCache cache;
-  cache.fingerprint = read_fingerprint(reader);
-  for (ObjectReader& layer : reader.objects("layers")) {
-    std::vector<ValueAgreement>& outputs = cache.layers[layer.string("layer")];
-    for (ObjectReader& output : layer.objects("outputs")) {
-      QUADRANT_TRY(ValueAgreement value, read_value(output));
-      outputs.push_back(std::move(value));
+  cache.fingerprint = read_hash(reader, "fingerprint");
+  for (ObjectReader& object : reader.objects("layers")) {
+    const std::string name = object.string("layer");
+    if (cache.layers.contains(name)) object.refuse("layer", "this layer is there already");
+    SensitivityCache::Layer& layer = cache.layers[name];
+    layer.decision = read_hash(object, "decision");
+    for (ObjectReader& output : object.objects("outputs")) {
+      QUADRANT_TRY(layer.outputs.emplace_back(), read_agreement(output));
     }
-    QUADRANT_CHECK(layer.finish());
+    QUADRANT_CHECK(object.finish());
   }
   QUADRANT_CHECK(reader.finish());
   return cache;

@@ -19,9 +19,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Bins = std::vector<std::uint64_t>;
 
-constexpr std::string_view format_name = "quadrant.statistics";
-constexpr std::int64_t format_version = 1;
-constexpr std::size_t depth_limit = 5;  // table, values, value, bins, run
+constexpr std::string_view statistics_format = "quadrant.statistics";
+constexpr std::int64_t statistics_version = 1;
+constexpr std::size_t statistics_depth = 5;  // table, values, value, bins, run
 // Far more than models have. A line takes a hundred bytes in the file, and 128 KiB in memory.
 constexpr std::size_t most_values = 65536;
 
@@ -155,7 +155,7 @@ Expected<ChannelTable> read_channels(ObjectReader& reader, const ChannelStatisti
   return table;
 }
 
-Expected<TensorStatistics> read_value(ObjectReader& reader) {
+Expected<TensorStatistics> read_statistics(ObjectReader& reader) {
   TensorStatistics statistics;
   statistics.samples = reader.count("samples");
   Histogram::Counts counts;
@@ -193,7 +193,7 @@ std::string print_statistics(const StatisticsTable& table) {
   std::string text = fmt::format(
       "{{\n  \"format\": \"{}\",\n  \"version\": {},\n  \"model\": {},\n  \"samples\": {},\n"
       "  \"values\": [",
-      format_name, format_version, line_of(table.model), table.samples);
+      statistics_format, statistics_version, line_of(table.model), table.samples);
   const char* separator = "\n    ";
   for (const auto& [name, statistics] : table.values) {
     text += separator + line_of(to_json(name, statistics));
@@ -203,9 +203,9 @@ std::string print_statistics(const StatisticsTable& table) {
 }
 
 Expected<StatisticsTable> parse_statistics(std::string_view text) {
-  QUADRANT_TRY(const nlohmann::json document, parse_json(text, depth_limit));
+  QUADRANT_TRY(const nlohmann::json document, parse_json(text, statistics_depth));
   ObjectReader reader(document, "$");
-  reader.check_format(format_name, format_version);
+  reader.check_format(statistics_format, statistics_version);
   StatisticsTable table;
   table.model = reader.string("model");
   table.samples = reader.count("samples");
@@ -217,7 +217,7 @@ Expected<StatisticsTable> parse_statistics(std::string_view text) {
   for (ObjectReader& value : values) {
     std::string name = value.string("value");
     if (table.find(name) != nullptr) value.refuse("value", "this value is there already");
-    QUADRANT_TRY(table.values[std::move(name)], read_value(value));
+    QUADRANT_TRY(table.values[std::move(name)], read_statistics(value));
   }
   return table;
 }

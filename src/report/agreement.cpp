@@ -13,9 +13,15 @@ Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nul
 
 }  // namespace
 
-std::string format_decibels(double value) {
-  if (std::isinf(value)) return value > 0 ? "exact" : "-inf dB";
-  return fmt::format("{:.2f} dB", value);
+std::string format_sqnr(const Agreement& agreement) {
+  if (agreement.equal == agreement.elements) return "exact";
+  const std::uint64_t non_finite = agreement.non_finite;
+  if (agreement.equal + non_finite == agreement.elements) {
+    return fmt::format("{} not finite", non_finite);
+  }
+  std::string text = fmt::format("{:.2f} dB", agreement.sqnr_db());
+  if (non_finite != 0) text += fmt::format(", {} not finite", non_finite);
+  return text;
 }
 
 std::string format_percent(double share) { return fmt::format("{:.2f}%", 100 * share); }

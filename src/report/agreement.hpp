@@ -8,8 +8,9 @@
 
 namespace quadrant::inline v0 {
 
-/// `31.42 dB`; `exact` without noise.
-[[nodiscard]] std::string format_decibels(double value);
+/// The SQNR and how many elements are not finite: `31.42 dB, 3 not finite`. `exact` where all
+/// elements are equal; `3 not finite` where all others are.
+[[nodiscard]] std::string format_sqnr(const Agreement& agreement);
 /// `99.44%`
 [[nodiscard]] std::string format_percent(double share);
 

@@ -26,17 +26,18 @@ void add_row(Table& table, const ValueAgreement& value) {
   const double equal = agreement.elements == 0 ? 1.0
                                                : static_cast<double>(agreement.equal) /
                                                      static_cast<double>(agreement.elements);
-  std::string note = format_decibels(agreement.sqnr_db());
-  if (agreement.non_finite != 0) note += fmt::format(", {} not finite", agreement.non_finite);
-  table.add({value.name, value.kind, std::move(note), fmt::format("{:.6f}", agreement.cosine()),
+  table.add({value.name, value.kind, format_sqnr(agreement),
+             fmt::format("{:.6f}", agreement.cosine()),
              fmt::format("{:.4g}", agreement.largest_error), format_percent(equal)});
 }
 
 std::string print_layers(const std::vector<ValueAgreement>& layers) {
   std::vector<const ValueAgreement*> worst_first;
+  worst_first.reserve(layers.size());
   for (const ValueAgreement& layer : layers) worst_first.push_back(&layer);
-  std::ranges::stable_sort(worst_first, {},
-                           [](const ValueAgreement* layer) { return layer->agreement.sqnr_db(); });
+  std::ranges::stable_sort(worst_first, [](const ValueAgreement* a, const ValueAgreement* b) {
+    return worse_than(a->agreement, b->agreement);
+  });
   Table table = agreement_table("layer, the worst first");
   for (const ValueAgreement* layer : worst_first) add_row(table, *layer);
   return table.print();
@@ -58,16 +59,16 @@ std::string print_classes(const Comparison& comparison) {
   return table.print();
 }
 
-std::string print_detections(const Comparison& comparison) {
+std::string print_detections(const std::optional<Comparison::Precision>& first,
+                             const Comparison::Precision& second) {
   using enum Table::Align;
   Table table({{"mean average precision"}, {"at 0.5", right}, {"0.5 to 0.95", right}});
   const auto add = [&](std::string who, const Comparison::Precision& precision) {
     table.add({std::move(who), fmt::format("{:.4f}", precision.at_half),
                fmt::format("{:.4f}", precision.mean)});
   };
-  if (comparison.first_precision) add("first model", *comparison.first_precision);
-  add(comparison.first_precision ? "second model" : "second model, the first being right",
-      *comparison.second_precision);
+  if (first) add("first model", *first);
+  add(first ? "second model" : "second model, the first being right", second);
   return table.print();
 }
 
@@ -95,9 +96,12 @@ Json optional_json(const std::optional<T>& value) {
 std::string to_string(const Comparison& comparison) {
   Table table = agreement_table("output");
   for (const ValueAgreement& output : comparison.outputs) add_row(table, output);
-  std::string text = fmt::format("  {} samples\n\n{}", comparison.samples, table.print());
+  std::string text = fmt::format("  {} sample{}\n\n{}", comparison.samples,
+                                 comparison.samples == 1 ? "" : "s", table.print());
   if (!comparison.label_output.empty()) text += "\n" + print_classes(comparison);
-  if (comparison.second_precision) text += "\n" + print_detections(comparison);
+  if (comparison.second_precision) {
+    text += "\n" + print_detections(comparison.first_precision, *comparison.second_precision);
+  }
   if (!comparison.layers.empty()) text += "\n" + print_layers(comparison.layers);
   return text;
 }

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "quadrant/report/table.hpp"
 #include "report/agreement.hpp"
 
@@ -17,10 +15,9 @@ std::string to_string(std::span<const LayerSensitivity> layers) {
                {"largest error", right},
                {"at output"}});
   for (const LayerSensitivity& layer : layers) {
-    const auto worst = std::ranges::min_element(
-        layer.outputs, {}, [](const ValueAgreement& output) { return output.agreement.sqnr_db(); });
-    if (worst == layer.outputs.end()) continue;
-    table.add({layer.layer, format_decibels(worst->agreement.sqnr_db()),
+    const ValueAgreement* worst = layer.worst();
+    if (worst == nullptr) continue;
+    table.add({layer.layer, format_sqnr(worst->agreement),
                fmt::format("{:.6f}", worst->agreement.cosine()),
                fmt::format("{:.4g}", worst->agreement.largest_error), worst->name});
   }

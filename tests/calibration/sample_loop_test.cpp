@@ -19,6 +19,16 @@ class BackwardExecutor final : public Executor {
   }
 };
 
+class Progress final : public Sink {
+ public:
+  void progress(std::string_view, std::uint64_t done, std::uint64_t total) override {
+    CHECK(total == 20);
+    heard.push_back(done);
+  }
+
+  std::vector<std::uint64_t> heard;
+};
+
 }  // namespace
 
 TEST_CASE("samples are settled in order, whatever order they are computed in") {
@@ -58,4 +68,14 @@ TEST_CASE("the first error in the order of samples ends the loop") {
   REQUIRE(!outcome);
   CHECK(outcome.error().message == "20");
   CHECK(settled == 20);
+}
+
+TEST_CASE("progress is heard of sample by sample") {
+  Progress sink;
+  const auto nothing = [](std::size_t, std::size_t) { return Expected<void>(); };
+  REQUIRE(for_each_sample(20, {.sink = &sink, .task = "test"}, nothing, nothing));
+  std::ranges::sort(sink.heard);
+  const auto again = std::ranges::unique(sink.heard);
+  sink.heard.erase(again.begin(), again.end());
+  CHECK(sink.heard.size() == 20);
 }

@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <cmath>
+#include <limits>
+#include <span>
 
 #include "calibration/memory_data.hpp"
 #include "quadrant/ir/text.hpp"
@@ -40,17 +42,19 @@ MemoryData data(std::size_t count = 40) {
 
 class Counted {
  public:
-  Expected<Graph> operator()(const std::string& layer) {
+  Expected<Graph> operator()(std::size_t layer) {
     ++calls;
-    if (layer == "a") return sum_of(1.5, 2, 3);
-    if (layer == "b") return sum_of(1, 2.25, 3);
-    if (layer == "c") return sum_of(1, 2, 3);
+    if (layer == 0) return sum_of(1.5, 2, 3);
+    if (layer == 1) return sum_of(1, 2.25, 3);
+    if (layer == 2) return sum_of(1, 2, 3);
     return fail(ErrorCode::usage, "no such layer");
   }
   std::atomic<int> calls = 0;
 };
 
-const std::vector<std::string> layers{"a", "b", "c"};
+const std::vector<SensitivityLayer> layers{{"a", 1}, {"b", 2}, {"c", 3}};
+
+double sqnr_db(const LayerSensitivity& layer) { return layer.worst()->agreement.sqnr_db(); }
 const auto nothing = []() -> Expected<void> { return {}; };
 
 }  // namespace
@@ -65,11 +69,16 @@ TEST_CASE("each layer alone, on all samples") {
   double signal = 0;
   for (int i = 0; i < 40; ++i) signal += (i + 6) * (i + 6) + 49;
   CHECK((*study)[0].layer == "a");
-  CHECK((*study)[0].sqnr_db() == doctest::Approx(10 * std::log10(signal / (80 * 0.25))));
-  CHECK((*study)[1].sqnr_db() == doctest::Approx(10 * std::log10(signal / (80 * 0.0625))));
-  CHECK(std::isinf((*study)[2].sqnr_db()));
+  CHECK(sqnr_db((*study)[0]) == doctest::Approx(10 * std::log10(signal / (80 * 0.25))));
+  CHECK(sqnr_db((*study)[1]) == doctest::Approx(10 * std::log10(signal / (80 * 0.0625))));
+  CHECK(std::isinf(sqnr_db((*study)[2])));
   CHECK((*study)[0].outputs[0].name == "y");
   CHECK(alone.calls == 3);
+  CHECK(worse_than((*study)[0], (*study)[1]));
+  CHECK(worse_than((*study)[1], (*study)[2]));
+  CHECK(!worse_than((*study)[2], (*study)[1]));
+  CHECK(worse_than((*study)[2], LayerSensitivity{}));  // of a model without outputs
+  CHECK(!worse_than(LayerSensitivity{}, LayerSensitivity{}));
 }
 
 TEST_CASE("without room for the model's own outputs the result is the same") {
@@ -91,28 +100,32 @@ TEST_CASE("what was measured is not measured again") {
   const Graph graph = sum_of(1, 2, 3);
   SensitivityCache cache{.fingerprint = 7, .layers = {}};
   SensitivityOptions options{.cache = &cache};
-  const std::vector<std::string> first{"b"};
+  const auto first = std::span(layers).first(2);
   REQUIRE(measure_sensitivity(graph, first, alone, Interpreter(), data(), options, nothing));
-  CHECK(alone.calls == 1);
+  CHECK(alone.calls == 2);
+  cache.layers.at("a").decision = 9;  // another than today's
   // Through a file, and back.
   auto saved = parse_sensitivity(print_sensitivity(cache));
   REQUIRE(saved);
   CHECK(saved->fingerprint == 7);
-  CHECK(saved->layers.at("b")[0].agreement == cache.layers.at("b")[0].agreement);
+  CHECK(saved->layers.at("b").outputs[0].agreement == cache.layers.at("b").outputs[0].agreement);
   options.cache = &*saved;
   const auto study =
       measure_sensitivity(graph, layers, alone, Interpreter(), data(), options, nothing);
   REQUIRE(study);
-  CHECK(alone.calls == 3);
+  CHECK(alone.calls == 4);
   CHECK(!(*study)[0].is_cached);
   CHECK((*study)[1].is_cached);
+  CHECK(!(*study)[2].is_cached);
   CHECK(saved->layers.size() == 3);
+  CHECK(saved->layers.at("a").decision == 1);
 }
 
 TEST_CASE("errors end the study") {
   Counted alone;
   const Graph graph = sum_of(1, 2, 3);
-  const std::vector<std::string> unknown{"a", "nothing"};
+  auto unknown = layers;
+  unknown.push_back({"nothing"});
   const auto study = measure_sensitivity(graph, unknown, alone, Interpreter(), data(), {}, nothing);
   REQUIRE(!study);
   CHECK(study.error().message == "no such layer");
@@ -121,6 +134,28 @@ TEST_CASE("errors end the study") {
                           []() -> Expected<void> { return fail(ErrorCode::io, "full"); });
   REQUIRE(!stopped);
   CHECK(stopped.error().message == "full");
+}
+
+TEST_CASE("errors name the sample") {
+  Counted alone;
+  const Graph graph = sum_of(1, 2, 3);
+  MemoryData bad(
+      {sample({1, 2}),
+       {{Tensor::from_values<float>(ElementType::float32, {1}, std::vector<float>{1})}}});
+  const auto study = measure_sensitivity(graph, layers, alone, Interpreter(), bad, {}, nothing);
+  REQUIRE(!study);
+  CHECK(study.error().message.ends_with(" (sample '" + bad.name(1) + "')"));
+}
+
+TEST_CASE("sums that overflow are not kept: JSON has no infinity") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  SensitivityCache cache;
+  cache.layers["a"] = {1, {{"y", "add", {.elements = 1, .signal = infinity}}}};
+  cache.layers["b"] = {2, {{"y", "add", {.elements = 1, .equal = 1}}}};
+  const auto saved = parse_sensitivity(print_sensitivity(cache));
+  REQUIRE(saved);
+  CHECK(saved->layers.size() == 1);
+  CHECK(saved->layers.contains("b"));
 }
 
 TEST_CASE("the fingerprint sees weights, samples and settings") {
@@ -137,8 +172,8 @@ TEST_CASE("the fingerprint sees weights, samples and settings") {
 TEST_CASE("a damaged study is refused") {
   for (const char* text :
        {"", "{}", R"({"format": "quadrant.plan", "version": 1})",
-        R"({"format": "quadrant.sensitivity", "version": 1, "fingerprint": "xyz", "layers": []})",
-        R"({"format": "quadrant.sensitivity", "version": 1, "fingerprint": "0", "layers": [1]})"}) {
+        R"({"format": "quadrant.sensitivity", "version": 2, "fingerprint": "xyz", "layers": []})",
+        R"({"format": "quadrant.sensitivity", "version": 2, "fingerprint": "0", "layers": [1]})"}) {
     const auto study = parse_sensitivity(text);
     REQUIRE_MESSAGE(!study, text);
     CHECK(study.error().code == ErrorCode::invalid_model);

@@ -153,6 +153,9 @@ class CalibrateTest(CommandTest):
         self.fails(INPUT_OUTPUT, "no directory", "calibrate", self.model, "--data", "data", "-o",
                    "nowhere/s.json")
         self.fails(USAGE, "no runtime 'none'", *calibrate, "--data", "data", "--runtime", "none")
+        self.succeeds(*calibrate, "--data", "data")
+        self.fails(USAGE, "no runtime 'none'", "calibrate", self.model, "--merge", "s.json",
+                   "--runtime", "none")
 
     def test_bad_samples_are_named(self):
         calibrate = ("calibrate", self.model, "-o", "s.json", "--data")

@@ -49,6 +49,56 @@ TEST_CASE("what is not finite is counted and does not poison the sums") {
   CHECK(sums.noise == 0);
 }
 
+TEST_CASE("the worse of two") {
+  const Agreement exact = of({1, 2}, {1, 2});
+  const Agreement near = of({1, 2}, {1, 2.5F});
+  const Agreement far = of({1, 2}, {1, 4});
+  const Agreement one = of({1, 2}, {1, inf});
+  const Agreement both = of({1, 2}, {inf, not_a_number});
+  const Agreement silent = of({0, 0}, {0, 1});
+  CHECK(of({inf, not_a_number}, {inf, not_a_number}).sqnr_db() == exact.sqnr_db());
+  const std::array order{both, one, silent, far, near, exact};
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (std::size_t j = 0; j < order.size(); ++j) {
+      CHECK(worse_than(order[i], order[j]) == (i < j));
+    }
+  }
+  // Two that are alike in what is not finite differ by the rest.
+  CHECK(worse_than(of({1, 2, 3}, {1, 4, inf}), of({1, 2, 3}, {1, 2, inf})));
+}
+
+TEST_CASE("squares of doubles that overflow are the worst that is finite") {
+  const std::array signal{1e300};
+  const std::array approximation{-1e300};
+  Agreement sums;
+  sums.add(std::span<const double>(signal), std::span<const double>(approximation));
+  CHECK(std::isnan(sums.sqnr_db()));
+  CHECK(worse_than(sums, of({1, 2}, {1, 4})));
+  CHECK(!worse_than(sums, sums));
+  CHECK(sums.is_possible());
+}
+
+TEST_CASE("sums that no values have") {
+  const Agreement good = of({3, 4, inf, 1}, {3, 3.5F, 2, -1});
+  CHECK(good.is_possible());
+  CHECK(Agreement{}.is_possible());
+  CHECK(of({1e-20F, 0}, {1e-22F, 1e-30F}).is_possible());
+  const auto changed = [&](auto member, auto value) {
+    Agreement bad = good;
+    bad.*member = value;
+    return bad.is_possible();
+  };
+  CHECK(!changed(&Agreement::elements, 2U));
+  CHECK(!changed(&Agreement::equal, 4U));
+  CHECK(!changed(&Agreement::non_finite, ~std::uint64_t{0}));
+  CHECK(!changed(&Agreement::signal, 1e308));
+  CHECK(!changed(&Agreement::approximation, -1.0));
+  CHECK(!changed(&Agreement::product, 0.0));
+  CHECK(!changed(&Agreement::noise, 0.0));
+  CHECK(!changed(&Agreement::largest_error, 3.0));
+  CHECK(!changed(&Agreement::largest_error, 0.25));
+}
+
 TEST_CASE("merging parts is adding the whole") {
   Agreement parts = of({1, 2}, {1, 3});
   parts.merge(of({-4}, {-2}));

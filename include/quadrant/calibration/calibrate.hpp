@@ -18,13 +18,13 @@ namespace quadrant::inline v0 {
 
 struct WatchedValue {
   Value value;
-  std::optional<std::int64_t> channel_axis;  ///< also keep statistics along this axis
+  std::optional<std::int64_t> channel_axis{};  ///< also keep statistics along this axis
 };
 
 struct CalibrateOptions {
-  std::vector<WatchedValue> values;  ///< empty: all of `real_values(graph)`, none by channel
-  Executor* executor = nullptr;      ///< null: one thread. The result does not depend on it.
-  Sink* sink = nullptr;              ///< progress, and warnings of NaN and infinity; may be null
+  std::vector<WatchedValue> values{};  ///< empty: all of `real_values(graph)`, none by channel
+  Executor* executor = nullptr;        ///< null: one thread. The result does not depend on it.
+  Sink* sink = nullptr;                ///< progress, and warnings of NaN and infinity; may be null
 };
 
 /// The inputs and the computed values of a graph that are floats, or may be, and that somebody
@@ -32,7 +32,8 @@ struct CalibrateOptions {
 [[nodiscard]] Expected<std::vector<Value>> real_values(const Graph& graph);
 
 /// Runs all samples and keeps statistics of the values, by their names. The result is the same for
-/// any order of the samples, any batches they come in, and any executor.
+/// any order of the samples and any executor. Samples of other batches may give other last digits:
+/// how a runtime rounds a product may depend on the number of rows.
 ///
 /// Memory: the statistics once, 64 to 128 KiB a value, whatever the number of samples and threads;
 /// and for each sample that runs at the same time what the runtime needs, and the largest value's

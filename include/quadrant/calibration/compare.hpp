@@ -21,8 +21,8 @@ namespace quadrant::inline v0 {
 /// How a detector's outputs are read. Boxes are `[samples, n, 4]` or `[n, 4]`, scores `[..., n,
 /// classes]`, n the same in both.
 struct DetectionOutputs {
-  std::string boxes;   ///< name of the output
-  std::string scores;  ///< name of the output
+  std::string boxes{};   ///< name of the output
+  std::string scores{};  ///< name of the output
   /// Boxes are x, y of the centre, width, height; else x1, y1, x2, y2.
   bool centers = false;
   /// This class is "nothing"; negative: there is no such class.
@@ -31,18 +31,27 @@ struct DetectionOutputs {
   double overlap = 0.5;       ///< of two that overlap by more, the lesser is dropped; 1: none is
 };
 
+/// What errors and warnings call what was given: the files, say. They are in `Place::file`.
+struct CompareNames {
+  std::string first = "first model";
+  std::string second = "second model";
+  std::string labels = "labels";
+  std::string objects = "objects";
+};
+
 struct CompareOptions {
   bool layers = false;           ///< compare inner values too
   Executor* executor = nullptr;  ///< null: one thread. The result does not depend on it.
   Sink* sink = nullptr;          ///< progress, and notes on what has no counterpart; may be null
-  /// Classes, one for each row of scores of all samples, in order; empty: not known. Negative ones
-  /// are passed over.
-  std::vector<std::int64_t> labels;
-  std::string label_output;  ///< name of the output with scores; empty: the first with two or more
-                             ///< classes along its last axis
-  std::optional<DetectionOutputs> detections;
-  /// Objects that are there. Empty: what the first model detects is held to be there.
-  std::vector<Detection> objects;
+  /// Classes, one for each row of scores of all samples, in order. Negative ones are passed over.
+  std::optional<std::vector<std::int64_t>> labels{};
+  std::string label_output{};  ///< name of the output with scores; empty: the first with two or
+                               ///< more classes along its last axis
+  std::optional<DetectionOutputs> detections{};
+  /// Objects that are there, their samples counted as images are: those of a batch one by one.
+  /// Without it, what the first model detects is held to be there.
+  std::optional<std::vector<Detection>> objects{};
+  CompareNames names{};
 };
 
 /// One value that both models have.
@@ -70,14 +79,16 @@ struct Comparison {
   std::optional<Precision> second_precision;
 };
 
-/// Runs `data`, which is for `first`, through both. They must have the same inputs. Outputs belong
-/// together by name, or by place where no name is in both; inner values by name, where both have
-/// them as numbers that are not constants. Memory: the values that are compared, for as many
-/// samples as run at the same time.
+/// Runs `data`, which is for `first`, through both. They must have the same inputs. Inputs and
+/// outputs belong together by name, or by place where no name is in both; inner values by name,
+/// where both have them as numbers that are not constants. Memory: the values that are compared,
+/// for as many samples as run at the same time.
 ///
 /// `usage`: the models' inputs differ, no output belongs to one of the other, an output that is
-/// named is not there, the number of labels is not that of the rows. `impossible` when values that
-/// belong together have different shapes. Errors of the runtime and the data are handed on.
+/// named is not there, the number of labels is not that of the rows, a label or an object is of a
+/// class or an image that is not there. `impossible` when values that belong together have
+/// different shapes. Errors of the runtime and the data are handed on, with the names of the model
+/// and the sample.
 [[nodiscard]] Expected<Comparison> compare(const Graph& first, const Graph& second,
                                            const Runtime& runtime, const DataSet& data,
                                            const CompareOptions& options = {});

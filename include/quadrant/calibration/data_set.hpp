@@ -73,7 +73,7 @@ struct DataSetOptions {
 
 struct RandomDataOptions {
   /// Shapes for inputs, by name. In the others, an extent that the model does not know is 1.
-  std::map<std::string, Shape> shapes;
+  std::map<std::string, Shape> shapes{};
   /// Integers are between 0 and this, both included, as far as their type has them.
   std::int64_t largest_integer = 1;
   Sink* sink = nullptr;  ///< hears of extents that were made up; may be null

@@ -29,7 +29,14 @@ struct Agreement {
   /// product / sqrt(signal * approximation), 1 where both are zero, 0 where one is.
   [[nodiscard]] double cosine() const noexcept;
 
+  /// Whether there can be values of which these are the sums, but for rounding.
+  [[nodiscard]] bool is_possible() const noexcept;
+
   friend bool operator==(const Agreement&, const Agreement&) = default;
 };
+
+/// Whether `a` is the worse of two: by the share of pairs that differ in what is not finite,
+/// however the others agree; then by SQNR. A weak order, to sort by.
+[[nodiscard]] bool worse_than(const Agreement& a, const Agreement& b) noexcept;
 
 }  // namespace quadrant::inline v0

@@ -62,7 +62,7 @@ enum class HalfFloats : std::uint8_t {
             ///< its first float operand
 };
 
-/// A kernel, and the kind of node that it computes: `matmul`, `onnx.Relu`, `mine.Swish`.
+/// A kernel, and the kind of node that it computes: `matmul`, `onnx.Relu`, `onnx.mine::Swish`.
 struct KernelEntry {
   std::string_view kind;
   Kernel kernel = nullptr;

@@ -1,0 +1,34 @@
+// Errors that say which file, and which sample, they are of.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "quadrant/calibration/data_set.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// An error that names no file gets this one: runtimes know nodes and tensors, but no files.
+template <class T>
+[[nodiscard]] Expected<T> in_file(Expected<T> result, const std::string& file) {
+  if (!result && result.error().place.file.empty()) result.error().place.file = file;
+  return result;
+}
+
+/// An error of a model that ran on sample `i` says so.
+template <class T>
+[[nodiscard]] Expected<T> on_sample(Expected<T> result, const DataSet& data, std::size_t i) {
+  if (!result) result.error().message += fmt::format(" (sample '{}')", data.name(i));
+  return result;
+}
+
+/// Sample `i`; an error names its file.
+[[nodiscard]] inline Expected<Sample> read_sample(const DataSet& data, std::size_t i) {
+  return in_file(data.sample(i), data.name(i));
+}
+
+}  // namespace quadrant::inline v0
