@@ -87,6 +87,12 @@ bool may_be_watched(const Graph& graph, Value value) {
   return !type.is_quantized() && may_be_real(type.element);
 }
 
+bool may_have_axis(const Graph& graph, const WatchedValue& watched) {
+  const Shape& shape = graph.type(watched.value).shape;
+  return !watched.channel_axis || !shape.is_ranked() ||
+         normalize_axis(*watched.channel_axis, shape.rank()).has_value();
+}
+
 Expected<void> Calibrator::choose_values() {
   std::vector<WatchedValue> watched = options_.values;
   if (watched.empty()) {
@@ -98,6 +104,12 @@ Expected<void> Calibrator::choose_values() {
       return fail(ErrorCode::usage,
                   fmt::format("the value is {}: only of floats there are statistics",
                               to_string(graph_.type(each.value))),
+                  {.tensor = name(each.value)});
+    }
+    if (!may_have_axis(graph_, each)) {
+      return fail(ErrorCode::usage,
+                  fmt::format("the value is {}: it has no axis {} to keep channels of",
+                              to_string(graph_.type(each.value)), *each.channel_axis),
                   {.tensor = name(each.value)});
     }
     values_.push_back(each.value);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -38,7 +39,8 @@ class FileDataSet final : public DataSet {
   }
 
   Expected<void> find(const std::string& path);
-  /// Says once, of the first sample, which arrays are of no use.
+  /// Says once which folders beside the samples and, of the first sample, which arrays are of no
+  /// use.
   void report_ignored(Sink& sink) const;
 
   [[nodiscard]] std::size_t size() const override { return sources_.size(); }
@@ -82,12 +84,29 @@ class FileDataSet final : public DataSet {
   std::vector<Input> inputs_;
   DataSetOptions options_;
   std::vector<Source> sources_;
-  std::string list_;  ///< that named the samples of form `listed`
+  std::vector<std::string> passed_over_;  ///< folders
+  std::string list_;                      ///< that named the samples of form `listed`
 };
 
 constexpr std::string_view list_name = "input_list.txt";
 constexpr std::string_view known_forms =
-    "samples are .npz, .npy, .pb, .raw or .bin files, folders of them, or lines of input_list.txt";
+    "samples are .npz, .npy, .pb, .raw or .bin files, folders with one of the last four for each "
+    "input, or lines of input_list.txt";
+
+/// `2 .bin files ('a.bin', ...) and 1 .npz file ('b.npz')`.
+std::string listed_by_kind(std::span<const std::string> names) {
+  std::map<std::string_view, std::vector<std::string_view>> kinds;
+  for (const std::string_view name : names) kinds[name.substr(name.rfind('.'))].push_back(name);
+  std::string text;
+  std::size_t left = kinds.size();
+  for (const auto& [ending, of_kind] : kinds) {
+    if (!text.empty()) text += left == 1 ? " and " : ", ";
+    text += fmt::format("{} ('{}'{})", counted(of_kind.size(), fmt::format("{} file", ending)),
+                        of_kind.front(), of_kind.size() == 1 ? "" : ", ...");
+    --left;
+  }
+  return text;
+}
 
 /// Whether a folder holds samples, or parts of one, in such a file.
 bool is_data(const std::string& name) {
@@ -114,6 +133,10 @@ Expected<void> FileDataSet::find_in_folder(const std::string& folder) {
   QUADRANT_TRY(Entries entries, entries_of(folder));
   std::erase_if(entries.files, [](const std::string& name) { return !is_data(name); });
   if (entries.files.empty()) return add_folders(folder, entries.folders);
+  // Those beside a list hold the files that it names.
+  if (std::ranges::find(entries.files, list_name) == entries.files.end()) {
+    for (const std::string& name : entries.folders) passed_over_.push_back(path_in(folder, name));
+  }
   // A sample of its own: of several files, or as ONNX's tests have them.
   const bool is_onnx = std::ranges::find(entries.files, first_onnx_input) != entries.files.end();
   if (is_onnx || (inputs_.size() > 1 && has_input_file(entries, inputs_))) {
@@ -128,9 +151,13 @@ Expected<void> FileDataSet::add_files(const std::string& folder,
   std::set<FileKind> kinds;
   for (const std::string& name : names) kinds.insert(kind_of(name));
   if (kinds.size() > 1) {
+    const bool has_list = kinds.contains(FileKind::list);
     return fail(ErrorCode::usage,
-                fmt::format("files of several kinds, {}: name one of them, or a folder of one kind",
-                            listed(names)),
+                fmt::format("files of several kinds, {}: name {}, or a folder of one kind",
+                            listed_by_kind(names),
+                            has_list ? fmt::format("the list itself (--data {})",
+                                                   path_in(folder, std::string(list_name)))
+                                     : "one of them"),
                 {.file = folder});
   }
   for (const std::string& name : names) QUADRANT_CHECK(add_file(path_in(folder, name)));
@@ -160,6 +187,23 @@ Expected<void> FileDataSet::add_file(const std::string& path) {
   return {};
 }
 
+/// Of a folder among samples, which is none.
+tl::unexpected<Error> refuse_folder(const std::string& path, const Entries& entries) {
+  std::vector<std::string> names = entries.files;
+  names.insert(names.end(), entries.folders.begin(), entries.folders.end());
+  const bool has_archives = std::ranges::any_of(
+      names, [](const std::string& name) { return kind_of(name) == FileKind::npz; });
+  return fail(
+      ErrorCode::usage,
+      fmt::format("no sample: a folder beside others has a .npy, .pb, .raw or .bin file for "
+                  "each input; there is {}{}",
+                  listed(names),
+                  has_archives ? ", but .npz files are samples only in the folder that is "
+                                 "named"
+                               : ""),
+      {.file = path});
+}
+
 Expected<void> FileDataSet::add_folders(const std::string& folder,
                                         std::span<const std::string> names) {
   for (const std::string& name : names) {
@@ -167,7 +211,8 @@ Expected<void> FileDataSet::add_folders(const std::string& folder,
     QUADRANT_TRY(const Entries entries, entries_of(path));
     const bool has_arrays = std::ranges::any_of(
         entries.files, [](const std::string& file) { return is_array(kind_of(file)); });
-    if (has_arrays) sources_.push_back({Form::folder, std::move(path), {}});
+    if (!has_arrays) return refuse_folder(path, entries);
+    sources_.push_back({Form::folder, std::move(path), {}});
   }
   return {};
 }
@@ -180,6 +225,12 @@ Expected<void> FileDataSet::add_list(const std::string& path) {
 }
 
 void FileDataSet::report_ignored(Sink& sink) const {
+  if (!passed_over_.empty()) {
+    sink.report({Severity::warning,
+                 fmt::format("folders beside files that are samples are passed over: {}",
+                             listed(passed_over_)),
+                 {}});
+  }
   const Source& first = sources_.front();
   std::vector<std::string> ignored;
   if (first.form == Form::archive) {

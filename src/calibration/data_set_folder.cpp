@@ -169,10 +169,10 @@ Expected<InputFiles> input_files(const std::string& folder, const Entries& entri
   }
   const std::string one_more = onnx_name("input", inputs.size());
   if (by_number && has(entries, one_more)) {
-    return fail(
-        ErrorCode::invalid_model,
-        fmt::format("there is '{}', where the model has {} inputs", one_more, inputs.size()),
-        {.file = folder});
+    return fail(ErrorCode::invalid_model,
+                fmt::format("there is '{}', where the model has {}", one_more,
+                            counted(inputs.size(), "input")),
+                {.file = folder});
   }
   for (const std::string& name : entries.files) {
     if (is_array(kind_of(name)) && !users.contains(name) && !is_onnx_output(name)) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 
 namespace quadrant::inline v0::data_set {
 
@@ -15,6 +14,10 @@ std::vector<Input> inputs_of(const Graph& graph) {
     inputs.push_back({std::string(graph.value_name(value)), type.element, type.shape});
   }
   return inputs;
+}
+
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string listed(std::span<const std::string> names) {

@@ -1,8 +1,10 @@
 // What the inputs of a model ask of a sample.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "quadrant/ir/graph.hpp"
@@ -17,6 +19,9 @@ struct Input {
 };
 
 [[nodiscard]] std::vector<Input> inputs_of(const Graph& graph);
+
+/// `1 input`, `2 inputs`.
+[[nodiscard]] std::string counted(std::size_t count, std::string_view what);
 
 /// `'a', 'b' and 3 more`, for messages.
 [[nodiscard]] std::string listed(std::span<const std::string> names);

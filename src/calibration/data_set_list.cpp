@@ -37,8 +37,9 @@ std::vector<std::string_view> words_of(std::string_view line) {
 Expected<std::vector<std::string>> by_order(std::span<const std::string_view> words,
                                             std::span<const Input> inputs) {
   if (words.size() != inputs.size()) {
-    return fail(ErrorCode::invalid_model, fmt::format("{} paths, where the model has {} inputs: {}",
-                                                      words.size(), inputs.size(), listed(inputs)));
+    return fail(ErrorCode::invalid_model,
+                fmt::format("{}, where the model has {}: {}", counted(words.size(), "path"),
+                            counted(inputs.size(), "input"), listed(inputs)));
   }
   return std::vector<std::string>(words.begin(), words.end());
 }

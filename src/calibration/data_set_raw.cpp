@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,13 @@ namespace {
 
 tl::unexpected<Error> refused(std::string message) {
   return fail(ErrorCode::invalid_model, std::move(message));
+}
+
+/// `, 8 bytes`, or `, 8 bytes or a multiple of that`: of `known` elements, times an open extent.
+std::string wanted_bytes(std::uint64_t known, std::uint64_t width, bool is_open) {
+  if (known == 0 || known > UINT64_MAX / width) return {};
+  return fmt::format(", {}{}", counted(known * width, "byte"),
+                     is_open ? " or a multiple of that" : "");
 }
 
 /// The shape of `bytes` bytes.
@@ -38,8 +46,9 @@ Expected<Shape> shape_of(const Input& input, std::uint64_t bytes) {
     return Shape(std::move(extents));
   }
   if (unknown == 0 && count && bytes % width == 0 && bytes / width == known) return input.shape;
-  return refused(fmt::format("{} bytes, where the model takes {} [{}]", bytes,
-                             to_string(input.element), to_string(input.shape)));
+  return refused(fmt::format("{}, where the model takes {} [{}]{}", counted(bytes, "byte"),
+                             to_string(input.element), to_string(input.shape),
+                             wanted_bytes(known, width, unknown == 1)));
 }
 
 /// Types that use a part of their byte.

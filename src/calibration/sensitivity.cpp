@@ -38,8 +38,11 @@ class Study {
 
   // The model itself, and what it says to as many samples as there is room for.
   Expected<void> prepare();
-  // How the outputs agree, for each of `layers`.
-  Expected<std::vector<std::vector<ValueAgreement>>> measure(std::span<const std::size_t> layers);
+  // How the outputs agree, for each of `layers`: handed to `finish` in their order, as soon as it
+  // is known.
+  using Finish =
+      FunctionRef<Expected<void>(std::size_t layer, std::vector<ValueAgreement> outputs)>;
+  Expected<void> measure(std::span<const std::size_t> layers, Finish finish);
 
  private:
   [[nodiscard]] Expected<Tensors> run_own(std::size_t sample, const Sample& inputs) const;
@@ -123,8 +126,7 @@ std::vector<ValueAgreement> Study::outputs_of(const Variant& variant) const {
   return outputs;
 }
 
-Expected<std::vector<std::vector<ValueAgreement>>> Study::measure(
-    std::span<const std::size_t> layers) {
+Expected<void> Study::measure(std::span<const std::size_t> layers, Finish finish) {
   std::vector<Expected<std::unique_ptr<Variant>>> variants(layers.size());
   executor_.parallel_for(layers.size(),
                          [&](std::size_t i) { variants[i] = make_variant(layers[i]); });
@@ -133,7 +135,12 @@ Expected<std::vector<std::vector<ValueAgreement>>> Study::measure(
   }
   const std::size_t samples = data_.size();
   std::array<std::vector<Agreement>, sample_slots> slots;
-  QUADRANT_CHECK(for_each_sample(
+  if (samples == 0) {
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      QUADRANT_CHECK(finish(layers[i], outputs_of(**variants[i])));
+    }
+  }
+  return for_each_sample(
       layers.size() * samples, {.executor = &executor_},
       [&](std::size_t run_number, std::size_t slot) {
         return run(**variants[run_number / samples], run_number % samples, slots[slot]);
@@ -143,12 +150,9 @@ Expected<std::vector<std::vector<ValueAgreement>>> Study::measure(
         for (std::size_t i = 0; i < outputs_.size(); ++i) {
           variant.agreements[i].merge(slots[slot][i]);
         }
-        return {};
-      }));
-  std::vector<std::vector<ValueAgreement>> measured;
-  measured.reserve(variants.size());
-  for (const auto& variant : variants) measured.push_back(outputs_of(**variant));
-  return measured;
+        if ((run_number + 1) % samples != 0) return {};
+        return finish(layers[run_number / samples], outputs_of(variant));
+      });
 }
 
 const SensitivityCache::Layer* find_known(const SensitivityCache* cache,
@@ -216,21 +220,20 @@ Expected<std::vector<LayerSensitivity>> measure_sensitivity(
   }
   Study study(graph, quantize_alone, runtime, data, options);
   if (!open.empty()) QUADRANT_CHECK(study.prepare());
+  std::size_t done = 0;
+  const auto finish = [&](std::size_t i, std::vector<ValueAgreement> outputs) {
+    if (options.cache != nullptr) {
+      options.cache->layers[layers[i].name] = {layers[i].decision, outputs};
+    }
+    result[i].outputs = std::move(outputs);
+    ++done;
+    if (options.sink != nullptr) options.sink->progress("sensitivity", done, open.size());
+    return settled();
+  };
   for (std::size_t first = 0; first < open.size(); first += variants_at_a_time) {
     const auto group =
         std::span(open).subspan(first, std::min(variants_at_a_time, open.size() - first));
-    QUADRANT_TRY(auto measured, study.measure(group));
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      const SensitivityLayer& layer = layers[group[i]];
-      if (options.cache != nullptr) {
-        options.cache->layers[layer.name] = {layer.decision, measured[i]};
-      }
-      result[group[i]].outputs = std::move(measured[i]);
-    }
-    if (options.sink != nullptr) {
-      options.sink->progress("sensitivity", first + group.size(), open.size());
-    }
-    QUADRANT_CHECK(settled());
+    QUADRANT_CHECK(study.measure(group, finish));
   }
   return result;
 }

@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -110,6 +112,74 @@ Expected<StatisticsTable> read_statistics_of(const Graph& graph, const std::stri
   return table;
 }
 
+/// A file that was merged.
+struct Saved {
+  std::string path;
+  std::string model;
+  std::set<std::string> values;
+  std::set<std::string> with_channels;
+};
+
+Saved summary_of(const StatisticsTable& table, const std::string& path) {
+  Saved saved{path, table.model, {}, {}};
+  for (const auto& [name, statistics] : table.values) {
+    saved.values.insert(name);
+    if (statistics.by_channel) saved.with_channels.insert(name);
+  }
+  return saved;
+}
+
+/// All values, and channels where there are some to add to.
+Expected<std::vector<WatchedValue>> watched_like(const Graph& graph, const StatisticsTable& table) {
+  QUADRANT_TRY(const std::vector<Value> values, real_values(graph));
+  std::vector<WatchedValue> watched;
+  for (const Value value : values) {
+    const TensorStatistics* known = table.find(graph.value_name(value));
+    watched.push_back({value, known != nullptr && known->by_channel
+                                  ? std::optional(known->by_channel->axis)
+                                  : std::nullopt});
+  }
+  return watched;
+}
+
+/// Values that only one of a file and the run has are of other samples than the rest.
+void warn_of_other_values(const Saved& saved, const StatisticsTable& gathered, Sink& sink) {
+  std::vector<std::string_view> in_file;
+  std::vector<std::string_view> in_run;
+  for (const std::string& name : saved.values) {
+    if (gathered.find(name) == nullptr) in_file.push_back(name);
+  }
+  for (const auto& [name, statistics] : gathered.values) {
+    if (!saved.values.contains(name)) in_run.push_back(name);
+  }
+  if (in_file.empty() && in_run.empty()) return;
+  sink.report(
+      {Severity::warning,
+       fmt::format("of {} values {} are not in this run, of whose {} values {} are not in "
+                   "the file, such as '{}': it was saved for '{}'",
+                   saved.values.size(), in_file.size(), gathered.values.size(), in_run.size(),
+                   (in_file.empty() ? in_run : in_file).front(), saved.model),
+       {.file = saved.path}});
+}
+
+/// Channels remain where all that is merged has them along the same axis.
+void warn_of_lost_channels(const Saved& saved, const StatisticsTable& table, Sink& sink) {
+  constexpr std::size_t most = 3;
+  std::string names;
+  std::size_t lost = 0;
+  for (const std::string& name : saved.with_channels) {
+    if (table.find(name)->by_channel || ++lost > most) continue;
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", name);
+  }
+  if (lost == 0) return;
+  if (lost > most) names += fmt::format(" and {} more", lost - most);
+  sink.report({Severity::warning,
+               fmt::format("statistics by channel are lost, as not all that is merged has them "
+                           "along the same axis: of {}",
+                           names),
+               {.file = saved.path}});
+}
+
 class Calibrate final : public Command {
  public:
   CLI::App* declare(CLI::App& app) override {
@@ -144,14 +214,18 @@ class Calibrate final : public Command {
     QUADRANT_TRY(const auto runtime, make_runtime(runtime_));
     QUADRANT_TRY(const Graph graph, read_model(model_, console));
     StatisticsTable table;
+    std::vector<Saved> merged;
     for (const std::string& path : merged_) {
       QUADRANT_TRY(const StatisticsTable saved, read_statistics_of(graph, path));
+      merged.push_back(summary_of(saved, path));
       table.merge(saved);
     }
     if (has_samples) {
-      QUADRANT_TRY(const StatisticsTable gathered, gather(graph, *runtime, console));
+      QUADRANT_TRY(const StatisticsTable gathered, gather(graph, table, *runtime, console));
+      for (const Saved& saved : merged) warn_of_other_values(saved, gathered, console);
       table.merge(gathered);
     }
+    for (const Saved& saved : merged) warn_of_lost_channels(saved, table, console);
     table.model = std::filesystem::path(model_).filename().string();
     QUADRANT_TRY(const std::vector<Row> rows, rows_of(graph, table));
     if (!output_.empty()) QUADRANT_CHECK(write_text(output_, print_statistics(table)));
@@ -160,12 +234,14 @@ class Calibrate final : public Command {
   }
 
  private:
-  [[nodiscard]] Expected<StatisticsTable> gather(const Graph& graph, const Runtime& runtime,
-                                                 Console& console) const {
+  [[nodiscard]] Expected<StatisticsTable> gather(const Graph& graph, const StatisticsTable& merged,
+                                                 const Runtime& runtime, Console& console) const {
     QUADRANT_TRY(const auto data, open_data(data_, graph, console));
+    QUADRANT_TRY(std::vector<WatchedValue> watched, watched_like(graph, merged));
     ThreadExecutor executor(data_.threads);
-    return in_file(calibrate(graph, runtime, *data, {.executor = &executor, .sink = &console}),
-                   model_);
+    const CalibrateOptions options{
+        .values = std::move(watched), .executor = &executor, .sink = &console};
+    return in_file(calibrate(graph, runtime, *data, options), model_);
   }
 
   void print_result(const StatisticsTable& table, const std::vector<Row>& rows,

@@ -289,6 +289,13 @@ TEST_CASE("calibrate: with a runtime of one's own") {
   CHECK(table->find("h")->histogram.min() == -2);
   CHECK(table->find("h")->histogram.counts().positive_infinity == 2);
   CHECK(table->find("v")->mean() == -0.5);
+
+  // Of unknown rank: whether there is such an axis shows.
+  const CannedRuntime one_value({floats({1, 2}, {1, 2})});
+  const auto channels = calibrate(graph, one_value, MemoryData({sample_of({2}, {1, 2})}),
+                                  {.values = {{graph.find_value("h"), 1}}});
+  REQUIRE(channels);
+  CHECK(channels->find("h")->by_channel->channels.size() == 2);
 }
 
 TEST_CASE("calibrate: NaN and infinity are warned of, and left out") {
@@ -348,6 +355,16 @@ TEST_CASE("calibrate: what is asked for must make sense") {
   const Error twice = error_of(graph, data, {.values = {{x, {}}, {x, 0}}});
   CHECK(twice.code == ErrorCode::usage);
   CHECK(twice.place.tensor == "x");
+  for (const std::int64_t axis : {1, 9, -2}) {
+    const Error no_axis = error_of(graph, data, {.values = {{x, axis}}});
+    CHECK(no_axis.code == ErrorCode::usage);
+    CHECK(no_axis.place.tensor == "x");
+    CHECK(no_axis.message == "the value is tensor<2xf32>: it has no axis " + std::to_string(axis) +
+                                 " to keep channels of");
+  }
+  CHECK(calibrated(graph, {sample_of({2}, {1, 2})}, {.values = {{x, -1}}})
+            .find("x")
+            ->by_channel->channels.size() == 2);
   CHECK(error_of(graph, MemoryData({})).message == "there are no samples to calibrate with");
 }
 

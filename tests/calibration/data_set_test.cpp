@@ -223,7 +223,8 @@ TEST_CASE("folders as samples, with a file of any kind for each input") {
   files.raw("all/s10/y.raw", integer(3));
   files.pb("all/s9/x.pb", numbers(9, 0));
   files.npy("all/s9/y.npy", integer(3));
-  files.write("all/notes/notes.txt", "no data");
+  files.write("all/.notes/notes.txt", "no data");
+  files.write("all/notes.txt", "no data");
   const auto data = open(files / "all", two_inputs());
   CHECK(firsts(*data) == std::vector<float>{9, 10});
   CHECK(data->name(0) == files / "all/s9");
@@ -360,7 +361,6 @@ TEST_CASE("nothing there") {
   check_refused(files / "none", one_input(), ErrorCode::io, "No such file");
   check_refused(files.path(), one_input(), ErrorCode::usage, "no samples here");
   files.write("README.md", "");
-  files.write("folder/notes.md", "");
   files.write("empty_list.txt", "# nothing\n\n");
   check_refused(files.path(), one_input(), ErrorCode::usage, "no samples here");
   check_refused(files / "README.md", one_input(), ErrorCode::usage, "no kind of data");
@@ -371,7 +371,62 @@ TEST_CASE("files of several kinds") {
   const Files files;
   files.npy("a.npy", numbers(1, 2));
   files.npz("b.npz", {{"x", numbers(1, 2)}});
-  check_refused(files.path(), one_input(), ErrorCode::usage, "several kinds, 'a.npy', 'b.npz'");
+  check_refused(
+      files.path(), one_input(), ErrorCode::usage,
+      "files of several kinds, 1 .npy file ('a.npy') and 1 .npz file ('b.npz'): name one of");
+  for (const char* name : {"0.bin", "1.bin", "2.bin"}) files.raw(name, numbers(1, 2));
+  check_refused(files.path(), one_input(), ErrorCode::usage,
+                "3 .bin files ('0.bin', ...), 1 .npy file ('a.npy') and 1 .npz file ('b.npz')");
+}
+
+TEST_CASE("a list beside the files that it lists") {
+  const Files files;
+  for (const char* name : {"0.bin", "1.bin"}) files.raw(name, numbers(1, 2));
+  const std::string list = files.write("input_list.txt", "0.bin\n1.bin\n");
+  check_refused(files.path(), one_input(), ErrorCode::usage,
+                "2 .bin files ('0.bin', ...) and 1 .txt file ('input_list.txt'): name the list "
+                "itself (--data " +
+                    list + ")");
+  CHECK(open(list, one_input())->size() == 2);
+}
+
+TEST_CASE("folders among samples that are none") {
+  const Files files;
+  files.npy("d/1/x.npy", numbers(1, 2));
+  files.npy("d/3/x.npy", numbers(1, 2));
+  std::filesystem::create_directory(files / "d/2");
+  const auto refused = [&](const std::string& path, const std::string& folder,
+                           std::string_view words) {
+    const auto data = open_data_set(path, one_input());
+    REQUIRE_FALSE(data.has_value());
+    CHECK(data.error().code == ErrorCode::usage);
+    CHECK(data.error().place.file == folder);
+    check_says(data.error(), words);
+  };
+  refused(files / "d", files / "d/2", "file for each input; there is nothing");
+  files.npy("d/2/deep/x.npy", numbers(1, 2));
+  files.write("d/2/notes.md", "");
+  refused(files / "d", files / "d/2", "there is 'notes.md', 'deep'");
+  files.npz("e/1/a.npz", {{"x", numbers(1, 2)}});
+  refused(files / "e", files / "e/1", "there is 'a.npz', but .npz files are samples only in");
+}
+
+TEST_CASE("folders beside files are passed over, which is said") {
+  const Files files;
+  files.npz("npz/a.npz", {{"x", numbers(1, 2)}});
+  files.npz("npz/2/b.npz", {{"x", numbers(1, 2)}});
+  files.npy("npz/.hidden/x.npy", numbers(1, 2));
+  Notes notes;
+  CHECK(open(files / "npz", one_input(), {.sink = &notes})->size() == 1);
+  REQUIRE(notes.found.size() == 1);
+  CHECK(notes.found[0].severity == Severity::warning);
+  CHECK(notes.found[0].message.find("passed over: '" + files / "npz/2" + "'") != std::string::npos);
+  // A list names what is in them.
+  files.raw("list/raw/0.raw", numbers(1, 2));
+  files.write("list/input_list.txt", "raw/0.raw\n");
+  Notes none;
+  CHECK(open(files / "list", one_input(), {.sink = &none})->size() == 1);
+  CHECK(none.found.empty());
 }
 
 TEST_CASE("files of one array, for a model of several inputs") {
@@ -386,7 +441,9 @@ TEST_CASE("lists that do not fit the model") {
     check_refused(files.write("list.txt", text), two_inputs(), ErrorCode::invalid_model, words);
   };
   refused("a b\na b c\n", "line 2: 3 paths, where the model has 2 inputs: 'x', 'y'");
-  refused("\na\n", "line 2: 1 paths");
+  refused("\na\n", "line 2: 1 path, where");
+  check_refused(files.write("list.txt", "a b\n"), one_input(), ErrorCode::invalid_model,
+                "2 paths, where the model has 1 input: 'x'");
   refused("x:=a b\n", "line 1: 'b' is not INPUT:=PATH");
   refused("x:=a z:=b\n", "line 1: the model has no input 'z'; it has 'x', 'y'");
   refused("x:=a x:=b\n", "line 1: two paths for the input 'x'");
@@ -425,15 +482,16 @@ TEST_CASE("more of ONNX's inputs than the model has") {
   const Files files;
   files.pb("input_0.pb", numbers(1, 2));
   files.pb("input_1.pb", numbers(1, 2));
-  check_bad(files.path(), one_input(), files.path(), "", "'input_1.pb', where the model has 1");
+  check_bad(files.path(), one_input(), files.path(), "",
+            "'input_1.pb', where the model has 1 input");
 }
 
 // --- arrays that do not fit ----------------------------------------------------------------------
 
 TEST_CASE("another element type") {
-  check_bad_array(
-      one_input(), tensor_of<double>(ElementType::float64, {1, 2}, {1, 2}),
-      "its elements are f64, the model takes f32: store them so, or ask for conversion");
+  check_bad_array(one_input(), tensor_of<double>(ElementType::float64, {1, 2}, {1, 2}),
+                  "its elements are f64, the model takes f32: store them so, or ask for conversion "
+                  "(--convert)");
   check_bad_array(graph_of({"x: tensor<1xi64>"}),
                   tensor_of<std::int32_t>(ElementType::int32, {1}, {1}), "are i32");
   check_bad_array(graph_of({"x: tensor<1xopaque>"}), floats({1}, {1}), "a type here");
@@ -523,7 +581,8 @@ TEST_CASE("several samples in one array") {
 }
 
 TEST_CASE("numbers that are not finite") {
-  check_bad_array(one_input(), numbers(0, nan), "NaN at [0, 1]: mend the data");
+  check_bad_array(one_input(), numbers(0, nan),
+                  "NaN at [0, 1]: mend the data, or let it pass (--allow-non-finite)");
   check_bad_array(one_input(), numbers(-infinity, 0), "an infinity at [0, 0]");
   check_bad_array(graph_of({"x: tensor<1xf64>"}),
                   tensor_of<double>(ElementType::float64, {1}, {nan}), "NaN at [0]");
@@ -540,8 +599,9 @@ TEST_CASE("numbers that are not finite") {
 TEST_CASE("raw files of another size") {
   const Files files;
   const std::string path = files.raw("a.raw", floats({3}, {1, 2, 3}));
-  check_bad(path, one_input(), path, "x", "12 bytes, where the model takes f32 [1x2]");
-  check_bad(path, graph_of({"x: tensor<?x2xf32>"}), path, "x", "12 bytes");
+  check_bad(path, one_input(), path, "x", "12 bytes, where the model takes f32 [1x2], 8 bytes");
+  check_bad(path, graph_of({"x: tensor<?x2xf32>"}), path, "x",
+            "12 bytes, where the model takes f32 [?x2], 8 bytes or a multiple of that");
   check_bad(path, graph_of({"x: tensor<?x?xf32>"}), path, "x", "does not settle");
   check_bad(path, graph_of({"x: tensor<*xf32>"}), path, "x", "does not settle");
   files.write("b.raw", "");

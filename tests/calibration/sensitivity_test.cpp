@@ -121,6 +121,40 @@ TEST_CASE("what was measured is not measured again") {
   CHECK(saved->layers.at("a").decision == 1);
 }
 
+TEST_CASE("each layer may be saved as soon as it is measured") {
+  Counted alone;
+  const Graph graph = sum_of(1, 2, 3);
+  for (const std::size_t count : {1U, 40U}) {
+    SensitivityCache cache;
+    std::vector<std::size_t> seen;
+    const auto look = [&]() -> Expected<void> {
+      seen.push_back(cache.layers.size());
+      return {};
+    };
+    const MemoryData samples = data(count);
+    REQUIRE(
+        measure_sensitivity(graph, layers, alone, Interpreter(), samples, {.cache = &cache}, look));
+    CHECK(seen == std::vector<std::size_t>{1, 2, 3});
+  }
+  // What is measured before an error is there.
+  SensitivityCache cache;
+  const auto full = []() -> Expected<void> { return fail(ErrorCode::io, "full"); };
+  REQUIRE(
+      !measure_sensitivity(graph, layers, alone, Interpreter(), data(), {.cache = &cache}, full));
+  CHECK(cache.layers.size() == 1);
+  CHECK(cache.layers.at("a").outputs[0].agreement.elements == 80);
+}
+
+TEST_CASE("without samples there is nothing to agree on") {
+  Counted alone;
+  const Graph graph = sum_of(1, 2, 3);
+  const auto study =
+      measure_sensitivity(graph, layers, alone, Interpreter(), MemoryData({}), {}, nothing);
+  REQUIRE(study);
+  REQUIRE((*study)[2].outputs.size() == 1);
+  CHECK((*study)[2].outputs[0].agreement.elements == 0);
+}
+
 TEST_CASE("errors end the study") {
   Counted alone;
   const Graph graph = sum_of(1, 2, 3);

@@ -127,6 +127,75 @@ class CalibrateTest(CommandTest):
         self.assertEqual(self.bytes_of("a.json"), self.bytes_of("all.json"))
         self.assertEqual(self.json_of(*calibrate, "--merge", "a.json")["samples"], 30)
 
+    def put_with_channels(self, name, source, axis):
+        """Of [[1, 2], [-3, 4]]: what the library saves of `x` along an axis of two."""
+        document = json.loads(self.bytes_of(source))
+        value, = (value for value in document["values"] if value["value"] == "x")
+
+        def exact(total):
+            """As a file has small whole numbers."""
+            return f"{'-' * (total < 0)}0x{abs(total) * 2:x}p-1"
+
+        columns, sums = {0: ([[1, 2], [-3, 4]], [3, 1]),
+                         1: ([[1, -3], [2, 4]], [-2, 6])}[axis]
+        value["by_channel"] = {
+            "axis": axis, "varying": False, "count": [2, 2], "min": [*map(min, columns)],
+            "max": [*map(max, columns)], "sum": [*map(exact, sums)]}
+        self.put(name, json.dumps(document).encode())
+
+    def test_channels_go_on_being_kept(self):
+        self.put_samples([[1, 2], [-3, 4]])
+        calibrate = ("calibrate", self.model)
+        self.succeeds(*calibrate, "--data", "data", "-o", "plain.json")
+        self.put_with_channels("chan.json", "plain.json", 1)
+        self.put_samples([[5, -6]], folder="more")
+        self.succeeds(*calibrate, "--data", "more", "--merge", "chan.json", "-o", "out.json")
+        channels = self.saved("out.json")["x"]["by_channel"]
+        self.assertEqual((channels["axis"], channels["count"], channels["min"], channels["max"]),
+                         (1, [3, 3], [-3, -6], [5, 4]))
+        self.assertEqual([float.fromhex(text) for text in channels["sum"]], [3, 0])
+        self.assertNotIn("by_channel", self.saved("out.json")["hidden"])
+
+        # Lost where they cannot be kept: not silently.
+        self.put_with_channels("rows.json", "plain.json", 0)
+        for other in ("plain.json", "rows.json"):
+            for data in ((), ("--data", "more")):
+                result = self.run_command(*calibrate, *data, "--merge", "chan.json", "--merge",
+                                          other, "-o", "out.json")
+                self.assertEqual(result.returncode, DONE)
+                self.assertRegex(result.stderr.decode(),
+                                 r"\Awarning: chan.json: statistics by channel are lost.* of 'x'\n")
+                self.assertNotIn("by_channel", self.saved("out.json")["x"])
+
+        self.put("chan.json", self.bytes_of("chan.json").replace(b'"axis": 1', b'"axis": 2'))
+        self.fails(USAGE, ["'x'", "tensor<?x2xf32>", "no axis 2"], *calibrate, "--data", "more",
+                   "--merge", "chan.json", "-o", "out.json")
+
+    def test_other_values_than_those_of_the_run(self):
+        self.put_samples([[1, 2]])
+        calibrate = ("calibrate", self.model, "--data", "data", "-o", "s.json")
+        self.succeeds(*calibrate)
+        document = json.loads(self.bytes_of("s.json"))
+        document["model"] = "other.onnx"
+        of_other_name = json.dumps(document).encode()
+        self.put("same.json", of_other_name)
+        self.succeeds(*calibrate, "--merge", "same.json")
+
+        def warning(values):
+            self.put("other.json", json.dumps({**document, "values": values}).encode())
+            result = self.run_command(*calibrate, "--merge", "other.json")
+            self.assertEqual(result.returncode, DONE)
+            return result.stderr.decode()
+
+        values = document["values"]
+        self.assertEqual(warning(values[1:]), "warning: other.json: of 2 values 0 are not in this "
+                         "run, of whose 3 values 1 are not in the file, such as "
+                         "'hidden': it was saved for 'other.onnx'\n")
+        constant = {**values[0], "value": "b"}
+        self.assertEqual(warning([constant]), "warning: other.json: of 1 values 1 are not in this "
+                         "run, of whose 3 values 3 are not in the file, such as 'b': it was "
+                         "saved for 'other.onnx'\n")
+
     def test_files_that_do_not_fit(self):
         self.put_samples([[1, 2]])
         self.succeeds("calibrate", self.model, "--data", "data", "-o", "s.json")
@@ -188,13 +257,14 @@ class CalibrateTest(CommandTest):
         self.assertIn("h\x1b[2J\n", self.saved("s.json"))
 
     def test_memory_does_not_grow_with_samples(self):
-        # A sample is 60 kB of values: kept, a thousand were 60 MB.
+        # A sample is 60 kB of values: kept, a thousand were 60 MB. Allocators, a sanitizer's above
+        # all, take some more with time.
         def peak(samples):
             return self.peak_memory("calibrate", "model.onnx", "--random", samples, "--shape",
                                     "x=200x16", "--threads", 2, "-o", f"{samples}.json")
 
         few, many = peak(10), peak(1000)
-        self.assertLess(many, few + 8e6, f"{few} bytes for 10 samples, {many} for 1000")
+        self.assertLess(many, few + 20e6, f"{few} bytes for 10 samples, {many} for 1000")
         # The files hold the same bins, with larger numbers.
         self.assertLess(len(self.bytes_of("1000.json")), 3 * len(self.bytes_of("10.json")))
 

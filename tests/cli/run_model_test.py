@@ -155,7 +155,7 @@ class RunTest(CommandTest):
         self.put_samples(count=30)
         self.put_in("data/s30.npz", npz(x=npy([1, math.nan], [1, 2])))
         run = ("run", self.model, "--data", "data")
-        self.fails(BAD_INPUT, ["data/s30.npz", "'x'", "NaN at [0, 1]"], *run, "-o", "out")
+        self.fails(BAD_INPUT, ["data/s30.npz", "'x'", "NaN at [0, 1]", "(--allow-non-finite)"], *run, "-o", "out")
         self.put_in("old/s3.npz", b"old")
         self.fails(BAD_INPUT, "s30.npz", *run, "-o", "old")
         self.succeeds(*run, "-o", "out", "--allow-non-finite")
@@ -166,7 +166,7 @@ class RunTest(CommandTest):
             self.put_in(name, contents)
             self.fails(code, fragments, "run", self.model, "--data", name, "-o", "out")
 
-        bad(["a.npz", "'x'", "f64", "f32", "convert"], "a.npz", npz(x=npy([1, 2], [1, 2], "<f8")))
+        bad(["a.npz", "'x'", "f64", "f32", "(--convert)"], "a.npz", npz(x=npy([1, 2], [1, 2], "<f8")))
         bad(["[1x3]", "[?x2]"], "b.npz", npz(x=npy([1, 2, 3], [1, 3])))
         bad(["'x'", "'z'"], "c.npz", npz(z=npy([1, 2], [1, 2])))
         bad(["zip"], "d.npz", b"no archive")
@@ -175,6 +175,10 @@ class RunTest(CommandTest):
         self.put_in("none/README.md", b"")
         self.fails(USAGE, "no samples", "run", self.model, "--data", "none", "-o", "out")
         self.fails(INPUT_OUTPUT, "nowhere", "run", self.model, "--data", "nowhere", "-o", "out")
+        for i in (1, 2):
+            self.put_in(f"folders/{i}/x.raw", struct.pack("<2f", 0, 0))
+        (self.folder / "folders" / "3").mkdir()
+        self.fails(USAGE, "folders/3: no sample", "run", self.model, "--data", "folders", "-o", "out")
         result = self.run_command("run", self.model, "--data", "a.npz", "-o", "out", "--convert")
         self.assertEqual(result.returncode, DONE)
 

@@ -18,7 +18,8 @@ namespace quadrant::inline v0 {
 
 struct WatchedValue {
   Value value;
-  std::optional<std::int64_t> channel_axis{};  ///< also keep statistics along this axis
+  /// Also keep statistics along this axis, counted from the end where negative.
+  std::optional<std::int64_t> channel_axis{};
 };
 
 struct CalibrateOptions {
@@ -40,9 +41,10 @@ struct CalibrateOptions {
 /// statistics. NaN and infinities are counted and otherwise left out; a warning names the value and
 /// the first sample.
 ///
-/// `usage`: there are no samples, or a value is asked for twice or is known to be no float. A value
-/// of which the graph does not know the type, and that turns out to be none, is left out. Errors of
-/// the runtime and the data are handed on, with the name of the sample.
+/// `usage`: there are no samples, or a value is asked for twice or is known to be no float or
+/// not to have the axis of its channels. A value of which the graph does not know the type, and
+/// that turns out to be none, is left out. Errors of the runtime and the data are handed on, with
+/// the name of the sample.
 [[nodiscard]] Expected<StatisticsTable> calibrate(const Graph& graph, const Runtime& runtime,
                                                   const DataSet& data,
                                                   const CalibrateOptions& options = {});

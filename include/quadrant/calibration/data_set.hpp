@@ -56,17 +56,17 @@ struct DataSetOptions {
 ///    input, or, as ONNX's own tests have them, `input_0.pb`, `input_1.pb` in order of the inputs;
 ///  - `input_list.txt`: one sample a line, of paths in order of the inputs, or of `INPUT:=PATH`.
 ///
-/// or is itself such a folder of one sample; `path` may also be one of these files. `.pb` are
+/// or is itself such a folder of one sample; `path` may also be one of these files. Folders
+/// beside files are passed over, with a warning unless the file is a list. `.pb` are
 /// ONNX's TensorProto; `.raw` and `.bin` are elements of the input's type and shape, little-endian
 /// and nothing else. In the name of a file, characters of an input's name other than letters,
-/// digits,
-/// `.`, `_` and `-` may be written as `_`.
+/// digits, `.`, `_` and `-` may be written as `_`.
 ///
 /// Each sample must have a tensor for each input, of its element type, rank, and extents where the
 /// model knows them, and without NaN or infinity. That is checked when it is read.
 ///
-/// `usage` where there is nothing, nothing known, or of several kinds; `io` for what cannot be
-/// read.
+/// `usage` where there is nothing, nothing known, or of several kinds, and for a folder without
+/// arrays among folders; `io` for what cannot be read.
 [[nodiscard]] Expected<std::unique_ptr<DataSet>> open_data_set(const std::string& path,
                                                                const Graph& graph,
                                                                const DataSetOptions& options = {});

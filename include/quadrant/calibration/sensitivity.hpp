@@ -72,7 +72,8 @@ struct SensitivityOptions {
 
 /// Measures each of `layers`, in their order. Models and samples are run side by side; memory:
 /// `memory`, the weights of the model once, and a few variants of it at a time. `settled`, called
-/// from the calling thread now and then, may save the cache; an error ends the run. Errors of
+/// from the calling thread after each layer that was measured, may save the cache; an error ends
+/// the run. Errors of
 /// `quantize_alone`, the runtime and the data are handed on, with the name of the sample.
 [[nodiscard]] Expected<std::vector<LayerSensitivity>> measure_sensitivity(
     const Graph& graph, std::span<const SensitivityLayer> layers, QuantizeAlone quantize_alone,
