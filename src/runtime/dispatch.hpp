@@ -36,17 +36,22 @@ inline constexpr ElementType element_of<float> = ElementType::float32;
 template <>
 inline constexpr ElementType element_of<double> = ElementType::float64;
 
+/// Whether a `T` holds elements of the type: 4-bit integers are held by 8 bits.
+template <class T>
+constexpr bool holds(ElementType element) {
+  if (element == ElementType::int4) element = ElementType::int8;
+  if (element == ElementType::uint4) element = ElementType::uint8;
+  return element == element_of<T>;
+}
+
 /// Calls `body.template operator()<T>()`, T being the one of the types that holds one element:
-/// `float`, `double`, an integer of 8 to 64 bits (4-bit ones are held by 8 bits), `bool` for
-/// `boolean`. Refuses elements that none of them holds; `what` are their tensors, in the message.
+/// `float`, `double`, an integer of 8 to 64 bits, `bool` for `boolean`. Refuses elements that none
+/// of them holds; `what` are their tensors, in the message.
 template <class First, class... Others, class Body>
 [[nodiscard]] auto with_one_of(ElementType element, Body body,
                                std::string_view what = "operands of type")
     -> decltype(body.template operator()<First>()) {
-  const ElementType holder = element == ElementType::int4    ? ElementType::int8
-                             : element == ElementType::uint4 ? ElementType::uint8
-                                                             : element;
-  if (holder == element_of<First>) return body.template operator()<First>();
+  if (holds<First>(element)) return body.template operator()<First>();
   if constexpr (sizeof...(Others) > 0) {
     return with_one_of<Others...>(element, body, what);
   } else {
