@@ -590,7 +590,8 @@ TEST_CASE("20,000 mutated texts: an error or a graph, never more") {
   std::mt19937 random(20261120);
   int read = 0;
   int refused = 0;
-  for (int round = 0; round < test::rounds(20000); ++round) {
+  constexpr int rounds = test::rounds(20000);
+  for (int round = 0; round < rounds; ++round) {
     std::string text = base;
     for (auto edits = random() % 4 + 1; edits > 0; --edits) {
       const std::size_t at = random() % (text.size() + 1);
@@ -631,6 +632,6 @@ TEST_CASE("20,000 mutated texts: an error or a graph, never more") {
     REQUIRE(print_graph(*again) == printed);
     (void)verify(*graph);
   }
-  CHECK(read > 500);
-  CHECK(refused > 5000);
+  CHECK(read > rounds / 40);
+  CHECK(refused > rounds / 4);
 }
