@@ -12,7 +12,7 @@ namespace quadrant::inline v0 {
 namespace {
 
 // What stays in the first-level cache while it is read several times.
-constexpr std::size_t channel_piece_values = 4096;
+constexpr std::size_t values_a_piece = 4096;
 
 // Rounding of the sum and of the quotient could lead out of the range.
 double mean_of(const ExactSum& sum, std::uint64_t count, float min, float max) noexcept {
@@ -33,7 +33,7 @@ bool takes(ChannelTable& table, std::size_t extent) {
 }  // namespace
 
 void ChannelStatistics::add(std::span<const float> values) {
-  for_each_finite_piece(values, channel_piece_values,
+  for_each_finite_piece(values, values_a_piece,
                         [this](std::span<const float> piece, const FloatRange& range) {
                           sum.add(piece, range);
                           merge({.count = piece.size(), .min = range.min, .max = range.max});
@@ -93,8 +93,8 @@ void TensorStatistics::add(const Tensor& tensor) {
     values = widened;
   }
   ++samples;
-  for (std::size_t i = 0; i < values.size(); i += channel_piece_values) {
-    const auto piece = values.subspan(i, std::min(channel_piece_values, values.size() - i));
+  for (std::size_t i = 0; i < values.size(); i += values_a_piece) {
+    const auto piece = values.subspan(i, std::min(values_a_piece, values.size() - i));
     const FloatRange range = range_of(piece);
     if (range.is_finite()) {
       histogram.add(piece, range);
