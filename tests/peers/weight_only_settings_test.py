@@ -120,10 +120,12 @@ def check_near(entry, setting):
         worst = beyond.argmax()
         assert beyond[worst] <= 0, (
             f"{name}: {w[worst]} is beyond {low[worst]} to {high[worst]}, steps of {step[worst]}")
-    # A step serves the weights: 2^bits of them reach from the largest to its negative. (Groups of zeros
-    # have a step of 1; and the step of least error, which may leave weights out, may be up to twice that.)
+    # A step serves the weights: 2^bits of them reach from the largest to its negative. Groups of zeros
+    # have a step of 1, and the step of least error may be up to twice what suffices.
     largest = np.abs(entry.weight.array).max()
-    enough = 2 * largest / (2**setting.bits - 2) * (1 + 2**-10) * (2 if setting.beyond is None else 1)
+    enough = 2 * largest / (2**setting.bits - 2) * (1 + 2**-10)
+    if setting.beyond is None:
+        enough *= 2
     assert not w[step > enough].any(), f"{name}: steps of {step.max()}, {enough} suffices"
     # Rounding errors are spread evenly between half a step down and up: their variance is step^2 / 12.
     if w.size >= 1000 and setting.beyond is not None:
