@@ -277,8 +277,8 @@ TEST_CASE("mse: by hand") {
   CHECK(ClipSearch(ternary).best(Values{0.9F, 0.1F}).scale == doctest::Approx(0.9));
   CHECK(ClipSearch(ternary).best(Values{0.9F, 0.7F}).scale == doctest::Approx(0.8));
   CHECK(ClipSearch(ternary).best(Values{0.9F, -0.7F, 0.1F}).scale == doctest::Approx(0.8));
-  // The least is beyond 1, the scale that clips nothing: codes 2, 1, 1, 1, 1 at 11.6 / 8 leave 0.02;
-  // 3, 2, 2, 2, 2 at 20.2 / 25 leave 0.52.
+  // The least is beyond 1, the scale that clips nothing: codes 2, 1, 1, 1, 1 at 11.6 / 8 leave
+  // 0.02; 3, 2, 2, 2, 2 at 20.2 / 25 leave 0.52.
   const ScaleRule seven = rule_of(ElementType::int8, -3, 3, Symmetry::symmetric);
   CHECK(ClipSearch(seven).best(Values{3, 1.4F, 1.4F, -1.4F, 1.4F}).scale ==
         doctest::Approx(11.6 / 8));
