@@ -257,14 +257,15 @@ class CalibrateTest(CommandTest):
         self.assertIn("h\x1b[2J\n", self.saved("s.json"))
 
     def test_memory_does_not_grow_with_samples(self):
-        # A sample is 60 kB of values: kept, a thousand were 60 MB. Allocators, a sanitizer's above
-        # all, take some more with time.
+        # A sample is 60 kB of values: kept, a thousand were 60 MB. A sanitizer's allocator takes some
+        # MB more with time.
         def peak(samples):
             return self.peak_memory("calibrate", "model.onnx", "--random", samples, "--shape",
                                     "x=200x16", "--threads", 2, "-o", f"{samples}.json")
 
         few, many = peak(10), peak(1000)
-        self.assertLess(many, few + 20e6, f"{few} bytes for 10 samples, {many} for 1000")
+        allowed = 20e6 if "ASAN_OPTIONS" in os.environ else 8e6
+        self.assertLess(many, few + allowed, f"{few} bytes for 10 samples, {many} for 1000")
         # The files hold the same bins, with larger numbers.
         self.assertLess(len(self.bytes_of("1000.json")), 3 * len(self.bytes_of("10.json")))
 

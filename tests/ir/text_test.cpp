@@ -9,7 +9,6 @@
 
 #include "build.hpp"
 #include "quadrant/ir/verify.hpp"
-#include "rounds.hpp"
 
 using namespace quadrant;
 
@@ -590,8 +589,7 @@ TEST_CASE("20,000 mutated texts: an error or a graph, never more") {
   std::mt19937 random(20261120);
   int read = 0;
   int refused = 0;
-  constexpr int rounds = test::rounds(20000);
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < 20000; ++round) {
     std::string text = base;
     for (auto edits = random() % 4 + 1; edits > 0; --edits) {
       const std::size_t at = random() % (text.size() + 1);
@@ -632,6 +630,6 @@ TEST_CASE("20,000 mutated texts: an error or a graph, never more") {
     REQUIRE(print_graph(*again) == printed);
     (void)verify(*graph);
   }
-  CHECK(read > rounds / 40);
-  CHECK(refused > rounds / 4);
+  CHECK(read > 500);
+  CHECK(refused > 5000);
 }
