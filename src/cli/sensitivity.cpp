@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <boost/pending/disjoint_sets.hpp>
 #include <filesystem>
 #include <numeric>
 #include <span>
@@ -43,34 +44,20 @@ std::string name_in_json(std::string_view name) {
   return Json::parse(text_of(Json(std::string(name)))).get<std::string>();
 }
 
-// Sets of nodes that only grow together.
-class Groups {
- public:
-  explicit Groups(const Graph& graph) : parents_(graph.index_bound()) {
-    std::iota(parents_.begin(), parents_.end(), 0U);
-  }
-  [[nodiscard]] std::uint32_t find(NodeId node) const {
-    std::uint32_t i = node.index;
-    while (parents_[i] != i) i = parents_[i];
-    return i;
-  }
-  void join(NodeId node, NodeId other) { parents_[find(node)] = find(other); }
-
- private:
-  std::vector<std::uint32_t> parents_;
-};
-
 // Quantized values begin where no operand is one.
 std::vector<Layer> find_layers(const Graph& graph, const Analysis& analysis) {
   const Selection& selection = analysis.selection;
-  Groups groups(graph);
+  std::vector<std::uint32_t> rank(graph.index_bound());
+  std::vector<std::uint32_t> parent(graph.index_bound());
+  std::iota(parent.begin(), parent.end(), 0U);
+  boost::disjoint_sets together(rank.data(), parent.data());
   std::vector<NodeId> roots;
   for (const NodeId node : analysis.order) {
     if (graph.result_count(node) == 0 || !selection.is_selected({node, 0})) continue;
     bool is_root = true;
     for (const Value operand : graph.operands(node)) {
       if (operand.is_absent() || !selection.is_selected(operand)) continue;
-      groups.join(node, operand.node);
+      together.union_set(node.index, operand.node.index);
       is_root = false;
     }
     if (is_root) roots.push_back(node);
@@ -78,7 +65,7 @@ std::vector<Layer> find_layers(const Graph& graph, const Analysis& analysis) {
   std::vector<Layer> layers;
   std::unordered_map<std::uint32_t, std::size_t> known;
   for (const NodeId root : roots) {
-    const auto [found, is_new] = known.try_emplace(groups.find(root), layers.size());
+    const auto [found, is_new] = known.try_emplace(together.find_set(root.index), layers.size());
     const std::string name = name_in_json(graph.value_name({root, 0}));
     if (is_new) {
       layers.push_back({name, {root}});
