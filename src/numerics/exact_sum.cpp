@@ -23,8 +23,7 @@ constexpr int least_exponent = -149;
 // summands.
 constexpr std::size_t values_at_a_time = 256;
 
-// --- in 32 bits
-// -----------------------------------------------------------------------------------
+// --- in 32 bits ----------------------------------------------------------------------------------
 
 constexpr int narrow_bits = 22;
 // The exponents for which neither scaling leaves the normal floats.
@@ -55,8 +54,7 @@ struct NarrowSum {
   }
 };
 
-// --- in 64 bits
-// -----------------------------------------------------------------------------------
+// --- in 64 bits ----------------------------------------------------------------------------------
 
 constexpr int wide_bits = 51;
 
@@ -88,8 +86,7 @@ struct WideSplit {
   }
 };
 
-// --- numbers of several words
-// ---------------------------------------------------------------------
+// --- numbers of several words --------------------------------------------------------------------
 
 using Words = std::array<std::uint64_t, 6>;
 

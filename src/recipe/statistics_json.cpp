@@ -25,8 +25,7 @@ constexpr std::size_t statistics_depth = 5;  // table, values, value, bins, run
 // Far more than models have. A line takes a hundred bytes in the file, and 128 KiB in memory.
 constexpr std::size_t most_values = 65536;
 
-// --- writing
-// --------------------------------------------------------------------------------------
+// --- writing -------------------------------------------------------------------------------------
 
 std::string line_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -74,8 +73,7 @@ Json to_json(const std::string& name, const TensorStatistics& statistics) {
   return json;
 }
 
-// --- reading
-// --------------------------------------------------------------------------------------
+// --- reading -------------------------------------------------------------------------------------
 
 float read_float(ObjectReader& reader, const char* key, double value) {
   if (std::fabs(value) <= std::numeric_limits<float>::max()) return static_cast<float>(value);

@@ -610,8 +610,7 @@ TEST_CASE("raw files of another size") {
   check_bad(files / "c.raw", one_input(), files / "c.raw", "x", "7 bytes");
 }
 
-// --- files that are damaged, or cannot be read
-// ----------------------------------------------------
+// --- files that are damaged, or cannot be read ---------------------------------------------------
 
 TEST_CASE("damaged files") {
   const Files files;
