@@ -8,7 +8,7 @@
 #include "weight_only/methods.hpp"
 #include "weight_only/move.hpp"
 #include "weight_only/stored.hpp"
-#include "weight_only/take_place.hpp"
+#include "weight_only/relabel.hpp"
 
 namespace quadrant::inline v0::weight_only {
 namespace {
@@ -64,7 +64,7 @@ QUADRANT_PARAMETERIZED(ReshapeMethod, WeightOnly, const Move*,
     QUADRANT_TRY(const Value made,
                  context.emit_constant(std::string(context.view().value_name(node.result())),
                                        std::move(codes), type));
-    return take_place(node.result(), made, "_reshaped", context);
+    return context.take_place(node.result(), made, "_reshaped");
   }
 
  private:
@@ -118,7 +118,7 @@ QUADRANT_QUANTIZER(CastMethod, WeightOnly, ops::Cast, requires_parents(AnyQuanti
     auto changed = std::make_shared<UniformType>(*context.quantization(codes));
     changed->expressed = ops::Cast{node}.to().value_or(changed->expressed);
     QUADRANT_TRY(const Value made, relabel(codes, std::move(changed), name, context));
-    return take_place(node.result(), made, "_cast", context);
+    return context.take_place(node.result(), made, "_cast");
   }
 };
 

@@ -11,7 +11,7 @@
 
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
-#include "weight_only/take_place.hpp"
+#include "weight_only/relabel.hpp"
 
 namespace quadrant::inline v0::weight_only {
 namespace {
@@ -192,7 +192,7 @@ Expected<void> multiply_behind(Value value, Value scale, RewriteContext& context
   const std::string name = name_of(value, context);
   QUADRANT_TRY(const Value scaled,
                context.emit(ops::Multiply::kind, {value, scale}, name, context.view().type(value)));
-  return take_place(value, scaled, "_unscaled", context);
+  return context.take_place(value, scaled, "_unscaled");
 }
 
 Expected<void> put_behind(NodeRef node, std::span<const Weight> weights,
@@ -232,7 +232,7 @@ Expected<void> put_behind(NodeRef node, std::span<const Weight> weights,
   const std::string name = name_of(scaled, context);
   QUADRANT_TRY(const Value sum, context.emit(ops::Add::kind, {scaled, added_behind}, name,
                                              context.view().type(scaled)));
-  return take_place(scaled, sum, "_scaled", context);
+  return context.take_place(scaled, sum, "_scaled");
 }
 
 }  // namespace quadrant::inline v0::weight_only

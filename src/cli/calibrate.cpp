@@ -99,19 +99,6 @@ Json to_json(const std::vector<Row>& rows) {
   return values;
 }
 
-/// Statistics that were saved for this model.
-Expected<StatisticsTable> read_statistics_of(const Graph& graph, const std::string& path) {
-  QUADRANT_TRY(StatisticsTable table, read_statistics(path));
-  for (const auto& [name, statistics] : table.values) {
-    if (!graph.find_value(name).is_absent()) continue;
-    return fail(ErrorCode::usage,
-                fmt::format("the model has no value '{}': these statistics are of another model{}",
-                            name, did_you_mean(name, all_names(graph))),
-                {.file = path});
-  }
-  return table;
-}
-
 /// A file that was merged.
 struct Saved {
   std::string path;

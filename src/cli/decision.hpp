@@ -21,9 +21,9 @@ namespace quadrant::cli {
 struct DecisionOptions {
   std::string model;
   std::string scheme;
-  SchemeOptions scheme_options;
+  Schemes schemes;
   ScopeOptions scope;
-  std::string gain = "bytes";
+  std::string gain;  ///< empty: what suits the scheme
   bool json = false;
 };
 
@@ -48,6 +48,6 @@ struct Subject {
 
 /// Checks the options, then reads the model, so that mistakes in the call show before the long
 /// work.
-[[nodiscard]] Expected<Subject> prepare(const DecisionOptions& options, Sink& sink);
+[[nodiscard]] Expected<Subject> prepare(const DecisionOptions& options, Console& console);
 
 }  // namespace quadrant::cli

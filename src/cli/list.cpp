@@ -6,6 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
+#include "cli/help.hpp"
 #include "cli/schemes.hpp"
 #include "io/onnx/names.hpp"
 #include "quadrant/report/table.hpp"
@@ -25,28 +26,30 @@ std::vector<std::string> patterns(const QuantizationMethod& method) {
   return result;
 }
 
-// `text`, which has several lines, each after `indent`.
-std::string indented(std::string_view text, std::string_view indent) {
-  std::string result;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    result += fmt::format("{}{}\n", indent, text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+// Its options, as --help shows them.
+std::string print_options(SchemeCommand& scheme) {
+  CLI::App options;
+  options.set_help_flag();
+  scheme.declare(options);
+  const HelpFormatter formatter;
+  std::string text;
+  for (const CLI::Option* const option : std::as_const(options).get_options()) {
+    text += formatter.make_option(option, false);
   }
-  return result;
+  return text;
 }
 
 std::string print_schemes() {
   Table table({{"scheme"}, {""}});
-  for (const SchemeEntry& entry : schemes()) {
-    table.add({std::string(entry.name), std::string(entry.summary)});
+  for (const auto& scheme : Schemes().all()) {
+    table.add({std::string(scheme->name()), std::string(scheme->summary())});
   }
   return table.print() +
          "\n'quadrant list SCHEME' shows the options and operations of one, "
          "'quadrant list operations' what the interpreter computes.\n";
 }
 
-std::string print_scheme(const SchemeEntry& entry, const Registry& registry) {
+std::string print_scheme(SchemeCommand& scheme, const Registry& registry) {
   Table methods({{"operation"}, {"method"}, {"role"}, {"parents"}});
   for (const QuantizationMethod* method : registry.methods()) {
     std::vector<std::string> alternatives = patterns(*method);
@@ -64,10 +67,10 @@ std::string print_scheme(const SchemeEntry& entry, const Registry& registry) {
       "{}: {}\n\nOptions:\n{}\nOperations:\n{}\n"
       "A quantizer's result becomes quantized; a consumer gains from quantized parents, its result "
       "is float.\nParents: the states its operands must be in, in order.\n",
-      entry.name, entry.summary, indented(entry.options, "  "), methods.print());
+      scheme.name(), scheme.summary(), print_options(scheme), methods.print());
 }
 
-Json scheme_json(const SchemeEntry& entry, const Registry& registry) {
+Json scheme_json(const SchemeCommand& scheme, const Registry& registry) {
   Json methods = Json::array();
   for (const QuantizationMethod* method : registry.methods()) {
     methods.push_back({{"operation", method->op()},
@@ -75,8 +78,8 @@ Json scheme_json(const SchemeEntry& entry, const Registry& registry) {
                        {"role", role(*method)},
                        {"parents", patterns(*method)}});
   }
-  return {{"scheme", entry.name},
-          {"summary", entry.summary},
+  return {{"scheme", scheme.name()},
+          {"summary", scheme.summary()},
           {"options", registry.scheme().describe()},
           {"methods", std::move(methods)}};
 }
@@ -110,8 +113,8 @@ Json operations_json() {
 
 Json schemes_json() {
   Json list = Json::array();
-  for (const SchemeEntry& entry : schemes()) {
-    list.push_back({{"scheme", entry.name}, {"summary", entry.summary}});
+  for (const auto& scheme : Schemes().all()) {
+    list.push_back({{"scheme", scheme->name()}, {"summary", scheme->summary()}});
   }
   return {{"schemes", std::move(list)}};
 }
@@ -134,11 +137,12 @@ class List final : public Command {
   Expected<void> run(Console& console) override {
     if (scheme_.empty()) return show(console, schemes_json, print_schemes);
     if (scheme_ == operations) return show(console, operations_json, print_operations);
-    QUADRANT_TRY(const SchemeEntry* entry, find_scheme(scheme_));
-    QUADRANT_TRY(const Registry registry, entry->make({}));
+    const Schemes schemes;
+    QUADRANT_TRY(SchemeCommand* const scheme, schemes.find(scheme_));
+    QUADRANT_TRY(const Registry registry, scheme->methods());
     return show(
-        console, [&] { return scheme_json(*entry, registry); },
-        [&] { return print_scheme(*entry, registry); });
+        console, [&] { return scheme_json(*scheme, registry); },
+        [&] { return print_scheme(*scheme, registry); });
   }
 
  private:

@@ -9,6 +9,8 @@
 #include <span>
 #include <system_error>
 
+#include "cli/names.hpp"
+#include "cli/near_names.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/recipe/plan_json.hpp"
 #include "quadrant/recipe/statistics_json.hpp"
@@ -69,6 +71,18 @@ Expected<Plan> read_plan(const std::string& path) { return read_as(path, parse_p
 
 Expected<StatisticsTable> read_statistics(const std::string& path) {
   return read_as(path, parse_statistics);
+}
+
+Expected<StatisticsTable> read_statistics_of(const Graph& graph, const std::string& path) {
+  QUADRANT_TRY(StatisticsTable table, read_statistics(path));
+  for (const auto& [name, statistics] : table.values) {
+    if (!graph.find_value(name).is_absent()) continue;
+    return fail(ErrorCode::usage,
+                fmt::format("the model has no value '{}': these statistics are of another model{}",
+                            name, did_you_mean(name, all_names(graph))),
+                {.file = path});
+  }
+  return table;
 }
 
 Expected<void> write_text(const std::string& path, std::string_view text) {

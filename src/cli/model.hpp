@@ -24,6 +24,9 @@ namespace quadrant::cli {
 
 /// Statistics that `calibrate -o` saved.
 [[nodiscard]] Expected<StatisticsTable> read_statistics(const std::string& path);
+/// The same, saved for this model: `usage` for a value that it does not have.
+[[nodiscard]] Expected<StatisticsTable> read_statistics_of(const Graph& graph,
+                                                           const std::string& path);
 
 /// Writes a file that appears complete or not at all.
 [[nodiscard]] Expected<void> write_text(const std::string& path, std::string_view text);

@@ -90,11 +90,6 @@ class Quantize final : public Command {
     if (output_.empty() && !dry_run_) {
       return fail(ErrorCode::usage, "quantize: -o is required, or --dry-run");
     }
-    if (format_ == "matmulnbits" && options_.scheme_options.form == "behind") {
-      return fail(ErrorCode::usage,
-                  "quantize: MatMulNBits has its scales in front: --format matmulnbits does not go "
-                  "with --form behind");
-    }
     const bool has_plan = plan_option_->count() != 0;
     if (has_plan && !(options_.scope.include.empty() && options_.scope.exclude.empty())) {
       return fail(ErrorCode::usage,
@@ -106,6 +101,8 @@ class Quantize final : public Command {
     if (has_plan) {
       QUADRANT_TRY(plan, read_plan(plan_path_));
     }
+    QUADRANT_TRY(const SchemeCommand* const scheme, options_.schemes.find(options_.scheme));
+    QUADRANT_CHECK(scheme->check_format(format_));
     QUADRANT_TRY(const Subject subject, prepare(options_, console));
     ThreadExecutor executor(threads_);
     QuantizeOptions engine = subject.engine_options();

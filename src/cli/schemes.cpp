@@ -2,73 +2,58 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
-#include <vector>
 
 #include "cli/near_names.hpp"
-#include "quadrant/methods/weight_only.hpp"
+#include "cli/static_affine.hpp"
+#include "cli/weight_only.hpp"
 
 namespace quadrant::cli {
-namespace {
 
-Expected<Registry> make_weight_only(const SchemeOptions& options) {
-  using Form = WeightOnlyOptions::Form;
-  WeightOnlyOptions made;
-  made.bits = options.bits;
-  if (options.symmetry == "signed-scale") made.symmetry = Symmetry::signed_scale;
-  if (options.symmetry == "asymmetric") made.symmetry = Symmetry::asymmetric;
-  if (options.block_size && !options.granularity.empty() && options.granularity != "block") {
-    return fail(ErrorCode::usage, fmt::format("--block-size is for --granularity block, not {}",
-                                              options.granularity));
-  }
-  if (options.granularity == "tensor") made.granularity = Granularity::Kind::tensor;
-  if (options.granularity == "block" || options.block_size) {
-    made.granularity = Granularity::Kind::block;
-  }
-  made.block_size = options.block_size.value_or(made.block_size);
-  if (options.clip == "absmax") made.clip = Clip::absmax;
-  if (options.clip == "minmax") made.clip = Clip::minmax;
-  if (options.clip == "mse") made.clip = Clip::mse;
-  if (options.scales == "float16") made.scale_type = ElementType::float16;
-  if (options.form == "behind") made.form = Form::behind;
-  if (options.form == "fewest") made.form = Form::fewest;
-  return weight_only_registry(made);
+Schemes::Schemes() {
+  schemes_.push_back(make_static_affine());
+  schemes_.push_back(make_weight_only());
 }
 
-constexpr std::array entries{
-    SchemeEntry{
-        "weight_only", "weights become integers with shared scales; activations stay float",
-        "--bits 8|4                     width of the codes\n"
-        "--symmetric                    zero is code 0 (the default)\n"
-        "--signed-scale                 so is it; scales may be negative, to use the longer side\n"
-        "--asymmetric                   a zero point for each scale\n"
-        "--granularity channel          what shares a scale: tensor, channel or block\n"
-        "--block-size N                 weights in a block, along the axis that is summed (32)\n"
-        "--clip absmax|minmax|mse       how scales are chosen; mse has the smallest error\n"
-        "--scales float32|float16       how scales are stored\n"
-        "--form front|behind|fewest     a dequantize in front of the operation, or one multiply\n"
-        "                               behind it; or whichever multiplies less",
-        make_weight_only},
-};
+void Schemes::declare(CLI::App& command) {
+  for (const auto& scheme : schemes_) {
+    CLI::App* const options =
+        command.add_option_group(fmt::format("Options of {}", scheme->name()));
+    scheme->declare(*options);
+    options_.push_back(options);
+  }
+}
 
-}  // namespace
-
-std::span<const SchemeEntry> schemes() noexcept { return entries; }
-
-Expected<const SchemeEntry*> find_scheme(std::string_view name) {
+Expected<SchemeCommand*> Schemes::find(std::string_view name) const {
   std::string wanted(name);
   std::ranges::replace(wanted, '-', '_');
-  const auto found = std::ranges::find(entries, wanted, &SchemeEntry::name);
-  if (found != entries.end()) return &*found;
+  const auto found = std::ranges::find_if(
+      schemes_, [&](const auto& scheme) { return scheme->name() == wanted; });
+  if (found != schemes_.end()) return found->get();
   std::vector<std::string_view> names;
-  names.reserve(entries.size());
-  for (const SchemeEntry& entry : entries) names.push_back(entry.name);
+  for (const auto& scheme : schemes_) names.push_back(scheme->name());
   const std::string near = did_you_mean(wanted, names);
   return fail(
       ErrorCode::usage,
       fmt::format("there is no scheme '{}'{}", name,
                   near.empty() ? fmt::format("; there are: {}", fmt::join(names, ", ")) : near));
+}
+
+Expected<const SchemeCommand*> Schemes::choose(std::string_view name) const {
+  QUADRANT_TRY(const SchemeCommand* const chosen, find(name));
+  for (std::size_t i = 0; i < options_.size(); ++i) {
+    if (schemes_[i].get() == chosen) continue;
+    for (const CLI::Option* const option : options_[i]->get_options()) {
+      if (option->count() == 0) continue;
+      return fail(ErrorCode::usage,
+                  fmt::format("{} is an option of {}, not of {}: 'quadrant list {}' shows those",
+                              option->get_name(), schemes_[i]->name(), chosen->name(),
+                              chosen->name()));
+    }
+  }
+  QUADRANT_CHECK(chosen->check());
+  return chosen;
 }
 
 }  // namespace quadrant::cli

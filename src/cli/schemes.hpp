@@ -1,41 +1,78 @@
 // The schemes that the command offers.
 #pragma once
 
-#include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "cli/console.hpp"
 #include "quadrant/engine/registry.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/support/executor.hpp"
 #include "quadrant/support/expected.hpp"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
+class App;
+}
 
 namespace quadrant::cli {
 
-/// The options of all schemes; each reads its own.
-struct SchemeOptions {
-  int bits = 8;
-  std::string symmetry = "symmetric";  ///< or `signed-scale`, `asymmetric`
-  std::string
-      granularity;  ///< `tensor`, `channel`, `block`; empty: `channel`, or `block` with a size
-  std::optional<std::int64_t> block_size;
-  std::string clip;                ///< `absmax`, `minmax`, `mse`; empty: the scheme's default
-  std::string scales = "float32";  ///< or `float16`
-  std::string form = "front";      ///< or `behind`, `fewest`
+/// What a scheme is set up with.
+struct SchemeSubject {
+  std::string path;             ///< of the model, for messages
+  Graph graph;                  ///< a scheme may change it before the phases: fold, equalize
+  Executor* executor = nullptr; ///< for what runs the model
+  Console* console = nullptr;
 };
 
-struct SchemeEntry {
-  std::string_view name;
-  std::string_view summary;
-  std::string_view options;  ///< a line for each
-  Expected<Registry> (*make)(const SchemeOptions& options);
+/// A scheme with its options, for one call of the command.
+class SchemeCommand {
+ public:
+  SchemeCommand() = default;
+  SchemeCommand(const SchemeCommand&) = delete;
+  SchemeCommand& operator=(const SchemeCommand&) = delete;
+  virtual ~SchemeCommand() = default;
+
+  /// As in `--scheme`.
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  [[nodiscard]] virtual std::string_view summary() const noexcept = 0;
+  /// The gain model that suits it.
+  [[nodiscard]] virtual std::string_view gain() const noexcept = 0;
+  /// Adds its options, which refer to this object from then on.
+  virtual void declare(CLI::App& options) = 0;
+  /// Mistakes that show without a model, before the long work.
+  [[nodiscard]] virtual Expected<void> check() const = 0;
+  /// Whether what it makes can be written in this format of `quantize --format`.
+  [[nodiscard]] virtual Expected<void> check_format(std::string_view /*format*/) const {
+    return {};
+  }
+  /// The methods alone, without data: to be listed.
+  [[nodiscard]] virtual Expected<Registry> methods() const = 0;
+  [[nodiscard]] virtual Expected<Registry> make(SchemeSubject& subject) const = 0;
 };
 
-/// By name.
-[[nodiscard]] std::span<const SchemeEntry> schemes() noexcept;
+/// The schemes of one command, whose options they add to it.
+class Schemes {
+ public:
+  Schemes();
 
-/// The scheme of that name, `-` and `_` being the same; an unknown one is a `usage` error with near
-/// names.
-[[nodiscard]] Expected<const SchemeEntry*> find_scheme(std::string_view name);
+  /// By name.
+  [[nodiscard]] std::span<const std::unique_ptr<SchemeCommand>> all() const noexcept {
+    return schemes_;
+  }
+  /// Adds the options of all, each under a heading of its own.
+  void declare(CLI::App& command);
+  /// The scheme of that name, `-` and `_` being the same; an unknown one is a `usage` error with
+  /// near names.
+  [[nodiscard]] Expected<SchemeCommand*> find(std::string_view name) const;
+  /// `find`, and that no options of other schemes were given, and none that are wrong.
+  [[nodiscard]] Expected<const SchemeCommand*> choose(std::string_view name) const;
+
+ private:
+  std::vector<std::unique_ptr<SchemeCommand>> schemes_;
+  std::vector<const CLI::App*> options_;  // as many, once they are declared
+};
 
 }  // namespace quadrant::cli

@@ -1,6 +1,16 @@
 #include "quadrant/engine/gain.hpp"
 
+#include "quadrant/ir/work.hpp"
+
 namespace quadrant::inline v0 {
+namespace {
+
+// Sizes of tensors fit 63 bits (Shape::element_count), so the difference does too.
+Gain bytes_saved(const StorageChange& change) noexcept {
+  return Gain{static_cast<std::int64_t>(change.before) - static_cast<std::int64_t>(change.after)};
+}
+
+}  // namespace
 
 std::string_view to_string(ConversionKind kind) noexcept {
   switch (kind) {
@@ -14,14 +24,29 @@ std::string_view to_string(ConversionKind kind) noexcept {
   return "?";
 }
 
-Gain BytesGain::of_storage(const StorageChange& change) const {
-  // Sizes of tensors fit 63 bits (Shape::element_count), so the difference does too.
-  return Gain{static_cast<std::int64_t>(change.before) - static_cast<std::int64_t>(change.after)};
+Gain BytesGain::of_storage(const StorageChange& change) const { return bytes_saved(change); }
+
+Gain OperationsGain::of_operand(NodeRef consumer, std::uint32_t operand) const {
+  const std::int64_t products = multiply_accumulates(consumer);
+  if (products == 0) {
+    const TensorType* type = consumer.operand_type(operand);
+    return Gain{type == nullptr ? 0 : counted_elements(type->shape)};
+  }
+  return Gain{operand < 2 ? products / 2 : 0};
+}
+
+Gain OperationsGain::of_storage(const StorageChange& change) const { return bytes_saved(change); }
+
+Gain OperationsGain::of_conversion(ConversionKind /*kind*/, const GraphView& graph,
+                                   Value value) const {
+  const Gain elements{-counted_elements(graph.type(value).shape)};
+  return elements + elements;
 }
 
 std::unique_ptr<GainModel> make_gain_model(std::string_view name) {
   if (name == "unit") return std::make_unique<UnitGain>();
   if (name == "bytes") return std::make_unique<BytesGain>();
+  if (name == "operations") return std::make_unique<OperationsGain>();
   return nullptr;
 }
 

@@ -74,6 +74,13 @@ Expected<void> RewriteContext::replace(Value value, Value made) {
   return {};
 }
 
+Expected<void> RewriteContext::take_place(Value value, Value made, std::string_view suffix) {
+  const std::string name(view().value_name(value));
+  QUADRANT_CHECK(replace(value, made));
+  QUADRANT_CHECK(graph_->set_value_name(value, name + std::string(suffix)));
+  return graph_->set_value_name(made, name);
+}
+
 Value RewriteContext::current(Value value) const {
   for (auto found = replaced_.find(value); found != replaced_.end();
        found = replaced_.find(value)) {

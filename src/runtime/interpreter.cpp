@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/opset.hpp"
 #include "quadrant/ir/topology.hpp"
@@ -36,6 +37,10 @@ struct Watch {
 class InterpretedModel final : public ModelExecutor {
  public:
   explicit InterpretedModel(const Graph& graph) : graph_(graph), opset_(opset_version(graph)) {}
+  /// Keeps the graph.
+  explicit InterpretedModel(std::unique_ptr<const Graph> graph) : InterpretedModel(*graph) {
+    own_ = std::move(graph);
+  }
 
   Expected<void> prepare(std::span<const Value> watched, std::span<const KernelEntry> own);
   Expected<void> run(std::span<const Tensor> inputs, TensorObserver observe) const override;
@@ -57,6 +62,7 @@ class InterpretedModel final : public ModelExecutor {
   Expected<void> hand_out(std::uint32_t first, std::uint32_t count, const Slots& slots,
                           TensorObserver observe) const;
 
+  std::unique_ptr<const Graph> own_;  // null: the caller's
   const Graph& graph_;
   std::int64_t opset_;
   std::vector<std::uint32_t> first_slot_;  // by the node's index
@@ -243,8 +249,21 @@ Expected<void> InterpretedModel::run(std::span<const Tensor> inputs, TensorObser
 
 Expected<std::unique_ptr<ModelExecutor>> Interpreter::load(const Graph& graph,
                                                            std::span<const Value> watched) const {
-  auto model = std::make_unique<InterpretedModel>(graph);
-  QUADRANT_CHECK(model->prepare(watched, kernels_));
+  if (is_quantization_explicit(graph)) {
+    auto model = std::make_unique<InterpretedModel>(graph);
+    QUADRANT_CHECK(model->prepare(watched, kernels_));
+    return model;
+  }
+  // Kernels compute on real values.
+  auto spelled_out = std::make_unique<Graph>(graph);
+  const MovedCodes moved = make_quantization_explicit(*spelled_out);
+  std::vector<Value> found(watched.begin(), watched.end());
+  for (Value& value : found) {
+    const auto codes = moved.find(value);
+    if (codes != moved.end()) value = codes->second;
+  }
+  auto model = std::make_unique<InterpretedModel>(std::move(spelled_out));
+  QUADRANT_CHECK(model->prepare(found, kernels_));
   return model;
 }
 

@@ -100,7 +100,22 @@ class BytesGain final : public GainModel {
   [[nodiscard]] Gain of_storage(const StorageChange& change) const override;
 };
 
-/// `unit` or `bytes`; null for another name.
+/// Operations saved, as an estimate that needs no knowledge of a machine: a multiply-accumulate or
+/// an element that is computed on codes instead of floats saves one, a byte less to read saves one,
+/// and each element that changes its form costs two (a multiplication and a rounding). For schemes
+/// whose activations are codes: what takes long to compute is worth a conversion.
+class OperationsGain final : public GainModel {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "operations"; }
+  [[nodiscard]] std::string_view unit() const noexcept override { return "operations"; }
+  /// Half of the products for either factor; else the elements of the operand.
+  [[nodiscard]] Gain of_operand(NodeRef consumer, std::uint32_t operand) const override;
+  [[nodiscard]] Gain of_storage(const StorageChange& change) const override;
+  [[nodiscard]] Gain of_conversion(ConversionKind kind, const GraphView& graph,
+                                   Value value) const override;
+};
+
+/// `unit`, `bytes` or `operations`; null for another name.
 [[nodiscard]] std::unique_ptr<GainModel> make_gain_model(std::string_view name);
 
 }  // namespace quadrant::inline v0

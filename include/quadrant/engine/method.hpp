@@ -352,7 +352,7 @@ template <class Declaration>
 class ParameterizedMethod : public Method<Declaration> {
  public:
   using Parameters = typename Declaration::Parameters;
-  explicit ParameterizedMethod(Parameters parameters) : parameters_(std::move(parameters)) {}
+  explicit ParameterizedMethod(Parameters given) : parameters_(std::move(given)) {}
 
  protected:
   [[nodiscard]] const Parameters& parameters() const noexcept { return parameters_; }

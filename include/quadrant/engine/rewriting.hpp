@@ -101,6 +101,9 @@ class RewriteContext {
                                               std::shared_ptr<const UniformType> quantization = {});
   /// `made` takes the place of `value`, a result of the node at hand, for all who read it.
   [[nodiscard]] Expected<void> replace(Value value, Value made);
+  /// The same, and `made` is called as `value` was, which has `suffix` behind its name from now on:
+  /// whoever refers to it by name finds `made`.
+  [[nodiscard]] Expected<void> take_place(Value value, Value made, std::string_view suffix);
   /// What stands in the place of `value` by now.
   [[nodiscard]] Value current(Value value) const;
 

@@ -1,9 +1,13 @@
 // Tensor types. Quantization is a type: what integers mean travels with the value that holds them.
 #pragma once
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/element_type.hpp"
@@ -30,7 +34,12 @@ struct Granularity {
                                                        std::int64_t size) noexcept {
     return {Kind::block, axis, size};
   }
-  friend bool operator==(const Granularity&, const Granularity&) = default;
+  [[nodiscard]] std::size_t hash() const noexcept;
+  /// `tensor`, `axis=1`, `axis=0 block=32`
+  [[nodiscard]] std::string print() const;
+  [[nodiscard]] static std::optional<Granularity> parse(std::string_view text);
+  /// By kind, axis, block size.
+  friend auto operator<=>(const Granularity&, const Granularity&) = default;
 };
 
 /// Shape of the scales (and zero points) of a tensor of shape `shape`: `[]`, `[extent of axis]`, or

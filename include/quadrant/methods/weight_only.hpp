@@ -39,13 +39,15 @@ struct ScaleGroups {
     return {Granularity::per_block(axis, size)};
   }
 
-  [[nodiscard]] std::size_t hash() const noexcept;
+  [[nodiscard]] std::size_t hash() const noexcept { return granularity.hash(); }
   /// `tensor`, `axis=1`, `axis=0 block=32`
-  [[nodiscard]] std::string print() const;
-  [[nodiscard]] static std::optional<ScaleGroups> parse(std::string_view text);
-  friend bool operator==(const ScaleGroups&, const ScaleGroups&) = default;
+  [[nodiscard]] std::string print() const { return granularity.print(); }
+  [[nodiscard]] static std::optional<ScaleGroups> parse(std::string_view text) {
+    const auto parsed = Granularity::parse(text);
+    return parsed ? std::optional(ScaleGroups{*parsed}) : std::nullopt;
+  }
   /// By kind, axis, block size.
-  friend std::strong_ordering operator<=>(const ScaleGroups& a, const ScaleGroups& b) noexcept;
+  friend auto operator<=>(const ScaleGroups&, const ScaleGroups&) = default;
 };
 
 struct WeightOnlyOptions {

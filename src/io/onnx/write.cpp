@@ -13,6 +13,7 @@
 #include "io/onnx/stream.hpp"
 #include "io/onnx/write_model.hpp"
 #include "quadrant/io/onnx.hpp"
+#include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/support/content_hash.hpp"
 #include "quadrant/support/new_file.hpp"
 
@@ -35,6 +36,7 @@ class ModelFileWriter {
         executor_(options.executor ? *options.executor : serial_) {}
 
   OnnxWriteReport write() {
+    make_quantization_explicit(graph_);
     read_rows_of_tables(graph_);
     if (options_.matmul_nbits) report_.matmul_nbits = use_matmul_nbits(graph_, options_.sink);
     restore_linear(graph_);

@@ -1,0 +1,117 @@
+// Static affine quantization: weights and activations become integers, with scales and zero points
+// that are found before the model runs, from statistics of its values on sample data.
+//
+//   auto graph = quadrant::read_onnx("model.onnx");
+//   auto statistics = quadrant::calibrate(*graph, quadrant::Interpreter(), *samples);
+//   auto result = quadrant::quantize_static_affine(
+//       *graph, {.statistics = std::make_shared<quadrant::StatisticsTable>(*statistics)});
+//   auto report = quadrant::write_onnx(result->graph, "model.int8.onnx");
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "quadrant/engine/macros.hpp"
+#include "quadrant/engine/quantize.hpp"
+#include "quadrant/engine/scheme.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/numerics/encoding_rule.hpp"
+#include "quadrant/numerics/statistics.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// What static_affine asks of a value: which codes, which elements share a scale, and by which of
+/// the scheme's rules their encoding is found.
+struct AffineForm {
+  enum class Role : std::uint8_t {
+    activation,  ///< by what was observed of the value; of a constant, by its contents
+    weight,      ///< by the contents of a constant
+    bias,        ///< added to sums of products, in their scale, or by its own contents
+  };
+
+  Role role = Role::activation;
+  ElementType storage = ElementType::int8;
+  Granularity granularity;
+
+  [[nodiscard]] std::size_t hash() const noexcept;
+  /// `activation i8`, `weight i8 axis=0`
+  [[nodiscard]] std::string print() const;
+  [[nodiscard]] static std::optional<AffineForm> parse(std::string_view text);
+  friend auto operator<=>(const AffineForm&, const AffineForm&) = default;
+};
+
+struct StaticAffineOptions {
+  /// What the values of the model are on samples, by name: `calibrate` gathers it. Values that are
+  /// not in it, or that were NaN or infinite, stay float.
+  std::shared_ptr<const StatisticsTable> statistics;
+  /// 8 or 16 bits.
+  EncodingRule activations{};
+  /// 8 or 4 bits. Symmetric: integer kernels want weights without a zero point.
+  EncodingRule weights{.symmetry = EncodingSymmetry::symmetric_strict};
+  /// Tensor, or axis: a scale for each output channel.
+  Granularity::Kind weight_granularity = Granularity::Kind::axis;
+  /// Codes of activations without a sign.
+  bool unsigned_activations = false;
+  /// 32: in the scale of the products that it is added to; 8: in a scale of its own, by the rule
+  /// of the activations.
+  int bias_bits = 32;
+  /// The model's inputs and outputs are codes, too.
+  bool quantized_inputs = false;
+  bool quantized_outputs = false;
+};
+
+/// The scheme. real = scale * (code - zero_point); by default activations are int8 with a zero
+/// point, from the smallest to the largest value that was observed; weights int8, -127..127, with
+/// a scale for each output channel; biases int32, in the product of both scales.
+class StaticAffine final : public Scheme {
+ public:
+  using Role = AffineForm::Role;
+
+  /// Options that `make` accepts.
+  explicit StaticAffine(StaticAffineOptions options = {}) noexcept : options_(std::move(options)) {}
+
+  QUADRANT_SCHEME(StaticAffine, AffineForm, "static_affine")
+
+  /// The scheme with these options, or why it cannot be.
+  [[nodiscard]] static Expected<StaticAffine> make(StaticAffineOptions options);
+
+  [[nodiscard]] const StaticAffineOptions& options() const noexcept { return options_; }
+  [[nodiscard]] std::string describe() const override;
+
+  [[nodiscard]] AffineForm activation() const noexcept;
+  /// `channel`: the axis of the weight that the sum keeps.
+  [[nodiscard]] AffineForm weight(std::int64_t channel) const noexcept;
+  /// Of a bias with an element for each index of `channel`, added to products with a weight.
+  [[nodiscard]] AffineForm bias(std::int64_t channel) const noexcept;
+
+  /// Why no encoding can be found for the value as an activation: a literal; null where one can.
+  [[nodiscard]] const char* refusal(const GraphView& graph, Value value) const noexcept;
+
+  [[nodiscard]] Expected<Value> enter(Value real, const AffineForm& to,
+                                      RewriteContext& context) const;
+  [[nodiscard]] std::optional<Gain> price(const ConversionOf<AffineForm>& conversion,
+                                          const GainModel& gains) const;
+  [[nodiscard]] Expected<std::shared_ptr<const UniformType>> resolve(
+      const ParameterQuery<AffineForm>& query) const;
+
+ private:
+  StaticAffineOptions options_;
+};
+
+/// The registry of the scheme's methods.
+[[nodiscard]] Expected<Registry> static_affine_registry(StaticAffineOptions options);
+
+/// All four phases with this scheme, by OperationsGain unless `run` says otherwise. In the result,
+/// the types of values say what is quantized: `make_quantization_explicit` puts operators in their
+/// place, which writers and runtimes do themselves.
+[[nodiscard]] Expected<QuantizeResult> quantize_static_affine(const Graph& graph,
+                                                              StaticAffineOptions options,
+                                                              const QuantizeOptions& run = {});
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,123 @@
+// The encodings of activations.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/numerics/find_encoding.hpp"
+#include "static_affine/codes.hpp"
+#include "static_affine/encodings.hpp"
+
+namespace quadrant::inline v0::static_affine {
+namespace {
+
+struct FixedRange {
+  std::string_view kind;
+  float min;
+  float max;
+};
+
+// All that these can be, whatever the samples were.
+constexpr std::array fixed_ranges{FixedRange{"onnx.Softmax", 0, 1},
+                                  FixedRange{"onnx.Sigmoid", 0, 1},
+                                  FixedRange{"onnx.HardSigmoid", 0, 1},
+                                  FixedRange{"onnx.Tanh", -1, 1}};
+
+const FixedRange* fixed_range(const GraphView& graph, Value value) noexcept {
+  const auto* const found =
+      std::ranges::find(fixed_ranges, graph.kind(value.node), &FixedRange::kind);
+  return found == fixed_ranges.end() ? nullptr : &*found;
+}
+
+// The value whose numbers count: of one that is only limited, what it is limited to.
+Value observed(const GraphView& graph, Value value) noexcept {
+  const auto uses = graph.uses(value.node);
+  if (uses.size() != 1 || !is_only_clamp({&graph, uses[0].user})) return value;
+  return {uses[0].user};
+}
+
+const TensorStatistics* statistics_of(const StaticAffineOptions& options, const GraphView& graph,
+                                      Value value) noexcept {
+  return options.statistics == nullptr ? nullptr
+                                       : options.statistics->find(graph.value_name(value));
+}
+
+// Adds what is known of a value.
+Expected<void> add_observations(const StaticAffineOptions& options, const GraphView& graph,
+                                Value value, TensorStatistics& all) {
+  if (const Constant* const constant = graph.constant(value.node)) {
+    QUADRANT_TRY(const Tensor contents, Tensor::from_constant(*constant));
+    all.add(contents);
+    return {};
+  }
+  if (const FixedRange* const range = fixed_range(graph, value)) {
+    const std::array ends{range->min, range->max};
+    all.histogram.add(ends);
+  }
+  if (const auto* const known = statistics_of(options, graph, value)) all.merge(*known);
+  return {};
+}
+
+// Elements that were moved were counted where they came from.
+bool is_counted_elsewhere(const GraphView& graph, Value value, const std::set<Value>& members) {
+  const NodeRef node{&graph, value.node};
+  return is_move(node) && members.contains(node.operand(0));
+}
+
+Expected<Encoding> encoding_of(const TensorStatistics& observed, const EncodingRule& rule) {
+  const Histogram& histogram = observed.histogram;
+  if (rule.method == EncodingMethod::minmax || histogram.finite_count() == 0) {
+    return find_encoding(histogram.min(), histogram.max(), rule);
+  }
+  const auto values = histogram.values();
+  return find_encoding(values, histogram.min(), histogram.max(), rule);
+}
+
+}  // namespace
+
+const char* activation_refusal(const StaticAffineOptions& options, const GraphView& graph,
+                               Value value) noexcept {
+  const TensorType& type = graph.type(value);
+  if (type.is_quantized()) return nullptr;
+  if (type.element != ElementType::undefined && !is_float(type.element)) {
+    return "it holds no real numbers";
+  }
+  if (graph.constant(value.node) != nullptr) return nullptr;
+  const Value source = observed(graph, value);
+  const TensorStatistics* const known = statistics_of(options, graph, source);
+  if (known == nullptr && fixed_range(graph, source) != nullptr) return nullptr;
+  if (known == nullptr) return "nothing is known of its range: calibrate the model";
+  if (known->histogram.non_finite_count() != 0) {
+    return "it was NaN or infinite when it was calibrated";
+  }
+  return nullptr;
+}
+
+FoundType activation_type(const StaticAffineOptions& options, const Query& query) {
+  const GraphView& graph = *query.graph;
+  const std::set<Value> members(query.members.begin(), query.members.end());
+  std::set<Value> sources;
+  std::shared_ptr<const UniformType> given;
+  for (const Value member : members) {
+    if (graph.type(member).is_quantized()) given = graph.type(member).quantization;
+    if (!is_counted_elsewhere(graph, member, members)) sources.insert(observed(graph, member));
+  }
+  if (given != nullptr) return given;
+  TensorStatistics all;
+  for (const Value source : sources) {
+    QUADRANT_CHECK(add_observations(options, graph, source, all));
+  }
+  QUADRANT_TRY(const Encoding encoding, encoding_of(all, options.activations));
+  const auto sign =
+      options.unsigned_activations ? CodeSign::unsigned_codes : CodeSign::signed_codes;
+  QUADRANT_TRY(UniformType type, uniform_type(std::span(&encoding, 1), Shape::scalar(),
+                                              Granularity::per_tensor(), sign));
+  const ElementType expressed = graph.type(query.members.front()).element;
+  type.expressed = expressed == ElementType::undefined ? ElementType::float32 : expressed;
+  return std::make_shared<const UniformType>(std::move(type));
+}
+
+}  // namespace quadrant::inline v0::static_affine

@@ -1,0 +1,94 @@
+#include "static_affine/codes.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0::static_affine {
+namespace {
+
+constexpr std::array move_kinds{ops::Identity::kind,
+                                ops::Transpose::kind,
+                                ops::Reshape::kind,
+                                ops::Squeeze::kind,
+                                ops::Unsqueeze::kind,
+                                ops::Flatten::kind,
+                                ops::Expand::kind,
+                                ops::Slice::kind,
+                                ops::Split::kind,
+                                ops::Gather::kind,
+                                std::string_view("onnx.MaxPool"),
+                                std::string_view("onnx.DepthToSpace"),
+                                std::string_view("onnx.SpaceToDepth")};
+
+constexpr std::array clamp_kinds{std::string_view("onnx.Relu"), std::string_view("onnx.Clip")};
+
+template <std::size_t n>
+bool is_one_of(std::string_view kind, const std::array<std::string_view, n>& kinds) noexcept {
+  return std::ranges::find(kinds, kind) != kinds.end();
+}
+
+// With zeros, or with what is there.
+bool pads_with_elements(NodeRef node) noexcept {
+  if (node.attribute_or<std::string>("mode", "constant") != "constant") return true;
+  if (node.operand(2).is_absent()) return node.attribute_or("value", 0.0) == 0;
+  const Constant* const value = node.operand_constant(2);
+  if (value == nullptr || value->byte_size() > sizeof(double)) return false;
+  const auto bytes = value->read();
+  return bytes &&
+         std::ranges::all_of(bytes->bytes(), [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+// Means of neighbours lie between them; what cubic ones make does not.
+bool interpolates_between_elements(NodeRef node) noexcept {
+  return node.attribute_or<std::string>("mode", "nearest") != "cubic" &&
+         node.attribute_or<std::string>("coordinate_transformation_mode", "half_pixel") !=
+             "tf_crop_and_resize";
+}
+
+}  // namespace
+
+bool makes_activation(const StaticAffine& scheme, NodeRef node, const AffineForm& wanted,
+                      Asks<AffineForm>& asks) {
+  if (wanted != scheme.activation()) {
+    asks.refuse("its result is an activation");
+    return false;
+  }
+  const char* const why = scheme.refusal(*node.graph, node.result());
+  if (why != nullptr) asks.refuse(why);
+  return why == nullptr;
+}
+
+Expected<void> compute_codes(NodeRef node, RewriteContext& context) {
+  for (std::uint32_t i = 0; i < node.graph->result_count(node.id); ++i) {
+    const Value result = node.result(i);
+    if (context.form<AffineForm>(result) == nullptr) continue;
+    QUADRANT_CHECK(context.set_quantized(result, context.parameters(result)));
+  }
+  return {};
+}
+
+const Constant* constant_behind(const GraphView& graph, Value value) noexcept {
+  constexpr int most_moves = 8;  // a limit, so that a chain of moves is not walked by each reader
+  for (int moves = 0; moves < most_moves && !value.is_absent(); ++moves) {
+    if (const Constant* constant = graph.constant(value.node)) return constant;
+    const NodeRef node{&graph, value.node};
+    if (!is_move(node)) return nullptr;
+    value = node.operand(0);
+  }
+  return nullptr;
+}
+
+bool is_move(NodeRef node) noexcept {
+  if (node.kind() == "onnx.Pad") return pads_with_elements(node);
+  if (node.kind() == "onnx.Resize") return interpolates_between_elements(node);
+  return is_one_of(node.kind(), move_kinds);
+}
+
+bool is_only_clamp(NodeRef node) noexcept {
+  if (!is_one_of(node.kind(), clamp_kinds) || node.operand(0).is_absent()) return false;
+  return node.graph->uses(node.operand(0).node).size() == 1;
+}
+
+}  // namespace quadrant::inline v0::static_affine

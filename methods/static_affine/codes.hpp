@@ -1,0 +1,33 @@
+// What the methods of static_affine share.
+#pragma once
+
+#include <cstdint>
+
+#include "quadrant/engine/method.hpp"
+#include "quadrant/engine/rewriting.hpp"
+#include "quadrant/methods/static_affine.hpp"
+
+namespace quadrant::inline v0::static_affine {
+
+/// For `callback` of an operation whose results are activations: whether `wanted` is what they can
+/// be. If not, says why.
+[[nodiscard]] bool makes_activation(const StaticAffine& scheme, NodeRef node,
+                                    const AffineForm& wanted, Asks<AffineForm>& asks);
+
+/// For `rewriter`: the results that were selected get their types, and codes are computed from then
+/// on.
+[[nodiscard]] Expected<void> compute_codes(NodeRef node, RewriteContext& context);
+
+/// The constant that the value is, perhaps behind a few operations that only move elements; null
+/// for what is computed.
+[[nodiscard]] const Constant* constant_behind(const GraphView& graph, Value value) noexcept;
+
+/// Whether the node's result has the elements of operand 0, some of them, or zeros, and nothing
+/// else.
+[[nodiscard]] bool is_move(NodeRef node) noexcept;
+
+/// Whether the node limits its operand, and the operand's other readers, which there are none of,
+/// do not mind: then what the operand was before does not matter.
+[[nodiscard]] bool is_only_clamp(NodeRef node) noexcept;
+
+}  // namespace quadrant::inline v0::static_affine

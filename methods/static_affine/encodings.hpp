@@ -1,0 +1,28 @@
+// Scales and zero points: what `resolve` computes for each role.
+#pragma once
+
+#include <memory>
+
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/methods/static_affine.hpp"
+
+namespace quadrant::inline v0::static_affine {
+
+using Query = ParameterQuery<AffineForm>;
+using FoundType = Expected<std::shared_ptr<const UniformType>>;
+
+/// Why there is no encoding for the value as an activation: a literal, or null.
+[[nodiscard]] const char* activation_refusal(const StaticAffineOptions& options,
+                                             const GraphView& graph, Value value) noexcept;
+
+/// Of values that share one: of all that was observed of them, or of their contents.
+[[nodiscard]] FoundType activation_type(const StaticAffineOptions& options, const Query& query);
+
+/// Of a constant. With the data's parameters as a source, scales are so large that the bias of the
+/// product fits into its sum. Null for what is no constant: its type moves with the codes.
+[[nodiscard]] FoundType weight_type(const StaticAffineOptions& options, const Query& query);
+
+/// With the parameters of data and weight as sources, their product; else of its own contents.
+[[nodiscard]] FoundType bias_type(const StaticAffineOptions& options, const Query& query);
+
+}  // namespace quadrant::inline v0::static_affine

@@ -1,0 +1,34 @@
+// Recurrent layers compute in float, on weights that are stored as codes.
+#include "quadrant/ir/ops.hpp"
+#include "static_affine/codes.hpp"
+#include "static_affine/methods.hpp"
+
+namespace quadrant::inline v0::static_affine {
+namespace {
+
+// No parameters: the operands are the same in all of them.
+struct Same {};
+
+QUADRANT_PARAMETERIZED_CONSUMER(RecurrentMethod, StaticAffine, Same,
+                                requires_parents(variadic(optional(AnyState)))) {
+  using RecurrentMethodBase::RecurrentMethodBase;
+
+  void request(NodeRef node, Asks& asks) const override {
+    constexpr std::int64_t gates = 1;  // of `[directions, gates, inputs]`
+    for (const std::uint32_t weight : {1U, 2U}) {
+      if (constant_behind(*node.graph, node.operand(weight)) != nullptr) {
+        asks.benefit(weight, scheme().weight(gates));
+      }
+    }
+  }
+};
+
+}  // namespace
+
+void register_recurrent(StaticAffine::Registration& methods) {
+  methods.add_parameterized<RecurrentMethod, ops::Rnn>({});
+  methods.add_parameterized<RecurrentMethod, ops::Gru>({});
+  methods.add_parameterized<RecurrentMethod, ops::Lstm>({});
+}
+
+}  // namespace quadrant::inline v0::static_affine

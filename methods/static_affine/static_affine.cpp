@@ -1,0 +1,199 @@
+#include "quadrant/methods/static_affine.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "quadrant/ir/ops.hpp"
+#include "static_affine/encodings.hpp"
+#include "static_affine/methods.hpp"
+
+namespace quadrant::inline v0 {
+
+QUADRANT_METHODS(StaticAffine) {
+  static_affine::register_constants(*this);
+  static_affine::register_borders(*this);
+  static_affine::register_products(*this);
+  static_affine::register_arithmetic(*this);
+  static_affine::register_clamps(*this);
+  static_affine::register_moves(*this);
+  static_affine::register_recurrent(*this);
+}
+
+QUADRANT_DEQUANTIZER(StaticAffine)(Value quantized, RewriteContext& context) const {
+  const GraphView& graph = context.view();
+  return context.emit(ops::Dequantize::kind, {quantized}, std::string(graph.value_name(quantized)),
+                      graph.type(quantized).expressed());
+}
+
+namespace {
+
+ElementType storage_type(int bits, bool is_unsigned) {
+  switch (bits) {
+    case 4:
+      return is_unsigned ? ElementType::uint4 : ElementType::int4;
+    case 16:
+      return is_unsigned ? ElementType::uint16 : ElementType::int16;
+    case 32:
+      return ElementType::int32;
+    default:
+      return is_unsigned ? ElementType::uint8 : ElementType::int8;
+  }
+}
+
+std::string_view text(EncodingMethod method) {
+  switch (method) {
+    case EncodingMethod::minmax:
+      return "minmax";
+    case EncodingMethod::enhanced:
+      return "enhanced";
+    case EncodingMethod::adjusted_weights:
+      return "adjusted-weights";
+    case EncodingMethod::percentile:
+      return "percentile";
+    case EncodingMethod::entropy:
+      return "entropy";
+    case EncodingMethod::mse:
+      return "mse";
+  }
+  return {};
+}
+
+std::string_view text(EncodingSymmetry symmetry) {
+  switch (symmetry) {
+    case EncodingSymmetry::asymmetric:
+      return "asymmetric";
+    case EncodingSymmetry::symmetric:
+      return "symmetric";
+    case EncodingSymmetry::symmetric_strict:
+      return "symmetric-strict";
+    case EncodingSymmetry::symmetric_unsigned:
+      return "symmetric-unsigned";
+  }
+  return {};
+}
+
+std::string describe_rule(const EncodingRule& rule, ElementType storage) {
+  return fmt::format("{} {} {}", to_string(storage), text(rule.symmetry), text(rule.method));
+}
+
+Expected<void> check_bits(std::string_view of, int bits, int first, int second) {
+  if (bits == first || bits == second) return {};
+  return fail(ErrorCode::impossible, fmt::format("static_affine has {} of {} or {} bits; {} are not "
+                                                 "available",
+                                                 of, first, second, bits));
+}
+
+}  // namespace
+
+Expected<StaticAffine> StaticAffine::make(StaticAffineOptions options) {
+  QUADRANT_CHECK(check_bits("activations", options.activations.bits, 8, 16));
+  QUADRANT_CHECK(check_bits("weights", options.weights.bits, 8, 4));
+  QUADRANT_CHECK(check_bits("biases", options.bias_bits, 32, 8));
+  QUADRANT_CHECK(check(options.activations));
+  QUADRANT_CHECK(check(options.weights));
+  if (options.activations.method == EncodingMethod::adjusted_weights) {
+    return fail(ErrorCode::impossible, "the encoding adjusted-weights is for weights");
+  }
+  if (options.weights.symmetry == EncodingSymmetry::asymmetric && options.bias_bits == 32 &&
+      options.weight_granularity != Granularity::Kind::tensor) {
+    return fail(ErrorCode::impossible,
+                "asymmetric weights have one scale and zero point for the tensor, not for each "
+                "channel: no runtime has integer kernels for those");
+  }
+  if (options.weight_granularity == Granularity::Kind::block) {
+    return fail(ErrorCode::impossible,
+                "weights in blocks are for weight_only: their scales vary along the sum");
+  }
+  return StaticAffine(std::move(options));
+}
+
+std::string StaticAffine::describe() const {
+  return fmt::format(
+      "activations={} weights={} granularity={} bias={} inputs={} outputs={}",
+      describe_rule(options_.activations, activation().storage),
+      describe_rule(options_.weights, weight(0).storage),
+      options_.weight_granularity == Granularity::Kind::axis ? "channel" : "tensor",
+      to_string(bias(0).storage), options_.quantized_inputs ? "codes" : "float",
+      options_.quantized_outputs ? "codes" : "float");
+}
+
+AffineForm StaticAffine::activation() const noexcept {
+  return {Role::activation, storage_type(options_.activations.bits, options_.unsigned_activations),
+          Granularity::per_tensor()};
+}
+
+AffineForm StaticAffine::weight(std::int64_t channel) const noexcept {
+  const bool is_whole = options_.weight_granularity == Granularity::Kind::tensor;
+  return {Role::weight, storage_type(options_.weights.bits, false),
+          is_whole ? Granularity::per_tensor() : Granularity::per_axis(channel)};
+}
+
+AffineForm StaticAffine::bias(std::int64_t channel) const noexcept {
+  const bool is_whole = options_.weight_granularity == Granularity::Kind::tensor ||
+                        options_.bias_bits != 32;
+  return {Role::bias, storage_type(options_.bias_bits, false),
+          is_whole ? Granularity::per_tensor() : Granularity::per_axis(channel)};
+}
+
+const char* StaticAffine::refusal(const GraphView& graph, Value value) const noexcept {
+  return static_affine::activation_refusal(options_, graph, value);
+}
+
+Expected<Value> StaticAffine::enter(Value real, const AffineForm& to,
+                                    RewriteContext& context) const {
+  TensorType type = context.view().type(real);
+  type.quantization = context.parameters(real, to);
+  type.element = type.quantization->storage;
+  return context.emit(ops::Quantize::kind, {real}, std::string(context.view().value_name(real)),
+                      std::move(type));
+}
+
+std::optional<Gain> StaticAffine::price(const ConversionOf<AffineForm>& conversion,
+                                        const GainModel& gains) const {
+  const bool is_constant = conversion.graph->constant(conversion.value.node) != nullptr;
+  switch (conversion.kind()) {
+    case ConversionKind::convert:
+      return std::nullopt;
+    case ConversionKind::leave:
+      // Runtimes compute the real values of constants when they load the model.
+      if (is_constant) return Gain{};
+      break;
+    case ConversionKind::enter:
+      // Constants are codes in the file, or not at all.
+      if (is_constant || conversion.to->role != Role::activation ||
+          refusal(*conversion.graph, conversion.value) != nullptr) {
+        return std::nullopt;
+      }
+      break;
+  }
+  return gains.of_conversion(conversion.kind(), *conversion.graph, conversion.value);
+}
+
+Expected<std::shared_ptr<const UniformType>> StaticAffine::resolve(
+    const ParameterQuery<AffineForm>& query) const {
+  switch (query.constraint->role) {
+    case Role::weight:
+      return static_affine::weight_type(options_, query);
+    case Role::bias:
+      return static_affine::bias_type(options_, query);
+    default:
+      return static_affine::activation_type(options_, query);
+  }
+}
+
+Expected<Registry> static_affine_registry(StaticAffineOptions options) {
+  QUADRANT_TRY(StaticAffine scheme, StaticAffine::make(std::move(options)));
+  return RegistryBuilder::of(std::move(scheme)).freeze();
+}
+
+Expected<QuantizeResult> quantize_static_affine(const Graph& graph, StaticAffineOptions options,
+                                                const QuantizeOptions& run) {
+  QUADRANT_TRY(const Registry registry, static_affine_registry(std::move(options)));
+  const OperationsGain operations;
+  QuantizeOptions chosen = run;
+  if (chosen.gains == nullptr) chosen.gains = &operations;
+  return quantize(graph, registry, chosen);
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,203 @@
+#include "cli/static_affine.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/choices.hpp"
+#include "cli/model.hpp"
+#include "quadrant/calibration/calibrate.hpp"
+#include "quadrant/calibration/data_set.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/methods/static_affine.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+
+namespace quadrant::cli {
+namespace {
+
+const std::vector<std::string> encoding_names{"minmax", "mse",     "enhanced",
+                                              "percentile", "entropy", "adjusted-weights"};
+const std::vector<std::string> activation_encoding_names{encoding_names.begin(),
+                                                         encoding_names.end() - 1};
+
+EncodingMethod method_of(std::string_view name) {
+  constexpr std::array methods{EncodingMethod::minmax,     EncodingMethod::mse,
+                               EncodingMethod::enhanced,   EncodingMethod::percentile,
+                               EncodingMethod::entropy,    EncodingMethod::adjusted_weights};
+  const auto found = std::ranges::find(encoding_names, name);
+  return methods[static_cast<std::size_t>(found - encoding_names.begin()) % methods.size()];
+}
+
+bool is_statistics_file(const std::string& path) {
+  return std::filesystem::path(path).extension() == ".json";
+}
+
+Expected<void> check_float(const Graph& graph) {
+  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+    const NodeId node = graph.node_at(i);
+    if (!node.is_valid()) continue;
+    const std::string_view kind = graph.kind(node);
+    if (kind != ops::Quantize::kind && kind != ops::Dequantize::kind) continue;
+    return fail(ErrorCode::usage,
+                "this model is quantized already: quantize the float model that it was made of "
+                "(quantizing twice adds both errors)",
+                {.node = std::string(label(graph, node))});
+  }
+  return {};
+}
+
+class StaticAffineCommand final : public SchemeCommand {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "static_affine"; }
+  [[nodiscard]] std::string_view summary() const noexcept override {
+    return "weights and activations become integers, by the ranges seen on sample data";
+  }
+  [[nodiscard]] std::string_view gain() const noexcept override { return "operations"; }
+
+  void declare(CLI::App& options) override {
+    options
+        .add_option("--calibration", calibration_,
+                    "Samples to find ranges on (as for 'quadrant calibrate --data'), or statistics "
+                    "that 'quadrant calibrate' saved: a .json file")
+        ->type_name("PATH");
+    add_choice(options, "--activation-bits", activation_bits_, {8, 16}, "Bits of activations")
+        ->capture_default_str();
+    add_choice(options, "--weight-bits", weight_bits_, {8, 4}, "Bits of weights")
+        ->capture_default_str();
+    add_choice(options, "--weights", weights_, {"channel", "tensor"},
+               "What shares a scale in a weight: an output channel, or all of it")
+        ->capture_default_str();
+    add_choice(options, "--bias-bits", bias_bits_, {32, 8},
+               "Bits of biases: 32, in the scale of the sums that they are added to, or 8, in a "
+               "scale of their own")
+        ->capture_default_str();
+    add_choice(options, "--encoding", encoding_, encoding_names,
+               "How ranges are chosen, of weights and activations")
+        ->capture_default_str();
+    add_choice(options, "--weight-encoding", weight_encoding_, encoding_names,
+               "The same for weights alone");
+    add_choice(options, "--activation-encoding", activation_encoding_, activation_encoding_names,
+               "The same for activations alone");
+    options
+        .add_option("--use-enhanced", enhanced_,
+                    "The encoding 'enhanced' for 'weights', for 'activations', or, alone, for both")
+        ->expected(0, 1)
+        ->check(CLI::IsMember({"weights", "activations", "both"}).description(""))
+        ->default_str("both")
+        ->type_name("[weights|activations]");
+    options
+        .add_option("--percentile", percentile_,
+                    "How much of the values an encoding 'percentile' covers, from either end")
+        ->check(CLI::Range(50.0, 100.0).description(""))
+        ->type_name("P")
+        ->capture_default_str();
+    add_choice(options, "--profile", profile_, {"onnx", "snpe", "qairt"},
+               "Whose rules: ranges of any width, or of 0.01 and 0.0001 at least, and how "
+               "ties are rounded")
+        ->capture_default_str();
+    options.add_flag("--unsigned-activations", unsigned_activations_,
+                     "Codes of activations from 0 on");
+    options.add_flag("--quantized-inputs", quantized_inputs_, "The model's inputs are codes, too");
+    options.add_flag("--quantized-outputs", quantized_outputs_,
+                     "The model's outputs are codes, too");
+  }
+
+  [[nodiscard]] Expected<void> check() const override {
+    if (calibration_.empty()) {
+      return fail(ErrorCode::usage,
+                  "static_affine finds ranges on data: --calibration PATH, of samples or of "
+                  "statistics that 'quadrant calibrate' saved");
+    }
+    QUADRANT_CHECK(StaticAffine::make(chosen()));
+    return {};
+  }
+
+  [[nodiscard]] Expected<Registry> methods() const override {
+    return static_affine_registry(chosen());
+  }
+
+  [[nodiscard]] Expected<Registry> make(SchemeSubject& subject) const override {
+    if (auto is_float = check_float(subject.graph); !is_float) {
+      Error error = std::move(is_float).error();
+      error.place.file = subject.path;
+      return fail(std::move(error));
+    }
+    QUADRANT_TRY(StatisticsTable statistics, observe(subject));
+    StaticAffineOptions options = chosen();
+    options.statistics = std::make_shared<const StatisticsTable>(std::move(statistics));
+    return static_affine_registry(std::move(options));
+  }
+
+ private:
+  [[nodiscard]] Expected<StatisticsTable> observe(SchemeSubject& subject) const {
+    if (is_statistics_file(calibration_)) return read_statistics_of(subject.graph, calibration_);
+    QUADRANT_TRY(const auto data,
+                 open_data_set(calibration_, subject.graph, {.sink = subject.console}));
+    return calibrate(subject.graph, Interpreter(), *data,
+                     {.executor = subject.executor, .sink = subject.console});
+  }
+
+  [[nodiscard]] EncodingRule base() const {
+    if (profile_ == "snpe") return EncodingRule::snpe();
+    if (profile_ == "qairt") return EncodingRule::qairt();
+    return EncodingRule::onnx();
+  }
+
+  [[nodiscard]] EncodingRule rule(const std::string& name, bool is_enhanced, int bits,
+                                  EncodingSymmetry symmetry) const {
+    EncodingRule rule = base();
+    rule.method = is_enhanced ? EncodingMethod::enhanced : method_of(name.empty() ? encoding_ : name);
+    rule.bits = bits;
+    rule.symmetry = symmetry;
+    rule.percentile = percentile_;
+    return rule;
+  }
+
+  [[nodiscard]] StaticAffineOptions chosen() const {
+    StaticAffineOptions made;
+    // With both, the weights' own encoding does not count for activations.
+    const std::string activations = activation_encoding_.empty() && encoding_ == "adjusted-weights"
+                                        ? "minmax"
+                                        : activation_encoding_;
+    made.activations = rule(activations, enhanced_ == "activations" || enhanced_ == "both",
+                            activation_bits_, EncodingSymmetry::asymmetric);
+    made.weights = rule(weight_encoding_, enhanced_ == "weights" || enhanced_ == "both",
+                        weight_bits_, EncodingSymmetry::symmetric_strict);
+    if (weights_ == "tensor") made.weight_granularity = Granularity::Kind::tensor;
+    made.unsigned_activations = unsigned_activations_;
+    made.bias_bits = bias_bits_;
+    made.quantized_inputs = quantized_inputs_;
+    made.quantized_outputs = quantized_outputs_;
+    return made;
+  }
+
+  std::string calibration_;
+  int activation_bits_ = 8;
+  int weight_bits_ = 8;
+  std::string weights_ = "channel";
+  int bias_bits_ = 32;
+  std::string encoding_ = "minmax";
+  std::string weight_encoding_;
+  std::string activation_encoding_;
+  std::string enhanced_;
+  double percentile_ = EncodingRule{}.percentile;
+  std::string profile_ = "onnx";
+  bool unsigned_activations_ = false;
+  bool quantized_inputs_ = false;
+  bool quantized_outputs_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<SchemeCommand> make_static_affine() {
+  return std::make_unique<StaticAffineCommand>();
+}
+
+}  // namespace quadrant::cli

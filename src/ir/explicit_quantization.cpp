@@ -1,0 +1,153 @@
+#include "quadrant/ir/explicit_quantization.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+constexpr std::array conversion_kinds{ops::Quantize::kind, ops::Dequantize::kind,
+                                      ops::StorageCast::kind};
+constexpr std::array border_kinds{ops::Input::kind, ops::Constant::kind, ops::Output::kind};
+constexpr std::array moving_kinds{
+    ops::Identity::kind, ops::Transpose::kind, ops::Reshape::kind, ops::Squeeze::kind,
+    ops::Unsqueeze::kind, ops::Flatten::kind,  ops::Expand::kind,  ops::Slice::kind,
+    ops::Split::kind,    ops::Concat::kind,    ops::Gather::kind};
+
+template <std::size_t n>
+bool is_one_of(std::string_view kind, const std::array<std::string_view, n>& kinds) {
+  return std::ranges::find(kinds, kind) != kinds.end();
+}
+
+bool is_quantized(const GraphView& graph, Value value) {
+  return !value.is_absent() && graph.type(value).is_quantized();
+}
+
+std::vector<const UniformType*> quantizations(NodeRef node) {
+  std::vector<const UniformType*> found;
+  const auto add = [&](Value value) {
+    if (is_quantized(*node.graph, value)) {
+      found.push_back(node.graph->type(value).quantization.get());
+    }
+  };
+  for (const Value operand : node.operands()) add(operand);
+  for (std::uint32_t i = 0; i < node.graph->result_count(node.id); ++i) add(node.result(i));
+  return found;
+}
+
+// Elements that move keep their meaning under parameters that are the same everywhere. With a scale
+// for each channel or block, the types were made to follow the elements.
+bool moves_codes(NodeRef node, const std::vector<const UniformType*>& types) {
+  if (!is_one_of(node.kind(), moving_kinds)) return false;
+  const bool is_quantized_throughout = is_quantized(*node.graph, node.operand(0)) ==
+                                       is_quantized(*node.graph, node.result());
+  return is_quantized_throughout && std::ranges::all_of(types, [&](const UniformType* type) {
+           return type->granularity.kind != Granularity::Kind::tensor || type == types.front() ||
+                  *type == *types.front();
+         });
+}
+
+// Whether the types say of the node what operators should.
+bool is_implicit(NodeRef node) {
+  if (is_one_of(node.kind(), conversion_kinds) || is_one_of(node.kind(), border_kinds)) {
+    return false;
+  }
+  const auto types = quantizations(node);
+  return !types.empty() && !moves_codes(node, types);
+}
+
+class Explication {
+ public:
+  explicit Explication(Graph& graph) : graph_(graph) {}
+
+  MovedCodes run() {
+    const std::uint32_t bound = graph_.index_bound();
+    std::vector<NodeId> implicit;
+    for (std::uint32_t i = 0; i < bound; ++i) {
+      const NodeId node = graph_.node_at(i);
+      if (node.is_valid() && is_implicit(graph_.ref(node))) implicit.push_back(node);
+    }
+    for (const NodeId node : implicit) quantize_results(node);
+    for (const NodeId node : implicit) dequantize_operands(node);
+    return std::move(moved_);
+  }
+
+ private:
+  void quantize_results(NodeId node) {
+    for (std::uint32_t i = 0; i < graph_.result_count(node); ++i) {
+      const Value value{node, i};
+      if (!is_quantized(graph_, value)) continue;
+      TensorType codes = graph_.type(value);
+      std::string name(graph_.value_name(value));
+      graph_.set_type(value, codes.expressed());
+      graph_.set_value_name(value, name + "_unquantized");
+      const Value quantized{graph_.add({.kind = std::string(ops::Quantize::kind),
+                                        .name = name + "_quantize",
+                                        .operands = {Value{}},
+                                        .results = {{std::move(name), std::move(codes)}},
+                                        .attributes = {},
+                                        .constant = {}})};
+      graph_.replace_uses(value, quantized);
+      graph_.set_operand(quantized.node, 0, value);
+      moved_.emplace(value, quantized);
+    }
+  }
+
+  void dequantize_operands(NodeId node) {
+    const auto count = static_cast<std::uint32_t>(graph_.operands(node).size());
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const Value value = graph_.operands(node)[i];
+      if (is_quantized(graph_, value)) graph_.set_operand(node, i, dequantized(value));
+    }
+  }
+
+  Value dequantized(Value codes) {
+    const auto [known, is_new] = dequantized_.emplace(codes, Value{});
+    if (is_new) known->second = find_or_add_dequantize(codes);
+    return known->second;
+  }
+
+  Value find_or_add_dequantize(Value codes) {
+    bool is_border = graph_.kind(codes.node) == ops::Input::kind;
+    for (const Use& use : graph_.uses(codes.node)) {
+      if (use.result != codes.result) continue;
+      if (graph_.kind(use.user) == ops::Dequantize::kind) return {use.user};
+      is_border |= graph_.kind(use.user) == ops::Output::kind;
+    }
+    std::string name(graph_.value_name(codes));
+    if (is_border) {
+      name += "_dequantized";
+    } else {
+      graph_.set_value_name(codes, name + "_quantized");
+    }
+    return {graph_.add({.kind = std::string(ops::Dequantize::kind),
+                        .name = name + "_dequantize",
+                        .operands = {codes},
+                        .results = {{name, graph_.type(codes).expressed()}},
+                        .attributes = {},
+                        .constant = {}})};
+  }
+
+  Graph& graph_;
+  std::unordered_map<Value, Value> dequantized_;  // by codes
+  MovedCodes moved_;
+};
+
+}  // namespace
+
+MovedCodes make_quantization_explicit(Graph& graph) { return Explication(graph).run(); }
+
+bool is_quantization_explicit(const GraphView& graph) {
+  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+    const NodeId node = graph.node_at(i);
+    if (node.is_valid() && is_implicit({&graph, node})) return false;
+  }
+  return true;
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,92 @@
+#include "quadrant/ir/work.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+std::int64_t times(std::int64_t a, std::int64_t b) noexcept {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max()
+                                                : product;
+}
+
+std::int64_t known(std::int64_t extent) noexcept { return std::max<std::int64_t>(extent, 1); }
+
+// The axis of `operand`, counted from the end, as long as the operand is there.
+std::int64_t extent_from_end(NodeRef node, std::uint32_t operand, std::int64_t place) noexcept {
+  const TensorType* type = node.operand_type(operand);
+  if (type == nullptr || type->shape.rank() < place) return 1;
+  return known(type->shape[type->shape.rank() - place]);
+}
+
+// Each element of `spread` meets the weight's elements of one index along its first axis.
+std::int64_t windows(const Shape& spread, const TensorType* weight) noexcept {
+  if (weight == nullptr || weight->shape.rank() < 1) return counted_elements(spread);
+  std::int64_t window = 1;
+  for (std::int64_t axis = 1; axis < weight->shape.rank(); ++axis) {
+    window = times(window, known(weight->shape[axis]));
+  }
+  return times(counted_elements(spread), window);
+}
+
+std::int64_t conv(NodeRef node) noexcept { return windows(node.type().shape, node.operand_type(1)); }
+
+std::int64_t conv_transpose(NodeRef node) noexcept {
+  const TensorType* data = node.operand_type(0);
+  return data == nullptr ? 0 : windows(data->shape, node.operand_type(1));
+}
+
+std::int64_t results_times(NodeRef node, std::int64_t sum) noexcept {
+  return times(counted_elements(node.type().shape), sum);
+}
+
+std::int64_t product(NodeRef node) noexcept {
+  return results_times(node, extent_from_end(node, 0, 1));
+}
+
+std::int64_t gemm(NodeRef node) noexcept {
+  return results_times(node, extent_from_end(node, 0, ops::Gemm{node}.trans_a() ? 2 : 1));
+}
+
+// Of C + A B.
+std::int64_t added_product(NodeRef node) noexcept {
+  return results_times(node, extent_from_end(node, 1, 1));
+}
+
+struct Rule {
+  std::string_view kind;
+  std::int64_t (*count)(NodeRef) noexcept;
+};
+
+constexpr std::array work_rules{
+    Rule{ops::Conv::kind, conv},
+    Rule{ops::ConvTranspose::kind, conv_transpose},
+    Rule{ops::MatMul::kind, product},
+    Rule{ops::Gemm::kind, gemm},
+    Rule{ops::Linear::kind, product},
+    Rule{ops::BatchMatMul::kind, product},
+    Rule{ops::Addmm::kind, added_product},
+    Rule{ops::Baddbmm::kind, added_product},
+};
+
+}  // namespace
+
+std::int64_t counted_elements(const Shape& shape) noexcept {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape.extents()) {
+    count = extent == 0 ? 0 : times(count, known(extent));
+  }
+  return count;
+}
+
+std::int64_t multiply_accumulates(NodeRef node) noexcept {
+  const auto* found = std::ranges::find(work_rules, node.kind(), &Rule::kind);
+  return found == work_rules.end() ? 0 : found->count(node);
+}
+
+}  // namespace quadrant::inline v0
