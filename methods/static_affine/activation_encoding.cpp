@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -76,10 +77,27 @@ Expected<Encoding> encoding_of(const TensorStatistics& observed, const EncodingR
   return find_encoding(values, histogram.min(), histogram.max(), rule);
 }
 
+// Whether a few values are so large that the step between codes makes zeros of many others: what is
+// added to a mask of -1e9, say.
+bool drowns(const Histogram& histogram, const EncodingRule& rule) noexcept {
+  constexpr double bearable = 0.4;
+  const double steps = std::ldexp(1.0, rule.bits) - 1;
+  const double range = std::max<double>(histogram.max(), 0) - std::min<double>(histogram.min(), 0);
+  const double half_step = range / steps / 2;
+  const Histogram::Counts counts = histogram.counts();
+  const auto bins = static_cast<std::size_t>(half_step / histogram.bin_width());
+  std::uint64_t lost = 0;
+  for (const auto& sign : {counts.positive, counts.negative}) {
+    for (const std::uint64_t count : sign.first(std::min(bins, sign.size()))) lost += count;
+  }
+  const auto nonzero = static_cast<double>(histogram.finite_count() - counts.zeros);
+  return static_cast<double>(lost) > bearable * nonzero;
+}
+
 }  // namespace
 
 const char* activation_refusal(const StaticAffineOptions& options, const GraphView& graph,
-                               Value value) noexcept {
+                               Value value) {
   const TensorType& type = graph.type(value);
   if (type.is_quantized()) return nullptr;
   if (type.element != ElementType::undefined && !is_float(type.element)) {
@@ -92,6 +110,12 @@ const char* activation_refusal(const StaticAffineOptions& options, const GraphVi
   if (known == nullptr) return "nothing is known of its range: calibrate the model";
   if (known->histogram.non_finite_count() != 0) {
     return "it was NaN or infinite when it was calibrated";
+  }
+  if (drowns(known->histogram, options.activations)) {
+    return "most of its values would become zero, in a range that a few large ones span";
+  }
+  if (is_computed_from_integers(graph, value)) {
+    return "it is computed from integers alone: a position or a mask, which has to be exact";
   }
   return nullptr;
 }

@@ -40,7 +40,6 @@ void register_arithmetic(StaticAffine::Registration& methods) {
   methods.add_parameterized<ArithmeticMethod, ops::Add>({});
   methods.add_parameterized<ArithmeticMethod, ops::Multiply>({});
   methods.add_parameterized<ArithmeticMethod, ops::Concat>({});
-  methods.add_parameterized<ArithmeticMethod, OnnxOp<"onnx.AveragePool">>({});
   methods.add_parameterized<ArithmeticMethod, OnnxOp<"onnx.GlobalAveragePool">>({});
   methods.add_parameterized<ArithmeticMethod, OnnxOp<"onnx.LeakyRelu">>({});
   methods.add_parameterized<ArithmeticMethod, OnnxOp<"onnx.Sigmoid">>({});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "quadrant/ir/ops.hpp"
 
@@ -19,6 +20,7 @@ constexpr std::array move_kinds{ops::Identity::kind,
                                 ops::Split::kind,
                                 ops::Gather::kind,
                                 std::string_view("onnx.MaxPool"),
+                                std::string_view("onnx.AveragePool"),
                                 std::string_view("onnx.DepthToSpace"),
                                 std::string_view("onnx.SpaceToDepth")};
 
@@ -84,6 +86,36 @@ bool is_move(NodeRef node) noexcept {
   if (node.kind() == "onnx.Pad") return pads_with_elements(node);
   if (node.kind() == "onnx.Resize") return interpolates_between_elements(node);
   return is_one_of(node.kind(), move_kinds);
+}
+
+bool is_computed_from_integers(const GraphView& graph, Value value) {
+  constexpr std::size_t most_values = 32;  // a limit, as above
+  std::vector<Value> open{value};
+  std::size_t visited = 0;
+  bool has_integers = false;
+  while (!open.empty()) {
+    const NodeRef node{&graph, open.back().node};
+    open.pop_back();
+    if (graph.constant(node.id) != nullptr) continue;
+    if (node.kind() == "onnx.Shape") {
+      has_integers = true;
+      continue;
+    }
+    // What is looked up in a table is no longer the number that it was looked up by.
+    const bool is_value = node.kind() == ops::Input::kind ||
+                          (node.kind() == ops::Gather::kind && node.operand_constant(0) != nullptr);
+    if (is_value || ++visited > most_values) return false;
+    for (const Value operand : node.operands()) {
+      if (operand.is_absent()) continue;
+      const ElementType element = graph.type(operand).element;
+      if (element == ElementType::undefined || is_float(element)) {
+        open.push_back(operand);
+      } else {
+        has_integers = true;
+      }
+    }
+  }
+  return has_integers;
 }
 
 bool is_only_clamp(NodeRef node) noexcept {

@@ -22,9 +22,14 @@ namespace quadrant::inline v0::static_affine {
 /// for what is computed.
 [[nodiscard]] const Constant* constant_behind(const GraphView& graph, Value value) noexcept;
 
-/// Whether the node's result has the elements of operand 0, some of them, or zeros, and nothing
-/// else.
+/// Whether the node's result has elements of operand 0, zeros, and what lies between them, and
+/// nothing else: the parameters that fit the operand fit it.
 [[nodiscard]] bool is_move(NodeRef node) noexcept;
+
+/// Whether the value is computed from integers and constants alone: a position, a mask. These are
+/// small numbers that must be exact, or large ones that stand for infinity. False where that takes
+/// long to find out.
+[[nodiscard]] bool is_computed_from_integers(const GraphView& graph, Value value);
 
 /// Whether the node limits its operand, and the operand's other readers, which there are none of,
 /// do not mind: then what the operand was before does not matter.

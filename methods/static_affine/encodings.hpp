@@ -13,7 +13,7 @@ using FoundType = Expected<std::shared_ptr<const UniformType>>;
 
 /// Why there is no encoding for the value as an activation: a literal, or null.
 [[nodiscard]] const char* activation_refusal(const StaticAffineOptions& options,
-                                             const GraphView& graph, Value value) noexcept;
+                                             const GraphView& graph, Value value);
 
 /// Of values that share one: of all that was observed of them, or of their contents.
 [[nodiscard]] FoundType activation_type(const StaticAffineOptions& options, const Query& query);

@@ -1,5 +1,5 @@
-// Operations whose results have the elements of operand 0: codes move as they are, and mean the
-// same wherever they go.
+// Operations whose results have the elements of operand 0, or means of them: codes move as they
+// are, and mean the same wherever they go.
 #include <algorithm>
 
 #include "quadrant/ir/ops.hpp"
@@ -77,6 +77,7 @@ void register_moves(StaticAffine::Registration& methods) {
   methods.add_parameterized<MoveMethod, ops::Split>({});
   methods.add_parameterized<MoveMethod, ops::Gather>({});
   methods.add_parameterized<MoveMethod, OnnxOp<"onnx.MaxPool">>({});
+  methods.add_parameterized<MoveMethod, OnnxOp<"onnx.AveragePool">>({});
   methods.add_parameterized<MoveMethod, OnnxOp<"onnx.Pad">>({});
   methods.add_parameterized<MoveMethod, OnnxOp<"onnx.Resize">>({});
   methods.add_parameterized<MoveMethod, OnnxOp<"onnx.DepthToSpace">>({});

@@ -76,10 +76,10 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
     }
     const Shape& shape = node.operand_type(product.weight)->shape;
     const auto channel = product.channel(node, shape.is_ranked() ? shape : weight->shape());
-    const AffineForm form = channel ? scheme().weight(*channel) : per_tensor();
-    needs.push_back({product.weight, form});
-    if (const auto bias = bias_form(node, form)) needs.push_back({product.bias, *bias});
-    asks.compute(needs);
+    if (channel) compute_with(scheme().weight(*channel), needs, node, asks);
+    // Where no move gets in the way, channels cost more room, and are worth more.
+    const bool has_channels = channel && node.operand_constant(product.weight) != nullptr;
+    if (!has_channels) compute_with(per_tensor(), needs, node, asks);
   }
 
   void tie(NodeRef node, ParameterRules& rules) const override {
@@ -97,6 +97,13 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
   }
 
  private:
+  void compute_with(const AffineForm& weight, std::vector<Asks::Need> needs, NodeRef node,
+                    Asks& asks) const {
+    needs.push_back({parameters()->weight, weight});
+    if (const auto bias = bias_form(node, weight)) needs.push_back({parameters()->bias, *bias});
+    asks.compute(needs);
+  }
+
   [[nodiscard]] AffineForm per_tensor() const {
     AffineForm form = scheme().weight(0);
     form.granularity = Granularity::per_tensor();

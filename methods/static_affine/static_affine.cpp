@@ -136,7 +136,7 @@ AffineForm StaticAffine::bias(std::int64_t channel) const noexcept {
           is_whole ? Granularity::per_tensor() : Granularity::per_axis(channel)};
 }
 
-const char* StaticAffine::refusal(const GraphView& graph, Value value) const noexcept {
+const char* StaticAffine::refusal(const GraphView& graph, Value value) const {
   return static_affine::activation_refusal(options_, graph, value);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -84,8 +85,10 @@ class Explication {
       if (!is_quantized(graph_, value)) continue;
       TensorType codes = graph_.type(value);
       std::string name(graph_.value_name(value));
+      const Value real = find_dequantize(value);
       graph_.set_type(value, codes.expressed());
-      graph_.set_value_name(value, name + "_unquantized");
+      graph_.set_value_name(
+          value, (real.is_absent() ? name : std::string(graph_.value_name(real))) + "_unquantized");
       const Value quantized{graph_.add({.kind = std::string(ops::Quantize::kind),
                                         .name = name + "_quantize",
                                         .operands = {Value{}},
@@ -95,6 +98,7 @@ class Explication {
       graph_.replace_uses(value, quantized);
       graph_.set_operand(quantized.node, 0, value);
       moved_.emplace(value, quantized);
+      made_.insert(quantized.node);
     }
   }
 
@@ -112,15 +116,29 @@ class Explication {
     return known->second;
   }
 
-  Value find_or_add_dequantize(Value codes) {
-    bool is_border = graph_.kind(codes.node) == ops::Input::kind;
+  [[nodiscard]] Value find_dequantize(Value codes) const {
     for (const Use& use : graph_.uses(codes.node)) {
-      if (use.result != codes.result) continue;
-      if (graph_.kind(use.user) == ops::Dequantize::kind) return {use.user};
-      is_border |= graph_.kind(use.user) == ops::Output::kind;
+      if (use.result == codes.result && graph_.kind(use.user) == ops::Dequantize::kind) {
+        return {use.user};
+      }
     }
+    return {};
+  }
+
+  // Whether the codes have to keep their name, or are called after real values that are there.
+  [[nodiscard]] bool keeps_name(Value codes) const {
+    const bool is_made_here = made_.contains(codes.node);
+    if (graph_.kind(codes.node) == ops::Input::kind) return true;
+    if (graph_.kind(codes.node) == ops::Quantize::kind && !is_made_here) return true;
+    return std::ranges::any_of(graph_.uses(codes.node), [&](const Use& use) {
+      return use.result == codes.result && graph_.kind(use.user) == ops::Output::kind;
+    });
+  }
+
+  Value find_or_add_dequantize(Value codes) {
+    if (const Value real = find_dequantize(codes); !real.is_absent()) return real;
     std::string name(graph_.value_name(codes));
-    if (is_border) {
+    if (keeps_name(codes)) {
       name += "_dequantized";
     } else {
       graph_.set_value_name(codes, name + "_quantized");
@@ -136,6 +154,7 @@ class Explication {
   Graph& graph_;
   std::unordered_map<Value, Value> dequantized_;  // by codes
   MovedCodes moved_;
+  std::unordered_set<NodeId> made_;  // by `quantize_results`
 };
 
 }  // namespace

@@ -9,6 +9,9 @@
 namespace quadrant::inline v0 {
 namespace {
 
+// A sum over an axis that nobody knows, of a sequence say, is none of one term.
+constexpr std::int64_t unknown_terms = 32;
+
 std::int64_t times(std::int64_t a, std::int64_t b) noexcept {
   std::int64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max()
@@ -17,11 +20,17 @@ std::int64_t times(std::int64_t a, std::int64_t b) noexcept {
 
 std::int64_t known(std::int64_t extent) noexcept { return std::max<std::int64_t>(extent, 1); }
 
-// The axis of `operand`, counted from the end, as long as the operand is there.
+// The extent of the operand's axis that is `place` from the end, where it is known.
 std::int64_t extent_from_end(NodeRef node, std::uint32_t operand, std::int64_t place) noexcept {
   const TensorType* type = node.operand_type(operand);
-  if (type == nullptr || type->shape.rank() < place) return 1;
-  return known(type->shape[type->shape.rank() - place]);
+  if (type == nullptr || type->shape.rank() < place) return Shape::dynamic;
+  return type->shape[type->shape.rank() - place];
+}
+
+// The terms of each sum: either factor may know.
+std::int64_t terms(std::int64_t by_first, std::int64_t by_second) noexcept {
+  if (by_first == Shape::dynamic) by_first = by_second;
+  return by_first == Shape::dynamic ? unknown_terms : by_first;
 }
 
 // Each element of `spread` meets the weight's elements of one index along its first axis.
@@ -45,17 +54,23 @@ std::int64_t results_times(NodeRef node, std::int64_t sum) noexcept {
   return times(counted_elements(node.type().shape), sum);
 }
 
-std::int64_t product(NodeRef node) noexcept {
-  return results_times(node, extent_from_end(node, 0, 1));
+std::int64_t matmul(NodeRef node) noexcept {
+  return results_times(node, terms(extent_from_end(node, 0, 1), extent_from_end(node, 1, 2)));
+}
+
+std::int64_t linear(NodeRef node) noexcept {
+  return results_times(node, terms(extent_from_end(node, 0, 1), extent_from_end(node, 1, 1)));
 }
 
 std::int64_t gemm(NodeRef node) noexcept {
-  return results_times(node, extent_from_end(node, 0, ops::Gemm{node}.trans_a() ? 2 : 1));
+  const ops::Gemm gemm{node};
+  return results_times(node, terms(extent_from_end(node, 0, gemm.trans_a() ? 2 : 1),
+                                   extent_from_end(node, 1, gemm.trans_b() ? 1 : 2)));
 }
 
 // Of C + A B.
 std::int64_t added_product(NodeRef node) noexcept {
-  return results_times(node, extent_from_end(node, 1, 1));
+  return results_times(node, terms(extent_from_end(node, 1, 1), extent_from_end(node, 2, 2)));
 }
 
 struct Rule {
@@ -66,10 +81,10 @@ struct Rule {
 constexpr std::array work_rules{
     Rule{ops::Conv::kind, conv},
     Rule{ops::ConvTranspose::kind, conv_transpose},
-    Rule{ops::MatMul::kind, product},
+    Rule{ops::MatMul::kind, matmul},
     Rule{ops::Gemm::kind, gemm},
-    Rule{ops::Linear::kind, product},
-    Rule{ops::BatchMatMul::kind, product},
+    Rule{ops::Linear::kind, linear},
+    Rule{ops::BatchMatMul::kind, matmul},
     Rule{ops::Addmm::kind, added_product},
     Rule{ops::Baddbmm::kind, added_product},
 };

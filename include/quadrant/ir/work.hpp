@@ -12,8 +12,8 @@ namespace quadrant::inline v0 {
 [[nodiscard]] std::int64_t counted_elements(const Shape& shape) noexcept;
 
 /// The products that a convolution or a matrix product adds up (conv, conv_transpose, matmul,
-/// gemm, linear, addmm, batch_matmul, baddbmm), for the shapes that are known, counted as above. 0
-/// for every other operation. Saturates.
+/// gemm, linear, addmm, batch_matmul, baddbmm), for the shapes that are known, counted as above;
+/// sums over an axis that neither factor knows count as 32. 0 for every other operation. Saturates.
 ///
 ///   conv of [1, 3, 32, 32] with [16, 3, 3, 3], pads 1  ->  16 * 32 * 32 * 27
 [[nodiscard]] std::int64_t multiply_accumulates(NodeRef node) noexcept;

@@ -51,7 +51,7 @@ struct StaticAffineOptions {
   /// not in it, or that were NaN or infinite, stay float.
   std::shared_ptr<const StatisticsTable> statistics;
   /// 8 or 16 bits.
-  EncodingRule activations{};
+  EncodingRule activations = EncodingRule::onnx();
   /// 8 or 4 bits. Symmetric: integer kernels want weights without a zero point.
   EncodingRule weights{.symmetry = EncodingSymmetry::symmetric_strict};
   /// Tensor, or axis: a scale for each output channel.
@@ -91,7 +91,7 @@ class StaticAffine final : public Scheme {
   [[nodiscard]] AffineForm bias(std::int64_t channel) const noexcept;
 
   /// Why no encoding can be found for the value as an activation: a literal; null where one can.
-  [[nodiscard]] const char* refusal(const GraphView& graph, Value value) const noexcept;
+  [[nodiscard]] const char* refusal(const GraphView& graph, Value value) const;
 
   [[nodiscard]] Expected<Value> enter(Value real, const AffineForm& to,
                                       RewriteContext& context) const;
