@@ -27,8 +27,8 @@ import accuracy_table as tables
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "schemes" / "static_affine.md"
-MOST_SAMPLES = 16  # of each half
-tables.WINDOWS = 16  # of each picture
+MOST_SAMPLES = 64  # of each half
+tables.WINDOWS = 64  # of each picture
 OLDEST_OPSET = 13  # in which a scale for each channel can be said
 BEST = ("--encoding", "mse")
 HEADER = ("model", "inputs", "products in integers: ONNX Runtime", "ours", "SQNR: ONNX Runtime", "ours",
@@ -77,7 +77,7 @@ def by_onnxruntime(model, target, feeds, **options):
                         per_channel=True, activation_type=QuantType.QInt8,
                         weight_type=QuantType.QInt8, calibrate_method=CalibrationMethod.MinMax,
                         extra_options={"ForceQuantizeNoInputCheck": False}, **options)
-        tables.session_of(target)
+        tables.run(tables.session_of(target), feeds[:1])
     except Exception as error:  # whatever it does not know how to do
         return str(error).splitlines()[0]
     return None
@@ -145,10 +145,13 @@ def measure(command, model, inputs, folder):
     data.mkdir()
     for i, feed in enumerate(calibration):
         np.savez(data / f"{i}.npz", **feed)
+    statistics = folder / "statistics.json"
+    subprocess.run([str(command), "calibrate", str(model), "--data", str(data), "-o",
+                    str(statistics)], capture_output=True, check=True)
     theirs, ours, best = (folder / f"{name}.onnx" for name in ("theirs", "ours", "best"))
     refusal = by_onnxruntime(model, theirs, calibration)
-    by_quadrant(command, model, ours, data)
-    by_quadrant(command, model, best, data, *BEST)
+    by_quadrant(command, model, ours, statistics)
+    by_quadrant(command, model, best, statistics, *BEST)
     floats = tables.run(session, evaluation)
     noise = lambda path: tables.sqnr(floats, tables.run(tables.session_of(path), evaluation))
     share = lambda path: f"{integer_share(path, evaluation[0]):.1%}"

@@ -15,12 +15,12 @@ using namespace quadrant;
 // matmul has them last. The destination is read as it is.
 QUADRANT_CONSUMER(Conv2dMethod, WeightOnly, Conv2d,
                   requires_parents(AnyState, AnyQuantizable, AnyState)) {
-  void request(NodeRef, Asks& asks) const override { asks.benefit(1, ScaleGroups::channels(3)); }
+  void request(NodeRef, Asks& asks) const override { asks.benefit(1, Granularity::per_axis(3)); }
 };
 
 QUADRANT_CONSUMER(DenseMethod, WeightOnly, Dense,
                   requires_parents(AnyState, AnyQuantizable, AnyState)) {
-  void request(NodeRef, Asks& asks) const override { asks.benefit(1, ScaleGroups::channels(0)); }
+  void request(NodeRef, Asks& asks) const override { asks.benefit(1, Granularity::per_axis(0)); }
 };
 
 }  // namespace

@@ -1,7 +1,10 @@
 // Operations whose results have the elements of operand 0, or means of them: codes move as they
 // are, and mean the same wherever they go.
-#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
 
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "static_affine/codes.hpp"
 #include "static_affine/methods.hpp"
@@ -37,29 +40,29 @@ QUADRANT_PARAMETERIZED(MoveMethod, StaticAffine, Nothing,
 
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
     const auto codes = context.quantization(node.operand(0));
+    const Move* const move = find_move(node.kind());
     for (std::uint32_t i = 0; i < node.graph->result_count(node.id); ++i) {
-      const Value result = node.result(i);
-      const auto* const form = context.form<AffineForm>(result);
+      const auto* const form = context.form<AffineForm>(node.result(i));
       if (form == nullptr) continue;
-      auto moved = std::make_shared<UniformType>(*codes);
-      moved->granularity = form->granularity;
-      const bool is_same = moved->granularity == codes->granularity;
-      QUADRANT_CHECK(context.set_quantized(result, is_same ? codes : std::move(moved)));
+      std::shared_ptr<const UniformType> type = codes;
+      if (codes->granularity.kind != Granularity::Kind::tensor) {
+        QUADRANT_TRY(type, moved_type(*move, node, i, form->granularity));
+      }
+      QUADRANT_CHECK(context.set_quantized(node.result(i), std::move(type)));
     }
     return {};
   }
 
  private:
+  // The form of operand 0 that becomes `wanted`. One scale is that of all elements, wherever they
+  // go.
   static std::optional<AffineForm> source_form(NodeRef node, const AffineForm& wanted) {
     if (wanted.granularity.kind == Granularity::Kind::tensor) return wanted;
-    if (node.kind() == ops::Identity::kind) return wanted;
-    if (node.kind() != ops::Transpose::kind) return std::nullopt;
-    const auto perm = ops::Transpose{node}.perm();
-    const auto axis = static_cast<std::size_t>(wanted.granularity.axis);
-    if (axis >= perm.size()) return std::nullopt;
-    AffineForm source = wanted;
-    source.granularity.axis = perm[axis];
-    return source;
+    const Move* const move = find_move(node.kind());
+    const auto source =
+        move == nullptr ? std::nullopt : move->source(node, wanted.granularity);
+    if (!source || source->kind == Granularity::Kind::block) return std::nullopt;
+    return AffineForm{wanted.role, wanted.storage, *source};
   }
 };
 

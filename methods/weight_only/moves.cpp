@@ -13,11 +13,13 @@
 namespace quadrant::inline v0::weight_only {
 namespace {
 
+const Move& concat_move() { return *find_move(ops::Concat::kind); }
+
 QUADRANT_PARAMETERIZED(MoveMethod, WeightOnly, const Move*,
                        requires_parents(AnyQuantizable, variadic(optional(AnyState)))) {
   using MoveMethodBase::MoveMethodBase;
 
-  void callback(const ScaleGroups& wanted, NodeRef node, Asks& asks) const override {
+  void callback(const Granularity& wanted, NodeRef node, Asks& asks) const override {
     ask_operand(*parameters(), node, wanted, asks);
   }
 
@@ -32,7 +34,7 @@ QUADRANT_PARAMETERIZED(ReshapeMethod, WeightOnly, const Move*,
                        requires_parents(AnyQuantizable, optional(AnyState))) {
   using ReshapeMethodBase::ReshapeMethodBase;
 
-  void callback(const ScaleGroups& wanted, NodeRef node, Asks& asks) const override {
+  void callback(const Granularity& wanted, NodeRef node, Asks& asks) const override {
     if (stored_here(wanted, node) != nullptr) {
       asks.accept();
     } else {
@@ -40,14 +42,14 @@ QUADRANT_PARAMETERIZED(ReshapeMethod, WeightOnly, const Move*,
     }
   }
 
-  [[nodiscard]] std::optional<StorageChange> storage(const ScaleGroups& constraint,
+  [[nodiscard]] std::optional<StorageChange> storage(const Granularity& constraint,
                                                      NodeRef node) const override {
     const Constant* weight = stored_here(constraint, node);
     if (weight == nullptr) return std::nullopt;
     return stored_size(scheme(), *weight, node.type().shape, constraint);
   }
 
-  [[nodiscard]] Expected<void> examine(const ScaleGroups& selected, NodeRef node,
+  [[nodiscard]] Expected<void> examine(const Granularity& selected, NodeRef node,
                                        DataContext& context) const override {
     const Constant* weight = stored_here(selected, node);
     if (weight == nullptr) return {};
@@ -55,7 +57,7 @@ QUADRANT_PARAMETERIZED(ReshapeMethod, WeightOnly, const Move*,
   }
 
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
-    const auto& selected = context.selected<ScaleGroups>(node.result());
+    const auto& selected = context.selected<Granularity>(node.result());
     const Constant* weight = stored_here(selected, node);
     if (weight == nullptr) return move_codes(*parameters(), node, context);
     const auto type =
@@ -77,18 +79,18 @@ QUADRANT_PARAMETERIZED(ReshapeMethod, WeightOnly, const Move*,
   }
 
   // The same if its codes are made here, in these groups.
-  [[nodiscard]] const Constant* stored_here(const ScaleGroups& groups, NodeRef node) const {
+  [[nodiscard]] const Constant* stored_here(const Granularity& groups, NodeRef node) const {
     return parameters()->source(node, groups) ? nullptr : own_weight(node);
   }
 };
 
 QUADRANT_QUANTIZER(ConcatMethod, WeightOnly, ops::Concat,
                    requires_parents(variadic(AnyQuantizable))) {
-  void callback(const ScaleGroups& wanted, NodeRef node, Asks& asks) const override {
+  void callback(const Granularity& wanted, NodeRef node, Asks& asks) const override {
     // The same of every operand.
-    const auto groups = concat_move.source(node, wanted);
+    const auto groups = concat_move().source(node, wanted);
     if (!groups) {
-      asks.refuse(concat_move.refusal);
+      asks.refuse(concat_move().refusal);
       return;
     }
     std::vector<Asks::Need> needs;
@@ -97,13 +99,13 @@ QUADRANT_QUANTIZER(ConcatMethod, WeightOnly, ops::Concat,
   }
 
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
-    return move_codes(concat_move, node, context);
+    return move_codes(concat_move(), node, context);
   }
 };
 
 // Between float types: the codes stay, and express another type. Rounded once, from float32.
 QUADRANT_QUANTIZER(CastMethod, WeightOnly, ops::Cast, requires_parents(AnyQuantizable)) {
-  void callback(const ScaleGroups& wanted, NodeRef node, Asks& asks) const override {
+  void callback(const Granularity& wanted, NodeRef node, Asks& asks) const override {
     const auto to = ops::Cast{node}.to();
     if (to && is_float(*to)) {
       asks.alternative({{0, wanted}});
@@ -125,15 +127,15 @@ QUADRANT_QUANTIZER(CastMethod, WeightOnly, ops::Cast, requires_parents(AnyQuanti
 }  // namespace
 
 void register_moves(WeightOnly::Registration& methods) {
-  methods.add_parameterized<MoveMethod, ops::Identity>(&identity_move);
-  methods.add_parameterized<MoveMethod, ops::Transpose>(&transpose_move);
-  methods.add_parameterized<MoveMethod, ops::Expand>(&expand_move);
-  methods.add_parameterized<MoveMethod, ops::Slice>(&slice_move);
-  methods.add_parameterized<MoveMethod, ops::Split>(&split_move);
-  methods.add_parameterized<ReshapeMethod, ops::Reshape>(&reshape_move);
-  methods.add_parameterized<ReshapeMethod, ops::Squeeze>(&reshape_move);
-  methods.add_parameterized<ReshapeMethod, ops::Unsqueeze>(&reshape_move);
-  methods.add_parameterized<ReshapeMethod, ops::Flatten>(&reshape_move);
+  methods.add_parameterized<MoveMethod, ops::Identity>(find_move(ops::Identity::kind));
+  methods.add_parameterized<MoveMethod, ops::Transpose>(find_move(ops::Transpose::kind));
+  methods.add_parameterized<MoveMethod, ops::Expand>(find_move(ops::Expand::kind));
+  methods.add_parameterized<MoveMethod, ops::Slice>(find_move(ops::Slice::kind));
+  methods.add_parameterized<MoveMethod, ops::Split>(find_move(ops::Split::kind));
+  methods.add_parameterized<ReshapeMethod, ops::Reshape>(find_move(ops::Reshape::kind));
+  methods.add_parameterized<ReshapeMethod, ops::Squeeze>(find_move(ops::Squeeze::kind));
+  methods.add_parameterized<ReshapeMethod, ops::Unsqueeze>(find_move(ops::Unsqueeze::kind));
+  methods.add_parameterized<ReshapeMethod, ops::Flatten>(find_move(ops::Flatten::kind));
   methods.add<ConcatMethod>();
   methods.add<CastMethod>();
 }

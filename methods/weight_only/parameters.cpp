@@ -21,27 +21,27 @@ QUADRANT_QUANTIZER(ParameterMethod, WeightOnly, ops::Constant) {
     return {State::Quantizable};
   }
 
-  void callback(const ScaleGroups& wanted, NodeRef node, Asks& asks) const override {
-    if (wanted.granularity.axis < node.type().shape.rank()) {
+  void callback(const Granularity& wanted, NodeRef node, Asks& asks) const override {
+    if (wanted.axis < node.type().shape.rank()) {
       asks.accept();
     } else {
       asks.refuse("it has no such axis");
     }
   }
 
-  [[nodiscard]] std::optional<StorageChange> storage(const ScaleGroups& constraint,
+  [[nodiscard]] std::optional<StorageChange> storage(const Granularity& constraint,
                                                      NodeRef node) const override {
     return stored_size(scheme(), contents(node), node.type().shape, constraint);
   }
 
-  [[nodiscard]] Expected<void> examine(const ScaleGroups& selected, NodeRef node,
+  [[nodiscard]] Expected<void> examine(const Granularity& selected, NodeRef node,
                                        DataContext& context) const override {
     return examine_weight(scheme(), contents(node), selected, context);
   }
 
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
     const auto type = quantized_type(scheme(), node, node.type().element,
-                                     context.selected<ScaleGroups>(node.result()), context);
+                                     context.selected<Granularity>(node.result()), context);
     QUADRANT_TRY(Constant codes, quantized(contents(node), type));
     return context.graph().set_constant(node.id, std::move(codes), type);
   }

@@ -140,15 +140,15 @@ ScaleRule WeightOnly::rule() const noexcept {
   return rule;
 }
 
-std::optional<ScaleGroups> WeightOnly::groups(const Shape& shape, std::int64_t channel,
+std::optional<Granularity> WeightOnly::groups(const Shape& shape, std::int64_t channel,
                                               std::int64_t contracted) const noexcept {
-  if (options_.granularity == Granularity::Kind::tensor) return ScaleGroups::tensor();
+  if (options_.granularity == Granularity::Kind::tensor) return Granularity::per_tensor();
   const bool has_block = contracted >= 0 && shape[contracted] >= options_.block_size;
   if (options_.granularity == Granularity::Kind::block && has_block) {
-    return ScaleGroups::blocks(contracted, options_.block_size);
+    return Granularity::per_block(contracted, options_.block_size);
   }
   if (channel < 0) return std::nullopt;
-  return ScaleGroups::channels(channel);
+  return Granularity::per_axis(channel);
 }
 
 Expected<Registry> weight_only_registry(WeightOnlyOptions options) {

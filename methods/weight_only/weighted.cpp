@@ -22,10 +22,10 @@ struct Choice {
 };
 
 Choice choose_form(const WeightOnly& scheme, NodeRef node, const Weight& weight,
-                   const TensorType& type, const ScaleGroups& groups) {
+                   const TensorType& type, const Granularity& groups) {
   const Form form = scheme.options().form;
   if (form == Form::front) return {};
-  if (groups.granularity.kind == Granularity::Kind::block) {
+  if (groups.kind == Granularity::Kind::block) {
     return {false, "the scale differs along the axis that is summed, so it cannot go behind"};
   }
   if (weight.result_axis == 0) {
@@ -44,7 +44,7 @@ Choice choose_form(const WeightOnly& scheme, NodeRef node, const Weight& weight,
 }  // namespace
 
 void request_weights(const WeightOnly& scheme, NodeRef node, const Weighted& weighted,
-                     Asks<ScaleGroups>& asks) {
+                     Asks<Granularity>& asks) {
   for (const Weight& weight : weighted.weights) {
     const TensorType* type = node.operand_type(weight.operand);
     if (type == nullptr || !type->shape.is_ranked()) continue;
@@ -69,7 +69,7 @@ void request_weights(const WeightOnly& scheme, NodeRef node, const Weighted& wei
 Expected<void> put_scales_behind(NodeRef node, const Weighted& weighted, RewriteContext& context) {
   std::vector<Weight> granted;
   for (const Weight& weight : weighted.weights) {
-    if (context.read<ScaleGroups>(node, weight.operand) != nullptr) granted.push_back(weight);
+    if (context.read<Granularity>(node, weight.operand) != nullptr) granted.push_back(weight);
   }
   if (granted.empty()) return {};
   return put_behind(node, granted, weighted.bias, context);

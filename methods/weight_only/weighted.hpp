@@ -38,7 +38,7 @@ struct Weighted {
 
 /// Asks for each weight in the groups, and the form, of the scheme's options.
 void request_weights(const WeightOnly& scheme, NodeRef node, const Weighted& weighted,
-                     Asks<ScaleGroups>& asks);
+                     Asks<Granularity>& asks);
 
 /// For each weight that was granted as codes, the scale goes behind the sum:
 ///

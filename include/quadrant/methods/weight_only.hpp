@@ -24,32 +24,6 @@
 
 namespace quadrant::inline v0 {
 
-/// What weight-only asks of a value: which of its elements share a scale.
-struct ScaleGroups {
-  Granularity granularity;
-
-  /// All elements.
-  [[nodiscard]] static constexpr ScaleGroups tensor() noexcept { return {}; }
-  /// Those with the same index along `axis`.
-  [[nodiscard]] static constexpr ScaleGroups channels(std::int64_t axis) noexcept {
-    return {Granularity::per_axis(axis)};
-  }
-  /// Runs of `size` along `axis`.
-  [[nodiscard]] static constexpr ScaleGroups blocks(std::int64_t axis, std::int64_t size) noexcept {
-    return {Granularity::per_block(axis, size)};
-  }
-
-  [[nodiscard]] std::size_t hash() const noexcept { return granularity.hash(); }
-  /// `tensor`, `axis=1`, `axis=0 block=32`
-  [[nodiscard]] std::string print() const { return granularity.print(); }
-  [[nodiscard]] static std::optional<ScaleGroups> parse(std::string_view text) {
-    const auto parsed = Granularity::parse(text);
-    return parsed ? std::optional(ScaleGroups{*parsed}) : std::nullopt;
-  }
-  /// By kind, axis, block size.
-  friend auto operator<=>(const ScaleGroups&, const ScaleGroups&) = default;
-};
-
 struct WeightOnlyOptions {
   /// Where the scale is applied.
   enum class Form : std::uint8_t {
@@ -79,7 +53,7 @@ class WeightOnly final : public Scheme {
   /// Options that `make` accepts.
   explicit WeightOnly(WeightOnlyOptions options = {}) noexcept : options_(options) {}
 
-  QUADRANT_SCHEME(WeightOnly, ScaleGroups, "weight_only")
+  QUADRANT_SCHEME(WeightOnly, Granularity, "weight_only")
 
   /// The scheme with these options, or why it cannot be.
   [[nodiscard]] static Expected<WeightOnly> make(WeightOnlyOptions options);
@@ -93,7 +67,7 @@ class WeightOnly final : public Scheme {
   /// `contracted` and keeps axis `channel`: what an operation asks for. A weight with no whole
   /// block along `contracted` gets a scale for each channel. `channel`: -1 where there is none;
   /// `shape`: ranked. Empty: the options ask for channels, and there are none.
-  [[nodiscard]] std::optional<ScaleGroups> groups(const Shape& shape, std::int64_t channel,
+  [[nodiscard]] std::optional<Granularity> groups(const Shape& shape, std::int64_t channel,
                                                   std::int64_t contracted) const noexcept;
 
  private:

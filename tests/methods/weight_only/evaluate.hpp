@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "methods/weight_only/groups.hpp"
+#include "ir/groups.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/topology.hpp"

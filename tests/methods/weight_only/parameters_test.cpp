@@ -270,26 +270,26 @@ TEST_CASE("options are described, and what is left open is filled in") {
 
 TEST_CASE("constraints print and parse") {
   struct Case {
-    ScaleGroups groups;
+    Granularity groups;
     const char* text = nullptr;
   };
-  for (const Case& each : {Case{ScaleGroups::tensor(), "tensor"},
-                           {ScaleGroups::channels(3), "axis=3"},
-                           {ScaleGroups::blocks(0, 32), "axis=0 block=32"}}) {
+  for (const Case& each : {Case{Granularity::per_tensor(), "tensor"},
+                           {Granularity::per_axis(3), "axis=3"},
+                           {Granularity::per_block(0, 32), "axis=0 block=32"}}) {
     CHECK(each.groups.print() == each.text);
-    CHECK(ScaleGroups::parse(each.text) == each.groups);
+    CHECK(Granularity::parse(each.text) == each.groups);
   }
   for (const char* text :
        {"axis=", "axis=-1", "axis=3 ", "3", "", "axis=99999999999999999999", "tensor ", "Tensor",
         "block=32", "axis=0 block=", "axis=0 block=0", "axis=0 block=-4", "axis=0  block=4",
         "axis=0block=4", "axis=0 block=4 ", "axis=0 block=99999999999999999999", " axis=0"}) {
     CAPTURE(text);
-    CHECK_FALSE(ScaleGroups::parse(text).has_value());
+    CHECK_FALSE(Granularity::parse(text).has_value());
   }
-  CHECK(ScaleGroups::tensor() < ScaleGroups::channels(0));
-  CHECK(ScaleGroups::channels(0) < ScaleGroups::channels(1));
-  CHECK(ScaleGroups::channels(1) < ScaleGroups::blocks(0, 2));
-  CHECK(ScaleGroups::blocks(0, 2) < ScaleGroups::blocks(0, 3));
+  CHECK(Granularity::per_tensor() < Granularity::per_axis(0));
+  CHECK(Granularity::per_axis(0) < Granularity::per_axis(1));
+  CHECK(Granularity::per_axis(1) < Granularity::per_block(0, 2));
+  CHECK(Granularity::per_block(0, 2) < Granularity::per_block(0, 3));
 }
 
 TEST_CASE("a plan is followed in every granularity") {

@@ -2,14 +2,14 @@
 // elements that differ in some run of the digits alone: along an axis of stride s, a block of b
 // joins what differs between place values s and s b; a channel joins what differs below the axis or
 // above it. Place values are the same in whichever shape the number is read.
-#include "weight_only/reshape_groups.hpp"
+#include "ir/reshaped_granularity.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
 
-namespace quadrant::inline v0::weight_only {
+namespace quadrant::inline v0 {
 namespace {
 
 // Digits from place value `low` to `high`; none where both are 1.
@@ -57,19 +57,19 @@ Joined joined_by_block(const Axis& axis, std::int64_t size) {
 }
 
 // The groups of a tensor with these axes that join these digits.
-std::optional<ScaleGroups> groups_that_join(const Joined& wanted, const std::vector<Axis>& axes,
+std::optional<Granularity> groups_that_join(const Joined& wanted, const std::vector<Axis>& axes,
                                             std::int64_t count) {
-  if (wanted == joined({1, count}, {})) return ScaleGroups::tensor();
+  if (wanted == joined({1, count}, {})) return Granularity::per_tensor();
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (joined_by_channel(axes[i], count) == wanted) {
-      return ScaleGroups::channels(static_cast<std::int64_t>(i));
+      return Granularity::per_axis(static_cast<std::int64_t>(i));
     }
   }
   const std::int64_t size = wanted[0].high / wanted[0].low;
   if (size == 1) return std::nullopt;  // nothing is joined
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (axes[i].extent % size == 0 && joined_by_block(axes[i], size) == wanted) {
-      return ScaleGroups::blocks(static_cast<std::int64_t>(i), size);
+      return Granularity::per_block(static_cast<std::int64_t>(i), size);
     }
   }
   return std::nullopt;
@@ -77,9 +77,9 @@ std::optional<ScaleGroups> groups_that_join(const Joined& wanted, const std::vec
 
 }  // namespace
 
-std::optional<ScaleGroups> reshaped_groups(const Shape& from, const Shape& to,
-                                           const ScaleGroups& wanted) {
-  const Granularity& granularity = wanted.granularity;
+std::optional<Granularity> reshaped_granularity(const Shape& from, const Shape& to,
+                                           const Granularity& wanted) {
+  const Granularity& granularity = wanted;
   if (granularity.kind == Granularity::Kind::tensor) return wanted;
   const auto count = from.element_count();
   if (!count || *count == 0 || count != to.element_count() || granularity.axis >= to.rank()) {
@@ -95,9 +95,9 @@ std::optional<ScaleGroups> reshaped_groups(const Shape& from, const Shape& to,
     // The last block is short: the axis, with its extent and its stride, must still be there.
     const auto same = std::ranges::find(axes, axis);
     if (same == axes.end()) return std::nullopt;
-    return ScaleGroups::blocks(same - axes.begin(), size);
+    return Granularity::per_block(same - axes.begin(), size);
   }
   return groups_that_join(joined_by_block(axis, size), axes, *count);
 }
 
-}  // namespace quadrant::inline v0::weight_only
+}  // namespace quadrant::inline v0

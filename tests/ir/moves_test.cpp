@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "methods/weight_only/build.hpp"
-#include "methods/weight_only/groups.hpp"
-#include "weight_only/move.hpp"
+#include "ir/groups.hpp"
+#include "quadrant/ir/moves.hpp"
 
 using namespace quadrant;
 using groups::Index;
@@ -25,7 +25,7 @@ struct Origin {
 
 // One node, and where element `index` of its result `result` comes from.
 struct Moved {
-  const weight_only::Move* move = nullptr;
+  const Move* move = nullptr;
   Graph graph;
   std::vector<Value> data;
   NodeId node;
@@ -82,14 +82,14 @@ std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 // --- one maker an operation; the comments are ONNX's definitions ---------------------------------
 
 void make_identity(Moved& moved, Random& random) {
-  moved.move = &weight_only::identity_move;
+  moved.move = find_move("identity");
   add_node(moved, ops::Identity::kind, {data_of(moved, random.extents())});
   moved.origin = [](std::uint32_t, const Index& index) { return Origin{0, index}; };
 }
 
 // output.shape[i] = data.shape[perm[i]]; reversed without perm
 void make_transpose(Moved& moved, Random& random) {
-  moved.move = &weight_only::transpose_move;
+  moved.move = find_move("transpose");
   const auto extents = random.extents();
   std::vector<std::int64_t> perm(extents.size());
   std::iota(perm.begin(), perm.end(), 0);
@@ -110,7 +110,7 @@ void make_transpose(Moved& moved, Random& random) {
 
 // The elements stay in their row-major order.
 void keep_order(Moved& moved) {
-  moved.move = &weight_only::reshape_move;
+  moved.move = find_move("reshape");
   moved.origin = [&moved](std::uint32_t, const Index& index) {
     const Shape& to = moved.graph.type({moved.node}).shape;
     const Shape& from = moved.graph.type(moved.data[0]).shape;
@@ -165,7 +165,7 @@ void make_flatten(Moved& moved, Random& random) {
 
 // Broadcasting: axes of extent 1 are repeated, axes in front are new.
 void make_expand(Moved& moved, Random& random) {
-  moved.move = &weight_only::expand_move;
+  moved.move = find_move("expand");
   auto extents = random.extents();
   const Value data = data_of(moved, extents);
   for (auto& extent : extents) extent = extent == 1 && random.coin() ? 3 : extent;
@@ -184,7 +184,7 @@ void make_expand(Moved& moved, Random& random) {
 
 // output[i] = data[start + i * step], starts and ends counted from the end when negative
 void make_slice(Moved& moved, Random& random) {
-  moved.move = &weight_only::slice_move;
+  moved.move = find_move("slice");
   const auto extents = random.extents();
   std::vector<std::int64_t> axes(extents.size());
   std::iota(axes.begin(), axes.end(), 0);
@@ -222,7 +222,7 @@ void make_slice(Moved& moved, Random& random) {
 
 // The parts follow one another along the axis.
 void make_split(Moved& moved, Random& random) {
-  moved.move = &weight_only::split_move;
+  moved.move = find_move("split");
   auto extents = random.extents();
   const std::int64_t axis = random.number(0, static_cast<std::int64_t>(extents.size()) - 1);
   std::vector<std::int64_t> sizes;
@@ -245,7 +245,7 @@ void make_split(Moved& moved, Random& random) {
 }
 
 void make_concat(Moved& moved, Random& random) {
-  moved.move = &weight_only::concat_move;
+  moved.move = find_move("concat");
   auto extents = random.extents();
   const std::int64_t axis = random.number(0, static_cast<std::int64_t>(extents.size()) - 1);
   std::vector<std::int64_t> sizes;
@@ -267,7 +267,7 @@ void make_concat(Moved& moved, Random& random) {
 
 // output[i..., j..., k...] = data[i..., indices[j...], k...]
 void make_gather(Moved& moved, Random& random) {
-  moved.move = &weight_only::gather_move;
+  moved.move = find_move("gather");
   const auto extents = random.extents();
   const auto rank = static_cast<std::int64_t>(extents.size());
   const std::int64_t axis = random.number(0, rank - 1);
@@ -296,16 +296,16 @@ void make_gather(Moved& moved, Random& random) {
 // --- the check -----------------------------------------------------------------------------------
 
 // A quantized type with another scale, and another zero point, for each group.
-std::shared_ptr<const UniformType> numbered_type(const Shape& shape, const ScaleGroups& groups,
+std::shared_ptr<const UniformType> numbered_type(const Shape& shape, const Granularity& groups,
                                                  ElementType storage, bool has_zero_points,
                                                  int first) {
   auto type = std::make_shared<UniformType>();
   type->storage = storage;
-  type->granularity = groups.granularity;
+  type->granularity = groups;
   const IntegerRange range = *integer_range(storage);
   type->storage_min = range.min;
   type->storage_max = range.max;
-  const Shape layout = parameter_shape(shape, groups.granularity);
+  const Shape layout = parameter_shape(shape, groups);
   const auto count = at(*layout.element_count());
   std::vector<float> scales(count);
   std::vector<std::byte> zero_points(count);
@@ -346,11 +346,11 @@ struct Source {
 
 // Elements of one group of the result come from one group of one operand, whose scale and zero
 // point that group gets.
-void check_result(const Moved& moved, std::uint32_t result, const ScaleGroups& wanted,
+void check_result(const Moved& moved, std::uint32_t result, const Granularity& wanted,
                   const std::vector<Source>& sources) {
   const NodeRef node = moved.graph.ref(moved.node);
   const Shape& shape = node.type(result).shape;
-  const auto type = weight_only::moved_type(*moved.move, node, result, wanted);
+  const auto type = moved_type(*moved.move, node, result, wanted);
   REQUIRE(type.has_value());
   const auto& operand = moved.graph.type(moved.data[0]).quantization;
   CHECK((*type)->storage == operand->storage);
@@ -359,7 +359,7 @@ void check_result(const Moved& moved, std::uint32_t result, const ScaleGroups& w
   if (*shape.element_count() > 0) CHECK(verify(**type, shape).has_value());
   const Numbers numbers = read(**type);
   // The wanted groups, in whatever way they are written down.
-  const std::vector<int> partition = groups::partition(shape, {(*type)->granularity});
+  const std::vector<int> partition = groups::partition(shape, (*type)->granularity);
   CHECK(groups::renumbered(partition) == groups::renumbered(groups::partition(shape, wanted)));
   std::map<int, std::pair<std::size_t, int>> group_of;
   bool is_right = true;
@@ -391,7 +391,7 @@ struct Count {
 void check_node(const Moved& moved, const Storage& storage, Count& count) {
   const Graph& untouched = moved.graph;
   Moved quantized = moved;
-  for (const ScaleGroups& wanted : groups::all(untouched.type({moved.node}).shape)) {
+  for (const Granularity& wanted : groups::all(untouched.type({moved.node}).shape)) {
     ++count.wanted;
     CAPTURE(wanted.print());
     quantized.graph = untouched;
@@ -465,8 +465,8 @@ namespace {
 
 // What is needed of operand 0 so that the result is in groups `wanted`; "none" if nothing is
 // enough.
-std::string source(const weight_only::Move& move, Graph& graph, NodeId node,
-                   const ScaleGroups& wanted) {
+std::string source(const Move& move, Graph& graph, NodeId node,
+                   const Granularity& wanted) {
   REQUIRE(infer_shapes(graph).has_value());
   const auto groups = move.source(graph.ref(node), wanted);
   return groups ? groups->print() : "none";
@@ -479,51 +479,51 @@ TEST_CASE("moves: what would break a block, or share a scale, is refused") {
   add_node(slice, ops::Slice::kind,
            {data_of(slice, {12, 4}), integers(slice.graph, {6}), integers(slice.graph, {12}),
             integers(slice.graph, {0})});
-  const auto sliced = [&](const ScaleGroups& wanted) {
-    return source(weight_only::slice_move, slice.graph, slice.node, wanted);
+  const auto sliced = [&](const Granularity& wanted) {
+    return source(*find_move("slice"), slice.graph, slice.node, wanted);
   };
-  CHECK(sliced(ScaleGroups::blocks(0, 3)) == "axis=0 block=3");  // 6 is the third block's begin
-  CHECK(sliced(ScaleGroups::blocks(0, 4)) == "none");
-  CHECK(sliced(ScaleGroups::blocks(1, 4)) == "axis=1 block=4");
-  CHECK(sliced(ScaleGroups::channels(0)) == "axis=0");
+  CHECK(sliced(Granularity::per_block(0, 3)) == "axis=0 block=3");  // 6 is the third block's begin
+  CHECK(sliced(Granularity::per_block(0, 4)) == "none");
+  CHECK(sliced(Granularity::per_block(1, 4)) == "axis=1 block=4");
+  CHECK(sliced(Granularity::per_axis(0)) == "axis=0");
 
   Moved split;
   add_node(split, ops::Split::kind, {data_of(split, {12, 4}), integers(split.graph, {4, 6, 2})},
            {{"axis", std::int64_t{0}}}, 3);
-  const auto parted = [&](const ScaleGroups& wanted) {
-    return source(weight_only::split_move, split.graph, split.node, wanted);
+  const auto parted = [&](const Granularity& wanted) {
+    return source(*find_move("split"), split.graph, split.node, wanted);
   };
-  CHECK(parted(ScaleGroups::blocks(0, 2)) == "axis=0 block=2");
-  CHECK(parted(ScaleGroups::blocks(0, 4)) == "none");  // the third part begins at 10
-  CHECK(parted(ScaleGroups::channels(0)) == "axis=0");
+  CHECK(parted(Granularity::per_block(0, 2)) == "axis=0 block=2");
+  CHECK(parted(Granularity::per_block(0, 4)) == "none");  // the third part begins at 10
+  CHECK(parted(Granularity::per_axis(0)) == "axis=0");
 
   Moved concat;
   data_of(concat, {4, 3});
   data_of(concat, {6, 3});
   add_node(concat, ops::Concat::kind, concat.data, {{"axis", std::int64_t{0}}});
-  const auto joined = [&](const ScaleGroups& wanted) {
-    return source(weight_only::concat_move, concat.graph, concat.node, wanted);
+  const auto joined = [&](const Granularity& wanted) {
+    return source(*find_move("concat"), concat.graph, concat.node, wanted);
   };
-  CHECK(joined(ScaleGroups::tensor()) == "none");  // each has a scale of its own
-  CHECK(joined(ScaleGroups::channels(1)) == "none");
-  CHECK(joined(ScaleGroups::channels(0)) == "axis=0");
-  CHECK(joined(ScaleGroups::blocks(0, 4)) == "axis=0 block=4");
-  CHECK(joined(ScaleGroups::blocks(0, 3)) == "none");
+  CHECK(joined(Granularity::per_tensor()) == "none");  // each has a scale of its own
+  CHECK(joined(Granularity::per_axis(1)) == "none");
+  CHECK(joined(Granularity::per_axis(0)) == "axis=0");
+  CHECK(joined(Granularity::per_block(0, 4)) == "axis=0 block=4");
+  CHECK(joined(Granularity::per_block(0, 3)) == "none");
 
   Moved gather;
   const Value indices =
       gather.graph.add_input("indices", {ElementType::int64, Shape{2, 2}, nullptr});
   add_node(gather, ops::Gather::kind, {data_of(gather, {5, 6, 7}), indices},
            {{"axis", std::int64_t{1}}});
-  const auto looked_up = [&](const ScaleGroups& wanted) {
-    return source(weight_only::gather_move, gather.graph, gather.node, wanted);
+  const auto looked_up = [&](const Granularity& wanted) {
+    return source(*find_move("gather"), gather.graph, gather.node, wanted);
   };
   // 5x6x7 with 2x2 in the place of 6.
-  CHECK(looked_up(ScaleGroups::channels(0)) == "axis=0");
-  CHECK(looked_up(ScaleGroups::channels(1)) == "none");
-  CHECK(looked_up(ScaleGroups::channels(2)) == "none");
-  CHECK(looked_up(ScaleGroups::channels(3)) == "axis=2");
-  CHECK(looked_up(ScaleGroups::blocks(3, 7)) == "none");
+  CHECK(looked_up(Granularity::per_axis(0)) == "axis=0");
+  CHECK(looked_up(Granularity::per_axis(1)) == "none");
+  CHECK(looked_up(Granularity::per_axis(2)) == "none");
+  CHECK(looked_up(Granularity::per_axis(3)) == "axis=2");
+  CHECK(looked_up(Granularity::per_block(3, 7)) == "none");
 }
 
 TEST_CASE("moves: what is known at run time alone keeps one scale, and no more") {
@@ -533,15 +533,15 @@ TEST_CASE("moves: what is known at run time alone keeps one scale, and no more")
   add_node(
       slice, ops::Slice::kind,
       {data_of(slice, {12, 4}), starts, integers(slice.graph, {12}), integers(slice.graph, {0})});
-  const auto sliced = [&](const ScaleGroups& wanted) {
-    return source(weight_only::slice_move, slice.graph, slice.node, wanted);
+  const auto sliced = [&](const Granularity& wanted) {
+    return source(*find_move("slice"), slice.graph, slice.node, wanted);
   };
-  CHECK(sliced(ScaleGroups::channels(0)) == "none");
-  CHECK(sliced(ScaleGroups::tensor()) == "tensor");
-  const auto type = numbered_type(Shape{12, 4}, ScaleGroups::tensor(), ElementType::uint8, true, 7);
+  CHECK(sliced(Granularity::per_axis(0)) == "none");
+  CHECK(sliced(Granularity::per_tensor()) == "tensor");
+  const auto type = numbered_type(Shape{12, 4}, Granularity::per_tensor(), ElementType::uint8, true, 7);
   slice.graph.set_type(slice.data[0], {ElementType::uint8, Shape{12, 4}, type});
-  const auto moved = weight_only::moved_type(weight_only::slice_move, slice.graph.ref(slice.node),
-                                             0, ScaleGroups::tensor());
+  const auto moved = moved_type(*find_move("slice"), slice.graph.ref(slice.node),
+                                             0, Granularity::per_tensor());
   REQUIRE(moved.has_value());
   CHECK(**moved == *type);
 }

@@ -1,5 +1,5 @@
 // Row-major reshapes against groups that are compared element by element.
-#include "weight_only/reshape_groups.hpp"
+#include "ir/reshaped_granularity.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "methods/weight_only/groups.hpp"
+#include "ir/groups.hpp"
 
 using namespace quadrant;
 
@@ -18,12 +18,12 @@ namespace {
 // shape.
 struct Partitioned {
   Shape shape;
-  std::vector<std::pair<ScaleGroups, int>> groups;
+  std::vector<std::pair<Granularity, int>> groups;
   std::vector<bool> has;  // by number: in another way than as blocks of one element
 };
 
-bool is_block_of_one(const Shape& shape, const ScaleGroups& groups) {
-  const Granularity& granularity = groups.granularity;
+bool is_block_of_one(const Shape& shape, const Granularity& groups) {
+  const Granularity& granularity = groups;
   return granularity.kind == Granularity::Kind::block &&
          std::min(granularity.block_size, shape[granularity.axis]) == 1;
 }
@@ -49,7 +49,7 @@ class Partitions {
 
   void add_shape(Shape shape) {
     Partitioned made{std::move(shape), {}, {}};
-    for (const ScaleGroups& groups : groups::all(made.shape)) {
+    for (const Granularity& groups : groups::all(made.shape)) {
       const auto partition = groups::renumbered(groups::partition(made.shape, groups));
       const int found =
           numbers_.emplace(partition, static_cast<int>(numbers_.size())).first->second;
@@ -68,9 +68,9 @@ class Partitions {
 
 // Sound: the groups that are found are the wanted sets of elements. Complete: where none are found,
 // the operand has none that are, but for blocks of one.
-bool is_right(const Partitioned& from, const Partitioned& to, const ScaleGroups& wanted,
+bool is_right(const Partitioned& from, const Partitioned& to, const Granularity& wanted,
               int number) {
-  const auto found = weight_only::reshaped_groups(from.shape, to.shape, wanted);
+  const auto found = reshaped_granularity(from.shape, to.shape, wanted);
   const auto index = static_cast<std::size_t>(number);
   if (!found) return index >= from.has.size() || !from.has[index];
   if (is_block_of_one(from.shape, *found)) return false;
@@ -104,27 +104,27 @@ TEST_CASE("reshape: groups are found exactly when the operand has the same sets 
 }
 
 TEST_CASE("reshape: what the header says") {
-  const auto source = [](const Shape& from, const Shape& to, const ScaleGroups& wanted) {
-    return weight_only::reshaped_groups(from, to, wanted);
+  const auto source = [](const Shape& from, const Shape& to, const Granularity& wanted) {
+    return reshaped_granularity(from, to, wanted);
   };
-  CHECK(source({16, 8, 3}, {128, 3}, ScaleGroups::channels(0)) == ScaleGroups::blocks(2, 3));
-  CHECK(source({128, 3}, {16, 8, 3}, ScaleGroups::blocks(2, 3)) == ScaleGroups::channels(0));
-  CHECK_FALSE(source({16, 8}, {16, 2, 4}, ScaleGroups::channels(2)).has_value());
-  CHECK(source({4, 9}, {6, 6}, ScaleGroups::tensor()) == ScaleGroups::tensor());
-  CHECK_FALSE(source({4, 9}, {6, 6}, ScaleGroups::channels(0)).has_value());
+  CHECK(source({16, 8, 3}, {128, 3}, Granularity::per_axis(0)) == Granularity::per_block(2, 3));
+  CHECK(source({128, 3}, {16, 8, 3}, Granularity::per_block(2, 3)) == Granularity::per_axis(0));
+  CHECK_FALSE(source({16, 8}, {16, 2, 4}, Granularity::per_axis(2)).has_value());
+  CHECK(source({4, 9}, {6, 6}, Granularity::per_tensor()) == Granularity::per_tensor());
+  CHECK_FALSE(source({4, 9}, {6, 6}, Granularity::per_axis(0)).has_value());
 }
 
 TEST_CASE("reshape: shapes of other counts, without elements, unknown ones and axes outside") {
-  const auto none = [](const Shape& from, const Shape& to, const ScaleGroups& wanted) {
-    return !weight_only::reshaped_groups(from, to, wanted).has_value();
+  const auto none = [](const Shape& from, const Shape& to, const Granularity& wanted) {
+    return !reshaped_granularity(from, to, wanted).has_value();
   };
-  CHECK(none({4, 3}, {5, 2}, ScaleGroups::channels(0)));
-  CHECK(none({0, 3}, {3, 0}, ScaleGroups::channels(0)));
-  CHECK(none({4, 3}, {12}, ScaleGroups::channels(1)));
-  CHECK(none({4, 3}, {12}, ScaleGroups::blocks(7, 2)));
-  CHECK(none({4, Shape::dynamic}, {12}, ScaleGroups::channels(0)));
-  CHECK(none({4, 3}, Shape(), ScaleGroups::channels(0)));
+  CHECK(none({4, 3}, {5, 2}, Granularity::per_axis(0)));
+  CHECK(none({0, 3}, {3, 0}, Granularity::per_axis(0)));
+  CHECK(none({4, 3}, {12}, Granularity::per_axis(1)));
+  CHECK(none({4, 3}, {12}, Granularity::per_block(7, 2)));
+  CHECK(none({4, Shape::dynamic}, {12}, Granularity::per_axis(0)));
+  CHECK(none({4, 3}, Shape(), Granularity::per_axis(0)));
   // 2^40 * 2^40 elements: the count leaves 63 bits.
   constexpr std::int64_t large = std::int64_t{1} << 40U;
-  CHECK(none({large, large}, {large, large}, ScaleGroups::channels(0)));
+  CHECK(none({large, large}, {large, large}, Granularity::per_axis(0)));
 }

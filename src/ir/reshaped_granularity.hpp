@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "quadrant/ir/shape.hpp"
-#include "quadrant/methods/weight_only.hpp"
+#include "quadrant/ir/type.hpp"
 
-namespace quadrant::inline v0::weight_only {
+namespace quadrant::inline v0 {
 
 /// The groups of a tensor of shape `from` that its reshape to `to` sees as `wanted`: the same sets
 /// of elements exactly. Empty where no such groups can be written down, an axis that was made of a
@@ -16,7 +16,7 @@ namespace quadrant::inline v0::weight_only {
 ///   16x8x3 to 128x3, axis=0         ->  axis=2 block=3    (each of the 128 is a pair of indices)
 ///   128x3 to 16x8x3, axis=2 block=3 ->  axis=0
 ///   16x8 to 16x2x4, axis=2          ->  none
-[[nodiscard]] std::optional<ScaleGroups> reshaped_groups(const Shape& from, const Shape& to,
-                                                         const ScaleGroups& wanted);
+[[nodiscard]] std::optional<Granularity> reshaped_granularity(const Shape& from, const Shape& to,
+                                                         const Granularity& wanted);
 
-}  // namespace quadrant::inline v0::weight_only
+}  // namespace quadrant::inline v0

@@ -1,25 +1,26 @@
 // One rule an operation: which groups of the operand become the wanted ones, and where each element
 // comes from.
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
+#include "ir/reshaped_granularity.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "weight_only/move.hpp"
-#include "weight_only/reshape_groups.hpp"
 
-namespace quadrant::inline v0::weight_only {
+namespace quadrant::inline v0 {
 namespace {
 
-bool is_tensor(const ScaleGroups& groups) {
-  return groups.granularity.kind == Granularity::Kind::tensor;
+bool is_tensor(const Granularity& groups) {
+  return groups.kind == Granularity::Kind::tensor;
 }
-bool is_block(const ScaleGroups& groups) {
-  return groups.granularity.kind == Granularity::Kind::block;
+bool is_block(const Granularity& groups) {
+  return groups.kind == Granularity::Kind::block;
 }
 
-ScaleGroups along(ScaleGroups groups, std::int64_t axis) {
-  groups.granularity.axis = axis;
+Granularity along(Granularity groups, std::int64_t axis) {
+  groups.axis = axis;
   return groups;
 }
 
@@ -30,7 +31,7 @@ const Shape* static_shape(NodeRef node, std::uint32_t operand) {
 
 // --- identity -----------------------------------------------------------------------------------
 
-std::optional<ScaleGroups> same_groups(NodeRef /*node*/, const ScaleGroups& wanted) {
+std::optional<Granularity> same_groups(NodeRef /*node*/, const Granularity& wanted) {
   return wanted;
 }
 
@@ -43,10 +44,10 @@ Origin same_elements(NodeRef /*node*/, std::uint32_t /*result*/) { return same_e
 
 // --- transpose ----------------------------------------------------------------------------------
 
-std::optional<ScaleGroups> transposed_groups(NodeRef node, const ScaleGroups& wanted) {
+std::optional<Granularity> transposed_groups(NodeRef node, const Granularity& wanted) {
   if (is_tensor(wanted)) return wanted;
   const std::vector<std::int64_t> perm = ops::Transpose{node}.perm();
-  const auto axis = static_cast<std::size_t>(wanted.granularity.axis);
+  const auto axis = static_cast<std::size_t>(wanted.axis);
   if (axis >= perm.size()) return std::nullopt;
   return along(wanted, perm[axis]);
 }
@@ -61,10 +62,10 @@ Origin transposed_elements(NodeRef node, std::uint32_t /*result*/) {
 
 // --- reshape, squeeze, unsqueeze, flatten -------------------------------------------------------
 
-std::optional<ScaleGroups> row_major_groups(NodeRef node, const ScaleGroups& wanted) {
+std::optional<Granularity> row_major_groups(NodeRef node, const Granularity& wanted) {
   const Shape* from = static_shape(node, 0);
   if (from == nullptr) return std::nullopt;
-  return reshaped_groups(*from, node.type().shape, wanted);
+  return reshaped_granularity(*from, node.type().shape, wanted);
 }
 
 Origin row_major_elements(NodeRef node, std::uint32_t /*result*/) {
@@ -82,13 +83,13 @@ Origin row_major_elements(NodeRef node, std::uint32_t /*result*/) {
 
 // --- expand -------------------------------------------------------------------------------------
 
-std::optional<ScaleGroups> expanded_groups(NodeRef node, const ScaleGroups& wanted) {
+std::optional<Granularity> expanded_groups(NodeRef node, const Granularity& wanted) {
   if (is_tensor(wanted)) return wanted;
   const Shape* from = static_shape(node, 0);
   const Shape& to = node.type().shape;
   if (from == nullptr || !to.is_static()) return std::nullopt;
-  const std::int64_t axis = wanted.granularity.axis - (to.rank() - from->rank());
-  if (axis < 0 || (*from)[axis] != to[wanted.granularity.axis]) return std::nullopt;
+  const std::int64_t axis = wanted.axis - (to.rank() - from->rank());
+  if (axis < 0 || (*from)[axis] != to[wanted.axis]) return std::nullopt;
   return along(wanted, axis);
 }
 
@@ -106,19 +107,19 @@ Origin expanded_elements(NodeRef node, std::uint32_t /*result*/) {
 // --- slice, split, concat -----------------------------------------------------------------------
 
 // Whether a part that begins at `start` and goes on in steps of `step` begins with a block.
-bool keeps_blocks(const ScaleGroups& groups, std::int64_t axis, std::int64_t start,
+bool keeps_blocks(const Granularity& groups, std::int64_t axis, std::int64_t start,
                   std::int64_t step) {
-  if (!is_block(groups) || groups.granularity.axis != axis) return true;
-  return step == 1 && start % groups.granularity.block_size == 0;
+  if (!is_block(groups) || groups.axis != axis) return true;
+  return step == 1 && start % groups.block_size == 0;
 }
 
-std::optional<ScaleGroups> sliced_groups(NodeRef node, const ScaleGroups& wanted) {
+std::optional<Granularity> sliced_groups(NodeRef node, const Granularity& wanted) {
   if (is_tensor(wanted)) return wanted;
   const auto ranges = ops::Slice{node}.ranges();
-  const auto axis = static_cast<std::size_t>(wanted.granularity.axis);
+  const auto axis = static_cast<std::size_t>(wanted.axis);
   if (!ranges || axis >= ranges->size()) return std::nullopt;
   const ops::Slice::Range& range = (*ranges)[axis];
-  if (!keeps_blocks(wanted, wanted.granularity.axis, range.start, range.step)) return std::nullopt;
+  if (!keeps_blocks(wanted, wanted.axis, range.start, range.step)) return std::nullopt;
   return wanted;
 }
 
@@ -133,7 +134,7 @@ Origin sliced_elements(NodeRef node, std::uint32_t /*result*/) {
   };
 }
 
-std::optional<ScaleGroups> split_groups(NodeRef node, const ScaleGroups& wanted) {
+std::optional<Granularity> split_groups(NodeRef node, const Granularity& wanted) {
   if (is_tensor(wanted)) return wanted;
   const ops::Split split{node};
   const auto axis = split.axis();
@@ -168,11 +169,11 @@ std::vector<std::int64_t> concat_offsets(NodeRef node, std::int64_t axis) {
   return offsets;
 }
 
-std::optional<ScaleGroups> concatenated_groups(NodeRef node, const ScaleGroups& wanted) {
+std::optional<Granularity> concatenated_groups(NodeRef node, const Granularity& wanted) {
   const auto axis = ops::Concat{node}.axis();
   // Each operand has scales of its own, so they must differ along the axis.
   if (!axis || is_tensor(wanted)) return std::nullopt;
-  if (!is_block(wanted) && wanted.granularity.axis != *axis) return std::nullopt;
+  if (!is_block(wanted) && wanted.axis != *axis) return std::nullopt;
   const std::vector<std::int64_t> offsets = concat_offsets(node, *axis);
   if (offsets.empty()) return std::nullopt;
   for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
@@ -204,11 +205,11 @@ std::optional<std::int64_t> gathered_axis(NodeRef node, std::int64_t axis) {
   return axis - indices->shape.rank() + 1;
 }
 
-std::optional<ScaleGroups> gathered_groups(NodeRef node, const ScaleGroups& wanted) {
+std::optional<Granularity> gathered_groups(NodeRef node, const Granularity& wanted) {
   if (is_tensor(wanted)) return wanted;
   if (is_block(wanted)) return std::nullopt;  // they differ along the axis that is looked up
-  const auto axis = gathered_axis(node, wanted.granularity.axis);
-  if (!axis || node.type().shape.rank() <= wanted.granularity.axis) return std::nullopt;
+  const auto axis = gathered_axis(node, wanted.axis);
+  if (!axis || node.type().shape.rank() <= wanted.axis) return std::nullopt;
   return along(wanted, *axis);
 }
 
@@ -226,24 +227,43 @@ Origin gathered_elements(NodeRef node, std::uint32_t /*result*/) {
   };
 }
 
-}  // namespace
-
-constinit const Move identity_move{same_groups, same_elements, ""};
-constinit const Move transpose_move{transposed_groups, transposed_elements,
+constexpr Move identity_move{same_groups, same_elements, ""};
+constexpr Move transpose_move{transposed_groups, transposed_elements,
                                     "the permutation is not known"};
-constinit const Move reshape_move{
+constexpr Move reshape_move{
     row_major_groups, row_major_elements,
     "the elements that would share a scale are no channels or blocks of the "
     "operand"};
-constinit const Move expand_move{expanded_groups, expanded_elements,
+constexpr Move expand_move{expanded_groups, expanded_elements,
                                  "the axis is one along which the operand is repeated"};
-constinit const Move slice_move{sliced_groups, sliced_elements,
+constexpr Move slice_move{sliced_groups, sliced_elements,
                                 "the slice is not known, or does not begin with a block"};
-constinit const Move split_move{split_groups, split_elements,
+constexpr Move split_move{split_groups, split_elements,
                                 "the parts are not known, or do not begin with blocks"};
-constinit const Move concat_move{concatenated_groups, concatenated_elements,
+constexpr Move concat_move{concatenated_groups, concatenated_elements,
                                  "the operands, each with scales of its own, would share some"};
-constinit const Move gather_move{gathered_groups, gathered_elements,
+constexpr Move gather_move{gathered_groups, gathered_elements,
                                  "the scales would differ along the axis that is looked up"};
 
-}  // namespace quadrant::inline v0::weight_only
+
+struct KnownMove {
+  std::string_view kind;
+  const Move* move;
+};
+
+constexpr std::array known_moves{
+    KnownMove{ops::Identity::kind, &identity_move}, KnownMove{ops::Transpose::kind, &transpose_move},
+    KnownMove{ops::Reshape::kind, &reshape_move},   KnownMove{ops::Squeeze::kind, &reshape_move},
+    KnownMove{ops::Unsqueeze::kind, &reshape_move}, KnownMove{ops::Flatten::kind, &reshape_move},
+    KnownMove{ops::Expand::kind, &expand_move},     KnownMove{ops::Slice::kind, &slice_move},
+    KnownMove{ops::Split::kind, &split_move},       KnownMove{ops::Concat::kind, &concat_move},
+    KnownMove{ops::Gather::kind, &gather_move}};
+
+}  // namespace
+
+const Move* find_move(std::string_view kind) noexcept {
+  const auto* const found = std::ranges::find(known_moves, kind, &KnownMove::kind);
+  return found == known_moves.end() ? nullptr : found->move;
+}
+
+}  // namespace quadrant::inline v0

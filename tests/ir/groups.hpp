@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/methods/weight_only.hpp"
+#include "quadrant/ir/type.hpp"
 
 namespace groups {
 
@@ -35,15 +35,15 @@ inline std::int64_t position_of(const Index& index, const Shape& shape) {
 }
 
 /// What tells the element's group from others.
-inline Index key_of(Index index, const ScaleGroups& groups) {
-  const auto axis = static_cast<std::size_t>(groups.granularity.axis);
-  switch (groups.granularity.kind) {
+inline Index key_of(Index index, const Granularity& groups) {
+  const auto axis = static_cast<std::size_t>(groups.axis);
+  switch (groups.kind) {
     case Granularity::Kind::tensor:
       return {};
     case Granularity::Kind::axis:
       return {index[axis]};
     case Granularity::Kind::block:
-      index[axis] /= groups.granularity.block_size;
+      index[axis] /= groups.block_size;
       return index;
   }
   return {};
@@ -51,7 +51,7 @@ inline Index key_of(Index index, const ScaleGroups& groups) {
 
 /// For each element in row-major order the number of its group. Groups are numbered as the scales
 /// lie: by their keys.
-inline std::vector<int> partition(const Shape& shape, const ScaleGroups& groups) {
+inline std::vector<int> partition(const Shape& shape, const Granularity& groups) {
   std::vector<Index> keys;
   std::map<Index, int> numbers;
   for (std::int64_t i = 0; i < *shape.element_count(); ++i) {
@@ -78,12 +78,12 @@ inline std::vector<int> renumbered(const std::vector<int>& partition) {
 }
 
 /// Tensor, each axis, and blocks of 1 to one more than the extent.
-inline std::vector<ScaleGroups> all(const Shape& shape) {
-  std::vector<ScaleGroups> found{ScaleGroups::tensor()};
+inline std::vector<Granularity> all(const Shape& shape) {
+  std::vector<Granularity> found{Granularity::per_tensor()};
   for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
-    found.push_back(ScaleGroups::channels(axis));
+    found.push_back(Granularity::per_axis(axis));
     for (std::int64_t size = 1; size <= shape[axis] + 1; ++size) {
-      found.push_back(ScaleGroups::blocks(axis, size));
+      found.push_back(Granularity::per_block(axis, size));
     }
   }
   return found;

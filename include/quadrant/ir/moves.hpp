@@ -1,0 +1,45 @@
+// Operations that move elements without changing them, and what becomes of groups of elements that
+// share a scale.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// Fills in, for the index `at` of an element of a result, the index `from` of the element of an
+/// operand that it is; returns the operand's number. The spans have the ranks of both.
+using Origin =
+    std::function<std::uint32_t(std::span<const std::int64_t> at, std::span<std::int64_t> from)>;
+
+struct Move {
+  /// The groups of the operand, or of each of them, whose elements are, in the results, together in
+  /// groups `wanted`. Empty when there are none, or when the node does not tell.
+  std::optional<Granularity> (*source)(NodeRef node, const Granularity& wanted);
+  /// Of result `result` of a node for which `source` found groups. May be any element that has the
+  /// same scale, where the exact one depends on run-time indices.
+  Origin (*origin)(NodeRef node, std::uint32_t result);
+  /// Why `source` finds nothing: a literal.
+  const char* refusal;
+};
+
+/// identity, transpose, reshape, squeeze, unsqueeze, flatten, expand, slice, split, concat, and
+/// gather with groups along other axes than the one that is looked up. Null for other kinds.
+[[nodiscard]] const Move* find_move(std::string_view kind) noexcept;
+
+/// The type of result `result` of a node of kind `move` in groups `groups`: scales and zero points
+/// come from the operands, which are quantized by now, each from where its group's first element
+/// comes from. Per tensor where the operand is.
+[[nodiscard]] Expected<std::shared_ptr<const UniformType>> moved_type(const Move& move,
+                                                                      NodeRef node,
+                                                                      std::uint32_t result,
+                                                                      const Granularity& groups);
+
+}  // namespace quadrant::inline v0
