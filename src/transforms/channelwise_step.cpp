@@ -22,8 +22,8 @@ OrReason<std::vector<double>> read_parameter(const NodeRef& norm, std::size_t in
   const Constant* constant = norm.operand_constant(index);
   if (!constant) return because(fmt::format("its {} is computed", name));
   if (!is_wide_float(constant->element()) || constant->shape() != Shape{channels}) {
-    return because(fmt::format("its {} is not one f32 or f64 for each of {} channels", name,
-                               channels));
+    return because(
+        fmt::format("its {} is not one f32 or f64 for each of {} channels", name, channels));
   }
   Expected<std::vector<double>> values = read_reals(*constant);
   if (!values) return because(to_string(values.error()));

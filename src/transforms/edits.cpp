@@ -27,9 +27,8 @@ void set_own_constant(Graph& graph, NodeId user, std::uint32_t operand, Constant
     graph.set_constant(value.node, std::move(constant));
     return;
   }
-  graph.set_operand(
-      user, operand,
-      graph.add_constant(std::string(graph.value_name(value)), std::move(constant)));
+  graph.set_operand(user, operand,
+                    graph.add_constant(std::string(graph.value_name(value)), std::move(constant)));
 }
 
 NodeId with_operand(Graph& graph, NodeId node, std::size_t index, Value operand) {

@@ -17,8 +17,8 @@ void set_own_constant(Graph& graph, NodeId user, std::uint32_t operand, Constant
 /// A node as `node`, which goes, with `operand` as operand `index`; its result has the same name.
 NodeId with_operand(Graph& graph, NodeId node, std::size_t index, Value operand);
 
-/// Every use of `from` becomes one of `to`, which also gets its name, and its type if that is known;
-/// the node of `from` goes, and with it the constants that only it has read.
+/// Every use of `from` becomes one of `to`, which also gets its name, and its type if that is
+/// known; the node of `from` goes, and with it the constants that only it has read.
 void take_over(Graph& graph, Value from, Value to);
 
 }  // namespace quadrant::inline v0

@@ -27,9 +27,8 @@ using Steps = std::vector<ChannelwiseStep>;
 bool is_norm_taken_apart(std::span<const ChannelwiseStep> steps) {
   if (steps.size() < 4) return false;
   const auto is_shift = [](const ChannelwiseStep& step) {
-    return !step.is_product && !step.moments && std::ranges::all_of(step.factor, [](double factor) {
-      return factor == 1;
-    });
+    return !step.is_product && !step.moments &&
+           std::ranges::all_of(step.factor, [](double factor) { return factor == 1; });
   };
   return is_shift(steps[0]) && steps[1].is_product && steps[2].is_product && is_shift(steps[3]) &&
          std::ranges::all_of(steps[1].factor, [](double factor) { return factor > 0; });
@@ -109,8 +108,7 @@ class Folding {
         for (const Use& reader : graph_->uses(value.node)) refuse(reader.user, use.error());
         return steps;
       }
-      OrReason<ChannelwiseStep> step =
-          read_step(*graph_, layer, *use, !options_->fold_channelwise);
+      OrReason<ChannelwiseStep> step = read_step(*graph_, layer, *use, !options_->fold_channelwise);
       if (!step) {
         refuse(use->user, step.error());
         return steps;

@@ -26,8 +26,8 @@ OrReason<void> set_convolution(const NodeRef& node, const Shape& shape, LinearLa
   }
   const auto groups = node.attribute_or<std::int64_t>("group", 1);
   if (groups < 1 || shape[0] % groups != 0) {
-    return because(fmt::format("{} groups do not fit its weights of shape [{}]", groups,
-                               to_string(shape)));
+    return because(
+        fmt::format("{} groups do not fit its weights of shape [{}]", groups, to_string(shape)));
   }
   std::int64_t run = 1;
   for (const std::int64_t extent : shape.extents().subspan(2)) run *= extent;
@@ -132,8 +132,8 @@ OrReason<LinearLayer> find_layer(const Graph& graph, NodeId id) {
   if (type.is_quantized()) return because("its weights are quantized already");
   layer.element = weight->element();
   if (!is_wide_float(layer.element)) {
-    return because(fmt::format("its weights are {}, where f32 or f64 is wanted",
-                               to_string(layer.element)));
+    return because(
+        fmt::format("its weights are {}, where f32 or f64 is wanted", to_string(layer.element)));
   }
   const bool is_convolution =
       node.kind() == ops::Conv::kind || node.kind() == ops::ConvTranspose::kind;
@@ -182,8 +182,7 @@ void write_bias(Graph& graph, LinearLayer& layer, const std::vector<double>& bia
   }
   if (is_new) {
     const std::string name = fmt::format("{}_bias", graph.value_name(layer.result));
-    const Value added =
-        graph.add_constant(name, rounded_constant(layer.element, {outputs}, bias));
+    const Value added = graph.add_constant(name, rounded_constant(layer.element, {outputs}, bias));
     layer.node = with_operand(graph, layer.node, layer.bias_operand, added);
     layer.bias_node = layer.node;
     layer.result = {layer.node};

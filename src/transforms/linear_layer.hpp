@@ -16,9 +16,9 @@ namespace quadrant::inline v0 {
 struct WeightLayout {
   std::int64_t outer = 0;
   std::int64_t inner = 0;
-  std::int64_t run = 1;           ///< elements of the kernel
-  std::int64_t groups = 1;        ///< the outer axis' parts, each with inner channels of its own
-  bool outer_is_output = true;    ///< else it is that of the input channels
+  std::int64_t run = 1;         ///< elements of the kernel
+  std::int64_t groups = 1;      ///< the outer axis' parts, each with inner channels of its own
+  bool outer_is_output = true;  ///< else it is that of the input channels
 
   [[nodiscard]] std::int64_t outputs() const noexcept {
     return outer_is_output ? outer : inner * groups;
@@ -36,9 +36,9 @@ struct WeightLayout {
     const std::int64_t part = outer / groups;
     std::size_t row = 0;
     for (std::int64_t a = 0; a < outer; ++a) {
-      for (std::int64_t b = 0; b < inner; ++b, ++row) {
-        const auto far = static_cast<std::size_t>(a);
-        const auto near = static_cast<std::size_t>((a / part) * inner + b);
+      const auto far = static_cast<std::size_t>(a);
+      auto near = static_cast<std::size_t>((a / part) * inner);
+      for (std::int64_t b = 0; b < inner; ++b, ++near, ++row) {
         visit(outer_is_output ? far : near, outer_is_output ? near : far, row);
       }
     }
