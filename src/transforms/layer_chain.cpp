@@ -56,6 +56,10 @@ class ChainWalk {
         return because(fmt::format("'{}' is quantized", graph_->value_name(value)));
       }
       if (is_linear(graph_->kind(use->user)) && use->operand == 0) {
+        if (place_.repeat == unknown) {
+          const OrReason<void> found = find_repeat(use->user);
+          if (!found) return because(found.error());
+        }
         chain_.next = use->user;
         chain_.end = place_;
         return chain_;
@@ -67,6 +71,8 @@ class ChainWalk {
   }
 
  private:
+  static constexpr std::int64_t unknown = 0;  // repeat, until the next layer tells
+
   [[nodiscard]] tl::unexpected<std::string> ends_at(const NodeRef& node,
                                                     std::string_view reason) const {
     return because(fmt::format("the chain ends at '{}' ({}): {}", label(*graph_, node.id),
@@ -108,6 +114,7 @@ class ChainWalk {
   OrReason<void> pass_constant(const NodeRef& node, const Use& use) {
     if (use.operand > 1 || node.operands().size() != 2) return ends_at(node, "not two operands");
     const std::uint32_t other = 1 - use.operand;
+    if (place_.repeat == unknown) return ends_at(node, "its extents are not known");
     const Constant* constant = node.operand_constant(other);
     const std::int64_t channels = layer_->layout.outputs() * place_.repeat;
     if (!constant || constant->element() != layer_->element ||
@@ -152,8 +159,10 @@ class ChainWalk {
     if (!keeps_samples(node, from.shape, to.shape)) {
       return ends_at(node, "it is not known to keep samples apart");
     }
-    if (!to.shape.is_ranked() || to.shape[1] < 0) return pass_unknown_width(node);
-    return set_repeat(node, to.shape[1]);
+    add(ChainLink::Kind::scaling, node);
+    place_ = {.axis = -1, .rank = 2, .repeat = unknown};
+    if (to.shape.rank() == 2 && to.shape[1] >= 0) return set_repeat(node, to.shape[1]);
+    return {};
   }
 
   [[nodiscard]] bool keeps_samples(const NodeRef& node, const Shape& from, const Shape& to) const {
@@ -170,14 +179,16 @@ class ChainWalk {
     return inner.element_count() == to[1];
   }
 
-  // The layer behind knows how many inputs it has.
-  OrReason<void> pass_unknown_width(const NodeRef& node) {
-    const OrReason<Use> use = only_use(*graph_, node.result());
-    if (use && use->operand == 0) {
-      const OrReason<LinearLayer> next = find_layer(*graph_, use->user);
-      if (next) return set_repeat(node, next->layout.inputs());
+  // Where the width is not known, the layer behind knows how many inputs it has.
+  OrReason<void> find_repeat(NodeId next) {
+    const OrReason<LinearLayer> layer = find_layer(*graph_, next);
+    if (!layer) return because(layer.error());
+    const OrReason<void> found = set_repeat(graph_->ref(next), layer->layout.inputs());
+    if (!found) return found;
+    for (ChainLink& link : chain_.links) {
+      if (link.place.repeat == unknown) link.place.repeat = place_.repeat;
     }
-    return ends_at(node, "the extents of its result are not known");
+    return {};
   }
 
   OrReason<void> set_repeat(const NodeRef& node, std::int64_t width) {
@@ -185,8 +196,7 @@ class ChainWalk {
     if (width <= 0 || width % channels != 0) {
       return ends_at(node, fmt::format("{} elements are not runs of {} channels", width, channels));
     }
-    add(ChainLink::Kind::scaling, node);
-    place_ = {.axis = -1, .rank = 2, .repeat = width / channels};
+    place_.repeat = width / channels;
     return {};
   }
 

@@ -69,7 +69,7 @@ class ModelBuilder {
 
   Graph graph;
 
-  Value constant(Shape shape, const Reals& values, std::string name = "c") {
+  Value constant(Shape shape, const Reals& values, std::string name = "constant") {
     return graph.add_constant(std::move(name), build::floats(std::move(shape), to_floats(values)));
   }
   /// Normally distributed.
@@ -153,6 +153,37 @@ inline Tensor random_tensor(const Shape& shape, unsigned seed, double offset = 0
   return Tensor::from_values<float>(ElementType::float32, shape, values);
 }
 
+inline Tensor build_input(const Shape& shape, const Reals& values) {
+  return Tensor::from_values<float>(ElementType::float32, shape, to_floats(values));
+}
+
+/// The same model, and the same input, in float64.
+inline Graph in_double(Graph graph) {
+  const auto widened = [](TensorType type) {
+    if (type.element == ElementType::float32) type.element = ElementType::float64;
+    return type;
+  };
+  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+    const NodeId node = graph.node_at(i);
+    if (!node.is_valid() || graph.result_count(node) == 0) continue;
+    const Constant* constant = graph.constant(node);
+    if (constant && constant->element() == ElementType::float32) {
+      const std::vector<float> values = contents(graph, {node});
+      graph.set_constant(node,
+                         Constant::from_values<double>(ElementType::float64, constant->shape(),
+                                                       Reals(values.begin(), values.end())));
+    } else if (!constant) {
+      graph.set_type({node}, widened(graph.type({node})));
+    }
+  }
+  return graph;
+}
+inline Tensor in_double(const Tensor& tensor) {
+  const auto values = tensor.as<float>();
+  return Tensor::from_values<double>(ElementType::float64, tensor.shape(),
+                                     Reals(values.begin(), values.end()));
+}
+
 /// What the interpreter makes of the graph's outputs, one after the other.
 inline Reals outputs_of(const Graph& graph, const std::vector<Tensor>& inputs) {
   REQUIRE(verify(graph));
@@ -163,7 +194,11 @@ inline Reals outputs_of(const Graph& graph, const std::vector<Tensor>& inputs) {
   REQUIRE_MESSAGE(tensors, (tensors ? std::string() : to_string(tensors.error())));
   Reals result;
   for (const Tensor& tensor : *tensors) {
-    for (const float value : tensor.as<float>()) result.push_back(value);
+    if (tensor.element() == ElementType::float64) {
+      result.insert(result.end(), tensor.as<double>().begin(), tensor.as<double>().end());
+    } else {
+      result.insert(result.end(), tensor.as<float>().begin(), tensor.as<float>().end());
+    }
   }
   return result;
 }
