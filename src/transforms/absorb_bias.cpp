@@ -25,6 +25,10 @@ constexpr std::string_view no_moments =
 
 bool is_relu(const ChainLink& link) { return link.kind == ChainLink::Kind::relu; }
 
+bool is_min(const Graph& graph, const ChainLink& link) {
+  return link.kind == ChainLink::Kind::constant && graph.kind(link.node) == "onnx.Min";
+}
+
 // Why a sum over the kernel is not the same at all positions.
 OrReason<void> check_borders(const NodeRef& second) {
   if (second.kind() == ops::ConvTranspose::kind) {
@@ -48,16 +52,17 @@ OrReason<void> check_borders(const NodeRef& second) {
       "borders");
 }
 
-// Between the two there may be a Relu, and operations that change no element.
+// Between the two there may be a Relu, a Min with constants, and operations that change no element.
 OrReason<void> check_links(const Graph& graph, const LayerChain& chain) {
   for (const ChainLink& link : chain.links) {
     const std::string_view kind = graph.kind(link.node);
-    if (is_relu(link) || kind == ops::Identity::kind || kind == "onnx.Dropout" ||
-        kind == ops::Flatten::kind || kind == ops::Reshape::kind) {
+    if (is_relu(link) || is_min(graph, link) || kind == ops::Identity::kind ||
+        kind == "onnx.Dropout" || kind == ops::Flatten::kind || kind == ops::Reshape::kind) {
       continue;
     }
-    return because(fmt::format("'{}' ({}) lies between, where only a Relu may",
-                               label(graph, link.node), kind));
+    return because(
+        fmt::format("'{}' ({}) lies between, where only a Relu, or a Min with constants, may",
+                    label(graph, link.node), kind));
   }
   return {};
 }
@@ -110,6 +115,7 @@ class Absorption {
                                    : "what is known of it is of another number of channels");
       return {};
     }
+    QUADRANT_CHECK(lower_to_bounds(pair, absorbed));
     for (double& value : absorbed) value = value > 0 && std::isfinite(value) ? value : 0;
     if (std::ranges::all_of(absorbed, [](double value) { return value == 0; })) return {};
 
@@ -122,6 +128,32 @@ class Absorption {
       return {};
     }
     return move_bias(pair, std::move(absorbed));
+  }
+
+  // What a Min lets through bounds what there is to absorb.
+  Expected<void> lower_to_bounds(const LayerPair& pair, std::vector<double>& absorbed) const {
+    for (const ChainLink& link : pair.chain.links) {
+      if (!is_min(*graph_, link)) continue;
+      QUADRANT_TRY(const std::vector<double> bounds, read_link(*graph_, layers_[pair.first], link));
+      for (std::size_t i = 0; i < bounds.size(); ++i) {
+        double& value = absorbed[i / static_cast<std::size_t>(link.place.repeat)];
+        value = std::min(value, bounds[i]);
+      }
+    }
+    return {};
+  }
+
+  Expected<void> lower_bounds(const LayerPair& pair, std::span<const double> absorbed) {
+    for (const ChainLink& link : pair.chain.links) {
+      if (!is_min(*graph_, link)) continue;
+      const LinearLayer& first = layers_[pair.first];
+      QUADRANT_TRY(std::vector<double> bounds, read_link(*graph_, first, link));
+      for (std::size_t i = 0; i < bounds.size(); ++i) {
+        bounds[i] -= absorbed[i / static_cast<std::size_t>(link.place.repeat)];
+      }
+      set_own_constant(*graph_, link.node, link.operand, link_constant(first, link.place, bounds));
+    }
+    return {};
   }
 
   Expected<void> move_bias(const LayerPair& pair, std::vector<double> absorbed) {
@@ -141,6 +173,7 @@ class Absorption {
       leave(pair, "biases would not be finite");
       return {};
     }
+    QUADRANT_CHECK(lower_bounds(pair, absorbed));
     write_bias(*graph_, first, lowered);
     write_bias(*graph_, second, raised);
 
@@ -152,7 +185,7 @@ class Absorption {
         mean[c] -= absorbed[c];
       }
     }
-    const bool is_observed = options_->minima && options_->minima->contains(name);
+    const bool is_observed = options_->minima != nullptr && options_->minima->contains(name);
     report_.pairs.push_back(
         {.first = name,
          .second = result_name(*graph_, second),

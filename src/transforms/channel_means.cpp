@@ -35,8 +35,6 @@ ChannelDistribution plain(const ChannelDistribution& values, std::vector<double>
 
 class MeanWalk {
  public:
-  explicit MeanWalk(const Graph& graph) : graph_(&graph) {}
-
   void set(const LinearLayer& layer, const ChannelMoments& moments) {
     const auto channels = static_cast<std::size_t>(layer.layout.outputs());
     if (moments.mean.size() != channels || moments.deviation.size() != channels) return;
@@ -129,7 +127,6 @@ class MeanWalk {
     return std::nullopt;
   }
 
-  const Graph* graph_;
   std::unordered_map<Value, ChannelDistribution> known_;
 };
 
@@ -149,7 +146,7 @@ std::vector<double> ChannelDistribution::means() const {
 std::unordered_map<Value, ChannelDistribution> find_distributions(
     const Graph& graph, std::span<const NodeId> order, std::span<const LinearLayer> layers,
     const MomentsTable& moments) {
-  MeanWalk walk(graph);
+  MeanWalk walk;
   for (const LinearLayer& layer : layers) {
     const auto found = moments.find(graph.value_name(layer.result));
     if (found != moments.end()) walk.set(layer, found->second);

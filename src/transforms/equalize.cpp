@@ -132,14 +132,14 @@ class Equalization {
   }
 
   // The least s that leave biases, and constants in between, finite.
-  Expected<std::vector<double>> lowest_scales(const LayerPair& pair) const {
+  [[nodiscard]] Expected<std::vector<double>> lowest_scales(const LayerPair& pair) const {
     const LinearLayer& layer = layers_[pair.first];
     const double largest = std::numeric_limits<float>::max() / 2;
     QUADRANT_TRY(std::vector<double> lowest, read_bias(*graph_, layer));
     for (double& value : lowest) value = std::abs(value) / largest;
     for (const ChainLink& link : pair.chain.links) {
       if (link.kind != ChainLink::Kind::constant) continue;
-      QUADRANT_TRY(const std::vector<double> values, read_link(pair, link));
+      QUADRANT_TRY(const std::vector<double> values, read_link(*graph_, layer, link));
       for (std::size_t i = 0; i < values.size(); ++i) {
         double& bound = lowest[i / static_cast<std::size_t>(link.place.repeat)];
         bound = std::max(bound, std::abs(values[i]) / largest);
@@ -150,12 +150,6 @@ class Equalization {
       value = std::clamp(value, 1 / options_->largest_scale, 1.0);
     }
     return lowest;
-  }
-
-  // One constant for each channel at the link's place.
-  Expected<std::vector<double>> read_link(const LayerPair& pair, const ChainLink& link) const {
-    return read_channels(*graph_->ref(link.node).operand_constant(link.operand),
-                         layers_[pair.first].layout.outputs() * link.place.repeat);
   }
 
   void run_rounds() {
@@ -214,7 +208,7 @@ class Equalization {
 
   Expected<void> prepare_link(std::size_t p, const ChainLink& link) {
     if (link.kind != ChainLink::Kind::constant) return {};
-    QUADRANT_TRY(std::vector<double> values, read_link(pairs_[p], link));
+    QUADRANT_TRY(std::vector<double> values, read_link(*graph_, layers_[pairs_[p].first], link));
     edits_.push_back({link.node, link.operand, divided(std::move(values), p, link.place)});
     return {};
   }
@@ -226,9 +220,7 @@ class Equalization {
     for (std::size_t i = 0; i < values.size(); ++i) {
       values[i] /= scales[i / static_cast<std::size_t>(place.repeat)];
     }
-    std::vector<std::int64_t> extents(static_cast<std::size_t>(-place.axis), 1);
-    extents[0] = static_cast<std::int64_t>(values.size());
-    return rounded_constant(layers_[pairs_[p].first].element, Shape(std::move(extents)), values);
+    return link_constant(layers_[pairs_[p].first], place, values);
   }
 
   void apply() {

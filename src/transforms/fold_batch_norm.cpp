@@ -85,7 +85,7 @@ class Folding {
   }
 
  private:
-  void refuse(NodeId node, std::string reason) { reasons_.try_emplace(node, std::move(reason)); }
+  void refuse(NodeId node, const std::string& reason) { reasons_.try_emplace(node, reason); }
 
   [[nodiscard]] std::string in_front(NodeId layer, const std::string& reason) const {
     return fmt::format("it stands behind '{}' ({}): {}", graph_->value_name({layer}),

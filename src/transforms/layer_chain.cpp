@@ -7,6 +7,7 @@
 #include <cmath>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "quadrant/ir/ops.hpp"
 #include "transforms/clip_bounds.hpp"
@@ -34,8 +35,11 @@ bool is_among(std::span<const std::string_view> kinds, std::string_view kind) {
   return std::ranges::find(kinds, kind) != kinds.end();
 }
 
-bool is_zero(const Constant& constant) {
-  const Expected<ConstantBytes> bytes = constant.read();
+// Whether the operand is a constant of one element, a zero.
+bool is_zero(const NodeRef& node, std::size_t operand) {
+  const Constant* constant = node.operand_constant(operand);
+  if (!constant || constant->element_count() != 1) return false;
+  const Expected<ConstantBytes> bytes = constant->read();
   return bytes &&
          std::ranges::all_of(bytes->bytes(), [](std::byte byte) { return byte == std::byte{0}; });
 }
@@ -87,7 +91,7 @@ class ChainWalk {
   OrReason<void> pass(const NodeRef& node, const Use& use, Value value) {
     const std::string_view kind = node.kind();
     if (is_among(with_constants, kind) || is_among(factors, kind)) return pass_constant(node, use);
-    if (use.operand != 0) return ends_at(node, "it is not what the operation passes on");
+    if (use.operand != 0) return ends_at(node, "it does not scale with that operand");
     if (kind == "onnx.Relu") {
       add(ChainLink::Kind::relu, node);
       return {};
@@ -95,8 +99,7 @@ class ChainWalk {
     if (kind == "onnx.Clip") return pass_clip(node);
     if (kind == ops::Flatten::kind || kind == ops::Reshape::kind) return pass_reshape(node, value);
     if (kind == "onnx.Dropout") {
-      const Constant* training = node.operand_constant(2);
-      if (!node.operand(2).is_absent() && !(training && is_zero(*training))) {
+      if (!node.operand(2).is_absent() && !is_zero(node, 2)) {
         return ends_at(node, "it may be in training form");
       }
     } else if (kind == "onnx.Pad") {
@@ -105,7 +108,7 @@ class ChainWalk {
     } else if (is_among(pools, kind)) {
       if (place_.axis != 1 - place_.rank) return ends_at(node, "it mixes the channels");
     } else if (kind != ops::Identity::kind && !is_among(activations, kind)) {
-      return ends_at(node, "it does not scale with its operand");
+      return ends_at(node, "it does not scale with that operand");
     }
     add(ChainLink::Kind::scaling, node);
     return {};
@@ -183,7 +186,7 @@ class ChainWalk {
   OrReason<void> find_repeat(NodeId next) {
     const OrReason<LinearLayer> layer = find_layer(*graph_, next);
     if (!layer) return because(layer.error());
-    const OrReason<void> found = set_repeat(graph_->ref(next), layer->layout.inputs());
+    OrReason<void> found = set_repeat(graph_->ref(next), layer->layout.inputs());
     if (!found) return found;
     for (ChainLink& link : chain_.links) {
       if (link.place.repeat == unknown) link.place.repeat = place_.repeat;
@@ -206,9 +209,8 @@ class ChainWalk {
       Expected<std::vector<std::int64_t>> read = read_integers(*constant);
       if (read) pads = *std::move(read);
     }
-    const Constant* value = node.operand_constant(2);
-    const bool is_of_zeros = node.operand(2).is_absent() ? node.attribute_or("value", 0.0) == 0
-                                                         : value && is_zero(*value);
+    const bool is_of_zeros =
+        node.operand(2).is_absent() ? node.attribute_or("value", 0.0) == 0 : is_zero(node, 2);
     const auto rank = static_cast<std::size_t>(place_.rank);
     const auto channel = static_cast<std::size_t>(place_.rank + place_.axis);
     // An axis list of opset 18 makes `pads` another length, or another order.
@@ -226,6 +228,19 @@ class ChainWalk {
 };
 
 }  // namespace
+
+Expected<std::vector<double>> read_link(const Graph& graph, const LinearLayer& first,
+                                        const ChainLink& link) {
+  return read_channels(*graph.ref(link.node).operand_constant(link.operand),
+                       first.layout.outputs() * link.place.repeat);
+}
+
+Constant link_constant(const LinearLayer& first, const ChannelPlace& place,
+                       std::span<const double> values) {
+  std::vector<std::int64_t> extents(static_cast<std::size_t>(-place.axis), 1);
+  extents[0] = static_cast<std::int64_t>(values.size());
+  return rounded_constant(first.element, Shape(std::move(extents)), values);
+}
 
 OrReason<LayerChain> follow_chain(const Graph& graph, const LinearLayer& layer) {
   return ChainWalk(graph, layer).walk();

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "quadrant/ir/graph.hpp"
+#include "quadrant/support/expected.hpp"
 #include "transforms/linear_layer.hpp"
 #include "transforms/reason.hpp"
 
@@ -41,5 +43,12 @@ struct LayerChain {
 /// Goes from the result of `layer` to the next layer, through operations that scale. Where the
 /// chain ends before, the reason names what ends it.
 [[nodiscard]] OrReason<LayerChain> follow_chain(const Graph& graph, const LinearLayer& layer);
+
+/// The constant of a link behind `first`: one number for each channel there.
+[[nodiscard]] Expected<std::vector<double>> read_link(const Graph& graph, const LinearLayer& first,
+                                                      const ChainLink& link);
+/// Such numbers as a constant that broadcasts at `place`.
+[[nodiscard]] Constant link_constant(const LinearLayer& first, const ChannelPlace& place,
+                                     std::span<const double> values);
 
 }  // namespace quadrant::inline v0

@@ -119,12 +119,12 @@ bool is_linear(std::string_view kind) noexcept {
   return std::ranges::find(linear_kinds, kind) != linear_kinds.end();
 }
 
-OrReason<LinearLayer> find_layer(const Graph& graph, NodeId id) {
-  const NodeRef node = graph.ref(id);
+OrReason<LinearLayer> find_layer(const Graph& graph, NodeId node_id) {
+  const NodeRef node = graph.ref(node_id);
   if (!is_linear(node.kind())) return because(fmt::format("{} is no layer", node.kind()));
-  if (graph.result_count(id) != 1) return because("it has more than one result");
+  if (graph.result_count(node_id) != 1) return because("it has more than one result");
   LinearLayer layer;
-  layer.node = id;
+  layer.node = node_id;
   layer.result = node.result();
   const Constant* weight = node.operand_constant(layer.weight_operand);
   if (!weight) return because("its weights are computed, or are its first operand");
@@ -142,7 +142,7 @@ OrReason<LinearLayer> find_layer(const Graph& graph, NodeId id) {
   if (!shaped) return because(shaped.error());
   if (weight->element_count() == 0) return because("its weights have no elements");
   if (node.kind() == ops::MatMul::kind) {
-    layer.bias_node = id;
+    layer.bias_node = node_id;
     find_added_bias(graph, layer);
     return layer;
   }

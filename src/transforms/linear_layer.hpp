@@ -66,7 +66,7 @@ struct LinearLayer {
 [[nodiscard]] bool is_linear(std::string_view kind) noexcept;
 
 /// The layer that the node is; reads no weights.
-[[nodiscard]] OrReason<LinearLayer> find_layer(const Graph& graph, NodeId node);
+[[nodiscard]] OrReason<LinearLayer> find_layer(const Graph& graph, NodeId node_id);
 
 [[nodiscard]] const Constant& weight_of(const Graph& graph, const LinearLayer& layer);
 /// One number for each output channel, as it is added; zeros where there is no bias.

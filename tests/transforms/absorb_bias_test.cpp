@@ -169,6 +169,23 @@ TEST_CASE("only a Relu may lie between") {
   CHECK(contains(report.left[0].reason, "(onnx.LeakyRelu) lies between"));
 }
 
+TEST_CASE("a bound by channel falls with the bias, and keeps what lies above it") {
+  ModelBuilder model(9);
+  Value y = model.graph.add_input("x", build::f32({2, 3, 5, 6}));
+  y = model.add("conv",
+                {y, model.random_constant({4, 3, 1, 1}, 0.3), model.constant({4}, {9, 9, 12, -5})},
+                "a");
+  y = model.add("onnx.Min", {model.add("onnx.Relu", {y}), model.constant({4, 1, 1}, {10, 3, 9, 4})},
+                "bounded");
+  model.graph.add_output("out", model.conv(y, {.inputs = 4, .outputs = 3, .kernel = 2}, "b"));
+  const Reals before = outputs_of(model.graph, data);
+  MomentsTable moments{{"a", {{6, 6, 9, -5}, {2, 1, 1, 1}}}};
+  const AbsorptionReport report = absorb(model.graph, moments, {.deviations = 2});
+  CHECK(report.pairs.at(0).absorbed == Reals{2, 3, 7, 0});
+  CHECK(operand_contents(model.graph, "bounded", 1) == std::vector<float>{8, 0, 2, 4});
+  CHECK(relative_error(before, outputs_of(model.graph, data)) < 1e-5);
+}
+
 TEST_CASE("a transposed convolution is left") {
   ModelBuilder model;
   Value y = model.graph.add_input("x", build::f32({1, 2, 3, 3}));

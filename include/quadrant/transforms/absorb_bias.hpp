@@ -39,8 +39,9 @@ struct AbsorptionReport {
   std::string obstacle;
 };
 
-/// For each layer whose result has moments, or minima, and the layer behind it, with nothing or a
-/// Relu between:
+/// For each layer whose result has moments, or minima, and the layer behind it, with nothing
+/// between or a Relu, and perhaps a Min with constants (equalize makes one of a ReLU6), which c is
+/// no larger than and which falls by c:
 ///
 ///   c = max(0, mean - 3 deviation),   b1 <- b1 - c,   b2 <- b2 + sum over the kernel of W2 c
 ///
