@@ -18,7 +18,7 @@ namespace {
 constexpr double unbounded = std::numeric_limits<double>::infinity();
 
 // What Max with `low`, then Min with `high`, leaves.
-void bound(ChannelDistribution& values, std::size_t channel, double low, double high) {
+void narrow(ChannelDistribution& values, std::size_t channel, double low, double high) {
   for (double* end : {&values.low[channel], &values.high[channel]}) {
     *end = std::min(std::max(*end, low), high);
   }
@@ -101,7 +101,7 @@ class MeanWalk {
   [[nodiscard]] static std::optional<ChannelDistribution> bounded(ChannelDistribution values,
                                                                   double low, double high) {
     if (values.deviation.empty()) return std::nullopt;
-    for (std::size_t c = 0; c < values.mean.size(); ++c) bound(values, c, low, high);
+    for (std::size_t c = 0; c < values.mean.size(); ++c) narrow(values, c, low, high);
     return values;
   }
 
@@ -120,7 +120,7 @@ class MeanWalk {
       ChannelDistribution result = *x;
       const bool is_min = node.kind() == "onnx.Min";
       for (std::size_t c = 0; c < limits->size(); ++c) {
-        bound(result, c, is_min ? -unbounded : (*limits)[c], is_min ? (*limits)[c] : unbounded);
+        narrow(result, c, is_min ? -unbounded : (*limits)[c], is_min ? (*limits)[c] : unbounded);
       }
       return result;
     }

@@ -13,7 +13,9 @@ namespace quadrant::inline v0 {
 OrReason<Use> only_use(const Graph& graph, Value value) {
   const std::span<const Use> uses = graph.uses(value.node);
   const std::string_view name = graph.value_name(value);
-  if (uses.empty()) return because(fmt::format("nothing reads '{}'", name));
+  if (uses.empty() || (uses.size() == 1 && uses[0].result != value.result)) {
+    return because(fmt::format("nothing reads '{}'", name));
+  }
   if (uses.size() > 1) return because(fmt::format("'{}' has {} readers", name, uses.size()));
   if (graph.kind(uses[0].user) == ops::Output::kind) {
     return because(fmt::format("'{}' is an output of the graph", name));

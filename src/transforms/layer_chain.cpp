@@ -18,18 +18,19 @@ namespace quadrant::inline v0 {
 
 namespace {
 
-constexpr std::array activations{std::string_view("onnx.LeakyRelu"),
-                                 std::string_view("onnx.PRelu")};
+constexpr std::array scaled_activations{std::string_view("onnx.LeakyRelu"),
+                                        std::string_view("onnx.PRelu")};
 // Each channel by itself, where the channels are axis 1.
-constexpr std::array pools{std::string_view("onnx.MaxPool"),
-                           std::string_view("onnx.AveragePool"),
-                           std::string_view("onnx.LpPool"),
-                           std::string_view("onnx.GlobalMaxPool"),
-                           std::string_view("onnx.GlobalAveragePool"),
-                           std::string_view("onnx.GlobalLpPool")};
-constexpr std::array with_constants{ops::Add::kind, std::string_view("onnx.Sub"),
-                                    std::string_view("onnx.Min"), std::string_view("onnx.Max")};
-constexpr std::array factors{ops::Multiply::kind, std::string_view("onnx.Div")};
+constexpr std::array pooling_kinds{std::string_view("onnx.MaxPool"),
+                                   std::string_view("onnx.AveragePool"),
+                                   std::string_view("onnx.LpPool"),
+                                   std::string_view("onnx.GlobalMaxPool"),
+                                   std::string_view("onnx.GlobalAveragePool"),
+                                   std::string_view("onnx.GlobalLpPool")};
+constexpr std::array kinds_with_constants{ops::Add::kind, std::string_view("onnx.Sub"),
+                                          std::string_view("onnx.Min"),
+                                          std::string_view("onnx.Max")};
+constexpr std::array scaling_kinds{ops::Multiply::kind, std::string_view("onnx.Div")};
 
 bool is_among(std::span<const std::string_view> kinds, std::string_view kind) {
   return std::ranges::find(kinds, kind) != kinds.end();
@@ -90,7 +91,8 @@ class ChainWalk {
 
   OrReason<void> pass(const NodeRef& node, const Use& use, Value value) {
     const std::string_view kind = node.kind();
-    if (is_among(with_constants, kind) || is_among(factors, kind)) return pass_constant(node, use);
+    if (is_among(kinds_with_constants, kind) || is_among(scaling_kinds, kind))
+      return pass_constant(node, use);
     if (use.operand != 0) return ends_at(node, "it does not scale with that operand");
     if (kind == "onnx.Relu") {
       add(ChainLink::Kind::relu, node);
@@ -105,9 +107,9 @@ class ChainWalk {
     } else if (kind == "onnx.Pad") {
       const OrReason<void> padded = check_pad(node);
       if (!padded) return padded;
-    } else if (is_among(pools, kind)) {
+    } else if (is_among(pooling_kinds, kind)) {
       if (place_.axis != 1 - place_.rank) return ends_at(node, "it mixes the channels");
-    } else if (kind != ops::Identity::kind && !is_among(activations, kind)) {
+    } else if (kind != ops::Identity::kind && !is_among(scaled_activations, kind)) {
       return ends_at(node, "it does not scale with that operand");
     }
     add(ChainLink::Kind::scaling, node);
@@ -125,7 +127,7 @@ class ChainWalk {
         !is_channelwise(*constant, channels, place_.axis, place_.rank)) {
       return ends_at(node, "its other operand is not one constant a channel");
     }
-    const bool is_factor = is_among(factors, node.kind());
+    const bool is_factor = is_among(scaling_kinds, node.kind());
     if (node.kind() == "onnx.Div" && use.operand != 0) {
       return ends_at(node, "it divides by the result");
     }
@@ -173,7 +175,7 @@ class ChainWalk {
       return node.attribute_or<std::int64_t>("axis", 1) == 1;
     }
     const Constant* target = node.operand_constant(1);
-    if (target && !ops::Reshape{node}.allow_zero()) {
+    if (target != nullptr && !ops::Reshape{node}.allow_zero()) {
       const auto extents = read_integers(*target, 2);
       if (extents && *extents == std::vector<std::int64_t>{0, -1}) return true;
     }

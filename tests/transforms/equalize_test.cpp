@@ -300,6 +300,23 @@ TEST_CASE("what lies between may have no other reader") {
   CHECK(contains(reason_for(report, "y"), "has 2 readers"));
 }
 
+TEST_CASE("where the largest values lie does not scale") {
+  ModelBuilder model(22);
+  const Value x = model.graph.add_input("x", build::f32(image));
+  const Value y = model.conv(x, {.inputs = 4, .outputs = 4}, "y");
+  const NodeId pool =
+      model.graph.add({.kind = "onnx.MaxPool",
+                       .name = {},
+                       .operands = {y},
+                       .results = {{"largest", {}}, {"places", {}}},
+                       .attributes = {{"kernel_shape", std::vector<std::int64_t>{2, 2}}},
+                       .constant = {}});
+  model.graph.add_output("out", model.conv({pool, 1}, {.inputs = 4, .outputs = 4}));
+  const EqualizationReport report = run_equalize(model.graph);
+  CHECK(report.pairs.empty());
+  CHECK(contains(reason_for(report, "y"), "nothing reads 'largest'"));
+}
+
 TEST_CASE("ReLU6") {
   const auto make = [](std::int64_t opset) {
     ModelBuilder model(30, 4);

@@ -24,7 +24,8 @@ struct BiasCorrectionReport {
     friend bool operator==(const Correction&, const Correction&) = default;
   };
   std::vector<Correction> corrected;
-  std::vector<LeftAlone> left;  ///< layers with quantized weights and the bias that they had
+  /// Layers that keep their bias although their weights are quantized, or may be.
+  std::vector<LeftAlone> left;
 };
 
 /// Sets, in the float graph, the biases that go with quantized weights W':
