@@ -22,8 +22,8 @@ namespace {
 
 using Steps = std::vector<ChannelwiseStep>;
 
-// How many of the first steps are a normalization with its moments: shift, positive product,
-// product, shift.
+// Whether the first steps are a shift by the mean, a product with 1 / sigma, one with gamma, and a
+// shift by beta, as far as their form tells.
 bool is_norm_taken_apart(std::span<const ChannelwiseStep> steps) {
   if (steps.size() < 4) return false;
   const auto is_shift = [](const ChannelwiseStep& step) {

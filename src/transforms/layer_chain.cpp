@@ -91,8 +91,9 @@ class ChainWalk {
 
   OrReason<void> pass(const NodeRef& node, const Use& use, Value value) {
     const std::string_view kind = node.kind();
-    if (is_among(kinds_with_constants, kind) || is_among(scaling_kinds, kind))
+    if (is_among(kinds_with_constants, kind) || is_among(scaling_kinds, kind)) {
       return pass_constant(node, use);
+    }
     if (use.operand != 0) return ends_at(node, "it does not scale with that operand");
     if (kind == "onnx.Relu") {
       add(ChainLink::Kind::relu, node);

@@ -479,6 +479,41 @@ TEST_CASE("dead channels and numbers of any size") {
   for (const float b : operand_contents(model.graph, "a", 2)) CHECK(std::isfinite(b));
 }
 
+TEST_CASE("weights that cannot be read: an error, and the graph as it was") {
+  ModelBuilder model(36, 4);
+  Value y = model.graph.add_input("x", build::f32({3, 4}));
+  y = model.add("gemm", {y, model.random_weight({4, 4}, 4)}, "a");
+  y = model.add("gemm", {y, model.random_weight({4, 4}, 4)}, "b");
+  const Value broken =
+      model.graph.add_constant("w", build::deferred(ElementType::float32, {4, 4}, true));
+  y = model.add("gemm", {y, broken}, "c");
+  model.graph.add_output("out", y);
+  const auto before = operand_contents(model.graph, "a", 1);
+  MomentsTable moments{{"a", {{1, 1, 1, 1}, {1, 1, 1, 1}}}};
+  const auto report = equalize(model.graph, moments);
+  REQUIRE(!report);
+  CHECK(report.error().message == "broken");
+  CHECK(operand_contents(model.graph, "a", 1) == before);
+  CHECK(moments.at("a").mean == Reals{1, 1, 1, 1});
+  // Folding changes nothing either where there is nothing to fold.
+  CHECK(fold_batch_norm(model.graph));
+  model.graph.add_output("other", model.batch_norm(model.add("gemm", {y, broken}), 4));
+  const auto folded = fold_batch_norm(model.graph);
+  REQUIRE(!folded);
+  CHECK(folded.error().message == "broken");
+  CHECK(verify(model.graph));
+}
+
+TEST_CASE("a long way between two layers") {
+  ModelBuilder model(37, 4);
+  Value y = model.graph.add_input("x", build::f32({1, 2}));
+  y = model.add("gemm", {y, model.random_weight({2, 3}, 3)}, "a");
+  for (int i = 0; i < 50'000; ++i) y = model.add(i % 2 == 0 ? "identity" : "onnx.Relu", {y});
+  y = model.add("gemm", {y, model.random_weight({3, 2}, 2)}, "b");
+  model.graph.add_output("out", y);
+  CHECK(run_equalize(model.graph).pairs.size() == 1);
+}
+
 TEST_CASE("single channels") {
   ModelBuilder model(33, 4);
   const Value x = model.graph.add_input("x", build::f32({1, 1, 4, 4}));
