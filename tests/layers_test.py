@@ -37,7 +37,7 @@ ROOMS = {
     "cli": (None, None),  # anything
     "mlir_plugin": (None, None),
 }
-CORE = {"support", "ir", "numerics", "engine", "methods"}
+CORE = {"support", "ir", "numerics", "engine", "transforms", "methods"}
 
 # Headers of the system, not of a library, although their names have a folder.
 SYSTEM = {"sys", "linux"}
