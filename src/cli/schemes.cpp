@@ -6,8 +6,8 @@
 #include <array>
 #include <vector>
 
-#include "cli/near_names.hpp"
 #include "quadrant/methods/weight_only.hpp"
+#include "support/near_names.hpp"
 
 namespace quadrant::cli {
 namespace {
