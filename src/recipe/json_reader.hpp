@@ -54,6 +54,8 @@ class ObjectReader {
   void refuse(const char* key, const std::string& message);
   /// Keeps `error` if it is the first.
   void note(Expected<void> status);
+  /// The first mistake so far.
+  [[nodiscard]] const Expected<void>& status() const noexcept { return status_; }
   /// The first mistake; a member that nobody asked for is one.
   [[nodiscard]] Expected<void> finish();
 
