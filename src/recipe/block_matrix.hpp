@@ -21,9 +21,11 @@ struct BlockMatrix {
   }
 };
 
-/// Empty where more than one axis besides `axis`, one of them, has several blocks.
+/// Of a grid of blocks along `block_axis`, one of its own. Empty where more than one other axis has
+/// several blocks.
 [[nodiscard]] inline std::optional<BlockMatrix> block_matrix(std::span<const std::int64_t> grid,
-                                                             std::size_t axis) noexcept {
+                                                             std::int64_t block_axis) noexcept {
+  const auto axis = static_cast<std::size_t>(block_axis);
   BlockMatrix matrix;
   matrix.blocks = static_cast<std::size_t>(grid[axis]);
   for (std::size_t i = 0; i < grid.size(); ++i) {

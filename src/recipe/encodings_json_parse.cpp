@@ -59,7 +59,7 @@ bool read_flag(ObjectReader& reader, const char* key) {
     const auto& text = member->get_ref<const std::string&>();
     if (text == "True" || text == "true") return true;
     if (text == "False" || text == "false") return false;
-    reader.refuse(key, "expected \"True\" or \"False\"");
+    reader.refuse(key, R"(expected "True" or "False")");
     return false;
   }
   return reader.boolean(key);
@@ -204,14 +204,15 @@ Override read_override(ObjectReader& reader) {
   Override entry;
   const std::string dtype = is_present(reader, "dtype") ? reader.string("dtype") : "int";
   entry.is_float = dtype == "float";
-  if (!entry.is_float && dtype != "int") reader.refuse("dtype", "expected \"int\" or \"float\"");
+  if (!entry.is_float && dtype != "int") reader.refuse("dtype", R"(expected "int" or "float")");
   entry.bits = read_bits(reader, "bitwidth");
   if (is_present(reader, "is_symmetric")) entry.is_symmetric = read_flag(reader, "is_symmetric");
   if (entry.is_float) return entry;
   entry.min = reader.real("min");
   entry.max = reader.real("max");
   constexpr double largest = 1e38;
-  if (!(entry.min >= -largest && entry.max <= largest && entry.min <= entry.max)) {
+  const bool is_range = entry.min >= -largest && entry.max <= largest && entry.min <= entry.max;
+  if (!is_range) {
     reader.refuse("min", fmt::format("a range from {} to {}: its ends must be in order, and "
                                      "within {} of zero",
                                      entry.min, entry.max, largest));
@@ -362,7 +363,8 @@ Expected<std::vector<std::uint16_t>> read_factors(std::span<const double> values
   std::vector<std::uint16_t> factors;
   factors.reserve(values.size());
   for (const double value : values) {
-    if (!(value >= 1 && value <= 65535 && whole(value))) {
+    const bool is_factor = value >= 1 && value <= 65535 && whole(value).has_value();
+    if (!is_factor) {
       return fail_at(path, fmt::format("{} is none of the integers 1 to 65535", value));
     }
     factors.push_back(static_cast<std::uint16_t>(value));
@@ -467,9 +469,12 @@ Expected<void> read_spread(ObjectReader& reader, TensorEncoding& encoding,
     encoding.spread = TensorEncoding::Spread::blocks;
     encoding.block_size = read_block_size(reader);
     encoding.grid.assign(extents.begin(), extents.end());
-    if (!encoding.axis) reader.refuse("axis", "is missing: blocks need one");
     const auto rank = static_cast<std::int64_t>(extents.size());
-    if (encoding.axis < 0 && encoding.axis >= -rank) *encoding.axis += rank;
+    if (!encoding.axis) {
+      reader.refuse("axis", "is missing: blocks need one");
+    } else if (*encoding.axis < 0 && *encoding.axis >= -rank) {
+      *encoding.axis += rank;
+    }
     if (rank == 0) reader.refuse("block_size", "a tensor of blocks has a list of scales");
   } else if (extents.size() == 1 && (encoding.axis || extents[0] > 1)) {
     encoding.spread = TensorEncoding::Spread::channels;
@@ -485,9 +490,7 @@ Expected<void> multiply_factors(ObjectReader& reader, TensorEncoding& encoding,
                                 std::span<const double> factors, std::vector<double> channels) {
   const auto rank = static_cast<std::int64_t>(encoding.grid.size());
   const bool has_axis = encoding.axis && *encoding.axis >= 0 && *encoding.axis < rank;
-  const auto matrix = has_axis
-                          ? block_matrix(encoding.grid, static_cast<std::size_t>(*encoding.axis))
-                          : std::nullopt;
+  const auto matrix = has_axis ? block_matrix(encoding.grid, *encoding.axis) : std::nullopt;
   if (!matrix || matrix->channels != channels.size()) {
     return fail_at(
         reader.path_of("per_channel_float_scale"),
@@ -586,7 +589,7 @@ class EncodingsParser {
          {EncodingsVersion::v0_6_1, EncodingsVersion::v1_0_0, EncodingsVersion::v2_0_0}) {
       if (text == to_string(version)) return version;
     }
-    return fail_at("$.version", fmt::format("expected \"0.6.1\", \"1.0.0\" or \"2.0.0\", found {}",
+    return fail_at("$.version", fmt::format(R"(expected "0.6.1", "1.0.0" or "2.0.0", found {})",
                                             nlohmann::json(text).dump()));
   }
 

@@ -65,8 +65,7 @@ Expected<std::vector<std::size_t>> order_by_channels(const TensorEncoding& encod
   std::vector<std::size_t> order(encoding.scales.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   if (encoding.grid.empty()) return order;
-  const std::optional<BlockMatrix> matrix =
-      block_matrix(encoding.grid, static_cast<std::size_t>(*encoding.axis));
+  const std::optional<BlockMatrix> matrix = block_matrix(encoding.grid, encoding.axis.value_or(0));
   if (!matrix) {
     return cannot(EncodingsVersion::v1_0_0,
                   "has no blocks that several axes besides their own tell apart",
@@ -78,9 +77,20 @@ Expected<std::vector<std::size_t>> order_by_channels(const TensorEncoding& encod
   return order;
 }
 
-Expected<Json> low_power_entry(const TensorEncoding& encoding, Json entry,
-                               std::span<const std::size_t> order) {
-  const LowPowerScales& parts = *encoding.low_power;
+const char* type_name(TensorEncoding::Spread spread) {
+  switch (spread) {
+    case TensorEncoding::Spread::channels:
+      return "PER_CHANNEL";
+    case TensorEncoding::Spread::blocks:
+      return "PER_BLOCK";
+    case TensorEncoding::Spread::tensor:
+      break;
+  }
+  return "PER_TENSOR";
+}
+
+Json low_power_entry(const TensorEncoding& encoding, const LowPowerScales& parts, Json entry,
+                     std::span<const std::size_t> order) {
   Json blocks = Json::array();
   for (const std::size_t i : order) blocks.push_back(parts.blocks[i]);
   entry["enc_type"] = "LPBQ";
@@ -105,13 +115,13 @@ Expected<Json> entry_1_0_0(const std::string& name, const TensorEncoding& encodi
     return entry;
   }
   QUADRANT_TRY(const std::vector<std::size_t> order, order_by_channels(encoding));
-  if (encoding.low_power) return low_power_entry(encoding, std::move(entry), order);
-  const bool has_blocks = encoding.spread == TensorEncoding::Spread::blocks;
-  const bool has_channels = encoding.spread == TensorEncoding::Spread::channels;
-  entry["enc_type"] = has_blocks ? "PER_BLOCK" : has_channels ? "PER_CHANNEL" : "PER_TENSOR";
+  if (encoding.low_power) {
+    return low_power_entry(encoding, *encoding.low_power, std::move(entry), order);
+  }
+  entry["enc_type"] = type_name(encoding.spread);
   entry["bw"] = encoding.bits;
   entry["is_sym"] = is_called_symmetric(encoding);
-  if (has_blocks) entry["block_size"] = encoding.block_size;
+  if (encoding.block_size != 0) entry["block_size"] = encoding.block_size;
   Json scales = Json::array();
   Json offsets = Json::array();
   for (const std::size_t i : order) {
@@ -178,7 +188,7 @@ Expected<Json> entry_2_0_0(const std::string& name, const TensorEncoding& encodi
                 {"output_dtype", fmt::format("{}int{}", is_signed ? "" : "u", encoding.bits)}};
   if (encoding.low_power) {
     std::vector<std::int64_t> of_channels = extents;
-    of_channels[static_cast<std::size_t>(*encoding.axis)] = 1;
+    of_channels[static_cast<std::size_t>(encoding.axis.value_or(0))] = 1;
     entry["per_block_int_scale"] = nested(encoding.low_power->blocks, extents);
     entry["per_channel_float_scale"] = nested(encoding.low_power->channels, of_channels);
   } else {

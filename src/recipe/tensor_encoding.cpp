@@ -67,8 +67,7 @@ Expected<void> check_symmetry(const TensorEncoding& encoding) {
   return {};
 }
 
-Expected<void> check_low_power(const TensorEncoding& encoding) {
-  const LowPowerScales& parts = *encoding.low_power;
+Expected<void> check_low_power(const TensorEncoding& encoding, const LowPowerScales& parts) {
   if (encoding.spread != Spread::blocks) return refuse("only blocks have scales of two factors");
   if (encoding.symmetry != EncodingSymmetry::symmetric) {
     return refuse("encodings with scales of two factors must be symmetric");
@@ -85,7 +84,7 @@ Expected<void> check_low_power(const TensorEncoding& encoding) {
   }
   BlockMatrix matrix{.channels = parts.channels.size(), .blocks = count / parts.channels.size()};
   if (!encoding.grid.empty()) {
-    const auto found = block_matrix(encoding.grid, static_cast<std::size_t>(*encoding.axis));
+    const auto found = block_matrix(encoding.grid, encoding.axis.value_or(0));
     if (!found || found->channels != parts.channels.size()) {
       return refuse(fmt::format("{} scales of channels are not those of the grid of blocks",
                                 parts.channels.size()));
@@ -114,9 +113,9 @@ Expected<void> check_blocks(const TensorEncoding& encoding) {
     return refuse("blocks have an axis and a grid, or neither");
   }
   if (rank == 0) return {};
-  if (*encoding.axis < 0 || *encoding.axis >= rank) {
-    return refuse(
-        fmt::format("the blocks' axis {} is none of the {} of their grid", *encoding.axis, rank));
+  const std::int64_t axis = encoding.axis.value_or(0);
+  if (axis < 0 || axis >= rank) {
+    return refuse(fmt::format("the blocks' axis {} is none of the {} of their grid", axis, rank));
   }
   std::size_t left = encoding.scales.size();
   for (const std::int64_t extent : encoding.grid) {
@@ -174,7 +173,7 @@ Expected<Placed> place_blocks(const TensorEncoding& encoding, const Shape& shape
   const std::int64_t block_axis = axis == 0 ? 1 : axis - 1;
   const Granularity granularity = Granularity::per_block(block_axis, encoding.block_size);
   const Shape wanted = parameter_shape(shape, granularity);
-  const auto matrix = block_matrix(wanted.extents(), static_cast<std::size_t>(block_axis));
+  const auto matrix = block_matrix(wanted.extents(), block_axis);
   if (!matrix || wanted.element_count() != static_cast<std::int64_t>(encoding.scales.size()) ||
       static_cast<std::int64_t>(matrix->channels) != wanted[axis]) {
     return refuse(
@@ -269,7 +268,7 @@ Expected<void> check(const TensorEncoding& encoding) {
   QUADRANT_CHECK(check_spread(encoding));
   QUADRANT_CHECK(check_scales(encoding));
   QUADRANT_CHECK(check_symmetry(encoding));
-  if (encoding.low_power) QUADRANT_CHECK(check_low_power(encoding));
+  if (encoding.low_power) QUADRANT_CHECK(check_low_power(encoding, *encoding.low_power));
   return {};
 }
 
