@@ -1,3 +1,4 @@
+// Reading: a reader of one entry for each version, and of the file around them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -413,7 +414,7 @@ Expected<TensorEncoding> read_1_0_0(ObjectReader& reader, const std::string& nam
   const EncodingType type = read_encoding_type(reader);
   if (dtype == "FLOAT" || dtype == "FP") {
     static constexpr std::array<const char*, 2> none{"scale", "offset"};
-    static_cast<void>(reader.optional_member("is_sym"));
+    if (is_present(reader, "is_sym")) static_cast<void>(read_flag(reader, "is_sym"));
     if (type != EncodingType::per_tensor) reader.refuse("enc_type", "floats are PER_TENSOR");
     return read_float(reader, "bw", none);
   }
@@ -552,7 +553,7 @@ class EncodingsParser {
 
   [[nodiscard]] Expected<EncodingsFile> parse(const nlohmann::json& document) {
     ObjectReader reader(document, "$");
-    QUADRANT_TRY(file_.version, version_of(reader));
+    QUADRANT_TRY(file_.version, version_of(document, reader));
     if (file_.version == EncodingsVersion::v2_0_0) {
       QUADRANT_CHECK(read_entries(reader, "encodings", Role::unknown));
     } else {
@@ -574,12 +575,14 @@ class EncodingsParser {
   }
 
  private:
-  [[nodiscard]] Expected<EncodingsVersion> version_of(ObjectReader& reader) const {
-    const nlohmann::json* activations = reader.optional_member("activation_encodings");
-    const nlohmann::json* parameters = reader.optional_member("param_encodings");
-    const auto is_object = [](const nlohmann::json* json) { return json && json->is_object(); };
-    if (reader.optional_member("version") == nullptr &&
-        (is_object(activations) || is_object(parameters))) {
+  [[nodiscard]] Expected<EncodingsVersion> version_of(const nlohmann::json& document,
+                                                      ObjectReader& reader) const {
+    const auto has_object = [&document](const char* key) {
+      const auto found = document.find(key);
+      return found != document.end() && found->is_object();
+    };
+    if (document.is_object() && !document.contains("version") &&
+        (has_object("activation_encodings") || has_object("param_encodings"))) {
       say(source_, Severity::note, "the file does not say its version: it is read as 0.6.1");
       return EncodingsVersion::v0_6_1;
     }

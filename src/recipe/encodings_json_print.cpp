@@ -1,3 +1,4 @@
+// Writing: an entry of each version, and the file around them.
 #include <fmt/format.h>
 
 #include <algorithm>
