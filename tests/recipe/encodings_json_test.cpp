@@ -281,7 +281,7 @@ TEST_CASE("sections that are not known are named") {
   REQUIRE(heard.all.size() == 1);
   CHECK(heard.all[0].message == "$.producer: the section is not known, and was not read");
   const std::string old_section = "{\"activation_encodings\": {}, \"version\": \"2.0.0\"";
-  CHECK(parsed(old_section + text_2_0_0.substr(text_2_0_0.find(",")), &heard).tensors.size() == 5);
+  CHECK(parsed(old_section + text_2_0_0.substr(text_2_0_0.find(',')), &heard).tensors.size() == 5);
   REQUIRE(heard.all.size() == 2);
   CHECK(contains(heard.all[1].message, "$.activation_encodings: the section is not known"));
 }

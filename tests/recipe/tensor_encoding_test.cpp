@@ -164,8 +164,8 @@ TEST_CASE("channels lie along the axis that is known, or given") {
 TEST_CASE("blocks without an axis lie along the input") {
   struct Layout {
     Shape shape;
-    std::int64_t channel_axis;
-    std::int64_t block_axis;
+    std::int64_t channel_axis = 0;
+    std::int64_t block_axis = 0;
   };
   for (const Layout& layout : {Layout{{3, 8}, 0, 1}, Layout{{8, 3}, 1, 0}, Layout{{1, 7, 3}, 2, 1},
                                Layout{{3, 8, 1, 1}, 0, 1}, Layout{{7, 3, 1, 1}, 1, 0}}) {
@@ -219,9 +219,9 @@ TEST_CASE("random types keep what each code means") {
     CAPTURE(round);
     const Shape shape{1 + below(4), 1 + below(9)};
     const std::int64_t axis = below(2);
-    const Granularity granularity = below(3) == 0   ? Granularity::per_tensor()
-                                    : below(2) == 0 ? Granularity::per_axis(axis)
-                                                    : Granularity::per_block(axis, 1 + below(5));
+    Granularity granularity = Granularity::per_block(axis, 1 + below(5));
+    if (below(2) == 0) granularity = Granularity::per_axis(axis);
+    if (below(3) == 0) granularity = Granularity::per_tensor();
     const Shape parameters = parameter_shape(shape, granularity);
     const auto count = static_cast<std::size_t>(parameters.element_count().value());
     const int bits = 2 + static_cast<int>(below(15));
