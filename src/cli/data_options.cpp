@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/near_names.hpp"
+#include "support/near_names.hpp"
 
 namespace quadrant::cli {
 namespace {

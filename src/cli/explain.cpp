@@ -11,9 +11,9 @@
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/names.hpp"
-#include "cli/near_names.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
+#include "support/near_names.hpp"
 
 namespace quadrant::cli {
 namespace {

@@ -10,11 +10,11 @@
 #include <system_error>
 
 #include "cli/names.hpp"
-#include "cli/near_names.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/recipe/plan_json.hpp"
 #include "quadrant/recipe/statistics_json.hpp"
 #include "quadrant/support/new_file.hpp"
+#include "support/near_names.hpp"
 
 namespace quadrant::cli {
 

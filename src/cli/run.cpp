@@ -15,8 +15,8 @@
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/help.hpp"
-#include "cli/near_names.hpp"
 #include "quadrant/version.hpp"
+#include "support/near_names.hpp"
 
 namespace quadrant::cli {
 namespace {

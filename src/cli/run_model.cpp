@@ -17,7 +17,6 @@
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
-#include "cli/near_names.hpp"
 #include "cli/new_files.hpp"
 #include "cli/runtimes.hpp"
 #include "cli/thread_executor.hpp"
@@ -26,6 +25,7 @@
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
 #include "quadrant/runtime/runtime.hpp"
+#include "support/near_names.hpp"
 
 namespace quadrant::cli {
 namespace {

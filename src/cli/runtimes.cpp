@@ -5,9 +5,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/near_names.hpp"
 #include "quadrant/adapters/openvino.hpp"
 #include "quadrant/runtime/interpreter.hpp"
+#include "support/near_names.hpp"
 
 namespace quadrant::cli {
 

@@ -5,9 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "cli/near_names.hpp"
 #include "cli/static_affine.hpp"
 #include "cli/weight_only.hpp"
+#include "support/near_names.hpp"
 
 namespace quadrant::cli {
 

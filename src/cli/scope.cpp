@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "cli/names.hpp"
-#include "cli/near_names.hpp"
 #include "quadrant/engine/scope.hpp"
 #include "quadrant/ir/topology.hpp"
+#include "support/near_names.hpp"
 
 namespace quadrant::cli {
 namespace {

@@ -16,15 +16,16 @@ ElementType storage_of(int bits, CodeSign sign) {
   const bool is_signed = sign == CodeSign::signed_codes;
   if (bits <= 4) return is_signed ? ElementType::int4 : ElementType::uint4;
   if (bits <= 8) return is_signed ? ElementType::int8 : ElementType::uint8;
-  return is_signed ? ElementType::int16 : ElementType::uint16;
+  if (bits <= 16) return is_signed ? ElementType::int16 : ElementType::uint16;
+  return is_signed ? ElementType::int32 : ElementType::uint32;
 }
 
 Expected<void> check(const Encoding& encoding, const Encoding& first, std::size_t index) {
   const auto refuse = [index](std::string_view what) {
     return fail(ErrorCode::impossible, fmt::format("encoding {} {}", index, what));
   };
-  if (encoding.bits < 2 || encoding.bits > 16) {
-    return refuse(fmt::format("has {} bits: it must have 2 to 16", encoding.bits));
+  if (encoding.bits < 2 || (encoding.bits > 16 && encoding.bits != 32)) {
+    return refuse(fmt::format("has {} bits: it must have 2 to 16, or 32", encoding.bits));
   }
   const std::int64_t most = (std::int64_t{1} << encoding.bits) - 1;
   if (encoding.steps < most - 1 || encoding.steps > most) {

@@ -303,12 +303,28 @@ std::vector<ObjectReader> ObjectReader::objects(const char* key) {
   return result;
 }
 
-std::optional<ObjectReader> ObjectReader::optional_object(const char* key) {
+const json* ObjectReader::optional_member(const char* key) {
   asked_.emplace(key);
-  if (!status_) return std::nullopt;
+  if (!status_) return nullptr;
   const auto found = object_->find(key);
-  if (found == object_->end()) return std::nullopt;
+  return found == object_->end() ? nullptr : &*found;
+}
+
+std::optional<ObjectReader> ObjectReader::optional_object(const char* key) {
+  const json* found = optional_member(key);
+  if (found == nullptr) return std::nullopt;
   return ObjectReader(*found, member_path(path_, key));
+}
+
+std::string ObjectReader::path_of(std::string_view key) const { return member_path(path_, key); }
+
+std::vector<std::string> ObjectReader::take_unknown() {
+  std::vector<std::string> unknown;
+  if (!status_) return unknown;
+  for (const auto& [key, value] : object_->items()) {
+    if (asked_.insert(key).second) unknown.push_back(key);
+  }
+  return unknown;
 }
 
 Expected<void> ObjectReader::finish() {

@@ -40,14 +40,22 @@ class ObjectReader {
   [[nodiscard]] std::vector<ObjectReader> objects(const char* key);
   /// An object that may be missing.
   [[nodiscard]] std::optional<ObjectReader> optional_object(const char* key);
+  /// Whatever stands there; null where nothing does, and after a mistake.
+  [[nodiscard]] const nlohmann::json* optional_member(const char* key);
 
   /// Reads `format` and `version`, and refuses others than these. To be asked first: a wrong file
   /// is better called that than short of keys.
   void check_format(std::string_view name, std::int64_t version);
+  /// Where a member stands: `$.values[3].gain`.
+  [[nodiscard]] std::string path_of(std::string_view key) const;
+  /// The keys that nobody asked for, which from now on count as asked for.
+  [[nodiscard]] std::vector<std::string> take_unknown();
   /// Makes what was read under `key` a mistake.
   void refuse(const char* key, const std::string& message);
   /// Keeps `error` if it is the first.
   void note(Expected<void> status);
+  /// The first mistake so far.
+  [[nodiscard]] const Expected<void>& status() const noexcept { return status_; }
   /// The first mistake; a member that nobody asked for is one.
   [[nodiscard]] Expected<void> finish();
 

@@ -251,6 +251,39 @@ STATISTICS = (
 )
 
 
+def override(low, high, scale, offset, symmetric="False"):
+    return (f'{{"bitwidth": 8, "dtype": "int", "is_symmetric": "{symmetric}", "max": {high},'
+            f' "min": {low}, "offset": {offset}, "scale": {scale}}}')
+
+
+ARGUMENTS = ('"quantizer_args": {"activation_bitwidth": 8, "dtype": "int", "is_symmetric": "True",'
+             ' "param_bitwidth": 8, "per_channel_quantization": "False", "quant_scheme": "s"}')
+ENCODINGS = (
+    '{"activation_encodings": {"x": [{"bitwidth": 8, "min": -1.0, "max": 3.0}]},'
+    ' "param_encodings": {}}',
+    f'{{"version": "0.6.1", "activation_encodings": {{"x": [{override(-1.5, 126, 0.5, -3)}],'
+    ' "y": [{"bitwidth": 16, "dtype": "float"}]}, "param_encodings": {"w": ['
+    f'{override(-1.28, 1.27, 0.01, -128, "True")}, {override(-2.56, 2.54, 0.02, -128, "True")}]}},'
+    f' {ARGUMENTS}}}',
+    '{"version": "1.0.0", "activation_encodings": [{"name": "x", "dtype": "INT",'
+    ' "enc_type": "PER_TENSOR", "bw": 8, "is_sym": false, "scale": [0.5], "offset": [-3]},'
+    ' {"name": "y", "dtype": "FLOAT", "enc_type": "PER_TENSOR", "bw": 16}],'
+    ' "param_encodings": [{"name": "w", "dtype": "INT", "enc_type": "PER_CHANNEL", "bw": 8,'
+    ' "is_sym": true, "scale": [0.5, 0.25], "offset": [-127, -127]},'
+    ' {"name": "v", "dtype": "INT", "enc_type": "PER_BLOCK", "bw": 4, "is_sym": true,'
+    ' "block_size": 16, "scale": [1, 2, 3, 4], "offset": [-8, -8, -8, -8]}, {"name": "u",'
+    ' "dtype": "INT", "enc_type": "LPBQ", "bw": 8, "compressed_bw": 4, "is_sym": true,'
+    ' "block_size": 32, "scale": [0.5, 0.25], "offset": [-128, -128],'
+    ' "per_block_int_scale": [1, 16, 3, 8]}], "excluded_layers": ["l"]}',
+    '{"version": "2.0.0", "encodings": [{"name": "x", "output_dtype": "uint8", "y_scale": 0.02,'
+    ' "y_zero_point": 114}, {"name": "b", "output_dtype": "int32", "y_scale": [0.1, 0.2],'
+    ' "axis": 0}, {"name": "w", "output_dtype": "int4", "y_scale": [[1, 2], [3, 4]],'
+    ' "y_zero_point": [[0, 0], [0, 1]], "axis": -1, "block_size": 16}, {"name": "u",'
+    ' "output_dtype": "int4", "per_block_int_scale": [[1, 2], [4, 5]],'
+    ' "per_channel_float_scale": [[0.5, 0.25]], "axis": 0, "block_size": 32}]}',
+)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     dice = random.Random(1)
@@ -261,6 +294,7 @@ def main():
                  for part in (tensors, operations, structures) for made in part()],
         "npz": list(numpy_files()),
         "statistics": [text.encode() for text in STATISTICS],
+        "encodings": [text.encode() for text in ENCODINGS],
         "graph": [dice.randbytes(size) for size in (64, 128, 256, 256, 512, 512, 1024, 1024)],
     }
     for name, inputs in corpora.items():

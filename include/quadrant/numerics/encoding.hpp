@@ -49,13 +49,13 @@ enum class CodeSign : std::uint8_t {
 };
 
 /// The type of a tensor of shape `shape` with these encodings, one for each scale that
-/// `granularity` gives it, in the order of scales. Its storage is the smallest of 4, 8 and 16 bits
-/// that holds the codes. Scales are rounded to float32, so that codes by the type and by the
+/// `granularity` gives it, in the order of scales. Its storage is the smallest of 4, 8, 16 and 32
+/// bits that holds the codes. Scales are rounded to float32, so that codes by the type and by the
 /// encoding can differ at ties.
 ///
 /// `impossible`: a granularity that does not fit the shape, another number of encodings, encodings
 /// that differ in their bits or steps, or that are none: a scale that is not above 0 and finite in
-/// float32, a zero point outside 0 to steps, other than 2 to 16 bits.
+/// float32, a zero point outside 0 to steps, other than 2 to 16 bits or, as biases have, 32.
 [[nodiscard]] Expected<UniformType> uniform_type(std::span<const Encoding> encodings,
                                                  const Shape& shape, const Granularity& granularity,
                                                  CodeSign sign);

@@ -1,11 +1,11 @@
-#include "cli/near_names.hpp"
+#include "support/near_names.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-namespace quadrant::cli {
+namespace quadrant::inline v0 {
 namespace {
 
 constexpr std::size_t shown_names = 3;
@@ -78,4 +78,4 @@ std::string did_you_mean(std::string_view wanted, std::span<const std::string_vi
   return text.empty() ? text : text + '?';
 }
 
-}  // namespace quadrant::cli
+}  // namespace quadrant::inline v0

@@ -1,4 +1,4 @@
-#include "cli/near_names.hpp"
+#include "support/near_names.hpp"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace quadrant::cli {
+namespace quadrant {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -52,4 +52,4 @@ TEST_CASE("very long names are passed over") {
 }
 
 }  // namespace
-}  // namespace quadrant::cli
+}  // namespace quadrant

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace quadrant::cli {
+namespace quadrant::inline v0 {
 
 /// What is looked for.
 enum class Match : std::uint8_t {
@@ -33,4 +33,4 @@ enum class Match : std::uint8_t {
                                        std::span<const std::string_view> names,
                                        Match match = Match::whole);
 
-}  // namespace quadrant::cli
+}  // namespace quadrant::inline v0
