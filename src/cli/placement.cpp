@@ -76,11 +76,14 @@ Expected<void> check_kinds(const std::vector<std::string>& wanted,
   return {};
 }
 
-std::vector<std::string> input_names(const Graph& graph) {
-  std::vector<std::string> names;
-  for (const NodeId input : graph.inputs()) names.emplace_back(graph.value_name({input, 0}));
-  std::ranges::sort(names);
-  return names;
+// Names change when a model is quantized, shapes do not.
+std::vector<std::string> input_shapes(const Graph& graph) {
+  std::vector<std::string> shapes;
+  for (const NodeId input : graph.inputs()) {
+    shapes.push_back(to_string(graph.type({input, 0}).shape));
+  }
+  std::ranges::sort(shapes);
+  return shapes;
 }
 
 std::string print_file(const PlacedModel& model) {
@@ -215,11 +218,13 @@ class Place final : public Command {
                   "this should be the quantized model, and has no quantized parameters",
                   {.file = quantized.path});
     }
-    if (input_names(floating.graph) != input_names(quantized.graph)) {
-      console.report({Severity::warning,
-                      fmt::format("its inputs are not those of '{}': are these files of one model?",
-                                  floating.path),
-                      {.file = quantized.path}});
+    if (input_shapes(floating.graph) != input_shapes(quantized.graph)) {
+      console.report(
+          {Severity::warning,
+           fmt::format(
+               "its inputs have other shapes than those of '{}': are these files of one model?",
+               floating.path),
+           {.file = quantized.path}});
     }
     return choose_file({.bytes = floating.bytes, .placement = floating.placement},
                        {.bytes = quantized.bytes, .placement = quantized.placement});

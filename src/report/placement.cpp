@@ -113,8 +113,8 @@ std::string refusal_text(const RuntimePlacement& runtime, const Placement& place
 }
 
 std::string execution_text(const RuntimePlacement& runtime) {
-  return runtime.execution_depends_on_form ? "; speed depends on the form of the file"
-                                           : "; speed is that of any other form of file";
+  return runtime.execution_depends_on_form ? "; it may run faster or slower from the other file"
+                                           : "; it runs as fast as from the other file";
 }
 
 std::string print_remarks(const Placement& placement) {

@@ -1,6 +1,7 @@
 #include "quadrant/targets/activations.hpp"
 
 #include <algorithm>
+#include <array>
 #include <range/v3/view/reverse.hpp>
 #include <string_view>
 
@@ -15,6 +16,19 @@ bool computes_codes(std::string_view kind) noexcept {
   return kind.starts_with("onnx.QLinear") || kind.starts_with("onnx.com.microsoft::QLinear");
 }
 
+// Hands on values of operand 0 as they are: where one end has scales, so does the other.
+bool hands_on(std::string_view kind) noexcept {
+  constexpr std::array<std::string_view, 14> kinds{
+      ops::Identity::kind,  ops::Transpose::kind, ops::Reshape::kind, ops::Squeeze::kind,
+      ops::Unsqueeze::kind, ops::Flatten::kind,   ops::Expand::kind,  ops::Slice::kind,
+      ops::Split::kind,     ops::Gather::kind,    "onnx.MaxPool",     "onnx.DepthToSpace",
+      "onnx.SpaceToDepth",  "onnx.Tile"};
+  return std::ranges::find(kinds, kind) != kinds.end();
+}
+
+// Computed together with the operation before it.
+bool is_fused(std::string_view kind) noexcept { return kind == "onnx.Relu" || kind == "onnx.Clip"; }
+
 // Looks at the varying values of one graph.
 class Activations {
  public:
@@ -23,8 +37,12 @@ class Activations {
         order_(order),
         varying_(find_varying(graph, order)),
         real_(graph.index_bound(), false),
+        of_codes_(graph.index_bound(), false),
         leads_to_codes_(graph.index_bound(), false) {
-    for (const NodeId node : order) real_[node.index] = may_compute_reals(node);
+    for (const NodeId node : order) {
+      real_[node.index] = may_compute_reals(node);
+      of_codes_[node.index] = comes_of_codes(node);
+    }
     for (const NodeId node : order | ranges::views::reverse) {
       leads_to_codes_[node.index] = all_quantize({node, 0});
     }
@@ -48,12 +66,21 @@ class Activations {
         graph_.type(value).is_quantized() || computes_codes(graph_.kind(value.node));
     if ((!is_codes && !is_real(value)) || !is_read(value)) return;
     ++total.count;
-    if (is_codes || (value.result == 0 ? leads_to_codes_[value.node.index] : all_quantize(value))) {
+    if (is_codes || of_codes_[value.node.index] ||
+        (value.result == 0 ? leads_to_codes_[value.node.index] : all_quantize(value))) {
       ++total.quantized;
       return;
     }
     if (graph_.type(value).element == ElementType::undefined) ++total.unknown_type;
     if (total.first_unquantized.empty()) total.first_unquantized = graph_.value_name(value);
+  }
+
+  [[nodiscard]] bool comes_of_codes(NodeId node) const {
+    const std::string_view kind = graph_.kind(node);
+    if (makes_reals(kind)) return true;
+    const auto operands = graph_.operands(node);
+    return hands_on(kind) && !operands.empty() && !operands[0].is_absent() &&
+           of_codes_[operands[0].node.index];
   }
 
   // What an unknown type may hold: nothing real comes of shapes, nor of integers alone.
@@ -93,14 +120,17 @@ class Activations {
     if (readers == 0) return false;
     if (all) return true;
     const std::string_view reader = graph_.kind(last->user);
-    return readers == 1 && last->operand == 0 && (reader == "onnx.Relu" || reader == "onnx.Clip") &&
-           graph_.kind(value.node) != ops::Input::kind && leads_to_codes_[last->user.index];
+    const bool is_computed = graph_.kind(value.node) != ops::Input::kind;
+    return readers == 1 && last->operand == 0 &&
+           (hands_on(reader) || (is_computed && is_fused(reader))) &&
+           graph_.result_count(last->user) == 1 && leads_to_codes_[last->user.index];
   }
 
   const GraphView& graph_;
   const std::vector<NodeId>& order_;
   std::vector<bool> varying_;
   std::vector<bool> real_;
+  std::vector<bool> of_codes_;  // reals that were codes before, and nothing has changed since
   std::vector<bool> leads_to_codes_;
 };
 

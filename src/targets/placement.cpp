@@ -53,7 +53,7 @@ std::vector<InputBatch> find_inputs(const GraphView& graph) {
   return inputs;
 }
 
-Batch batch_of(const std::vector<InputBatch>& inputs) {
+BatchExtent batch_of(const std::vector<InputBatch>& inputs) {
   bool is_unknown = false;
   bool is_one = false;
   for (const InputBatch& input : inputs) {
@@ -61,12 +61,12 @@ Batch batch_of(const std::vector<InputBatch>& inputs) {
       is_unknown = true;
     } else if (input.shape.rank() > 0) {
       const std::int64_t extent = input.shape[0];
-      if (extent != 1 && extent != Shape::dynamic) return Batch::other;
+      if (extent != 1 && extent != Shape::dynamic) return BatchExtent::other;
       (extent == 1 ? is_one : is_unknown) = true;
     }
   }
-  if (is_unknown) return Batch::unknown;
-  return is_one ? Batch::one : Batch::none;
+  if (is_unknown) return BatchExtent::unknown;
+  return is_one ? BatchExtent::one : BatchExtent::none;
 }
 
 bool is_native(const FormRule& rule, ElementType storage) {
@@ -154,14 +154,14 @@ class Loading {
 std::string note_on_batch(const Placement& placement) {
   if (placement.form == ModelForm::quantized) return {};
   switch (placement.batch) {
-    case Batch::other:
+    case BatchExtent::other:
       return "the batch is not 1: set the first axis of the inputs to 1 before the model is "
              "quantized; a loaded model can be resized to another batch";
-    case Batch::unknown:
+    case BatchExtent::unknown:
       return "the batch is not known: set the first axis of the inputs to 1 before the model is "
              "quantized; a loaded model can be resized to another batch";
-    case Batch::one:
-    case Batch::none:
+    case BatchExtent::one:
+    case BatchExtent::none:
       break;
   }
   return {};
@@ -227,15 +227,15 @@ std::string_view to_string(ModelForm form) noexcept {
   return {};
 }
 
-std::string_view to_string(Batch batch) noexcept {
+std::string_view to_string(BatchExtent batch) noexcept {
   switch (batch) {
-    case Batch::one:
+    case BatchExtent::one:
       return "1";
-    case Batch::other:
+    case BatchExtent::other:
       return "not 1";
-    case Batch::unknown:
+    case BatchExtent::unknown:
       return "unknown";
-    case Batch::none:
+    case BatchExtent::none:
       return "none";
   }
   return {};

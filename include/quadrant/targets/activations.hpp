@@ -23,9 +23,10 @@ struct ActivationCount {
 /// somebody reads it. What a `dequantize` gives back counts with the value that was quantized.
 /// Integers, and what is computed of shapes, are none.
 ///
-/// One is quantized if it is codes, or if all who read it quantize it; the result of an operation
-/// also where its one reader is a Relu or Clip of which that holds, since runtimes compute the two
-/// as one. `order`: topological. Linear.
+/// One is quantized if it is codes; if all who read it quantize it; or if it comes of codes or goes
+/// to them through operations that hand on values as they are (a transpose, a maximum of a window).
+/// The result of an operation is quantized also where its one reader is a Relu or Clip whose result
+/// is: runtimes compute the two as one. `order`: topological. Linear.
 [[nodiscard]] ActivationCount count_activations(const GraphView& graph,
                                                 const std::vector<NodeId>& order);
 

@@ -35,14 +35,14 @@ enum class ModelForm : std::uint8_t { none, floating, quantized, mixed };
 
 /// What the first axes of the inputs say of the batch. A model that is to be quantized must have a
 /// batch of 1; running it with another one later is another matter.
-enum class Batch : std::uint8_t {
+enum class BatchExtent : std::uint8_t {
   one,
   other,    ///< the first axis of an input is not 1
   unknown,  ///< of no input another number, but of one the rank or the first axis is not known
   none,     ///< no input has an axis
 };
 
-[[nodiscard]] std::string_view to_string(Batch batch) noexcept;
+[[nodiscard]] std::string_view to_string(BatchExtent batch) noexcept;
 
 struct InputBatch {
   std::string name;
@@ -99,7 +99,7 @@ struct Placement {
   ModelForm form = ModelForm::none;
   ParameterList parameters;
   ActivationCount activations;
-  Batch batch = Batch::none;
+  BatchExtent batch = BatchExtent::none;
   std::vector<InputBatch> inputs;
   double elements_per_second = 0;
   std::vector<RuntimeProfile> profiles;    ///< as given
