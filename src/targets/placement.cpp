@@ -106,7 +106,8 @@ class Loading {
     }
   }
 
-  RuntimePlacement finish(const ActivationCount& activations, double elements_per_second) const {
+  [[nodiscard]] RuntimePlacement finish(const ActivationCount& activations,
+                                        double elements_per_second) const {
     RuntimePlacement placement;
     placement.runtime = profile_.name;
     placement.execution_depends_on_form =
