@@ -33,7 +33,7 @@ ROOMS = {
     "adapters": (IR | {"numerics", "runtime", "io"}, CORE_LIBRARIES | {"openvino"}),
     "calibration": (IR | {"numerics", "runtime", "io"}, CORE_LIBRARIES),
     "recipe": (IR | {"engine", "numerics", "calibration", "targets"}, CORE_LIBRARIES | {"nlohmann"}),
-    "report": (IR | {"engine", "numerics", "calibration"}, CORE_LIBRARIES | {"nlohmann"}),
+    "report": (IR | {"engine", "numerics", "calibration", "targets"}, CORE_LIBRARIES | {"nlohmann"}),
     "cli": (None, None),  # anything
     "mlir_plugin": (None, None),
 }

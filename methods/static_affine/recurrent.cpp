@@ -1,4 +1,5 @@
-// Recurrent layers compute in float, on weights that are stored as codes.
+// Recurrent layers compute in float: no runtime has them in integers with scales that are given. On
+// request their weights are stored as codes.
 #include "quadrant/ir/ops.hpp"
 #include "static_affine/codes.hpp"
 #include "static_affine/methods.hpp"
@@ -14,6 +15,10 @@ QUADRANT_PARAMETERIZED_CONSUMER(RecurrentMethod, StaticAffine, Same,
   using RecurrentMethodBase::RecurrentMethodBase;
 
   void request(NodeRef node, Asks& asks) const override {
+    if (!scheme().options().quantized_recurrent_weights) {
+      asks.refuse("recurrent layers compute in float");
+      return;
+    }
     constexpr std::int64_t gates = 1;  // of `[directions, gates, inputs]`
     for (const std::uint32_t weight : {1U, 2U}) {
       if (constant_behind(*node.graph, node.operand(weight)) != nullptr) {

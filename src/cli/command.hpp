@@ -41,5 +41,6 @@ class Command {
 [[nodiscard]] std::unique_ptr<Command> make_calibrate();
 [[nodiscard]] std::unique_ptr<Command> make_sensitivity();
 [[nodiscard]] std::unique_ptr<Command> make_compare();
+[[nodiscard]] std::unique_ptr<Command> make_placement();
 
 }  // namespace quadrant::cli

@@ -41,4 +41,7 @@ namespace quadrant::cli {
 /// Bytes of a file; 0 where it cannot be asked.
 [[nodiscard]] std::uint64_t file_bytes(const std::string& path);
 
+/// Bytes of the file of a model and of its data files, if it has some.
+[[nodiscard]] std::uint64_t model_bytes(const std::string& path, const Graph& graph);
+
 }  // namespace quadrant::cli

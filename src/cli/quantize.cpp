@@ -19,20 +19,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of the model and its data files.
-std::uint64_t bytes_before(const std::string& path, const Graph& graph) {
-  const std::uint64_t model = file_bytes(path);
-  std::uint64_t constants = 0;
-  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
-    const NodeId node = graph.node_at(i);
-    const Constant* constant = node.is_valid() ? graph.constant(node) : nullptr;
-    if (constant != nullptr) constants += constant->byte_size();
-  }
-  // What does not fit into the model's own file lies in data files. The few tensors that are inline
-  // all the same count twice: readers do not say which those are.
-  return constants > model ? model + constants : model;
-}
-
 Json to_json(const OnnxWriteReport& report) {
   return {{"model_bytes", report.model_bytes},
           {"external_bytes", report.external_bytes},
@@ -114,7 +100,7 @@ class Quantize final : public Command {
     if (!result) return fail(located(std::move(result).error()));
 
     Summary summary = summarize(subject.graph, subject.registry, *result);
-    summary.file_bytes_before = bytes_before(options_.model, subject.graph);
+    summary.file_bytes_before = model_bytes(options_.model, subject.graph);
     std::optional<OnnxWriteReport> written;
     if (!dry_run_) {
       QUADRANT_TRY(written, write_onnx(result->graph, output_, write_options(executor, console)));

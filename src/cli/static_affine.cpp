@@ -12,12 +12,16 @@
 #include <vector>
 
 #include "cli/choices.hpp"
+#include "calibration/located.hpp"
 #include "cli/model.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/methods/static_affine.hpp"
 #include "quadrant/runtime/interpreter.hpp"
+#include "quadrant/transforms/absorb_bias.hpp"
+#include "quadrant/transforms/equalize.hpp"
+#include "quadrant/transforms/fold_batch_norm.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -102,6 +106,16 @@ class StaticAffineCommand final : public SchemeCommand {
                "Whose rules: ranges of any width, or of 0.01 and 0.0001 at least, and how "
                "ties are rounded")
         ->capture_default_str();
+    options
+        .add_option("--optimize", optimizations_,
+                    "What is done to the float model first: 'cle' equalizes the channels of "
+                    "neighbouring layers, 'hba' moves high biases on to the next layer")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"cle", "hba"}).description(""))
+        ->type_name("cle,hba");
+    add_choice(options, "--recurrent-weights", recurrent_weights_, {"float", "codes"},
+               "Weights of recurrent layers, which compute in float")
+        ->capture_default_str();
     options.add_flag("--unsigned-activations", unsigned_activations_,
                      "Codes of activations from 0 on");
     options.add_flag("--quantized-inputs", quantized_inputs_, "The model's inputs are codes, too");
@@ -115,6 +129,12 @@ class StaticAffineCommand final : public SchemeCommand {
                   "static_affine finds ranges on data: --calibration PATH, of samples or of "
                   "statistics that 'quadrant calibrate' saved");
     }
+    if (is_statistics_file(calibration_) && !optimizations_.empty()) {
+      return fail(ErrorCode::usage,
+                  "--optimize changes the values that were measured: give samples to "
+                  "--calibration, not statistics",
+                  {.file = calibration_});
+    }
     QUADRANT_CHECK(StaticAffine::make(chosen()));
     return {};
   }
@@ -124,24 +144,72 @@ class StaticAffineCommand final : public SchemeCommand {
   }
 
   [[nodiscard]] Expected<Registry> make(SchemeSubject& subject) const override {
-    if (auto is_float = check_float(subject.graph); !is_float) {
-      Error error = std::move(is_float).error();
-      error.place.file = subject.path;
-      return fail(std::move(error));
+    QUADRANT_CHECK(in_file(check_float(subject.graph), subject.path));
+    // Values keep their names where normalizations are folded, so that what was saved holds.
+    StatisticsTable statistics;
+    const bool is_saved = is_statistics_file(calibration_);
+    if (is_saved) {
+      QUADRANT_TRY(statistics, read_statistics_of(subject.graph, calibration_));
     }
-    QUADRANT_TRY(StatisticsTable statistics, observe(subject));
+    QUADRANT_CHECK(in_file(transform(subject), subject.path));
+    if (!is_saved) {
+      QUADRANT_TRY(statistics, observe(subject));
+    }
     StaticAffineOptions options = chosen();
     options.statistics = std::make_shared<const StatisticsTable>(std::move(statistics));
     return static_affine_registry(std::move(options));
   }
 
  private:
+  [[nodiscard]] bool optimizes(std::string_view name) const {
+    return std::ranges::find(optimizations_, name) != optimizations_.end();
+  }
+
   [[nodiscard]] Expected<StatisticsTable> observe(SchemeSubject& subject) const {
-    if (is_statistics_file(calibration_)) return read_statistics_of(subject.graph, calibration_);
     QUADRANT_TRY(const auto data,
                  open_data_set(calibration_, subject.graph, {.sink = subject.console}));
-    return calibrate(subject.graph, Interpreter(), *data,
-                     {.executor = subject.executor, .sink = subject.console});
+    return in_file(calibrate(subject.graph, Interpreter(), *data,
+                             {.executor = subject.executor, .sink = subject.console}),
+                   subject.path);
+  }
+
+  [[nodiscard]] Expected<void> transform(SchemeSubject& subject) const {
+    Graph& graph = subject.graph;
+    QUADRANT_TRY(FoldReport folded, fold_batch_norm(graph));
+    tell("batch normalization is not folded", folded.left, *subject.console);
+    if (optimizes("cle")) {
+      QUADRANT_TRY(const EqualizationReport equalized, equalize(graph, folded.moments));
+      subject.console->report({Severity::note,
+                               fmt::format("cle: {} pairs of layers equalized in {} rounds",
+                                           equalized.pairs.size(), equalized.rounds),
+                               {.file = subject.path}});
+    }
+    if (optimizes("hba")) {
+      QUADRANT_TRY(const AbsorptionReport absorbed, absorb_high_biases(graph, folded.moments));
+      if (!absorbed.obstacle.empty()) {
+        subject.console->report(
+            {Severity::warning, "hba: " + absorbed.obstacle, {.file = subject.path}});
+      }
+      subject.console->report({Severity::note,
+                               fmt::format("hba: high biases of {} layers absorbed",
+                                           absorbed.pairs.size()),
+                               {.file = subject.path}});
+      tell("hba: its biases are not absorbed", absorbed.left, *subject.console);
+    }
+    return {};
+  }
+
+  // What a transformation left alone, in one line each, the first few of them.
+  static void tell(std::string_view what, const std::vector<LeftAlone>& left, Console& console) {
+    constexpr std::size_t most = 5;
+    for (std::size_t i = 0; i < std::min(most, left.size()); ++i) {
+      console.report(
+          {Severity::note, fmt::format("{}: {}", what, left[i].reason), {.tensor = left[i].name}});
+    }
+    if (left.size() > most) {
+      console.report(
+          {Severity::note, fmt::format("{}: {} more", what, left.size() - most), Place{}});
+    }
   }
 
   [[nodiscard]] EncodingRule base() const {
@@ -173,6 +241,7 @@ class StaticAffineCommand final : public SchemeCommand {
     if (weights_ == "tensor") made.weight_granularity = Granularity::Kind::tensor;
     made.unsigned_activations = unsigned_activations_;
     made.bias_bits = bias_bits_;
+    made.quantized_recurrent_weights = recurrent_weights_ == "codes";
     made.quantized_inputs = quantized_inputs_;
     made.quantized_outputs = quantized_outputs_;
     return made;
@@ -189,6 +258,8 @@ class StaticAffineCommand final : public SchemeCommand {
   std::string enhanced_;
   double percentile_ = EncodingRule{}.percentile;
   std::string profile_ = "onnx";
+  std::vector<std::string> optimizations_;
+  std::string recurrent_weights_ = "float";
   bool unsigned_activations_ = false;
   bool quantized_inputs_ = false;
   bool quantized_outputs_ = false;

@@ -11,6 +11,8 @@
 #include "quadrant/engine/explain.hpp"
 #include "quadrant/ir/type.hpp"
 #include "quadrant/report/summary.hpp"
+#include "quadrant/targets/file_choice.hpp"
+#include "quadrant/targets/placement.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -26,6 +28,9 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json to_json(const Comparison& comparison);
 /// The outputs as in a Comparison.
 [[nodiscard]] Json to_json(std::span<const LayerSensitivity> layers);
+/// `graph` is what was placed: it has the names of the nodes.
+[[nodiscard]] Json to_json(const Placement& placement, const GraphView& graph);
+[[nodiscard]] Json to_json(const FileChoice& choice);
 /// `{"type": "tensor<?x4xf32>", "element": "f32", "shape": [null, 4]}`; no `shape` where the rank
 /// is unknown.
 [[nodiscard]] Json to_json(const TensorType& type);

@@ -61,6 +61,8 @@ struct StaticAffineOptions {
   /// 32: in the scale of the products that it is added to; 8: in a scale of its own, by the rule
   /// of the activations.
   int bias_bits = 32;
+  /// Weights of recurrent layers, which compute in float, are stored as codes all the same.
+  bool quantized_recurrent_weights = false;
   /// The model's inputs and outputs are codes, too.
   bool quantized_inputs = false;
   bool quantized_outputs = false;

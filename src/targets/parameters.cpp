@@ -1,0 +1,238 @@
+#include "quadrant/targets/parameters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "quadrant/ir/scales.hpp"
+#include "targets/saturating.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+// More elements than this, and bits do not fit into 64 bits of a number any more.
+constexpr std::uint64_t countable_elements = std::uint64_t{1} << 56U;
+
+enum class Role : std::uint8_t { parameter, codes, setting };
+
+// What operands are, where the type does not tell.
+struct OperandRole {
+  std::string_view kind;
+  std::uint32_t first;
+  std::uint32_t last;
+  Role role;
+};
+
+constexpr std::string_view matmul_nbits = "onnx.com.microsoft::MatMulNBits";
+
+constexpr std::array operand_roles{
+    OperandRole{"onnx.Clip", 1, 2, Role::setting},
+    OperandRole{"onnx.Pad", 1, 3, Role::setting},
+    OperandRole{"onnx.Resize", 1, 3, Role::setting},
+    OperandRole{"onnx.Upsample", 1, 1, Role::setting},
+    OperandRole{"onnx.Dropout", 1, 2, Role::setting},
+    OperandRole{"onnx.OneHot", 1, 2, Role::setting},
+    OperandRole{"onnx.Range", 0, 2, Role::setting},
+    OperandRole{"onnx.NonMaxSuppression", 2, 4, Role::setting},
+    OperandRole{"onnx.QuantizeLinear", 1, 2, Role::setting},
+    OperandRole{"onnx.com.microsoft::QuantizeLinear", 1, 2, Role::setting},
+    OperandRole{"onnx.DequantizeLinear", 0, 0, Role::codes},
+    OperandRole{"onnx.DequantizeLinear", 1, 2, Role::setting},
+    OperandRole{"onnx.com.microsoft::DequantizeLinear", 0, 0, Role::codes},
+    OperandRole{"onnx.com.microsoft::DequantizeLinear", 1, 2, Role::setting},
+    OperandRole{"onnx.QLinearConv", 1, 2, Role::setting},
+    OperandRole{"onnx.QLinearConv", 3, 3, Role::codes},
+    OperandRole{"onnx.QLinearConv", 4, 7, Role::setting},
+    OperandRole{"onnx.QLinearConv", 8, 8, Role::codes},
+    OperandRole{"onnx.QLinearMatMul", 0, 0, Role::codes},
+    OperandRole{"onnx.QLinearMatMul", 1, 2, Role::setting},
+    OperandRole{"onnx.QLinearMatMul", 3, 3, Role::codes},
+    OperandRole{"onnx.QLinearMatMul", 4, 7, Role::setting},
+    OperandRole{"onnx.ConvInteger", 1, 1, Role::codes},
+    OperandRole{"onnx.ConvInteger", 2, 3, Role::setting},
+    OperandRole{"onnx.MatMulInteger", 0, 1, Role::codes},
+    OperandRole{"onnx.MatMulInteger", 2, 3, Role::setting},
+    OperandRole{matmul_nbits, 1, 1, Role::codes},
+    OperandRole{matmul_nbits, 2, 4, Role::setting},
+    OperandRole{"onnx.com.microsoft::GatherBlockQuantized", 0, 0, Role::codes},
+    OperandRole{"onnx.com.microsoft::GatherBlockQuantized", 2, 3, Role::setting},
+};
+
+Role role_of(const GraphView& graph, const Use& use) {
+  const std::string_view kind = graph.kind(use.user);
+  const auto* found = std::ranges::find_if(operand_roles, [&](const OperandRole& row) {
+    return row.kind == kind && row.first <= use.operand && use.operand <= row.last;
+  });
+  return found == operand_roles.end() ? Role::parameter : found->role;
+}
+
+// Of all that read the constant: one that computes with it makes it a parameter.
+Role role_of(const GraphView& graph, NodeId node) {
+  const auto uses = graph.uses(node);
+  if (uses.empty()) return Role::parameter;
+  Role role = Role::setting;
+  for (const Use& use : uses) role = std::min(role, role_of(graph, use));
+  return role;
+}
+
+const Use* codes_use(const GraphView& graph, NodeId node) {
+  const auto uses = graph.uses(node);
+  const auto found = std::ranges::find_if(
+      uses, [&](const Use& use) { return role_of(graph, use) == Role::codes; });
+  return found == uses.end() ? nullptr : &*found;
+}
+
+bool is_small(const Constant& constant) {
+  return constant.element_count() == 0 ||
+         (constant.element_count() == 1 && constant.shape().rank() <= 1);
+}
+
+std::uint64_t plain_bytes(std::uint64_t elements, ElementType type) {
+  if (elements > countable_elements) return saturated;
+  return (elements * static_cast<std::uint64_t>(bit_width(type)) + 7) / 8;
+}
+
+Expected<void> check_granularity(const GraphView& graph, const Parameter& parameter) {
+  const Granularity& granularity = parameter.granularity;
+  const bool has_axis = granularity.kind != Granularity::Kind::tensor;
+  const bool is_blocked = granularity.kind == Granularity::Kind::block;
+  if ((has_axis && (granularity.axis < 0 || granularity.axis >= parameter.shape.rank())) ||
+      (is_blocked && granularity.block_size <= 0)) {
+    return fail(ErrorCode::invalid_model,
+                "the axis or block size of the quantized type does not fit the constant",
+                {.file = {},
+                 .node = std::string(graph.name(parameter.node)),
+                 .tensor = parameter.name,
+                 .offset = {}});
+  }
+  return {};
+}
+
+std::uint64_t coded_bytes(const Parameter& parameter, const Granularity& granularity,
+                          ElementType storage, ElementType scale, bool has_zero_points) {
+  if (parameter.elements > countable_elements) return saturated;
+  return stored_bytes(parameter.shape, granularity, storage, scale, has_zero_points);
+}
+
+// Codes whose scales the operation reads as operands.
+Parameter untyped_codes(const GraphView& graph, const Use& use, Parameter parameter) {
+  parameter.form = ParameterForm::quantized;
+  parameter.bytes = plain_bytes(parameter.elements, parameter.storage);
+  if (graph.kind(use.user) != matmul_nbits) return parameter;
+  const NodeRef product{&graph, use.user};
+  const auto bits = product.attribute_or<std::int64_t>("bits", 4);
+  if (bits <= 0 || bits >= 8) return parameter;
+  const std::uint64_t all_bits = saturating_multiply(parameter.bytes, 8);
+  parameter.elements = all_bits / static_cast<std::uint64_t>(bits);
+  // A range of 2 bits, say, has no type of its own.
+  if (bits == 4) parameter.storage = ElementType::uint4;
+  parameter.shape = Shape{static_cast<std::int64_t>(parameter.elements)};
+  return parameter;
+}
+
+// Sorts the constants of one graph.
+class Finder {
+ public:
+  explicit Finder(const GraphView& graph) : graph_(graph) {}
+
+  Expected<void> add(NodeId node, const Constant& constant) {
+    const Value value{node, 0};
+    const TensorType& type = graph_.type(value);
+    Parameter parameter;
+    parameter.node = node;
+    parameter.name = graph_.value_name(value);
+    parameter.storage = constant.element();
+    parameter.shape = constant.shape();
+    parameter.elements = static_cast<std::uint64_t>(constant.element_count());
+    parameter.bytes = plain_bytes(parameter.elements, parameter.storage);
+    if (constant.element() == ElementType::opaque) {
+      ++list_.unread;
+      return {};
+    }
+    const bool is_real = type.is_quantized() || is_float(constant.element());
+    const Use* as_codes = is_real ? nullptr : codes_use(graph_, node);
+    if (!is_real && as_codes == nullptr) {
+      list_.integers.add(parameter);
+      return {};
+    }
+    if (is_small(constant) || role_of(graph_, node) == Role::setting) {
+      list_.settings.add(parameter);
+      return {};
+    }
+    if (type.is_quantized()) {
+      const UniformType& quantized = *type.quantization;
+      parameter.form = ParameterForm::quantized;
+      parameter.granularity = quantized.granularity;
+      parameter.scale = quantized.scales ? quantized.scales.element() : ElementType::float32;
+      QUADRANT_CHECK(check_granularity(graph_, parameter));
+      parameter.bytes = coded_bytes(parameter, parameter.granularity, parameter.storage,
+                                    parameter.scale, static_cast<bool>(quantized.zero_points));
+    } else if (as_codes != nullptr) {
+      parameter = untyped_codes(graph_, *as_codes, std::move(parameter));
+    }
+    list_.all.add(parameter);
+    by_storage_[{parameter.form, parameter.storage}].add(parameter);
+    list_.parameters.push_back(std::move(parameter));
+    return {};
+  }
+
+  void add_unread() { ++list_.unread; }
+
+  ParameterList finish() {
+    for (const auto& [stored, totals] : by_storage_) {
+      list_.storage.push_back({stored.first, stored.second, totals});
+    }
+    return std::move(list_);
+  }
+
+ private:
+  const GraphView& graph_;
+  ParameterList list_;
+  std::map<std::pair<ParameterForm, ElementType>, ParameterTotals> by_storage_;
+};
+
+}  // namespace
+
+void ParameterTotals::add(std::uint64_t more_elements, std::uint64_t more_bytes) noexcept {
+  count = saturating_add(count, 1);
+  elements = saturating_add(elements, more_elements);
+  bytes = saturating_add(bytes, more_bytes);
+}
+
+void ParameterTotals::add(const ParameterTotals& more) noexcept {
+  count = saturating_add(count, more.count);
+  elements = saturating_add(elements, more.elements);
+  bytes = saturating_add(bytes, more.bytes);
+}
+
+Expected<ParameterList> find_parameters(const GraphView& graph) {
+  constexpr std::array unread_kinds{"onnx.initializer", "onnx.sparse_initializer"};
+  Finder finder(graph);
+  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+    const NodeId node = graph.node_at(i);
+    if (!node.is_valid()) continue;
+    const Constant* constant = graph.constant(node);
+    if (constant != nullptr && *constant) {
+      QUADRANT_CHECK(finder.add(node, *constant));
+    } else if (std::ranges::find(unread_kinds, graph.kind(node)) != unread_kinds.end()) {
+      finder.add_unread();
+    }
+  }
+  return finder.finish();
+}
+
+std::uint64_t bytes_as(const Parameter& parameter, ElementType type) {
+  if (is_float(type)) return plain_bytes(parameter.elements, type);
+  if (parameter.form == ParameterForm::floating) {
+    return coded_bytes(parameter, Granularity::per_tensor(), type, ElementType::float32, true);
+  }
+  if (parameter.scale == ElementType::undefined) return plain_bytes(parameter.elements, type);
+  return coded_bytes(parameter, parameter.granularity, type, parameter.scale, true);
+}
+
+}  // namespace quadrant::inline v0
