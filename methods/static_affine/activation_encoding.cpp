@@ -22,10 +22,9 @@ struct FixedRange {
 };
 
 // All that these can be, whatever the samples were.
-constexpr std::array fixed_ranges{FixedRange{"onnx.Softmax", 0, 1},
-                                  FixedRange{"onnx.Sigmoid", 0, 1},
-                                  FixedRange{"onnx.HardSigmoid", 0, 1},
-                                  FixedRange{"onnx.Tanh", -1, 1}};
+constexpr std::array fixed_ranges{
+    FixedRange{"onnx.Softmax", 0, 1}, FixedRange{"onnx.Sigmoid", 0, 1},
+    FixedRange{"onnx.HardSigmoid", 0, 1}, FixedRange{"onnx.Tanh", -1, 1}};
 
 const FixedRange* fixed_range(const GraphView& graph, Value value) noexcept {
   const auto* const found =
@@ -35,9 +34,13 @@ const FixedRange* fixed_range(const GraphView& graph, Value value) noexcept {
 
 // The value whose numbers count: of one that is only limited, what it is limited to.
 Value observed(const GraphView& graph, Value value) noexcept {
-  const auto uses = graph.uses(value.node);
-  if (uses.size() != 1 || !is_only_clamp({&graph, uses[0].user})) return value;
-  return {uses[0].user};
+  constexpr int most_limits = 4;  // a limit, so that a chain of them is not walked by each
+  for (int i = 0; i < most_limits; ++i) {
+    const auto uses = graph.uses(value.node);
+    if (uses.size() != 1 || uses[0].operand != 0 || !is_only_clamp({&graph, uses[0].user})) break;
+    value = {uses[0].user};
+  }
+  return value;
 }
 
 const TensorStatistics* statistics_of(const StaticAffineOptions& options, const GraphView& graph,
@@ -77,21 +80,16 @@ Expected<Encoding> encoding_of(const TensorStatistics& observed, const EncodingR
   return find_encoding(values, histogram.min(), histogram.max(), rule);
 }
 
-// Whether a few values are so large that the step between codes makes zeros of many others: what is
-// added to a mask of -1e9, say.
-bool drowns(const Histogram& histogram, const EncodingRule& rule) noexcept {
-  constexpr double bearable = 0.4;
-  const double steps = std::ldexp(1.0, rule.bits) - 1;
+// Softmax computes exponentials: half a step of its operand is a factor of exp(step / 2), and what
+// is added to a mask of -1e9 has steps of millions.
+bool is_too_wide_for_softmax(const GraphView& graph, Value value, const Histogram& histogram,
+                             const EncodingRule& rule) {
+  constexpr double bearable_step = 0.5;
   const double range = std::max<double>(histogram.max(), 0) - std::min<double>(histogram.min(), 0);
-  const double half_step = range / steps / 2;
-  const Histogram::Counts counts = histogram.counts();
-  const auto bins = static_cast<std::size_t>(half_step / histogram.bin_width());
-  std::uint64_t lost = 0;
-  for (const auto& sign : {counts.positive, counts.negative}) {
-    for (const std::uint64_t count : sign.first(std::min(bins, sign.size()))) lost += count;
-  }
-  const auto nonzero = static_cast<double>(histogram.finite_count() - counts.zeros);
-  return static_cast<double>(lost) > bearable * nonzero;
+  if (std::ldexp(range, -rule.bits) <= bearable_step) return false;
+  return std::ranges::any_of(graph.uses(value.node), [&](const Use& use) {
+    return use.result == value.result && graph.kind(use.user) == "onnx.Softmax";
+  });
 }
 
 }  // namespace
@@ -111,8 +109,8 @@ const char* activation_refusal(const StaticAffineOptions& options, const GraphVi
   if (known->histogram.non_finite_count() != 0) {
     return "it was NaN or infinite when it was calibrated";
   }
-  if (drowns(known->histogram, options.activations)) {
-    return "most of its values would become zero, in a range that a few large ones span";
+  if (is_too_wide_for_softmax(graph, source, known->histogram, options.activations)) {
+    return "Softmax reads it, and its range is so wide that a step would change exponentials a lot";
   }
   if (is_computed_from_integers(graph, value)) {
     return "it is computed from integers alone: a position or a mask, which has to be exact";

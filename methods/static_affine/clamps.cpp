@@ -1,5 +1,7 @@
-// Relu and Clip. What limits the range of a value that nobody else reads limits its codes: they
-// share their parameters, found from the limited values, and the codes' own range does the work.
+// Relu, Clip, and Min with a constant. What limits the range of a value that nobody else reads
+// limits its codes: they share their parameters, found from the limited values, and the codes' own
+// range does the work.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -40,6 +42,17 @@ std::optional<Limits> clip_limits(NodeRef node) {
   const auto low = limit(node, 1, "min", none.low);
   const auto high = limit(node, 2, "max", none.high);
   return low && high ? std::optional(Limits{*low, *high}) : std::nullopt;
+}
+
+// Of Min, with a constant that is one bound, or one for each channel.
+std::optional<Limits> min_limits(NodeRef node) {
+  const Constant* const bounds = node.operand_constant(1);
+  if (bounds == nullptr || node.operands().size() != 2 || !is_float(bounds->element())) {
+    return std::nullopt;
+  }
+  const auto values = read_reals(*bounds);
+  if (!values || values->empty()) return std::nullopt;
+  return Limits{.high = static_cast<double>(*std::ranges::min_element(*values))};
 }
 
 // Whether no code stands for a value that is beyond the limits by half a step or more.
@@ -84,6 +97,7 @@ QUADRANT_PARAMETERIZED(ClampMethod, StaticAffine, FindLimits,
 void register_clamps(StaticAffine::Registration& methods) {
   methods.add_parameterized<ClampMethod, OnnxOp<"onnx.Relu">>(relu_limits);
   methods.add_parameterized<ClampMethod, OnnxOp<"onnx.Clip">>(clip_limits);
+  methods.add_parameterized<ClampMethod, OnnxOp<"onnx.Min">>(min_limits);
 }
 
 }  // namespace quadrant::inline v0::static_affine

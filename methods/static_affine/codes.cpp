@@ -119,7 +119,10 @@ bool is_computed_from_integers(const GraphView& graph, Value value) {
 }
 
 bool is_only_clamp(NodeRef node) noexcept {
-  if (!is_one_of(node.kind(), clamp_kinds) || node.operand(0).is_absent()) return false;
+  const bool is_min = node.kind() == "onnx.Min" && node.operands().size() == 2 &&
+                      node.operand_constant(1) != nullptr;
+  if (!is_min && !is_one_of(node.kind(), clamp_kinds)) return false;
+  if (node.operand(0).is_absent()) return false;
   return node.graph->uses(node.operand(0).node).size() == 1;
 }
 

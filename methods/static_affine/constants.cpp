@@ -53,6 +53,8 @@ QUADRANT_QUANTIZER(ConstantMethod, StaticAffine, ops::Constant) {
   [[nodiscard]] std::optional<StorageChange> storage(const AffineForm& constraint,
                                                      NodeRef node) const override {
     const Constant& constant = contents(node);
+    // Whatever a bias takes is little, and should not decide on the products that it is added to.
+    if (constraint.role == AffineForm::Role::bias) return std::nullopt;
     return StorageChange{constant.byte_size(),
                          stored_bytes(constant.shape(), constraint.granularity, constraint.storage,
                                       ElementType::float32, true)};
@@ -72,8 +74,8 @@ QUADRANT_QUANTIZER(ConstantMethod, StaticAffine, ops::Constant) {
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
     const auto type = context.parameters(node.result());
     const bool is_wide = type->storage == ElementType::int32;
-    QUADRANT_TRY(Constant codes, is_wide ? wide_codes(contents(node), *type)
-                                         : quantized(contents(node), type));
+    QUADRANT_TRY(Constant codes,
+                 is_wide ? wide_codes(contents(node), *type) : quantized(contents(node), type));
     return context.graph().set_constant(node.id, std::move(codes), type);
   }
 };

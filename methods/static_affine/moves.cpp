@@ -1,10 +1,11 @@
 // Operations whose results have the elements of operand 0, or means of them: codes move as they
 // are, and mean the same wherever they go.
+#include "quadrant/ir/moves.hpp"
+
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "static_affine/codes.hpp"
 #include "static_affine/methods.hpp"
@@ -59,8 +60,7 @@ QUADRANT_PARAMETERIZED(MoveMethod, StaticAffine, Nothing,
   static std::optional<AffineForm> source_form(NodeRef node, const AffineForm& wanted) {
     if (wanted.granularity.kind == Granularity::Kind::tensor) return wanted;
     const Move* const move = find_move(node.kind());
-    const auto source =
-        move == nullptr ? std::nullopt : move->source(node, wanted.granularity);
+    const auto source = move == nullptr ? std::nullopt : move->source(node, wanted.granularity);
     if (!source || source->kind == Granularity::Kind::block) return std::nullopt;
     return AffineForm{wanted.role, wanted.storage, *source};
   }

@@ -79,9 +79,10 @@ std::string describe_rule(const EncodingRule& rule, ElementType storage) {
 
 Expected<void> check_bits(std::string_view of, int bits, int first, int second) {
   if (bits == first || bits == second) return {};
-  return fail(ErrorCode::impossible, fmt::format("static_affine has {} of {} or {} bits; {} are not "
-                                                 "available",
-                                                 of, first, second, bits));
+  return fail(ErrorCode::impossible,
+              fmt::format("static_affine has {} of {} or {} bits; {} are not "
+                          "available",
+                          of, first, second, bits));
 }
 
 }  // namespace
@@ -109,13 +110,12 @@ Expected<StaticAffine> StaticAffine::make(StaticAffineOptions options) {
 }
 
 std::string StaticAffine::describe() const {
-  return fmt::format(
-      "activations={} weights={} granularity={} bias={} inputs={} outputs={}",
-      describe_rule(options_.activations, activation().storage),
-      describe_rule(options_.weights, weight(0).storage),
-      options_.weight_granularity == Granularity::Kind::axis ? "channel" : "tensor",
-      to_string(bias(0).storage), options_.quantized_inputs ? "codes" : "float",
-      options_.quantized_outputs ? "codes" : "float");
+  return fmt::format("activations={} weights={} granularity={} bias={} inputs={} outputs={}",
+                     describe_rule(options_.activations, activation().storage),
+                     describe_rule(options_.weights, weight(0).storage),
+                     options_.weight_granularity == Granularity::Kind::axis ? "channel" : "tensor",
+                     to_string(bias(0).storage), options_.quantized_inputs ? "codes" : "float",
+                     options_.quantized_outputs ? "codes" : "float");
 }
 
 AffineForm StaticAffine::activation() const noexcept {
@@ -130,8 +130,8 @@ AffineForm StaticAffine::weight(std::int64_t channel) const noexcept {
 }
 
 AffineForm StaticAffine::bias(std::int64_t channel) const noexcept {
-  const bool is_whole = options_.weight_granularity == Granularity::Kind::tensor ||
-                        options_.bias_bits != 32;
+  const bool is_whole =
+      options_.weight_granularity == Granularity::Kind::tensor || options_.bias_bits != 32;
   return {Role::bias, storage_type(options_.bias_bits, false),
           is_whole ? Granularity::per_tensor() : Granularity::per_axis(channel)};
 }

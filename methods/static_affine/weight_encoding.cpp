@@ -64,8 +64,8 @@ std::shared_ptr<const UniformType> with_scales(const UniformType& type,
 Expected<UniformType> type_of_contents(const Constant& contents, const Granularity& granularity,
                                        const EncodingRule& rule) {
   QUADRANT_TRY(const auto encodings, find_encodings(contents, granularity, rule));
-  QUADRANT_TRY(UniformType type, uniform_type(encodings, contents.shape(), granularity,
-                                              CodeSign::signed_codes));
+  QUADRANT_TRY(UniformType type,
+               uniform_type(encodings, contents.shape(), granularity, CodeSign::signed_codes));
   type.expressed = contents.element();
   return type;
 }
@@ -100,8 +100,7 @@ FoundType bias_type(const StaticAffineOptions& options, const Query& query) {
     const Constant& contents = *query.graph->constant(query.members.front().node);
     EncodingRule rule = options.activations;
     rule.bits = options.bias_bits;
-    QUADRANT_TRY(UniformType type,
-                 type_of_contents(contents, query.constraint->granularity, rule));
+    QUADRANT_TRY(UniformType type, type_of_contents(contents, query.constraint->granularity, rule));
     return std::make_shared<const UniformType>(std::move(type));
   }
   QUADRANT_TRY(const float data_scale, only_scale(*query.sources[0]));

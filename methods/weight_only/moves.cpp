@@ -7,8 +7,8 @@
 #include "quadrant/numerics/convert.hpp"
 #include "weight_only/methods.hpp"
 #include "weight_only/move.hpp"
-#include "weight_only/stored.hpp"
 #include "weight_only/relabel.hpp"
+#include "weight_only/stored.hpp"
 
 namespace quadrant::inline v0::weight_only {
 namespace {

@@ -28,8 +28,8 @@ void Schemes::declare(CLI::App& command) {
 Expected<SchemeCommand*> Schemes::find(std::string_view name) const {
   std::string wanted(name);
   std::ranges::replace(wanted, '-', '_');
-  const auto found = std::ranges::find_if(
-      schemes_, [&](const auto& scheme) { return scheme->name() == wanted; });
+  const auto found =
+      std::ranges::find_if(schemes_, [&](const auto& scheme) { return scheme->name() == wanted; });
   if (found != schemes_.end()) return found->get();
   std::vector<std::string_view> names;
   for (const auto& scheme : schemes_) names.push_back(scheme->name());
@@ -46,10 +46,10 @@ Expected<const SchemeCommand*> Schemes::choose(std::string_view name) const {
     if (schemes_[i].get() == chosen) continue;
     for (const CLI::Option* const option : options_[i]->get_options()) {
       if (option->count() == 0) continue;
-      return fail(ErrorCode::usage,
-                  fmt::format("{} is an option of {}, not of {}: 'quadrant list {}' shows those",
-                              option->get_name(), schemes_[i]->name(), chosen->name(),
-                              chosen->name()));
+      return fail(
+          ErrorCode::usage,
+          fmt::format("{} is an option of {}, not of {}: 'quadrant list {}' shows those",
+                      option->get_name(), schemes_[i]->name(), chosen->name(), chosen->name()));
     }
   }
   QUADRANT_CHECK(chosen->check());

@@ -21,9 +21,9 @@ namespace quadrant::cli {
 
 /// What a scheme is set up with.
 struct SchemeSubject {
-  std::string path;             ///< of the model, for messages
-  Graph graph;                  ///< a scheme may change it before the phases: fold, equalize
-  Executor* executor = nullptr; ///< for what runs the model
+  std::string path;              ///< of the model, for messages
+  Graph graph;                   ///< a scheme may change it before the phases: fold, equalize
+  Executor* executor = nullptr;  ///< for what runs the model
   Console* console = nullptr;
 };
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/choices.hpp"
 #include "calibration/located.hpp"
+#include "cli/choices.hpp"
 #include "cli/model.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/calibration/data_set.hpp"
@@ -26,15 +26,15 @@
 namespace quadrant::cli {
 namespace {
 
-const std::vector<std::string> encoding_names{"minmax", "mse",     "enhanced",
+const std::vector<std::string> encoding_names{"minmax",     "mse",     "enhanced",
                                               "percentile", "entropy", "adjusted-weights"};
 const std::vector<std::string> activation_encoding_names{encoding_names.begin(),
                                                          encoding_names.end() - 1};
 
 EncodingMethod method_of(std::string_view name) {
-  constexpr std::array methods{EncodingMethod::minmax,     EncodingMethod::mse,
-                               EncodingMethod::enhanced,   EncodingMethod::percentile,
-                               EncodingMethod::entropy,    EncodingMethod::adjusted_weights};
+  constexpr std::array methods{EncodingMethod::minmax,   EncodingMethod::mse,
+                               EncodingMethod::enhanced, EncodingMethod::percentile,
+                               EncodingMethod::entropy,  EncodingMethod::adjusted_weights};
   const auto found = std::ranges::find(encoding_names, name);
   return methods[static_cast<std::size_t>(found - encoding_names.begin()) % methods.size()];
 }
@@ -113,6 +113,10 @@ class StaticAffineCommand final : public SchemeCommand {
         ->delimiter(',')
         ->check(CLI::IsMember({"cle", "hba"}).description(""))
         ->type_name("cle,hba");
+    add_choice(options, "--relu6", relu6_, {"exact", "relu"},
+               "What 'cle' makes of a ReLU6 between layers that it equalizes: a limit for each "
+               "channel, or a ReLU, which changes the model a little")
+        ->capture_default_str();
     add_choice(options, "--recurrent-weights", recurrent_weights_, {"float", "codes"},
                "Weights of recurrent layers, which compute in float")
         ->capture_default_str();
@@ -178,7 +182,10 @@ class StaticAffineCommand final : public SchemeCommand {
     QUADRANT_TRY(FoldReport folded, fold_batch_norm(graph));
     tell("batch normalization is not folded", folded.left, *subject.console);
     if (optimizes("cle")) {
-      QUADRANT_TRY(const EqualizationReport equalized, equalize(graph, folded.moments));
+      const ClipTreatment clips =
+          relu6_ == "relu" ? ClipTreatment::as_relu : ClipTreatment::per_channel;
+      QUADRANT_TRY(const EqualizationReport equalized,
+                   equalize(graph, folded.moments, {.clip = clips}));
       subject.console->report({Severity::note,
                                fmt::format("cle: {} pairs of layers equalized in {} rounds",
                                            equalized.pairs.size(), equalized.rounds),
@@ -190,10 +197,10 @@ class StaticAffineCommand final : public SchemeCommand {
         subject.console->report(
             {Severity::warning, "hba: " + absorbed.obstacle, {.file = subject.path}});
       }
-      subject.console->report({Severity::note,
-                               fmt::format("hba: high biases of {} layers absorbed",
-                                           absorbed.pairs.size()),
-                               {.file = subject.path}});
+      subject.console->report(
+          {Severity::note,
+           fmt::format("hba: high biases of {} layers absorbed", absorbed.pairs.size()),
+           {.file = subject.path}});
       tell("hba: its biases are not absorbed", absorbed.left, *subject.console);
     }
     return {};
@@ -221,7 +228,8 @@ class StaticAffineCommand final : public SchemeCommand {
   [[nodiscard]] EncodingRule rule(const std::string& name, bool is_enhanced, int bits,
                                   EncodingSymmetry symmetry) const {
     EncodingRule rule = base();
-    rule.method = is_enhanced ? EncodingMethod::enhanced : method_of(name.empty() ? encoding_ : name);
+    rule.method =
+        is_enhanced ? EncodingMethod::enhanced : method_of(name.empty() ? encoding_ : name);
     rule.bits = bits;
     rule.symmetry = symmetry;
     rule.percentile = percentile_;
@@ -259,6 +267,7 @@ class StaticAffineCommand final : public SchemeCommand {
   double percentile_ = EncodingRule{}.percentile;
   std::string profile_ = "onnx";
   std::vector<std::string> optimizations_;
+  std::string relu6_ = "exact";
   std::string recurrent_weights_ = "float";
   bool unsigned_activations_ = false;
   bool quantized_inputs_ = false;

@@ -15,10 +15,10 @@ namespace {
 constexpr std::array conversion_kinds{ops::Quantize::kind, ops::Dequantize::kind,
                                       ops::StorageCast::kind};
 constexpr std::array border_kinds{ops::Input::kind, ops::Constant::kind, ops::Output::kind};
-constexpr std::array moving_kinds{
-    ops::Identity::kind, ops::Transpose::kind, ops::Reshape::kind, ops::Squeeze::kind,
-    ops::Unsqueeze::kind, ops::Flatten::kind,  ops::Expand::kind,  ops::Slice::kind,
-    ops::Split::kind,    ops::Concat::kind,    ops::Gather::kind};
+constexpr std::array moving_kinds{ops::Identity::kind, ops::Transpose::kind, ops::Reshape::kind,
+                                  ops::Squeeze::kind,  ops::Unsqueeze::kind, ops::Flatten::kind,
+                                  ops::Expand::kind,   ops::Slice::kind,     ops::Split::kind,
+                                  ops::Concat::kind,   ops::Gather::kind};
 
 template <std::size_t n>
 bool is_one_of(std::string_view kind, const std::array<std::string_view, n>& kinds) {
@@ -45,8 +45,8 @@ std::vector<const UniformType*> quantizations(NodeRef node) {
 // for each channel or block, the types were made to follow the elements.
 bool moves_codes(NodeRef node, const std::vector<const UniformType*>& types) {
   if (!is_one_of(node.kind(), moving_kinds)) return false;
-  const bool is_quantized_throughout = is_quantized(*node.graph, node.operand(0)) ==
-                                       is_quantized(*node.graph, node.result());
+  const bool is_quantized_throughout =
+      is_quantized(*node.graph, node.operand(0)) == is_quantized(*node.graph, node.result());
   return is_quantized_throughout && std::ranges::all_of(types, [&](const UniformType* type) {
            return type->granularity.kind != Granularity::Kind::tensor || type == types.front() ||
                   *type == *types.front();

@@ -78,7 +78,7 @@ std::optional<Granularity> groups_that_join(const Joined& wanted, const std::vec
 }  // namespace
 
 std::optional<Granularity> reshaped_granularity(const Shape& from, const Shape& to,
-                                           const Granularity& wanted) {
+                                                const Granularity& wanted) {
   const Granularity& granularity = wanted;
   if (granularity.kind == Granularity::Kind::tensor) return wanted;
   const auto count = from.element_count();

@@ -17,6 +17,6 @@ namespace quadrant::inline v0 {
 ///   128x3 to 16x8x3, axis=2 block=3 ->  axis=0
 ///   16x8 to 16x2x4, axis=2          ->  none
 [[nodiscard]] std::optional<Granularity> reshaped_granularity(const Shape& from, const Shape& to,
-                                                         const Granularity& wanted);
+                                                              const Granularity& wanted);
 
 }  // namespace quadrant::inline v0

@@ -43,7 +43,9 @@ std::int64_t windows(const Shape& spread, const TensorType* weight) noexcept {
   return times(counted_elements(spread), window);
 }
 
-std::int64_t conv(NodeRef node) noexcept { return windows(node.type().shape, node.operand_type(1)); }
+std::int64_t conv(NodeRef node) noexcept {
+  return windows(node.type().shape, node.operand_type(1));
+}
 
 std::int64_t conv_transpose(NodeRef node) noexcept {
   const TensorType* data = node.operand_type(0);
@@ -79,14 +81,10 @@ struct Rule {
 };
 
 constexpr std::array work_rules{
-    Rule{ops::Conv::kind, conv},
-    Rule{ops::ConvTranspose::kind, conv_transpose},
-    Rule{ops::MatMul::kind, matmul},
-    Rule{ops::Gemm::kind, gemm},
-    Rule{ops::Linear::kind, linear},
-    Rule{ops::BatchMatMul::kind, matmul},
-    Rule{ops::Addmm::kind, added_product},
-    Rule{ops::Baddbmm::kind, added_product},
+    Rule{ops::Conv::kind, conv},           Rule{ops::ConvTranspose::kind, conv_transpose},
+    Rule{ops::MatMul::kind, matmul},       Rule{ops::Gemm::kind, gemm},
+    Rule{ops::Linear::kind, linear},       Rule{ops::BatchMatMul::kind, matmul},
+    Rule{ops::Addmm::kind, added_product}, Rule{ops::Baddbmm::kind, added_product},
 };
 
 }  // namespace

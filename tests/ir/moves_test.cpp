@@ -1,5 +1,7 @@
 // Operations that move elements, one random node after the other, against where ONNX's text says
 // that each element comes from.
+#include "quadrant/ir/moves.hpp"
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -8,9 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "methods/weight_only/build.hpp"
 #include "ir/groups.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "methods/weight_only/build.hpp"
 
 using namespace quadrant;
 using groups::Index;
@@ -465,8 +466,7 @@ namespace {
 
 // What is needed of operand 0 so that the result is in groups `wanted`; "none" if nothing is
 // enough.
-std::string source(const Move& move, Graph& graph, NodeId node,
-                   const Granularity& wanted) {
+std::string source(const Move& move, Graph& graph, NodeId node, const Granularity& wanted) {
   REQUIRE(infer_shapes(graph).has_value());
   const auto groups = move.source(graph.ref(node), wanted);
   return groups ? groups->print() : "none";
@@ -538,10 +538,11 @@ TEST_CASE("moves: what is known at run time alone keeps one scale, and no more")
   };
   CHECK(sliced(Granularity::per_axis(0)) == "none");
   CHECK(sliced(Granularity::per_tensor()) == "tensor");
-  const auto type = numbered_type(Shape{12, 4}, Granularity::per_tensor(), ElementType::uint8, true, 7);
+  const auto type =
+      numbered_type(Shape{12, 4}, Granularity::per_tensor(), ElementType::uint8, true, 7);
   slice.graph.set_type(slice.data[0], {ElementType::uint8, Shape{12, 4}, type});
-  const auto moved = moved_type(*find_move("slice"), slice.graph.ref(slice.node),
-                                             0, Granularity::per_tensor());
+  const auto moved =
+      moved_type(*find_move("slice"), slice.graph.ref(slice.node), 0, Granularity::per_tensor());
   REQUIRE(moved.has_value());
   CHECK(**moved == *type);
 }

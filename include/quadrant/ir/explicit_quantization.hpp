@@ -25,7 +25,8 @@ using MovedCodes = std::unordered_map<Value, Value>;
 ///
 /// Real values keep the names: a `dequantize` takes over the name of the codes, which are called
 /// `<name>_quantized` from then on. Where they have to keep it (an input or an output of the graph,
-/// the result of a `quantize` that was there) it is `<name>_dequantized`. What an operation computed before it is quantized is
+/// the result of a `quantize` that was there) it is `<name>_dequantized`. What an operation
+/// computed before it is quantized is
 /// `<name>_unquantized`. Linear.
 MovedCodes make_quantization_explicit(Graph& graph);
 
