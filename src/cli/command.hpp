@@ -36,6 +36,7 @@ class Command {
 [[nodiscard]] std::unique_ptr<Command> make_plan();
 [[nodiscard]] std::unique_ptr<Command> make_explain();
 [[nodiscard]] std::unique_ptr<Command> make_quantize();
+[[nodiscard]] std::unique_ptr<Command> make_optimize();
 [[nodiscard]] std::unique_ptr<Command> make_diff();
 [[nodiscard]] std::unique_ptr<Command> make_run();
 [[nodiscard]] std::unique_ptr<Command> make_calibrate();

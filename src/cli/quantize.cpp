@@ -98,6 +98,10 @@ class Quantize final : public Command {
     engine.sink = &console;
     Expected<QuantizeResult> result = quantize(subject.graph, subject.registry, engine);
     if (!result) return fail(located(std::move(result).error()));
+    if (!dry_run_) {
+      QUADRANT_CHECK(scheme->finish({options_.model, subject.graph, &executor, &console},
+                                    result->graph));
+    }
 
     Summary summary = summarize(subject.graph, subject.registry, *result);
     summary.file_bytes_before = model_bytes(options_.model, subject.graph);

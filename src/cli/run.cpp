@@ -94,7 +94,8 @@ ExitCode run_command(int argc, const char* const* argv, Console& console) {
              exit_codes_help);
 
   std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> commands;
-  for (auto make : {make_inspect, make_list, make_plan, make_explain, make_quantize, make_diff,
+  for (auto make : {make_inspect, make_list, make_plan, make_explain, make_quantize, make_optimize,
+                    make_diff,
                     make_run, make_calibrate, make_compare, make_sensitivity, make_placement}) {
     std::unique_ptr<Command> command = make();
     CLI::App* declared = command->declare(app);

@@ -51,6 +51,11 @@ class SchemeCommand {
   /// The methods alone, without data: to be listed.
   [[nodiscard]] virtual Expected<Registry> methods() const = 0;
   [[nodiscard]] virtual Expected<Registry> make(SchemeSubject& subject) const = 0;
+  /// What is done to the result: `subject` has the graph that was quantized.
+  [[nodiscard]] virtual Expected<void> finish(const SchemeSubject& /*subject*/,
+                                              Graph& /*quantized*/) const {
+    return {};
+  }
 };
 
 /// The schemes of one command, whose options they add to it.

@@ -15,6 +15,7 @@
 #include "cli/choices.hpp"
 #include "cli/model.hpp"
 #include "quadrant/calibration/calibrate.hpp"
+#include "quadrant/calibration/correct_bias.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/methods/static_affine.hpp"
@@ -22,6 +23,7 @@
 #include "quadrant/transforms/absorb_bias.hpp"
 #include "quadrant/transforms/equalize.hpp"
 #include "quadrant/transforms/fold_batch_norm.hpp"
+#include "quadrant/transforms/own_biases.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -57,7 +59,7 @@ Expected<void> check_float(const Graph& graph) {
   return {};
 }
 
-class StaticAffineCommand final : public SchemeCommand {
+class StaticAffineCommand final : public StaticAffineScheme {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "static_affine"; }
   [[nodiscard]] std::string_view summary() const noexcept override {
@@ -108,11 +110,12 @@ class StaticAffineCommand final : public SchemeCommand {
         ->capture_default_str();
     options
         .add_option("--optimize", optimizations_,
-                    "What is done to the float model first: 'cle' equalizes the channels of "
-                    "neighbouring layers, 'hba' moves high biases on to the next layer")
+                    "'cle' equalizes the channels of neighbouring layers, 'hba' moves high biases "
+                    "on to the next layer, 'bc' takes off biases what quantization shifts, on the "
+                    "samples of --calibration: slow")
         ->delimiter(',')
-        ->check(CLI::IsMember({"cle", "hba"}).description(""))
-        ->type_name("cle,hba");
+        ->check(CLI::IsMember({"cle", "hba", "bc"}).description(""))
+        ->type_name("cle,hba,bc");
     add_choice(options, "--relu6", relu6_, {"exact", "relu"},
                "What 'cle' makes of a ReLU6 between layers that it equalizes: a limit for each "
                "channel, or a ReLU, which changes the model a little")
@@ -164,14 +167,44 @@ class StaticAffineCommand final : public SchemeCommand {
     return static_affine_registry(std::move(options));
   }
 
+  [[nodiscard]] Expected<void> finish(const SchemeSubject& subject,
+                                      Graph& quantized) const override {
+    if (!optimizes("bc")) return {};
+    if (!optimizes("cle")) {
+      subject.console->report(
+          {Severity::warning,
+           "bc without cle: it corrects what is shifted, not what is lost to ranges that differ "
+           "from channel to channel; --optimize cle,bc does both",
+           {.file = subject.path}});
+    }
+    QUADRANT_TRY(const auto data, samples(subject));
+    QUADRANT_TRY(const CorrectBiasReport corrected,
+                 in_file(correct_bias(quantized, subject.graph, Interpreter(), *data,
+                                      {.executor = subject.executor, .sink = subject.console}),
+                         subject.path));
+    subject.console->report({Severity::note,
+                             fmt::format("bc: the biases of {} layers corrected, {} have none",
+                                         corrected.corrected.size(), corrected.left.size()),
+                             {.file = subject.path}});
+    return {};
+  }
+
+  void optimize_with(std::vector<std::string> optimizations) override {
+    optimizations_ = std::move(optimizations);
+  }
+  [[nodiscard]] const std::string& calibration() const noexcept override { return calibration_; }
+
  private:
   [[nodiscard]] bool optimizes(std::string_view name) const {
     return std::ranges::find(optimizations_, name) != optimizations_.end();
   }
 
+  [[nodiscard]] Expected<std::unique_ptr<DataSet>> samples(const SchemeSubject& subject) const {
+    return open_data_set(calibration_, subject.graph, {.sink = subject.console});
+  }
+
   [[nodiscard]] Expected<StatisticsTable> observe(SchemeSubject& subject) const {
-    QUADRANT_TRY(const auto data,
-                 open_data_set(calibration_, subject.graph, {.sink = subject.console}));
+    QUADRANT_TRY(const auto data, samples(subject));
     return in_file(calibrate(subject.graph, Interpreter(), *data,
                              {.executor = subject.executor, .sink = subject.console}),
                    subject.path);
@@ -181,6 +214,7 @@ class StaticAffineCommand final : public SchemeCommand {
     Graph& graph = subject.graph;
     QUADRANT_TRY(FoldReport folded, fold_batch_norm(graph));
     tell("batch normalization is not folded", folded.left, *subject.console);
+    give_own_biases(graph, {.add_missing = optimizes("bc")});
     if (optimizes("cle")) {
       const ClipTreatment clips =
           relu6_ == "relu" ? ClipTreatment::as_relu : ClipTreatment::per_channel;
@@ -276,7 +310,7 @@ class StaticAffineCommand final : public SchemeCommand {
 
 }  // namespace
 
-std::unique_ptr<SchemeCommand> make_static_affine() {
+std::unique_ptr<StaticAffineScheme> make_static_affine() {
   return std::make_unique<StaticAffineCommand>();
 }
 

@@ -2,11 +2,21 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/schemes.hpp"
 
 namespace quadrant::cli {
 
-[[nodiscard]] std::unique_ptr<SchemeCommand> make_static_affine();
+class StaticAffineScheme : public SchemeCommand {
+ public:
+  /// Of `cle`, `hba` and `bc`: instead of what --optimize says.
+  virtual void optimize_with(std::vector<std::string> optimizations) = 0;
+  /// Where --calibration says that samples, or statistics, are.
+  [[nodiscard]] virtual const std::string& calibration() const noexcept = 0;
+};
+
+[[nodiscard]] std::unique_ptr<StaticAffineScheme> make_static_affine();
 
 }  // namespace quadrant::cli

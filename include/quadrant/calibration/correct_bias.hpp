@@ -1,0 +1,52 @@
+// Bias correction on data: what quantization shifts a layer's results by, on average, is taken off
+// its bias.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "quadrant/calibration/data_set.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/runtime/runtime.hpp"
+#include "quadrant/support/diagnostics.hpp"
+#include "quadrant/support/executor.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+struct CorrectBiasOptions {
+  Executor* executor = nullptr;  ///< null: one thread. The result does not depend on it.
+  Sink* sink = nullptr;          ///< progress in layers; may be null
+};
+
+struct CorrectedBias {
+  std::string layer;          ///< the name of its result in the float model
+  std::vector<double> shift;  ///< E[y quantized] - E[y] of each output channel: taken off the bias
+};
+
+struct CorrectBiasReport {
+  std::vector<CorrectedBias> corrected;  ///< in the order in which they were
+  /// Layers with quantized operands that have no bias in codes: the names of their results.
+  std::vector<std::string> left;
+};
+
+/// For each conv, conv_transpose, gemm and linear of `quantized` that computes on codes and adds a
+/// bias in codes, producers first, each with the layers before it corrected already:
+///
+///   b <- b - (E[y quantized] - E[y])
+///
+/// for each output channel, over all elements of all samples; y is what the layer computes, before
+/// an activation function and before it is rounded to codes (arXiv 1906.04721, section 4.2 and
+/// appendix D; "empirical bias correction"). The correction is rounded to a step of the bias.
+///
+/// `quantized` is what `quantize` made of `real`: nodes that are in both have the same ids. `data`
+/// is for `real`. The model runs once for each layer, as far as that layer: time grows with the
+/// square of the number of layers. Needs exclusive access to `quantized`; after an error the layers
+/// so far are corrected.
+///
+/// Errors: `usage` without samples; those of the runtime and the data, with the name of the sample.
+[[nodiscard]] Expected<CorrectBiasReport> correct_bias(Graph& quantized, const Graph& real,
+                                                       const Runtime& runtime, const DataSet& data,
+                                                       const CorrectBiasOptions& options = {});
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,225 @@
+// quadrant optimize MODEL -o OUT: quantizes statically, looks at the accuracy, and tries more only
+// where it is of use.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calibration/located.hpp"
+#include "cli/command.hpp"
+#include "cli/decision.hpp"
+#include "cli/labels.hpp"
+#include "cli/model.hpp"
+#include "cli/static_affine.hpp"
+#include "cli/thread_executor.hpp"
+#include "quadrant/calibration/compare.hpp"
+#include "quadrant/engine/quantize.hpp"
+#include "quadrant/io/onnx.hpp"
+#include "quadrant/report/table.hpp"
+#include "quadrant/report/terminal_text.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+
+namespace quadrant::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// One way to quantize, and what came of it.
+struct Attempt {
+  std::vector<std::string> optimizations;
+  Graph graph;
+  double sqnr_db = 0;          ///< of the output that agrees least
+  std::optional<double> loss;  ///< percentage points of top-1 that are lost; empty: no labels
+  double seconds = 0;
+
+  [[nodiscard]] std::string name() const {
+    return optimizations.empty() ? "none" : fmt::format("{}", fmt::join(optimizations, ","));
+  }
+};
+
+/// Whether `a` is the better of two.
+bool better_than(const Attempt& a, const Attempt& b) {
+  const double loss_a = a.loss.value_or(0);
+  const double loss_b = b.loss.value_or(0);
+  return loss_a != loss_b ? loss_a < loss_b : a.sqnr_db > b.sqnr_db;
+}
+
+class Optimize final : public Command {
+ public:
+  CLI::App* declare(CLI::App& app) override {
+    CLI::App* command = app.add_subcommand(
+        "optimize", "Quantize statically, with as much effort as the accuracy needs");
+    command->add_option("MODEL", model_, "Model to read (ONNX)")->required()->type_name("");
+    command->add_option("-o,--output", output_, "Model to write")->required()->type_name("FILE");
+    command
+        ->add_option("--data", data_,
+                     "Samples to look at the accuracy on (default: those of --calibration)")
+        ->type_name("PATH");
+    command
+        ->add_option("--labels", labels_,
+                     "Which classes are right, a row of scores each: .txt with an integer a line, "
+                     ".npy or .npz")
+        ->type_name("FILE");
+    command
+        ->add_option("--accept", accept_,
+                     "It is good enough when so many percentage points of top-1 are lost, or fewer")
+        ->check(CLI::Range(0.0, 100.0).description(""))
+        ->type_name("POINTS")
+        ->capture_default_str();
+    command
+        ->add_option("--accept-sqnr", accept_sqnr_,
+                     "The same, in decibels at the outputs, where there are no labels")
+        ->type_name("DB")
+        ->capture_default_str();
+    declare_json(*command, json_);
+    CLI::App* const options = command->add_option_group("Options of static_affine");
+    scheme_->declare(*options);
+    options->remove_option(options->get_option("--optimize"));
+    command->footer(
+        "Tries, until the accuracy is good enough: no optimization; cle and hba; and, where that "
+        "came within 2 points (6 dB), cle, hba and bc, from the float model again.\n\n"
+        "Example:\n"
+        "  quadrant optimize model.onnx -o small.onnx --calibration samples --labels labels.txt");
+    return command;
+  }
+
+  [[nodiscard]] bool wants_json() const noexcept override { return json_; }
+
+  Expected<void> run(Console& console) override {
+    QUADRANT_CHECK(check_output(output_));
+    scheme_->optimize_with({"cle"});  // none of the steps but the first does without samples
+    QUADRANT_CHECK(scheme_->check());
+    QUADRANT_TRY(const Graph graph, read_model(model_, console));
+    const std::vector<std::vector<std::string>> steps{{}, {"cle", "hba"}, {"cle", "hba", "bc"}};
+    for (const auto& step : steps) {
+      if (step.size() == 3 && !is_worth_correcting()) break;
+      QUADRANT_TRY(Attempt attempt, in_file(attempt_with(graph, step, console), model_));
+      attempts_.push_back(std::move(attempt));
+      if (is_good_enough(attempts_.back())) break;
+    }
+    const auto best = std::ranges::find_if(attempts_, [&](const Attempt& attempt) {
+      return std::ranges::none_of(
+          attempts_, [&](const Attempt& other) { return better_than(other, attempt); });
+    });
+    QUADRANT_CHECK(write_onnx(best->graph, output_, {.sink = &console}));
+    print(*best, console);
+    return {};
+  }
+
+ private:
+  // Bias correction mends shifts, nothing else: what is poor after cle stays poor.
+  [[nodiscard]] bool is_worth_correcting() const {
+    constexpr double points = 2;
+    constexpr double decibels = 6;
+    const Attempt& last = attempts_.back();
+    return last.loss ? *last.loss <= accept_ + points : last.sqnr_db >= accept_sqnr_ - decibels;
+  }
+
+  [[nodiscard]] bool is_good_enough(const Attempt& attempt) const {
+    return attempt.loss ? *attempt.loss <= accept_ : attempt.sqnr_db >= accept_sqnr_;
+  }
+
+  [[nodiscard]] Expected<Attempt> attempt_with(const Graph& graph,
+                                               const std::vector<std::string>& optimizations,
+                                               Console& console) const {
+    const Clock::time_point start = Clock::now();
+    scheme_->optimize_with(optimizations);
+    ThreadExecutor executor(0);
+    SchemeSubject subject{model_, graph, &executor, &console};
+    QUADRANT_TRY(const Registry registry, scheme_->make(subject));
+    const auto gains = make_gain_model(scheme_->gain());
+    QuantizeOptions engine;
+    engine.gains = gains.get();
+    engine.executor = &executor;
+    QUADRANT_TRY(QuantizeResult result, quantize(subject.graph, registry, engine));
+    QUADRANT_CHECK(scheme_->finish(subject, result.graph));
+    Attempt attempt{optimizations, std::move(result.graph), 0, {}, 0};
+    QUADRANT_CHECK(measure(graph, attempt, executor, console));
+    attempt.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    return attempt;
+  }
+
+  Expected<void> measure(const Graph& graph, Attempt& attempt, Executor& executor,
+                         Console& console) const {
+    const std::string& path = data_.empty() ? scheme_->calibration() : data_;
+    QUADRANT_TRY(const auto data, open_data_set(path, graph, {.sink = &console}));
+    CompareOptions options;
+    options.names = {.first = model_, .second = attempt.name(), .labels = labels_, .objects = {}};
+    options.executor = &executor;
+    if (!labels_.empty()) {
+      QUADRANT_TRY(options.labels, read_labels(labels_));
+    }
+    QUADRANT_TRY(const Comparison comparison,
+                 compare(graph, attempt.graph, Interpreter(), *data, options));
+    attempt.sqnr_db = std::numeric_limits<double>::infinity();
+    for (const ValueAgreement& output : comparison.outputs) {
+      attempt.sqnr_db = std::min(attempt.sqnr_db, output.agreement.sqnr_db());
+    }
+    if (comparison.first && comparison.second) {
+      attempt.loss = 100 * (comparison.first->top1_share() - comparison.second->top1_share());
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::string verdict(const Attempt& best) const {
+    if (is_good_enough(best)) return "good enough";
+    if (attempts_.size() == 3) return "all was tried";
+    return "poor after cle: correcting biases (bc) would hardly help; look at 'quadrant "
+           "sensitivity', more bits, or scales for channels";
+  }
+
+  void print(const Attempt& best, Console& console) const {
+    if (json_) {
+      Json attempts = Json::array();
+      for (const Attempt& attempt : attempts_) {
+        attempts.push_back({{"optimizations", attempt.optimizations},
+                            {"sqnr_db", attempt.sqnr_db},
+                            {"points_lost", attempt.loss ? Json(*attempt.loss) : Json(nullptr)},
+                            {"seconds", attempt.seconds},
+                            {"is_written", &attempt == &best}});
+      }
+      console.print_json(Json{{"model", model_},
+                              {"output", output_},
+                              {"is_good_enough", is_good_enough(best)},
+                              {"attempts", std::move(attempts)}});
+      return;
+    }
+    using enum Table::Align;
+    Table table({{"optimizations"},
+                 {"top-1 lost", right},
+                 {"SQNR", right},
+                 {"time", right},
+                 {""}});
+    for (const Attempt& attempt : attempts_) {
+      table.add({attempt.name(),
+                 attempt.loss ? fmt::format("{:.2f} points", *attempt.loss) : std::string("-"),
+                 fmt::format("{:.2f} dB", attempt.sqnr_db), fmt::format("{:.1f} s", attempt.seconds),
+                 &attempt == &best ? "written" : ""});
+    }
+    console.print(fmt::format("{}\n  {}\n  written to {}\n", table.print(), verdict(best),
+                              printable(output_)));
+  }
+
+  std::string model_;
+  std::string output_;
+  std::string data_;
+  std::string labels_;
+  double accept_ = 0.5;
+  double accept_sqnr_ = 30;
+  bool json_ = false;
+  std::unique_ptr<StaticAffineScheme> scheme_ = make_static_affine();
+  std::vector<Attempt> attempts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_optimize() { return std::make_unique<Optimize>(); }
+
+}  // namespace quadrant::cli
