@@ -1,0 +1,111 @@
+"""`quadrant optimize`: which steps it takes, when it stops, and what it refuses; and `quantize --optimize`.
+
+    python3 tests/cli/optimize_test.py path/to/quadrant        or with the path in $QUADRANT
+
+Needs Python's standard library alone.
+"""
+
+import json
+import random
+import sys
+
+from command_case import DONE, USAGE, CommandTest, run_tests
+from onnx_writer import model, node, tensor, value_info
+from run_model_test import npy
+
+CHANNELS = 8
+
+
+class OptimizeTest(CommandTest):
+    """On two convolutions with a ReLU between, whose channels are very uneven."""
+
+    def setUp(self):
+        super().setUp()
+        numbers = random.Random(3)
+        factors = [4.0 ** (i - CHANNELS / 2) for i in range(CHANNELS)]
+        first = [numbers.gauss(0, 1) * factors[i] for i in range(CHANNELS) for _ in range(3)]
+        second = [numbers.gauss(0, 1) / factors[i] for _ in range(4) for i in range(CHANNELS)]
+        self.model = self.put("m.onnx", model(
+            [node("Conv", ["x", "w1"], ["a"], "first"), node("Relu", ["a"], ["r"], "act"),
+             node("Conv", ["r", "w2"], ["y"], "second")],
+            [tensor("w1", [CHANNELS, 3, 1, 1], first), tensor("w2", [4, CHANNELS, 1, 1], second)],
+            [value_info("x", [1, 3, 4, 4])],
+            [value_info("y", [1, 4, 4, 4])],
+        ))
+        (self.folder / "data").mkdir()
+        for i in range(4):
+            values = [numbers.gauss(0.3, 1) for _ in range(48)]
+            self.put(f"data/s{i}.npy", npy(values, [1, 3, 4, 4]))
+
+    def optimized(self, *options):
+        result = self.run_command("optimize", self.model, "-o", "out.onnx", "--calibration", "data",
+                                  "--weights", "tensor", "--json", *options)
+        self.assertEqual(result.returncode, DONE, result.stderr)
+        return json.loads(result.stdout)
+
+    def test_stops_when_it_is_good_enough(self):
+        document = self.optimized("--accept-sqnr", "-50")
+        self.assertEqual([a["optimizations"] for a in document["attempts"]], [[]])
+        self.assertTrue(document["is_good_enough"])
+        self.assertTrue((self.folder / "out.onnx").exists())
+
+    def test_equalizes_where_that_is_needed(self):
+        document = self.optimized("--accept-sqnr", "25")
+        steps = [a["optimizations"] for a in document["attempts"]]
+        self.assertEqual(steps[:2], [[], ["cle", "hba"]])
+        plain, equalized = document["attempts"][:2]
+        self.assertGreater(equalized["sqnr_db"], plain["sqnr_db"] + 6)
+
+    def test_writes_the_best(self):
+        document = self.optimized("--accept-sqnr", "200")
+        best = max(document["attempts"], key=lambda a: a["sqnr_db"])
+        self.assertTrue(best["is_written"])
+        self.assertEqual(sum(a["is_written"] for a in document["attempts"]), 1)
+        self.assertFalse(document["is_good_enough"])
+
+    def test_does_not_correct_what_is_poor(self):
+        document = self.optimized("--accept-sqnr", "200")
+        self.assertNotIn(["cle", "hba", "bc"], [a["optimizations"] for a in document["attempts"]])
+
+    def test_corrects_what_came_close(self):
+        plain = self.optimized("--accept-sqnr", "200")["attempts"][1]["sqnr_db"]
+        document = self.optimized("--accept-sqnr", str(plain + 1))
+        self.assertIn(["cle", "hba", "bc"], [a["optimizations"] for a in document["attempts"]])
+
+    def test_the_table_has_times(self):
+        result = self.run_command("optimize", self.model, "-o", "out.onnx", "--calibration", "data")
+        self.assertEqual(result.returncode, DONE, result.stderr)
+        self.assertIn("time", result.stdout.decode())
+        self.assertRegex(result.stdout.decode(), r"\d\.\d s")
+
+    def test_no_samples_is_a_usage_error(self):
+        self.fails(USAGE, "--calibration", "optimize", self.model, "-o", "out.onnx")
+
+    def test_statistics_are_not_enough(self):
+        self.run_command("calibrate", self.model, "--data", "data", "-o", "s.json")
+        self.fails(USAGE, "--optimize", "optimize", self.model, "-o", "out.onnx", "--calibration",
+                   "s.json")
+
+    def test_a_quantized_model_is_refused(self):
+        self.optimized("--accept-sqnr", "-50")
+        self.fails(USAGE, "quantized already", "optimize", "out.onnx", "-o", "again.onnx",
+                   "--calibration", "data")
+
+    def statically(self, *options):
+        result = self.run_command("quantize", self.model, "-o", "q.onnx", "--scheme", "static-affine",
+                                  "--calibration", "data", *options)
+        self.assertEqual(result.returncode, DONE, result.stderr)
+        return result.stderr.decode()
+
+    def test_correction_alone_is_warned_of(self):
+        self.assertIn("bc without cle", self.statically("--optimize", "bc"))
+        self.assertNotIn("bc without cle", self.statically("--optimize", "cle,bc"))
+
+    def test_absorption_without_normalizations_says_what_is_missing(self):
+        notes = self.statically("--optimize", "cle,hba")
+        self.assertIn("batch normalization", notes)
+        self.assertIn("pairs of layers equalized", notes)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests())
