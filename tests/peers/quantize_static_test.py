@@ -1,5 +1,6 @@
-"""static_affine against ONNX Runtime's quantize_static, on the same models and samples: int8 activations
-with a zero point, int8 weights with a scale for each channel, the smallest and the largest value.
+"""static_affine against ONNX Runtime's quantize_static, on the same models and samples: int8
+activations with a zero point, int8 weights with a scale for each channel, the smallest and the largest
+value.
 
 The two observe values in different runtimes, whose sums of floats round differently. So their tool
 quantizes each model twice: with the ranges that it measures, where scales may be off by as much as the
@@ -48,12 +49,12 @@ FIXED = {"Sigmoid": (0, 1), "Softmax": (0, 1), "HardSigmoid": (0, 1), "Tanh": (-
 WRONG = {"tashkeel_transformer_gru": "indices element out of data bounds"}
 
 
-# --- the model that both get ---------------------------------------------------------------------------
+# --- the model that both get -----------------------------------------------------------------------
 
 
 def simplified(path, target):
-    """Normalizations folded, constants computed, biases vectors, in an opset with channels: nothing that
-    one of the two would have to do itself."""
+    """Normalizations folded, constants computed, biases vectors, in an opset with channels: nothing
+    that one of the two would have to do itself."""
     model = onnx.load(path)
     if next(i.version for i in model.opset_import if not i.domain) < comparison.OLDEST_OPSET:
         model = onnx.version_converter.convert_version(model, comparison.OLDEST_OPSET)
@@ -92,7 +93,7 @@ class Given:
             for name, ends in self.ranges.items()})
 
 
-# --- what a file says ------------------------------------------------------------------------------------
+# --- what a file says ------------------------------------------------------------------------------
 
 
 class Encoding(collections.namedtuple("Encoding", "scale zero_point codes", defaults=[None])):
@@ -138,7 +139,7 @@ class Written:
         return name
 
 
-# --- what is different, and why --------------------------------------------------------------------------
+# --- what is different, and why --------------------------------------------------------------------
 
 
 class Reasons:
@@ -206,7 +207,7 @@ def check_reasons(what, found):
         print(f"  {what} alone: {count} because {reason}")
 
 
-# --- equal numbers ---------------------------------------------------------------------------------------
+# --- equal numbers ---------------------------------------------------------------------------------
 
 
 def check_equal(ours, theirs):
@@ -233,7 +234,7 @@ def check_near(ours, theirs, fixed):
         assert a.zero_point == b.zero_point, (name, a, b)
 
 
-# --- the test --------------------------------------------------------------------------------------------
+# --- the test --------------------------------------------------------------------------------------
 
 
 class Case:
