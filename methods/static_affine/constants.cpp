@@ -25,9 +25,10 @@ Expected<Constant> wide_codes(const Constant& bias, const UniformType& type) {
   constexpr auto limit = static_cast<double>(std::numeric_limits<std::int32_t>::max());
   std::vector<std::int32_t> codes(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const float quotient = values[i] / scales[scales.size() == 1 ? 0 : i];
-    codes[i] = static_cast<std::int32_t>(
-        std::clamp(std::nearbyint(static_cast<double>(quotient)), -limit, limit));
+    // As double: float32 does not have all codes from 2^24 on, and rounds others twice.
+    const auto scale = static_cast<double>(scales[scales.size() == 1 ? 0 : i]);
+    const double quotient = static_cast<double>(values[i]) / scale;
+    codes[i] = static_cast<std::int32_t>(std::clamp(std::nearbyint(quotient), -limit, limit));
   }
   return Constant::from_values<std::int32_t>(ElementType::int32, bias.shape(), codes);
 }

@@ -41,7 +41,8 @@ std::string print_options(SchemeCommand& scheme) {
 
 std::string print_schemes() {
   Table table({{"scheme"}, {""}});
-  for (const auto& scheme : Schemes().all()) {
+  const Schemes schemes;
+  for (const auto& scheme : schemes.all()) {
     table.add({std::string(scheme->name()), std::string(scheme->summary())});
   }
   return table.print() +
@@ -113,7 +114,8 @@ Json operations_json() {
 
 Json schemes_json() {
   Json list = Json::array();
-  for (const auto& scheme : Schemes().all()) {
+  const Schemes schemes;
+  for (const auto& scheme : schemes.all()) {
     list.push_back({{"scheme", scheme->name()}, {"summary", scheme->summary()}});
   }
   return {{"schemes", std::move(list)}};

@@ -25,6 +25,18 @@ bool is_one_of(std::string_view kind, const std::array<std::string_view, n>& kin
   return std::ranges::find(kinds, kind) != kinds.end();
 }
 
+// Operators of files that are defined on codes, whatever is known of those: to dequantize in front
+// of them would be wrong.
+bool is_defined_on_codes(std::string_view kind) {
+  constexpr std::array names{
+      std::string_view("QuantizeLinear"),       std::string_view("DequantizeLinear"),
+      std::string_view("GatherBlockQuantized"), std::string_view("MatMulNBits"),
+      std::string_view("MatMulIntegerToFloat"), std::string_view("QGemm")};
+  if (!kind.starts_with("onnx.")) return false;
+  const std::string_view name = kind.substr(kind.find_last_of(".:") + 1);
+  return is_one_of(name, names) || name.starts_with("QLinear") || name.ends_with("Integer");
+}
+
 bool is_quantized(const GraphView& graph, Value value) {
   return !value.is_absent() && graph.type(value).is_quantized();
 }
@@ -55,7 +67,8 @@ bool moves_codes(NodeRef node, const std::vector<const UniformType*>& types) {
 
 // Whether the types say of the node what operators should.
 bool is_implicit(NodeRef node) {
-  if (is_one_of(node.kind(), conversion_kinds) || is_one_of(node.kind(), border_kinds)) {
+  if (is_one_of(node.kind(), conversion_kinds) || is_one_of(node.kind(), border_kinds) ||
+      is_defined_on_codes(node.kind())) {
     return false;
   }
   const auto types = quantizations(node);

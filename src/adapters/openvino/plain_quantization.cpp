@@ -1,6 +1,7 @@
 #include "adapters/openvino/plain_quantization.hpp"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "adapters/openvino/cast.hpp"
@@ -77,7 +78,10 @@ class PlainQuantize {
     }
     value =
         add("onnx.Clip", {value, bound(type_.storage_min, "min"), bound(type_.storage_max, "max")});
-    take_place(graph_, node_, add_cast(graph_, value, graph_.type({node_})));
+    // A Cast to a quantized type would say that codes are computed from it.
+    const TensorType codes = graph_.type({node_});
+    value = add_cast(graph_, value, {codes.element, codes.shape, nullptr});
+    take_place(graph_, node_, add_storage_cast(value, codes));
     return {};
   }
 
@@ -87,6 +91,15 @@ class PlainQuantize {
                         .name = {},
                         .operands = std::move(operands),
                         .results = {{name_, real_}},
+                        .attributes = {},
+                        .constant = {}})};
+  }
+
+  Value add_storage_cast(Value codes, TensorType type) {
+    return {graph_.add({.kind = std::string(ops::StorageCast::kind),
+                        .name = {},
+                        .operands = {codes},
+                        .results = {{name_, std::move(type)}},
                         .attributes = {},
                         .constant = {}})};
   }

@@ -263,7 +263,9 @@ class Raising {
                  ? along(type, same_axis(node.type().shape, operand->shape, granularity.axis))
                  : nullptr;
     }
-    if (kind == ops::Slice::kind) return per_tensor ? type : nullptr;
+    if (kind == ops::Slice::kind || kind == ops::Expand::kind || kind == ops::Split::kind) {
+      return per_tensor ? type : nullptr;
+    }
     if (kind == ops::Gather::kind) return per_tensor ? type : before_gather(node, type);
     return {};
   }

@@ -1,0 +1,212 @@
+"""Real models, quantized by static_affine in each of its settings: files are valid, run in ONNX Runtime
+with its optimizations and without, and in OpenVINO, and compute what our interpreter computes.
+
+A code is the nearest one to a value that sums of floats give, and each runtime rounds those in its
+own way. Where a value lies between two codes either is right, and what is computed from it differs by
+a step. Few values do, so that the difference between two runtimes is small beside the noise of
+quantization, which every value has; and kernels that compute in integers are as near to the float model
+as those that compute in float.
+
+For every model in examples/models/ and, where that is there, ../shared/models/.
+"""
+
+import _peers
+
+import collections
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import numpy_helper
+
+from _command import ROOT, quadrant, run_tests, scratch
+from _models import SHARED, real_models, session_of
+from openvino_test import is_built_in
+
+sys.path.insert(0, str(ROOT / "scripts"))
+import accuracy_table as tables
+import static_affine_table as comparison
+
+INPUTS = SHARED / "inputs" if SHARED.is_dir() else None
+SAMPLES = 2     # to calibrate with, and to compare
+BETWEEN = 0.1   # of the noise of quantization: what two runtimes may differ by
+INTEGERS = 1.5  # times that noise: what a runtime may have with integer kernels
+FLOATS = 1e-8   # of the power of an output: what rounding of floats may be
+CODES = 0.5     # mean square of the steps that outputs which are codes may be apart
+
+SETTINGS = {
+    "default": (),
+    "tensor": ("--weights", "tensor"),
+    "16 bits": ("--activation-bits", 16),
+    "4-bit weights": ("--weight-bits", 4),
+    "unsigned": ("--unsigned-activations",),
+    "8-bit biases": ("--bias-bits", 8),
+    "enhanced": ("--use-enhanced",),
+    "codes outside": ("--quantized-inputs", "--quantized-outputs"),
+}
+# Of the others, ONNX Runtime computes convolutions in float.
+INTEGER_SETTINGS = ("default", "tensor", "unsigned", "enhanced", "codes outside")
+# Without this, ONNX Runtime does not use kernels of int8 activations on x86 for all operations.
+INT8 = {"session.qdqisint8allowed": "1"}
+# Then it makes this of int8, and has no kernel for it.
+NO_INT8_KERNEL = "Failed to find kernel for DepthToSpace"
+
+
+# --- running ---------------------------------------------------------------------------------------
+
+
+def feeds_of(path):
+    session = tables.session_of(path)
+    feeds = list(comparison.one_by_one(session, tables.samples_of(path, session, INPUTS).feeds))
+    return comparison.halves(feeds)[0][:SAMPLES]
+
+
+def save(feeds, folder):
+    folder.mkdir()
+    for i, feed in enumerate(feeds):
+        np.savez(folder / f"{i}.npz", **feed)
+    return folder
+
+
+def by_quadrant(model, data, target, *options):
+    done = quadrant("run", model, "--data", data, "-o", target, *options)
+    assert done.returncode == 0, done.stderr.strip()
+    return [dict(np.load(path)) for path in sorted(target.glob("*.npz"))]
+
+
+def by_onnxruntime(session, feeds):
+    names = [value.name for value in session.get_outputs()]
+    return [dict(zip(names, session.run(None, feed))) for feed in feeds]
+
+
+def optimized(path, folder, entries):
+    """A session with all optimizations, and how many nodes of each type it made of the model."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.optimized_model_filepath = str(folder / "optimized.onnx")
+    for key, value in entries.items():
+        options.add_session_config_entry(key, value)
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    nodes = onnx.load(folder / "optimized.onnx").graph.node
+    return session, collections.Counter(node.op_type for node in nodes)
+
+
+def in_codes(path, feeds):
+    """The feeds as codes, for inputs that are."""
+    graph = onnx.load(path).graph
+    arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    readers = {node.input[0]: node for node in graph.node if node.input}
+    integers = {value.name for value in graph.input
+                if value.type.tensor_type.elem_type == onnx.TensorProto.INT8}
+    parameters = {}
+    for name in integers:
+        reader = readers[name]
+        while reader.op_type != "DequantizeLinear":  # codes may be moved first
+            reader = readers[reader.output[0]]
+        parameters[name] = [arrays[parameter] for parameter in reader.input[1:]]
+    return [{name: quantized(data, *parameters[name]) if name in integers else data
+             for name, data in feed.items()} for feed in feeds]
+
+
+def quantized(data, scale, zero_point):
+    return np.clip(np.rint(data / scale) + zero_point, -128, 127).astype(np.int8)
+
+
+# --- comparing -------------------------------------------------------------------------------------
+
+
+def power(runs, others=None):
+    """Of each real output, or of the difference to those of other runs."""
+    found = {}
+    for name, first in runs[0].items():
+        pairs = zip(runs, others) if others else ((run, {name: 0}) for run in runs)
+        if first.dtype.kind == "f":
+            found[name] = sum(np.sum((a[name].astype(np.float64) - b[name])**2) for a, b in pairs)
+    return found
+
+
+def check_close(what, found, wanted, noise, share):
+    apart = power(found, wanted)
+    signal = power(wanted)
+    for name, noise_power in noise.items():
+        allowed = share * noise_power + FLOATS * signal[name]
+        assert apart[name] <= allowed, (
+            f"{what}: {name} differs by {apart[name] / max(noise_power, 1e-300):.2g} of the noise")
+    for name, first in wanted[0].items():
+        if first.dtype == np.int8:
+            steps = [np.mean((a[name].astype(float) - b[name])**2) for a, b in zip(found, wanted)]
+            assert max(steps) <= CODES, f"{what}: {name} differs by {max(steps):.2g} steps squared"
+
+
+class Case:
+    def __init__(self, path, folder):
+        self.path, self.folder = path, folder
+        self.feeds = feeds_of(path)
+        self.data = save(self.feeds, folder / "data")
+        self.statistics = folder / "statistics.json"
+        done = quadrant("calibrate", path, "--data", self.data, "-o", self.statistics)
+        assert done.returncode == 0, done.stderr
+        self.floats = by_onnxruntime(session_of(path), self.feeds)
+        self.convolutions = sum(node.op_type == "Conv" for node in onnx.load(path).graph.node)
+        self.target = folder / "quantized.onnx"
+
+    def quantize(self, setting):
+        done = quadrant("quantize", self.path, "-o", self.target, "--scheme", "static-affine",
+                        "--calibration", self.statistics, *SETTINGS[setting])
+        assert done.returncode == 0, done.stderr
+        onnx.checker.check_model(self.target, full_check=True)
+
+    def check(self, setting):
+        self.quantize(setting)
+        feeds = in_codes(self.target, self.feeds)
+        data = save(feeds, self.folder / f"data {setting}")
+        plain = by_onnxruntime(session_of(self.target), feeds)
+        has_codes = any(a.dtype == np.int8 for a in plain[0].values())
+        noise = {} if has_codes else power(plain, self.floats)
+        ours = by_quadrant(self.target, data, self.folder / f"ours {setting}")
+        check_close(f"{setting}, interpreter", ours, plain, noise, BETWEEN)
+        for name, entries in (("by default", {}), ("with int8", INT8)):
+            try:
+                session, counts = optimized(self.target, self.folder, entries)
+            except onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented as problem:
+                assert entries and NO_INT8_KERNEL in str(problem), problem
+                print(f"{self.path.stem}, {setting}, {name}: {NO_INT8_KERNEL}")
+                continue
+            print(f"{self.path.stem}, {setting}, {name}: {of_interest(counts)}")
+            faster = by_onnxruntime(session, feeds)
+            if not has_codes:
+                check_close(f"{setting}, optimized {name}", faster, self.floats, noise, INTEGERS)
+            if setting in INTEGER_SETTINGS and (entries or setting == "unsigned"):
+                assert counts["Conv"] + counts["FusedConv"] == 0, counts
+                assert counts["QLinearConv"] == self.convolutions, counts
+        if self.convolutions and setting == "default" and is_built_in():
+            theirs = by_quadrant(self.target, data, self.folder / "openvino", "--runtime", "openvino")
+            check_close("OpenVINO", theirs, self.floats, noise, INTEGERS)
+
+
+def of_interest(counts):
+    kinds = [kind for kind in sorted(counts) if kind.startswith("Q") or "Integer" in kind
+             or kind in (*comparison.PRODUCTS, "FusedConv", "FusedGemm", "DequantizeLinear")]
+    return ", ".join(f"{counts[kind]} {kind}" for kind in kinds)
+
+
+def check_model(path):
+    problems = []
+    with scratch() as folder:
+        case = Case(path, folder)
+        for setting in SETTINGS:
+            try:
+                case.check(setting)
+            except AssertionError as problem:
+                problems.append(str(problem))
+    assert not problems, "\n  ".join(problems)
+
+
+def test_model():
+    for path in real_models():
+        yield path.stem, check_model, path
+
+
+if __name__ == "__main__":
+    run_tests(globals())
