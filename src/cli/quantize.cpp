@@ -98,6 +98,7 @@ class Quantize final : public Command {
     engine.sink = &console;
     Expected<QuantizeResult> result = quantize(subject.graph, subject.registry, engine);
     if (!result) return fail(located(std::move(result).error()));
+    if (subject.review.after) subject.review.after(subject.graph, *result, console);
 
     Summary summary = summarize(subject.graph, subject.registry, *result);
     summary.file_bytes_before = model_bytes(options_.model, subject.graph);
