@@ -75,13 +75,9 @@ Expected<void> check_form(const Prescription& prescribed, const AffineForm& form
   for (const Encoding& encoding : encodings) {
     if (encoding.bits == bits) continue;
     return refuse(prescribed,
-                  fmt::format("codes of {} bits are prescribed for it, but each {} of this run has "
-                              "{}: prescribe those, or choose other bits for all",
-                              encoding.bits,
-                              form.role == AffineForm::Role::activation ? "activation"
-                              : form.role == AffineForm::Role::weight   ? "weight"
-                                                                        : "bias",
-                              bits));
+                  fmt::format("codes of {} bits are prescribed for it, but in this run it is '{}': "
+                              "prescribe {} bits, or choose other ones for all",
+                              encoding.bits, form.print(), bits));
   }
   return {};
 }

@@ -218,7 +218,7 @@ TEST_CASE("other bits than the run's are refused") {
   PrescribedEncodings prescribed = enough();
   prescribed["y"] = one(0.01, 100, 16);
   CHECK(has(error_of(with(prescribed)),
-            "y: codes of 16 bits are prescribed for it, but each activation of this run has 8"));
+            "y: codes of 16 bits are prescribed for it, but in this run it is 'activation i8'"));
   prescribed = enough();
   prescribed["v"] = one(0.5, 8, 4);
   CHECK(has(error_of(with(prescribed)), "v: codes of 4 bits are prescribed"));
