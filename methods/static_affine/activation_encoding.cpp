@@ -32,17 +32,6 @@ const FixedRange* fixed_range(const GraphView& graph, Value value) noexcept {
   return found == fixed_ranges.end() ? nullptr : &*found;
 }
 
-// The value whose numbers count: of one that is only limited, what it is limited to.
-Value observed(const GraphView& graph, Value value) noexcept {
-  constexpr int most_limits = 4;  // a limit, so that a chain of them is not walked by each
-  for (int i = 0; i < most_limits; ++i) {
-    const auto uses = graph.uses(value.node);
-    if (uses.size() != 1 || uses[0].operand != 0 || !is_only_clamp({&graph, uses[0].user})) break;
-    value = {uses[0].user};
-  }
-  return value;
-}
-
 const TensorStatistics* statistics_of(const StaticAffineOptions& options, const GraphView& graph,
                                       Value value) noexcept {
   return options.statistics == nullptr ? nullptr
@@ -94,6 +83,16 @@ bool is_too_wide_for_softmax(const GraphView& graph, Value value, const Histogra
 
 }  // namespace
 
+Value limited(const GraphView& graph, Value value) noexcept {
+  constexpr int most_limits = 4;  // a limit, so that a chain of them is not walked by each
+  for (int i = 0; i < most_limits; ++i) {
+    const auto uses = graph.uses(value.node);
+    if (uses.size() != 1 || uses[0].operand != 0 || !is_only_clamp({&graph, uses[0].user})) break;
+    value = {uses[0].user};
+  }
+  return value;
+}
+
 const char* activation_refusal(const StaticAffineOptions& options, const GraphView& graph,
                                Value value) {
   const TensorType& type = graph.type(value);
@@ -102,10 +101,11 @@ const char* activation_refusal(const StaticAffineOptions& options, const GraphVi
     return "it holds no real numbers";
   }
   if (graph.constant(value.node) != nullptr) return nullptr;
-  const Value source = observed(graph, value);
+  if (prescription(options, graph, value) != nullptr) return nullptr;
+  const Value source = limited(graph, value);
   const TensorStatistics* const known = statistics_of(options, graph, source);
   if (known == nullptr && fixed_range(graph, source) != nullptr) return nullptr;
-  if (known == nullptr) return "nothing is known of its range: calibrate the model";
+  if (known == nullptr) return unknown_range;
   if (known->histogram.non_finite_count() != 0) {
     return "it was NaN or infinite when it was calibrated";
   }
@@ -125,9 +125,11 @@ FoundType activation_type(const StaticAffineOptions& options, const Query& query
   std::shared_ptr<const UniformType> given;
   for (const Value member : members) {
     if (graph.type(member).is_quantized()) given = graph.type(member).quantization;
-    if (!is_counted_elsewhere(graph, member, members)) sources.insert(observed(graph, member));
+    if (!is_counted_elsewhere(graph, member, members)) sources.insert(limited(graph, member));
   }
   if (given != nullptr) return given;
+  QUADRANT_TRY(auto prescribed, prescribed_type(options, query));
+  if (prescribed != nullptr) return prescribed;
   TensorStatistics all;
   for (const Value source : sources) {
     QUADRANT_CHECK(add_observations(options, graph, source, all));

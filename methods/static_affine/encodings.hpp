@@ -11,9 +11,22 @@ namespace quadrant::inline v0::static_affine {
 using Query = ParameterQuery<AffineForm>;
 using FoundType = Expected<std::shared_ptr<const UniformType>>;
 
+inline constexpr const char* unknown_range = "nothing is known of its range: calibrate the model";
+
 /// Why there is no encoding for the value as an activation: a literal, or null.
 [[nodiscard]] const char* activation_refusal(const StaticAffineOptions& options,
                                              const GraphView& graph, Value value);
+
+/// Of a value's form, where one is prescribed for one of the members; null where none is.
+[[nodiscard]] FoundType prescribed_type(const StaticAffineOptions& options, const Query& query);
+
+/// What is prescribed for the value, or else for one that shares its parameters with it because
+/// one limits or moves the other; null where nothing is.
+[[nodiscard]] const PrescribedEncodings::value_type* prescription(
+    const StaticAffineOptions& options, const GraphView& graph, Value value);
+
+/// The value whose numbers count: of one that is only limited, what it is limited to.
+[[nodiscard]] Value limited(const GraphView& graph, Value value) noexcept;
 
 /// Of values that share one: of all that was observed of them, or of their contents.
 [[nodiscard]] FoundType activation_type(const StaticAffineOptions& options, const Query& query);

@@ -81,22 +81,40 @@ FoundType weight_type(const StaticAffineOptions& options, const Query& query) {
   const Value weight = constant_member(query);
   if (weight.is_absent()) return nullptr;
   const Constant& contents = *query.graph->constant(weight.node);
-  QUADRANT_TRY(UniformType type,
-               type_of_contents(contents, query.constraint->granularity, options.weights));
+  QUADRANT_TRY(const auto prescribed, prescribed_type(options, query));
+  if (prescribed != nullptr && query.sources.empty()) return prescribed;
+  UniformType type;
+  if (prescribed != nullptr) {
+    type = *prescribed;
+  } else {
+    QUADRANT_TRY(type, type_of_contents(contents, query.constraint->granularity, options.weights));
+  }
   if (query.sources.empty()) return std::make_shared<const UniformType>(std::move(type));
   QUADRANT_TRY(const float data_scale, only_scale(*query.sources.front()));
   QUADRANT_TRY(std::vector<float> scales, read_scales(type.scales));
+  const std::vector<float> found = scales;
   for (float& scale : scales) {
     scale = std::max(scale, std::numeric_limits<float>::min() / data_scale);
   }
   for (const Constant* const bias : biases_of(*query.graph, weight)) {
     QUADRANT_CHECK(make_room_for_bias(scales, data_scale, *bias));
   }
+  if (prescribed != nullptr) {
+    if (scales == found) return prescribed;
+    const auto changed = std::ranges::mismatch(scales, found);
+    return fail(ErrorCode::impossible,
+                fmt::format("the scale {} is prescribed for it; with it, and the data's scale {}, "
+                            "the bias of the product does not fit into 32 bits: {} would do",
+                            *changed.in2, data_scale, *changed.in1),
+                {.tensor = std::string(query.graph->value_name(weight))});
+  }
   return with_scales(type, scales);
 }
 
 FoundType bias_type(const StaticAffineOptions& options, const Query& query) {
   if (query.sources.size() != 2) {
+    QUADRANT_TRY(auto prescribed, prescribed_type(options, query));
+    if (prescribed != nullptr) return prescribed;
     const Constant& contents = *query.graph->constant(query.members.front().node);
     EncodingRule rule = options.activations;
     rule.bits = options.bias_bits;

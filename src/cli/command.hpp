@@ -43,5 +43,6 @@ class Command {
 [[nodiscard]] std::unique_ptr<Command> make_sensitivity();
 [[nodiscard]] std::unique_ptr<Command> make_compare();
 [[nodiscard]] std::unique_ptr<Command> make_placement();
+[[nodiscard]] std::unique_ptr<Command> make_encodings();
 
 }  // namespace quadrant::cli

@@ -67,8 +67,10 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   SchemeSubject subject{options.model, std::move(graph), &executor, &console};
   QUADRANT_TRY(Registry registry, scheme->make(subject));
   QUADRANT_TRY(Vetoes vetoes, find_vetoes(subject.graph, registry, options.scope));
-  return Subject{std::move(subject.graph), std::move(registry), std::move(gains),
-                 std::move(vetoes)};
+  Subject made{std::move(subject.graph), std::move(registry), std::move(gains), std::move(vetoes),
+               std::move(subject.review)};
+  if (made.review.before) QUADRANT_CHECK(made.review.before(made.graph, made.engine_options()));
+  return made;
 }
 
 }  // namespace quadrant::cli

@@ -41,6 +41,7 @@ struct Subject {
   Registry registry;
   std::unique_ptr<GainModel> gains;
   Vetoes vetoes;
+  SchemeReview review;
 
   /// For the engine; refers to this object.
   [[nodiscard]] QuantizeOptions engine_options() const;

@@ -102,6 +102,7 @@ class Quantize final : public Command {
       QUADRANT_CHECK(scheme->finish({options_.model, subject.graph, &executor, &console},
                                     result->graph));
     }
+    if (subject.review.after) subject.review.after(subject.graph, *result, console);
 
     Summary summary = summarize(subject.graph, subject.registry, *result);
     summary.file_bytes_before = model_bytes(options_.model, subject.graph);

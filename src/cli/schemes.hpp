@@ -1,6 +1,7 @@
 // The schemes that the command offers.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "cli/console.hpp"
+#include "quadrant/engine/quantize.hpp"
 #include "quadrant/engine/registry.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/support/executor.hpp"
@@ -19,12 +21,21 @@ class App;
 
 namespace quadrant::cli {
 
+/// What a scheme that was set up has to say of the rest of the run; empty where it has nothing.
+struct SchemeReview {
+  /// Of a graph whose phases are to run so, before they do.
+  std::function<Expected<void>(const Graph& graph, const QuantizeOptions& options)> before;
+  /// Of what they made of `graph`.
+  std::function<void(const Graph& graph, const QuantizeResult& result, Sink& sink)> after;
+};
+
 /// What a scheme is set up with.
 struct SchemeSubject {
   std::string path;              ///< of the model, for messages
   Graph graph;                   ///< a scheme may change it before the phases: fold, equalize
   Executor* executor = nullptr;  ///< for what runs the model
   Console* console = nullptr;
+  SchemeReview review{};  ///< a scheme may set it
 };
 
 /// A scheme with its options, for one call of the command.

@@ -14,6 +14,7 @@
 #include "calibration/located.hpp"
 #include "cli/choices.hpp"
 #include "cli/model.hpp"
+#include "cli/prescribed.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/calibration/correct_bias.hpp"
 #include "quadrant/calibration/data_set.hpp"
@@ -73,6 +74,12 @@ class StaticAffineCommand final : public StaticAffineScheme {
                     "Samples to find ranges on (as for 'quadrant calibrate --data'), or statistics "
                     "that 'quadrant calibrate' saved: a .json file")
         ->type_name("PATH");
+    options
+        .add_option("--encodings", encodings_,
+                    "Encodings that count instead of what would be found: a file as AIMET exports "
+                    "and 'quadrant encodings' writes. --calibration can be left out where they "
+                    "are all that is needed")
+        ->type_name("FILE");
     add_choice(options, "--activation-bits", activation_bits_, {8, 16}, "Bits of activations")
         ->capture_default_str();
     add_choice(options, "--weight-bits", weight_bits_, {8, 4}, "Bits of weights")
@@ -131,10 +138,16 @@ class StaticAffineCommand final : public StaticAffineScheme {
   }
 
   [[nodiscard]] Expected<void> check() const override {
-    if (calibration_.empty()) {
+    if (calibration_.empty() && encodings_.empty()) {
+      return fail(
+          ErrorCode::usage,
+          "static_affine finds ranges on data: --calibration PATH, of samples or of "
+          "statistics that 'quadrant calibrate' saved; or --encodings FILE prescribes them");
+    }
+    if (!encodings_.empty() && !optimizations_.empty()) {
       return fail(ErrorCode::usage,
-                  "static_affine finds ranges on data: --calibration PATH, of samples or of "
-                  "statistics that 'quadrant calibrate' saved");
+                  "--optimize changes the values that were encoded: leave out it or --encodings",
+                  {.file = encodings_});
     }
     if (is_statistics_file(calibration_) && !optimizations_.empty()) {
       return fail(ErrorCode::usage,
@@ -152,6 +165,10 @@ class StaticAffineCommand final : public StaticAffineScheme {
 
   [[nodiscard]] Expected<Registry> make(SchemeSubject& subject) const override {
     QUADRANT_CHECK(in_file(check_float(subject.graph), subject.path));
+    Prescribed prescribed;
+    if (!encodings_.empty()) {
+      QUADRANT_TRY(prescribed, Prescribed::read(encodings_, subject.graph, *subject.console));
+    }
     // Values keep their names where normalizations are folded, so that what was saved holds.
     StatisticsTable statistics;
     const bool is_saved = is_statistics_file(calibration_);
@@ -159,11 +176,24 @@ class StaticAffineCommand final : public StaticAffineScheme {
       QUADRANT_TRY(statistics, read_statistics_of(subject.graph, calibration_));
     }
     QUADRANT_CHECK(in_file(transform(subject), subject.path));
-    if (!is_saved) {
+    QUADRANT_CHECK(prescribed.check_names(subject.graph));
+    if (!is_saved && !calibration_.empty()) {
       QUADRANT_TRY(statistics, observe(subject));
     }
     StaticAffineOptions options = chosen();
     options.statistics = std::make_shared<const StatisticsTable>(std::move(statistics));
+    if (!encodings_.empty()) {
+      QUADRANT_TRY(options.prescribed, prescribed.table());
+      if (calibration_.empty()) {
+        subject.review.before = [options](const Graph& graph, const QuantizeOptions& run) {
+          return check_ranges(graph, options, run);
+        };
+      }
+      subject.review.after = [prescribed](const Graph& graph, const QuantizeResult& result,
+                                          Sink& sink) {
+        prescribed.tell_unused(graph, result, sink);
+      };
+    }
     return static_affine_registry(std::move(options));
   }
 
@@ -290,6 +320,7 @@ class StaticAffineCommand final : public StaticAffineScheme {
   }
 
   std::string calibration_;
+  std::string encodings_;
   int activation_bits_ = 8;
   int weight_bits_ = 8;
   std::string weights_ = "channel";

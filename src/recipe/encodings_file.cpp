@@ -70,4 +70,31 @@ Expected<void> set_roles(EncodingsFile& file, const Graph& graph) {
   return {};
 }
 
+Expected<PrescribedEncodings> prescribed_encodings(const EncodingsFile& file) {
+  PrescribedEncodings prescribed;
+  for (const auto& [name, encoding] : file.tensors) {
+    Expected<void> checked = check(encoding);
+    if (!checked) {
+      checked.error().place.tensor = name;
+      return fail(std::move(checked).error());
+    }
+    if (encoding.kind == TensorEncoding::Kind::floating) {
+      return fail(ErrorCode::impossible,
+                  "floats have no codes: exclude it from quantization, and take it out of the file",
+                  {.tensor = name});
+    }
+    if (encoding.spread == TensorEncoding::Spread::blocks) {
+      return fail(ErrorCode::impossible,
+                  "blocks cannot be prescribed: one scale can, and one for each channel",
+                  {.tensor = name});
+    }
+    PrescribedEncoding& made = prescribed[name];
+    made.axis = encoding.axis;
+    for (std::size_t i = 0; i < encoding.scales.size(); ++i) {
+      made.encodings.push_back(encoding.encoding(i));
+    }
+  }
+  return prescribed;
+}
+
 }  // namespace quadrant::inline v0

@@ -21,6 +21,7 @@
 #include "quadrant/engine/scheme.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/numerics/encoding_rule.hpp"
+#include "quadrant/numerics/prescribed_encodings.hpp"
 #include "quadrant/numerics/statistics.hpp"
 #include "quadrant/support/expected.hpp"
 
@@ -50,6 +51,16 @@ struct StaticAffineOptions {
   /// What the values of the model are on samples, by name: `calibrate` gathers it. Values that are
   /// not in it, or that were NaN or infinite, stay float.
   std::shared_ptr<const StatisticsTable> statistics;
+  /// What counts instead of statistics and contents, for the values that it names; may be null.
+  /// What is prescribed for one of several values that share their parameters (a ReLU and what it
+  /// limits, what only moves elements) holds for all of them. Codes are stored as the other options
+  /// say: with or without a sign, their meaning is the same; one scale may be that of each channel.
+  /// A bias in the scale of its products has that scale, whatever is prescribed.
+  ///
+  /// `impossible`, with the value's name: other bits than the options', channels where the value
+  /// has one scale, or other channels than the weight's; channels with zero points; two values
+  /// that share parameters and have different ones; a bias that does not fit into 32 bits.
+  std::shared_ptr<const PrescribedEncodings> prescribed;
   /// 8 or 16 bits.
   EncodingRule activations = EncodingRule::onnx();
   /// 8 or 4 bits. Symmetric: integer kernels want weights without a zero point.

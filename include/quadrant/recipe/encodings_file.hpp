@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "quadrant/ir/graph.hpp"
+#include "quadrant/numerics/prescribed_encodings.hpp"
 #include "quadrant/recipe/tensor_encoding.hpp"
 #include "quadrant/support/expected.hpp"
 
@@ -49,5 +50,9 @@ struct EncodingsFile {
 /// Gives a role to tensors whose role is unknown: constants of the graph are parameters, other
 /// values activations. Errors as `check_names`; nothing is changed then.
 [[nodiscard]] Expected<void> set_roles(EncodingsFile& file, const Graph& graph);
+
+/// What the file prescribes. `impossible`, with the tensor: floats, blocks, and what
+/// `check(const TensorEncoding&)` refuses.
+[[nodiscard]] Expected<PrescribedEncodings> prescribed_encodings(const EncodingsFile& file);
 
 }  // namespace quadrant::inline v0

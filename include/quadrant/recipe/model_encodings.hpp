@@ -1,0 +1,26 @@
+// The encodings that a quantized model has, as a file of encodings.
+#pragma once
+
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/recipe/encodings_file.hpp"
+#include "quadrant/support/diagnostics.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// Of each quantized value, by the name that its real values have in the float model, as far as the
+/// quantized one tells. That is the name of what a `quantize` reads; without the ending
+/// `_unquantized`, by which `make_quantization_explicit` calls what was computed before. Of codes
+/// that no `quantize` makes it is their own, without the ending `_quantized`. Where they have no
+/// such ending and are no input, it is that of what a `dequantize` makes of them, without
+/// `_dequantized` or `_DequantizeLinear_Output`. What was made of a constant is a parameter,
+/// everything else an activation.
+///
+/// Symmetric codes of a constant that does not use the lowest one leave it out. Reads scales, zero
+/// points, and the codes of such constants. `sink`, which may be null, hears of names that two
+/// values with different encodings would have: the first counts.
+///
+/// `impossible`, with the name: types that `to_tensor_encoding` refuses.
+[[nodiscard]] Expected<EncodingsFile> encodings_of(const Graph& graph, Sink* sink = nullptr);
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,98 @@
+// quadrant encodings MODEL -o FILE: what the codes of a quantized model mean, for other tools.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "cli/choices.hpp"
+#include "cli/command.hpp"
+#include "cli/decision.hpp"
+#include "cli/model.hpp"
+#include "quadrant/recipe/encodings_json.hpp"
+#include "quadrant/recipe/model_encodings.hpp"
+#include "quadrant/report/terminal_text.hpp"
+
+namespace quadrant::cli {
+namespace {
+
+constexpr std::array versions{EncodingsVersion::v0_6_1, EncodingsVersion::v1_0_0,
+                              EncodingsVersion::v2_0_0};
+
+class Encodings final : public Command {
+ public:
+  CLI::App* declare(CLI::App& app) override {
+    CLI::App* command = app.add_subcommand(
+        "encodings", "Write the scales and zero points of a quantized model, by name");
+    command->add_option("MODEL", model_, "Quantized model to read (ONNX)")
+        ->required()
+        ->type_name("");
+    command->add_option("-o,--output", output_, "File to write")->required()->type_name("FILE");
+    add_choice(*command, "--version", version_, {"0.6.1", "1.0.0", "2.0.0"},
+               "Of the format, which is that of AIMET's files")
+        ->capture_default_str();
+    declare_json(*command, json_);
+    command->footer(
+        "Examples:\n"
+        "  quadrant encodings model.int8.onnx -o model.encodings\n"
+        "  quadrant quantize model.onnx -o again.onnx --scheme static-affine "
+        "--encodings model.encodings");
+    return command;
+  }
+
+  [[nodiscard]] bool wants_json() const noexcept override { return json_; }
+
+  Expected<void> run(Console& console) override {
+    QUADRANT_CHECK(check_side_output(output_, model_));
+    QUADRANT_TRY(const Graph graph, read_model(model_, console));
+    Expected<EncodingsFile> file = encodings_of(graph, &console);
+    if (!file) return fail(located(std::move(file).error()));
+    if (file->tensors.empty()) {
+      return fail(ErrorCode::usage, "the model has no quantized values: it has no encodings",
+                  {.file = model_});
+    }
+    const auto* const version = std::ranges::find(
+        versions, version_, [](EncodingsVersion known) { return to_string(known); });
+    Expected<std::string> text = print_encodings(*file, *version, &console);
+    if (!text) return fail(located(std::move(text).error()));
+    QUADRANT_CHECK(write_text(output_, *text));
+    print(*file, console);
+    return {};
+  }
+
+ private:
+  [[nodiscard]] Error located(Error error) const {
+    if (error.place.file.empty()) error.place.file = model_;
+    return error;
+  }
+
+  void print(const EncodingsFile& file, Console& console) const {
+    const auto parameters =
+        static_cast<std::size_t>(std::ranges::count_if(file.tensors, [](const auto& named) {
+          return named.second.role == TensorEncoding::Role::parameter;
+        }));
+    const std::size_t activations = file.tensors.size() - parameters;
+    if (json_) {
+      console.print_json(Json{{"model", model_},
+                              {"output", output_},
+                              {"version", version_},
+                              {"activations", activations},
+                              {"parameters", parameters}});
+      return;
+    }
+    console.print(fmt::format("encodings of {} activations and {} parameters written to {}\n",
+                              activations, parameters, printable(output_)));
+  }
+
+  std::string model_;
+  std::string output_;
+  std::string version_ = "1.0.0";
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_encodings() { return std::make_unique<Encodings>(); }
+
+}  // namespace quadrant::cli

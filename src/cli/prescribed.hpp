@@ -1,0 +1,45 @@
+// What --encodings prescribes.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "quadrant/engine/quantize.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/methods/static_affine.hpp"
+#include "quadrant/numerics/prescribed_encodings.hpp"
+#include "quadrant/recipe/encodings_file.hpp"
+#include "quadrant/support/diagnostics.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::cli {
+
+/// A file of encodings for one model. Errors name the file.
+class Prescribed {
+ public:
+  /// Nothing is prescribed.
+  Prescribed() = default;
+  /// `graph`: the model as it is in its file.
+  [[nodiscard]] static Expected<Prescribed> read(const std::string& path, const Graph& graph,
+                                                 Sink& sink);
+
+  /// Each name must be that of a value, before the model was transformed or after, which `graph`
+  /// is.
+  [[nodiscard]] Expected<void> check_names(const Graph& graph) const;
+  [[nodiscard]] Expected<std::shared_ptr<const PrescribedEncodings>> table() const;
+  /// Warns of encodings that are not those that the values of `graph` got.
+  void tell_unused(const Graph& graph, const QuantizeResult& result, Sink& sink) const;
+
+ private:
+  std::string path_;
+  EncodingsFile file_;
+  std::set<std::string, std::less<>> original_;  ///< those of its names that the model's file has
+};
+
+/// Whether what is prescribed is all that the scheme needs to quantize what it would if all ranges
+/// were known. `usage`, with the values whose range is not.
+[[nodiscard]] Expected<void> check_ranges(const Graph& graph, const StaticAffineOptions& options,
+                                          const QuantizeOptions& run);
+
+}  // namespace quadrant::cli

@@ -1,0 +1,110 @@
+#include "quadrant/recipe/model_encodings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+template <std::size_t n>
+std::string_view without_ending(std::string_view name,
+                                const std::array<std::string_view, n>& endings) {
+  for (const std::string_view ending : endings) {
+    if (name.size() > ending.size() && name.ends_with(ending)) {
+      return name.substr(0, name.size() - ending.size());
+    }
+  }
+  return name;
+}
+
+constexpr std::array real_endings{std::string_view("_unquantized")};
+constexpr std::array code_endings{std::string_view("_quantized")};
+constexpr std::array dequantized_endings{std::string_view("_dequantized"),
+                                         std::string_view("_DequantizeLinear_Output")};
+
+std::string_view real_name(const Graph& graph, Value codes) {
+  if (graph.kind(codes.node) == ops::Quantize::kind) {
+    return without_ending(graph.value_name(graph.operands(codes.node)[0]), real_endings);
+  }
+  const std::string_view own = graph.value_name(codes);
+  const std::string_view bare = without_ending(own, code_endings);
+  if (bare.size() != own.size()) return bare;
+  for (const Use& use : graph.uses(codes.node)) {
+    if (use.result != codes.result || graph.kind(use.user) != ops::Dequantize::kind) continue;
+    if (graph.kind(codes.node) == ops::Input::kind) return own;
+    return without_ending(graph.value_name({use.user}), dequantized_endings);
+  }
+  return own;
+}
+
+// Whether the value is a constant, perhaps behind operations that only move elements.
+bool comes_from_constant(const Graph& graph, Value value) {
+  constexpr int most_moves = 8;  // a limit, so that a chain of moves is not walked by each value
+  for (int moves = 0; moves < most_moves && !value.is_absent(); ++moves) {
+    if (graph.constant(value.node) != nullptr) return true;
+    if (find_move(graph.kind(value.node)) == nullptr) return false;
+    value = graph.operands(value.node)[0];
+  }
+  return false;
+}
+
+// Types do not tell whether the lowest code belongs to a symmetric range. Whether it occurs does.
+Expected<bool> uses_lowest_code(const Constant& codes) {
+  QUADRANT_TRY(const ConstantBytes contents, codes.read());
+  const auto range = integer_range(codes.element()).value_or(IntegerRange{});
+  const auto lowest = static_cast<std::byte>(range.min);
+  return std::ranges::find(contents.bytes(), lowest) != contents.bytes().end();
+}
+
+Expected<TensorEncoding> encoding_of(const Graph& graph, Value codes) {
+  const UniformType& type = *graph.type(codes).quantization;
+  const bool is_whole = type.granularity.kind == Granularity::Kind::tensor;
+  QUADRANT_TRY(TensorEncoding encoding,
+               to_tensor_encoding(type, is_whole ? Shape::scalar() : graph.type(codes).shape));
+  encoding.role = comes_from_constant(graph, codes) ? TensorEncoding::Role::parameter
+                                                    : TensorEncoding::Role::activation;
+  const Constant* const contents = graph.constant(codes.node);
+  const bool may_be_strict =
+      contents != nullptr && contents->element() == type.storage && byte_width(type.storage) == 1 &&
+      encoding.bits == bit_width(type.storage) && encoding.symmetry == EncodingSymmetry::symmetric;
+  if (!may_be_strict) return encoding;
+  QUADRANT_TRY(const bool is_full, uses_lowest_code(*contents));
+  if (!is_full) encoding.symmetry = EncodingSymmetry::symmetric_strict;
+  return encoding;
+}
+
+}  // namespace
+
+Expected<EncodingsFile> encodings_of(const Graph& graph, Sink* sink) {
+  EncodingsFile file;
+  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+    const NodeId node = graph.node_at(i);
+    if (!node.is_valid()) continue;
+    for (std::uint32_t result = 0; result < graph.result_count(node); ++result) {
+      const Value value{node, result};
+      if (!graph.type(value).is_quantized()) continue;
+      const std::string_view name = real_name(graph, value);
+      Expected<TensorEncoding> encoding = encoding_of(graph, value);
+      if (!encoding) {
+        Error error = std::move(encoding).error();
+        if (error.place.tensor.empty()) error.place.tensor = name;
+        return fail(std::move(error));
+      }
+      const auto [known, is_new] = file.tensors.emplace(name, *encoding);
+      if (is_new || known->second == *encoding || sink == nullptr) continue;
+      sink->report({Severity::warning,
+                    "it is quantized in two ways: the file tells the first alone",
+                    {.tensor = std::string(name)}});
+    }
+  }
+  return file;
+}
+
+}  // namespace quadrant::inline v0
