@@ -57,9 +57,10 @@ std::vector<const UniformType*> quantizations(NodeRef node) {
 // for each channel or block, the types were made to follow the elements.
 bool moves_codes(NodeRef node, const std::vector<const UniformType*>& types) {
   if (!is_one_of(node.kind(), moving_kinds)) return false;
-  const bool is_quantized_throughout =
-      is_quantized(*node.graph, node.operand(0)) == is_quantized(*node.graph, node.result());
-  return is_quantized_throughout && std::ranges::all_of(types, [&](const UniformType* type) {
+  // The others' further operands say where elements go.
+  const std::size_t moved = node.kind() == ops::Concat::kind ? node.operands().size() : 1;
+  const std::size_t made = node.graph->result_count(node.id);
+  return types.size() == moved + made && std::ranges::all_of(types, [&](const UniformType* type) {
            return type->granularity.kind != Granularity::Kind::tensor || type == types.front() ||
                   *type == *types.front();
          });

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "ir/build.hpp"
+
 using namespace quadrant;
 
 TEST_CASE("gains saturate at both ends, so order does not matter") {
@@ -31,5 +33,38 @@ TEST_CASE("the unit model counts consuming operands") {
 TEST_CASE("models are made by name") {
   CHECK(make_gain_model("unit")->name() == "unit");
   CHECK(make_gain_model("bytes")->unit() == "bytes");
+  CHECK(make_gain_model("operations")->name() == "operations");
   CHECK(make_gain_model("euros") == nullptr);
+}
+
+TEST_CASE("the operations model shares products between factors, and counts elements elsewhere") {
+  const OperationsGain operations;
+  Graph graph;
+  const Value x = graph.add_input("x", build::f32({Shape::dynamic, 3}));
+  const Value w = graph.add_input("w", build::f32({3, 5}));
+  const Value bias = graph.add_input("bias", build::f32({5}));
+  const Value y = build::add(graph, "gemm", {x, w, bias}, build::f32({Shape::dynamic, 5}));
+  const NodeRef product = graph.ref(y.node);
+  CHECK(operations.of_operand(product, 0) == Gain{7});  // of 3 * 5, half
+  CHECK(operations.of_operand(product, 1) == Gain{7});
+  CHECK(operations.of_operand(product, 2) == Gain{});
+  const Value sum = build::add(graph, "add", {y, bias, Value{}}, build::f32({Shape::dynamic, 5}));
+  CHECK(operations.of_operand(graph.ref(sum.node), 1) == Gain{5});
+  CHECK(operations.of_operand(graph.ref(sum.node), 2) == Gain{});
+  CHECK(operations.of_operand(graph.ref(sum.node), 9) == Gain{});
+}
+
+TEST_CASE("the operations model charges two for each element that changes its form") {
+  const OperationsGain operations;
+  Graph graph;
+  const Value x = graph.add_input("x", build::f32({Shape::dynamic, 3, 4}));
+  for (const ConversionKind kind :
+       {ConversionKind::enter, ConversionKind::leave, ConversionKind::convert}) {
+    CHECK(operations.of_conversion(kind, graph, x) == Gain{-24});
+  }
+  CHECK(operations.of_storage({100, 30}) == Gain{70});
+  CHECK(operations.unit() == "operations");
+  const Value huge = graph.add_input("huge", build::f32({INT64_MAX, 3}));
+  CHECK(operations.of_conversion(ConversionKind::enter, graph, huge) ==
+        Gain{std::numeric_limits<std::int64_t>::min()});
 }

@@ -2,6 +2,8 @@
 // that each element comes from.
 #include "quadrant/ir/moves.hpp"
 
+#include <doctest/doctest.h>
+
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -10,8 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "ir/groups.hpp"
-#include "methods/weight_only/build.hpp"
+#include "build.hpp"
+#include "groups.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/shape_inference.hpp"
+#include "quadrant/ir/verify.hpp"
 
 using namespace quadrant;
 using groups::Index;
@@ -56,14 +61,11 @@ class Random {
 };
 
 Value integers(Graph& graph, const std::vector<std::int64_t>& values) {
-  return graph.add_constant(
-      "integers",
-      Constant::from_values(ElementType::int64, Shape{static_cast<std::int64_t>(values.size())},
-                            std::span<const std::int64_t>(values)));
+  return graph.add_constant("integers", build::integers(values));
 }
 
 Value data_of(Moved& moved, const std::vector<std::int64_t>& extents) {
-  moved.data.push_back(build::input(moved.graph, "data", extents));
+  moved.data.push_back(moved.graph.add_input("data", build::f32(Shape(extents))));
   return moved.data.back();
 }
 
