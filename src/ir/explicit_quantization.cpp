@@ -26,8 +26,9 @@ bool is_one_of(std::string_view kind, const std::array<std::string_view, n>& kin
 }
 
 // Operators of files that are defined on codes, whatever is known of those: to dequantize in front
-// of them would be wrong.
+// of them would be wrong. A lookup in a quantized table casts the codes that it finds.
 bool is_defined_on_codes(std::string_view kind) {
+  if (kind == ops::Cast::kind) return true;
   constexpr std::array names{
       std::string_view("QuantizeLinear"),       std::string_view("DequantizeLinear"),
       std::string_view("GatherBlockQuantized"), std::string_view("MatMulNBits"),
@@ -57,6 +58,9 @@ std::vector<const UniformType*> quantizations(NodeRef node) {
 // for each channel or block, the types were made to follow the elements.
 bool moves_codes(NodeRef node, const std::vector<const UniformType*>& types) {
   if (!is_one_of(node.kind(), moving_kinds)) return false;
+  // Integers without a meaning, as a lookup finds in a table whose rows have scales of their own.
+  const TensorType& result = node.graph->type(node.result());
+  if (!result.is_quantized() && is_integer(result.element)) return true;
   // The others' further operands say where elements go.
   const std::size_t moved = node.kind() == ops::Concat::kind ? node.operands().size() : 1;
   const std::size_t made = node.graph->result_count(node.id);
