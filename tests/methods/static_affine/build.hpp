@@ -67,6 +67,7 @@ class Model {
     const Value made = build::add(graph, std::move(kind), std::move(operands), build::f32(Shape()),
                                   std::move(attributes), std::move(name));
     infer();
+    if (!shape(made).is_static()) find_shape(made);
     return made;
   }
   void output(Value value) { graph.add_output(std::string(graph.value_name(value)), value); }
@@ -74,7 +75,7 @@ class Model {
     const auto inferred = infer_shapes(graph);
     REQUIRE_MESSAGE(inferred, (inferred ? std::string() : to_string(inferred.error())));
   }
-  [[nodiscard]] const Shape& shape(Value value) const { return graph.type(value).shape; }
+  [[nodiscard]] Shape shape(Value value) const { return graph.type(value).shape; }
 
   std::vector<Tensor> sample() {
     std::vector<Tensor> tensors;
@@ -94,6 +95,20 @@ class Model {
   }
 
  private:
+  // Where inference does not know the operation, by running it.
+  void find_shape(Value value) {
+    const std::vector<Value> watched{value};
+    const auto model = value_of(Interpreter().load(graph, watched));
+    std::vector<Tensor> inputs;
+    for (const NodeId node : graph.inputs()) {
+      const Shape& extents = graph.type({node}).shape;
+      const std::vector<float> zeros(static_cast<std::size_t>(*extents.element_count()));
+      inputs.push_back(Tensor::from_values<float>(ElementType::float32, extents, zeros));
+    }
+    const auto tensors = value_of(run_model(*model, inputs, 1));
+    graph.set_type(value, build::tensor(tensors[0].element(), tensors[0].shape()));
+  }
+
   std::mt19937 random_;
 };
 
