@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "build.hpp"
+#include "quadrant/ir/text.hpp"
 
 using namespace quadrant;
 using quadrant::test::Model;
@@ -103,4 +104,37 @@ TEST_CASE("static_affine: forms as text and back") {
     CAPTURE(text);
     CHECK_FALSE(AffineForm::parse(text).has_value());
   }
+}
+
+TEST_CASE("static_affine: a plan that is followed gives the same graph") {
+  Model model;
+  const Value x = model.input("x", {1, 3, 4, 4});
+  model.output(conv_of(model, model.add("onnx.Relu", {conv_of(model, x)}, "relu"), "last"));
+  const StaticAffineOptions options{.statistics = model.statistics()};
+  const QuantizeResult first = test::quantized(model.graph, options, test::by_operands());
+  REQUIRE_FALSE(first.analysis.plan.values.empty());
+  QuantizeOptions follow = test::by_operands();
+  follow.plan = &first.analysis.plan;
+  const QuantizeResult second = test::quantized(model.graph, options, follow);
+  CHECK(print_graph(second.graph) == print_graph(first.graph));
+  CHECK(second.analysis.plan.values == first.analysis.plan.values);
+}
+
+TEST_CASE("static_affine: weights that are NaN are refused, or left, as the policy says") {
+  Model model;
+  const Value x = model.input("x", {1, 3, 4, 4});
+  std::vector<float> values(9, 0.5F);
+  model.output(conv_of(model, x, "good"));
+  const auto statistics = model.statistics();
+  values[4] = std::numeric_limits<float>::quiet_NaN();
+  const Value good = model.graph.find_value("good");
+  model.graph.set_constant(model.graph.operands(good.node)[1].node,
+                           build::floats({3, 3, 1, 1}, values));
+  QuantizeOptions run = test::by_operands();
+  const auto refused = quantize_static_affine(model.graph, {.statistics = statistics}, run);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == ErrorCode::impossible);
+  run.non_finite = NonFinitePolicy::leave_float;
+  const QuantizeResult left = test::quantized(model.graph, {.statistics = statistics}, run);
+  CHECK(test::planned(left, "w") == "float");
 }
