@@ -116,12 +116,16 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
   }
 
   // Empty where the bias stays float: it is computed, or its elements are not the channels'; or
-  // another product adds it too, in another scale.
+  // another product adds it too, in another scale; or that scale is not known in time.
   [[nodiscard]] std::optional<AffineForm> bias_form(NodeRef node, const AffineForm& weight) const {
     const Product& product = *parameters();
     const Constant* const bias = node.operand_constant(product.bias);
     if (bias == nullptr || !product.adds_bias(node)) return std::nullopt;
     if (!is_only_reader(node, product.bias)) return std::nullopt;
+    // Scales of a weight behind moves are found where codes move, which is after the bias's.
+    if (scheme().options().bias_bits == 32 && node.operand_constant(product.weight) == nullptr) {
+      return std::nullopt;
+    }
     const AffineForm form = scheme().bias(0);
     if (form.granularity.kind == Granularity::Kind::tensor) return form;
     if (weight.granularity.kind == Granularity::Kind::tensor) {

@@ -128,7 +128,11 @@ Expected<TensorType> infer_concat(NodeRef node) {
   }
   TensorType result;
   QUADRANT_TRY(result.element, common_element(node));
-  if (auto quantization = common_quantization(node)) {
+  auto quantization = common_quantization(node);
+  // What the result says itself holds: operands that differ may join under a type of its own, and
+  // those that happen to be alike.
+  if (quantization && node.type().is_quantized()) quantization = node.type().quantization;
+  if (quantization) {
     result.element = quantization->storage;
     result.quantization = std::move(quantization);
   }
