@@ -54,7 +54,7 @@ Expected<const Prescription*> of_members(const StaticAffineOptions& options, con
     const Prescription* const other = named(options, *query.graph, member);
     if (other == nullptr) continue;
     if (first == nullptr) first = other;
-    if (mean_the_same(first->second, other->second)) continue;
+    if (first == other || mean_the_same(first->second, other->second)) continue;
     return refuse(*first, fmt::format("it shares its scale with '{}', but different ones are "
                                       "prescribed: {}, and {}",
                                       other->first, print(first->second), print(other->second)));
