@@ -32,6 +32,17 @@ const FixedRange* fixed_range(const GraphView& graph, Value value) noexcept {
   return found == fixed_ranges.end() ? nullptr : &*found;
 }
 
+// The value whose numbers count: of one that is only limited, what it is limited to.
+Value limited(const GraphView& graph, Value value) noexcept {
+  constexpr int most_limits = 4;  // a limit, so that a chain of them is not walked by each
+  for (int i = 0; i < most_limits; ++i) {
+    const auto uses = graph.uses(value.node);
+    if (uses.size() != 1 || uses[0].operand != 0 || !is_only_clamp({&graph, uses[0].user})) break;
+    value = {uses[0].user};
+  }
+  return value;
+}
+
 const TensorStatistics* statistics_of(const StaticAffineOptions& options, const GraphView& graph,
                                       Value value) noexcept {
   return options.statistics == nullptr ? nullptr
@@ -82,16 +93,6 @@ bool is_too_wide_for_softmax(const GraphView& graph, Value value, const Histogra
 }
 
 }  // namespace
-
-Value limited(const GraphView& graph, Value value) noexcept {
-  constexpr int most_limits = 4;  // a limit, so that a chain of them is not walked by each
-  for (int i = 0; i < most_limits; ++i) {
-    const auto uses = graph.uses(value.node);
-    if (uses.size() != 1 || uses[0].operand != 0 || !is_only_clamp({&graph, uses[0].user})) break;
-    value = {uses[0].user};
-  }
-  return value;
-}
 
 const char* activation_refusal(const StaticAffineOptions& options, const GraphView& graph,
                                Value value) {

@@ -25,9 +25,6 @@ inline constexpr const char* unknown_range = "nothing is known of its range: cal
 [[nodiscard]] const PrescribedEncodings::value_type* prescription(
     const StaticAffineOptions& options, const GraphView& graph, Value value);
 
-/// The value whose numbers count: of one that is only limited, what it is limited to.
-[[nodiscard]] Value limited(const GraphView& graph, Value value) noexcept;
-
 /// Of values that share one: of all that was observed of them, or of their contents.
 [[nodiscard]] FoundType activation_type(const StaticAffineOptions& options, const Query& query);
 

@@ -54,7 +54,7 @@ Expected<const Prescription*> of_members(const StaticAffineOptions& options, con
     const Prescription* const other = named(options, *query.graph, member);
     if (other == nullptr) continue;
     if (first == nullptr) first = other;
-    if (mean_the_same(first->second, other->second)) continue;
+    if (first == other || mean_the_same(first->second, other->second)) continue;
     return refuse(*first, fmt::format("it shares its scale with '{}', but different ones are "
                                       "prescribed: {}, and {}",
                                       other->first, print(first->second), print(other->second)));
@@ -115,6 +115,8 @@ Expected<std::vector<Encoding>> of_channels(const Prescription& prescribed, cons
                 "for those; symmetric ones can be had, or one zero point for the tensor");
 }
 
+bool shares_with_operand(NodeRef node) { return is_move(node) || is_only_clamp(node); }
+
 }  // namespace
 
 const PrescribedEncodings::value_type* prescription(const StaticAffineOptions& options,
@@ -122,10 +124,18 @@ const PrescribedEncodings::value_type* prescription(const StaticAffineOptions& o
   constexpr int most_steps = 8;  // a limit, so that a chain of moves is not walked by each reader
   if (options.prescribed == nullptr || options.prescribed->empty()) return nullptr;
   if (const auto* const own = named(options, graph, value)) return own;
-  if (const auto* const result = named(options, graph, limited(graph, value))) return result;
+  Value result = value;
+  for (int steps = 0; steps < most_steps; ++steps) {
+    const auto uses = graph.uses(result.node);
+    if (uses.size() != 1 || uses[0].operand != 0 || !shares_with_operand({&graph, uses[0].user})) {
+      break;
+    }
+    result = {uses[0].user};
+    if (const auto* const behind = named(options, graph, result)) return behind;
+  }
   for (int steps = 0; steps < most_steps; ++steps) {
     const NodeRef node{&graph, value.node};
-    if (!is_move(node) && !is_only_clamp(node)) return nullptr;
+    if (!shares_with_operand(node)) return nullptr;
     value = node.operand(0);
     if (value.is_absent()) return nullptr;
     if (const auto* const source = named(options, graph, value)) return source;

@@ -23,6 +23,9 @@ std::shared_ptr<const UniformType> type_of(const Graph& graph, std::string_view 
   const Value value = graph.find_value(name);
   if (value.is_absent()) return nullptr;
   if (graph.type(value).is_quantized()) return graph.type(value).quantization;
+  if (graph.kind(value.node) == ops::Dequantize::kind) {
+    return graph.type(graph.operands(value.node)[0]).quantization;
+  }
   for (const Use& use : graph.uses(value.node)) {
     if (use.result == value.result && graph.kind(use.user) == ops::Quantize::kind) {
       return graph.type({use.user}).quantization;

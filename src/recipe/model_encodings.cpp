@@ -76,7 +76,9 @@ Expected<TensorEncoding> encoding_of(const Graph& graph, Value codes) {
       encoding.bits == bit_width(type.storage) && encoding.symmetry == EncodingSymmetry::symmetric;
   if (!may_be_strict) return encoding;
   QUADRANT_TRY(const bool is_full, uses_lowest_code(*contents));
-  if (!is_full) encoding.symmetry = EncodingSymmetry::symmetric_strict;
+  if (is_full) return encoding;
+  encoding.symmetry = EncodingSymmetry::symmetric_strict;
+  for (std::int64_t& zero_point : encoding.zero_points) --zero_point;  // code 0 is now the next one
   return encoding;
 }
 
