@@ -66,9 +66,8 @@ class Correction {
       Graph spelled_out = quantized_;
       make_quantization_explicit(spelled_out);
       QUADRANT_TRY(const StatisticsTable found, means_of(spelled_out, {layer}));
-      QUADRANT_CHECK(
-          correct(layer.node, channel_means(found, name_in(spelled_out, layer.node)),
-                  channel_means(wanted, name_in(real_, layer.node))));
+      QUADRANT_CHECK(correct(layer.node, channel_means(found, name_in(spelled_out, layer.node)),
+                             channel_means(wanted, name_in(real_, layer.node))));
       if (options_.sink != nullptr) {
         options_.sink->progress("correcting biases", i + 1, layers_.size());
       }
@@ -96,8 +95,8 @@ class Correction {
     return {};
   }
 
-  [[nodiscard]] Expected<StatisticsTable> means_of(const Graph& graph,
-                                                   const std::vector<CorrectedLayer>& layers) const {
+  [[nodiscard]] Expected<StatisticsTable> means_of(
+      const Graph& graph, const std::vector<CorrectedLayer>& layers) const {
     CalibrateOptions options{.values = {}, .executor = options_.executor, .sink = nullptr};
     for (const CorrectedLayer& layer : layers) {
       options.values.push_back({Value{layer.node}, layer.channel_axis});
@@ -124,9 +123,8 @@ class Correction {
       const double shift = found[i] - wanted[i];
       const auto scale = static_cast<double>(scales[scales.size() == 1 ? 0 : i]);
       const double code = static_cast<double>(codes[i]) - std::nearbyint(shift / scale);
-      codes[i] = static_cast<std::int64_t>(
-          std::clamp(code, static_cast<double>(type->storage_min),
-                     static_cast<double>(type->storage_max)));
+      codes[i] = static_cast<std::int64_t>(std::clamp(code, static_cast<double>(type->storage_min),
+                                                      static_cast<double>(type->storage_max)));
       corrected.shift.push_back(shift);
     }
     quantized_.set_constant(bias, make_zero_points(type->storage, contents.shape(), codes), type);

@@ -192,16 +192,12 @@ class Optimize final : public Command {
       return;
     }
     using enum Table::Align;
-    Table table({{"optimizations"},
-                 {"top-1 lost", right},
-                 {"SQNR", right},
-                 {"time", right},
-                 {""}});
+    Table table({{"optimizations"}, {"top-1 lost", right}, {"SQNR", right}, {"time", right}, {""}});
     for (const Attempt& attempt : attempts_) {
       table.add({attempt.name(),
                  attempt.loss ? fmt::format("{:.2f} points", *attempt.loss) : std::string("-"),
-                 fmt::format("{:.2f} dB", attempt.sqnr_db), fmt::format("{:.1f} s", attempt.seconds),
-                 &attempt == &best ? "written" : ""});
+                 fmt::format("{:.2f} dB", attempt.sqnr_db),
+                 fmt::format("{:.1f} s", attempt.seconds), &attempt == &best ? "written" : ""});
     }
     console.print(fmt::format("{}\n  {}\n  written to {}\n", table.print(), verdict(best),
                               printable(output_)));

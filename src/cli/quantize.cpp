@@ -99,8 +99,8 @@ class Quantize final : public Command {
     Expected<QuantizeResult> result = quantize(subject.graph, subject.registry, engine);
     if (!result) return fail(located(std::move(result).error()));
     if (!dry_run_) {
-      QUADRANT_CHECK(scheme->finish({options_.model, subject.graph, &executor, &console},
-                                    result->graph));
+      QUADRANT_CHECK(
+          scheme->finish({options_.model, subject.graph, &executor, &console}, result->graph));
     }
     if (subject.review.after) subject.review.after(subject.graph, *result, console);
 
