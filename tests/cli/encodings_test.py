@@ -81,7 +81,10 @@ class EncodingsTest(CommandTest):
                 with self.subTest(model=name, options=options, version=version):
                     self.run_command("encodings", "first.onnx", "-o", "made.encodings",
                                      "--version", version)
-                    for extra in ((), statistics):
+                    # The range of what masks make was seen, and found too wide to be quantized: no
+                    # encoding tells that it has to stay float.
+                    alone = () if name != "tiny_transformer" else ("--exclude", "/Where_output_0$")
+                    for extra in (alone, statistics):
                         again = self.run_command("quantize", *common, "-o", "again.onnx",
                                                  "--encodings", "made.encodings", *extra)
                         self.assertEqual(again.returncode, DONE, again.stderr)
