@@ -79,9 +79,8 @@ class Optimize final : public Command {
         ->type_name("DB")
         ->capture_default_str();
     declare_json(*command, json_);
-    CLI::App* const options = command->add_option_group("Options of static_affine");
-    scheme_->declare(*options);
-    options->remove_option(options->get_option("--optimize"));
+    declare_under_heading(*scheme_, *command);
+    command->remove_option(command->get_option("--optimize"));
     command->footer(
         "Tries, until the accuracy is good enough: no optimization; cle and hba; and, where that "
         "came within 2 points (6 dB), cle, hba and bc, from the float model again.\n\n"

@@ -16,13 +16,20 @@ Schemes::Schemes() {
   schemes_.push_back(make_weight_only());
 }
 
-void Schemes::declare(CLI::App& command) {
-  for (const auto& scheme : schemes_) {
-    CLI::App* const options =
-        command.add_option_group(fmt::format("Options of {}", scheme->name()));
-    scheme->declare(*options);
-    options_.push_back(options);
+std::vector<const CLI::Option*> declare_under_heading(SchemeCommand& scheme, CLI::App& command) {
+  const auto before = command.get_options();
+  scheme.declare(command);
+  std::vector<const CLI::Option*> added;
+  for (CLI::Option* const option : command.get_options()) {
+    if (std::ranges::find(before, option) != before.end()) continue;
+    option->group(fmt::format("Options of {}", scheme.name()));
+    added.push_back(option);
   }
+  return added;
+}
+
+void Schemes::declare(CLI::App& command) {
+  for (const auto& scheme : schemes_) options_.push_back(declare_under_heading(*scheme, command));
 }
 
 Expected<SchemeCommand*> Schemes::find(std::string_view name) const {
@@ -44,7 +51,7 @@ Expected<const SchemeCommand*> Schemes::choose(std::string_view name) const {
   QUADRANT_TRY(const SchemeCommand* const chosen, find(name));
   for (std::size_t i = 0; i < options_.size(); ++i) {
     if (schemes_[i].get() == chosen) continue;
-    for (const CLI::Option* const option : options_[i]->get_options()) {
+    for (const CLI::Option* const option : options_[i]) {
       if (option->count() == 0) continue;
       return fail(
           ErrorCode::usage,

@@ -17,7 +17,8 @@
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace quadrant::cli {
 
@@ -69,6 +70,9 @@ class SchemeCommand {
   }
 };
 
+/// Adds the scheme's options to `command`, under a heading of their own; returns them.
+std::vector<const CLI::Option*> declare_under_heading(SchemeCommand& scheme, CLI::App& command);
+
 /// The schemes of one command, whose options they add to it.
 class Schemes {
  public:
@@ -88,7 +92,7 @@ class Schemes {
 
  private:
   std::vector<std::unique_ptr<SchemeCommand>> schemes_;
-  std::vector<const CLI::App*> options_;  // as many, once they are declared
+  std::vector<std::vector<const CLI::Option*>> options_;  // of each, once they are declared
 };
 
 }  // namespace quadrant::cli
