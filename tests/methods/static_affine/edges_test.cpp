@@ -1,0 +1,203 @@
+// Where numbers are extreme, or say nothing: safe results, or reasons.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "build.hpp"
+#include "quadrant/ir/scales.hpp"
+
+using namespace quadrant;
+using quadrant::test::Model;
+using quadrant::test::planned;
+
+namespace {
+
+// y = conv(x, w, b), 1x1, with a weight and a bias of the caller's.
+Model conv_model(const std::vector<float>& weight, const std::vector<float>& bias,
+                 std::int64_t inputs = 2) {
+  Model model;
+  const auto outputs = static_cast<std::int64_t>(bias.size());
+  const Value x = model.input("x", {1, inputs, 4, 4});
+  const Value w = model.constant("w", {outputs, inputs, 1, 1}, weight);
+  const Value b = model.constant("b", {outputs}, bias);
+  model.output(model.add("conv", {x, w, b}, "y"));
+  return model;
+}
+
+std::vector<float> run(const Graph& graph, const std::vector<Tensor>& inputs) {
+  const Value output = graph.ref(graph.outputs().front()).operand(0);
+  const std::vector<Value> watched{output};
+  const auto model = test::value_of(Interpreter().load(graph, watched));
+  const auto tensors = test::value_of(run_model(*model, inputs, 1));
+  const auto values = tensors[0].as<float>();
+  return {values.begin(), values.end()};
+}
+
+const UniformType& type_of(const QuantizeResult& result, std::string_view name) {
+  const Value value = result.graph.find_value(name);
+  REQUIRE_FALSE(value.is_absent());
+  REQUIRE(result.graph.type(value).is_quantized());
+  return *result.graph.type(value).quantization;
+}
+
+std::vector<float> scales_of(const QuantizeResult& result, std::string_view name) {
+  return test::value_of(read_scales(type_of(result, name).scales));
+}
+
+// The largest difference between the float model and what was made of it, on fresh samples.
+float largest_error(Model& model, const QuantizeResult& result) {
+  float largest = 0;
+  for (int i = 0; i < 3; ++i) {
+    const std::vector<Tensor> inputs = model.sample();
+    const auto real = run(model.graph, inputs);
+    const auto found = run(result.graph, inputs);
+    for (std::size_t k = 0; k < real.size(); ++k) {
+      REQUIRE(std::isfinite(found[k]));
+      largest = std::max(largest, std::abs(real[k] - found[k]));
+    }
+  }
+  return largest;
+}
+
+Tensor same_everywhere(const Shape& shape, float value) {
+  const std::vector<float> values(static_cast<std::size_t>(*shape.element_count()), value);
+  return Tensor::from_values<float>(ElementType::float32, shape, values);
+}
+
+std::shared_ptr<StatisticsTable> statistics_on(const Graph& graph, std::vector<Tensor> inputs) {
+  std::vector<Sample> samples;
+  samples.push_back({std::move(inputs)});
+  return std::make_shared<StatisticsTable>(
+      test::value_of(calibrate(graph, Interpreter(), MemoryData(std::move(samples)))));
+}
+
+}  // namespace
+
+TEST_CASE("static_affine: a channel of zeros has a scale, and gives its bias") {
+  Model model = conv_model({0, 0, 0.5F, -1}, {0.75F, 0.25F});
+  const QuantizeResult result = test::quantized_by_operands(model);
+  CHECK(planned(result, "w") == "weight i8 axis=0");
+  for (const float scale : scales_of(result, "w")) CHECK(scale > 0);
+  CHECK(largest_error(model, result) < 0.1F);
+}
+
+TEST_CASE("static_affine: inputs that are constant, zero throughout among them") {
+  for (const float value : {0.0F, 2.0F, -3.0F}) {
+    CAPTURE(value);
+    Model model = conv_model({1, 2, 0.5F, -1}, {0.5F, 0});
+    const Tensor input = same_everywhere({1, 2, 4, 4}, value);
+    const auto statistics = statistics_on(model.graph, {input});
+    const QuantizeResult result = test::quantized_by_operands(model, {.statistics = statistics});
+    const auto real = run(model.graph, {input});
+    const auto found = run(result.graph, {input});
+    for (std::size_t i = 0; i < real.size(); ++i) {
+      CHECK(found[i] == doctest::Approx(real[i]).epsilon(0.02));
+    }
+  }
+}
+
+TEST_CASE("static_affine: one sample is enough") {
+  Model model = conv_model({1, 2, 0.5F, -1}, {0.5F, 0});
+  const QuantizeResult result =
+      test::quantized_by_operands(model, {.statistics = model.statistics(1)});
+  CHECK(planned(result, "y") == "activation i8");
+}
+
+TEST_CASE("static_affine: a bias beyond 32 bits raises the scale of its channel's weights") {
+  // 1e9 / (s_x s_w) would be about 1e9 / (0.03 * 1e-11 / 127), 4e22.
+  Model model = conv_model({1e-11F, 1e-11F, 0.5F, -1}, {1e9F, 0.25F});
+  const QuantizeResult result = test::quantized_by_operands(model);
+  const auto scales = scales_of(result, "b");
+  const Constant& codes = *result.graph.constant(result.graph.find_value("b").node);
+  const auto values = test::value_of(read_integers(codes));
+  REQUIRE(values.size() == 2);
+  CHECK(std::abs(values[0]) <= (std::int64_t{1} << 30U));
+  CHECK(static_cast<double>(values[0]) * static_cast<double>(scales[0]) ==
+        doctest::Approx(1e9).epsilon(1e-6));
+  // The other channel is as it would be without.
+  CHECK(scales_of(result, "w")[1] == doctest::Approx(1.0 / 127));
+  const std::vector<Tensor> inputs = model.sample();
+  const auto real = run(model.graph, inputs);
+  const auto found = run(result.graph, inputs);
+  for (std::size_t i = 0; i < real.size() / 2; ++i) {
+    CHECK(found[i] == doctest::Approx(real[i]).epsilon(0.01));
+  }
+}
+
+TEST_CASE("static_affine: scales whose product would be no normal number are raised") {
+  Model model = conv_model({1e-30F, 1e-30F, 0.5F, -1}, {0, 0});
+  const Tensor input = same_everywhere({1, 2, 4, 4}, 1e-12F);
+  const QuantizeResult result =
+      test::quantized_by_operands(model, {.statistics = statistics_on(model.graph, {input})});
+  if (planned(result, "b") != "float") {
+    for (const float scale : scales_of(result, "b")) CHECK(std::isnormal(scale));
+  }
+  for (const float value : run(result.graph, {input})) CHECK(std::isfinite(value));
+}
+
+TEST_CASE("static_affine: infinite and NaN ranges leave values in float") {
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    Model model = conv_model({1, 2, 0.5F, -1}, {0.5F, 0});
+    const auto statistics = model.statistics();
+    statistics->values["y"].histogram.add(std::vector<float>{bad});
+    const QuantizeResult result = test::quantized_by_operands(model, {.statistics = statistics});
+    CHECK(planned(result, "y") == "float");
+    CHECK(test::reason(model.graph, result, "w").find("asks") != std::string::npos);
+  }
+}
+
+TEST_CASE("static_affine: a bias that two layers add stays float, and is right") {
+  Model model;
+  const Value x = model.input("x", {1, 2, 4, 4});
+  const Value bias = model.constant("b", {2}, {0.5F, -0.25F});
+  const Value first = model.add("conv", {x, model.weight("w1", {2, 2, 1, 1}), bias}, "first");
+  model.output(model.add("conv", {first, model.weight("w2", {2, 2, 1, 1}), bias}, "y"));
+  const QuantizeResult result = test::quantized_by_operands(model);
+  CHECK(planned(result, "b") == "float");
+  CHECK(planned(result, "w1") == "weight i8 axis=0");
+  CHECK(planned(result, "w2") == "weight i8 axis=0");
+  CHECK(largest_error(model, result) < 0.25F);
+}
+
+TEST_CASE("static_affine: what Softmax reads stays float where steps are large") {
+  const auto model_with = [](float mask) {
+    Model model;
+    const Value x = model.input("x", {1, 4, 4});
+    const Value product = model.add("matmul", {x, model.weight("w", {4, 4})}, "scores");
+    std::vector<float> added(16, 0);
+    added[3] = mask;
+    const Value masked =
+        model.add("add", {product, model.constant("mask", {1, 4, 4}, added)}, "masked");
+    const Value shares =
+        model.add("onnx.Softmax", {masked}, "shares", {{"axis", std::int64_t{-1}}});
+    model.output(model.add("matmul", {shares, model.weight("v", {4, 2})}, "y"));
+    return model;
+  };
+  Model wide = model_with(-10000);
+  const QuantizeResult left = test::quantized_by_operands(wide);
+  CHECK(planned(left, "masked") == "float");
+  CHECK(planned(left, "scores") != "float");
+  Model narrow = model_with(-4);
+  const QuantizeResult taken = test::quantized_by_operands(narrow);
+  CHECK(planned(taken, "masked") == "activation i8");
+}
+
+TEST_CASE("static_affine: the range of Softmax is all that it can be") {
+  Model model;
+  const Value x = model.input("x", {1, 4});
+  const Value product = model.add("matmul", {x, model.weight("w", {4, 4})}, "scores");
+  const Value softmax =
+      model.add("onnx.Softmax", {product}, "shares", {{"axis", std::int64_t{-1}}});
+  model.output(model.add("matmul", {softmax, model.weight("v", {4, 2})}, "y"));
+  const QuantizeResult result = test::quantized_by_operands(model);
+  REQUIRE(planned(result, "shares") == "activation i8");
+  CHECK(scales_of(result, "shares")[0] == 1.0F / 255.0F);
+  CHECK(test::value_of(read_integers(type_of(result, "shares").zero_points))[0] == -128);
+}
