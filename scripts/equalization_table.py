@@ -69,13 +69,11 @@ def uneven(model, target):
     onnx.save(loaded, target)
 
 
-def measure(command, model, samples, name, folder):
+def measure(command, model, samples_of, inputs, name, folder):
+    """`samples_of`: the model whose samples are to be taken."""
     session = tables.session_of(model)
-    calibration, evaluation = static.halves(list(static.one_by_one(session, samples.feeds)))
-    data = folder / "samples"
-    data.mkdir(exist_ok=True)
-    for i, feed in enumerate(calibration[:CALIBRATION_SAMPLES]):
-        np.savez(data / f"{i}.npz", **feed)
+    samples, _, evaluation, data = static.prepared(samples_of, session, inputs, folder,
+                                                   CALIBRATION_SAMPLES)
     floats = tables.run(session, evaluation)
     all_floats = tables.run(session, samples.feeds)
     noise, right = [name, "SQNR", ""], [name, "top-1", tables.top1(samples, all_floats)]
@@ -101,12 +99,12 @@ def main():
             continue
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
-            samples = tables.samples_of(model, tables.session_of(model), options.inputs)
-            found = measure(options.command, model, samples, model.stem, folder)
+            found = measure(options.command, model, model, options.inputs, model.stem, folder)
             if model.stem == "digits_cnn":
                 made = folder / "uneven.onnx"
                 uneven(model, made)
-                found += measure(options.command, made, samples, f"{model.stem}, uneven", folder)
+                found += measure(options.command, made, model, options.inputs,
+                                 f"{model.stem}, uneven", folder)
         rows += found
         print("\n".join("  ".join(row) for row in found), flush=True)
     if not options.dry_run:

@@ -15,13 +15,13 @@ import sys
 import tempfile
 import time
 
-import numpy as np
 import openvino
 
 import accuracy_table as tables
 import static_affine_table as static
 
 ROUNDS = 30
+CALIBRATION_SAMPLES = 4
 SETTINGS = {"int8": (), "uint8": ("--unsigned-activations",)}
 HEADER = ("model", "ONNX Runtime, int8", "ONNX Runtime, uint8", "OpenVINO, int8", "OpenVINO, uint8")
 
@@ -53,12 +53,7 @@ def fastest(runners, feed):
 
 def measure(command, model, inputs, folder):
     session = tables.session_of(model)
-    samples = tables.samples_of(model, session, inputs)
-    calibration, evaluation = static.halves(list(static.one_by_one(session, samples.feeds)))
-    data = folder / "samples"
-    data.mkdir()
-    for i, feed in enumerate(calibration[:4]):
-        np.savez(data / f"{i}.npz", **feed)
+    _, _, evaluation, data = static.prepared(model, session, inputs, folder, CALIBRATION_SAMPLES)
     paths = {"float": model}
     for name, options in SETTINGS.items():
         paths[name] = folder / f"{name}.onnx"

@@ -56,6 +56,17 @@ def halves(feeds):
     return chosen[::2][:MOST_SAMPLES], (chosen[1::2] or chosen)[:MOST_SAMPLES]
 
 
+def prepared(model, session, inputs, folder, most=MOST_SAMPLES):
+    """All samples; those for calibration, of which the folder has files; those to measure."""
+    samples = tables.samples_of(model, session, inputs)
+    calibration, evaluation = halves(list(one_by_one(session, samples.feeds)))
+    data = folder / "samples"
+    data.mkdir(exist_ok=True)
+    for i, feed in enumerate(calibration[:most]):
+        np.savez(data / f"{i}.npz", **feed)
+    return samples, calibration[:most], evaluation, data
+
+
 class Reader(CalibrationDataReader):
     def __init__(self, feeds):
         self.feeds = iter(feeds)
@@ -139,12 +150,7 @@ def decibels(value):
 
 def measure(command, model, inputs, folder):
     session = tables.session_of(model)
-    samples = tables.samples_of(model, session, inputs)
-    calibration, evaluation = halves(list(one_by_one(session, samples.feeds)))
-    data = folder / "samples"
-    data.mkdir()
-    for i, feed in enumerate(calibration):
-        np.savez(data / f"{i}.npz", **feed)
+    samples, calibration, evaluation, data = prepared(model, session, inputs, folder)
     statistics = folder / "statistics.json"
     subprocess.run([str(command), "calibrate", str(model), "--data", str(data), "-o",
                     str(statistics)], capture_output=True, check=True)
