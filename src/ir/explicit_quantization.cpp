@@ -19,6 +19,14 @@ constexpr std::array moving_kinds{ops::Identity::kind, ops::Transpose::kind, ops
                                   ops::Squeeze::kind,  ops::Unsqueeze::kind, ops::Flatten::kind,
                                   ops::Expand::kind,   ops::Slice::kind,     ops::Split::kind,
                                   ops::Concat::kind,   ops::Gather::kind};
+// The same under the names of files, for graphs that were not read but made so.
+constexpr std::array moving_operators{
+    std::string_view("onnx.Identity"),  std::string_view("onnx.Transpose"),
+    std::string_view("onnx.Reshape"),   std::string_view("onnx.Squeeze"),
+    std::string_view("onnx.Unsqueeze"), std::string_view("onnx.Flatten"),
+    std::string_view("onnx.Expand"),    std::string_view("onnx.Slice"),
+    std::string_view("onnx.Split"),     std::string_view("onnx.Concat"),
+    std::string_view("onnx.Gather")};
 
 template <std::size_t n>
 bool is_one_of(std::string_view kind, const std::array<std::string_view, n>& kinds) {
@@ -37,6 +45,12 @@ bool is_defined_on_codes(std::string_view kind) {
   const std::string_view name = kind.substr(kind.find_last_of(".:") + 1);
   return is_one_of(name, names) || name.starts_with("QLinear") || name.ends_with("Integer");
 }
+
+bool moves(std::string_view kind) {
+  return is_one_of(kind, moving_kinds) || is_one_of(kind, moving_operators);
+}
+
+bool is_concat(std::string_view kind) { return kind == ops::Concat::kind || kind == "onnx.Concat"; }
 
 bool is_quantized(const GraphView& graph, Value value) {
   return !value.is_absent() && graph.type(value).is_quantized();
@@ -57,12 +71,12 @@ std::vector<const UniformType*> quantizations(NodeRef node) {
 // Elements that move keep their meaning under parameters that are the same everywhere. With a scale
 // for each channel or block, the types were made to follow the elements.
 bool moves_codes(NodeRef node, const std::vector<const UniformType*>& types) {
-  if (!is_one_of(node.kind(), moving_kinds)) return false;
+  if (!moves(node.kind())) return false;
   // Integers without a meaning, as a lookup finds in a table whose rows have scales of their own.
   const TensorType& result = node.graph->type(node.result());
   if (!result.is_quantized() && is_integer(result.element)) return true;
   // The others' further operands say where elements go.
-  const std::size_t moved = node.kind() == ops::Concat::kind ? node.operands().size() : 1;
+  const std::size_t moved = is_concat(node.kind()) ? node.operands().size() : 1;
   const std::size_t made = node.graph->result_count(node.id);
   return types.size() == moved + made && std::ranges::all_of(types, [&](const UniformType* type) {
            return type->granularity.kind != Granularity::Kind::tensor || type == types.front() ||

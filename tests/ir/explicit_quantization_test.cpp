@@ -274,6 +274,15 @@ output(%c_unquantized)
   CHECK(graph.kind(graph.operands(layer)[1].node) == "dequantize");
 }
 
+TEST_CASE("explicit quantization: moves under the names of files stay, too") {
+  check_unchanged(R"(graph {}
+%x: tensor<2x3x!quant.uniform<i8:f32:0, {0.5, 0.25}>> = input()
+%t: tensor<3x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>> = onnx.Transpose(%x) {perm = [1, 0]}
+%y: tensor<3x2xf32> = dequantize(%t)
+output(%y)
+)");
+}
+
 TEST_CASE("explicit quantization: nothing to do in a graph of reals, or none") {
   check_unchanged("graph {}\n");
   check_unchanged(R"(graph {}
