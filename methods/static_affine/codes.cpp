@@ -4,25 +4,16 @@
 #include <array>
 #include <vector>
 
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::static_affine {
 namespace {
 
-constexpr std::array move_kinds{ops::Identity::kind,
-                                ops::Transpose::kind,
-                                ops::Reshape::kind,
-                                ops::Squeeze::kind,
-                                ops::Unsqueeze::kind,
-                                ops::Flatten::kind,
-                                ops::Expand::kind,
-                                ops::Slice::kind,
-                                ops::Split::kind,
-                                ops::Gather::kind,
-                                std::string_view("onnx.MaxPool"),
-                                std::string_view("onnx.AveragePool"),
-                                std::string_view("onnx.DepthToSpace"),
-                                std::string_view("onnx.SpaceToDepth")};
+// Beside those that the IR knows, which are a matter of indices alone.
+constexpr std::array window_kinds{
+    std::string_view("onnx.MaxPool"), std::string_view("onnx.AveragePool"),
+    std::string_view("onnx.DepthToSpace"), std::string_view("onnx.SpaceToDepth")};
 
 constexpr std::array clamp_kinds{std::string_view("onnx.Relu"), std::string_view("onnx.Clip")};
 
@@ -82,10 +73,25 @@ const Constant* constant_behind(const GraphView& graph, Value value) noexcept {
   return nullptr;
 }
 
+bool reaches_constant(const GraphView& graph, Value value, std::int64_t channel) {
+  Granularity groups = Granularity::per_axis(channel);
+  while (graph.constant(value.node) == nullptr) {
+    const NodeRef node{&graph, value.node};
+    const Move* const move = find_move(node.kind());
+    const auto source = move == nullptr ? std::nullopt : move->source(node, groups);
+    if (!source || source->kind != Granularity::Kind::axis) return false;
+    groups = *source;
+    value = node.operand(0);
+  }
+  return true;
+}
+
 bool is_move(NodeRef node) noexcept {
   if (node.kind() == "onnx.Pad") return pads_with_elements(node);
   if (node.kind() == "onnx.Resize") return interpolates_between_elements(node);
-  return is_one_of(node.kind(), move_kinds);
+  // A concat has several operands, each with a scale of its own.
+  const bool is_index_map = find_move(node.kind()) != nullptr && node.kind() != ops::Concat::kind;
+  return is_index_map || is_one_of(node.kind(), window_kinds);
 }
 
 bool is_computed_from_integers(const GraphView& graph, Value value) {

@@ -22,6 +22,10 @@ namespace quadrant::inline v0::static_affine {
 /// for what is computed.
 [[nodiscard]] const Constant* constant_behind(const GraphView& graph, Value value) noexcept;
 
+/// Whether a scale for each index of axis `channel` of the value, which is a constant behind moves,
+/// is one for each index of an axis of that constant.
+[[nodiscard]] bool reaches_constant(const GraphView& graph, Value value, std::int64_t channel);
+
 /// Whether the node's result has elements of operand 0, zeros, and what lies between them, and
 /// nothing else: the parameters that fit the operand fit it.
 [[nodiscard]] bool is_move(NodeRef node) noexcept;

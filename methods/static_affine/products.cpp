@@ -59,7 +59,9 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
   using ProductMethodBase::ProductMethodBase;
 
   void request(NodeRef node, Asks& asks) const override {
-    if (scheme().refusal(*node.graph, node.result()) == nullptr) {
+    if (const char* const why = scheme().refusal(*node.graph, node.result())) {
+      asks.refuse(why);
+    } else {
       asks.produce(scheme().activation());
     }
   }
@@ -76,10 +78,10 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
     }
     const Shape& shape = node.operand_type(product.weight)->shape;
     const auto channel = product.channel(node, shape.is_ranked() ? shape : weight->shape());
-    if (channel) compute_with(scheme().weight(*channel), needs, node, asks);
-    // Where no move gets in the way, channels cost more room, and are worth more.
-    const bool has_channels = channel && node.operand_constant(product.weight) != nullptr;
-    if (!has_channels) compute_with(per_tensor(), needs, node, asks);
+    // One of the two: per tensor takes less room, and would win where both can be had.
+    const bool has_channels =
+        channel && reaches_constant(*node.graph, node.operand(product.weight), *channel);
+    compute_with(has_channels ? scheme().weight(*channel) : per_tensor(), needs, node, asks);
   }
 
   void tie(NodeRef node, ParameterRules& rules) const override {

@@ -39,8 +39,7 @@ std::vector<const Constant*> biases_of(const GraphView& graph, Value weight) {
   return biases;
 }
 
-// Raises scales where the codes of a bias, in the scale of the products, would leave 32 bits, or
-// where that scale would be no normal number.
+// Raises scales where the codes of a bias, in the scale of the products, would leave 32 bits.
 Expected<void> make_room_for_bias(std::vector<float>& scales, float data_scale,
                                   const Constant& bias) {
   const auto count = static_cast<std::int64_t>(scales.size());
@@ -93,6 +92,7 @@ FoundType weight_type(const StaticAffineOptions& options, const Query& query) {
   QUADRANT_TRY(const float data_scale, only_scale(*query.sources.front()));
   QUADRANT_TRY(std::vector<float> scales, read_scales(type.scales));
   const std::vector<float> found = scales;
+  // So that the scale of the products is a normal number.
   for (float& scale : scales) {
     scale = std::max(scale, std::numeric_limits<float>::min() / data_scale);
   }

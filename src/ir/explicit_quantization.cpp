@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0 {
@@ -15,19 +16,6 @@ namespace {
 constexpr std::array conversion_kinds{ops::Quantize::kind, ops::Dequantize::kind,
                                       ops::StorageCast::kind};
 constexpr std::array border_kinds{ops::Input::kind, ops::Constant::kind, ops::Output::kind};
-constexpr std::array moving_kinds{ops::Identity::kind, ops::Transpose::kind, ops::Reshape::kind,
-                                  ops::Squeeze::kind,  ops::Unsqueeze::kind, ops::Flatten::kind,
-                                  ops::Expand::kind,   ops::Slice::kind,     ops::Split::kind,
-                                  ops::Concat::kind,   ops::Gather::kind};
-// The same under the names of files, for graphs that were not read but made so.
-constexpr std::array moving_operators{
-    std::string_view("onnx.Identity"),  std::string_view("onnx.Transpose"),
-    std::string_view("onnx.Reshape"),   std::string_view("onnx.Squeeze"),
-    std::string_view("onnx.Unsqueeze"), std::string_view("onnx.Flatten"),
-    std::string_view("onnx.Expand"),    std::string_view("onnx.Slice"),
-    std::string_view("onnx.Split"),     std::string_view("onnx.Concat"),
-    std::string_view("onnx.Gather")};
-
 template <std::size_t n>
 bool is_one_of(std::string_view kind, const std::array<std::string_view, n>& kinds) {
   return std::ranges::find(kinds, kind) != kinds.end();
@@ -46,11 +34,14 @@ bool is_defined_on_codes(std::string_view kind) {
   return is_one_of(name, names) || name.starts_with("QLinear") || name.ends_with("Integer");
 }
 
-bool moves(std::string_view kind) {
-  return is_one_of(kind, moving_kinds) || is_one_of(kind, moving_operators);
+// The operation that moves elements which `kind` names, in the way of files too, for graphs that
+// were not read but made so: `onnx.Reshape` is `reshape`. Empty for another.
+std::string moving_kind(std::string_view kind) {
+  constexpr std::string_view of_files = "onnx.";
+  std::string name(kind.starts_with(of_files) ? kind.substr(of_files.size()) : kind);
+  if (kind != name) name.front() = static_cast<char>(name.front() | 0x20);  // to lower case
+  return find_move(name) == nullptr ? std::string() : name;
 }
-
-bool is_concat(std::string_view kind) { return kind == ops::Concat::kind || kind == "onnx.Concat"; }
 
 bool is_quantized(const GraphView& graph, Value value) {
   return !value.is_absent() && graph.type(value).is_quantized();
@@ -71,12 +62,13 @@ std::vector<const UniformType*> quantizations(NodeRef node) {
 // Elements that move keep their meaning under parameters that are the same everywhere. With a scale
 // for each channel or block, the types were made to follow the elements.
 bool moves_codes(NodeRef node, const std::vector<const UniformType*>& types) {
-  if (!moves(node.kind())) return false;
+  const std::string kind = moving_kind(node.kind());
+  if (kind.empty()) return false;
   // Integers without a meaning, as a lookup finds in a table whose rows have scales of their own.
   const TensorType& result = node.graph->type(node.result());
   if (!result.is_quantized() && is_integer(result.element)) return true;
   // The others' further operands say where elements go.
-  const std::size_t moved = is_concat(node.kind()) ? node.operands().size() : 1;
+  const std::size_t moved = kind == ops::Concat::kind ? node.operands().size() : 1;
   const std::size_t made = node.graph->result_count(node.id);
   return types.size() == moved + made && std::ranges::all_of(types, [&](const UniformType* type) {
            return type->granularity.kind != Granularity::Kind::tensor || type == types.front() ||
