@@ -68,8 +68,9 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   QUADRANT_TRY(Registry registry, scheme->make(subject));
   QUADRANT_TRY(Vetoes vetoes, find_vetoes(subject.graph, registry, options.scope));
   Subject made{std::move(subject.graph), std::move(registry), std::move(gains), std::move(vetoes),
-               std::move(subject.review)};
-  if (made.review.before) QUADRANT_CHECK(made.review.before(made.graph, made.engine_options()));
+               std::move(subject.steps)};
+  if (made.steps.before)
+    QUADRANT_CHECK(made.steps.before(made.graph, made.registry, made.engine_options()));
   return made;
 }
 

@@ -41,7 +41,7 @@ struct Subject {
   Registry registry;
   std::unique_ptr<GainModel> gains;
   Vetoes vetoes;
-  SchemeReview review;
+  SchemeSteps steps;
 
   /// For the engine; refers to this object.
   [[nodiscard]] QuantizeOptions engine_options() const;

@@ -137,8 +137,12 @@ class Optimize final : public Command {
     QuantizeOptions engine;
     engine.gains = gains.get();
     engine.executor = &executor;
+    if (subject.steps.before) QUADRANT_CHECK(subject.steps.before(subject.graph, registry, engine));
     QUADRANT_TRY(QuantizeResult result, quantize(subject.graph, registry, engine));
-    QUADRANT_CHECK(scheme_->finish(subject, result.graph));
+    if (subject.steps.finish) {
+      QUADRANT_CHECK(subject.steps.finish(subject.graph, result.graph, executor));
+    }
+    if (subject.steps.review) subject.steps.review(subject.graph, result);
     Attempt attempt{optimizations, std::move(result.graph), 0, {}, 0};
     QUADRANT_CHECK(measure(graph, attempt, executor, console));
     attempt.seconds = std::chrono::duration<double>(Clock::now() - start).count();

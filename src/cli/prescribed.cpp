@@ -112,8 +112,9 @@ void Prescribed::tell_unused(const Graph& graph, const QuantizeResult& result, S
   }
 }
 
-Expected<void> check_ranges(const Graph& graph, const StaticAffineOptions& options,
-                            const QuantizeOptions& run) {
+Expected<void> tell_unknown_ranges(const Graph& graph, const StaticAffineOptions& options,
+                                   const QuantizeOptions& run, const std::string& path,
+                                   Sink& sink) {
   // What would be quantized if every value were known to be, say, from 0 to 1?
   StatisticsTable any;
   TensorStatistics unit;
@@ -145,10 +146,12 @@ Expected<void> check_ranges(const Graph& graph, const StaticAffineOptions& optio
       std::next(unknown.begin(), static_cast<std::ptrdiff_t>(std::min(most, unknown.size()))));
   const std::string more =
       unknown.size() > most ? fmt::format(" and {} more", unknown.size() - most) : "";
-  return fail(ErrorCode::usage,
-              fmt::format("nothing is known of the range of '{}'{}: prescribe it too, find it with "
-                          "--calibration, or leave the value in float with --exclude",
-                          fmt::join(shown, "', '"), more));
+  sink.report({Severity::warning,
+               fmt::format("nothing is known of the range of '{}'{}: what needs it stays in float; "
+                           "prescribe it too, or find it with --calibration",
+                           fmt::join(shown, "', '"), more),
+               {.file = path}});
+  return {};
 }
 
 }  // namespace quadrant::cli

@@ -37,9 +37,11 @@ class Prescribed {
   std::set<std::string, std::less<>> original_;  ///< those of its names that the model's file has
 };
 
-/// Whether what is prescribed is all that the scheme needs to quantize what it would if all ranges
-/// were known. `usage`, with the values whose range is not.
-[[nodiscard]] Expected<void> check_ranges(const Graph& graph, const StaticAffineOptions& options,
-                                          const QuantizeOptions& run);
+/// Warns of values that would be quantized if their range were known, where what is prescribed is
+/// all that is known.
+[[nodiscard]] Expected<void> tell_unknown_ranges(const Graph& graph,
+                                                 const StaticAffineOptions& options,
+                                                 const QuantizeOptions& run,
+                                                 const std::string& path, Sink& sink);
 
 }  // namespace quadrant::cli

@@ -98,11 +98,10 @@ class Quantize final : public Command {
     engine.sink = &console;
     Expected<QuantizeResult> result = quantize(subject.graph, subject.registry, engine);
     if (!result) return fail(located(std::move(result).error()));
-    if (!dry_run_) {
-      QUADRANT_CHECK(
-          scheme->finish({options_.model, subject.graph, &executor, &console}, result->graph));
+    if (subject.steps.finish && !dry_run_) {
+      QUADRANT_CHECK(subject.steps.finish(subject.graph, result->graph, executor));
     }
-    if (subject.review.after) subject.review.after(subject.graph, *result, console);
+    if (subject.steps.review) subject.steps.review(subject.graph, *result);
 
     Summary summary = summarize(subject.graph, subject.registry, *result);
     summary.file_bytes_before = model_bytes(options_.model, subject.graph);

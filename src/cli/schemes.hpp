@@ -22,12 +22,16 @@ class Option;
 
 namespace quadrant::cli {
 
-/// What a scheme that was set up has to say of the rest of the run; empty where it has nothing.
-struct SchemeReview {
-  /// Of a graph whose phases are to run so, before they do.
-  std::function<Expected<void>(const Graph& graph, const QuantizeOptions& options)> before;
-  /// Of what they made of `graph`.
-  std::function<void(const Graph& graph, const QuantizeResult& result, Sink& sink)> after;
+/// What a scheme that was set up does around the phases; empty where nothing.
+struct SchemeSteps {
+  /// With a graph whose phases are to run so, before they do.
+  std::function<Expected<void>(Graph& graph, const Registry& registry,
+                               const QuantizeOptions& options)>
+      before;
+  /// With what they made of `graph`, where it is to be written.
+  std::function<Expected<void>(const Graph& graph, Graph& quantized, Executor& executor)> finish;
+  /// Says what there is to say of what they made of `graph`.
+  std::function<void(const Graph& graph, const QuantizeResult& result)> review;
 };
 
 /// What a scheme is set up with.
@@ -35,8 +39,8 @@ struct SchemeSubject {
   std::string path;              ///< of the model, for messages
   Graph graph;                   ///< a scheme may change it before the phases: fold, equalize
   Executor* executor = nullptr;  ///< for what runs the model
-  Console* console = nullptr;
-  SchemeReview review{};  ///< a scheme may set it
+  Console* console = nullptr;    ///< outlives the steps
+  SchemeSteps steps{};           ///< a scheme may set them
 };
 
 /// A scheme with its options, for one call of the command.
@@ -63,11 +67,6 @@ class SchemeCommand {
   /// The methods alone, without data: to be listed.
   [[nodiscard]] virtual Expected<Registry> methods() const = 0;
   [[nodiscard]] virtual Expected<Registry> make(SchemeSubject& subject) const = 0;
-  /// What is done to the result: `subject` has the graph that was quantized.
-  [[nodiscard]] virtual Expected<void> finish(const SchemeSubject& /*subject*/,
-                                              Graph& /*quantized*/) const {
-    return {};
-  }
 };
 
 /// Adds the scheme's options to `command`, under a heading of their own; returns them.

@@ -14,17 +14,13 @@
 #include "calibration/located.hpp"
 #include "cli/choices.hpp"
 #include "cli/model.hpp"
+#include "cli/optimizations.hpp"
 #include "cli/prescribed.hpp"
 #include "quadrant/calibration/calibrate.hpp"
-#include "quadrant/calibration/correct_bias.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/methods/static_affine.hpp"
 #include "quadrant/runtime/interpreter.hpp"
-#include "quadrant/transforms/absorb_bias.hpp"
-#include "quadrant/transforms/equalize.hpp"
-#include "quadrant/transforms/fold_batch_norm.hpp"
-#include "quadrant/transforms/own_biases.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -98,13 +94,14 @@ class StaticAffineCommand final : public StaticAffineScheme {
                "The same for weights alone");
     add_choice(options, "--activation-encoding", activation_encoding_, activation_encoding_names,
                "The same for activations alone");
-    options
-        .add_option("--use-enhanced", enhanced_,
-                    "The encoding 'enhanced' for 'weights', for 'activations', or, alone, for both")
-        ->expected(0, 1)
-        ->check(CLI::IsMember({"weights", "activations", "both"}).description(""))
-        ->default_str("both")
-        ->type_name("[weights|activations]");
+    enhanced_option_ =
+        options
+            .add_option(
+                "--use-enhanced", enhanced_,
+                "The encoding 'enhanced' for 'weights', for 'activations', or, alone, for both")
+            ->expected(0, 1)
+            ->check(CLI::IsMember({"weights", "activations", "both"}).description(""))
+            ->type_name("[weights|activations]");
     options
         .add_option("--percentile", percentile_,
                     "How much of the values an encoding 'percentile' covers, from either end")
@@ -116,14 +113,14 @@ class StaticAffineCommand final : public StaticAffineScheme {
                "ties are rounded")
         ->capture_default_str();
     options
-        .add_option("--optimize", optimizations_,
+        .add_option("--optimize", optimizations_.names,
                     "'cle' equalizes the channels of neighbouring layers, 'hba' moves high biases "
                     "on to the next layer, 'bc' takes off biases what quantization shifts, on the "
-                    "samples of --calibration: slow")
+                    "samples of --calibration: slow; 'bc-analytic' from batch normalizations: fast")
         ->delimiter(',')
-        ->check(CLI::IsMember({"cle", "hba", "bc"}).description(""))
+        ->check(CLI::IsMember({"cle", "hba", "bc", "bc-analytic"}).description(""))
         ->type_name("cle,hba,bc");
-    add_choice(options, "--relu6", relu6_, {"exact", "relu"},
+    add_choice(options, "--relu6", optimizations_.relu6, {"exact", "relu"},
                "What 'cle' makes of a ReLU6 between layers that it equalizes: a limit for each "
                "channel, or a ReLU, which changes the model a little")
         ->capture_default_str();
@@ -144,19 +141,29 @@ class StaticAffineCommand final : public StaticAffineScheme {
           "static_affine finds ranges on data: --calibration PATH, of samples or of "
           "statistics that 'quadrant calibrate' saved; or --encodings FILE prescribes them");
     }
-    if (!encodings_.empty() && !optimizations_.empty()) {
+    if (!encodings_.empty() && !optimizations_.names.empty()) {
       return fail(ErrorCode::usage,
                   "--optimize changes the values that were encoded: leave out it or --encodings",
                   {.file = encodings_});
     }
-    if (is_statistics_file(calibration_) && !optimizations_.empty()) {
+    if (is_statistics_file(calibration_) && !optimizations_.names.empty()) {
       return fail(ErrorCode::usage,
                   "--optimize changes the values that were measured: give samples to "
                   "--calibration, not statistics",
                   {.file = calibration_});
     }
+    if (optimizations_.has("bc") && optimizations_.has("bc-analytic")) {
+      return fail(ErrorCode::usage,
+                  "--optimize: bc and bc-analytic correct the same shifts: leave out one of them");
+    }
     QUADRANT_CHECK(StaticAffine::make(chosen()));
     return {};
+  }
+  [[nodiscard]] Expected<void> check_format(std::string_view format) const override {
+    if (format != "matmulnbits") return {};
+    return fail(ErrorCode::usage,
+                "quantize: MatMulNBits has codes of weights alone: --format matmulnbits goes with "
+                "--scheme weight-only");
   }
 
   [[nodiscard]] Expected<Registry> methods() const override {
@@ -175,7 +182,9 @@ class StaticAffineCommand final : public StaticAffineScheme {
     if (is_saved) {
       QUADRANT_TRY(statistics, read_statistics_of(subject.graph, calibration_));
     }
-    QUADRANT_CHECK(in_file(transform(subject), subject.path));
+    QUADRANT_TRY(MomentsTable moments,
+                 in_file(transform(subject.graph, optimizations_, subject.path, *subject.console),
+                         subject.path));
     QUADRANT_CHECK(prescribed.check_names(subject.graph));
     if (!is_saved && !calibration_.empty()) {
       QUADRANT_TRY(statistics, observe(subject));
@@ -184,102 +193,61 @@ class StaticAffineCommand final : public StaticAffineScheme {
     options.statistics = std::make_shared<const StatisticsTable>(std::move(statistics));
     if (!encodings_.empty()) {
       QUADRANT_TRY(options.prescribed, prescribed.table());
-      if (calibration_.empty()) {
-        subject.review.before = [options](const Graph& graph, const QuantizeOptions& run) {
-          return check_ranges(graph, options, run);
-        };
-      }
-      subject.review.after = [prescribed](const Graph& graph, const QuantizeResult& result,
-                                          Sink& sink) {
-        prescribed.tell_unused(graph, result, sink);
-      };
     }
+    set_steps(subject, options, std::move(prescribed), std::move(moments));
     return static_affine_registry(std::move(options));
   }
 
-  [[nodiscard]] Expected<void> finish(const SchemeSubject& subject,
-                                      Graph& quantized) const override {
-    if (!optimizes("bc")) return {};
-    if (!optimizes("cle")) {
-      subject.console->report(
-          {Severity::warning,
-           "bc without cle: it corrects what is shifted, not what is lost to ranges that differ "
-           "from channel to channel; --optimize cle,bc does both",
-           {.file = subject.path}});
-    }
-    QUADRANT_TRY(const auto data, samples(subject));
-    QUADRANT_TRY(const CorrectBiasReport corrected,
-                 in_file(correct_bias(quantized, subject.graph, Interpreter(), *data,
-                                      {.executor = subject.executor, .sink = subject.console}),
-                         subject.path));
-    subject.console->report({Severity::note,
-                             fmt::format("bc: the biases of {} layers corrected, {} have none",
-                                         corrected.corrected.size(), corrected.left.size()),
-                             {.file = subject.path}});
-    return {};
-  }
-
   void optimize_with(std::vector<std::string> optimizations) override {
-    optimizations_ = std::move(optimizations);
+    optimizations_.names = std::move(optimizations);
   }
   [[nodiscard]] const std::string& calibration() const noexcept override { return calibration_; }
 
  private:
-  [[nodiscard]] bool optimizes(std::string_view name) const {
-    return std::ranges::find(optimizations_, name) != optimizations_.end();
-  }
-
-  [[nodiscard]] Expected<std::unique_ptr<DataSet>> samples(const SchemeSubject& subject) const {
-    return open_data_set(calibration_, subject.graph, {.sink = subject.console});
-  }
-
   [[nodiscard]] Expected<StatisticsTable> observe(SchemeSubject& subject) const {
-    QUADRANT_TRY(const auto data, samples(subject));
+    QUADRANT_TRY(const auto data,
+                 open_data_set(calibration_, subject.graph, {.sink = subject.console}));
     return in_file(calibrate(subject.graph, Interpreter(), *data,
                              {.executor = subject.executor, .sink = subject.console}),
                    subject.path);
   }
 
-  [[nodiscard]] Expected<void> transform(SchemeSubject& subject) const {
-    Graph& graph = subject.graph;
-    QUADRANT_TRY(FoldReport folded, fold_batch_norm(graph));
-    tell("batch normalization is not folded", folded.left, *subject.console);
-    give_own_biases(graph, {.add_missing = optimizes("bc")});
-    if (optimizes("cle")) {
-      const ClipTreatment clips =
-          relu6_ == "relu" ? ClipTreatment::as_relu : ClipTreatment::per_channel;
-      QUADRANT_TRY(const EqualizationReport equalized,
-                   equalize(graph, folded.moments, {.clip = clips}));
-      subject.console->report({Severity::note,
-                               fmt::format("cle: {} pairs of layers equalized in {} rounds",
-                                           equalized.pairs.size(), equalized.rounds),
-                               {.file = subject.path}});
-    }
-    if (optimizes("hba")) {
-      QUADRANT_TRY(const AbsorptionReport absorbed, absorb_high_biases(graph, folded.moments));
-      if (!absorbed.obstacle.empty()) {
-        subject.console->report(
-            {Severity::warning, "hba: " + absorbed.obstacle, {.file = subject.path}});
-      }
-      subject.console->report(
-          {Severity::note,
-           fmt::format("hba: high biases of {} layers absorbed", absorbed.pairs.size()),
+  // What is done around the phases, in an order of its own.
+  void set_steps(SchemeSubject& subject, const StaticAffineOptions& options, Prescribed prescribed,
+                 MomentsTable moments) const {
+    Console& console = *subject.console;
+    if (optimizations_.correct_biases() && !optimizations_.has("cle")) {
+      console.report(
+          {Severity::warning,
+           "bc without cle: it corrects what is shifted, not what is lost to ranges that differ "
+           "from channel to channel; --optimize cle,bc does both",
            {.file = subject.path}});
-      tell("hba: its biases are not absorbed", absorbed.left, *subject.console);
     }
-    return {};
-  }
-
-  // What a transformation left alone, in one line each, the first few of them.
-  static void tell(std::string_view what, const std::vector<LeftAlone>& left, Console& console) {
-    constexpr std::size_t most = 5;
-    for (std::size_t i = 0; i < std::min(most, left.size()); ++i) {
-      console.report(
-          {Severity::note, fmt::format("{}: {}", what, left[i].reason), {.tensor = left[i].name}});
+    if (!encodings_.empty()) {
+      if (calibration_.empty()) {
+        subject.steps.before = [&console, options, path = encodings_](const Graph& graph,
+                                                                      const Registry&,
+                                                                      const QuantizeOptions& run) {
+          return tell_unknown_ranges(graph, options, run, path, console);
+        };
+      }
+      subject.steps.review = [&console, prescribed = std::move(prescribed)](
+                                 const Graph& graph, const QuantizeResult& result) {
+        prescribed.tell_unused(graph, result, console);
+      };
     }
-    if (left.size() > most) {
-      console.report(
-          {Severity::note, fmt::format("{}: {} more", what, left.size() - most), Place{}});
+    if (optimizations_.has("bc-analytic")) {
+      subject.steps.before = [&console, path = subject.path, moments = std::move(moments)](
+                                 Graph& graph, const Registry& registry,
+                                 const QuantizeOptions& run) {
+        return in_file(correct_from_moments(graph, moments, registry, run, console), path);
+      };
+    }
+    if (optimizations_.has("bc")) {
+      subject.steps.finish = [&console, path = subject.path, data = calibration_](
+                                 const Graph& graph, Graph& quantized, Executor& executor) {
+        return in_file(correct_on_samples(graph, quantized, data, executor, console), path);
+      };
     }
   }
 
@@ -300,16 +268,22 @@ class StaticAffineCommand final : public StaticAffineScheme {
     return rule;
   }
 
+  // For `what`, of weights and activations.
+  [[nodiscard]] bool uses_enhanced(std::string_view what) const {
+    if (enhanced_option_ == nullptr || enhanced_option_->count() == 0) return false;
+    return enhanced_.empty() || enhanced_ == "both" || enhanced_ == what;
+  }
+
   [[nodiscard]] StaticAffineOptions chosen() const {
     StaticAffineOptions made;
     // With both, the weights' own encoding does not count for activations.
     const std::string activations = activation_encoding_.empty() && encoding_ == "adjusted-weights"
                                         ? "minmax"
                                         : activation_encoding_;
-    made.activations = rule(activations, enhanced_ == "activations" || enhanced_ == "both",
-                            activation_bits_, EncodingSymmetry::asymmetric);
-    made.weights = rule(weight_encoding_, enhanced_ == "weights" || enhanced_ == "both",
-                        weight_bits_, EncodingSymmetry::symmetric_strict);
+    made.activations = rule(activations, uses_enhanced("activations"), activation_bits_,
+                            EncodingSymmetry::asymmetric);
+    made.weights = rule(weight_encoding_, uses_enhanced("weights"), weight_bits_,
+                        EncodingSymmetry::symmetric_strict);
     if (weights_ == "tensor") made.weight_granularity = Granularity::Kind::tensor;
     made.unsigned_activations = unsigned_activations_;
     made.bias_bits = bias_bits_;
@@ -328,11 +302,11 @@ class StaticAffineCommand final : public StaticAffineScheme {
   std::string encoding_ = "minmax";
   std::string weight_encoding_;
   std::string activation_encoding_;
-  std::string enhanced_;
+  std::string enhanced_;  // empty: --use-enhanced alone, or not at all
+  const CLI::Option* enhanced_option_ = nullptr;
   double percentile_ = EncodingRule{}.percentile;
   std::string profile_ = "onnx";
-  std::vector<std::string> optimizations_;
-  std::string relu6_ = "exact";
+  Optimizations optimizations_;
   std::string recurrent_weights_ = "float";
   bool unsigned_activations_ = false;
   bool quantized_inputs_ = false;

@@ -44,13 +44,14 @@ std::string_view real_name(const Graph& graph, Value codes) {
   return own;
 }
 
-// Whether the value is a constant, perhaps behind operations that only move elements.
-bool comes_from_constant(const Graph& graph, Value value) {
+// Codes of a constant that only moved: what they mean is a matter of that constant.
+bool is_moved_constant(const Graph& graph, Value value) {
   constexpr int most_moves = 8;  // a limit, so that a chain of moves is not walked by each value
-  for (int moves = 0; moves < most_moves && !value.is_absent(); ++moves) {
-    if (graph.constant(value.node) != nullptr) return true;
+  for (int moves = 0; moves < most_moves; ++moves) {
     if (find_move(graph.kind(value.node)) == nullptr) return false;
     value = graph.operands(value.node)[0];
+    if (value.is_absent()) return false;
+    if (graph.constant(value.node) != nullptr) return graph.type(value).is_quantized();
   }
   return false;
 }
@@ -68,8 +69,8 @@ Expected<TensorEncoding> encoding_of(const Graph& graph, Value codes) {
   const bool is_whole = type.granularity.kind == Granularity::Kind::tensor;
   QUADRANT_TRY(TensorEncoding encoding,
                to_tensor_encoding(type, is_whole ? Shape::scalar() : graph.type(codes).shape));
-  encoding.role = comes_from_constant(graph, codes) ? TensorEncoding::Role::parameter
-                                                    : TensorEncoding::Role::activation;
+  encoding.role = graph.constant(codes.node) != nullptr ? TensorEncoding::Role::parameter
+                                                        : TensorEncoding::Role::activation;
   const Constant* const contents = graph.constant(codes.node);
   const bool may_be_strict =
       contents != nullptr && contents->element() == type.storage && byte_width(type.storage) == 1 &&
@@ -91,7 +92,7 @@ Expected<EncodingsFile> encodings_of(const Graph& graph, Sink* sink) {
     if (!node.is_valid()) continue;
     for (std::uint32_t result = 0; result < graph.result_count(node); ++result) {
       const Value value{node, result};
-      if (!graph.type(value).is_quantized()) continue;
+      if (!graph.type(value).is_quantized() || is_moved_constant(graph, value)) continue;
       const std::string_view name = real_name(graph, value);
       Expected<TensorEncoding> encoding = encoding_of(graph, value);
       if (!encoding) {

@@ -15,6 +15,7 @@ from onnx_writer import model, node, tensor, value_info
 
 DONE, USAGE, BAD_INPUT, IMPOSSIBLE, INPUT_OUTPUT, DIFFERENT = 0, 2, 3, 4, 5, 6
 SCHEME = ("--scheme", "weight-only")
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "models"
 
 # The command: the path that a test is called with, or that in $QUADRANT.
 _path = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("QUADRANT", "")

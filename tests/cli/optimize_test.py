@@ -9,7 +9,7 @@ import json
 import random
 import sys
 
-from command_case import DONE, USAGE, CommandTest, run_tests
+from command_case import DONE, EXAMPLES, USAGE, CommandTest, run_tests
 from onnx_writer import model, node, tensor, value_info
 from run_model_test import npy
 
@@ -91,15 +91,26 @@ class OptimizeTest(CommandTest):
         self.fails(USAGE, "quantized already", "optimize", "out.onnx", "-o", "again.onnx",
                    "--calibration", "data")
 
-    def statically(self, *options):
-        result = self.run_command("quantize", self.model, "-o", "q.onnx", "--scheme", "static-affine",
-                                  "--calibration", "data", *options)
+    def statically(self, *options, model=None, data="data"):
+        result = self.run_command("quantize", model or self.model, "-o", "q.onnx", "--scheme",
+                                  "static-affine", "--calibration", data, *options)
         self.assertEqual(result.returncode, DONE, result.stderr)
         return result.stderr.decode()
 
     def test_correction_alone_is_warned_of(self):
         self.assertIn("bc without cle", self.statically("--optimize", "bc"))
         self.assertNotIn("bc without cle", self.statically("--optimize", "cle,bc"))
+
+    def test_correction_without_samples_needs_normalizations(self):
+        notes = self.statically("--optimize", "cle,bc-analytic")
+        self.assertIn("bc-analytic: the biases of 0 layers corrected", notes)
+        self.assertIn("does not follow from known moments", notes)
+        self.fails(USAGE, "leave out one", "quantize", self.model, "-o", "q.onnx", "--scheme",
+                   "static-affine", "--calibration", "data", "--optimize", "bc,bc-analytic")
+        digits = EXAMPLES / "digits_cnn.onnx"
+        notes = self.statically("--optimize", "cle,bc-analytic", model=digits,
+                                data=EXAMPLES / "digits_cnn.npz")
+        self.assertRegex(notes, "bc-analytic: the biases of [1-9][0-9]* layers corrected")
 
     def test_absorption_without_normalizations_says_what_is_missing(self):
         notes = self.statically("--optimize", "cle,hba")

@@ -114,6 +114,10 @@ class StaticAffineTest(CommandTest):
                        ("--unsigned-activations",), ("--optimize", "cle")):
             self.fails(USAGE, [option[0], "static_affine", "list weight_only"], *weights, *option)
 
+    def test_formats(self):
+        quantize = ("quantize", self.model, "-o", "q.onnx", *SCHEME, "--calibration", "s.json")
+        self.fails(USAGE, ["matmulnbits", "weight-only"], *quantize, "--format", "matmulnbits")
+
     def test_values_of_options(self):
         quantize = ("quantize", self.model, "-o", "q.onnx", *SCHEME, "--calibration", "s.json")
         for option, value in (("--activation-bits", 4), ("--weight-bits", 16), ("--bias-bits", 16),

@@ -13,8 +13,8 @@ namespace quadrant::inline v0 {
 /// `_unquantized`, by which `make_quantization_explicit` calls what was computed before. Of codes
 /// that no `quantize` makes it is their own, without the ending `_quantized`. Where they have no
 /// such ending and are no input, it is that of what a `dequantize` makes of them, without
-/// `_dequantized` or `_DequantizeLinear_Output`. What was made of a constant is a parameter,
-/// everything else an activation.
+/// `_dequantized` or `_DequantizeLinear_Output`. Constants are parameters, everything else is an
+/// activation. Constants that only move, transposed or looked up, are told once, as they lie.
 ///
 /// Symmetric codes of a constant that does not use the lowest one leave it out. Reads scales, zero
 /// points, and the codes of such constants. `sink`, which may be null, hears of names that two

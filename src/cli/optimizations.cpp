@@ -1,0 +1,109 @@
+#include "cli/optimizations.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "quadrant/calibration/correct_bias.hpp"
+#include "quadrant/calibration/data_set.hpp"
+#include "quadrant/numerics/convert.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+#include "quadrant/transforms/absorb_bias.hpp"
+#include "quadrant/transforms/correct_bias_analytic.hpp"
+#include "quadrant/transforms/equalize.hpp"
+#include "quadrant/transforms/fold_batch_norm.hpp"
+#include "quadrant/transforms/left_alone.hpp"
+#include "quadrant/transforms/own_biases.hpp"
+
+namespace quadrant::cli {
+namespace {
+
+// In one line each, the first few of them.
+void tell(std::string_view what, const std::vector<LeftAlone>& left, Sink& sink) {
+  constexpr std::size_t most = 5;
+  for (std::size_t i = 0; i < std::min(most, left.size()); ++i) {
+    sink.report(
+        {Severity::note, fmt::format("{}: {}", what, left[i].reason), {.tensor = left[i].name}});
+  }
+  if (left.size() > most) {
+    sink.report({Severity::note, fmt::format("{}: {} more", what, left.size() - most), Place{}});
+  }
+}
+
+// The weight as it is after quantization; empty where that leaves it alone.
+Expected<Constant> real_of_codes(const Graph& graph, const Graph& quantized, Value weight) {
+  for (const Use& use : graph.uses(weight.node)) {
+    if (!quantized.contains(use.user)) continue;
+    const Value read = quantized.operands(use.user)[use.operand];
+    const Constant* const codes = quantized.constant(read.node);
+    const auto& type = quantized.type(read).quantization;
+    if (codes != nullptr && type != nullptr) return dequantized(*codes, type);
+  }
+  return Constant{};
+}
+
+}  // namespace
+
+bool Optimizations::has(std::string_view name) const {
+  return std::ranges::find(names, name) != names.end();
+}
+
+Expected<MomentsTable> transform(Graph& graph, const Optimizations& wanted, const std::string& path,
+                                 Sink& sink) {
+  const auto note = [&](std::string message) {
+    sink.report({Severity::note, std::move(message), {.file = path}});
+  };
+  QUADRANT_TRY(FoldReport folded, fold_batch_norm(graph));
+  tell("batch normalization is not folded", folded.left, sink);
+  give_own_biases(graph, {.add_missing = wanted.correct_biases()});
+  if (wanted.has("cle")) {
+    const ClipTreatment clips =
+        wanted.relu6 == "relu" ? ClipTreatment::as_relu : ClipTreatment::per_channel;
+    QUADRANT_TRY(const EqualizationReport equalized,
+                 equalize(graph, folded.moments, {.clip = clips}));
+    note(fmt::format("cle: {} pairs of layers equalized in {} rounds", equalized.pairs.size(),
+                     equalized.rounds));
+  }
+  if (wanted.has("hba")) {
+    QUADRANT_TRY(const AbsorptionReport absorbed, absorb_high_biases(graph, folded.moments));
+    if (!absorbed.obstacle.empty()) {
+      sink.report({Severity::warning, "hba: " + absorbed.obstacle, {.file = path}});
+    }
+    note(fmt::format("hba: high biases of {} layers absorbed", absorbed.pairs.size()));
+    tell("hba: its biases are not absorbed", absorbed.left, sink);
+  }
+  return std::move(folded.moments);
+}
+
+Expected<void> correct_from_moments(Graph& graph, const MomentsTable& moments,
+                                    const Registry& registry, const QuantizeOptions& run,
+                                    Sink& sink) {
+  QUADRANT_TRY(const QuantizeResult supposed, quantize(graph, registry, run));
+  const auto as_quantized = [&](Value weight) {
+    return real_of_codes(graph, supposed.graph, weight);
+  };
+  QUADRANT_TRY(const BiasCorrectionReport corrected,
+               correct_bias_analytic(graph, moments, as_quantized));
+  sink.report(
+      {Severity::note,
+       fmt::format("bc-analytic: the biases of {} layers corrected", corrected.corrected.size()),
+       Place{}});
+  tell("bc-analytic: its bias is not corrected", corrected.left, sink);
+  return {};
+}
+
+Expected<void> correct_on_samples(const Graph& graph, Graph& quantized, const std::string& samples,
+                                  Executor& executor, Sink& sink) {
+  QUADRANT_TRY(const auto data, open_data_set(samples, graph, {.sink = &sink}));
+  QUADRANT_TRY(
+      const CorrectBiasReport corrected,
+      correct_bias(quantized, graph, Interpreter(), *data, {.executor = &executor, .sink = &sink}));
+  sink.report({Severity::note,
+               fmt::format("bc: the biases of {} layers corrected, {} have none",
+                           corrected.corrected.size(), corrected.left.size()),
+               Place{}});
+  return {};
+}
+
+}  // namespace quadrant::cli
