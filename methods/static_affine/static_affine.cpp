@@ -96,6 +96,11 @@ Expected<StaticAffine> StaticAffine::make(StaticAffineOptions options) {
   if (options.activations.method == EncodingMethod::adjusted_weights) {
     return fail(ErrorCode::impossible, "the encoding adjusted-weights is for weights");
   }
+  if (options.weights.method == EncodingMethod::adjusted_weights &&
+      options.weights.symmetry != EncodingSymmetry::asymmetric) {
+    return fail(ErrorCode::impossible,
+                "the encoding adjusted-weights moves the zero point: it is for asymmetric weights");
+  }
   if (options.weights.symmetry == EncodingSymmetry::asymmetric && options.bias_bits == 32 &&
       options.weight_granularity != Granularity::Kind::tensor) {
     return fail(ErrorCode::impossible,

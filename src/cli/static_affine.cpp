@@ -83,6 +83,8 @@ class StaticAffineCommand final : public StaticAffineScheme {
     add_choice(options, "--weights", weights_, {"channel", "tensor"},
                "What shares a scale in a weight: an output channel, or all of it")
         ->capture_default_str();
+    options.add_flag("--asymmetric-weights", asymmetric_weights_,
+                     "Weights have a zero point, too; goes with --weights tensor");
     add_choice(options, "--bias-bits", bias_bits_, {32, 8},
                "Bits of biases: 32, in the scale of the sums that they are added to, or 8, in a "
                "scale of their own")
@@ -282,8 +284,9 @@ class StaticAffineCommand final : public StaticAffineScheme {
                                         : activation_encoding_;
     made.activations = rule(activations, uses_enhanced("activations"), activation_bits_,
                             EncodingSymmetry::asymmetric);
-    made.weights = rule(weight_encoding_, uses_enhanced("weights"), weight_bits_,
-                        EncodingSymmetry::symmetric_strict);
+    made.weights = rule(
+        weight_encoding_, uses_enhanced("weights"), weight_bits_,
+        asymmetric_weights_ ? EncodingSymmetry::asymmetric : EncodingSymmetry::symmetric_strict);
     if (weights_ == "tensor") made.weight_granularity = Granularity::Kind::tensor;
     made.unsigned_activations = unsigned_activations_;
     made.bias_bits = bias_bits_;
@@ -298,6 +301,7 @@ class StaticAffineCommand final : public StaticAffineScheme {
   int activation_bits_ = 8;
   int weight_bits_ = 8;
   std::string weights_ = "channel";
+  bool asymmetric_weights_ = false;
   int bias_bits_ = 32;
   std::string encoding_ = "minmax";
   std::string weight_encoding_;

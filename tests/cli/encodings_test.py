@@ -66,6 +66,7 @@ class EncodingsTest(CommandTest):
     def test_an_encoded_model_gives_its_codes_back(self):
         for name, options in (("digits_cnn", ()), ("digits_cnn", ("--unsigned-activations",)),
                               ("digits_cnn", ("--weights", "tensor")), ("digits_lstm", ()),
+                              ("digits_cnn", ("--quantized-inputs", "--quantized-outputs")),
                               ("tiny_transformer", ())):
             path = EXAMPLES / f"{name}.onnx"
             done = self.run_command("calibrate", path, "--data", EXAMPLES / f"{name}.npz", "-o",

@@ -162,6 +162,40 @@ class StaticAffineTest(CommandTest):
         self.assertEqual(self.bytes_of("weights.onnx"), self.bytes_of("one.onnx"))
         self.assertNotEqual(self.bytes_of("weights.onnx"), self.bytes_of("both.onnx"))
 
+    def encodings_of(self, values, *options):
+        """Scale and offset of x and of W, both of these values, by SNPE's rules."""
+        count = len(values)
+        self.put("small.onnx", model(
+            [node("MatMul", ["x", "W"], ["y"])], [tensor("W", [count, 1], values)],
+            [value_info("x", [1, count])], [value_info("y", [1, 1])]))
+        self.put("small.npy", npy(values, [1, count]))
+        self.quantize("q.onnx", "--profile", "snpe", "--weights", "tensor", "--asymmetric-weights",
+                      "--unsigned-activations", "--quantized-inputs", "--gain", "unit", *options,
+                      calibration="small.npy", model="small.onnx")
+        self.succeeds("encodings", "q.onnx", "-o", "e.json")
+        document = json.loads(self.bytes_of("e.json"))
+        found = {entry["name"]: (float(f"{entry['scale'][0]:.6g}"), entry["offset"][0])
+                 for section in ("activation_encodings", "param_encodings")
+                 for entry in document[section]}
+        return found["x"], found["W"]
+
+    def test_the_examples_of_snpe(self):
+        for values, scale, offset in (([-1.8, -1, 0, 0.5], 0.00901961, -200),
+                                      ([5, 10], 0.0392157, 0), ([-20, -6], 0.0784314, -255),
+                                      ([-5.1, 5.1], 0.04, -128), ([0, 0], 0.0000392157, 0),
+                                      ([0.1, 0.2, 0.7], 0.0027451, 0)):
+            self.assertEqual(self.encodings_of(values), ((scale, offset), (scale, offset)), values)
+        activation, weight = self.encodings_of([-1.8, -1, 0, 0.5], "--weight-encoding",
+                                               "adjusted-weights")
+        self.assertEqual(activation, (0.00901961, -200))
+        self.assertEqual(weight, (0.00904523, -199))
+
+    def test_adjusted_weights_are_asymmetric(self):
+        quantize = ("quantize", self.model, "-o", "q.onnx", *SCHEME, "--calibration", "s.json")
+        self.fails(IMPOSSIBLE, ["adjusted-weights", "asymmetric"], *quantize, "--weight-encoding",
+                   "adjusted-weights")
+        self.fails(IMPOSSIBLE, ["asymmetric", "tensor"], *quantize, "--asymmetric-weights")
+
     def test_include_and_exclude(self):
         self.assertEqual(self.planned("--exclude", "fc1").keys(), {"fc2.weight", "y"})
         self.assertEqual(self.planned("--include", "fc1").keys(), {"fc1.weight", "h", "r"})

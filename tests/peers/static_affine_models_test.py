@@ -37,6 +37,9 @@ FLOATS = 1e-8   # of the power of an output: what rounding of floats may be
 SETTINGS = {
     "default": (),
     "tensor": ("--weights", "tensor"),
+    "asymmetric": ("--weights", "tensor", "--asymmetric-weights"),
+    "as SNPE": ("--profile", "snpe", "--weights", "tensor", "--weight-encoding", "adjusted-weights",
+                "--asymmetric-weights", "--unsigned-activations", "--bias-bits", "8"),
     "16 bits": ("--activation-bits", 16),
     "4-bit weights": ("--weight-bits", 4),
     "unsigned": ("--unsigned-activations",),
@@ -45,7 +48,7 @@ SETTINGS = {
     "codes outside": ("--quantized-inputs", "--quantized-outputs"),
 }
 # Of the others, ONNX Runtime computes convolutions in float.
-INTEGER_SETTINGS = ("default", "tensor", "unsigned", "enhanced", "codes outside")
+INTEGER_SETTINGS = ("default", "tensor", "asymmetric", "unsigned", "enhanced", "codes outside")
 # Without this, ONNX Runtime does not use kernels of int8 activations on x86 for all operations.
 INT8 = {"session.qdqisint8allowed": "1"}
 # Then it makes this of int8, and has no kernel for it.

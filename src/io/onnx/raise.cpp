@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "io/onnx/element.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/ir/verify.hpp"
 
@@ -223,7 +224,7 @@ class Raising {
       const ElementType element = graph_.type(codes).element;
       if (element != ElementType::undefined && element != type->storage) break;
       chain.emplace_back(codes, type);
-      if (graph_.kind(codes.node) == ops::Constant::kind) {
+      if (graph_.kind(codes.node) == ops::Constant::kind || is_input_of_codes(codes)) {
         found = true;
         break;
       }
@@ -238,6 +239,17 @@ class Raising {
       }
     }
     return found;
+  }
+
+  /// An input of the model that nobody reads as plain integers.
+  [[nodiscard]] bool is_input_of_codes(Value value) const {
+    return graph_.kind(value.node) == ops::Input::kind &&
+           std::ranges::all_of(graph_.uses(value.node), [&](const Use& use) {
+             const NodeRef user = graph_.ref(use.user);
+             const bool is_linear =
+                 user.kind().starts_with(prefix) && op_name_of(user).op_type == "DequantizeLinear";
+             return use.operand == 0 && (is_linear || find_move(user.kind()) != nullptr);
+           });
   }
 
   /// The type of operand 0 of a move whose result has `type`; null where it is no move, or no one

@@ -197,6 +197,15 @@ TEST_CASE("parameters that are shared, and a quantized activation") {
   CHECK(contents_of(folder / "first.onnx") == contents_of(folder / "second.onnx"));
 }
 
+TEST_CASE("inputs and outputs of codes") {
+  check_same(opset_13 +
+             "%x: tensor<2x4x!quant.uniform<u8:f32, 0.5:128>> = input()\n"
+             "%r: tensor<2x4xf32> = dequantize(%x) {name = \"d\"}\n"
+             "%y: tensor<2x4xf32> = multiply(%r, %r)\n"
+             "%q: tensor<2x4x!quant.uniform<u8:f32, 0.25:3>> = quantize(%y)\n"
+             "output(%q)\n");
+}
+
 TEST_CASE("biases of 32 bits have no zero point") {
   check_same(opset_13 +
              "%b: tensor<2x!quant.uniform<i32:f32:0, {0.5, 0.25}>> = constant() [-70000, 5]\n"
@@ -321,9 +330,10 @@ TEST_CASE("what is not raised") {
     parts.nodes.insert(parts.nodes.begin(), node("Neg", {"t"}, {"s"}));
     parts.initializers[0] = floats("t", {}, {-0.5F});
   }
-  SUBCASE("codes that are an input") {
+  SUBCASE("an input that is read as plain integers, too") {
     parts.initializers.erase(parts.initializers.begin() + 1);
     parts.inputs = {value_info("c", {2, 2}, 3)};
+    parts.nodes.push_back(node("Abs", {"c"}, {"m"}));
   }
   SUBCASE("codes of an unknown operation") {
     parts.nodes.push_back(node("Mystery", {"c"}, {"m"}));
