@@ -32,15 +32,23 @@ const FixedRange* fixed_range(const GraphView& graph, Value value) noexcept {
   return found == fixed_ranges.end() ? nullptr : &*found;
 }
 
-// The value whose numbers count: of one that is only limited, what it is limited to.
+// The value whose numbers count: of one that is only limited, perhaps after it moved, what it is
+// limited to.
 Value limited(const GraphView& graph, Value value) noexcept {
-  constexpr int most_limits = 4;  // a limit, so that a chain of them is not walked by each
-  for (int i = 0; i < most_limits; ++i) {
+  constexpr int most_steps = 8;  // a limit, so that a chain of them is not walked by each
+  Value last = value;
+  for (int i = 0; i < most_steps; ++i) {
     const auto uses = graph.uses(value.node);
-    if (uses.size() != 1 || uses[0].operand != 0 || !is_only_clamp({&graph, uses[0].user})) break;
+    if (uses.size() != 1 || uses[0].operand != 0) break;
+    const NodeRef user{&graph, uses[0].user};
     value = {uses[0].user};
+    if (is_clamp(user)) {
+      last = value;
+    } else if (!chooses_elements(user)) {
+      break;
+    }
   }
-  return value;
+  return last;
 }
 
 const TensorStatistics* statistics_of(const StaticAffineOptions& options, const GraphView& graph,

@@ -84,7 +84,9 @@ QUADRANT_PARAMETERIZED(ClampMethod, StaticAffine, FindLimits,
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
     const auto type = context.parameters(node.result());
     const auto limits = parameters()(node);
-    if (is_only_clamp(node) && limits) {
+    // Codes of the same parameters have no values beyond the limits, whatever is in front by now.
+    const bool shares = context.quantization(node.operand(0)) == type;
+    if (is_clamp(node) && shares && limits) {
       QUADRANT_TRY(const bool is_done, keeps(*type, *limits));
       if (is_done) return context.take_place(node.result(), node.operand(0), "_limited");
     }

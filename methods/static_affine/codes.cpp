@@ -6,14 +6,15 @@
 
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/work.hpp"
 
 namespace quadrant::inline v0::static_affine {
 namespace {
 
 // Beside those that the IR knows, which are a matter of indices alone.
-constexpr std::array window_kinds{
-    std::string_view("onnx.MaxPool"), std::string_view("onnx.AveragePool"),
-    std::string_view("onnx.DepthToSpace"), std::string_view("onnx.SpaceToDepth")};
+constexpr std::array choosing_kinds{std::string_view("onnx.MaxPool"),
+                                    std::string_view("onnx.DepthToSpace"),
+                                    std::string_view("onnx.SpaceToDepth")};
 
 constexpr std::array clamp_kinds{std::string_view("onnx.Relu"), std::string_view("onnx.Clip")};
 
@@ -86,12 +87,16 @@ bool reaches_constant(const GraphView& graph, Value value, std::int64_t channel)
   return true;
 }
 
+bool chooses_elements(NodeRef node) noexcept {
+  // A concat has several operands, each with a scale of its own.
+  const bool is_index_map = find_move(node.kind()) != nullptr && node.kind() != ops::Concat::kind;
+  return is_index_map || is_one_of(node.kind(), choosing_kinds);
+}
+
 bool is_move(NodeRef node) noexcept {
   if (node.kind() == "onnx.Pad") return pads_with_elements(node);
   if (node.kind() == "onnx.Resize") return interpolates_between_elements(node);
-  // A concat has several operands, each with a scale of its own.
-  const bool is_index_map = find_move(node.kind()) != nullptr && node.kind() != ops::Concat::kind;
-  return is_index_map || is_one_of(node.kind(), window_kinds);
+  return node.kind() == "onnx.AveragePool" || chooses_elements(node);
 }
 
 bool is_computed_from_integers(const GraphView& graph, Value value) {
@@ -110,26 +115,34 @@ bool is_computed_from_integers(const GraphView& graph, Value value) {
     // What is looked up in a table is no longer the number that it was looked up by.
     const bool is_value = node.kind() == ops::Input::kind ||
                           (node.kind() == ops::Gather::kind && node.operand_constant(0) != nullptr);
-    if (is_value || ++visited > most_values) return false;
+    // What a layer makes of them is no position any more.
+    if (is_value || multiply_accumulates(node) != 0 || ++visited > most_values) return false;
     for (const Value operand : node.operands()) {
       if (operand.is_absent()) continue;
       const ElementType element = graph.type(operand).element;
       if (element == ElementType::undefined || is_float(element)) {
         open.push_back(operand);
-      } else {
-        has_integers = true;
+      } else if (element == ElementType::boolean || bit_width(element) > 8) {
+        has_integers = true;  // those of 8 bits, pictures for example, are exact as codes, too
       }
     }
   }
   return has_integers;
 }
 
-bool is_only_clamp(NodeRef node) noexcept {
-  const bool is_min = node.kind() == "onnx.Min" && node.operands().size() == 2 &&
-                      node.operand_constant(1) != nullptr;
-  if (!is_min && !is_one_of(node.kind(), clamp_kinds)) return false;
+bool is_clamp(NodeRef node) noexcept {
   if (node.operand(0).is_absent()) return false;
-  return node.graph->uses(node.operand(0).node).size() == 1;
+  if (is_one_of(node.kind(), clamp_kinds)) return true;
+  const Constant* const bounds = node.operand_constant(1);
+  if (node.kind() != "onnx.Min" || node.operands().size() != 2 || bounds == nullptr) return false;
+  const Shape& shape = node.operand_type(0)->shape;
+  return shape.is_ranked() && (shape.is_static() ? shape == node.type().shape
+                                                 : bounds->element_count() == 1 &&
+                                                       bounds->shape().rank() <= shape.rank());
+}
+
+bool is_only_clamp(NodeRef node) noexcept {
+  return is_clamp(node) && node.graph->uses(node.operand(0).node).size() == 1;
 }
 
 }  // namespace quadrant::inline v0::static_affine

@@ -30,13 +30,20 @@ namespace quadrant::inline v0::static_affine {
 /// nothing else: the parameters that fit the operand fit it.
 [[nodiscard]] bool is_move(NodeRef node) noexcept;
 
-/// Whether the value is computed from integers and constants alone: a position, a mask. These are
+/// The same, and each element of the result is one of the operand's, the largest of several or one
+/// that is chosen by its place: what limits the result might as well limit the operand.
+[[nodiscard]] bool chooses_elements(NodeRef node) noexcept;
+
+/// Whether the value is computed from integers of more than 8 bits, or Booleans, and constants
+/// alone, by no layer: a position, a mask. These are
 /// small numbers that must be exact, or large ones that stand for infinity. False where that takes
 /// long to find out.
 [[nodiscard]] bool is_computed_from_integers(const GraphView& graph, Value value);
 
-/// Whether the node limits its operand, and the operand's other readers, which there are none of,
-/// do not mind: then what the operand was before does not matter.
+/// Whether the node limits its operand, element by element: Relu, Clip, Min with a constant.
+[[nodiscard]] bool is_clamp(NodeRef node) noexcept;
+
+/// The same, and nobody else reads the operand: what it was before does not matter then.
 [[nodiscard]] bool is_only_clamp(NodeRef node) noexcept;
 
 }  // namespace quadrant::inline v0::static_affine

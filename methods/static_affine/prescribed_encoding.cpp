@@ -93,23 +93,22 @@ Expected<std::vector<Encoding>> of_channels(const Prescription& prescribed, cons
   }
   const std::int64_t channels = shape[form.granularity.axis];
   const auto count = static_cast<std::size_t>(channels);
-  if (encodings.size() == 1) return std::vector(count, encodings.front());
-  const bool is_other_axis =
-      axis && (*axis < 0 ? *axis + shape.rank() : *axis) != form.granularity.axis;
+  const bool is_other_axis = encodings.size() != 1 && axis &&
+                             (*axis < 0 ? *axis + shape.rank() : *axis) != form.granularity.axis;
   if (is_other_axis) {
     return refuse(prescribed,
                   fmt::format("scales along axis {} are prescribed for it; the channels that its "
                               "product keeps lie along axis {}",
                               *axis, form.granularity.axis));
   }
-  if (encodings.size() != count) {
+  if (encodings.size() != 1 && encodings.size() != count) {
     return refuse(prescribed, fmt::format("{} scales are prescribed for it, which has {} channels",
                                           encodings.size(), channels));
   }
   const bool are_centred = std::ranges::all_of(encodings, [](const Encoding& encoding) {
     return encoding.zero_point == (encoding.steps + 1) / 2;
   });
-  if (are_centred) return encodings;
+  if (are_centred) return encodings.size() == 1 ? std::vector(count, encodings.front()) : encodings;
   return refuse(prescribed,
                 "channels with zero points are prescribed for it: no runtime has integer kernels "
                 "for those; symmetric ones can be had, or one zero point for the tensor");

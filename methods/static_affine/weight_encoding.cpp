@@ -2,14 +2,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/find_encoding.hpp"
 #include "static_affine/encodings.hpp"
+#include "static_affine/product.hpp"
 #include "static_affine/real_values.hpp"
 
 namespace quadrant::inline v0::static_affine {
@@ -25,18 +30,50 @@ Value constant_member(const Query& query) {
   return {};
 }
 
-// The constants that are added to products with the weight.
-std::vector<const Constant*> biases_of(const GraphView& graph, Value weight) {
-  std::vector<const Constant*> biases;
-  for (const Use& use : graph.uses(weight.node)) {
-    const NodeRef user{&graph, use.user};
-    for (std::size_t i = 0; i < user.operands().size(); ++i) {
-      if (i == use.operand) continue;
-      const Constant* const other = user.operand_constant(i);
-      if (other != nullptr && is_float(other->element())) biases.push_back(other);
+// What the weight's scales have to go with, in one of its readers.
+struct Demand {
+  float data_scale;
+  const Constant* bias;  ///< added in the scale of the products
+};
+
+Expected<float> only_scale(const UniformType& type) {
+  QUADRANT_TRY(const std::vector<float> scales, read_scales(type.scales));
+  return scales.front();
+}
+
+// As far as that follows from the data alone, and not from what shares its parameters.
+Expected<std::optional<float>> likely_scale(const StaticAffineOptions& options,
+                                            const GraphView& graph, Value data) {
+  if (activation_refusal(options, graph, data) != nullptr) return std::optional<float>();
+  const AffineForm form = StaticAffine(options).activation();
+  Query query{.graph = &graph, .constraint = &form};
+  const std::array members{data};
+  query.members = members;
+  QUADRANT_TRY(const auto type, activation_type(options, query));
+  QUADRANT_TRY(const float scale, only_scale(*type));
+  return std::optional(scale);
+}
+
+Expected<std::vector<Demand>> demands_on(const StaticAffineOptions& options, const Query& query,
+                                         Value weight) {
+  std::vector<Demand> demands;
+  if (options.bias_bits != 32) return demands;
+  for (const Use& use : query.graph->uses(weight.node)) {
+    const NodeRef user{query.graph, use.user};
+    const Product* const product = find_product(user.kind());
+    if (product == nullptr || use.operand != product->weight) continue;
+    const Constant* const bias = coded_bias(user, *product, query.constraint->granularity, true);
+    if (bias == nullptr) continue;
+    if (!query.sources.empty()) {
+      QUADRANT_TRY(const float scale, only_scale(*query.sources.front()));
+      demands.push_back({scale, bias});
+      continue;
     }
+    QUADRANT_TRY(const auto scale,
+                 likely_scale(options, *query.graph, user.operand(product->data)));
+    if (scale) demands.push_back({*scale, bias});
   }
-  return biases;
+  return demands;
 }
 
 // Raises scales where the codes of a bias, in the scale of the products, would leave 32 bits.
@@ -49,6 +86,25 @@ Expected<void> make_room_for_bias(std::vector<float>& scales, float data_scale,
     const float needed = std::abs(values[i]) / largest_bias_code / data_scale;
     float& scale = scales[count == 1 ? 0 : i];
     if (std::isfinite(needed)) scale = std::max(scale, needed);
+  }
+  return {};
+}
+
+// Where the weight's scale made room, it does.
+Expected<void> check_fits(const Constant& bias, const std::vector<float>& scales,
+                          std::string_view name) {
+  QUADRANT_TRY(const std::vector<float> values, read_reals(bias));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto scale = static_cast<double>(scales[scales.size() == 1 ? 0 : i]);
+    const double code = std::nearbyint(static_cast<double>(values[i]) / scale);
+    if (!std::isfinite(values[i]) || std::abs(code) <= std::numeric_limits<std::int32_t>::max()) {
+      continue;
+    }
+    return fail(ErrorCode::impossible,
+                fmt::format("element {}, {}, does not fit into 32 bits in the scale {} of the "
+                            "products that it is added to: exclude the operation that reads it",
+                            i, values[i], scale),
+                {.tensor = std::string(name)});
   }
   return {};
 }
@@ -69,11 +125,6 @@ Expected<UniformType> type_of_contents(const Constant& contents, const Granulari
   return type;
 }
 
-Expected<float> only_scale(const UniformType& type) {
-  QUADRANT_TRY(const std::vector<float> scales, read_scales(type.scales));
-  return scales.front();
-}
-
 }  // namespace
 
 FoundType weight_type(const StaticAffineOptions& options, const Query& query) {
@@ -81,34 +132,30 @@ FoundType weight_type(const StaticAffineOptions& options, const Query& query) {
   if (weight.is_absent()) return nullptr;
   const Constant& contents = *query.graph->constant(weight.node);
   QUADRANT_TRY(const auto prescribed, prescribed_type(options, query));
-  if (prescribed != nullptr && query.sources.empty()) return prescribed;
   UniformType type;
   if (prescribed != nullptr) {
     type = *prescribed;
   } else {
     QUADRANT_TRY(type, type_of_contents(contents, query.constraint->granularity, options.weights));
   }
-  if (query.sources.empty()) return std::make_shared<const UniformType>(std::move(type));
-  QUADRANT_TRY(const float data_scale, only_scale(*query.sources.front()));
   QUADRANT_TRY(std::vector<float> scales, read_scales(type.scales));
   const std::vector<float> found = scales;
-  // So that the scale of the products is a normal number.
-  for (float& scale : scales) {
-    scale = std::max(scale, std::numeric_limits<float>::min() / data_scale);
+  QUADRANT_TRY(const std::vector<Demand> demands, demands_on(options, query, weight));
+  for (const Demand& demand : demands) {
+    // So that the scale of the products is a normal number.
+    for (float& scale : scales) {
+      scale = std::max(scale, std::numeric_limits<float>::min() / demand.data_scale);
+    }
+    QUADRANT_CHECK(make_room_for_bias(scales, demand.data_scale, *demand.bias));
   }
-  for (const Constant* const bias : biases_of(*query.graph, weight)) {
-    QUADRANT_CHECK(make_room_for_bias(scales, data_scale, *bias));
-  }
-  if (prescribed != nullptr) {
-    if (scales == found) return prescribed;
-    const auto changed = std::ranges::mismatch(scales, found);
-    return fail(ErrorCode::impossible,
-                fmt::format("the scale {} is prescribed for it; with it, and the data's scale {}, "
-                            "the bias of the product does not fit into 32 bits: {} would do",
-                            *changed.in2, data_scale, *changed.in1),
-                {.tensor = std::string(query.graph->value_name(weight))});
-  }
-  return with_scales(type, scales);
+  if (scales == found) return std::make_shared<const UniformType>(std::move(type));
+  if (prescribed == nullptr) return with_scales(type, scales);
+  const auto changed = std::ranges::mismatch(scales, found);
+  return fail(ErrorCode::impossible,
+              fmt::format("the scale {} is prescribed for it; with it the bias of the product does "
+                          "not fit into 32 bits: {} would do",
+                          *changed.in2, *changed.in1),
+              {.tensor = std::string(query.graph->value_name(weight))});
 }
 
 FoundType bias_type(const StaticAffineOptions& options, const Query& query) {
@@ -132,6 +179,9 @@ FoundType bias_type(const StaticAffineOptions& options, const Query& query) {
                             scale),
                 {.tensor = std::string(query.graph->value_name(query.members.front()))});
   }
+  const Value bias = query.members.front();
+  QUADRANT_CHECK(
+      check_fits(*query.graph->constant(bias.node), scales, query.graph->value_name(bias)));
   const auto range = integer_range(ElementType::int32).value_or(IntegerRange{});
   UniformType type{.storage = ElementType::int32,
                    .expressed = query.graph->type(query.members.front()).element,

@@ -51,6 +51,12 @@ void declare(CLI::App& command, DecisionOptions& options) {
   options.schemes.declare(command);
 }
 
+Expected<Analysis> Subject::decide() {
+  const QuantizeOptions options = engine_options();
+  QUADRANT_CHECK(run_before(steps, graph, registry, options));
+  return analyze(graph, registry, options);
+}
+
 QuantizeOptions Subject::engine_options() const {
   QuantizeOptions options;
   options.gains = gains.get();
@@ -69,8 +75,6 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   QUADRANT_TRY(Vetoes vetoes, find_vetoes(subject.graph, registry, options.scope));
   Subject made{std::move(subject.graph), std::move(registry), std::move(gains), std::move(vetoes),
                std::move(subject.steps)};
-  if (made.steps.before)
-    QUADRANT_CHECK(made.steps.before(made.graph, made.registry, made.engine_options()));
   return made;
 }
 

@@ -43,6 +43,8 @@ struct Subject {
   Vetoes vetoes;
   SchemeSteps steps;
 
+  /// Phases 1 to 3.
+  [[nodiscard]] Expected<Analysis> decide();
   /// For the engine; refers to this object.
   [[nodiscard]] QuantizeOptions engine_options() const;
 };

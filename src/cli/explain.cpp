@@ -79,13 +79,12 @@ class Explain final : public Command {
   [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
 
   Expected<void> run(Console& console) override {
-    QUADRANT_TRY(const Subject subject, prepare(options_, console));
+    QUADRANT_TRY(Subject subject, prepare(options_, console));
     std::vector<NodeId> nodes;
     if (!node_.empty()) {
       QUADRANT_TRY(nodes, find_nodes(subject.graph, node_));
     }
-    QUADRANT_TRY(const Analysis analysis,
-                 analyze(subject.graph, subject.registry, subject.engine_options()));
+    QUADRANT_TRY(const Analysis analysis, subject.decide());
     std::vector<Explanation> explanations;
     explanations.reserve(nodes.size());
     for (const NodeId node : nodes) {

@@ -9,11 +9,11 @@
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/numerics/convert.hpp"
 #include "quadrant/runtime/interpreter.hpp"
+#include "quadrant/support/left_alone.hpp"
 #include "quadrant/transforms/absorb_bias.hpp"
 #include "quadrant/transforms/correct_bias_analytic.hpp"
 #include "quadrant/transforms/equalize.hpp"
 #include "quadrant/transforms/fold_batch_norm.hpp"
-#include "quadrant/transforms/left_alone.hpp"
 #include "quadrant/transforms/own_biases.hpp"
 
 namespace quadrant::cli {
@@ -100,9 +100,9 @@ Expected<void> correct_on_samples(const Graph& graph, Graph& quantized, const st
       const CorrectBiasReport corrected,
       correct_bias(quantized, graph, Interpreter(), *data, {.executor = &executor, .sink = &sink}));
   sink.report({Severity::note,
-               fmt::format("bc: the biases of {} layers corrected, {} have none",
-                           corrected.corrected.size(), corrected.left.size()),
+               fmt::format("bc: the biases of {} layers corrected", corrected.corrected.size()),
                Place{}});
+  tell("bc: its bias is not corrected", corrected.left, sink);
   return {};
 }
 

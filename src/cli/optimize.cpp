@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,6 +21,7 @@
 #include "quadrant/calibration/compare.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/io/onnx.hpp"
+#include "quadrant/numerics/agreement.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
 #include "quadrant/runtime/interpreter.hpp"
@@ -31,11 +31,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+const std::vector<std::vector<std::string>> steps{{}, {"cle", "hba"}, {"cle", "hba", "bc"}};
+
 /// One way to quantize, and what came of it.
 struct Attempt {
   std::vector<std::string> optimizations;
   Graph graph;
-  double sqnr_db = 0;          ///< of the output that agrees least
+  Agreement worst;             ///< of the output that agrees least
   std::optional<double> loss;  ///< percentage points of top-1 that are lost; empty: no labels
   double seconds = 0;
 
@@ -48,7 +50,7 @@ struct Attempt {
 bool better_than(const Attempt& a, const Attempt& b) {
   const double loss_a = a.loss.value_or(0);
   const double loss_b = b.loss.value_or(0);
-  return loss_a != loss_b ? loss_a < loss_b : a.sqnr_db > b.sqnr_db;
+  return loss_a != loss_b ? loss_a < loss_b : worse_than(b.worst, a.worst);
 }
 
 class Optimize final : public Command {
@@ -80,7 +82,10 @@ class Optimize final : public Command {
         ->capture_default_str();
     declare_json(*command, json_);
     declare_under_heading(*scheme_, *command);
-    command->remove_option(command->get_option("--optimize"));
+    // Encodings are of the model as it is, not of what optimizations make of it.
+    for (const char* const name : {"--optimize", "--encodings"}) {
+      command->remove_option(command->get_option(name));
+    }
     command->footer(
         "Tries, until the accuracy is good enough: no optimization; cle and hba; and, where that "
         "came within 2 points (6 dB), cle, hba and bc, from the float model again.\n\n"
@@ -93,12 +98,18 @@ class Optimize final : public Command {
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check_output(output_));
-    scheme_->optimize_with({"cle"});  // none of the steps but the first does without samples
     QUADRANT_CHECK(scheme_->check());
+    if (scheme_->has_statistics_alone()) {
+      return fail(ErrorCode::usage,
+                  "optimize runs the model: give samples to --calibration, not statistics",
+                  {.file = scheme_->calibration()});
+    }
+    if (!labels_.empty()) {
+      QUADRANT_TRY(classes_, read_labels(labels_));
+    }
     QUADRANT_TRY(const Graph graph, read_model(model_, console));
-    const std::vector<std::vector<std::string>> steps{{}, {"cle", "hba"}, {"cle", "hba", "bc"}};
     for (const auto& step : steps) {
-      if (step.size() == 3 && !is_worth_correcting()) break;
+      if (std::ranges::find(step, "bc") != step.end() && !is_worth_correcting()) break;
       QUADRANT_TRY(Attempt attempt, in_file(attempt_with(graph, step, console), model_));
       attempts_.push_back(std::move(attempt));
       if (is_good_enough(attempts_.back())) break;
@@ -118,11 +129,16 @@ class Optimize final : public Command {
     constexpr double points = 2;
     constexpr double decibels = 6;
     const Attempt& last = attempts_.back();
-    return last.loss ? *last.loss <= accept_ + points : last.sqnr_db >= accept_sqnr_ - decibels;
+    return last.loss ? *last.loss <= accept_ + points : reaches(last, accept_sqnr_ - decibels);
   }
 
   [[nodiscard]] bool is_good_enough(const Attempt& attempt) const {
-    return attempt.loss ? *attempt.loss <= accept_ : attempt.sqnr_db >= accept_sqnr_;
+    return attempt.loss ? *attempt.loss <= accept_ : reaches(attempt, accept_sqnr_);
+  }
+
+  // What is infinite or NaN in one of the models alone has no SQNR.
+  static bool reaches(const Attempt& attempt, double sqnr_db) {
+    return attempt.worst.non_finite == 0 && attempt.worst.sqnr_db() >= sqnr_db;
   }
 
   [[nodiscard]] Expected<Attempt> attempt_with(const Graph& graph,
@@ -137,13 +153,9 @@ class Optimize final : public Command {
     QuantizeOptions engine;
     engine.gains = gains.get();
     engine.executor = &executor;
-    if (subject.steps.before) QUADRANT_CHECK(subject.steps.before(subject.graph, registry, engine));
-    QUADRANT_TRY(QuantizeResult result, quantize(subject.graph, registry, engine));
-    if (subject.steps.finish) {
-      QUADRANT_CHECK(subject.steps.finish(subject.graph, result.graph, executor));
-    }
-    if (subject.steps.review) subject.steps.review(subject.graph, result);
-    Attempt attempt{optimizations, std::move(result.graph), 0, {}, 0};
+    QUADRANT_TRY(QuantizeResult result,
+                 quantize_with(subject.steps, subject.graph, registry, engine, true));
+    Attempt attempt{optimizations, std::move(result.graph), {}, {}, 0};
     QUADRANT_CHECK(measure(graph, attempt, executor, console));
     attempt.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     return attempt;
@@ -156,15 +168,13 @@ class Optimize final : public Command {
     CompareOptions options;
     options.names = {.first = model_, .second = attempt.name(), .labels = labels_, .objects = {}};
     options.executor = &executor;
-    if (!labels_.empty()) {
-      QUADRANT_TRY(options.labels, read_labels(labels_));
-    }
+    options.labels = classes_;
     QUADRANT_TRY(const Comparison comparison,
                  compare(graph, attempt.graph, Interpreter(), *data, options));
-    attempt.sqnr_db = std::numeric_limits<double>::infinity();
-    for (const ValueAgreement& output : comparison.outputs) {
-      attempt.sqnr_db = std::min(attempt.sqnr_db, output.agreement.sqnr_db());
-    }
+    const auto worst = std::ranges::min_element(
+        comparison.outputs, [](const auto& a, const auto& b) { return worse_than(a, b); },
+        &ValueAgreement::agreement);
+    if (worst != comparison.outputs.end()) attempt.worst = worst->agreement;
     if (comparison.first && comparison.second) {
       attempt.loss = 100 * (comparison.first->top1_share() - comparison.second->top1_share());
     }
@@ -173,9 +183,15 @@ class Optimize final : public Command {
 
   [[nodiscard]] std::string verdict(const Attempt& best) const {
     if (is_good_enough(best)) return "good enough";
-    if (attempts_.size() == 3) return "all was tried";
+    if (attempts_.size() == steps.size()) return "all was tried";
     return "poor after cle: correcting biases (bc) would hardly help; look at 'quadrant "
            "sensitivity', more bits, or scales for channels";
+  }
+
+  static std::string print(const Agreement& agreement) {
+    const std::string sqnr = fmt::format("{:.2f} dB", agreement.sqnr_db());
+    return agreement.non_finite == 0 ? sqnr
+                                     : fmt::format("{}, {} not finite", sqnr, agreement.non_finite);
   }
 
   void print(const Attempt& best, Console& console) const {
@@ -183,7 +199,8 @@ class Optimize final : public Command {
       Json attempts = Json::array();
       for (const Attempt& attempt : attempts_) {
         attempts.push_back({{"optimizations", attempt.optimizations},
-                            {"sqnr_db", attempt.sqnr_db},
+                            {"sqnr_db", attempt.worst.sqnr_db()},
+                            {"non_finite", attempt.worst.non_finite},
                             {"points_lost", attempt.loss ? Json(*attempt.loss) : Json(nullptr)},
                             {"seconds", attempt.seconds},
                             {"is_written", &attempt == &best}});
@@ -199,8 +216,8 @@ class Optimize final : public Command {
     for (const Attempt& attempt : attempts_) {
       table.add({attempt.name(),
                  attempt.loss ? fmt::format("{:.2f} points", *attempt.loss) : std::string("-"),
-                 fmt::format("{:.2f} dB", attempt.sqnr_db),
-                 fmt::format("{:.1f} s", attempt.seconds), &attempt == &best ? "written" : ""});
+                 print(attempt.worst), fmt::format("{:.1f} s", attempt.seconds),
+                 &attempt == &best ? "written" : ""});
     }
     console.print(fmt::format("{}\n  {}\n  written to {}\n", table.print(), verdict(best),
                               printable(output_)));
@@ -214,6 +231,7 @@ class Optimize final : public Command {
   double accept_sqnr_ = 30;
   bool json_ = false;
   std::unique_ptr<StaticAffineScheme> scheme_ = make_static_affine();
+  std::optional<std::vector<std::int64_t>> classes_;
   std::vector<Attempt> attempts_;
 };
 

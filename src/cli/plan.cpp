@@ -84,9 +84,8 @@ class MakePlan final : public Command {
   Expected<void> run(Console& console) override {
     if (!output_.empty()) QUADRANT_CHECK(check_side_output(output_, options_.model));
     if (!dot_.empty()) QUADRANT_CHECK(check_side_output(dot_, options_.model));
-    QUADRANT_TRY(const Subject subject, prepare(options_, console));
-    QUADRANT_TRY(const Analysis analysis,
-                 analyze(subject.graph, subject.registry, subject.engine_options()));
+    QUADRANT_TRY(Subject subject, prepare(options_, console));
+    QUADRANT_TRY(const Analysis analysis, subject.decide());
     const Plan& plan = analysis.plan;
     if (!output_.empty()) QUADRANT_CHECK(write_text(output_, print_plan(plan)));
     if (!dot_.empty()) QUADRANT_CHECK(write_text(dot_, print_dot(subject.graph, analysis)));

@@ -89,19 +89,16 @@ class Quantize final : public Command {
     }
     QUADRANT_TRY(const SchemeCommand* const scheme, options_.schemes.find(options_.scheme));
     QUADRANT_CHECK(scheme->check_format(format_));
-    QUADRANT_TRY(const Subject subject, prepare(options_, console));
+    QUADRANT_TRY(Subject subject, prepare(options_, console));
     ThreadExecutor executor(threads_);
     QuantizeOptions engine = subject.engine_options();
     engine.plan = plan ? &*plan : nullptr;
     engine.non_finite = non_finite_policy(non_finite_);
     engine.executor = &executor;
     engine.sink = &console;
-    Expected<QuantizeResult> result = quantize(subject.graph, subject.registry, engine);
+    Expected<QuantizeResult> result =
+        quantize_with(subject.steps, subject.graph, subject.registry, engine, !dry_run_);
     if (!result) return fail(located(std::move(result).error()));
-    if (subject.steps.finish && !dry_run_) {
-      QUADRANT_CHECK(subject.steps.finish(subject.graph, result->graph, executor));
-    }
-    if (subject.steps.review) subject.steps.review(subject.graph, *result);
 
     Summary summary = summarize(subject.graph, subject.registry, *result);
     summary.file_bytes_before = model_bytes(options_.model, subject.graph);

@@ -16,6 +16,26 @@ Schemes::Schemes() {
   schemes_.push_back(make_weight_only());
 }
 
+Expected<void> run_before(const SchemeSteps& steps, Graph& graph, const Registry& registry,
+                          const QuantizeOptions& options) {
+  for (const auto& step : steps.before) QUADRANT_CHECK(step(graph, registry, options));
+  return {};
+}
+
+Expected<QuantizeResult> quantize_with(const SchemeSteps& steps, Graph& graph,
+                                       const Registry& registry, const QuantizeOptions& options,
+                                       bool is_to_be_written) {
+  QUADRANT_CHECK(run_before(steps, graph, registry, options));
+  QUADRANT_TRY(QuantizeResult result, quantize(graph, registry, options));
+  if (is_to_be_written) {
+    for (const auto& step : steps.finish) {
+      QUADRANT_CHECK(step(graph, result.graph, *options.executor));
+    }
+  }
+  for (const auto& step : steps.review) step(graph, result);
+  return result;
+}
+
 std::vector<const CLI::Option*> declare_under_heading(SchemeCommand& scheme, CLI::App& command) {
   const auto before = command.get_options();
   scheme.declare(command);

@@ -22,16 +22,17 @@ class Option;
 
 namespace quadrant::cli {
 
-/// What a scheme that was set up does around the phases; empty where nothing.
+/// What a scheme that was set up does around the phases, in order; empty where nothing.
 struct SchemeSteps {
-  /// With a graph whose phases are to run so, before they do.
-  std::function<Expected<void>(Graph& graph, const Registry& registry,
-                               const QuantizeOptions& options)>
-      before;
-  /// With what they made of `graph`, where it is to be written.
-  std::function<Expected<void>(const Graph& graph, Graph& quantized, Executor& executor)> finish;
-  /// Says what there is to say of what they made of `graph`.
-  std::function<void(const Graph& graph, const QuantizeResult& result)> review;
+  using Before = std::function<Expected<void>(Graph& graph, const Registry& registry,
+                                              const QuantizeOptions& options)>;
+  using Finish =
+      std::function<Expected<void>(const Graph& graph, Graph& quantized, Executor& executor)>;
+  using Review = std::function<void(const Graph& graph, const QuantizeResult& result)>;
+
+  std::vector<Before> before;  ///< with a graph whose phases are to run so
+  std::vector<Finish> finish;  ///< with what they made of `graph`, where it is to be written
+  std::vector<Review> review;  ///< says what there is to say of what they made of `graph`
 };
 
 /// What a scheme is set up with.
@@ -68,6 +69,16 @@ class SchemeCommand {
   [[nodiscard]] virtual Expected<Registry> methods() const = 0;
   [[nodiscard]] virtual Expected<Registry> make(SchemeSubject& subject) const = 0;
 };
+
+/// The steps `before`.
+[[nodiscard]] Expected<void> run_before(const SchemeSteps& steps, Graph& graph,
+                                        const Registry& registry, const QuantizeOptions& options);
+
+/// All four phases, with the scheme's steps around them. `options` has an executor.
+[[nodiscard]] Expected<QuantizeResult> quantize_with(const SchemeSteps& steps, Graph& graph,
+                                                     const Registry& registry,
+                                                     const QuantizeOptions& options,
+                                                     bool is_to_be_written);
 
 /// Adds the scheme's options to `command`, under a heading of their own; returns them.
 std::vector<const CLI::Option*> declare_under_heading(SchemeCommand& scheme, CLI::App& command);

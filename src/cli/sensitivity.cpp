@@ -206,7 +206,8 @@ class Sensitivity final : public Command {
     QuantizeOptions engine = subject.engine_options();
     engine.non_finite = non_finite_policy(non_finite_);
     engine.executor = &executor;
-    QUADRANT_TRY(const QuantizeResult all, quantize(subject.graph, subject.registry, engine));
+    QUADRANT_TRY(const QuantizeResult all,
+                 quantize_with(subject.steps, subject.graph, subject.registry, engine, false));
     const Alone alone(subject, all.analysis.vetoes, find_layers(subject.graph, all.analysis));
     if (alone.size() == 0) {
       return fail(ErrorCode::impossible,

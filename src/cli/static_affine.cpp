@@ -203,6 +203,9 @@ class StaticAffineCommand final : public StaticAffineScheme {
   void optimize_with(std::vector<std::string> optimizations) override {
     optimizations_.names = std::move(optimizations);
   }
+  [[nodiscard]] bool has_statistics_alone() const override {
+    return is_statistics_file(calibration_);
+  }
   [[nodiscard]] const std::string& calibration() const noexcept override { return calibration_; }
 
  private:
@@ -214,7 +217,6 @@ class StaticAffineCommand final : public StaticAffineScheme {
                    subject.path);
   }
 
-  // What is done around the phases, in an order of its own.
   void set_steps(SchemeSubject& subject, const StaticAffineOptions& options, Prescribed prescribed,
                  MomentsTable moments) const {
     Console& console = *subject.console;
@@ -227,29 +229,30 @@ class StaticAffineCommand final : public StaticAffineScheme {
     }
     if (!encodings_.empty()) {
       if (calibration_.empty()) {
-        subject.steps.before = [&console, options, path = encodings_](const Graph& graph,
-                                                                      const Registry&,
-                                                                      const QuantizeOptions& run) {
-          return tell_unknown_ranges(graph, options, run, path, console);
-        };
+        subject.steps.before.emplace_back(
+            [&console, options, path = encodings_](const Graph& graph, const Registry&,
+                                                   const QuantizeOptions& run) {
+              return tell_unknown_ranges(graph, options, run, path, console);
+            });
       }
-      subject.steps.review = [&console, prescribed = std::move(prescribed)](
-                                 const Graph& graph, const QuantizeResult& result) {
+      subject.steps.review.emplace_back([&console, prescribed = std::move(prescribed)](
+                                            const Graph& graph, const QuantizeResult& result) {
         prescribed.tell_unused(graph, result, console);
-      };
+      });
     }
     if (optimizations_.has("bc-analytic")) {
-      subject.steps.before = [&console, path = subject.path, moments = std::move(moments)](
-                                 Graph& graph, const Registry& registry,
-                                 const QuantizeOptions& run) {
-        return in_file(correct_from_moments(graph, moments, registry, run, console), path);
-      };
+      subject.steps.before.emplace_back(
+          [&console, path = subject.path, moments = std::move(moments)](
+              Graph& graph, const Registry& registry, const QuantizeOptions& run) {
+            return in_file(correct_from_moments(graph, moments, registry, run, console), path);
+          });
     }
     if (optimizations_.has("bc")) {
-      subject.steps.finish = [&console, path = subject.path, data = calibration_](
-                                 const Graph& graph, Graph& quantized, Executor& executor) {
-        return in_file(correct_on_samples(graph, quantized, data, executor, console), path);
-      };
+      subject.steps.finish.emplace_back(
+          [&console, path = subject.path, data = calibration_](const Graph& graph, Graph& quantized,
+                                                               Executor& executor) {
+            return in_file(correct_on_samples(graph, quantized, data, executor, console), path);
+          });
     }
   }
 

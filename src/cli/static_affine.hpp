@@ -13,6 +13,8 @@ class StaticAffineScheme : public SchemeCommand {
  public:
   /// Of `cle`, `hba` and `bc`: instead of what --optimize says.
   virtual void optimize_with(std::vector<std::string> optimizations) = 0;
+  /// Whether --calibration is a file of statistics.
+  [[nodiscard]] virtual bool has_statistics_alone() const = 0;
   /// Where --calibration says that samples, or statistics, are.
   [[nodiscard]] virtual const std::string& calibration() const noexcept = 0;
 };

@@ -7,7 +7,7 @@
 
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/support/expected.hpp"
-#include "quadrant/transforms/left_alone.hpp"
+#include "quadrant/support/left_alone.hpp"
 #include "transforms/layer_chain.hpp"
 #include "transforms/linear_layer.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <random>
@@ -41,12 +42,12 @@ Constant floats(const Shape& shape, const std::vector<float>& values) {
   return Constant::from_values<float>(ElementType::float32, shape, values);
 }
 
-Value add(Graph& graph, std::string_view kind, const std::string& name,
-          std::vector<Value> operands) {
+Value add(Graph& graph, std::string_view kind, const std::string& name, std::vector<Value> operands,
+          const Shape& shape = map_shape) {
   return {graph.add({.kind = std::string(kind),
                      .name = name,
                      .operands = std::move(operands),
-                     .results = {{name, {ElementType::float32, map_shape, nullptr}}},
+                     .results = {{name, {ElementType::float32, shape, nullptr}}},
                      .attributes = {},
                      .constant = {}})};
 }
@@ -69,7 +70,18 @@ struct Quantized {
   std::unique_ptr<DataSet> data;
 };
 
-// Three convolutions with Relus between, of weights so coarse that results shift.
+// Quantized to weights so coarse that results shift.
+void quantize_coarsely(Quantized& made) {
+  const auto statistics = calibrate(made.real, Interpreter(), *made.data);
+  REQUIRE(statistics.has_value());
+  StaticAffineOptions options{.statistics = std::make_shared<const StatisticsTable>(*statistics)};
+  options.weights.bits = 4;
+  auto result = quantize_static_affine(made.real, options);
+  REQUIRE(result.has_value());
+  made.quantized = std::move(result->graph);
+}
+
+// Three convolutions with Relus between.
 Quantized quantized_model(bool has_bias = true) {
   Numbers numbers;
   Quantized made;
@@ -84,18 +96,14 @@ Quantized quantized_model(bool has_bias = true) {
     samples.push_back(sample_of({1, channels, 6, 6}, numbers.take(36 * channels, 0.5F, 1)));
   }
   made.data = std::make_unique<MemoryData>(std::move(samples));
-  const auto statistics = calibrate(made.real, Interpreter(), *made.data);
-  REQUIRE(statistics.has_value());
-  StaticAffineOptions options{.statistics = std::make_shared<const StatisticsTable>(*statistics)};
-  options.weights.bits = 4;
-  auto result = quantize_static_affine(made.real, options);
-  REQUIRE(result.has_value());
-  made.quantized = std::move(result->graph);
+  quantize_coarsely(made);
   return made;
 }
 
-// The mean of each channel of the node's result, by a run for each sample.
-std::vector<double> means(const Graph& graph, std::string_view node, const DataSet& data) {
+// The mean of each channel of the node's result, of which `inner` elements follow one another, by a
+// run for each sample.
+std::vector<double> means(const Graph& graph, std::string_view node, const DataSet& data,
+                          std::size_t inner = 36) {
   Value value;
   for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
     if (graph.node_at(i).is_valid() && graph.name(graph.node_at(i)) == node) {
@@ -115,7 +123,7 @@ std::vector<double> means(const Graph& graph, std::string_view node, const DataS
         (*model)->run(sample->inputs, [&](std::size_t, const Tensor& tensor) -> Expected<void> {
           const auto values = tensor.as<float>();
           for (std::size_t k = 0; k < values.size(); ++k) {
-            sums[k / 36 % channels] += static_cast<double>(values[k]);
+            sums[k / inner % channels] += static_cast<double>(values[k]);
           }
           count += 36;
           return {};
@@ -192,12 +200,53 @@ TEST_CASE("bias correction: done again, there is nothing left but rounding") {
   }
 }
 
+TEST_CASE("bias correction: what is added behind a matrix product is its bias") {
+  const Shape rows{1, 36, channels};
+  Numbers numbers;
+  Quantized made;
+  Value value = made.real.add_input("x", {ElementType::float32, rows, nullptr});
+  for (const std::string name : {"a", "b"}) {
+    const Value weight = made.real.add_constant(
+        name + ".w", floats({channels, channels}, numbers.take(channels * channels, 0.2F, 1)));
+    const Value bias =
+        made.real.add_constant(name + ".b", floats({channels}, numbers.take(channels, 0, 1)));
+    const Value product =
+        add(made.real, ops::MatMul::kind, name + ".product", {value, weight}, rows);
+    value = add(made.real, ops::Add::kind, name, {bias, product}, rows);
+  }
+  const Value weight = made.real.add_constant(
+      "c.w", floats({channels, channels}, numbers.take(channels * channels, 0.2F, 1)));
+  made.real.add_output("y", add(made.real, ops::MatMul::kind, "c", {value, weight}, rows));
+  std::vector<Sample> samples;
+  for (int i = 0; i < 6; ++i) samples.push_back(sample_of(rows, numbers.take(36 * channels, 1, 1)));
+  made.data = std::make_unique<MemoryData>(std::move(samples));
+  quantize_coarsely(made);
+
+  const auto report = correct_bias(made.quantized, made.real, Interpreter(), *made.data);
+  REQUIRE(report.has_value());
+  REQUIRE(report->corrected.size() == 2);
+  REQUIRE(report->left.size() == 1);
+  CHECK(report->left[0].name == "c");
+  for (const char* const layer : {"a", "b"}) {
+    const auto before = means(made.real, layer, *made.data, 1);
+    const auto after = means(spelled_out(made.quantized), layer, *made.data, 1);
+    const double step = step_of_bias(made.quantized, std::string(layer) + ".b", 0);
+    const auto& shift = report->corrected[layer == std::string("a") ? 0 : 1].shift;
+    CHECK(std::abs(*std::ranges::max_element(shift)) > step);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      CHECK(std::abs(after[i] - before[i]) <= step / 2 + 1e-5);
+    }
+  }
+}
+
 TEST_CASE("bias correction: a layer without a bias is left, and named") {
   Quantized made = quantized_model(false);
   const auto report = correct_bias(made.quantized, made.real, Interpreter(), *made.data);
   REQUIRE(report.has_value());
   CHECK(report->corrected.size() == 2);
-  CHECK(report->left == std::vector<std::string>{"c"});
+  REQUIRE(report->left.size() == 1);
+  CHECK(report->left[0].name == "c");
+  CHECK(report->left[0].reason == "it has no constant bias of its own");
 }
 
 TEST_CASE("bias correction: a model without codes has nothing to correct, and needs no samples") {

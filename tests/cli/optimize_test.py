@@ -83,7 +83,7 @@ class OptimizeTest(CommandTest):
 
     def test_statistics_are_not_enough(self):
         self.run_command("calibrate", self.model, "--data", "data", "-o", "s.json")
-        self.fails(USAGE, "--optimize", "optimize", self.model, "-o", "out.onnx", "--calibration",
+        self.fails(USAGE, ["s.json", "give samples"], "optimize", self.model, "-o", "out.onnx", "--calibration",
                    "s.json")
 
     def test_a_quantized_model_is_refused(self):

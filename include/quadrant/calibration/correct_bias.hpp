@@ -11,6 +11,7 @@
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/executor.hpp"
 #include "quadrant/support/expected.hpp"
+#include "quadrant/support/left_alone.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -26,18 +27,21 @@ struct CorrectedBias {
 
 struct CorrectBiasReport {
   std::vector<CorrectedBias> corrected;  ///< in the order in which they were
-  /// Layers with quantized operands that have no bias in codes: the names of their results.
-  std::vector<std::string> left;
+  /// Layers that compute on codes and keep their bias, or have none: by the names of their results.
+  std::vector<LeftAlone> left;
 };
 
-/// For each conv, conv_transpose, gemm and linear of `quantized` that computes on codes and adds a
-/// bias in codes, producers first, each with the layers before it corrected already:
+/// For each layer of `quantized` that computes on codes, producers first, each with the layers
+/// before it corrected already:
 ///
 ///   b <- b - (E[y quantized] - E[y])
 ///
 /// for each output channel, over all elements of all samples; y is what the layer computes, before
 /// an activation function and before it is rounded to codes (arXiv 1906.04721, section 4.2 and
-/// appendix D; "empirical bias correction"). The correction is rounded to a step of the bias.
+/// appendix D; "empirical bias correction"). A bias in codes is rounded to a step; one of 8 or 16
+/// bits whose range it leaves gets the range that it has then. Layers are conv, conv_transpose,
+/// gemm, linear and addmm, with constant biases; and matmul and batch_matmul with an addition of
+/// one constant a channel behind, which is the bias, while y is what that addition makes.
 ///
 /// `quantized` is what `quantize` made of `real`: nodes that are in both have the same ids. `data`
 /// is for `real`. The model runs once for each layer, as far as that layer: time grows with the

@@ -7,7 +7,7 @@
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/support/expected.hpp"
 #include "quadrant/support/function_ref.hpp"
-#include "quadrant/transforms/left_alone.hpp"
+#include "quadrant/support/left_alone.hpp"
 #include "quadrant/transforms/moments.hpp"
 
 namespace quadrant::inline v0 {

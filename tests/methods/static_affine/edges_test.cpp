@@ -130,6 +130,42 @@ TEST_CASE("static_affine: a bias beyond 32 bits raises the scale of its channel'
   }
 }
 
+TEST_CASE("static_affine: two readers of a weight that is small leave room for both biases") {
+  Model model;
+  const Value x = model.input("x", {1, 2, 4, 4});
+  const Value w = model.constant("w", {2, 2, 1, 1}, {1e-12F, 1e-12F, 0.5F, -1});
+  const Value b = model.constant("b", {2}, {-4.6F, 0.5F});
+  const Value c = model.constant("c", {2}, {-5.2F, 0.25F});
+  model.output(model.add("conv", {x, w, b}, "y"));
+  model.output(model.add("conv", {model.add("onnx.Relu", {x}, "r"), w, c}, "z"));
+  const QuantizeResult result = test::quantized_by_operands(model);
+  for (const auto& [bias, value] : {std::pair("b", -4.6), std::pair("c", -5.2)}) {
+    CAPTURE(bias);
+    CHECK(planned(result, bias) == "bias i32 axis=0");
+    const Constant& codes = *result.graph.constant(result.graph.find_value(bias).node);
+    CHECK(static_cast<double>(test::value_of(read_integers(codes))[0]) *
+              static_cast<double>(scales_of(result, bias)[0]) ==
+          doctest::Approx(value).epsilon(1e-6));
+  }
+  CHECK(scales_of(result, "w")[1] == doctest::Approx(1.0 / 127));
+  CHECK(largest_error(model, result) < 0.1F);
+}
+
+TEST_CASE("static_affine: a bias that stays float asks for no room") {
+  Model model;
+  const Value x = model.input("x", {4, 8});
+  std::vector<float> weights(8 * 2);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    weights[i] = 1e-5F * static_cast<float>(i % 5 + 1);
+  }
+  const Value w = model.constant("w", {8, 2}, weights);
+  const Value b = model.constant("b", {2}, {1000, -1000});
+  model.output(model.add("gemm", {x, w, b}, "y", {{"beta", 0.5}}));
+  const QuantizeResult result = test::quantized_by_operands(model);
+  CHECK(planned(result, "b") == "float");
+  for (const float scale : scales_of(result, "w")) CHECK(scale == doctest::Approx(5e-5 / 127));
+}
+
 TEST_CASE("static_affine: scales whose product would be no normal number are raised") {
   Model model = conv_model({1e-30F, 1e-30F, 0.5F, -1}, {0, 0});
   const Tensor input = same_everywhere({1, 2, 4, 4}, 1e-12F);

@@ -218,6 +218,7 @@ TEST_CASE("one scale may be that of each channel, but not the other way round") 
   whole.weight_granularity = Granularity::Kind::tensor;
   CHECK(has(error_of(whole), "w: 2 scales are prescribed for it"));
   prescribed["w"] = one(0.5, 120);
+  CHECK(has(error_of(with(prescribed)), "w: channels with zero points"));
   whole = with(prescribed);
   whole.weight_granularity = Granularity::Kind::tensor;
   const auto shifted = run(whole);

@@ -1,0 +1,101 @@
+// Relu, Clip and Min: which values they limit, and which of them go.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "build.hpp"
+#include "quadrant/ir/scales.hpp"
+
+using namespace quadrant;
+using quadrant::test::Model;
+
+namespace {
+
+Value conv(Model& model, Value x, const std::string& name) {
+  return model.add(
+      "conv", {x, model.weight(name + ".w", {3, 3, 1, 1}), model.weight(name + ".b", {3})}, name);
+}
+
+Value last_result(const Graph& graph) { return graph.ref(graph.outputs().front()).operand(0); }
+
+std::size_t count(const Graph& graph, std::string_view kind) {
+  std::size_t found = 0;
+  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+    if (graph.node_at(i).is_valid() && graph.kind(graph.node_at(i)) == kind) ++found;
+  }
+  return found;
+}
+
+float lowest(const QuantizeResult& result, std::string_view name) {
+  const auto type = result.graph.type(result.graph.find_value(name)).quantization;
+  REQUIRE(type != nullptr);
+  const float scale = test::value_of(read_scales(type->scales)).front();
+  const std::int64_t zero =
+      type->zero_points ? test::value_of(read_integers(type->zero_points)).front() : 0;
+  return scale * static_cast<float>(type->storage_min - zero);
+}
+
+}  // namespace
+
+TEST_CASE("static_affine: a Min with bounds that repeat its operand stays") {
+  Model model;
+  const Value x = model.input("x", {1, 3, 1, 4});
+  const Value bounds = model.constant("bounds", {1, 1, 5, 1}, std::vector<float>(5, 100));
+  const Value limited = model.add("onnx.Min", {conv(model, x, "a"), bounds}, "limited");
+  REQUIRE(model.shape(limited) == Shape{1, 3, 5, 4});
+  model.output(conv(model, limited, "b"));
+  const QuantizeResult result = test::quantized_by_operands(model);
+  CHECK(count(result.graph, "onnx.Min") == 1);
+  const Value output = last_result(result.graph);
+  const std::vector<Value> watched{output};
+  const auto loaded = test::value_of(Interpreter().load(result.graph, watched));
+  CHECK(test::value_of(run_model(*loaded, model.sample(), 1))[0].shape() == Shape{1, 3, 5, 4});
+}
+
+TEST_CASE("static_affine: limits behind one another go together") {
+  Model model;
+  const Value x = model.input("x", {1, 3, 4, 4});
+  const Value relu = model.add("onnx.Relu", {conv(model, x, "a")}, "relu");
+  const Value bounds = model.constant("bounds", {1}, {100});
+  model.output(conv(model, model.add("onnx.Min", {relu, bounds}, "limited"), "b"));
+  const QuantizeResult result = test::quantized_by_operands(model);
+  CHECK(count(result.graph, "onnx.Relu") == 0);
+  CHECK(count(result.graph, "onnx.Min") == 0);
+}
+
+TEST_CASE("static_affine: what is chosen before it is limited has no codes beyond the limit") {
+  const auto lowest_of = [](std::string_view between, Attributes attributes) {
+    Model model;
+    const Value x = model.input("x", {1, 3, 4, 4});
+    const Value moved =
+        model.add(std::string(between), {conv(model, x, "a")}, "moved", std::move(attributes));
+    model.output(conv(model, model.add("onnx.Relu", {moved}, "relu"), "b"));
+    return lowest(test::quantized_by_operands(model), "a");
+  };
+  const std::vector<std::int64_t> two{2, 2};
+  CHECK(lowest_of("onnx.MaxPool", {{"kernel_shape", two}, {"strides", two}}) == 0);
+  CHECK(lowest_of("transpose", {{"perm", std::vector<std::int64_t>{0, 1, 3, 2}}}) == 0);
+  // Means are of what was there before the limit.
+  CHECK(lowest_of("onnx.AveragePool", {{"kernel_shape", two}, {"strides", two}}) < 0);
+}
+
+TEST_CASE("static_affine: integers of 8 bits are no positions, and what a layer makes is none") {
+  const auto plan_of = [](ElementType element) {
+    Model model;
+    const Value picture = model.graph.add_input("picture", build::tensor(element, {1, 3, 4, 4}));
+    const Value real = model.add("cast", {picture}, "real", {{"to", std::int64_t{1}}});
+    const Value scaled = model.add("multiply", {real, model.constant("s", {}, {1 / 255.0F})}, "x");
+    model.output(conv(model, model.add("onnx.Relu", {conv(model, scaled, "a")}, "relu"), "b"));
+    StatisticsTable table;
+    for (const char* const name : {"real", "x", "a", "relu", "b"}) {
+      table.values[name].histogram.add(std::vector<float>{-1, 1});
+    }
+    return test::quantized_by_operands(
+        model, {.statistics = std::make_shared<StatisticsTable>(std::move(table))});
+  };
+  CHECK(test::planned(plan_of(ElementType::uint8), "a.w") == "weight i8 axis=0");
+  const QuantizeResult wide = plan_of(ElementType::int32);
+  CHECK(test::planned(wide, "b.w") == "weight i8 axis=0");
+}
