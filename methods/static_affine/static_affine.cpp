@@ -74,7 +74,14 @@ std::string_view text(EncodingSymmetry symmetry) {
 }
 
 std::string describe_rule(const EncodingRule& rule, ElementType storage) {
-  return fmt::format("{} {} {}", to_string(storage), text(rule.symmetry), text(rule.method));
+  std::string line =
+      fmt::format("{} {} {}", to_string(storage), text(rule.symmetry), text(rule.method));
+  if (rule.method == EncodingMethod::percentile) line += fmt::format(" {}", rule.percentile);
+  if (rule.method == EncodingMethod::enhanced && rule.gamma != 1) {
+    line += fmt::format(" gamma={}", rule.gamma);
+  }
+  if (rule.minimum_range != 0) line += fmt::format(" minimum-range={}", rule.minimum_range);
+  return line;
 }
 
 Expected<void> check_bits(std::string_view of, int bits, int first, int second) {
@@ -115,12 +122,14 @@ Expected<StaticAffine> StaticAffine::make(StaticAffineOptions options) {
 }
 
 std::string StaticAffine::describe() const {
-  return fmt::format("activations={} weights={} granularity={} bias={} inputs={} outputs={}",
-                     describe_rule(options_.activations, activation().storage),
-                     describe_rule(options_.weights, weight(0).storage),
-                     options_.weight_granularity == Granularity::Kind::axis ? "channel" : "tensor",
-                     to_string(bias(0).storage), options_.quantized_inputs ? "codes" : "float",
-                     options_.quantized_outputs ? "codes" : "float");
+  const auto form = [](bool is_codes) { return is_codes ? "codes" : "float"; };
+  return fmt::format(
+      "activations={} weights={} granularity={} bias={} recurrent={} inputs={} outputs={}",
+      describe_rule(options_.activations, activation().storage),
+      describe_rule(options_.weights, weight(0).storage),
+      options_.weight_granularity == Granularity::Kind::axis ? "channel" : "tensor",
+      to_string(bias(0).storage), form(options_.quantized_recurrent_weights),
+      form(options_.quantized_inputs), form(options_.quantized_outputs));
 }
 
 AffineForm StaticAffine::activation() const noexcept {

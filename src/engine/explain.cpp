@@ -382,8 +382,11 @@ class Explainer {
     std::ranges::sort(readers);
     const bool more = readers.size() > shown;
     if (more) readers.resize(shown);
-    return fmt::format("nobody asks for it in quantized form; it is read by {}{}",
-                       fmt::join(readers, ", "), more ? " and others" : "");
+    const char* const why = request_refusal(value.node);
+    return fmt::format("nobody asks for it in quantized form; it is read by {}{}{}{}",
+                       fmt::join(readers, ", "), more ? " and others" : "",
+                       why != nullptr ? "; its own operation does not either: " : "",
+                       why != nullptr ? why : "");
   }
 
   [[nodiscard]] std::string refusal(Value value) const {

@@ -182,8 +182,10 @@ void Histogram::merge(const Histogram& other) {
   const int steps = std::min(exponent() - other_exponent, bin_bits);
   const Counts counts = other.counts();
   const auto add_sign = [&](bool negative, std::span<const std::uint64_t> added) {
+    if (added.empty()) return;
+    const std::span<std::uint64_t> all = sign_bins(negative);
     for (std::size_t i = 0; i < added.size(); ++i) {
-      sign_bins(negative)[i >> static_cast<unsigned>(steps)] += added[i];
+      all[i >> static_cast<unsigned>(steps)] += added[i];
     }
   };
   add_sign(false, counts.positive);

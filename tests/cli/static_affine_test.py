@@ -269,7 +269,12 @@ class StaticAffineTest(CommandTest):
                 self.assertIn(expected, text)
         self.assertIn("static_affine", self.succeeds("list"))
         document = self.json_of("list", "static-affine")
-        self.assertIn("static_affine", json.dumps(document))
+        self.assertEqual(document["scheme"], "static_affine")
+        self.assertRegex(document["options"], r"^activations=i8 asymmetric minmax weights=i8 ")
+        roles = {method["operation"]: method["role"] for method in document["methods"]}
+        self.assertEqual({roles[operation] for operation in ("conv", "onnx.Clip", "input")},
+                         {"quantizer"})
+        self.assertEqual({roles[operation] for operation in ("lstm", "output")}, {"consumer"})
         self.fails(USAGE, "did you mean 'static_affine'", "list", "static-afine")
 
     def test_the_written_model_runs_like_the_float_one(self):

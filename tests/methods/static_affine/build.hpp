@@ -101,9 +101,8 @@ class Model {
     const auto model = value_of(Interpreter().load(graph, watched));
     std::vector<Tensor> inputs;
     for (const NodeId node : graph.inputs()) {
-      const Shape& extents = graph.type({node}).shape;
-      const std::vector<float> zeros(static_cast<std::size_t>(*extents.element_count()));
-      inputs.push_back(Tensor::from_values<float>(ElementType::float32, extents, zeros));
+      const TensorType& type = graph.type({node});
+      inputs.push_back(value_of(Tensor::from_constant(build::zeros(type.element, type.shape))));
     }
     const auto tensors = value_of(run_model(*model, inputs, 1));
     graph.set_type(value, build::tensor(tensors[0].element(), tensors[0].shape()));
