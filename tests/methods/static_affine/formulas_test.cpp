@@ -45,7 +45,7 @@ struct Network {
   std::vector<std::string> data;  // of each layer: the value that it reads
 };
 
-enum class Form { conv, grouped_conv, conv_transpose, grouped_conv_transpose };
+enum class Form : std::uint8_t { conv, grouped_conv, conv_transpose, grouped_conv_transpose };
 
 Value add_image_layer(Network& network, Value x, Form form, const std::string& name) {
   Model& model = network.model;

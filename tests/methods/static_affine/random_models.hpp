@@ -14,7 +14,12 @@ using List = std::vector<std::int64_t>;
 inline Value add_conv(Model& model, Value x) {
   const std::int64_t inputs = model.shape(x)[1];
   const std::int64_t form = model.number(0, 3);  // depthwise, in groups, or plain
-  const std::int64_t groups = form == 0 ? inputs : form == 1 && inputs % 2 == 0 ? 2 : 1;
+  std::int64_t groups = 1;
+  if (form == 0) {
+    groups = inputs;
+  } else if (form == 1 && inputs % 2 == 0) {
+    groups = 2;
+  }
   const std::int64_t outputs = groups * model.number(1, groups > 2 ? 1 : 3);
   const std::int64_t kernel = model.coin() ? 3 : 1;
   std::vector<Value> operands{x, model.weight("w", {outputs, inputs / groups, kernel, kernel})};
