@@ -21,6 +21,26 @@ struct FixedRange {
   float max;
 };
 
+// The type of the real value: stated, or else that of the first operand with a float type, which is
+// what ONNX's operations on floats make. Float32 where that takes long to find out.
+ElementType real_element(const GraphView& graph, Value value) {
+  constexpr int most_steps = 64;  // a limit, so that a chain is not walked by each of its values
+  for (int step = 0; step < most_steps; ++step) {
+    const ElementType stated = graph.type(value).element;
+    if (stated != ElementType::undefined) return is_float(stated) ? stated : ElementType::float32;
+    const auto operands = graph.operands(value.node);
+    const auto next = std::ranges::find_if(operands, [&](Value operand) {
+      if (operand.is_absent()) return false;
+      const TensorType& type = graph.type(operand);
+      return type.element == ElementType::undefined || is_float(type.expressed().element);
+    });
+    if (next == operands.end()) break;
+    if (graph.type(*next).is_quantized()) return graph.type(*next).expressed().element;
+    value = *next;
+  }
+  return ElementType::float32;
+}
+
 // All that these can be, whatever the samples were.
 constexpr std::array fixed_ranges{
     FixedRange{"onnx.Softmax", 0, 1}, FixedRange{"onnx.Sigmoid", 0, 1},
@@ -115,6 +135,8 @@ const char* activation_refusal(const StaticAffineOptions& options, const GraphVi
   const TensorStatistics* const known = statistics_of(options, graph, source);
   if (known == nullptr && fixed_range(graph, source) != nullptr) return nullptr;
   if (known == nullptr) return unknown_range;
+  if (known->histogram.finite_count() + known->histogram.non_finite_count() == 0)
+    return "the samples had no element of it: calibrate the model";
   if (known->histogram.non_finite_count() != 0) {
     return "it was NaN or infinite when it was calibrated";
   }
@@ -148,8 +170,7 @@ FoundType activation_type(const StaticAffineOptions& options, const Query& query
       options.unsigned_activations ? CodeSign::unsigned_codes : CodeSign::signed_codes;
   QUADRANT_TRY(UniformType type, uniform_type(std::span(&encoding, 1), Shape::scalar(),
                                               Granularity::per_tensor(), sign));
-  const ElementType expressed = graph.type(query.members.front()).element;
-  type.expressed = expressed == ElementType::undefined ? ElementType::float32 : expressed;
+  type.expressed = real_element(graph, query.members.front());
   return std::make_shared<const UniformType>(std::move(type));
 }
 

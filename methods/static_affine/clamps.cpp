@@ -86,7 +86,11 @@ QUADRANT_PARAMETERIZED(ClampMethod, StaticAffine, FindLimits,
     const auto limits = parameters()(node);
     // Codes of the same parameters have no values beyond the limits, whatever is in front by now.
     const bool shares = context.quantization(node.operand(0)) == type;
-    if (is_clamp(node) && shares && limits) {
+    // Whoever calls the model knows its inputs by name. And there are runtimes that pass over
+    // conversions to 16 bits, which would pass over the limit, too.
+    const bool can_go =
+        bit_width(type->storage) <= 8 && node.graph->kind(node.operand(0).node) != ops::Input::kind;
+    if (is_clamp(node) && shares && can_go && limits) {
       QUADRANT_TRY(const bool is_done, keeps(*type, *limits));
       if (is_done) return context.take_place(node.result(), node.operand(0), "_limited");
     }

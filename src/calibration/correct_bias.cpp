@@ -11,6 +11,7 @@
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/real_borders.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/topology.hpp"
 #include "quadrant/numerics/find_encoding.hpp"
@@ -146,6 +147,7 @@ class Correction {
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       const CorrectedLayer& layer = layers_[i];
       Graph spelled_out = quantized_;
+      make_borders_real(spelled_out);  // the samples are
       make_quantization_explicit(spelled_out);
       QUADRANT_TRY(const StatisticsTable found, means_of(spelled_out, {layer}));
       QUADRANT_CHECK(correct(layer, channel_means(found, name_in(spelled_out, layer.node)),

@@ -14,6 +14,7 @@
 #include "cli/model.hpp"
 #include "cli/runtimes.hpp"
 #include "cli/thread_executor.hpp"
+#include "quadrant/ir/real_borders.hpp"
 #include "quadrant/report/comparison.hpp"
 
 namespace quadrant::cli {
@@ -77,7 +78,8 @@ class Compare final : public Command {
     QUADRANT_TRY(const auto runtime, make_runtime(runtime_));
     QUADRANT_TRY(CompareOptions options, compare_options());
     QUADRANT_TRY(const Graph first, read_model(first_, console));
-    QUADRANT_TRY(const Graph second, read_model(second_, console));
+    QUADRANT_TRY(Graph second, read_model(second_, console));
+    if (!has_coded_borders(first)) make_borders_real(second);
     QUADRANT_TRY(const auto data, open_data(data_, first, console));
     ThreadExecutor executor(data_.threads);
     options.executor = &executor;

@@ -21,6 +21,7 @@
 #include "quadrant/calibration/compare.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/io/onnx.hpp"
+#include "quadrant/ir/real_borders.hpp"
 #include "quadrant/numerics/agreement.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
@@ -169,8 +170,9 @@ class Optimize final : public Command {
     options.names = {.first = model_, .second = attempt.name(), .labels = labels_, .objects = {}};
     options.executor = &executor;
     options.labels = classes_;
-    QUADRANT_TRY(const Comparison comparison,
-                 compare(graph, attempt.graph, Interpreter(), *data, options));
+    Graph real = attempt.graph;
+    make_borders_real(real);
+    QUADRANT_TRY(const Comparison comparison, compare(graph, real, Interpreter(), *data, options));
     const auto worst = std::ranges::min_element(
         comparison.outputs, [](const auto& a, const auto& b) { return worse_than(a, b); },
         &ValueAgreement::agreement);

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "quadrant/ir/ops.hpp"
+
 namespace quadrant::inline v0 {
 
 std::shared_ptr<const UniformType> RewriteContext::parameters_as(Value value,
@@ -76,6 +78,11 @@ Expected<void> RewriteContext::replace(Value value, Value made) {
 
 Expected<void> RewriteContext::take_place(Value value, Value made, std::string_view suffix) {
   const std::string name(view().value_name(value));
+  TensorType type = view().type(made);
+  if (!type.shape.is_static() && view().type(value).shape.is_ranked()) {
+    type.shape = view().type(value).shape;
+    QUADRANT_CHECK(graph_->set_type(made, std::move(type)));
+  }
   QUADRANT_CHECK(replace(value, made));
   QUADRANT_CHECK(graph_->set_value_name(value, name + std::string(suffix)));
   return graph_->set_value_name(made, name);
@@ -243,6 +250,11 @@ class Rewriting {
     context_.scheme_ = scheme_of(conversion.from);
     const std::string name(graph_.view().value_name(made));
     QUADRANT_TRY(const Value left, scheme(conversion.from).leave(made, context_));
+    // Who calls the model knows its inputs by name.
+    if (graph_.view().kind(made.node) == ops::Input::kind) {
+      QUADRANT_CHECK(graph_.set_value_name(left, name + "_dequantized"));
+      return left;
+    }
     QUADRANT_CHECK(graph_.set_value_name(made, name + "_quantized"));
     QUADRANT_CHECK(graph_.set_value_name(left, name));
     return left;

@@ -248,7 +248,9 @@ class Raising {
              const NodeRef user = graph_.ref(use.user);
              const bool is_linear =
                  user.kind().starts_with(prefix) && op_name_of(user).op_type == "DequantizeLinear";
-             return use.operand == 0 && (is_linear || find_move(user.kind()) != nullptr);
+             const bool is_output = user.kind() == ops::Output::kind;
+             return use.operand == 0 &&
+                    (is_linear || is_output || find_move(user.kind()) != nullptr);
            });
   }
 

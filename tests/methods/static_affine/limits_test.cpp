@@ -86,7 +86,7 @@ TEST_CASE("static_affine: integers of 8 bits are no positions, and what a layer 
     Model model;
     const Value picture = model.graph.add_input("picture", build::tensor(element, {1, 3, 4, 4}));
     const Value real = model.add("cast", {picture}, "real", {{"to", std::int64_t{1}}});
-    const Value scaled = model.add("multiply", {real, model.constant("s", {}, {1 / 255.0F})}, "x");
+    const Value scaled = model.add("multiply", {real, model.constant("s", Shape::scalar(), {1 / 255.0F})}, "x");
     model.output(conv(model, model.add("onnx.Relu", {conv(model, scaled, "a")}, "relu"), "b"));
     StatisticsTable table;
     for (const char* const name : {"real", "x", "a", "relu", "b"}) {
