@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/numerics/reals.hpp"
 #include "transforms/edits.hpp"
 #include "transforms/layer_pairs.hpp"
-#include "transforms/reals.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "quadrant/ir/topology.hpp"
+#include "quadrant/numerics/reals.hpp"
 #include "transforms/channel_means.hpp"
 #include "transforms/linear_layer.hpp"
-#include "transforms/reals.hpp"
 
 namespace quadrant::inline v0 {
 
