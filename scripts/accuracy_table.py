@@ -9,21 +9,19 @@ docs/accuracy_inputs.json says about its file name, a test set NAME.npz beside i
 inputs, and `labels`), or random numbers of the declared shapes, from a fixed seed.
 """
 
-import argparse
 import functools
 import json
-import pathlib
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
 import onnxruntime
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+from model_table import ROOT, Row, write_table
+
 PAGE = ROOT / "docs" / "accuracy.md"
 PREPARATIONS = ROOT / "docs" / "accuracy_inputs.json"
-WINDOWS = 4  # of each picture
+WINDOWS = 4  # of each picture, where nobody wants more
 RANDOM_SAMPLES = 8
 BATCH = 64
 HEADER = ("model", "float", "int8", "ratio", "eligible bytes quantized", "SQNR", "inputs",
@@ -92,19 +90,19 @@ def sample_pictures():
     return load_sample_images().images
 
 
-def windows(height, width):
-    """Parts of each picture, evenly spread along its diagonal; RGB, 0 to 255."""
+def windows(height, width, count):
+    """So many parts of each picture, evenly spread along its diagonal; RGB, 0 to 255."""
     for picture in sample_pictures():
         down, right = picture.shape[0] - height, picture.shape[1] - width
-        for i in range(WINDOWS):
-            top, left = down * i // (WINDOWS - 1), right * i // (WINDOWS - 1)
+        for i in range(count):
+            top, left = down * i // (count - 1), right * i // (count - 1)
             yield picture[top:top + height, left:left + width].astype(np.float32)
 
 
-def from_pictures(session, preparation):
+def from_pictures(session, preparation, count):
     pictures = preparation["pictures"]
     prepared = []
-    for window in windows(*pictures["size"]):
+    for window in windows(*pictures["size"], count):
         colours = pictures.get("colours", "RGB")
         if colours == "BGR":
             window = window[..., ::-1]
@@ -132,10 +130,11 @@ def from_random(session):
     return Samples(feeds, f"{RANDOM_SAMPLES} random")
 
 
-def samples_of(model, session, inputs):
+def samples_of(model, session, inputs, windows_of_each=WINDOWS):
+    """`windows_of_each`: of each picture, 2 at least, where the samples are made of pictures."""
     preparation = json.loads(PREPARATIONS.read_text()).get(model.name)
     if preparation and "pictures" in preparation:
-        return from_pictures(session, preparation)
+        return from_pictures(session, preparation, windows_of_each)
     if preparation and inputs:
         return from_arrays(session, preparation, inputs)
     if model.with_suffix(".npz").is_file():
@@ -197,89 +196,31 @@ def quantize(command, model, target, *options):
     return json.loads(done.stdout)
 
 
-def measure(command, model, inputs, target):
-    """A row of the table, and a line for each eligible weight that stays in float."""
-    document = quantize(command, model, target)
+def measure(options, model, folder):
+    """The model's row, with a note for each eligible weight that stays in float."""
+    target = folder / model.name
+    document = quantize(options.command, model, target)
     summary = document["summary"]
     eligible, quantized = summary["eligible"]["bytes"], summary["eligible_quantized"]["bytes"]
 
     before, after = session_of(model), session_of(target)
-    samples = samples_of(model, before, inputs)
+    samples = samples_of(model, before, options.inputs)
     floats, integers = run(before, samples.feeds), run(after, samples.feeds)
     sizes = summary["file_bytes_before"], summary["file_bytes_after"]
-    row = (model.stem, megabytes(sizes[0]), megabytes(sizes[1]), f"{sizes[0] / sizes[1]:.2f}",
-           f"{quantized / eligible:.2%}" if eligible else "-", f"{sqnr(floats, integers):.1f} dB",
-           samples.origin, top1(samples, floats), top1(samples, integers))
+    cells = (model.stem, megabytes(sizes[0]), megabytes(sizes[1]), f"{sizes[0] / sizes[1]:.2f}",
+             f"{quantized / eligible:.2%}" if eligible else "-", f"{sqnr(floats, integers):.1f} dB",
+             samples.origin, top1(samples, floats), top1(samples, integers))
     notes = [f"- `{model.stem}`: `{left['name']}` ({left['bytes']:,} bytes): {left['reason']}"
              for left in summary["left_in_float"] if left["eligible"]]
     if document["written"]["fallback_reason"]:
         notes.append(f"- `{model.stem}`: {document['written']['fallback_reason']}")
-    return row, notes
+    return [Row(cells, notes)]
 
 
-def is_float_model(command, model):
-    shown = subprocess.run([str(command), "inspect", str(model), "--json"], capture_output=True,
-                           text=True, check=True).stdout
-    return "dequantize" not in json.loads(shown)["operations"]
-
-
-# --- the page ------------------------------------------------------------------------------------------
-
-
-def markdown_table(header, rows, left=("model", "setting", "inputs")):
-    """Numbers to the right, columns of these names to the left."""
-    text = [f"| {' | '.join(row)} |" for row in [header, *rows]]
-    text.insert(1, "|" + "".join("---|" if name in left else "---:|" for name in header))
-    return "\n".join(text)
-
-
-def replace_between(page, name, content):
-    """The text of the page with the content between the marks of that name."""
-    text = page.read_text()
-    begin, end = f"<!-- table: {name} -->", f"<!-- end: {name} -->"
-    if begin not in text or end not in text:
-        sys.exit(f"{page} has no '{begin}' and '{end}'")
-    head, rest = text.split(begin)
-    return f"{head}{begin}\n\n{content}\n\n{end}{rest.split(end)[1]}"
-
-
-def add_arguments(parser):
-    parser.add_argument("--models", type=pathlib.Path, nargs="+",
-                        default=[ROOT / "examples" / "models"], help="folders of ONNX models")
-    parser.add_argument("--inputs", type=pathlib.Path, help="folder of the files that "
-                        "docs/accuracy_inputs.json names; without it, random inputs")
-    parser.add_argument("--command", type=pathlib.Path,
-                        default=ROOT / "build" / "release" / "bin" / "quadrant")
-
-
-def float_models(options):
-    for folder in options.models:
-        for model in sorted(folder.glob("*.onnx")):
-            if is_float_model(options.command, model):
-                yield model
-            else:
-                print(f"{model.name} is quantized already: left out")
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_arguments(parser)
-    parser.add_argument("--table", default="examples", help="which table of the page to replace")
-    options = parser.parse_args()
-    rows, notes = [], []
-    with tempfile.TemporaryDirectory() as folder:
-        for model in float_models(options):
-            row, remarks = measure(options.command, model, options.inputs,
-                                   pathlib.Path(folder) / model.name)
-            rows.append(row)
-            notes += remarks
-            print("  ".join(row))
-    if not rows:
-        sys.exit(f"no float models in {options.models}")
-    remarks = "\n".join(notes or ["Every eligible weight is quantized."])
-    content = f"{markdown_table(HEADER, rows)}\n\n{remarks}"
-    PAGE.write_text(replace_between(PAGE, options.table, content))
+def all_quantized(rows):
+    """The remark of a table that has none."""
+    return [] if any(row.notes for row in rows) else ["Every eligible weight is quantized."]
 
 
 if __name__ == "__main__":
-    main()
+    write_table(__doc__, PAGE, HEADER, measure, closing=all_quantized)

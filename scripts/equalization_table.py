@@ -11,16 +11,13 @@ with weights as uneven as those of MobileNets that were trained for long. The re
 there.
 """
 
-import argparse
-import pathlib
-import tempfile
-
 import numpy as np
 import onnx
 from onnx import numpy_helper
 
 import accuracy_table as tables
-import static_affine_table as static
+from model_table import Row, write_table
+from static_affine import PAGE, by_quadrant, decibels, prepared
 
 STEPS = {"none": (), "cle": ("--optimize", "cle"), "cle, hba": ("--optimize", "cle,hba"),
          "cle, hba, bc": ("--optimize", "cle,hba,bc")}
@@ -69,49 +66,33 @@ def uneven(model, target):
     onnx.save(loaded, target)
 
 
-def measure(command, model, samples_of, inputs, name, folder):
+def rows_of(options, model, samples_of, name, folder):
     """`samples_of`: the model whose samples are to be taken."""
     session = tables.session_of(model)
-    samples, _, evaluation, data = static.prepared(samples_of, session, inputs, folder,
-                                                   CALIBRATION_SAMPLES)
+    samples, _, evaluation, data = prepared(samples_of, session, options.inputs, folder,
+                                            CALIBRATION_SAMPLES)
     floats = tables.run(session, evaluation)
     all_floats = tables.run(session, samples.feeds)
     noise, right = [name, "SQNR", ""], [name, "top-1", tables.top1(samples, all_floats)]
-    for options in STEPS.values():
+    for step in STEPS.values():
         target = folder / "quantized.onnx"
-        static.by_quadrant(command, model, target, data, "--weights", "tensor", *options)
+        by_quadrant(options.command, model, target, data, "--weights", "tensor", *step)
         quantized = tables.session_of(target)
-        noise.append(static.decibels(tables.sqnr(floats, tables.run(quantized, evaluation))))
+        noise.append(decibels(tables.sqnr(floats, tables.run(quantized, evaluation))))
         right.append(tables.top1(samples, tables.run(quantized, samples.feeds)))
-    return [noise] if samples.labels is None else [noise, right]
+    return [Row(noise)] if samples.labels is None else [Row(noise), Row(right)]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    tables.add_arguments(parser)
-    parser.add_argument("--table", default="examples", help="which table of the page to replace")
-    parser.add_argument("--dry-run", action="store_true", help="print, and leave the page")
-    options = parser.parse_args()
-    rows = []
-    for model in tables.float_models(options):
-        operations = {node.op_type for node in onnx.load(model).graph.node}
-        if "Conv" not in operations:
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            folder = pathlib.Path(folder)
-            found = measure(options.command, model, model, options.inputs, model.stem, folder)
-            if model.stem == "digits_cnn":
-                made = folder / "uneven.onnx"
-                uneven(model, made)
-                found += measure(options.command, made, model, options.inputs,
-                                 f"{model.stem}, uneven", folder)
-        rows += found
-        print("\n".join("  ".join(row) for row in found), flush=True)
-    if not options.dry_run:
-        page = static.PAGE
-        page.write_text(tables.replace_between(page, f"{options.table} equalization",
-                                               tables.markdown_table(HEADER, rows)))
+def measure(options, model, folder):
+    if all(node.op_type != "Conv" for node in onnx.load(model).graph.node):
+        return []
+    rows = rows_of(options, model, model, model.stem, folder)
+    if model.stem == "digits_cnn":
+        made = folder / "uneven.onnx"
+        uneven(model, made)
+        rows += rows_of(options, made, model, f"{model.stem}, uneven", folder)
+    return rows
 
 
 if __name__ == "__main__":
-    main()
+    write_table(__doc__, PAGE, HEADER, measure, name="{} equalization")

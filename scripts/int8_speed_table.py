@@ -9,16 +9,13 @@ Runs of both models take turns; the ratio is of the fastest of each. Models and 
 scripts/accuracy_table.py. The release build has to be there.
 """
 
-import argparse
-import pathlib
-import sys
-import tempfile
 import time
 
 import openvino
 
 import accuracy_table as tables
-import static_affine_table as static
+from model_table import Row, write_table
+from static_affine import PAGE, by_quadrant, prepared
 
 ROUNDS = 30
 CALIBRATION_SAMPLES = 4
@@ -51,42 +48,23 @@ def fastest(runners, feed):
     return least
 
 
-def measure(command, model, inputs, folder):
+def measure(options, model, folder):
     session = tables.session_of(model)
-    _, _, evaluation, data = static.prepared(model, session, inputs, folder, CALIBRATION_SAMPLES)
+    _, _, evaluation, data = prepared(model, session, options.inputs, folder, CALIBRATION_SAMPLES)
     paths = {"float": model}
-    for name, options in SETTINGS.items():
+    for name, setting in SETTINGS.items():
         paths[name] = folder / f"{name}.onnx"
-        static.by_quadrant(command, model, paths[name], data, *options)
-    row = [model.stem]
+        by_quadrant(options.command, model, paths[name], data, *setting)
+    cells = [model.stem]
     for load in (by_onnxruntime, by_openvino):
         try:
             times = fastest([load(str(path)) for path in paths.values()], evaluation[0])
-            row += [f"{times[0] / other:.2f}" for other in times[1:]]
+            cells += [f"{times[0] / other:.2f}" for other in times[1:]]
         except Exception as error:  # a runtime that does not know the model
             print(f"{model.stem}: {str(error).splitlines()[0]}")
-            row += ["-"] * len(SETTINGS)
-    return row
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    tables.add_arguments(parser)
-    parser.add_argument("--table", default="examples", help="which table of the page to replace")
-    parser.add_argument("--dry-run", action="store_true", help="print, and leave the page")
-    options = parser.parse_args()
-    rows = []
-    for model in tables.float_models(options):
-        with tempfile.TemporaryDirectory() as folder:
-            rows.append(measure(options.command, model, options.inputs, pathlib.Path(folder)))
-        print("  ".join(rows[-1]), flush=True)
-    if not rows:
-        sys.exit(f"no float models in {options.models}")
-    if not options.dry_run:
-        page = static.PAGE
-        page.write_text(tables.replace_between(page, f"{options.table} speed",
-                                               tables.markdown_table(HEADER, rows)))
+            cells += ["-"] * len(SETTINGS)
+    return [Row(cells)]
 
 
 if __name__ == "__main__":
-    main()
+    write_table(__doc__, PAGE, HEADER, measure, name="{} speed")

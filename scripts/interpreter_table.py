@@ -11,7 +11,7 @@ import collections
 import re
 import sys
 
-from accuracy_table import ROOT, markdown_table, replace_between
+from model_table import ROOT, markdown_table, replace_between
 
 sys.path.insert(0, str(ROOT / "tests" / "peers"))
 from _nodes import node_tests, operations, problems_of, split_tests

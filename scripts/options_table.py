@@ -12,8 +12,8 @@ import pathlib
 import sys
 import tempfile
 
-from accuracy_table import (ROOT, float_models, markdown_table, quantize, replace_between, run,
-                            samples_of, session_of, sqnr, add_arguments)
+from accuracy_table import quantize, run, samples_of, session_of, sqnr
+from model_table import ROOT, add_arguments, float_models, markdown_table, replace_between
 
 PAGE = ROOT / "docs" / "schemes" / "weight_only.md"
 BLOCKS = ("--bits", "4", "--block-size", "32")

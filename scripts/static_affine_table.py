@@ -9,13 +9,9 @@ Every second sample is for calibration, the others are what is measured. Models 
 scripts/accuracy_table.py. The release build has to be there.
 """
 
-import argparse
 import logging
-import pathlib
 import shutil
 import subprocess
-import sys
-import tempfile
 
 import numpy as np
 import onnx
@@ -26,12 +22,10 @@ from onnxruntime.quantization import (CalibrationDataReader, CalibrationMethod, 
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
 import accuracy_table as tables
+from model_table import Row, write_table
+from static_affine import PAGE, by_quadrant, decibels, prepared
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "schemes" / "static_affine.md"
-MOST_SAMPLES = 64  # of each half
-tables.WINDOWS = 64  # of each picture
-OLDEST_OPSET = 13  # in which a scale for each channel can be said
+OLDEST_OPSET = 13
 CORRECTION_SAMPLES = 16  # of those for calibration: correcting biases is slow
 # Of these the best on the samples for calibration is measured on the others.
 SETTINGS = {
@@ -44,36 +38,7 @@ HEADER = ("model", "inputs", "products in integers: ONNX Runtime", "ours", "SQNR
           "ONNX Runtime, preprocessed", "ours", "ours, best settings")
 
 
-# --- samples -----------------------------------------------------------------------------------------
-
-
-def one_by_one(session, feeds):
-    """Feeds of one sample each, where the model's batch is free."""
-    batch = session.get_inputs()[0].shape[0] if session.get_inputs()[0].shape else 1
-    for feed in feeds:
-        count = len(next(iter(feed.values())))
-        if isinstance(batch, int) or count == 1:
-            yield feed
-            continue
-        for i in range(count):
-            yield {name: data[i:i + 1] for name, data in feed.items()}
-
-
-def halves(feeds):
-    """Samples for calibration, and others to measure."""
-    chosen = feeds[:: max(1, len(feeds) // (2 * MOST_SAMPLES))]
-    return chosen[::2][:MOST_SAMPLES], (chosen[1::2] or chosen)[:MOST_SAMPLES]
-
-
-def prepared(model, session, inputs, folder, most=MOST_SAMPLES):
-    """All samples; those for calibration, of which the folder has files; those to measure."""
-    samples = tables.samples_of(model, session, inputs)
-    calibration, evaluation = halves(list(one_by_one(session, samples.feeds)))
-    data = folder / "samples"
-    data.mkdir(exist_ok=True)
-    for i, feed in enumerate(calibration[:most]):
-        np.savez(data / f"{i}.npz", **feed)
-    return samples, calibration[:most], evaluation, data
+# --- quantizing --------------------------------------------------------------------------------------
 
 
 class Reader(CalibrationDataReader):
@@ -84,19 +49,45 @@ class Reader(CalibrationDataReader):
         return next(self.feeds, None)
 
 
-# --- quantizing --------------------------------------------------------------------------------------
+def with_channels(path):
+    """The model, in an opset in which a scale for each channel can be said."""
+    model = onnx.load(path)
+    if next(i.version for i in model.opset_import if not i.domain) < OLDEST_OPSET:
+        model = onnx.version_converter.convert_version(model, OLDEST_OPSET)
+    return model
 
 
-def by_onnxruntime(model, target, feeds, preprocessed=False, **options):
+def preprocessed(path, target):
+    """The model after the tool's own step of folding normalizations and the like.
+
+    Around it is done what the two steps of the tool need to work on old models: initializers are no
+    inputs, and biases that would become rows are vectors, which scales for each channel fit.
+    """
+    model = with_channels(path)
+    constants = {tensor.name for tensor in model.graph.initializer}
+    inputs = [value for value in model.graph.input if value.name not in constants]
+    del model.graph.input[:]
+    model.graph.input.extend(inputs)
+    model.ir_version = max(model.ir_version, 4)  # before, initializers had to be inputs
+    onnx.save(model, target)
+    quant_pre_process(str(target), str(target), skip_symbolic_shape=True)
+    model = onnx.load(target)
+    biases = {node.input[2] for node in model.graph.node
+              if node.op_type == "Gemm" and len(node.input) > 2}
+    for tensor in model.graph.initializer:
+        if tensor.name in biases and len(tensor.dims) == 2 and tensor.dims[0] == 1:
+            del tensor.dims[0]
+    onnx.save(model, target)
+    return model
+
+
+def by_onnxruntime(model, target, feeds, is_preprocessed=False, **options):
     """Int8 as ours is by default; None, or why it could not."""
     try:
-        if preprocessed:  # its own step of folding normalizations and the like
-            prepared_model = target.with_suffix(".prepared.onnx")
-            quant_pre_process(str(model), str(prepared_model), skip_symbolic_shape=True)
-            model = prepared_model
-        loaded = onnx.load(model)
-        if next(i.version for i in loaded.opset_import if not i.domain) < OLDEST_OPSET:
-            loaded = onnx.version_converter.convert_version(loaded, OLDEST_OPSET)
+        if is_preprocessed:
+            loaded = preprocessed(model, target.with_suffix(".prepared.onnx"))
+        else:
+            loaded = with_channels(model)
         quantize_static(loaded, str(target), Reader(feeds), quant_format=QuantFormat.QDQ,
                         per_channel=True, activation_type=QuantType.QInt8,
                         weight_type=QuantType.QInt8, calibrate_method=CalibrationMethod.MinMax,
@@ -105,14 +96,6 @@ def by_onnxruntime(model, target, feeds, preprocessed=False, **options):
     except Exception as error:  # whatever it does not know how to do
         return str(error).splitlines()[0]
     return None
-
-
-def by_quadrant(command, model, target, samples, *options):
-    done = subprocess.run([str(command), "quantize", str(model), "-o", str(target), "--scheme",
-                           "static-affine", "--calibration", str(samples), "--json", *options],
-                          capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{model.name}: exit code {done.returncode}: {done.stderr.strip()}")
 
 
 # --- measuring ---------------------------------------------------------------------------------------
@@ -157,10 +140,6 @@ def integer_share(path, feed):
     return integer / total if total else 0.0
 
 
-def decibels(value):
-    return "-" if value is None else f"{value:.2f} dB"
-
-
 def best_setting(command, model, session, data, statistics, calibration, folder):
     """The name of the setting that is best on samples for calibration, and its model."""
     few = folder / "few"
@@ -177,56 +156,47 @@ def best_setting(command, model, session, data, statistics, calibration, folder)
                key=lambda entry: found[entry[0]][0])
 
 
-def measure(command, model, inputs, folder):
-    session = tables.session_of(model)
-    samples, calibration, evaluation, data = prepared(model, session, inputs, folder)
+def measure(options, model, folder):
+    command, session = options.command, tables.session_of(model)
+    samples, calibration, evaluation, data = prepared(model, session, options.inputs, folder)
     statistics = folder / "statistics.json"
     subprocess.run([str(command), "calibrate", str(model), "--data", str(data), "-o",
                     str(statistics)], capture_output=True, check=True)
     theirs, prepared_theirs, ours = (folder / f"{name}.onnx" for name in ("theirs", "pre", "ours"))
     refusal = by_onnxruntime(model, theirs, calibration)
-    is_prepared = not by_onnxruntime(model, prepared_theirs, calibration, preprocessed=True)
+    refusal_prepared = by_onnxruntime(model, prepared_theirs, calibration, is_preprocessed=True)
     by_quadrant(command, model, ours, statistics)
     setting, best = best_setting(command, model, session, data, statistics, calibration, folder)
     floats = tables.run(session, evaluation)
     noise = lambda path: tables.sqnr(floats, tables.run(tables.session_of(path), evaluation))
     share = lambda path: f"{integer_share(path, evaluation[0]):.1%}"
-    found = [None if refusal else noise(theirs), noise(prepared_theirs) if is_prepared else None,
-             noise(ours), noise(best)]
-    row = (model.stem, f"{len(calibration)} + {len(evaluation)}, {samples.origin}",
-           "-" if refusal else share(theirs), share(ours), *map(decibels, found[:3]),
-           f"{decibels(found[3])}: {setting}")
-    return row, found, refusal
+    figures = [None if refusal else noise(theirs),
+               None if refusal_prepared else noise(prepared_theirs), noise(ours), noise(best)]
+    cells = (model.stem, f"{len(calibration)} + {len(evaluation)}, {samples.origin}",
+             "-" if refusal else share(theirs), share(ours), *map(decibels, figures[:3]),
+             f"{decibels(figures[3])}: {setting}")
+    notes = [f"- `{model.stem}`{how}: what ONNX Runtime's tool makes of it does not run: {why}"
+             for how, why in (("", refusal), (", preprocessed", refusal_prepared)) if why]
+    if refusal == refusal_prepared:
+        del notes[1:]
+    return [Row(cells, notes, figures)]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    tables.add_arguments(parser)
-    parser.add_argument("--table", default="examples", help="which table of the page to replace")
-    parser.add_argument("--dry-run", action="store_true", help="print, and leave the page")
-    options = parser.parse_args()
-    logging.disable(logging.WARNING)
-    rows, figures, notes = [], [], []
-    for model in tables.float_models(options):
-        with tempfile.TemporaryDirectory() as folder:
-            row, found, refusal = measure(options.command, model, options.inputs,
-                                          pathlib.Path(folder))
-        rows.append(row)
-        if refusal:
-            notes.append(f"- `{model.stem}`: what ONNX Runtime's tool makes of it does not run: {refusal}")
-        figures.append(found)
-        print("  ".join(row), flush=True)
-    figures = np.array(figures, np.float64)  # NaN where there is none
+def averages(rows):
+    notes = []
+    figures = np.array([row.figures for row in rows], np.float64)  # NaN where there is none
     for column, name in ((0, "ONNX Runtime's"), (1, "ONNX Runtime's, preprocessed")):
         gains = figures[:, 2:] - figures[:, column:column + 1]
-        ours, best = np.mean(gains[np.isfinite(gains).all(axis=1)], axis=0)
+        gains = gains[np.isfinite(gains).all(axis=1)]
+        if not len(gains):
+            continue
+        ours, best = np.mean(gains, axis=0)
         notes.append(f"- On average over the models that both quantize, ours is {ours:+.2f} dB beside "
                      f"{name}, with the best settings {best:+.2f} dB.")
-    print("\n".join(notes))
-    if not options.dry_run:
-        content = f"{tables.markdown_table(HEADER, rows)}\n\n" + "\n".join(notes)
-        PAGE.write_text(tables.replace_between(PAGE, options.table, content))
+    return notes
 
 
 if __name__ == "__main__":
-    main()
+    logging.disable(logging.WARNING)
+    onnxruntime.set_default_logger_severity(3)  # errors alone
+    write_table(__doc__, PAGE, HEADER, measure, closing=averages)

@@ -5,6 +5,7 @@
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/methods/weight_only.hpp"
 #include "weight_only/methods.hpp"
+#include "weight_only/quotient.hpp"
 #include "weight_only/scale_behind.hpp"
 
 namespace quadrant::inline v0::weight_only {

@@ -1,9 +1,7 @@
 #include "weight_only/scale_behind.hpp"
 
-#include <algorithm>
-#include <cmath>
+#include <array>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -11,6 +9,8 @@
 
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
+#include "quadrant/numerics/reals.hpp"
+#include "weight_only/quotient.hpp"
 #include "weight_only/relabel.hpp"
 
 namespace quadrant::inline v0::weight_only {
@@ -20,26 +20,6 @@ std::string name_of(Value value, RewriteContext& context) {
   return std::string(context.view().value_name(value));
 }
 
-Expected<std::vector<double>> read_reals(const Constant& constant) {
-  QUADRANT_TRY(const ConstantBytes bytes, constant.read());
-  if (constant.element() == ElementType::float64) {
-    const auto values = bytes.as<double>();
-    return std::vector<double>(values.begin(), values.end());
-  }
-  const auto values = bytes.as<float>();
-  return std::vector<double>(values.begin(), values.end());
-}
-
-// Of float32 or float64.
-Constant make_reals(ElementType element, Shape shape, const std::vector<double>& values) {
-  if (element == ElementType::float64) {
-    return Constant::from_values<double>(element, std::move(shape), values);
-  }
-  std::vector<float> rounded(values.size());
-  std::ranges::transform(values, rounded.begin(), [](double v) { return static_cast<float>(v); });
-  return Constant::from_values<float>(element, std::move(shape), rounded);
-}
-
 // The codes as real numbers, not scaled: what their scale is now, is 1.
 Expected<Value> emit_unscaled(Value codes, RewriteContext& context) {
   const TensorType coded = context.view().type(codes);
@@ -47,7 +27,7 @@ Expected<Value> emit_unscaled(Value codes, RewriteContext& context) {
   if (!unit->zero_points) unit->granularity = Granularity::per_tensor();
   const Shape shape = parameter_shape(coded.shape, unit->granularity);
   const std::vector<double> ones(static_cast<std::size_t>(shape.element_count().value_or(1)), 1);
-  unit->scales = make_reals(ElementType::float32, shape, ones);
+  unit->scales = rounded_constant(ElementType::float32, shape, ones);
 
   const std::string name = name_of(codes, context) + "_unscaled";
   QUADRANT_TRY(const Value unscaled, relabel(codes, std::move(unit), name, context));
@@ -73,38 +53,6 @@ Shape scale_shape(const UniformType& type, const Weight& weight, std::size_t cou
   std::vector<std::int64_t> extents(static_cast<std::size_t>(weight.result_axis), 1);
   extents.front() = static_cast<std::int64_t>(count);
   return Shape(std::move(extents));
-}
-
-// The extents that both broadcast to; empty when they do not.
-std::optional<std::vector<std::int64_t>> broadcast(const Shape& a, const Shape& b) {
-  std::vector<std::int64_t> extents(static_cast<std::size_t>(std::max(a.rank(), b.rank())), 1);
-  for (const Shape* shape : {&a, &b}) {
-    for (std::int64_t i = 1; i <= shape->rank(); ++i) {
-      std::int64_t& extent = extents[extents.size() - static_cast<std::size_t>(i)];
-      const std::int64_t own = (*shape)[shape->rank() - i];
-      if (own == 1 || own == extent) continue;
-      if (extent != 1) return std::nullopt;
-      extent = own;
-    }
-  }
-  return extents;
-}
-
-// Where the element of `shape` is that broadcasts to element `position` of `extents`.
-std::size_t broadcast_position(std::size_t position, const std::vector<std::int64_t>& extents,
-                               const Shape& shape) {
-  std::size_t found = 0;
-  std::size_t stride = 1;
-  for (std::size_t i = 1; i <= extents.size(); ++i) {
-    const auto extent = static_cast<std::size_t>(extents[extents.size() - i]);
-    const std::size_t index = position % extent;
-    position /= extent;
-    if (i > static_cast<std::size_t>(shape.rank())) continue;
-    const std::int64_t own = shape[shape.rank() - static_cast<std::int64_t>(i)];
-    if (own != 1) found += index * stride;
-    stride *= static_cast<std::size_t>(own);
-  }
-  return found;
 }
 
 // A bias that is divided by all scales can stay where it was added: the multiplications behind undo
@@ -137,7 +85,8 @@ Expected<Value> take_bias_out(NodeRef node, const Bias& bias, std::int64_t chann
   Value nothing;
   if (bias.is_required) {
     QUADRANT_TRY(nothing,
-                 context.emit_constant(name + "_none", make_reals(type.element, scalar, {0})));
+                 context.emit_constant(name + "_none",
+                                       rounded_constant(type.element, scalar, std::array{0.0})));
   }
   QUADRANT_CHECK(context.graph().set_operand(node.id, bias.operand, nothing));
   if (bias.is_channelwise) {
@@ -156,37 +105,12 @@ Expected<Value> take_bias_out(NodeRef node, const Bias& bias, std::int64_t chann
   const auto beta = node.attribute_or<double>("beta", 1);
   if (beta == 1) return taken;
   QUADRANT_TRY(const Value factor,
-               context.emit_constant(name + "_beta", make_reals(type.element, scalar, {beta})));
+               context.emit_constant(name + "_beta",
+                                     rounded_constant(type.element, scalar, std::array{beta})));
   return context.emit(ops::Multiply::kind, {taken, factor}, name, type);
 }
 
 }  // namespace
-
-Expected<Constant> quotient(const Constant& a, const Constant& b) {
-  constexpr std::int64_t most = std::int64_t{1} << 20U;
-  const auto is_plain = [](const Constant& constant) {
-    return (constant.element() == ElementType::float32 ||
-            constant.element() == ElementType::float64) &&
-           constant.element_count() <= most;
-  };
-  const auto extents = broadcast(a.shape(), b.shape());
-  if (!is_plain(a) || !is_plain(b) || !extents) return Constant{};
-  Shape shape(*extents);
-  const auto count = shape.element_count();
-  if (!count || *count > most) return Constant{};
-  QUADRANT_TRY(const std::vector<double> dividends, read_reals(a));
-  QUADRANT_TRY(const std::vector<double> divisors, read_reals(b));
-  const double largest = a.element() == ElementType::float32
-                             ? static_cast<double>(std::numeric_limits<float>::max())
-                             : std::numeric_limits<double>::max();
-  std::vector<double> quotients(static_cast<std::size_t>(*count));
-  for (std::size_t i = 0; i < quotients.size(); ++i) {
-    quotients[i] = dividends[broadcast_position(i, *extents, a.shape())] /
-                   divisors[broadcast_position(i, *extents, b.shape())];
-    if (!(std::fabs(quotients[i]) <= largest)) return Constant{};
-  }
-  return make_reals(a.element(), std::move(shape), quotients);
-}
 
 Expected<void> multiply_behind(Value value, Value scale, RewriteContext& context) {
   const std::string name = name_of(value, context);
@@ -205,7 +129,7 @@ Expected<void> put_behind(NodeRef node, std::span<const Weight> weights,
     names.push_back(name_of(codes, context) + "_scale");
     QUADRANT_TRY(const std::vector<double> values, result_scales(*type, weight));
     scales.push_back(
-        make_reals(type->expressed, scale_shape(*type, weight, values.size()), values));
+        rounded_constant(type->expressed, scale_shape(*type, weight, values.size()), values));
     QUADRANT_TRY(const Value unscaled, emit_unscaled(codes, context));
     QUADRANT_CHECK(context.graph().set_operand(node.id, weight.operand, unscaled));
   }

@@ -16,8 +16,4 @@ namespace quadrant::inline v0::weight_only {
 /// `made` = `value` times the constant `scale` takes the place of `value`, and its name.
 [[nodiscard]] Expected<void> multiply_behind(Value value, Value scale, RewriteContext& context);
 
-/// Quotient of constants of a float type, broadcast, as a constant of the type of `a`; an
-/// empty one when it would be large, or when an element of it is not finite.
-[[nodiscard]] Expected<Constant> quotient(const Constant& a, const Constant& b);
-
 }  // namespace quadrant::inline v0::weight_only

@@ -2,21 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "quadrant/ir/ops.hpp"
+#include "support/saturating.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
 
 // A sum over an axis that nobody knows, of a sequence say, is none of one term.
 constexpr std::int64_t unknown_terms = 32;
-
-std::int64_t times(std::int64_t a, std::int64_t b) noexcept {
-  std::int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max()
-                                                : product;
-}
 
 std::int64_t known(std::int64_t extent) noexcept { return std::max<std::int64_t>(extent, 1); }
 
@@ -38,9 +32,9 @@ std::int64_t windows(const Shape& spread, const TensorType* weight) noexcept {
   if (weight == nullptr || weight->shape.rank() < 1) return counted_elements(spread);
   std::int64_t window = 1;
   for (std::int64_t axis = 1; axis < weight->shape.rank(); ++axis) {
-    window = times(window, known(weight->shape[axis]));
+    window = saturating_multiply(window, known(weight->shape[axis]));
   }
-  return times(counted_elements(spread), window);
+  return saturating_multiply(counted_elements(spread), window);
 }
 
 std::int64_t conv(NodeRef node) noexcept {
@@ -53,7 +47,7 @@ std::int64_t conv_transpose(NodeRef node) noexcept {
 }
 
 std::int64_t results_times(NodeRef node, std::int64_t sum) noexcept {
-  return times(counted_elements(node.type().shape), sum);
+  return saturating_multiply(counted_elements(node.type().shape), sum);
 }
 
 std::int64_t matmul(NodeRef node) noexcept {
@@ -92,7 +86,7 @@ constexpr std::array work_rules{
 std::int64_t counted_elements(const Shape& shape) noexcept {
   std::int64_t count = 1;
   for (const std::int64_t extent : shape.extents()) {
-    count = extent == 0 ? 0 : times(count, known(extent));
+    count = extent == 0 ? 0 : saturating_multiply(count, known(extent));
   }
   return count;
 }

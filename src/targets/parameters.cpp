@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "quadrant/ir/scales.hpp"
-#include "targets/saturating.hpp"
+#include "support/saturating.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -93,7 +93,7 @@ bool is_small(const Constant& constant) {
 }
 
 std::uint64_t plain_bytes(std::uint64_t elements, ElementType type) {
-  if (elements > countable_elements) return saturated;
+  if (elements > countable_elements) return saturated<std::uint64_t>;
   return (elements * static_cast<std::uint64_t>(bit_width(type)) + 7) / 8;
 }
 
@@ -115,7 +115,7 @@ Expected<void> check_granularity(const GraphView& graph, const Parameter& parame
 
 std::uint64_t coded_bytes(const Parameter& parameter, const Granularity& granularity,
                           ElementType storage, ElementType scale, bool has_zero_points) {
-  if (parameter.elements > countable_elements) return saturated;
+  if (parameter.elements > countable_elements) return saturated<std::uint64_t>;
   return stored_bytes(parameter.shape, granularity, storage, scale, has_zero_points);
 }
 

@@ -11,7 +11,7 @@
 
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/topology.hpp"
-#include "targets/saturating.hpp"
+#include "support/saturating.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

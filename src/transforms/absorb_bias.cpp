@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/numerics/reals.hpp"
 #include "transforms/edits.hpp"
 #include "transforms/layer_pairs.hpp"
-#include "transforms/reals.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -163,12 +163,11 @@ class Absorption {
     for (std::size_t c = 0; c < absorbed.size(); ++c) lowered[c] -= absorbed[c];
     QUADRANT_TRY(std::vector<double> raised, read_bias(*graph_, second));
     QUADRANT_TRY(const std::vector<double> weight, read_reals(weight_of(*graph_, second)));
-    const auto run = static_cast<std::size_t>(second.layout.run);
     const auto repeat = static_cast<std::size_t>(pair.chain.end.repeat);
-    second.layout.for_each_row([&](std::size_t output, std::size_t input, std::size_t row) {
-      const double c = second.alpha * absorbed[input / repeat];
-      for (const double w : std::span(weight).subspan(row * run, run)) raised[output] += w * c;
-    });
+    std::vector<double> inputs(static_cast<std::size_t>(second.layout.inputs()));
+    for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = absorbed[i / repeat];
+    const std::vector<double> sums = weighted_sums(second.layout, weight, inputs);
+    for (std::size_t c = 0; c < sums.size(); ++c) raised[c] += second.alpha * sums[c];
     if (!are_finite(first.element, lowered) || !are_finite(second.element, raised)) {
       leave(pair, "biases would not be finite");
       return {};

@@ -7,9 +7,10 @@
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/numerics/reals.hpp"
 #include "quadrant/transforms/expected_relu.hpp"
+#include "transforms/channels.hpp"
 #include "transforms/clip_bounds.hpp"
-#include "transforms/reals.hpp"
 
 namespace quadrant::inline v0 {
 

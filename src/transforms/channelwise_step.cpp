@@ -8,7 +8,8 @@
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
-#include "transforms/reals.hpp"
+#include "quadrant/numerics/reals.hpp"
+#include "transforms/channels.hpp"
 
 namespace quadrant::inline v0 {
 

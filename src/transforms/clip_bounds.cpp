@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "transforms/reals.hpp"
+#include "quadrant/numerics/reals.hpp"
 
 namespace quadrant::inline v0 {
 

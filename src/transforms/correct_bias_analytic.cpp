@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <optional>
-#include <span>
 #include <unordered_map>
 #include <utility>
 
 #include "quadrant/ir/topology.hpp"
+#include "quadrant/numerics/reals.hpp"
 #include "transforms/channel_means.hpp"
 #include "transforms/linear_layer.hpp"
-#include "transforms/reals.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -74,12 +73,8 @@ class Correction {
                              data.is_absent() ? "" : graph_->value_name(data))});
       return {};
     }
-    std::vector<double> shift(static_cast<std::size_t>(layer.layout.outputs()));
-    const auto run = static_cast<std::size_t>(layer.layout.run);
-    layer.layout.for_each_row([&](std::size_t output, std::size_t input, std::size_t row) {
-      const double mean = layer.alpha * (*means)[input];
-      for (const double off : std::span(error).subspan(row * run, run)) shift[output] += off * mean;
-    });
+    std::vector<double> shift = weighted_sums(layer.layout, error, *means);
+    for (double& value : shift) value *= layer.alpha;
     QUADRANT_TRY(std::vector<double> bias, read_bias(*graph_, layer));
     for (std::size_t c = 0; c < bias.size(); ++c) bias[c] -= shift[c];
     if (!are_finite(layer.element, bias)) {

@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "quadrant/ir/opset.hpp"
+#include "quadrant/numerics/reals.hpp"
 #include "transforms/edits.hpp"
 #include "transforms/layer_pairs.hpp"
 #include "transforms/range_balance.hpp"
-#include "transforms/reals.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "quadrant/ir/topology.hpp"
+#include "quadrant/numerics/reals.hpp"
 #include "transforms/channelwise_step.hpp"
 #include "transforms/edits.hpp"
 #include "transforms/linear_layer.hpp"
-#include "transforms/reals.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -10,9 +10,10 @@
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/numerics/reals.hpp"
+#include "transforms/channels.hpp"
 #include "transforms/clip_bounds.hpp"
 #include "transforms/edits.hpp"
-#include "transforms/reals.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -9,8 +9,9 @@
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/numerics/reals.hpp"
+#include "transforms/channels.hpp"
 #include "transforms/edits.hpp"
-#include "transforms/reals.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -114,6 +115,16 @@ void add_bias(Graph& graph, LinearLayer& layer, Constant bias) {
 }
 
 }  // namespace
+
+std::vector<double> weighted_sums(const WeightLayout& layout, std::span<const double> weight,
+                                  std::span<const double> inputs) {
+  std::vector<double> sums(static_cast<std::size_t>(layout.outputs()));
+  const auto run = static_cast<std::size_t>(layout.run);
+  layout.for_each_row([&](std::size_t output, std::size_t input, std::size_t row) {
+    for (const double w : weight.subspan(row * run, run)) sums[output] += w * inputs[input];
+  });
+  return sums;
+}
 
 bool is_linear(std::string_view kind) noexcept {
   return std::ranges::find(linear_kinds, kind) != linear_kinds.end();

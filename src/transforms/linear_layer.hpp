@@ -2,7 +2,9 @@
 // sums over input channels, plus a bias.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -44,6 +46,12 @@ struct WeightLayout {
     }
   }
 };
+
+/// One number for each output channel: the sum of `weight`, elements that lie as `layout` says,
+/// each times its input channel's number. Of W and the means of x, these are the means of W x.
+[[nodiscard]] std::vector<double> weighted_sums(const WeightLayout& layout,
+                                                std::span<const double> weight,
+                                                std::span<const double> inputs);
 
 /// y = alpha W x + b, by channel. Handles are good until the graph's layer is edited by others.
 struct LinearLayer {

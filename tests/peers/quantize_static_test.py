@@ -19,17 +19,16 @@ from unittest import mock
 
 import numpy as np
 import onnx
-import onnx.version_converter
 from onnx import numpy_helper
 from onnxruntime.quantization import CalibrationMethod
 from onnxruntime.quantization.calibrate import TensorsData
-from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from _command import COMMAND, ROOT, quadrant, run_tests, scratch
 from _models import SHARED, real_models
 
 sys.path.insert(0, str(ROOT / "scripts"))
 import accuracy_table as tables
+import static_affine
 import static_affine_table as comparison
 
 logging.disable(logging.WARNING)
@@ -41,38 +40,11 @@ APART = 2e-5    # how far scales may be apart that come from both runtimes' rang
 MOST = 0.55     # of the activations that either quantizes, over all models: quantized by both
 TOO_WIDE = 0.5  # step of what Softmax reads
 
-PRODUCTS = ("Conv", "ConvTranspose", "MatMul", "Gemm")
 MOVES = ("Identity", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Expand", "Slice",
          "Split", "Gather", "MaxPool", "AveragePool", "Pad", "Resize", "DepthToSpace", "SpaceToDepth")
 FIXED = {"Sigmoid": (0, 1), "Softmax": (0, 1), "HardSigmoid": (0, 1), "Tanh": (-1, 1)}
 # Their tool quantizes positions too, which become indices that the table has not.
 WRONG = {"tashkeel_transformer_gru": "indices element out of data bounds"}
-
-
-# --- the model that both get -----------------------------------------------------------------------
-
-
-def simplified(path, target):
-    """Normalizations folded, constants computed, biases vectors, in an opset with channels: nothing
-    that one of the two would have to do itself."""
-    model = onnx.load(path)
-    if next(i.version for i in model.opset_import if not i.domain) < comparison.OLDEST_OPSET:
-        model = onnx.version_converter.convert_version(model, comparison.OLDEST_OPSET)
-    constants = {tensor.name for tensor in model.graph.initializer}
-    inputs = [value for value in model.graph.input if value.name not in constants]
-    del model.graph.input[:]
-    model.graph.input.extend(inputs)
-    model.ir_version = max(model.ir_version, 4)  # before, initializers had to be inputs
-    onnx.save(model, target)
-    quant_pre_process(str(target), str(target), skip_symbolic_shape=True)
-    model = onnx.load(target)
-    biases = {node.input[2] for node in model.graph.node
-              if node.op_type == "Gemm" and len(node.input) > 2}
-    for tensor in model.graph.initializer:
-        if tensor.name in biases and len(tensor.dims) == 2 and tensor.dims[0] == 1:
-            del tensor.dims[0]
-    onnx.save(model, target)
-    return model
 
 
 class Given:
@@ -169,7 +141,7 @@ class Reasons:
             return "it is a mask or a position"
         if "Softmax" in readers and self.step(name) > TOO_WIDE:
             return "Softmax reads it, and steps would be too large"
-        if any(op in PRODUCTS for op in [*readers, *([maker.op_type] if maker else [])]):
+        if any(op in comparison.PRODUCTS for op in [*readers, *([maker.op_type] if maker else [])]):
             return None
         return "no product makes or reads it: conversions cost more than is gained"
 
@@ -181,7 +153,7 @@ class Reasons:
     def of_constant(self, name):
         """Why theirs alone quantizes a constant."""
         readers = self.readers[name]
-        if any(node.op_type in PRODUCTS for node in readers):
+        if any(node.op_type in comparison.PRODUCTS for node in readers):
             return None
         return "no product reads it"
 
@@ -244,10 +216,11 @@ class Case:
         self.source = folder / "model.onnx"
         self.ours, self.theirs, self.given = (folder / f"{name}.onnx" for name in
                                               ("ours", "theirs", "given"))
-        self.model = simplified(path, self.source)
+        # Nothing is left in it that one of the two would have to do itself.
+        self.model = comparison.preprocessed(path, self.source)
         session = tables.session_of(self.source)
-        samples = tables.samples_of(path, session, INPUTS)
-        feeds = comparison.halves(list(comparison.one_by_one(session, samples.feeds)))
+        samples = tables.samples_of(path, session, INPUTS, static_affine.WINDOWS)
+        feeds = static_affine.halves(list(static_affine.one_by_one(session, samples.feeds)))
         self.calibration, self.evaluation = feeds[0][:CALIBRATION], feeds[1][:EVALUATION]
         self.ranges = self.measured(folder)
         self.reasons = Reasons(self.model, self.ranges)
@@ -255,7 +228,7 @@ class Case:
         fixed = {name: FIXED[makers[name].op_type] for name in self.ranges
                  if name in makers and makers[name].op_type in FIXED}
         self.fixed = self.reasons.moved(fixed) | fixed.keys()
-        comparison.by_quadrant(COMMAND, self.source, self.ours, folder / "statistics.json")
+        static_affine.by_quadrant(COMMAND, self.source, self.ours, folder / "statistics.json")
         self.refusal = self.quantize_theirs(self.theirs)
         given = Given({**self.ranges, **fixed})
         with mock.patch("onnxruntime.quantization.quantize.create_calibrator", given):

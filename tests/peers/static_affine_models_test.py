@@ -26,7 +26,8 @@ from openvino_test import is_built_in
 
 sys.path.insert(0, str(ROOT / "scripts"))
 import accuracy_table as tables
-import static_affine_table as comparison
+import static_affine
+from static_affine_table import PRODUCTS
 
 INPUTS = SHARED / "inputs" if SHARED.is_dir() else None
 SAMPLES = 2     # to calibrate with, and to compare
@@ -60,8 +61,8 @@ NO_INT8_KERNEL = "Failed to find kernel for DepthToSpace"
 
 def feeds_of(path):
     session = tables.session_of(path)
-    feeds = list(comparison.one_by_one(session, tables.samples_of(path, session, INPUTS).feeds))
-    return comparison.halves(feeds)[0][:SAMPLES]
+    samples = tables.samples_of(path, session, INPUTS, static_affine.WINDOWS)
+    return static_affine.halves(list(static_affine.one_by_one(session, samples.feeds)))[0][:SAMPLES]
 
 
 def save(feeds, folder):
@@ -217,7 +218,7 @@ class Case:
 
 def of_interest(counts):
     kinds = [kind for kind in sorted(counts) if kind.startswith("Q") or "Integer" in kind
-             or kind in (*comparison.PRODUCTS, "FusedConv", "FusedGemm", "DequantizeLinear")]
+             or kind in (*PRODUCTS, "FusedConv", "FusedGemm", "DequantizeLinear")]
     return ", ".join(f"{counts[kind]} {kind}" for kind in kinds)
 
 

@@ -1,8 +1,13 @@
-#include "transforms/reals.hpp"
+#include "quadrant/numerics/reals.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
+
+#include "quadrant/numerics/convert.hpp"
+#include "quadrant/support/assert.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -11,16 +16,22 @@ bool is_wide_float(ElementType element) noexcept {
 }
 
 Expected<std::vector<double>> read_reals(const Constant& constant) {
-  QUADRANT_TRY(const ConstantBytes bytes, constant.read());
+  if (!is_float(constant.element())) {
+    return fail(ErrorCode::impossible, fmt::format("a constant of type {} has no real numbers",
+                                                   to_string(constant.element())));
+  }
+  QUADRANT_TRY(const ConstantBytes contents, constant.read());
   if (constant.element() == ElementType::float64) {
-    const auto values = bytes.as<double>();
+    const auto values = contents.as<double>();
     return std::vector<double>(values.begin(), values.end());
   }
-  const auto values = bytes.as<float>();
+  std::vector<float> values(static_cast<std::size_t>(constant.element_count()));
+  widen_to_float(constant.element(), contents.bytes(), values);
   return std::vector<double>(values.begin(), values.end());
 }
 
 Constant rounded_constant(ElementType element, Shape shape, std::span<const double> values) {
+  QUADRANT_ASSERT(is_wide_float(element));
   if (element == ElementType::float64) {
     return Constant::from_values<double>(element, std::move(shape), values);
   }
@@ -35,21 +46,6 @@ bool are_finite(ElementType element, std::span<const double> values) {
     return element == ElementType::float64 ? std::isfinite(value)
                                            : std::isfinite(static_cast<float>(value));
   });
-}
-
-bool is_channelwise(const Constant& constant, std::int64_t channels, std::int64_t axis,
-                    std::int64_t rank) {
-  const Shape& shape = constant.shape();
-  if (shape.rank() > rank) return false;
-  if (constant.element_count() == 1) return true;
-  return constant.element_count() == channels && shape.rank() >= -axis &&
-         shape[shape.rank() + axis] == channels;
-}
-
-Expected<std::vector<double>> read_channels(const Constant& constant, std::int64_t channels) {
-  QUADRANT_TRY(std::vector<double> values, read_reals(constant));
-  if (values.size() == 1) values.resize(static_cast<std::size_t>(channels), values[0]);
-  return values;
 }
 
 }  // namespace quadrant::inline v0

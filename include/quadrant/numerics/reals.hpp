@@ -1,0 +1,28 @@
+// Constants of real numbers, to compute with in double precision.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "quadrant/ir/constant.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// Float32 and float64: the types in which a number that is rounded anew stays within 1e-5 of what
+/// it was.
+[[nodiscard]] bool is_wide_float(ElementType element) noexcept;
+
+/// The elements of a constant of any float type, all exact. `impossible` for another type; else it
+/// fails where reading the constant does. Several threads may read.
+[[nodiscard]] Expected<std::vector<double>> read_reals(const Constant& constant);
+
+/// `values`, each rounded once to `element`, as a constant of `shape`, which has as many elements.
+/// `element` is a wide float.
+[[nodiscard]] Constant rounded_constant(ElementType element, Shape shape,
+                                        std::span<const double> values);
+
+/// Whether all `values` are finite once they are rounded to `element`, a wide float.
+[[nodiscard]] bool are_finite(ElementType element, std::span<const double> values);
+
+}  // namespace quadrant::inline v0
