@@ -8,10 +8,10 @@
 
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
+#include "quadrant/numerics/reals.hpp"
 #include "static_affine/codes.hpp"
 #include "static_affine/methods.hpp"
 #include "static_affine/onnx_op.hpp"
-#include "static_affine/real_values.hpp"
 
 namespace quadrant::inline v0::static_affine {
 namespace {
@@ -34,7 +34,7 @@ std::optional<double> limit(NodeRef node, std::uint32_t index, std::string_view 
     return std::nullopt;
   }
   const auto values = read_reals(*constant);
-  return values ? std::optional(static_cast<double>(values->front())) : std::nullopt;
+  return values ? std::optional(values->front()) : std::nullopt;
 }
 
 std::optional<Limits> clip_limits(NodeRef node) {
@@ -52,7 +52,7 @@ std::optional<Limits> min_limits(NodeRef node) {
   }
   const auto values = read_reals(*bounds);
   if (!values || values->empty()) return std::nullopt;
-  return Limits{.high = static_cast<double>(*std::ranges::min_element(*values))};
+  return Limits{.high = *std::ranges::min_element(*values)};
 }
 
 // Whether no code stands for a value that is beyond the limits by half a step or more.

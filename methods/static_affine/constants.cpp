@@ -7,9 +7,9 @@
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/reals.hpp"
 #include "quadrant/numerics/scales.hpp"
 #include "static_affine/methods.hpp"
-#include "static_affine/real_values.hpp"
 
 namespace quadrant::inline v0::static_affine {
 namespace {
@@ -19,13 +19,13 @@ const Constant& contents(NodeRef node) { return *node.graph->constant(node.id); 
 // The codes of a bias, of which there are few: not computed while the file is written, but now.
 // They fit: `bias_type` saw to that.
 Expected<Constant> wide_codes(const Constant& bias, const UniformType& type) {
-  QUADRANT_TRY(const std::vector<float> values, read_reals(bias));
+  QUADRANT_TRY(const std::vector<double> values, read_reals(bias));
   QUADRANT_TRY(const std::vector<float> scales, read_scales(type.scales));
   std::vector<std::int32_t> codes(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     // As double: float32 does not have all codes from 2^24 on, and rounds others twice.
     const auto scale = static_cast<double>(scales[scales.size() == 1 ? 0 : i]);
-    codes[i] = static_cast<std::int32_t>(std::nearbyint(static_cast<double>(values[i]) / scale));
+    codes[i] = static_cast<std::int32_t>(std::nearbyint(values[i] / scale));
   }
   return Constant::from_values<std::int32_t>(ElementType::int32, bias.shape(), codes);
 }

@@ -13,15 +13,15 @@
 
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/find_encoding.hpp"
+#include "quadrant/numerics/reals.hpp"
 #include "static_affine/encodings.hpp"
 #include "static_affine/product.hpp"
-#include "static_affine/real_values.hpp"
 
 namespace quadrant::inline v0::static_affine {
 namespace {
 
 // Half of what 32 bits hold is left to the sum of products.
-constexpr float largest_bias_code = 1 << 30;
+constexpr double largest_bias_code = 1 << 30;
 
 Value constant_member(const Query& query) {
   for (const Value member : query.members) {
@@ -81,9 +81,9 @@ Expected<void> make_room_for_bias(std::vector<float>& scales, float data_scale,
                                   const Constant& bias) {
   const auto count = static_cast<std::int64_t>(scales.size());
   if (count != 1 && bias.element_count() != count) return {};
-  QUADRANT_TRY(const std::vector<float> values, read_reals(bias));
+  QUADRANT_TRY(const std::vector<double> values, read_reals(bias));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const float needed = std::abs(values[i]) / largest_bias_code / data_scale;
+    const auto needed = static_cast<float>(std::abs(values[i]) / largest_bias_code / data_scale);
     float& scale = scales[count == 1 ? 0 : i];
     if (std::isfinite(needed)) scale = std::max(scale, needed);
   }
@@ -93,10 +93,10 @@ Expected<void> make_room_for_bias(std::vector<float>& scales, float data_scale,
 // Where the weight's scale made room, it does.
 Expected<void> check_fits(const Constant& bias, const std::vector<float>& scales,
                           std::string_view name) {
-  QUADRANT_TRY(const std::vector<float> values, read_reals(bias));
+  QUADRANT_TRY(const std::vector<double> values, read_reals(bias));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto scale = static_cast<double>(scales[scales.size() == 1 ? 0 : i]);
-    const double code = std::nearbyint(static_cast<double>(values[i]) / scale);
+    const double code = std::nearbyint(values[i] / scale);
     if (!std::isfinite(values[i]) || std::abs(code) <= std::numeric_limits<std::int32_t>::max()) {
       continue;
     }
