@@ -34,6 +34,7 @@ namespace {
 using Role = TensorEncoding::Role;
 
 constexpr std::size_t most_tensors = std::size_t{1} << 20U;
+constexpr std::size_t most_sections = 64;
 
 class EncodingsParser {
  public:
@@ -41,6 +42,10 @@ class EncodingsParser {
 
   [[nodiscard]] Expected<EncodingsFile> parse(const nlohmann::json& document) {
     ObjectReader reader(document, "$");
+    // Each that is not known is a warning.
+    if (document.is_object() && document.size() > most_sections) {
+      return fail_at("$", fmt::format("more than {} sections", most_sections));
+    }
     QUADRANT_TRY(file_.version, version_of(document, reader));
     if (file_.version == EncodingsVersion::v2_0_0) {
       QUADRANT_CHECK(read_entries(reader, "encodings", Role::unknown));
@@ -109,6 +114,11 @@ class EncodingsParser {
   }
 
   Expected<void> read_entries(ObjectReader& reader, const char* key, Role role) {
+    // Their readers take more memory than they.
+    const nlohmann::json* const list = reader.optional_member(key);
+    if (list != nullptr && list->size() > most_tensors) {
+      return fail_at(reader.path_of(key), fmt::format("more than {} tensors", most_tensors));
+    }
     std::vector<ObjectReader> entries = reader.objects(key);
     QUADRANT_CHECK(reader.status());
     for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -175,12 +185,18 @@ class EncodingsParser {
 namespace {
 
 constexpr std::size_t encodings_depth = 16;
-constexpr std::uint64_t largest_encodings_file = std::uint64_t{1} << 30U;
+// Version 0.6.1 needs most: of each channel 150 to 310 bytes of text, by the indentation, and 880
+// of a document. A language model of 7 billion parameters, each weight with a scale for each of its
+// outputs, has 1.4 million of them: 420 MB of text, 1.2 GB of a document.
+constexpr std::uint64_t largest_encodings = std::uint64_t{1} << 29U;
+constexpr std::size_t encodings_memory = std::size_t{1} << 31U;
 
 Expected<std::string> read_whole(const std::string& path) {
   QUADRANT_TRY(const InputFile file, InputFile::open(path));
-  if (file.size() > largest_encodings_file) {
-    return fail(ErrorCode::io, "the file is larger than any that this program reads",
+  if (file.size() > largest_encodings) {
+    return fail(ErrorCode::io,
+                fmt::format("{} bytes: encodings of more than {} are not read", file.size(),
+                            largest_encodings),
                 {.file = path});
   }
   std::string text(static_cast<std::size_t>(file.size()), '\0');
@@ -192,7 +208,8 @@ Expected<std::string> read_whole(const std::string& path) {
 
 Expected<EncodingsFile> parse_encodings(std::string_view text, const EncodingsSource& source) {
   const auto parse = [&]() -> Expected<EncodingsFile> {
-    QUADRANT_TRY(const nlohmann::json document, parse_json(text, encodings_depth));
+    QUADRANT_TRY(const nlohmann::json document,
+                 parse_json(text, encodings_depth, encodings_memory));
     return encodings_json::EncodingsParser(source).parse(document);
   };
   Expected<EncodingsFile> file = parse();
