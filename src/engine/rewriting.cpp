@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "quadrant/ir/explicit_quantization.hpp"
+
 namespace quadrant::inline v0 {
 
 std::shared_ptr<const UniformType> RewriteContext::parameters_as(Value value,
@@ -235,7 +237,7 @@ class Rewriting {
                                             ? target.erased_enter(named, to, context_)
                                             : target.erased_convert(made, to, context_));
     const std::string name(graph_.view().value_name(named));
-    QUADRANT_CHECK(graph_.set_value_name(converted, name + "_quantized"));
+    QUADRANT_CHECK(graph_.set_value_name(converted, name + std::string(quantized_ending)));
     return converted;
   }
 
@@ -243,7 +245,7 @@ class Rewriting {
     context_.scheme_ = scheme_of(conversion.from);
     const std::string name(graph_.view().value_name(made));
     QUADRANT_TRY(const Value left, scheme(conversion.from).leave(made, context_));
-    QUADRANT_CHECK(graph_.set_value_name(made, name + "_quantized"));
+    QUADRANT_CHECK(graph_.set_value_name(made, name + std::string(quantized_ending)));
     QUADRANT_CHECK(graph_.set_value_name(left, name));
     return left;
   }
