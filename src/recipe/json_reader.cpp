@@ -21,19 +21,19 @@ std::string member_path(const std::string& path, std::string_view key) {
 }
 
 // What values take, of the usual implementations of the standard library: an allocation costs 16
-// bytes besides what it is for. A list has twice the places that it needs at most, and while it
-// grows, or is destroyed without recursion, its values lie in half as many more.
+// bytes besides what it is for. A list has twice the places that it needs at most, and lies in half
+// as many more while it grows. When a list or an object is let go, its values move to such a list.
 constexpr std::size_t allocation_bytes = 16;
-constexpr std::size_t place_in_array_bytes = 3 * sizeof(json);
+constexpr std::size_t place_bytes = 3 * sizeof(json);
 constexpr std::size_t member_bytes =
-    sizeof(json::object_t::value_type) + 4 * sizeof(void*) + allocation_bytes;
+    sizeof(json::object_t::value_type) + 4 * sizeof(void*) + allocation_bytes + place_bytes;
 constexpr std::size_t array_bytes = sizeof(json::array_t) + allocation_bytes;
 constexpr std::size_t object_bytes = sizeof(json::object_t) + allocation_bytes;
 constexpr std::size_t string_bytes = sizeof(json::string_t) + allocation_bytes;
 
 // Short ones lie in the string itself.
 std::size_t text_bytes(const std::string& text) {
-  return text.capacity() < sizeof(text) / 2 ? 0 : text.capacity() + allocation_bytes;
+  return text.capacity() <= std::string().capacity() ? 0 : text.capacity() + allocation_bytes;
 }
 
 constexpr const char* count_expected = "an integer that is not negative";
@@ -151,7 +151,7 @@ class Builder final : public nlohmann::json_sax<json> {
   }
 
   [[nodiscard]] bool take_place() {
-    return open_.empty() || !open_.back()->is_array() || take(place_in_array_bytes);
+    return open_.empty() || !open_.back()->is_array() || take(place_bytes);
   }
 
   bool add(json value) {
