@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0 {
@@ -242,7 +243,7 @@ class Rewriting {
                                             ? target.erased_enter(named, to, context_)
                                             : target.erased_convert(made, to, context_));
     const std::string name(graph_.view().value_name(named));
-    QUADRANT_CHECK(graph_.set_value_name(converted, name + "_quantized"));
+    QUADRANT_CHECK(graph_.set_value_name(converted, name + std::string(quantized_ending)));
     return converted;
   }
 
@@ -252,10 +253,10 @@ class Rewriting {
     QUADRANT_TRY(const Value left, scheme(conversion.from).leave(made, context_));
     // Who calls the model knows its inputs by name.
     if (graph_.view().kind(made.node) == ops::Input::kind) {
-      QUADRANT_CHECK(graph_.set_value_name(left, name + "_dequantized"));
+      QUADRANT_CHECK(graph_.set_value_name(left, name + std::string(dequantized_ending)));
       return left;
     }
-    QUADRANT_CHECK(graph_.set_value_name(made, name + "_quantized"));
+    QUADRANT_CHECK(graph_.set_value_name(made, name + std::string(quantized_ending)));
     QUADRANT_CHECK(graph_.set_value_name(left, name));
     return left;
   }

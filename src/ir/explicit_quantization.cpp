@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -111,8 +112,8 @@ class Explication {
       std::string name(graph_.value_name(value));
       const Value real = find_dequantize(value);
       graph_.set_type(value, codes.expressed());
-      graph_.set_value_name(
-          value, (real.is_absent() ? name : std::string(graph_.value_name(real))) + "_unquantized");
+      std::string computed(real.is_absent() ? name : graph_.value_name(real));
+      graph_.set_value_name(value, computed.append(unquantized_ending));
       const Value quantized{graph_.add({.kind = std::string(ops::Quantize::kind),
                                         .name = name + "_quantize",
                                         .operands = {Value{}},
@@ -163,9 +164,9 @@ class Explication {
     if (const Value real = find_dequantize(codes); !real.is_absent()) return real;
     std::string name(graph_.value_name(codes));
     if (keeps_name(codes)) {
-      name += "_dequantized";
+      name += dequantized_ending;
     } else {
-      graph_.set_value_name(codes, name + "_quantized");
+      graph_.set_value_name(codes, std::string(name).append(quantized_ending));
     }
     return {graph_.add({.kind = std::string(ops::Dequantize::kind),
                         .name = name + "_dequantize",
@@ -181,6 +182,101 @@ class Explication {
   std::unordered_set<NodeId> made_;  // by `quantize_results`
 };
 
+// What is in front of an ending; no name at all where there is none. Names that were taken have a
+// number behind it.
+std::string_view stem(std::string_view name, std::string_view ending) {
+  if (name.size() <= ending.size() || !name.ends_with(ending)) return {};
+  return name.substr(0, name.size() - ending.size());
+}
+
+std::string_view without_number(std::string_view name) {
+  const std::size_t last = name.find_last_not_of("0123456789");
+  if (last == std::string_view::npos || last + 1 == name.size() || name[last] != '_') return {};
+  return name.substr(0, last);
+}
+
+// Whether `name` is what the value `of` would be called with that ending.
+bool is_called(std::string_view name, std::string_view of, std::string_view ending) {
+  return stem(name, ending) == of || stem(without_number(name), ending) == of;
+}
+
+// The name of the real values of codes, from the names around.
+class RealName {
+ public:
+  RealName(const Graph& graph, Value codes)
+      : graph_(graph), codes_(codes), own_(graph.value_name(codes)) {
+    for (const Use& use : graph.uses(codes.node)) {
+      if (use.result == codes.result && graph.kind(use.user) == ops::Dequantize::kind) {
+        real_.push_back(graph.value_name({use.user}));
+      }
+    }
+  }
+
+  [[nodiscard]] std::string_view find() const {
+    return graph_.kind(codes_.node) == ops::Quantize::kind
+               ? of_quantized(graph_.value_name(graph_.operands(codes_.node)[0]))
+               : of_codes();
+  }
+
+ private:
+  // Of the codes that a `quantize` makes of `computed`.
+  [[nodiscard]] std::string_view of_quantized(std::string_view computed) const {
+    if (is_called(own_, computed, quantized_ending)) return computed;
+    const std::string_view plain = stem(computed, unquantized_ending);
+    if (!plain.empty()) return is_ours(plain) || !is_there(plain) ? plain : computed;
+    const std::string_view numbered = stem(without_number(computed), unquantized_ending);
+    return !numbered.empty() && is_ours(numbered) ? numbered : computed;
+  }
+
+  [[nodiscard]] std::string_view of_codes() const {
+    for (const std::string_view real : real_) {
+      if (is_called(own_, real, quantized_ending)) return real;
+      if (is_called(real, own_, dequantized_ending)) return own_;
+    }
+    if (const std::string_view name = without(own_, quantized_ending); !name.empty()) return name;
+    if (real_.empty() || graph_.kind(codes_.node) == ops::Input::kind) return own_;
+    for (const std::string_view ending : {dequantized_ending, foreign_dequantized_ending}) {
+      const std::string_view name = without(real_.front(), ending);
+      if (!name.empty()) return name;
+    }
+    return real_.front();
+  }
+
+  // With a number only where it is clear what that is for.
+  [[nodiscard]] std::string_view without(std::string_view name, std::string_view ending) const {
+    std::string_view found = stem(name, ending);
+    if (found.empty()) {
+      const std::string_view taken = without_number(name);
+      if (!taken.empty() && is_there(taken)) found = stem(taken, ending);
+    }
+    return is_another(found) ? std::string_view() : found;
+  }
+
+  // Whether the codes, or the real values made of them, are called `name`.
+  [[nodiscard]] bool is_ours(std::string_view name) const {
+    return own_ == name || is_called(own_, name, quantized_ending) ||
+           std::ranges::find(real_, name) != real_.end();
+  }
+
+  // Whether the value of that name cannot be the one that the codes are of. A constant can, from
+  // which codes were made as one more constant, and so can other codes of the same real values.
+  [[nodiscard]] bool is_another(std::string_view name) const {
+    return is_there(name) &&
+           graph_.type(graph_.find_value(name)).expressed() != graph_.type(codes_).expressed();
+  }
+
+  [[nodiscard]] bool is_there(std::string_view name) const {
+    return !graph_.find_value(name).is_absent();
+  }
+
+  static constexpr std::string_view foreign_dequantized_ending = "_DequantizeLinear_Output";
+
+  const Graph& graph_;
+  Value codes_;
+  std::string_view own_;
+  std::vector<std::string_view> real_;  // what `dequantize` makes of the codes
+};
+
 }  // namespace
 
 MovedCodes make_quantization_explicit(Graph& graph) { return Explication(graph).run(); }
@@ -191,6 +287,10 @@ bool is_quantization_explicit(const GraphView& graph) {
     if (node.is_valid() && is_implicit({&graph, node})) return false;
   }
   return true;
+}
+
+std::string_view real_name_of(const Graph& graph, Value codes) {
+  return RealName(graph, codes).find();
 }
 
 }  // namespace quadrant::inline v0

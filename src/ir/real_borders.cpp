@@ -1,9 +1,11 @@
 #include "quadrant/ir/real_borders.hpp"
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0 {
@@ -14,11 +16,11 @@ bool is_quantized(const GraphView& graph, Value value) {
 }
 
 Value add_conversion(Graph& graph, std::string_view kind, const std::string& name,
-                     const std::string& result, TensorType type) {
+                     std::string_view ending, TensorType type) {
   return {graph.add({.kind = std::string(kind),
                      .name = name + "_" + std::string(kind),
                      .operands = {Value{}},
-                     .results = {{name + result, std::move(type)}},
+                     .results = {{name + std::string(ending), std::move(type)}},
                      .attributes = {},
                      .constant = {}})};
 }
@@ -45,7 +47,7 @@ void make_borders_real(Graph& graph) {
     const TensorType codes = graph.type(input);
     const std::string name(graph.value_name(input));
     graph.set_type(input, codes.expressed());
-    const Value made = add_conversion(graph, ops::Quantize::kind, name, "_quantized", codes);
+    const Value made = add_conversion(graph, ops::Quantize::kind, name, quantized_ending, codes);
     graph.replace_uses(input, made);
     graph.set_operand(made.node, 0, input);
   }
@@ -55,7 +57,7 @@ void make_borders_real(Graph& graph) {
     if (!is_quantized(graph, codes)) continue;
     const Value made =
         add_conversion(graph, ops::Dequantize::kind, std::string(graph.value_name(codes)),
-                       "_dequantized", graph.type(codes).expressed());
+                       dequantized_ending, graph.type(codes).expressed());
     graph.set_operand(made.node, 0, codes);
     graph.set_operand(node, 0, made);
   }

@@ -20,6 +20,22 @@ std::string member_path(const std::string& path, std::string_view key) {
                      json(std::string(key)).dump(-1, ' ', true, json::error_handler_t::replace));
 }
 
+// What values take, of the usual implementations of the standard library: an allocation costs 16
+// bytes besides what it is for. A list has twice the places that it needs at most, and lies in half
+// as many more while it grows. When a list or an object is let go, its values move to such a list.
+constexpr std::size_t allocation_bytes = 16;
+constexpr std::size_t place_bytes = 3 * sizeof(json);
+constexpr std::size_t member_bytes =
+    sizeof(json::object_t::value_type) + 4 * sizeof(void*) + allocation_bytes + place_bytes;
+constexpr std::size_t array_bytes = sizeof(json::array_t) + allocation_bytes;
+constexpr std::size_t object_bytes = sizeof(json::object_t) + allocation_bytes;
+constexpr std::size_t string_bytes = sizeof(json::string_t) + allocation_bytes;
+
+// Short ones lie in the string itself.
+std::size_t text_bytes(const std::string& text) {
+  return text.capacity() <= std::string().capacity() ? 0 : text.capacity() + allocation_bytes;
+}
+
 constexpr const char* count_expected = "an integer that is not negative";
 
 bool read_count(const json& element, std::uint64_t& value) {
@@ -44,7 +60,8 @@ bool read_string(const json& element, std::string& value) {
 // no limit on depth, and keeps the last of repeated keys without a word.
 class Builder final : public nlohmann::json_sax<json> {
  public:
-  explicit Builder(std::size_t depth_limit) : depth_limit_(depth_limit) {}
+  Builder(std::size_t depth_limit, std::size_t memory_limit)
+      : depth_limit_(depth_limit), memory_limit_(memory_limit) {}
 
   [[nodiscard]] Expected<json> finish(bool complete) && {
     if (!error_.message.empty()) return fail(std::move(error_));
@@ -59,11 +76,17 @@ class Builder final : public nlohmann::json_sax<json> {
   bool number_float(number_float_t value, const string_t& /*text*/) override {
     return add(json(value));
   }
-  bool string(string_t& value) override { return add(json(std::move(value))); }
+  bool string(string_t& value) override {
+    return take(string_bytes + text_bytes(value)) && add(json(std::move(value)));
+  }
   bool binary(binary_t& /*value*/) override { return false; }  // not in JSON text
 
-  bool start_object(std::size_t /*size*/) override { return open(json::object()); }
-  bool start_array(std::size_t /*size*/) override { return open(json::array()); }
+  bool start_object(std::size_t /*size*/) override {
+    return take(object_bytes) && open(json::object());
+  }
+  bool start_array(std::size_t /*size*/) override {
+    return take(array_bytes) && open(json::array());
+  }
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
   bool key(string_t& name) override {
@@ -71,7 +94,7 @@ class Builder final : public nlohmann::json_sax<json> {
       return stop(fmt::format("{}: given twice", member_path(path(), name)));
     }
     key_ = std::move(name);
-    return true;
+    return take(member_bytes + text_bytes(key_));
   }
 
   bool parse_error(std::size_t position, const std::string& /*last_token*/,
@@ -91,6 +114,15 @@ class Builder final : public nlohmann::json_sax<json> {
     error_.code = ErrorCode::invalid_model;
     error_.message = std::move(message);
     return false;
+  }
+
+  bool take(std::size_t bytes) {
+    if (bytes > memory_limit_ - taken_) {
+      return stop(fmt::format("{}: up to here, the document takes more than {} bytes of memory",
+                              path(), memory_limit_));
+    }
+    taken_ += bytes;
+    return true;
   }
 
   // Path of the innermost open container. Containers are never empty where this is asked, except
@@ -118,7 +150,12 @@ class Builder final : public nlohmann::json_sax<json> {
     return &(parent[key_] = std::move(value));
   }
 
+  [[nodiscard]] bool take_place() {
+    return open_.empty() || !open_.back()->is_array() || take(place_bytes);
+  }
+
   bool add(json value) {
+    if (!take_place()) return false;
     place(std::move(value));
     return true;
   }
@@ -127,6 +164,7 @@ class Builder final : public nlohmann::json_sax<json> {
     if (open_.size() == depth_limit_) {
       return stop(fmt::format("{}: nested deeper than {} levels", path(), depth_limit_));
     }
+    if (!take_place()) return false;
     if (!open_.empty()) keys_.push_back(key_);
     open_.push_back(place(std::move(container)));
     return true;
@@ -139,6 +177,8 @@ class Builder final : public nlohmann::json_sax<json> {
   }
 
   std::size_t depth_limit_;
+  std::size_t memory_limit_;
+  std::size_t taken_ = 0;
   json root_;
   std::vector<json*> open_;        // an open container's parent is not touched before it is closed
   std::vector<std::string> keys_;  // the key in open_[i] under which open_[i + 1] lies
@@ -148,8 +188,9 @@ class Builder final : public nlohmann::json_sax<json> {
 
 }  // namespace
 
-Expected<json> parse_json(std::string_view text, std::size_t depth_limit) {
-  Builder builder(depth_limit);
+Expected<json> parse_json(std::string_view text, std::size_t depth_limit,
+                          std::size_t memory_limit) {
+  Builder builder(depth_limit, memory_limit);
   const bool complete = json::sax_parse(text.begin(), text.end(), &builder);
   return std::move(builder).finish(complete);
 }

@@ -1,48 +1,17 @@
 #include "quadrant/recipe/model_encodings.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
-
-template <std::size_t n>
-std::string_view without_ending(std::string_view name,
-                                const std::array<std::string_view, n>& endings) {
-  for (const std::string_view ending : endings) {
-    if (name.size() > ending.size() && name.ends_with(ending)) {
-      return name.substr(0, name.size() - ending.size());
-    }
-  }
-  return name;
-}
-
-constexpr std::array real_endings{std::string_view("_unquantized")};
-constexpr std::array code_endings{std::string_view("_quantized")};
-constexpr std::array dequantized_endings{std::string_view("_dequantized"),
-                                         std::string_view("_DequantizeLinear_Output")};
-
-std::string_view real_name(const Graph& graph, Value codes) {
-  if (graph.kind(codes.node) == ops::Quantize::kind) {
-    return without_ending(graph.value_name(graph.operands(codes.node)[0]), real_endings);
-  }
-  const std::string_view own = graph.value_name(codes);
-  const std::string_view bare = without_ending(own, code_endings);
-  if (bare.size() != own.size()) return bare;
-  for (const Use& use : graph.uses(codes.node)) {
-    if (use.result != codes.result || graph.kind(use.user) != ops::Dequantize::kind) continue;
-    if (graph.kind(codes.node) == ops::Input::kind) return own;
-    return without_ending(graph.value_name({use.user}), dequantized_endings);
-  }
-  return own;
-}
 
 // Codes of a constant that only moved: what they mean is a matter of that constant.
 bool is_moved_constant(const Graph& graph, Value value) {
@@ -93,7 +62,7 @@ Expected<EncodingsFile> encodings_of(const Graph& graph, Sink* sink) {
     for (std::uint32_t result = 0; result < graph.result_count(node); ++result) {
       const Value value{node, result};
       if (!graph.type(value).is_quantized() || is_moved_constant(graph, value)) continue;
-      const std::string_view name = real_name(graph, value);
+      const std::string_view name = real_name_of(graph, value);
       Expected<TensorEncoding> encoding = encoding_of(graph, value);
       if (!encoding) {
         Error error = std::move(encoding).error();

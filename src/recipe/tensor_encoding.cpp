@@ -229,8 +229,8 @@ Expected<std::vector<std::int64_t>> zero_points_of(const UniformType& type, std:
   return read_integers(type.zero_points, static_cast<std::int64_t>(count));
 }
 
-Expected<EncodingSymmetry> symmetry_of(const UniformType& type, const Codes& codes,
-                                       std::span<const std::int64_t> zero_points) {
+Expected<EncodingSymmetry> symmetry_of_storage(const UniformType& type, const Codes& codes,
+                                               std::span<const std::int64_t> zero_points) {
   const std::int64_t middle = (type.storage_max - type.storage_min + 1) / 2;
   const bool centred =
       std::ranges::all_of(zero_points, [middle](std::int64_t found) { return found == middle; });
@@ -304,7 +304,7 @@ Expected<TensorEncoding> to_tensor_encoding(const UniformType& type, const Shape
   encoding.scales.assign(scales.begin(), scales.end());
   QUADRANT_TRY(encoding.zero_points, zero_points_of(type, scales.size()));
   for (std::int64_t& zero_point : encoding.zero_points) zero_point -= type.storage_min;
-  QUADRANT_TRY(encoding.symmetry, symmetry_of(type, codes, encoding.zero_points));
+  QUADRANT_TRY(encoding.symmetry, symmetry_of_storage(type, codes, encoding.zero_points));
   switch (type.granularity.kind) {
     case Granularity::Kind::tensor:
       break;

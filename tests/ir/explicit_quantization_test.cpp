@@ -298,3 +298,114 @@ output(%y)
 output(%y)
 )");
 }
+
+namespace {
+
+std::string real_name_in(std::string_view text, std::string_view codes) {
+  const Graph graph = parsed(text);
+  return std::string(real_name_of(graph, graph.find_value(codes)));
+}
+
+}  // namespace
+
+TEST_CASE("explicit quantization: real names are found again, with names that are taken") {
+  // Beside each value there is one that has the name which its form would have.
+  Graph graph = parsed(R"(graph {}
+%x: tensor<2xf32> = input()
+%i: tensor<2x!quant.uniform<i8:f32, 0.5>> = input()
+%i_dequantized: tensor<2xf32> = onnx.Abs(%x)
+%w: tensor<2x!quant.uniform<i8:f32, 0.25>> = constant() [1, 2]
+%w_quantized: tensor<2xf32> = onnx.Neg(%x)
+%y: tensor<2x!quant.uniform<i8:f32, 0.125>> = add(%i, %w)
+%y_unquantized: tensor<2xf32> = onnx.Abs(%w_quantized)
+%z: tensor<2x!quant.uniform<i8:f32, 2>> = onnx.Relu(%y)
+%z_unquantized: tensor<2xf32> = onnx.Abs(%y_unquantized)
+%z_quantized: tensor<2x!quant.uniform<i8:f32, 4>> = onnx.Neg(%z)
+output(%z)
+output(%z_unquantized)
+output(%z_quantized)
+output(%i_dequantized)
+)");
+  const std::vector<std::string> before{"i", "w", "y", "z", "z_quantized"};
+  make_quantization_explicit(graph);
+  REQUIRE(verify(graph));
+  std::vector<std::string> after;
+  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+    const NodeId node = graph.node_at(i);
+    if (!node.is_valid() || graph.result_count(node) != 1) continue;
+    if (graph.type({node}).is_quantized()) after.emplace_back(real_name_of(graph, {node}));
+  }
+  std::ranges::sort(after);
+  CHECK_MESSAGE(after == before, print_graph(graph));
+  CHECK_FALSE(graph.find_value("y_unquantized_1").is_absent());  // the collisions did occur
+  CHECK_FALSE(graph.find_value("w_quantized_1").is_absent());
+  CHECK_FALSE(graph.find_value("i_dequantized_1").is_absent());
+}
+
+TEST_CASE("explicit quantization: an ending may belong to the name") {
+  // A `quantize` whose codes are called after what it reads.
+  CHECK(real_name_in(R"(graph {}
+%x_unquantized: tensor<2xf32> = input()
+%x_unquantized_quantized: tensor<2x!quant.uniform<i8:f32, 0.5>> = quantize(%x_unquantized)
+output(%x_unquantized_quantized)
+)",
+                     "x_unquantized_quantized") == "x_unquantized");
+  // What would be left is another value's name.
+  CHECK(real_name_in(R"(graph {}
+%x: tensor<2xf32> = input()
+%x_unquantized: tensor<2xf32> = onnx.Abs(%x)
+%codes: tensor<2x!quant.uniform<i8:f32, 0.5>> = quantize(%x_unquantized)
+output(%codes)
+)",
+                     "codes") == "x_unquantized");
+  CHECK(real_name_in(R"(graph {}
+%x: tensor<3xf32> = input()
+%x_quantized: tensor<2x!quant.uniform<i8:f32, 0.5>> = input()
+output(%x)
+output(%x_quantized)
+)",
+                     "x_quantized") == "x_quantized");
+  // A number, and nothing that says what it is for.
+  CHECK(real_name_in(R"(graph {}
+%x: tensor<2xf32> = input()
+%y_unquantized_1: tensor<2xf32> = onnx.Abs(%x)
+%codes: tensor<2x!quant.uniform<i8:f32, 0.5>> = quantize(%y_unquantized_1)
+output(%codes)
+)",
+                     "codes") == "y_unquantized_1");
+  CHECK(real_name_in(R"(graph {}
+%y_quantized_1: tensor<2x!quant.uniform<i8:f32, 0.5>> = input()
+output(%y_quantized_1)
+)",
+                     "y_quantized_1") == "y_quantized_1");
+  // The name without it is taken, so that is what it is for.
+  CHECK(real_name_in(R"(graph {}
+%w: tensor<2xf32> = constant() [1, 2]
+%w_quantized: tensor<2xf32> = onnx.Abs(%w)
+%w_quantized_1: tensor<2x!quant.uniform<i8:f32, 0.5>> = constant() [1, 2]
+output(%w_quantized)
+output(%w_quantized_1)
+)",
+                     "w_quantized_1") == "w");
+}
+
+TEST_CASE("explicit quantization: real names in files of other tools") {
+  constexpr std::string_view text = R"(graph {}
+%x: tensor<2xf32> = input()
+%x_QuantizeLinear_Output: tensor<2x!quant.uniform<i8:f32, 0.5>> = quantize(%x)
+%w_quantized: tensor<2x!quant.uniform<i8:f32, 0.5>> = constant() [1, 2]
+%w_DequantizeLinear_Output: tensor<2xf32> = dequantize(%w_quantized)
+%b: tensor<2x!quant.uniform<i32:f32, 0.5>> = constant() [1, 2]
+%b_DequantizeLinear_Output: tensor<2xf32> = dequantize(%b)
+%v8: tensor<2x!quant.uniform<i8:f32, 0.5>> = constant() [1, 2]
+%v_DequantizeLinear_Output: tensor<2xf32> = dequantize(%v8)
+output(%x_QuantizeLinear_Output)
+output(%w_DequantizeLinear_Output)
+output(%b_DequantizeLinear_Output)
+output(%v_DequantizeLinear_Output)
+)";
+  CHECK(real_name_in(text, "x_QuantizeLinear_Output") == "x");
+  CHECK(real_name_in(text, "w_quantized") == "w");
+  CHECK(real_name_in(text, "b") == "b");
+  CHECK(real_name_in(text, "v8") == "v");
+}

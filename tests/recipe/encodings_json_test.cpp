@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <random>
@@ -395,6 +396,26 @@ TEST_CASE("what is no encodings file is refused, with its place") {
   CHECK(contains(latest("\"encodings\"", "\"tensors\""), "'encodings' is missing"));
   CHECK(contains(latest("0.02", "[[[[[[[[[0.02]]]]]]]]]"), "more than 8 levels"));
   CHECK(contains(latest("0.02", std::string(20, '[') + std::string(20, ']')), "nested deeper"));
+}
+
+TEST_CASE("files that would fill the memory are refused") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "large.json";
+  std::ofstream(path).close();
+  std::filesystem::resize_file(path, (std::uintmax_t{1} << 29U) + 1);  // of zeros, on no disk
+  const Expected<EncodingsFile> large = read_encodings(path);
+  REQUIRE_FALSE(large.has_value());
+  CHECK(large.error().code == ErrorCode::io);
+  CHECK(large.error().place.file == path);
+  CHECK(contains(large.error().message, "536870913 bytes: encodings of more than 536870912"));
+
+  std::string list = "[0";
+  for (std::size_t i = 0; i < std::size_t{1} << 20U; ++i) list += ",0";
+  CHECK(contains(refused(R"({"version": "2.0.0", "encodings": )" + list + "]}"),
+                 "$.encodings: more than 1048576 tensors"));
+  std::string sections = R"({"version": "2.0.0", "encodings": [])";
+  for (int i = 0; i < 63; ++i) sections += ", \"" + std::to_string(i) + "\": 0";
+  CHECK(contains(refused(sections + "}"), "$: more than 64 sections"));
 }
 
 TEST_CASE("each version is printed as documented") {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/text.hpp"
 
 namespace quadrant {
@@ -49,6 +50,28 @@ TEST_CASE("values are called as their real values") {
   CHECK(w.axis == 1);
   CHECK(w.role == Role::parameter);
   CHECK(w.symmetry == EncodingSymmetry::symmetric);
+}
+
+// The weight `w`, and values of the model that have the names which its codes and results would
+// get.
+TEST_CASE("values are called as their real values where names were taken") {
+  Expected<Graph> graph = parse_graph(
+      "%x: tensor<2x3xf32> = input()\n"
+      "%w: tensor<3x2x!quant.uniform<i8:f32, 0.25>> = constant() [1, 2, 3, 4, 5, -128]\n"
+      "%w_quantized: tensor<2x3xf32> = onnx.Abs(%x)\n"
+      "%y: tensor<2x2x!quant.uniform<i8:f32, 4>> = matmul(%w_quantized, %w)\n"
+      "%y_unquantized: tensor<2x2xf32> = onnx.Neg(%y)\n"
+      "%y_quantized: tensor<2x2x!quant.uniform<i8:f32, 2>> = onnx.Abs(%y_unquantized)\n"
+      "%z: tensor<2x2xf32> = onnx.Neg(%y_quantized)\n"
+      "output(%z)\n");
+  REQUIRE_MESSAGE(graph.has_value(), graph.error().message);
+  make_quantization_explicit(*graph);
+  const Expected<EncodingsFile> file = encodings_of(*graph);
+  REQUIRE(file.has_value());
+  REQUIRE(names(*file) == std::vector<std::string>{"w", "y", "y_quantized"});
+  CHECK(file->tensors.at("w").scales == std::vector{0.25});
+  CHECK(file->tensors.at("y").scales == std::vector{4.0});
+  CHECK(file->tensors.at("y_quantized").scales == std::vector{2.0});
 }
 
 TEST_CASE("the lowest code belongs to a symmetric weight if it occurs") {

@@ -28,11 +28,12 @@ struct EncodingsSource {
 /// `invalid_model`, with file, tensor and JSON path: what is not JSON or not of the format, with
 /// unknown, missing or repeated keys; names that occur twice; lists that mix bits, types or
 /// symmetry; and what `check(const TensorEncoding&)` refuses. Fractional zero points, floats of 8
-/// bits or less and other versions are not read.
+/// bits or less and other versions are not read. Of a hostile text, reading stops before its parsed
+/// values take 2 GiB of memory.
 [[nodiscard]] Expected<EncodingsFile> parse_encodings(std::string_view text,
                                                       const EncodingsSource& source = {});
 
-/// The same of a file of at most 1 GiB. `io` where it cannot be read.
+/// The same of a file of at most 512 MiB. `io` where it cannot be read.
 [[nodiscard]] Expected<EncodingsFile> read_encodings(const std::string& path, Sink* sink = nullptr);
 
 /// The text of a file of that version, tensors in the order of their names, one a line. Reading it

@@ -9,11 +9,7 @@
 namespace quadrant::inline v0 {
 
 /// Of each quantized value, by the name that its real values have in the float model, as far as the
-/// quantized one tells. That is the name of what a `quantize` reads; without the ending
-/// `_unquantized`, by which `make_quantization_explicit` calls what was computed before. Of codes
-/// that no `quantize` makes it is their own, without the ending `_quantized`. Where they have no
-/// such ending and are no input, it is that of what a `dequantize` makes of them, without
-/// `_dequantized` or `_DequantizeLinear_Output`. Constants are parameters, everything else is an
+/// quantized one tells (`real_name_of`). Constants are parameters, everything else is an
 /// activation. Constants that only move, transposed or looked up, are told once, as they lie.
 ///
 /// Symmetric codes of a constant that does not use the lowest one leave it out. Reads scales, zero
