@@ -1,4 +1,5 @@
-"""Checks that the code which the documentation shows of examples/my_scheme is that code.
+"""Checks that the code which the documentation shows of examples/my_scheme is that code, and that the
+tests exist which the pages of docs/seeds name.
 
     python3 tests/docs_test.py
 
@@ -46,6 +47,26 @@ class Documentation(unittest.TestCase):
 
     def test_readme(self):
         self.assert_shown("README.md", "## A scheme of your own", "my_scheme.hpp", "my_scheme.cpp")
+
+
+class Seeds(unittest.TestCase):
+    """`file`: *case*, in the last column of tables."""
+
+    NAMED = re.compile(r"`([\w/]+_test\.(?:cpp|py))`: \*([^*]+)\*")
+
+    def test_named_tests_exist(self):
+        for page in sorted((ROOT / "docs/seeds").glob("*.md")):
+            for line in page.read_text("utf-8").splitlines():
+                cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+                if not line.startswith("|") or len(cells) < 3 or cells[0].startswith(("---", "SNPE")):
+                    continue
+                with self.subTest(page=page.name, row=cells[0]):
+                    named = self.NAMED.findall(cells[-1])
+                    self.assertTrue(named or "](" in cells[-1], "neither a test nor a page")
+                    for file, case in named:
+                        code = (ROOT / "tests" / file).read_text("utf-8")
+                        stated = f"def {case}(" if file.endswith(".py") else f'TEST_CASE("{case}")'
+                        self.assertIn(stated, code, file)
 
 
 class Checker(unittest.TestCase):

@@ -27,7 +27,7 @@ ROOMS = {
     "engine": (IR, CORE_LIBRARIES),
     "targets": (IR, CORE_LIBRARIES),
     "transforms": (IR | {"numerics"}, CORE_LIBRARIES),
-    "methods": (IR | {"engine", "numerics", "targets", "transforms"}, CORE_LIBRARIES),
+    "methods": (IR | {"engine", "numerics"}, CORE_LIBRARIES),
     "io": (IR | {"numerics"}, CORE_LIBRARIES | {"protozero"}),
     "runtime": (IR | {"numerics"}, CORE_LIBRARIES | {"Eigen"}),
     "adapters": (IR | {"numerics", "runtime", "io"}, CORE_LIBRARIES | {"openvino"}),

@@ -9,8 +9,10 @@
 
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/numerics/find_encoding.hpp"
-#include "static_affine/codes.hpp"
+#include "static_affine/element_moves.hpp"
 #include "static_affine/encodings.hpp"
+#include "static_affine/limits.hpp"
+#include "static_affine/positions.hpp"
 
 namespace quadrant::inline v0::static_affine {
 namespace {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "quadrant/ir/ops.hpp"
-#include "static_affine/codes.hpp"
+#include "static_affine/activations.hpp"
 #include "static_affine/methods.hpp"
 #include "static_affine/onnx_op.hpp"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "quadrant/ir/ops.hpp"
-#include "static_affine/codes.hpp"
+#include "static_affine/activations.hpp"
 #include "static_affine/methods.hpp"
 
 namespace quadrant::inline v0::static_affine {

@@ -9,7 +9,8 @@
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/reals.hpp"
-#include "static_affine/codes.hpp"
+#include "static_affine/activations.hpp"
+#include "static_affine/limits.hpp"
 #include "static_affine/methods.hpp"
 #include "static_affine/onnx_op.hpp"
 

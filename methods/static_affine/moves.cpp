@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
-#include "static_affine/codes.hpp"
+#include "static_affine/element_moves.hpp"
 #include "static_affine/methods.hpp"
 #include "static_affine/onnx_op.hpp"
 

@@ -7,8 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "static_affine/codes.hpp"
+#include "static_affine/element_moves.hpp"
 #include "static_affine/encodings.hpp"
+#include "static_affine/limits.hpp"
 
 namespace quadrant::inline v0::static_affine {
 namespace {

@@ -4,10 +4,9 @@
 //
 // The sum is of integers, and so is the bias, whose scale is the product of the other two (Jacob et
 // al., arXiv 1712.05877, section 2.4).
-#include <vector>
-
 #include "quadrant/ir/ops.hpp"
-#include "static_affine/codes.hpp"
+#include "static_affine/activations.hpp"
+#include "static_affine/element_moves.hpp"
 #include "static_affine/methods.hpp"
 #include "static_affine/product.hpp"
 
@@ -29,19 +28,19 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
   void callback(const AffineForm& wanted, NodeRef node, Asks& asks) const override {
     if (!makes_activation(scheme(), node, wanted, asks)) return;
     const Product& product = *parameters();
-    std::vector<Asks::Need> needs{{product.data, wanted}};
+    const Asks::Need data{product.data, wanted};
     const Constant* const weight = constant_behind(*node.graph, node.operand(product.weight));
     if (weight == nullptr) {
-      needs.push_back({product.weight, wanted});
-      asks.compute(needs);
+      asks.compute({data, {product.weight, wanted}});
       return;
     }
-    const Shape& shape = node.operand_type(product.weight)->shape;
-    const auto channel = product.channel(node, shape.is_ranked() ? shape : weight->shape());
-    // One of the two: per tensor takes less room, and would win where both can be had.
-    const bool has_channels =
-        channel && reaches_constant(*node.graph, node.operand(product.weight), *channel);
-    compute_with(has_channels ? scheme().weight(*channel) : per_tensor(), needs, node, asks);
+    const AffineForm form = weight_form(node, *weight);
+    const bool is_derived = scheme().options().bias_bits == 32;
+    if (coded_bias(node, product, form.granularity, is_derived) == nullptr) {
+      asks.compute({data, {product.weight, form}});
+    } else {
+      asks.compute({data, {product.weight, form}, {product.bias, bias_form(form)}});
+    }
   }
 
   void tie(NodeRef node, ParameterRules& rules) const override {
@@ -60,25 +59,26 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
   }
 
  private:
-  void compute_with(const AffineForm& weight, std::vector<Asks::Need> needs, NodeRef node,
-                    Asks& asks) const {
+  // One scale for each channel where they reach the constant, else one for the tensor. That takes
+  // less room, and would win where both can be had.
+  [[nodiscard]] AffineForm weight_form(NodeRef node, const Constant& weight) const {
     const Product& product = *parameters();
-    needs.push_back({product.weight, weight});
-    const bool is_derived = scheme().options().bias_bits == 32;
-    if (coded_bias(node, product, weight.granularity, is_derived) != nullptr) {
-      AffineForm bias = scheme().bias(0);
-      if (weight.granularity.kind == Granularity::Kind::tensor) {
-        bias.granularity = Granularity::per_tensor();
-      }
-      needs.push_back({product.bias, bias});
+    const Shape& shape = node.operand_type(product.weight)->shape;
+    const auto channel = product.channel(node, shape.is_ranked() ? shape : weight.shape());
+    if (channel && reaches_constant(*node.graph, node.operand(product.weight), *channel)) {
+      return scheme().weight(*channel);
     }
-    asks.compute(needs);
-  }
-
-  [[nodiscard]] AffineForm per_tensor() const {
     AffineForm form = scheme().weight(0);
     form.granularity = Granularity::per_tensor();
     return form;
+  }
+
+  [[nodiscard]] AffineForm bias_form(const AffineForm& weight) const {
+    AffineForm bias = scheme().bias(0);
+    if (weight.granularity.kind == Granularity::Kind::tensor) {
+      bias.granularity = Granularity::per_tensor();
+    }
+    return bias;
   }
 };
 

@@ -1,7 +1,7 @@
 // Recurrent layers compute in float: no runtime has them in integers with scales that are given. On
 // request their weights are stored as codes.
 #include "quadrant/ir/ops.hpp"
-#include "static_affine/codes.hpp"
+#include "static_affine/element_moves.hpp"
 #include "static_affine/methods.hpp"
 
 namespace quadrant::inline v0::static_affine {

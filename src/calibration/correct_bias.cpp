@@ -1,13 +1,13 @@
 #include "quadrant/calibration/correct_bias.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
 
+#include "calibration/bias_layers.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -18,65 +18,6 @@
 
 namespace quadrant::inline v0 {
 namespace {
-
-constexpr std::uint32_t no_operand = 0xFFFFFFFF;
-
-struct LayerKind {
-  std::string_view kind;
-  std::int64_t channel_axis;  // of the result; counted from the end where negative
-  std::uint32_t data = 0;
-  std::uint32_t bias = 2;
-};
-
-constexpr std::array layer_kinds{LayerKind{ops::Conv::kind, 1},
-                                 LayerKind{ops::ConvTranspose::kind, 1},
-                                 LayerKind{ops::Gemm::kind, -1},
-                                 LayerKind{ops::Linear::kind, -1},
-                                 LayerKind{ops::Addmm::kind, -1, 1, 0},
-                                 LayerKind{ops::MatMul::kind, -1, 0, no_operand},
-                                 LayerKind{ops::BatchMatMul::kind, -1, 0, no_operand}};
-
-struct CorrectedLayer {
-  NodeId node;  // of which the results are compared: it adds the bias
-  NodeId bias;  // a constant, of codes or of float32
-  std::int64_t channel_axis = 0;
-};
-
-bool computes_on_codes(NodeRef node, const LayerKind& kind) {
-  const TensorType* const data = node.operand_type(kind.data);
-  return data != nullptr && data->is_quantized() && node.type().is_quantized();
-}
-
-bool can_be_corrected(NodeRef node, std::uint32_t operand) {
-  const Constant* const bias = node.operand_constant(operand);
-  return bias != nullptr && node.graph->uses(node.operand(operand).node).size() == 1 &&
-         (node.operand_type(operand)->is_quantized() || bias->element() == ElementType::float32);
-}
-
-// The addition of one constant a channel that alone reads the result. Not valid: there is none.
-CorrectedLayer addition_behind(const Graph& graph, NodeId node) {
-  for (auto uses = graph.uses(node); uses.size() == 1; uses = graph.uses(node)) {
-    const NodeRef user = graph.ref(uses[0].user);
-    node = user.id;
-    if (user.kind() == ops::Dequantize::kind) continue;
-    const std::uint32_t other = 1 - uses[0].operand;
-    if (user.kind() != ops::Add::kind || !can_be_corrected(user, other)) return {};
-    const Constant& bias = *user.operand_constant(other);
-    const Shape& shape = user.type().shape;
-    const auto last = [](const Shape& of) { return of.rank() > 0 ? of[of.rank() - 1] : -1; };
-    const bool is_by_channel = shape.is_ranked() && last(bias.shape()) == bias.element_count() &&
-                               last(shape) == bias.element_count();
-    if (!is_by_channel) return {};
-    return {.node = user.id, .bias = user.operand(other).node, .channel_axis = -1};
-  }
-  return {};
-}
-
-CorrectedLayer layer_of(NodeRef node, const Graph& graph, const LayerKind& kind) {
-  if (kind.bias == no_operand) return addition_behind(graph, node.id);
-  if (!can_be_corrected(node, kind.bias)) return {};
-  return {node.id, node.operand(kind.bias).node, kind.channel_axis};
-}
 
 std::vector<double> channel_means(const StatisticsTable& table, std::string_view name) {
   const TensorStatistics* const found = table.find(name);
@@ -145,7 +86,7 @@ class Correction {
     if (layers_.empty()) return std::move(report_);
     QUADRANT_TRY(const StatisticsTable wanted, means_of(real_, layers_));
     for (std::size_t i = 0; i < layers_.size(); ++i) {
-      const CorrectedLayer& layer = layers_[i];
+      const BiasLayer& layer = layers_[i];
       Graph spelled_out = quantized_;
       make_borders_real(spelled_out);  // the samples are
       make_quantization_explicit(spelled_out);
@@ -167,14 +108,11 @@ class Correction {
   Expected<void> find_layers() {
     QUADRANT_TRY(const std::vector<NodeId> order, topological_order(quantized_));
     for (const NodeId id : order) {
-      const NodeRef node = quantized_.ref(id);
-      const auto* const kind = std::ranges::find(layer_kinds, node.kind(), &LayerKind::kind);
-      if (kind == layer_kinds.end() || !computes_on_codes(node, *kind) || !real_.contains(id)) {
-        continue;
-      }
-      const CorrectedLayer layer = layer_of(node, quantized_, *kind);
-      if (layer.node.is_valid() && real_.contains(layer.node)) {
-        layers_.push_back(layer);
+      if (!real_.contains(id)) continue;
+      const auto layer = bias_layer(quantized_, id);
+      if (!layer) continue;
+      if (layer->node.is_valid() && real_.contains(layer->node)) {
+        layers_.push_back(*layer);
       } else {
         leave(id, "it has no constant bias of its own");
       }
@@ -182,16 +120,16 @@ class Correction {
     return {};
   }
 
-  [[nodiscard]] Expected<StatisticsTable> means_of(
-      const Graph& graph, const std::vector<CorrectedLayer>& layers) const {
+  [[nodiscard]] Expected<StatisticsTable> means_of(const Graph& graph,
+                                                   const std::vector<BiasLayer>& layers) const {
     CalibrateOptions options{.values = {}, .executor = options_.executor, .sink = nullptr};
-    for (const CorrectedLayer& layer : layers) {
+    for (const BiasLayer& layer : layers) {
       options.values.push_back({Value{layer.node}, layer.channel_axis});
     }
     return calibrate(graph, runtime_, data_, options);
   }
 
-  Expected<void> correct(const CorrectedLayer& layer, const std::vector<double>& found,
+  Expected<void> correct(const BiasLayer& layer, const std::vector<double>& found,
                          const std::vector<double>& wanted) {
     const std::string name(name_in(real_, layer.node));
     const auto count = static_cast<std::size_t>(quantized_.constant(layer.bias)->element_count());
@@ -253,7 +191,7 @@ class Correction {
   const Runtime& runtime_;
   const DataSet& data_;
   const CorrectBiasOptions& options_;
-  std::vector<CorrectedLayer> layers_;
+  std::vector<BiasLayer> layers_;
   CorrectBiasReport report_;
 };
 

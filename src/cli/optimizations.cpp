@@ -55,6 +55,11 @@ Expected<MomentsTable> transform(Graph& graph, const Optimizations& wanted, cons
     sink.report({Severity::note, std::move(message), {.file = path}});
   };
   QUADRANT_TRY(FoldReport folded, fold_batch_norm(graph));
+  if (!folded.folded.empty()) {
+    note(fmt::format("normalizations are folded into {} layers in front of them, which have their "
+                     "names now",
+                     folded.folded.size()));
+  }
   tell("batch normalization is not folded", folded.left, sink);
   give_own_biases(graph, {.add_missing = wanted.correct_biases()});
   if (wanted.has("cle")) {

@@ -47,13 +47,34 @@ Expected<void> check_float(const Graph& graph) {
     const NodeId node = graph.node_at(i);
     if (!node.is_valid()) continue;
     const std::string_view kind = graph.kind(node);
-    if (kind != ops::Quantize::kind && kind != ops::Dequantize::kind) continue;
+    const bool is_conversion = kind == ops::Quantize::kind || kind == ops::Dequantize::kind ||
+                               kind == "onnx.QuantizeLinear" || kind == "onnx.DequantizeLinear";
+    if (!is_conversion) continue;
     return fail(ErrorCode::usage,
                 "this model is quantized already: quantize the float model that it was made of "
                 "(quantizing twice adds both errors)",
                 {.node = std::string(label(graph, node))});
   }
   return {};
+}
+
+// Inputs and outputs that are real values although codes are asked for.
+void tell_real_borders(const Graph& graph, const StaticAffineOptions& options,
+                       const std::string& path, Sink& sink) {
+  const auto tell = [&](std::string_view what, Value value) {
+    const TensorType& type = graph.type(value);
+    if (type.is_quantized() || is_integer(type.element)) return;
+    sink.report(
+        {Severity::warning,
+         fmt::format("this {} of the model stays real values: 'quadrant explain' says why", what),
+         {.file = path, .tensor = std::string(graph.value_name(value))}});
+  };
+  for (const NodeId node : graph.inputs()) {
+    if (options.quantized_inputs) tell("input", {node});
+  }
+  for (const NodeId node : graph.outputs()) {
+    if (options.quantized_outputs) tell("output", graph.operands(node)[0]);
+  }
 }
 
 class StaticAffineCommand final : public StaticAffineScheme {
@@ -102,7 +123,7 @@ class StaticAffineCommand final : public StaticAffineScheme {
                 "--use-enhanced", enhanced_,
                 "The encoding 'enhanced' for 'weights', for 'activations', or, alone, for both")
             ->expected(0, 1)
-            ->check(CLI::IsMember({"weights", "activations", "both"}).description(""))
+            ->check(CLI::IsMember({"weights", "activations"}).description(""))
             ->type_name("[weights|activations]");
     options
         .add_option("--percentile", percentile_,
@@ -158,6 +179,10 @@ class StaticAffineCommand final : public StaticAffineScheme {
       return fail(ErrorCode::usage,
                   "--optimize: bc and bc-analytic correct the same shifts: leave out one of them");
     }
+    if (optimizations_.relu6 != "exact" && !optimizations_.has("cle")) {
+      return fail(ErrorCode::usage, "--relu6 is for --optimize cle");
+    }
+    QUADRANT_CHECK(check_enhanced());
     QUADRANT_CHECK(StaticAffine::make(chosen()));
     return {};
   }
@@ -240,6 +265,12 @@ class StaticAffineCommand final : public StaticAffineScheme {
         prescribed.tell_unused(graph, result, console);
       });
     }
+    if (quantized_inputs_ || quantized_outputs_) {
+      subject.steps.review.emplace_back(
+          [&console, options, path = subject.path](const Graph&, const QuantizeResult& result) {
+            tell_real_borders(result.graph, options, path, console);
+          });
+    }
     if (optimizations_.has("bc-analytic")) {
       subject.steps.before.emplace_back(
           [&console, path = subject.path, moments = std::move(moments)](
@@ -273,10 +304,22 @@ class StaticAffineCommand final : public StaticAffineScheme {
     return rule;
   }
 
+  // That no other encoding is asked for what it is for.
+  [[nodiscard]] Expected<void> check_enhanced() const {
+    for (const auto& [what, own] : {std::pair("weights", &weight_encoding_),
+                                    std::pair("activations", &activation_encoding_)}) {
+      if (!uses_enhanced(what) || own->empty() || *own == "enhanced") continue;
+      return fail(ErrorCode::usage, fmt::format("--use-enhanced says 'enhanced' for {}, another "
+                                                "option '{}': leave out one of them",
+                                                what, *own));
+    }
+    return {};
+  }
+
   // For `what`, of weights and activations.
   [[nodiscard]] bool uses_enhanced(std::string_view what) const {
     if (enhanced_option_ == nullptr || enhanced_option_->count() == 0) return false;
-    return enhanced_.empty() || enhanced_ == "both" || enhanced_ == what;
+    return enhanced_.empty() || enhanced_ == what;
   }
 
   [[nodiscard]] StaticAffineOptions chosen() const {

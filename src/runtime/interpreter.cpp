@@ -126,9 +126,10 @@ Expected<void> InterpretedModel::add_steps(std::span<const NodeId> order,
   }
   if (unknown.empty()) return {};
   std::ranges::sort(unknown);
-  return fail(
-      ErrorCode::impossible,
-      fmt::format("the interpreter does not know these operations: {}", fmt::join(unknown, ", ")));
+  return fail(ErrorCode::impossible,
+              fmt::format("the interpreter does not know these operations: {}; another runtime may "
+                          "('quadrant calibrate --runtime openvino')",
+                          fmt::join(unknown, ", ")));
 }
 
 Expected<void> InterpretedModel::compute(const Step& step, Slots& slots) const {

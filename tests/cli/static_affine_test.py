@@ -162,6 +162,13 @@ class StaticAffineTest(CommandTest):
         self.assertEqual(self.bytes_of("weights.onnx"), self.bytes_of("one.onnx"))
         self.assertNotEqual(self.bytes_of("weights.onnx"), self.bytes_of("both.onnx"))
 
+    def test_options_that_contradict(self):
+        quantize = ("quantize", self.model, "-o", "q.onnx", *SCHEME, "--calibration", "s.json")
+        self.fails(USAGE, ["--use-enhanced", "mse"], *quantize, "--use-enhanced", "weights",
+                   "--weight-encoding", "mse")
+        self.quantize("q.onnx", "--use-enhanced", "weights", "--activation-encoding", "mse")
+        self.fails(USAGE, ["--relu6", "cle"], *quantize, "--relu6", "relu")
+
     def encodings_of(self, values, *options):
         """Scale and offset of x and of W, both of these values, by SNPE's rules."""
         count = len(values)

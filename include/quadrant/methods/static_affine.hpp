@@ -1,11 +1,11 @@
 // Static affine quantization: weights and activations become integers, with scales and zero points
 // that are found before the model runs, from statistics of its values on sample data.
 //
-//   auto graph = quadrant::read_onnx("model.onnx");
-//   auto statistics = quadrant::calibrate(*graph, quadrant::Interpreter(), *samples);
-//   auto result = quadrant::quantize_static_affine(
-//       *graph, {.statistics = std::make_shared<quadrant::StatisticsTable>(*statistics)});
-//   auto report = quadrant::write_onnx(result->graph, "model.int8.onnx");
+//   StaticAffineOptions options;
+//   options.statistics = std::make_shared<const StatisticsTable>(statistics);  // of `calibrate`
+//   auto result = quantize_static_affine(graph, std::move(options));
+//
+// examples/static_affine.cpp is a whole program.
 #pragma once
 
 #include <compare>

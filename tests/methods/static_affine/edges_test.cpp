@@ -11,6 +11,8 @@
 
 #include "build.hpp"
 #include "quadrant/ir/scales.hpp"
+#include "quadrant/ir/text.hpp"
+#include "quantized_types.hpp"
 
 using namespace quadrant;
 using quadrant::test::Model;
@@ -236,4 +238,31 @@ TEST_CASE("static_affine: the range of Softmax is all that it can be") {
   REQUIRE(planned(result, "shares") == "activation i8");
   CHECK(scales_of(result, "shares")[0] == 1.0F / 255.0F);
   CHECK(test::value_of(read_integers(type_of(result, "shares").zero_points))[0] == -128);
+}
+
+TEST_CASE("static_affine: values of which the samples had no element stay float") {
+  Model model = conv_model({1, 2, 0.5F, -1}, {0.5F, 0});
+  const auto statistics = model.statistics();
+  statistics->values["y"] = {};
+  const QuantizeResult result = test::quantized_by_operands(model, {.statistics = statistics});
+  CHECK(planned(result, "y") == "float");
+  CHECK(test::reason(model.graph, result, "y").find("no element of it") != std::string::npos);
+}
+
+TEST_CASE("static_affine: a value of unknown type expresses the type that it is made of") {
+  const auto expressed = [](const std::string& element) {
+    const auto graph =
+        parse_graph("%x: tensor<1x2x4x4x" + element + "> = input()\n%w: tensor<2x2x1x1x" + element +
+                    "> = constant() [1, 2, 3, 4]\n%c: tensor<1x2x4x4xundefined> = conv(%x, %w)\n"
+                    "%r: tensor<*xundefined> = onnx.Relu(%c)\n"
+                    "%y: tensor<1x2x4x4xundefined> = conv(%r, %w)\noutput(%y)\n");
+    REQUIRE_MESSAGE(graph, (graph ? std::string() : to_string(graph.error())));
+    const auto statistics =
+        test::statistics_of({{"x", -1, 1}, {"c", -3, 3}, {"r", 0, 3}, {"y", -9, 9}});
+    const QuantizeResult result =
+        test::quantized(*graph, {.statistics = statistics}, test::by_operands());
+    return type_of(result, "y_quantized").expressed;
+  };
+  CHECK(expressed("f32") == ElementType::float32);
+  CHECK(expressed("f16") == ElementType::float16);
 }

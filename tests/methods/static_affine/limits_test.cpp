@@ -80,22 +80,3 @@ TEST_CASE("static_affine: what is chosen before it is limited has no codes beyon
   // Means are of what was there before the limit.
   CHECK(lowest_of("onnx.AveragePool", {{"kernel_shape", two}, {"strides", two}}) < 0);
 }
-
-TEST_CASE("static_affine: integers of 8 bits are no positions, and what a layer makes is none") {
-  const auto plan_of = [](ElementType element) {
-    Model model;
-    const Value picture = model.graph.add_input("picture", build::tensor(element, {1, 3, 4, 4}));
-    const Value real = model.add("cast", {picture}, "real", {{"to", std::int64_t{1}}});
-    const Value scaled = model.add("multiply", {real, model.constant("s", Shape::scalar(), {1 / 255.0F})}, "x");
-    model.output(conv(model, model.add("onnx.Relu", {conv(model, scaled, "a")}, "relu"), "b"));
-    StatisticsTable table;
-    for (const char* const name : {"real", "x", "a", "relu", "b"}) {
-      table.values[name].histogram.add(std::vector<float>{-1, 1});
-    }
-    return test::quantized_by_operands(
-        model, {.statistics = std::make_shared<StatisticsTable>(std::move(table))});
-  };
-  CHECK(test::planned(plan_of(ElementType::uint8), "a.w") == "weight i8 axis=0");
-  const QuantizeResult wide = plan_of(ElementType::int32);
-  CHECK(test::planned(wide, "b.w") == "weight i8 axis=0");
-}

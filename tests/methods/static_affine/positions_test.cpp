@@ -25,6 +25,11 @@ constexpr std::int64_t rows = 4;
 
 using MakeValue = std::function<Value(Model&)>;
 
+Value one_by_one(Model& model, Value x, const std::string& name) {
+  return model.add(
+      "conv", {x, model.weight(name + ".w", {3, 3, 1, 1}), model.weight(name + ".b", {3})}, name);
+}
+
 Value integers_of(Model& model, std::string kind, std::vector<Value> operands, const Shape& shape,
                   std::string name, ElementType element = ElementType::int64,
                   Attributes attributes = {}) {
@@ -246,4 +251,25 @@ TEST_CASE("static_affine: steps of 16 bits are fine enough for a mask of -10000,
     const QuantizeResult result = test::quantized(model.graph, options, test::by_operands());
     CHECK((test::type_of_codes(result.graph, "masked") != nullptr) == (low > -1e5F));
   }
+}
+
+TEST_CASE("static_affine: integers of 8 bits are no positions, and what a layer makes is none") {
+  const auto plan_of = [](ElementType element) {
+    Model model;
+    const Value picture = model.graph.add_input("picture", build::tensor(element, {1, 3, 4, 4}));
+    const Value real = model.add("cast", {picture}, "real", {{"to", std::int64_t{1}}});
+    const Value scaled =
+        model.add("multiply", {real, model.constant("s", Shape::scalar(), {1 / 255.0F})}, "x");
+    model.output(
+        one_by_one(model, model.add("onnx.Relu", {one_by_one(model, scaled, "a")}, "relu"), "b"));
+    StatisticsTable table;
+    for (const char* const name : {"real", "x", "a", "relu", "b"}) {
+      table.values[name].histogram.add(std::vector<float>{-1, 1});
+    }
+    return test::quantized_by_operands(
+        model, {.statistics = std::make_shared<StatisticsTable>(std::move(table))});
+  };
+  CHECK(test::planned(plan_of(ElementType::uint8), "a.w") == "weight i8 axis=0");
+  const QuantizeResult wide = plan_of(ElementType::int32);
+  CHECK(test::planned(wide, "b.w") == "weight i8 axis=0");
 }

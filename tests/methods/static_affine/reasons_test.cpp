@@ -264,8 +264,8 @@ TEST_CASE("static_affine: a bias without a scale is refused by name") {
   const Value x = model.input("x", {1, 2, 4, 4});
   const Value w = model.constant("w", {2, 2, 1, 1}, {1e30F, 1e30F, 1e30F, 1e30F});
   model.output(model.add("conv", {x, w, model.constant("b", {2}, {1, 1})}, "y"));
-  const StaticAffineOptions options{
-      .statistics = test::statistics_of({{"x", 0, 1e15F}, {"y", -1, 1}})};
+  const StaticAffineOptions options{.statistics =
+                                        test::statistics_of({{"x", 0, 1e15F}, {"y", -1, 1}})};
   const auto refused = quantize_static_affine(model.graph, options, test::by_operands());
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().code == ErrorCode::impossible);

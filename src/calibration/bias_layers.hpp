@@ -1,0 +1,20 @@
+// Layers that compute on codes, and where their biases are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "quadrant/ir/graph.hpp"
+
+namespace quadrant::inline v0 {
+
+struct BiasLayer {
+  NodeId node;  ///< of which the results are compared: it adds the bias. Not valid: there is none
+  NodeId bias;  ///< a constant, of codes or of float32, that nobody else reads
+  std::int64_t channel_axis = 0;  ///< of the result; counted from the end where negative
+};
+
+/// Of a node that computes a sum of products on codes; empty for another.
+[[nodiscard]] std::optional<BiasLayer> bias_layer(const Graph& graph, NodeId node);
+
+}  // namespace quadrant::inline v0
