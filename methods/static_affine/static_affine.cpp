@@ -154,6 +154,7 @@ const char* StaticAffine::refusal(const GraphView& graph, Value value) const {
   return static_affine::activation_refusal(options_, graph, value);
 }
 
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): a hook
 Expected<Value> StaticAffine::enter(Value real, const AffineForm& to,
                                     RewriteContext& context) const {
   TensorType type = context.view().type(real);

@@ -58,13 +58,13 @@ BiasLayer addition_behind(const Graph& graph, NodeId node) {
 
 }  // namespace
 
-std::optional<BiasLayer> bias_layer(const Graph& graph, NodeId id) {
-  const NodeRef node = graph.ref(id);
-  const auto* const kind = std::ranges::find(layer_kinds, node.kind(), &LayerKind::kind);
-  if (kind == layer_kinds.end() || !computes_on_codes(node, *kind)) return std::nullopt;
-  if (kind->bias == no_operand) return addition_behind(graph, id);
-  if (!can_be_corrected(node, kind->bias)) return BiasLayer{};
-  return BiasLayer{id, node.operand(kind->bias).node, kind->channel_axis};
+std::optional<BiasLayer> bias_layer(const Graph& graph, NodeId node) {
+  const NodeRef layer = graph.ref(node);
+  const auto* const kind = std::ranges::find(layer_kinds, layer.kind(), &LayerKind::kind);
+  if (kind == layer_kinds.end() || !computes_on_codes(layer, *kind)) return std::nullopt;
+  if (kind->bias == no_operand) return addition_behind(graph, node);
+  if (!can_be_corrected(layer, kind->bias)) return BiasLayer{};
+  return BiasLayer{node, layer.operand(kind->bias).node, kind->channel_axis};
 }
 
 }  // namespace quadrant::inline v0

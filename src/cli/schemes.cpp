@@ -59,6 +59,7 @@ Expected<SchemeCommand*> Schemes::find(std::string_view name) const {
       std::ranges::find_if(schemes_, [&](const auto& scheme) { return scheme->name() == wanted; });
   if (found != schemes_.end()) return found->get();
   std::vector<std::string_view> names;
+  names.reserve(schemes_.size());
   for (const auto& scheme : schemes_) names.push_back(scheme->name());
   const std::string near = did_you_mean(wanted, names);
   return fail(

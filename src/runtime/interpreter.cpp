@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <string>
 
 #include "quadrant/ir/explicit_quantization.hpp"
@@ -43,7 +44,8 @@ class InterpretedModel final : public ModelExecutor {
   }
 
   Expected<void> prepare(std::span<const Value> watched, std::span<const KernelEntry> own);
-  Expected<void> run(std::span<const Tensor> inputs, TensorObserver observe) const override;
+  [[nodiscard]] Expected<void> run(std::span<const Tensor> inputs,
+                                   TensorObserver observe) const override;
 
  private:
   using Slots = std::vector<Tensor>;
@@ -58,9 +60,9 @@ class InterpretedModel final : public ModelExecutor {
   [[nodiscard]] Step make_step(NodeId node, const KernelEntry& entry) const;
   Expected<void> fold_constants();
   void find_last_uses();
-  Expected<void> compute(const Step& step, Slots& slots) const;
-  Expected<void> hand_out(std::uint32_t first, std::uint32_t count, const Slots& slots,
-                          TensorObserver observe) const;
+  [[nodiscard]] Expected<void> compute(const Step& step, Slots& slots) const;
+  [[nodiscard]] Expected<void> hand_out(std::uint32_t first, std::uint32_t count,
+                                        const Slots& slots, TensorObserver observe) const;
 
   std::unique_ptr<const Graph> own_;  // null: the caller's
   const Graph& graph_;
@@ -84,9 +86,9 @@ std::vector<bool> InterpretedModel::needed(std::span<const NodeId> order,
                                            std::span<const Value> watched) const {
   std::vector<bool> needed(graph_.index_bound(), false);
   for (const Value value : watched) needed[value.node.index] = true;
-  for (auto node = order.rbegin(); node != order.rend(); ++node) {
-    if (!needed[node->index]) continue;
-    for (const Value operand : graph_.operands(*node)) {
+  for (const NodeId node : order | std::views::reverse) {
+    if (!needed[node.index]) continue;
+    for (const Value operand : graph_.operands(node)) {
       if (!operand.is_absent()) needed[operand.node.index] = true;
     }
   }
@@ -188,14 +190,14 @@ Expected<void> InterpretedModel::fold_constants() {
 
 void InterpretedModel::find_last_uses() {
   std::vector<bool> used_later(constants_.size(), false);
-  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+  for (Step& step : steps_ | std::views::reverse) {
     const auto note = [&](std::uint32_t slot) {
       if (slot == absent || used_later[slot]) return;
       used_later[slot] = true;
-      step->last_used.push_back(slot);
+      step.last_used.push_back(slot);
     };
-    for (std::uint32_t i = 0; i < step->results; ++i) note(step->first_result + i);
-    for (const std::uint32_t operand : step->operands) note(operand);
+    for (std::uint32_t i = 0; i < step.results; ++i) note(step->first_result + i);
+    for (const std::uint32_t operand : step.operands) note(operand);
   }
 }
 
