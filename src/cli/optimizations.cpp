@@ -56,9 +56,10 @@ Expected<MomentsTable> transform(Graph& graph, const Optimizations& wanted, cons
   };
   QUADRANT_TRY(FoldReport folded, fold_batch_norm(graph));
   if (!folded.folded.empty()) {
-    note(fmt::format("normalizations are folded into {} layers in front of them, which have their "
-                     "names now",
-                     folded.folded.size()));
+    note(
+        fmt::format("normalizations are folded into {} layers in front of them, which have their "
+                    "names now",
+                    folded.folded.size()));
   }
   tell("batch normalization is not folded", folded.left, sink);
   give_own_biases(graph, {.add_missing = wanted.correct_biases()});

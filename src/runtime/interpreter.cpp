@@ -196,7 +196,7 @@ void InterpretedModel::find_last_uses() {
       used_later[slot] = true;
       step.last_used.push_back(slot);
     };
-    for (std::uint32_t i = 0; i < step.results; ++i) note(step->first_result + i);
+    for (std::uint32_t i = 0; i < step.results; ++i) note(step.first_result + i);
     for (const std::uint32_t operand : step.operands) note(operand);
   }
 }

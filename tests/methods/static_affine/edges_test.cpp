@@ -156,7 +156,7 @@ TEST_CASE("static_affine: two readers of a weight that is small leave room for b
 TEST_CASE("static_affine: a bias that stays float asks for no room") {
   Model model;
   const Value x = model.input("x", {4, 8});
-  std::vector<float> weights(8 * 2);
+  std::vector<float> weights(16);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     weights[i] = 1e-5F * static_cast<float>(i % 5 + 1);
   }

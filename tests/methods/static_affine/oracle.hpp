@@ -131,11 +131,15 @@ class Oracle {
   void check(NodeRef node) {
     const std::string_view kind = node.kind();
     if (kind == "input" || kind == "constant" || kind == "output") return;
-    if (kind == "quantize") return check_result(node.result(), at(node.operand(0)).reals);
-    if (kind == "dequantize") return check_result(node.result(), at(node.operand(0)).reals);
-    if (kind == "conv") return check_result(node.result(), conv(node));
-    if (kind == "gemm" || kind == "matmul") return check_result(node.result(), gemm(node));
-    check_results_of_reals(node);
+    if (kind == "quantize" || kind == "dequantize") {
+      check_result(node.result(), at(node.operand(0)).reals);
+    } else if (kind == "conv") {
+      check_result(node.result(), conv(node));
+    } else if (kind == "gemm" || kind == "matmul") {
+      check_result(node.result(), gemm(node));
+    } else {
+      check_results_of_reals(node);
+    }
   }
 
   void check_result(Value value, const std::vector<double>& expected) const {
