@@ -581,8 +581,9 @@ TEST_CASE("several samples in one array") {
 }
 
 TEST_CASE("numbers that are not finite") {
-  check_bad_array(one_input(), numbers(0, nan),
-                  "NaN at [0, 1]: mend the data, or let it pass ('quadrant calibrate --allow-non-finite')");
+  check_bad_array(
+      one_input(), numbers(0, nan),
+      "NaN at [0, 1]: mend the data, or let it pass ('quadrant calibrate --allow-non-finite')");
   check_bad_array(one_input(), numbers(-infinity, 0), "an infinity at [0, 0]");
   check_bad_array(graph_of({"x: tensor<1xf64>"}),
                   tensor_of<double>(ElementType::float64, {1}, {nan}), "NaN at [0]");
