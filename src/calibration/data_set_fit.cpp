@@ -26,7 +26,7 @@ Expected<Tensor> with_element(Tensor tensor, const Input& input, bool convert) {
   if (convert) return converted(tensor, input.element);
   return misfit(
       fmt::format("its elements are {}, the model takes {}: store them so, or ask for "
-                  "conversion ('quadrant calibrate --convert')",
+                  "conversion (--convert) where the command has it, as 'quadrant calibrate' does",
                   to_string(tensor.element()), to_string(input.element)));
 }
 
@@ -66,10 +66,11 @@ Expected<void> check_finite(const Tensor& tensor, Widen widen) {
   const auto bad =
       std::ranges::find_if(values, [&](T value) { return !std::isfinite(widen(value)); });
   if (bad == values.end()) return {};
-  return misfit(fmt::format(
-      "{} at {}: mend the data, or let it pass ('quadrant calibrate --allow-non-finite')",
-      std::isnan(widen(*bad)) ? "NaN" : "an infinity",
-      index_text(tensor.shape(), bad - values.begin())));
+  return misfit(
+      fmt::format("{} at {}: mend the data, or let it pass (--allow-non-finite) where the command "
+                  "does, as 'quadrant calibrate'",
+                  std::isnan(widen(*bad)) ? "NaN" : "an infinity",
+                  index_text(tensor.shape(), bad - values.begin())));
 }
 
 Expected<void> check_finite(const Tensor& tensor) {

@@ -229,7 +229,7 @@ TEST_CASE("a model without moments") {
   const AbsorptionReport report = absorb(pair.model.graph, none);
   CHECK(report.pairs.empty());
   CHECK(contains(report.obstacle, "no batch normalization whose beta and gamma are known"));
-  CHECK(contains(report.obstacle, "fold_batch_norm"));
+  CHECK(contains(report.obstacle, "AbsorptionOptions::minima"));
 }
 
 TEST_CASE("tables that do not fit, numbers that are none") {
