@@ -44,5 +44,6 @@ class Command {
 [[nodiscard]] std::unique_ptr<Command> make_compare();
 [[nodiscard]] std::unique_ptr<Command> make_placement();
 [[nodiscard]] std::unique_ptr<Command> make_encodings();
+[[nodiscard]] std::unique_ptr<Command> make_transform();
 
 }  // namespace quadrant::cli

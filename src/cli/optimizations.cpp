@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <utility>
 
+#include "cli/choices.hpp"
 #include "quadrant/calibration/correct_bias.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/numerics/convert.hpp"
@@ -47,6 +49,24 @@ Expected<Constant> real_of_codes(const Graph& graph, const Graph& quantized, Val
 
 bool Optimizations::has(std::string_view name) const {
   return std::ranges::find(names, name) != names.end();
+}
+
+void add_relu6(CLI::App& command, Optimizations& wanted) {
+  add_choice(command, "--relu6", wanted.relu6, {"exact", "relu"},
+             "What 'cle' makes of a ReLU6 between layers that it equalizes: a limit for each "
+             "channel, or a ReLU, which changes the model a little")
+      ->capture_default_str();
+}
+
+Expected<void> check(const Optimizations& wanted) {
+  if (wanted.has("bc") && wanted.has("bc-analytic")) {
+    return fail(ErrorCode::usage,
+                "--optimize: bc and bc-analytic correct the same shifts: leave out one of them");
+  }
+  if (wanted.relu6 != "exact" && !wanted.has("cle")) {
+    return fail(ErrorCode::usage, "--relu6 is for --optimize cle");
+  }
+  return {};
 }
 
 Expected<MomentsTable> transform(Graph& graph, const Optimizations& wanted, const std::string& path,

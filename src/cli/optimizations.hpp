@@ -14,6 +14,10 @@
 #include "quadrant/support/expected.hpp"
 #include "quadrant/transforms/moments.hpp"
 
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
+class App;
+}
+
 namespace quadrant::cli {
 
 struct Optimizations {
@@ -23,6 +27,11 @@ struct Optimizations {
   [[nodiscard]] bool has(std::string_view name) const;
   [[nodiscard]] bool correct_biases() const { return has("bc") || has("bc-analytic"); }
 };
+
+/// Adds --relu6 to a subcommand.
+void add_relu6(CLI::App& command, Optimizations& wanted);
+/// That they go together.
+[[nodiscard]] Expected<void> check(const Optimizations& wanted);
 
 /// Folds batch normalizations, and equalizes and absorbs where that is asked for. `path`: of the
 /// model, for messages. Returns the moments of the graph as it is then.

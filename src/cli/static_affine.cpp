@@ -143,10 +143,7 @@ class StaticAffineCommand final : public StaticAffineScheme {
         ->delimiter(',')
         ->check(CLI::IsMember({"cle", "hba", "bc", "bc-analytic"}).description(""))
         ->type_name("cle,hba,bc");
-    add_choice(options, "--relu6", optimizations_.relu6, {"exact", "relu"},
-               "What 'cle' makes of a ReLU6 between layers that it equalizes: a limit for each "
-               "channel, or a ReLU, which changes the model a little")
-        ->capture_default_str();
+    add_relu6(options, optimizations_);
     add_choice(options, "--recurrent-weights", recurrent_weights_, {"float", "codes"},
                "Weights of recurrent layers, which compute in float")
         ->capture_default_str();
@@ -175,13 +172,7 @@ class StaticAffineCommand final : public StaticAffineScheme {
                   "--calibration, not statistics",
                   {.file = calibration_});
     }
-    if (optimizations_.has("bc") && optimizations_.has("bc-analytic")) {
-      return fail(ErrorCode::usage,
-                  "--optimize: bc and bc-analytic correct the same shifts: leave out one of them");
-    }
-    if (optimizations_.relu6 != "exact" && !optimizations_.has("cle")) {
-      return fail(ErrorCode::usage, "--relu6 is for --optimize cle");
-    }
+    QUADRANT_CHECK(cli::check(optimizations_));
     QUADRANT_CHECK(check_enhanced());
     QUADRANT_CHECK(StaticAffine::make(chosen()));
     return {};

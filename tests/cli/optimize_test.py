@@ -112,6 +112,17 @@ class OptimizeTest(CommandTest):
                                 data=EXAMPLES / "digits_cnn.npz")
         self.assertRegex(notes, "bc-analytic: the biases of [1-9][0-9]* layers corrected")
 
+    def test_transform_writes_a_float_model(self):
+        self.succeeds("transform", self.model, "-o", "t.onnx", "--optimize", "cle")
+        document = self.json_of("compare", self.model, "t.onnx", "--data", "data")
+        for output in document["comparison"]["outputs"]:
+            self.assertGreater(output["sqnr_db"], 120)
+        self.assertNotEqual(self.bytes_of("t.onnx"), self.bytes_of(self.model))
+        self.succeeds("transform", "t.onnx", "-o", "again.onnx", "--optimize", "cle")
+        self.fails(USAGE, ["--relu6", "cle"], "transform", self.model, "-o", "t.onnx", "--relu6",
+                   "relu")
+        self.fails(USAGE, "--optimize", "transform", self.model, "-o", "t.onnx", "--optimize", "bc")
+
     def test_absorption_without_normalizations_says_what_is_missing(self):
         notes = self.statically("--optimize", "cle,hba")
         self.assertIn("batch normalization", notes)
