@@ -54,6 +54,27 @@ TEST_CASE("static_affine: a Min with bounds that repeat its operand stays") {
   CHECK(test::value_of(run_model(*loaded, model.sample(), 1))[0].shape() == Shape{1, 3, 5, 4});
 }
 
+TEST_CASE("static_affine: a limit of a value that others read as it is stays") {
+  Model model;
+  const Value s = model.add("onnx.Sin", {model.input("x", {1, 3, 4, 4})}, "s");
+  model.output(conv(model, model.add("onnx.Relu", {s}, "relu"), "y"));
+  model.output(model.add("onnx.Exp", {s}, "z"));
+  const QuantizeResult result = test::quantized_by_operands(model);
+  REQUIRE(test::planned(result, "y") == "activation i8");
+  CHECK(count(result.graph, "onnx.Relu") == 1);
+}
+
+TEST_CASE("static_affine: with 16 bits limits stay") {
+  StaticAffineOptions options;
+  options.activations.bits = 16;
+  Model model;
+  const Value x = model.input("x", {1, 3, 4, 4});
+  model.output(conv(model, model.add("onnx.Relu", {conv(model, x, "a")}, "relu"), "b"));
+  const QuantizeResult result = test::quantized_by_operands(model, options);
+  CHECK(test::planned(result, "relu") == "activation i16");
+  CHECK(count(result.graph, "onnx.Relu") == 1);
+}
+
 TEST_CASE("static_affine: limits behind one another go together") {
   Model model;
   const Value x = model.input("x", {1, 3, 4, 4});
