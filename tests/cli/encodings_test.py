@@ -64,10 +64,12 @@ class EncodingsTest(CommandTest):
         return [line for line in result.stderr.decode().splitlines() if "warning" in line]
 
     def test_an_encoded_model_gives_its_codes_back(self):
-        for name, options in (("digits_cnn", ()), ("digits_cnn", ("--unsigned-activations",)),
-                              ("digits_cnn", ("--weights", "tensor")), ("digits_lstm", ()),
-                              ("digits_cnn", ("--quantized-inputs", "--quantized-outputs")),
-                              ("tiny_transformer", ())):
+        every = ("0.6.1", "1.0.0", "2.0.0")
+        for name, options, versions in (
+                ("digits_cnn", (), every), ("digits_cnn", ("--unsigned-activations",), every),
+                ("digits_cnn", ("--weights", "tensor"), every), ("digits_lstm", (), every),
+                ("digits_cnn", ("--quantized-inputs", "--quantized-outputs"), ("1.0.0",)),
+                ("tiny_transformer", (), ("1.0.0",))):
             path = EXAMPLES / f"{name}.onnx"
             done = self.run_command("calibrate", path, "--data", EXAMPLES / f"{name}.npz", "-o",
                                     "stats.json")
@@ -76,7 +78,7 @@ class EncodingsTest(CommandTest):
             statistics = ("--calibration", "stats.json")
             first = self.run_command("quantize", *common, "-o", "first.onnx", *statistics)
             self.assertEqual(first.returncode, DONE, first.stderr)
-            for version in ("0.6.1", "1.0.0", "2.0.0"):
+            for version in versions:
                 with self.subTest(model=name, options=options, version=version):
                     self.run_command("encodings", "first.onnx", "-o", "made.encodings",
                                      "--version", version)
