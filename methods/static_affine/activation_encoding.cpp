@@ -23,26 +23,6 @@ struct FixedRange {
   float max;
 };
 
-// The type of the real value: stated, or else that of the first operand with a float type, which is
-// what ONNX's operations on floats make. Float32 where that takes long to find out.
-ElementType real_element(const GraphView& graph, Value value) {
-  constexpr int most_steps = 64;  // a limit, so that a chain is not walked by each of its values
-  for (int step = 0; step < most_steps; ++step) {
-    const ElementType stated = graph.type(value).element;
-    if (stated != ElementType::undefined) return is_float(stated) ? stated : ElementType::float32;
-    const auto operands = graph.operands(value.node);
-    const auto next = std::ranges::find_if(operands, [&](Value operand) {
-      if (operand.is_absent()) return false;
-      const TensorType& type = graph.type(operand);
-      return type.element == ElementType::undefined || is_float(type.expressed().element);
-    });
-    if (next == operands.end()) break;
-    if (graph.type(*next).is_quantized()) return graph.type(*next).expressed().element;
-    value = *next;
-  }
-  return ElementType::float32;
-}
-
 // All that these can be, whatever the samples were.
 constexpr std::array fixed_ranges{
     FixedRange{"onnx.Softmax", 0, 1}, FixedRange{"onnx.Sigmoid", 0, 1},
@@ -122,6 +102,26 @@ bool is_too_wide_for_softmax(const GraphView& graph, Value value, const Histogra
   });
 }
 
+// The type of the real value: stated, or else that of the first operand with a float type, which is
+// what ONNX's operations on floats make. Float32 where that takes long to find out.
+ElementType real_element(const GraphView& graph, Value value) {
+  constexpr int most_steps = 64;  // a limit, so that a chain is not walked by each of its values
+  for (int step = 0; step < most_steps; ++step) {
+    const ElementType stated = graph.type(value).element;
+    if (stated != ElementType::undefined) return is_float(stated) ? stated : ElementType::float32;
+    const auto operands = graph.operands(value.node);
+    const auto next = std::ranges::find_if(operands, [&](Value operand) {
+      if (operand.is_absent()) return false;
+      const TensorType& type = graph.type(operand);
+      return type.element == ElementType::undefined || is_float(type.expressed().element);
+    });
+    if (next == operands.end()) break;
+    if (graph.type(*next).is_quantized()) return graph.type(*next).expressed().element;
+    value = *next;
+  }
+  return ElementType::float32;
+}
+
 }  // namespace
 
 const char* activation_refusal(const StaticAffineOptions& options, const GraphView& graph,
@@ -137,10 +137,11 @@ const char* activation_refusal(const StaticAffineOptions& options, const GraphVi
   const TensorStatistics* const known = statistics_of(options, graph, source);
   if (known == nullptr && fixed_range(graph, source) != nullptr) return nullptr;
   if (known == nullptr) return unknown_range;
-  if (known->histogram.finite_count() + known->histogram.non_finite_count() == 0)
-    return "the samples had no element of it: calibrate the model";
   if (known->histogram.non_finite_count() != 0) {
     return "it was NaN or infinite when it was calibrated";
+  }
+  if (known->histogram.finite_count() == 0) {
+    return "the samples had no element of it: calibrate the model";
   }
   if (is_too_wide_for_softmax(graph, source, known->histogram, options.activations)) {
     return "Softmax reads it, and its range is so wide that a step would change exponentials a lot";

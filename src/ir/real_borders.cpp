@@ -11,7 +11,7 @@
 namespace quadrant::inline v0 {
 namespace {
 
-bool is_quantized(const GraphView& graph, Value value) {
+bool are_codes(const GraphView& graph, Value value) {
   return !value.is_absent() && graph.type(value).is_quantized();
 }
 
@@ -31,8 +31,8 @@ bool has_coded_borders(const GraphView& graph) {
   for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
     const NodeId node = graph.node_at(i);
     if (!node.is_valid()) continue;
-    if (graph.kind(node) == ops::Input::kind && is_quantized(graph, {node})) return true;
-    if (graph.kind(node) == ops::Output::kind && is_quantized(graph, graph.operands(node)[0])) {
+    if (graph.kind(node) == ops::Input::kind && are_codes(graph, {node})) return true;
+    if (graph.kind(node) == ops::Output::kind && are_codes(graph, graph.operands(node)[0])) {
       return true;
     }
   }
@@ -43,7 +43,7 @@ void make_borders_real(Graph& graph) {
   const std::vector<NodeId> inputs(graph.inputs().begin(), graph.inputs().end());
   for (const NodeId node : inputs) {
     const Value input{node};
-    if (!is_quantized(graph, input)) continue;
+    if (!are_codes(graph, input)) continue;
     const TensorType codes = graph.type(input);
     const std::string name(graph.value_name(input));
     graph.set_type(input, codes.expressed());
@@ -54,7 +54,7 @@ void make_borders_real(Graph& graph) {
   const std::vector<NodeId> outputs(graph.outputs().begin(), graph.outputs().end());
   for (const NodeId node : outputs) {
     const Value codes = graph.operands(node)[0];
-    if (!is_quantized(graph, codes)) continue;
+    if (!are_codes(graph, codes)) continue;
     const Value made =
         add_conversion(graph, ops::Dequantize::kind, std::string(graph.value_name(codes)),
                        dequantized_ending, graph.type(codes).expressed());
