@@ -92,7 +92,7 @@ class Explainer {
       case EligibilityCause::no_method:
         break;
     }
-    return fmt::format("scheme '{}' has no method for '{}'", registry_.scheme(scheme).name(),
+    return fmt::format("scheme '{}' has no method for '{}'", registry_.name(scheme),
                        graph_.kind(node));
   }
 

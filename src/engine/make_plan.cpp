@@ -22,8 +22,8 @@ class PlanMaker {
   [[nodiscard]] Plan make() {
     Plan plan;
     for (std::uint32_t i = 0; i < problem_.registry.scheme_count(); ++i) {
-      const Scheme& scheme = problem_.registry.scheme(i);
-      plan.schemes.push_back({std::string(scheme.name()), scheme.describe()});
+      plan.schemes.push_back(
+          {std::string(problem_.registry.name(i)), problem_.registry.scheme(i).describe()});
     }
     plan.gain_model = problem_.gains.name();
     plan.objective = selection_.objective();
@@ -53,9 +53,9 @@ class PlanMaker {
     plan.values.reserve(items.size());
     for (const Named& item : items) {
       const ConstraintId form = selection_.produced(item.value);
-      const Scheme& scheme = problem_.registry.scheme(problem_.requests.constraints().scheme(form));
-      plan.values.push_back({std::string(item.name), std::string(scheme.name()), print(form),
-                             selection_[item.value].gain});
+      const std::uint32_t scheme = problem_.requests.constraints().scheme(form);
+      plan.values.push_back({std::string(item.name), std::string(problem_.registry.name(scheme)),
+                             print(form), selection_[item.value].gain});
     }
   }
 
@@ -105,7 +105,7 @@ class PlanMaker {
   [[nodiscard]] std::string print_with_scheme(ConstraintId form) {
     if (form == float_form || problem_.registry.scheme_count() == 1) return print(form);
     const std::uint32_t scheme = problem_.requests.constraints().scheme(form);
-    return fmt::format("{} {}", problem_.registry.scheme(scheme).name(), print(form));
+    return fmt::format("{} {}", problem_.registry.name(scheme), print(form));
   }
   [[nodiscard]] const std::string& print(ConstraintId form) {
     std::string& text = printed_[form];

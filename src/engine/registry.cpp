@@ -10,40 +10,44 @@
 namespace quadrant::inline v0 {
 
 Expected<Registry> Registry::join(std::span<const Registry> registries) {
-  std::vector<std::shared_ptr<const Contents>> all;
+  std::vector<Entry> all;
   for (const Registry& registry : registries) {
-    all.insert(all.end(), registry.contents_.begin(), registry.contents_.end());
+    all.insert(all.end(), registry.entries_.begin(), registry.entries_.end());
   }
-  const auto name = [](const auto& contents) { return contents->scheme->name(); };
-  std::ranges::sort(all, {}, name);
-  const auto twice = std::ranges::adjacent_find(all, {}, name);
+  std::ranges::sort(all, {}, &Entry::name);
+  const auto twice = std::ranges::adjacent_find(all, {}, &Entry::name);
   if (twice != all.end()) {
     return fail(ErrorCode::usage,
-                fmt::format("two schemes are called '{}': a run has each once", name(*twice)));
+                fmt::format("two schemes are called '{}': a run has each once", twice->name));
   }
   if (all.empty()) return fail(ErrorCode::usage, "a run needs a scheme");
   return Registry(std::move(all));
 }
 
+Registry Registry::renamed(std::string name) const {
+  QUADRANT_ASSERT(scheme_count() == 1);
+  return Registry(std::vector<Entry>{{std::move(name), entries_[0].contents}});
+}
+
 const QuantizationMethod* Registry::find(std::string_view op, std::uint32_t scheme) const noexcept {
-  const auto& methods = contents_[scheme]->methods;
+  const auto& methods = entries_[scheme].contents->methods;
   const auto found = methods.find(op);
   return found == methods.end() ? nullptr : found->second.get();
 }
 
 std::vector<const QuantizationMethod*> Registry::methods(std::uint32_t scheme) const {
   std::vector<const QuantizationMethod*> all;
-  all.reserve(contents_[scheme]->methods.size());
-  for (const auto& [op, method] : contents_[scheme]->methods) all.push_back(method.get());
+  all.reserve(entries_[scheme].contents->methods.size());
+  for (const auto& [op, method] : entries_[scheme].contents->methods) all.push_back(method.get());
   std::ranges::sort(all, {}, &QuantizationMethod::op);
   return all;
 }
 
 std::string Registry::names() const {
   std::string text;
-  for (const auto& contents : contents_) {
+  for (const Entry& entry : entries_) {
     if (!text.empty()) text += '+';
-    text += contents->scheme->name();
+    text += entry.name;
   }
   return text;
 }
@@ -66,7 +70,8 @@ Expected<Registry> RegistryBuilder::freeze() && {
     return fail(ErrorCode::usage,
                 fmt::format("scheme '{}': {}", contents_->scheme->name(), describe_duplicates()));
   }
-  return Registry({std::shared_ptr<const Registry::Contents>(std::move(contents_))});
+  std::string name(contents_->scheme->name());
+  return Registry(std::vector<Registry::Entry>{{std::move(name), std::move(contents_)}});
 }
 
 std::string RegistryBuilder::describe_duplicates() const {

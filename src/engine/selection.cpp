@@ -21,7 +21,7 @@ Error impossible(std::string message, std::string tensor = {}) {
 Expected<void> check_schemes(const Registry& registry, const Plan& plan) {
   bool is_same = plan.schemes.size() == registry.scheme_count();
   for (std::uint32_t i = 0; is_same && i < registry.scheme_count(); ++i) {
-    is_same = plan.schemes[i].name == registry.scheme(i).name();
+    is_same = plan.schemes[i].name == registry.name(i);
   }
   if (!is_same) {
     std::string planned;
@@ -44,7 +44,7 @@ Expected<void> check_schemes(const Registry& registry, const Plan& plan) {
 Expected<void> check_entry(const SelectionProblem& problem, Value value,
                            const PlannedValue& entry) {
   for (std::uint32_t i = 0; i < problem.registry.scheme_count(); ++i) {
-    if (problem.registry.scheme(i).name() != entry.scheme) continue;
+    if (problem.registry.name(i) != entry.scheme) continue;
     if (!problem.requests.constraints().understands(i, entry.constraint)) {
       return fail(impossible(
           fmt::format("'{}' is no constraint of scheme '{}'", entry.constraint, entry.scheme),
@@ -71,8 +71,8 @@ Expected<ValueMap<RequestId>> find_planned(const SelectionProblem& problem, cons
     for (RequestId id = problem.requests.first(value); id != no_request;
          id = problem.requests[id].next) {
       const ConstraintId constraint = problem.requests[id].constraint;
-      const Scheme& scheme = problem.registry.scheme(constraints.scheme(constraint));
-      if (entry.scheme == scheme.name() && entry.constraint == constraints.print(constraint)) {
+      const std::string_view scheme = problem.registry.name(constraints.scheme(constraint));
+      if (entry.scheme == scheme && entry.constraint == constraints.print(constraint)) {
         return id;
       }
     }

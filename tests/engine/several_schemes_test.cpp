@@ -240,6 +240,25 @@ TEST_CASE("the order in which schemes are joined does not matter") {
   }
 }
 
+TEST_CASE("one scheme twice, under two names, with other options each") {
+  const Registry run_by =
+      *Registry::join(std::array{weights::registry(500).renamed("more"), activations::registry(),
+                                 weights::registry(600).renamed("most")});
+  CHECK(run_by.names() == "activations+more+most");
+  CHECK(run_by.scheme(1).name() == "weights");
+  const Graph graph = convolution_and_product();
+  const auto analysis = analyze(graph, run_by);
+  REQUIRE(analysis.has_value());
+  CHECK(analysis->plan.schemes[1].name == "more");
+  // What saves more wins, and a plan that says so is followed.
+  CHECK(scheme_of(analysis->plan, "w") == "most");
+  QuantizeOptions options;
+  options.plan = &analysis->plan;
+  const auto again = analyze(graph, run_by, options);
+  REQUIRE(again.has_value());
+  CHECK(again->plan == analysis->plan);
+}
+
 TEST_CASE("two schemes of one name are refused") {
   const std::array twice{weights::registry(1), activations::registry(), weights::registry(2)};
   const auto joined = Registry::join(twice);

@@ -21,16 +21,27 @@ namespace quadrant::inline v0 {
 /// are cheap, and what refers to methods stays good while one of them lives.
 class Registry {
  public:
-  /// Several schemes for one run, in which each value takes one of them or none. Two schemes of
-  /// one name are an error. The order does not matter: schemes are numbered by name.
+  /// Several schemes for one run, in which each value takes one of them or none. Two of one name
+  /// are an error. The order does not matter: schemes are numbered by name.
+  ///
+  ///     auto both = Registry::join(std::vector{four_bits.renamed("int4"),
+  ///                                            eight_bits.renamed("int8")});
   [[nodiscard]] static Expected<Registry> join(std::span<const Registry> registries);
 
   [[nodiscard]] std::uint32_t scheme_count() const noexcept {
-    return static_cast<std::uint32_t>(contents_.size());
+    return static_cast<std::uint32_t>(entries_.size());
   }
   [[nodiscard]] const Scheme& scheme(std::uint32_t index = 0) const noexcept {
-    return *contents_[index]->scheme;
+    return *entries_[index].contents->scheme;
   }
+  /// What the scheme is called in this run, in plans and explanations: its own name, unless it was
+  /// `renamed`.
+  [[nodiscard]] std::string_view name(std::uint32_t index = 0) const noexcept {
+    return entries_[index].name;
+  }
+  /// The same methods under another name, so that one scheme can be in a run several times, with
+  /// other options each. For a registry of one scheme.
+  [[nodiscard]] Registry renamed(std::string name) const;
   /// Null for an operation that the scheme does not know: its results stay float.
   [[nodiscard]] const QuantizationMethod* find(std::string_view op,
                                                std::uint32_t scheme = 0) const noexcept;
@@ -53,10 +64,13 @@ class Registry {
                        std::equal_to<>>
         methods;
   };
-  explicit Registry(std::vector<std::shared_ptr<const Contents>> contents)
-      : contents_(std::move(contents)) {}
+  struct Entry {
+    std::string name;
+    std::shared_ptr<const Contents> contents;
+  };
+  explicit Registry(std::vector<Entry> entries) : entries_(std::move(entries)) {}
 
-  std::vector<std::shared_ptr<const Contents>> contents_;
+  std::vector<Entry> entries_;
 };
 
 /// Collects a scheme and its methods; `freeze` makes the Registry. The macros open functions that
