@@ -247,16 +247,13 @@ TEST_CASE("one scheme twice, under two names, with other options each") {
   CHECK(run_by.names() == "activations+more+most");
   CHECK(run_by.scheme(1).name() == "weights");
   const Graph graph = convolution_and_product();
-  const auto analysis = analyze(graph, run_by);
-  REQUIRE(analysis.has_value());
-  CHECK(analysis->plan.schemes[1].name == "more");
   // What saves more wins, and a plan that says so is followed.
-  CHECK(scheme_of(analysis->plan, "w") == "most");
-  QuantizeOptions options;
-  options.plan = &analysis->plan;
-  const auto again = analyze(graph, run_by, options);
-  REQUIRE(again.has_value());
-  CHECK(again->plan == analysis->plan);
+  const Worth::Amounts amounts{.operand = 1, .enter = 100};
+  const Plan plan = run(graph, run_by, amounts).analysis.plan;
+  CHECK(plan.schemes[1] == PlannedScheme{"more", "saved=500"});
+  CHECK(scheme_of(plan, "c.w") == "most");
+  CHECK(plan.objective == Gain{600 + 1 + 1 - 2});
+  CHECK(run(graph, run_by, amounts, &plan).analysis.plan == plan);
 }
 
 TEST_CASE("two schemes of one name are refused") {
