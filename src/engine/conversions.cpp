@@ -1,85 +1,86 @@
 #include "engine/conversions.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
+
+#include "quadrant/support/assert.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
 
-// The forms of one value that somebody reads and that it is not made in.
-struct WantedForms {
-  std::vector<Use> float_readers;
-  std::vector<Conversion> codes;  // by constraint; where from and at what price is open
-};
-
-WantedForms find_wanted(const SelectionProblem& problem, const Selection& selection, Value value) {
+// Calls `visit(use, form)` for every reader of a form that the value is not made in.
+template <class Visit>
+void for_each_wanted(const SelectionProblem& problem, const Selection& selection, Value value,
+                     Visit visit) {
   const ConstraintId made = selection.produced(value);
   const bool came_quantized = problem.eligibility.state(value) == State::Quantized;
-  WantedForms wanted;
   for (const Use& use : problem.graph.uses(value.node)) {
     if (use.result != value.result) continue;
     const ConstraintId form = selection.read(use.user, use.operand);
-    if (form == made) continue;
-    if (form == float_form) {
-      if (!came_quantized) wanted.float_readers.push_back(use);  // else it is read as it came
-      continue;
-    }
-    const auto known = std::ranges::find(wanted.codes, form, &Conversion::to);
-    if (known != wanted.codes.end()) {
-      known->readers.push_back(use);
-    } else {
-      wanted.codes.push_back({value, made, form, problem.requests.find(value, form), {}, {use}});
-    }
+    const bool is_read_as_it_came = came_quantized && form == float_form;
+    if (form != made && !is_read_as_it_came) visit(use, form);
   }
-  std::ranges::sort(wanted.codes, [&](const Conversion& a, const Conversion& b) {
-    return problem.requests.constraints().less(a.to, b.to);
-  });
-  return wanted;
 }
 
 }  // namespace
 
-std::vector<Conversion> find_conversions(const SelectionProblem& problem, const Prices& prices,
-                                         const Selection& selection, Value value) {
-  const ConstraintId made = selection.produced(value);
-  WantedForms wanted = find_wanted(problem, selection, value);
-  if (wanted.codes.empty() && wanted.float_readers.empty()) return {};
-  const auto entry = [&](const Conversion& conversion) {
-    return problem.requests[conversion.request].entry;
-  };
-  if (made == float_form) {
-    for (Conversion& conversion : wanted.codes)
-      conversion.price = entry(conversion).value_or(Gain{});
-    return std::move(wanted.codes);
-  }
-
+std::optional<std::vector<Conversion>> cheapest_conversions(const SelectionProblem& problem,
+                                                            const Prices& prices, Value value,
+                                                            ConstraintId made,
+                                                            const WantedForms& wanted) {
   // Either every form is made of the codes, or the float form is made too, once, and serves where
   // that is cheaper.
-  std::vector<Conversion> without = wanted.codes;
-  bool is_possible_without = wanted.float_readers.empty();
+  std::vector<Conversion> without;
+  std::vector<Conversion> with;
+  bool is_possible_without = made == float_form || !wanted.floats;
+  bool is_possible_with = made != float_form;
   Gain worth_without;
-  Conversion to_float{value,
-                      made,
-                      float_form,
-                      no_request,
-                      prices.leave(value, made),
-                      std::move(wanted.float_readers)};
-  Gain worth_with = to_float.price;
-  std::vector<Conversion> with{std::move(to_float)};
-  for (std::size_t i = 0; i < wanted.codes.size(); ++i) {
-    Conversion& conversion = wanted.codes[i];
-    const std::optional<Gain> direct = prices.convert(value, made, conversion.to);
-    is_possible_without = is_possible_without && direct;
-    without[i].price = direct.value_or(Gain{});
-    worth_without += without[i].price;
-    const std::optional<Gain> by_float = entry(conversion);
-    conversion.price = std::max(by_float, direct).value_or(Gain{});
-    if (by_float > direct) conversion.from = float_form;
-    worth_with += conversion.price;
-    with.push_back(std::move(conversion));
+  Gain worth_with;
+  if (made != float_form) {
+    worth_with = prices.leave(value, made);
+    with.push_back({value, made, float_form, no_request, worth_with, {}});
   }
-  return is_possible_without && worth_without >= worth_with ? without : with;
+  for (const ConstraintId form : wanted.codes) {
+    const RequestId request = problem.requests.find(value, form);
+    const std::optional<Gain> entry = problem.requests[request].entry;
+    const std::optional<Gain> direct =
+        made == float_form ? entry : prices.convert(value, made, form);
+    is_possible_without = is_possible_without && direct;
+    worth_without += direct.value_or(Gain{});
+    without.push_back({value, made, form, request, direct.value_or(Gain{}), {}});
+    const std::optional<Gain> best = std::max(entry, direct);
+    is_possible_with = is_possible_with && best;
+    worth_with += best.value_or(Gain{});
+    const ConstraintId from = entry > direct ? float_form : made;
+    with.push_back({value, from, form, request, best.value_or(Gain{}), {}});
+  }
+  if (is_possible_without && (!is_possible_with || worth_without >= worth_with)) return without;
+  if (is_possible_with) return with;
+  return std::nullopt;
+}
+
+std::vector<Conversion> find_conversions(const SelectionProblem& problem, const Prices& prices,
+                                         const Selection& selection, Value value) {
+  WantedForms wanted;
+  for_each_wanted(problem, selection, value, [&](const Use& /*use*/, ConstraintId form) {
+    if (form == float_form) {
+      wanted.floats = true;
+    } else if (std::ranges::find(wanted.codes, form) == wanted.codes.end()) {
+      wanted.codes.push_back(form);
+    }
+  });
+  if (!wanted.floats && wanted.codes.empty()) return {};
+  std::ranges::sort(wanted.codes, [&](ConstraintId a, ConstraintId b) {
+    return problem.requests.constraints().less(a, b);
+  });
+  auto conversions =
+      cheapest_conversions(problem, prices, value, selection.produced(value), wanted);
+  QUADRANT_ASSERT(conversions.has_value());  // nobody was given a form that cannot be had
+  if (!conversions) return {};
+  for_each_wanted(problem, selection, value, [&](const Use& use, ConstraintId form) {
+    std::ranges::find(*conversions, form, &Conversion::to)->readers.push_back(use);
+  });
+  return *std::move(conversions);
 }
 
 }  // namespace quadrant::inline v0

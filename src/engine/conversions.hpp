@@ -1,6 +1,7 @@
 // How a value is had in every form in which it is read.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "engine/prices.hpp"
@@ -8,8 +9,21 @@
 
 namespace quadrant::inline v0 {
 
+/// The forms of a value that somebody reads and that it is not made in.
+struct WantedForms {
+  bool floats = false;
+  std::vector<ConstraintId> codes;  ///< by their constraints' order, each once
+};
+
+/// The cheapest conversions that make all of `wanted` from `made`, without readers: one that others
+/// start from stands first. Of two cheapest sets, that without floats in between. Empty: there is
+/// no way.
+[[nodiscard]] std::optional<std::vector<Conversion>> cheapest_conversions(
+    const SelectionProblem& problem, const Prices& prices, Value value, ConstraintId made,
+    const WantedForms& wanted);
+
 /// The cheapest conversions that give each reader of `value` the form that `selection` says it
-/// reads. One that others start from stands first.
+/// reads.
 [[nodiscard]] std::vector<Conversion> find_conversions(const SelectionProblem& problem,
                                                        const Prices& prices,
                                                        const Selection& selection, Value value);

@@ -74,28 +74,6 @@ Decision::Decision(const SelectionProblem& problem)
 
 // --- looking things up ---------------------------------------------------------------------------
 
-template <class Visit>
-void Decision::for_each_result(NodeId node, Visit visit) const {
-  const std::uint32_t count = problem_.eligibility.numbering()->result_count(node);
-  for (std::uint32_t i = 0; i < count; ++i) visit(Value{node, i});
-}
-
-// Calls `visit` for the values that the request's node would make in its form: all real results.
-template <class Visit>
-void Decision::for_each_real_result(const Request& request, Visit visit) const {
-  for_each_result(request.value.node, [&](Value value) {
-    if (problem_.eligibility.state(value, scheme_of(request)) == State::Quantizable) visit(value);
-  });
-}
-
-template <class Visit>
-void Decision::for_each_request(Value value, Visit visit) const {
-  for (RequestId id = problem_.requests.first(value); id != no_request;
-       id = problem_.requests[id].next) {
-    visit(id);
-  }
-}
-
 std::uint32_t Decision::scheme_of(const Request& request) const {
   return problem_.requests.constraints().scheme(request.constraint);
 }
@@ -179,17 +157,22 @@ Gain Decision::gain_of_others(RequestId chosen_id) const {
 void Decision::walk(const std::vector<NodeId>& order, const ValueMap<RequestId>* planned) {
   coupled_ = find_coupled_forms(problem_, planned);
   for (const NodeId node : order) {
-    for_each_result(node, [&](Value value) {
-      if (problem_.eligibility.state(value) == State::Quantized) {
-        selection_.produced_[value] = problem_.eligibility.given(value);
-      }
-    });
+    take_given(node);
     decide_results(node, planned);
     if (!selected_lead(node)) decide_reads(node);
     for (const auto& [value, form] : selection_.reads_[node]) {
       if (!value.is_absent() && form == float_form) left_[value] = 1;
     }
   }
+}
+
+// Results that came quantized are made as they came.
+void Decision::take_given(NodeId node) {
+  for_each_result(node, [&](Value value) {
+    if (problem_.eligibility.state(value) == State::Quantized) {
+      selection_.produced_[value] = problem_.eligibility.given(value);
+    }
+  });
 }
 
 void Decision::decide_results(NodeId node, const ValueMap<RequestId>* planned) {

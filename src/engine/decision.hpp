@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/prices.hpp"
+#include "engine/selection_model.hpp"
 #include "quadrant/engine/selection.hpp"
 
 namespace quadrant::inline v0 {
@@ -30,6 +31,13 @@ class Decision {
   void restore_reasons(const ValueMap<Choice>& earlier);
   /// Finds the conversions that the reads need.
   void find_conversions();
+  /// Decides everything as `labelling` says, whose labels are those of `model`. Values that stay
+  /// float get the reasons of `walked`, except where it has no good ones.
+  void adopt(const SelectionModel& model, const Labelling& labelling, const Selection& walked);
+  /// Gives back what was adopted and that nobody reads as it is made.
+  void release_adopted();
+  /// The same selection, of which it is known what no decision exceeds.
+  [[nodiscard]] static Selection with_bound(Selection selection, Gain bound);
   /// Adds up what everything is worth, conversions included.
   [[nodiscard]] Selection finish() &&;
 
@@ -68,6 +76,14 @@ class Decision {
   [[nodiscard]] std::vector<Gain> totals_of_what_hangs_together();
   [[nodiscard]] Gain gain_over_float(NodeId node) const;
 
+  void take_given(NodeId node);
+
+  // What a solver found.
+  void adopt_label(const Label& label);
+  void adopt_reads(NodeId node, std::span<const ConstraintId> forms);
+  void adopt_reason(NodeId node, const Label* open, const Selection& walked);
+  void find_contributions();
+
   // What things are worth.
   [[nodiscard]] std::optional<Gain> cost_of_reading(RequestId id) const;
   [[nodiscard]] std::optional<Gain> cost_of_reading(const Alternative& alternative) const;
@@ -94,5 +110,27 @@ class Decision {
   std::unordered_map<Value, ConstraintId> coupled_;  // the one constraint that a coupling allows
   std::vector<Candidate> candidates_;                // scratch of decide_results
 };
+
+template <class Visit>
+void Decision::for_each_result(NodeId node, Visit visit) const {
+  const std::uint32_t count = problem_.eligibility.numbering()->result_count(node);
+  for (std::uint32_t i = 0; i < count; ++i) visit(Value{node, i});
+}
+
+// Calls `visit` for the values that the request's node would make in its form: all real results.
+template <class Visit>
+void Decision::for_each_real_result(const Request& request, Visit visit) const {
+  for_each_result(request.value.node, [&](Value value) {
+    if (problem_.eligibility.state(value, scheme_of(request)) == State::Quantizable) visit(value);
+  });
+}
+
+template <class Visit>
+void Decision::for_each_request(Value value, Visit visit) const {
+  for (RequestId id = problem_.requests.first(value); id != no_request;
+       id = problem_.requests[id].next) {
+    visit(id);
+  }
+}
 
 }  // namespace quadrant::inline v0

@@ -345,6 +345,9 @@ class Explainer {
         return "everyone who asked for it chose otherwise";
       case SelectionCause::coupled:
         return "the values that it is coupled with were quantized otherwise";
+      case SelectionCause::outweighed:
+        return fmt::format("the decision that is worth most leaves it in float, not {}",
+                           constraint(graph[choice.request].constraint));
       case SelectionCause::not_planned:
         return "the given plan leaves it in float";
       case SelectionCause::not_eligible:

@@ -121,9 +121,11 @@ class PlanMaker {
 
 }  // namespace
 
-Plan make_plan(const SelectionProblem& problem, const Selection& selection,
+Plan make_plan(const SelectionProblem& problem, SelectionPolicy policy, const Selection& selection,
                const ParameterTable& parameters) {
-  return PlanMaker(problem, selection, parameters).make();
+  Plan plan = PlanMaker(problem, selection, parameters).make();
+  plan.policy = policy;
+  return plan;
 }
 
 }  // namespace quadrant::inline v0

@@ -8,7 +8,7 @@
 namespace quadrant::inline v0 {
 
 /// The plan of a selection. Linear in values and the letters of their names.
-[[nodiscard]] Plan make_plan(const SelectionProblem& problem, const Selection& selection,
-                             const ParameterTable& parameters);
+[[nodiscard]] Plan make_plan(const SelectionProblem& problem, SelectionPolicy policy,
+                             const Selection& selection, const ParameterTable& parameters);
 
 }  // namespace quadrant::inline v0

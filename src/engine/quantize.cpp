@@ -27,6 +27,12 @@ class Settings {
   BytesGain bytes_;
 };
 
+Expected<Selection> select(const SelectionProblem& problem, const Settings& settings) {
+  if (settings->plan != nullptr) return select_planned(problem, *settings->plan);
+  if (settings->policy == SelectionPolicy::optimal) return select_optimal(problem);
+  return select_greedy(problem);
+}
+
 Expected<Analysis> analyze_ordered(const GraphView& graph, const Registry& registry,
                                    const Settings& settings, const Vetoes& vetoes,
                                    std::vector<NodeId> order) {
@@ -39,12 +45,12 @@ Expected<Analysis> analyze_ordered(const GraphView& graph, const Registry& regis
   observer.after_propagation(graph, requests);
   const SelectionProblem problem{graph,    order, registry,           eligibility,
                                  requests, gains, settings->couplings};
-  QUADRANT_TRY(Selection selection, settings->plan != nullptr
-                                        ? select_planned(problem, *settings->plan)
-                                        : Expected<Selection>(select_greedy(problem)));
+  QUADRANT_TRY(Selection selection, select(problem, settings));
   QUADRANT_TRY(ParameterTable parameters, unify_parameters(problem, selection));
   observer.after_selection(graph, requests, selection, parameters);
-  Plan plan = make_plan(problem, selection, parameters);
+  const SelectionPolicy policy =
+      settings->plan != nullptr ? settings->plan->policy : settings->policy;
+  Plan plan = make_plan(problem, policy, selection, parameters);
   return Analysis{registry,
                   std::move(order),
                   std::move(eligibility),

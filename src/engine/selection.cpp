@@ -9,6 +9,7 @@
 
 #include "engine/canonical_order.hpp"
 #include "engine/decision.hpp"
+#include "engine/selection_solver.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -147,6 +148,9 @@ Expected<Selection> select_planned(const SelectionProblem& problem, const Plan& 
   decision.walk(order_of_walk(problem), &planned);
   decision.find_conversions();
   Selection selection = std::move(decision).finish();
+  if (plan.policy == SelectionPolicy::optimal) {
+    selection = select_reads(problem, planned, std::move(selection));
+  }
   for (const NodeId node : problem.order) {
     for (std::uint32_t result = 0; result < problem.graph.result_count(node); ++result) {
       const Value value{node, result};

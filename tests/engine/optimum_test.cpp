@@ -1,4 +1,4 @@
-// Greedy against all that it could have decided: docs/selection.md.
+// Both policies against all that they could have decided: docs/selection.md.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -49,7 +49,7 @@ struct Distance {
   }
 };
 
-// One graph, what greedy decides on it, and all that it could have decided.
+// One graph, what the policies decide on it, and all that they could have decided.
 class Trial {
  public:
   Trial(const dice::Blueprint& blueprint, std::mt19937& shuffle, const Registry& registry)
@@ -57,7 +57,8 @@ class Trial {
         shuffle_(shuffle),
         registry_(registry),
         built_(blueprint.build(shuffle)),
-        analysis_(analyzed(built_)),
+        analysis_(analyzed(built_, SelectionPolicy::greedy)),
+        best_(analyzed(built_, SelectionPolicy::optimal)),
         problem_{built_.graph,       analysis_.order, registry_,       analysis_.eligibility,
                  analysis_.requests, gains_,          built_.couplings},
         oracle_(problem_) {}
@@ -67,11 +68,12 @@ class Trial {
 
   /// What can be said without looking at all other decisions.
   void check() {
-    const std::string complaints = oracle_.complaints(analysis_.selection);
-    REQUIRE_MESSAGE(complaints.empty(), complaints << text());
+    check(analysis_);
+    check(best_);
     CHECK_MESSAGE(greedy() >= in_float(), text());
-    CHECK_MESSAGE(analyzed(built_, &analysis_.plan).plan == analysis_.plan, text());
-    CHECK_MESSAGE(analyzed(blueprint_.build(shuffle_)).plan == analysis_.plan, text());
+    CHECK_MESSAGE(optimal() >= greedy(), text());
+    REQUIRE(best_.selection.bound().has_value());
+    CHECK_MESSAGE(*best_.selection.bound() >= optimal(), text());
   }
 
   /// Looks at all decisions.
@@ -80,16 +82,30 @@ class Trial {
     const brute_force::Outcome outcome = oracle_.explore(*decision);
     CHECK_MESSAGE(outcome.sought == greedy(), text());
     CHECK_MESSAGE(greedy() <= outcome.optimum, text());
+    CHECK_MESSAGE(optimal() == outcome.optimum, text());
+    CHECK_MESSAGE(best_.selection.bound() == outcome.optimum, text());
     distance.add(greedy() - in_float(), outcome.optimum - in_float(), outcome.feasible);
   }
 
  private:
+  void check(const Analysis& analysis) {
+    const std::string complaints = oracle_.complaints(analysis.selection);
+    REQUIRE_MESSAGE(complaints.empty(), complaints << text());
+    const SelectionPolicy policy = analysis.plan.policy;
+    CHECK_MESSAGE(analyzed(built_, SelectionPolicy::greedy, &analysis.plan).plan == analysis.plan,
+                  text());
+    CHECK_MESSAGE(analyzed(blueprint_.build(shuffle_), policy).plan == analysis.plan, text());
+  }
+
   [[nodiscard]] Gain greedy() const { return analysis_.selection.objective(); }
+  [[nodiscard]] Gain optimal() const { return best_.selection.objective(); }
   [[nodiscard]] Gain in_float() const { return *oracle_.worth(oracle_.all_float()); }
 
-  [[nodiscard]] Analysis analyzed(const dice::Built& built, const Plan* plan = nullptr) const {
+  [[nodiscard]] Analysis analyzed(const dice::Built& built, SelectionPolicy policy,
+                                  const Plan* plan = nullptr) const {
     QuantizeOptions options;
     options.gains = &gains_;
+    options.policy = policy;
     options.couplings = built.couplings;
     options.plan = plan;
     auto analysis = analyze(built.graph, registry_, options);
@@ -113,6 +129,7 @@ class Trial {
   dice::Gains gains_;
   dice::Built built_;
   Analysis analysis_;
+  Analysis best_;
   SelectionProblem problem_;
   brute_force::Oracle oracle_;
 };

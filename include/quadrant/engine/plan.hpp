@@ -1,12 +1,24 @@
 // A decision as a value: what the phases decided, apart from the graph and the process.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "quadrant/engine/gain.hpp"
 
 namespace quadrant::inline v0 {
+
+/// How phase 3 decides.
+enum class SelectionPolicy : std::uint8_t {
+  greedy,   ///< `select_greedy`
+  optimal,  ///< `select_optimal`
+};
+[[nodiscard]] std::string_view to_string(SelectionPolicy policy) noexcept;
+/// Empty for another name.
+[[nodiscard]] std::optional<SelectionPolicy> selection_policy(std::string_view name) noexcept;
 
 /// One of the schemes of a run.
 struct PlannedScheme {
@@ -47,6 +59,7 @@ struct PlannedGroup {
 struct Plan {
   std::vector<PlannedScheme> schemes;
   std::string gain_model;
+  SelectionPolicy policy = SelectionPolicy::greedy;
   Gain objective;
   std::vector<PlannedValue> values;
   std::vector<PlannedConversion> conversions;

@@ -2,7 +2,7 @@
 //
 //   detect_eligibility  eligibility.hpp  could it be quantized?
 //   propagate_gains     propagation.hpp  who asks for it, and what would they gain?
-//   select_greedy       selection.hpp    which requests become true?
+//   select_greedy       selection.hpp    which requests become true? (or select_optimal)
 //   rewrite             rewriting.hpp    make them true
 #pragma once
 
@@ -35,6 +35,7 @@ enum class NonFinitePolicy : std::uint8_t {
 struct QuantizeOptions {
   const GainModel* gains = nullptr;  ///< null: BytesGain
   Vetoes vetoes;
+  SelectionPolicy policy = SelectionPolicy::greedy;
   const Plan* plan = nullptr;  ///< follow this plan instead of selecting
   NonFinitePolicy non_finite = NonFinitePolicy::refuse;
   Couplings couplings;           ///< values that must not be quantized differently

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,7 @@ enum class SelectionCause : std::uint8_t {
   loss,           ///< with all that hangs together with it, it costs more than it gains
   unused,         ///< every user that asked for it chose otherwise
   coupled,        ///< the values that it is coupled with were quantized otherwise
+  outweighed,     ///< the decision that is worth most leaves it in float
   not_planned,    ///< a given plan does not list it
 };
 
@@ -82,6 +84,9 @@ class Selection {
   /// The worth of the decision itself: every realized benefit, every node's own gain, every stored
   /// value and every conversion once. Never a sum of flows.
   [[nodiscard]] Gain objective() const noexcept { return objective_; }
+  /// No decision is worth more, as far as the policy knows; empty: it does not. Where it equals the
+  /// objective, this is a best decision.
+  [[nodiscard]] std::optional<Gain> bound() const noexcept { return bound_; }
 
  private:
   friend class Decision;
@@ -95,6 +100,7 @@ class Selection {
   std::vector<std::uint8_t> realized_;  // by benefit
   std::vector<Conversion> conversions_;
   Gain objective_;
+  std::optional<Gain> bound_;
 };
 
 /// What a policy decides on: the results of phases 1 and 2. Refers to them.
@@ -114,9 +120,18 @@ struct SelectionProblem {
 /// built. The objective is never below that of leaving everything in float.
 [[nodiscard]] Selection select_greedy(const SelectionProblem& problem);
 
+/// The decision that is worth most, by docs/selection.md, or one that `bound` says how near it is.
+/// Parts of the graph that do not hang together are solved one by one: exactly by elimination where
+/// they are like trees, however large; exactly by a minimum cut where there are floats and one
+/// form, or two forms with floats between them; else by improving what `select_greedy` finds, with
+/// a bound from the dual. Never worth less than that. Of decisions that are worth the same it takes
+/// one that does not depend on the order in which the graph was built. Best for the sum of gains
+/// and prices, which is not the accuracy of the model.
+[[nodiscard]] Selection select_optimal(const SelectionProblem& problem);
+
 /// Makes the values that `plan` lists, and no other, in their planned form; who reads them how is
-/// decided as in `select_greedy`. An entry that names no value, or that the graph does not allow,
-/// is `impossible` and says why.
+/// decided by the plan's policy. An entry that names no value, or that the graph does not allow, is
+/// `impossible` and says why.
 [[nodiscard]] Expected<Selection> select_planned(const SelectionProblem& problem, const Plan& plan);
 
 }  // namespace quadrant::inline v0

@@ -1,0 +1,67 @@
+#include "engine/optimum.hpp"
+
+#include <boost/pending/disjoint_sets.hpp>
+#include <utility>
+#include <vector>
+
+#include "engine/dual_bound.hpp"
+#include "engine/neighbourhoods.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+// Variables that a chain of factors connects, in ascending order.
+std::vector<std::vector<VariableId>> find_components(const FactorGraph& graph) {
+  const std::uint32_t count = graph.variable_count();
+  std::vector<std::uint32_t> rank(count);
+  std::vector<std::uint32_t> parent(count);
+  boost::disjoint_sets together(rank.data(), parent.data());
+  for (VariableId variable = 0; variable < count; ++variable) together.make_set(variable);
+  for (FactorId id = 0; id < graph.factor_count(); ++id) {
+    const auto scope = graph.factor(id).scope;
+    for (const VariableId variable : scope) together.union_set(scope.front(), variable);
+  }
+  std::vector<std::uint32_t> number(count, count);
+  std::vector<std::vector<VariableId>> components;
+  for (VariableId variable = 0; variable < count; ++variable) {
+    std::uint32_t& of = number[together.find_set(variable)];
+    if (of == count) {
+      of = static_cast<std::uint32_t>(components.size());
+      components.emplace_back();
+    }
+    components[of].push_back(variable);
+  }
+  return components;
+}
+
+// What the factors are worth whose first variable is one of `variables`: with those of a component,
+// all of its factors.
+Gain gain_of(const FactorGraph& graph, const std::vector<VariableId>& variables,
+             const Assignment& assignment) {
+  Gain total;
+  for (const VariableId variable : variables) {
+    for (const FactorId id : graph.factors_of(variable)) {
+      if (graph.factor(id).scope.front() == variable) total += graph.worth(id, assignment).gain;
+    }
+  }
+  return total;
+}
+
+}  // namespace
+
+Optimum find_optimum(const FactorGraph& graph, Assignment start, const EliminationLimits& limits) {
+  Optimum found{std::move(start), {}};
+  Elimination elimination(graph);
+  for (const std::vector<VariableId>& component : find_components(graph)) {
+    if (elimination.maximize(component, limits, found.assignment)) {
+      found.bound += gain_of(graph, component, found.assignment);
+      continue;
+    }
+    improve_by_neighbourhoods(graph, component, elimination, found.assignment);
+    const Gain reached = gain_of(graph, component, found.assignment);
+    found.bound += dual_bound(graph, component, reached);
+  }
+  return found;
+}
+
+}  // namespace quadrant::inline v0
