@@ -84,6 +84,7 @@ void Elimination::collect_factors(std::span<const VariableId> free) {
 
 // Those first that touch few others, counting what earlier ones bring together.
 std::vector<VariableId> Elimination::find_order(std::span<const VariableId> free) const {
+  if (free.size() < 2) return {free.begin(), free.end()};
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
   for (const FactorId id : factors_) {
     const auto scope = graph_->factor(id).scope;

@@ -1,6 +1,8 @@
 #include "engine/optimum.hpp"
 
+#include <algorithm>
 #include <boost/pending/disjoint_sets.hpp>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -49,17 +51,30 @@ Gain gain_of(const FactorGraph& graph, const std::vector<VariableId>& variables,
 
 }  // namespace
 
-Optimum find_optimum(const FactorGraph& graph, Assignment start, const EliminationLimits& limits) {
+Optimum find_optimum(const FactorGraph& graph, Assignment start, ComponentSolver solver,
+                     const EliminationLimits& limits) {
+  // Below, elimination is fast whatever comes of it, and sees everything.
+  constexpr std::size_t large = 4096;
   Optimum found{std::move(start), {}};
   Elimination elimination(graph);
   for (const std::vector<VariableId>& component : find_components(graph)) {
-    if (elimination.maximize(component, limits, found.assignment)) {
-      found.bound += gain_of(graph, component, found.assignment);
-      continue;
-    }
-    improve_by_neighbourhoods(graph, component, elimination, found.assignment);
+    std::optional<Gain> bound;
+    const auto ask_solver = [&] {
+      bound = solver(component, found.assignment);
+      return bound && *bound == gain_of(graph, component, found.assignment);
+    };
+    const bool is_large = component.size() > large;
+    const bool is_solved = (is_large && ask_solver()) ||
+                           elimination.maximize(component, limits, found.assignment) ||
+                           (!is_large && ask_solver());
+    if (!is_solved) improve_by_neighbourhoods(graph, component, elimination, found.assignment);
     const Gain reached = gain_of(graph, component, found.assignment);
-    found.bound += dual_bound(graph, component, reached);
+    if (!is_solved && bound != reached) {
+      const Gain dual = dual_bound(graph, component, reached);
+      found.bound += bound ? std::min(*bound, dual) : dual;
+    } else {
+      found.bound += reached;
+    }
   }
   return found;
 }

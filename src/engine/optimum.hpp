@@ -1,9 +1,13 @@
 // The best assignment of a factor graph, or one that is known to be near it.
 #pragma once
 
+#include <optional>
+#include <span>
+
 #include "engine/elimination.hpp"
 #include "engine/factor_graph.hpp"
 #include "quadrant/engine/gain.hpp"
+#include "quadrant/support/function_ref.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -12,10 +16,17 @@ struct Optimum {
   Gain bound;  ///< no assignment gains more
 };
 
-/// Parts that do not depend on each other are solved one by one: exactly where `limits` allow it,
-/// else from `start`, which must be possible, by exact solutions of neighbourhoods, with a bound
-/// from the dual. Never worth less than `start`.
+/// Someone who knows more of the graph than its tables say. Given the variables of a component and
+/// an assignment, returns what the component gains at most, and may better the assignment there.
+/// Empty: cannot tell.
+using ComponentSolver =
+    FunctionRef<std::optional<Gain>(std::span<const VariableId> component, Assignment& assignment)>;
+
+/// Parts that do not depend on each other are solved one by one: large ones by `solver`, if that
+/// reaches its bound; exactly by elimination where `limits` allow it; else from `start`, or what
+/// `solver` made of it, by exact solutions of neighbourhoods, with a bound from the dual. Never
+/// worth less than `start`, if that is possible.
 [[nodiscard]] Optimum find_optimum(const FactorGraph& graph, Assignment start,
-                                   const EliminationLimits& limits = {});
+                                   ComponentSolver solver, const EliminationLimits& limits = {});
 
 }  // namespace quadrant::inline v0

@@ -316,7 +316,6 @@ std::optional<SelectionModel::Gathered> SelectionModel::gather(Value value, cons
 
 // --- what values cost ----------------------------------------------------------------------------
 
-// The form that a label makes a value in.
 ConstraintId SelectionModel::made(Value value, const Label& label) const {
   if (const ConstraintId given = problem_.eligibility.given(value); given != float_form) {
     return given;
@@ -537,15 +536,15 @@ Labelling SelectionModel::labelling(const Assignment& assignment) const {
   return result;
 }
 
-std::optional<Assignment> SelectionModel::assignment(const Selection& selection) const {
-  Assignment result(factors_.variable_count(), 0);
+std::optional<Labelling> SelectionModel::labelling(const Selection& selection) const {
+  Labelling result{std::vector<std::uint32_t>(labels_.size(), 0),
+                   {problem_.graph, [](Value /*operand*/) { return float_form; }}};
   for (const NodeId node : problem_.order) {
-    const std::vector<Label>& labels = labels_[node.index];
-    const auto operands = reads_[node];
     std::optional<std::uint32_t> taken;  // the scheme whose codes it takes
-    for (std::uint32_t i = 0; i < operands.size(); ++i) {
-      const ConstraintId form = selection.read(node, i);
-      if (form != float_form) taken = problem_.requests.constraints().scheme(form);
+    const auto reads = result.reads[node];
+    for (std::uint32_t i = 0; i < reads.size(); ++i) {
+      reads[i] = selection.read(node, i);
+      if (reads[i] != float_form) taken = problem_.requests.constraints().scheme(reads[i]);
     }
     const auto is_chosen = [&](const Label& label) {
       if (label.is_float()) {
@@ -558,15 +557,25 @@ std::optional<Assignment> SelectionModel::assignment(const Selection& selection)
       return choice.cause == SelectionCause::selected && choice.request == label.request &&
              choice.alternative == label.alternative;
     };
+    const std::vector<Label>& labels = labels_[node.index];
     const auto label = std::ranges::find_if(labels, is_chosen);
     if (label == labels.end()) return std::nullopt;
-    if (variable(node) != none) {
-      result[variable(node)] = static_cast<std::uint32_t>(label - labels.begin());
-    }
+    result.labels[node.index] = static_cast<std::uint32_t>(label - labels.begin());
+  }
+  return result;
+}
+
+std::optional<Assignment> SelectionModel::assignment(const Labelling& labelling) const {
+  Assignment result(factors_.variable_count(), 0);
+  for (const NodeId node : problem_.order) {
+    const std::uint32_t number = labelling.labels[node.index];
+    const Label& label = labels_[node.index][number];
+    if (variable(node) != none) result[variable(node)] = number;
+    const auto operands = reads_[node];
     for (std::uint32_t i = 0; i < operands.size(); ++i) {
       const OperandReads& reads = operands[i];
       if (reads.variable == none) continue;
-      const Read read{selection.read(node, i), label->is_float() && has_held_benefit(node, i)};
+      const Read read{labelling.reads[node][i], label.is_float() && has_held_benefit(node, i)};
       const auto state = std::ranges::find(reads.states, read);
       if (state == reads.states.end()) return std::nullopt;
       result[reads.variable] = static_cast<std::uint32_t>(state - reads.states.begin());

@@ -70,15 +70,24 @@ class SelectionModel {
   [[nodiscard]] std::span<const Label> labels(NodeId node) const noexcept {
     return labels_[node.index];
   }
+  /// none: the node has one label.
+  [[nodiscard]] VariableId variable(NodeId node) const noexcept { return variables_[node.index]; }
+  /// none: how the operand is read follows from the node's label.
+  [[nodiscard]] VariableId variable(NodeId node, std::uint32_t operand) const noexcept {
+    return reads_[node][operand].variable;
+  }
   [[nodiscard]] Labelling labelling(const Assignment& assignment) const;
-  /// Empty where the selection has a label or reads a form that the model does not know.
-  [[nodiscard]] std::optional<Assignment> assignment(const Selection& selection) const;
-  /// Sets the variables that follow from labels and reads.
-  void complete(Assignment& assignment) const;
+  /// Empty where the selection has a label that the model does not know.
+  [[nodiscard]] std::optional<Labelling> labelling(const Selection& selection) const;
+  /// Empty where a node reads a form that the model does not know.
+  [[nodiscard]] std::optional<Assignment> assignment(const Labelling& labelling) const;
 
- private:
   static constexpr VariableId none = static_cast<VariableId>(-1);
 
+  /// The form that a label makes a value in.
+  [[nodiscard]] ConstraintId made(Value value, const Label& label) const;
+
+ private:
   // How an operand is read. `float_node`: by a node whose results are float, where that matters.
   struct Read {
     ConstraintId form = float_form;
@@ -144,8 +153,8 @@ class SelectionModel {
   [[nodiscard]] Wants wants_of(NodeId user, std::uint32_t operand, const Read& read,
                                const FormSet& forms) const;
   [[nodiscard]] bool has_held_benefit(NodeId user, std::uint32_t operand) const;
-  [[nodiscard]] ConstraintId made(Value value, const Label& label) const;
-  [[nodiscard]] VariableId variable(NodeId node) const noexcept { return variables_[node.index]; }
+  // Sets the variables that follow from labels and reads.
+  void complete(Assignment& assignment) const;
   void add_factor(std::span<const VariableId> scope, const std::vector<Worth>& table);
 
   SelectionProblem problem_;

@@ -1,32 +1,89 @@
 #include "engine/selection_solver.hpp"
 
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "engine/decision.hpp"
+#include "engine/minimum_cut.hpp"
 #include "engine/optimum.hpp"
 #include "engine/selection_model.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
 
-// The best selection of those that `planned` allows (null: all). Empty where none is known to be
-// possible.
-std::optional<Selection> solve(const SelectionProblem& problem, const Selection& walked,
-                               const ValueMap<RequestId>* planned) {
-  const Prices prices(problem.graph, problem.registry, problem.requests.constraints(),
-                      problem.gains);
-  const SelectionModel model(problem, prices, planned);
-  const FactorGraph& factors = model.factors();
-  const std::optional<Assignment> start = model.assignment(walked);
-  if (!start) return std::nullopt;
-  const Optimum best = find_optimum(factors, *start);
-  if (!factors.worth(best.assignment).is_possible()) return std::nullopt;
-  Decision decision(problem);
-  decision.adopt(model, model.labelling(best.assignment), walked);
-  if (model.is_relaxed()) decision.release_adopted();
-  return Decision::with_bound(std::move(decision).finish(), best.bound + model.constant());
-}
+class Solver {
+ public:
+  Solver(const SelectionProblem& problem, const Selection& walked,
+         const ValueMap<RequestId>* planned)
+      : problem_(problem),
+        walked_(walked),
+        is_planned_(planned != nullptr),
+        prices_(problem.graph, problem.registry, problem.requests.constraints(), problem.gains),
+        model_(problem, prices_, planned) {}
+
+  // Empty where nothing is known to be possible.
+  [[nodiscard]] std::optional<Selection> run() const {
+    const std::optional<Assignment> start = assignment_of(walked_);
+    if (!start) return std::nullopt;
+    const Optimum best =
+        find_optimum(model_.factors(), *start,
+                     [this](std::span<const VariableId> component, Assignment& assignment) {
+                       return cut(component, assignment);
+                     });
+    if (!model_.factors().worth(best.assignment).is_possible()) return std::nullopt;
+    Decision decision = decide(best.assignment);
+    if (model_.is_relaxed()) decision.release_adopted();
+    return Decision::with_bound(std::move(decision).finish(), best.bound + model_.constant());
+  }
+
+ private:
+  [[nodiscard]] std::optional<Assignment> assignment_of(const Selection& selection) const {
+    const std::optional<Labelling> labelling = model_.labelling(selection);
+    return labelling ? model_.assignment(*labelling) : std::nullopt;
+  }
+
+  [[nodiscard]] Decision decide(const Assignment& assignment) const {
+    Decision decision(problem_);
+    decision.adopt(model_, model_.labelling(assignment), walked_);
+    return decision;
+  }
+
+  // A cut does not see what is quantized for nobody, so that is given back.
+  [[nodiscard]] std::optional<Gain> cut(std::span<const VariableId> component,
+                                        Assignment& assignment) const {
+    if (is_planned_) return std::nullopt;
+    const std::optional<CutSelection> found =
+        select_by_cut(problem_, prices_, model_, component, model_.labelling(assignment));
+    if (!found) return std::nullopt;
+    Decision decision(problem_);
+    decision.adopt(model_, found->labelling, walked_);
+    decision.release_adopted();
+    const std::optional<Assignment> better = assignment_of(std::move(decision).finish());
+    if (better && worth(component, *better) > worth(component, assignment)) {
+      for (const VariableId variable : component) assignment[variable] = (*better)[variable];
+    }
+    return found->bound;
+  }
+
+  [[nodiscard]] Worth worth(std::span<const VariableId> component,
+                            const Assignment& assignment) const {
+    Worth total;
+    for (const VariableId variable : component) {
+      for (const FactorId id : model_.factors().factors_of(variable)) {
+        const bool is_first = model_.factors().factor(id).scope.front() == variable;
+        if (is_first) total += model_.factors().worth(id, assignment);
+      }
+    }
+    return total;
+  }
+
+  const SelectionProblem& problem_;
+  const Selection& walked_;
+  bool is_planned_;
+  Prices prices_;
+  SelectionModel model_;
+};
 
 // The request that each value is made by.
 ValueMap<RequestId> made_as(const SelectionProblem& problem, const Selection& selection) {
@@ -45,7 +102,7 @@ ValueMap<RequestId> made_as(const SelectionProblem& problem, const Selection& se
 Selection select_optimal(const SelectionProblem& problem) {
   // What the walk finds is where a search starts, and knows why values stay float.
   Selection walked = select_greedy(problem);
-  std::optional<Selection> found = solve(problem, walked, nullptr);
+  std::optional<Selection> found = Solver(problem, walked, nullptr).run();
   if (!found) return walked;
   const Gain bound = *found->bound();
   Selection best = found->objective() >= walked.objective() ? *std::move(found) : std::move(walked);
@@ -53,14 +110,14 @@ Selection select_optimal(const SelectionProblem& problem) {
   // A search may end with reads that are not the only best ones for what it made. Those who follow
   // the plan find them by this alone, so this is what counts.
   const ValueMap<RequestId> made = made_as(problem, best);
-  std::optional<Selection> read_anew = solve(problem, best, &made);
+  std::optional<Selection> read_anew = Solver(problem, best, &made).run();
   if (read_anew && read_anew->objective() >= best.objective()) best = *std::move(read_anew);
   return Decision::with_bound(std::move(best), bound);
 }
 
 Selection select_reads(const SelectionProblem& problem, const ValueMap<RequestId>& planned,
                        Selection walked) {
-  std::optional<Selection> best = solve(problem, walked, &planned);
+  std::optional<Selection> best = Solver(problem, walked, &planned).run();
   return best ? *std::move(best) : std::move(walked);
 }
 

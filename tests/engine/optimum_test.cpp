@@ -1,298 +1,79 @@
-// Both policies against all that they could have decided: docs/selection.md.
+#include "engine/optimum.hpp"
+
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <functional>
-#include <random>
-#include <string>
-#include <vector>
-
-#include "engine/brute_force.hpp"
-#include "engine/random_graphs.hpp"
-#include "quadrant/ir/text.hpp"
+#include "engine/dual_bound.hpp"
+#include "engine/random_factors.hpp"
 
 using namespace quadrant;
 
 namespace {
 
-// How far from the optimum greedy was.
-struct Distance {
-  std::uint64_t graphs = 0;
-  std::uint64_t worthwhile = 0;  // graphs whose optimum is above zero
-  std::uint64_t optimal = 0;     // among those
-  double sum_of_ratios = 0;      // among those
-  double worst = 1;
-  std::uint64_t decisions = 0;
-
-  // Both gains over leaving everything in float.
-  void add(Gain greedy, Gain optimum, std::uint64_t feasible) {
-    ++graphs;
-    decisions += feasible;
-    if (optimum <= Gain{}) return;
-    ++worthwhile;
-    if (greedy == optimum) ++optimal;
-    const double ratio =
-        static_cast<double>(greedy.amount()) / static_cast<double>(optimum.amount());
-    sum_of_ratios += ratio;
-    worst = std::min(worst, ratio);
-  }
-
-  [[nodiscard]] std::string print() const {
-    const auto count = static_cast<double>(worthwhile);
-    return fmt::format(
-        "{} graphs, {} decisions; {} graphs have something to gain: greedy is optimal in {:.2f} %, "
-        "gains {:.2f} % of the optimum on average, {:.0f} % at worst",
-        graphs, decisions, worthwhile, 100 * static_cast<double>(optimal) / count,
-        100 * sum_of_ratios / count, 100 * worst);
-  }
-};
-
-// One graph, what the policies decide on it, and all that they could have decided.
-class Trial {
- public:
-  Trial(const dice::Blueprint& blueprint, std::mt19937& shuffle, const Registry& registry)
-      : blueprint_(blueprint),
-        shuffle_(shuffle),
-        registry_(registry),
-        built_(blueprint.build(shuffle)),
-        analysis_(analyzed(built_, SelectionPolicy::greedy)),
-        best_(analyzed(built_, SelectionPolicy::optimal)),
-        problem_{built_.graph,       analysis_.order, registry_,       analysis_.eligibility,
-                 analysis_.requests, gains_,          built_.couplings},
-        oracle_(problem_) {}
-
-  /// How many decisions there are at most.
-  [[nodiscard]] std::uint64_t choices() const { return oracle_.choices(); }
-
-  /// What can be said without looking at all other decisions.
-  void check() {
-    check(analysis_);
-    check(best_);
-    CHECK_MESSAGE(greedy() >= in_float(), text());
-    CHECK_MESSAGE(optimal() >= greedy(), text());
-    REQUIRE(best_.selection.bound().has_value());
-    CHECK_MESSAGE(*best_.selection.bound() >= optimal(), text());
-  }
-
-  /// Looks at all decisions.
-  void measure(Distance& distance) const {
-    const auto decision = oracle_.decision(analysis_.selection);
-    const brute_force::Outcome outcome = oracle_.explore(*decision);
-    CHECK_MESSAGE(outcome.sought == greedy(), text());
-    CHECK_MESSAGE(greedy() <= outcome.optimum, text());
-    CHECK_MESSAGE(optimal() == outcome.optimum, text());
-    CHECK_MESSAGE(best_.selection.bound() == outcome.optimum, text());
-    distance.add(greedy() - in_float(), outcome.optimum - in_float(), outcome.feasible);
-  }
-
- private:
-  void check(const Analysis& analysis) {
-    const std::string complaints = oracle_.complaints(analysis.selection);
-    REQUIRE_MESSAGE(complaints.empty(), complaints << text());
-    const SelectionPolicy policy = analysis.plan.policy;
-    CHECK_MESSAGE(analyzed(built_, SelectionPolicy::greedy, &analysis.plan).plan == analysis.plan,
-                  text());
-    CHECK_MESSAGE(analyzed(blueprint_.build(shuffle_), policy).plan == analysis.plan, text());
-  }
-
-  [[nodiscard]] Gain greedy() const { return analysis_.selection.objective(); }
-  [[nodiscard]] Gain optimal() const { return best_.selection.objective(); }
-  [[nodiscard]] Gain in_float() const { return *oracle_.worth(oracle_.all_float()); }
-
-  [[nodiscard]] Analysis analyzed(const dice::Built& built, SelectionPolicy policy,
-                                  const Plan* plan = nullptr) const {
-    QuantizeOptions options;
-    options.gains = &gains_;
-    options.policy = policy;
-    options.couplings = built.couplings;
-    options.plan = plan;
-    auto analysis = analyze(built.graph, registry_, options);
-    REQUIRE_MESSAGE(analysis.has_value(), (analysis ? "" : to_string(analysis.error())) << text());
-    return *std::move(analysis);
-  }
-
-  [[nodiscard]] std::string text() const {
-    std::string text = "\n" + print_graph(built_.graph);
-    for (const std::vector<Value>& coupling : built_.couplings) {
-      text += "coupled:";
-      for (const Value value : coupling) text += fmt::format(" {}", built_.graph.value_name(value));
-      text += "\n";
-    }
-    return text;
-  }
-
-  const dice::Blueprint& blueprint_;
-  std::mt19937& shuffle_;
-  const Registry& registry_;
-  dice::Gains gains_;
-  dice::Built built_;
-  Analysis analysis_;
-  Analysis best_;
-  SelectionProblem problem_;
-  brute_force::Oracle oracle_;
-};
-
-// All graphs of a few nodes: first those that make values, each of which reads earlier ones, then
-// those that only read. What is the same graph in another order is left out where that is easy.
-class AllGraphs {
- public:
-  using Visit = std::function<void(const dice::Blueprint&)>;
-  AllGraphs(std::size_t most_nodes, Visit visit)
-      : most_nodes_(most_nodes), visit_(std::move(visit)) {}
-
-  void run() { add_maker(); }
-
- private:
-  static constexpr std::int64_t no = dice::impossible;
-
-  // How values are priced is part of who makes them.
-  static dice::Behaviour costs(dice::Numbers enter, std::int64_t convert) {
-    dice::Behaviour behaviour;
-    behaviour.enter = std::move(enter);
-    behaviour.leave = {-1, -1};
-    behaviour.convert = dice::Numbers(std::size_t{2 * dice::most_faces}, convert);
-    return behaviour;
-  }
-  // Either face, the second for more; stored.
-  static dice::Behaviour root() {
-    dice::Behaviour behaviour = costs({no, no}, no);
-    behaviour.ways = {{0, 0, {}}, {1, -1, {}}};
-    behaviour.stored = {1, 2};
-    return behaviour;
-  }
-  // One face from the other.
-  static dice::Behaviour swap() {
-    dice::Behaviour behaviour = costs({-1, no}, no);
-    behaviour.ways = {{0, 0, {{0, {1}}}}, {1, 0, {{0, {0}}}}};
-    return behaviour;
-  }
-  // Gains from face 0 in float, and more where it makes face 1 itself.
-  static dice::Behaviour compute() {
-    dice::Behaviour behaviour = costs({no, -2}, -2);
-    behaviour.ways = {{0, -1, {}}, {1, 2, {{0, {1}}}}};
-    behaviour.wishes = {{0, 0, true, 1}};
-    behaviour.produced = {1};
-    return behaviour;
-  }
-  // Gains from two operands in one form; one will do.
-  static dice::Behaviour join() {
-    dice::Behaviour behaviour = costs({no, no}, -1);
-    for (const std::int64_t face : {0, 1}) {
-      behaviour.ways.push_back({face, 2, {{0, {face}}, {1, {face}}}});
-      behaviour.ways.push_back({face, 0, {{0, {face}}}});
-    }
-    return behaviour;
-  }
-  static const std::vector<dice::Wish>& reader(std::size_t which) {
-    static const std::vector<std::vector<dice::Wish>> readers{
-        {{0, 0, true, 2}}, {{0, 1, true, 3}}, {{0, 0, false}}};
-    return readers[which];
-  }
-
-  void with(std::string_view kind, std::vector<dice::Source> operands,
-            const dice::Behaviour& behaviour, const std::function<void()>& go_on) {
-    dice::BlueprintNode node{std::string(kind), std::move(operands), {dice::float_type()}, {}};
-    if (kind == ops::Output::kind) node.results.clear();
-    describe(node.attributes, dice::scheme_names[0], behaviour);
-    blueprint_.nodes.push_back(std::move(node));
-    go_on();
-    blueprint_.nodes.pop_back();
-  }
-
-  void add_maker() {
-    const std::size_t count = blueprint_.nodes.size();
-    if (count > 0) add_reader(count, 0);
-    if (count + 1 >= most_nodes_) return;
-    const auto go_on = [this] { add_maker(); };
-    with(dice::Ops::Root::kind, {}, root(), go_on);
-    with(ops::Input::kind, {}, costs({-1, -2}, no), go_on);
-    for (std::size_t a = 0; a < count; ++a) {
-      with(dice::Ops::Free::kind, {{a}}, swap(), go_on);
-      with(dice::Ops::Free::kind, {{a}}, compute(), go_on);
-      for (std::size_t b = 0; b < count; ++b) {
-        with(dice::Ops::Free::kind, {{a}, {b}}, join(), go_on);
-      }
-    }
-  }
-
-  // Readers in ascending order of what they are and what they read.
-  void add_reader(std::size_t makers, std::size_t from) {
-    if (blueprint_.nodes.size() > makers && is_all_used(makers)) visit_(blueprint_);
-    if (blueprint_.nodes.size() == most_nodes_) return;
-    constexpr std::size_t kinds = 4;
-    for (std::size_t drawn = from; drawn < kinds * makers; ++drawn) {
-      const std::size_t which = drawn / makers;
-      const bool is_output = which + 1 == kinds;
-      dice::Behaviour behaviour;
-      if (!is_output) behaviour.wishes = reader(which);
-      with(is_output ? ops::Output::kind : dice::Ops::Use::kind, {{drawn % makers}}, behaviour,
-           [&] { add_reader(makers, drawn); });
-    }
-  }
-
-  // A value that nobody reads is not asked for: the graph is one of fewer nodes.
-  [[nodiscard]] bool is_all_used(std::size_t makers) const {
-    std::vector<bool> is_used(makers, false);
-    for (const dice::BlueprintNode& node : blueprint_.nodes) {
-      for (const dice::Source& source : node.operands) is_used[source.node] = true;
-    }
-    return std::ranges::all_of(is_used, [](bool used) { return used; });
-  }
-
-  std::size_t most_nodes_;
-  Visit visit_;
-  dice::Blueprint blueprint_;
-};
+constexpr auto knows_nothing = [](std::span<const VariableId> /*component*/,
+                                  Assignment& /*assignment*/) { return std::optional<Gain>(); };
 
 }  // namespace
 
-TEST_CASE("all small graphs: greedy decides something possible, and never better than the best") {
-  constexpr std::size_t most_nodes = 5;
-  const Registry registry = dice::registry();
-  std::mt19937 shuffle(20261120);
-  Distance distance;
-  AllGraphs(most_nodes, [&](const dice::Blueprint& blueprint) {
-    Trial trial(blueprint, shuffle, registry);
-    trial.check();
-    trial.measure(distance);
-  }).run();
-  MESSAGE(distance.print());
+TEST_CASE("parts are solved one by one, and exactly") {
+  std::mt19937 random(11);
+  for (std::uint32_t round = 0; round < 2000; ++round) {
+    const FactorGraph graph = random_factors::draw(random, 1 + round % 8, 1 + round % 9);
+    const Optimum found = find_optimum(graph, Assignment(graph.variable_count(), 0), knows_nothing);
+    const Worth best = random_factors::best(graph, random_factors::all(graph), found.assignment);
+    CHECK(graph.worth(found.assignment) == best);
+    CHECK(found.bound == best.gain);
+  }
 }
 
-TEST_CASE("random graphs: greedy decides something possible, and never better than the best") {
-  constexpr std::uint64_t most_choices = 50'000;
-  constexpr int rounds = 10'000;
-  const std::array registries{dice::registry(1), dice::registry(2)};
-  std::mt19937 random(20261120);
-  std::array<Distance, 2> distances;
-  int drawn_again = 0;
-  for (int round = 0; round < rounds;) {
-    const auto of = static_cast<std::size_t>(round % 2);
-    const auto blueprint = dice::random_graph(random, {.schemes = static_cast<int>(of) + 1});
-    Trial trial(blueprint, random, registries[of]);
-    if (trial.choices() > most_choices) {
-      ++drawn_again;
-      continue;
-    }
-    trial.check();
-    trial.measure(distances[of]);
-    ++round;
+TEST_CASE("where nothing can be eliminated, the bound holds, and the start is not made worse") {
+  std::mt19937 random(12);
+  std::uint32_t tight = 0;
+  constexpr std::uint32_t rounds = 3000;
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    const FactorGraph graph = random_factors::draw(random, 2 + round % 7, 3 + round % 12);
+    const Assignment start(graph.variable_count(), 0);
+    const Optimum found = find_optimum(graph, start, knows_nothing, {.table = 0, .total = 0});
+    const Worth best = random_factors::best(graph, random_factors::all(graph), start);
+    REQUIRE(graph.worth(found.assignment).is_possible());
+    CHECK(graph.worth(found.assignment) >= graph.worth(start));
+    CHECK(graph.worth(found.assignment) <= best);
+    CHECK(found.bound >= best.gain);
+    tight += found.bound == best.gain ? 1U : 0U;
   }
-  MESSAGE("one scheme: " << distances[0].print());
-  MESSAGE("two schemes: " << distances[1].print());
-  MESSAGE(drawn_again << " graphs with more than " << most_choices << " choices drawn again");
+  MESSAGE("the bound is the optimum in " << tight << " of " << rounds);
+  CHECK(tight > rounds / 2);
 }
 
-TEST_CASE("larger random graphs: greedy decides something possible") {
-  constexpr int rounds = 500;
-  const std::array registries{dice::registry(1), dice::registry(2)};
-  std::mt19937 random(20261120);
-  for (int round = 0; round < rounds; ++round) {
-    const auto of = static_cast<std::size_t>(round % 2);
-    const auto blueprint = dice::random_graph(
-        random, {.least_nodes = 30, .most_nodes = 120, .schemes = static_cast<int>(of) + 1});
-    Trial(blueprint, random, registries[of]).check();
+TEST_CASE("a bound from someone who knows better counts") {
+  FactorGraph graph;
+  const VariableId only = graph.add_variable(2);
+  graph.add_factor(std::vector{only}, std::vector<Worth>{{Gain{1}, 0}, {Gain{3}, 0}});
+  graph.freeze();
+  const auto knows = [](std::span<const VariableId> component, Assignment& assignment) {
+    assignment[component.front()] = 1;
+    return std::optional(Gain{3});
+  };
+  const Optimum found = find_optimum(graph, {0}, knows, {.table = 0, .total = 0});
+  CHECK(found.assignment == Assignment{1});
+  CHECK(found.bound == Gain{3});
+}
+
+TEST_CASE("the dual bound of a tree is its optimum") {
+  // A frustrated triangle has a gap, a chain has none.
+  const std::vector<Worth> differ{{}, {Gain{1}, 0}, {Gain{1}, 0}, {}};
+  FactorGraph triangle;
+  FactorGraph chain;
+  for (int i = 0; i < 3; ++i) {
+    triangle.add_variable(2);
+    chain.add_variable(2);
   }
+  for (const auto& [a, b] : {std::pair{0U, 1U}, {1U, 2U}}) {
+    triangle.add_factor(std::vector{a, b}, differ);
+    chain.add_factor(std::vector{a, b}, differ);
+  }
+  triangle.add_factor(std::vector{0U, 2U}, differ);
+  triangle.freeze();
+  chain.freeze();
+  CHECK(dual_bound(chain, random_factors::all(chain), Gain{0}) == Gain{2});
+  CHECK(dual_bound(triangle, random_factors::all(triangle), Gain{2}) == Gain{3});
 }

@@ -1,0 +1,442 @@
+#include "engine/minimum_cut.hpp"
+
+#include <algorithm>
+#include <boost/pending/disjoint_sets.hpp>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "engine/canonical_order.hpp"
+#include "engine/cut_network.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+// Requests on one of two sides, so that what needs each other is on one, and two forms of a value
+// are on both. Each request is there twice, as one that is high and as one that is low.
+class Sides {
+ public:
+  explicit Sides(std::size_t requests)
+      : rank_(2 * requests), parent_(2 * requests), is_high_(2 * requests, undecided) {
+    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+  }
+
+  void join(RequestId a, RequestId b) {
+    sets().union_set(high(a), high(b));
+    sets().union_set(low(a), low(b));
+  }
+  void oppose(RequestId a, RequestId b) {
+    sets().union_set(high(a), low(b));
+    sets().union_set(low(a), high(b));
+  }
+  /// False where it cannot be. What is open is decided by the order of `requests`.
+  [[nodiscard]] bool decide(const std::vector<RequestId>& requests) {
+    for (const RequestId id : requests) {
+      const std::size_t as_high = sets().find_set(high(id));
+      const std::size_t as_low = sets().find_set(low(id));
+      if (as_high == as_low) return false;
+      if (is_high_[as_high] != undecided) continue;
+      is_high_[as_high] = 0;
+      is_high_[as_low] = 1;
+    }
+    return true;
+  }
+  [[nodiscard]] bool is_high(RequestId id) { return is_high_[sets().find_set(high(id))] == 1; }
+
+ private:
+  static constexpr std::uint8_t undecided = 2;
+
+  [[nodiscard]] static std::size_t high(RequestId id) noexcept { return 2 * std::size_t{id}; }
+  [[nodiscard]] static std::size_t low(RequestId id) noexcept { return 2 * std::size_t{id} + 1; }
+  [[nodiscard]] boost::disjoint_sets<std::size_t*, std::size_t*> sets() {
+    return {rank_.data(), parent_.data()};
+  }
+
+  std::vector<std::size_t> rank_;
+  std::vector<std::size_t> parent_;
+  std::vector<std::uint8_t> is_high_;  // by set
+};
+
+// Labels in a row: low < float < high. A node asks whether its label is high, and whether it is
+// above low; an operand asks the same of the form that it reads.
+class Cut {
+ public:
+  Cut(const SelectionProblem& problem, const Prices& prices, const SelectionModel& model,
+      std::span<const VariableId> component)
+      : problem_(problem),
+        requests_(problem.requests),
+        prices_(prices),
+        model_(model),
+        order_(canonical_order(problem.graph, problem.order)),
+        is_in_(model.factors().variable_count(), 0),
+        is_met_(problem.requests.requests().size(), 0),
+        sides_(problem.requests.requests().size()),
+        nodes_(problem.graph.index_bound()),
+        operands_(problem.graph, [](Value /*operand*/) { return Answer{}; }) {
+    for (const VariableId variable : component) is_in_[variable] = 1;
+  }
+
+  [[nodiscard]] std::optional<CutSelection> run(const Labelling& around) {
+    for (const NodeId node : order_) {
+      if (!find_sides(node)) return std::nullopt;
+    }
+    find_sides_of_couplings();
+    if (!sides_.decide(ordered_)) return std::nullopt;
+    for (const NodeId node : order_) {
+      if (!add_node(node)) return std::nullopt;
+    }
+    for (const NodeId node : order_) {
+      for (std::uint32_t i = 0; i < problem_.graph.result_count(node); ++i) {
+        if (is_met({node, i}) && !add_value({node, i})) return std::nullopt;
+      }
+    }
+    if (!add_couplings()) return std::nullopt;
+    const auto answers = network_.solve();
+    if (!answers) return std::nullopt;
+    return CutSelection{read_off(*answers, around), Gain{answers->gain}};
+  }
+
+ private:
+  // What is asked of a node, or of how an operand is read.
+  struct Answer {
+    Literal high = no;        // is it high?
+    Literal above_low = yes;  // is it not low?
+  };
+  struct OfNode {
+    Answer label;
+    const Label* high = nullptr;
+    const Label* low = nullptr;
+    const Label* real = nullptr;
+  };
+  struct Price {
+    bool is_possible = false;
+    std::int64_t cost = 0;
+  };
+
+  [[nodiscard]] bool contains(VariableId variable) const {
+    return variable != SelectionModel::none && is_in_[variable] != 0;
+  }
+  [[nodiscard]] bool takes(NodeId node, const Benefit& benefit) const {
+    return benefit.takes_codes && benefit.request != no_request &&
+           contains(model_.variable(node, benefit.operand));
+  }
+
+  void meet(RequestId id) {
+    if (std::exchange(is_met_[id], 1) != 0) return;
+    ordered_.push_back(id);
+    const Request& request = requests_[id];
+    for (RequestId other = requests_.first(request.value); other != no_request;
+         other = requests_[other].next) {
+      if (other != id && is_met_[other] != 0) sides_.oppose(id, other);
+    }
+  }
+
+  // A value that somebody in the component may make or read in codes.
+  [[nodiscard]] bool is_met(Value value) const {
+    for (RequestId id = requests_.first(value); id != no_request; id = requests_[id].next) {
+      if (is_met_[id] != 0) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool find_sides(NodeId node) {
+    if (contains(model_.variable(node))) {
+      for (const Label& label : model_.labels(node)) {
+        if (label.scheme) return false;
+        if (label.is_float()) continue;
+        const Request& request = requests_[label.request];
+        meet(label.request);
+        const std::uint32_t count = problem_.graph.result_count(node);
+        for (std::uint32_t i = 0; i < count; ++i) {
+          const RequestId sibling = requests_.find({node, i}, request.constraint);
+          if (sibling == no_request) continue;
+          meet(sibling);
+          sides_.join(label.request, sibling);
+        }
+        for (const Need& need :
+             requests_.needs(requests_.alternatives(request)[label.alternative])) {
+          meet(need.request);
+          sides_.join(label.request, need.request);
+        }
+      }
+    }
+    for (const Benefit& benefit : requests_.benefits(node)) {
+      if (takes(node, benefit)) meet(benefit.request);
+      // What came as asked is a gain as long as the node stays float: more than a cut can say.
+      const bool is_held = !benefit.takes_codes && benefit.request != no_request &&
+                           requests_[benefit.request].given;
+      if (is_held && contains(model_.variable(node))) return false;
+    }
+    return true;
+  }
+
+  void find_sides_of_couplings() {
+    for (const std::vector<Value>& members : problem_.couplings) {
+      std::vector<RequestId> made;
+      for (const Value value : members) {
+        if (!contains(model_.variable(value.node))) continue;
+        for (const Label& label : model_.labels(value.node)) {
+          const ConstraintId form = model_.made(value, label);
+          if (form == float_form) continue;
+          const RequestId id = requests_.find(value, form);
+          if (std::ranges::find(made, id) == made.end()) made.push_back(id);
+        }
+      }
+      for (const RequestId id : made) {
+        const bool is_same = requests_[id].constraint == requests_[made.front()].constraint;
+        if (is_same) {
+          sides_.join(made.front(), id);
+        } else {
+          sides_.oppose(made.front(), id);
+        }
+      }
+    }
+  }
+
+  // --- what nodes decide ---
+  [[nodiscard]] bool add_node(NodeId node) {
+    OfNode& of = nodes_[node.index];
+    if (contains(model_.variable(node))) {
+      for (const Label& label : model_.labels(node)) {
+        const Label*& place = label.is_float()                ? of.real
+                              : sides_.is_high(label.request) ? of.high
+                                                              : of.low;
+        if (place != nullptr) return false;  // two ways of the same form
+        place = &label;
+      }
+      if (of.real == nullptr) return false;
+      if (of.high != nullptr) of.label.high = network_.ask();
+      if (of.low != nullptr) of.label.above_low = network_.ask();
+      network_.imply(of.label.high, of.label.above_low);
+      if (of.high != nullptr) network_.add_gain(of.label.high, of.high->own.amount());
+      if (of.low != nullptr) network_.add_gain_of_not(of.label.above_low, of.low->own.amount());
+    }
+    const std::size_t operands = problem_.graph.operands(node).size();
+    for (std::uint32_t i = 0; i < operands; ++i) {
+      if (!add_read(node, i)) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool reads_codes(const Label* label, std::uint32_t operand) const {
+    if (label == nullptr) return false;
+    const Request& request = requests_[label->request];
+    const auto needs = requests_.needs(requests_.alternatives(request)[label->alternative]);
+    return std::ranges::find(needs, operand, &Need::operand) != needs.end();
+  }
+
+  [[nodiscard]] bool add_read(NodeId node, std::uint32_t operand) {
+    const OfNode& of = nodes_[node.index];
+    Answer& read = operands_[node][operand];
+    if (reads_codes(of.high, operand)) read.high = of.label.high;
+    if (reads_codes(of.low, operand)) read.above_low = of.label.above_low;
+    std::optional<Gain> take_high;
+    std::optional<Gain> take_low;
+    for (const Benefit& benefit : requests_.benefits(node)) {
+      if (benefit.operand != operand || !takes(node, benefit)) continue;
+      std::optional<Gain>& take = sides_.is_high(benefit.request) ? take_high : take_low;
+      if (take) return false;  // asked for twice
+      take = benefit.gain;
+    }
+    // A node that makes codes reads as its label says: what it takes in float must go with that.
+    if (take_high) {
+      if (of.high != nullptr && !reads_codes(of.high, operand)) return false;
+      read.high = network_.ask();
+      network_.imply(of.label.high, read.high);
+      network_.imply(read.high, of.label.above_low);
+      network_.add_gain(read.high, take_high->amount());
+      network_.add_gain(of.label.high, -take_high->amount());
+    }
+    if (take_low) {
+      if (of.low != nullptr && !reads_codes(of.low, operand)) return false;
+      read.above_low = network_.ask();
+      network_.imply(read.above_low, of.label.above_low);
+      network_.imply(of.label.high, read.above_low);
+      network_.add_gain_of_not(read.above_low, take_low->amount());
+      network_.add_gain_of_not(of.label.above_low, -take_low->amount());
+    }
+    network_.imply(read.high, read.above_low);
+    return true;
+  }
+
+  // --- what values cost ---
+  [[nodiscard]] bool add_value(Value value) {
+    RequestId high = no_request;
+    RequestId low = no_request;
+    for (RequestId id = requests_.first(value); id != no_request; id = requests_[id].next) {
+      if (is_met_[id] == 0) continue;
+      RequestId& place = sides_.is_high(id) ? high : low;
+      if (place != no_request) return false;
+      place = id;
+    }
+    const bool came_quantized = problem_.eligibility.state(value) == State::Quantized;
+    if (came_quantized && high != no_request && low != no_request) return false;
+    const Answer made = made_of(value, high, low);
+    if (!is_by_float(value, high, low)) return false;
+    std::vector<Answer> reads;
+    for (const Use& use : problem_.graph.uses(value.node)) {
+      if (use.result == value.result) reads.push_back(operands_[use.user][use.operand]);
+    }
+    if (high != no_request) add_high(value, high, made, reads, came_quantized);
+    if (low != no_request) add_low(value, low, made, reads, came_quantized);
+    return add_held(value, high, low, made);
+  }
+
+  [[nodiscard]] Answer made_of(Value value, RequestId high, RequestId low) const {
+    const auto is_made = [&](RequestId id, const Label* label) {
+      return id != no_request && label != nullptr &&
+             model_.made(value, *label) == requests_[id].constraint;
+    };
+    const auto is_given = [&](RequestId id) {
+      return id != no_request && problem_.eligibility.given(value) == requests_[id].constraint;
+    };
+    const OfNode& of = nodes_[value.node.index];
+    Answer made;
+    if (is_made(high, of.high)) made.high = of.label.high;
+    if (is_made(low, of.low)) made.above_low = of.label.above_low;
+    if (is_given(high)) made = {yes, yes};
+    if (is_given(low)) made = {no, no};
+    return made;
+  }
+
+  // Whether the way from one form to the other is never cheaper than through floats.
+  [[nodiscard]] bool is_by_float(Value value, RequestId high, RequestId low) const {
+    if (high == no_request || low == no_request) return true;
+    const auto is_longer = [&](RequestId from, RequestId to) {
+      const auto direct =
+          prices_.convert(value, requests_[from].constraint, requests_[to].constraint);
+      if (!direct) return true;
+      const std::optional<Gain> entry = requests_[to].entry;
+      return entry && *direct <= prices_.leave(value, requests_[from].constraint) + *entry;
+    };
+    return is_longer(high, low) && is_longer(low, high);
+  }
+
+  void add_high(Value value, RequestId high, const Answer& made, const std::vector<Answer>& reads,
+                bool came_quantized) {
+    // Made of floats once, for all who read it so.
+    const std::optional<Gain> entry = requests_[high].entry;
+    const Literal is_read = entry ? network_.ask() : made.high;
+    for (const Answer& read : reads) network_.imply(read.high, is_read);
+    if (entry) network_.add_cost(is_read, made.high, -entry->amount());
+    if (came_quantized || made.high == no) return;
+    // Floats made of it once, for all who do not read it so.
+    const Literal is_read_by_all = network_.ask();
+    for (const Answer& read : reads) network_.imply(is_read_by_all, read.high);
+    const Gain leave = prices_.leave(value, requests_[high].constraint);
+    network_.add_cost(made.high, is_read_by_all, -leave.amount());
+  }
+
+  void add_low(Value value, RequestId low, const Answer& made, const std::vector<Answer>& reads,
+               bool came_quantized) {
+    const std::optional<Gain> entry = requests_[low].entry;
+    const Literal is_read_by_none = entry ? network_.ask() : made.above_low;
+    for (const Answer& read : reads) network_.imply(is_read_by_none, read.above_low);
+    if (entry) network_.add_cost(made.above_low, is_read_by_none, -entry->amount());
+    if (came_quantized || made.above_low == yes) return;
+    const Literal is_read_otherwise = network_.ask();
+    for (const Answer& read : reads) network_.imply(read.above_low, is_read_otherwise);
+    const Gain leave = prices_.leave(value, requests_[low].constraint);
+    network_.add_cost(is_read_otherwise, made.above_low, -leave.amount());
+  }
+
+  // What nodes that are float in any case gain from how it is held.
+  [[nodiscard]] bool add_held(Value value, RequestId high, RequestId low, const Answer& made) {
+    for (const Use& use : problem_.graph.uses(value.node)) {
+      if (use.result != value.result) continue;
+      for (const Benefit& benefit : requests_.benefits(use.user)) {
+        const bool is_meant =
+            !benefit.takes_codes && benefit.operand == use.operand && benefit.request != no_request;
+        if (!is_meant) continue;
+        const bool is_high = benefit.request == high;
+        if (!is_high && benefit.request != low) continue;
+        if (made.high == no && made.above_low == yes) continue;
+        if (contains(model_.variable(use.user))) return false;
+        if (is_high) {
+          network_.add_gain(made.high, benefit.gain.amount());
+        } else {
+          network_.add_gain_of_not(made.above_low, benefit.gain.amount());
+        }
+      }
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool add_couplings() {
+    for (const std::vector<Value>& members : problem_.couplings) {
+      const bool is_ours = std::ranges::any_of(
+          members, [&](Value value) { return contains(model_.variable(value.node)); });
+      if (!is_ours) continue;
+      const bool is_given = std::ranges::any_of(
+          members, [&](Value value) { return problem_.eligibility.given(value) != float_form; });
+      if (is_given) return false;
+      // Whether some member is high; then none is low.
+      const Literal is_any_high = network_.ask();
+      for (const Value value : members) {
+        const OfNode& of = nodes_[value.node.index];
+        const auto makes = [&](const Label* label) {
+          return label != nullptr && model_.made(value, *label) != float_form;
+        };
+        if (makes(of.high)) network_.imply(of.label.high, is_any_high);
+        if (makes(of.low)) network_.imply(is_any_high, of.label.above_low);
+      }
+    }
+    return true;
+  }
+
+  // --- the answers ---
+  [[nodiscard]] Labelling read_off(const CutNetwork::Answers& answers, const Labelling& around) {
+    Labelling result = around;
+    for (const NodeId node : order_) {
+      const OfNode& of = nodes_[node.index];
+      const auto labels = model_.labels(node);
+      if (contains(model_.variable(node))) {
+        const Label* chosen = answers[of.label.high]        ? of.high
+                              : answers[of.label.above_low] ? of.real
+                                                            : of.low;
+        result.labels[node.index] = static_cast<std::uint32_t>(chosen - labels.data());
+      }
+      const auto operands = problem_.graph.operands(node);
+      for (std::uint32_t i = 0; i < operands.size(); ++i) {
+        const bool is_ours = contains(model_.variable(node)) || contains(model_.variable(node, i));
+        if (!is_ours || operands[i].is_absent()) continue;
+        const Answer& read = operands_[node][i];
+        const bool is_high = answers[read.high];
+        ConstraintId form = float_form;
+        for (RequestId id = requests_.first(operands[i]); id != no_request;
+             id = requests_[id].next) {
+          const bool is_read = is_high || !answers[read.above_low];
+          if (is_read && is_met_[id] != 0 && sides_.is_high(id) == is_high) {
+            form = requests_[id].constraint;
+          }
+        }
+        result.reads[node][i] = form;
+      }
+    }
+    return result;
+  }
+
+  const SelectionProblem& problem_;
+  const RequestGraph& requests_;
+  const Prices& prices_;
+  const SelectionModel& model_;
+  std::vector<NodeId> order_;
+  std::vector<std::uint8_t> is_in_;   // by variable
+  std::vector<std::uint8_t> is_met_;  // by request
+  std::vector<RequestId> ordered_;    // those that were met
+  Sides sides_;
+  std::vector<OfNode> nodes_;  // by index
+  OperandMap<Answer> operands_;
+  CutNetwork network_;
+};
+
+}  // namespace
+
+std::optional<CutSelection> select_by_cut(const SelectionProblem& problem, const Prices& prices,
+                                          const SelectionModel& model,
+                                          std::span<const VariableId> component,
+                                          const Labelling& around) {
+  return Cut(problem, prices, model, component).run(around);
+}
+
+}  // namespace quadrant::inline v0
