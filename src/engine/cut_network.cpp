@@ -1,7 +1,9 @@
 #include "engine/cut_network.hpp"
 
+#include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/boykov_kolmogorov_max_flow.hpp>
+#include <tuple>
 
 namespace quadrant::inline v0 {
 namespace {
@@ -13,6 +15,29 @@ using Network = boost::adjacency_list<
         boost::edge_capacity_t, std::int64_t,
         boost::property<boost::edge_residual_capacity_t, std::int64_t,
                         boost::property<boost::edge_reverse_t, Traits::edge_descriptor>>>>;
+
+// Between two vertices, both ways.
+struct Edge {
+  std::size_t low = 0;
+  std::size_t high = 0;
+  std::int64_t up = 0;    // from low to high
+  std::int64_t down = 0;  // from high to low
+};
+
+void merge_parallel(std::vector<Edge>& edges, std::int64_t unbounded) {
+  std::ranges::sort(edges, {}, [](const Edge& edge) { return std::tie(edge.low, edge.high); });
+  std::size_t count = 0;
+  for (const Edge& edge : edges) {
+    if (count > 0 && edges[count - 1].low == edge.low && edges[count - 1].high == edge.high) {
+      Edge& same = edges[count - 1];
+      same.up = std::min(unbounded, same.up + edge.up);
+      same.down = std::min(unbounded, same.down + edge.down);
+    } else {
+      edges[count++] = edge;
+    }
+  }
+  edges.resize(count);
+}
 
 }  // namespace
 
@@ -52,21 +77,30 @@ std::optional<CutNetwork::Answers> CutNetwork::solve() const {
   if (is_impossible_ || is_too_large_ || total_ >= largest) return std::nullopt;
   const std::int64_t unbounded = total_ + 1;
 
-  // The source is yes, the sink is no.
+  // The source is yes, the sink is no. Boost's algorithm wants each edge and its opposite once.
   const std::size_t source = questions_;
   const std::size_t sink = source + 1;
-  Network network(sink + 1);
   const auto vertex = [&](Literal literal) -> std::size_t {
     if (literal.is_constant()) return literal.constant ? source : sink;
     return literal.question;
   };
+  std::vector<Edge> edges;
+  edges.reserve(arcs_.size());
+  for (const Arc& arc : arcs_) {
+    const std::int64_t cost = arc.cost == infinite ? unbounded : arc.cost;
+    const std::size_t from = vertex(arc.from);
+    const std::size_t to = vertex(arc.to);
+    edges.push_back(from < to ? Edge{from, to, cost, 0} : Edge{to, from, 0, cost});
+  }
+  merge_parallel(edges, unbounded);
+  Network network(sink + 1);
   const auto capacity = boost::get(boost::edge_capacity, network);
   const auto reverse = boost::get(boost::edge_reverse, network);
-  for (const Arc& arc : arcs_) {
-    const auto forth = boost::add_edge(vertex(arc.from), vertex(arc.to), network).first;
-    const auto back = boost::add_edge(vertex(arc.to), vertex(arc.from), network).first;
-    capacity[forth] = arc.cost == infinite ? unbounded : arc.cost;
-    capacity[back] = 0;
+  for (const Edge& edge : edges) {
+    const auto forth = boost::add_edge(edge.low, edge.high, network).first;
+    const auto back = boost::add_edge(edge.high, edge.low, network).first;
+    capacity[forth] = edge.up;
+    capacity[back] = edge.down;
     reverse[forth] = back;
     reverse[back] = forth;
   }

@@ -270,7 +270,8 @@ class Cut {
       place = id;
     }
     const bool came_quantized = problem_.eligibility.state(value) == State::Quantized;
-    if (came_quantized && high != no_request && low != no_request) return false;
+    const auto is_other = [&](RequestId id) { return id != no_request && !requests_[id].given; };
+    if (came_quantized && (is_other(high) || is_other(low))) return false;  // codes of codes
     const Answer made = made_of(value, high, low);
     if (!is_by_float(value, high, low)) return false;
     std::vector<Answer> reads;
@@ -342,6 +343,8 @@ class Cut {
 
   // What nodes that are float in any case gain from how it is held.
   [[nodiscard]] bool add_held(Value value, RequestId high, RequestId low, const Answer& made) {
+    const bool is_open = !made.high.is_constant() || !made.above_low.is_constant();
+    if (!is_open) return true;  // whatever is decided
     for (const Use& use : problem_.graph.uses(value.node)) {
       if (use.result != value.result) continue;
       for (const Benefit& benefit : requests_.benefits(use.user)) {
@@ -350,7 +353,6 @@ class Cut {
         if (!is_meant) continue;
         const bool is_high = benefit.request == high;
         if (!is_high && benefit.request != low) continue;
-        if (made.high == no && made.above_low == yes) continue;
         if (contains(model_.variable(use.user))) return false;
         if (is_high) {
           network_.add_gain(made.high, benefit.gain.amount());
