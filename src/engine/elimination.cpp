@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/minimum_degree_ordering.hpp>
-#include <numeric>
+#include <iterator>
 #include <utility>
 
 namespace quadrant::inline v0 {
@@ -17,6 +17,15 @@ struct Reader {
   std::size_t at = 0;
 };
 
+// Adds all but the first of `scope` to `joined`, which ascends.
+void join_rest(const std::vector<std::uint32_t>& scope, std::vector<std::uint32_t>& joined) {
+  std::vector<std::uint32_t> both;
+  both.reserve(scope.size() + joined.size());
+  std::set_union(scope.begin() + 1, scope.end(), joined.begin(), joined.end(),
+                 std::back_inserter(both));
+  joined = std::move(both);
+}
+
 }  // namespace
 
 bool Elimination::maximize(std::span<const VariableId> free, const EliminationLimits& limits,
@@ -28,6 +37,7 @@ bool Elimination::maximize(std::span<const VariableId> free, const EliminationLi
     local_[order_[position]] = position;
   }
 
+  const bool is_small = fits(limits);
   std::vector<std::vector<Table>> buckets(order_.size());
   Worth best;
   const auto put = [&](Table table) {
@@ -37,27 +47,17 @@ bool Elimination::maximize(std::span<const VariableId> free, const EliminationLi
       buckets[table.scope.front()].push_back(std::move(table));
     }
   };
-  for (const FactorId id : factors_) put(restrict(id, assignment));
-
   std::vector<Step> steps(order_.size());
-  std::size_t total = 0;
-  bool is_done = true;
-  for (std::uint32_t position = 0; is_done && position < order_.size(); ++position) {
-    std::vector<std::uint32_t> scope;
-    for (const Table& table : buckets[position]) {
-      scope.insert(scope.end(), table.scope.begin() + 1, table.scope.end());
+  if (is_small) {
+    for (const FactorId id : factors_) put(restrict(id, assignment));
+    for (std::uint32_t position = 0; position < order_.size(); ++position) {
+      std::vector<std::uint32_t> scope;
+      for (const Table& table : buckets[position]) join_rest(table.scope, scope);
+      put(eliminate(position, buckets[position], std::move(scope), steps[position]));
+      buckets[position] = {};
     }
-    std::ranges::sort(scope);
-    const auto [first, last] = std::ranges::unique(scope);
-    scope.erase(first, last);
-    const std::size_t size = size_of(scope, limits.table);
-    total += size;
-    is_done = size <= limits.table && total <= limits.total;
-    if (!is_done) break;
-    put(eliminate(position, buckets[position], std::move(scope), steps[position]));
-    buckets[position] = {};
   }
-  is_done = is_done && best.is_possible();
+  const bool is_done = is_small && best.is_possible();
 
   for (std::size_t left = is_done ? order_.size() : 0; left > 0; --left) {
     const Step& step = steps[left - 1];
@@ -152,6 +152,33 @@ Elimination::Table Elimination::restrict(FactorId id, const Assignment& assignme
     }
   }
   return table;
+}
+
+// Whether the limits allow it: all but the numbers.
+bool Elimination::fits(const EliminationLimits& limits) const {
+  std::vector<std::vector<std::vector<std::uint32_t>>> buckets(order_.size());
+  for (const FactorId id : factors_) {
+    std::vector<std::uint32_t> scope;
+    for (const VariableId variable : graph_->factor(id).scope) {
+      if (local_[variable] != held) scope.push_back(local_[variable]);
+    }
+    std::ranges::sort(scope);
+    const std::uint32_t first = scope.front();
+    buckets[first].push_back(std::move(scope));
+  }
+  std::size_t total = 0;
+  for (auto& bucket : buckets) {
+    std::vector<std::uint32_t> scope;
+    for (const std::vector<std::uint32_t>& one : bucket) join_rest(one, scope);
+    bucket = {};
+    const std::size_t size = size_of(scope, limits.table);
+    total += size;
+    if (size > limits.table || total > limits.total) return false;
+    if (scope.empty()) continue;
+    const std::uint32_t first = scope.front();
+    buckets[first].push_back(std::move(scope));
+  }
+  return true;
 }
 
 // How many entries a table over `scope` has; more than `limit` where that is exceeded.

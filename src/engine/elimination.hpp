@@ -49,6 +49,7 @@ class Elimination {
   void collect_factors(std::span<const VariableId> free);
   [[nodiscard]] std::vector<VariableId> find_order(std::span<const VariableId> free) const;
   [[nodiscard]] Table restrict(FactorId id, const Assignment& assignment) const;
+  [[nodiscard]] bool fits(const EliminationLimits& limits) const;
   [[nodiscard]] std::size_t size_of(std::span<const std::uint32_t> scope, std::size_t limit) const;
   [[nodiscard]] Table eliminate(std::uint32_t position, const std::vector<Table>& tables,
                                 std::vector<std::uint32_t> scope, Step& step) const;

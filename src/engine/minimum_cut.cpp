@@ -163,8 +163,8 @@ class Cut {
     for (const Benefit& benefit : requests_.benefits(node)) {
       if (takes(node, benefit)) meet(benefit.request);
       // What came as asked is a gain as long as the node stays float: more than a cut can say.
-      const bool is_held = !benefit.takes_codes && benefit.request != no_request &&
-                           requests_[benefit.request].given;
+      const bool is_held =
+          !benefit.takes_codes && benefit.request != no_request && requests_[benefit.request].given;
       if (is_held && contains(model_.variable(node))) return false;
     }
     return true;

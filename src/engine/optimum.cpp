@@ -1,6 +1,5 @@
 #include "engine/optimum.hpp"
 
-#include <algorithm>
 #include <boost/pending/disjoint_sets.hpp>
 #include <optional>
 #include <utility>
@@ -58,7 +57,7 @@ Optimum find_optimum(const FactorGraph& graph, Assignment start, ComponentSolver
   Optimum found{std::move(start), {}};
   Elimination elimination(graph);
   for (const std::vector<VariableId>& component : find_components(graph)) {
-    std::optional<Gain> bound;
+    std::optional<Gain> bound;  // what the solver knows is better than the dual
     const auto ask_solver = [&] {
       bound = solver(component, found.assignment);
       return bound && *bound == gain_of(graph, component, found.assignment);
@@ -69,11 +68,10 @@ Optimum find_optimum(const FactorGraph& graph, Assignment start, ComponentSolver
                            (!is_large && ask_solver());
     if (!is_solved) improve_by_neighbourhoods(graph, component, elimination, found.assignment);
     const Gain reached = gain_of(graph, component, found.assignment);
-    if (!is_solved && bound != reached) {
-      const Gain dual = dual_bound(graph, component, reached);
-      found.bound += bound ? std::min(*bound, dual) : dual;
-    } else {
+    if (is_solved) {
       found.bound += reached;
+    } else {
+      found.bound += bound ? *bound : dual_bound(graph, component, reached);
     }
   }
   return found;
