@@ -1,37 +1,31 @@
 #include "engine/cut_network.hpp"
 
 #include <algorithm>
-#include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/boykov_kolmogorov_max_flow.hpp>
-#include <tuple>
+#include <boost/graph/compressed_sparse_row_graph.hpp>
+#include <boost/range/iterator_range.hpp>
+#include <utility>
 
 namespace quadrant::inline v0 {
 namespace {
 
-using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
-using Network = boost::adjacency_list<
-    boost::vecS, boost::vecS, boost::directedS, boost::no_property,
-    boost::property<
-        boost::edge_capacity_t, std::int64_t,
-        boost::property<boost::edge_residual_capacity_t, std::int64_t,
-                        boost::property<boost::edge_reverse_t, Traits::edge_descriptor>>>>;
+using Network = boost::compressed_sparse_row_graph<boost::directedS>;
+using Vertices = std::pair<std::size_t, std::size_t>;
 
-// Between two vertices, both ways.
+// An edge of the network, or the opposite of one, for which there is no cost.
 struct Edge {
-  std::size_t low = 0;
-  std::size_t high = 0;
-  std::int64_t up = 0;    // from low to high
-  std::int64_t down = 0;  // from high to low
+  Vertices vertices;
+  std::int64_t capacity = 0;
 };
 
+// Boost's algorithm wants each edge once, and its opposite.
 void merge_parallel(std::vector<Edge>& edges, std::int64_t unbounded) {
-  std::ranges::sort(edges, {}, [](const Edge& edge) { return std::tie(edge.low, edge.high); });
+  std::ranges::sort(edges, {}, &Edge::vertices);
   std::size_t count = 0;
   for (const Edge& edge : edges) {
-    if (count > 0 && edges[count - 1].low == edge.low && edges[count - 1].high == edge.high) {
-      Edge& same = edges[count - 1];
-      same.up = std::min(unbounded, same.up + edge.up);
-      same.down = std::min(unbounded, same.down + edge.down);
+    if (count > 0 && edges[count - 1].vertices == edge.vertices) {
+      std::int64_t& capacity = edges[count - 1].capacity;
+      capacity = std::min(unbounded, capacity + edge.capacity);
     } else {
       edges[count++] = edge;
     }
@@ -77,7 +71,7 @@ std::optional<CutNetwork::Answers> CutNetwork::solve() const {
   if (is_impossible_ || is_too_large_ || total_ >= largest) return std::nullopt;
   const std::int64_t unbounded = total_ + 1;
 
-  // The source is yes, the sink is no. Boost's algorithm wants each edge and its opposite once.
+  // The source is yes, the sink is no.
   const std::size_t source = questions_;
   const std::size_t sink = source + 1;
   const auto vertex = [&](Literal literal) -> std::size_t {
@@ -85,30 +79,39 @@ std::optional<CutNetwork::Answers> CutNetwork::solve() const {
     return literal.question;
   };
   std::vector<Edge> edges;
-  edges.reserve(arcs_.size());
+  edges.reserve(2 * arcs_.size());
   for (const Arc& arc : arcs_) {
-    const std::int64_t cost = arc.cost == infinite ? unbounded : arc.cost;
     const std::size_t from = vertex(arc.from);
     const std::size_t to = vertex(arc.to);
-    edges.push_back(from < to ? Edge{from, to, cost, 0} : Edge{to, from, 0, cost});
+    edges.push_back({{from, to}, arc.cost == infinite ? unbounded : arc.cost});
+    edges.push_back({{to, from}, 0});
   }
   merge_parallel(edges, unbounded);
-  Network network(sink + 1);
-  const auto capacity = boost::get(boost::edge_capacity, network);
-  const auto reverse = boost::get(boost::edge_reverse, network);
-  for (const Edge& edge : edges) {
-    const auto forth = boost::add_edge(edge.low, edge.high, network).first;
-    const auto back = boost::add_edge(edge.high, edge.low, network).first;
-    capacity[forth] = edge.up;
-    capacity[back] = edge.down;
-    reverse[forth] = back;
-    reverse[back] = forth;
+  std::vector<Vertices> ends;
+  ends.reserve(edges.size());
+  for (const Edge& edge : edges) ends.push_back(edge.vertices);
+  const Network network(boost::edges_are_sorted, ends.begin(), ends.end(), sink + 1, edges.size());
+
+  // The edges of the network are numbered in their order.
+  std::vector<std::int64_t> capacities(edges.size());
+  std::vector<std::int64_t> residuals(edges.size());
+  std::vector<boost::graph_traits<Network>::edge_descriptor> all(edges.size());
+  for (const auto& edge : boost::make_iterator_range(boost::edges(network))) all[edge.idx] = edge;
+  std::vector<boost::graph_traits<Network>::edge_descriptor> opposites(edges.size());
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    capacities[i] = edges[i].capacity;
+    const Vertices opposite{edges[i].vertices.second, edges[i].vertices.first};
+    const auto found = std::ranges::lower_bound(edges, opposite, {}, &Edge::vertices);
+    opposites[i] = all[static_cast<std::size_t>(found - edges.begin())];
   }
   std::vector<boost::default_color_type> colours(sink + 1);
-  const auto index = boost::get(boost::vertex_index, network);
+  const auto edge_index = boost::get(boost::edge_index, network);
+  const auto vertex_index = boost::get(boost::vertex_index, network);
   const std::int64_t flow = boost::boykov_kolmogorov_max_flow(
-      network, capacity, boost::get(boost::edge_residual_capacity, network), reverse,
-      boost::make_iterator_property_map(colours.begin(), index), index, source, sink);
+      network, boost::make_iterator_property_map(capacities.begin(), edge_index),
+      boost::make_iterator_property_map(residuals.begin(), edge_index),
+      boost::make_iterator_property_map(opposites.begin(), edge_index),
+      boost::make_iterator_property_map(colours.begin(), vertex_index), vertex_index, source, sink);
   if (flow >= unbounded) return std::nullopt;
 
   Answers answers{std::vector<std::uint8_t>(questions_, 0), base_ - flow};
