@@ -71,6 +71,7 @@ Expected<std::optional<HtmlReport>> gather(const ReportOptions& options,
     QUADRANT_TRY(study, read_sensitivity(options.sensitivity, subject.graph));
   }
   QUADRANT_TRY(HtmlReport report, gather_report(subject));
+  report.model = fs::path(report.model).filename().string();
   report.sensitivity = std::move(study);
   return report;
 }

@@ -18,7 +18,7 @@ std::string names_html(std::span<const std::string> names) {
   std::string text;
   for (const std::string& name : names.first(std::min(names.size(), items_shown))) {
     fmt::format_to(std::back_inserter(text), "{}<code>{}</code>", text.empty() ? "" : ", ",
-                   html_text(name));
+                   html_name(name));
   }
   if (names.size() > items_shown) {
     fmt::format_to(std::back_inserter(text), " and {} more", names.size() - items_shown);
@@ -45,11 +45,12 @@ void add_list(std::string& text, std::string_view heading, const std::vector<Ite
 
 std::string explanation_html(const Explanation& explanation, std::string_view unit) {
   const auto amount = [unit](Gain gain) {
-    return fmt::format("<b>{}</b> {}", grouped(gain.amount()), html_text(unit));
+    if (gain == Gain{}) return std::string();
+    return fmt::format(", gain <b>{}</b> {}", grouped(gain.amount()), html_text(unit));
   };
   std::string text = fmt::format("<p class=\"reason\">{}</p>", html_text(explanation.reason, 2000));
   add_list(text, "Asked for", explanation.requests, [&](const ExplainedRequest& request) {
-    return fmt::format("<code>{}</code> by {}: gain {}{}{}", html_text(request.constraint),
+    return fmt::format("<code>{}</code> by {}{}{}{}", html_text(request.constraint),
                        names_html(request.from), amount(request.gain),
                        request.selected ? " <em>selected</em>" : "",
                        request.accepted ? "" : ", refused: " + html_text(request.refusal));
@@ -57,15 +58,15 @@ std::string explanation_html(const Explanation& explanation, std::string_view un
   add_list(text, "Wants of its operands", explanation.benefits,
            [&](const ExplainedBenefit& benefit) {
              return fmt::format("operand {} <code>{}</code> as <code>{}</code>: {}", benefit.index,
-                                html_text(benefit.operand), html_text(benefit.constraint),
-                                benefit.realized ? "yes, gain " + amount(benefit.gain)
+                                html_name(benefit.operand), html_text(benefit.constraint),
+                                benefit.realized ? "yes" + amount(benefit.gain)
                                                  : "no, " + html_text(benefit.why_not, 2000));
            });
   add_list(text, "Other forms it is read in", explanation.conversions,
            [&](const ExplainedConversion& conversion) {
              return fmt::format(
-                 "<code>{}</code>, made of <code>{}</code>, by {}: gain {}",
-                 html_text(conversion.to), html_text(conversion.from),
+                 "<code>{}</code>, made of <code>{}</code>, by {}{}", html_text(conversion.to),
+                 html_text(conversion.from),
                  conversion.readers.empty() ? "other conversions" : names_html(conversion.readers),
                  amount(conversion.gain));
            });

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 
@@ -76,7 +77,19 @@ std::string draw_lanes(const GraphRow& row, std::uint32_t lanes) {
   return svg + draw_dot(row.state, dot_x) + "</svg>";
 }
 
-std::string operand_html(const RowOperand& operand, std::string_view unit) {
+// Without the path that it shares with the operation: names repeat those. The whole is in the
+// title.
+std::string short_name(std::string_view name, std::string_view operation) {
+  constexpr std::size_t worth_it = 8;
+  const auto shared =
+      static_cast<std::size_t>(std::ranges::mismatch(name, operation).in1 - name.begin());
+  const std::size_t end = name.substr(0, shared).find_last_of("/.");
+  if (end == std::string_view::npos || end < worth_it) return html_name(name, 120);
+  return "\u2026" + html_name(name.substr(end), 120);
+}
+
+std::string operand_html(const RowOperand& operand, std::string_view operation,
+                         std::string_view unit) {
   const bool is_codes = !operand.form.empty();
   std::string gain;
   if (is_codes && operand.gain != Gain{}) {
@@ -94,8 +107,9 @@ std::string operand_html(const RowOperand& operand, std::string_view unit) {
   if (is_codes) {
     how += fmt::format(", gain {} {}", grouped(operand.gain.amount()), html_text(unit));
   }
-  return fmt::format("<span class=\"operand{}\" title=\"operand {}: {}\">{}{}{}</span>",
-                     is_codes ? " codes" : "", operand.index, how, html_text(operand.name, 120),
+  return fmt::format("<span class=\"operand{}\" title=\"operand {}, {}: {}\">{}{}{}</span>",
+                     is_codes ? " codes" : "", operand.index, html_text(operand.name), how,
+                     short_name(operand.name, operation),
                      is_codes ? " <i>" + html_text(operand.form) + "</i>" : "", gain);
 }
 
@@ -108,12 +122,13 @@ std::string row_html(const GraphRow& row, std::uint32_t lanes, std::string_view 
       "<details class=\"row {}\"><summary>{}{}<span><span class=\"kind\">{}</span> <span "
       "class=\"name\">{}</span>",
       style_of(row.state).name, draw_lanes(row, lanes), space, html_text(row.kind, 80),
-      html_text(row.name, 160));
+      html_name(row.name, 160));
   if (!row.form.empty()) {
     fmt::format_to(std::back_inserter(text), " <span class=\"form\">{}</span>",
                    html_text(row.form));
   }
-  for (const RowOperand& operand : row.operands) text += ' ' + operand_html(operand, unit);
+  for (const RowOperand& operand : row.operands)
+    text += ' ' + operand_html(operand, row.name, unit);
   if (row.undrawn != 0) {
     fmt::format_to(std::back_inserter(text), " <span class=\"note\">{} not drawn</span>",
                    row.undrawn);
@@ -125,7 +140,7 @@ std::string row_html(const GraphRow& row, std::uint32_t lanes, std::string_view 
   return text;
 }
 
-std::string legend_html(const GraphRows& graph) {
+std::string legend_html(const GraphRows& graph, std::string_view unit) {
   std::string text = "<ul class=\"legend\">";
   for (std::size_t i = 0; i < row_state_count; ++i) {
     fmt::format_to(std::back_inserter(text),
@@ -135,16 +150,18 @@ std::string legend_html(const GraphRows& graph) {
                    draw_dot(static_cast<RowState>(i), lane_x(0)), row_styles[i].meaning,
                    grouped(graph.counts[i]));
   }
-  return text +
-         "</ul>\n<p class=\"note\">One row for each operation, producers first; lines are values, "
-         "thick ones quantized. Behind the name: what it reads, with the form and the gain of "
-         "quantizing that. Open a row for its reasons.</p>\n";
+  fmt::format_to(std::back_inserter(text),
+                 "</ul>\n<p class=\"note\">One row for each operation, producers first; lines are "
+                 "values, thick ones quantized. Behind the name: what it reads, with the form and "
+                 "the gain of quantizing that ({}). Open a row for its reasons.</p>\n",
+                 html_text(unit));
+  return text;
 }
 
 }  // namespace
 
 std::string graph_html(const GraphRows& graph, std::string_view unit) {
-  std::string text = legend_html(graph);
+  std::string text = legend_html(graph, unit);
   text +=
       "<p class=\"filter\"><label>Filter <input type=\"search\" data-filter=\"graph-rows\" "
       "placeholder=\"operation, name, form, reason\"></label> <output></output></p>\n"

@@ -22,7 +22,7 @@ std::string html_page(std::string_view title, std::string_view intro,
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
       "<link rel=\"icon\" href=\"data:,\">\n<title>{}</title>\n<style>{}</style>\n"
       "<script>{}</script>\n</head>\n<body>\n<header>\n<h1>{}</h1>\n",
-      style.hash, script.hash, html_text(title), style.text, script.text, html_text(title));
+      style.hash, script.hash, html_text(title), style.text, script.text, html_name(title));
   page += intro;
   page += "\n</header>\n";
   if (sections.size() > 1) {

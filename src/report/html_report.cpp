@@ -21,7 +21,7 @@ namespace {
 void add_tile(std::string& text, std::string_view title, std::string_view figure,
               std::string_view note) {
   fmt::format_to(std::back_inserter(text), "<div><dt>{}</dt><dd><b>{}</b> {}</dd></div>", title,
-                 html_text(figure), html_text(note));
+                 html_text(figure), html_name(note));
 }
 
 std::string shrinking(std::uint64_t before, std::uint64_t after) {

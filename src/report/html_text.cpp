@@ -62,6 +62,16 @@ std::string html_text(std::string_view text, std::size_t longest) {
   return result + left_out;
 }
 
+std::string html_name(std::string_view name, std::size_t longest) {
+  constexpr std::string_view breaks = "/._:-";
+  std::string result;
+  for (const char c : html_text(name, longest)) {
+    result += c;
+    if (breaks.find(c) != std::string_view::npos) result += "<wbr>";
+  }
+  return result;
+}
+
 std::string grouped(std::int64_t number) { return group_digits(fmt::to_string(number)); }
 std::string grouped(std::uint64_t number) { return group_digits(fmt::to_string(number)); }
 

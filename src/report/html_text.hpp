@@ -16,6 +16,10 @@ namespace quadrant::inline v0 {
 ///   "<b>\n"  ->  "&lt;b&gt;\\n"
 [[nodiscard]] std::string html_text(std::string_view text, std::size_t longest = 500);
 
+/// The same for names, with places where a line may break behind `/`, `.`, `_`, `:` and `-`. Not
+/// for attributes.
+[[nodiscard]] std::string html_name(std::string_view name, std::size_t longest = 500);
+
 /// Digits in groups: `-1,234,567`.
 [[nodiscard]] std::string grouped(std::int64_t number);
 [[nodiscard]] std::string grouped(std::uint64_t number);

@@ -29,9 +29,9 @@ std::string layer_html(const LayerSensitivity& layer, const ValueAgreement& wors
       "<rect class=\"after\" width=\"{:.2f}\" height=\"8\"/></svg></td>"
       "<td class=\"number\" data-sort=\"{:.9g}\">{:.6f}</td>"
       "<td class=\"number\" data-sort=\"{:.9g}\">{:.4g}</td><td>{}</td></tr></tbody>\n",
-      html_text(layer.layer), sort, html_text(format_sqnr(worst.agreement)), sort, quiet_db - shown,
+      html_name(layer.layer), sort, html_text(format_sqnr(worst.agreement)), sort, quiet_db - shown,
       worst.agreement.cosine(), worst.agreement.cosine(), worst.agreement.largest_error,
-      worst.agreement.largest_error, html_text(worst.name));
+      worst.agreement.largest_error, html_name(worst.name));
 }
 
 }  // namespace

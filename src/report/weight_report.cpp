@@ -142,7 +142,9 @@ class WeightReporter {
                                         const Explanation& why) const {
     ReportedWeight entry;
     entry.name = name(weight.node);
-    entry.type = to_string(graph().type({weight.node, 0}).expressed());
+    const TensorType real = graph().type({weight.node, 0}).expressed();
+    entry.shape = to_string(real.shape);
+    entry.element = to_string(real.element);
     entry.elements = weight.elements;
     entry.bytes_before = weight.bytes;
     entry.bytes_after = bytes;

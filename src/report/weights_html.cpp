@@ -13,7 +13,7 @@
 namespace quadrant::inline v0 {
 namespace {
 
-constexpr int column_count = 8;
+constexpr int column_count = 7;
 
 std::string sqnr_cell(const std::optional<double>& sqnr) {
   constexpr double above_all = 1e9;  // where exact ones sort
@@ -31,7 +31,7 @@ std::string readers_of(const ReportedWeight& weight) {
   std::string text;
   for (const std::string& reader : weight.readers) {
     fmt::format_to(std::back_inserter(text), "{}{}", text.empty() ? "" : ", ",
-                   html_text(reader, 120));
+                   html_name(reader, 120));
   }
   if (weight.reader_count > weight.readers.size()) {
     fmt::format_to(std::back_inserter(text), " and {} more",
@@ -63,20 +63,21 @@ std::string weight_html(const ReportedWeight& weight, std::size_t index, std::st
   std::string text = fmt::format(
       "<tbody class=\"weight {}\"><tr><th scope=\"row\"><button type=\"button\" class=\"fold\" "
       "aria-expanded=\"true\" aria-controls=\"w{}\">{}</button></th>",
-      is_float ? "is-float" : "is-codes", index, html_text(weight.name));
-  fmt::format_to(std::back_inserter(text), "<td>{}</td><td class=\"type\">{}</td>",
-                 readers_of(weight), html_text(weight.type));
-  fmt::format_to(std::back_inserter(text), "<td>{}</td>",
-                 is_float ? "<span class=\"form none\">float</span>"
-                          : "<span class=\"form\">" + html_text(weight.form) + "</span>");
+      is_float ? "is-float" : "is-codes", index, html_name(weight.name));
+  fmt::format_to(std::back_inserter(text), "<td>{}</td><td class=\"shape\">{} {}</td>",
+                 readers_of(weight), html_text(weight.shape.empty() ? "scalar" : weight.shape),
+                 html_text(weight.element));
+  fmt::format_to(
+      std::back_inserter(text), "<td class=\"how\">{}</td>",
+      is_float ? "<span class=\"form none\">float:</span> " + html_text(weight.why.reason, 2000)
+               : "<span class=\"form\">" + html_text(weight.form) + "</span>");
   fmt::format_to(std::back_inserter(text),
                  "<td class=\"number\" data-sort=\"{0}\">{1}</td>"
                  "<td class=\"number\" data-sort=\"{2}\">{3}</td>",
                  weight.bytes_before, grouped(weight.bytes_before), weight.bytes_after,
                  grouped(weight.bytes_after));
   text += sqnr_cell(weight.sqnr_db);
-  fmt::format_to(std::back_inserter(text), "<td class=\"why\">{}</td></tr>",
-                 is_float ? html_text(weight.why.reason, 2000) : "");
+  text += "</tr>";
   fmt::format_to(std::back_inserter(text),
                  "<tr class=\"detail\" id=\"w{}\"><td colspan=\"{}\"><div class=\"pair\">{}"
                  "<div>{}</div></div></td></tr></tbody>\n",
@@ -114,12 +115,11 @@ std::string weights_html(const WeightReport& report, std::string_view unit) {
       "<p class=\"filter\"><label>Filter <input type=\"search\" data-filter=\"weights-table\" "
       "placeholder=\"name, operation, form, reason\"></label> <output></output></p>\n"
       "<div class=\"scroll\"><table class=\"sortable\" id=\"weights-table\">\n<thead><tr>"
-      "<th scope=\"col\">weight</th><th scope=\"col\">read by</th><th scope=\"col\">type</th>"
+      "<th scope=\"col\">weight</th><th scope=\"col\">read by</th><th scope=\"col\">shape</th>"
       "<th scope=\"col\">form</th>"
       "<th scope=\"col\" class=\"number\" aria-sort=\"descending\">bytes</th>"
       "<th scope=\"col\" class=\"number\">bytes now</th>"
-      "<th scope=\"col\" class=\"number\">SQNR, dB</th>"
-      "<th scope=\"col\">why in float</th></tr></thead>\n";
+      "<th scope=\"col\" class=\"number\">SQNR, dB</th></tr></thead>\n";
   for (std::size_t i = 0; i < report.weights.size(); ++i) {
     text += weight_html(report.weights[i], i, unit);
   }

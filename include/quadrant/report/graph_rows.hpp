@@ -64,7 +64,7 @@ struct GraphRows {
 
 struct GraphRowLimits {
   std::size_t rows = 5000;
-  std::size_t lanes = 16;
+  std::size_t lanes = 12;
 };
 
 /// Constants get no rows: they stand with those who read them. `why` is `explain_all` of the graph.

@@ -21,7 +21,8 @@ struct ReportedWeight {
   std::string name;
   std::vector<std::string> readers;  ///< `conv conv1`, the first few
   std::uint64_t reader_count = 0;
-  std::string type;
+  std::string shape;    ///< `1280x112x1x1`
+  std::string element;  ///< `f32`: of the real values
   std::string form;  ///< the constraint that was selected; empty: float
   std::uint64_t elements = 0;
   std::uint64_t bytes_before = 0;
