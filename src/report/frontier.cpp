@@ -23,6 +23,7 @@ constexpr double left = 64;
 constexpr double right = 24;
 constexpr double top = 20;
 constexpr double bottom = 48;
+constexpr double most_bytes = 1.8e19;  // that 64 bits count
 
 // From numbers to places along one side of the picture.
 class Scale {
@@ -87,7 +88,7 @@ std::string axes(const Scale& x, const Scale& y) {
                    left, chart_width - right, y(tick), left - 8, y(tick) + 4, tick);
   }
   for (const double tick : x.ticks()) {
-    if (tick < 0) continue;
+    if (tick < 0 || tick >= most_bytes) continue;
     fmt::format_to(std::back_inserter(text),
                    "<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>", x(tick),
                    chart_height - bottom + 18, format_bytes(static_cast<std::uint64_t>(tick)));
