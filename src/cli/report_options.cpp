@@ -22,7 +22,10 @@ namespace fs = std::filesystem;
 bool is_same_file(const std::string& a, const std::string& b) {
   std::error_code ignored;
   if (fs::equivalent(a, b, ignored)) return true;
-  return fs::weakly_canonical(a, ignored) == fs::weakly_canonical(b, ignored);
+  const auto whole = [&ignored](const std::string& path) {
+    return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+  };
+  return whole(a) == whole(b);
 }
 
 }  // namespace

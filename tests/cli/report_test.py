@@ -105,7 +105,7 @@ class PageTest(CommandTest):
             self.assertEqual(page.count("tbody", "weight"), 2, options)
 
     def test_static_affine(self):
-        self.succeeds("calibrate", self.model, "--random", "4", "--shape", "x=2,16", "-o",
+        self.succeeds("calibrate", self.model, "--random", "4", "--shape", "x=2x16", "-o",
                       "stats.json")
         static = ("--scheme", "static-affine", "--calibration", "stats.json")
         page = self.page("quantize", self.model, "-o", "out.onnx", *static)
@@ -145,7 +145,7 @@ class PageTest(CommandTest):
                                 (tag, attributes))
 
     def test_sensitivity(self):
-        self.succeeds("sensitivity", self.model, *SCHEME, "--random", "2", "--shape", "x=2,16",
+        self.succeeds("sensitivity", self.model, *SCHEME, "--random", "2", "--shape", "x=2x16",
                       "--cache", "cache.json")
         page = self.page("quantize", self.model, "-o", "out.onnx", *SCHEME, "--sensitivity",
                          "cache.json")

@@ -171,7 +171,7 @@ def test_models():
 
 def test_static_affine():
     path = SHARED / "mobilenet_v2_035_flowers.onnx"
-    shape = ("--shape", "input_1=1,3,128,128")
+    shape = ("--shape", "input_1=1x3x128x128")
     if not path.is_file():
         path, shape = EXAMPLES / "digits_cnn.onnx", ()
     PICTURES.mkdir(parents=True, exist_ok=True)
