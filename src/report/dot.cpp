@@ -32,7 +32,7 @@ class TakesPart {
 };
 
 std::string dot_string(std::string_view text) {
-  std::string result = "\"";
+  std::string result = R"(")";
   for (const char c : printable(text)) {
     if (c == '"' || c == '\\') result += '\\';
     result += c;
@@ -67,7 +67,7 @@ class Painter {
 
   void operator()(std::ostream& out, const Edge& edge) const {
     if (!analysis_->selection.is_selected(edge.value)) return;
-    out << fmt::format("[style=bold, label=\"{}\"]",
+    out << fmt::format(R"([style=bold, label="{}"])",
                        analysis_->selection[edge.value].gain.amount());
   }
 

@@ -48,7 +48,8 @@ std::string explanation_html(const Explanation& explanation, std::string_view un
     if (gain == Gain{}) return std::string();
     return fmt::format(", gain <b>{}</b> {}", grouped(gain.amount()), html_text(unit));
   };
-  std::string text = fmt::format("<p class=\"reason\">{}</p>", html_text(explanation.reason, 2000));
+  std::string text =
+      fmt::format(R"(<p class="reason">{}</p>)", html_text(explanation.reason, 2000));
   add_list(text, "Asked for", explanation.requests, [&](const ExplainedRequest& request) {
     return fmt::format("<code>{}</code> by {}{}{}{}", html_text(request.constraint),
                        names_html(request.from), amount(request.gain),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <tuple>
 #include <vector>
 
 #include "quadrant/report/terminal_text.hpp"
@@ -71,10 +72,12 @@ Points points_to_draw(std::span<const FrontierPoint> points) {
   for (const FrontierPoint& point : points) {
     if (std::isfinite(point.error_db)) drawn.push_back(&point);
   }
-  std::ranges::stable_partition(drawn, &FrontierPoint::is_chosen);
+  std::ranges::sort(drawn, [](const FrontierPoint* a, const FrontierPoint* b) {
+    return a->is_chosen != b->is_chosen ? a->is_chosen : a < b;  // all of one array
+  });
   drawn.resize(std::min(drawn.size(), most_points));
-  std::ranges::stable_sort(drawn, [](const FrontierPoint* a, const FrontierPoint* b) {
-    return a->bytes != b->bytes ? a->bytes < b->bytes : a->error_db > b->error_db;
+  std::ranges::sort(drawn, [](const FrontierPoint* a, const FrontierPoint* b) {
+    return std::tuple(a->bytes, b->error_db, a) < std::tuple(b->bytes, a->error_db, b);
   });
   return drawn;
 }
@@ -83,33 +86,33 @@ std::string axes(const Scale& x, const Scale& y) {
   std::string text;
   for (const double tick : y.ticks()) {
     fmt::format_to(std::back_inserter(text),
-                   "<line class=\"grid\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>"
-                   "<text x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5:.4g}</text>",
+                   R"(<line class="grid" x1="{0}" x2="{1}" y1="{2:.1f}" y2="{2:.1f}"/>)"
+                   R"(<text x="{3}" y="{4:.1f}" text-anchor="end">{5:.4g}</text>)",
                    left, chart_width - right, y(tick), left - 8, y(tick) + 4, tick);
   }
   for (const double tick : x.ticks()) {
     if (tick < 0 || tick >= most_bytes) continue;
     fmt::format_to(std::back_inserter(text),
-                   "<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>", x(tick),
+                   R"(<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", x(tick),
                    chart_height - bottom + 18, format_bytes(static_cast<std::uint64_t>(tick)));
   }
   fmt::format_to(std::back_inserter(text),
-                 "<text class=\"title\" x=\"{}\" y=\"{}\" text-anchor=\"end\">size</text>"
-                 "<text class=\"title\" x=\"{}\" y=\"12\">predicted error, dB</text>",
+                 R"(<text class="title" x="{}" y="{}" text-anchor="end">size</text>)"
+                 R"(<text class="title" x="{}" y="12">predicted error, dB</text>)",
                  chart_width - right, chart_height - 8, 4);
   return text;
 }
 
 std::string draw_point(const FrontierPoint& point, double x, double y) {
   std::string text = fmt::format(
-      "<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"><title>{}: {}, {:.3g} bits per "
+      R"(<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{}"><title>{}: {}, {:.3g} bits per )"
       "weight, {:.4g} dB</title></circle>",
       point.is_chosen ? "point chosen" : "point", x, y, point.is_chosen ? 7 : 4,
       html_text(point.label), format_bytes(point.bytes), point.bits_per_weight, point.error_db);
   if (point.is_chosen) {
     const bool is_right = x > chart_width * 2 / 3;
     fmt::format_to(std::back_inserter(text),
-                   "<text class=\"label\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>",
+                   R"(<text class="label" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>)",
                    x + (is_right ? -12 : 12), y - 8, is_right ? "end" : "start",
                    html_text(point.label, 60));
   }
@@ -119,13 +122,13 @@ std::string draw_point(const FrontierPoint& point, double x, double y) {
 // `style`: CSS to put into the picture.
 std::string draw(std::span<const FrontierPoint> points, std::string_view style) {
   const Points drawn = points_to_draw(points);
-  std::string text = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" role=\"img\" "
-      "viewBox=\"0 0 {} {}\" aria-label=\"Predicted error by size, {} points\">",
-      chart_width, chart_height, drawn.size());
+  std::string text =
+      fmt::format(R"(<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" )"
+                  R"(viewBox="0 0 {} {}" aria-label="Predicted error by size, {} points">)",
+                  chart_width, chart_height, drawn.size());
   if (!style.empty()) fmt::format_to(std::back_inserter(text), "<style>{}</style>", style);
   if (drawn.empty()) {
-    return text + "<text x=\"20\" y=\"40\">no points with a finite error</text></svg>";
+    return text + R"(<text x="20" y="40">no points with a finite error</text></svg>)";
   }
   const auto [low, high] = std::ranges::minmax(drawn, {}, &FrontierPoint::error_db);
   const Scale x(static_cast<double>(drawn.front()->bytes), static_cast<double>(drawn.back()->bytes),
@@ -137,13 +140,13 @@ std::string draw(std::span<const FrontierPoint> points, std::string_view style) 
     fmt::format_to(std::back_inserter(line), "{:.1f},{:.1f} ", x(static_cast<double>(point->bytes)),
                    y(point->error_db));
   }
-  fmt::format_to(std::back_inserter(text), "<polyline class=\"line\" points=\"{}\"/>", line);
+  fmt::format_to(std::back_inserter(text), R"(<polyline class="line" points="{}"/>)", line);
   for (const FrontierPoint* point : drawn) {
     text += draw_point(*point, x(static_cast<double>(point->bytes)), y(point->error_db));
   }
   if (drawn.size() < points.size()) {
     fmt::format_to(std::back_inserter(text),
-                   "<text x=\"{}\" y=\"{}\">{} points are not drawn</text>", left, chart_height - 8,
+                   R"(<text x="{}" y="{}">{} points are not drawn</text>)", left, chart_height - 8,
                    points.size() - drawn.size());
   }
   return text + "</svg>";
@@ -159,16 +162,16 @@ std::string frontier_html(std::span<const FrontierPoint> points) {
   std::string text = draw(points, "");
   text +=
       "\n<div class=\"scroll\"><table class=\"sortable\">\n<thead><tr>"
-      "<th scope=\"col\">choice</th>"
-      "<th scope=\"col\" class=\"number\">bytes</th>"
-      "<th scope=\"col\" class=\"number\">bits per weight</th>"
+      R"(<th scope="col">choice</th>)"
+      R"(<th scope="col" class="number">bytes</th>)"
+      R"(<th scope="col" class="number">bits per weight</th>)"
       "<th scope=\"col\" class=\"number\">predicted error, dB</th></tr></thead>\n";
   for (const FrontierPoint& point : points) {
     fmt::format_to(std::back_inserter(text),
-                   "<tbody{}><tr><td>{}{}</td><td class=\"number\" data-sort=\"{}\">{}</td>"
-                   "<td class=\"number\" data-sort=\"{}\">{:.3g}</td>"
+                   R"(<tbody{}><tr><td>{}{}</td><td class="number" data-sort="{}">{}</td>)"
+                   R"(<td class="number" data-sort="{}">{:.3g}</td>)"
                    "<td class=\"number\" data-sort=\"{}\">{:.4g}</td></tr></tbody>\n",
-                   point.is_chosen ? " class=\"chosen\"" : "", html_text(point.label),
+                   point.is_chosen ? R"( class="chosen")" : "", html_text(point.label),
                    point.is_chosen ? " <b>chosen</b>" : "", point.bytes, grouped(point.bytes),
                    point.bits_per_weight, point.bits_per_weight, point.error_db, point.error_db);
   }

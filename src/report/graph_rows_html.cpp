@@ -35,30 +35,30 @@ std::uint32_t lane_x(std::uint32_t lane) { return lane * lane_width + lane_width
 void add_curve(std::string& svg, bool is_codes, std::uint32_t from_x, std::uint32_t from_y,
                std::uint32_t to_x, std::uint32_t to_y) {
   const std::uint32_t middle = (from_y + to_y) / 2;
-  fmt::format_to(std::back_inserter(svg), "<path{} d=\"M{} {}C{} {} {} {} {} {}\"/>",
-                 is_codes ? " class=\"codes\"" : "", from_x, from_y, from_x, middle, to_x, middle,
+  fmt::format_to(std::back_inserter(svg), R"(<path{} d="M{} {}C{} {} {} {} {} {}"/>)",
+                 is_codes ? R"( class="codes")" : "", from_x, from_y, from_x, middle, to_x, middle,
                  to_x, to_y);
 }
 
 // A line down to the end of the row, however high that is.
 void add_line(std::string& svg, bool is_codes, std::uint32_t x, std::uint32_t from_y) {
-  fmt::format_to(std::back_inserter(svg), "<line{} x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"100%\"/>",
-                 is_codes ? " class=\"codes\"" : "", x, x, from_y);
+  fmt::format_to(std::back_inserter(svg), R"(<line{} x1="{}" x2="{}" y1="{}" y2="100%"/>)",
+                 is_codes ? R"( class="codes")" : "", x, x, from_y);
 }
 
 // Squares, discs and rings, so that colour is not all that tells them apart.
 std::string draw_dot(RowState state, std::uint32_t x) {
   if (state == RowState::quantized) {
-    return fmt::format("<rect class=\"dot\" x=\"{}\" y=\"{}\" width=\"10\" height=\"10\"/>", x - 5,
+    return fmt::format(R"(<rect class="dot" x="{}" y="{}" width="10" height="10"/>)", x - 5,
                        dot_y - 5);
   }
-  return fmt::format("<circle class=\"dot\" cx=\"{}\" cy=\"{}\" r=\"{}\"/>", x, dot_y,
+  return fmt::format(R"(<circle class="dot" cx="{}" cy="{}" r="{}"/>)", x, dot_y,
                      state == RowState::consumer ? 5 : 4);
 }
 
 std::string draw_lanes(const GraphRow& row, std::uint32_t lanes) {
   std::string svg =
-      fmt::format("<svg class=\"lanes\" aria-hidden=\"true\" width=\"{}\">", lanes * lane_width);
+      fmt::format(R"(<svg class="lanes" aria-hidden="true" width="{}">)", lanes * lane_width);
   const std::uint32_t dot_x = lane_x(row.dot);
   for (const RowLane& lane : row.above) {
     const std::uint32_t x = lane_x(lane.lane);
@@ -107,7 +107,7 @@ std::string operand_html(const RowOperand& operand, std::string_view operation,
   if (is_codes) {
     how += fmt::format(", gain {} {}", grouped(operand.gain.amount()), html_text(unit));
   }
-  return fmt::format("<span class=\"operand{}\" title=\"operand {}, {}: {}\">{}{}{}</span>",
+  return fmt::format(R"(<span class="operand{}" title="operand {}, {}: {}">{}{}{}</span>)",
                      is_codes ? " codes" : "", operand.index, html_text(operand.name), how,
                      short_name(operand.name, operation),
                      is_codes ? " <i>" + html_text(operand.form) + "</i>" : "", gain);
@@ -115,36 +115,36 @@ std::string operand_html(const RowOperand& operand, std::string_view operation,
 
 std::string row_html(const GraphRow& row, std::uint32_t lanes, std::string_view unit) {
   // The lanes lie behind the whole row, open or not; this keeps their place free.
-  const std::string space =
-      fmt::format("<svg class=\"space\" aria-hidden=\"true\" width=\"{}\" height=\"1\"></svg>",
-                  lanes * lane_width);
+  const std::string space = fmt::format(
+      R"(<svg class="space" aria-hidden="true" width="{}" height="1"></svg>)", lanes * lane_width);
   std::string text = fmt::format(
-      "<details class=\"row {}\"><summary>{}{}<span><span class=\"kind\">{}</span> <span "
-      "class=\"name\">{}</span>",
+      R"(<details class="row {}"><summary>{}{}<span><span class="kind">{}</span> <span )"
+      R"(class="name">{}</span>)",
       style_of(row.state).name, draw_lanes(row, lanes), space, html_text(row.kind, 80),
       html_name(row.name, 160));
   if (!row.form.empty()) {
-    fmt::format_to(std::back_inserter(text), " <span class=\"form\">{}</span>",
+    fmt::format_to(std::back_inserter(text), R"( <span class="form">{}</span>)",
                    html_text(row.form));
   }
   for (const RowOperand& operand : row.operands)
     text += ' ' + operand_html(operand, row.name, unit);
   if (row.undrawn != 0) {
-    fmt::format_to(std::back_inserter(text), " <span class=\"note\">{} not drawn</span>",
+    fmt::format_to(std::back_inserter(text), R"( <span class="note">{} not drawn</span>)",
                    row.undrawn);
   }
   fmt::format_to(std::back_inserter(text),
                  "</span></summary><div class=\"reasons\">{}<div>{}{}</div></div></details>\n",
-                 space, row.type.empty() ? "" : "<p class=\"type\">" + html_text(row.type) + "</p>",
+                 space,
+                 row.type.empty() ? "" : R"(<p class="type">)" + html_text(row.type) + "</p>",
                  explanation_html(row.why, unit));
   return text;
 }
 
 std::string legend_html(const GraphRows& graph, std::string_view unit) {
-  std::string text = "<ul class=\"legend\">";
+  std::string text = R"(<ul class="legend">)";
   for (std::size_t i = 0; i < row_state_count; ++i) {
     fmt::format_to(std::back_inserter(text),
-                   "<li class=\"row {}\"><svg width=\"{}\" height=\"{}\" aria-hidden=\"true\">{}"
+                   R"(<li class="row {}"><svg width="{}" height="{}" aria-hidden="true">{})"
                    "</svg>{} <b>{}</b></li>",
                    row_styles[i].name, lane_width, row_height,
                    draw_dot(static_cast<RowState>(i), lane_x(0)), row_styles[i].meaning,
@@ -162,15 +162,14 @@ std::string legend_html(const GraphRows& graph, std::string_view unit) {
 
 std::string graph_html(const GraphRows& graph, std::string_view unit) {
   std::string text = legend_html(graph, unit);
-  text +=
-      "<p class=\"filter\"><label>Filter <input type=\"search\" data-filter=\"graph-rows\" "
-      "placeholder=\"operation, name, form, reason\"></label> <output></output></p>\n"
-      "<div class=\"graph\" id=\"graph-rows\">\n";
+  text += R"(<p class="filter"><label>Filter <input type="search" data-filter="graph-rows" )"
+          "placeholder=\"operation, name, form, reason\"></label> <output></output></p>\n"
+          "<div class=\"graph\" id=\"graph-rows\">\n";
   for (const GraphRow& row : graph.rows) text += row_html(row, graph.lanes, unit);
   text += "</div>\n";
   if (graph.left_out != 0) {
     fmt::format_to(std::back_inserter(text),
-                   "<p class=\"note\">Left out: the last {} operations. <code>quadrant explain "
+                   R"(<p class="note">Left out: the last {} operations. <code>quadrant explain )"
                    "--all --json</code> has the reasons of all, <code>--dot</code> the whole "
                    "graph.</p>",
                    grouped(graph.left_out));

@@ -16,7 +16,7 @@ std::string html_page(std::string_view title, std::string_view intro,
   const PageAsset script = page_script();
   std::string page = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
+      R"(<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; )"
       "style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
@@ -26,9 +26,10 @@ std::string html_page(std::string_view title, std::string_view intro,
   page += intro;
   page += "\n</header>\n";
   if (sections.size() > 1) {
-    page += "<nav aria-label=\"Sections\">";
+    page += R"(<nav aria-label="Sections">)";
     for (const HtmlSection& section : sections) {
-      fmt::format_to(std::back_inserter(page), "<a href=\"#{}\">{}</a>", section.id, section.title);
+      fmt::format_to(std::back_inserter(page), R"(<a href="#{}">{}</a>)", section.id,
+                     section.title);
     }
     page += "</nav>\n";
   }

@@ -31,12 +31,13 @@ std::string shrinking(std::uint64_t before, std::uint64_t after) {
 }
 
 void add_file_tile(std::string& text, const HtmlReport& report) {
-  if (report.file_bytes_before && report.file_bytes_after) {
-    const std::uint64_t before = *report.file_bytes_before;
+  if (!report.file_bytes_before) return;
+  const std::uint64_t before = *report.file_bytes_before;
+  if (report.file_bytes_after) {
     add_tile(text, "file", format_bytes(*report.file_bytes_after),
              "of " + format_bytes(before) + shrinking(before, *report.file_bytes_after));
-  } else if (report.file_bytes_before) {
-    add_tile(text, "file", format_bytes(*report.file_bytes_before), "nothing was written");
+  } else {
+    add_tile(text, "file", format_bytes(before), "nothing was written");
   }
 }
 
@@ -54,10 +55,10 @@ void add_worst_tile(std::string& text, const WeightReport& report) {
 std::string intro_html(const HtmlReport& report) {
   std::string text;
   for (const PlannedScheme& scheme : report.schemes) {
-    fmt::format_to(std::back_inserter(text), "<p class=\"scheme\"><b>{}</b> <code>{}</code></p>",
+    fmt::format_to(std::back_inserter(text), R"(<p class="scheme"><b>{}</b> <code>{}</code></p>)",
                    html_text(scheme.name), html_text(scheme.options, 4000));
   }
-  text += "<dl class=\"tiles\">";
+  text += R"(<dl class="tiles">)";
   add_file_tile(text, report);
   const WeightReport& weights = report.weights;
   add_tile(text, "weights", format_bytes(weights.after.bytes),
