@@ -23,7 +23,7 @@ struct ReportedWeight {
   std::uint64_t reader_count = 0;
   std::string shape;    ///< `1280x112x1x1`
   std::string element;  ///< `f32`: of the real values
-  std::string form;  ///< the constraint that was selected; empty: float
+  std::string form;     ///< the constraint that was selected; empty: float
   std::uint64_t elements = 0;
   std::uint64_t bytes_before = 0;
   std::uint64_t bytes_after = 0;  ///< scales and zero points included
