@@ -31,13 +31,13 @@ std::string shrinking(std::uint64_t before, std::uint64_t after) {
 }
 
 void add_file_tile(std::string& text, const HtmlReport& report) {
-  if (!report.file_bytes_before) return;
-  const std::uint64_t before = *report.file_bytes_before;
-  if (report.file_bytes_after) {
-    add_tile(text, "file", format_bytes(*report.file_bytes_after),
-             "of " + format_bytes(before) + shrinking(before, *report.file_bytes_after));
-  } else {
-    add_tile(text, "file", format_bytes(before), "nothing was written");
+  const std::optional<std::uint64_t> before = report.file_bytes_before;
+  const std::optional<std::uint64_t> after = report.file_bytes_after;
+  if (before && after) {
+    add_tile(text, "file", format_bytes(*after),
+             "of " + format_bytes(*before) + shrinking(*before, *after));
+  } else if (before) {
+    add_tile(text, "file", format_bytes(*before), "nothing was written");
   }
 }
 
