@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "quadrant/report/terminal_text.hpp"
@@ -44,12 +45,15 @@ void add_file_tile(std::string& text, const HtmlReport& report) {
 // The weight that lost most.
 void add_worst_tile(std::string& text, const WeightReport& report) {
   const ReportedWeight* worst = nullptr;
+  double lowest = std::numeric_limits<double>::infinity();
   for (const ReportedWeight& weight : report.weights) {
-    if (!weight.sqnr_db || !std::isfinite(*weight.sqnr_db)) continue;
-    if (worst == nullptr || *weight.sqnr_db < *worst->sqnr_db) worst = &weight;
+    const double sqnr = weight.sqnr_db.value_or(lowest);
+    if (!std::isfinite(sqnr) || sqnr >= lowest) continue;
+    worst = &weight;
+    lowest = sqnr;
   }
   if (worst == nullptr) return;
-  add_tile(text, "lowest SQNR of a weight", fmt::format("{:.1f} dB", *worst->sqnr_db), worst->name);
+  add_tile(text, "lowest SQNR of a weight", fmt::format("{:.1f} dB", lowest), worst->name);
 }
 
 std::string intro_html(const HtmlReport& report) {
