@@ -1,4 +1,4 @@
-// quadrant explain MODEL [NODE]: why values are quantized, or are not.
+// quadrant explain MODEL [NODE]: why values are quantized, or are not; and why a plan differs.
 #include "quadrant/engine/explain.hpp"
 
 #include <fmt/format.h>
@@ -6,10 +6,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
+#include "cli/model.hpp"
 #include "cli/names.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
@@ -58,6 +62,46 @@ std::vector<Explanation> of_interest(const Subject& subject, const Analysis& ana
   return result;
 }
 
+// What a plan says of a value, where it cannot be followed: what it gained, but not why.
+Explanation as_planned(const Explanation& now, const PlannedValue* planned) {
+  Explanation result;
+  result.value = now.value;
+  result.node = now.node;
+  result.kind = now.kind;
+  result.reason = "the plan leaves it in float";
+  if (planned != nullptr) {
+    result.state = State::ToQuantize;
+    result.reason = fmt::format("{}, gain {}", planned->constraint, planned->gain.amount());
+  }
+  return result;
+}
+
+// The same as `explain_differences` for a plan of which there is no analysis. What was selected by
+// the same scheme in the same form is no difference.
+std::vector<ExplainedDifference> differences_from(const Subject& subject, const Plan& plan,
+                                                  const Analysis& analysis) {
+  const auto by_name = [](const Plan& from) {
+    std::unordered_map<std::string_view, const PlannedValue*> found;
+    for (const PlannedValue& value : from.values) found.emplace(value.value, &value);
+    return found;
+  };
+  const auto before = by_name(plan);
+  const auto after = by_name(analysis.plan);
+  std::vector<ExplainedDifference> result;
+  for (Explanation& now : explain_all(subject.graph, subject.registry, analysis)) {
+    const auto was = before.find(now.value);
+    const auto is = after.find(now.value);
+    const PlannedValue* const planned = was == before.end() ? nullptr : was->second;
+    const PlannedValue* const selected = is == after.end() ? nullptr : is->second;
+    if (planned == nullptr && selected == nullptr) continue;
+    const bool is_same = planned != nullptr && selected != nullptr &&
+                         planned->scheme == selected->scheme &&
+                         planned->constraint == selected->constraint;
+    if (!is_same) result.push_back({as_planned(now, planned), std::move(now)});
+  }
+  return result;
+}
+
 class Explain final : public Command {
  public:
   CLI::App* declare(CLI::App& app) override {
@@ -69,38 +113,127 @@ class Explain final : public Command {
             "Node or value to explain in full; without it, a line for each weight and each "
             "operation that could gain")
         ->type_name("");
+    command->add_flag("--all", all_, "A line for every operation, input and constant");
+    plan_option_ =
+        command
+            ->add_option("--plan", plan_path_,
+                         "Explain a plan that 'quadrant plan -o' saved, not what would be decided")
+            ->type_name("FILE");
+    command
+        ->add_option("--against", against_,
+                     "Only what a saved plan decides differently, with the reasons of both")
+        ->type_name("FILE");
     command->footer(
         "Examples:\n"
         "  quadrant explain model.onnx --scheme weight-only\n"
-        "  quadrant explain model.onnx fc1.weight --scheme weight-only");
+        "  quadrant explain model.onnx fc1.weight --scheme weight-only\n"
+        "  quadrant explain model.onnx --scheme weight-only --exclude head --against plan.json");
     return command;
   }
 
   [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
 
   Expected<void> run(Console& console) override {
+    QUADRANT_CHECK(check_call());
+    std::optional<Plan> plan;
+    std::optional<Plan> against;
+    if (!plan_path_.empty()) {
+      QUADRANT_TRY(plan, read_plan(plan_path_));
+    }
+    if (!against_.empty()) {
+      QUADRANT_TRY(against, read_plan(against_));
+    }
     QUADRANT_TRY(Subject subject, prepare(options_, console));
     std::vector<NodeId> nodes;
     if (!node_.empty()) {
       QUADRANT_TRY(nodes, find_nodes(subject.graph, node_));
     }
-    QUADRANT_TRY(const Analysis analysis, subject.decide());
+    QuantizeOptions engine = subject.engine_options();
+    engine.plan = plan ? &*plan : nullptr;
+    QUADRANT_CHECK(run_before(subject.steps, subject.graph, subject.registry, engine));
+    QUADRANT_TRY(const Analysis analysis, analyze(subject.graph, subject.registry, engine));
+    if (against) {
+      print(differences(subject, analysis, *against, console), subject, console);
+      return {};
+    }
     std::vector<Explanation> explanations;
     explanations.reserve(nodes.size());
     for (const NodeId node : nodes) {
       explanations.push_back(explain(subject.graph, subject.registry, analysis, node));
     }
-    if (node_.empty()) explanations = of_interest(subject, analysis);
-    print(explanations, console);
+    if (all_) {
+      explanations = explain_all(subject.graph, subject.registry, analysis);
+    } else if (node_.empty()) {
+      explanations = of_interest(subject, analysis);
+    }
+    print(explanations, subject, console);
     return {};
   }
 
  private:
-  void print(const std::vector<Explanation>& explanations, Console& console) const {
+  [[nodiscard]] Expected<void> check_call() const {
+    const int chosen = (node_.empty() ? 0 : 1) + (all_ ? 1 : 0) + (against_.empty() ? 0 : 1);
+    if (chosen > 1) {
+      return fail(ErrorCode::usage,
+                  "explain: NODE, --all and --against say what to explain: one of them");
+    }
+    const bool has_scope = !(options_.scope.include.empty() && options_.scope.exclude.empty());
+    if (plan_option_->count() != 0 && has_scope) {
+      return fail(ErrorCode::usage,
+                  "explain: --plan says what to quantize; --include and --exclude belong to the "
+                  "'quadrant plan' that made it");
+    }
+    return {};
+  }
+
+  // The plan is followed as it was made: whatever these options exclude.
+  [[nodiscard]] std::vector<ExplainedDifference> differences(const Subject& subject,
+                                                             const Analysis& analysis,
+                                                             const Plan& plan,
+                                                             Console& console) const {
+    QuantizeOptions engine = subject.engine_options();
+    engine.vetoes.clear();
+    engine.plan = &plan;
+    const auto followed = analyze(subject.graph, subject.registry, engine);
+    if (followed) return explain_differences(subject.graph, *followed, analysis);
+    console.report({Severity::note,
+                    fmt::format("it cannot be followed with these options, so that its own reasons "
+                                "are not known: {}",
+                                to_string(followed.error())),
+                    {.file = against_}});
+    return differences_from(subject, plan, analysis);
+  }
+
+  void print(const std::vector<ExplainedDifference>& differences, const Subject& subject,
+             Console& console) const {
+    if (options_.json) {
+      Json list = Json::array();
+      for (const ExplainedDifference& difference : differences) {
+        list.push_back({{"value", difference.after.value},
+                        {"before", to_json(difference.before)},
+                        {"after", to_json(difference.after)}});
+      }
+      console.print_json(Json{{"model", options_.model},
+                              {"against", against_},
+                              {"gain_unit", subject.gains->unit()},
+                              {"differences", std::move(list)}});
+      return;
+    }
+    for (const auto& [before, after] : differences) {
+      console.print(fmt::format("{} ({})\n- {}\n+ {}\n", printable(after.value),
+                                printable(after.kind), printable(before.reason),
+                                printable(after.reason)));
+    }
+  }
+
+  void print(const std::vector<Explanation>& explanations, const Subject& subject,
+             Console& console) const {
     if (options_.json) {
       Json list = Json::array();
       for (const Explanation& explanation : explanations) list.push_back(to_json(explanation));
-      console.print_json(Json{{"model", options_.model}, {"explanations", std::move(list)}});
+      console.print_json(Json{{"model", options_.model},
+                              {"gain_unit", subject.gains->unit()},
+                              {"explanations", std::move(list)}});
     } else if (node_.empty()) {
       Table table({{"value"}, {"operation"}, {"state"}, {"why"}});
       for (const Explanation& explanation : explanations) {
@@ -117,6 +250,10 @@ class Explain final : public Command {
 
   DecisionOptions options_;
   std::string node_;
+  bool all_ = false;
+  std::string plan_path_;
+  CLI::Option* plan_option_ = nullptr;
+  std::string against_;
 };
 
 }  // namespace

@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <optional>
+#include <utility>
 
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
+#include "cli/report_options.hpp"
 #include "quadrant/recipe/plan_json.hpp"
-#include "quadrant/report/dot.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
 
@@ -69,8 +71,7 @@ class MakePlan final : public Command {
     cli::declare(*command, options_);
     command->add_option("-o,--output", output_, "Save the plan for 'quantize --plan'")
         ->type_name("FILE");
-    command->add_option("--dot", dot_, "Save a picture of the decision, in Graphviz's language")
-        ->type_name("FILE");
+    cli::declare(*command, side_);
     command->footer(
         "Examples:\n"
         "  quadrant plan model.onnx --scheme weight-only\n"
@@ -83,23 +84,34 @@ class MakePlan final : public Command {
 
   Expected<void> run(Console& console) override {
     if (!output_.empty()) QUADRANT_CHECK(check_side_output(output_, options_.model));
-    if (!dot_.empty()) QUADRANT_CHECK(check_side_output(dot_, options_.model));
+    QUADRANT_CHECK(check(side_, options_.model, output_));
     QUADRANT_TRY(Subject subject, prepare(options_, console));
     QUADRANT_TRY(const Analysis analysis, subject.decide());
     const Plan& plan = analysis.plan;
+    const ReportSubject reported{.graph = subject.graph,
+                                 .registry = subject.registry,
+                                 .analysis = analysis,
+                                 .model = options_.model,
+                                 .gain_unit = std::string(subject.gains->unit()),
+                                 .sink = &console};
+    QUADRANT_TRY(std::optional<HtmlReport> report, gather(side_, reported));
+    if (report) report->file_bytes_before = model_bytes(options_.model, subject.graph);
     if (!output_.empty()) QUADRANT_CHECK(write_text(output_, print_plan(plan)));
-    if (!dot_.empty()) QUADRANT_CHECK(write_text(dot_, print_dot(subject.graph, analysis)));
+    QUADRANT_CHECK(write(side_, reported, report));
     if (options_.json) {
       const Totals totals = count(subject.graph, plan);
-      console.print_json(Json{{"model", options_.model},
-                              {"output", output_.empty() ? Json(nullptr) : Json(output_)},
-                              {"stored_values", totals.stored},
-                              {"stored_bytes", totals.bytes},
-                              {"gain_unit", subject.gains->unit()},
-                              {"plan", Json::parse(print_plan(plan))}});
+      Json document{{"model", options_.model},
+                    {"output", output_.empty() ? Json(nullptr) : Json(output_)},
+                    {"stored_values", totals.stored},
+                    {"stored_bytes", totals.bytes},
+                    {"gain_unit", subject.gains->unit()},
+                    {"plan", Json::parse(print_plan(plan))}};
+      add_files(document, side_);
+      console.print_json(std::move(document));
     } else {
       console.print(print_text(subject.graph, plan, *subject.gains));
       if (!output_.empty()) console.print(fmt::format("\n  saved in {}\n", printable(output_)));
+      console.print(print_files(side_));
     }
     return {};
   }
@@ -107,7 +119,7 @@ class MakePlan final : public Command {
  private:
   DecisionOptions options_;
   std::string output_;
-  std::string dot_;
+  ReportOptions side_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
+#include "cli/report_options.hpp"
 #include "cli/thread_executor.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/report/terminal_text.hpp"
@@ -43,6 +44,7 @@ class Quantize final : public Command {
         command->add_option("--plan", plan_path_, "Follow a plan that 'quadrant plan -o' saved")
             ->type_name("FILE");
     command->add_flag("--dry-run", dry_run_, "Say what would be done and write nothing");
+    cli::declare(*command, side_);
     declare_non_finite(*command, non_finite_);
     command
         ->add_option("--format", format_,
@@ -83,6 +85,7 @@ class Quantize final : public Command {
                   "'quadrant plan' that made it");
     }
     if (!output_.empty()) QUADRANT_CHECK(check_output(output_));
+    QUADRANT_CHECK(check(side_, options_.model, output_));
     std::optional<Plan> plan;
     if (has_plan) {
       QUADRANT_TRY(plan, read_plan(plan_path_));
@@ -102,11 +105,24 @@ class Quantize final : public Command {
 
     Summary summary = summarize(subject.graph, subject.registry, *result);
     summary.file_bytes_before = model_bytes(options_.model, subject.graph);
+    const ReportSubject reported{.graph = subject.graph,
+                                 .registry = subject.registry,
+                                 .analysis = result->analysis,
+                                 .quantized = &result->graph,
+                                 .model = options_.model,
+                                 .gain_unit = std::string(subject.gains->unit()),
+                                 .sink = &console};
+    QUADRANT_TRY(std::optional<HtmlReport> report, gather(side_, reported));
     std::optional<OnnxWriteReport> written;
     if (!dry_run_) {
       QUADRANT_TRY(written, write_onnx(result->graph, output_, write_options(executor, console)));
       summary.file_bytes_after = written->model_bytes + written->external_bytes;
     }
+    if (report) {
+      report->file_bytes_before = summary.file_bytes_before;
+      report->file_bytes_after = summary.file_bytes_after;
+    }
+    QUADRANT_CHECK(write(side_, reported, report));
     summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     print(summary, written, console);
     return {};
@@ -130,19 +146,24 @@ class Quantize final : public Command {
   void print(const Summary& summary, const std::optional<OnnxWriteReport>& written,
              Console& console) const {
     if (options_.json) {
-      console.print_json(Json{{"model", options_.model},
-                              {"output", written ? Json(output_) : Json(nullptr)},
-                              {"dry_run", dry_run_},
-                              {"summary", quadrant::to_json(summary)},
-                              {"written", written ? to_json(*written) : Json(nullptr)}});
+      Json document{{"model", options_.model},
+                    {"output", written ? Json(output_) : Json(nullptr)},
+                    {"dry_run", dry_run_},
+                    {"summary", quadrant::to_json(summary)},
+                    {"written", written ? to_json(*written) : Json(nullptr)}};
+      add_files(document, side_);
+      console.print_json(std::move(document));
       return;
     }
     console.print(to_string(summary));
     if (!written) {
-      console.print("\n  dry run: nothing is written\n");
+      const std::string files = print_files(side_);
+      console.print(fmt::format("\n  dry run: {} is written\n{}",
+                                files.empty() ? "nothing" : "no model", files));
       return;
     }
     console.print(fmt::format("\n  written to {}\n", printable(output_)));
+    console.print(print_files(side_));
     if (!written->external_file.empty()) {
       console.print(fmt::format("  data in {}\n", printable(written->external_file)));
     }
@@ -160,6 +181,7 @@ class Quantize final : public Command {
 
   DecisionOptions options_;
   std::string output_;
+  ReportOptions side_;
   std::string plan_path_;
   CLI::Option* plan_option_ = nullptr;
   std::string format_ = "qdq";

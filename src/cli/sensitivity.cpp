@@ -22,6 +22,7 @@
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
 #include "cli/runtimes.hpp"
+#include "cli/sensitivity_cache.hpp"
 #include "cli/thread_executor.hpp"
 #include "quadrant/recipe/plan_json.hpp"
 #include "quadrant/recipe/sensitivity_json.hpp"
@@ -38,11 +39,6 @@ struct Layer {
   std::string name;
   std::vector<NodeId> weights;
 };
-
-// The name that a reader of JSON gets to see, which is also that of what was saved before.
-std::string name_in_json(std::string_view name) {
-  return Json::parse(text_of(Json(std::string(name)))).get<std::string>();
-}
 
 // Quantized values begin where no operand is one.
 std::vector<Layer> find_layers(const Graph& graph, const Analysis& analysis) {
@@ -138,23 +134,6 @@ Expected<std::vector<SensitivityLayer>> decide(const Alone& alone, Executor& exe
     QUADRANT_TRY(layers.emplace_back(), std::move(each));
   }
   return layers;
-}
-
-// What was saved must be of this model's outputs.
-Expected<void> check_outputs(const SensitivityCache& saved, const Graph& graph) {
-  const std::vector<Value> outputs = output_values(graph);
-  for (const auto& [name, layer] : saved.layers) {
-    bool is_same = layer.outputs.size() == outputs.size();
-    for (std::size_t i = 0; is_same && i < outputs.size(); ++i) {
-      is_same = layer.outputs[i].name == name_in_json(graph.name(graph.outputs()[i])) &&
-                layer.outputs[i].kind == name_in_json(graph.kind(outputs[i].node));
-    }
-    if (!is_same) {
-      return fail(ErrorCode::invalid_model,
-                  fmt::format("layer '{}': its outputs are not the model's", name));
-    }
-  }
-  return {};
 }
 
 class Sensitivity final : public Command {

@@ -425,6 +425,34 @@ std::vector<Explanation> explain_all(const GraphView& graph, const Registry& reg
   return result;
 }
 
+namespace {
+
+// The form that was selected for a value, whose it is included; empty: none.
+std::string selected_form(const Analysis& analysis, Value value) {
+  if (!analysis.selection.is_selected(value)) return "";
+  const ConstraintTable& constraints = analysis.requests.constraints();
+  const ConstraintId form = analysis.requests[analysis.selection[value].request].constraint;
+  return fmt::format("{} {}", analysis.registry.scheme(constraints.scheme(form)).name(),
+                     constraints.print(form));
+}
+
+}  // namespace
+
+std::vector<ExplainedDifference> explain_differences(const GraphView& graph, const Analysis& before,
+                                                     const Analysis& after) {
+  const Explainer explain_before(graph, before.registry, before);
+  const Explainer explain_after(graph, after.registry, after);
+  std::vector<ExplainedDifference> result;
+  for (const NodeId node : after.order) {
+    bool differs = false;
+    for (std::uint32_t i = 0; i < graph.result_count(node) && !differs; ++i) {
+      differs = selected_form(before, {node, i}) != selected_form(after, {node, i});
+    }
+    if (differs) result.push_back({explain_before(node), explain_after(node)});
+  }
+  return result;
+}
+
 std::string to_string(const Explanation& explanation) {
   std::string text = fmt::format("{} ({}): {}\n  {}\n", explanation.value, explanation.kind,
                                  to_string(explanation.state), explanation.reason);

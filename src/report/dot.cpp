@@ -9,6 +9,7 @@
 
 #include "quadrant/ir/bgl.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/report/terminal_text.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -31,10 +32,10 @@ class TakesPart {
 };
 
 std::string dot_string(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
+  std::string result = R"(")";
+  for (const char c : printable(text)) {
     if (c == '"' || c == '\\') result += '\\';
-    result += c == '\n' ? ' ' : c;
+    result += c;
   }
   return result + '"';
 }
@@ -65,7 +66,9 @@ class Painter {
   }
 
   void operator()(std::ostream& out, const Edge& edge) const {
-    if (analysis_->selection.is_selected(edge.value)) out << "[style=bold]";
+    if (!analysis_->selection.is_selected(edge.value)) return;
+    out << fmt::format(R"([style=bold, label="{}"])",
+                       analysis_->selection[edge.value].gain.amount());
   }
 
  private:

@@ -12,12 +12,6 @@
 namespace quadrant::inline v0 {
 namespace {
 
-std::uint64_t quantized_bytes(const UniformType& type, const Shape& shape) {
-  const ElementType scale = type.scales ? type.scales.element() : ElementType::float32;
-  const bool has_zero_points = static_cast<bool>(type.zero_points);
-  return stored_bytes(shape, type.granularity, type.storage, scale, has_zero_points);
-}
-
 // The operands that an operation reads as weights.
 struct Reader {
   std::string_view kind;
@@ -44,6 +38,12 @@ bool reads_as_weight(NodeRef node, std::uint32_t operand) {
 }
 
 }  // namespace
+
+std::uint64_t quantized_bytes(const UniformType& type, const Shape& shape) {
+  const ElementType scale = type.scales ? type.scales.element() : ElementType::float32;
+  const bool has_zero_points = static_cast<bool>(type.zero_points);
+  return stored_bytes(shape, type.granularity, type.storage, scale, has_zero_points);
+}
 
 std::vector<Weight> find_weights(const GraphView& graph) {
   std::vector<Weight> weights;

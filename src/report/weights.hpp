@@ -20,6 +20,9 @@ struct Weight {
 /// Constants of a float or a quantized type, by node index.
 [[nodiscard]] std::vector<Weight> find_weights(const GraphView& graph);
 
+/// Of a quantized constant of that type.
+[[nodiscard]] std::uint64_t quantized_bytes(const UniformType& type, const Shape& shape);
+
 void add(WeightTotals& totals, const Weight& weight) noexcept;
 
 /// By node index: whether the node is a float constant that reaches the weight operand of a matmul,

@@ -257,3 +257,31 @@ TEST_CASE("without those who asked for what won, the runner-up wins") {
   }
   CHECK(checked > 100);
 }
+
+TEST_CASE("two decisions about one graph: the nodes that differ, with both reasons, and no other") {
+  Graph graph;
+  const Value a = toy::add(graph, "root", "a", {});
+  const Value b = toy::add(graph, "root", "b", {});
+  toy::add(graph, "use", "u", {a});
+  toy::add(graph, "use", "v", {b});
+  const Registry registry = toy::registry();
+  const UnitGain gains;
+  QuantizeOptions options;
+  options.gains = &gains;
+  const auto whole = analyze(graph, registry, options);
+  options.vetoes[b.node] = "left alone by the test";
+  const auto part = analyze(graph, registry, options);
+  REQUIRE(whole.has_value());
+  REQUIRE(part.has_value());
+
+  CHECK(explain_differences(graph, *whole, *whole).empty());
+  const auto differences = explain_differences(graph, *whole, *part);
+  REQUIRE(differences.size() == 1);
+  CHECK(differences[0].before.value == "b");
+  CHECK(differences[0].before.state == State::ToQuantize);
+  CHECK(differences[0].after.state == State::Unquantized);
+  CHECK(differences[0].after.reason == "left alone by the test");
+  const auto reversed = explain_differences(graph, *part, *whole);
+  REQUIRE(reversed.size() == 1);
+  CHECK(reversed[0].after.reason == differences[0].before.reason);
+}

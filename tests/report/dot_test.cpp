@@ -36,4 +36,6 @@ TEST_CASE("a plan is drawn: states as colours, constants without a part left out
   };
   CHECK(count("->") == 5);
   CHECK(count("style=bold") == 2);
+  // 600 floats become codes; a scale and a zero point for each of 30 rows.
+  CHECK(count("style=bold, label=\"1650\"") == 1);
 }

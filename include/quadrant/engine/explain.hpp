@@ -60,6 +60,18 @@ struct Explanation {
 [[nodiscard]] std::vector<Explanation> explain_all(const GraphView& graph, const Registry& registry,
                                                    const Analysis& analysis);
 
+/// A node whose results two decisions make in different forms, and why each does.
+struct ExplainedDifference {
+  Explanation before;
+  Explanation after;
+};
+
+/// The nodes that two decisions about the same graph treat differently, in topological order:
+/// another form, or codes and float. Gains alone are no difference. Linear.
+[[nodiscard]] std::vector<ExplainedDifference> explain_differences(const GraphView& graph,
+                                                                   const Analysis& before,
+                                                                   const Analysis& after);
+
 /// Several lines of text.
 [[nodiscard]] std::string to_string(const Explanation& explanation);
 

@@ -1,0 +1,68 @@
+// A quantization as one page that a browser shows: what was decided, why, and what it cost.
+//
+//   HtmlReport report = gather_report(...).value();
+//   report.file_bytes_after = ...;  // what only the caller knows
+//   write(print_html(report));
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quadrant/calibration/sensitivity.hpp"
+#include "quadrant/engine/quantize.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/report/frontier.hpp"
+#include "quadrant/report/graph_rows.hpp"
+#include "quadrant/report/weight_report.hpp"
+#include "quadrant/support/diagnostics.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// Everything that is on the page. A plain value; it refers to nothing.
+struct HtmlReport {
+  std::string model;  ///< what to call it
+  std::vector<PlannedScheme> schemes;
+  std::string gain_model;
+  std::string gain_unit;
+  Gain objective;
+  std::uint64_t conversions = 0;
+  WeightReport weights;
+  GraphRows graph;
+
+  // What `gather_report` cannot know; left empty, it is not shown.
+  std::string bound;  ///< how good the decision is at best: `within 0.8 % of the best possible`
+  std::optional<std::uint64_t> file_bytes_before;
+  std::optional<std::uint64_t> file_bytes_after;
+  std::vector<LayerSensitivity> sensitivity;  ///< in the order to be shown
+  std::vector<FrontierPoint> frontier;
+};
+
+/// What to report on. Refers to its parts.
+struct ReportSubject {
+  const Graph& graph;  ///< as the phases read it
+  const Registry& registry;
+  const Analysis& analysis;          ///< of `graph`
+  const Graph* quantized = nullptr;  ///< what phase 4 made of it; null: a plan alone
+  std::string model{};
+  std::string gain_unit{};
+  Sink* sink = nullptr;  ///< progress; may be null
+};
+
+/// How much goes on a page, so that a browser can show it whatever the model.
+struct ReportLimits {
+  std::size_t weights = 2000;
+  GraphRowLimits graph{};
+};
+
+/// Reads weights as `report_weights` does; fails where that does. Linear but for sorting.
+[[nodiscard]] Expected<HtmlReport> gather_report(const ReportSubject& subject,
+                                                 const ReportLimits& limits = {});
+
+/// One HTML document with all that it needs inside. It makes no request, reads without scripts, and
+/// whatever names a model brings are shown as text. What was left out is said.
+[[nodiscard]] std::string print_html(const HtmlReport& report);
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,106 @@
+#include "cli/report_options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "cli/model.hpp"
+#include "cli/sensitivity_cache.hpp"
+#include "quadrant/report/dot.hpp"
+#include "quadrant/report/terminal_text.hpp"
+
+namespace quadrant::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Whether writing one would write the other, be they there already or not.
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  if (fs::equivalent(a, b, ignored)) return true;
+  const auto whole = [&ignored](const std::string& path) {
+    return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+  };
+  return whole(a) == whole(b);
+}
+
+}  // namespace
+
+void declare(CLI::App& command, ReportOptions& options) {
+  command
+      .add_option("--report", options.report,
+                  "Save a page about the decision and its reasons, for a browser")
+      ->type_name("FILE");
+  command
+      .add_option("--sensitivity", options.sensitivity,
+                  "For --report: what 'quadrant sensitivity --cache' measured on this model")
+      ->type_name("FILE");
+  command
+      .add_option("--dot", options.dot, "Save a picture of the decision, in Graphviz's language")
+      ->type_name("FILE");
+}
+
+Expected<void> check(const ReportOptions& options, const std::string& model,
+                     const std::string& output) {
+  if (!options.sensitivity.empty() && options.report.empty()) {
+    return fail(ErrorCode::usage, "--sensitivity goes into the page of --report: name that, too");
+  }
+  std::vector<std::string> taken;
+  for (const std::string& other : {output, options.sensitivity}) {
+    if (!other.empty()) taken.push_back(other);
+  }
+  for (const std::string& path : {options.report, options.dot}) {
+    if (path.empty()) continue;
+    QUADRANT_CHECK(check_side_output(path, model));
+    for (const std::string& other : taken) {
+      if (!is_same_file(path, other)) continue;
+      return fail(ErrorCode::usage, "two options name this file: give each one of its own",
+                  {.file = path});
+    }
+    taken.push_back(path);
+  }
+  return {};
+}
+
+Expected<std::optional<HtmlReport>> gather(const ReportOptions& options,
+                                           const ReportSubject& subject) {
+  if (options.report.empty()) return std::nullopt;
+  std::vector<LayerSensitivity> study;
+  if (!options.sensitivity.empty()) {
+    QUADRANT_TRY(study, read_sensitivity(options.sensitivity, subject.graph));
+  }
+  QUADRANT_TRY(HtmlReport report, gather_report(subject));
+  report.model = fs::path(report.model).filename().string();
+  report.sensitivity = std::move(study);
+  return report;
+}
+
+Expected<void> write(const ReportOptions& options, const ReportSubject& subject,
+                     const std::optional<HtmlReport>& report) {
+  if (!options.dot.empty()) {
+    QUADRANT_CHECK(write_text(options.dot, print_dot(subject.graph, subject.analysis)));
+  }
+  if (report) QUADRANT_CHECK(write_text(options.report, print_html(*report)));
+  return {};
+}
+
+std::string print_files(const ReportOptions& options) {
+  std::string text;
+  if (!options.report.empty()) text += fmt::format("  report in {}\n", printable(options.report));
+  if (!options.dot.empty()) text += fmt::format("  picture in {}\n", printable(options.dot));
+  return text;
+}
+
+void add_files(Json& document, const ReportOptions& options) {
+  const auto path = [](const std::string& text) {
+    return text.empty() ? Json(nullptr) : Json(text);
+  };
+  document["report"] = path(options.report);
+  document["dot"] = path(options.dot);
+}
+
+}  // namespace quadrant::cli
