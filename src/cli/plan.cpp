@@ -6,6 +6,7 @@
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
+#include "cli/rule_summary.hpp"
 #include "quadrant/recipe/plan_json.hpp"
 #include "quadrant/report/dot.hpp"
 #include "quadrant/report/table.hpp"
@@ -41,10 +42,13 @@ std::string print_text(const Graph& graph, const Plan& plan, const GainModel& ga
   const Totals totals = count(graph, plan);
   std::string text;
   if (!plan.values.empty()) {
+    // Where several schemes run, forms of two may print alike.
+    const bool is_mix = plan.schemes.size() > 1;
     Table table({{"value"}, {"constraint"}, {"bytes", right}, {"gain", right}});
     for (const PlannedValue& planned : plan.values) {
       const Constant* constant = contents(graph, planned.value);
-      table.add({planned.value, planned.constraint,
+      table.add({planned.value,
+                 is_mix ? planned.scheme + ' ' + planned.constraint : planned.constraint,
                  constant != nullptr ? format_bytes(constant->byte_size()) : "-",
                  fmt::to_string(planned.gain.amount())});
     }
@@ -67,6 +71,7 @@ class MakePlan final : public Command {
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("plan", "Show, or save, what would be quantized");
     cli::declare(*command, options_);
+    declare_save_recipe(*command, options_);
     command->add_option("-o,--output", output_, "Save the plan for 'quantize --plan'")
         ->type_name("FILE");
     command->add_option("--dot", dot_, "Save a picture of the decision, in Graphviz's language")
@@ -87,6 +92,8 @@ class MakePlan final : public Command {
     QUADRANT_TRY(Subject subject, prepare(options_, console));
     QUADRANT_TRY(const Analysis analysis, subject.decide());
     const Plan& plan = analysis.plan;
+    const std::vector<RuleSummary> rules = summarize_rules(subject, analysis);
+    QUADRANT_CHECK(save_recipe(options_, subject));
     if (!output_.empty()) QUADRANT_CHECK(write_text(output_, print_plan(plan)));
     if (!dot_.empty()) QUADRANT_CHECK(write_text(dot_, print_dot(subject.graph, analysis)));
     if (options_.json) {
@@ -96,9 +103,11 @@ class MakePlan final : public Command {
                               {"stored_values", totals.stored},
                               {"stored_bytes", totals.bytes},
                               {"gain_unit", subject.gains->unit()},
+                              {"rules", to_json(rules)},
                               {"plan", Json::parse(print_plan(plan))}});
     } else {
       console.print(print_text(subject.graph, plan, *subject.gains));
+      if (!rules.empty()) console.print('\n' + print_rules(rules));
       if (!output_.empty()) console.print(fmt::format("\n  saved in {}\n", printable(output_)));
     }
     return {};

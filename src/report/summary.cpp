@@ -60,7 +60,9 @@ Summary summarize(const Graph& before, const Registry& registry, const QuantizeR
   Summary summary;
   summary.scheme = registry.names();
   for (const PlannedScheme& scheme : analysis.plan.schemes) {
-    summary.options += (summary.options.empty() ? "" : "; ") + scheme.options;
+    summary.options += summary.options.empty() ? "" : "; ";
+    if (analysis.plan.schemes.size() > 1) summary.options += scheme.name + ": ";
+    summary.options += scheme.options;
   }
   summary.gain_model = analysis.plan.gain_model;
   if (const auto gains = make_gain_model(summary.gain_model)) summary.gain_unit = gains->unit();
