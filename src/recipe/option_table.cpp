@@ -75,8 +75,9 @@ bool can_have(const OptionSpec& option, const OptionValue& value) {
 template <class T>
 std::optional<T> number_of(std::string_view text) {
   T number{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, number);
   if (error != std::errc{} || stop != end) return std::nullopt;
   return number;
 }

@@ -217,7 +217,8 @@ Expected<std::vector<RecipeRule>> read_rules(ObjectReader& parent,
 std::optional<double> read_target_bits(ObjectReader& reader) {
   if (!has_member(reader, "target_bits")) return std::nullopt;
   const double bits = reader.real("target_bits");
-  if (!(bits > 0 && bits <= most_target_bits)) {
+  const bool is_possible = bits > 0 && bits <= most_target_bits;  // false for NaN
+  if (!is_possible) {
     reader.refuse("target_bits",
                   fmt::format("expected a number above 0, up to {}", most_target_bits));
   }
@@ -244,6 +245,7 @@ Json to_json(const RuleMatch& match) {
   if (!match.kinds.empty()) json["kind"] = list_or_one(match.kinds);
   if (!match.types.empty()) {
     std::vector<std::string> types;
+    types.reserve(match.types.size());
     for (const ElementType type : match.types) types.emplace_back(to_string(type));
     json["type"] = list_or_one(types);
   }

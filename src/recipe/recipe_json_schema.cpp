@@ -30,6 +30,7 @@ Schema object_of(Schema properties) {
 
 Schema schema_of(const OptionSpec& option) {
   std::vector<std::string_view> words;
+  words.reserve(option.words.size());
   for (const OptionWord& word : option.words) words.push_back(word.word);
   switch (option.kind) {
     case OptionSpec::Kind::flag:
@@ -62,7 +63,6 @@ Schema schema_of(std::span<const OptionSpec> options) {
       summary += word.summary;
     }
     property["description"] = std::move(summary);
-    if (!option.fallback.empty()) property["default"] = Schema();
     if (option.fallback.empty()) continue;
     const auto fallback = parse_option(option, option.fallback);
     if (fallback) {
@@ -99,6 +99,7 @@ Schema match_schema() {
   const Schema text{{"type", "string"}};
   const Schema count{{"type", "integer"}, {"minimum", 0}};
   std::vector<std::string_view> types;
+  types.reserve(rule_types.size());
   for (const ElementType type : rule_types) types.push_back(to_string(type));
   Schema size = object_of({{"min_elements", count},
                            {"max_elements", count},

@@ -294,8 +294,8 @@ TEST_CASE("a scheme that has nothing to give costs nothing") {
 }
 
 TEST_CASE("a veto of one scheme leaves the value to the others, and explain names both") {
-  const Registry run_by = *Registry::join(std::array{weights::registry(500).renamed("more"),
-                                                     weights::registry(600).renamed("most")});
+  const Registry run_by = *Registry::join(
+      std::array{weights::registry(500).renamed("more"), weights::registry(600).renamed("most")});
   const Graph graph = convolution_and_product();
   const NodeId weight = graph.find_value("c.w").node;
   QuantizeOptions options;
@@ -325,8 +325,8 @@ TEST_CASE("a veto of one scheme leaves the value to the others, and explain name
 }
 
 TEST_CASE("what schemes have in common is said once") {
-  const Registry run_by = *Registry::join(std::array{weights::registry(500).renamed("more"),
-                                                     weights::registry(600).renamed("most")});
+  const Registry run_by = *Registry::join(
+      std::array{weights::registry(500).renamed("more"), weights::registry(600).renamed("most")});
   const Graph graph = convolution_and_product();
   const auto analysis = analyze(graph, run_by);
   REQUIRE(analysis.has_value());

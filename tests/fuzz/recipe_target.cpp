@@ -1,5 +1,5 @@
-// Recipes as JSON: what is read is printed and reads back the same, its rules apply to a graph or are
-// refused, and what they say holds in the plan.
+// Recipes as JSON: what is read is printed and reads back the same, its rules apply to a graph or
+// are refused, and what they say holds in the plan.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
