@@ -18,6 +18,7 @@ if(NOT QUADRANT_CORE_ONLY)
   target_include_directories(quadrant_protozero INTERFACE "${QUADRANT_PROTOZERO}")
   find_package(PkgConfig REQUIRED) # for those whose package file is missing, or wants more
   pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
+  pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 endif()
 
 if(QUADRANT_BUILD_COMMAND OR QUADRANT_BUILD_TESTS)
@@ -26,5 +27,4 @@ endif()
 
 if(QUADRANT_BUILD_COMMAND)
   find_package(CLI11 REQUIRED)
-  pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 endif()

@@ -32,7 +32,10 @@ ROOMS = {
     "runtime": (IR | {"numerics"}, CORE_LIBRARIES | {"Eigen"}),
     "adapters": (IR | {"numerics", "runtime", "io"}, CORE_LIBRARIES | {"openvino"}),
     "calibration": (IR | {"numerics", "runtime", "io"}, CORE_LIBRARIES),
-    "recipe": (IR | {"engine", "numerics", "calibration", "targets"}, CORE_LIBRARIES | {"nlohmann"}),
+    "recipe": (
+        IR | {"engine", "numerics", "calibration", "targets", "methods"},
+        CORE_LIBRARIES | {"nlohmann", "re2"},
+    ),
     "report": (IR | {"engine", "numerics", "calibration", "targets"}, CORE_LIBRARIES | {"nlohmann"}),
     "cli": (None, None),  # anything
     "mlir_plugin": (None, None),

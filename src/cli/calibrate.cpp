@@ -17,12 +17,12 @@
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
-#include "cli/names.hpp"
 #include "cli/runtimes.hpp"
 #include "cli/thread_executor.hpp"
 #include "quadrant/recipe/statistics_json.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
+#include "recipe/node_names.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::cli {

@@ -1,12 +1,17 @@
 #include "cli/decision.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "cli/choices.hpp"
 #include "cli/model.hpp"
 #include "cli/thread_executor.hpp"
+#include "quadrant/recipe/recipe_json.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -17,16 +22,62 @@ void add_patterns(CLI::App& command, const std::string& name, std::vector<std::s
   command.add_option(name, patterns, description)->type_name("RE")->allow_extra_args(false);
 }
 
+// The recipe, with what other options say besides.
+Expected<NamedRecipe> meant_by(const DecisionOptions& options) {
+  QUADRANT_TRY(NamedRecipe meant, recipe_of(options.recipe, options.schemes));
+  Recipe& recipe = meant.recipe;
+  if (!options.gain.empty()) recipe.gain = options.gain;
+  if (!options.policy.empty()) recipe.policy = options.policy;
+  if (!options.non_finite.empty()) {
+    recipe.non_finite =
+        options.non_finite == "leave" ? NonFinitePolicy::leave_float : NonFinitePolicy::refuse;
+  }
+  const auto& [include, exclude] = options.scope;
+  recipe.include.insert(recipe.include.end(), include.begin(), include.end());
+  recipe.exclude.insert(recipe.exclude.end(), exclude.begin(), exclude.end());
+  return meant;
+}
+
+Expected<void> check_budget(const NamedRecipe& meant) {
+  if (!meant.recipe.target_bits) return {};
+  return fail(ErrorCode::impossible,
+              fmt::format("'target_bits' asks for {} bits a weight: this version does not meet "
+                          "budgets; leave it out to have the smallest that the schemes make",
+                          *meant.recipe.target_bits),
+              {.file = meant.label});
+}
+
+std::vector<SchemeChoice> of_scheme(const std::vector<SchemeChoice>& all, std::string_view scheme) {
+  std::vector<SchemeChoice> found;
+  std::ranges::copy_if(all, std::back_inserter(found),
+                       [&](const SchemeChoice& choice) { return choice.scheme == scheme; });
+  return found;
+}
+
+// Where schemes differ, what suits the one that computes on codes: it counts bytes, too.
+std::string_view suitable_gain(const std::vector<SchemeChoice>& choices) {
+  std::string_view gain = "bytes";
+  for (const SchemeEntry& scheme : known_schemes()) {
+    const bool is_used =
+        std::ranges::find(choices, scheme.name, &SchemeChoice::scheme) != choices.end();
+    if (is_used && scheme.gain != "bytes") gain = scheme.gain;
+  }
+  return gain;
+}
+
 }  // namespace
 
 void declare_non_finite(CLI::App& command, std::string& choice) {
   add_choice(command, "--non-finite", choice, {"refuse", "leave"},
              "Weights with NaN or infinity: 'refuse' the model, or 'leave' them in float")
-      ->capture_default_str();
+      ->default_str("refuse");
 }
 
-NonFinitePolicy non_finite_policy(std::string_view choice) {
-  return choice == "leave" ? NonFinitePolicy::leave_float : NonFinitePolicy::refuse;
+void declare_save_recipe(CLI::App& command, DecisionOptions& options) {
+  command
+      .add_option("--save-recipe", options.save_recipe,
+                  "Write what these options mean, for --recipe: all but the model and its data")
+      ->type_name("FILE");
 }
 
 void declare_json(CLI::App& command, bool& json) {
@@ -35,13 +86,14 @@ void declare_json(CLI::App& command, bool& json) {
 
 void declare(CLI::App& command, DecisionOptions& options) {
   command.add_option("MODEL", options.model, "Model to read (ONNX)")->required()->type_name("");
-  command
-      .add_option("-s,--scheme", options.scheme, "How to quantize; 'quadrant list' shows schemes")
-      ->required()
-      ->type_name("NAME");
+  declare(command, options.recipe);
   add_choice(command, "--gain", options.gain, {"bytes", "operations", "unit"},
              "What is worth having: 'bytes' saved, 'operations' on integers instead of floats, or "
              "'unit', consumed operands (default: what suits the scheme)");
+  add_choice(
+      command, "--policy", options.policy, {"greedy", "optimal"},
+      "How to choose: 'greedy' (the default), or 'optimal', the choice that gains most, with "
+      "a bound on what any could gain");
   add_patterns(command, "--include", options.scope.include,
                "Quantize only what matches: nodes, weights and values whose name contains a match "
                "of the regular expression. Repeatable");
@@ -61,21 +113,52 @@ QuantizeOptions Subject::engine_options() const {
   QuantizeOptions options;
   options.gains = gains.get();
   options.vetoes = vetoes;
+  options.scheme_vetoes = rules.vetoes;
+  options.policy = selection_policy(recipe.recipe.policy).value_or(SelectionPolicy::greedy);
+  options.non_finite = recipe.recipe.non_finite;
   return options;
 }
 
 Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
-  QUADRANT_TRY(const SchemeCommand* const scheme, options.schemes.choose(options.scheme));
-  QUADRANT_CHECK(check_patterns(options.scope));
-  auto gains = make_gain_model(options.gain.empty() ? scheme->gain() : options.gain);
+  if (!options.save_recipe.empty()) {
+    QUADRANT_CHECK(check_side_output(options.save_recipe, options.model));
+  }
+  QUADRANT_TRY(NamedRecipe meant, meant_by(options));
+  const Recipe& recipe = meant.recipe;
+  QUADRANT_CHECK(check_budget(meant));
+  QUADRANT_TRY(const RuleSchemes schemes, schemes_of(recipe));
+  for (const auto& scheme : options.schemes.all()) {
+    const std::vector<SchemeChoice> choices = of_scheme(schemes.all, scheme->name());
+    if (choices.empty()) continue;
+    for (const SchemeChoice& choice : choices) {
+      QUADRANT_CHECK(scheme->check_format(options.format, choice.options));
+    }
+    QUADRANT_CHECK(scheme->check(choices, recipe.model));
+  }
+  const ScopeOptions scope{recipe.include, recipe.exclude};
+  QUADRANT_CHECK(check_patterns(scope));
+  auto gains = make_gain_model(recipe.gain.empty() ? suitable_gain(schemes.all) : recipe.gain);
   QUADRANT_TRY(Graph graph, read_model(options.model, console));
   ThreadExecutor executor(0);
   SchemeSubject subject{options.model, std::move(graph), &executor, &console};
-  QUADRANT_TRY(Registry registry, scheme->make(subject));
-  QUADRANT_TRY(Vetoes vetoes, find_vetoes(subject.graph, registry, options.scope));
+  std::vector<Registry> registries;
+  for (const auto& scheme : options.schemes.all()) {
+    const std::vector<SchemeChoice> choices = of_scheme(schemes.all, scheme->name());
+    if (choices.empty()) continue;
+    QUADRANT_TRY(Registry registry, scheme->make(subject, choices, recipe.model));
+    registries.push_back(std::move(registry));
+  }
+  QUADRANT_TRY(Registry registry, Registry::join(registries));
+  QUADRANT_TRY(RuleDecisions rules, apply_rules(subject.graph, recipe, meant.label));
+  QUADRANT_TRY(Vetoes vetoes, find_vetoes(subject.graph, registry, scope));
   Subject made{std::move(subject.graph), std::move(registry), std::move(gains), std::move(vetoes),
-               std::move(subject.steps)};
+               std::move(subject.steps), std::move(meant),    std::move(rules)};
   return made;
+}
+
+Expected<void> save_recipe(const DecisionOptions& options, const Subject& subject) {
+  if (options.save_recipe.empty()) return {};
+  return write_text(options.save_recipe, print_recipe(subject.recipe.recipe));
 }
 
 }  // namespace quadrant::cli

@@ -6,11 +6,13 @@
 #include <string_view>
 
 #include "cli/console.hpp"
+#include "cli/recipe_options.hpp"
 #include "cli/schemes.hpp"
 #include "cli/scope.hpp"
 #include "quadrant/engine/gain.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/graph.hpp"
+#include "quadrant/recipe/recipe_rules.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;
@@ -20,10 +22,14 @@ namespace quadrant::cli {
 
 struct DecisionOptions {
   std::string model;
-  std::string scheme;
+  RecipeOptions recipe;
   Schemes schemes;
   ScopeOptions scope;
-  std::string gain;  ///< empty: what suits the scheme
+  std::string gain;        ///< empty: what the recipe says, or else what suits its schemes
+  std::string policy;      ///< empty: what the recipe says, or else `greedy`
+  std::string non_finite;  ///< empty: what the recipe says
+  std::string save_recipe;
+  std::string format = "qdq";  ///< of `quantize --format`: what is made must be such that it can be
   bool json = false;
 };
 
@@ -31,7 +37,8 @@ struct DecisionOptions {
 void declare(CLI::App& command, DecisionOptions& options);
 /// Adds --non-finite to a subcommand: `refuse` or `leave`.
 void declare_non_finite(CLI::App& command, std::string& choice);
-[[nodiscard]] NonFinitePolicy non_finite_policy(std::string_view choice);
+/// Adds --save-recipe to a subcommand, which calls `save_recipe`.
+void declare_save_recipe(CLI::App& command, DecisionOptions& options);
 /// Adds --json to a subcommand.
 void declare_json(CLI::App& command, bool& json);
 
@@ -42,6 +49,8 @@ struct Subject {
   std::unique_ptr<GainModel> gains;
   Vetoes vetoes;
   SchemeSteps steps;
+  NamedRecipe recipe;  ///< with what the options add to it
+  RuleDecisions rules;
 
   /// Phases 1 to 3.
   [[nodiscard]] Expected<Analysis> decide();
@@ -52,5 +61,8 @@ struct Subject {
 /// Checks the options, then reads the model, so that mistakes in the call show before the long
 /// work.
 [[nodiscard]] Expected<Subject> prepare(const DecisionOptions& options, Console& console);
+
+/// Writes the file of --save-recipe, if there is to be one.
+[[nodiscard]] Expected<void> save_recipe(const DecisionOptions& options, const Subject& subject);
 
 }  // namespace quadrant::cli

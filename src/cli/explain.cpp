@@ -14,9 +14,9 @@
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
-#include "cli/names.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
+#include "recipe/node_names.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::cli {
@@ -36,6 +36,14 @@ Expected<std::vector<NodeId>> find_nodes(const Graph& graph, const std::string& 
                                             did_you_mean(wanted, all_names(graph))));
 }
 
+bool may_consume(const Registry& registry, std::string_view kind) {
+  for (std::uint32_t i = 0; i < registry.scheme_count(); ++i) {
+    const QuantizationMethod* const method = registry.find(kind, i);
+    if (method != nullptr && method->eligible_state() == State::Consumer) return true;
+  }
+  return false;
+}
+
 // What a user asks about first: each weight, the largest first, then each operation that would
 // gain, in the order in which they are computed.
 std::vector<Explanation> of_interest(const Subject& subject, const Analysis& analysis) {
@@ -45,10 +53,9 @@ std::vector<Explanation> of_interest(const Subject& subject, const Analysis& ana
     const Value value = subject.graph.find_value(explanation.value);
     if (value.is_absent()) continue;
     const Constant* constant = subject.graph.constant(value.node);
-    const QuantizationMethod* method = subject.registry.find(explanation.kind);
     if (constant != nullptr && is_float(subject.graph.type(value).element)) {
       weights.emplace_back(constant->byte_size(), std::move(explanation));
-    } else if (method != nullptr && method->eligible_state() == State::Consumer) {
+    } else if (may_consume(subject.registry, explanation.kind)) {
       consumers.push_back(std::move(explanation));
     }
   }

@@ -1,5 +1,5 @@
-// quadrant list [SCHEME|operations]: the schemes, what one of them knows, or what the interpreter
-// computes.
+// quadrant list [SCHEME|presets|operations]: the schemes, what one of them knows, recipes by name,
+// or what the interpreter computes.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +9,8 @@
 #include "cli/help.hpp"
 #include "cli/schemes.hpp"
 #include "io/onnx/names.hpp"
+#include "quadrant/recipe/presets.hpp"
+#include "quadrant/recipe/recipe_json.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
@@ -46,8 +48,8 @@ std::string print_schemes() {
     table.add({std::string(scheme->name()), std::string(scheme->summary())});
   }
   return table.print() +
-         "\n'quadrant list SCHEME' shows the options and operations of one, "
-         "'quadrant list operations' what the interpreter computes.\n";
+         "\n'quadrant list SCHEME' shows the options and operations of one, 'quadrant list "
+         "presets' recipes by\nname, 'quadrant list operations' what the interpreter computes.\n";
 }
 
 std::string print_scheme(SchemeCommand& scheme, const Registry& registry) {
@@ -87,6 +89,7 @@ Json scheme_json(const SchemeCommand& scheme, const Registry& registry) {
 
 // In the place of a scheme.
 constexpr std::string_view operations = "operations";
+constexpr std::string_view all_presets = "presets";
 
 // What ONNX calls the operation, with its domain before it; empty for one that only other IRs have.
 std::string_view onnx_operator(std::string_view kind) {
@@ -112,6 +115,23 @@ Json operations_json() {
   return {{"operations", std::move(list)}};
 }
 
+Expected<Table> preset_table() {
+  Table table({{"preset"}, {""}});
+  for (const Preset& preset : presets()) {
+    QUADRANT_TRY(const Recipe recipe, parse_recipe(preset.text));
+    table.add({std::string(preset.name), recipe.description});
+  }
+  return table;
+}
+
+Json presets_json() {
+  Json list = Json::array();
+  for (const Preset& preset : presets()) {
+    list.push_back({{"preset", preset.name}, {"recipe", Json::parse(preset.text)}});
+  }
+  return {{"presets", std::move(list)}};
+}
+
 Json schemes_json() {
   Json list = Json::array();
   const Schemes schemes;
@@ -127,7 +147,8 @@ class List final : public Command {
     CLI::App* command = app.add_subcommand("list", "Show the schemes, or what one of them knows");
     command
         ->add_option("SCHEME", scheme_,
-                     "Scheme to show; or 'operations', for those that the interpreter computes")
+                     "Scheme to show; or 'presets', recipes that come with the program; or "
+                     "'operations', those that the interpreter computes")
         ->type_name("");
     declare_json(*command, json_);
     command->footer("Examples:\n  quadrant list weight-only\n  quadrant list operations");
@@ -139,9 +160,15 @@ class List final : public Command {
   Expected<void> run(Console& console) override {
     if (scheme_.empty()) return show(console, schemes_json, print_schemes);
     if (scheme_ == operations) return show(console, operations_json, print_operations);
+    if (scheme_ == all_presets) {
+      QUADRANT_TRY(const Table table, preset_table());
+      return show(console, presets_json, [&] {
+        return table.print() + "\n'quadrant recipe NAME' prints one, to start from.\n";
+      });
+    }
     const Schemes schemes;
     QUADRANT_TRY(SchemeCommand* const scheme, schemes.find(scheme_));
-    QUADRANT_TRY(const Registry registry, scheme->methods());
+    QUADRANT_TRY(const Registry registry, scheme->entry().make({}, {}));
     return show(
         console, [&] { return scheme_json(*scheme, registry); },
         [&] { return print_scheme(*scheme, registry); });

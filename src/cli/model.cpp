@@ -9,11 +9,11 @@
 #include <span>
 #include <system_error>
 
-#include "cli/names.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/recipe/plan_json.hpp"
 #include "quadrant/recipe/statistics_json.hpp"
 #include "quadrant/support/new_file.hpp"
+#include "recipe/node_names.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::cli {

@@ -10,6 +10,7 @@
 #include "quadrant/calibration/correct_bias.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/numerics/convert.hpp"
+#include "quadrant/recipe/recipe.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 #include "quadrant/support/left_alone.hpp"
 #include "quadrant/transforms/absorb_bias.hpp"
@@ -52,9 +53,11 @@ bool Optimizations::has(std::string_view name) const {
 }
 
 void add_relu6(CLI::App& command, Optimizations& wanted) {
-  add_choice(command, "--relu6", wanted.relu6, {"exact", "relu"},
-             "What 'cle' makes of a ReLU6 between layers that it equalizes: a limit for each "
-             "channel, or a ReLU, which changes the model a little")
+  const auto options = recipe_model_options();
+  const auto& relu6 = *std::ranges::find(options, "relu6", &OptionSpec::key);
+  std::vector<std::string> words;
+  for (const OptionWord& word : relu6.words) words.emplace_back(word.word);
+  add_choice(command, "--relu6", wanted.relu6, words, std::string(relu6.summary))
       ->capture_default_str();
 }
 

@@ -99,7 +99,7 @@ class Optimize final : public Command {
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check_output(output_));
-    QUADRANT_CHECK(scheme_->check());
+    QUADRANT_CHECK(scheme_->check(choices(), {}));
     if (scheme_->has_statistics_alone()) {
       return fail(ErrorCode::usage,
                   "optimize runs the model: give samples to --calibration, not statistics",
@@ -125,6 +125,11 @@ class Optimize final : public Command {
   }
 
  private:
+  [[nodiscard]] std::vector<SchemeChoice> choices() const {
+    const std::string name(scheme_->name());
+    return {{name, name, scheme_->given()}};
+  }
+
   // Bias correction mends shifts, nothing else: what is poor after cle stays poor.
   [[nodiscard]] bool is_worth_correcting() const {
     constexpr double points = 2;
@@ -146,11 +151,12 @@ class Optimize final : public Command {
                                                const std::vector<std::string>& optimizations,
                                                Console& console) const {
     const Clock::time_point start = Clock::now();
-    scheme_->optimize_with(optimizations);
+    OptionValues before = scheme_->given_for_model();
+    if (!optimizations.empty()) before["optimize"] = optimizations;
     ThreadExecutor executor(0);
     SchemeSubject subject{model_, graph, &executor, &console};
-    QUADRANT_TRY(const Registry registry, scheme_->make(subject));
-    const auto gains = make_gain_model(scheme_->gain());
+    QUADRANT_TRY(const Registry registry, scheme_->make(subject, choices(), before));
+    const auto gains = make_gain_model(scheme_->entry().gain);
     QuantizeOptions engine;
     engine.gains = gains.get();
     engine.executor = &executor;
@@ -232,7 +238,8 @@ class Optimize final : public Command {
   double accept_ = 0.5;
   double accept_sqnr_ = 30;
   bool json_ = false;
-  std::unique_ptr<StaticAffineScheme> scheme_ = make_static_affine();
+  std::unique_ptr<StaticAffineScheme> scheme_ =
+      make_static_affine(*find_scheme("static_affine").value());
   std::optional<std::vector<std::int64_t>> classes_;
   std::vector<Attempt> attempts_;
 };

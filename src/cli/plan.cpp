@@ -9,7 +9,9 @@
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
 #include "cli/report_options.hpp"
+#include "cli/rule_summary.hpp"
 #include "quadrant/recipe/plan_json.hpp"
+#include "quadrant/report/objective.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
 
@@ -38,15 +40,19 @@ Totals count(const Graph& graph, const Plan& plan) {
   return totals;
 }
 
-std::string print_text(const Graph& graph, const Plan& plan, const GainModel& gains) {
+std::string print_text(const Graph& graph, const Plan& plan, std::optional<Gain> bound,
+                       const GainModel& gains) {
   using enum Table::Align;
   const Totals totals = count(graph, plan);
   std::string text;
   if (!plan.values.empty()) {
+    // Where several schemes run, forms of two may print alike.
+    const bool is_mix = plan.schemes.size() > 1;
     Table table({{"value"}, {"constraint"}, {"bytes", right}, {"gain", right}});
     for (const PlannedValue& planned : plan.values) {
       const Constant* constant = contents(graph, planned.value);
-      table.add({planned.value, planned.constraint,
+      table.add({planned.value,
+                 is_mix ? planned.scheme + ' ' + planned.constraint : planned.constraint,
                  constant != nullptr ? format_bytes(constant->byte_size()) : "-",
                  fmt::to_string(planned.gain.amount())});
     }
@@ -60,7 +66,7 @@ std::string print_text(const Graph& graph, const Plan& plan, const GainModel& ga
   table.add({"of these stored",
              fmt::format("{}, {} in float", totals.stored, format_bytes(totals.bytes))});
   table.add({"conversions", fmt::to_string(plan.conversions.size())});
-  table.add({"objective", fmt::format("{} {}", plan.objective.amount(), gains.unit())});
+  table.add({"objective", describe_objective(plan.objective, bound, gains.unit())});
   return text + table.print();
 }
 
@@ -69,6 +75,7 @@ class MakePlan final : public Command {
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("plan", "Show, or save, what would be quantized");
     cli::declare(*command, options_);
+    declare_save_recipe(*command, options_);
     command->add_option("-o,--output", output_, "Save the plan for 'quantize --plan'")
         ->type_name("FILE");
     cli::declare(*command, side_);
@@ -96,20 +103,26 @@ class MakePlan final : public Command {
                                  .sink = &console};
     QUADRANT_TRY(std::optional<HtmlReport> report, gather(side_, reported));
     if (report) report->file_bytes_before = model_bytes(options_.model, subject.graph);
+    const std::vector<RuleSummary> rules = summarize_rules(subject, analysis);
+    QUADRANT_CHECK(save_recipe(options_, subject));
     if (!output_.empty()) QUADRANT_CHECK(write_text(output_, print_plan(plan)));
     QUADRANT_CHECK(write(side_, reported, report));
     if (options_.json) {
       const Totals totals = count(subject.graph, plan);
+      const std::optional<Gain> bound = analysis.selection.bound();
       Json document{{"model", options_.model},
                     {"output", output_.empty() ? Json(nullptr) : Json(output_)},
                     {"stored_values", totals.stored},
                     {"stored_bytes", totals.bytes},
                     {"gain_unit", subject.gains->unit()},
+                    {"bound", bound ? Json(bound->amount()) : Json(nullptr)},
+                    {"rules", to_json(rules)},
                     {"plan", Json::parse(print_plan(plan))}};
       add_files(document, side_);
       console.print_json(std::move(document));
     } else {
-      console.print(print_text(subject.graph, plan, *subject.gains));
+      console.print(print_text(subject.graph, plan, analysis.selection.bound(), *subject.gains));
+      if (!rules.empty()) console.print('\n' + print_rules(rules));
       if (!output_.empty()) console.print(fmt::format("\n  saved in {}\n", printable(output_)));
       console.print(print_files(side_));
     }

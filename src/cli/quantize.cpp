@@ -11,6 +11,7 @@
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
 #include "cli/report_options.hpp"
+#include "cli/rule_summary.hpp"
 #include "cli/thread_executor.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/report/terminal_text.hpp"
@@ -45,9 +46,10 @@ class Quantize final : public Command {
             ->type_name("FILE");
     command->add_flag("--dry-run", dry_run_, "Say what would be done and write nothing");
     cli::declare(*command, side_);
-    declare_non_finite(*command, non_finite_);
+    declare_non_finite(*command, options_.non_finite);
+    declare_save_recipe(*command, options_);
     command
-        ->add_option("--format", format_,
+        ->add_option("--format", options_.format,
                      "How the file says it: QuantizeLinear and DequantizeLinear, or, for matrix "
                      "products that can be, com.microsoft.MatMulNBits")
         ->check(CLI::IsMember({"qdq", "matmulnbits"}).description(""))
@@ -67,7 +69,8 @@ class Quantize final : public Command {
         "Examples:\n"
         "  quadrant quantize model.onnx -o small.onnx --scheme weight-only\n"
         "  quadrant quantize model.onnx -o small.onnx --scheme weight-only --exclude '^lm_head'\n"
-        "  quadrant quantize model.onnx --dry-run --scheme weight-only");
+        "  quadrant quantize model.onnx -o small.onnx --recipe recipe.json\n"
+        "  quadrant quantize model.onnx --dry-run --mix int8,int4-block32");
     return command;
   }
 
@@ -90,13 +93,10 @@ class Quantize final : public Command {
     if (has_plan) {
       QUADRANT_TRY(plan, read_plan(plan_path_));
     }
-    QUADRANT_TRY(const SchemeCommand* const scheme, options_.schemes.find(options_.scheme));
-    QUADRANT_CHECK(scheme->check_format(format_));
     QUADRANT_TRY(Subject subject, prepare(options_, console));
     ThreadExecutor executor(threads_);
     QuantizeOptions engine = subject.engine_options();
     engine.plan = plan ? &*plan : nullptr;
-    engine.non_finite = non_finite_policy(non_finite_);
     engine.executor = &executor;
     engine.sink = &console;
     Expected<QuantizeResult> result =
@@ -114,6 +114,7 @@ class Quantize final : public Command {
                                  .sink = &console};
     QUADRANT_TRY(std::optional<HtmlReport> report, gather(side_, reported));
     std::optional<OnnxWriteReport> written;
+    QUADRANT_CHECK(save_recipe(options_, subject));
     if (!dry_run_) {
       QUADRANT_TRY(written, write_onnx(result->graph, output_, write_options(executor, console)));
       summary.file_bytes_after = written->model_bytes + written->external_bytes;
@@ -124,7 +125,7 @@ class Quantize final : public Command {
     }
     QUADRANT_CHECK(write(side_, reported, report));
     summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    print(summary, written, console);
+    print(summary, summarize_rules(subject, result->analysis), written, console);
     return {};
   }
 
@@ -133,7 +134,7 @@ class Quantize final : public Command {
     constexpr std::uint64_t external_from = 1024;
     OnnxWriteOptions options{.executor = &executor, .sink = &sink};
     if (external_data_) options.external_from = external_from;
-    options.matmul_nbits = format_ == "matmulnbits";
+    options.matmul_nbits = options_.format == "matmulnbits";
     return options;
   }
 
@@ -143,19 +144,19 @@ class Quantize final : public Command {
     return error;
   }
 
-  void print(const Summary& summary, const std::optional<OnnxWriteReport>& written,
-             Console& console) const {
+  void print(const Summary& summary, const std::vector<RuleSummary>& rules,
+             const std::optional<OnnxWriteReport>& written, Console& console) const {
     if (options_.json) {
-      Json document{{"model", options_.model},
-                    {"output", written ? Json(output_) : Json(nullptr)},
-                    {"dry_run", dry_run_},
-                    {"summary", quadrant::to_json(summary)},
-                    {"written", written ? to_json(*written) : Json(nullptr)}};
+      Json document{
+          {"model", options_.model}, {"output", written ? Json(output_) : Json(nullptr)},
+          {"dry_run", dry_run_},     {"summary", quadrant::to_json(summary)},
+          {"rules", to_json(rules)}, {"written", written ? to_json(*written) : Json(nullptr)}};
       add_files(document, side_);
       console.print_json(std::move(document));
       return;
     }
     console.print(to_string(summary));
+    if (!rules.empty()) console.print('\n' + print_rules(rules));
     if (!written) {
       const std::string files = print_files(side_);
       console.print(fmt::format("\n  dry run: {} is written\n{}",
@@ -171,7 +172,7 @@ class Quantize final : public Command {
       console.print(
           fmt::format("  opset {} became {}\n", written->opset_read, written->opset_written));
     }
-    if (format_ == "matmulnbits") {
+    if (options_.format == "matmulnbits") {
       console.print(fmt::format("  {} products became MatMulNBits\n", written->matmul_nbits));
     }
     if (!written->fallback_reason.empty()) {
@@ -184,10 +185,8 @@ class Quantize final : public Command {
   ReportOptions side_;
   std::string plan_path_;
   CLI::Option* plan_option_ = nullptr;
-  std::string format_ = "qdq";
   bool external_data_ = false;
   bool dry_run_ = false;
-  std::string non_finite_ = "refuse";
   unsigned threads_ = 0;
 };
 

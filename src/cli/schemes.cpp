@@ -1,19 +1,47 @@
 #include "cli/schemes.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "cli/static_affine.hpp"
+#include "cli/table_options.hpp"
 #include "cli/weight_only.hpp"
-#include "support/near_names.hpp"
+#include "quadrant/recipe/recipe.hpp"
 
 namespace quadrant::cli {
 
+void SchemeCommand::declare(CLI::App& options) {
+  declare_data(options);
+  cli::declare(options, entry_->options, given_);
+}
+
+Expected<void> SchemeCommand::check(std::span<const SchemeChoice> choices,
+                                    const OptionValues& /*model*/) const {
+  for (const SchemeChoice& choice : choices) {
+    // Where its name says nothing, the message is better without it.
+    if (choice.name == name()) {
+      QUADRANT_CHECK(entry_->make(choice.options, {}));
+    } else {
+      QUADRANT_CHECK(quadrant::check(choice));
+    }
+  }
+  return {};
+}
+
+Expected<Registry> SchemeCommand::make(SchemeSubject& /*subject*/,
+                                       std::span<const SchemeChoice> choices,
+                                       const OptionValues& /*model*/) const {
+  return make_registry(choices);
+}
+
 Schemes::Schemes() {
-  schemes_.push_back(make_static_affine());
-  schemes_.push_back(make_weight_only());
+  for (const SchemeEntry& entry : known_schemes()) {
+    schemes_.push_back(entry.name == "static_affine" ? make_static_affine(entry)
+                                                     : make_weight_only(entry));
+  }
 }
 
 Expected<void> run_before(const SchemeSteps& steps, Graph& graph, const Registry& registry,
@@ -53,35 +81,37 @@ void Schemes::declare(CLI::App& command) {
 }
 
 Expected<SchemeCommand*> Schemes::find(std::string_view name) const {
-  std::string wanted(name);
-  std::ranges::replace(wanted, '-', '_');
+  QUADRANT_TRY(const SchemeEntry* const entry, find_scheme(name));
   const auto found =
-      std::ranges::find_if(schemes_, [&](const auto& scheme) { return scheme->name() == wanted; });
-  if (found != schemes_.end()) return found->get();
-  std::vector<std::string_view> names;
-  names.reserve(schemes_.size());
-  for (const auto& scheme : schemes_) names.push_back(scheme->name());
-  const std::string near = did_you_mean(wanted, names);
-  return fail(
-      ErrorCode::usage,
-      fmt::format("there is no scheme '{}'{}", name,
-                  near.empty() ? fmt::format("; there are: {}", fmt::join(names, ", ")) : near));
+      std::ranges::find_if(schemes_, [&](const auto& scheme) { return &scheme->entry() == entry; });
+  return found->get();
 }
 
-Expected<const SchemeCommand*> Schemes::choose(std::string_view name) const {
-  QUADRANT_TRY(const SchemeCommand* const chosen, find(name));
+Expected<void> Schemes::check_given(std::span<const std::string> used,
+                                    std::string_view chosen_elsewhere) const {
   for (std::size_t i = 0; i < options_.size(); ++i) {
-    if (schemes_[i].get() == chosen) continue;
+    const SchemeCommand& scheme = *schemes_[i];
+    const bool is_used = std::ranges::find(used, scheme.name()) != used.end();
+    if (is_used && chosen_elsewhere.empty()) continue;
     for (const CLI::Option* const option : options_[i]) {
       if (option->count() == 0) continue;
-      return fail(
-          ErrorCode::usage,
-          fmt::format("{} is an option of {}, not of {}: 'quadrant list {}' shows those",
-                      option->get_name(), schemes_[i]->name(), chosen->name(), chosen->name()));
+      if (!is_used) {
+        return fail(ErrorCode::usage,
+                    fmt::format("{0} is an option of {1}, not of {2}: 'quadrant list {2}' shows "
+                                "those",
+                                option->get_name(), scheme.name(), fmt::join(used, ", ")));
+      }
+      const std::string key = key_of(option->get_name());
+      const bool is_of_run = scheme.is_data(option->get_name()) ||
+                             std::ranges::find(recipe_model_options(), key, &OptionSpec::key) !=
+                                 recipe_model_options().end();
+      if (is_of_run) continue;
+      return fail(ErrorCode::usage,
+                  fmt::format("{} is an option of --scheme: {} has options of its own",
+                              option->get_name(), chosen_elsewhere));
     }
   }
-  QUADRANT_CHECK(chosen->check());
-  return chosen;
+  return {};
 }
 
 }  // namespace quadrant::cli

@@ -12,6 +12,7 @@
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/engine/registry.hpp"
 #include "quadrant/ir/graph.hpp"
+#include "quadrant/recipe/scheme_choice.hpp"
 #include "quadrant/support/executor.hpp"
 #include "quadrant/support/expected.hpp"
 
@@ -44,30 +45,49 @@ struct SchemeSubject {
   SchemeSteps steps{};           ///< a scheme may set them
 };
 
-/// A scheme with its options, for one call of the command.
+/// A scheme of the library for one call of the command: its options, and what it takes from files.
 class SchemeCommand {
  public:
-  SchemeCommand() = default;
+  /// `entry` is one of `known_schemes`.
+  explicit SchemeCommand(const SchemeEntry& entry) : entry_(&entry) {}
   SchemeCommand(const SchemeCommand&) = delete;
   SchemeCommand& operator=(const SchemeCommand&) = delete;
   virtual ~SchemeCommand() = default;
 
-  /// As in `--scheme`.
-  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
-  [[nodiscard]] virtual std::string_view summary() const noexcept = 0;
-  /// The gain model that suits it.
-  [[nodiscard]] virtual std::string_view gain() const noexcept = 0;
+  [[nodiscard]] const SchemeEntry& entry() const noexcept { return *entry_; }
+  [[nodiscard]] std::string_view name() const noexcept { return entry_->name; }
+  [[nodiscard]] std::string_view summary() const noexcept { return entry_->summary; }
   /// Adds its options, which refer to this object from then on.
-  virtual void declare(CLI::App& options) = 0;
-  /// Mistakes that show without a model, before the long work.
-  [[nodiscard]] virtual Expected<void> check() const = 0;
+  void declare(CLI::App& options);
+  /// Those of its table that were given.
+  [[nodiscard]] const OptionValues& given() const noexcept { return given_; }
+  /// Those of `recipe_model_options` that were given.
+  [[nodiscard]] const OptionValues& given_for_model() const noexcept { return given_for_model_; }
+  /// Whether recipes say nothing of the option, which names data of one model.
+  [[nodiscard]] virtual bool is_data(const std::string& /*option*/) const { return false; }
+
+  /// Mistakes that show without a model, before the long work: with `choices`, which are of this
+  /// scheme, and `model`, what is done to the float model before.
+  [[nodiscard]] virtual Expected<void> check(std::span<const SchemeChoice> choices,
+                                             const OptionValues& model) const;
   /// Whether what it makes can be written in this format of `quantize --format`.
-  [[nodiscard]] virtual Expected<void> check_format(std::string_view /*format*/) const {
+  [[nodiscard]] virtual Expected<void> check_format(std::string_view /*format*/,
+                                                    const OptionValues& /*options*/) const {
     return {};
   }
-  /// The methods alone, without data: to be listed.
-  [[nodiscard]] virtual Expected<Registry> methods() const = 0;
-  [[nodiscard]] virtual Expected<Registry> make(SchemeSubject& subject) const = 0;
+  /// The choices' methods for this subject, and what is done around the phases.
+  [[nodiscard]] virtual Expected<Registry> make(SchemeSubject& subject,
+                                                std::span<const SchemeChoice> choices,
+                                                const OptionValues& model) const;
+
+ protected:
+  /// Adds options of files and of `recipe_model_options`.
+  virtual void declare_data(CLI::App& /*options*/) {}
+  OptionValues given_for_model_;
+
+ private:
+  const SchemeEntry* entry_;
+  OptionValues given_;
 };
 
 /// The steps `before`.
@@ -97,8 +117,10 @@ class Schemes {
   /// The scheme of that name, `-` and `_` being the same; an unknown one is a `usage` error with
   /// near names.
   [[nodiscard]] Expected<SchemeCommand*> find(std::string_view name) const;
-  /// `find`, and that no options of other schemes were given, and none that are wrong.
-  [[nodiscard]] Expected<const SchemeCommand*> choose(std::string_view name) const;
+  /// That no options of schemes were given but of `used`; and of these, if `chosen_elsewhere` says
+  /// where their options are (`--recipe`), only those that are not part of a choice.
+  [[nodiscard]] Expected<void> check_given(std::span<const std::string> used,
+                                           std::string_view chosen_elsewhere) const;
 
  private:
   std::vector<std::unique_ptr<SchemeCommand>> schemes_;

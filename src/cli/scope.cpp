@@ -1,50 +1,32 @@
 #include "cli/scope.hpp"
 
 #include <fmt/format.h>
-#include <re2/re2.h>
 
 #include <algorithm>
 #include <string_view>
 
-#include "cli/names.hpp"
 #include "quadrant/engine/scope.hpp"
 #include "quadrant/ir/topology.hpp"
+#include "recipe/name_pattern.hpp"
+#include "recipe/node_names.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::cli {
 namespace {
 
-RE2::Options quiet() {
-  RE2::Options options;
-  options.set_log_errors(false);  // to stderr, if it did
-  return options;
-}
-
-Expected<void> check_pattern(std::string_view option, const std::string& pattern) {
-  const RE2 expression(pattern, quiet());
-  if (expression.ok()) return {};
-  return fail(ErrorCode::usage, fmt::format("{} '{}': {}", option, pattern, expression.error()));
-}
-
-bool matches(const RE2& expression, std::string_view name) {
-  return RE2::PartialMatch(re2::StringPiece(name.data(), name.size()), expression);
-}
-
-// `pattern` without what has a meaning in regular expressions: something that a name could hold.
-std::string literal(std::string pattern) {
-  std::erase_if(pattern, [](char c) {
-    return std::string_view("\\^$*+?()[]{}|").find(c) != std::string_view::npos;
-  });
-  return pattern;
+Expected<NamePattern> compile(std::string_view option, const std::string& pattern) {
+  auto made = NamePattern::make(pattern);
+  if (!made) made.error().message = fmt::format("{} {}", option, made.error().message);
+  return made;
 }
 
 // The nodes that `pattern`, which is a regular expression, matches.
 Expected<std::vector<NodeId>> find_matches(const Graph& graph, std::string_view option,
                                            const std::string& pattern) {
-  const RE2 expression(pattern, quiet());
+  QUADRANT_TRY(const NamePattern expression, compile(option, pattern));
   std::vector<NodeId> found;
   for (const NamedNode& node : named_nodes(graph)) {
-    if (std::ranges::any_of(node.names, [&](auto name) { return matches(expression, name); })) {
+    if (std::ranges::any_of(node.names, [&](auto name) { return expression.matches(name); })) {
       found.push_back(node.id);
     }
   }
@@ -57,8 +39,8 @@ Expected<std::vector<NodeId>> find_matches(const Graph& graph, std::string_view 
 }  // namespace
 
 Expected<void> check_patterns(const ScopeOptions& options) {
-  for (const auto& pattern : options.include) QUADRANT_CHECK(check_pattern("--include", pattern));
-  for (const auto& pattern : options.exclude) QUADRANT_CHECK(check_pattern("--exclude", pattern));
+  for (const auto& pattern : options.include) QUADRANT_CHECK(compile("--include", pattern));
+  for (const auto& pattern : options.exclude) QUADRANT_CHECK(compile("--exclude", pattern));
   return {};
 }
 

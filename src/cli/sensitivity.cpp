@@ -143,7 +143,7 @@ class Sensitivity final : public Command {
         "sensitivity", "Quantize each weight alone and say what that costs at the outputs");
     cli::declare(*command, options_);
     cli::declare(*command, data_);
-    declare_non_finite(*command, non_finite_);
+    declare_non_finite(*command, options_.non_finite);
     declare_runtime(*command, runtime_);
     command
         ->add_option("--cache", cache_,
@@ -183,7 +183,6 @@ class Sensitivity final : public Command {
     ThreadExecutor executor(data_.threads);
     QUADRANT_CHECK(hold_constants(subject.graph));
     QuantizeOptions engine = subject.engine_options();
-    engine.non_finite = non_finite_policy(non_finite_);
     engine.executor = &executor;
     QUADRANT_TRY(const QuantizeResult all,
                  quantize_with(subject.steps, subject.graph, subject.registry, engine, false));
@@ -207,7 +206,8 @@ class Sensitivity final : public Command {
                                                     const DataSet& data) const {
     std::string settings = fmt::format("{} {}", options_.gain, runtime_);
     for (std::uint32_t i = 0; i < subject.registry.scheme_count(); ++i) {
-      settings += " " + subject.registry.scheme(i).describe();
+      settings +=
+          fmt::format(" {} {}", subject.registry.name(i), subject.registry.scheme(i).describe());
     }
     return sensitivity_fingerprint(subject.graph, data, settings);
   }
@@ -247,7 +247,6 @@ class Sensitivity final : public Command {
   DecisionOptions options_;
   DataOptions data_;
   std::string runtime_ = std::string(runtime_names.front());
-  std::string non_finite_ = "refuse";
   std::string cache_;
 };
 

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "cli/schemes.hpp"
 
@@ -11,14 +10,13 @@ namespace quadrant::cli {
 
 class StaticAffineScheme : public SchemeCommand {
  public:
-  /// Of `cle`, `hba` and `bc`: instead of what --optimize says.
-  virtual void optimize_with(std::vector<std::string> optimizations) = 0;
+  using SchemeCommand::SchemeCommand;
   /// Whether --calibration is a file of statistics.
   [[nodiscard]] virtual bool has_statistics_alone() const = 0;
   /// Where --calibration says that samples, or statistics, are.
   [[nodiscard]] virtual const std::string& calibration() const noexcept = 0;
 };
 
-[[nodiscard]] std::unique_ptr<StaticAffineScheme> make_static_affine();
+[[nodiscard]] std::unique_ptr<StaticAffineScheme> make_static_affine(const SchemeEntry& entry);
 
 }  // namespace quadrant::cli

@@ -7,6 +7,6 @@
 
 namespace quadrant::cli {
 
-[[nodiscard]] std::unique_ptr<SchemeCommand> make_weight_only();
+[[nodiscard]] std::unique_ptr<SchemeCommand> make_weight_only(const SchemeEntry& entry);
 
 }  // namespace quadrant::cli

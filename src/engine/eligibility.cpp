@@ -4,6 +4,16 @@
 
 namespace quadrant::inline v0 {
 
+const std::string* find_veto(const Vetoes& vetoes, const SchemeVetoes& of_schemes, NodeId node,
+                             std::string_view scheme) noexcept {
+  const auto of_all = vetoes.find(node);
+  if (of_all != vetoes.end()) return &of_all->second;
+  const auto own = of_schemes.find(scheme);
+  if (own == of_schemes.end()) return nullptr;
+  const auto found = own->second.find(node);
+  return found == own->second.end() ? nullptr : &found->second;
+}
+
 State Eligibility::furthest_state(Value value) const noexcept {
   State furthest = State::Unquantized;
   for (const OfScheme& scheme : schemes_) {
@@ -36,8 +46,13 @@ const std::vector<ConstraintId>* Eligibility::possible(NodeId node,
 class EligibilityDetector {
  public:
   EligibilityDetector(const GraphView& graph, const std::vector<NodeId>& order,
-                      const Registry& registry, const Vetoes& vetoes)
-      : graph_(graph), order_(order), registry_(registry), vetoes_(vetoes) {}
+                      const Registry& registry, const Vetoes& vetoes,
+                      const SchemeVetoes& of_schemes)
+      : graph_(graph),
+        order_(order),
+        registry_(registry),
+        vetoes_(vetoes),
+        of_schemes_(of_schemes) {}
 
   [[nodiscard]] Eligibility run() && {
     const auto numbering = std::make_shared<const ValueNumbering>(graph_);
@@ -91,7 +106,7 @@ class EligibilityDetector {
       cause = EligibilityCause::already_quantized;
       return;
     }
-    if (vetoes_.contains(node)) {
+    if (find_veto(vetoes_, of_schemes_, node, registry_.name(scheme)) != nullptr) {
       cause = EligibilityCause::vetoed;
       return;
     }
@@ -124,12 +139,14 @@ class EligibilityDetector {
   const std::vector<NodeId>& order_;
   const Registry& registry_;
   const Vetoes& vetoes_;
+  const SchemeVetoes& of_schemes_;
   Eligibility result_;
 };
 
 Eligibility detect_eligibility(const GraphView& graph, const std::vector<NodeId>& order,
-                               const Registry& registry, const Vetoes& vetoes) {
-  return EligibilityDetector(graph, order, registry, vetoes).run();
+                               const Registry& registry, const Vetoes& vetoes,
+                               const SchemeVetoes& of_schemes) {
+  return EligibilityDetector(graph, order, registry, vetoes, of_schemes).run();
 }
 
 }  // namespace quadrant::inline v0

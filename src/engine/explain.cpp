@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -35,6 +36,7 @@ class Explainer {
     result.requests = requests(value);
     result.benefits = benefits(node);
     result.conversions = conversions(value);
+    result.vetoes = vetoes(node);
     result.blockers = blockers(value);
     result.state = analysis_.eligibility.furthest_state(value);
     switch (result.state) {
@@ -55,19 +57,63 @@ class Explainer {
 
  private:
   [[nodiscard]] std::string constraint(ConstraintId id) const {
-    return analysis_.requests.constraints().print(id);
+    const ConstraintTable& constraints = analysis_.requests.constraints();
+    std::string text = constraints.print(id);
+    // Forms of two schemes may print alike.
+    if (id == float_form || registry_.scheme_count() == 1) return text;
+    return fmt::format("{} {}", registry_.name(constraints.scheme(id)), text);
+  }
+
+  // What `reason` says for each scheme of those that it has one for, each text once.
+  template <class Reason>
+  [[nodiscard]] std::vector<ExplainedVeto> by_reason(Reason reason) const {
+    std::vector<ExplainedVeto> groups;
+    for (std::uint32_t i = 0; i < registry_.scheme_count(); ++i) {
+      const std::optional<std::string> text = reason(i);
+      if (!text) continue;
+      auto group = std::ranges::find(groups, *text, &ExplainedVeto::reason);
+      if (group == groups.end()) group = groups.insert(group, ExplainedVeto{{}, *text});
+      group->schemes.emplace_back(registry_.name(i));
+    }
+    return groups;
+  }
+
+  [[nodiscard]] std::vector<ExplainedVeto> vetoes(NodeId node) const {
+    std::vector<ExplainedVeto> groups = by_reason([&](std::uint32_t scheme) {
+      const std::string* const found = veto(node, scheme);
+      return found == nullptr ? std::optional<std::string>() : *found;
+    });
+    std::size_t vetoed = 0;
+    for (const ExplainedVeto& group : groups) vetoed += group.schemes.size();
+    if (vetoed == registry_.scheme_count()) groups.clear();  // then this is the reason itself
+    return groups;
+  }
+  [[nodiscard]] const std::string* veto(NodeId node, std::uint32_t scheme) const {
+    return find_veto(analysis_.vetoes, analysis_.scheme_vetoes, node, registry_.name(scheme));
   }
 
   // --- phase 1 ---
   [[nodiscard]] std::string ineligible(NodeId node) const {
+    const std::vector<ExplainedVeto> groups =
+        by_reason([&](std::uint32_t scheme) { return std::optional(ineligible(node, scheme)); });
+    if (groups.size() == 1) return sentence(node, 0, groups[0]);
     std::string text;
-    for (std::uint32_t i = 0; i < registry_.scheme_count(); ++i) {
-      std::string reason = ineligible(node, i);
-      if (text.find(reason) != std::string::npos) continue;  // the same for several schemes
-      if (!text.empty()) text += "; ";
-      text += reason;
+    for (const ExplainedVeto& group : groups) {
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", fmt::join(group.schemes, ", "),
+                          group.reason);
     }
     return text;
+  }
+
+  // The reason of schemes, of which `scheme` is one; what they have not is theirs by name.
+  [[nodiscard]] std::string sentence(NodeId node, std::uint32_t scheme,
+                                     const ExplainedVeto& group) const {
+    const bool is_unknown =
+        analysis_.eligibility.cause(node, scheme) == EligibilityCause::no_method;
+    if (!is_unknown) return group.reason;
+    const bool is_one = group.schemes.size() == 1;
+    return fmt::format("{} '{}' {} {}", is_one ? "scheme" : "schemes",
+                       fmt::join(group.schemes, "' and '"), is_one ? "has" : "have", group.reason);
   }
 
   [[nodiscard]] std::string ineligible(NodeId node, std::uint32_t scheme) const {
@@ -81,7 +127,7 @@ class Explainer {
                    : fmt::format("the model came with it quantized as {}", constraint(given));
       }
       case EligibilityCause::vetoed:
-        return analysis_.vetoes.at(node);
+        return *veto(node, scheme);
       case EligibilityCause::pattern:
         return pattern_mismatches(node, scheme);
       case EligibilityCause::method:
@@ -92,8 +138,7 @@ class Explainer {
       case EligibilityCause::no_method:
         break;
     }
-    return fmt::format("scheme '{}' has no method for '{}'", registry_.name(scheme),
-                       graph_.kind(node));
+    return fmt::format("no method for '{}'", graph_.kind(node));
   }
 
   [[nodiscard]] std::string pattern_mismatches(NodeId node, std::uint32_t scheme) const {
@@ -221,7 +266,11 @@ class Explainer {
     if (analysis_.selection.is_selected(operand)) {
       return "it reads it dequantized, as it was quantized " + selection_reason(operand);
     }
-    if (benefit.request == no_request) return ineligible(operand.node);
+    if (benefit.request == no_request) {
+      const std::uint32_t scheme = analysis_.requests.constraints().scheme(benefit.constraint);
+      return sentence(operand.node, scheme,
+                      {{std::string(registry_.name(scheme))}, ineligible(operand.node, scheme)});
+    }
     if (analysis_.eligibility.furthest_state(operand) != State::Quantizable) {
       return "quantizing it for this reader costs more than it gains";
     }
@@ -242,10 +291,16 @@ class Explainer {
       const char* why = request_refusal(node);
       return why != nullptr ? why : "it asks for nothing";
     }
-    const auto realized = std::ranges::count(benefits, true, &ExplainedBenefit::realized);
+    // Several schemes, or forms, may be asked of one operand, which takes one.
+    std::set<std::uint32_t> asked;
+    std::set<std::uint32_t> realized;
+    for (const ExplainedBenefit& benefit : benefits) {
+      asked.insert(benefit.index);
+      if (benefit.realized) realized.insert(benefit.index);
+    }
     const char* refusal = request_refusal(node);
-    return fmt::format("takes {} of {} operands that it asked for in quantized form{}{}", realized,
-                       benefits.size(), refusal != nullptr ? "; for another, " : "",
+    return fmt::format("takes {} of {} operands that it asked for in quantized form{}{}",
+                       realized.size(), asked.size(), refusal != nullptr ? "; for another, " : "",
                        refusal != nullptr ? refusal : "");
   }
 
@@ -473,6 +528,9 @@ std::string to_string(const Explanation& explanation) {
                             ? "other conversions"
                             : fmt::format("{}", fmt::join(conversion.readers, ", ")),
                         conversion.from, conversion.gain.amount());
+  }
+  for (const ExplainedVeto& veto : explanation.vetoes) {
+    text += fmt::format("  not by {}: {}\n", fmt::join(veto.schemes, ", "), veto.reason);
   }
   if (!explanation.blockers.empty()) {
     text += fmt::format("  in the way: {}\n", fmt::join(explanation.blockers, ", "));

@@ -33,13 +33,27 @@ Expected<Selection> select(const SelectionProblem& problem, const Settings& sett
   return select_greedy(problem);
 }
 
+Expected<void> check_names(const Registry& registry, const SchemeVetoes& vetoes) {
+  for (const auto& [name, of_scheme] : vetoes) {
+    bool runs = false;
+    for (std::uint32_t i = 0; i < registry.scheme_count(); ++i) runs |= registry.name(i) == name;
+    if (runs) continue;
+    return fail(ErrorCode::usage, fmt::format("there are vetoes for scheme '{}', but it is not in "
+                                              "this run, of '{}'",
+                                              name, registry.names()));
+  }
+  return {};
+}
+
 Expected<Analysis> analyze_ordered(const GraphView& graph, const Registry& registry,
                                    const Settings& settings, const Vetoes& vetoes,
                                    std::vector<NodeId> order) {
   PhaseObserver nobody;
   PhaseObserver& observer = settings->observer != nullptr ? *settings->observer : nobody;
   const GainModel& gains = settings.gains();
-  Eligibility eligibility = detect_eligibility(graph, order, registry, vetoes);
+  QUADRANT_CHECK(check_names(registry, settings->scheme_vetoes));
+  Eligibility eligibility =
+      detect_eligibility(graph, order, registry, vetoes, settings->scheme_vetoes);
   observer.after_eligibility(graph, eligibility);
   RequestGraph requests = propagate_gains(graph, order, registry, eligibility, gains);
   observer.after_propagation(graph, requests);
@@ -58,6 +72,7 @@ Expected<Analysis> analyze_ordered(const GraphView& graph, const Registry& regis
                   std::move(selection),
                   std::move(parameters),
                   vetoes,
+                  settings->scheme_vetoes,
                   std::move(plan)};
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "support/near_names.hpp"
+
 namespace quadrant::inline v0 {
 namespace {
 
@@ -371,10 +373,11 @@ std::vector<std::string> ObjectReader::take_unknown() {
 Expected<void> ObjectReader::finish() {
   if (status_) {
     for (const auto& [key, value] : object_->items()) {
-      if (!asked_.contains(key)) {
-        mistake(member_path(path_, key), "unknown key");
-        break;
-      }
+      if (asked_.contains(key)) continue;
+      mistake(member_path(path_, key),
+              "unknown key" +
+                  did_you_mean(key, std::vector<std::string_view>(asked_.begin(), asked_.end())));
+      break;
     }
   }
   return status_;

@@ -1,5 +1,7 @@
 #include "quadrant/recipe/plan_json.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -88,6 +90,7 @@ std::string print_plan(const Plan& plan) {
                          {"version", plan_version},
                          {"schemes", std::move(schemes)},
                          {"gain_model", plan.gain_model},
+                         {"policy", to_string(plan.policy)},
                          {"objective", plan.objective.amount()},
                          {"values", std::move(values)},
                          {"conversions", std::move(conversions)},
@@ -102,11 +105,20 @@ Expected<Plan> parse_plan(std::string_view text) {
   Plan plan;
   std::vector<ObjectReader> schemes = reader.objects("schemes");
   plan.gain_model = reader.string("gain_model");
+  // Plans of before there was a choice are greedy ones.
+  std::string policy(to_string(SelectionPolicy::greedy));
+  if (reader.optional_member("policy") != nullptr) policy = reader.string("policy");
   plan.objective = Gain{reader.integer("objective")};
   std::vector<ObjectReader> values = reader.objects("values");
   std::vector<ObjectReader> conversions = reader.objects("conversions");
   std::vector<ObjectReader> shared = reader.objects("shared");
   QUADRANT_CHECK(reader.finish());
+  const std::optional<SelectionPolicy> known_policy = selection_policy(policy);
+  if (!known_policy) {
+    return fail(ErrorCode::invalid_model,
+                fmt::format("$.policy: '{}' is neither 'greedy' nor 'optimal'", policy));
+  }
+  plan.policy = *known_policy;
   QUADRANT_CHECK(read_all(schemes, read_planned_scheme, plan.schemes));
   QUADRANT_CHECK(read_all(values, read_planned_value, plan.values));
   QUADRANT_CHECK(read_all(conversions, read_planned_conversion, plan.conversions));

@@ -32,11 +32,15 @@ Json to_json(const Explanation& explanation) {
                            {"gain", conversion.gain.amount()},
                            {"readers", conversion.readers}});
   }
+  Json vetoes = Json::array();
+  for (const ExplainedVeto& veto : explanation.vetoes) {
+    vetoes.push_back({{"schemes", veto.schemes}, {"reason", veto.reason}});
+  }
   return {{"value", explanation.value},      {"node", explanation.node},
           {"kind", explanation.kind},        {"state", to_string(explanation.state)},
           {"reason", explanation.reason},    {"requests", std::move(requests)},
           {"benefits", std::move(benefits)}, {"conversions", std::move(conversions)},
-          {"blockers", explanation.blockers}};
+          {"vetoes", std::move(vetoes)},     {"blockers", explanation.blockers}};
 }
 
 std::string print_json(std::span<const Explanation> explanations) {

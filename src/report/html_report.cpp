@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "quadrant/report/objective.hpp"
 #include "quadrant/report/terminal_text.hpp"
 #include "report/frontier_html.hpp"
 #include "report/graph_rows_html.hpp"
@@ -90,6 +91,9 @@ Expected<HtmlReport> gather_report(const ReportSubject& subject, const ReportLim
   report.gain_model = subject.analysis.plan.gain_model;
   report.gain_unit = subject.gain_unit;
   report.objective = subject.analysis.plan.objective;
+  if (const std::optional<Gain> bound = subject.analysis.selection.bound()) {
+    report.bound = describe_bound(report.objective, *bound);
+  }
   report.conversions = subject.analysis.plan.conversions.size();
   const std::vector<Explanation> why =
       explain_all(subject.graph, subject.registry, subject.analysis);

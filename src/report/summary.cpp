@@ -60,11 +60,14 @@ Summary summarize(const Graph& before, const Registry& registry, const QuantizeR
   Summary summary;
   summary.scheme = registry.names();
   for (const PlannedScheme& scheme : analysis.plan.schemes) {
-    summary.options += (summary.options.empty() ? "" : "; ") + scheme.options;
+    summary.options += summary.options.empty() ? "" : "; ";
+    if (analysis.plan.schemes.size() > 1) summary.options += scheme.name + ": ";
+    summary.options += scheme.options;
   }
   summary.gain_model = analysis.plan.gain_model;
   if (const auto gains = make_gain_model(summary.gain_model)) summary.gain_unit = gains->unit();
   summary.objective = analysis.plan.objective;
+  summary.bound = analysis.selection.bound();
 
   for (const Weight& weight : find_weights(result.graph)) {
     add(summary.weights_after, weight);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "quadrant/report/objective.hpp"
 #include "quadrant/report/summary.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
@@ -44,7 +45,7 @@ std::string print_facts(const Summary& summary) {
              fmt::format("{} of {} eligible weights, {} of their bytes",
                          summary.eligible_quantized.count, summary.eligible.count,
                          format_share(summary.eligible_quantized.bytes, summary.eligible.bytes))});
-  table.add({"gain", fmt::format("{} {}", summary.objective.amount(), summary.gain_unit)});
+  table.add({"gain", describe_objective(summary.objective, summary.bound, summary.gain_unit)});
   if (summary.seconds) table.add({"time", fmt::format("{:.2f} s", *summary.seconds)});
   return table.print();
 }
@@ -115,6 +116,7 @@ Json to_json(const Summary& summary) {
           {"gain_model", summary.gain_model},
           {"gain_unit", summary.gain_unit},
           {"objective", summary.objective.amount()},
+          {"bound", summary.bound ? Json(summary.bound->amount()) : Json(nullptr)},
           {"file_bytes_before", or_null(summary.file_bytes_before)},
           {"file_bytes_after", or_null(summary.file_bytes_after)},
           {"weights_before", totals_json(summary.weights_before)},

@@ -377,7 +377,7 @@ class SettingsTest(CommandTest):
             self.fails(code, fragments, "quantize", self.model, "-o", "out.onnx", *SCHEME, *options)
 
         for bits in ("5", "0", "16", "-8"):
-            refuses(IMPOSSIBLE, ["8 or 4", bits], "--bits", bits)
+            refuses(USAGE, ["--bits", bits], "--bits", bits)
         refuses(USAGE, "--bits", "--bits", "4.5")
         refuses(USAGE, "--bits", "--bits", "4", "--bits", "8")
         symmetries = ("--symmetric", "--signed-scale", "--asymmetric")

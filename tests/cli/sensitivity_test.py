@@ -417,7 +417,7 @@ class SensitivityTest(CompareCase):
         self.fails(USAGE, ["'openvin'", "did you mean 'openvino'"], *self.command, "--runtime",
                    "openvin")
         self.fails(USAGE, "excludes", *self.command, "--symmetric", "--asymmetric")
-        self.fails(IMPOSSIBLE, "3 are not", *self.command, "--bits", 3)
+        self.fails(USAGE, ["--bits", "3"], *self.command, "--bits", 3)
         self.fails(USAGE, "the model itself", *self.command, "--cache", self.model)
         self.fails(INPUT_OUTPUT, "no directory 'nowhere'", *self.command, "--cache",
                    "nowhere/c.json")

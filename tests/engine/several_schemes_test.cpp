@@ -10,6 +10,7 @@
 
 #include "engine/activations.hpp"
 #include "engine/check_rewriting.hpp"
+#include "quadrant/engine/explain.hpp"
 #include "quadrant/ir/text.hpp"
 
 using namespace quadrant;
@@ -290,4 +291,58 @@ TEST_CASE("a scheme that has nothing to give costs nothing") {
     const Gain alone = run(graph, activations::registry()).analysis.plan.objective;
     CHECK(run(graph, both(saved)).analysis.plan.objective >= alone);
   }
+}
+
+TEST_CASE("a veto of one scheme leaves the value to the others, and explain names both") {
+  const Registry run_by = *Registry::join(
+      std::array{weights::registry(500).renamed("more"), weights::registry(600).renamed("most")});
+  const Graph graph = convolution_and_product();
+  const NodeId weight = graph.find_value("c.w").node;
+  QuantizeOptions options;
+  const auto explained = [&] {
+    const auto analysis = analyze(graph, run_by, options);
+    REQUIRE(analysis.has_value());
+    return std::pair(scheme_of(analysis->plan, "c.w"), explain(graph, run_by, *analysis, weight));
+  };
+  CHECK(explained().first == "most");
+  CHECK(explained().second.vetoes.empty());
+
+  options.scheme_vetoes["most"].emplace(weight, "too much");
+  const auto [left_to, one] = explained();
+  CHECK(left_to == "more");
+  CHECK(one.reason.starts_with("more axis 0, gain "));
+  REQUIRE(one.vetoes.size() == 1);
+  CHECK(one.vetoes[0].schemes == std::vector<std::string>{"most"});
+  CHECK(to_string(one).find("  not by most: too much\n") != std::string::npos);
+
+  options.scheme_vetoes["more"].emplace(weight, "too little");
+  CHECK(explained().first == "none");
+  CHECK(explained().second.reason == "more: too little; most: too much");
+  CHECK(explained().second.vetoes.empty());
+
+  options.vetoes.emplace(weight, "not at all");
+  CHECK(explained().second.reason == "not at all");
+}
+
+TEST_CASE("what schemes have in common is said once") {
+  const Registry run_by = *Registry::join(
+      std::array{weights::registry(500).renamed("more"), weights::registry(600).renamed("most")});
+  const Graph graph = convolution_and_product();
+  const auto analysis = analyze(graph, run_by);
+  REQUIRE(analysis.has_value());
+  const auto reason_of = [&](std::string_view value) {
+    return explain(graph, run_by, *analysis, graph.find_value(value).node).reason;
+  };
+  CHECK(reason_of("x") == "schemes 'more' and 'most' have no method for 'input'");
+  // One operand, which either scheme could have had.
+  CHECK(reason_of("m").starts_with("takes 1 of 1 operands"));
+}
+
+TEST_CASE("vetoes of a scheme that does not run are refused") {
+  QuantizeOptions options;
+  options.scheme_vetoes["wieghts"];
+  const auto refused = analyze(convolution_and_product(), weights::registry(1), options);
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().code == ErrorCode::usage);
+  CHECK(refused.error().message.find("'wieghts'") != std::string::npos);
 }

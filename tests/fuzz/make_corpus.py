@@ -284,6 +284,23 @@ ENCODINGS = (
 )
 
 
+HEAD = '"format": "quadrant.recipe", "version": 1'
+RECIPES = (
+    f'{{{HEAD}}}',
+    f'{{{HEAD}, "description": "two", "schemes": {{"a": {{"scheme": "weight_only"}}, "b": {{"scheme":'
+    ' "weight-only", "options": {"bits": 4, "block_size": 2, "symmetry": "asymmetric"}}}, "rules":'
+    ' [{"scheme": ["a", "b"]}, {"match": {"name": "^w$"}, "scheme": "float"}, {"match": {"kind":'
+    ' ["gather", "cast"], "type": "f16", "size": {"min_elements": 1, "max_bytes": 1000}},'
+    ' "scheme": "a", "options": {"clip": "mse"}}]}',
+    f'{{{HEAD}, "rules": [{{"match": {{"subgraph": {{"from": "a", "to": ["c", "e"]}}}}, "scheme":'
+    ' "weight_only"}, {"match": {"name": "none"}, "scheme": "float", "may_match_nothing": true}]}',
+    f'{{{HEAD}, "schemes": {{"s": {{"scheme": "static_affine", "options": {{"percentile": 99.5,'
+    ' "quantized_inputs": true, "use_enhanced": "both"}}}, "model": {"optimize": ["cle"], "relu6":'
+    ' "relu"}, "gain": "unit", "policy": "greedy", "target_bits": 4.5, "include": ["a"], "exclude":'
+    ' "b", "non_finite": "leave"}',
+)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     dice = random.Random(1)
@@ -295,6 +312,7 @@ def main():
         "npz": list(numpy_files()),
         "statistics": [text.encode() for text in STATISTICS],
         "encodings": [text.encode() for text in ENCODINGS],
+        "recipe": [text.encode() for text in RECIPES],
         "graph": [dice.randbytes(size) for size in (64, 128, 256, 256, 512, 512, 1024, 1024)],
     }
     for name, inputs in corpora.items():

@@ -18,7 +18,8 @@ onnxruntime.set_default_logger_severity(3)  # errors alone
 
 def quantize(source, target, *options):
     """The document that `quantize --json` prints; an AssertionError where it fails."""
-    done = quadrant("quantize", source, "-o", target, "--scheme", "weight-only", "--json", *options)
+    scheme = () if "--recipe" in options else ("--scheme", "weight-only")
+    done = quadrant("quantize", source, "-o", target, *scheme, "--json", *options)
     assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr.strip()}"
     assert not done.stderr, done.stderr
     return json.loads(done.stdout)

@@ -80,7 +80,8 @@ TEST_CASE("what is no plan is refused with its JSON path") {
   CHECK(message("\"weight_only\"", "null") == "$.schemes[0].name: expected a string, found null");
   CHECK(message("\"gain\": 3072", "\"gain\": \"3072\"") ==
         "$.values[0].gain: expected an integer, found string");
-  CHECK(message("\"gain\": -1", "\"gain\": -1, \"gian\": 2") == "$.values[1].gian: unknown key");
+  CHECK(message("\"gain\": -1", "\"gain\": -1, \"gian\": 2") ==
+        "$.values[1].gian: unknown key; did you mean 'gain'?");
   CHECK(message("\"head\"", "7") == "$.conversions[0].users[1]: expected a string, found number");
   CHECK(message("\"head\"", "{\"a\": 1}") == "$.conversions[0].users: nested deeper than 4 levels");
   CHECK(refused("[]").message == "$: expected an object, found array");

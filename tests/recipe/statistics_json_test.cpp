@@ -123,7 +123,8 @@ TEST_CASE("what are no statistics is refused with its JSON path") {
   CHECK(message("\"samples\": 1", "\"samples\": -1") ==
         "$.samples: expected an integer that is not negative, found number");
   CHECK(message("\"zeros\":2,", "") == "$.values[0]: 'zeros' is missing");
-  CHECK(message("\"zeros\":2", "\"zeros\":2,\"zeroes\":2") == "$.values[0].zeroes: unknown key");
+  CHECK(message("\"zeros\":2", "\"zeros\":2,\"zeroes\":2") ==
+        "$.values[0].zeroes: unknown key; did you mean 'zeros'?");
   CHECK(message("\"zeros\":2", "\"zeros\":2.5") ==
         "$.values[0].zeros: expected an integer that is not negative, found number");
   CHECK(message("\"min\":-0.5", "\"min\":\"-0.5\"") ==

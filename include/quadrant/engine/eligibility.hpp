@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -18,6 +21,14 @@ namespace quadrant::inline v0 {
 /// float and it asks for nothing. Others may still have its results quantized for themselves (a
 /// scheme's `enter`).
 using Vetoes = std::unordered_map<NodeId, std::string>;
+
+/// The same for one scheme of several, by its name in the run.
+using SchemeVetoes = std::map<std::string, Vetoes, std::less<>>;
+
+/// Why `scheme` must leave the node alone, or null: a reason that holds for every scheme comes
+/// first. Valid while the vetoes are.
+[[nodiscard]] const std::string* find_veto(const Vetoes& vetoes, const SchemeVetoes& of_schemes,
+                                           NodeId node, std::string_view scheme) noexcept;
 
 /// Why a value got its state in phase 1.
 enum class EligibilityCause : std::uint8_t {
@@ -84,9 +95,11 @@ class Eligibility {
 /// eligible, so that a concat of concats of thousands stays linear.
 inline constexpr std::size_t most_possibilities = 64;
 
-/// Runs phase 1 over `order`, a topological order of `graph`. Linear.
+/// Runs phase 1 over `order`, a topological order of `graph`. Linear. Vetoes of schemes that do not
+/// run have no effect.
 [[nodiscard]] Eligibility detect_eligibility(const GraphView& graph,
                                              const std::vector<NodeId>& order,
-                                             const Registry& registry, const Vetoes& vetoes = {});
+                                             const Registry& registry, const Vetoes& vetoes = {},
+                                             const SchemeVetoes& of_schemes = {});
 
 }  // namespace quadrant::inline v0

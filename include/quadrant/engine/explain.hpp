@@ -37,6 +37,12 @@ struct ExplainedConversion {
   std::vector<std::string> readers;  ///< `name (operand 1)`; none: another conversion alone
 };
 
+/// Why some of the schemes of a run must leave a value alone, where others need not.
+struct ExplainedVeto {
+  std::vector<std::string> schemes;
+  std::string reason;
+};
+
 struct Explanation {
   std::string value;  ///< name of the value; of the node where it has no results
   std::string node;
@@ -46,6 +52,7 @@ struct Explanation {
   std::vector<ExplainedRequest> requests;
   std::vector<ExplainedBenefit> benefits;
   std::vector<ExplainedConversion> conversions;
+  std::vector<ExplainedVeto> vetoes;  ///< each reason once
   /// For a value in float: the operands that stand in the way of what it comes nearest to, by name.
   /// Were they as asked, it would not be refused.
   std::vector<std::string> blockers;

@@ -35,6 +35,7 @@ enum class NonFinitePolicy : std::uint8_t {
 struct QuantizeOptions {
   const GainModel* gains = nullptr;  ///< null: BytesGain
   Vetoes vetoes;
+  SchemeVetoes scheme_vetoes;  ///< of schemes that run: another name is a `usage` error
   SelectionPolicy policy = SelectionPolicy::greedy;
   const Plan* plan = nullptr;  ///< follow this plan instead of selecting
   NonFinitePolicy non_finite = NonFinitePolicy::refuse;
@@ -54,6 +55,7 @@ struct Analysis {
   Selection selection;
   ParameterTable parameters;
   Vetoes vetoes;
+  SchemeVetoes scheme_vetoes;
   Plan plan;
 };
 

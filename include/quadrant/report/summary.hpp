@@ -49,6 +49,7 @@ struct Summary {
   std::string gain_model;
   std::string gain_unit;  ///< empty for a gain model that the library does not know
   Gain objective;
+  std::optional<Gain> bound;  ///< no decision is worth more; empty: the policy does not know
 
   WeightTotals weights_before;
   /// Codes, scales and zero points count as bytes; elements are codes.

@@ -1,12 +1,11 @@
-#include "cli/names.hpp"
+#include "recipe/node_names.hpp"
 
 #include "quadrant/ir/ops.hpp"
 
-namespace quadrant::cli {
+namespace quadrant::inline v0 {
 
-std::vector<NamedNode> named_nodes(const Graph& graph) {
+std::vector<NamedNode> named_nodes(const GraphView& graph) {
   std::vector<NamedNode> nodes;
-  nodes.reserve(graph.node_count());
   for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
     const NodeId id = graph.node_at(i);
     if (!id.is_valid()) continue;
@@ -22,7 +21,7 @@ std::vector<NamedNode> named_nodes(const Graph& graph) {
   return nodes;
 }
 
-std::vector<std::string_view> all_names(const Graph& graph) {
+std::vector<std::string_view> all_names(const GraphView& graph) {
   std::vector<std::string_view> names;
   for (const NamedNode& node : named_nodes(graph)) {
     names.insert(names.end(), node.names.begin(), node.names.end());
@@ -30,4 +29,4 @@ std::vector<std::string_view> all_names(const Graph& graph) {
   return names;
 }
 
-}  // namespace quadrant::cli
+}  // namespace quadrant::inline v0

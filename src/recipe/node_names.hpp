@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/graph_view.hpp"
 
-namespace quadrant::cli {
+namespace quadrant::inline v0 {
 
 /// A node that computes or holds something, with its own name and those of its values.
 struct NamedNode {
@@ -16,9 +16,9 @@ struct NamedNode {
 
 /// Neither inputs nor outputs of the graph, about which nothing is decided. Valid until the graph
 /// is edited.
-[[nodiscard]] std::vector<NamedNode> named_nodes(const Graph& graph);
+[[nodiscard]] std::vector<NamedNode> named_nodes(const GraphView& graph);
 
 /// All their names.
-[[nodiscard]] std::vector<std::string_view> all_names(const Graph& graph);
+[[nodiscard]] std::vector<std::string_view> all_names(const GraphView& graph);
 
-}  // namespace quadrant::cli
+}  // namespace quadrant::inline v0

@@ -1,0 +1,145 @@
+#include "cli/recipe_options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "cli/model.hpp"
+#include "quadrant/recipe/presets.hpp"
+#include "quadrant/recipe/recipe_json.hpp"
+
+namespace quadrant::cli {
+namespace {
+
+// The one scheme of a preset, under its name, to be one of several.
+Expected<SchemeChoice> choice_of_preset(const std::string& name) {
+  QUADRANT_TRY(NamedRecipe preset, recipe_of_preset(name));
+  Recipe rest = preset.recipe;
+  rest.schemes.clear();
+  rest.description.clear();
+  if (preset.recipe.schemes.size() == 1 && rest == Recipe{}) {
+    SchemeChoice choice = std::move(preset.recipe.schemes[0]);
+    choice.name = name;
+    return choice;
+  }
+  return fail(ErrorCode::usage,
+              fmt::format("--mix: {} is more than one scheme with its options: use --preset, or a "
+                          "recipe of your own",
+                          preset.label));
+}
+
+Expected<Recipe> recipe_of_mix(const std::vector<std::string>& mix) {
+  Recipe recipe;
+  for (const std::string& text : mix) {
+    if (text.find('=') != std::string::npos) {
+      QUADRANT_TRY(recipe.schemes.emplace_back(), parse_scheme_choice(text));
+      continue;
+    }
+    std::string_view rest = text;
+    while (true) {
+      const std::size_t end = std::min(rest.find(','), rest.size());
+      QUADRANT_TRY(recipe.schemes.emplace_back(),
+                   choice_of_preset(std::string(rest.substr(0, end))));
+      if (end == rest.size()) break;
+      rest.remove_prefix(end + 1);
+    }
+  }
+  std::ranges::sort(recipe.schemes, {}, &SchemeChoice::name);  // as a file has them
+  QUADRANT_CHECK(check(recipe));
+  return recipe;
+}
+
+Expected<NamedRecipe> recipe_of_scheme(const std::string& name, const Schemes& schemes) {
+  QUADRANT_TRY(const SchemeCommand* const scheme, schemes.find(name));
+  NamedRecipe made;
+  const std::string known(scheme->name());
+  made.recipe.schemes.push_back({known, known, scheme->given()});
+  made.label = known;
+  return made;
+}
+
+Expected<NamedRecipe> recipe_from(const RecipeOptions& options, const Schemes& schemes) {
+  if (!options.file.empty()) return read_recipe(options.file);
+  if (!options.preset.empty()) return recipe_of_preset(options.preset);
+  if (!options.scheme.empty()) return recipe_of_scheme(options.scheme, schemes);
+  if (options.mix.empty()) {
+    return fail(ErrorCode::usage,
+                "one of --scheme, --mix, --preset and --recipe says what to quantize with");
+  }
+  QUADRANT_TRY(Recipe recipe, recipe_of_mix(options.mix));
+  return NamedRecipe{std::move(recipe), "--mix"};
+}
+
+}  // namespace
+
+void declare(CLI::App& command, RecipeOptions& options) {
+  CLI::Option* const scheme = command
+                                  .add_option("-s,--scheme", options.scheme,
+                                              "How to quantize; 'quadrant list' shows schemes")
+                                  ->type_name("NAME");
+  CLI::Option* const mix =
+      command
+          .add_option(
+              "--mix", options.mix,
+              "Several schemes, of which each weight gets one or none: names of presets, as "
+              "in int8,int4-block32, or NAME=SCHEME,OPTION=VALUE,... Repeatable")
+          ->allow_extra_args(false)
+          ->type_name("SCHEMES");
+  CLI::Option* const preset =
+      command
+          .add_option("--preset", options.preset,
+                      "A recipe that comes with the program; 'quadrant list presets' shows them")
+          ->type_name("NAME");
+  command
+      .add_option("--recipe", options.file,
+                  "Schemes, and rules that say which weight gets which: a file, as --save-recipe "
+                  "writes it")
+      ->type_name("FILE")
+      ->excludes(scheme)
+      ->excludes(mix)
+      ->excludes(preset);
+  preset->excludes(scheme)->excludes(mix);
+  mix->excludes(scheme);
+}
+
+Expected<NamedRecipe> read_recipe(const std::string& path) {
+  QUADRANT_TRY(const std::string text, read_text(path));
+  auto recipe = parse_recipe(text);
+  if (recipe) return NamedRecipe{*std::move(recipe), path};
+  recipe.error().place.file = path;
+  return fail(std::move(recipe).error());
+}
+
+Expected<NamedRecipe> recipe_of_preset(const std::string& name) {
+  QUADRANT_TRY(const Preset* const preset, find_preset(name));
+  QUADRANT_TRY(Recipe recipe, parse_recipe(preset->text));
+  return NamedRecipe{std::move(recipe), fmt::format("preset {}", name)};
+}
+
+Expected<NamedRecipe> recipe_of(const RecipeOptions& options, const Schemes& schemes) {
+  QUADRANT_TRY(NamedRecipe made, recipe_from(options, schemes));
+  QUADRANT_TRY(const RuleSchemes all, schemes_of(made.recipe));
+  std::set<std::string> used;
+  for (const SchemeChoice& choice : all.all) used.insert(choice.scheme);
+  if (used.empty()) {
+    return fail(ErrorCode::usage, "it has no scheme: nothing would be quantized",
+                {.file = made.label});
+  }
+  QUADRANT_CHECK(schemes.check_given(std::vector<std::string>(used.begin(), used.end()),
+                                     options.scheme.empty() ? made.label : std::string()));
+  for (const auto& scheme : schemes.all()) {
+    for (const auto& [key, value] : scheme->given_for_model()) made.recipe.model[key] = value;
+  }
+  if (!made.recipe.model.empty() && !used.contains("static_affine")) {
+    return fail(ErrorCode::usage, "'model' is for runs that have the scheme static_affine",
+                {.file = made.label});
+  }
+  return made;
+}
+
+}  // namespace quadrant::cli

@@ -1,0 +1,77 @@
+#include "cli/rule_summary.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "quadrant/recipe/recipe_json.hpp"
+#include "quadrant/report/table.hpp"
+#include "quadrant/report/terminal_text.hpp"
+
+namespace quadrant::cli {
+namespace {
+
+// As the recipe has it, on one line.
+std::string text_of_match(const RecipeRule& rule) {
+  Recipe alone;
+  alone.rules.push_back(rule);
+  const Json printed = Json::parse(print_recipe(alone));
+  const Json& said = printed["rules"][0];
+  return said.contains("match") ? said["match"].dump() : std::string();
+}
+
+}  // namespace
+
+std::vector<RuleSummary> summarize_rules(const Subject& subject, const Analysis& analysis) {
+  std::vector<RuleSummary> summaries;
+  const std::vector<RecipeRule>& rules = subject.recipe.recipe.rules;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const RuleEffect& effect = subject.rules.effects[i];
+    RuleSummary summary{text_of_match(rules[i]),
+                        effect.schemes.empty()
+                            ? std::string("float")
+                            : fmt::format("{}", fmt::join(effect.schemes, " or ")),
+                        effect.matched,
+                        effect.decided,
+                        effect.weights.size(),
+                        0};
+    summary.quantized = static_cast<std::uint64_t>(std::ranges::count_if(
+        effect.weights, [&](Value weight) { return analysis.selection.is_selected(weight); }));
+    summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+std::string print_rules(const std::vector<RuleSummary>& rules) {
+  using enum Table::Align;
+  Table table({{"rule", right},
+               {"matches"},
+               {"scheme"},
+               {"nodes", right},
+               {"decides", right},
+               {"weights", right},
+               {"quantized", right}});
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const RuleSummary& rule = rules[i];
+    table.add({fmt::to_string(i + 1), rule.match.empty() ? "everything" : rule.match, rule.scheme,
+               fmt::to_string(rule.matched), fmt::to_string(rule.decided),
+               fmt::to_string(rule.weights), fmt::to_string(rule.quantized)});
+  }
+  return table.print();
+}
+
+Json to_json(const std::vector<RuleSummary>& rules) {
+  Json list = Json::array();
+  for (const RuleSummary& rule : rules) {
+    list.push_back({{"match", rule.match.empty() ? Json::object() : Json::parse(rule.match)},
+                    {"scheme", rule.scheme},
+                    {"matched", rule.matched},
+                    {"decided", rule.decided},
+                    {"weights", rule.weights},
+                    {"quantized", rule.quantized}});
+  }
+  return list;
+}
+
+}  // namespace quadrant::cli

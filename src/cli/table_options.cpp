@@ -1,0 +1,128 @@
+#include "cli/table_options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace quadrant::cli {
+namespace {
+
+std::vector<std::string> words_of(const OptionSpec& option) {
+  std::vector<std::string> words;
+  words.reserve(option.words.size());
+  for (const OptionWord& word : option.words) words.emplace_back(word.word);
+  return words;
+}
+
+// Adds options to one command.
+class OptionDeclarer {
+ public:
+  OptionDeclarer(CLI::App& command, OptionValues& values) : command_(command), values_(values) {}
+
+  void declare(const OptionSpec& spec) const {
+    switch (spec.kind) {
+      case OptionSpec::Kind::flag:
+        command_.add_flag_callback(name(spec.key), setter(spec, true), text(spec));
+        break;
+      case OptionSpec::Kind::integer:
+        declare_integer(spec);
+        break;
+      case OptionSpec::Kind::real:
+        finish(spec, add<double>(spec)
+                         ->check(CLI::Range(spec.least, spec.most).description(""))
+                         ->type_name(std::string(spec.placeholder)));
+        break;
+      case OptionSpec::Kind::word:
+        declare_word(spec);
+        break;
+      case OptionSpec::Kind::words:
+        finish(spec, add<std::vector<std::string>>(spec)
+                         ->delimiter(',')
+                         ->check(CLI::IsMember(words_of(spec)).description(""))
+                         ->type_name(std::string(spec.placeholder)));
+        break;
+    }
+  }
+
+ private:
+  static std::string name(std::string_view key) { return "--" + option_of(key); }
+  static std::string text(const OptionSpec& spec) { return std::string(spec.summary); }
+
+  [[nodiscard]] std::function<void()> setter(const OptionSpec& spec, OptionValue value) const {
+    return [&values = values_, key = std::string(spec.key), value = std::move(value)] {
+      values[key] = value;
+    };
+  }
+
+  template <class T>
+  CLI::Option* add(const OptionSpec& spec) const {
+    return command_.add_option_function<T>(
+        name(spec.key),
+        [&values = values_, key = std::string(spec.key)](const T& value) { values[key] = value; },
+        text(spec));
+  }
+
+  static void finish(const OptionSpec& spec, CLI::Option* option) {
+    if (!spec.fallback.empty()) option->default_str(std::string(spec.fallback));
+  }
+
+  void declare_integer(const OptionSpec& spec) const {
+    CLI::Option* const option = add<std::int64_t>(spec);
+    if (spec.numbers.empty()) {
+      option
+          ->check(CLI::Range(static_cast<std::int64_t>(spec.least),
+                             static_cast<std::int64_t>(spec.most))
+                      .description(""))
+          ->type_name(std::string(spec.placeholder));
+    } else {
+      option->check(CLI::IsMember(spec.numbers).description(""))
+          ->type_name(fmt::format("{}", fmt::join(spec.numbers, "|")));
+    }
+    finish(spec, option);
+  }
+
+  void declare_word(const OptionSpec& spec) const {
+    if (spec.words_are_flags) {
+      declare_words_as_flags(spec);
+      return;
+    }
+    const std::vector<std::string> words = words_of(spec);
+    const std::string shown = fmt::format("{}", fmt::join(words, "|"));
+    CLI::Option* const option = command_.add_option_function<std::string>(
+        name(spec.key),
+        [&values = values_, key = std::string(spec.key), alone = std::string(spec.alone)](
+            const std::string& word) { values[key] = word.empty() ? alone : word; },
+        text(spec));
+    option->check(CLI::IsMember(words).description(""))->type_name(shown);
+    if (!spec.alone.empty()) option->expected(0, 1)->type_name(fmt::format("[{}]", shown));
+    finish(spec, option);
+  }
+
+  // At most one of them.
+  void declare_words_as_flags(const OptionSpec& spec) const {
+    std::vector<CLI::Option*> flags;
+    for (const OptionWord& word : spec.words) {
+      CLI::Option* const flag = command_.add_flag_callback("--" + std::string(word.word),
+                                                           setter(spec, std::string(word.word)),
+                                                           std::string(word.summary));
+      for (CLI::Option* const other : flags) other->excludes(flag);
+      flags.push_back(flag);
+    }
+  }
+
+  CLI::App& command_;
+  OptionValues& values_;
+};
+
+}  // namespace
+
+void declare(CLI::App& command, std::span<const OptionSpec> options, OptionValues& values) {
+  const OptionDeclarer declarer(command, values);
+  for (const OptionSpec& option : options) declarer.declare(option);
+}
+
+}  // namespace quadrant::cli

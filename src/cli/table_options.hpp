@@ -1,0 +1,18 @@
+// Options of the command, made of a table of options.
+#pragma once
+
+#include <span>
+
+#include "quadrant/recipe/option_table.hpp"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
+class App;
+}
+
+namespace quadrant::cli {
+
+/// Adds each option of the table as `--key`; what is given goes to `values`, which outlives
+/// `command`.
+void declare(CLI::App& command, std::span<const OptionSpec> options, OptionValues& values);
+
+}  // namespace quadrant::cli

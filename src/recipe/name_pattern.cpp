@@ -1,0 +1,27 @@
+#include "recipe/name_pattern.hpp"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+namespace quadrant::inline v0 {
+
+Expected<NamePattern> NamePattern::make(const std::string& pattern) {
+  re2::RE2::Options options;
+  options.set_log_errors(false);  // to stderr, if it did
+  auto expression = std::make_shared<const re2::RE2>(pattern, options);
+  if (expression->ok()) return NamePattern(std::move(expression));
+  return fail(ErrorCode::usage, fmt::format("'{}': {}", pattern, expression->error()));
+}
+
+bool NamePattern::matches(std::string_view name) const {
+  return re2::RE2::PartialMatch(re2::StringPiece(name.data(), name.size()), *expression_);
+}
+
+std::string literal(std::string pattern) {
+  std::erase_if(pattern, [](char c) {
+    return std::string_view("\\^$*+?()[]{}|").find(c) != std::string_view::npos;
+  });
+  return pattern;
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,91 @@
+#include "quadrant/recipe/presets.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "support/near_names.hpp"
+
+namespace quadrant::inline v0 {
+
+std::span<const Preset> presets() {
+  static constexpr std::array all{Preset{"int4-block32", R"({
+  "format": "quadrant.recipe",
+  "version": 1,
+  "description": "weights of 4 bits in blocks of 32, with zero points: a sixth of the size",
+  "schemes": {
+    "int4-block32": {
+      "scheme": "weight_only",
+      "options": {
+        "bits": 4,
+        "block_size": 32,
+        "clip": "mse",
+        "symmetry": "asymmetric"
+      }
+    }
+  }
+}
+)"},
+                                  Preset{"int8", R"({
+  "format": "quadrant.recipe",
+  "version": 1,
+  "description": "weights of 8 bits with a scale for each channel: a quarter of the size",
+  "schemes": {
+    "int8": {
+      "scheme": "weight_only"
+    }
+  }
+}
+)"},
+                                  Preset{"int8-static", R"({
+  "format": "quadrant.recipe",
+  "version": 1,
+  "description": "weights and activations of 8 bits, from sample data: with --calibration",
+  "schemes": {
+    "int8-static": {
+      "scheme": "static_affine"
+    }
+  }
+}
+)"},
+                                  Preset{"mixed-4.5bit", R"({
+  "format": "quadrant.recipe",
+  "version": 1,
+  "description": "4 bits in blocks of 64, and 8 bits where they do most for 4.5 bits a weight",
+  "schemes": {
+    "int4-block64": {
+      "scheme": "weight_only",
+      "options": {
+        "bits": 4,
+        "block_size": 64,
+        "clip": "mse",
+        "scales": "float16",
+        "symmetry": "asymmetric"
+      }
+    },
+    "int8": {
+      "scheme": "weight_only"
+    }
+  },
+  "target_bits": 4.5
+}
+)"}};
+  return all;
+}
+
+Expected<const Preset*> find_preset(std::string_view name) {
+  const auto found = std::ranges::find(presets(), name, &Preset::name);
+  if (found != presets().end()) return &*found;
+  std::vector<std::string_view> names;
+  for (const Preset& preset : presets()) names.push_back(preset.name);
+  const std::string near = did_you_mean(name, names);
+  return fail(
+      ErrorCode::usage,
+      fmt::format("there is no preset '{}'{}", name,
+                  near.empty() ? fmt::format("; there are: {}", fmt::join(names, ", ")) : near));
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,160 @@
+#include "quadrant/recipe/recipe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "recipe/name_pattern.hpp"
+#include "support/near_names.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+Error in_rule(Error error, std::size_t rule) {
+  error.message = fmt::format("rule {}: {}", rule + 1, error.message);
+  return error;
+}
+
+Error keyed(std::string_view key, Error error) {
+  error.message = fmt::format("{}: {}", key, error.message);
+  return error;
+}
+
+class SchemeResolver {
+ public:
+  explicit SchemeResolver(const Recipe& recipe) : recipe_(recipe), found_{recipe.schemes, {}} {}
+
+  [[nodiscard]] Expected<RuleSchemes> run() && {
+    for (std::size_t i = 0; i < recipe_.rules.size(); ++i) {
+      auto names = resolve(recipe_.rules[i], i);
+      if (!names) return fail(in_rule(std::move(names).error(), i));
+      found_.rules.push_back(*std::move(names));
+    }
+    if (found_.all.size() > most_choices) {
+      return fail(ErrorCode::usage, fmt::format("{} schemes in one recipe: there can be {}",
+                                                found_.all.size(), most_choices));
+    }
+    QUADRANT_CHECK(check_names());
+    return std::move(found_);
+  }
+
+ private:
+  [[nodiscard]] Expected<void> check_names() const {
+    std::set<std::string_view> names;
+    for (const SchemeChoice& choice : found_.all) {
+      if (names.insert(choice.name).second) continue;
+      return fail(ErrorCode::usage, fmt::format("two schemes are called '{}'", choice.name));
+    }
+    return {};
+  }
+
+  [[nodiscard]] Expected<std::vector<std::string>> resolve(const RecipeRule& rule,
+                                                           std::size_t index) {
+    if (!rule.options.empty() && rule.schemes.size() != 1) {
+      return fail(ErrorCode::usage, "options go with one scheme, which they are of");
+    }
+    std::vector<std::string> names;
+    for (const std::string& name : rule.schemes) {
+      if (name == "float") {
+        return fail(ErrorCode::usage,
+                    "scheme: 'float' stands alone; beside others it says nothing, since they can "
+                    "be left out anyway");
+      }
+      QUADRANT_TRY(SchemeChoice choice, find(name));
+      if (!rule.options.empty()) {
+        for (const auto& [key, value] : rule.options) choice.options[key] = value;
+        choice.name = fmt::format("{}.{}", choice.name, index + 1);
+      }
+      names.push_back(add(std::move(choice)));
+    }
+    return names;
+  }
+
+  // The name of one that is the same but for the name, which from now on there is.
+  std::string add(SchemeChoice choice) {
+    if (std::ranges::find(found_.all, choice) != found_.all.end()) return choice.name;
+    for (const SchemeChoice& known : found_.all) {
+      if (known.scheme == choice.scheme && known.options == choice.options) return known.name;
+    }
+    return found_.all.emplace_back(std::move(choice)).name;
+  }
+
+  [[nodiscard]] Expected<SchemeChoice> find(const std::string& name) const {
+    const auto own = std::ranges::find(recipe_.schemes, name, &SchemeChoice::name);
+    if (own != recipe_.schemes.end()) return *own;
+    if (const auto scheme = find_scheme(name)) {
+      return SchemeChoice{std::string((*scheme)->name), std::string((*scheme)->name), {}};
+    }
+    std::vector<std::string_view> names{"float"};
+    for (const SchemeChoice& choice : recipe_.schemes) names.push_back(choice.name);
+    for (const SchemeEntry& scheme : known_schemes()) names.push_back(scheme.name);
+    return fail(ErrorCode::usage,
+                fmt::format("scheme: there is no scheme '{}'{}", name, did_you_mean(name, names)));
+  }
+
+  const Recipe& recipe_;
+  RuleSchemes found_;
+};
+
+}  // namespace
+
+std::span<const std::string_view> recipe_gains() {
+  static constexpr std::array<std::string_view, 3> names{"bytes", "operations", "unit"};
+  return names;
+}
+
+std::span<const std::string_view> recipe_policies() {
+  static constexpr std::array<std::string_view, 2> names{"greedy", "optimal"};
+  return names;
+}
+
+std::span<const OptionSpec> recipe_model_options() {
+  using enum OptionSpec::Kind;
+  static const std::array table{
+      OptionSpec{.key = "optimize",
+                 .kind = words,
+                 .summary = "'cle' equalizes the channels of neighbouring layers, 'hba' moves high "
+                            "biases on to the next layer, 'bc' takes off biases what quantization "
+                            "shifts, on the samples of --calibration: slow; 'bc-analytic' from "
+                            "batch normalizations: fast",
+                 .words = {{"cle"}, {"hba"}, {"bc"}, {"bc-analytic"}},
+                 .placeholder = "cle,hba,bc"},
+      OptionSpec{.key = "relu6",
+                 .kind = word,
+                 .summary = "What 'cle' makes of a ReLU6 between layers that it equalizes: a limit "
+                            "for each channel, or a ReLU, which changes the model a little",
+                 .words = {{"exact"}, {"relu"}},
+                 .fallback = "exact"}};
+  return table;
+}
+
+Expected<RuleSchemes> schemes_of(const Recipe& recipe) { return SchemeResolver(recipe).run(); }
+
+Expected<void> check(const Recipe& recipe) {
+  if (recipe.rules.size() > most_rules) {
+    return fail(ErrorCode::usage,
+                fmt::format("{} rules: there can be {}", recipe.rules.size(), most_rules));
+  }
+  QUADRANT_TRY(const RuleSchemes schemes, schemes_of(recipe));
+  for (const SchemeChoice& choice : schemes.all) QUADRANT_CHECK(check(choice));
+  QUADRANT_CHECK(check_options(recipe_model_options(), recipe.model, "model"));
+  for (std::size_t i = 0; i < recipe.rules.size(); ++i) {
+    const auto& name = recipe.rules[i].match.name;
+    if (!name) continue;
+    const auto pattern = NamePattern::make(*name);
+    if (!pattern) return fail(in_rule(keyed("match.name", pattern.error()), i));
+  }
+  for (const auto& [key, patterns] :
+       {std::pair("include", &recipe.include), std::pair("exclude", &recipe.exclude)}) {
+    for (const std::string& pattern : *patterns) {
+      const auto made = NamePattern::make(pattern);
+      if (!made) return fail(keyed(key, made.error()));
+    }
+  }
+  return {};
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,95 @@
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "quadrant/recipe/scheme_table.hpp"
+#include "recipe/scheme_options.hpp"
+
+namespace quadrant::inline v0 {
+
+std::span<const OptionSpec> weight_only_option_table() {
+  using enum OptionSpec::Kind;
+  static const std::vector<OptionSpec> table{
+      {.key = "bits",
+       .kind = integer,
+       .summary = "Bits of the stored integers",
+       .numbers = {8, 4},
+       .fallback = "8"},
+      {.key = "symmetry",
+       .kind = word,
+       .summary = "Where zero lies",
+       .words = {{"symmetric", "Codes on both sides of zero, which is code 0 (the default)"},
+                 {"signed-scale",
+                  "The same with scales of either sign, so that the largest weight of a group gets "
+                  "the longer side"},
+                 {"asymmetric", "A zero point for each scale: the codes span the weights"}},
+       .fallback = "symmetric",
+       .words_are_flags = true},
+      {.key = "granularity",
+       .kind = word,
+       .summary = "What shares one scale (default: channel)",
+       .words = {{"tensor"}, {"channel"}, {"block"}}},
+      {.key = "block_size",
+       .kind = integer,
+       .summary = "Weights in a block, along the axis that is summed; implies --granularity block "
+                  "(default: 32)",
+       .least = 2,
+       .most = static_cast<double>(std::int64_t{1} << 40U),
+       .placeholder = "N"},
+      {.key = "clip",
+       .kind = word,
+       .summary =
+           "How scales are chosen: from the largest magnitude (the default), from smallest and "
+           "largest (the default where asymmetric), or for the smallest squared error",
+       .words = {{"absmax"}, {"minmax"}, {"mse"}}},
+      {.key = "scales",
+       .kind = word,
+       .summary = "How scales are stored; codes are chosen for the rounded ones",
+       .words = {{"float32"}, {"float16"}},
+       .fallback = "float32"},
+      {.key = "form",
+       .kind = word,
+       .summary = "A dequantize in front of the operation, or a multiplication by the scale behind "
+                  "it where that is exact; or whichever multiplies less",
+       .words = {{"front"}, {"behind"}, {"fewest"}},
+       .fallback = "front"}};
+  return table;
+}
+
+Expected<WeightOnlyOptions> weight_only_options(const OptionValues& values) {
+  using Form = WeightOnlyOptions::Form;
+  QUADRANT_CHECK(check_options(weight_only_option_table(), values, "weight_only"));
+  const auto is = [&](std::string_view key, std::string_view word) {
+    const auto* const found = given<std::string>(values, key);
+    return found != nullptr && *found == word;
+  };
+  const auto* const granularity = given<std::string>(values, "granularity");
+  const auto* const block_size = given<std::int64_t>(values, "block_size");
+  if (block_size != nullptr && granularity != nullptr && *granularity != "block") {
+    return fail(ErrorCode::usage,
+                fmt::format("--block-size is for --granularity block, not {}", *granularity));
+  }
+  WeightOnlyOptions made;
+  if (const auto* const bits = given<std::int64_t>(values, "bits")) {
+    made.bits = static_cast<int>(*bits);
+  }
+  if (is("symmetry", "signed-scale")) made.symmetry = Symmetry::signed_scale;
+  if (is("symmetry", "asymmetric")) made.symmetry = Symmetry::asymmetric;
+  if (is("granularity", "tensor")) made.granularity = Granularity::Kind::tensor;
+  if (is("granularity", "block") || block_size != nullptr) {
+    made.granularity = Granularity::Kind::block;
+  }
+  if (block_size != nullptr) made.block_size = *block_size;
+  if (is("clip", "absmax")) made.clip = Clip::absmax;
+  if (is("clip", "minmax")) made.clip = Clip::minmax;
+  if (is("clip", "mse")) made.clip = Clip::mse;
+  if (is("scales", "float16")) made.scale_type = ElementType::float16;
+  if (is("form", "behind")) made.form = Form::behind;
+  if (is("form", "fewest")) made.form = Form::fewest;
+  QUADRANT_CHECK(WeightOnly::make(made));
+  return made;
+}
+
+}  // namespace quadrant::inline v0
