@@ -176,13 +176,13 @@ std::optional<Gain> StaticAffine::price(const ConversionOf<AffineForm>& conversi
       break;
     case ConversionKind::enter:
       // Constants are codes in the file, or not at all.
-      if (is_constant || conversion.to->role != Role::activation ||
+      if (is_constant || conversion.to()->role != Role::activation ||
           refusal(*conversion.graph, conversion.value) != nullptr) {
         return std::nullopt;
       }
       break;
   }
-  return gains.of_conversion(conversion.kind(), *conversion.graph, conversion.value);
+  return gains.of_conversion(conversion);
 }
 
 Expected<std::shared_ptr<const UniformType>> StaticAffine::resolve(
