@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "calibration/located.hpp"
+#include "cli/budget.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
@@ -69,6 +71,8 @@ class MakePlan final : public Command {
     cli::declare(*command, options_);
     command->add_option("-o,--output", output_, "Save the plan for 'quantize --plan'")
         ->type_name("FILE");
+    cli::declare(*command, budget_);
+    declare_non_finite(*command, non_finite_);
     command->add_option("--dot", dot_, "Save a picture of the decision, in Graphviz's language")
         ->type_name("FILE");
     command->footer(
@@ -84,8 +88,13 @@ class MakePlan final : public Command {
   Expected<void> run(Console& console) override {
     if (!output_.empty()) QUADRANT_CHECK(check_side_output(output_, options_.model));
     if (!dot_.empty()) QUADRANT_CHECK(check_side_output(dot_, options_.model));
+    Budget budget;
+    if (budget_.is_given()) {
+      QUADRANT_TRY(budget, read_budget(budget_, options_));
+    }
     QUADRANT_TRY(Subject subject, prepare(options_, console));
-    QUADRANT_TRY(const Analysis analysis, subject.decide());
+    QUADRANT_TRY(const Analysis analysis,
+                 budget_.is_given() ? decide_by(budget, subject, console) : subject.decide());
     const Plan& plan = analysis.plan;
     if (!output_.empty()) QUADRANT_CHECK(write_text(output_, print_plan(plan)));
     if (!dot_.empty()) QUADRANT_CHECK(write_text(dot_, print_dot(subject.graph, analysis)));
@@ -105,7 +114,21 @@ class MakePlan final : public Command {
   }
 
  private:
+  Expected<Analysis> decide_by(const Budget& budget, Subject& subject, Console& console) const {
+    QUADRANT_TRY(const auto decided,
+                 in_file(BudgetSubject::make(budget_, non_finite_policy(non_finite_), {},
+                                             options_.model, subject, console),
+                         options_.model));
+    QUADRANT_TRY(const BudgetOutcome outcome,
+                 in_file(decided->study().meet(budget), options_.model));
+    QuantizeOptions engine = subject.engine_options();
+    engine.plan = &outcome.plan;
+    return analyze(subject.graph, subject.registry, engine);
+  }
+
   DecisionOptions options_;
+  BudgetOptions budget_;
+  std::string non_finite_ = "refuse";
   std::string output_;
   std::string dot_;
 };

@@ -7,10 +7,13 @@
 #include <chrono>
 #include <optional>
 
+#include "calibration/located.hpp"
+#include "cli/budget.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
 #include "cli/thread_executor.hpp"
+#include "cli/variants.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/report/terminal_text.hpp"
 
@@ -55,16 +58,14 @@ class Quantize final : public Command {
         "--external-data", external_data_,
         "Put tensors of 1 kB or more into a data file beside the model; models of more "
         "than 2 GB always do");
-    command
-        ->add_option("--threads", threads_,
-                     "Threads to use; 0: as many as the machine has. The result is the same")
-        ->check(CLI::Range(0U, 1024U).description(""))
-        ->type_name("N")
-        ->capture_default_str();
+    cli::declare(*command, budget_);
     command->footer(
         "Examples:\n"
         "  quadrant quantize model.onnx -o small.onnx --scheme weight-only\n"
         "  quadrant quantize model.onnx -o small.onnx --scheme weight-only --exclude '^lm_head'\n"
+        "  quadrant quantize model.onnx -o small.onnx --scheme weight-only --target-bits 4.5 "
+        "--data "
+        "samples\n"
         "  quadrant quantize model.onnx --dry-run --scheme weight-only");
     return command;
   }
@@ -82,6 +83,14 @@ class Quantize final : public Command {
                   "quantize: --plan says what to quantize; --include and --exclude belong to the "
                   "'quadrant plan' that made it");
     }
+    Budget budget;
+    if (budget_.is_given()) {
+      if (has_plan) {
+        return fail(ErrorCode::usage,
+                    "quantize: --plan has decided already, so there is nothing to a budget");
+      }
+      QUADRANT_TRY(budget, read_budget(budget_, options_));
+    }
     if (!output_.empty()) QUADRANT_CHECK(check_output(output_));
     std::optional<Plan> plan;
     if (has_plan) {
@@ -90,7 +99,20 @@ class Quantize final : public Command {
     QUADRANT_TRY(const SchemeCommand* const scheme, options_.schemes.find(options_.scheme));
     QUADRANT_CHECK(scheme->check_format(format_));
     QUADRANT_TRY(Subject subject, prepare(options_, console));
-    ThreadExecutor executor(threads_);
+    if (plan) QUADRANT_CHECK(use_variants_of(*plan, subject));
+    std::optional<BudgetOutcome> outcome;
+    std::unique_ptr<BudgetSubject> decided;
+    if (budget_.is_given()) {
+      QUADRANT_TRY(decided, in_file(BudgetSubject::make(budget_, non_finite_policy(non_finite_),
+                                                        {.external_from = external_from(),
+                                                         .matmul_nbits = format_ == "matmulnbits"},
+                                                        output_.empty() ? options_.model : output_,
+                                                        subject, console),
+                                    options_.model));
+      QUADRANT_TRY(outcome, in_file(decided->study().meet(budget), options_.model));
+      plan = outcome->plan;
+    }
+    ThreadExecutor executor(budget_.data.threads);
     QuantizeOptions engine = subject.engine_options();
     engine.plan = plan ? &*plan : nullptr;
     engine.non_finite = non_finite_policy(non_finite_);
@@ -108,17 +130,28 @@ class Quantize final : public Command {
       summary.file_bytes_after = written->model_bytes + written->external_bytes;
     }
     summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    if (outcome) {
+      if (options_.json) {
+        budget_json_ = cli::to_json(*outcome, decided->study());
+      } else {
+        budget_text_ = cli::to_string(*outcome, budget_);
+      }
+    }
     print(summary, written, console);
     return {};
   }
 
  private:
   [[nodiscard]] OnnxWriteOptions write_options(Executor& executor, Sink& sink) const {
-    constexpr std::uint64_t external_from = 1024;
-    OnnxWriteOptions options{.executor = &executor, .sink = &sink};
-    if (external_data_) options.external_from = external_from;
+    OnnxWriteOptions options{
+        .executor = &executor, .sink = &sink, .external_from = external_from()};
     options.matmul_nbits = format_ == "matmulnbits";
     return options;
+  }
+
+  [[nodiscard]] std::uint64_t external_from() const {
+    constexpr std::uint64_t large = 1024;
+    return external_data_ ? large : OnnxWriteOptions().external_from;
   }
 
   // The engine knows nodes and tensors, but no files.
@@ -134,10 +167,12 @@ class Quantize final : public Command {
                               {"output", written ? Json(output_) : Json(nullptr)},
                               {"dry_run", dry_run_},
                               {"summary", quadrant::to_json(summary)},
-                              {"written", written ? to_json(*written) : Json(nullptr)}});
+                              {"written", written ? to_json(*written) : Json(nullptr)},
+                              {"budget", budget_json_}});
       return;
     }
     console.print(to_string(summary));
+    if (!budget_text_.empty()) console.print("\n" + budget_text_);
     if (!written) {
       console.print("\n  dry run: nothing is written\n");
       return;
@@ -166,7 +201,9 @@ class Quantize final : public Command {
   bool external_data_ = false;
   bool dry_run_ = false;
   std::string non_finite_ = "refuse";
-  unsigned threads_ = 0;
+  BudgetOptions budget_;
+  Json budget_json_ = nullptr;
+  std::string budget_text_;
 };
 
 }  // namespace

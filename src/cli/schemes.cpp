@@ -68,6 +68,15 @@ Expected<SchemeCommand*> Schemes::find(std::string_view name) const {
                   near.empty() ? fmt::format("; there are: {}", fmt::join(names, ", ")) : near));
 }
 
+std::string Schemes::given_option() const {
+  for (const auto& options : options_) {
+    const auto given = std::ranges::find_if(
+        options, [](const CLI::Option* option) { return option->count() != 0; });
+    if (given != options.end()) return (*given)->get_name();
+  }
+  return "";
+}
+
 Expected<const SchemeCommand*> Schemes::choose(std::string_view name) const {
   QUADRANT_TRY(const SchemeCommand* const chosen, find(name));
   for (std::size_t i = 0; i < options_.size(); ++i) {

@@ -97,6 +97,8 @@ class Schemes {
   /// The scheme of that name, `-` and `_` being the same; an unknown one is a `usage` error with
   /// near names.
   [[nodiscard]] Expected<SchemeCommand*> find(std::string_view name) const;
+  /// The name of one of the schemes' options that was given; empty: none was.
+  [[nodiscard]] std::string given_option() const;
   /// `find`, and that no options of other schemes were given, and none that are wrong.
   [[nodiscard]] Expected<const SchemeCommand*> choose(std::string_view name) const;
 
