@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "quadrant/calibration/sensitivity.hpp"
@@ -53,6 +54,33 @@ bool WeightMeter::knows(const Plan& plan) const {
   });
 }
 
+// The weight whose elements, in their order, are stored as the value `name`, and where its codes
+// are; of what is not stored, nothing.
+WeightMeter::Stored WeightMeter::stored(std::string_view name, const Graph& quantized) const {
+  const Graph& graph = subject_.graph;
+  const auto is_codes = [&](Value value) {
+    return !value.is_absent() && quantized.constant(value.node) != nullptr &&
+           quantized.type(value).is_quantized();
+  };
+  Value value = graph.find_value(name);
+  if (value.is_absent()) return {};
+  Value codes = value;
+  if (graph.constant(value.node) == nullptr) {
+    // A reshape that stores a weight of its own; its codes stand behind the name.
+    codes = quantized.find_value(name);
+    if (!codes.is_absent() && quantized.kind(codes.node) == ops::Dequantize::kind) {
+      codes = quantized.operands(codes.node)[0];
+    }
+    const auto operands = graph.operands(value.node);
+    value = operands.empty() ? Value{} : operands[0];
+  }
+  if (!is_codes(codes) || value.is_absent()) return {};
+  const Constant* real = graph.constant(value.node);
+  const Constant* held = quantized.constant(codes.node);
+  if (real == nullptr || real->element_count() != held->element_count()) return {};
+  return {value.node, codes};
+}
+
 // Keeps what the rewritten graph stores.
 Expected<void> WeightMeter::learn(const Plan& plan, const QuantizeResult& result) {
   for (const PlannedValue& planned : plan.values) {
@@ -61,19 +89,18 @@ Expected<void> WeightMeter::learn(const Plan& plan, const QuantizeResult& result
       const std::lock_guard lock(mutex_);
       if (weights_.contains(key)) continue;
     }
-    const Value value = subject_.graph.find_value(planned.value);
-    const Constant* real = value.is_absent() ? nullptr : subject_.graph.constant(value.node);
-    const Constant* codes = real != nullptr ? result.graph.constant(value.node) : nullptr;
+    const auto [real, codes] = stored(planned.value, result.graph);
     std::optional<Weight> weight;
-    if (codes != nullptr && result.graph.type({value.node, 0}).is_quantized()) {
-      QUADRANT_TRY(const ConstantBytes bytes, codes->read());
-      weight = Weight{value.node,
-                      Constant::from_bytes(codes->element(), codes->shape(),
+    if (codes.node.is_valid()) {
+      const Constant& deferred = *result.graph.constant(codes.node);
+      QUADRANT_TRY(const ConstantBytes bytes, deferred.read());
+      weight = Weight{real,
+                      Constant::from_bytes(deferred.element(), deferred.shape(),
                                            {bytes.bytes().begin(), bytes.bytes().end()}),
-                      result.graph.type({value.node, 0}).quantization, 0};
+                      result.graph.type(codes).quantization, 0};
       QUADRANT_TRY(const Tensor held, Tensor::from_constant(weight->codes));
       QUADRANT_TRY(const Tensor floats, dequantize_tensor(held, weight->type));
-      QUADRANT_TRY(const std::vector<double> signal, read_reals(*real));
+      QUADRANT_TRY(const std::vector<double> signal, read_reals(*subject_.graph.constant(real)));
       QUADRANT_TRY(const std::vector<double> approximation, read_reals(floats.to_constant()));
       Agreement agreement;
       agreement.add(signal, approximation);
@@ -89,6 +116,7 @@ Expected<void> WeightMeter::learn(const Plan& plan, const QuantizeResult& result
 // model.
 Expected<Graph> WeightMeter::model_of(const Plan& plan) const {
   Graph graph = subject_.graph;
+  std::set<NodeId> made_of;  // a weight that is stored twice, say as it is and reshaped, is two
   for (const PlannedValue& planned : plan.values) {
     const Value value = graph.find_value(planned.value);
     const Constant* real = graph.constant(value.node);
@@ -108,12 +136,13 @@ Expected<Graph> WeightMeter::model_of(const Plan& plan) const {
     }
     QUADRANT_TRY(const Tensor codes, Tensor::from_constant(weight->codes));
     QUADRANT_TRY(const Tensor floats, dequantize_tensor(codes, weight->type));
+    const Shape shape = real->shape();
     Constant made = floats.to_constant();
     if (real->element() != made.element()) {
       QUADRANT_TRY(const std::vector<double> values, read_reals(made));
       made = rounded_constant(real->element(), made.shape(), values);
     }
-    graph.set_constant(value.node, std::move(made));
+    graph.set_constant(weight->node, made.reshaped(shape));
   }
   return graph;
 }

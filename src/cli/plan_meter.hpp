@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -55,6 +56,11 @@ class WeightMeter final : public PlanMeter {
   };
   using Key = std::tuple<std::string, std::string, std::string>;  // value, scheme, constraint
 
+  struct Stored {
+    NodeId weight{};
+    Value codes{};
+  };
+  [[nodiscard]] Stored stored(std::string_view name, const Graph& quantized) const;
   [[nodiscard]] Expected<QuantizeResult> follow(const Plan& plan) const;
   [[nodiscard]] Expected<void> learn(const Plan& plan, const QuantizeResult& result);
   [[nodiscard]] bool knows(const Plan& plan) const;

@@ -93,42 +93,41 @@ class ItemFinder {
       if (is_in[node.index] != 0) index.try_emplace(together_.find_set(node.index), index.size());
     }
     std::vector<BudgetItem> items(index.size());
-    std::vector<std::set<NodeId>> known(items.size());
-    for (BudgetItem& item : items) item.options.push_back({"float", {}, 0});
-    const auto item_of = [&](const Selected& selected) {
-      return index.at(together_.find_set(selected.value.node.index));
-    };
-    // In float: every value that one of the schemes would store.
+    floats_before_.assign(items.size(), 0);
     for (const auto& found : found_) {
+      std::vector<BudgetItem> of_scheme(items.size());
+      std::vector<std::uint64_t> after(items.size(), 0);
       for (const Selected& selected : found) {
-        if (!selected.storage) continue;
-        BudgetItem& item = items[item_of(selected)];
-        if (!known[item_of(selected)].insert(selected.value.node).second) continue;
-        item.stored.push_back(selected.planned.value);
-        item.elements +=
-            static_cast<std::uint64_t>(counted_elements(graph_.type(selected.value).shape));
-        item.options[0].stored_bytes += selected.storage->before;
-      }
-    }
-    for (std::uint32_t scheme = 0; scheme < found_.size(); ++scheme) {
-      std::vector<BudgetOption> options(items.size());
-      for (const Selected& selected : found_[scheme]) {
-        BudgetOption& option = options[item_of(selected)];
-        if (option.values.empty()) {
-          option.stored_bytes = items[item_of(selected)].options[0].stored_bytes;
-        }
-        option.values.push_back(selected.planned);
-        if (selected.storage) {
-          option.stored_bytes += selected.storage->after;
-          option.stored_bytes -= std::min(option.stored_bytes, selected.storage->before);
-        }
+        const std::size_t i = index.at(together_.find_set(selected.value.node.index));
+        add(selected, of_scheme[i], after[i]);
       }
       for (std::size_t i = 0; i < items.size(); ++i) {
-        if (options[i].values.empty()) continue;
-        options[i].label = registry_.name(scheme);
-        sort_by_name(options[i].values,
+        BudgetItem& one = of_scheme[i];
+        if (one.options.empty()) continue;
+        // One scheme may store a weight, another what is made of it. What more of the weights can
+        // be stored by says what they are in float.
+        const std::uint64_t before = std::exchange(one.options[0].stored_bytes, 0);
+        if (items[i].options.empty() || one.elements > items[i].elements) {
+          items[i].elements = one.elements;
+          items[i].stored = one.stored;
+          floats_before_[i] = before;
+        }
+        one.options[0].stored_bytes = after[i];
+        if (items[i].options.empty()) items[i].options.push_back({"float", {}, 0});
+        saved_.push_back({i, items[i].options.size(), before});
+        items[i].options.push_back(std::move(one.options[0]));
+      }
+    }
+    for (const Saved& saved : saved_) {
+      // What the scheme leaves as it is counts in floats.
+      items[saved.item].options[saved.option].stored_bytes +=
+          floats_before_[saved.item] - std::min(floats_before_[saved.item], saved.before);
+    }
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      items[i].options[0].stored_bytes = floats_before_[i];
+      for (BudgetOption& option : items[i].options) {
+        sort_by_name(option.values,
                      [](const PlannedValue& one) -> std::string_view { return one.value; });
-        items[i].options.push_back(std::move(options[i]));
       }
     }
     for (BudgetItem& item : items) {
@@ -142,6 +141,24 @@ class ItemFinder {
   }
 
  private:
+  // What a scheme stores of an option, in floats, before it is known what all schemes store.
+  struct Saved {
+    std::size_t item = 0;
+    std::size_t option = 0;
+    std::uint64_t before = 0;
+  };
+
+  void add(const Selected& selected, BudgetItem& item, std::uint64_t& after) const {
+    if (item.options.empty()) item.options.push_back({selected.planned.scheme, {}, 0});
+    item.options[0].values.push_back(selected.planned);
+    if (!selected.storage) return;
+    item.options[0].stored_bytes += selected.storage->before;
+    after += selected.storage->after;
+    item.stored.push_back(selected.planned.value);
+    item.elements +=
+        static_cast<std::uint64_t>(counted_elements(graph_.type(selected.value).shape));
+  }
+
   void unite(NodeId a, NodeId b) { together_.union_set(a.index, b.index); }
 
   const GraphView& graph_;
@@ -151,6 +168,8 @@ class ItemFinder {
   boost::disjoint_sets<std::uint32_t*, std::uint32_t*> together_;
   std::vector<NodeId> order_;
   std::vector<std::vector<Selected>> found_;  // by scheme
+  std::vector<std::uint64_t> floats_before_;  // by item
+  std::vector<Saved> saved_;
 };
 
 bool is_same(const std::vector<PlannedValue>& a, const std::vector<PlannedValue>& b) {
