@@ -49,6 +49,13 @@ void declare(CLI::App& command, BudgetOptions& options) {
              "How a budget of size is spent: 'search' for the best, or, to compare with, by 'hull' "
              "(a price for a byte), 'lowest-error' weights first, or 'uniform'")
       ->capture_default_str();
+  command
+      .add_option("--budget-rounds", options.rounds,
+                  "With samples, measure so many times what each change of what was chosen does, "
+                  "and choose again")
+      ->check(CLI::Range(0, 100).description(""))
+      ->type_name("N")
+      ->capture_default_str();
   declare_measuring(command, options);
 }
 
@@ -72,6 +79,20 @@ Expected<std::uint64_t> parse_bytes(const std::string& text) {
   }
   return fail(ErrorCode::usage,
               fmt::format("--target-size: '{}' is no size: 20MB, 512KiB and 1000 are", text));
+}
+
+Expected<void> check_no_budget(const BudgetOptions& options) {
+  const BudgetOptions defaults;
+  std::string_view name;
+  if (options.has_data()) name = options.data.path.empty() ? "--random" : "--data";
+  if (options.rule != defaults.rule) name = "--budget-rule";
+  if (options.rounds != defaults.rounds) name = "--budget-rounds";
+  if (options.sensitivity != defaults.sensitivity) name = "--sensitivity";
+  if (name.empty()) return {};
+  return fail(ErrorCode::usage,
+              fmt::format("{} is of use to a budget alone, and there is none: --target-size, "
+                          "--target-bits, --min-sqnr, --min-weight-sqnr or --max-error",
+                          name));
 }
 
 Expected<Budget> read_budget(const BudgetOptions& options, const DecisionOptions& decision) {
@@ -174,7 +195,8 @@ Expected<std::unique_ptr<BudgetSubject>> BudgetSubject::make(const BudgetOptions
   engine.vetoes = subject.vetoes;
   QUADRANT_TRY(parts->study,
                BudgetStudy::make(subject.graph, subject.registry, *parts->meter, engine,
-                                 {.measures_all = options.sensitivity == "full"}));
+                                 {.measures_all = options.sensitivity == "full",
+                                  .rounds = options.rounds}));
   return std::unique_ptr<BudgetSubject>(new BudgetSubject(std::move(parts)));
 }
 

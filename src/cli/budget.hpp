@@ -26,6 +26,7 @@ struct BudgetOptions {
   std::optional<double> max_error{};
   std::string rule = "search";
   std::string sensitivity = "scaled";
+  int rounds = 3;
   DataOptions data;
 
   [[nodiscard]] bool has_data() const noexcept { return !data.path.empty() || data.random != 0; }
@@ -38,6 +39,8 @@ struct BudgetOptions {
 void declare_measuring(CLI::App& command, BudgetOptions& options);
 /// Adds the budgets, and those.
 void declare(CLI::App& command, BudgetOptions& options);
+/// `usage` for an option that says how to meet a budget where there is none.
+[[nodiscard]] Expected<void> check_no_budget(const BudgetOptions& options);
 /// The budget; `usage` for options that contradict one another, before the long work.
 [[nodiscard]] Expected<Budget> read_budget(const BudgetOptions& options,
                                            const DecisionOptions& decision);

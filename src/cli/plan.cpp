@@ -91,6 +91,8 @@ class MakePlan final : public Command {
     Budget budget;
     if (budget_.is_given()) {
       QUADRANT_TRY(budget, read_budget(budget_, options_));
+    } else {
+      QUADRANT_CHECK(check_no_budget(budget_));
     }
     QUADRANT_TRY(Subject subject, prepare(options_, console));
     QUADRANT_TRY(const Analysis analysis,

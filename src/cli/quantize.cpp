@@ -90,6 +90,8 @@ class Quantize final : public Command {
                     "quantize: --plan has decided already, so there is nothing to a budget");
       }
       QUADRANT_TRY(budget, read_budget(budget_, options_));
+    } else {
+      QUADRANT_CHECK(check_no_budget(budget_));
     }
     if (!output_.empty()) QUADRANT_CHECK(check_output(output_));
     std::optional<Plan> plan;
