@@ -34,8 +34,9 @@ def halves(feeds):
     """Feeds to measure errors on, and others."""
     if len(feeds) < 2:
         rows = min(value.shape[0] for value in feeds[0].values())
-        cut = [{name: data[first:first + ROWS] for name, data in feeds[0].items()}
-               for first in range(0, rows, ROWS)]
+        part = max(1, min(ROWS, rows // 2))
+        cut = [{name: data[first:first + part] for name, data in feeds[0].items()}
+               for first in range(0, rows, part)]
         feeds = cut if len(cut) > 1 else feeds * 2
     rows = max(1, min(value.shape[0] for value in feeds[0].values()))
     feeds = feeds[:max(2, SAMPLES // rows)]

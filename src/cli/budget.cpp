@@ -115,7 +115,7 @@ Expected<Budget> read_budget(const BudgetOptions& options, const DecisionOptions
   if (!decision.gain.empty()) {
     return refuse("a budget weighs bytes against errors by itself: --gain does not go with it");
   }
-  QUADRANT_TRY(const SchemeCommand* const scheme, decision.schemes.choose(decision.scheme));
+  QUADRANT_TRY(const SchemeCommand* const scheme, decision.schemes.find(decision.scheme));
   if (scheme->name() != "weight_only") {
     return refuse(
         fmt::format("budgets choose among the ways to store a weight: they are for "
@@ -193,10 +193,10 @@ Expected<std::unique_ptr<BudgetSubject>> BudgetSubject::make(const BudgetOptions
                                     parts->executor, &console});
   QuantizeOptions engine;
   engine.vetoes = subject.vetoes;
-  QUADRANT_TRY(parts->study,
-               BudgetStudy::make(subject.graph, subject.registry, *parts->meter, engine,
-                                 {.measures_all = options.sensitivity == "full",
-                                  .rounds = options.rounds}));
+  QUADRANT_TRY(
+      parts->study,
+      BudgetStudy::make(subject.graph, subject.registry, *parts->meter, engine,
+                        {.measures_all = options.sensitivity == "full", .rounds = options.rounds}));
   return std::unique_ptr<BudgetSubject>(new BudgetSubject(std::move(parts)));
 }
 
