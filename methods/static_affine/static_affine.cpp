@@ -28,7 +28,7 @@ QUADRANT_DEQUANTIZER(StaticAffine)(Value quantized, RewriteContext& context) con
 
 namespace {
 
-ElementType storage_type(int bits, bool is_unsigned) {
+ElementType storage_of(int bits, bool is_unsigned) {
   switch (bits) {
     case 4:
       return is_unsigned ? ElementType::uint4 : ElementType::int4;
@@ -133,20 +133,20 @@ std::string StaticAffine::describe() const {
 }
 
 AffineForm StaticAffine::activation() const noexcept {
-  return {Role::activation, storage_type(options_.activations.bits, options_.unsigned_activations),
+  return {Role::activation, storage_of(options_.activations.bits, options_.unsigned_activations),
           Granularity::per_tensor()};
 }
 
 AffineForm StaticAffine::weight(std::int64_t channel) const noexcept {
   const bool is_whole = options_.weight_granularity == Granularity::Kind::tensor;
-  return {Role::weight, storage_type(options_.weights.bits, false),
+  return {Role::weight, storage_of(options_.weights.bits, false),
           is_whole ? Granularity::per_tensor() : Granularity::per_axis(channel)};
 }
 
 AffineForm StaticAffine::bias(std::int64_t channel) const noexcept {
   const bool is_whole =
       options_.weight_granularity == Granularity::Kind::tensor || options_.bias_bits != 32;
-  return {Role::bias, storage_type(options_.bias_bits, false),
+  return {Role::bias, storage_of(options_.bias_bits, false),
           is_whole ? Granularity::per_tensor() : Granularity::per_axis(channel)};
 }
 
@@ -176,13 +176,13 @@ std::optional<Gain> StaticAffine::price(const ConversionOf<AffineForm>& conversi
       break;
     case ConversionKind::enter:
       // Constants are codes in the file, or not at all.
-      if (is_constant || conversion.to->role != Role::activation ||
+      if (is_constant || conversion.to()->role != Role::activation ||
           refusal(*conversion.graph, conversion.value) != nullptr) {
         return std::nullopt;
       }
       break;
   }
-  return gains.of_conversion(conversion.kind(), *conversion.graph, conversion.value);
+  return gains.of_conversion(conversion);
 }
 
 Expected<std::shared_ptr<const UniformType>> StaticAffine::resolve(

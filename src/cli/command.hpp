@@ -46,5 +46,6 @@ class Command {
 [[nodiscard]] std::unique_ptr<Command> make_encodings();
 [[nodiscard]] std::unique_ptr<Command> make_transform();
 [[nodiscard]] std::unique_ptr<Command> make_recipe();
+[[nodiscard]] std::unique_ptr<Command> make_pareto();
 
 }  // namespace quadrant::cli

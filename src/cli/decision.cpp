@@ -11,6 +11,7 @@
 #include "cli/choices.hpp"
 #include "cli/model.hpp"
 #include "cli/thread_executor.hpp"
+#include "cli/variants.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
 
 namespace quadrant::cli {
@@ -28,6 +29,10 @@ Expected<NamedRecipe> meant_by(const DecisionOptions& options) {
   Recipe& recipe = meant.recipe;
   if (!options.gain.empty()) recipe.gain = options.gain;
   if (!options.policy.empty()) recipe.policy = options.policy;
+  if (options.takes_variants) {
+    QUADRANT_TRY(recipe.schemes, weight_variants());
+  }
+  if (options.budget) recipe.target_bits = options.budget->bits;
   if (!options.non_finite.empty()) {
     recipe.non_finite =
         options.non_finite == "leave" ? NonFinitePolicy::leave_float : NonFinitePolicy::refuse;
@@ -41,8 +46,8 @@ Expected<NamedRecipe> meant_by(const DecisionOptions& options) {
 Expected<void> check_budget(const NamedRecipe& meant) {
   if (!meant.recipe.target_bits) return {};
   return fail(ErrorCode::impossible,
-              fmt::format("'target_bits' asks for {} bits a weight: this version does not meet "
-                          "budgets; leave it out to have the smallest that the schemes make",
+              fmt::format("'target_bits' asks for {} bits a weight: that is for quantize and plan; "
+                          "'quadrant explain --plan' explains what they decide",
                           *meant.recipe.target_bits),
               {.file = meant.label});
 }
@@ -125,7 +130,7 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   }
   QUADRANT_TRY(NamedRecipe meant, meant_by(options));
   const Recipe& recipe = meant.recipe;
-  QUADRANT_CHECK(check_budget(meant));
+  if (!options.meets_budgets) QUADRANT_CHECK(check_budget(meant));
   QUADRANT_TRY(const RuleSchemes schemes, schemes_of(recipe));
   for (const auto& scheme : options.schemes.all()) {
     const std::vector<SchemeChoice> choices = of_scheme(schemes.all, scheme->name());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,11 @@ class App;
 
 namespace quadrant::cli {
 
+/// Of a budget that was given: bits for each weight, if it is one of bits.
+struct TargetBits {
+  std::optional<double> bits{};
+};
+
 struct DecisionOptions {
   std::string model;
   RecipeOptions recipe;
@@ -31,6 +37,10 @@ struct DecisionOptions {
   std::string save_recipe;
   std::string format = "qdq";  ///< of `quantize --format`: what is made must be such that it can be
   bool json = false;
+  // What a command that meets budgets says of them.
+  bool meets_budgets = false;
+  std::optional<TargetBits> budget{};  ///< in place of the recipe's
+  bool takes_variants = false;         ///< `weight_variants` in place of one scheme
 };
 
 /// Adds them to a subcommand.

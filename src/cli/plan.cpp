@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "calibration/located.hpp"
+#include "cli/budget.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
@@ -79,6 +81,7 @@ class MakePlan final : public Command {
     command->add_option("-o,--output", output_, "Save the plan for 'quantize --plan'")
         ->type_name("FILE");
     cli::declare(*command, side_);
+    cli::declare(*command, budget_);
     command->footer(
         "Examples:\n"
         "  quadrant plan model.onnx --scheme weight-only\n"
@@ -92,8 +95,11 @@ class MakePlan final : public Command {
   Expected<void> run(Console& console) override {
     if (!output_.empty()) QUADRANT_CHECK(check_side_output(output_, options_.model));
     QUADRANT_CHECK(check(side_, options_.model, output_));
+    QUADRANT_CHECK(announce(budget_, options_));
     QUADRANT_TRY(Subject subject, prepare(options_, console));
-    QUADRANT_TRY(const Analysis analysis, subject.decide());
+    QUADRANT_TRY(const std::optional<Budget> budget, read_budget(budget_, subject));
+    QUADRANT_TRY(const Analysis analysis,
+                 budget ? decide_by(*budget, subject, console) : subject.decide());
     const Plan& plan = analysis.plan;
     const ReportSubject reported{.graph = subject.graph,
                                  .registry = subject.registry,
@@ -130,7 +136,19 @@ class MakePlan final : public Command {
   }
 
  private:
+  Expected<Analysis> decide_by(const Budget& budget, Subject& subject, Console& console) const {
+    QUADRANT_TRY(const auto decided,
+                 in_file(BudgetSubject::make(budget_, {}, options_.model, subject, console),
+                         options_.model));
+    QUADRANT_TRY(const BudgetOutcome outcome,
+                 in_file(decided->study().meet(budget), options_.model));
+    QuantizeOptions engine = subject.engine_options();
+    engine.plan = &outcome.plan;
+    return analyze(subject.graph, subject.registry, engine);
+  }
+
   DecisionOptions options_;
+  BudgetOptions budget_;
   std::string output_;
   ReportOptions side_;
 };

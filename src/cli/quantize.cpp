@@ -7,12 +7,15 @@
 #include <chrono>
 #include <optional>
 
+#include "calibration/located.hpp"
+#include "cli/budget.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
 #include "cli/report_options.hpp"
 #include "cli/rule_summary.hpp"
 #include "cli/thread_executor.hpp"
+#include "cli/variants.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/report/terminal_text.hpp"
 
@@ -59,17 +62,14 @@ class Quantize final : public Command {
         "--external-data", external_data_,
         "Put tensors of 1 kB or more into a data file beside the model; models of more "
         "than 2 GB always do");
-    command
-        ->add_option("--threads", threads_,
-                     "Threads to use; 0: as many as the machine has. The result is the same")
-        ->check(CLI::Range(0U, 1024U).description(""))
-        ->type_name("N")
-        ->capture_default_str();
+    cli::declare(*command, budget_);
     command->footer(
         "Examples:\n"
         "  quadrant quantize model.onnx -o small.onnx --scheme weight-only\n"
         "  quadrant quantize model.onnx -o small.onnx --scheme weight-only --exclude '^lm_head'\n"
         "  quadrant quantize model.onnx -o small.onnx --recipe recipe.json\n"
+        "  quadrant quantize model.onnx -o small.onnx --scheme weight-only --target-bits 4.5 "
+        "--data samples\n"
         "  quadrant quantize model.onnx --dry-run --mix int8,int4-block32");
     return command;
   }
@@ -87,6 +87,11 @@ class Quantize final : public Command {
                   "quantize: --plan says what to quantize; --include and --exclude belong to the "
                   "'quadrant plan' that made it");
     }
+    if (has_plan && budget_.is_given()) {
+      return fail(ErrorCode::usage,
+                  "quantize: --plan has decided already, so there is nothing to a budget");
+    }
+    QUADRANT_CHECK(announce(budget_, options_));
     if (!output_.empty()) QUADRANT_CHECK(check_output(output_));
     QUADRANT_CHECK(check(side_, options_.model, output_));
     std::optional<Plan> plan;
@@ -94,7 +99,26 @@ class Quantize final : public Command {
       QUADRANT_TRY(plan, read_plan(plan_path_));
     }
     QUADRANT_TRY(Subject subject, prepare(options_, console));
-    ThreadExecutor executor(threads_);
+    std::optional<Budget> budget;
+    if (plan) {
+      QUADRANT_CHECK(use_variants_of(*plan, options_, subject));
+    } else {
+      QUADRANT_TRY(budget, read_budget(budget_, subject));
+    }
+    std::optional<BudgetOutcome> outcome;
+    std::unique_ptr<BudgetSubject> decided;
+    if (budget) {
+      QUADRANT_TRY(
+          decided,
+          in_file(BudgetSubject::make(budget_,
+                                      {.external_from = external_from(),
+                                       .matmul_nbits = options_.format == "matmulnbits"},
+                                      output_.empty() ? options_.model : output_, subject, console),
+                  options_.model));
+      QUADRANT_TRY(outcome, in_file(decided->study().meet(*budget), options_.model));
+      plan = outcome->plan;
+    }
+    ThreadExecutor executor(budget_.data.threads);
     QuantizeOptions engine = subject.engine_options();
     engine.plan = plan ? &*plan : nullptr;
     engine.executor = &executor;
@@ -125,17 +149,28 @@ class Quantize final : public Command {
     }
     QUADRANT_CHECK(write(side_, reported, report));
     summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    if (outcome) {
+      if (options_.json) {
+        budget_json_ = cli::to_json(*outcome, decided->study());
+      } else {
+        budget_text_ = cli::to_string(*outcome, budget_);
+      }
+    }
     print(summary, summarize_rules(subject, result->analysis), written, console);
     return {};
   }
 
  private:
   [[nodiscard]] OnnxWriteOptions write_options(Executor& executor, Sink& sink) const {
-    constexpr std::uint64_t external_from = 1024;
-    OnnxWriteOptions options{.executor = &executor, .sink = &sink};
-    if (external_data_) options.external_from = external_from;
+    OnnxWriteOptions options{
+        .executor = &executor, .sink = &sink, .external_from = external_from()};
     options.matmul_nbits = options_.format == "matmulnbits";
     return options;
+  }
+
+  [[nodiscard]] std::uint64_t external_from() const {
+    constexpr std::uint64_t large = 1024;
+    return external_data_ ? large : OnnxWriteOptions().external_from;
   }
 
   // The engine knows nodes and tensors, but no files.
@@ -150,13 +185,15 @@ class Quantize final : public Command {
       Json document{
           {"model", options_.model}, {"output", written ? Json(output_) : Json(nullptr)},
           {"dry_run", dry_run_},     {"summary", quadrant::to_json(summary)},
-          {"rules", to_json(rules)}, {"written", written ? to_json(*written) : Json(nullptr)}};
+          {"rules", to_json(rules)}, {"written", written ? to_json(*written) : Json(nullptr)},
+          {"budget", budget_json_}};
       add_files(document, side_);
       console.print_json(std::move(document));
       return;
     }
     console.print(to_string(summary));
     if (!rules.empty()) console.print('\n' + print_rules(rules));
+    if (!budget_text_.empty()) console.print("\n" + budget_text_);
     if (!written) {
       const std::string files = print_files(side_);
       console.print(fmt::format("\n  dry run: {} is written\n{}",
@@ -187,7 +224,9 @@ class Quantize final : public Command {
   CLI::Option* plan_option_ = nullptr;
   bool external_data_ = false;
   bool dry_run_ = false;
-  unsigned threads_ = 0;
+  BudgetOptions budget_;
+  Json budget_json_ = nullptr;
+  std::string budget_text_;
 };
 
 }  // namespace

@@ -24,22 +24,23 @@ std::string_view to_string(ConversionKind kind) noexcept {
   return "?";
 }
 
-Gain BytesGain::of_storage(const StorageChange& change) const { return bytes_saved(change); }
+Gain BytesGain::of_storage(const Storing& storing) const { return bytes_saved(storing.change); }
 
-Gain OperationsGain::of_operand(NodeRef consumer, std::uint32_t operand) const {
-  const std::int64_t products = multiply_accumulates(consumer);
+Gain OperationsGain::of_operand(const OperandReading& reading) const {
+  const std::int64_t products = multiply_accumulates(reading.consumer);
   if (products == 0) {
-    const TensorType* type = consumer.operand_type(operand);
+    const TensorType* type = reading.consumer.operand_type(reading.operand);
     return Gain{type == nullptr ? 0 : counted_elements(type->shape)};
   }
-  return Gain{operand < 2 ? products / 2 : 0};
+  return Gain{reading.operand < 2 ? products / 2 : 0};
 }
 
-Gain OperationsGain::of_storage(const StorageChange& change) const { return bytes_saved(change); }
+Gain OperationsGain::of_storage(const Storing& storing) const {
+  return bytes_saved(storing.change);
+}
 
-Gain OperationsGain::of_conversion(ConversionKind /*kind*/, const GraphView& graph,
-                                   Value value) const {
-  const Gain elements{-counted_elements(graph.type(value).shape)};
+Gain OperationsGain::of_conversion(const FormChange& change) const {
+  const Gain elements{-counted_elements(change.graph->type(change.value).shape)};
   return elements + elements;
 }
 

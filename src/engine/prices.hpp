@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/form_of.hpp"
 #include "quadrant/engine/constraint.hpp"
 #include "quadrant/engine/gain.hpp"
 #include "quadrant/engine/registry.hpp"
@@ -19,12 +20,11 @@ class Prices {
 
   /// Empty: the scheme cannot.
   [[nodiscard]] std::optional<Gain> enter(Value value, ConstraintId to) const {
-    return price(value, nullptr, constraints_->get(to), constraints_->scheme(to));
+    return price(value, float_form, to);
   }
   /// Always possible, at no cost where the scheme names none.
   [[nodiscard]] Gain leave(Value value, ConstraintId from) const {
-    return price(value, constraints_->get(from), nullptr, constraints_->scheme(from))
-        .value_or(Gain{});
+    return price(value, from, float_form).value_or(Gain{});
   }
   /// Without floats in between. Empty: the scheme cannot, or they are of different schemes.
   [[nodiscard]] std::optional<Gain> convert(Value value, ConstraintId from, ConstraintId to) const {
@@ -32,13 +32,15 @@ class Prices {
     if (scheme != constraints_->scheme(to) || !registry_->scheme(scheme).can_convert()) {
       return std::nullopt;
     }
-    return price(value, constraints_->get(from), constraints_->get(to), scheme);
+    return price(value, from, to);
   }
 
  private:
-  [[nodiscard]] std::optional<Gain> price(Value value, const void* from, const void* to,
-                                          std::uint32_t scheme) const {
-    const auto price = registry_->scheme(scheme).erased_price({graph_, value, from, to}, *gains_);
+  [[nodiscard]] std::optional<Gain> price(Value value, ConstraintId from, ConstraintId to) const {
+    const FormChange change{graph_, value, form_of(*registry_, *constraints_, from),
+                            form_of(*registry_, *constraints_, to)};
+    const Scheme& scheme = registry_->scheme(constraints_->scheme(from == float_form ? to : from));
+    const auto price = scheme.erased_price(change, *gains_);
     return price ? std::optional(std::min(*price, Gain{})) : std::nullopt;  // a cost, never a gain
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <range/v3/view/reverse.hpp>
 
+#include "engine/form_of.hpp"
 #include "engine/possible.hpp"
 #include "engine/prices.hpp"
 #include "quadrant/support/assert.hpp"
@@ -46,10 +47,11 @@ class GainPropagator {
     void need(std::uint32_t operand, const void* constraint) override {
       QUADRANT_ASSERT(hook_ == Hook::callback);  // `request` has no alternatives to give
       RequestGraph& requests = run_->requests_;
-      const RequestId request = run_->ask(node_.operand(operand), intern(constraint), true);
+      const ConstraintId id = intern(constraint);
+      const RequestId request = run_->ask(node_.operand(operand), id, true);
       requests.needs_.push_back({request, operand});
       if (request != no_request) run_->asked_.push_back({request, operand});
-      worth_ += run_->gains_.of_operand(node_, operand);
+      worth_ += worth(operand, id, true);
     }
     void end_alternative(std::optional<Gain> gain) override {
       RequestGraph& requests = run_->requests_;
@@ -67,7 +69,7 @@ class GainPropagator {
       const RequestId request = run_->ask(value, id, takes_codes);
       if (takes_codes && request != no_request) run_->asked_.push_back({request, operand});
       run_->requests_.benefits_.push_back({node_.id, operand, id, request, takes_codes,
-                                           gain ? *gain : run_->gains_.of_operand(node_, operand)});
+                                           gain ? *gain : worth(operand, id, takes_codes)});
     }
     void produce(const void* constraint) override {
       QUADRANT_ASSERT(hook_ == Hook::request);
@@ -89,6 +91,12 @@ class GainPropagator {
    private:
     [[nodiscard]] ConstraintId intern(const void* constraint) {
       return run_->requests_.constraints().intern(scheme_, constraint);
+    }
+
+    [[nodiscard]] Gain worth(std::uint32_t operand, ConstraintId form, bool takes_codes) const {
+      const ConstraintTable& constraints = run_->requests_.constraints();
+      return run_->gains_.of_operand(
+          {node_, operand, form_of(run_->registry_, constraints, form), takes_codes});
     }
 
     GainPropagator* run_;

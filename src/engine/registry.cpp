@@ -29,6 +29,11 @@ Registry Registry::renamed(std::string name) const {
   return Registry(std::vector<Entry>{{std::move(name), entries_[0].contents}});
 }
 
+Registry Registry::only(std::uint32_t index) const {
+  QUADRANT_ASSERT(index < scheme_count());
+  return Registry(std::vector<Entry>{entries_[index]});
+}
+
 const QuantizationMethod* Registry::find(std::string_view op, std::uint32_t scheme) const noexcept {
   const auto& methods = entries_[scheme].contents->methods;
   const auto found = methods.find(op);

@@ -1,6 +1,7 @@
 // What a node's storage is worth when its results are made in a quantized form.
 #pragma once
 
+#include "engine/form_of.hpp"
 #include "quadrant/engine/selection.hpp"
 
 namespace quadrant::inline v0 {
@@ -11,9 +12,11 @@ namespace quadrant::inline v0 {
   const auto* method =
       problem.eligibility.method(request.value.node, constraints.scheme(request.constraint));
   if (method == nullptr) return Gain{};
-  const auto change = method->erased_storage(constraints.get(request.constraint),
-                                             {&problem.graph, request.value.node});
-  return change ? problem.gains.of_storage(*change) : Gain{};
+  const NodeRef node{&problem.graph, request.value.node};
+  const auto change = method->erased_storage(constraints.get(request.constraint), node);
+  if (!change) return Gain{};
+  const ValueForm form = form_of(problem.registry, constraints, request.constraint);
+  return problem.gains.of_storage({node, form, *change});
 }
 
 }  // namespace quadrant::inline v0

@@ -54,9 +54,93 @@ std::span<const Preset> presets() {
                                   Preset{"mixed-4.5bit", R"({
   "format": "quadrant.recipe",
   "version": 1,
-  "description": "4 bits in blocks of 64, and 8 bits where they do most for 4.5 bits a weight",
+  "description": "8 bits, 4 bits or floats for each weight, whatever does most for 4.5 bits a weight",
   "schemes": {
+    "int4": {
+      "scheme": "weight_only",
+      "options": {
+        "bits": 4,
+        "clip": "mse",
+        "symmetry": "signed-scale"
+      }
+    },
+    "int4-block128": {
+      "scheme": "weight_only",
+      "options": {
+        "bits": 4,
+        "block_size": 128,
+        "clip": "mse",
+        "scales": "float16",
+        "symmetry": "signed-scale"
+      }
+    },
+    "int4-block16": {
+      "scheme": "weight_only",
+      "options": {
+        "bits": 4,
+        "block_size": 16,
+        "clip": "mse",
+        "scales": "float16",
+        "symmetry": "signed-scale"
+      }
+    },
+    "int4-block32": {
+      "scheme": "weight_only",
+      "options": {
+        "bits": 4,
+        "block_size": 32,
+        "clip": "mse",
+        "scales": "float16",
+        "symmetry": "signed-scale"
+      }
+    },
     "int4-block64": {
+      "scheme": "weight_only",
+      "options": {
+        "bits": 4,
+        "block_size": 64,
+        "clip": "mse",
+        "scales": "float16",
+        "symmetry": "signed-scale"
+      }
+    },
+    "int8": {
+      "scheme": "weight_only",
+      "options": {
+        "clip": "mse"
+      }
+    },
+    "uint4-block128": {
+      "scheme": "weight_only",
+      "options": {
+        "bits": 4,
+        "block_size": 128,
+        "clip": "mse",
+        "scales": "float16",
+        "symmetry": "asymmetric"
+      }
+    },
+    "uint4-block16": {
+      "scheme": "weight_only",
+      "options": {
+        "bits": 4,
+        "block_size": 16,
+        "clip": "mse",
+        "scales": "float16",
+        "symmetry": "asymmetric"
+      }
+    },
+    "uint4-block32": {
+      "scheme": "weight_only",
+      "options": {
+        "bits": 4,
+        "block_size": 32,
+        "clip": "mse",
+        "scales": "float16",
+        "symmetry": "asymmetric"
+      }
+    },
+    "uint4-block64": {
       "scheme": "weight_only",
       "options": {
         "bits": 4,
@@ -65,9 +149,6 @@ std::span<const Preset> presets() {
         "scales": "float16",
         "symmetry": "asymmetric"
       }
-    },
-    "int8": {
-      "scheme": "weight_only"
     }
   },
   "target_bits": 4.5

@@ -95,17 +95,18 @@ struct Worth final : GainModel {
 
   [[nodiscard]] std::string_view name() const noexcept override { return "worth"; }
   [[nodiscard]] std::string_view unit() const noexcept override { return "points"; }
-  [[nodiscard]] Gain of_operand(NodeRef, std::uint32_t) const override {
+  [[nodiscard]] Gain of_operand(const OperandReading&) const override {
     return Gain{amounts.operand};
   }
-  [[nodiscard]] Gain of_storage(const StorageChange& change) const override {
+  [[nodiscard]] Gain of_storage(const Storing& storing) const override {
+    const auto& change = storing.change;
     return Gain{static_cast<std::int64_t>(change.before) - static_cast<std::int64_t>(change.after)};
   }
-  [[nodiscard]] Gain of_conversion(ConversionKind kind, const GraphView& graph,
-                                   Value value) const override {
+  [[nodiscard]] Gain of_conversion(const FormChange& change) const override {
     const std::array costs{amounts.enter, amounts.leave, amounts.convert};
-    const NodeRef producer{&graph, value.node};
-    return Gain{-producer.attribute_or(to_string(kind), costs[static_cast<std::size_t>(kind)])};
+    const NodeRef producer{change.graph, change.value.node};
+    return Gain{-producer.attribute_or(to_string(change.kind()),
+                                       costs[static_cast<std::size_t>(change.kind())])};
   }
 
   Amounts amounts;
@@ -162,14 +163,14 @@ inline std::optional<Gain> Scheme::price(const ConversionOf<Codes>& conversion,
                                          const GainModel& gains) const {
   const auto is_whole = [](const Codes& codes) { return codes == u8 || codes == s8; };
   const ConversionKind kind = conversion.kind();
-  if (kind == ConversionKind::enter && conversion.to->storage == ElementType::int32) {
+  if (kind == ConversionKind::enter && conversion.to()->storage == ElementType::int32) {
     return std::nullopt;
   }
   if (kind == ConversionKind::convert &&
-      !(is_whole(*conversion.from) && is_whole(*conversion.to))) {
+      !(is_whole(*conversion.from()) && is_whole(*conversion.to()))) {
     return std::nullopt;
   }
-  return gains.of_conversion(kind, *conversion.graph, conversion.value);
+  return gains.of_conversion(conversion);
 }
 
 inline Expected<Value> Scheme::emit_codes(std::string_view kind, Value value, const Codes& to,

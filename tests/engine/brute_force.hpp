@@ -195,9 +195,17 @@ class Oracle {
 
   [[nodiscard]] Gain storage(NodeId node, ConstraintId form) const {
     const QuantizationMethod* method = problem_.eligibility.method(node, scheme(form));
-    const auto change =
-        method->erased_storage(problem_.requests.constraints().get(form), {&problem_.graph, node});
-    return change ? problem_.gains.of_storage(*change) : Gain{};
+    const NodeRef ref{&problem_.graph, node};
+    const auto change = method->erased_storage(problem_.requests.constraints().get(form), ref);
+    return change ? problem_.gains.of_storage({ref, described(form), *change}) : Gain{};
+  }
+
+  /// As gain models see it.
+  [[nodiscard]] ValueForm described(ConstraintId form) const {
+    if (form == float_form) return {};
+    const void* const constraint = problem_.requests.constraints().get(form);
+    return {problem_.registry.name(scheme(form)), constraint,
+            problem_.registry.scheme(scheme(form)).erased_storage_type(constraint)};
   }
 
   [[nodiscard]] std::vector<ConstraintId> all_float(NodeId node) const {
@@ -358,13 +366,10 @@ class Oracle {
   }
   [[nodiscard]] std::optional<Gain> ask_price(Value value, ConstraintId from,
                                               ConstraintId to) const {
-    const ConstraintTable& constraints = problem_.requests.constraints();
     if (from != float_form && to != float_form && scheme(from) != scheme(to)) return std::nullopt;
     const Scheme& responsible = problem_.registry.scheme(scheme(from != float_form ? from : to));
     const auto named = responsible.erased_price(
-        {&problem_.graph, value, from != float_form ? constraints.get(from) : nullptr,
-         to != float_form ? constraints.get(to) : nullptr},
-        problem_.gains);
+        {&problem_.graph, value, described(from), described(to)}, problem_.gains);
     return to == float_form ? named.value_or(Gain{}) : named;
   }
 

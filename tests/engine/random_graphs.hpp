@@ -173,16 +173,18 @@ class Gains final : public GainModel {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "dice"; }
   [[nodiscard]] std::string_view unit() const noexcept override { return "pips"; }
-  [[nodiscard]] Gain of_operand(NodeRef consumer, std::uint32_t operand) const override {
-    return Gain{detail::at_or(detail::numbers(*consumer.graph, consumer.id, "worth"), operand, 1)};
+  [[nodiscard]] Gain of_operand(const OperandReading& reading) const override {
+    const NodeRef& consumer = reading.consumer;
+    return Gain{
+        detail::at_or(detail::numbers(*consumer.graph, consumer.id, "worth"), reading.operand, 1)};
   }
-  [[nodiscard]] Gain of_storage(const StorageChange& change) const override {
+  [[nodiscard]] Gain of_storage(const Storing& storing) const override {
+    const auto& change = storing.change;
     return Gain{static_cast<std::int64_t>(change.before) - static_cast<std::int64_t>(change.after)};
   }
-  [[nodiscard]] Gain of_conversion(ConversionKind kind, const GraphView& graph,
-                                   Value value) const override {
-    const NodeRef node{&graph, value.node};
-    return Gain{node.attribute_or<std::int64_t>(to_string(kind), 0)};
+  [[nodiscard]] Gain of_conversion(const FormChange& change) const override {
+    const NodeRef node{change.graph, change.value.node};
+    return Gain{node.attribute_or<std::int64_t>(to_string(change.kind()), 0)};
   }
 };
 
@@ -260,8 +262,8 @@ struct DiceScheme final : Scheme {
     const std::string_view kind = to_string(conversion.kind());
     const Numbers prices = detail::numbers(*conversion.graph, conversion.value.node,
                                            detail::key(scheme_names[0], kind));
-    const std::int64_t from = conversion.from != nullptr ? conversion.from->number : 0;
-    const std::int64_t to = conversion.to != nullptr ? conversion.to->number : 0;
+    const std::int64_t from = conversion.from() != nullptr ? conversion.from()->number : 0;
+    const std::int64_t to = conversion.to() != nullptr ? conversion.to()->number : 0;
     const bool is_convert = conversion.kind() == ConversionKind::convert;
     const std::int64_t price =
         detail::at_or(prices, is_convert ? from * most_faces + to : from + to,

@@ -37,6 +37,7 @@ struct Scheme final : quadrant::Scheme {
   explicit Scheme(std::int64_t bytes) : saved(bytes) {}
   QUADRANT_SCHEME(Scheme, Axis, "weights")
   [[nodiscard]] std::string describe() const override { return "saved=" + std::to_string(saved); }
+  [[nodiscard]] static ElementType storage_type(const Axis& /*axis*/) { return ElementType::int8; }
   std::int64_t saved;
 };
 
@@ -345,4 +346,44 @@ TEST_CASE("vetoes of a scheme that does not run are refused") {
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().code == ErrorCode::usage);
   CHECK(refused.error().message.find("'wieghts'") != std::string::npos);
+}
+
+namespace {
+
+// Saves one byte more, by the name that it is told, in the scheme `told`.
+class Told final : public GainModel {
+ public:
+  explicit Told(std::string_view told) : told_(told) {}
+  [[nodiscard]] std::string_view name() const noexcept override { return "told"; }
+  [[nodiscard]] std::string_view unit() const noexcept override { return "points"; }
+  [[nodiscard]] Gain of_operand(const OperandReading& reading) const override {
+    CHECK_FALSE(reading.form.is_float());
+    return {};
+  }
+  [[nodiscard]] Gain of_storage(const Storing& storing) const override {
+    CHECK(storing.node.type().shape.rank() > 0);
+    CHECK(static_cast<const weights::Axis*>(storing.form.constraint)->number == 0);
+    CHECK(storing.form.storage == ElementType::int8);
+    return Gain{storing.form.scheme == told_ ? 2 : 1};
+  }
+
+ private:
+  std::string_view told_;
+};
+
+}  // namespace
+
+TEST_CASE("a gain model is told which of the run's schemes would hold a value, and how") {
+  const Registry run_by = *Registry::join(
+      std::array{weights::registry(500).renamed("more"), weights::registry(600).renamed("most")});
+  const Graph graph = convolution_and_product();
+  for (const std::string_view told : {"more", "most"}) {
+    const Told gains(told);
+    QuantizeOptions options;
+    options.gains = &gains;
+    const auto analysis = analyze(graph, run_by, options);
+    REQUIRE(analysis.has_value());
+    CHECK(scheme_of(analysis->plan, "c.w") == told);
+    CHECK(analysis->plan.objective == Gain{2});
+  }
 }

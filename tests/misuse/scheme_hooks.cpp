@@ -3,6 +3,7 @@
 // error: a scheme's price must be:
 // error: a scheme's recognize must be:
 // error: a scheme's resolve must be:
+// error: a scheme's storage_type must be:
 #include "misuse/scheme.hpp"
 
 namespace misuse {
@@ -16,6 +17,7 @@ struct Mine final : Scheme {
   [[nodiscard]] Gain price(const ConversionOf<Form>&, const GainModel&) const { return {}; }
   [[nodiscard]] bool recognize(const TensorType&) const { return false; }
   [[nodiscard]] Expected<UniformType> resolve(const ParameterQuery<Form>&) const { return {}; }
+  [[nodiscard]] int storage_type(const Form&) const { return 0; }
 #else
   [[nodiscard]] Expected<Value> enter(Value real, const Form&, RewriteContext&) const {
     return real;
@@ -31,6 +33,7 @@ struct Mine final : Scheme {
       const ParameterQuery<Form>&) const {
     return nullptr;
   }
+  [[nodiscard]] ElementType storage_type(const Form&) const { return ElementType::int8; }
 #endif
 };
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "quadrant/ir/element_type.hpp"
 #include "quadrant/ir/graph_view.hpp"
 
 namespace quadrant::inline v0 {
@@ -59,6 +60,46 @@ enum class ConversionKind : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_string(ConversionKind kind) noexcept;
 
+/// A form that values are made and read in, as a gain model sees it. Floats by default. Refers to
+/// the run that asks.
+struct ValueForm {
+  std::string_view scheme{};         ///< its name in the run (`Registry::name`)
+  const void* constraint = nullptr;  ///< of the scheme's constraint type; null: floats
+  /// The element type of the codes, where the scheme tells it (`storage_type`).
+  std::optional<ElementType> storage{};
+
+  [[nodiscard]] bool is_float() const noexcept { return constraint == nullptr; }
+};
+
+/// An operand that would be held in `form`, never floats.
+struct OperandReading {
+  NodeRef consumer;
+  std::uint32_t operand = 0;
+  ValueForm form{};
+  /// The consumer computes on the codes. Otherwise it reads the floats that they are turned into.
+  bool takes_codes = false;
+};
+
+/// What one node stores: its results, in `form`, never floats, instead of floats.
+struct Storing {
+  NodeRef node;
+  ValueForm form{};
+  StorageChange change{};
+};
+
+/// A change of form that someone would like.
+struct FormChange {
+  const GraphView* graph = nullptr;
+  Value value{};
+  ValueForm before{};
+  ValueForm after{};
+
+  [[nodiscard]] ConversionKind kind() const noexcept {
+    if (before.is_float()) return ConversionKind::enter;
+    return after.is_float() ? ConversionKind::leave : ConversionKind::convert;
+  }
+};
+
 /// Says what a decision is worth. Implementations are immutable and thread safe.
 class GainModel {
  public:
@@ -70,16 +111,13 @@ class GainModel {
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   /// What one is one of: `consumed operands`, `bytes`.
   [[nodiscard]] virtual std::string_view unit() const noexcept = 0;
-  /// Worth of `consumer` having operand `operand` quantized, or computing on its codes.
-  [[nodiscard]] virtual Gain of_operand(NodeRef consumer, std::uint32_t operand) const = 0;
+  /// Worth of a consumer having an operand quantized, or computing on its codes.
+  [[nodiscard]] virtual Gain of_operand(const OperandReading& reading) const = 0;
   /// Worth of storing a value quantized: counted once, however many consumers it has.
-  [[nodiscard]] virtual Gain of_storage(const StorageChange& change) const = 0;
-  /// Worth of changing the form of `value`, once for all who read the new form: a cost, so not
+  [[nodiscard]] virtual Gain of_storage(const Storing& storing) const = 0;
+  /// Worth of changing the form of a value, once for all who read the new form: a cost, so not
   /// above zero. The default is free.
-  [[nodiscard]] virtual Gain of_conversion(ConversionKind /*kind*/, const GraphView& /*graph*/,
-                                           Value /*value*/) const {
-    return Gain{};
-  }
+  [[nodiscard]] virtual Gain of_conversion(const FormChange& /*change*/) const { return Gain{}; }
 };
 
 /// One for each operand that a consumer has quantized.
@@ -87,8 +125,8 @@ class UnitGain final : public GainModel {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "unit"; }
   [[nodiscard]] std::string_view unit() const noexcept override { return "consumed operands"; }
-  [[nodiscard]] Gain of_operand(NodeRef, std::uint32_t) const override { return Gain{1}; }
-  [[nodiscard]] Gain of_storage(const StorageChange&) const override { return Gain{}; }
+  [[nodiscard]] Gain of_operand(const OperandReading&) const override { return Gain{1}; }
+  [[nodiscard]] Gain of_storage(const Storing&) const override { return Gain{}; }
 };
 
 /// Bytes saved in the file.
@@ -96,8 +134,8 @@ class BytesGain final : public GainModel {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "bytes"; }
   [[nodiscard]] std::string_view unit() const noexcept override { return "bytes"; }
-  [[nodiscard]] Gain of_operand(NodeRef, std::uint32_t) const override { return Gain{}; }
-  [[nodiscard]] Gain of_storage(const StorageChange& change) const override;
+  [[nodiscard]] Gain of_operand(const OperandReading&) const override { return Gain{}; }
+  [[nodiscard]] Gain of_storage(const Storing& storing) const override;
 };
 
 /// Operations saved, as an estimate that needs no knowledge of a machine: a multiply-accumulate or
@@ -109,10 +147,9 @@ class OperationsGain final : public GainModel {
   [[nodiscard]] std::string_view name() const noexcept override { return "operations"; }
   [[nodiscard]] std::string_view unit() const noexcept override { return "operations"; }
   /// Half of the products for either factor; else the elements of the operand.
-  [[nodiscard]] Gain of_operand(NodeRef consumer, std::uint32_t operand) const override;
-  [[nodiscard]] Gain of_storage(const StorageChange& change) const override;
-  [[nodiscard]] Gain of_conversion(ConversionKind kind, const GraphView& graph,
-                                   Value value) const override;
+  [[nodiscard]] Gain of_operand(const OperandReading& reading) const override;
+  [[nodiscard]] Gain of_storage(const Storing& storing) const override;
+  [[nodiscard]] Gain of_conversion(const FormChange& change) const override;
 };
 
 /// `unit`, `bytes` or `operations`; null for another name.

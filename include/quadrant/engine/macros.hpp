@@ -47,56 +47,59 @@ constexpr std::array<ParentsPattern, sizeof...(Patterns)> pattern_list(Patterns.
 }  // namespace quadrant::inline v0::detail
 
 /// Inside a scheme's class: its constraint type, its name, and what the engine asks of it.
-#define QUADRANT_SCHEME(scheme_type, constraint, scheme_name)                                 \
- public:                                                                                      \
-  using Constraint = constraint;                                                              \
-  struct Registration final : ::quadrant::MethodRegistration<scheme_type> {                   \
-    using ::quadrant::MethodRegistration<scheme_type>::MethodRegistration;                    \
-    void run();                                                                               \
-  };                                                                                          \
-  [[nodiscard]] std::string_view name() const noexcept override { return scheme_name; }       \
-  [[nodiscard]] const ::quadrant::ConstraintType& constraint_type() const noexcept override { \
-    static_assert(std::same_as<std::remove_cvref_t<decltype(*this)>, scheme_type>,            \
-                  "QUADRANT_SCHEME begins with the name of the class in which it stands");    \
-    static_assert(::quadrant::QuantizationConstraint<Constraint>,                             \
-                  "a constraint needs ==, <, hash(), print() and static parse(text): see "    \
-                  "QuantizationConstraint");                                                  \
-    return ::quadrant::constraint_type<Constraint>;                                           \
-  }                                                                                           \
-  [[nodiscard]] ::quadrant::Expected<::quadrant::Value> leave(                                \
-      ::quadrant::Value quantized, ::quadrant::RewriteContext& context) const override;       \
-  [[nodiscard]] bool can_enter() const noexcept override {                                    \
-    return ::quadrant::detail::HasEnter<scheme_type>;                                         \
-  }                                                                                           \
-  [[nodiscard]] bool can_convert() const noexcept override {                                  \
-    return ::quadrant::detail::HasConvert<scheme_type>;                                       \
-  }                                                                                           \
-  [[nodiscard]] std::optional<::quadrant::Gain> erased_price(                                 \
-      const ::quadrant::ConversionOf<void>& conversion, const ::quadrant::GainModel& gains)   \
-      const override {                                                                        \
-    return ::quadrant::detail::price(*this, conversion, gains);                               \
-  }                                                                                           \
-  [[nodiscard]] ::quadrant::Expected<::quadrant::Value> erased_enter(                         \
-      ::quadrant::Value real, const void* to, ::quadrant::RewriteContext& context)            \
-      const override {                                                                        \
-    return ::quadrant::detail::enter(*this, real, to, context);                               \
-  }                                                                                           \
-  [[nodiscard]] ::quadrant::Expected<::quadrant::Value> erased_convert(                       \
-      ::quadrant::Value quantized, const void* to, ::quadrant::RewriteContext& context)       \
-      const override {                                                                        \
-    return ::quadrant::detail::convert(*this, quantized, to, context);                        \
-  }                                                                                           \
-  [[nodiscard]] std::optional<::quadrant::ConstraintId> erased_recognize(                     \
-      const ::quadrant::TensorType& type, std::uint32_t scheme,                               \
-      ::quadrant::ConstraintTable& constraints) const override {                              \
-    return ::quadrant::detail::recognize(*this, type, scheme, constraints);                   \
-  }                                                                                           \
-  [[nodiscard]] bool can_resolve() const noexcept override {                                  \
-    return ::quadrant::detail::HasResolve<scheme_type>;                                       \
-  }                                                                                           \
-  [[nodiscard]] ::quadrant::Expected<std::shared_ptr<const ::quadrant::UniformType>>          \
-  erased_resolve(const ::quadrant::ParameterQuery<void>& query) const override {              \
-    return ::quadrant::detail::resolve(*this, query);                                         \
+#define QUADRANT_SCHEME(scheme_type, constraint, scheme_name)                                    \
+ public:                                                                                         \
+  using Constraint = constraint;                                                                 \
+  struct Registration final : ::quadrant::MethodRegistration<scheme_type> {                      \
+    using ::quadrant::MethodRegistration<scheme_type>::MethodRegistration;                       \
+    void run();                                                                                  \
+  };                                                                                             \
+  [[nodiscard]] std::string_view name() const noexcept override { return scheme_name; }          \
+  [[nodiscard]] const ::quadrant::ConstraintType& constraint_type() const noexcept override {    \
+    static_assert(std::same_as<std::remove_cvref_t<decltype(*this)>, scheme_type>,               \
+                  "QUADRANT_SCHEME begins with the name of the class in which it stands");       \
+    static_assert(::quadrant::QuantizationConstraint<Constraint>,                                \
+                  "a constraint needs ==, <, hash(), print() and static parse(text): see "       \
+                  "QuantizationConstraint");                                                     \
+    return ::quadrant::constraint_type<Constraint>;                                              \
+  }                                                                                              \
+  [[nodiscard]] ::quadrant::Expected<::quadrant::Value> leave(                                   \
+      ::quadrant::Value quantized, ::quadrant::RewriteContext& context) const override;          \
+  [[nodiscard]] bool can_enter() const noexcept override {                                       \
+    return ::quadrant::detail::HasEnter<scheme_type>;                                            \
+  }                                                                                              \
+  [[nodiscard]] bool can_convert() const noexcept override {                                     \
+    return ::quadrant::detail::HasConvert<scheme_type>;                                          \
+  }                                                                                              \
+  [[nodiscard]] std::optional<::quadrant::Gain> erased_price(                                    \
+      const ::quadrant::FormChange& change, const ::quadrant::GainModel& gains) const override { \
+    return ::quadrant::detail::price(*this, change, gains);                                      \
+  }                                                                                              \
+  [[nodiscard]] ::quadrant::Expected<::quadrant::Value> erased_enter(                            \
+      ::quadrant::Value real, const void* to, ::quadrant::RewriteContext& context)               \
+      const override {                                                                           \
+    return ::quadrant::detail::enter(*this, real, to, context);                                  \
+  }                                                                                              \
+  [[nodiscard]] ::quadrant::Expected<::quadrant::Value> erased_convert(                          \
+      ::quadrant::Value quantized, const void* to, ::quadrant::RewriteContext& context)          \
+      const override {                                                                           \
+    return ::quadrant::detail::convert(*this, quantized, to, context);                           \
+  }                                                                                              \
+  [[nodiscard]] std::optional<::quadrant::ConstraintId> erased_recognize(                        \
+      const ::quadrant::TensorType& type, std::uint32_t scheme,                                  \
+      ::quadrant::ConstraintTable& constraints) const override {                                 \
+    return ::quadrant::detail::recognize(*this, type, scheme, constraints);                      \
+  }                                                                                              \
+  [[nodiscard]] std::optional<::quadrant::ElementType> erased_storage_type(const void* of)       \
+      const override {                                                                           \
+    return ::quadrant::detail::storage_type(*this, of);                                          \
+  }                                                                                              \
+  [[nodiscard]] bool can_resolve() const noexcept override {                                     \
+    return ::quadrant::detail::HasResolve<scheme_type>;                                          \
+  }                                                                                              \
+  [[nodiscard]] ::quadrant::Expected<std::shared_ptr<const ::quadrant::UniformType>>             \
+  erased_resolve(const ::quadrant::ParameterQuery<void>& query) const override {                 \
+    return ::quadrant::detail::resolve(*this, query);                                            \
   }
 
 #define QUADRANT_DETAIL_DECLARATION(method, scheme_type, eligible, ...)           \

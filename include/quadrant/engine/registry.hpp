@@ -42,6 +42,8 @@ class Registry {
   /// The same methods under another name, so that one scheme can be in a run several times, with
   /// other options each. For a registry of one scheme.
   [[nodiscard]] Registry renamed(std::string name) const;
+  /// One of the schemes alone, under the name that it has here.
+  [[nodiscard]] Registry only(std::uint32_t index) const;
   /// Null for an operation that the scheme does not know: its results stay float.
   [[nodiscard]] const QuantizationMethod* find(std::string_view op,
                                                std::uint32_t scheme = 0) const noexcept;

@@ -17,19 +17,13 @@ namespace quadrant::inline v0 {
 
 class RewriteContext;
 
-/// A change of form that someone would like: of `value`, which `from` describes (null: floats), to
-/// `to` (null: floats).
+/// A change of form, with the constraints as what they are. A gain model may be asked what it is
+/// worth: `gains.of_conversion(conversion)`.
 template <class C>
-struct ConversionOf {
-  const GraphView* graph = nullptr;
-  Value value;
-  const C* from = nullptr;
-  const C* to = nullptr;
-
-  [[nodiscard]] ConversionKind kind() const noexcept {
-    if (from == nullptr) return ConversionKind::enter;
-    return to == nullptr ? ConversionKind::leave : ConversionKind::convert;
-  }
+struct ConversionOf : FormChange {
+  /// Null: floats.
+  [[nodiscard]] const C* from() const noexcept { return static_cast<const C*>(before.constraint); }
+  [[nodiscard]] const C* to() const noexcept { return static_cast<const C*>(after.constraint); }
 };
 
 /// What parameters are asked for: those of form `constraint`, which all of `members` share.
@@ -58,6 +52,8 @@ struct ParameterQuery {
 ///     std::optional<Gain> price(const ConversionOf<C>& conversion, const GainModel& gains) const;
 ///     /// The form that a value was in before we came; empty: not one of this scheme's.
 ///     std::optional<C> recognize(const TensorType& type) const;
+///     /// The element type of codes of form `form`, for gain models that want to know.
+///     ElementType storage_type(const C& form) const;
 ///     /// The parameters (scales, zero points) of values that share them, found once, in the data
 ///     /// pass; `RewriteContext::parameters` has them.
 ///     Expected<std::shared_ptr<const UniformType>> resolve(const ParameterQuery<C>& query) const;
@@ -79,7 +75,7 @@ class Scheme {
   // The optional hooks, without types.
   [[nodiscard]] virtual bool can_enter() const noexcept = 0;
   [[nodiscard]] virtual bool can_convert() const noexcept = 0;
-  [[nodiscard]] virtual std::optional<Gain> erased_price(const ConversionOf<void>& conversion,
+  [[nodiscard]] virtual std::optional<Gain> erased_price(const FormChange& change,
                                                          const GainModel& gains) const = 0;
   [[nodiscard]] virtual Expected<Value> erased_enter(Value real, const void* to,
                                                      RewriteContext& context) const = 0;
@@ -88,6 +84,8 @@ class Scheme {
   /// Interns the recognized constraint, if there is one.
   [[nodiscard]] virtual std::optional<ConstraintId> erased_recognize(
       const TensorType& type, std::uint32_t scheme, ConstraintTable& constraints) const = 0;
+  /// Empty: the scheme does not tell.
+  [[nodiscard]] virtual std::optional<ElementType> erased_storage_type(const void* form) const = 0;
   [[nodiscard]] virtual bool can_resolve() const noexcept = 0;
   [[nodiscard]] virtual Expected<std::shared_ptr<const UniformType>> erased_resolve(
       const ParameterQuery<void>& query) const = 0;
@@ -115,15 +113,15 @@ template <class S>
 concept HasRecognize =
     requires { &S::recognize; } || requires(S s, const TensorType& type) { s.recognize(type); };
 template <class S, class C = typename S::Constraint>
+concept HasStorageType =
+    requires { &S::storage_type; } || requires(S s, const C& form) { s.storage_type(form); };
+template <class S, class C = typename S::Constraint>
 concept HasResolve = requires { &S::resolve; } ||
                      requires(S s, const ParameterQuery<C>& query) { s.resolve(query); };
 
 template <class S>
-std::optional<Gain> price(const S& scheme, const ConversionOf<void>& erased,
-                          const GainModel& gains) {
-  using C = typename S::Constraint;
-  const ConversionOf<C> conversion{erased.graph, erased.value, static_cast<const C*>(erased.from),
-                                   static_cast<const C*>(erased.to)};
+std::optional<Gain> price(const S& scheme, const FormChange& change, const GainModel& gains) {
+  const ConversionOf<typename S::Constraint> conversion{change};
   const ConversionKind kind = conversion.kind();
   if (kind == ConversionKind::enter && !HasEnter<S>) return std::nullopt;
   if (kind == ConversionKind::convert && !HasConvert<S>) return std::nullopt;
@@ -136,7 +134,7 @@ std::optional<Gain> price(const S& scheme, const ConversionOf<void>& erased,
         "std::optional<Gain> price(const ConversionOf<Constraint>&, const GainModel&) const");
     return scheme.price(conversion, gains);
   } else {
-    return gains.of_conversion(kind, *erased.graph, erased.value);
+    return gains.of_conversion(change);
   }
 }
 
@@ -186,6 +184,21 @@ std::optional<ConstraintId> recognize(const S& scheme, const TensorType& type, s
     if (found) return constraints.intern(index, &*found);
   }
   return std::nullopt;
+}
+
+template <class S>
+std::optional<ElementType> storage_type(const S& scheme, const void* form) {
+  if constexpr (HasStorageType<S>) {
+    using C = typename S::Constraint;
+    static_assert(
+        requires(const C& constraint) {
+          { scheme.storage_type(constraint) } -> std::same_as<ElementType>;
+        },
+        "a scheme's storage_type must be: ElementType storage_type(const Constraint& form) const");
+    return scheme.storage_type(*static_cast<const C*>(form));
+  } else {
+    return std::nullopt;
+  }
 }
 
 template <class S>

@@ -73,4 +73,9 @@ struct OnnxWriteReport {
 [[nodiscard]] Expected<OnnxWriteReport> write_onnx(const Graph& graph, const std::string& path,
                                                    const OnnxWriteOptions& options = {});
 
+/// What `write_onnx` would report, but for the name of a data file: how many bytes it would write.
+/// Writes nothing, and computes and reads no contents of tensors.
+[[nodiscard]] Expected<OnnxWriteReport> count_onnx(const Graph& graph, const std::string& path,
+                                                   const OnnxWriteOptions& options = {});
+
 }  // namespace quadrant::inline v0

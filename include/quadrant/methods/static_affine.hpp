@@ -110,6 +110,9 @@ class StaticAffine final : public Scheme {
                                       RewriteContext& context) const;
   [[nodiscard]] std::optional<Gain> price(const ConversionOf<AffineForm>& conversion,
                                           const GainModel& gains) const;
+  [[nodiscard]] ElementType storage_type(const AffineForm& form) const noexcept {
+    return form.storage;
+  }
   [[nodiscard]] Expected<std::shared_ptr<const UniformType>> resolve(
       const ParameterQuery<AffineForm>& query) const;
 

@@ -63,6 +63,11 @@ class WeightOnly final : public Scheme {
   /// Type, range and scale of the codes.
   [[nodiscard]] ScaleRule rule() const noexcept;
 
+  /// That of the codes: the same for all groups.
+  [[nodiscard]] ElementType storage_type(const Granularity& /*groups*/) const noexcept {
+    return rule().storage;
+  }
+
   /// The groups that the options mean for a weight of shape `shape`, whose sum runs over axis
   /// `contracted` and keeps axis `channel`: what an operation asks for. A weight with no whole
   /// block along `contracted` gets a scale for each channel. `channel`: -1 where there is none;

@@ -2,6 +2,7 @@
 // go to files, files go in place.
 #include <filesystem>
 #include <optional>
+#include <tuple>
 
 #include "io/onnx/dequantize.hpp"
 #include "io/onnx/element.hpp"
@@ -36,32 +37,9 @@ class ModelFileWriter {
         executor_(options.executor ? *options.executor : serial_) {}
 
   OnnxWriteReport write() {
-    make_quantization_explicit(graph_);
-    read_rows_of_tables(graph_);
-    if (options_.matmul_nbits) report_.matmul_nbits = use_matmul_nbits(graph_, options_.sink);
-    restore_linear(graph_);
-    Lowered lowered = lower_quantization(graph_);
-    settle_output_names(graph_);
-    report_.opset_read = lowered.opset_read;
-    report_.opset_written = lowered.opset_written;
-    report_.dequantize_linear = lowered.linear;
-    report_.dequantize_microsoft = lowered.microsoft;
-    report_.dequantize_arithmetic = lowered.arithmetic;
-    report_.fallback_reason = std::move(lowered.fallback_reason);
-    if (!report_.fallback_reason.empty()) note(report_.fallback_reason);
-
     DataFile data;
-    Rope contents = place_data(options_.external_from, data);
-    Rope model = model_message(graph_, directory_, data, options_.sink);
-    if (model.size() > largest_model && data.places.empty()) {
-      note(
-          fmt::format("the model has {} bytes, more than one file may have: tensors go to a data "
-                      "file beside it",
-                      model.size()));
-      contents = place_data(external_when_too_large, data);
-      model = model_message(graph_, directory_, data, nullptr);
-    }
-    total_ = contents.size() + model.size();
+    Rope contents;
+    Rope model = make_messages(data, contents);
 
     std::optional<NewFile> data_file;
     if (!data.places.empty()) {
@@ -77,13 +55,50 @@ class ModelFileWriter {
     write_bytes(model, model_file, nullptr);
     put_in_place(model_file, data_file);
 
-    report_.model_bytes = model.size();
-    report_.external_bytes = contents.size();
     report_.external_file = data.name;
     return std::move(report_);
   }
 
+  OnnxWriteReport count() {
+    DataFile data;
+    Rope contents;
+    std::ignore = make_messages(data, contents);
+    return std::move(report_);
+  }
+
  private:
+  // All messages, as references to contents that are not read yet. The report says what they take.
+  Rope make_messages(DataFile& data, Rope& contents) {
+    make_quantization_explicit(graph_);
+    read_rows_of_tables(graph_);
+    if (options_.matmul_nbits) report_.matmul_nbits = use_matmul_nbits(graph_, options_.sink);
+    restore_linear(graph_);
+    Lowered lowered = lower_quantization(graph_);
+    settle_output_names(graph_);
+    report_.opset_read = lowered.opset_read;
+    report_.opset_written = lowered.opset_written;
+    report_.dequantize_linear = lowered.linear;
+    report_.dequantize_microsoft = lowered.microsoft;
+    report_.dequantize_arithmetic = lowered.arithmetic;
+    report_.fallback_reason = std::move(lowered.fallback_reason);
+    if (!report_.fallback_reason.empty()) note(report_.fallback_reason);
+
+    contents = place_data(options_.external_from, data);
+    Rope model = model_message(graph_, directory_, data, options_.sink);
+    if (model.size() > largest_model && data.places.empty()) {
+      note(
+          fmt::format("the model has {} bytes, more than one file may have: tensors go to a data "
+                      "file beside it",
+                      model.size()));
+      contents = place_data(external_when_too_large, data);
+      model = model_message(graph_, directory_, data, nullptr);
+    }
+    total_ = contents.size() + model.size();
+    report_.model_bytes = model.size();
+    report_.external_bytes = contents.size();
+    return model;
+  }
+
   void note(std::string message) {
     if (options_.sink) options_.sink->report({Severity::note, std::move(message), {.file = path_}});
   }
@@ -144,6 +159,11 @@ class ModelFileWriter {
 Expected<OnnxWriteReport> write_onnx(const Graph& graph, const std::string& path,
                                      const OnnxWriteOptions& options) {
   return onnx::at_border(path, [&] { return onnx::ModelFileWriter(graph, path, options).write(); });
+}
+
+Expected<OnnxWriteReport> count_onnx(const Graph& graph, const std::string& path,
+                                     const OnnxWriteOptions& options) {
+  return onnx::at_border(path, [&] { return onnx::ModelFileWriter(graph, path, options).count(); });
 }
 
 }  // namespace quadrant::inline v0

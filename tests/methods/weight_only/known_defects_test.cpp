@@ -428,13 +428,12 @@ class DequantizeCosts final : public GainModel {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "test"; }
   [[nodiscard]] std::string_view unit() const noexcept override { return "bytes"; }
-  [[nodiscard]] Gain of_operand(NodeRef, std::uint32_t) const override { return Gain{}; }
-  [[nodiscard]] Gain of_storage(const StorageChange& change) const override {
-    return bytes_.of_storage(change);
+  [[nodiscard]] Gain of_operand(const OperandReading&) const override { return Gain{}; }
+  [[nodiscard]] Gain of_storage(const Storing& storing) const override {
+    return bytes_.of_storage(storing);
   }
-  [[nodiscard]] Gain of_conversion(ConversionKind, const GraphView& graph,
-                                   Value value) const override {
-    return Gain{-4 * graph.type(value).shape.element_count().value_or(0)};
+  [[nodiscard]] Gain of_conversion(const FormChange& change) const override {
+    return Gain{-4 * change.graph->type(change.value).shape.element_count().value_or(0)};
   }
 
  private:

@@ -1,0 +1,303 @@
+#include "cli/budget.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "cli/choices.hpp"
+#include "cli/plan_meter.hpp"
+#include "cli/thread_executor.hpp"
+#include "quadrant/calibration/sensitivity.hpp"
+#include "quadrant/recipe/recipe.hpp"
+#include "quadrant/report/terminal_text.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+
+namespace quadrant::cli {
+
+void declare_measuring(CLI::App& command, BudgetOptions& options) {
+  add_choice(command, "--measure", options.measure, {"scaled", "full"},
+             "Errors at the outputs: measure one form of each weight alone and take the others in "
+             "the ratio of the weights' errors, or measure all")
+      ->capture_default_str();
+  declare(command, options.data);
+}
+
+void declare(CLI::App& command, BudgetOptions& options) {
+  const auto add = [&](const char* name, std::optional<double>& value, const char* unit,
+                       const char* about) {
+    command.add_option(name, value, about)->type_name(unit);
+  };
+  command
+      .add_option("--target-size", options.target_size,
+                  "The file has so many bytes at most, 20MB say, and the least error that there is "
+                  "for it: each weight gets 8 bits, 4 bits or floats")
+      ->type_name("SIZE");
+  add("--target-bits", options.target_bits, "BITS",
+      "The same in bits for each weight, scales and zero points included");
+  add("--min-sqnr", options.min_sqnr, "DB",
+      "The smallest file whose outputs have so many decibels, by --data");
+  add("--min-weight-sqnr", options.min_weight_sqnr, "DB",
+      "Each weight keeps so many decibels: no data is needed");
+  add("--max-error", options.max_error, "SHARE",
+      "As --min-sqnr, as noise power over signal power; without data, of the weights, added up");
+  add_choice(command, "--budget-rule", options.rule, {"search", "hull", "lowest-error", "uniform"},
+             "How a budget of size is spent: 'search' for the best, or, to compare with, by 'hull' "
+             "(a price for a byte), 'lowest-error' weights first, or 'uniform'")
+      ->capture_default_str();
+  command
+      .add_option("--budget-rounds", options.rounds,
+                  "With samples, measure so many times what each change of what was chosen does, "
+                  "and choose again")
+      ->check(CLI::Range(0, 100).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+  declare_measuring(command, options);
+}
+
+Expected<std::uint64_t> parse_bytes(const std::string& text) {
+  struct Unit {
+    std::string_view name;
+    double bytes;
+  };
+  constexpr std::array units{Unit{"", 1},         Unit{"B", 1},        Unit{"kB", 1e3},
+                             Unit{"KB", 1e3},     Unit{"MB", 1e6},     Unit{"GB", 1e9},
+                             Unit{"KiB", 0x1p10}, Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30}};
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  const std::string_view rest(stop, static_cast<std::size_t>(end - stop));
+  for (const Unit& unit : units) {
+    const double bytes = number * unit.bytes;
+    if (error == std::errc() && rest == unit.name && bytes >= 1 && bytes < 0x1p62) {
+      return static_cast<std::uint64_t>(bytes);
+    }
+  }
+  return fail(ErrorCode::usage,
+              fmt::format("--target-size: '{}' is no size: 20MB, 512KiB and 1000 are", text));
+}
+
+namespace {
+
+Expected<void> check_no_budget(const BudgetOptions& options) {
+  const BudgetOptions defaults;
+  std::string_view name;
+  if (options.has_data()) name = options.data.path.empty() ? "--random" : "--data";
+  if (options.rule != defaults.rule) name = "--budget-rule";
+  if (options.rounds != defaults.rounds) name = "--budget-rounds";
+  if (options.measure != defaults.measure) name = "--measure";
+  if (name.empty()) return {};
+  return fail(ErrorCode::usage,
+              fmt::format("{} is of use to a budget alone, and there is none: --target-size, "
+                          "--target-bits, --min-sqnr, --min-weight-sqnr or --max-error",
+                          name));
+}
+
+Expected<Budget> parse_budget(const BudgetOptions& options) {
+  const auto refuse = [](std::string message) {
+    return fail(ErrorCode::usage, std::move(message));
+  };
+  const auto power = [](double decibels) { return std::pow(10.0, -decibels / 10); };
+  Budget budget;
+  if (!options.target_size.empty() && options.target_bits) {
+    return refuse("--target-size and --target-bits are two budgets for the same: give one");
+  }
+  if (options.min_sqnr && options.max_error) {
+    return refuse("--min-sqnr and --max-error are two limits of the same: give one");
+  }
+  if (options.min_sqnr && !options.has_data()) {
+    return refuse(
+        "--min-sqnr is measured at the outputs: give samples (--data, --random), or ask for "
+        "--min-weight-sqnr");
+  }
+  if (!options.target_size.empty()) {
+    QUADRANT_TRY(budget.file_bytes, parse_bytes(options.target_size));
+  }
+  budget.bits = options.target_bits;
+  budget.error = options.max_error;
+  if (options.min_sqnr) budget.error = power(*options.min_sqnr);
+  if (options.min_weight_sqnr) budget.weight_error = power(*options.min_weight_sqnr);
+  for (const BudgetRule rule :
+       {BudgetRule::search, BudgetRule::hull, BudgetRule::lowest_error, BudgetRule::uniform}) {
+    if (to_string(rule) == options.rule) budget.rule = rule;
+  }
+  for (const auto& number : {budget.bits, budget.error, budget.weight_error}) {
+    if (number && !(*number > 0 && std::isfinite(*number))) {
+      return refuse("a budget is a number above zero");
+    }
+  }
+  if (options.has_data()) QUADRANT_CHECK(check(options.data));
+  return budget;
+}
+
+// A recipe with budgets takes what it is given; --scheme alone means all ways that there are.
+Expected<void> announce_variants(DecisionOptions& decision) {
+  decision.meets_budgets = true;
+  if (decision.recipe.scheme.empty()) return {};
+  QUADRANT_TRY(const SchemeCommand* const scheme, decision.schemes.find(decision.recipe.scheme));
+  if (scheme->name() == "weight_only" && !scheme->given().empty()) {
+    return fail(ErrorCode::usage,
+                fmt::format("a budget chooses bits, blocks and scales for each weight: {} does not "
+                            "go with it; --mix says what it may choose from",
+                            scheme->given().begin()->first));
+  }
+  decision.takes_variants = scheme->name() == "weight_only";
+  return {};
+}
+
+Expected<void> check_schemes(const Recipe& recipe) {
+  if (!recipe.gain.empty()) {
+    return fail(ErrorCode::usage,
+                "a budget weighs bytes against errors by itself: --gain does not go with it");
+  }
+  QUADRANT_TRY(const RuleSchemes schemes, schemes_of(recipe));
+  for (const SchemeChoice& choice : schemes.all) {
+    if (choice.scheme == "weight_only") continue;
+    return fail(ErrorCode::usage,
+                fmt::format("budgets choose among the ways to store a weight: they are for "
+                            "weight_only, not for {}",
+                            choice.scheme));
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<void> announce(const BudgetOptions& options, DecisionOptions& decision) {
+  decision.meets_budgets = true;
+  if (!options.is_given()) return {};
+  QUADRANT_CHECK(parse_budget(options));
+  decision.budget = TargetBits{options.target_bits};
+  return announce_variants(decision);
+}
+
+Expected<void> announce_frontier(DecisionOptions& decision) { return announce_variants(decision); }
+
+Expected<std::optional<Budget>> read_budget(const BudgetOptions& options, const Subject& subject) {
+  const Recipe& recipe = subject.recipe.recipe;
+  BudgetOptions all = options;
+  if (!options.is_given()) all.target_bits = recipe.target_bits;
+  if (!all.is_given()) {
+    QUADRANT_CHECK(check_no_budget(options));
+    return std::optional<Budget>();
+  }
+  QUADRANT_CHECK(check_schemes(recipe));
+  QUADRANT_TRY(const Budget budget, parse_budget(all));
+  return std::optional(budget);
+}
+
+struct BudgetSubject::Parts {
+  explicit Parts(unsigned threads) : executor(threads) {}
+  ThreadExecutor executor;
+  Interpreter runtime;
+  std::unique_ptr<DataSet> data;
+  Vetoes vetoes;
+  OnnxWriteOptions format;
+  std::string path;
+  std::optional<WeightMeter> meter;
+  std::optional<BudgetStudy> study;
+};
+
+BudgetSubject::BudgetSubject(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+BudgetSubject::~BudgetSubject() = default;
+const BudgetStudy& BudgetSubject::study() const noexcept { return *parts_->study; }
+bool BudgetSubject::has_data() const noexcept { return parts_->data != nullptr; }
+
+Expected<std::unique_ptr<BudgetSubject>> BudgetSubject::make(const BudgetOptions& options,
+                                                             const OnnxWriteOptions& format,
+                                                             const std::string& path,
+                                                             Subject& subject, Console& console) {
+  auto parts = std::make_unique<Parts>(options.data.threads);
+  QUADRANT_CHECK(check_schemes(subject.recipe.recipe));
+  if (options.has_data()) {
+    QUADRANT_TRY(parts->data, open_data(options.data, subject.graph, console));
+    QUADRANT_CHECK(hold_constants(subject.graph));
+  }
+  // Weights with NaN stay float, or are refused, before anything is measured.
+  QuantizeOptions first = subject.engine_options();
+  first.executor = &parts->executor;
+  QUADRANT_TRY(const QuantizeResult whole, quantize(subject.graph, subject.registry, first));
+  subject.vetoes = whole.analysis.vetoes;
+  parts->vetoes = subject.vetoes;
+  parts->format = format;
+  parts->format.executor = nullptr;
+  parts->format.sink = nullptr;
+  parts->path = path;
+  parts->meter.emplace(MeterSubject{subject.graph, subject.registry, parts->vetoes, parts->format,
+                                    parts->path, &parts->runtime, parts->data.get(),
+                                    parts->executor, &console});
+  QuantizeOptions engine;
+  engine.vetoes = subject.vetoes;
+  engine.scheme_vetoes = subject.rules.vetoes;
+  engine.policy = SelectionPolicy::optimal;
+  QUADRANT_TRY(
+      parts->study,
+      BudgetStudy::make(subject.graph, subject.registry, *parts->meter, engine,
+                        {.measures_all = options.measure == "full", .rounds = options.rounds}));
+  return std::unique_ptr<BudgetSubject>(new BudgetSubject(std::move(parts)));
+}
+
+double decibels_of(double error) noexcept {
+  return error > 0 ? -10 * std::log10(error) : std::numeric_limits<double>::infinity();
+}
+
+std::string to_string(const BudgetOutcome& outcome, const BudgetOptions& options) {
+  std::string text = fmt::format("  {} in the file, {:.3f} bits for each weight",
+                                 format_bytes(outcome.figures.file_bytes), outcome.bits);
+  if (outcome.bound) {
+    text += fmt::format(": {:.2f} % of the budget is left", 100 * outcome.unused);
+    if (outcome.unused > 0.01) {
+      text += outcome.refused_upgrades == 0
+                  ? "; no single change to a better form fits into it"
+                  : fmt::format("; {} single changes would fit and do not lower the error",
+                                outcome.refused_upgrades);
+    }
+  }
+  text += '\n';
+  if (options.has_data()) {
+    text += fmt::format("  outputs: {:.2f} dB measured, {:.2f} dB predicted\n",
+                        decibels_of(outcome.figures.output_error), decibels_of(outcome.predicted));
+  }
+  text += fmt::format("  weights: {:.2f} dB at least\n", decibels_of(outcome.figures.worst_weight));
+  if (outcome.bound && outcome.predicted > 0 && *outcome.bound > 0) {
+    text += fmt::format("  no choice has a predicted error more than {:.2f} % lower\n",
+                        std::max(0.0, 100 * (1 - *outcome.bound / outcome.predicted)));
+  }
+  return text;
+}
+
+namespace {
+
+// JSON has no infinity.
+Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+}  // namespace
+
+Json to_json(const BudgetOutcome& outcome, const BudgetStudy& study) {
+  Json weights = Json::array();
+  for (std::size_t i = 0; i < study.items().size(); ++i) {
+    const BudgetItem& item = study.items()[i];
+    const BudgetOption& option = item.options[outcome.options[i]];
+    weights.push_back({{"values", item.stored},
+                       {"elements", item.elements},
+                       {"form", option.label},
+                       {"bytes", option.stored_bytes}});
+  }
+  return {{"file_bytes", outcome.figures.file_bytes},
+          {"bits", outcome.bits},
+          {"unused", outcome.unused},
+          {"refused_upgrades", outcome.refused_upgrades},
+          {"predicted_error", outcome.predicted},
+          {"bound", outcome.bound ? Json(*outcome.bound) : Json(nullptr)},
+          {"output_error", number_or_null(outcome.figures.output_error)},
+          {"weight_error", number_or_null(outcome.figures.weight_error)},
+          {"worst_weight", number_or_null(outcome.figures.worst_weight)},
+          {"plans_measured", outcome.plans_measured},
+          {"weights", std::move(weights)}};
+}
+
+}  // namespace quadrant::cli

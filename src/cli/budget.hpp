@@ -1,0 +1,82 @@
+// --target-size and its like: what a budget makes of a model.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/console.hpp"
+#include "cli/data_options.hpp"
+#include "cli/decision.hpp"
+#include "quadrant/engine/budget.hpp"
+#include "quadrant/io/onnx.hpp"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
+class App;
+class Option;
+}  // namespace CLI
+
+namespace quadrant::cli {
+
+struct BudgetOptions {
+  std::string target_size;  ///< bytes, with a unit; empty: none
+  std::optional<double> target_bits{};
+  std::optional<double> min_sqnr{};
+  std::optional<double> min_weight_sqnr{};
+  std::optional<double> max_error{};
+  std::string rule = "search";
+  std::string measure = "scaled";
+  int rounds = 3;
+  DataOptions data;
+
+  [[nodiscard]] bool has_data() const noexcept { return !data.path.empty() || data.random != 0; }
+  [[nodiscard]] bool is_given() const noexcept {
+    return !target_size.empty() || target_bits || min_sqnr || min_weight_sqnr || max_error;
+  }
+};
+
+/// Adds the options that say how to measure: --measure, and those of DataOptions.
+void declare_measuring(CLI::App& command, BudgetOptions& options);
+/// Adds the budgets, and those.
+void declare(CLI::App& command, BudgetOptions& options);
+/// To be called before the model is read: mistakes that show without it, and what `decision` has to
+/// know of a budget. With --scheme weight-only alone, a budget chooses from `weight_variants`.
+[[nodiscard]] Expected<void> announce(const BudgetOptions& options, DecisionOptions& decision);
+/// The same for a command that shows what all budgets would get.
+[[nodiscard]] Expected<void> announce_frontier(DecisionOptions& decision);
+/// The budget of the options, or else of the recipe; empty: there is none.
+[[nodiscard]] Expected<std::optional<Budget>> read_budget(const BudgetOptions& options,
+                                                          const Subject& subject);
+
+/// Bytes in `text`: `20MB` (10^6), `512KiB` (2^10), `1000`. `usage` for anything else.
+[[nodiscard]] Expected<std::uint64_t> parse_bytes(const std::string& text);
+
+/// What is decided on under budgets: the model with the variants of its weights, measured.
+class BudgetSubject {
+ public:
+  /// `format`, `path`: how, and where, the result would be written. `usage` where one of the
+  /// schemes is no way to store a weight.
+  [[nodiscard]] static Expected<std::unique_ptr<BudgetSubject>> make(const BudgetOptions& options,
+                                                                     const OnnxWriteOptions& format,
+                                                                     const std::string& path,
+                                                                     Subject& subject,
+                                                                     Console& console);
+  ~BudgetSubject();
+  BudgetSubject(const BudgetSubject&) = delete;
+  BudgetSubject& operator=(const BudgetSubject&) = delete;
+
+  [[nodiscard]] const BudgetStudy& study() const noexcept;
+  [[nodiscard]] bool has_data() const noexcept;
+
+ private:
+  struct Parts;
+  explicit BudgetSubject(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+/// What came of a budget, in lines for people and for programs.
+[[nodiscard]] std::string to_string(const BudgetOutcome& outcome, const BudgetOptions& options);
+[[nodiscard]] Json to_json(const BudgetOutcome& outcome, const BudgetStudy& study);
+[[nodiscard]] double decibels_of(double error) noexcept;
+
+}  // namespace quadrant::cli

@@ -1,0 +1,136 @@
+// quadrant pareto MODEL: how much error for how many bytes, at its best.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "calibration/located.hpp"
+#include "cli/budget.hpp"
+#include "cli/command.hpp"
+#include "cli/decision.hpp"
+#include "quadrant/report/table.hpp"
+#include "quadrant/report/terminal_text.hpp"
+
+namespace quadrant::cli {
+namespace {
+
+// Decibels over bytes, a star for each point.
+std::string plot(const std::vector<BudgetPoint>& points) {
+  constexpr std::size_t width = 64;
+  constexpr std::size_t height = 16;
+  std::vector<const BudgetPoint*> shown;  // floats alone have no error, so no decibels
+  for (const BudgetPoint& point : points) {
+    if (point.error > 0) shown.push_back(&point);
+  }
+  if (shown.size() < 2) return "";
+  const auto [least, most] = std::ranges::minmax(
+      shown, {}, [](const BudgetPoint* point) { return decibels_of(point->error); });
+  const double low = decibels_of(least->error);
+  const double range = std::max(1e-9, decibels_of(most->error) - low);
+  const auto first = static_cast<double>(shown.front()->file_bytes);
+  const double bytes = std::max(1.0, static_cast<double>(shown.back()->file_bytes) - first);
+  std::vector<std::string> rows(height, std::string(width, ' '));
+  for (const BudgetPoint* point : shown) {
+    const double x = (static_cast<double>(point->file_bytes) - first) / bytes * (width - 1);
+    const double y = (decibels_of(point->error) - low) / range * (height - 1);
+    rows[height - 1 - static_cast<std::size_t>(y)][static_cast<std::size_t>(x)] = '*';
+  }
+  std::string text;
+  for (std::size_t i = 0; i < height; ++i) {
+    const double decibels = low + range * static_cast<double>(height - 1 - i) / (height - 1);
+    const std::string label =
+        i % 5 == 0 ? fmt::format("{:8.1f} dB", decibels) : std::string(11, ' ');
+    const std::size_t end = rows[i].find_last_not_of(' ');
+    text +=
+        fmt::format("{} |{}\n", label, rows[i].substr(0, end == std::string::npos ? 0 : end + 1));
+  }
+  return text + fmt::format("{:11} +{}\n{:13}{} to {}\n", "", std::string(width, '-'), "",
+                            format_bytes(shown.front()->file_bytes),
+                            format_bytes(shown.back()->file_bytes));
+}
+
+class Pareto final : public Command {
+ public:
+  CLI::App* declare(CLI::App& app) override {
+    CLI::App* command = app.add_subcommand(
+        "pareto", "Show the least error that there is for each size of the file");
+    cli::declare(*command, options_);
+    declare_measuring(*command, budget_);
+    declare_non_finite(*command, options_.non_finite);
+    command->footer(
+        "Each weight is stored in 8 bits, in 4 bits, or in floats. Errors are those at the "
+        "outputs, "
+        "with\n"
+        "samples, or those of the weights.\n\n"
+        "Example:\n"
+        "  quadrant pareto model.onnx --scheme weight-only --data samples");
+    return command;
+  }
+
+  [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
+
+  Expected<void> run(Console& console) override {
+    QUADRANT_CHECK(announce_frontier(options_));
+    QUADRANT_TRY(Subject subject, prepare(options_, console));
+    QUADRANT_TRY(const auto decided,
+                 in_file(BudgetSubject::make(budget_, {}, options_.model, subject, console),
+                         options_.model));
+    const std::vector<BudgetPoint> points = decided->study().frontier();
+    if (options_.json) {
+      print_json(decided->study(), points, console);
+    } else {
+      console.print(print_text(points));
+    }
+    return {};
+  }
+
+ private:
+  static std::string print_text(const std::vector<BudgetPoint>& points) {
+    using enum Table::Align;
+    Table table({{"file", right}, {"bits", right}, {"error", right}, {"SQNR", right}, {"change"}});
+    for (const BudgetPoint& point : points) {
+      table.add({format_bytes(point.file_bytes), fmt::format("{:.3f}", point.bits),
+                 fmt::format("{:.3g}", point.error),
+                 point.error > 0 ? fmt::format("{:.2f} dB", decibels_of(point.error))
+                                 : std::string("exact"),
+                 printable(point.change)});
+    }
+    return fmt::format("{}\n{}", table.print(), plot(points));
+  }
+
+  void print_json(const BudgetStudy& study, const std::vector<BudgetPoint>& points,
+                  Console& console) const {
+    Json list = Json::array();
+    for (const BudgetPoint& point : points) {
+      Json forms = Json::array();
+      for (std::size_t i = 0; i < point.options.size(); ++i) {
+        forms.push_back(study.items()[i].options[point.options[i]].label);
+      }
+      list.push_back({{"file_bytes", point.file_bytes},
+                      {"bits", point.bits},
+                      {"error", point.error},
+                      {"change", point.change},
+                      {"forms", std::move(forms)}});
+    }
+    Json weights = Json::array();
+    for (const BudgetItem& item : study.items()) {
+      weights.push_back({{"values", item.stored}, {"elements", item.elements}});
+    }
+    console.print_json(Json{{"model", options_.model},
+                            {"at_outputs", budget_.has_data()},
+                            {"weights", std::move(weights)},
+                            {"points", std::move(list)}});
+  }
+
+  DecisionOptions options_;
+  BudgetOptions budget_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_pareto() { return std::make_unique<Pareto>(); }
+
+}  // namespace quadrant::cli

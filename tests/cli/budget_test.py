@@ -1,0 +1,213 @@
+"""Budgets of size, bits and error, and `quadrant pareto`.
+
+    python3 tests/cli/budget_test.py path/to/quadrant        or with the path in $QUADRANT
+
+Needs Python's standard library alone.
+"""
+
+import itertools
+import json
+import math
+import random
+import sys
+
+from command_case import BAD_INPUT, IMPOSSIBLE, SCHEME, USAGE, run_tests
+from compare_test import CompareCase
+from onnx_writer import model, node, tensor, value_info
+
+WIDTH = 64
+LAYERS = 4
+
+
+def layers(seed=1):
+    """y = x w0 w1 ..., each with a spread of its own."""
+    numbers = random.Random(seed)
+    names = ["x", *(f"h{i}" for i in range(LAYERS - 1)), "y"]
+    return model(
+        [node("MatMul", [names[i], f"w{i}"], [names[i + 1]]) for i in range(LAYERS)],
+        [tensor(f"w{i}", [WIDTH, WIDTH],
+                [numbers.gauss(0, 0.1) * (20 if numbers.random() < 0.02 * i else 1)
+                 for _ in range(WIDTH * WIDTH)]) for i in range(LAYERS)],
+        [value_info("x", ["batch", WIDTH])], [value_info("y", ["batch", WIDTH])])
+
+
+class BudgetTest(CompareCase):
+    def setUp(self):
+        super().setUp()
+        self.model = self.put("layers.onnx", layers())
+        numbers = random.Random(7)
+        self.put_samples(*([[numbers.gauss(0, 1) for _ in range(WIDTH)] for _ in range(8)]
+                           for _ in range(3)))
+
+    def quantize(self, *arguments):
+        return self.json_of("quantize", self.model, "-o", "out.onnx", *SCHEME, *arguments)
+
+    def test_size_is_that_of_the_file(self):
+        for size in (9_700, 10_000, 12_345, 16_000, 20_000, 40_000):
+            for data in ((), ("--data", "data")):
+                done = self.quantize("--target-size", size, *data)
+                written = len(self.bytes_of("out.onnx"))
+                self.assertEqual(done["budget"]["file_bytes"], written)
+                self.assertEqual(done["written"]["model_bytes"], written)
+                self.assertLessEqual(written, size)
+                left = (size - written) / size
+                self.assertAlmostEqual(done["budget"]["unused"], left, 12)
+                if left > 0.01 and not data:
+                    self.assertEqual(done["budget"]["refused_upgrades"], 0)
+                self.assertLessEqual(done["budget"]["bound"],
+                                     done["budget"]["predicted_error"] * (1 + 1e-9))
+
+    def test_units_of_size(self):
+        same = [self.quantize("--target-size", size)["budget"]
+                for size in ("12000", "12000B", "12kB", "0.012MB", "11.71875KiB")]
+        self.assertEqual(same, [same[0]] * len(same))
+
+    def test_bits_count_scales_and_zero_points(self):
+        for bits in (4.25, 4.5, 5, 6.3, 8.5, 33):
+            budget = self.quantize("--target-bits", bits)["budget"]
+            stored = sum(weight["bytes"] for weight in budget["weights"])
+            elements = sum(weight["elements"] for weight in budget["weights"])
+            self.assertEqual(elements, LAYERS * WIDTH * WIDTH)
+            self.assertAlmostEqual(budget["bits"], 8 * stored / elements, 9)
+            self.assertLessEqual(budget["bits"], bits)
+            forms = {weight["form"] for weight in budget["weights"]}
+            if bits == 33:
+                self.assertEqual(forms, {"float"})
+
+    def test_what_is_measured_is_what_compare_says(self):
+        done = self.quantize("--target-bits", 5, "--data", "data")
+        outputs = self.comparison(self.model, "out.onnx", "--data", "data")["outputs"]
+        noise = max(10 ** (-output["sqnr_db"] / 10) for output in outputs)
+        self.assertAlmostEqual(done["budget"]["output_error"] / noise, 1, 4)
+
+    def test_sqnr_at_the_outputs_holds(self):
+        sizes = []
+        for decibels in (12, 20, 30, 40, 200):
+            done = self.quantize("--min-sqnr", decibels, "--data", "data")
+            outputs = self.comparison(self.model, "out.onnx", "--data", "data")["outputs"]
+            for output in outputs:
+                self.assertGreaterEqual(output["sqnr_db"] or math.inf, decibels - 0.001)
+            sizes.append(done["budget"]["file_bytes"])
+        self.assertEqual(sizes, sorted(sizes))
+        self.assertLess(sizes[0], sizes[-1] / 3)
+        error = self.quantize("--max-error", 0.001, "--data", "data")["budget"]
+        self.assertEqual(error["file_bytes"], sizes[2])  # 30 dB
+
+    def test_sqnr_of_each_weight_holds(self):
+        sizes = []
+        for decibels in (10, 25, 45, 100):
+            budget = self.quantize("--min-weight-sqnr", decibels)["budget"]
+            worst = budget["worst_weight"]
+            self.assertTrue(worst == 0 or -10 * math.log10(worst) >= decibels, (decibels, worst))
+            sizes.append(budget["file_bytes"])
+        self.assertEqual(sizes, sorted(sizes))
+
+    def test_search_is_never_worse_than_the_plain_rules(self):
+        for size in (10_000, 11_000, 14_000):
+            for data in ((), ("--data", "data")):
+                figure = "output_error" if data else "weight_error"
+                found = {rule: self.quantize("--target-size", size, "--budget-rule", rule, *data)
+                         ["budget"][figure] for rule in ("search", "hull", "uniform")}
+                self.assertLessEqual(found["search"], min(found.values()) * (1 + 1e-9))
+
+    def test_the_frontier(self):
+        points = self.json_of("pareto", self.model, *SCHEME)
+        steps = points["points"]
+        self.assertFalse(points["at_outputs"])
+        self.assertEqual([weight["values"] for weight in points["weights"]],
+                         [[f"w{i}"] for i in range(LAYERS)])
+        for before, after in itertools.pairwise(steps):
+            self.assertLess(before["file_bytes"], after["file_bytes"])
+            self.assertGreater(before["error"], after["error"])
+            changed = sum(a != b for a, b in zip(before["forms"], after["forms"]))
+            self.assertEqual(changed, 1)
+            self.assertEqual(after["change"].count(" -> "), 1)
+        self.assertEqual(steps[-1]["error"], 0)
+        # Each point of the frontier is what a budget of its size gives, but for a few bytes.
+        for point in steps[:-1]:
+            budget = self.quantize("--target-size", point["file_bytes"] + 16)["budget"]
+            self.assertLessEqual(budget["weight_error"], point["error"] * (1 + 1e-9))
+
+    def test_a_plan_by_budget_is_followed_as_it_was_made(self):
+        self.succeeds("plan", self.model, *SCHEME, "--target-bits", 5, "-o", "plan.json")
+        self.succeeds("quantize", self.model, "-o", "planned.onnx", *SCHEME, "--plan", "plan.json")
+        self.quantize("--target-bits", 5)
+        self.assertEqual(self.bytes_of("planned.onnx"), self.bytes_of("out.onnx"))
+        plan = json.loads(self.bytes_of("plan.json"))
+        self.assertGreater(len({value["scheme"] for value in plan["values"]}), 1)
+
+    def test_the_same_for_any_number_of_threads(self):
+        texts = []
+        for threads in (1, 3):
+            self.quantize("--target-bits", 4.6, "--data", "data", "--threads", threads)
+            texts.append(self.bytes_of("out.onnx"))
+        self.assertEqual(texts[0], texts[1])
+
+    def test_excluded_weights_stay_float_and_are_not_counted(self):
+        budget = self.quantize("--target-bits", 5, "--exclude", "w2")["budget"]
+        self.assertEqual([weight["values"] for weight in budget["weights"]],
+                         [["w0"], ["w1"], ["w3"]])
+
+    def test_text(self):
+        text = self.succeeds("quantize", self.model, "-o", "out.onnx", *SCHEME, "--target-size",
+                             "11kB", "--data", "data")
+        self.assertRegex(text, r"bits for each weight: \d+\.\d\d % of the budget is left")
+        self.assertRegex(text, r"outputs: \d+\.\d\d dB measured, \d+\.\d\d dB predicted")
+        text = self.succeeds("pareto", self.model, *SCHEME, "--data", "data")
+        self.assertIn("w0: ", text)
+        self.assertIn("*", text)
+
+    def test_what_cannot_be_met(self):
+        run = ("quantize", self.model, "-o", "out.onnx", *SCHEME)
+        self.fails(IMPOSSIBLE, ["5000 bytes cannot be met: the least that there is is", "bits"],
+                   *run, "--target-size", "5kB")
+        self.fails(IMPOSSIBLE, "3 bits cannot be met: the least that there is is", *run,
+                   "--target-bits", 3)
+        self.fails(IMPOSSIBLE, ["within 10000 bytes the error is", "(60.00 dB)"], *run,
+                   "--target-size", 10_000, "--min-sqnr", 60, "--data", "data")
+        self.fails(IMPOSSIBLE, "there is nothing to decide", *run, "--exclude", "w",
+                   "--target-bits", 5)
+
+    def test_what_contradicts(self):
+        run = ("quantize", self.model, "-o", "out.onnx", *SCHEME)
+        for fragments, *arguments in (
+                ("two budgets for the same", "--target-size", "9kB", "--target-bits", 5),
+                ("two limits of the same", "--min-sqnr", 30, "--max-error", 0.1, "--data", "data"),
+                ("--min-weight-sqnr", "--min-sqnr", 30),
+                ("--bits does not go with it", "--target-bits", 5, "--bits", 4),
+                ("--gain does not go with it", "--target-bits", 5, "--gain", "bytes"),
+                ("nothing to a budget", "--target-bits", 5, "--plan", "plan.json"),
+                ("above zero", "--target-bits", 0),
+                ("above zero", "--target-bits", -4),
+                ("above zero", "--max-error", -1),
+                ("above zero", "--target-bits", "nan"),
+                ("'20 MB' is no size", "--target-size", "20 MB"),
+                ("'-5kB' is no size", "--target-size=-5kB"),
+                ("'1e400' is no size", "--target-size", "1e400"),
+                ("'MB' is no size", "--target-size", "MB"),
+                ("--data is of use to a budget alone", "--data", "data"),
+                ("--budget-rule is of use to a budget alone", "--budget-rule", "hull"),
+                ("is for budgets of size", "--max-error", 0.1, "--budget-rule", "hull")):
+            self.fails(USAGE, fragments, *run, *arguments)
+        self.fails(USAGE, "not for static_affine", "quantize", self.model, "-o", "out.onnx",
+                   "--scheme", "static-affine", "--target-bits", 5)
+        self.fails(USAGE, "--bits does not go with it", "pareto", self.model, *SCHEME, "--bits", 4)
+
+    def test_weights_that_hold_nan(self):
+        values = [0.5] * (WIDTH * WIDTH)
+        values[5] = math.nan
+        self.model = self.put("nan.onnx", model(
+            [node("MatMul", ["x", "w"], ["h"]), node("MatMul", ["h", "v"], ["y"])],
+            [tensor("w", [WIDTH, WIDTH], values),
+             tensor("v", [WIDTH, WIDTH], [i % 7 - 3 for i in range(WIDTH * WIDTH)])],
+            [value_info("x", ["batch", WIDTH])], [value_info("y", ["batch", WIDTH])]))
+        self.fails(IMPOSSIBLE, "element 5 is nan", "quantize", self.model, "-o", "out.onnx",
+                   *SCHEME, "--target-bits", 5)
+        budget = self.quantize("--target-bits", 5, "--non-finite", "leave")["budget"]
+        self.assertEqual([weight["values"] for weight in budget["weights"]], [["v"]])
+        self.fails(BAD_INPUT, "", "quantize", self.put("bad.onnx", b"no"), "-o", "out.onnx",
+                   *SCHEME, "--target-bits", 5)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests())
