@@ -51,7 +51,7 @@ Expected<BudgetStudy> BudgetStudy::make(const GraphView& graph, const Registry& 
   QUADRANT_TRY(const auto in_float, meter.measure(std::span(&nothing, 1), {}));
   made.float_bytes_ = static_cast<double>(in_float.front().file_bytes);
   for (const BudgetItem& item : made.items_) made.figures_.emplace_back(item.options.size());
-  QUADRANT_CHECK(made.measure_options(1));
+  QUADRANT_CHECK(made.measure_options());
   QUADRANT_CHECK(add_mixed_options(graph, registry, made.error_table_, options, made.items_));
   for (std::size_t i = 0; i < made.items_.size(); ++i) {
     made.figures_[i].resize(made.items_[i].options.size());
@@ -84,65 +84,72 @@ double BudgetStudy::bits(std::span<const std::uint32_t> options) const {
   return 8 * bytes / elements;
 }
 
-// Each option of each item without the others.
-Expected<void> BudgetStudy::measure_options(std::size_t first_option) {
-  struct Which {
-    std::size_t item;
-    std::size_t option;
-  };
-  std::vector<Which> measured;  // at the outputs, where there are samples
-  std::vector<Which> others;    // of which the weights say enough
+// Each option of each item without the others: those that are to be measured at the outputs first,
+// since they tell in which ratio the others are.
+Expected<void> BudgetStudy::measure_options() {
+  std::vector<Which> measured;
+  std::vector<Which> others;
   for (std::size_t i = 0; i < items_.size(); ++i) {
     const std::size_t count = items_[i].options.size();
-    const std::size_t reference = first_option + (count - first_option) / 2;
-    for (std::size_t option = first_option; option < count; ++option) {
-      const bool is_measured = meter_->has_data() && (options_.measures_all || option == reference);
-      (is_measured ? measured : others).push_back({i, option});
+    const std::size_t middle = 1 + (count - 1) / 2;
+    for (std::size_t option = 1; option < count; ++option) {
+      const bool at_outputs = meter_->has_data() && (options_.measures_all || option == middle);
+      (at_outputs ? measured : others).push_back({i, option});
     }
   }
-  std::vector<double> ratio(items_.size(), 0);  // of the error at the outputs to the weights'
-  for (const bool at_outputs : {true, false}) {
-    const auto& which = at_outputs ? measured : others;
-    std::vector<Plan> plans;
-    plans.reserve(which.size());
-    for (const auto& [item, option] : which) {
-      Options options(items_.size(), 0);
-      options[item] = static_cast<std::uint32_t>(option);
-      plans.push_back(plan(options));
-    }
-    if (plans.empty()) continue;
-    QUADRANT_TRY(const auto found, meter_->measure(plans, {.file = true, .outputs = at_outputs}));
-    for (std::size_t i = 0; i < which.size(); ++i) {
-      const auto& [item, option] = which[i];
-      const PlanFigures& figures = found[i];
-      Option& known = figures_[item][option];
-      known.file_bytes = static_cast<double>(figures.file_bytes) - float_bytes_;
-      known.worst_weight = figures.worst_weight;
-      if (at_outputs) {
-        known.error = finite(figures.output_error);
-        if (figures.weight_error > 0) ratio[item] = known.error / figures.weight_error;
-      } else {
-        const double scale = meter_->has_data() ? ratio[item] : 1;
-        known.error = finite(figures.weight_error * scale);
-      }
-    }
+  std::vector<double> ratio(items_.size(), meter_->has_data() ? 0 : 1);
+  QUADRANT_TRY(const auto at_outputs, measure_alone(measured, true));
+  for (std::size_t k = 0; k < measured.size(); ++k) {
+    Option& known = take_figures(measured[k], at_outputs[k]);
+    known.error = finite(at_outputs[k].output_error);
+    const double of_weights = at_outputs[k].weight_error;
+    if (of_weights > 0) ratio[measured[k].item] = known.error / of_weights;
   }
-  for (std::size_t i = 0; i < items_.size(); ++i) {
-    const auto stored = static_cast<double>(items_[i].stored.size());
-    for (std::size_t option = first_option; option < items_[i].options.size(); ++option) {
-      for (const std::string& value : items_[i].stored) {
-        error_table_.set(value, items_[i].options[option].label,
-                         figures_[i][option].error / stored);
-      }
-    }
+  QUADRANT_TRY(const auto by_weights, measure_alone(others, false));
+  for (std::size_t k = 0; k < others.size(); ++k) {
+    Option& known = take_figures(others[k], by_weights[k]);
+    known.error = finite(by_weights[k].weight_error * ratio[others[k].item]);
   }
+  for (std::size_t i = 0; i < items_.size(); ++i) enter_errors(i);
   return {};
+}
+
+Expected<std::vector<PlanFigures>> BudgetStudy::measure_alone(std::span<const Which> which,
+                                                              bool at_outputs) {
+  std::vector<Plan> plans;
+  plans.reserve(which.size());
+  for (const auto& [item, option] : which) {
+    Options options(items_.size(), 0);
+    options[item] = static_cast<std::uint32_t>(option);
+    plans.push_back(plan(options));
+  }
+  if (plans.empty()) return std::vector<PlanFigures>{};
+  return meter_->measure(plans, {.file = true, .outputs = at_outputs});
+}
+
+BudgetStudy::Option& BudgetStudy::take_figures(const Which& which, const PlanFigures& figures) {
+  Option& known = figures_[which.item][which.option];
+  known.file_bytes = static_cast<double>(figures.file_bytes) - float_bytes_;
+  known.worst_weight = figures.worst_weight;
+  return known;
+}
+
+// An item's error is held to come from each of its values alike.
+void BudgetStudy::enter_errors(std::size_t item) {
+  const auto stored = static_cast<double>(items_[item].stored.size());
+  for (std::size_t option = 1; option < items_[item].options.size(); ++option) {
+    for (const std::string& value : items_[item].stored) {
+      error_table_.set(value, items_[item].options[option].label,
+                       figures_[item][option].error / stored);
+    }
+  }
 }
 
 // What a file needs once for a scheme (an operator set that has its types, say) is in the figure of
 // each item alone. Every scheme for all items tells how much that is.
 Expected<void> BudgetStudy::measure_uniform() {
   std::vector<Plan> plans;
+  plans.reserve(registry_.scheme_count());
   for (std::uint32_t scheme = 0; scheme < registry_.scheme_count(); ++scheme) {
     plans.push_back(plan(all_of_scheme(scheme)));
   }
@@ -159,34 +166,37 @@ Expected<void> BudgetStudy::measure_uniform() {
     const double together = static_cast<double>(found[scheme].file_bytes) - float_bytes_;
     once[scheme] = count > 1 ? std::max(0.0, (sum - together) / (count - 1)) : 0;
   }
-  for (std::size_t i = 0; i < items_.size(); ++i) {
-    std::vector<double> own(registry_.scheme_count(), 0);
-    double overhead = 0;  // of an item: nodes and names
-    for (std::uint32_t scheme = 0; scheme < registry_.scheme_count(); ++scheme) {
-      const std::uint32_t option = all_of_scheme(scheme)[i];
-      if (option == 0) continue;
-      figures_[i][option].file_bytes -= once[scheme];
-      overhead = figures_[i][option].file_bytes +
-                 static_cast<double>(items_[i].options[0].stored_bytes) -
-                 static_cast<double>(items_[i].options[option].stored_bytes);
-    }
-    // Of several schemes in one item: what the table says of each value, and the bytes that they
-    // store, with what the item's nodes take.
-    for (std::size_t option = 0; option < items_[i].options.size(); ++option) {
-      const BudgetOption& mixed = items_[i].options[option];
-      if (mixed.label.find('+') == std::string::npos) continue;
-      Option& known = figures_[i][option];
-      known.file_bytes = static_cast<double>(mixed.stored_bytes) -
-                         static_cast<double>(items_[i].options[0].stored_bytes) + overhead;
-      for (const PlannedValue& planned : mixed.values) {
-        known.error += error_table_.find(planned.value, planned.scheme).value_or(0);
-      }
-      for (std::size_t other = 1; other < items_[i].options.size(); ++other) {
-        known.worst_weight = std::max(known.worst_weight, figures_[i][other].worst_weight);
-      }
+  for (std::uint32_t scheme = 0; scheme < registry_.scheme_count(); ++scheme) {
+    const Options options = all_of_scheme(scheme);
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      if (options[i] != 0) figures_[i][options[i]].file_bytes -= once[scheme];
     }
   }
+  for (std::size_t i = 0; i < items_.size(); ++i) estimate_mixed(i);
   return {};
+}
+
+// Several schemes in one item: what the table says of each value, and the bytes that they store
+// with what nodes and names take under one of the schemes.
+void BudgetStudy::estimate_mixed(std::size_t item) {
+  const auto& options = items_[item].options;
+  std::vector<Option>& figures = figures_[item];
+  const auto floats = static_cast<double>(options[0].stored_bytes);
+  const double around =
+      figures[1].file_bytes + floats - static_cast<double>(options[1].stored_bytes);
+  double worst_weight = 0;
+  for (std::size_t option = 1; option < options.size(); ++option) {
+    Option& known = figures[option];
+    if (options[option].label.find('+') == std::string::npos) {
+      worst_weight = std::max(worst_weight, known.worst_weight);
+      continue;
+    }
+    known.file_bytes = static_cast<double>(options[option].stored_bytes) - floats + around;
+    known.worst_weight = worst_weight;
+    for (const PlannedValue& planned : options[option].values) {
+      known.error += error_table_.find(planned.value, planned.scheme).value_or(0);
+    }
+  }
 }
 
 std::vector<BudgetPoint> BudgetStudy::frontier() const {
@@ -283,7 +293,7 @@ class BudgetRun {
     if (budget_.file_bytes) return static_cast<double>(*budget_.file_bytes) - study_.float_bytes_;
     double elements = 0;
     for (const BudgetItem& item : study_.items_) elements += static_cast<double>(item.elements);
-    return *budget_.bits * elements / 8;
+    return budget_.bits.value_or(0) * elements / 8;
   }
   // What a measured choice takes of the limit.
   [[nodiscard]] double taken(const Measured& measured) const {
@@ -309,7 +319,7 @@ class BudgetRun {
   }
   [[nodiscard]] std::string print_limit() const {
     return budget_.file_bytes ? fmt::format("{} bytes", *budget_.file_bytes)
-                              : fmt::format("{} bits", *budget_.bits);
+                              : fmt::format("{} bits", budget_.bits.value_or(0));
   }
   [[nodiscard]] std::string print_size(const Measured& measured) const {
     return fmt::format("{} bytes, {:.3f} bits for each weight", measured.figures.file_bytes,
@@ -401,6 +411,7 @@ class BudgetRun {
   }
   [[nodiscard]] std::vector<Options> uniform_choices() const {
     std::vector<Options> all;
+    all.reserve(study_.registry_.scheme_count());
     for (std::uint32_t scheme = 0; scheme < study_.registry_.scheme_count(); ++scheme) {
       all.push_back(study_.all_of_scheme(scheme));
     }

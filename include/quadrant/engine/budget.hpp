@@ -134,7 +134,16 @@ class BudgetStudy {
 
   BudgetStudy(const Registry& registry, PlanMeter& meter, const BudgetStudyOptions& options)
       : registry_(registry), meter_(&meter), options_(options) {}
-  [[nodiscard]] Expected<void> measure_options(std::size_t first_option);
+  struct Which {
+    std::size_t item = 0;
+    std::size_t option = 0;
+  };
+  [[nodiscard]] Expected<void> measure_options();
+  [[nodiscard]] Expected<std::vector<PlanFigures>> measure_alone(std::span<const Which> which,
+                                                                 bool at_outputs);
+  [[nodiscard]] Option& take_figures(const Which& which, const PlanFigures& figures);
+  void enter_errors(std::size_t item);
+  void estimate_mixed(std::size_t item);
   [[nodiscard]] Expected<void> measure_uniform();
   [[nodiscard]] Plan plan(std::span<const std::uint32_t> options) const;
   [[nodiscard]] std::vector<std::uint32_t> all_of_scheme(std::uint32_t scheme) const;
