@@ -412,9 +412,10 @@ class Oracle {
     if (makes_float) found.price += *price(value, form, float_form);
     for (const ConstraintId to : wanted) {
       if (to == float_form) continue;
-      const auto direct = form != float_form ? price(value, form, to) : std::nullopt;
-      const auto entry =
-          makes_float || form == float_form ? price(value, float_form, to) : std::nullopt;
+      std::optional<Gain> direct;
+      std::optional<Gain> entry;
+      if (form != float_form) direct = price(value, form, to);
+      if (makes_float || form == float_form) entry = price(value, float_form, to);
       if (direct && (!entry || *direct >= *entry)) {
         found.price += *direct;
         found.converts = true;
