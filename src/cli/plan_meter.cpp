@@ -44,7 +44,9 @@ Expected<QuantizeResult> WeightMeter::follow(const Plan& plan) const {
 
 const WeightMeter::Weight* WeightMeter::find(const PlannedValue& planned) const {
   const auto found = weights_.find(Key(planned.value, planned.scheme, planned.constraint));
-  return found != weights_.end() && found->second ? &*found->second : nullptr;
+  if (found == weights_.end()) return nullptr;
+  const std::optional<Weight>& weight = found->second;
+  return weight ? &*weight : nullptr;
 }
 
 bool WeightMeter::knows(const Plan& plan) const {

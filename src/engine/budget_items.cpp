@@ -1,6 +1,7 @@
 #include "quadrant/engine/budget_items.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <boost/pending/disjoint_sets.hpp>
@@ -50,6 +51,11 @@ std::vector<Selected> selected_values(const GraphView& graph, const Analysis& an
   return all;
 }
 
+void sort_values(BudgetOption& option) {
+  sort_by_name(option.values,
+               [](const PlannedValue& one) -> std::string_view { return one.value; });
+}
+
 class ItemFinder {
  public:
   ItemFinder(const GraphView& graph, const Registry& registry)
@@ -94,53 +100,19 @@ class ItemFinder {
   }
 
   [[nodiscard]] std::vector<BudgetItem> items() {
-    std::vector<std::uint8_t> is_in(graph_.index_bound(), 0);
-    for (const auto& found : found_) {
-      for (const Selected& selected : found) is_in[selected.value.node.index] = 1;
-    }
-    std::unordered_map<std::uint32_t, std::size_t> index;
-    for (const NodeId node : order_) {
-      if (is_in[node.index] != 0) index.try_emplace(together_.find_set(node.index), index.size());
-    }
-    std::vector<BudgetItem> items(index.size());
+    number_items();
+    std::vector<BudgetItem> items(number_.size());
     floats_before_.assign(items.size(), 0);
-    for (const auto& found : found_) {
-      std::vector<BudgetItem> of_scheme(items.size());
-      std::vector<std::uint64_t> after(items.size(), 0);
-      for (const Selected& selected : found) {
-        const std::size_t i = index.at(together_.find_set(selected.value.node.index));
-        add(selected, of_scheme[i], after[i]);
-      }
-      for (std::size_t i = 0; i < items.size(); ++i) {
-        BudgetItem& one = of_scheme[i];
-        if (one.options.empty()) continue;
-        // One scheme may store a weight, another what is made of it. What more of the weights can
-        // be stored by says what they are in float.
-        const std::uint64_t before = std::exchange(one.options[0].stored_bytes, 0);
-        if (items[i].options.empty() || one.elements > items[i].elements) {
-          items[i].elements = one.elements;
-          items[i].stored = one.stored;
-          floats_before_[i] = before;
-        }
-        one.options[0].stored_bytes = after[i];
-        if (items[i].options.empty()) items[i].options.push_back({"float", {}, 0});
-        saved_.push_back({i, items[i].options.size(), before});
-        items[i].options.push_back(std::move(one.options[0]));
-      }
-    }
+    for (const auto& found : found_) add_scheme(found, items);
     for (const Saved& saved : saved_) {
       // What the scheme leaves as it is counts in floats.
       items[saved.item].options[saved.option].stored_bytes +=
           floats_before_[saved.item] - std::min(floats_before_[saved.item], saved.before);
     }
     for (std::size_t i = 0; i < items.size(); ++i) {
-      items[i].options[0].stored_bytes = floats_before_[i];
-      for (BudgetOption& option : items[i].options) {
-        sort_by_name(option.values,
-                     [](const PlannedValue& one) -> std::string_view { return one.value; });
-      }
-    }
-    for (BudgetItem& item : items) {
+      BudgetItem& item = items[i];
+      item.options[0].stored_bytes = floats_before_[i];
+      for (BudgetOption& option : item.options) sort_values(option);
       if (item.stored.empty()) continue;
       item.name = item.stored.size() == 1
                       ? item.stored[0]
@@ -157,6 +129,41 @@ class ItemFinder {
     std::size_t option = 0;
     std::uint64_t before = 0;
   };
+
+  void number_items() {
+    std::vector<std::uint8_t> is_in(graph_.index_bound(), 0);
+    for (const auto& found : found_) {
+      for (const Selected& selected : found) is_in[selected.value.node.index] = 1;
+    }
+    for (const NodeId node : order_) {
+      if (is_in[node.index] == 0) continue;
+      number_.try_emplace(together_.find_set(node.index), number_.size());
+    }
+  }
+
+  // One scheme may store a weight, another what is made of it. What more of the weights can be
+  // stored by says what they are in float.
+  void add_scheme(const std::vector<Selected>& found, std::vector<BudgetItem>& items) {
+    std::vector<BudgetItem> of_scheme(items.size());
+    std::vector<std::uint64_t> after(items.size(), 0);
+    for (const Selected& selected : found) {
+      const std::size_t i = number_.at(together_.find_set(selected.value.node.index));
+      add(selected, of_scheme[i], after[i]);
+    }
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      BudgetItem& one = of_scheme[i];
+      if (one.options.empty()) continue;
+      const std::uint64_t before = std::exchange(one.options[0].stored_bytes, after[i]);
+      if (items[i].options.empty() || one.elements > items[i].elements) {
+        items[i].elements = one.elements;
+        items[i].stored = one.stored;
+        floats_before_[i] = before;
+      }
+      if (items[i].options.empty()) items[i].options.push_back({"float", {}, 0});
+      saved_.push_back({i, items[i].options.size(), before});
+      items[i].options.push_back(std::move(one.options[0]));
+    }
+  }
 
   void add(const Selected& selected, BudgetItem& item, std::uint64_t& after) const {
     if (item.options.empty()) item.options.push_back({selected.planned.scheme, {}, 0});
@@ -177,8 +184,9 @@ class ItemFinder {
   std::vector<std::uint32_t> parent_;
   boost::disjoint_sets<std::uint32_t*, std::uint32_t*> together_;
   std::vector<NodeId> order_;
-  std::vector<std::vector<Selected>> found_;  // by scheme
-  std::vector<std::uint64_t> floats_before_;  // by item
+  std::vector<std::vector<Selected>> found_;               // by scheme
+  std::unordered_map<std::uint32_t, std::size_t> number_;  // of an item, by what holds it together
+  std::vector<std::uint64_t> floats_before_;               // by item
   std::vector<Saved> saved_;
 };
 
@@ -188,6 +196,58 @@ bool is_same(const std::vector<PlannedValue>& a, const std::vector<PlannedValue>
            one.constraint == other.constraint;
   });
 }
+
+// Collects what selection makes of items of several stored values.
+class MixedOptions {
+ public:
+  explicit MixedOptions(const std::vector<BudgetItem>& items)
+      : items_(items), mixed_(items.size()) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (items[i].stored.size() < 2) continue;
+      for (const BudgetOption& option : items[i].options) {
+        for (const PlannedValue& planned : option.values) item_of_.emplace(planned.value, i);
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_of_use() const noexcept { return !item_of_.empty(); }
+
+  void add(const std::vector<Selected>& found) {
+    std::unordered_map<std::size_t, BudgetOption> options;
+    for (const Selected& selected : found) {
+      const auto item = item_of_.find(selected.planned.value);
+      if (item == item_of_.end()) continue;
+      BudgetOption& option = options[item->second];
+      if (option.values.empty()) {
+        option.stored_bytes = items_[item->second].options[0].stored_bytes;
+      }
+      option.values.push_back(selected.planned);
+      if (!selected.storage) continue;
+      option.stored_bytes += selected.storage->after;
+      option.stored_bytes -= std::min(option.stored_bytes, selected.storage->before);
+    }
+    for (auto& [item, option] : options) keep(std::move(option), mixed_[item]);
+  }
+
+  [[nodiscard]] std::vector<std::vector<BudgetOption>> take() && { return std::move(mixed_); }
+
+ private:
+  // If it is of several schemes, and new.
+  static void keep(BudgetOption option, std::vector<BudgetOption>& known) {
+    std::set<std::string_view> schemes;
+    for (const PlannedValue& planned : option.values) schemes.insert(planned.scheme);
+    if (schemes.size() < 2) return;
+    option.label = fmt::format("{}", fmt::join(schemes, "+"));
+    sort_values(option);
+    const bool is_known = std::ranges::any_of(
+        known, [&](const BudgetOption& other) { return is_same(other.values, option.values); });
+    if (!is_known) known.push_back(std::move(option));
+  }
+
+  const std::vector<BudgetItem>& items_;
+  std::unordered_map<std::string, std::size_t> item_of_;  // by value
+  std::vector<std::vector<BudgetOption>> mixed_;
+};
 
 }  // namespace
 
@@ -204,19 +264,11 @@ Expected<std::vector<BudgetItem>> find_budget_items(const GraphView& graph,
 Expected<void> add_mixed_options(const GraphView& graph, const Registry& registry,
                                  const ErrorTable& errors, const QuantizeOptions& options,
                                  std::vector<BudgetItem>& items) {
-  std::unordered_map<std::string_view, std::size_t> item_of;
-  std::uint64_t bytes = 0;
-  bool is_of_use = false;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    is_of_use = is_of_use || items[i].stored.size() > 1;
-    bytes += items[i].options[0].stored_bytes;
-    for (const BudgetOption& option : items[i].options) {
-      for (const PlannedValue& planned : option.values) item_of.emplace(planned.value, i);
-    }
-  }
+  MixedOptions mixed(items);
   const double most = errors.largest_sum();
-  if (!is_of_use || most <= 0) return {};
-  std::vector<std::vector<BudgetOption>> mixed(items.size());
+  if (!mixed.is_of_use() || most <= 0) return {};
+  std::uint64_t bytes = 0;
+  for (const BudgetItem& item : items) bytes += item.options[0].stored_bytes;
   constexpr int prices = 24;
   for (int step = 0; step <= prices; ++step) {
     // From 2^-12 to 2^12 times what makes all bytes worth as much as all errors.
@@ -226,37 +278,11 @@ Expected<void> add_mixed_options(const GraphView& graph, const Registry& registr
     priced.plan = nullptr;
     priced.gains = &gains;
     QUADRANT_TRY(const Analysis analysis, analyze(graph, registry, priced));
-    std::unordered_map<std::size_t, BudgetOption> options_of;
-    for (const Selected& selected : selected_values(graph, analysis)) {
-      const auto found = item_of.find(selected.planned.value);
-      if (found == item_of.end() || items[found->second].stored.size() < 2) continue;
-      BudgetOption& option = options_of[found->second];
-      if (option.values.empty()) {
-        option.stored_bytes = items[found->second].options[0].stored_bytes;
-      }
-      option.values.push_back(selected.planned);
-      if (selected.storage) {
-        option.stored_bytes += selected.storage->after;
-        option.stored_bytes -= std::min(option.stored_bytes, selected.storage->before);
-      }
-    }
-    for (auto& [item, option] : options_of) {
-      std::set<std::string_view> schemes;
-      for (const PlannedValue& planned : option.values) schemes.insert(planned.scheme);
-      if (schemes.size() < 2) continue;
-      for (const std::string_view scheme : schemes) {
-        option.label += fmt::format("{}{}", option.label.empty() ? "" : "+", scheme);
-      }
-      sort_by_name(option.values,
-                   [](const PlannedValue& one) -> std::string_view { return one.value; });
-      const bool is_known = std::ranges::any_of(mixed[item], [&](const BudgetOption& other) {
-        return is_same(other.values, option.values);
-      });
-      if (!is_known) mixed[item].push_back(std::move(option));
-    }
+    mixed.add(selected_values(graph, analysis));
   }
+  auto found = std::move(mixed).take();
   for (std::size_t i = 0; i < items.size(); ++i) {
-    std::ranges::move(mixed[i], std::back_inserter(items[i].options));
+    std::ranges::move(found[i], std::back_inserter(items[i].options));
   }
   return {};
 }
