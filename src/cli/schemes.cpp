@@ -14,7 +14,7 @@
 namespace quadrant::cli {
 
 void SchemeCommand::declare(CLI::App& options) {
-  declare_data(options);
+  declare_data(options, given_for_model_);
   cli::declare(options, entry_->options, given_);
 }
 

@@ -81,13 +81,13 @@ class SchemeCommand {
                                                 const OptionValues& model) const;
 
  protected:
-  /// Adds options of files and of `recipe_model_options`.
-  virtual void declare_data(CLI::App& /*options*/) {}
-  OptionValues given_for_model_;
+  /// Adds options of files, and of `recipe_model_options`, whose values go to `for_model`.
+  virtual void declare_data(CLI::App& /*options*/, OptionValues& /*for_model*/) {}
 
  private:
   const SchemeEntry* entry_;
   OptionValues given_;
+  OptionValues given_for_model_;
 };
 
 /// The steps `before`.

@@ -168,7 +168,7 @@ class StaticAffineCommand final : public StaticAffineScheme {
   [[nodiscard]] const std::string& calibration() const noexcept override { return calibration_; }
 
  protected:
-  void declare_data(CLI::App& options) override {
+  void declare_data(CLI::App& options, OptionValues& for_model) override {
     options
         .add_option("--calibration", calibration_,
                     "Samples to find ranges on (as for 'quadrant calibrate --data'), or statistics "
@@ -180,7 +180,7 @@ class StaticAffineCommand final : public StaticAffineScheme {
                     "and 'quadrant encodings' writes. --calibration can be left out where they "
                     "are all that is needed")
         ->type_name("FILE");
-    cli::declare(options, recipe_model_options(), given_for_model_);
+    cli::declare(options, recipe_model_options(), for_model);
   }
 
  private:

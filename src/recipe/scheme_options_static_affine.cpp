@@ -24,6 +24,7 @@ constexpr std::array encodings{std::pair("minmax", EncodingMethod::minmax),
 
 std::vector<OptionWord> encoding_words(std::size_t count) {
   std::vector<OptionWord> words;
+  words.reserve(count);
   for (std::size_t i = 0; i < count; ++i) words.push_back({encodings[i].first});
   return words;
 }
