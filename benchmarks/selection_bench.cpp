@@ -68,7 +68,8 @@ QUADRANT_QUANTIZER(BlendMethod, Paint, Blend, requires_parents(variadic(AnyState
   }
   void callback(const Colour& wanted, NodeRef node, Asks& asks) const override {
     std::vector<Asks::Need> needs;
-    for (std::uint32_t i = 0; i < node.graph->operands(node.id).size(); ++i) needs.push_back({i, wanted});
+    for (std::uint32_t i = 0; i < node.graph->operands(node.id).size(); ++i)
+      needs.push_back({i, wanted});
     const std::string_view key = wanted.number == 0 ? "first" : "second";
     asks.alternative(std::span<const Asks::Need>(needs), Gain{number(*node.graph, node.id, key)});
   }

@@ -134,19 +134,27 @@ Expected<Budget> parse_budget(const BudgetOptions& options) {
   return budget;
 }
 
+Expected<void> check_scheme(std::string_view scheme) {
+  if (scheme == "weight_only") return {};
+  return fail(ErrorCode::usage,
+              fmt::format("budgets choose among the ways to store a weight: they are for "
+                          "weight_only, not for {}",
+                          scheme));
+}
+
 // A recipe with budgets takes what it is given; --scheme alone means all ways that there are.
 Expected<void> announce_variants(DecisionOptions& decision) {
   decision.meets_budgets = true;
   if (decision.recipe.scheme.empty()) return {};
   QUADRANT_TRY(const SchemeCommand* const scheme, decision.schemes.find(decision.recipe.scheme));
-  if (scheme->name() == "weight_only" && !scheme->given().empty()) {
-    return fail(ErrorCode::usage,
-                fmt::format("a budget chooses bits, blocks and scales for each weight: {} does not "
-                            "go with it; --mix says what it may choose from",
-                            scheme->given().begin()->first));
-  }
-  decision.takes_variants = scheme->name() == "weight_only";
-  return {};
+  QUADRANT_CHECK(check_scheme(scheme->name()));
+  decision.takes_variants = true;
+  const std::string given = decision.schemes.given_option(*scheme);
+  if (given.empty()) return {};
+  return fail(ErrorCode::usage,
+              fmt::format("a budget chooses bits, blocks and scales for each weight: {} does not "
+                          "go with it; --mix says what it may choose from",
+                          given));
 }
 
 Expected<void> check_schemes(const Recipe& recipe) {
@@ -155,13 +163,7 @@ Expected<void> check_schemes(const Recipe& recipe) {
                 "a budget weighs bytes against errors by itself: --gain does not go with it");
   }
   QUADRANT_TRY(const RuleSchemes schemes, schemes_of(recipe));
-  for (const SchemeChoice& choice : schemes.all) {
-    if (choice.scheme == "weight_only") continue;
-    return fail(ErrorCode::usage,
-                fmt::format("budgets choose among the ways to store a weight: they are for "
-                            "weight_only, not for {}",
-                            choice.scheme));
-  }
+  for (const SchemeChoice& choice : schemes.all) QUADRANT_CHECK(check_scheme(choice.scheme));
   return {};
 }
 

@@ -87,6 +87,16 @@ Expected<SchemeCommand*> Schemes::find(std::string_view name) const {
   return found->get();
 }
 
+std::string Schemes::given_option(const SchemeCommand& scheme) const {
+  for (std::size_t i = 0; i < options_.size(); ++i) {
+    if (schemes_[i].get() != &scheme) continue;
+    const auto given = std::ranges::find_if(
+        options_[i], [](const CLI::Option* option) { return option->count() != 0; });
+    if (given != options_[i].end()) return (*given)->get_name();
+  }
+  return "";
+}
+
 Expected<void> Schemes::check_given(std::span<const std::string> used,
                                     std::string_view chosen_elsewhere) const {
   for (std::size_t i = 0; i < options_.size(); ++i) {

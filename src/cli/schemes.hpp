@@ -121,6 +121,8 @@ class Schemes {
   /// where their options are (`--recipe`), only those that are not part of a choice.
   [[nodiscard]] Expected<void> check_given(std::span<const std::string> used,
                                            std::string_view chosen_elsewhere) const;
+  /// An option of `scheme` that was given, by its name; empty: none was.
+  [[nodiscard]] std::string given_option(const SchemeCommand& scheme) const;
 
  private:
   std::vector<std::unique_ptr<SchemeCommand>> schemes_;

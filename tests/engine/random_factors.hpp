@@ -13,7 +13,9 @@ namespace random_factors {
 
 using namespace quadrant;
 
-inline std::uint32_t below(std::mt19937& random, std::uint32_t end) { return static_cast<std::uint32_t>(random()) % end; }
+inline std::uint32_t below(std::mt19937& random, std::uint32_t end) {
+  return static_cast<std::uint32_t>(random()) % end;
+}
 
 /// Some entries are impossible, though not those of states 0.
 inline FactorGraph draw(std::mt19937& random, std::uint32_t variables, std::uint32_t factors) {

@@ -57,11 +57,23 @@ TEST_CASE("the text says what it is, in a fixed order") {
         "  \"version\": 2,\n"
         "  \"schemes\": [],\n"
         "  \"gain_model\": \"\",\n"
+        "  \"policy\": \"greedy\",\n"
         "  \"objective\": 0,\n"
         "  \"values\": [],\n"
         "  \"conversions\": [],\n"
         "  \"shared\": []\n"
         "}\n");
+}
+
+TEST_CASE("a plan says by which policy it was made; one that does not is greedy") {
+  Plan plan = example();
+  plan.policy = SelectionPolicy::optimal;
+  const std::string text = print_plan(plan);
+  CHECK(parse_plan(text) == plan);
+  plan.policy = SelectionPolicy::greedy;
+  CHECK(parse_plan(edited(text, "  \"policy\": \"optimal\",\n", "")) == plan);
+  CHECK(refused(edited(text, "\"optimal\"", "\"best\"")).message ==
+        "$.policy: 'best' is neither 'greedy' nor 'optimal'");
 }
 
 TEST_CASE("what is no plan is refused with its JSON path") {
