@@ -126,7 +126,7 @@ Expected<Budget> parse_budget(const BudgetOptions& options) {
     if (to_string(rule) == options.rule) budget.rule = rule;
   }
   for (const auto& number : {budget.bits, budget.error, budget.weight_error}) {
-    if (number && !(*number > 0 && std::isfinite(*number))) {
+    if (number && (!std::isfinite(*number) || *number <= 0)) {
       return refuse("a budget is a number above zero");
     }
   }
@@ -200,8 +200,8 @@ struct BudgetSubject::Parts {
   Vetoes vetoes;
   OnnxWriteOptions format;
   std::string path;
-  std::optional<WeightMeter> meter;
-  std::optional<BudgetStudy> study;
+  std::unique_ptr<WeightMeter> meter;
+  std::unique_ptr<BudgetStudy> study;
 };
 
 BudgetSubject::BudgetSubject(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -229,17 +229,18 @@ Expected<std::unique_ptr<BudgetSubject>> BudgetSubject::make(const BudgetOptions
   parts->format.executor = nullptr;
   parts->format.sink = nullptr;
   parts->path = path;
-  parts->meter.emplace(MeterSubject{subject.graph, subject.registry, parts->vetoes, parts->format,
-                                    parts->path, &parts->runtime, parts->data.get(),
-                                    parts->executor, &console});
+  parts->meter = std::make_unique<WeightMeter>(
+      MeterSubject{subject.graph, subject.registry, parts->vetoes, parts->format, parts->path,
+                   &parts->runtime, parts->data.get(), parts->executor, &console});
   QuantizeOptions engine;
   engine.vetoes = subject.vetoes;
   engine.scheme_vetoes = subject.rules.vetoes;
   engine.policy = SelectionPolicy::optimal;
   QUADRANT_TRY(
-      parts->study,
+      BudgetStudy study,
       BudgetStudy::make(subject.graph, subject.registry, *parts->meter, engine,
                         {.measures_all = options.measure == "full", .rounds = options.rounds}));
+  parts->study = std::make_unique<BudgetStudy>(std::move(study));
   return std::unique_ptr<BudgetSubject>(new BudgetSubject(std::move(parts)));
 }
 

@@ -77,20 +77,7 @@ class Cut {
   }
 
   [[nodiscard]] std::optional<CutSelection> run(const Labelling& around) {
-    for (const NodeId node : order_) {
-      if (!find_sides(node)) return std::nullopt;
-    }
-    find_sides_of_couplings();
-    if (!sides_.decide(ordered_)) return std::nullopt;
-    for (const NodeId node : order_) {
-      if (!add_node(node)) return std::nullopt;
-    }
-    for (const NodeId node : order_) {
-      for (std::uint32_t i = 0; i < problem_.graph.result_count(node); ++i) {
-        if (is_met({node, i}) && !add_value({node, i})) return std::nullopt;
-      }
-    }
-    if (!add_couplings()) return std::nullopt;
+    if (!decide_sides() || !ask()) return std::nullopt;
     const auto answers = network_.solve();
     if (!answers) return std::nullopt;
     return CutSelection{read_off(*answers, around), Gain{answers->gain}};
@@ -143,21 +130,7 @@ class Cut {
     if (contains(model_.variable(node))) {
       for (const Label& label : model_.labels(node)) {
         if (label.scheme) return false;
-        if (label.is_float()) continue;
-        const Request& request = requests_[label.request];
-        meet(label.request);
-        const std::uint32_t count = problem_.graph.result_count(node);
-        for (std::uint32_t i = 0; i < count; ++i) {
-          const RequestId sibling = requests_.find({node, i}, request.constraint);
-          if (sibling == no_request) continue;
-          meet(sibling);
-          sides_.join(label.request, sibling);
-        }
-        for (const Need& need :
-             requests_.needs(requests_.alternatives(request)[label.alternative])) {
-          meet(need.request);
-          sides_.join(label.request, need.request);
-        }
+        if (!label.is_float()) join_sides(node, label);
       }
     }
     for (const Benefit& benefit : requests_.benefits(node)) {
@@ -168,6 +141,22 @@ class Cut {
       if (is_held && contains(model_.variable(node))) return false;
     }
     return true;
+  }
+
+  // What a label makes, and what it needs for that.
+  void join_sides(NodeId node, const Label& label) {
+    const Request& request = requests_[label.request];
+    meet(label.request);
+    const auto join = [&](RequestId id) {
+      meet(id);
+      sides_.join(label.request, id);
+    };
+    for (std::uint32_t i = 0; i < problem_.graph.result_count(node); ++i) {
+      const RequestId sibling = requests_.find({node, i}, request.constraint);
+      if (sibling != no_request) join(sibling);
+    }
+    const Alternative& alternative = requests_.alternatives(request)[label.alternative];
+    for (const Need& need : requests_.needs(alternative)) join(need.request);
   }
 
   void find_sides_of_couplings() {
@@ -193,29 +182,52 @@ class Cut {
     }
   }
 
+  [[nodiscard]] bool decide_sides() {
+    const auto find = [this](NodeId node) { return find_sides(node); };
+    if (!std::ranges::all_of(order_, find)) return false;
+    find_sides_of_couplings();
+    return sides_.decide(ordered_);
+  }
+
+  // Puts all questions and what their answers cost.
+  [[nodiscard]] bool ask() {
+    if (!std::ranges::all_of(order_, [this](NodeId node) { return add_node(node); })) return false;
+    for (const NodeId node : order_) {
+      for (std::uint32_t i = 0; i < problem_.graph.result_count(node); ++i) {
+        if (is_met({node, i}) && !add_value({node, i})) return false;
+      }
+    }
+    return add_couplings();
+  }
+
   // --- what nodes decide ---
   [[nodiscard]] bool add_node(NodeId node) {
-    OfNode& of = nodes_[node.index];
-    if (contains(model_.variable(node))) {
-      for (const Label& label : model_.labels(node)) {
-        const Label*& place = label.is_float()                ? of.real
-                              : sides_.is_high(label.request) ? of.high
-                                                              : of.low;
-        if (place != nullptr) return false;  // two ways of the same form
-        place = &label;
-      }
-      if (of.real == nullptr) return false;
-      if (of.high != nullptr) of.label.high = network_.ask();
-      if (of.low != nullptr) of.label.above_low = network_.ask();
-      network_.imply(of.label.high, of.label.above_low);
-      if (of.high != nullptr) network_.add_gain(of.label.high, of.high->own.amount());
-      if (of.low != nullptr) network_.add_gain_of_not(of.label.above_low, of.low->own.amount());
-    }
+    if (contains(model_.variable(node)) && !add_labels(node)) return false;
     const std::size_t operands = problem_.graph.operands(node).size();
     for (std::uint32_t i = 0; i < operands; ++i) {
       if (!add_read(node, i)) return false;
     }
     return true;
+  }
+
+  [[nodiscard]] bool add_labels(NodeId node) {
+    OfNode& of = nodes_[node.index];
+    for (const Label& label : model_.labels(node)) {
+      const Label*& place = place_of(of, label);
+      if (place != nullptr) return false;  // two ways of the same form
+      place = &label;
+    }
+    if (of.real == nullptr) return false;
+    if (of.high != nullptr) of.label.high = network_.ask();
+    if (of.low != nullptr) of.label.above_low = network_.ask();
+    network_.imply(of.label.high, of.label.above_low);
+    if (of.high != nullptr) network_.add_gain(of.label.high, of.high->own.amount());
+    if (of.low != nullptr) network_.add_gain_of_not(of.label.above_low, of.low->own.amount());
+    return true;
+  }
+  [[nodiscard]] const Label*& place_of(OfNode& of, const Label& label) {
+    if (label.is_float()) return of.real;
+    return sides_.is_high(label.request) ? of.high : of.low;
   }
 
   [[nodiscard]] bool reads_codes(const Label* label, std::uint32_t operand) const {
@@ -390,32 +402,34 @@ class Cut {
   [[nodiscard]] Labelling read_off(const CutNetwork::Answers& answers, const Labelling& around) {
     Labelling result = around;
     for (const NodeId node : order_) {
-      const OfNode& of = nodes_[node.index];
-      const auto labels = model_.labels(node);
-      if (contains(model_.variable(node))) {
-        const Label* chosen = answers[of.label.high]        ? of.high
-                              : answers[of.label.above_low] ? of.real
-                                                            : of.low;
-        result.labels[node.index] = static_cast<std::uint32_t>(chosen - labels.data());
-      }
+      const bool is_ours = contains(model_.variable(node));
+      if (is_ours) result.labels[node.index] = chosen_label(node, answers);
       const auto operands = problem_.graph.operands(node);
       for (std::uint32_t i = 0; i < operands.size(); ++i) {
-        const bool is_ours = contains(model_.variable(node)) || contains(model_.variable(node, i));
-        if (!is_ours || operands[i].is_absent()) continue;
-        const Answer& read = operands_[node][i];
-        const bool is_high = answers[read.high];
-        ConstraintId form = float_form;
-        for (RequestId id = requests_.first(operands[i]); id != no_request;
-             id = requests_[id].next) {
-          const bool is_read = is_high || !answers[read.above_low];
-          if (is_read && is_met_[id] != 0 && sides_.is_high(id) == is_high) {
-            form = requests_[id].constraint;
-          }
-        }
-        result.reads[node][i] = form;
+        const bool is_decided = is_ours || contains(model_.variable(node, i));
+        if (!is_decided || operands[i].is_absent()) continue;
+        result.reads[node][i] = form_read(operands[i], operands_[node][i], answers);
       }
     }
     return result;
+  }
+
+  [[nodiscard]] std::uint32_t chosen_label(NodeId node, const CutNetwork::Answers& answers) const {
+    const OfNode& of = nodes_[node.index];
+    const Label* chosen = of.real;
+    if (answers[of.label.high]) chosen = of.high;
+    if (!answers[of.label.above_low]) chosen = of.low;
+    return static_cast<std::uint32_t>(chosen - model_.labels(node).data());
+  }
+
+  [[nodiscard]] ConstraintId form_read(Value value, const Answer& read,
+                                       const CutNetwork::Answers& answers) {
+    const bool is_high = answers[read.high];
+    if (!is_high && answers[read.above_low]) return float_form;
+    for (RequestId id = requests_.first(value); id != no_request; id = requests_[id].next) {
+      if (is_met_[id] != 0 && sides_.is_high(id) == is_high) return requests_[id].constraint;
+    }
+    return float_form;
   }
 
   const SelectionProblem& problem_;

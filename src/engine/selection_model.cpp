@@ -36,6 +36,15 @@ bool FormSet::add(ConstraintId form) {
   return true;
 }
 
+std::vector<ConstraintId> FormSet::of(std::uint32_t bits) const {
+  std::vector<ConstraintId> found;
+  if ((bits & bit(float_form)) != 0) found.push_back(float_form);
+  for (const ConstraintId form : forms_) {
+    if ((bits & bit(form)) != 0) found.push_back(form);
+  }
+  return found;
+}
+
 // Bit 0 is that of floats.
 std::uint32_t FormSet::bit(ConstraintId form) const noexcept {
   if (form == float_form) return 1;
@@ -88,6 +97,7 @@ void SelectionModel::add_labels(NodeId node, std::uint32_t position,
   if (labels.size() == 1) return;
   variables_[node.index] = factors_.add_variable(static_cast<std::uint32_t>(labels.size()));
   std::vector<Worth> worths;
+  worths.reserve(labels.size());
   for (const Label& label : labels) {
     worths.push_back(label.is_float() ? Worth{} : Worth{label.own, tie(position, label.number)});
   }
@@ -162,25 +172,31 @@ bool SelectionModel::has_held_benefit(NodeId user, std::uint32_t operand) const 
   });
 }
 
-// A variable for an operand whose codes the node may take while its results are float.
-void SelectionModel::add_reads(NodeId node, std::uint32_t operand, std::uint32_t position) {
-  const ConstraintTable& constraints = problem_.requests.constraints();
-  std::vector<std::pair<ConstraintId, Gain>> takes;
+// The forms whose codes the node may take of an operand, and what each is worth; by their order.
+std::vector<SelectionModel::Take> SelectionModel::find_takes(NodeId node,
+                                                             std::uint32_t operand) const {
+  std::vector<Take> takes;
   for (const Benefit& benefit : problem_.requests.benefits(node)) {
     if (!benefit.takes_codes || benefit.request == no_request || benefit.operand != operand) {
       continue;
     }
-    const auto known =
-        std::ranges::find(takes, benefit.constraint, &std::pair<ConstraintId, Gain>::first);
+    const auto known = std::ranges::find(takes, benefit.constraint, &Take::form);
     if (known == takes.end()) {
-      takes.emplace_back(benefit.constraint, benefit.gain);
+      takes.push_back({benefit.constraint, benefit.gain});
     } else {
-      known->second += benefit.gain;
+      known->gain += benefit.gain;
     }
   }
+  const ConstraintTable& constraints = problem_.requests.constraints();
+  std::ranges::sort(takes,
+                    [&](const Take& a, const Take& b) { return constraints.less(a.form, b.form); });
+  return takes;
+}
+
+// A variable for an operand whose codes the node may take while its results are float.
+void SelectionModel::add_reads(NodeId node, std::uint32_t operand, std::uint32_t position) {
+  const std::vector<Take> takes = find_takes(node, operand);
   if (takes.empty()) return;
-  std::ranges::sort(
-      takes, [&](const auto& a, const auto& b) { return constraints.less(a.first, b.first); });
   const bool is_held = has_held_benefit(node, operand);
   OperandReads& reads = reads_[node][operand];
   const auto add = [&](const Read& read) {
@@ -190,36 +206,29 @@ void SelectionModel::add_reads(NodeId node, std::uint32_t operand, std::uint32_t
   for (const Label& label : labels) {
     add(read_by(node, operand, label));
     if (!label.is_float()) continue;
-    for (const auto& [form, gain] : takes) add({form, is_held});
+    for (const Take& take : takes) add({take.form, is_held});
   }
-  const auto states = static_cast<std::uint32_t>(reads.states.size());
-  reads.variable = factors_.add_variable(states);
+  reads.variable = factors_.add_variable(static_cast<std::uint32_t>(reads.states.size()));
 
+  const ConstraintTable& constraints = problem_.requests.constraints();
+  const auto worth_of_taking = [&](const Label& label, const Read& read) {
+    const auto take = std::ranges::find(takes, read.form, &Take::form);
+    const bool is_take = label.is_float() && read.float_node == is_held && take != takes.end();
+    if (!is_take) return Worth::impossible();
+    const std::uint32_t scheme = constraints.scheme(read.form);
+    if (label.scheme.value_or(scheme) != scheme) return Worth::impossible();
+    const auto number = static_cast<std::uint64_t>(take - takes.begin());
+    return Worth{take->gain, tie(position, ((std::uint64_t{operand} + 1) << 16U) + number)};
+  };
   std::vector<Worth> worths;
+  worths.reserve(labels.size() * reads.states.size());
   for (const Label& label : labels) {
+    const Read without = read_by(node, operand, label);
     for (const Read& read : reads.states) {
-      Worth worth = Worth::impossible();
-      if (read == read_by(node, operand, label)) {
-        worth = Worth{};
-      } else if (label.is_float() && read.float_node == is_held && read.form != float_form) {
-        const auto take =
-            std::ranges::find(takes, read.form, &std::pair<ConstraintId, Gain>::first);
-        const bool fits =
-            take != takes.end() &&
-            label.scheme.value_or(constraints.scheme(read.form)) == constraints.scheme(read.form);
-        const auto number = static_cast<std::uint64_t>(take - takes.begin());
-        if (fits) {
-          worth = {take->second, tie(position, ((std::uint64_t{operand} + 1) << 16U) + number)};
-        }
-      }
-      worths.push_back(worth);
+      worths.push_back(read == without ? Worth{} : worth_of_taking(label, read));
     }
   }
-  if (variable(node) == none) {
-    add_factor(std::array{reads.variable}, worths);
-  } else {
-    add_factor(std::array{variable(node), reads.variable}, worths);
-  }
+  add_factor(present({variable(node), reads.variable}), worths);
 }
 
 // --- what readers want ---------------------------------------------------------------------------
@@ -237,35 +246,38 @@ SelectionModel::Wants SelectionModel::wants_of(NodeId user, std::uint32_t operan
   return wants;
 }
 
+// How an operand is read, by the states of the variable that decides it, or of none.
+SelectionModel::OperandReads SelectionModel::reads_of(NodeId user, std::uint32_t operand) const {
+  OperandReads reads = reads_[user][operand];
+  if (reads.variable != none) return reads;
+  reads.variable = variable(user);
+  for (const Label& label : labels_[user.index]) {
+    reads.states.push_back(read_by(user, operand, label));
+  }
+  return reads;
+}
+
 // The variables on which the wants of `value`'s readers depend; what is wanted in any case goes to
 // `always`.
 std::vector<SelectionModel::Reader> SelectionModel::find_readers(Value value, const FormSet& forms,
-                                                                 Wants& always) {
+                                                                 Wants& always) const {
   std::vector<Reader> readers;
   std::unordered_map<VariableId, std::size_t> known;
   for (const Use& use : problem_.graph.uses(value.node)) {
     if (use.result != value.result) continue;
-    const OperandReads& reads = reads_[use.user][use.operand];
+    const OperandReads reads = reads_of(use.user, use.operand);
     std::vector<Wants> wants;
-    VariableId by = reads.variable;
-    if (by != none) {
-      for (const Read& read : reads.states) {
-        wants.push_back(wants_of(use.user, use.operand, read, forms));
-      }
-    } else {
-      by = variable(use.user);
-      for (const Label& label : labels_[use.user.index]) {
-        wants.push_back(
-            wants_of(use.user, use.operand, read_by(use.user, use.operand, label), forms));
-      }
+    wants.reserve(reads.states.size());
+    for (const Read& read : reads.states) {
+      wants.push_back(wants_of(use.user, use.operand, read, forms));
     }
     if (std::ranges::count(wants, wants.front()) == std::ssize(wants)) {
       always = always | wants.front();
       continue;
     }
-    const auto [found, is_new] = known.emplace(by, readers.size());
+    const auto [found, is_new] = known.emplace(reads.variable, readers.size());
     if (is_new) {
-      readers.push_back({by, std::move(wants)});
+      readers.push_back({reads.variable, std::move(wants)});
       continue;
     }
     Reader& same = readers[found->second];
@@ -368,71 +380,62 @@ bool SelectionModel::add_exact_values(std::span<const Value> values) {
 
 // That each form that is read can be had, one by one.
 void SelectionModel::add_relaxed_reads(Value value) {
-  const bool came_quantized = problem_.eligibility.state(value) == State::Quantized;
   for (const Use& use : problem_.graph.uses(value.node)) {
     if (use.result != value.result) continue;
-    const OperandReads& operand = reads_[use.user][use.operand];
-    std::vector<Read> reads = operand.states;
-    VariableId by = operand.variable;
-    if (by == none) {
-      by = variable(use.user);
-      for (const Label& label : labels_[use.user.index]) {
-        reads.push_back(read_by(use.user, use.operand, label));
-      }
-    }
-    std::vector<VariableId> scope;
-    if (variable(value.node) != none) scope.push_back(variable(value.node));
-    if (by != none) scope.push_back(by);
+    const OperandReads reads = reads_of(use.user, use.operand);
     std::vector<Worth> table;
     for (const Label& label : labels_[value.node.index]) {
-      const ConstraintId form = made(value, label);
-      for (const Read& read : reads) {
-        WantedForms wanted;
-        if (read.form != form && read.form != float_form) wanted.codes = {read.form};
-        wanted.floats = read.form == float_form && form != float_form && !came_quantized;
-        const bool is_there = !wanted.floats && wanted.codes.empty();
-        const bool can_be_had =
-            is_there || cheapest_conversions(problem_, prices_, value, form, wanted);
+      for (const Read& read : reads.states) {
+        const bool can_be_had = supply(value, label, std::array{read.form}).has_value();
         table.push_back(can_be_had ? Worth{} : Worth::impossible());
       }
     }
-    add_factor(scope, table);
+    add_factor(present({variable(value.node), reads.variable}), table);
   }
+}
+
+// What it takes to have `forms` of a value that a label makes. Empty: there is no way.
+std::optional<SelectionModel::Supply> SelectionModel::supply(
+    Value value, const Label& label, std::span<const ConstraintId> forms) const {
+  const ConstraintId form = made(value, label);
+  const bool came_quantized = problem_.eligibility.state(value) == State::Quantized;
+  WantedForms wanted;
+  for (const ConstraintId one : forms) {
+    if (one == form) continue;
+    if (one != float_form) {
+      wanted.codes.push_back(one);
+    } else if (!came_quantized) {
+      wanted.floats = true;
+    }
+  }
+  Supply found;
+  if (!wanted.floats && wanted.codes.empty()) return found;
+  const auto conversions = cheapest_conversions(problem_, prices_, value, form, wanted);
+  if (!conversions) return std::nullopt;
+  for (const Conversion& conversion : *conversions) {
+    found.price += conversion.price;
+    found.requantizes |= conversion.from != float_form && conversion.to != float_form;
+  }
+  return found;
 }
 
 // By the label, what the readers want, and whether the node is `used_before` this result: the
 // conversions; and whether it is `used` with it, or that it is.
 void SelectionModel::add_supply(Value value, const FormSet& forms, const Gathered& gathered,
                                 VariableId used_before, VariableId used) {
-  std::vector<VariableId> scope;
-  if (variable(value.node) != none) scope.push_back(variable(value.node));
+  std::vector<VariableId> scope = present({variable(value.node)});
   scope.insert(scope.end(), gathered.scope.begin(), gathered.scope.end());
-  if (used_before != none) scope.push_back(used_before);
-  if (used != none) scope.push_back(used);
-  const bool came_quantized = problem_.eligibility.state(value) == State::Quantized;
+  for (const VariableId one : present({used_before, used})) scope.push_back(one);
   std::vector<Worth> table;
   for (const Label& label : labels_[value.node.index]) {
     const ConstraintId form = made(value, label);
     for (const Wants& wants : gathered.wants) {
-      const auto is_read = [&](ConstraintId wanted) {
-        return (wants.read & forms.bit(wanted)) != 0;
-      };
-      WantedForms wanted;
-      wanted.floats = form != float_form && !came_quantized && is_read(float_form);
-      for (const ConstraintId code : forms.forms()) {
-        if (code != form && is_read(code)) wanted.codes.push_back(code);
-      }
-      Worth worth;
-      bool is_used = label.is_float() || label.gains_itself ||
-                     (form != float_form && ((wants.read | wants.held) & forms.bit(form)) != 0);
-      if (wanted.floats || !wanted.codes.empty()) {
-        const auto conversions = cheapest_conversions(problem_, prices_, value, form, wanted);
-        if (!conversions) worth = Worth::impossible();
-        for (const Conversion& conversion : conversions.value_or(std::vector<Conversion>{})) {
-          worth.gain += conversion.price;
-          is_used |= conversion.from != float_form && conversion.to != float_form;
-        }
-      }
+      const std::optional<Supply> found = supply(value, label, forms.of(wants.read));
+      const Worth worth = found ? Worth{found->price, 0} : Worth::impossible();
+      const bool is_read_as_made =
+          form != float_form && ((wants.read | wants.held) & forms.bit(form)) != 0;
+      const bool is_used = label.is_float() || label.gains_itself || is_read_as_made ||
+                           (found && found->requantizes);
       for (int before = 0; before < (used_before != none ? 2 : 1); ++before) {
         const bool is_used_now = is_used || before == 1;
         if (used != none) table.push_back(is_used_now ? Worth::impossible() : worth);
@@ -449,9 +452,6 @@ void SelectionModel::add_held_gains(Value value) {
   for (const Use& use : problem_.graph.uses(value.node)) {
     if (use.result != value.result || !has_held_benefit(use.user, use.operand)) continue;
     const std::vector<Label>& users = labels_[use.user.index];
-    std::vector<VariableId> scope;
-    if (variable(value.node) != none) scope.push_back(variable(value.node));
-    if (variable(use.user) != none) scope.push_back(variable(use.user));
     std::vector<Worth> table;
     for (const Label& maker : makers) {
       const ConstraintId form = made(value, maker);
@@ -465,47 +465,55 @@ void SelectionModel::add_held_gains(Value value) {
         table.push_back(worth);
       }
     }
-    add_factor(scope, table);
+    add_factor(present({variable(value.node), variable(use.user)}), table);
   }
 }
 
-void SelectionModel::add_coupling(std::span<const Value> members) {
+// The forms of which the members of a coupling take one, if they are quantized.
+std::vector<ConstraintId> SelectionModel::find_coupled_forms(std::span<const Value> members) const {
   std::optional<ConstraintId> given;
   std::vector<ConstraintId> forms;
-  const auto add = [&](ConstraintId form) {
-    if (form != float_form && std::ranges::find(forms, form) == forms.end()) forms.push_back(form);
-  };
   for (const Value value : members) {
     const ConstraintId came = problem_.eligibility.given(value);
     if (came != float_form) given = given.value_or(came) == came ? came : float_form;
-    for (const Label& label : labels_[value.node.index]) add(made(value, label));
+    for (const Label& label : labels_[value.node.index]) {
+      const ConstraintId form = made(value, label);
+      const bool is_new = std::ranges::find(forms, form) == forms.end();
+      if (form != float_form && is_new) forms.push_back(form);
+    }
   }
-  if (given) {
-    forms = {*given};  // float: none fits
-  } else if (forms.size() < 2) {
-    return;
-  }
-  CouplingVariable coupling{none, forms, {}};
-  if (forms.size() > 1) {
-    coupling.variable = factors_.add_variable(static_cast<std::uint32_t>(forms.size()));
+  // Where two came in different forms, none fits.
+  return given ? std::vector{*given} : forms;
+}
+
+void SelectionModel::add_coupling(std::span<const Value> members) {
+  CouplingVariable coupling{none, find_coupled_forms(members), {}};
+  if (coupling.forms.empty()) return;
+  if (coupling.forms.size() > 1) {
+    coupling.variable = factors_.add_variable(static_cast<std::uint32_t>(coupling.forms.size()));
   }
   for (const Value value : members) {
     if (problem_.eligibility.given(value) != float_form || variable(value.node) == none) continue;
     std::vector<Worth> table;
-    for (const ConstraintId form : forms) {
+    for (const ConstraintId form : coupling.forms) {
       for (const Label& label : labels_[value.node.index]) {
         const ConstraintId here = made(value, label);
         table.push_back(here == float_form || here == form ? Worth{} : Worth::impossible());
       }
     }
-    if (coupling.variable == none) {
-      add_factor(std::array{variable(value.node)}, table);
-    } else {
-      add_factor(std::array{coupling.variable, variable(value.node)}, table);
-    }
+    add_factor(present({coupling.variable, variable(value.node)}), table);
     coupling.members.push_back(value);
   }
   if (coupling.variable != none) couplings_.push_back(std::move(coupling));
+}
+
+// Those that are there.
+std::vector<VariableId> SelectionModel::present(std::initializer_list<VariableId> variables) {
+  std::vector<VariableId> found;
+  for (const VariableId variable : variables) {
+    if (variable != none) found.push_back(variable);
+  }
+  return found;
 }
 
 void SelectionModel::add_factor(std::span<const VariableId> scope,

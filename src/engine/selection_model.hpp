@@ -10,6 +10,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -41,7 +42,8 @@ class FormSet {
   /// False: there are too many.
   [[nodiscard]] bool add(ConstraintId form);
   [[nodiscard]] std::uint32_t bit(ConstraintId form) const noexcept;
-  [[nodiscard]] std::span<const ConstraintId> forms() const noexcept { return forms_; }
+  /// The forms of some bits: floats first, then in the order in which they were added.
+  [[nodiscard]] std::vector<ConstraintId> of(std::uint32_t bits) const;
 
  private:
   std::vector<ConstraintId> forms_;
@@ -98,6 +100,15 @@ class SelectionModel {
     VariableId variable = none;  // the operand's own, if it has one
     std::vector<Read> states;    // of that variable
   };
+  // A form whose codes may be taken.
+  struct Take {
+    ConstraintId form = float_form;
+    Gain gain;
+  };
+  struct Supply {
+    Gain price;
+    bool requantizes = false;  // one of its conversions makes codes of codes
+  };
   // What the readers of a value want of it: bits of the forms that they read, and of those that
   // they gain from being held.
   struct Wants {
@@ -142,12 +153,19 @@ class SelectionModel {
   [[nodiscard]] bool add_exact_values(std::span<const Value> values);
   void add_relaxed_reads(Value value);
   [[nodiscard]] std::optional<Gathered> gather(Value value, const FormSet& forms);
-  [[nodiscard]] std::vector<Reader> find_readers(Value value, const FormSet& forms, Wants& always);
+  [[nodiscard]] std::vector<Reader> find_readers(Value value, const FormSet& forms,
+                                                 Wants& always) const;
   void add_supply(Value value, const FormSet& forms, const Gathered& gathered,
                   VariableId used_before, VariableId used);
   void add_held_gains(Value value);
   void add_coupling(std::span<const Value> members);
 
+  [[nodiscard]] std::vector<Take> find_takes(NodeId node, std::uint32_t operand) const;
+  [[nodiscard]] OperandReads reads_of(NodeId user, std::uint32_t operand) const;
+  [[nodiscard]] std::optional<Supply> supply(Value value, const Label& label,
+                                             std::span<const ConstraintId> forms) const;
+  [[nodiscard]] std::vector<ConstraintId> find_coupled_forms(std::span<const Value> members) const;
+  [[nodiscard]] static std::vector<VariableId> present(std::initializer_list<VariableId> variables);
   [[nodiscard]] std::vector<RequestId> requests_in_order(Value value) const;
   [[nodiscard]] Read read_by(NodeId node, std::uint32_t operand, const Label& label) const;
   [[nodiscard]] Wants wants_of(NodeId user, std::uint32_t operand, const Read& read,

@@ -12,6 +12,11 @@
 namespace quadrant::inline v0 {
 namespace {
 
+struct Solution {
+  Selection selection;
+  Gain bound;  // of those that were allowed
+};
+
 class Solver {
  public:
   Solver(const SelectionProblem& problem, const Selection& walked,
@@ -23,7 +28,7 @@ class Solver {
         model_(problem, prices_, planned) {}
 
   // Empty where nothing is known to be possible.
-  [[nodiscard]] std::optional<Selection> run() const {
+  [[nodiscard]] std::optional<Solution> run() const {
     const std::optional<Assignment> start = assignment_of(walked_);
     if (!start) return std::nullopt;
     const Optimum best =
@@ -34,7 +39,7 @@ class Solver {
     if (!model_.factors().worth(best.assignment).is_possible()) return std::nullopt;
     Decision decision = decide(best.assignment);
     if (model_.is_relaxed()) decision.release_adopted();
-    return Decision::with_bound(std::move(decision).finish(), best.bound + model_.constant());
+    return Solution{std::move(decision).finish(), best.bound + model_.constant()};
   }
 
  private:
@@ -102,23 +107,26 @@ ValueMap<RequestId> made_as(const SelectionProblem& problem, const Selection& se
 Selection select_optimal(const SelectionProblem& problem) {
   // What the walk finds is where a search starts, and knows why values stay float.
   Selection walked = select_greedy(problem);
-  std::optional<Selection> found = Solver(problem, walked, nullptr).run();
+  std::optional<Solution> found = Solver(problem, walked, nullptr).run();
   if (!found) return walked;
-  const Gain bound = *found->bound();
-  Selection best = found->objective() >= walked.objective() ? *std::move(found) : std::move(walked);
-  if (best.objective() == bound) return best;
+  const Gain bound = found->bound;
+  Selection best = std::move(walked);
+  if (found->selection.objective() >= best.objective()) best = std::move(found->selection);
+  if (best.objective() == bound) return Decision::with_bound(std::move(best), bound);
   // A search may end with reads that are not the only best ones for what it made. Those who follow
   // the plan find them by this alone, so this is what counts.
   const ValueMap<RequestId> made = made_as(problem, best);
-  std::optional<Selection> read_anew = Solver(problem, best, &made).run();
-  if (read_anew && read_anew->objective() >= best.objective()) best = *std::move(read_anew);
+  std::optional<Solution> read_anew = Solver(problem, best, &made).run();
+  if (read_anew && read_anew->selection.objective() >= best.objective()) {
+    best = std::move(read_anew->selection);
+  }
   return Decision::with_bound(std::move(best), bound);
 }
 
 Selection select_reads(const SelectionProblem& problem, const ValueMap<RequestId>& planned,
                        Selection walked) {
-  std::optional<Selection> best = Solver(problem, walked, &planned).run();
-  return best ? *std::move(best) : std::move(walked);
+  std::optional<Solution> best = Solver(problem, walked, &planned).run();
+  return best ? std::move(best->selection) : std::move(walked);
 }
 
 }  // namespace quadrant::inline v0

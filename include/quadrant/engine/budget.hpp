@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "quadrant/engine/budget_items.hpp"
@@ -132,8 +133,8 @@ class BudgetStudy {
     double worst_weight = 0;
   };
 
-  BudgetStudy(const Registry& registry, PlanMeter& meter, const BudgetStudyOptions& options)
-      : registry_(registry), meter_(&meter), options_(options) {}
+  BudgetStudy(Registry registry, PlanMeter& meter, const BudgetStudyOptions& options)
+      : registry_(std::move(registry)), meter_(&meter), options_(options) {}
   struct Which {
     std::size_t item = 0;
     std::size_t option = 0;

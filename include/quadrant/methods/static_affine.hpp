@@ -110,7 +110,7 @@ class StaticAffine final : public Scheme {
                                       RewriteContext& context) const;
   [[nodiscard]] std::optional<Gain> price(const ConversionOf<AffineForm>& conversion,
                                           const GainModel& gains) const;
-  [[nodiscard]] ElementType storage_type(const AffineForm& form) const noexcept {
+  [[nodiscard]] static ElementType storage_type(const AffineForm& form) noexcept {
     return form.storage;
   }
   [[nodiscard]] Expected<std::shared_ptr<const UniformType>> resolve(
