@@ -96,6 +96,14 @@ def has_block(weight, size):
 
 
 def test_mixed():
+    yield "tiny_transformer", check_mixed, EXAMPLES / "tiny_transformer.onnx", [
+        {"scheme": "int8"},
+        {"match": {"kind": "gather"}, "scheme": "float"},
+        {"match": {"name": "attention"}, "scheme": "int4"},
+    ], {"int4": 8, "int8": 4, "float": 1}
+    if not SHARED.is_dir():
+        print(f"{SHARED} is not there: its models are not tested")
+        return
     yield "stories260k_llama", check_mixed, SHARED / "stories260k_llama.onnx", [
         {"scheme": "int4"},
         {"match": {"kind": "gather"}, "scheme": "int8"},
@@ -109,11 +117,6 @@ def test_mixed():
         {"match": {"name": "depthwise", "size": {"max_elements": 500}}, "scheme": "float"},
         {"match": {"kind": "matmul"}, "scheme": "coarse"},
     ], {"int4": 8, "int8": 40, "coarse": 1, "float": 4}
-    yield "tiny_transformer", check_mixed, EXAMPLES / "tiny_transformer.onnx", [
-        {"scheme": "int8"},
-        {"match": {"kind": "gather"}, "scheme": "float"},
-        {"match": {"name": "attention"}, "scheme": "int4"},
-    ], {"int4": 8, "int8": 4, "float": 1}
 
 
 # --- the schema --------------------------------------------------------------------------------------
