@@ -10,12 +10,18 @@ namespace quadrant::inline v0 {
 namespace {
 
 using Network = boost::compressed_sparse_row_graph<boost::directedS>;
-using Vertices = std::pair<std::size_t, std::size_t>;
 
 // An edge of the network, or the opposite of one, for which there is no cost.
 struct Edge {
-  Vertices vertices;
+  std::uint64_t vertices = 0;  // from, to
   std::int64_t capacity = 0;
+
+  Edge(std::uint32_t from, std::uint32_t to, std::int64_t most) noexcept
+      : vertices((std::uint64_t{from} << 32U) + to), capacity(most) {}
+  [[nodiscard]] std::uint32_t from() const noexcept {
+    return static_cast<std::uint32_t>(vertices >> 32U);
+  }
+  [[nodiscard]] std::uint32_t to() const noexcept { return static_cast<std::uint32_t>(vertices); }
 };
 
 // Boost's algorithm wants each edge once, and its opposite.
@@ -30,7 +36,7 @@ void merge_parallel(std::vector<Edge>& edges, std::int64_t unbounded) {
       edges[count++] = edge;
     }
   }
-  edges.resize(count);
+  edges.erase(edges.begin() + static_cast<std::ptrdiff_t>(count), edges.end());
 }
 
 }  // namespace
@@ -72,25 +78,26 @@ std::optional<CutNetwork::Answers> CutNetwork::solve() const {
   const std::int64_t unbounded = total_ + 1;
 
   // The source is yes, the sink is no.
-  const std::size_t source = questions_;
-  const std::size_t sink = source + 1;
-  const auto vertex = [&](Literal literal) -> std::size_t {
+  const std::uint32_t source = questions_;
+  const std::uint32_t sink = source + 1;
+  const auto vertex = [&](Literal literal) {
     if (literal.is_constant()) return literal.constant ? source : sink;
     return literal.question;
   };
   std::vector<Edge> edges;
   edges.reserve(2 * arcs_.size());
   for (const Arc& arc : arcs_) {
-    const std::size_t from = vertex(arc.from);
-    const std::size_t to = vertex(arc.to);
-    edges.push_back({{from, to}, arc.cost == infinite ? unbounded : arc.cost});
-    edges.push_back({{to, from}, 0});
+    const std::uint32_t from = vertex(arc.from);
+    const std::uint32_t to = vertex(arc.to);
+    edges.emplace_back(from, to, arc.cost == infinite ? unbounded : arc.cost);
+    edges.emplace_back(to, from, 0);
   }
   merge_parallel(edges, unbounded);
-  std::vector<Vertices> ends;
+  std::vector<std::pair<std::size_t, std::size_t>> ends;
   ends.reserve(edges.size());
-  for (const Edge& edge : edges) ends.push_back(edge.vertices);
-  const Network network(boost::edges_are_sorted, ends.begin(), ends.end(), sink + 1, edges.size());
+  for (const Edge& edge : edges) ends.emplace_back(edge.from(), edge.to());
+  const Network network(boost::edges_are_sorted, ends.begin(), ends.end(), std::size_t{sink} + 1,
+                        edges.size());
 
   // The edges of the network are numbered in their order.
   std::vector<std::int64_t> capacities(edges.size());
@@ -100,18 +107,19 @@ std::optional<CutNetwork::Answers> CutNetwork::solve() const {
   std::vector<boost::graph_traits<Network>::edge_descriptor> opposites(edges.size());
   for (std::size_t i = 0; i < edges.size(); ++i) {
     capacities[i] = edges[i].capacity;
-    const Vertices opposite{edges[i].vertices.second, edges[i].vertices.first};
-    const auto found = std::ranges::lower_bound(edges, opposite, {}, &Edge::vertices);
+    const Edge opposite(edges[i].to(), edges[i].from(), 0);
+    const auto found = std::ranges::lower_bound(edges, opposite.vertices, {}, &Edge::vertices);
     opposites[i] = all[static_cast<std::size_t>(found - edges.begin())];
   }
-  std::vector<boost::default_color_type> colours(sink + 1);
+  std::vector<boost::default_color_type> colours(std::size_t{sink} + 1);
   const auto edge_index = boost::get(boost::edge_index, network);
   const auto vertex_index = boost::get(boost::vertex_index, network);
   const std::int64_t flow = boost::boykov_kolmogorov_max_flow(
       network, boost::make_iterator_property_map(capacities.begin(), edge_index),
       boost::make_iterator_property_map(residuals.begin(), edge_index),
       boost::make_iterator_property_map(opposites.begin(), edge_index),
-      boost::make_iterator_property_map(colours.begin(), vertex_index), vertex_index, source, sink);
+      boost::make_iterator_property_map(colours.begin(), vertex_index), vertex_index,
+      std::size_t{source}, std::size_t{sink});
   if (flow >= unbounded) return std::nullopt;
 
   Answers answers{std::vector<std::uint8_t>(questions_, 0), base_ - flow};

@@ -429,8 +429,11 @@ void SelectionModel::add_supply(Value value, const FormSet& forms, const Gathere
   std::vector<Worth> table;
   for (const Label& label : labels_[value.node.index]) {
     const ConstraintId form = made(value, label);
+    std::map<std::uint32_t, std::optional<Supply>> supplies;  // by the forms that are read
     for (const Wants& wants : gathered.wants) {
-      const std::optional<Supply> found = supply(value, label, forms.of(wants.read));
+      const auto [known, is_new] = supplies.try_emplace(wants.read);
+      if (is_new) known->second = supply(value, label, forms.of(wants.read));
+      const std::optional<Supply>& found = known->second;
       const Worth worth = found ? Worth{found->price, 0} : Worth::impossible();
       const bool is_read_as_made =
           form != float_form && ((wants.read | wants.held) & forms.bit(form)) != 0;
