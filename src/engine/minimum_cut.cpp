@@ -31,20 +31,22 @@ class Sides {
   }
   /// False where it cannot be. What is open is decided by the order of `requests`.
   [[nodiscard]] bool decide(const std::vector<RequestId>& requests) {
-    for (const RequestId id : requests) {
-      const std::size_t as_high = sets().find_set(high(id));
-      const std::size_t as_low = sets().find_set(low(id));
-      if (as_high == as_low) return false;
-      if (is_high_[as_high] != undecided) continue;
-      is_high_[as_high] = 0;
-      is_high_[as_low] = 1;
-    }
-    return true;
+    return std::ranges::all_of(requests, [this](RequestId id) { return decide(id); });
   }
   [[nodiscard]] bool is_high(RequestId id) { return is_high_[sets().find_set(high(id))] == 1; }
 
  private:
   static constexpr std::uint8_t undecided = 2;
+
+  [[nodiscard]] bool decide(RequestId id) {
+    const std::size_t as_high = sets().find_set(high(id));
+    const std::size_t as_low = sets().find_set(low(id));
+    if (as_high != as_low && is_high_[as_high] == undecided) {
+      is_high_[as_high] = 0;
+      is_high_[as_low] = 1;
+    }
+    return as_high != as_low;
+  }
 
   [[nodiscard]] static std::size_t high(RequestId id) noexcept { return 2 * std::size_t{id}; }
   [[nodiscard]] static std::size_t low(RequestId id) noexcept { return 2 * std::size_t{id} + 1; }
@@ -135,12 +137,14 @@ class Cut {
     }
     for (const Benefit& benefit : requests_.benefits(node)) {
       if (takes(node, benefit)) meet(benefit.request);
-      // What came as asked is a gain as long as the node stays float: more than a cut can say.
-      const bool is_held =
-          !benefit.takes_codes && benefit.request != no_request && requests_[benefit.request].given;
-      if (is_held && contains(model_.variable(node))) return false;
     }
-    return true;
+    // What came as asked is a gain as long as the node stays float: more than a cut can say.
+    const auto came_as_asked = [&](const Benefit& benefit) {
+      return !benefit.takes_codes && benefit.request != no_request &&
+             requests_[benefit.request].given;
+    };
+    return !contains(model_.variable(node)) ||
+           std::ranges::none_of(requests_.benefits(node), came_as_asked);
   }
 
   // What a label makes, and what it needs for that.

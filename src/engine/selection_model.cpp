@@ -419,6 +419,14 @@ std::optional<SelectionModel::Supply> SelectionModel::supply(
   return found;
 }
 
+// Adds what is worth `worth` if what is said of use is true: that it is not, if `may_be_unused`,
+// and that it is.
+void SelectionModel::add_by_use(Worth worth, bool is_used, bool may_be_unused,
+                                std::vector<Worth>& table) {
+  if (may_be_unused) table.push_back(is_used ? Worth::impossible() : worth);
+  table.push_back(is_used ? worth : Worth::impossible());
+}
+
 // By the label, what the readers want, and whether the node is `used_before` this result: the
 // conversions; and whether it is `used` with it, or that it is.
 void SelectionModel::add_supply(Value value, const FormSet& forms, const Gathered& gathered,
@@ -439,11 +447,8 @@ void SelectionModel::add_supply(Value value, const FormSet& forms, const Gathere
           form != float_form && ((wants.read | wants.held) & forms.bit(form)) != 0;
       const bool is_used = label.is_float() || label.gains_itself || is_read_as_made ||
                            (found && found->requantizes);
-      for (int before = 0; before < (used_before != none ? 2 : 1); ++before) {
-        const bool is_used_now = is_used || before == 1;
-        if (used != none) table.push_back(is_used_now ? Worth::impossible() : worth);
-        table.push_back(is_used_now ? worth : Worth::impossible());
-      }
+      add_by_use(worth, is_used, used != none, table);
+      if (used_before != none) add_by_use(worth, true, used != none, table);
     }
   }
   add_factor(scope, table);

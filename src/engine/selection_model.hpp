@@ -157,6 +157,7 @@ class SelectionModel {
                                                  Wants& always) const;
   void add_supply(Value value, const FormSet& forms, const Gathered& gathered,
                   VariableId used_before, VariableId used);
+  static void add_by_use(Worth worth, bool is_used, bool may_be_unused, std::vector<Worth>& table);
   void add_held_gains(Value value);
   void add_coupling(std::span<const Value> members);
 
