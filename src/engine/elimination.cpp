@@ -84,7 +84,6 @@ void Elimination::collect_factors(std::span<const VariableId> free) {
 
 // Those first that touch few others, counting what earlier ones bring together.
 std::vector<VariableId> Elimination::find_order(std::span<const VariableId> free) const {
-  if (free.size() < 2) return {free.begin(), free.end()};
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
   for (const FactorId id : factors_) {
     const auto scope = graph_->factor(id).scope;
@@ -100,13 +99,16 @@ std::vector<VariableId> Elimination::find_order(std::span<const VariableId> free
   const auto [first, last] = std::ranges::unique(edges);
   edges.erase(first, last);
 
+  // Boost's algorithm looks one degree beyond the largest that there can be: two vertices without
+  // neighbours, which it eliminates first, make room for that.
+  const std::size_t padded = free.size() + 2;
   using Neighbours = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
-  Neighbours neighbours(edges.begin(), edges.end(), free.size());
+  Neighbours neighbours(edges.begin(), edges.end(), padded);
   const auto index = boost::get(boost::vertex_index, neighbours);
-  std::vector<int> degree(free.size(), 0);
-  std::vector<int> order(free.size(), 0);
-  std::vector<int> place(free.size(), 0);
-  std::vector<int> supernode_sizes(free.size(), 1);
+  std::vector<int> degree(padded, 0);
+  std::vector<int> order(padded, 0);
+  std::vector<int> place(padded, 0);
+  std::vector<int> supernode_sizes(padded, 1);
   const auto map = [&](std::vector<int>& numbers) {
     return boost::make_iterator_property_map(numbers.begin(), index);
   };
@@ -114,7 +116,11 @@ std::vector<VariableId> Elimination::find_order(std::span<const VariableId> free
                                  map(supernode_sizes), 0, index);
   std::vector<VariableId> result;
   result.reserve(free.size());
-  for (const int local : order) result.push_back(free[static_cast<std::size_t>(local)]);
+  for (const int local : order) {
+    if (static_cast<std::size_t>(local) < free.size()) {
+      result.push_back(free[static_cast<std::size_t>(local)]);
+    }
+  }
   return result;
 }
 
