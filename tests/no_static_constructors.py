@@ -20,15 +20,18 @@ FOREIGN = re.compile(
 
 
 def objects(nm, archives):
-    """{object: [(letter, symbol)]}"""
-    command = [nm, "--print-file-name", "--demangle", *archives]
+    """{object: [(letter, symbol)]}; constants have the letter r, inline ones too."""
+    command = [nm, "--print-file-name", "--demangle", "--format=sysv", *archives]
     listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     found = {}
     for line in listing.splitlines():
-        # archive:object:address letter symbol; the address may be missing
-        match = re.match(r"(.+?\.o):\s*[0-9a-f]* +(\w) (.+)", line)
-        if match:
-            found.setdefault(match[1], []).append((match[2], match[3]))
+        # archive:object:symbol|address|letter|type|size|line|section; a symbol may have | itself
+        place, *columns = line.rsplit("|", 6)
+        match = re.match(r"(.+?\.o):(.+)", place)
+        if not match or len(columns) != 6:
+            continue
+        letter = "r" if columns[5].startswith(".rodata") else columns[1].strip()
+        found.setdefault(match[1], []).append((letter, match[2].strip()))
     return found
 
 

@@ -142,6 +142,18 @@ Expected<void> check_scheme(std::string_view scheme) {
                           scheme));
 }
 
+// A recipe would not say the same.
+Expected<void> check_savable(const BudgetOptions& options, const DecisionOptions& decision) {
+  if (decision.save_recipe.empty()) return {};
+  const BudgetOptions defaults;
+  const bool is_by_bits = options.target_bits && !options.min_sqnr && !options.min_weight_sqnr &&
+                          !options.max_error && options.rule == defaults.rule &&
+                          options.rounds == defaults.rounds && options.measure == defaults.measure;
+  if (is_by_bits) return {};
+  return fail(ErrorCode::usage,
+              "--save-recipe: of budgets a recipe holds --target-bits alone, met as by default");
+}
+
 // A recipe with budgets takes what it is given; --scheme alone means all ways that there are.
 Expected<void> announce_variants(DecisionOptions& decision) {
   decision.meets_budgets = true;
@@ -173,6 +185,7 @@ Expected<void> announce(const BudgetOptions& options, DecisionOptions& decision)
   decision.meets_budgets = true;
   if (!options.is_given()) return {};
   QUADRANT_CHECK(parse_budget(options));
+  QUADRANT_CHECK(check_savable(options, decision));
   decision.budget = TargetBits{options.target_bits};
   return announce_variants(decision);
 }
@@ -235,7 +248,8 @@ Expected<std::unique_ptr<BudgetSubject>> BudgetSubject::make(const BudgetOptions
   QuantizeOptions engine;
   engine.vetoes = subject.vetoes;
   engine.scheme_vetoes = subject.rules.vetoes;
-  engine.policy = SelectionPolicy::optimal;
+  const std::string& policy = subject.recipe.recipe.policy;
+  engine.policy = selection_policy(policy).value_or(SelectionPolicy::optimal);
   QUADRANT_TRY(
       BudgetStudy study,
       BudgetStudy::make(subject.graph, subject.registry, *parts->meter, engine,

@@ -5,8 +5,7 @@
 namespace quadrant::inline v0 {
 
 void ErrorTable::set(std::string_view value, std::string_view scheme, double error) {
-  const double kept = error >= 0 && error < most ? error : most;  // NaN is no less than anything
-  errors_[{std::string(value), std::string(scheme)}] = kept;
+  errors_[{std::string(value), std::string(scheme)}] = finite(error);
 }
 
 std::optional<double> ErrorTable::find(std::string_view value, std::string_view scheme) const {

@@ -43,4 +43,15 @@ Worth FactorGraph::worth(const Assignment& assignment) const noexcept {
   return total;
 }
 
+Worth FactorGraph::worth(std::span<const VariableId> component,
+                         const Assignment& assignment) const noexcept {
+  Worth total;
+  for (const VariableId variable : component) {
+    for (const FactorId id : factors_of(variable)) {
+      if (factor(id).scope.front() == variable) total += worth(id, assignment);  // each once
+    }
+  }
+  return total;
+}
+
 }  // namespace quadrant::inline v0

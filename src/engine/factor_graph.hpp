@@ -52,6 +52,9 @@ class FactorGraph {
   [[nodiscard]] Worth worth(FactorId id, const Assignment& assignment) const noexcept;
   /// The sum of all factors.
   [[nodiscard]] Worth worth(const Assignment& assignment) const noexcept;
+  /// The sum of the factors of `component`, which has all variables of each of them.
+  [[nodiscard]] Worth worth(std::span<const VariableId> component,
+                            const Assignment& assignment) const noexcept;
 
  private:
   std::vector<std::uint32_t> states_;

@@ -35,19 +35,6 @@ std::vector<std::vector<VariableId>> find_components(const FactorGraph& graph) {
   return components;
 }
 
-// What the factors are worth whose first variable is one of `variables`: with those of a component,
-// all of its factors.
-Gain gain_of(const FactorGraph& graph, const std::vector<VariableId>& variables,
-             const Assignment& assignment) {
-  Gain total;
-  for (const VariableId variable : variables) {
-    for (const FactorId id : graph.factors_of(variable)) {
-      if (graph.factor(id).scope.front() == variable) total += graph.worth(id, assignment).gain;
-    }
-  }
-  return total;
-}
-
 }  // namespace
 
 Optimum find_optimum(const FactorGraph& graph, Assignment start, ComponentSolver solver,
@@ -60,14 +47,14 @@ Optimum find_optimum(const FactorGraph& graph, Assignment start, ComponentSolver
     std::optional<Gain> bound;  // what the solver knows is better than the dual
     const auto ask_solver = [&] {
       bound = solver(component, found.assignment);
-      return bound && *bound == gain_of(graph, component, found.assignment);
+      return bound && *bound == graph.worth(component, found.assignment).gain;
     };
     const bool is_large = component.size() > large;
     const bool is_solved = (is_large && ask_solver()) ||
                            elimination.maximize(component, limits, found.assignment) ||
                            (!is_large && ask_solver());
     if (!is_solved) improve_by_neighbourhoods(graph, component, elimination, found.assignment);
-    const Gain reached = gain_of(graph, component, found.assignment);
+    const Gain reached = graph.worth(component, found.assignment).gain;
     if (is_solved) {
       found.bound += reached;
     } else {

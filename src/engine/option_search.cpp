@@ -34,8 +34,8 @@ std::vector<std::uint32_t> hull_of(const std::vector<OptionFigures>& options) {
   return hull;
 }
 
-// From one point of an item's hull to the next.
-struct HullStep {
+// A change of one item.
+struct Change {
   std::size_t item = 0;
   std::uint32_t to = 0;
   double cost = 0;
@@ -44,7 +44,7 @@ struct HullStep {
 
 struct Hull {
   std::vector<std::uint32_t> cheapest;
-  std::vector<HullStep> steps;  // steepest first, those of one item in order
+  std::vector<Change> steps;  // from point to point, steepest first, those of one item in order
 };
 
 Hull make_hull(const OptionTable& table) {
@@ -59,17 +59,9 @@ Hull make_hull(const OptionTable& table) {
     }
   }
   std::ranges::stable_sort(hull.steps, {},
-                           [](const HullStep& step) { return step.loss / step.cost; });
+                           [](const Change& step) { return step.loss / step.cost; });
   return hull;
 }
-
-// A change of one item.
-struct Change {
-  std::size_t item = 0;
-  std::uint32_t to = 0;
-  double cost = 0;
-  double loss = 0;
-};
 
 class LocalSearch {
  public:
@@ -222,7 +214,7 @@ OptionChoice choice_of(const OptionTable& table, std::vector<std::uint32_t> opti
 std::vector<OptionChoice> hull_choices(const OptionTable& table) {
   Hull hull = make_hull(table);
   std::vector<OptionChoice> choices{choice_of(table, hull.cheapest)};
-  for (const HullStep& step : hull.steps) {
+  for (const Change& step : hull.steps) {
     hull.cheapest[step.item] = step.to;
     choices.push_back(choice_of(table, hull.cheapest));
   }
@@ -236,7 +228,7 @@ std::optional<OptionSearch> search_options(const OptionTable& table, double limi
   OptionSearch search{cheapest, cheapest.loss};
   double cost = cheapest.cost;
   bool is_cut = false;
-  for (const HullStep& step : hull.steps) {
+  for (const Change& step : hull.steps) {
     if (!is_cut) search.bound += step.loss * std::min(1.0, (limit - cost) / step.cost);
     is_cut = is_cut || cost + step.cost > limit;
     if (is_cut) continue;

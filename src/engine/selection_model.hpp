@@ -165,7 +165,7 @@ class SelectionModel {
   [[nodiscard]] OperandReads reads_of(NodeId user, std::uint32_t operand) const;
   [[nodiscard]] std::optional<Supply> supply(Value value, const Label& label,
                                              std::span<const ConstraintId> forms) const;
-  [[nodiscard]] std::vector<ConstraintId> find_coupled_forms(std::span<const Value> members) const;
+  [[nodiscard]] std::vector<ConstraintId> forms_of_coupling(std::span<const Value> members) const;
   [[nodiscard]] static std::vector<VariableId> present(std::initializer_list<VariableId> variables);
   [[nodiscard]] std::vector<RequestId> requests_in_order(Value value) const;
   [[nodiscard]] Read read_by(NodeId node, std::uint32_t operand, const Label& label) const;

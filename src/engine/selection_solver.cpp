@@ -65,22 +65,11 @@ class Solver {
     decision.adopt(model_, found->labelling, walked_);
     decision.release_adopted();
     const std::optional<Assignment> better = assignment_of(std::move(decision).finish());
-    if (better && worth(component, *better) > worth(component, assignment)) {
+    const FactorGraph& factors = model_.factors();
+    if (better && factors.worth(component, *better) > factors.worth(component, assignment)) {
       for (const VariableId variable : component) assignment[variable] = (*better)[variable];
     }
     return found->bound;
-  }
-
-  [[nodiscard]] Worth worth(std::span<const VariableId> component,
-                            const Assignment& assignment) const {
-    Worth total;
-    for (const VariableId variable : component) {
-      for (const FactorId id : model_.factors().factors_of(variable)) {
-        const bool is_first = model_.factors().factor(id).scope.front() == variable;
-        if (is_first) total += model_.factors().worth(id, assignment);
-      }
-    }
-    return total;
   }
 
   const SelectionProblem& problem_;

@@ -187,11 +187,38 @@ class BudgetTest(CompareCase):
                 ("'MB' is no size", "--target-size", "MB"),
                 ("--data is of use to a budget alone", "--data", "data"),
                 ("--budget-rule is of use to a budget alone", "--budget-rule", "hull"),
+                ("--target-bits alone", "--target-size", "9kB", "--save-recipe", "r.json"),
+                ("--target-bits alone", "--target-bits", 5, "--max-error", 0.1, "--save-recipe",
+                 "r.json"),
+                ("--target-bits alone", "--target-bits", 5, "--budget-rule", "hull",
+                 "--save-recipe", "r.json"),
                 ("is for budgets of size", "--max-error", 0.1, "--budget-rule", "hull")):
             self.fails(USAGE, fragments, *run, *arguments)
         self.fails(USAGE, "not for static_affine", "quantize", self.model, "-o", "out.onnx",
                    "--scheme", "static-affine", "--target-bits", 5)
         self.fails(USAGE, "--bits does not go with it", "pareto", self.model, *SCHEME, "--bits", 4)
+
+    def test_a_saved_recipe_means_the_same(self):
+        for schemes in (SCHEME, ("--mix", "int8,int4-block32")):
+            with self.subTest(schemes):
+                self.succeeds("plan", self.model, *schemes, "--target-bits", 6, "-o", "a.json",
+                              "--save-recipe", "r.json")
+                self.succeeds("plan", self.model, "--recipe", "r.json", "-o", "b.json")
+                self.assertEqual(self.bytes_of("a.json"), self.bytes_of("b.json"))
+                self.succeeds("quantize", self.model, "-o", "a.onnx", *schemes, "--plan", "a.json")
+                self.succeeds("quantize", self.model, "-o", "b.onnx", "--recipe", "r.json")
+                self.assertEqual(self.bytes_of("a.onnx"), self.bytes_of("b.onnx"))
+
+    def test_schemes_and_rules_of_a_recipe_are_all_there_is(self):
+        recipe = {"format": "quadrant.recipe", "version": 1,
+                  "schemes": {"wide": {"scheme": "weight_only"},
+                              "slim": {"scheme": "weight_only", "options": {"bits": 4}}},
+                  "rules": [{"match": {"name": "^w0$"}, "scheme": "float"}], "target_bits": 20}
+        self.put("r.json", json.dumps(recipe).encode())
+        plan = self.json_of("plan", self.model, "--recipe", "r.json")["plan"]
+        self.assertEqual([scheme["name"] for scheme in plan["schemes"]], ["slim", "wide"])
+        self.assertTrue(plan["values"])
+        self.assertNotIn("w0", [value["value"] for value in plan["values"]])
 
     def test_weights_that_hold_nan(self):
         values = [0.5] * (WIDTH * WIDTH)

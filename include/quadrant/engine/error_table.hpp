@@ -24,6 +24,10 @@ class ErrorTable {
   [[nodiscard]] double largest_sum() const;
 
   static constexpr double most = 1e12;
+  /// `error`, or `most` for what is not finite, or too large to add up.
+  [[nodiscard]] static double finite(double error) noexcept {
+    return error >= 0 && error < most ? error : most;  // NaN is no less than anything
+  }
 
  private:
   struct Less {

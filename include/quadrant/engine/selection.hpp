@@ -36,7 +36,9 @@ struct Choice {
   RequestId request = no_request;    ///< the selected request
   std::uint32_t alternative = 0;     ///< which of the request's alternatives holds
   RequestId runner_up = no_request;  ///< the best available one that lost
-  Gain gain;      ///< of the selected request, or of the best that had too little
+  /// Of the selected request, or of the best that had too little. Where the decision is optimal,
+  /// what the value adds to the objective: what is its own, what readers gain, and conversions.
+  Gain gain;
   Gain own;       ///< of this, the node's own: of the alternative, and of storage
   Gain in_float;  ///< what the walk found staying in float to be worth
   Gain runner_up_gain;
