@@ -17,6 +17,8 @@ FOREIGN = re.compile(
     r"(guard variable for )?\(?boost::|std::in_place|std::ranges::|std::__detail::|DW\.ref\.|typeinfo |"
     r"(construction )?vtable |VTT "
 )
+# What Boost's headers construct.
+BOOST = re.compile(r"boost::(none|detail::make_\w+_from_arg_pack)\b")
 
 
 def objects(nm, archives):
@@ -39,7 +41,7 @@ def offences(symbols):
     if not any(CONSTRUCTOR.search(name) for _, name in symbols):
         return []
     own = [name for letter, name in symbols if letter in "bBdDuvV" and not FOREIGN.match(name)]
-    if own or any("boost::none" in name for _, name in symbols):
+    if own or any(BOOST.search(name) for _, name in symbols):
         return own
     return ["a constructor of something that the optimiser has removed"]
 
