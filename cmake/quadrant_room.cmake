@@ -16,6 +16,7 @@ endfunction()
 #
 #   quadrant_room(ir
 #     [CORE]                           needs neither RTTI nor exceptions
+#     [HOT]                            most of the time is spent here: compiled with QUADRANT_HOT_OPTIONS
 #     [INTERNAL]                       not part of quadrant::quadrant, not installed
 #     [HEADERS io/onnx.hpp io/onnx/*.hpp]  in include/quadrant/; default: <name>/*.hpp
 #     [EXCLUDE main.cpp]               sources that belong to another target
@@ -24,7 +25,7 @@ endfunction()
 #     [PUBLIC Boost::headers]          libraries that its public headers include
 #     [PRIVATE fmt::fmt])              libraries that only its sources include
 function(quadrant_room name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "CORE;INTERNAL" ""
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CORE;HOT;INTERNAL" ""
     "HEADERS;EXCLUDE;SOURCES;DEPENDS;PUBLIC;PRIVATE")
   set(target quadrant_${name})
 
@@ -40,6 +41,9 @@ function(quadrant_room name)
     add_library(${target} STATIC ${sources})
     set(scope PUBLIC)
     quadrant_compile_settings(${target})
+    if(arg_HOT)
+      target_compile_options(${target} PRIVATE ${QUADRANT_HOT_OPTIONS})
+    endif()
     # For private headers: "io/onnx/wire.hpp" from src/, "weight_only/axes.hpp" from methods/.
     target_include_directories(${target} PRIVATE
       "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/methods")
