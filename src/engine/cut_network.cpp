@@ -3,41 +3,76 @@
 #include <algorithm>
 #include <boost/graph/boykov_kolmogorov_max_flow.hpp>
 #include <boost/graph/compressed_sparse_row_graph.hpp>
-#include <boost/range/iterator_range.hpp>
+#include <numeric>
 #include <utility>
 
 namespace quadrant::inline v0 {
 namespace {
 
-using Network = boost::compressed_sparse_row_graph<boost::directedS>;
+using Network =
+    boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, boost::no_property,
+                                       boost::no_property, std::uint32_t, std::uint32_t>;
+using Edge = boost::graph_traits<Network>::edge_descriptor;
 
-// An edge of the network, or the opposite of one, for which there is no cost.
-struct Edge {
-  std::uint64_t vertices = 0;  // from, to
-  std::int64_t capacity = 0;
+// All that goes between two vertices.
+struct Link {
+  std::uint64_t vertices = 0;  // the lower one first
+  std::int64_t forth = 0;      // the capacity from the lower one to the other
+  std::int64_t back = 0;
 
-  Edge(std::uint32_t from, std::uint32_t to, std::int64_t most) noexcept
-      : vertices((std::uint64_t{from} << 32U) + to), capacity(most) {}
-  [[nodiscard]] std::uint32_t from() const noexcept {
+  Link(std::uint32_t from, std::uint32_t to, std::int64_t capacity) noexcept
+      : vertices((std::uint64_t{std::min(from, to)} << 32U) + std::max(from, to)),
+        forth(from < to ? capacity : 0),
+        back(from < to ? 0 : capacity) {}
+  [[nodiscard]] std::uint32_t low() const noexcept {
     return static_cast<std::uint32_t>(vertices >> 32U);
   }
-  [[nodiscard]] std::uint32_t to() const noexcept { return static_cast<std::uint32_t>(vertices); }
+  [[nodiscard]] std::uint32_t high() const noexcept { return static_cast<std::uint32_t>(vertices); }
 };
 
-// Boost's algorithm wants each edge once, and its opposite.
-void merge_parallel(std::vector<Edge>& edges, std::int64_t unbounded) {
-  std::ranges::sort(edges, {}, &Edge::vertices);
+// Boost's algorithm wants each edge once.
+void merge_parallel(std::vector<Link>& links, std::int64_t unbounded) {
+  std::ranges::sort(links, {}, &Link::vertices);
   std::size_t count = 0;
-  for (const Edge& edge : edges) {
-    if (count > 0 && edges[count - 1].vertices == edge.vertices) {
-      std::int64_t& capacity = edges[count - 1].capacity;
-      capacity = std::min(unbounded, capacity + edge.capacity);
+  for (const Link& link : links) {
+    if (count > 0 && links[count - 1].vertices == link.vertices) {
+      Link& same = links[count - 1];
+      same.forth = std::min(unbounded, same.forth + link.forth);
+      same.back = std::min(unbounded, same.back + link.back);
     } else {
-      edges[count++] = edge;
+      links[count++] = link;
     }
   }
-  edges.erase(edges.begin() + static_cast<std::ptrdiff_t>(count), edges.end());
+  links.erase(links.begin() + static_cast<std::ptrdiff_t>(count), links.end());
 }
+
+// The edges of a network by their numbers, those that leave a vertex in a row; each has an
+// opposite.
+struct Edges {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> ends;
+  std::vector<std::int64_t> capacities;
+  std::vector<Edge> opposites;
+
+  Edges(const std::vector<Link>& links, std::size_t vertices)
+      : ends(2 * links.size()), capacities(ends.size()), opposites(ends.size()) {
+    std::vector<std::uint32_t> next(vertices + 1, 0);  // by vertex, of those that leave it
+    for (const Link& link : links) {
+      ++next[link.low() + 1];
+      ++next[link.high() + 1];
+    }
+    std::partial_sum(next.begin(), next.end(), next.begin());
+    for (const Link& link : links) {
+      const std::uint32_t forth = next[link.low()]++;
+      const std::uint32_t back = next[link.high()]++;
+      ends[forth] = {link.low(), link.high()};
+      ends[back] = {link.high(), link.low()};
+      capacities[forth] = link.forth;
+      capacities[back] = link.back;
+      opposites[forth] = Edge(link.high(), back);
+      opposites[back] = Edge(link.low(), forth);
+    }
+  }
+};
 
 }  // namespace
 
@@ -74,7 +109,9 @@ void CutNetwork::add_gain_of_not(Literal a, std::int64_t gain) {
 
 std::optional<CutNetwork::Answers> CutNetwork::solve() const {
   constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max() / 4;
+  constexpr std::size_t most_arcs = std::numeric_limits<std::uint32_t>::max() / 4;
   if (is_impossible_ || is_too_large_ || total_ >= largest) return std::nullopt;
+  if (questions_ >= most_arcs || arcs_.size() >= most_arcs) return std::nullopt;
   const std::int64_t unbounded = total_ + 1;
 
   // The source is yes, the sink is no.
@@ -84,42 +121,27 @@ std::optional<CutNetwork::Answers> CutNetwork::solve() const {
     if (literal.is_constant()) return literal.constant ? source : sink;
     return literal.question;
   };
-  std::vector<Edge> edges;
-  edges.reserve(2 * arcs_.size());
+  const std::uint32_t vertices = sink + 1;
+  std::vector<Link> links;
+  links.reserve(arcs_.size());
   for (const Arc& arc : arcs_) {
-    const std::uint32_t from = vertex(arc.from);
-    const std::uint32_t to = vertex(arc.to);
-    edges.emplace_back(from, to, arc.cost == infinite ? unbounded : arc.cost);
-    edges.emplace_back(to, from, 0);
+    const std::int64_t capacity = arc.cost == infinite ? unbounded : arc.cost;
+    links.emplace_back(vertex(arc.from), vertex(arc.to), capacity);
   }
-  merge_parallel(edges, unbounded);
-  std::vector<std::pair<std::size_t, std::size_t>> ends;
-  ends.reserve(edges.size());
-  for (const Edge& edge : edges) ends.emplace_back(edge.from(), edge.to());
-  const Network network(boost::edges_are_sorted, ends.begin(), ends.end(), std::size_t{sink} + 1,
-                        edges.size());
+  merge_parallel(links, unbounded);
+  const Edges edges(links, vertices);
+  const Network network(boost::edges_are_sorted, edges.ends.begin(), edges.ends.end(), vertices,
+                        static_cast<std::uint32_t>(edges.ends.size()));
 
-  // The edges of the network are numbered in their order.
-  std::vector<std::int64_t> capacities(edges.size());
-  std::vector<std::int64_t> residuals(edges.size());
-  std::vector<boost::graph_traits<Network>::edge_descriptor> all(edges.size());
-  for (const auto& edge : boost::make_iterator_range(boost::edges(network))) all[edge.idx] = edge;
-  std::vector<boost::graph_traits<Network>::edge_descriptor> opposites(edges.size());
-  for (std::size_t i = 0; i < edges.size(); ++i) {
-    capacities[i] = edges[i].capacity;
-    const Edge opposite(edges[i].to(), edges[i].from(), 0);
-    const auto found = std::ranges::lower_bound(edges, opposite.vertices, {}, &Edge::vertices);
-    opposites[i] = all[static_cast<std::size_t>(found - edges.begin())];
-  }
-  std::vector<boost::default_color_type> colours(std::size_t{sink} + 1);
+  std::vector<std::int64_t> residuals(edges.ends.size());
+  std::vector<boost::default_color_type> colours(vertices);
   const auto edge_index = boost::get(boost::edge_index, network);
   const auto vertex_index = boost::get(boost::vertex_index, network);
   const std::int64_t flow = boost::boykov_kolmogorov_max_flow(
-      network, boost::make_iterator_property_map(capacities.begin(), edge_index),
+      network, boost::make_iterator_property_map(edges.capacities.begin(), edge_index),
       boost::make_iterator_property_map(residuals.begin(), edge_index),
-      boost::make_iterator_property_map(opposites.begin(), edge_index),
-      boost::make_iterator_property_map(colours.begin(), vertex_index), vertex_index,
-      std::size_t{source}, std::size_t{sink});
+      boost::make_iterator_property_map(edges.opposites.begin(), edge_index),
+      boost::make_iterator_property_map(colours.begin(), vertex_index), vertex_index, source, sink);
   if (flow >= unbounded) return std::nullopt;
 
   Answers answers{std::vector<std::uint8_t>(questions_, 0), base_ - flow};

@@ -554,7 +554,7 @@ void Decision::find_conversions() {
   }
 }
 
-Selection Decision::finish() && {
+Gain Decision::objective() const {
   Gain objective;
   for (const NodeId node : problem_.order) {
     if (const auto lead = selected_lead(node)) objective += selection_[*lead].own;
@@ -563,7 +563,11 @@ Selection Decision::finish() && {
     }
   }
   for (const Conversion& conversion : selection_.conversions_) objective += conversion.price;
-  selection_.objective_ = objective;
+  return objective;
+}
+
+Selection Decision::finish() && {
+  selection_.objective_ = objective();
   return std::move(selection_);
 }
 

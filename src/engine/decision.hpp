@@ -38,7 +38,8 @@ class Decision {
   void release_adopted();
   /// The same selection, of which it is known what no decision exceeds.
   [[nodiscard]] static Selection with_bound(Selection selection, Gain bound);
-  /// Adds up what everything is worth, conversions included.
+  /// What everything is worth, conversions included.
+  [[nodiscard]] Gain objective() const;
   [[nodiscard]] Selection finish() &&;
 
  private:

@@ -24,8 +24,9 @@ void Decision::adopt(const SelectionModel& model, const Labelling& labelling,
 }
 
 void Decision::release_adopted() {
-  while (release_unused()) {
-  }
+  bool is_changed = false;
+  while (release_unused()) is_changed = true;
+  if (!is_changed) return;
   find_conversions();
   find_contributions();
 }

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/canonical_order.hpp"
 #include "engine/cut_network.hpp"
 
 namespace quadrant::inline v0 {
@@ -69,8 +68,7 @@ class Cut {
         requests_(problem.requests),
         prices_(prices),
         model_(model),
-        order_(canonical_order(problem.graph, problem.order)),
-        is_in_(model.factors().variable_count(), 0),
+        is_in_(model.variable_count(), 0),
         is_met_(problem.requests.requests().size(), 0),
         sides_(problem.requests.requests().size()),
         nodes_(problem.graph.index_bound()),
@@ -188,15 +186,16 @@ class Cut {
 
   [[nodiscard]] bool decide_sides() {
     const auto find = [this](NodeId node) { return find_sides(node); };
-    if (!std::ranges::all_of(order_, find)) return false;
+    if (!std::ranges::all_of(model_.order(), find)) return false;
     find_sides_of_couplings();
     return sides_.decide(ordered_);
   }
 
   // Puts all questions and what their answers cost.
   [[nodiscard]] bool ask() {
-    if (!std::ranges::all_of(order_, [this](NodeId node) { return add_node(node); })) return false;
-    for (const NodeId node : order_) {
+    if (!std::ranges::all_of(model_.order(), [this](NodeId node) { return add_node(node); }))
+      return false;
+    for (const NodeId node : model_.order()) {
       for (std::uint32_t i = 0; i < problem_.graph.result_count(node); ++i) {
         if (is_met({node, i}) && !add_value({node, i})) return false;
       }
@@ -290,12 +289,9 @@ class Cut {
     if (came_quantized && (is_other(high) || is_other(low))) return false;  // codes of codes
     const Answer made = made_of(value, high, low);
     if (!is_by_float(value, high, low)) return false;
-    std::vector<Answer> reads;
-    for (const Use& use : problem_.graph.uses(value.node)) {
-      if (use.result == value.result) reads.push_back(operands_[use.user][use.operand]);
-    }
-    if (high != no_request) add_high(value, high, made, reads, came_quantized);
-    if (low != no_request) add_low(value, low, made, reads, came_quantized);
+    find_reads(value);
+    if (high != no_request) add_high(value, high, made, came_quantized);
+    if (low != no_request) add_low(value, low, made, came_quantized);
     return add_held(value, high, low, made);
   }
 
@@ -329,32 +325,60 @@ class Cut {
     return is_longer(high, low) && is_longer(low, high);
   }
 
-  void add_high(Value value, RequestId high, const Answer& made, const std::vector<Answer>& reads,
-                bool came_quantized) {
-    // Made of floats once, for all who read it so.
-    const std::optional<Gain> entry = requests_[high].entry;
-    const Literal is_read = entry ? network_.ask() : made.high;
-    for (const Answer& read : reads) network_.imply(read.high, is_read);
-    if (entry) network_.add_cost(is_read, made.high, -entry->amount());
-    if (came_quantized || made.high == no) return;
-    // Floats made of it once, for all who do not read it so.
-    const Literal is_read_by_all = network_.ask();
-    for (const Answer& read : reads) network_.imply(is_read_by_all, read.high);
-    const Gain leave = prices_.leave(value, requests_[high].constraint);
-    network_.add_cost(made.high, is_read_by_all, -leave.amount());
+  // The answers to how a value is read, each once.
+  void find_reads(Value value) {
+    are_high_.clear();
+    are_above_low_.clear();
+    for (const Use& use : problem_.graph.uses(value.node)) {
+      if (use.result != value.result) continue;
+      const Answer& read = operands_[use.user][use.operand];
+      are_high_.push_back(read.high);
+      are_above_low_.push_back(read.above_low);
+    }
+    for (std::vector<Literal>* answers : {&are_high_, &are_above_low_}) {
+      std::ranges::sort(*answers, {}, &Literal::question);
+      const auto [first, last] = std::ranges::unique(*answers);
+      answers->erase(first, last);
+    }
   }
 
-  void add_low(Value value, RequestId low, const Answer& made, const std::vector<Answer>& reads,
-               bool came_quantized) {
-    const std::optional<Gain> entry = requests_[low].entry;
-    const Literal is_read_by_none = entry ? network_.ask() : made.above_low;
-    for (const Answer& read : reads) network_.imply(is_read_by_none, read.above_low);
-    if (entry) network_.add_cost(made.above_low, is_read_by_none, -entry->amount());
+  // Whether any of `answers` is true, or more: it costs something.
+  [[nodiscard]] Literal any_of(std::span<const Literal> answers) {
+    if (answers.size() == 1) return answers.front();
+    const Literal any = network_.ask();
+    for (const Literal answer : answers) network_.imply(answer, any);
+    return any;
+  }
+  // Whether all of `answers` are true, or less: it costs something that they are not.
+  [[nodiscard]] Literal all_of(std::span<const Literal> answers) {
+    if (answers.size() == 1) return answers.front();
+    const Literal all = network_.ask();
+    for (const Literal answer : answers) network_.imply(all, answer);
+    return all;
+  }
+
+  void add_high(Value value, RequestId high, const Answer& made, bool came_quantized) {
+    if (const std::optional<Gain> entry = requests_[high].entry) {
+      // Made of floats once, for all who read it so.
+      network_.add_cost(any_of(are_high_), made.high, -entry->amount());
+    } else {
+      for (const Literal is_high : are_high_) network_.imply(is_high, made.high);
+    }
+    if (came_quantized || made.high == no) return;
+    // Floats made of it once, for all who do not read it so.
+    const Gain leave = prices_.leave(value, requests_[high].constraint);
+    network_.add_cost(made.high, all_of(are_high_), -leave.amount());
+  }
+
+  void add_low(Value value, RequestId low, const Answer& made, bool came_quantized) {
+    if (const std::optional<Gain> entry = requests_[low].entry) {
+      network_.add_cost(made.above_low, all_of(are_above_low_), -entry->amount());
+    } else {
+      for (const Literal is_above : are_above_low_) network_.imply(made.above_low, is_above);
+    }
     if (came_quantized || made.above_low == yes) return;
-    const Literal is_read_otherwise = network_.ask();
-    for (const Answer& read : reads) network_.imply(read.above_low, is_read_otherwise);
     const Gain leave = prices_.leave(value, requests_[low].constraint);
-    network_.add_cost(is_read_otherwise, made.above_low, -leave.amount());
+    network_.add_cost(any_of(are_above_low_), made.above_low, -leave.amount());
   }
 
   // What nodes that are float in any case gain from how it is held.
@@ -405,7 +429,7 @@ class Cut {
   // --- the answers ---
   [[nodiscard]] Labelling read_off(const CutNetwork::Answers& answers, const Labelling& around) {
     Labelling result = around;
-    for (const NodeId node : order_) {
+    for (const NodeId node : model_.order()) {
       const bool is_ours = contains(model_.variable(node));
       if (is_ours) result.labels[node.index] = chosen_label(node, answers);
       const auto operands = problem_.graph.operands(node);
@@ -440,13 +464,14 @@ class Cut {
   const RequestGraph& requests_;
   const Prices& prices_;
   const SelectionModel& model_;
-  std::vector<NodeId> order_;
   std::vector<std::uint8_t> is_in_;   // by variable
   std::vector<std::uint8_t> is_met_;  // by request
   std::vector<RequestId> ordered_;    // those that were met
   Sides sides_;
   std::vector<OfNode> nodes_;  // by index
   OperandMap<Answer> operands_;
+  std::vector<Literal> are_high_;       // how readers of one value read it
+  std::vector<Literal> are_above_low_;  // the same
   CutNetwork network_;
 };
 

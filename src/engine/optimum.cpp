@@ -39,8 +39,6 @@ std::vector<std::vector<VariableId>> find_components(const FactorGraph& graph) {
 
 Optimum find_optimum(const FactorGraph& graph, Assignment start, ComponentSolver solver,
                      const EliminationLimits& limits) {
-  // Below, elimination is fast whatever comes of it, and sees everything.
-  constexpr std::size_t large = 4096;
   Optimum found{std::move(start), {}};
   Elimination elimination(graph);
   for (const std::vector<VariableId>& component : find_components(graph)) {
@@ -49,7 +47,7 @@ Optimum find_optimum(const FactorGraph& graph, Assignment start, ComponentSolver
       bound = solver(component, found.assignment);
       return bound && *bound == graph.worth(component, found.assignment).gain;
     };
-    const bool is_large = component.size() > large;
+    const bool is_large = component.size() > large_component;
     const bool is_solved = (is_large && ask_solver()) ||
                            elimination.maximize(component, limits, found.assignment) ||
                            (!is_large && ask_solver());

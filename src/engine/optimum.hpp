@@ -22,6 +22,10 @@ struct Optimum {
 using ComponentSolver =
     FunctionRef<std::optional<Gain>(std::span<const VariableId> component, Assignment& assignment)>;
 
+/// Variables of a component below which elimination is fast whatever comes of it, and sees
+/// everything.
+inline constexpr std::size_t large_component = 4096;
+
 /// Parts that do not depend on each other are solved one by one: large ones by `solver`, if that
 /// reaches its bound; exactly by elimination where `limits` allow it; else from `start`, or what
 /// `solver` made of it, by exact solutions of neighbourhoods, with a bound from the dual. Never

@@ -28,19 +28,22 @@ SelectionModel::SelectionModel(const SelectionProblem& problem, const Prices& pr
                                const ValueMap<RequestId>* planned)
     : problem_(problem),
       prices_(prices),
-      labels_(problem.graph.index_bound()),
+      order_(canonical_order(problem.graph, problem.order)),
+      ranges_(problem.graph.index_bound()),
       variables_(problem.graph.index_bound(), none),
       reads_(problem.graph, [](Value /*operand*/) { return OperandReads{}; }) {
-  const std::vector<NodeId> order = canonical_order(problem_.graph, problem_.order);
-  for (std::uint32_t position = 0; position < order.size(); ++position) {
-    add_labels(order[position], position, planned);
+  for (std::uint32_t position = 0; position < order_.size(); ++position) {
+    add_labels(order_[position], position, planned);
   }
-  for (std::uint32_t position = 0; position < order.size(); ++position) {
-    const NodeId node = order[position];
+  for (std::uint32_t position = 0; position < order_.size(); ++position) {
+    const NodeId node = order_[position];
     const auto operands = static_cast<std::uint32_t>(problem_.graph.operands(node).size());
     for (std::uint32_t i = 0; i < operands; ++i) add_reads(node, i, position);
   }
-  for (const NodeId node : order) add_values(node);
+}
+
+void SelectionModel::add_values() {
+  for (const NodeId node : order_) add_values_of(node);
   for (const std::vector<Value>& members : problem_.couplings) add_coupling(members);
   factors_.freeze();
 }
@@ -49,36 +52,40 @@ SelectionModel::SelectionModel(const SelectionProblem& problem, const Prices& pr
 
 void SelectionModel::add_labels(NodeId node, std::uint32_t position,
                                 const ValueMap<RequestId>* planned) {
-  std::vector<Label>& labels = labels_[node.index];
-  std::vector<std::uint32_t> schemes;  // whose codes it may take
-  for (const Benefit& benefit : problem_.requests.benefits(node)) {
-    if (!benefit.takes_codes || benefit.request == no_request) continue;
-    const std::uint32_t scheme = problem_.requests.constraints().scheme(benefit.constraint);
-    if (std::ranges::find(schemes, scheme) == schemes.end()) schemes.push_back(scheme);
-  }
-  std::ranges::sort(schemes);
-  if (schemes.size() < 2) {
-    labels.emplace_back();
-  } else {
-    for (const std::uint32_t scheme : schemes) {
-      labels.emplace_back();
-      labels.back().scheme = scheme;
-    }
-  }
-  add_quantized_labels(node, planned);
-  if (labels.size() == 1) return;
-  variables_[node.index] = factors_.add_variable(static_cast<std::uint32_t>(labels.size()));
+  std::vector<Label> labels;
+  find_float_labels(node, labels);
+  find_quantized_labels(node, planned, labels);
+  const auto count = static_cast<std::uint32_t>(labels.size());
+  ranges_[node.index] = {static_cast<std::uint32_t>(labels_.size()), count};
+  labels_.insert(labels_.end(), labels.begin(), labels.end());
+  if (count == 1) return;
+  variables_[node.index] = factors_.add_variable(count);
   std::vector<Worth> worths;
-  worths.reserve(labels.size());
+  worths.reserve(count);
   for (const Label& label : labels) {
     worths.push_back(label.is_float() ? Worth{} : Worth{label.own, tie(position, label.number)});
   }
   add_factor(std::array{variable(node)}, worths);
 }
 
-void SelectionModel::add_quantized_labels(NodeId node, const ValueMap<RequestId>* planned) {
+// One for each scheme whose codes it may take, if there are several.
+void SelectionModel::find_float_labels(NodeId node, std::vector<Label>& labels) const {
+  std::vector<std::uint32_t> schemes;
+  for (const Benefit& benefit : problem_.requests.benefits(node)) {
+    if (!benefit.takes_codes || benefit.request == no_request) continue;
+    const std::uint32_t scheme = problem_.requests.constraints().scheme(benefit.constraint);
+    if (std::ranges::find(schemes, scheme) == schemes.end()) schemes.push_back(scheme);
+  }
+  std::ranges::sort(schemes);
+  labels.emplace_back();
+  if (schemes.size() < 2) return;
+  labels.resize(schemes.size());
+  for (std::size_t i = 0; i < schemes.size(); ++i) labels[i].scheme = schemes[i];
+}
+
+void SelectionModel::find_quantized_labels(NodeId node, const ValueMap<RequestId>* planned,
+                                           std::vector<Label>& labels) const {
   const RequestGraph& requests = problem_.requests;
-  std::vector<Label>& labels = labels_[node.index];
   const std::size_t in_float = labels.size();
   for (std::uint32_t result = 0; result < problem_.graph.result_count(node); ++result) {
     for (const RequestId id : requests_in_order({node, result})) {
@@ -174,8 +181,8 @@ void SelectionModel::add_reads(NodeId node, std::uint32_t operand, std::uint32_t
   const auto add = [&](const Read& read) {
     if (std::ranges::find(reads.states, read) == reads.states.end()) reads.states.push_back(read);
   };
-  const std::vector<Label>& labels = labels_[node.index];
-  for (const Label& label : labels) {
+  const std::span<const Label> node_labels = labels(node);
+  for (const Label& label : node_labels) {
     add(read_by(node, operand, label));
     if (!label.is_float()) continue;
     for (const Take& take : takes) add({take.form, is_held});
@@ -193,8 +200,8 @@ void SelectionModel::add_reads(NodeId node, std::uint32_t operand, std::uint32_t
     return Worth{take->gain, tie(position, ((std::uint64_t{operand} + 1) << 16U) + number)};
   };
   std::vector<Worth> worths;
-  worths.reserve(labels.size() * reads.states.size());
-  for (const Label& label : labels) {
+  worths.reserve(node_labels.size() * reads.states.size());
+  for (const Label& label : node_labels) {
     const Read without = read_by(node, operand, label);
     for (const Read& read : reads.states) {
       worths.push_back(read == without ? Worth{} : worth_of_taking(label, read));
@@ -210,7 +217,7 @@ std::vector<ConstraintId> SelectionModel::forms_of_coupling(std::span<const Valu
   for (const Value value : members) {
     const ConstraintId came = problem_.eligibility.given(value);
     if (came != float_form) given = given.value_or(came) == came ? came : float_form;
-    for (const Label& label : labels_[value.node.index]) {
+    for (const Label& label : labels(value.node)) {
       const ConstraintId form = made(value, label);
       const bool is_new = std::ranges::find(forms, form) == forms.end();
       if (form != float_form && is_new) forms.push_back(form);
@@ -230,7 +237,7 @@ void SelectionModel::add_coupling(std::span<const Value> members) {
     if (problem_.eligibility.given(value) != float_form || variable(value.node) == none) continue;
     std::vector<Worth> table;
     for (const ConstraintId form : coupling.forms) {
-      for (const Label& label : labels_[value.node.index]) {
+      for (const Label& label : labels(value.node)) {
         const ConstraintId here = made(value, label);
         table.push_back(here == float_form || here == form ? Worth{} : Worth::impossible());
       }
@@ -262,7 +269,7 @@ void SelectionModel::add_factor(std::span<const VariableId> scope,
 // --- from and to assignments ---------------------------------------------------------------------
 
 Labelling SelectionModel::labelling(const Assignment& assignment) const {
-  Labelling result{std::vector<std::uint32_t>(labels_.size(), 0),
+  Labelling result{std::vector<std::uint32_t>(ranges_.size(), 0),
                    {problem_.graph, [](Value /*operand*/) { return float_form; }}};
   for (const NodeId node : problem_.order) {
     std::uint32_t& label = result.labels[node.index];
@@ -270,16 +277,15 @@ Labelling SelectionModel::labelling(const Assignment& assignment) const {
     const auto operands = reads_[node];
     for (std::uint32_t i = 0; i < operands.size(); ++i) {
       const OperandReads& reads = operands[i];
-      result.reads[node][i] = reads.variable != none
-                                  ? reads.states[assignment[reads.variable]].form
-                                  : read_by(node, i, labels_[node.index][label]).form;
+      result.reads[node][i] = reads.variable != none ? reads.states[assignment[reads.variable]].form
+                                                     : read_by(node, i, labels(node)[label]).form;
     }
   }
   return result;
 }
 
 std::optional<Labelling> SelectionModel::labelling(const Selection& selection) const {
-  Labelling result{std::vector<std::uint32_t>(labels_.size(), 0),
+  Labelling result{std::vector<std::uint32_t>(ranges_.size(), 0),
                    {problem_.graph, [](Value /*operand*/) { return float_form; }}};
   for (const NodeId node : problem_.order) {
     std::optional<std::uint32_t> taken;  // the scheme whose codes it takes
@@ -299,10 +305,10 @@ std::optional<Labelling> SelectionModel::labelling(const Selection& selection) c
       return choice.cause == SelectionCause::selected && choice.request == label.request &&
              choice.alternative == label.alternative;
     };
-    const std::vector<Label>& labels = labels_[node.index];
-    const auto label = std::ranges::find_if(labels, is_chosen);
-    if (label == labels.end()) return std::nullopt;
-    result.labels[node.index] = static_cast<std::uint32_t>(label - labels.begin());
+    const std::span<const Label> possible = labels(node);
+    const auto label = std::ranges::find_if(possible, is_chosen);
+    if (label == possible.end()) return std::nullopt;
+    result.labels[node.index] = static_cast<std::uint32_t>(label - possible.begin());
   }
   return result;
 }
@@ -311,7 +317,7 @@ std::optional<Assignment> SelectionModel::assignment(const Labelling& labelling)
   Assignment result(factors_.variable_count(), 0);
   for (const NodeId node : problem_.order) {
     const std::uint32_t number = labelling.labels[node.index];
-    const Label& label = labels_[node.index][number];
+    const Label& label = labels(node)[number];
     if (variable(node) != none) result[variable(node)] = number;
     const auto operands = reads_[node];
     for (std::uint32_t i = 0; i < operands.size(); ++i) {
@@ -336,7 +342,7 @@ void SelectionModel::complete(Assignment& assignment) const {
   }
   for (const CouplingVariable& coupling : couplings_) {
     for (const Value value : coupling.members) {
-      const Label& label = labels_[value.node.index][assignment[variable(value.node)]];
+      const Label& label = labels(value.node)[assignment[variable(value.node)]];
       const auto form = std::ranges::find(coupling.forms, made(value, label));
       if (form == coupling.forms.end()) continue;
       assignment[coupling.variable] = static_cast<std::uint32_t>(form - coupling.forms.begin());

@@ -57,10 +57,13 @@ struct Labelling {
 
 class SelectionModel {
  public:
-  /// `planned`: the request that each value must be made by, or no_request for floats; null: all is
-  /// open.
+  /// What nodes can do. `planned`: the request that each value must be made by, or no_request for
+  /// floats; null: all is open.
   SelectionModel(const SelectionProblem& problem, const Prices& prices,
                  const ValueMap<RequestId>* planned);
+
+  /// Adds what values cost, once: without it there is no `factors`, `constant` and `assignment`.
+  void add_values();
 
   /// Whether some value has so many forms and readers that tables would not have stayed small. Its
   /// conversions are free then, and nobody has to read it as it is made: what is best here is a
@@ -69,9 +72,13 @@ class SelectionModel {
   [[nodiscard]] const FactorGraph& factors() const noexcept { return factors_; }
   /// What is there whatever is decided.
   [[nodiscard]] Gain constant() const noexcept { return constant_.gain; }
+  /// Nodes, whatever order they were built in.
+  [[nodiscard]] std::span<const NodeId> order() const noexcept { return order_; }
   [[nodiscard]] std::span<const Label> labels(NodeId node) const noexcept {
-    return labels_[node.index];
+    const LabelRange& range = ranges_[node.index];
+    return std::span(labels_).subspan(range.begin, range.count);
   }
+  [[nodiscard]] std::size_t variable_count() const noexcept { return factors_.variable_count(); }
   /// none: the node has one label.
   [[nodiscard]] VariableId variable(NodeId node) const noexcept { return variables_[node.index]; }
   /// none: how the operand is read follows from the node's label.
@@ -146,10 +153,17 @@ class SelectionModel {
     std::vector<Value> members;
   };
 
+  struct LabelRange {
+    std::uint32_t begin = 0;
+    std::uint32_t count = 0;
+  };
+
   void add_labels(NodeId node, std::uint32_t position, const ValueMap<RequestId>* planned);
-  void add_quantized_labels(NodeId node, const ValueMap<RequestId>* planned);
+  void find_float_labels(NodeId node, std::vector<Label>& labels) const;
+  void find_quantized_labels(NodeId node, const ValueMap<RequestId>* planned,
+                             std::vector<Label>& labels) const;
   void add_reads(NodeId node, std::uint32_t operand, std::uint32_t position);
-  void add_values(NodeId node);
+  void add_values_of(NodeId node);
   [[nodiscard]] bool add_exact_values(std::span<const Value> values);
   void add_relaxed_reads(Value value);
   [[nodiscard]] std::optional<Gathered> gather(Value value, const FormSet& forms);
@@ -181,8 +195,10 @@ class SelectionModel {
   FactorGraph factors_;
   Worth constant_;
   bool is_relaxed_ = false;
-  std::vector<std::vector<Label>> labels_;  // by node index
-  std::vector<VariableId> variables_;       // by node index; none: there is one label
+  std::vector<NodeId> order_;
+  std::vector<Label> labels_;          // those of a node together
+  std::vector<LabelRange> ranges_;     // by node index
+  std::vector<VariableId> variables_;  // by node index; none: there is one label
   OperandMap<OperandReads> reads_;
   std::vector<Gathering> gatherings_;  // those that others start from stand first
   std::vector<UsedVariable> used_;     // those of a node in the order of its results

@@ -58,7 +58,7 @@ SelectionModel::OperandReads SelectionModel::reads_of(NodeId user, std::uint32_t
   OperandReads reads = reads_[user][operand];
   if (reads.variable != none) return reads;
   reads.variable = variable(user);
-  for (const Label& label : labels_[user.index]) {
+  for (const Label& label : labels(user)) {
     reads.states.push_back(read_by(user, operand, label));
   }
   return reads;
@@ -148,7 +148,7 @@ ConstraintId SelectionModel::made(Value value, const Label& label) const {
 
 // The prices of the conversions of the node's results, what is gained where they are held, and that
 // nothing is quantized for nobody.
-void SelectionModel::add_values(NodeId node) {
+void SelectionModel::add_values_of(NodeId node) {
   std::vector<Value> values;
   for (std::uint32_t result = 0; result < problem_.graph.result_count(node); ++result) {
     if (problem_.requests.first({node, result}) != no_request) values.push_back({node, result});
@@ -191,7 +191,7 @@ void SelectionModel::add_relaxed_reads(Value value) {
     if (use.result != value.result) continue;
     const OperandReads reads = reads_of(use.user, use.operand);
     std::vector<Worth> table;
-    for (const Label& label : labels_[value.node.index]) {
+    for (const Label& label : labels(value.node)) {
       for (const Read& read : reads.states) {
         const bool can_be_had = supply(value, label, std::array{read.form}).has_value();
         table.push_back(can_be_had ? Worth{} : Worth::impossible());
@@ -242,7 +242,7 @@ void SelectionModel::add_supply(Value value, const FormSet& forms, const Gathere
   scope.insert(scope.end(), gathered.scope.begin(), gathered.scope.end());
   for (const VariableId one : present({used_before, used})) scope.push_back(one);
   std::vector<Worth> table;
-  for (const Label& label : labels_[value.node.index]) {
+  for (const Label& label : labels(value.node)) {
     const ConstraintId form = made(value, label);
     std::map<std::uint32_t, std::optional<Supply>> supplies;  // by the forms that are read
     for (const Wants& wants : gathered.wants) {
@@ -263,10 +263,10 @@ void SelectionModel::add_supply(Value value, const FormSet& forms, const Gathere
 
 // What nodes in float gain from the form that one of their operands is held in.
 void SelectionModel::add_held_gains(Value value) {
-  const std::vector<Label>& makers = labels_[value.node.index];
+  const std::span<const Label> makers = labels(value.node);
   for (const Use& use : problem_.graph.uses(value.node)) {
     if (use.result != value.result || !has_held_benefit(use.user, use.operand)) continue;
-    const std::vector<Label>& users = labels_[use.user.index];
+    const std::span<const Label> users = labels(use.user);
     std::vector<Worth> table;
     for (const Label& maker : makers) {
       const ConstraintId form = made(value, maker);

@@ -1,8 +1,10 @@
 #include "engine/selection_solver.hpp"
 
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "engine/decision.hpp"
 #include "engine/minimum_cut.hpp"
@@ -28,7 +30,9 @@ class Solver {
         model_(problem, prices_, planned) {}
 
   // Empty where nothing is known to be possible.
-  [[nodiscard]] std::optional<Solution> run() const {
+  [[nodiscard]] std::optional<Solution> run() {
+    if (std::optional<Solution> found = cut_everything()) return found;
+    model_.add_values();
     const std::optional<Assignment> start = assignment_of(walked_);
     if (!start) return std::nullopt;
     const Optimum best =
@@ -52,6 +56,27 @@ class Solver {
     Decision decision(problem_);
     decision.adopt(model_, model_.labelling(assignment), walked_);
     return decision;
+  }
+
+  // The tables of a large graph take longer than a cut that decides all of it, and needs none.
+  // Empty where there is no such cut.
+  [[nodiscard]] std::optional<Solution> cut_everything() const {
+    if (is_planned_ || model_.variable_count() <= large_component) return std::nullopt;
+    const std::optional<Labelling> around = model_.labelling(walked_);
+    if (!around) return std::nullopt;
+    std::vector<VariableId> all(model_.variable_count());
+    std::iota(all.begin(), all.end(), VariableId{0});
+    const std::optional<CutSelection> found =
+        select_by_cut(problem_, prices_, model_, all, *around);
+    if (!found) return std::nullopt;
+    Decision decision(problem_);
+    decision.adopt(model_, found->labelling, walked_);
+    // It gains most, whoever reads what it quantizes: with less, the tables have to say.
+    const Gain bound = decision.objective();
+    decision.release_adopted();
+    Solution solution{std::move(decision).finish(), bound};
+    if (solution.selection.objective() != bound) return std::nullopt;
+    return solution;
   }
 
   // A cut does not see what is quantized for nobody, so that is given back.

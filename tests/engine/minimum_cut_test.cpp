@@ -4,6 +4,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <optional>
+#include <random>
+#include <utility>
+#include <vector>
 
 #include "engine/brute_force.hpp"
 #include "engine/optimum.hpp"
@@ -20,8 +24,9 @@ struct Outcome {
   int refused = 0;  // graphs with a part that a cut does not fit
 };
 
-void try_graph(const dice::Blueprint& blueprint, std::mt19937& random, const Registry& registry,
-               Outcome& outcome) {
+// The optimum, where the cut found it.
+std::optional<Gain> try_graph(const dice::Blueprint& blueprint, std::mt19937& random,
+                              const Registry& registry, Outcome& outcome) {
   const dice::Built built = blueprint.build(random);
   const dice::Gains gains;
   QuantizeOptions options;
@@ -33,10 +38,11 @@ void try_graph(const dice::Blueprint& blueprint, std::mt19937& random, const Reg
                                  analysis->eligibility, analysis->requests, gains,
                                  built.couplings};
   const brute_force::Oracle oracle(problem);
-  if (oracle.choices() > 20'000) return;
+  if (oracle.choices() > 20'000) return std::nullopt;
   const Prices prices(built.graph, registry, analysis->requests.constraints(), gains);
-  const SelectionModel model(problem, prices, nullptr);
-  if (model.is_relaxed()) return;
+  SelectionModel model(problem, prices, nullptr);
+  model.add_values();
+  if (model.is_relaxed()) return std::nullopt;
 
   Labelling labelling = *model.labelling(analysis->selection);
   bool is_refused = false;
@@ -52,7 +58,7 @@ void try_graph(const dice::Blueprint& blueprint, std::mt19937& random, const Reg
   const Optimum found = find_optimum(model.factors(), start, cut, {.table = 0, .total = 0});
   if (is_refused) {
     ++outcome.refused;
-    return;
+    return std::nullopt;
   }
   ++outcome.cut;
   const Gain optimum = oracle.explore({}).optimum;
@@ -61,10 +67,26 @@ void try_graph(const dice::Blueprint& blueprint, std::mt19937& random, const Reg
   const std::optional<Assignment> chosen = model.assignment(labelling);
   REQUIRE_MESSAGE(chosen.has_value(), text());
   const Worth worth = model.factors().worth(*chosen);
-  if (!worth.is_possible()) return;  // something is quantized for nobody
+  if (!worth.is_possible()) return std::nullopt;  // something is quantized for nobody
   ++outcome.exact;
   const Gain reached = worth.gain + model.constant();
   CHECK_MESSAGE(reached.amount() == optimum.amount(), text());
+  return optimum;
+}
+
+void append(dice::Blueprint& whole, dice::Blueprint part) {
+  const std::size_t shift = whole.nodes.size();
+  const auto move = [&](dice::Source& source) {
+    if (!source.is_absent()) source.node += shift;
+  };
+  for (dice::BlueprintNode& node : part.nodes) {
+    std::ranges::for_each(node.operands, move);
+    whole.nodes.push_back(std::move(node));
+  }
+  for (std::vector<dice::Source>& coupling : part.couplings) {
+    std::ranges::for_each(coupling, move);
+    whole.couplings.push_back(std::move(coupling));
+  }
 }
 
 }  // namespace
@@ -89,4 +111,33 @@ TEST_CASE("two forms with floats between them: so does a cut") {
   }
   MESSAGE(outcome.cut << " cut, " << outcome.exact << " exact, " << outcome.refused << " refused");
   CHECK(outcome.exact > 500);
+}
+
+// Large enough that a cut is tried before there are tables.
+TEST_CASE("a graph of many parts is decided as each of them") {
+  for (const std::int64_t faces : {1, 2}) {
+    std::mt19937 random(23);
+    const Registry registry = dice::registry();
+    Outcome outcome;
+    dice::Blueprint whole;
+    Gain optimum;
+    while (whole.nodes.size() < 8000) {
+      dice::Blueprint part = dice::random_graph(random, {.most_nodes = 9, .faces = faces});
+      const std::optional<Gain> gain = try_graph(part, random, registry, outcome);
+      if (!gain) continue;
+      append(whole, std::move(part));
+      optimum += *gain;
+    }
+    const dice::Built built = whole.build(random);
+    const dice::Gains gains;
+    QuantizeOptions options;
+    options.gains = &gains;
+    options.couplings = built.couplings;
+    options.policy = SelectionPolicy::optimal;
+    const auto analysis = analyze(built.graph, registry, options);
+    REQUIRE(analysis.has_value());
+    CHECK(analysis->selection.objective().amount() == optimum.amount());
+    REQUIRE(analysis->selection.bound().has_value());
+    CHECK(analysis->selection.bound()->amount() == optimum.amount());
+  }
 }
