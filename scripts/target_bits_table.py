@@ -25,21 +25,31 @@ UNIFORM = {size: (*SIGNED, str(size)) for size in (64, 32, 16)}
 RULES = ("uniform", "lowest-error", "hull", "search")
 ROWS = 16  # of the only feed, in a part of it
 SAMPLES = 128  # at most
+POSITIONS = 2048  # of tokens, at most: each is a prediction
 WINDOWS = 32  # of each picture, for models of small pictures
 SMALL = 64 * 64  # pixels
 HEADER = ("model", "target", "bits", "left", "uniform", "lowest error first", "greedy", "search")
+
+
+def most_feeds(feed):
+    """How many like this one are enough."""
+    rows = max(1, min(value.shape[0] for value in feed.values()))
+    first = next(iter(feed.values()))
+    if np.issubdtype(first.dtype, np.integer):
+        return POSITIONS // first.size
+    return SAMPLES // rows
 
 
 def halves(feeds):
     """Feeds to measure errors on, and others."""
     if len(feeds) < 2:
         rows = min(value.shape[0] for value in feeds[0].values())
-        part = max(1, min(ROWS, rows // 2))
+        is_of_tokens = np.issubdtype(next(iter(feeds[0].values())).dtype, np.integer)
+        part = max(1, min(ROWS // 4 if is_of_tokens else ROWS, rows // 2))
         cut = [{name: data[first:first + part] for name, data in feeds[0].items()}
                for first in range(0, rows, part)]
         feeds = cut if len(cut) > 1 else feeds * 2
-    rows = max(1, min(value.shape[0] for value in feeds[0].values()))
-    feeds = feeds[:max(2, SAMPLES // rows)]
+    feeds = feeds[:max(2, most_feeds(feeds[0]))]
     return feeds[::2], feeds[1::2]
 
 
