@@ -155,7 +155,8 @@ Gain Decision::gain_of_others(RequestId chosen_id) const {
 // --- the walk ------------------------------------------------------------------------------------
 
 void Decision::walk(const std::vector<NodeId>& order, const ValueMap<RequestId>* planned) {
-  coupled_ = find_coupled_forms(problem_, planned);
+  coupling_forms_ = find_coupling_forms(problem_, planned);
+  coupled_ = find_coupled_forms(problem_, coupling_forms_);
   for (const NodeId node : order) {
     take_given(node);
     decide_results(node, planned);
@@ -555,6 +556,7 @@ void Decision::find_conversions() {
 }
 
 Selection Decision::finish() && {
+  explain_couplings();
   Gain objective;
   for (const NodeId node : problem_.order) {
     if (const auto lead = selected_lead(node)) objective += selection_[*lead].own;
