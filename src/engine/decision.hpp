@@ -84,6 +84,7 @@ class Decision {
       NodeId node, std::span<const CouplingDemand> demands) const;
 
   // What a solver found.
+  [[nodiscard]] const Label* first_in_codes(std::span<const Label> labels) const;
   void adopt_label(const Label& label);
   void adopt_reads(NodeId node, std::span<const ConstraintId> forms);
   void adopt_reason(NodeId node, const Label* open, const Selection& walked);

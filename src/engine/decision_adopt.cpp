@@ -1,6 +1,4 @@
 // What a solver found, as a decision.
-#include <algorithm>
-
 #include "engine/decision.hpp"
 
 namespace quadrant::inline v0 {
@@ -12,8 +10,7 @@ void Decision::adopt(const SelectionModel& model, const Labelling& labelling,
     const Label& label = labels[labelling.labels[node.index]];
     take_given(node);
     if (label.is_float()) {
-      const auto open = std::ranges::find(labels, false, &Label::is_float);
-      adopt_reason(node, open != labels.end() ? &*open : nullptr, walked);
+      adopt_reason(node, first_in_codes(labels), walked);
     } else {
       adopt_label(label);
     }
@@ -33,6 +30,21 @@ void Decision::release_adopted() {
 Selection Decision::with_bound(Selection selection, Gain bound) {
   selection.bound_ = bound;
   return selection;
+}
+
+// Of the labels that are no floats the one whose form comes first; null: there is none.
+const Label* Decision::first_in_codes(std::span<const Label> labels) const {
+  const auto form = [this](const Label& label) {
+    return problem_.requests[label.request].constraint;
+  };
+  const Label* first = nullptr;
+  for (const Label& label : labels) {
+    if (label.is_float()) continue;
+    const bool is_before =
+        first == nullptr || problem_.requests.constraints().less(form(label), form(*first));
+    if (is_before) first = &label;
+  }
+  return first;
 }
 
 void Decision::adopt_label(const Label& label) {

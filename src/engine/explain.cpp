@@ -476,13 +476,17 @@ class Explainer {
 
   [[nodiscard]] std::string refusal(Value value) const {
     const RequestGraph& graph = analysis_.requests;
+    RequestId first = no_request;  // by form: in which order they came depends on the graph's
     for (RequestId id = graph.first(value); id != no_request; id = graph[id].next) {
-      if (graph[id].refusal != nullptr) {
-        return fmt::format("{} was asked for: {}", constraint(graph[id].constraint),
-                           graph[id].refusal);
-      }
+      if (graph[id].refusal == nullptr) continue;
+      const bool is_before =
+          first == no_request ||
+          graph.constraints().less(graph[id].constraint, graph[first].constraint);
+      if (is_before) first = id;
     }
-    return "what it is computed from cannot be quantized as asked";
+    if (first == no_request) return "what it is computed from cannot be quantized as asked";
+    return fmt::format("{} was asked for: {}", constraint(graph[first].constraint),
+                       graph[first].refusal);
   }
 
   const GraphView& graph_;
