@@ -173,6 +173,12 @@ std::string forms_text(std::span<const FormCount> forms) {
   return text;
 }
 
+// As scripts read it.
+std::string sort_key(double number) {
+  if (std::isinf(number)) return number < 0 ? "-Infinity" : "Infinity";
+  return fmt::format("{}", number);
+}
+
 // The columns that some points have something for.
 struct Columns {
   explicit Columns(std::span<const FrontierPoint> points)
@@ -199,7 +205,7 @@ std::string row_html(const FrontierPoint& point, const Columns& columns) {
       R"(<td class="number" data-sort="{}">{:.3f}</td><td class="number" data-sort="{}">{}</td>)",
       point.is_chosen ? R"( class="chosen")" : "", html_text(point.label),
       point.is_chosen ? " <b>chosen</b>" : "", point.bytes, grouped(point.bytes),
-      point.bits_per_weight, point.bits_per_weight, point.error_db,
+      point.bits_per_weight, point.bits_per_weight, sort_key(point.error_db),
       std::isinf(point.error_db) && point.error_db < 0 ? "exact"
                                                        : fmt::format("{:.4g}", point.error_db));
   if (columns.forms) {

@@ -18,7 +18,7 @@ from command_case import (BAD_INPUT, IMPOSSIBLE, INPUT_OUTPUT, SCHEME, USAGE, Co
                           two_layers)
 
 EVIL = "w</script><img src=x>\x1b\n\u202e\u2028\"'"
-VOID = {"meta", "link", "input", "wbr", "path", "line", "rect", "circle"}
+VOID = {"meta", "link", "input", "wbr"}
 
 
 class Page(html.parser.HTMLParser):
@@ -282,14 +282,19 @@ class FrontierTest(CommandTest):
         self.assertEqual(self.bytes_of("out.html").count(b'id="frontier"'), 1)
 
     def test_a_choice_beside_the_line(self):
-        rows, _, page = self.frontier("plan", self.model, *SCHEME, "--target-size", 40_000,
-                                      "--budget-rule", "uniform")
-        (line,) = [attributes for tag, attributes in page.tags
-                   if tag == "polyline" and attributes.get("class") == "line"]
-        self.assertEqual([row[2][0] for row in rows if row[0]], ["this file chosen"])
-        self.assertEqual(len(line["points"].split()), page.count("circle", "point") - 1)
-        sizes = [int(row[1][1]) for row in rows]
-        self.assertEqual(sizes, sorted(sizes))
+        beside = 0
+        for bits in (4.7, 5.3, 6.1, 7.7, 11, 19):
+            rows, _, page = self.frontier("plan", self.model, *SCHEME, "--target-bits", bits)
+            (line,) = [attributes for tag, attributes in page.tags
+                       if tag == "polyline" and attributes.get("class") == "line"]
+            (name,) = [row[2][0] for row in rows if row[0]]
+            is_beside = name == "this file chosen"
+            self.assertEqual(len(line["points"].split()),
+                             page.count("circle", "point") - int(is_beside))
+            sizes = [int(row[1][1]) for row in rows]
+            self.assertEqual(sizes, sorted(sizes))
+            beside += is_beside
+        self.assertGreater(beside, 0)
 
     def test_without_a_budget_there_is_none(self):
         for command in (("quantize", "--dry-run"), ("plan",)):

@@ -219,9 +219,10 @@ def check_frontier(browser, name, page, chosen):
     browser.open(page)
     cells = ("[...document.querySelectorAll('#frontier tbody')]"
              ".map((group) => Number(group.rows[0].cells[3].dataset.sort))")
-    browser.evaluate("document.querySelectorAll('#frontier thead button')[3].click()")
-    errors = [error if error is not None else float("-inf") for error in browser.evaluate(cells)]
-    assert errors == sorted(errors), errors
+    for is_rising in (False, True):  # numbers: the largest first
+        browser.evaluate("document.querySelectorAll('#frontier thead button')[3].click()")
+        errors = [error if error is not None else float("-inf") for error in browser.evaluate(cells)]
+        assert errors == sorted(errors, reverse=not is_rising), errors
     check_quiet(browser, page)
 
 
