@@ -3,7 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +14,10 @@
 #include "cli/budget.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
+#include "cli/frontier_points.hpp"
+#include "cli/model.hpp"
+#include "cli/report_options.hpp"
+#include "quadrant/report/frontier.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
 
@@ -58,6 +65,11 @@ class Pareto final : public Command {
     CLI::App* command = app.add_subcommand(
         "pareto", "Show the least error that there is for each size of the file");
     cli::declare(*command, options_);
+    command
+        ->add_option("--report", report_,
+                     "Save a page with the picture and all points, for a browser")
+        ->type_name("FILE");
+    command->add_option("--svg", svg_, "Save the picture alone")->type_name("FILE");
     declare_measuring(*command, budget_);
     declare_non_finite(*command, options_.non_finite);
     command->footer(
@@ -66,28 +78,49 @@ class Pareto final : public Command {
         "with\n"
         "samples, or those of the weights.\n\n"
         "Example:\n"
-        "  quadrant pareto model.onnx --scheme weight-only --data samples");
+        "  quadrant pareto model.onnx --scheme weight-only --data samples --report out.html");
     return command;
   }
 
   [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
 
   Expected<void> run(Console& console) override {
+    QUADRANT_CHECK(check_side_outputs(std::array{report_, svg_}, options_.model, {}));
     QUADRANT_CHECK(announce_frontier(options_));
     QUADRANT_TRY(Subject subject, prepare(options_, console));
     QUADRANT_TRY(const auto decided,
                  in_file(BudgetSubject::make(budget_, {}, options_.model, subject, console),
                          options_.model));
     const std::vector<BudgetPoint> points = decided->study().frontier();
+    QUADRANT_CHECK(write_pictures(decided->study(), points));
     if (options_.json) {
       print_json(decided->study(), points, console);
     } else {
-      console.print(print_text(points));
+      console.print(print_text(points) + print_files());
     }
     return {};
   }
 
  private:
+  [[nodiscard]] Expected<void> write_pictures(const BudgetStudy& study,
+                                              std::span<const BudgetPoint> points) const {
+    const std::vector<FrontierPoint> shown = frontier_points(study, points, nullptr);
+    if (!report_.empty()) {
+      const std::string title = std::filesystem::path(options_.model).filename().string();
+      QUADRANT_CHECK(write_text(
+          report_, print_frontier_html(title, shown, frontier_note(budget_.has_data()))));
+    }
+    if (!svg_.empty()) QUADRANT_CHECK(write_text(svg_, print_frontier_svg(shown)));
+    return {};
+  }
+
+  [[nodiscard]] std::string print_files() const {
+    std::string text;
+    if (!report_.empty()) text += fmt::format("\n  report in {}\n", printable(report_));
+    if (!svg_.empty()) text += fmt::format("\n  picture in {}\n", printable(svg_));
+    return text;
+  }
+
   static std::string print_text(const std::vector<BudgetPoint>& points) {
     using enum Table::Align;
     Table table({{"file", right}, {"bits", right}, {"error", right}, {"SQNR", right}, {"change"}});
@@ -120,6 +153,8 @@ class Pareto final : public Command {
       weights.push_back({{"values", item.stored}, {"elements", item.elements}});
     }
     console.print_json(Json{{"model", options_.model},
+                            {"report", path_json(report_)},
+                            {"svg", path_json(svg_)},
                             {"at_outputs", budget_.has_data()},
                             {"weights", std::move(weights)},
                             {"points", std::move(list)}});
@@ -127,6 +162,8 @@ class Pareto final : public Command {
 
   DecisionOptions options_;
   BudgetOptions budget_;
+  std::string report_;
+  std::string svg_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "cli/budget.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
+#include "cli/frontier_points.hpp"
 #include "cli/model.hpp"
 #include "cli/report_options.hpp"
 #include "cli/rule_summary.hpp"
@@ -98,8 +100,16 @@ class MakePlan final : public Command {
     QUADRANT_CHECK(announce(budget_, options_));
     QUADRANT_TRY(Subject subject, prepare(options_, console));
     QUADRANT_TRY(const std::optional<Budget> budget, read_budget(budget_, subject));
+    std::unique_ptr<BudgetSubject> decided;
+    std::optional<BudgetOutcome> outcome;
+    if (budget) {
+      QUADRANT_TRY(decided,
+                   in_file(BudgetSubject::make(budget_, {}, options_.model, subject, console),
+                           options_.model));
+      QUADRANT_TRY(outcome, in_file(decided->study().meet(*budget), options_.model));
+    }
     QUADRANT_TRY(const Analysis analysis,
-                 budget ? decide_by(*budget, subject, console) : subject.decide());
+                 outcome ? follow(outcome->plan, subject) : subject.decide());
     const Plan& plan = analysis.plan;
     const ReportSubject reported{.graph = subject.graph,
                                  .registry = subject.registry,
@@ -108,7 +118,10 @@ class MakePlan final : public Command {
                                  .gain_unit = std::string(subject.gains->unit()),
                                  .sink = &console};
     QUADRANT_TRY(std::optional<HtmlReport> report, gather(side_, reported));
-    if (report) report->file_bytes_before = model_bytes(options_.model, subject.graph);
+    if (report) {
+      report->file_bytes_before = model_bytes(options_.model, subject.graph);
+      if (outcome) add_frontier(*report, *decided, *outcome, budget_);
+    }
     const std::vector<RuleSummary> rules = summarize_rules(subject, analysis);
     QUADRANT_CHECK(save_recipe(options_, subject));
     if (!output_.empty()) QUADRANT_CHECK(write_text(output_, print_plan(plan)));
@@ -136,14 +149,9 @@ class MakePlan final : public Command {
   }
 
  private:
-  Expected<Analysis> decide_by(const Budget& budget, Subject& subject, Console& console) const {
-    QUADRANT_TRY(const auto decided,
-                 in_file(BudgetSubject::make(budget_, {}, options_.model, subject, console),
-                         options_.model));
-    QUADRANT_TRY(const BudgetOutcome outcome,
-                 in_file(decided->study().meet(budget), options_.model));
+  static Expected<Analysis> follow(const Plan& plan, Subject& subject) {
     QuantizeOptions engine = subject.engine_options();
-    engine.plan = &outcome.plan;
+    engine.plan = &plan;
     return analyze(subject.graph, subject.registry, engine);
   }
 

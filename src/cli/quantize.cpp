@@ -11,6 +11,7 @@
 #include "cli/budget.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
+#include "cli/frontier_points.hpp"
 #include "cli/model.hpp"
 #include "cli/report_options.hpp"
 #include "cli/rule_summary.hpp"
@@ -146,6 +147,7 @@ class Quantize final : public Command {
     if (report) {
       report->file_bytes_before = summary.file_bytes_before;
       report->file_bytes_after = summary.file_bytes_after;
+      if (outcome) add_frontier(*report, *decided, *outcome, budget_);
     }
     QUADRANT_CHECK(write(side_, reported, report));
     summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();

@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "cli/model.hpp"
@@ -49,15 +50,17 @@ Expected<void> check(const ReportOptions& options, const std::string& model,
   if (!options.sensitivity.empty() && options.report.empty()) {
     return fail(ErrorCode::usage, "--sensitivity goes into the page of --report: name that, too");
   }
-  std::vector<std::string> taken;
-  for (const std::string& other : {output, options.sensitivity}) {
-    if (!other.empty()) taken.push_back(other);
-  }
-  for (const std::string& path : {options.report, options.dot}) {
+  return check_side_outputs(std::array{options.report, options.dot}, model,
+                            {output, options.sensitivity});
+}
+
+Expected<void> check_side_outputs(std::span<const std::string> written, const std::string& model,
+                                  std::vector<std::string> taken) {
+  for (const std::string& path : written) {
     if (path.empty()) continue;
     QUADRANT_CHECK(check_side_output(path, model));
     for (const std::string& other : taken) {
-      if (!is_same_file(path, other)) continue;
+      if (other.empty() || !is_same_file(path, other)) continue;
       return fail(ErrorCode::usage, "two options name this file: give each one of its own",
                   {.file = path});
     }
@@ -95,12 +98,11 @@ std::string print_files(const ReportOptions& options) {
   return text;
 }
 
+Json path_json(const std::string& path) { return path.empty() ? Json(nullptr) : Json(path); }
+
 void add_files(Json& document, const ReportOptions& options) {
-  const auto path = [](const std::string& text) {
-    return text.empty() ? Json(nullptr) : Json(text);
-  };
-  document["report"] = path(options.report);
-  document["dot"] = path(options.dot);
+  document["report"] = path_json(options.report);
+  document["dot"] = path_json(options.dot);
 }
 
 }  // namespace quadrant::cli

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/console.hpp"
 #include "quadrant/engine/quantize.hpp"
@@ -31,6 +33,12 @@ void declare(CLI::App& command, ReportOptions& options);
 [[nodiscard]] Expected<void> check(const ReportOptions& options, const std::string& model,
                                    const std::string& output);
 
+/// That each of the files `written`, of which empty ones are none, is neither the model nor another
+/// one of them nor among `taken`.
+[[nodiscard]] Expected<void> check_side_outputs(std::span<const std::string> written,
+                                                const std::string& model,
+                                                std::vector<std::string> taken);
+
 /// Everything that goes into the page; nothing where none is wanted. Reads weights, so that what
 /// fails does so before anything is written.
 [[nodiscard]] Expected<std::optional<HtmlReport>> gather(const ReportOptions& options,
@@ -42,6 +50,8 @@ void declare(CLI::App& command, ReportOptions& options);
 
 /// `  report in FILE` for each file.
 [[nodiscard]] std::string print_files(const ReportOptions& options);
+/// A path for --json; null: empty.
+[[nodiscard]] Json path_json(const std::string& path);
 /// The paths for --json, null where there is none.
 void add_files(Json& document, const ReportOptions& options);
 

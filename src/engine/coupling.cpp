@@ -62,20 +62,29 @@ ConstraintId form_of_most_gain(const SelectionProblem& problem, const std::vecto
 
 }  // namespace
 
-std::unordered_map<Value, ConstraintId> find_coupled_forms(const SelectionProblem& problem,
-                                                           const ValueMap<RequestId>* planned) {
-  std::unordered_map<Value, ConstraintId> forms;
+std::vector<ConstraintId> find_coupling_forms(const SelectionProblem& problem,
+                                              const ValueMap<RequestId>* planned) {
+  std::vector<ConstraintId> forms;
+  forms.reserve(problem.couplings.size());
   for (const std::vector<Value>& members : problem.couplings) {
     std::optional<ConstraintId> form = form_that_came(problem, members);
     if (!form && planned != nullptr) form = planned_form(problem, members, *planned);
-    if (!form) form = form_of_most_gain(problem, members);
-    // A value of several couplings fits into all of them.
-    for (const Value value : members) {
-      const auto [known, is_new] = forms.emplace(value, *form);
-      if (!is_new && known->second != *form) known->second = float_form;
-    }
+    forms.push_back(form ? *form : form_of_most_gain(problem, members));
   }
   return forms;
+}
+
+std::unordered_map<Value, ConstraintId> find_coupled_forms(const SelectionProblem& problem,
+                                                           std::span<const ConstraintId> forms) {
+  std::unordered_map<Value, ConstraintId> found;
+  for (std::size_t i = 0; i < forms.size(); ++i) {
+    // A value of several couplings fits into all of them.
+    for (const Value value : problem.couplings[i]) {
+      const auto [known, is_new] = found.emplace(value, forms[i]);
+      if (!is_new && known->second != forms[i]) known->second = float_form;
+    }
+  }
+  return found;
 }
 
 }  // namespace quadrant::inline v0

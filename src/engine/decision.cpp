@@ -155,7 +155,8 @@ Gain Decision::gain_of_others(RequestId chosen_id) const {
 // --- the walk ------------------------------------------------------------------------------------
 
 void Decision::walk(const std::vector<NodeId>& order, const ValueMap<RequestId>* planned) {
-  coupled_ = find_coupled_forms(problem_, planned);
+  coupling_forms_ = find_coupling_forms(problem_, planned);
+  coupled_ = find_coupled_forms(problem_, coupling_forms_);
   for (const NodeId node : order) {
     take_given(node);
     decide_results(node, planned);
@@ -567,6 +568,7 @@ Gain Decision::objective() const {
 }
 
 Selection Decision::finish() && {
+  explain_couplings();
   selection_.objective_ = objective();
   return std::move(selection_);
 }

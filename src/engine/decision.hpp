@@ -79,7 +79,13 @@ class Decision {
 
   void take_given(NodeId node);
 
+  // Why couplings keep values in float.
+  void explain_couplings();
+  [[nodiscard]] std::optional<SelectionCause> cause_of(
+      NodeId node, std::span<const CouplingDemand> demands) const;
+
   // What a solver found.
+  [[nodiscard]] const Label* first_in_codes(std::span<const Label> labels) const;
   void adopt_label(const Label& label);
   void adopt_reads(NodeId node, std::span<const ConstraintId> forms);
   void adopt_reason(NodeId node, const Label* open, const Selection& walked);
@@ -108,6 +114,7 @@ class Decision {
   std::vector<std::uint8_t> converted_;  // by request: made by a conversion already
   ValueMap<std::uint8_t> left_;          // made in float by a conversion already
   ValueMap<std::uint32_t> uses_;
+  std::vector<ConstraintId> coupling_forms_;         // the walk's; what a solver found has none
   std::unordered_map<Value, ConstraintId> coupled_;  // the one constraint that a coupling allows
   std::vector<Candidate> candidates_;                // scratch of decide_results
 };

@@ -1,6 +1,4 @@
 // What a solver found, as a decision.
-#include <algorithm>
-
 #include "engine/decision.hpp"
 
 namespace quadrant::inline v0 {
@@ -12,8 +10,7 @@ void Decision::adopt(const SelectionModel& model, const Labelling& labelling,
     const Label& label = labels[labelling.labels[node.index]];
     take_given(node);
     if (label.is_float()) {
-      const auto open = std::ranges::find(labels, false, &Label::is_float);
-      adopt_reason(node, open != labels.end() ? &*open : nullptr, walked);
+      adopt_reason(node, first_in_codes(labels), walked);
     } else {
       adopt_label(label);
     }
@@ -36,6 +33,21 @@ Selection Decision::with_bound(Selection selection, Gain bound) {
   return selection;
 }
 
+// Of the labels that are no floats the one whose form comes first; null: there is none.
+const Label* Decision::first_in_codes(std::span<const Label> labels) const {
+  const auto form = [this](const Label& label) {
+    return problem_.requests[label.request].constraint;
+  };
+  const Label* first = nullptr;
+  for (const Label& label : labels) {
+    if (label.is_float()) continue;
+    const bool is_before =
+        first == nullptr || problem_.requests.constraints().less(form(label), form(*first));
+    if (is_before) first = &label;
+  }
+  return first;
+}
+
 void Decision::adopt_label(const Label& label) {
   const ConstraintId form = problem_.requests[label.request].constraint;
   for_each_real_result(problem_.requests[label.request], [&](Value value) {
@@ -56,7 +68,11 @@ void Decision::adopt_reason(NodeId node, const Label* open, const Selection& wal
     const bool was_weighed = choice.cause == SelectionCause::selected ||
                              choice.cause == SelectionCause::no_gain ||
                              choice.cause == SelectionCause::loss;
-    if (!was_weighed) return;
+    // Couplings may take other forms here than on the walk.
+    const bool was_coupled =
+        choice.cause == SelectionCause::coupled || choice.cause == SelectionCause::contradicted;
+    if (was_coupled) choice.cause = SelectionCause::coupled;
+    if (!was_weighed && !(was_coupled && open != nullptr)) return;
     choice.cause = SelectionCause::outweighed;
     if (choice.request == no_request && open != nullptr) choice.request = open->request;
   });

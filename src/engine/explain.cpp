@@ -20,6 +20,9 @@ class Explainer {
     for (const Conversion& conversion : analysis.selection.conversions()) {
       conversions_of_[conversion.value.node].push_back(&conversion);
     }
+    for (const CouplingDemand& demand : analysis.selection.coupling_demands()) {
+      demands_of_[demand.value].push_back(&demand);
+    }
   }
 
   [[nodiscard]] Explanation operator()(NodeId node) const {
@@ -37,6 +40,7 @@ class Explainer {
     result.benefits = benefits(node);
     result.conversions = conversions(value);
     result.vetoes = vetoes(node);
+    result.couplings = couplings(value);
     result.blockers = blockers(value);
     result.state = analysis_.eligibility.furthest_state(value);
     switch (result.state) {
@@ -399,7 +403,10 @@ class Explainer {
       case SelectionCause::unused:
         return "everyone who asked for it chose otherwise";
       case SelectionCause::coupled:
-        return "the values that it is coupled with were quantized otherwise";
+        return "the values that it is coupled with were quantized otherwise" + demands(value);
+      case SelectionCause::contradicted:
+        return "its couplings take forms that differ, and it can be made in one alone" +
+               demands(value);
       case SelectionCause::outweighed:
         return fmt::format("the decision that is worth most leaves it in float, not {}",
                            constraint(graph[choice.request].constraint));
@@ -426,6 +433,26 @@ class Explainer {
     return result;
   }
 
+  [[nodiscard]] std::vector<ExplainedCoupling> couplings(Value value) const {
+    std::vector<ExplainedCoupling> result;
+    const auto found = demands_of_.find(value);
+    if (found == demands_of_.end()) return result;
+    for (const CouplingDemand* demand : found->second) {
+      result.push_back({std::string(graph_.value_name(demand->member)), constraint(demand->form)});
+    }
+    return result;
+  }
+
+  // `: a with 'x', b with 'y'`: what its couplings take. Empty where nothing is known of it.
+  [[nodiscard]] std::string demands(Value value) const {
+    std::string text;
+    for (const ExplainedCoupling& coupling : couplings(value)) {
+      text += fmt::format("{}{} with '{}'", text.empty() ? ": " : ", ", coupling.constraint,
+                          coupling.with);
+    }
+    return text;
+  }
+
   // Names what stands in the way: the readers, by operation and operand, each once.
   [[nodiscard]] std::string not_requested(Value value) const {
     constexpr std::size_t shown = 3;
@@ -449,19 +476,24 @@ class Explainer {
 
   [[nodiscard]] std::string refusal(Value value) const {
     const RequestGraph& graph = analysis_.requests;
+    RequestId first = no_request;  // by form: in which order they came depends on the graph's
     for (RequestId id = graph.first(value); id != no_request; id = graph[id].next) {
-      if (graph[id].refusal != nullptr) {
-        return fmt::format("{} was asked for: {}", constraint(graph[id].constraint),
-                           graph[id].refusal);
-      }
+      if (graph[id].refusal == nullptr) continue;
+      const bool is_before =
+          first == no_request ||
+          graph.constraints().less(graph[id].constraint, graph[first].constraint);
+      if (is_before) first = id;
     }
-    return "what it is computed from cannot be quantized as asked";
+    if (first == no_request) return "what it is computed from cannot be quantized as asked";
+    return fmt::format("{} was asked for: {}", constraint(graph[first].constraint),
+                       graph[first].refusal);
   }
 
   const GraphView& graph_;
   const Registry& registry_;
   const Analysis& analysis_;
   std::unordered_map<NodeId, std::vector<const Conversion*>> conversions_of_;
+  std::unordered_map<Value, std::vector<const CouplingDemand*>> demands_of_;
 };
 
 }  // namespace

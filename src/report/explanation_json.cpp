@@ -36,11 +36,16 @@ Json to_json(const Explanation& explanation) {
   for (const ExplainedVeto& veto : explanation.vetoes) {
     vetoes.push_back({{"schemes", veto.schemes}, {"reason", veto.reason}});
   }
+  Json couplings = Json::array();
+  for (const ExplainedCoupling& coupling : explanation.couplings) {
+    couplings.push_back({{"with", coupling.with}, {"constraint", coupling.constraint}});
+  }
   return {{"value", explanation.value},      {"node", explanation.node},
           {"kind", explanation.kind},        {"state", to_string(explanation.state)},
           {"reason", explanation.reason},    {"requests", std::move(requests)},
           {"benefits", std::move(benefits)}, {"conversions", std::move(conversions)},
-          {"vetoes", std::move(vetoes)},     {"blockers", explanation.blockers}};
+          {"vetoes", std::move(vetoes)},     {"couplings", std::move(couplings)},
+          {"blockers", explanation.blockers}};
 }
 
 std::string print_json(std::span<const Explanation> explanations) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <range/v3/range/conversion.hpp>
+#include <range/v3/view/split.hpp>
 #include <tuple>
 #include <vector>
 
@@ -137,6 +139,7 @@ std::string draw(std::span<const FrontierPoint> points, std::string_view style) 
   text += axes(x, y);
   std::string line;
   for (const FrontierPoint* point : drawn) {
+    if (!point->is_on_line) continue;
     fmt::format_to(std::back_inserter(line), "{:.1f},{:.1f} ", x(static_cast<double>(point->bytes)),
                    y(point->error_db));
   }
@@ -158,29 +161,83 @@ std::string print_frontier_svg(std::span<const FrontierPoint> points) {
   return draw(points, chart_style()) + '\n';
 }
 
-std::string frontier_html(std::span<const FrontierPoint> points) {
-  std::string text = draw(points, "");
-  text +=
-      "\n<div class=\"scroll\"><table class=\"sortable\">\n<thead><tr>"
-      R"(<th scope="col">choice</th>)"
-      R"(<th scope="col" class="number">bytes</th>)"
-      R"(<th scope="col" class="number">bits per weight</th>)"
-      "<th scope=\"col\" class=\"number\">predicted error, dB</th></tr></thead>\n";
-  for (const FrontierPoint& point : points) {
-    fmt::format_to(std::back_inserter(text),
-                   R"(<tbody{}><tr><td>{}{}</td><td class="number" data-sort="{}">{}</td>)"
-                   R"(<td class="number" data-sort="{}">{:.3g}</td>)"
-                   "<td class=\"number\" data-sort=\"{}\">{:.4g}</td></tr></tbody>\n",
-                   point.is_chosen ? R"( class="chosen")" : "", html_text(point.label),
-                   point.is_chosen ? " <b>chosen</b>" : "", point.bytes, grouped(point.bytes),
-                   point.bits_per_weight, point.bits_per_weight, point.error_db, point.error_db);
+namespace {
+
+// `12 int8, 3 float`
+std::string forms_text(std::span<const FormCount> forms) {
+  std::string text;
+  for (const FormCount& count : forms) {
+    fmt::format_to(std::back_inserter(text), "{}{} {}", text.empty() ? "" : ", ",
+                   grouped(count.weights), count.form);
   }
+  return text;
+}
+
+// As scripts read it.
+std::string sort_key(double number) {
+  if (std::isinf(number)) return number < 0 ? "-Infinity" : "Infinity";
+  return fmt::format("{}", number);
+}
+
+// The columns that some points have something for.
+struct Columns {
+  explicit Columns(std::span<const FrontierPoint> points)
+      : forms(std::ranges::any_of(points, [](const auto& point) { return !point.forms.empty(); })),
+        change(
+            std::ranges::any_of(points, [](const auto& point) { return !point.change.empty(); })) {}
+  bool forms;
+  bool change;
+};
+
+std::string head_html(const Columns& columns) {
+  std::string text = R"(<th scope="col">choice</th>)"
+                     R"(<th scope="col" class="number">bytes</th>)"
+                     R"(<th scope="col" class="number">bits per weight</th>)"
+                     R"(<th scope="col" class="number">predicted error, dB</th>)";
+  if (columns.forms) text += R"(<th scope="col">weights in each form</th>)";
+  if (columns.change) text += R"(<th scope="col">changed from the point before</th>)";
+  return text;
+}
+
+std::string row_html(const FrontierPoint& point, const Columns& columns) {
+  std::string text = fmt::format(
+      R"(<tbody{}><tr><td>{}{}</td><td class="number" data-sort="{}">{}</td>)"
+      R"(<td class="number" data-sort="{}">{:.3f}</td><td class="number" data-sort="{}">{}</td>)",
+      point.is_chosen ? R"( class="chosen")" : "", html_text(point.label),
+      point.is_chosen ? " <b>chosen</b>" : "", point.bytes, grouped(point.bytes),
+      point.bits_per_weight, point.bits_per_weight, sort_key(point.error_db),
+      std::isinf(point.error_db) && point.error_db < 0 ? "exact"
+                                                       : fmt::format("{:.4g}", point.error_db));
+  if (columns.forms) {
+    fmt::format_to(std::back_inserter(text), "<td>{}</td>", html_text(forms_text(point.forms)));
+  }
+  if (columns.change) {
+    fmt::format_to(std::back_inserter(text), "<td>{}</td>", html_name(point.change));
+  }
+  return text + "</tr></tbody>\n";
+}
+
+}  // namespace
+
+std::string frontier_html(std::span<const FrontierPoint> points, std::string_view note) {
+  std::string text;
+  for (const auto line : note | ranges::views::split('\n')) {
+    const std::string words = html_text(ranges::to<std::string>(line));
+    if (!words.empty()) fmt::format_to(std::back_inserter(text), "<p>{}</p>\n", words);
+  }
+  text += draw(points, "");
+  const Columns columns(points);
+  fmt::format_to(std::back_inserter(text),
+                 "\n<div class=\"scroll\"><table class=\"sortable\">\n<thead><tr>{}</tr></thead>\n",
+                 head_html(columns));
+  for (const FrontierPoint& point : points) text += row_html(point, columns);
   return text + "</table></div>";
 }
 
-std::string print_frontier_html(std::string_view title, std::span<const FrontierPoint> points) {
+std::string print_frontier_html(std::string_view title, std::span<const FrontierPoint> points,
+                                std::string_view note) {
   const HtmlSection section{"frontier", "Frontier", fmt::format("{} choices", points.size()),
-                            frontier_html(points)};
+                            frontier_html(points, note)};
   return html_page(title, "", {&section, 1});
 }
 

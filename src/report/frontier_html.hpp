@@ -3,12 +3,14 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "quadrant/report/frontier.hpp"
 
 namespace quadrant::inline v0 {
 
-/// The picture and a table of the points.
-[[nodiscard]] std::string frontier_html(std::span<const FrontierPoint> points);
+/// The lines of `note`, the picture, and a table of the points.
+[[nodiscard]] std::string frontier_html(std::span<const FrontierPoint> points,
+                                        std::string_view note);
 
 }  // namespace quadrant::inline v0

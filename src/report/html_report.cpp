@@ -112,7 +112,7 @@ std::string print_html(const HtmlReport& report) {
   if (!report.frontier.empty()) {
     sections.push_back({"frontier", "Frontier",
                         fmt::format("{} choices", grouped(report.frontier.size())),
-                        frontier_html(report.frontier)});
+                        frontier_html(report.frontier, report.frontier_note)});
   }
   sections.push_back({"weights", "Weights", grouped(report.weights.after.count),
                       weights_html(report.weights, report.gain_unit)});

@@ -5,16 +5,20 @@
 Needs Python's standard library alone.
 """
 
+import collections
 import html.parser
 import json
+import math
 import re
 import sys
+import xml.etree.ElementTree
 
+from budget_test import LAYERS, layers
 from command_case import (BAD_INPUT, IMPOSSIBLE, INPUT_OUTPUT, SCHEME, USAGE, CommandTest, run_tests,
                           two_layers)
 
 EVIL = "w</script><img src=x>\x1b\n\u202e\u2028\"'"
-VOID = {"meta", "link", "input", "wbr", "path", "line", "rect", "circle"}
+VOID = {"meta", "link", "input", "wbr"}
 
 
 class Page(html.parser.HTMLParser):
@@ -44,6 +48,42 @@ class Page(html.parser.HTMLParser):
 
     def count(self, tag, css=""):
         return sum(t == tag and css in a.get("class", "").split() + [""] for t, a in self.tags)
+
+
+class FrontierTable(html.parser.HTMLParser):
+    """The rows of the section of the frontier: for each whether it is the chosen one, the numbers that
+    cells sort by, and what they say."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.rows, self.is_inside, self.cell = [], False, None
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        if tag == "section":
+            self.is_inside = attrs["id"] == "frontier"
+        elif self.is_inside and tag == "tbody":
+            self.rows.append((attrs.get("class") == "chosen", [], []))
+        elif self.is_inside and tag == "td":
+            self.rows[-1][1].append(attrs.get("data-sort"))
+            self.rows[-1][2].append("")
+            self.cell = self.rows[-1][2]
+
+    def handle_endtag(self, tag):
+        if tag == "td":
+            self.cell = None
+
+    def handle_data(self, data):
+        if self.cell is not None:
+            self.cell[-1] += data
+
+
+def forms_of(cell):
+    """`12 int8, 3 float` as a count for each form."""
+    return {form: int(count.replace(",", ""))
+            for count, form in (part.split(" ") for part in cell.split(", "))}
 
 
 class PageTest(CommandTest):
@@ -169,6 +209,121 @@ class PageTest(CommandTest):
                        "bad.json")
         self.fails(USAGE, "two options", *quantize, "--report", "out.onnx")
         self.fails(USAGE, "two options", "plan", self.model, *SCHEME, "-o", "p", "--report", "p")
+
+
+class FrontierTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.model = self.put("layers.onnx", layers())
+
+    def frontier(self, *arguments):
+        """The page's rows, and the document that the command prints."""
+        document = self.json_of(*arguments, "--report", "out.html")
+        text = self.bytes_of("out.html").decode("utf-8")
+        return FrontierTable(text).rows, document, Page(text)
+
+    def test_pareto(self):
+        rows, document, page = self.frontier("pareto", self.model, *SCHEME)
+        self.assertEqual((document["report"], document["svg"]), ("out.html", None))
+        points = document["points"]
+        self.assertGreater(len(points), 5)
+        self.assertEqual(len(rows), len(points))
+        for (is_chosen, numbers, texts), point in zip(rows, points):
+            self.assertFalse(is_chosen)
+            self.assertEqual(int(numbers[1]), point["file_bytes"])
+            self.assertAlmostEqual(float(numbers[2]), point["bits"], 9)
+            if point["error"] > 0:
+                self.assertAlmostEqual(float(numbers[3]), 10 * math.log10(point["error"]), 9)
+            else:
+                self.assertEqual(texts[3], "exact")
+            self.assertEqual(forms_of(texts[4]), collections.Counter(point["forms"]))
+            self.assertEqual(texts[5], point["change"])
+        drawn = sum(point["error"] > 0 for point in points)
+        self.assertEqual(page.count("circle", "point"), drawn)
+        self.assertEqual(page.count("circle", "chosen"), 0)
+        self.assertIn("of the weights", "".join(page.text))
+        self.assertIn("layers.onnx", "".join(page.text))
+
+    def test_with_samples(self):
+        samples = ("--random", "2", "--shape", "x=2x64")
+        _, document, page = self.frontier("pareto", self.model, *SCHEME, *samples)
+        self.assertTrue(document["at_outputs"])
+        self.assertIn("at the output that has most", "".join(page.text))
+
+    def test_the_picture_alone(self):
+        text = self.succeeds("pareto", self.model, *SCHEME, "--svg", "out.svg")
+        self.assertIn("picture in out.svg", text)
+        root = xml.etree.ElementTree.fromstring(self.bytes_of("out.svg"))
+        self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
+        self.assertGreater(len(root.findall(".//{http://www.w3.org/2000/svg}circle")), 5)
+
+    def test_a_budget_marks_what_it_chose(self):
+        for command in (("quantize", "-o", "out.onnx"), ("quantize", "--dry-run"), ("plan",)):
+            for bits in (4.25, 5, 6.3, 33):
+                rows, document, page = self.frontier(command[0], self.model, *command[1:], *SCHEME,
+                                                     "--target-bits", bits)
+                chosen = [row for row in rows if row[0]]
+                self.assertEqual(len(chosen), 1)
+                (_, numbers, texts), = chosen
+                self.assertLessEqual(float(numbers[2]), bits)
+                self.assertEqual(sum(forms_of(texts[4]).values()), LAYERS)
+                self.assertEqual(page.count("circle", "chosen"), int(bits != 33))  # 33: exact
+                self.assertIn("in the file", "".join(page.text))
+                if command[0] == "plan":
+                    forms = collections.Counter(value["scheme"] for value in
+                                                document["plan"]["values"] if value["value"][0] == "w")
+                    forms["float"] = LAYERS - sum(forms.values())
+                else:
+                    budget = document["budget"]
+                    self.assertEqual(int(numbers[1]), budget["file_bytes"])
+                    self.assertAlmostEqual(float(numbers[2]), budget["bits"], 9)
+                    forms = collections.Counter(weight["form"] for weight in budget["weights"])
+                self.assertEqual(forms_of(texts[4]), +forms)
+        self.assertEqual(self.bytes_of("out.html").count(b'id="frontier"'), 1)
+
+    def test_a_choice_beside_the_line(self):
+        beside = 0
+        for bits in (4.7, 5.3, 6.1, 7.7, 11, 19):
+            rows, _, page = self.frontier("plan", self.model, *SCHEME, "--target-bits", bits)
+            (line,) = [attributes for tag, attributes in page.tags
+                       if tag == "polyline" and attributes.get("class") == "line"]
+            (name,) = [row[2][0] for row in rows if row[0]]
+            is_beside = name == "this file chosen"
+            self.assertEqual(len(line["points"].split()),
+                             page.count("circle", "point") - int(is_beside))
+            sizes = [int(row[1][1]) for row in rows]
+            self.assertEqual(sizes, sorted(sizes))
+            beside += is_beside
+        self.assertGreater(beside, 0)
+
+    def test_without_a_budget_there_is_none(self):
+        for command in (("quantize", "--dry-run"), ("plan",)):
+            rows, _, _ = self.frontier(command[0], self.model, *command[1:], *SCHEME)
+            self.assertEqual(rows, [])
+            self.assertNotIn(b'id="frontier"', self.bytes_of("out.html"))
+
+    def test_the_same_page_whatever_the_threads(self):
+        pages = []
+        for threads in ("1", "3"):
+            self.frontier("pareto", self.model, *SCHEME, "--threads", threads)
+            pages.append(self.bytes_of("out.html"))
+        self.assertEqual(pages[0], pages[1])
+
+    def test_hostile_names(self):
+        self.put("evil.onnx", two_layers(weight_name=EVIL))
+        for command in (("pareto",), ("plan", "--target-bits", "6")):
+            _, _, page = self.frontier(command[0], "evil.onnx", *command[1:], *SCHEME)
+            self.assertEqual([tag for tag, _ in page.tags if tag in ("img", "iframe", "object")], [])
+            self.assertEqual(page.count("script"), 1)
+            raw = self.bytes_of("out.html").decode("utf-8")
+            self.assertNotRegex(raw, "[\x00-\x09\x0b-\x1f\x7f\u2028\u2029\u202a-\u202e]")
+
+    def test_mistakes(self):
+        pareto = ("pareto", self.model, *SCHEME)
+        self.fails(USAGE, "the model itself", *pareto, "--report", self.model)
+        self.fails(USAGE, "the model itself", *pareto, "--svg", self.model)
+        self.fails(USAGE, "two options", *pareto, "--report", "a", "--svg", "./a")
+        self.fails(INPUT_OUTPUT, "nowhere", *pareto, "--report", "nowhere/out.html")
 
 
 class DotTest(CommandTest):

@@ -139,5 +139,18 @@ TEST_CASE("a graph of many parts is decided as each of them") {
     CHECK(analysis->selection.objective().amount() == optimum.amount());
     REQUIRE(analysis->selection.bound().has_value());
     CHECK(analysis->selection.bound()->amount() == optimum.amount());
+    // Who follows the plan comes to the same.
+    options.plan = &analysis->plan;
+    const auto followed = analyze(built.graph, registry, options);
+    REQUIRE(followed.has_value());
+    CHECK(followed->plan == analysis->plan);
+    CHECK(followed->selection.objective().amount() == optimum.amount());
+    int others = 0;
+    for (const NodeId node : analysis->order) {
+      for (std::uint32_t i = 0; i < built.graph.operands(node).size(); ++i) {
+        others += followed->selection.read(node, i) == analysis->selection.read(node, i) ? 0 : 1;
+      }
+    }
+    CHECK(others == 0);
   }
 }

@@ -195,6 +195,56 @@ def test_all_that_is_optional():
         check_quiet(browser, page)
 
 
+def check_frontier(browser, name, page, chosen):
+    """The section of the frontier, in every look that a page has; `chosen`: how many points are."""
+    circles = "document.querySelectorAll('#frontier svg.chart circle')"
+    for look in ({}, {"scheme": "dark"}, {"width": 390, "height": 844}, {"scripts": False}):
+        browser.look(**look)
+        browser.open(page)
+        assert browser.evaluate(f"{circles}.length") > 5
+        assert browser.evaluate("document.querySelectorAll('#frontier circle.chosen').length") == chosen
+        assert browser.evaluate("document.querySelectorAll('#frontier tbody.chosen').length") == chosen
+        # Everything that is drawn is seen, inside the picture.
+        assert browser.evaluate(
+            "(() => { const frame = document.querySelector('#frontier svg').getBoundingClientRect();"
+            f"  return [...{circles}].every((circle) => {{"
+            "    const box = circle.getBoundingClientRect();"
+            "    return box.width > 0 && box.left >= frame.left && box.right <= frame.right &&"
+            "           box.top >= frame.top && box.bottom <= frame.bottom; }); })()")
+        assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), look
+        kind = "-".join(str(value) for value in look.values()) or "light"
+        browser.screenshot(PICTURES / f"{name}-{kind}.png")
+        check_quiet(browser, page)
+    browser.look()
+    browser.open(page)
+    cells = ("[...document.querySelectorAll('#frontier tbody')]"
+             ".map((group) => Number(group.rows[0].cells[3].dataset.sort))")
+    for is_rising in (False, True):  # numbers: the largest first
+        browser.evaluate("document.querySelectorAll('#frontier thead button')[3].click()")
+        errors = [error if error is not None else float("-inf") for error in browser.evaluate(cells)]
+        assert errors == sorted(errors, reverse=not is_rising), errors
+    check_quiet(browser, page)
+
+
+def test_frontier_of_pareto():
+    with scratch() as folder, Browser() as browser:
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        page = folder / "page.html"
+        succeeds("pareto", EXAMPLES / "digits_cnn.onnx", *SCHEME, "--report", page)
+        check_frontier(browser, "pareto", page, 0)
+
+
+def test_frontier_of_a_budget():
+    path = EXAMPLES / "digits_cnn.onnx"
+    with scratch() as folder, Browser() as browser:
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        page = folder / "page.html"
+        output = folder / "out.onnx"
+        for command in (("quantize", path, "-o", output), ("plan", path)):
+            succeeds(*command, *SCHEME, "--target-bits", "6", "--report", page)
+            check_frontier(browser, f"budget-{command[0]}", page, 1)
+
+
 def test_hostile_names_run_nothing():
     evil = "</script><script>console.error(1)</script><img src='x' onerror='console.error(2)'>\u2028"
     made = model([node("MatMul", ["x", evil], ["y"], evil)],

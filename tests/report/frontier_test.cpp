@@ -1,6 +1,7 @@
 #include "quadrant/report/frontier.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <limits>
 #include <regex>
@@ -75,6 +76,40 @@ TEST_CASE("many points: a bounded picture with the chosen one, and all in the ta
   CHECK(svg.find("3000 points are not drawn") != svg.npos);
   const std::string page = print_frontier_html("f", points);
   CHECK(page.find("p4321<") != page.npos);
+}
+
+TEST_CASE("the line passes by what is not on it") {
+  const std::vector<FrontierPoint> points{
+      {.bytes = 1000, .error_db = -10, .label = "a"},
+      {.bytes = 1500, .error_db = -5, .label = "b", .is_chosen = true, .is_on_line = false},
+      {.bytes = 2000, .error_db = -20, .label = "c"}};
+  const std::string svg = print_frontier_svg(points);
+  const std::vector<Circle> drawn = circles(svg);
+  REQUIRE(drawn.size() == 3);
+  static const std::regex line("<polyline class=\"line\" points=\"([^ ]+) ([^ ]+) \"");
+  std::smatch ends;
+  REQUIRE(std::regex_search(svg, ends, line));
+  const auto place = [](const Circle& at) { return fmt::format("{:.1f},{:.1f}", at.x, at.y); };
+  CHECK(ends[1] == place(drawn[0]));
+  CHECK(ends[2] == place(drawn[2]));
+}
+
+TEST_CASE("forms and changes have columns where there are any, lines of the note are paragraphs") {
+  const FrontierPoint bare{.bytes = 10, .error_db = -1, .label = "a"};
+  const std::string without = print_frontier_html("f", std::vector{bare});
+  CHECK(without.find("weights in each form") == without.npos);
+  CHECK(without.find("changed from") == without.npos);
+  FrontierPoint full = bare;
+  full.forms = {{"int8", 1200}, {"<float>", 3}};
+  full.change = "w: int8 -> float";
+  full.error_db = -std::numeric_limits<double>::infinity();
+  const std::string with = print_frontier_html("f", std::vector{full}, "one\n\n  two <\n");
+  CHECK(with.find("<td>1,200 int8, 3 &lt;float&gt;</td>") != with.npos);
+  CHECK(with.find("data-sort=\"-Infinity\">exact<") != with.npos);
+  CHECK(with.find("&gt; float</td>") != with.npos);
+  CHECK(with.find("<p>one</p>") != with.npos);
+  CHECK(with.find("two &lt;</p>") != with.npos);
+  CHECK(with.find("<p></p>") == with.npos);
 }
 
 TEST_CASE("labels are text") {

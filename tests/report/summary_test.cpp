@@ -201,5 +201,16 @@ TEST_CASE("explanations as JSON name the blockers") {
   CHECK(json[0]["blockers"] == nlohmann::json::array({"x"}));
 }
 
+TEST_CASE("explanations as JSON name what couplings take") {
+  Explanation why;
+  why.couplings = {{"a", "axis=0"}, {"b\"", "axis=1"}};
+  const std::vector<Explanation> explanations{why, {}};
+  const auto json = nlohmann::json::parse(print_json(explanations));
+  const nlohmann::json wanted{{{"with", "a"}, {"constraint", "axis=0"}},
+                              {{"with", "b\""}, {"constraint", "axis=1"}}};
+  CHECK(json[0]["couplings"] == wanted);
+  CHECK(json[1]["couplings"] == nlohmann::json::array());
+}
+
 }  // namespace
 }  // namespace quadrant

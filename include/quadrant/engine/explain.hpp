@@ -43,6 +43,12 @@ struct ExplainedVeto {
   std::string reason;
 };
 
+/// A form that a coupling takes, where the value stays float because of it.
+struct ExplainedCoupling {
+  std::string with;  ///< name of another member
+  std::string constraint;
+};
+
 struct Explanation {
   std::string value;  ///< name of the value; of the node where it has no results
   std::string node;
@@ -53,6 +59,9 @@ struct Explanation {
   std::vector<ExplainedBenefit> benefits;
   std::vector<ExplainedConversion> conversions;
   std::vector<ExplainedVeto> vetoes;  ///< each reason once
+  /// For a value that couplings keep in float, which the reason says too. Of two and more none can
+  /// be taken.
+  std::vector<ExplainedCoupling> couplings;
   /// For a value in float: the operands that stand in the way of what it comes nearest to, by name.
   /// Were they as asked, it would not be refused.
   std::vector<std::string> blockers;

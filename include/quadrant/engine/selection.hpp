@@ -26,6 +26,7 @@ enum class SelectionCause : std::uint8_t {
   loss,           ///< with all that hangs together with it, it costs more than it gains
   unused,         ///< every user that asked for it chose otherwise
   coupled,        ///< the values that it is coupled with were quantized otherwise
+  contradicted,   ///< so they were, and in forms that differ: it cannot be coupled with all of them
   outweighed,     ///< the decision that is worth most leaves it in float
   not_planned,    ///< a given plan does not list it
 };
@@ -58,6 +59,13 @@ struct Conversion {
 /// form are made in the same one, and share their parameters.
 using Couplings = std::vector<std::vector<Value>>;
 
+/// A form that a coupling takes, for a value that stays float because it cannot take it, too.
+struct CouplingDemand {
+  Value value;   ///< what stays float
+  Value member;  ///< of the coupling, and of another node: made in the form, where one is
+  ConstraintId form = float_form;
+};
+
 /// The result of phase 3.
 class Selection {
  public:
@@ -83,6 +91,11 @@ class Selection {
   }
   /// In topological order of their values; one that another reads stands before it.
   [[nodiscard]] std::span<const Conversion> conversions() const noexcept { return conversions_; }
+  /// Of the values that are `coupled` or `contradicted`, in topological order: each form once, by
+  /// name of the member. A member that shares the value's node stands in nobody's way.
+  [[nodiscard]] std::span<const CouplingDemand> coupling_demands() const noexcept {
+    return coupling_demands_;
+  }
   /// The worth of the decision itself: every realized benefit, every node's own gain, every stored
   /// value and every conversion once. Never a sum of flows.
   [[nodiscard]] Gain objective() const noexcept { return objective_; }
@@ -101,6 +114,7 @@ class Selection {
   OperandMap<Read> reads_;
   std::vector<std::uint8_t> realized_;  // by benefit
   std::vector<Conversion> conversions_;
+  std::vector<CouplingDemand> coupling_demands_;
   Gain objective_;
   std::optional<Gain> bound_;
 };

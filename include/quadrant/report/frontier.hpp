@@ -5,8 +5,15 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace quadrant::inline v0 {
+
+/// How many weights are stored in one form.
+struct FormCount {
+  std::string form;  ///< `float`, or as a scheme is called in the run
+  std::uint64_t weights = 0;
+};
 
 /// One way to quantize a model.
 struct FrontierPoint {
@@ -15,6 +22,9 @@ struct FrontierPoint {
   double error_db = 0;  ///< predicted; less is better. Not finite: it is listed, but not drawn
   std::string label;    ///< plain text, whatever it holds
   bool is_chosen = false;
+  bool is_on_line = true;          ///< the line goes through it; else it is drawn beside
+  std::vector<FormCount> forms{};  ///< empty everywhere: the table has no such column
+  std::string change{};            ///< from the point before; the same
 };
 
 /// An `svg` document, with styles of its own for light and dark: bytes to the right, error upwards,
@@ -23,8 +33,10 @@ struct FrontierPoint {
 /// but for sorting.
 [[nodiscard]] std::string print_frontier_svg(std::span<const FrontierPoint> points);
 
-/// A page with the picture and a table of all points, which needs nothing beside it.
+/// A page with the picture and a table of all points, which needs nothing beside it. `note` is
+/// text of one or several lines to read before them.
 [[nodiscard]] std::string print_frontier_html(std::string_view title,
-                                              std::span<const FrontierPoint> points);
+                                              std::span<const FrontierPoint> points,
+                                              std::string_view note = {});
 
 }  // namespace quadrant::inline v0

@@ -38,6 +38,7 @@ struct HtmlReport {
   std::optional<std::uint64_t> file_bytes_after;
   std::vector<LayerSensitivity> sensitivity;  ///< in the order to be shown
   std::vector<FrontierPoint> frontier;
+  std::string frontier_note;  ///< lines of text before it
 };
 
 /// What to report on. Refers to its parts.
