@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Compares what --gain latency predicts with what ONNX Runtime takes, and writes the ratios into
+docs/latency.md.
+
+    .venv/bin/python scripts/latency_table.py                     the example models
+    .venv/bin/python scripts/latency_table.py --models DIR --inputs DIR --table public
+
+Float time by time of the quantized model: above 1 is faster. Predicted by the profile that is the
+default, of the plan that --gain latency makes; measured on one thread, in turns, the fastest of each.
+Models and inputs are those of scripts/accuracy_table.py. The command has to be there.
+"""
+
+import json
+import subprocess
+import sys
+
+import onnxruntime
+
+from int8_speed_table import CALIBRATION_SAMPLES, fastest
+from model_table import ROOT, Row, write_table
+from static_affine import by_quadrant, prepared
+
+PAGE = ROOT / "docs" / "latency.md"
+SETTINGS = {"uint8": ("--unsigned-activations",), "int8": ()}
+HEADER = ("model", "setting", "predicted", "measured", "measured, by `operations`")
+
+
+def session_of(path):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def runner(path):
+    session = session_of(path)
+    return lambda feed: session.run(None, feed)
+
+
+def predicted(command, model, data, *options):
+    done = subprocess.run([str(command), "plan", str(model), "--scheme", "static-affine",
+                           "--calibration", str(data), "--gain", "latency", "--json", *options],
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{model.name}: exit code {done.returncode}: {done.stderr.strip()}")
+    plan = json.loads(done.stdout)
+    return plan["in_float"] / (plan["in_float"] - plan["plan"]["objective"])
+
+
+def measure(options, model, folder):
+    _, _, evaluation, data = prepared(model, session_of(model), options.inputs, folder,
+                                      CALIBRATION_SAMPLES)
+    rows = []
+    for name, setting in SETTINGS.items():
+        paths = [model]
+        for gain in ("latency", "operations"):
+            paths.append(folder / f"{name}_{gain}.onnx")
+            by_quadrant(options.command, model, paths[-1], data, *setting, "--gain", gain)
+        times = fastest([runner(path) for path in paths], evaluation[0])
+        ratios = [predicted(options.command, model, data, *setting),
+                  *(times[0] / other for other in times[1:])]
+        rows.append(Row([model.stem, name, *(f"{ratio:.2f}" for ratio in ratios)]))
+    return rows
+
+
+if __name__ == "__main__":
+    write_table(__doc__, PAGE, HEADER, measure)
