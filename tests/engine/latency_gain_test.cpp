@@ -137,7 +137,7 @@ TEST_CASE("parts of operations with any number of operands add up, and indices h
       floats += static_cast<double>((size + i) * 3);
     }
     operands.push_back(Value{});
-    operands.push_back(graph.add_input("axis", TensorType{ElementType::int64, Shape{1000}}));
+    operands.push_back(graph.add_input("axis", build::tensor(ElementType::int64, {1000})));
     const Value all = build::add(graph, "concat", operands,
                                  build::f32({static_cast<std::int64_t>(floats) / 3, 3}));
     Gain sum;
