@@ -36,27 +36,34 @@ def runner(path):
     return lambda feed: session.run(None, feed)
 
 
-def predicted(command, model, data, *options):
-    done = subprocess.run([str(command), "plan", str(model), "--scheme", "static-affine",
-                           "--calibration", str(data), "--gain", "latency", "--json", *options],
+def said(command, subcommand, model, *options):
+    """The JSON document."""
+    done = subprocess.run([str(command), subcommand, str(model), "--json", *map(str, options)],
                           capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{model.name}: exit code {done.returncode}: {done.stderr.strip()}")
-    plan = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+def predicted(command, model, statistics, *options):
+    plan = said(command, "plan", model, "--scheme", "static-affine", "--calibration", statistics,
+                "--gain", "latency", *options)
     return plan["in_float"] / (plan["in_float"] - plan["plan"]["objective"])
 
 
 def measure(options, model, folder):
     _, _, evaluation, data = prepared(model, session_of(model), options.inputs, folder,
                                       CALIBRATION_SAMPLES)
+    statistics = folder / "statistics.json"
+    said(options.command, "calibrate", model, "--data", data, "-o", statistics)
     rows = []
     for name, setting in SETTINGS.items():
         paths = [model]
         for gain in ("latency", "operations"):
             paths.append(folder / f"{name}_{gain}.onnx")
-            by_quadrant(options.command, model, paths[-1], data, *setting, "--gain", gain)
+            by_quadrant(options.command, model, paths[-1], statistics, *setting, "--gain", gain)
         times = fastest([runner(path) for path in paths], evaluation[0])
-        ratios = [predicted(options.command, model, data, *setting),
+        ratios = [predicted(options.command, model, statistics, *setting),
                   *(times[0] / other for other in times[1:])]
         rows.append(Row([model.stem, name, *(f"{ratio:.2f}" for ratio in ratios)]))
     return rows
