@@ -29,7 +29,8 @@ WEIGHT_ROWS = (1, 64)  # of a product with weights in codes: a word at a time, a
 WEIGHT_WIDE = 1024
 CONV = (1, 64, 40, 40)
 IN_CACHE = (64, 1024)
-IN_MEMORY = (16, 1024, 1024)
+IN_MEMORY = 1 << 26  # bytes
+CACHE_SIZES = [1 << n for n in range(18, 26)]  # bytes that are moved, of which one may be a cache's
 SCALE, WEIGHT_SCALE = np.float32(0.02), np.float32(0.003)
 GENERATOR = np.random.default_rng(1)
 
@@ -172,16 +173,32 @@ def folds_constants():
     return "DequantizeLinear" not in model.add("MatMul", None, weight).kinds()
 
 
+def moving_rate(size):
+    """Bytes per ns, of so many that are read and written."""
+    return measure_rate([size], [same("Neg", floats(size // 8))])
+
+
+def measure_cache(bandwidth):
+    """The most bytes that move at half of the best rate or more; none where memory is as fast."""
+    rates = [moving_rate(size) for size in CACHE_SIZES]
+    best = max(rates)
+    if best < 2 * bandwidth:
+        return {}
+    fits = max(size for size, rate in zip(CACHE_SIZES, rates) if rate >= best / 2)
+    return {"cache_bytes": float(fits), "cache_bandwidth": best}
+
+
 def measure(form):
     global OVERHEAD
     OVERHEAD = measure_overhead()
     cached, held = floats(*IN_CACHE), codes(*IN_CACHE)
     count, zero = cached.size, np.int8(0)
-    large = floats(*IN_MEMORY)
+    bandwidth = moving_rate(2 * IN_MEMORY)
     twice = same("DequantizeLinear", held, SCALE, zero)
     twice.add("QuantizeLinear", None, np.float32(2) * SCALE, zero)
     return {
-        "bandwidth": measure_rate([2 * large.nbytes], [same("Neg", large)]),
+        "bandwidth": bandwidth,
+        **measure_cache(bandwidth),
         "overhead": OVERHEAD,
         "float_products": measure_rate(*product_models()),
         "int8_products": measure_rate(*product_models(signed=True)),
@@ -203,9 +220,9 @@ def best_of(times, form):
     """The best that was reached of each number: less of an overhead, more of everything else."""
     found = [measure(form) for _ in range(times)]
     best = {}
-    for key, value in found[0].items():
+    for key, value in {key: value for one in found for key, value in one.items()}.items():
         if isinstance(value, float):
-            value = (min if key == "overhead" else max)(one[key] for one in found)
+            value = (min if key == "overhead" else max)(one[key] for one in found if key in one)
             value = float(f"{value:.2g}")
             value = int(value) if value == int(value) else value
         if value is not None:

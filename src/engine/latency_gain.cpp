@@ -123,7 +123,10 @@ double LatencyGain::weights_rate(ElementType codes) const noexcept {
 }
 
 double LatencyGain::roofline(double bytes, double work, double rate) const noexcept {
-  return std::max(bytes / profile_.bandwidth, work / rate);
+  const double near = std::min(bytes, profile_.cache_bytes);
+  const double moving =
+      (near > 0 ? near / profile_.cache_bandwidth : 0) + (bytes - near) / profile_.bandwidth;
+  return std::max(moving, work / rate);
 }
 
 double LatencyGain::float_time(NodeRef node) const {

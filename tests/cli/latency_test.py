@@ -39,7 +39,7 @@ class LatencyTest(CommandTest):
         for profile in shipped:
             self.assertIn(profile["name"], text)
             self.assertIn(profile["description"], text)
-            self.assertIn(f"{profile['bandwidth']}", text)
+            self.assertIn(f"{profile['bandwidth']:g}", text)
         # What is listed is a file for --hardware, and means the same.
         options = self.calibrated()
         by_name = self.plan(*options, "--hardware", shipped[0]["name"])

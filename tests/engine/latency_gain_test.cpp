@@ -24,6 +24,8 @@ HardwareProfile machine() {
   return {.name = "machine",
           .description = "",
           .bandwidth = 2,
+          .cache_bytes = 0,
+          .cache_bandwidth = 0,
           .overhead = 100,
           .float_products = 10,
           .int8_products = 20,
@@ -192,6 +194,25 @@ TEST_CASE("a conversion takes an overhead, and its bytes or its elements") {
   CHECK(gains.of_conversion(enter) == Gain{-100 - 5120});
   CHECK(gains.of_conversion(leave) == Gain{-100 - 8192});
   CHECK(gains.of_conversion(convert) == Gain{-100 - 16384});
+}
+
+TEST_CASE("bytes up to the size of the cache move as fast as it does") {
+  HardwareProfile profile = machine();
+  profile.cache_bytes = 8240;
+  profile.cache_bandwidth = 10;
+  const Operations operations;
+  const auto of_addition = [&] {
+    const LatencyGain gains(profile);
+    return gains.of_operand(computing(operations.addition(), 0)) +
+           gains.of_operand(computing(operations.addition(), 1));
+  };
+  // 8256 bytes in floats, of which 16 do not fit: 824 + 8 ns, less than 1024 elements take; in
+  // codes 2064 bytes and 256 ns of elements.
+  CHECK(of_addition() == Gain{1024 - 256});
+  profile.float_elements = 2;
+  CHECK(of_addition() == Gain{832 - 256});
+  profile.cache_bytes = 4000;  // 400 + 4256 / 2
+  CHECK(of_addition() == Gain{2528 - 256});
 }
 
 TEST_CASE("a dequantized constant is free where it is fused, or folded") {

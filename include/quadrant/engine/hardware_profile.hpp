@@ -15,6 +15,8 @@ struct HardwareProfile {
   std::string description;  ///< the machine and the runtime, for people
 
   double bandwidth = 0;          ///< bytes per ns that are read or written, from memory
+  double cache_bytes = 0;        ///< that one operation moves within the cache; 0: no cache
+  double cache_bandwidth = 0;    ///< bytes per ns there; 0 where there is none
   double overhead = 0;           ///< ns that any operation takes, however small
   double float_products = 0;     ///< products that are added up, per ns: both factors floats
   double int8_products = 0;      ///< both factors codes of 8 bits, the activations signed
@@ -49,7 +51,8 @@ struct HardwareNumber {
 inline constexpr double least_hardware_number = 1e-6;
 inline constexpr double most_hardware_number = 1e9;
 
-/// That every number is one, in these bounds, and the texts are of bounded size. Errors are `usage`
+/// That every number is one, in these bounds, and the texts are of bounded size; that a cache has
+/// a size and a bandwidth. Errors are `usage`
 /// and begin with the key.
 [[nodiscard]] Expected<void> check(const HardwareProfile& profile);
 

@@ -16,14 +16,15 @@ namespace quadrant::inline v0 {
 /// Waterman and Patterson, "Roofline: an insightful visual performance model for multicore
 /// architectures", Communications of the ACM 52(4), 2009), with an overhead:
 ///
-///     time of an operation = overhead + max(bytes / bandwidth, work / rate)
+///     time of an operation = overhead + max(time of moving its bytes, work / rate)
 ///
-/// bytes: of all operands and results, each in the form that it is held in; work: the products
-/// that are added up (`multiply_accumulates`), and where there are none, the elements of the
-/// largest operand or result; of a table that is looked up only what comes out; a reshape moves
-/// nothing; rate: of the `HardwareProfile`, by what is computed on. Times of
-/// operations add up: no caches, no threads, no fusion of neighbours. Extents that are not known
-/// count as `ir/work.hpp` has them.
+/// time of moving: up to `cache_bytes` by `cache_bandwidth`, what is beyond by `bandwidth`; bytes:
+/// of all operands and results, each in the form that it is held in; work: the products that are
+/// added up (`multiply_accumulates`), and where there are none, the elements of the largest operand
+/// or result; of a table that is looked up only what comes out; a reshape moves nothing; rate: of
+/// the `HardwareProfile`, by what is computed on. Times of operations add up: no threads, no fusion
+/// of neighbours; what fits the cache is there. Extents that are not known count as `ir/work.hpp`
+/// has them.
 ///
 /// Who saves what, so that nothing counts twice:
 ///
@@ -36,7 +37,8 @@ namespace quadrant::inline v0 {
 ///   of a constant in front: runtimes fuse the two, or the file says MatMulNBits. The weight alone
 ///   saves it all. A runtime may want blocks or 4 bits for this, which gains know nothing of.
 /// - Everything else that reads floats saves nothing.
-/// - A conversion takes overhead + max(bytes / bandwidth, elements / rate). That of a constant is
+/// - A conversion takes overhead + max(time of moving its bytes, elements / rate). That of a
+/// constant is
 ///   free where the profile says that it is computed when the model is loaded, and where all who
 ///   read it are such products.
 /// - Storing saves no time: whoever reads the codes reads fewer bytes, and gains that.
