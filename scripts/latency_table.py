@@ -28,6 +28,7 @@ HEADER = ("model", "setting", "predicted", "measured", "measured, by `operations
 def session_of(path):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3  # what the models of others have in them is not the point
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
