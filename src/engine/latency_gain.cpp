@@ -112,6 +112,18 @@ bool is_constant(const GraphView& graph, Value value) noexcept {
   return !value.is_absent() && graph.constant(value.node) != nullptr;
 }
 
+double conversion_rate(const HardwareProfile& profile, ConversionKind kind) noexcept {
+  switch (kind) {
+    case ConversionKind::enter:
+      return profile.quantize;
+    case ConversionKind::leave:
+      return profile.dequantize;
+    case ConversionKind::convert:
+      break;
+  }
+  return profile.requantize;
+}
+
 }  // namespace
 
 LatencyGain::LatencyGain(HardwareProfile profile) : profile_(std::move(profile)) {}
@@ -203,7 +215,7 @@ Gain LatencyGain::of_share(const OperandReading& reading, ElementType codes) con
     all += elements_read(node, i, *type);
   }
   if (own == 0) return {};
-  const double saved = static_cast<double>(
+  const auto saved = static_cast<double>(
       whole_nanoseconds(float_time(node) - code_time(node, codes, reading.makes_codes)));
   return Gain{whole_nanoseconds(saved * (before + own) / all) -
               whole_nanoseconds(saved * before / all)};
@@ -219,16 +231,13 @@ Gain LatencyGain::of_operand(const OperandReading& reading) const {
 }
 
 Gain LatencyGain::of_conversion(const FormChange& change) const {
-  const ConversionKind kind = change.kind();
   if (is_free(change, codes_of(change.before))) return {};
   const TensorType& type = change.graph->type(change.value);
   const double elements = elements_of(type);
   const auto bytes_in = [&](const ValueForm& form) {
     return bytes_of(elements, type.element, form.is_float() ? Codes() : Codes(codes_of(form)));
   };
-  const double rate = kind == ConversionKind::enter   ? profile_.quantize
-                      : kind == ConversionKind::leave ? profile_.dequantize
-                                                      : profile_.requantize;
+  const double rate = conversion_rate(profile_, change.kind());
   const double time = roofline(bytes_in(change.before) + bytes_in(change.after), elements, rate);
   return Gain{-whole_nanoseconds(profile_.overhead + time)};
 }
