@@ -111,7 +111,8 @@ TEST_CASE("what is no recipe is refused with its place and near names") {
   CHECK(mentions(refused(R"("rule": [])"), "$.rule: unknown key; did you mean 'rules'?"));
   CHECK(mentions(refused(R"("gain": "bits")"), "$.gain: 'bits' is none of bytes"));
   CHECK(mentions(refused(R"("gain": "byte")"), "did you mean 'bytes'"));
-  CHECK(mentions(refused(R"("hardware": "x86-64-avx512-vnni")"), "hardware: 'x86-64-avx512-vnni' says what"));
+  CHECK(mentions(refused(R"("hardware": "x86-64-avx512-vnni")"),
+                 "hardware: 'x86-64-avx512-vnni' says what"));
   CHECK(mentions(refused(R"("gain": "latency", "hardware": "")"), "$.hardware: an empty name"));
   CHECK(mentions(refused(R"("gain": "latency", "hardware": 2)"), "$.hardware"));
   CHECK(mentions(refused(R"("policy": "best")"), "$.policy: 'best' is none of"));
