@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "cli/choices.hpp"
+#include "cli/hardware.hpp"
 #include "cli/model.hpp"
 #include "cli/thread_executor.hpp"
 #include "cli/variants.hpp"
+#include "quadrant/engine/latency_gain.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
 
 namespace quadrant::cli {
@@ -27,7 +29,19 @@ void add_patterns(CLI::App& command, const std::string& name, std::vector<std::s
 Expected<NamedRecipe> meant_by(const DecisionOptions& options) {
   QUADRANT_TRY(NamedRecipe meant, recipe_of(options.recipe, options.schemes));
   Recipe& recipe = meant.recipe;
-  if (!options.gain.empty()) recipe.gain = options.gain;
+  if (!options.gain.empty()) {
+    recipe.gain = options.gain;
+    if (options.gain != "latency")
+      recipe.hardware.clear();  // the recipe's, which went with its own
+  }
+  if (!options.hardware.empty()) {
+    if (recipe.gain != "latency") {
+      return fail(ErrorCode::usage,
+                  "--hardware says what --gain latency predicts with: it does not "
+                  "go without it");
+    }
+    recipe.hardware = options.hardware;
+  }
   if (!options.policy.empty()) recipe.policy = options.policy;
   if (options.takes_variants) {
     QUADRANT_TRY(recipe.schemes, weight_variants());
@@ -70,6 +84,15 @@ std::string_view suitable_gain(const std::vector<SchemeChoice>& choices) {
   return gain;
 }
 
+Expected<std::unique_ptr<GainModel>> gains_of(const Recipe& recipe,
+                                              const std::vector<SchemeChoice>& choices) {
+  if (!recipe.hardware.empty()) {
+    QUADRANT_TRY(HardwareProfile profile, read_hardware(recipe.hardware));
+    return std::make_unique<LatencyGain>(std::move(profile));
+  }
+  return make_gain_model(recipe.gain.empty() ? suitable_gain(choices) : recipe.gain);
+}
+
 }  // namespace
 
 void declare_non_finite(CLI::App& command, std::string& choice) {
@@ -92,9 +115,16 @@ void declare_json(CLI::App& command, bool& json) {
 void declare(CLI::App& command, DecisionOptions& options) {
   command.add_option("MODEL", options.model, "Model to read (ONNX)")->required()->type_name("");
   declare(command, options.recipe);
-  add_choice(command, "--gain", options.gain, {"bytes", "operations", "unit"},
-             "What is worth having: 'bytes' saved, 'operations' on integers instead of floats, or "
-             "'unit', consumed operands (default: what suits the scheme)");
+  add_choice(
+      command, "--gain", options.gain, {"bytes", "latency", "operations", "unit"},
+      "What is worth having: 'bytes' saved, 'latency' in predicted nanoseconds, 'operations' "
+      "on integers instead of floats, or 'unit', consumed operands (default: what suits the "
+      "scheme)");
+  command
+      .add_option("--hardware", options.hardware,
+                  "What --gain latency predicts with: a profile of 'quadrant list hardware', or a "
+                  "file of measure_hardware.py")
+      ->type_name("NAME|FILE");
   add_choice(
       command, "--policy", options.policy, {"greedy", "optimal"},
       "How to choose: 'greedy' (the default), or 'optimal', the choice that gains most, with "
@@ -142,7 +172,7 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   }
   const ScopeOptions scope{recipe.include, recipe.exclude};
   QUADRANT_CHECK(check_patterns(scope));
-  auto gains = make_gain_model(recipe.gain.empty() ? suitable_gain(schemes.all) : recipe.gain);
+  QUADRANT_TRY(auto gains, gains_of(recipe, schemes.all));
   QUADRANT_TRY(Graph graph, read_model(options.model, console));
   ThreadExecutor executor(0);
   SchemeSubject subject{options.model, std::move(graph), &executor, &console};

@@ -32,6 +32,7 @@ struct DecisionOptions {
   Schemes schemes;
   ScopeOptions scope;
   std::string gain;        ///< empty: what the recipe says, or else what suits its schemes
+  std::string hardware;    ///< what `latency` predicts with; empty: what the recipe says
   std::string policy;      ///< empty: what the recipe says, or else `greedy`
   std::string non_finite;  ///< empty: what the recipe says
   std::string save_recipe;

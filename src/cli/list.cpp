@@ -1,5 +1,5 @@
-// quadrant list [SCHEME|presets|operations]: the schemes, what one of them knows, recipes by name,
-// or what the interpreter computes.
+// quadrant list [SCHEME|presets|operations|hardware]: the schemes, what one of them knows, recipes
+// by name, what the interpreter computes, or what times are predicted with.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +9,8 @@
 #include "cli/help.hpp"
 #include "cli/schemes.hpp"
 #include "io/onnx/names.hpp"
+#include "quadrant/engine/hardware_profile.hpp"
+#include "quadrant/recipe/hardware_json.hpp"
 #include "quadrant/recipe/presets.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
 #include "quadrant/report/table.hpp"
@@ -49,7 +51,9 @@ std::string print_schemes() {
   }
   return table.print() +
          "\n'quadrant list SCHEME' shows the options and operations of one, 'quadrant list "
-         "presets' recipes by\nname, 'quadrant list operations' what the interpreter computes.\n";
+         "presets' recipes by\nname, 'quadrant list operations' what the interpreter computes, "
+         "'quadrant list "
+         "hardware' what\n--gain latency predicts with.\n";
 }
 
 std::string print_scheme(SchemeCommand& scheme, const Registry& registry) {
@@ -90,6 +94,7 @@ Json scheme_json(const SchemeCommand& scheme, const Registry& registry) {
 // In the place of a scheme.
 constexpr std::string_view operations = "operations";
 constexpr std::string_view all_presets = "presets";
+constexpr std::string_view all_hardware = "hardware";
 
 // What ONNX calls the operation, with its domain before it; empty for one that only other IRs have.
 std::string_view onnx_operator(std::string_view kind) {
@@ -132,6 +137,30 @@ Json presets_json() {
   return {{"presets", std::move(list)}};
 }
 
+std::string print_hardware_profiles() {
+  std::string text;
+  for (const HardwareProfile& profile : hardware_profiles()) {
+    Table table({{profile.name}, {"", Table::Align::right}, {"unit"}, {""}});
+    for (const HardwareNumber& number : hardware_numbers()) {
+      const double value = profile.*number.member;
+      table.add({std::string(number.key), value == 0 ? "none" : fmt::format("{}", value),
+                 std::string(number.unit), std::string(number.summary)});
+    }
+    text += fmt::format("{}\n  {}\n  dequantized constants are {}\n\n", table.print(),
+                        profile.description,
+                        profile.folds_constants ? "computed once" : "computed in each run");
+  }
+  return text + "--gain latency predicts with the first, or with what --hardware says.\n";
+}
+
+Json hardware_json() {
+  Json list = Json::array();
+  for (const HardwareProfile& profile : hardware_profiles()) {
+    list.push_back(Json::parse(print_hardware(profile)));
+  }
+  return {{"hardware", std::move(list)}};
+}
+
 Json schemes_json() {
   Json list = Json::array();
   const Schemes schemes;
@@ -146,9 +175,11 @@ class List final : public Command {
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("list", "Show the schemes, or what one of them knows");
     command
-        ->add_option("SCHEME", scheme_,
-                     "Scheme to show; or 'presets', recipes that come with the program; or "
-                     "'operations', those that the interpreter computes")
+        ->add_option(
+            "SCHEME", scheme_,
+            "Scheme to show; or 'presets', recipes that come with the program; or "
+            "'operations', those that the interpreter computes; or 'hardware', what --gain "
+            "latency predicts with")
         ->type_name("");
     declare_json(*command, json_);
     command->footer("Examples:\n  quadrant list weight-only\n  quadrant list operations");
@@ -160,6 +191,7 @@ class List final : public Command {
   Expected<void> run(Console& console) override {
     if (scheme_.empty()) return show(console, schemes_json, print_schemes);
     if (scheme_ == operations) return show(console, operations_json, print_operations);
+    if (scheme_ == all_hardware) return show(console, hardware_json, print_hardware_profiles);
     if (scheme_ == all_presets) {
       QUADRANT_TRY(const Table table, preset_table());
       return show(console, presets_json, [&] {

@@ -71,6 +71,10 @@ std::string print_text(const Graph& graph, const Plan& plan, std::optional<Gain>
              fmt::format("{}, {} in float", totals.stored, format_bytes(totals.bytes))});
   table.add({"conversions", fmt::to_string(plan.conversions.size())});
   table.add({"objective", describe_objective(plan.objective, bound, gains.unit())});
+  if (const auto in_float = gains.in_float(graph)) {
+    table.add({"predicted", fmt::format("{} {} in float, {} quantized", in_float->amount(),
+                                        gains.unit(), (*in_float - plan.objective).amount())});
+  }
   return text + table.print();
 }
 
@@ -129,11 +133,13 @@ class MakePlan final : public Command {
     if (options_.json) {
       const Totals totals = count(subject.graph, plan);
       const std::optional<Gain> bound = analysis.selection.bound();
+      const std::optional<Gain> in_float = subject.gains->in_float(subject.graph);
       Json document{{"model", options_.model},
                     {"output", output_.empty() ? Json(nullptr) : Json(output_)},
                     {"stored_values", totals.stored},
                     {"stored_bytes", totals.bytes},
                     {"gain_unit", subject.gains->unit()},
+                    {"in_float", in_float ? Json(in_float->amount()) : Json(nullptr)},
                     {"bound", bound ? Json(bound->amount()) : Json(nullptr)},
                     {"rules", to_json(rules)},
                     {"plan", Json::parse(print_plan(plan))}};

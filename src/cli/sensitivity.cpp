@@ -204,7 +204,7 @@ class Sensitivity final : public Command {
   // The scheme's own description has all of its options.
   [[nodiscard]] Expected<std::uint64_t> fingerprint(const Subject& subject,
                                                     const DataSet& data) const {
-    std::string settings = fmt::format("{} {}", options_.gain, runtime_);
+    std::string settings = fmt::format("{}{} {}", options_.gain, options_.hardware, runtime_);
     for (std::uint32_t i = 0; i < subject.registry.scheme_count(); ++i) {
       settings +=
           fmt::format(" {} {}", subject.registry.name(i), subject.registry.scheme(i).describe());

@@ -1,5 +1,6 @@
 #include "quadrant/engine/gain.hpp"
 
+#include "quadrant/engine/latency_gain.hpp"
 #include "quadrant/ir/work.hpp"
 
 namespace quadrant::inline v0 {
@@ -48,6 +49,7 @@ std::unique_ptr<GainModel> make_gain_model(std::string_view name) {
   if (name == "unit") return std::make_unique<UnitGain>();
   if (name == "bytes") return std::make_unique<BytesGain>();
   if (name == "operations") return std::make_unique<OperationsGain>();
+  if (name == "latency") return std::make_unique<LatencyGain>(hardware_profiles().front());
   return nullptr;
 }
 

@@ -51,7 +51,7 @@ class GainPropagator {
       const RequestId request = run_->ask(node_.operand(operand), id, true);
       requests.needs_.push_back({request, operand});
       if (request != no_request) run_->asked_.push_back({request, operand});
-      worth_ += worth(operand, id, true);
+      worth_ += worth(operand, id, {.takes_codes = true, .makes_codes = true});
     }
     void end_alternative(std::optional<Gain> gain) override {
       RequestGraph& requests = run_->requests_;
@@ -68,8 +68,9 @@ class GainPropagator {
       const ConstraintId id = intern(constraint);
       const RequestId request = run_->ask(value, id, takes_codes);
       if (takes_codes && request != no_request) run_->asked_.push_back({request, operand});
-      run_->requests_.benefits_.push_back({node_.id, operand, id, request, takes_codes,
-                                           gain ? *gain : worth(operand, id, takes_codes)});
+      run_->requests_.benefits_.push_back(
+          {node_.id, operand, id, request, takes_codes,
+           gain ? *gain : worth(operand, id, {.takes_codes = takes_codes})});
     }
     void produce(const void* constraint) override {
       QUADRANT_ASSERT(hook_ == Hook::request);
@@ -93,10 +94,14 @@ class GainPropagator {
       return run_->requests_.constraints().intern(scheme_, constraint);
     }
 
-    [[nodiscard]] Gain worth(std::uint32_t operand, ConstraintId form, bool takes_codes) const {
+    struct Manner {
+      bool takes_codes = false;
+      bool makes_codes = false;
+    };
+    [[nodiscard]] Gain worth(std::uint32_t operand, ConstraintId form, Manner manner) const {
       const ConstraintTable& constraints = run_->requests_.constraints();
-      return run_->gains_.of_operand(
-          {node_, operand, form_of(run_->registry_, constraints, form), takes_codes});
+      return run_->gains_.of_operand({node_, operand, form_of(run_->registry_, constraints, form),
+                                      manner.takes_codes, manner.makes_codes});
     }
 
     GainPropagator* run_;

@@ -102,7 +102,7 @@ class SchemeResolver {
 }  // namespace
 
 std::span<const std::string_view> recipe_gains() {
-  static constexpr std::array<std::string_view, 3> names{"bytes", "operations", "unit"};
+  static constexpr std::array<std::string_view, 4> names{"bytes", "latency", "operations", "unit"};
   return names;
 }
 
@@ -137,6 +137,12 @@ Expected<void> check(const Recipe& recipe) {
   if (recipe.rules.size() > most_rules) {
     return fail(ErrorCode::usage,
                 fmt::format("{} rules: there can be {}", recipe.rules.size(), most_rules));
+  }
+  if (!recipe.hardware.empty() && recipe.gain != "latency") {
+    return fail(ErrorCode::usage,
+                fmt::format("hardware: '{}' says what the gain model 'latency' predicts with, and "
+                            "that is not the gain model here",
+                            recipe.hardware));
   }
   QUADRANT_TRY(const RuleSchemes schemes, schemes_of(recipe));
   for (const SchemeChoice& choice : schemes.all) QUADRANT_CHECK(check(choice));

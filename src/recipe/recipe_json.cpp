@@ -283,6 +283,7 @@ std::string print_recipe(const Recipe& recipe) {
   for (const RecipeRule& rule : recipe.rules) json["rules"].push_back(to_json(rule));
   if (!recipe.model.empty()) json["model"] = to_json(recipe.model);
   if (!recipe.gain.empty()) json["gain"] = recipe.gain;
+  if (!recipe.hardware.empty()) json["hardware"] = recipe.hardware;
   if (!recipe.policy.empty()) json["policy"] = recipe.policy;
   if (recipe.target_bits) json["target_bits"] = *recipe.target_bits;
   if (!recipe.include.empty()) json["include"] = recipe.include;
@@ -300,6 +301,10 @@ Expected<Recipe> parse_recipe(std::string_view text) {
   recipe.schemes = read_schemes(reader);
   recipe.model = read_options(reader, "model", recipe_model_options(), "model");
   recipe.gain = optional_word(reader, "gain", recipe_gains());
+  recipe.hardware = optional_string(reader, "hardware");
+  if (has_member(reader, "hardware") && recipe.hardware.empty()) {
+    reader.refuse("hardware", "an empty name");
+  }
   recipe.policy = optional_word(reader, "policy", recipe_policies());
   recipe.target_bits = read_target_bits(reader);
   recipe.include = string_or_strings(reader, "include");

@@ -163,6 +163,7 @@ std::string print_recipe_schema() {
        {"rules", std::move(rules)},
        {"model", schema_of(recipe_model_options())},
        {"gain", enumeration(recipe_gains())},
+       {"hardware", {{"type", "string"}, {"minLength", 1}}},
        {"policy", enumeration(recipe_policies())},
        {"target_bits",
         {{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", most_target_bits}}},
@@ -171,6 +172,8 @@ std::string print_recipe_schema() {
        {"non_finite", enumeration(non_finite_words)}});
   recipe["properties"]["model"]["description"] = "What is done to the float model before";
   recipe["properties"]["gain"]["description"] = "What is worth having";
+  recipe["properties"]["hardware"]["description"] =
+      "What the gain 'latency' predicts with: a profile's name, or a file";
   recipe["properties"]["target_bits"]["description"] = "A budget: bits for each weight";
   recipe["required"] = {"format", "version"};
   Schema document{{"$schema", "https://json-schema.org/draft/2020-12/schema"},

@@ -56,7 +56,8 @@ Recipe example() {
   RecipeRule none;
   none.match.name = "";
   recipe.rules = {everything, head, none};
-  recipe.gain = "unit";
+  recipe.gain = "latency";
+  recipe.hardware = "laptop.json";
   recipe.policy = "greedy";
   recipe.target_bits = 4.5;
   recipe.include = {"a", "b"};
@@ -110,6 +111,10 @@ TEST_CASE("what is no recipe is refused with its place and near names") {
   CHECK(mentions(refused(R"("rule": [])"), "$.rule: unknown key; did you mean 'rules'?"));
   CHECK(mentions(refused(R"("gain": "bits")"), "$.gain: 'bits' is none of bytes"));
   CHECK(mentions(refused(R"("gain": "byte")"), "did you mean 'bytes'"));
+  CHECK(mentions(refused(R"("hardware": "x86-64-avx512-vnni")"),
+                 "hardware: 'x86-64-avx512-vnni' says what"));
+  CHECK(mentions(refused(R"("gain": "latency", "hardware": "")"), "$.hardware: an empty name"));
+  CHECK(mentions(refused(R"("gain": "latency", "hardware": 2)"), "$.hardware"));
   CHECK(mentions(refused(R"("policy": "best")"), "$.policy: 'best' is none of"));
   CHECK(mentions(refused(R"("target_bits": 0)"), "$.target_bits"));
   CHECK(mentions(refused(R"("target_bits": "4.5")"), "$.target_bits"));

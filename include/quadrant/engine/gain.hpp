@@ -78,6 +78,8 @@ struct OperandReading {
   ValueForm form{};
   /// The consumer computes on the codes. Otherwise it reads the floats that they are turned into.
   bool takes_codes = false;
+  /// Its own results are codes, too.
+  bool makes_codes = false;
 };
 
 /// What one node stores: its results, in `form`, never floats, instead of floats.
@@ -118,6 +120,11 @@ class GainModel {
   /// Worth of changing the form of a value, once for all who read the new form: a cost, so not
   /// above zero. The default is free.
   [[nodiscard]] virtual Gain of_conversion(const FormChange& /*change*/) const { return Gain{}; }
+  /// What the graph takes in floats, which gains are taken off; empty where the model does not
+  /// know.
+  [[nodiscard]] virtual std::optional<Gain> in_float(const GraphView& /*graph*/) const {
+    return std::nullopt;
+  }
 };
 
 /// One for each operand that a consumer has quantized.
@@ -152,7 +159,8 @@ class OperationsGain final : public GainModel {
   [[nodiscard]] Gain of_conversion(const FormChange& change) const override;
 };
 
-/// `unit`, `bytes` or `operations`; null for another name.
+/// `unit`, `bytes`, `operations`, or `latency` with the first of `hardware_profiles`; null for
+/// another name.
 [[nodiscard]] std::unique_ptr<GainModel> make_gain_model(std::string_view name);
 
 }  // namespace quadrant::inline v0

@@ -56,6 +56,7 @@ struct Recipe {
   /// What is done to the float model before: `recipe_model_options`.
   OptionValues model;
   std::string gain;                   ///< empty: what suits the schemes
+  std::string hardware;               ///< of gain "latency": a profile's name, or a file; or empty
   std::string policy;                 ///< empty: `greedy`
   std::optional<double> target_bits;  ///< a budget: bits a weight
   std::vector<std::string> include;   ///< regular expressions, as --include and --exclude have them
