@@ -119,6 +119,12 @@ std::vector<NodeId> order_of_walk(const SelectionProblem& problem) {
 
 }  // namespace
 
+Selection walk_once(const SelectionProblem& problem) {
+  Decision decision(problem);
+  decision.walk(order_of_walk(problem), nullptr);
+  return std::move(decision).finish();
+}
+
 Selection select_greedy(const SelectionProblem& problem) {
   // What is given back changes what others would choose, so the rest is decided once more: few
   // graphs need a second round, and a plan that is followed comes out as it was made.

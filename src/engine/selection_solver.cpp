@@ -31,7 +31,6 @@ class Solver {
 
   // Empty where nothing is known to be possible.
   [[nodiscard]] std::optional<Solution> run() {
-    if (std::optional<Solution> found = cut_everything()) return found;
     model_.add_values();
     const std::optional<Assignment> start = assignment_of(walked_);
     if (!start) return std::nullopt;
@@ -46,22 +45,10 @@ class Solver {
     return Solution{std::move(decision).finish(), best.bound + model_.constant()};
   }
 
- private:
-  [[nodiscard]] std::optional<Assignment> assignment_of(const Selection& selection) const {
-    const std::optional<Labelling> labelling = model_.labelling(selection);
-    return labelling ? model_.assignment(*labelling) : std::nullopt;
-  }
-
-  [[nodiscard]] Decision decide(const Assignment& assignment) const {
-    Decision decision(problem_);
-    decision.adopt(model_, model_.labelling(assignment), walked_);
-    return decision;
-  }
-
-  // The tables of a large graph take longer than a cut that decides all of it, and needs none.
-  // Empty where there is no such cut.
+  // The tables of a large graph, and a good start, take longer than a cut that decides all of it
+  // and needs neither. Empty where there is no such cut.
   [[nodiscard]] std::optional<Solution> cut_everything() const {
-    if (is_planned_ || model_.variable_count() <= large_component) return std::nullopt;
+    if (model_.variable_count() <= large_component) return std::nullopt;
     const std::optional<Labelling> around = model_.labelling(walked_);
     if (!around) return std::nullopt;
     std::vector<VariableId> all(model_.variable_count());
@@ -77,6 +64,18 @@ class Solver {
     Solution solution{std::move(decision).finish(), bound};
     if (solution.selection.objective() != bound) return std::nullopt;
     return solution;
+  }
+
+ private:
+  [[nodiscard]] std::optional<Assignment> assignment_of(const Selection& selection) const {
+    const std::optional<Labelling> labelling = model_.labelling(selection);
+    return labelling ? model_.assignment(*labelling) : std::nullopt;
+  }
+
+  [[nodiscard]] Decision decide(const Assignment& assignment) const {
+    Decision decision(problem_);
+    decision.adopt(model_, model_.labelling(assignment), walked_);
+    return decision;
   }
 
   // A cut does not see what is quantized for nobody, so that is given back.
@@ -119,6 +118,12 @@ ValueMap<RequestId> made_as(const SelectionProblem& problem, const Selection& se
 }  // namespace
 
 Selection select_optimal(const SelectionProblem& problem) {
+  if (problem.order.size() > large_component) {
+    const Selection walked = walk_once(problem);
+    if (std::optional<Solution> cut = Solver(problem, walked, nullptr).cut_everything()) {
+      return Decision::with_bound(std::move(cut->selection), cut->bound);
+    }
+  }
   // What the walk finds is where a search starts, and knows why values stay float.
   Selection walked = select_greedy(problem);
   std::optional<Solution> found = Solver(problem, walked, nullptr).run();

@@ -1,9 +1,12 @@
-// How values are read, once it is decided how they are made.
+// What the two policies need of each other.
 #pragma once
 
 #include "quadrant/engine/selection.hpp"
 
 namespace quadrant::inline v0 {
+
+/// The greedy policy's first walk, with nothing given back: why values were never asked for.
+[[nodiscard]] Selection walk_once(const SelectionProblem& problem);
 
 /// The decision that is worth most among those that make each value by its request in `planned`, or
 /// in float; `walked` is one that does. Has no bound.

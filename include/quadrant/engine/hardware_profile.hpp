@@ -52,8 +52,7 @@ inline constexpr double least_hardware_number = 1e-6;
 inline constexpr double most_hardware_number = 1e9;
 
 /// That every number is one, in these bounds, and the texts are of bounded size; that a cache has
-/// a size and a bandwidth. Errors are `usage`
-/// and begin with the key.
+/// a size and a bandwidth. Errors are `usage` and begin with the key.
 [[nodiscard]] Expected<void> check(const HardwareProfile& profile);
 
 /// Those that come with the library, the default first.
