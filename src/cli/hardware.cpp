@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -16,8 +17,8 @@ namespace quadrant::cli {
 
 Expected<HardwareProfile> read_hardware(const std::string& name_or_file) {
   if (const HardwareProfile* const known = find_hardware_profile(name_or_file)) return *known;
-  std::error_code ignored;
-  if (!std::filesystem::exists(name_or_file, ignored)) {
+  std::error_code unknown;
+  if (!std::filesystem::exists(name_or_file, unknown) && !unknown) {
     std::vector<std::string_view> names;
     for (const HardwareProfile& profile : hardware_profiles()) names.push_back(profile.name);
     const std::string near = did_you_mean(name_or_file, names);

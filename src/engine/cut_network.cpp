@@ -83,7 +83,7 @@ void CutNetwork::add_arc(Literal a, Literal b, std::int64_t cost) {
     if (cost == infinite) {
       is_impossible_ = true;
     } else {
-      base_ -= cost;
+      add_base(-cost);
     }
     return;
   }
@@ -91,11 +91,14 @@ void CutNetwork::add_arc(Literal a, Literal b, std::int64_t cost) {
   arcs_.push_back({a, b, cost});
 }
 
-void CutNetwork::add_cost(Literal a, Literal b, std::int64_t cost) { add_arc(a, b, cost); }
+void CutNetwork::add_cost(Literal a, Literal b, std::int64_t cost) {
+  if (!is_beyond(cost)) add_arc(a, b, cost);
+}
 
 void CutNetwork::add_gain(Literal a, std::int64_t gain) {
+  if (is_beyond(gain)) return;
   if (gain > 0) {
-    base_ += gain;
+    add_base(gain);
     add_cost(yes, a, gain);
   } else {
     add_cost(a, no, -gain);
@@ -103,12 +106,22 @@ void CutNetwork::add_gain(Literal a, std::int64_t gain) {
 }
 
 void CutNetwork::add_gain_of_not(Literal a, std::int64_t gain) {
-  base_ += gain;
+  if (is_beyond(gain)) return;
+  add_base(gain);
   add_gain(a, -gain);
 }
 
+bool CutNetwork::is_beyond(std::int64_t amount) {
+  const bool is_beyond = amount >= largest || amount <= -largest;
+  is_too_large_ |= is_beyond;
+  return is_beyond;
+}
+
+void CutNetwork::add_base(std::int64_t gain) {
+  is_too_large_ |= __builtin_add_overflow(base_, gain, &base_);
+}
+
 std::optional<CutNetwork::Answers> CutNetwork::solve() const {
-  constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max() / 4;
   constexpr std::size_t most_arcs = std::numeric_limits<std::uint32_t>::max() / 4;
   if (is_impossible_ || is_too_large_ || total_ >= largest) return std::nullopt;
   if (questions_ >= most_arcs || arcs_.size() >= most_arcs) return std::nullopt;

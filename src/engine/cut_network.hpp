@@ -31,8 +31,6 @@ class CutNetwork {
   void add_gain(Literal a, std::int64_t gain);
   /// The same of its being false.
   void add_gain_of_not(Literal a, std::int64_t gain);
-  /// What is gained in any case.
-  void add_constant(std::int64_t gain) { base_ += gain; }
 
   struct Answers {
     std::vector<std::uint8_t> is_true;  ///< by question
@@ -47,6 +45,7 @@ class CutNetwork {
 
  private:
   static constexpr std::int64_t infinite = -1;
+  static constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max() / 4;
 
   struct Arc {
     Literal from;
@@ -54,6 +53,8 @@ class CutNetwork {
     std::int64_t cost = 0;  // or `infinite`
   };
   void add_arc(Literal a, Literal b, std::int64_t cost);
+  void add_base(std::int64_t gain);
+  [[nodiscard]] bool is_beyond(std::int64_t amount);
 
   std::uint32_t questions_ = 0;
   std::vector<Arc> arcs_;

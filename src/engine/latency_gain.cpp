@@ -167,8 +167,8 @@ bool LatencyGain::is_fused(NodeRef consumer, std::uint32_t operand, ElementType 
 bool LatencyGain::is_free(const FormChange& change, ElementType codes) const {
   const GraphView& graph = *change.graph;
   if (!is_constant(graph, change.value)) return false;
-  if (profile_.folds_constants) return true;
-  return change.kind() == ConversionKind::leave &&
+  if (change.kind() != ConversionKind::leave) return false;
+  return profile_.folds_constants ||
          std::ranges::all_of(graph.uses(change.value.node), [&](const Use& use) {
            return is_fused({&graph, use.user}, use.operand, codes);
          });
@@ -176,11 +176,9 @@ bool LatencyGain::is_free(const FormChange& change, ElementType codes) const {
 
 Gain LatencyGain::of_weights(const OperandReading& reading, ElementType codes) const {
   const NodeRef node = reading.consumer;
-  const bool is_read = reading.takes_codes ? may_read_weights(node, reading.operand)
-                                           : is_fused(node, reading.operand, codes);
   const double rate = weights_rate(codes);
   const TensorType* weight = node.operand_type(reading.operand);
-  if (!is_read || rate == 0 || weight == nullptr) return {};
+  if (!is_fused(node, reading.operand, codes) || weight == nullptr) return {};
   const double elements = elements_of(*weight);
   const double bytes = bytes_moved(node, {}) - bytes_of(elements, weight->element, {}) +
                        bytes_of(elements, weight->element, codes);

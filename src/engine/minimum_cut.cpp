@@ -95,10 +95,6 @@ class Cut {
     const Label* low = nullptr;
     const Label* real = nullptr;
   };
-  struct Price {
-    bool is_possible = false;
-    std::int64_t cost = 0;
-  };
 
   [[nodiscard]] bool contains(VariableId variable) const {
     return variable != SelectionModel::none && is_in_[variable] != 0;
@@ -161,34 +157,35 @@ class Cut {
     for (const Need& need : requests_.needs(alternative)) join(need.request);
   }
 
-  void find_sides_of_couplings() {
+  // False where the members of a coupling may take more than two forms.
+  [[nodiscard]] bool find_sides_of_couplings() {
     for (const std::vector<Value>& members : problem_.couplings) {
-      std::vector<RequestId> made;
+      std::vector<RequestId> made;  // one of each form
       for (const Value value : members) {
         if (!contains(model_.variable(value.node))) continue;
         for (const Label& label : model_.labels(value.node)) {
           const ConstraintId form = model_.made(value, label);
           if (form == float_form) continue;
           const RequestId id = requests_.find(value, form);
-          if (std::ranges::find(made, id) == made.end()) made.push_back(id);
+          const auto same = std::ranges::find(
+              made, form, [&](RequestId other) { return requests_[other].constraint; });
+          if (same != made.end()) {
+            sides_.join(*same, id);
+          } else {
+            made.push_back(id);
+          }
         }
       }
-      for (const RequestId id : made) {
-        const bool is_same = requests_[id].constraint == requests_[made.front()].constraint;
-        if (is_same) {
-          sides_.join(made.front(), id);
-        } else {
-          sides_.oppose(made.front(), id);
-        }
-      }
+      if (made.size() > 2) return false;
+      if (made.size() == 2) sides_.oppose(made[0], made[1]);
     }
+    return true;
   }
 
   [[nodiscard]] bool decide_sides() {
     const auto find = [this](NodeId node) { return find_sides(node); };
     if (!std::ranges::all_of(model_.order(), find)) return false;
-    find_sides_of_couplings();
-    return sides_.decide(ordered_);
+    return find_sides_of_couplings() && sides_.decide(ordered_);
   }
 
   // Puts all questions and what their answers cost.
@@ -260,7 +257,7 @@ class Cut {
       network_.imply(of.label.high, read.high);
       network_.imply(read.high, of.label.above_low);
       network_.add_gain(read.high, take_high->amount());
-      network_.add_gain(of.label.high, -take_high->amount());
+      network_.add_gain(of.label.high, (Gain{} - *take_high).amount());
     }
     if (take_low) {
       if (of.low != nullptr && !reads_codes(of.low, operand)) return false;
@@ -268,7 +265,7 @@ class Cut {
       network_.imply(read.above_low, of.label.above_low);
       network_.imply(of.label.high, read.above_low);
       network_.add_gain_of_not(read.above_low, take_low->amount());
-      network_.add_gain_of_not(of.label.above_low, -take_low->amount());
+      network_.add_gain_of_not(of.label.above_low, (Gain{} - *take_low).amount());
     }
     network_.imply(read.high, read.above_low);
     return true;
@@ -360,31 +357,32 @@ class Cut {
   void add_high(Value value, RequestId high, const Answer& made, bool came_quantized) {
     if (const std::optional<Gain> entry = requests_[high].entry) {
       // Made of floats once, for all who read it so.
-      network_.add_cost(any_of(are_high_), made.high, -entry->amount());
+      network_.add_cost(any_of(are_high_), made.high, (Gain{} - *entry).amount());
     } else {
       for (const Literal is_high : are_high_) network_.imply(is_high, made.high);
     }
     if (came_quantized || made.high == no) return;
     // Floats made of it once, for all who do not read it so.
     const Gain leave = prices_.leave(value, requests_[high].constraint);
-    network_.add_cost(made.high, all_of(are_high_), -leave.amount());
+    network_.add_cost(made.high, all_of(are_high_), (Gain{} - leave).amount());
   }
 
   void add_low(Value value, RequestId low, const Answer& made, bool came_quantized) {
     if (const std::optional<Gain> entry = requests_[low].entry) {
-      network_.add_cost(made.above_low, all_of(are_above_low_), -entry->amount());
+      network_.add_cost(made.above_low, all_of(are_above_low_), (Gain{} - *entry).amount());
     } else {
       for (const Literal is_above : are_above_low_) network_.imply(made.above_low, is_above);
     }
     if (came_quantized || made.above_low == yes) return;
     const Gain leave = prices_.leave(value, requests_[low].constraint);
-    network_.add_cost(any_of(are_above_low_), made.above_low, -leave.amount());
+    network_.add_cost(any_of(are_above_low_), made.above_low, (Gain{} - leave).amount());
   }
 
   // What nodes that are float in any case gain from how it is held.
   [[nodiscard]] bool add_held(Value value, RequestId high, RequestId low, const Answer& made) {
     const bool is_open = !made.high.is_constant() || !made.above_low.is_constant();
-    if (!is_open) return true;  // whatever is decided
+    // What is held whatever is decided counts with its node.
+    if (!is_open && !contains(model_.variable(value.node))) return true;
     for (const Use& use : problem_.graph.uses(value.node)) {
       if (use.result != value.result) continue;
       for (const Benefit& benefit : requests_.benefits(use.user)) {
@@ -394,6 +392,7 @@ class Cut {
         const bool is_high = benefit.request == high;
         if (!is_high && benefit.request != low) continue;
         if (contains(model_.variable(use.user))) return false;
+        // Of a constant this is a constant gain, too.
         if (is_high) {
           network_.add_gain(made.high, benefit.gain.amount());
         } else {

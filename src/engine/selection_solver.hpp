@@ -5,7 +5,8 @@
 
 namespace quadrant::inline v0 {
 
-/// The greedy policy's first walk, with nothing given back: why values were never asked for.
+/// The greedy policy's first walk, for its labels and reasons alone: nothing is given back, no
+/// conversions are found, and its objective means nothing.
 [[nodiscard]] Selection walk_once(const SelectionProblem& problem);
 
 /// The decision that is worth most among those that make each value by its request in `planned`, or
