@@ -427,6 +427,27 @@ class BudgetRun {
     return to_options(found->best);
   }
 
+  // Predictions may be far off, and nothing says to which side: so some of what is smaller and lies
+  // on the hull is measured, too.
+  Expected<void> consider_smaller(double wanted) {
+    constexpr std::size_t most = 32;
+    std::vector<Options> smaller;
+    const auto bytes = static_cast<double>(best_.figures.file_bytes);
+    for (const OptionChoice& choice : hull_choices(table_by_error())) {
+      Options options = to_options(choice);
+      if (study_.float_bytes_ + file_cost(options) < bytes) smaller.push_back(std::move(options));
+    }
+    std::vector<Options> some;
+    const std::size_t step = smaller.size() / most + 1;
+    for (std::size_t i = 0; i < smaller.size(); i += step) some.push_back(std::move(smaller[i]));
+    QUADRANT_TRY(std::vector<Measured> measured, measure(std::move(some)));
+    for (Measured& one : measured) {
+      const bool is_smaller = one.figures.file_bytes < best_.figures.file_bytes;
+      if (is_smaller && error_of(one) <= wanted) best_ = std::move(one);
+    }
+    return {};
+  }
+
   Expected<void> meet_error() {
     if (budget_.rule != BudgetRule::search) {
       return fail(ErrorCode::usage,
@@ -460,6 +481,7 @@ class BudgetRun {
       }
       if (low > 0 && high / low < 1.01) break;
     }
+    if (study_.meter_->has_data() && budget_.error) return consider_smaller(wanted);
     return {};
   }
 
