@@ -31,14 +31,13 @@ Expected<NamedRecipe> meant_by(const DecisionOptions& options) {
   Recipe& recipe = meant.recipe;
   if (!options.gain.empty()) {
     recipe.gain = options.gain;
-    if (options.gain != "latency")
-      recipe.hardware.clear();  // the recipe's, which went with its own
+    // The recipe's went with its own gain.
+    if (options.gain != "latency") recipe.hardware.clear();
   }
   if (!options.hardware.empty()) {
     if (recipe.gain != "latency") {
       return fail(ErrorCode::usage,
-                  "--hardware says what --gain latency predicts with: it does not "
-                  "go without it");
+                  "--hardware says what --gain latency predicts with: it does not go without it");
     }
     recipe.hardware = options.hardware;
   }

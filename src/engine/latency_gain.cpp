@@ -166,8 +166,7 @@ bool LatencyGain::is_fused(NodeRef consumer, std::uint32_t operand, ElementType 
 
 bool LatencyGain::is_free(const FormChange& change, ElementType codes) const {
   const GraphView& graph = *change.graph;
-  if (!is_constant(graph, change.value)) return false;
-  if (change.kind() != ConversionKind::leave) return false;
+  if (!is_constant(graph, change.value) || change.kind() != ConversionKind::leave) return false;
   return profile_.folds_constants ||
          std::ranges::all_of(graph.uses(change.value.node), [&](const Use& use) {
            return is_fused({&graph, use.user}, use.operand, codes);

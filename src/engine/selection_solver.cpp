@@ -21,35 +21,36 @@ struct Solution {
 
 class Solver {
  public:
-  Solver(const SelectionProblem& problem, const Selection& walked,
-         const ValueMap<RequestId>* planned)
+  Solver(const SelectionProblem& problem, const ValueMap<RequestId>* planned)
       : problem_(problem),
-        walked_(walked),
         is_planned_(planned != nullptr),
         prices_(problem.graph, problem.registry, problem.requests.constraints(), problem.gains),
         model_(problem, prices_, planned) {}
 
-  // Empty where nothing is known to be possible.
-  [[nodiscard]] std::optional<Solution> run() {
+  // Once. `walked`: where to start, and why values were never asked for. Empty where nothing is
+  // known to be possible.
+  [[nodiscard]] std::optional<Solution> run(const Selection& walked) {
     model_.add_values();
-    const std::optional<Assignment> start = assignment_of(walked_);
+    const std::optional<Assignment> start = assignment_of(walked);
     if (!start) return std::nullopt;
     const Optimum best =
         find_optimum(model_.factors(), *start,
-                     [this](std::span<const VariableId> component, Assignment& assignment) {
-                       return cut(component, assignment);
+                     [&](std::span<const VariableId> component, Assignment& assignment) {
+                       return cut(component, walked, assignment);
                      });
     if (!model_.factors().worth(best.assignment).is_possible()) return std::nullopt;
-    Decision decision = decide(best.assignment);
+    Decision decision(problem_);
+    decision.adopt(model_, model_.labelling(best.assignment), walked);
     if (model_.is_relaxed()) decision.release_adopted();
     return Solution{std::move(decision).finish(), best.bound + model_.constant()};
   }
 
+  [[nodiscard]] bool is_large() const { return model_.variable_count() > large_component; }
+
   // The tables of a large graph, and a good start, take longer than a cut that decides all of it
-  // and needs neither. Empty where there is no such cut.
-  [[nodiscard]] std::optional<Solution> cut_everything() const {
-    if (model_.variable_count() <= large_component) return std::nullopt;
-    const std::optional<Labelling> around = model_.labelling(walked_);
+  // and needs neither. Before `run`. Empty where there is no such cut.
+  [[nodiscard]] std::optional<Solution> cut_everything(const Selection& walked) const {
+    const std::optional<Labelling> around = model_.labelling(walked);
     if (!around) return std::nullopt;
     std::vector<VariableId> all(model_.variable_count());
     std::iota(all.begin(), all.end(), VariableId{0});
@@ -57,7 +58,7 @@ class Solver {
         select_by_cut(problem_, prices_, model_, all, *around);
     if (!found) return std::nullopt;
     Decision decision(problem_);
-    decision.adopt(model_, found->labelling, walked_);
+    decision.adopt(model_, found->labelling, walked);
     // It gains most, whoever reads what it quantizes: with less, the tables have to say.
     const Gain bound = decision.objective();
     decision.release_adopted();
@@ -72,21 +73,15 @@ class Solver {
     return labelling ? model_.assignment(*labelling) : std::nullopt;
   }
 
-  [[nodiscard]] Decision decide(const Assignment& assignment) const {
-    Decision decision(problem_);
-    decision.adopt(model_, model_.labelling(assignment), walked_);
-    return decision;
-  }
-
   // A cut does not see what is quantized for nobody, so that is given back.
   [[nodiscard]] std::optional<Gain> cut(std::span<const VariableId> component,
-                                        Assignment& assignment) const {
+                                        const Selection& walked, Assignment& assignment) const {
     if (is_planned_) return std::nullopt;
     const std::optional<CutSelection> found =
         select_by_cut(problem_, prices_, model_, component, model_.labelling(assignment));
     if (!found) return std::nullopt;
     Decision decision(problem_);
-    decision.adopt(model_, found->labelling, walked_);
+    decision.adopt(model_, found->labelling, walked);
     decision.release_adopted();
     const std::optional<Assignment> better = assignment_of(std::move(decision).finish());
     const FactorGraph& factors = model_.factors();
@@ -97,7 +92,6 @@ class Solver {
   }
 
   const SelectionProblem& problem_;
-  const Selection& walked_;
   bool is_planned_;
   Prices prices_;
   SelectionModel model_;
@@ -118,15 +112,15 @@ ValueMap<RequestId> made_as(const SelectionProblem& problem, const Selection& se
 }  // namespace
 
 Selection select_optimal(const SelectionProblem& problem) {
-  if (problem.order.size() > large_component) {
-    const Selection walked = walk_once(problem);
-    if (std::optional<Solution> cut = Solver(problem, walked, nullptr).cut_everything()) {
+  Solver solver(problem, nullptr);
+  if (solver.is_large()) {
+    if (std::optional<Solution> cut = solver.cut_everything(walk_once(problem))) {
       return Decision::with_bound(std::move(cut->selection), cut->bound);
     }
   }
   // What the walk finds is where a search starts, and knows why values stay float.
   Selection walked = select_greedy(problem);
-  std::optional<Solution> found = Solver(problem, walked, nullptr).run();
+  std::optional<Solution> found = solver.run(walked);
   if (!found) return walked;
   const Gain bound = found->bound;
   Selection best = std::move(walked);
@@ -135,7 +129,7 @@ Selection select_optimal(const SelectionProblem& problem) {
   // A search may end with reads that are not the only best ones for what it made. Those who follow
   // the plan find them by this alone, so this is what counts.
   const ValueMap<RequestId> made = made_as(problem, best);
-  std::optional<Solution> read_anew = Solver(problem, best, &made).run();
+  std::optional<Solution> read_anew = Solver(problem, &made).run(best);
   if (read_anew && read_anew->selection.objective() >= best.objective()) {
     best = std::move(read_anew->selection);
   }
@@ -144,7 +138,7 @@ Selection select_optimal(const SelectionProblem& problem) {
 
 Selection select_reads(const SelectionProblem& problem, const ValueMap<RequestId>& planned,
                        Selection walked) {
-  std::optional<Solution> best = Solver(problem, walked, &planned).run();
+  std::optional<Solution> best = Solver(problem, &planned).run(walked);
   return best ? std::move(best->selection) : std::move(walked);
 }
 

@@ -37,10 +37,9 @@ namespace quadrant::inline v0 {
 ///   of a constant in front: runtimes fuse the two, or the file says MatMulNBits. The weight alone
 ///   saves it all. A runtime may want blocks or 4 bits for this, which gains know nothing of.
 /// - Everything else that reads floats saves nothing.
-/// - A conversion takes overhead + max(time of moving its bytes, elements / rate). A dequantize of
-/// a
-///   constant is free where the profile says that it is computed when the model is loaded, or where
-///   all who read it are such products.
+/// - A conversion takes overhead + max(time of moving its bytes, elements / rate).
+/// - But a dequantize of a constant is free where the profile says that it is computed when the
+///   model is loaded, or where all who read it are such products.
 /// - Storing saves no time: whoever reads the codes reads fewer bytes, and gains that.
 ///
 /// Codes of a type that the scheme does not tell count as 8 bits; wider ones are computed on at the
