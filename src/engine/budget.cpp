@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 
 #include "engine/option_search.hpp"
 
 namespace quadrant::inline v0 {
+
 std::string_view to_string(BudgetRule rule) noexcept {
   switch (rule) {
     case BudgetRule::search:
@@ -26,13 +29,10 @@ Expected<BudgetStudy> BudgetStudy::make(const GraphView& graph, const Registry& 
                                         const BudgetStudyOptions& study) {
   BudgetStudy made(registry, meter, study);
   QUADRANT_TRY(made.items_, find_budget_items(graph, registry, options));
-  if (made.items_.empty()) {
-    return fail(ErrorCode::impossible,
-                "none of the schemes quantizes anything here: there is nothing to decide");
-  }
-  const Plan nothing = made.plan(std::vector<std::uint32_t>(made.items_.size(), 0));
-  QUADRANT_TRY(const auto in_float, meter.measure(std::span(&nothing, 1), {}));
-  made.float_bytes_ = static_cast<double>(in_float.front().file_bytes);
+  const std::vector<std::vector<std::uint32_t>> floats{
+      std::vector<std::uint32_t>(made.items_.size(), 0)};
+  QUADRANT_TRY(const auto in_float, made.measure(floats, {}));
+  made.in_float_ = in_float.front();
   for (const BudgetItem& item : made.items_) made.figures_.emplace_back(item.options.size());
   QUADRANT_CHECK(made.measure_options());
   QUADRANT_CHECK(add_mixed_options(graph, registry, made.error_table_, options, made.items_));
@@ -57,41 +57,79 @@ std::vector<std::uint32_t> BudgetStudy::all_of_scheme(std::uint32_t scheme) cons
   return options;
 }
 
-double BudgetStudy::bits(std::span<const std::uint32_t> options) const {
-  double bytes = 0;
-  double elements = 0;
-  for (std::size_t i = 0; i < items_.size(); ++i) {
-    bytes += static_cast<double>(items_[i].options[options[i]].stored_bytes);
-    elements += static_cast<double>(items_[i].elements);
+// Plans name every value that they quantize, so few of them are there at once.
+Expected<std::vector<PlanFigures>> BudgetStudy::measure(
+    std::span<const std::vector<std::uint32_t>> choices, const MeterScope& scope) const {
+  constexpr std::size_t at_once = 256;
+  std::vector<PlanFigures> all;
+  all.reserve(choices.size());
+  for (std::size_t begin = 0; begin < choices.size(); begin += at_once) {
+    std::vector<Plan> plans;
+    for (const auto& options : choices.subspan(begin, std::min(at_once, choices.size() - begin))) {
+      plans.push_back(plan(options));
+    }
+    QUADRANT_TRY(const std::vector<PlanFigures> some, meter_->measure(plans, scope));
+    all.insert(all.end(), some.begin(), some.end());
   }
-  return 8 * bytes / elements;
+  return all;
 }
 
-// Each option of each item without the others: those that are to be measured at the outputs first,
-// since they tell in which ratio the others are.
+double BudgetStudy::stored_bytes(std::span<const std::uint32_t> options) const {
+  double bytes = 0;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    bytes += static_cast<double>(items_[i].options[options[i]].stored_bytes);
+  }
+  return bytes;
+}
+
+// What is written may be other than what schemes mean: scales that are no float16 stay float32.
+double BudgetStudy::stored_bytes(std::span<const std::uint32_t> options,
+                                 const PlanFigures& figures) const {
+  if (!figures.tensor_bytes || !in_float_.tensor_bytes) return stored_bytes(options);
+  double floats = 0;
+  for (const BudgetItem& item : items_) floats += static_cast<double>(item.options[0].stored_bytes);
+  return floats + static_cast<double>(*figures.tensor_bytes) -
+         static_cast<double>(*in_float_.tensor_bytes);
+}
+
+double BudgetStudy::bits_of(double stored_bytes) const {
+  double elements = 0;
+  for (const BudgetItem& item : items_) elements += static_cast<double>(item.elements);
+  return elements > 0 ? 8 * stored_bytes / elements : 0;
+}
+
+// Each option of each item without the others. With samples one of each item is measured at the
+// outputs, and tells in which ratio to the weights' errors those of the others are; where it has no
+// error it tells nothing, and all of the item are measured.
 Expected<void> BudgetStudy::measure_options() {
-  std::vector<Which> measured;
+  std::vector<Which> first;
   std::vector<Which> others;
   for (std::size_t i = 0; i < items_.size(); ++i) {
     const std::size_t count = items_[i].options.size();
     const std::size_t middle = 1 + (count - 1) / 2;
     for (std::size_t option = 1; option < count; ++option) {
       const bool at_outputs = meter_->has_data() && (options_.measures_all || option == middle);
-      (at_outputs ? measured : others).push_back({i, option});
+      (at_outputs ? first : others).push_back({i, option});
     }
   }
   std::vector<double> ratio(items_.size(), meter_->has_data() ? 0 : 1);
-  QUADRANT_TRY(const auto at_outputs, measure_alone(measured, true));
-  for (std::size_t k = 0; k < measured.size(); ++k) {
-    Option& known = take_figures(measured[k], at_outputs[k]);
-    known.error = ErrorTable::finite(at_outputs[k].output_error);
-    const double of_weights = at_outputs[k].weight_error;
-    if (of_weights > 0) ratio[measured[k].item] = known.error / of_weights;
+  QUADRANT_TRY(const auto figures, measure_alone(first, true));
+  for (std::size_t k = 0; k < first.size(); ++k) {
+    take_figures(first[k], figures[k], figures[k].output_error);
+    if (figures[k].weight_error > 0) {
+      ratio[first[k].item] = ErrorTable::finite(figures[k].output_error) / figures[k].weight_error;
+    }
   }
-  QUADRANT_TRY(const auto by_weights, measure_alone(others, false));
-  for (std::size_t k = 0; k < others.size(); ++k) {
-    Option& known = take_figures(others[k], by_weights[k]);
-    known.error = ErrorTable::finite(by_weights[k].weight_error * ratio[others[k].item]);
+  for (const bool at_outputs : {true, false}) {
+    std::vector<Which> some;
+    std::ranges::copy_if(others, std::back_inserter(some), [&](const Which& which) {
+      return at_outputs == !(ratio[which.item] > 0);
+    });
+    QUADRANT_TRY(const auto more, measure_alone(some, at_outputs));
+    for (std::size_t k = 0; k < some.size(); ++k) {
+      take_figures(some[k], more[k],
+                   at_outputs ? more[k].output_error : more[k].weight_error * ratio[some[k].item]);
+    }
   }
   for (std::size_t i = 0; i < items_.size(); ++i) enter_errors(i);
   return {};
@@ -99,22 +137,30 @@ Expected<void> BudgetStudy::measure_options() {
 
 Expected<std::vector<PlanFigures>> BudgetStudy::measure_alone(std::span<const Which> which,
                                                               bool at_outputs) {
-  std::vector<Plan> plans;
-  plans.reserve(which.size());
+  std::vector<std::vector<std::uint32_t>> choices;
+  choices.reserve(which.size());
   for (const auto& [item, option] : which) {
-    std::vector<std::uint32_t> options(items_.size(), 0);
-    options[item] = static_cast<std::uint32_t>(option);
-    plans.push_back(plan(options));
+    choices.emplace_back(items_.size(), 0);
+    choices.back()[item] = static_cast<std::uint32_t>(option);
   }
-  if (plans.empty()) return std::vector<PlanFigures>{};
-  return meter_->measure(plans, {.file = true, .outputs = at_outputs});
+  return measure(choices, {.file = true, .outputs = at_outputs});
 }
 
-BudgetStudy::Option& BudgetStudy::take_figures(const Which& which, const PlanFigures& figures) {
+void BudgetStudy::take_figures(const Which& which, const PlanFigures& figures, double error) {
   Option& known = figures_[which.item][which.option];
-  known.file_bytes = static_cast<double>(figures.file_bytes) - float_bytes_;
+  known.file_bytes = file_bytes(figures);
   known.worst_weight = figures.worst_weight;
-  return known;
+  known.error = ErrorTable::finite(error);
+  std::vector<std::uint32_t> options(items_.size(), 0);
+  options[which.item] = static_cast<std::uint32_t>(which.option);
+  const double more = stored_bytes(options, figures) - stored_bytes(options);
+  std::uint64_t& stored = items_[which.item].options[which.option].stored_bytes;
+  stored = static_cast<std::uint64_t>(std::max(0.0, static_cast<double>(stored) + more));
+}
+
+// More than in float: below zero, mostly.
+double BudgetStudy::file_bytes(const PlanFigures& figures) const {
+  return static_cast<double>(figures.file_bytes) - static_cast<double>(in_float_.file_bytes);
 }
 
 // An item's error is held to come from each of its values alike.
@@ -131,26 +177,26 @@ void BudgetStudy::enter_errors(std::size_t item) {
 // What a file needs once for a scheme (an operator set that has its types, say) is in the figure of
 // each item alone. Every scheme for all items tells how much that is.
 Expected<void> BudgetStudy::measure_uniform() {
-  std::vector<Plan> plans;
-  plans.reserve(registry_.scheme_count());
+  std::vector<std::vector<std::uint32_t>> uniform;
+  uniform.reserve(registry_.scheme_count());
   for (std::uint32_t scheme = 0; scheme < registry_.scheme_count(); ++scheme) {
-    plans.push_back(plan(all_of_scheme(scheme)));
+    uniform.push_back(all_of_scheme(scheme));
   }
-  QUADRANT_TRY(const auto found, meter_->measure(plans, {}));
+  QUADRANT_TRY(uniform_, measure(uniform, {}));
   std::vector<double> once(registry_.scheme_count(), 0);
   for (std::uint32_t scheme = 0; scheme < registry_.scheme_count(); ++scheme) {
-    const std::vector<std::uint32_t> options = all_of_scheme(scheme);
+    const std::vector<std::uint32_t>& options = uniform[scheme];
     double sum = 0;
     double count = 0;
     for (std::size_t i = 0; i < items_.size(); ++i) {
       sum += figures_[i][options[i]].file_bytes;
       count += options[i] != 0 ? 1 : 0;
     }
-    const double together = static_cast<double>(found[scheme].file_bytes) - float_bytes_;
+    const double together = file_bytes(uniform_[scheme]);
     once[scheme] = count > 1 ? std::max(0.0, (sum - together) / (count - 1)) : 0;
   }
   for (std::uint32_t scheme = 0; scheme < registry_.scheme_count(); ++scheme) {
-    const std::vector<std::uint32_t> options = all_of_scheme(scheme);
+    const std::vector<std::uint32_t>& options = uniform[scheme];
     for (std::size_t i = 0; i < items_.size(); ++i) {
       if (options[i] != 0) figures_[i][options[i]].file_bytes -= once[scheme];
     }
@@ -170,7 +216,7 @@ void BudgetStudy::estimate_mixed(std::size_t item) {
   double worst_weight = 0;
   for (std::size_t option = 1; option < options.size(); ++option) {
     Option& known = figures[option];
-    if (options[option].label.find('+') == std::string::npos) {
+    if (!options[option].is_mixed) {
       worst_weight = std::max(worst_weight, known.worst_weight);
       continue;
     }
@@ -190,8 +236,9 @@ std::vector<BudgetPoint> BudgetStudy::frontier() const {
   std::vector<BudgetPoint> points;
   for (OptionChoice& choice : hull_choices(table)) {
     BudgetPoint point;
-    point.file_bytes = static_cast<std::uint64_t>(std::max(0.0, float_bytes_ + choice.cost));
-    point.bits = bits(choice.options);
+    const double bytes = static_cast<double>(in_float_.file_bytes) + choice.cost;
+    point.file_bytes = static_cast<std::uint64_t>(std::ceil(std::max(0.0, bytes)));
+    point.bits = bits_of(stored_bytes(choice.options));
     point.error = choice.loss;
     for (std::size_t i = 0; !points.empty() && i < items_.size(); ++i) {
       const std::uint32_t from = points.back().options[i];

@@ -159,14 +159,14 @@ class ItemFinder {
         items[i].stored = one.stored;
         floats_before_[i] = before;
       }
-      if (items[i].options.empty()) items[i].options.push_back({"float", {}, 0});
+      if (items[i].options.empty()) items[i].options.push_back({.label = "float"});
       saved_.push_back({i, items[i].options.size(), before});
       items[i].options.push_back(std::move(one.options[0]));
     }
   }
 
   void add(const Selected& selected, BudgetItem& item, std::uint64_t& after) const {
-    if (item.options.empty()) item.options.push_back({selected.planned.scheme, {}, 0});
+    if (item.options.empty()) item.options.push_back({.label = selected.planned.scheme});
     item.options[0].values.push_back(selected.planned);
     if (!selected.storage) return;
     item.options[0].stored_bytes += selected.storage->before;
@@ -238,6 +238,7 @@ class MixedOptions {
     for (const PlannedValue& planned : option.values) schemes.insert(planned.scheme);
     if (schemes.size() < 2) return;
     option.label = fmt::format("{}", fmt::join(schemes, "+"));
+    option.is_mixed = true;
     sort_values(option);
     const bool is_known = std::ranges::any_of(
         known, [&](const BudgetOption& other) { return is_same(other.values, option.values); });

@@ -14,16 +14,60 @@ using Network =
                                        boost::no_property, std::uint32_t, std::uint32_t>;
 using Edge = boost::graph_traits<Network>::edge_descriptor;
 
+struct Way {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  std::int64_t capacity = 0;
+};
+
+// Each time that a vertex loses its way to the source or the sink, Boost's algorithm looks at all
+// its neighbours for another one. A hub loses it about as often as it has neighbours, so its `Side`
+// goes by vertices in between, each of few ways: a tree. They are unbounded on the hub's own side,
+// so that the smallest cut sets them as it sets the hub, and costs the same. The terminals, which
+// never lose theirs, are the vertices from `hubs` on. Returns how many vertices there are then.
+template <std::uint32_t Way::* Side>
+std::uint32_t spread_hubs(std::vector<Way>& ways, std::uint32_t hubs, std::uint32_t vertices,
+                          std::int64_t unbounded) {
+  constexpr std::uint32_t most_ways = 32;
+  struct Fan {
+    std::uint32_t ways = 0;
+    std::uint32_t moved = 0;
+    std::uint32_t vertex = 0;  // where the next ones go
+  };
+  // What is left at a hub after a round are the ways that the round added.
+  for (std::size_t begin = 0; begin < ways.size();) {
+    const std::size_t end = ways.size();
+    std::vector<Fan> fans(hubs);
+    for (std::size_t i = begin; i < end; ++i) {
+      if (const std::uint32_t hub = ways[i].*Side; hub < hubs) ++fans[hub].ways;
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::uint32_t hub = ways[i].*Side;
+      if (hub >= hubs || fans[hub].ways <= most_ways) continue;
+      Fan& fan = fans[hub];
+      if (fan.moved++ % most_ways == 0) {
+        fan.vertex = vertices++;
+        Way between{fan.vertex, fan.vertex, unbounded};
+        between.*Side = hub;
+        ways.push_back(between);
+      }
+      ways[i].*Side = fan.vertex;
+    }
+    begin = end;
+  }
+  return vertices;
+}
+
 // All that goes between two vertices.
 struct Link {
   std::uint64_t vertices = 0;  // the lower one first
   std::int64_t forth = 0;      // the capacity from the lower one to the other
   std::int64_t back = 0;
 
-  Link(std::uint32_t from, std::uint32_t to, std::int64_t capacity) noexcept
-      : vertices((std::uint64_t{std::min(from, to)} << 32U) + std::max(from, to)),
-        forth(from < to ? capacity : 0),
-        back(from < to ? 0 : capacity) {}
+  explicit Link(const Way& way) noexcept
+      : vertices((std::uint64_t{std::min(way.from, way.to)} << 32U) + std::max(way.from, way.to)),
+        forth(way.from < way.to ? way.capacity : 0),
+        back(way.from < way.to ? 0 : way.capacity) {}
   [[nodiscard]] std::uint32_t low() const noexcept {
     return static_cast<std::uint32_t>(vertices >> 32U);
   }
@@ -134,13 +178,16 @@ std::optional<CutNetwork::Answers> CutNetwork::solve() const {
     if (literal.is_constant()) return literal.constant ? source : sink;
     return literal.question;
   };
-  const std::uint32_t vertices = sink + 1;
-  std::vector<Link> links;
-  links.reserve(arcs_.size());
+  std::vector<Way> ways;
+  ways.reserve(arcs_.size());
   for (const Arc& arc : arcs_) {
     const std::int64_t capacity = arc.cost == infinite ? unbounded : arc.cost;
-    links.emplace_back(vertex(arc.from), vertex(arc.to), capacity);
+    ways.push_back({vertex(arc.from), vertex(arc.to), capacity});
   }
+  std::uint32_t vertices = sink + 1;
+  vertices = spread_hubs<&Way::from>(ways, questions_, vertices, unbounded);
+  vertices = spread_hubs<&Way::to>(ways, questions_, vertices, unbounded);
+  std::vector<Link> links(ways.begin(), ways.end());
   merge_parallel(links, unbounded);
   const Edges edges(links, vertices);
   const Network network(boost::edges_are_sorted, edges.ends.begin(), edges.ends.end(), vertices,

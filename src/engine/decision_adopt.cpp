@@ -72,7 +72,7 @@ void Decision::adopt_reason(NodeId node, const Label* open, const Selection& wal
     const bool was_coupled =
         choice.cause == SelectionCause::coupled || choice.cause == SelectionCause::contradicted;
     if (was_coupled) choice.cause = SelectionCause::coupled;
-    if (!was_weighed && !(was_coupled && open != nullptr)) return;
+    if (!was_weighed && (!was_coupled || open == nullptr)) return;
     choice.cause = SelectionCause::outweighed;
     if (choice.request == no_request && open != nullptr) choice.request = open->request;
   });

@@ -102,17 +102,22 @@ class EligibilityDetector {
   void detect(NodeId node, std::uint32_t scheme) {
     auto& found = result_.schemes_[scheme];
     EligibilityCause& cause = found.causes[node.index];
-    if (is_given(node, scheme)) {
-      cause = EligibilityCause::already_quantized;
-      return;
-    }
+    const bool given = is_given(node, scheme);
+    if (given) cause = EligibilityCause::already_quantized;
     if (find_veto(vetoes_, of_schemes_, node, registry_.name(scheme)) != nullptr) {
-      cause = EligibilityCause::vetoed;
+      if (!given) cause = EligibilityCause::vetoed;
       return;
     }
     const QuantizationMethod* method = registry_.find(graph_.kind(node), scheme);
     if (method == nullptr) return;
     const NodeRef ref{&graph_, node};
+    if (given) {
+      // Its results are what they are; a Consumer may still gain from its operands.
+      if (method->eligible_state() != State::Consumer) return;
+      const Verdict verdict = method->check_eligibility(ref, States(found.states));
+      if (verdict.state == State::Consumer) found.methods[node.index] = method;
+      return;
+    }
     const Verdict verdict = method->check_eligibility(ref, States(found.states));
     if (verdict.state == State::Unquantized) {
       cause = verdict.why != nullptr ? EligibilityCause::method : EligibilityCause::pattern;

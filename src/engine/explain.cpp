@@ -52,9 +52,12 @@ class Explainer {
         result.state =
             analysis_.selection.is_selected(value) ? State::ToQuantize : State::Unquantized;
         break;
-      default:
-        result.reason = ineligible(node);
+      default: {
+        // A comparison, say, makes no real numbers, and asks for its operands all the same.
+        const bool is_asking = !result.benefits.empty() || request_refusal(node) != nullptr;
+        result.reason = is_asking ? consumer_reason(node, result.benefits) : ineligible(node);
         break;
+      }
     }
     return result;
   }
@@ -337,10 +340,8 @@ class Explainer {
     for (const Use& use : graph_.uses(value.node)) {
       if (use.result != value.result) continue;
       const bool asks =
-          std::ranges::any_of(analysis_.requests.benefits(use.user),
-                              [&](const Benefit& benefit) {
-                                return benefit.request == wanted && benefit.operand == use.operand;
-                              }) ||
+          std::ranges::any_of(analysis_.requests.benefits(use.user, use.operand),
+                              [&](const Benefit& benefit) { return benefit.request == wanted; }) ||
           passes_on(use, wanted);
       if (asks) result.push_back(reader(use));
     }
@@ -411,7 +412,7 @@ class Explainer {
         return fmt::format("the decision that is worth most leaves it in float, not {}",
                            constraint(graph[choice.request].constraint));
       case SelectionCause::not_planned:
-        return "the given plan leaves it in float";
+        return "the plan leaves it in float";
       case SelectionCause::not_eligible:
         break;
     }

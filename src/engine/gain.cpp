@@ -1,6 +1,7 @@
 #include "quadrant/engine/gain.hpp"
 
 #include "quadrant/engine/latency_gain.hpp"
+#include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/work.hpp"
 
 namespace quadrant::inline v0 {
@@ -31,7 +32,10 @@ Gain OperationsGain::of_operand(const OperandReading& reading) const {
   const std::int64_t products = multiply_accumulates(reading.consumer);
   if (products == 0) {
     const TensorType* type = reading.consumer.operand_type(reading.operand);
-    return Gain{type == nullptr ? 0 : counted_elements(type->shape)};
+    const Gain elements{type == nullptr ? 0 : counted_elements(type->shape)};
+    const std::string_view kind = reading.consumer.kind();
+    const bool is_conversion = kind == ops::Quantize::kind || kind == ops::Dequantize::kind;
+    return is_conversion ? elements + elements : elements;
   }
   return Gain{reading.operand < 2 ? products / 2 : 0};
 }

@@ -100,8 +100,7 @@ class Cut {
     return variable != SelectionModel::none && is_in_[variable] != 0;
   }
   [[nodiscard]] bool takes(NodeId node, const Benefit& benefit) const {
-    return benefit.takes_codes && benefit.request != no_request &&
-           contains(model_.variable(node, benefit.operand));
+    return benefit.is_of_taking() && contains(model_.variable(node, benefit.operand));
   }
 
   void meet(RequestId id) {
@@ -134,8 +133,7 @@ class Cut {
     }
     // What came as asked is a gain as long as the node stays float: more than a cut can say.
     const auto came_as_asked = [&](const Benefit& benefit) {
-      return !benefit.takes_codes && benefit.request != no_request &&
-             requests_[benefit.request].given;
+      return benefit.is_of_holding() && requests_[benefit.request].given;
     };
     return !contains(model_.variable(node)) ||
            std::ranges::none_of(requests_.benefits(node), came_as_asked);
@@ -157,23 +155,30 @@ class Cut {
     for (const Need& need : requests_.needs(alternative)) join(need.request);
   }
 
-  // False where the members of a coupling may take more than two forms.
+  // `made`: one request of each form. False where the member is in a form that nobody asks it for.
+  [[nodiscard]] bool join_member(Value value, const Label& label, std::vector<RequestId>& made) {
+    const ConstraintId form = model_.made(value, label);
+    if (form == float_form) return true;
+    const RequestId id = requests_.find(value, form);
+    if (id == no_request) return false;
+    const auto same =
+        std::ranges::find(made, form, [&](RequestId other) { return requests_[other].constraint; });
+    if (same != made.end()) {
+      sides_.join(*same, id);
+    } else {
+      made.push_back(id);
+    }
+    return true;
+  }
+
+  // False where the members of a coupling may take more than two forms, or one without a request.
   [[nodiscard]] bool find_sides_of_couplings() {
     for (const std::vector<Value>& members : problem_.couplings) {
-      std::vector<RequestId> made;  // one of each form
+      std::vector<RequestId> made;
       for (const Value value : members) {
         if (!contains(model_.variable(value.node))) continue;
         for (const Label& label : model_.labels(value.node)) {
-          const ConstraintId form = model_.made(value, label);
-          if (form == float_form) continue;
-          const RequestId id = requests_.find(value, form);
-          const auto same = std::ranges::find(
-              made, form, [&](RequestId other) { return requests_[other].constraint; });
-          if (same != made.end()) {
-            sides_.join(*same, id);
-          } else {
-            made.push_back(id);
-          }
+          if (!join_member(value, label, made)) return false;
         }
       }
       if (made.size() > 2) return false;
@@ -203,6 +208,8 @@ class Cut {
   // --- what nodes decide ---
   [[nodiscard]] bool add_node(NodeId node) {
     if (contains(model_.variable(node)) && !add_labels(node)) return false;
+    add_needs(node, nodes_[node.index].high, &Answer::high);
+    add_needs(node, nodes_[node.index].low, &Answer::above_low);
     const std::size_t operands = problem_.graph.operands(node).size();
     for (std::uint32_t i = 0; i < operands; ++i) {
       if (!add_read(node, i)) return false;
@@ -230,29 +237,29 @@ class Cut {
     return sides_.is_high(label.request) ? of.high : of.low;
   }
 
-  [[nodiscard]] bool reads_codes(const Label* label, std::uint32_t operand) const {
-    if (label == nullptr) return false;
+  // What a label needs is read as the label says.
+  void add_needs(NodeId node, const Label* label, Literal Answer::* side) {
+    if (label == nullptr) return;
     const Request& request = requests_[label->request];
-    const auto needs = requests_.needs(requests_.alternatives(request)[label->alternative]);
-    return std::ranges::find(needs, operand, &Need::operand) != needs.end();
+    for (const Need& need : requests_.needs(requests_.alternatives(request)[label->alternative])) {
+      operands_[node][need.operand].*side = nodes_[node.index].label.*side;
+    }
   }
 
   [[nodiscard]] bool add_read(NodeId node, std::uint32_t operand) {
     const OfNode& of = nodes_[node.index];
     Answer& read = operands_[node][operand];
-    if (reads_codes(of.high, operand)) read.high = of.label.high;
-    if (reads_codes(of.low, operand)) read.above_low = of.label.above_low;
     std::optional<Gain> take_high;
     std::optional<Gain> take_low;
-    for (const Benefit& benefit : requests_.benefits(node)) {
-      if (benefit.operand != operand || !takes(node, benefit)) continue;
+    for (const Benefit& benefit : requests_.benefits(node, operand)) {
+      if (!takes(node, benefit)) continue;
       std::optional<Gain>& take = sides_.is_high(benefit.request) ? take_high : take_low;
       if (take) return false;  // asked for twice
       take = benefit.gain;
     }
     // A node that makes codes reads as its label says: what it takes in float must go with that.
     if (take_high) {
-      if (of.high != nullptr && !reads_codes(of.high, operand)) return false;
+      if (of.high != nullptr && read.high != of.label.high) return false;
       read.high = network_.ask();
       network_.imply(of.label.high, read.high);
       network_.imply(read.high, of.label.above_low);
@@ -260,7 +267,7 @@ class Cut {
       network_.add_gain(of.label.high, (Gain{} - *take_high).amount());
     }
     if (take_low) {
-      if (of.low != nullptr && !reads_codes(of.low, operand)) return false;
+      if (of.low != nullptr && read.above_low != of.label.above_low) return false;
       read.above_low = network_.ask();
       network_.imply(read.above_low, of.label.above_low);
       network_.imply(of.label.high, read.above_low);
@@ -385,10 +392,8 @@ class Cut {
     if (!is_open && !contains(model_.variable(value.node))) return true;
     for (const Use& use : problem_.graph.uses(value.node)) {
       if (use.result != value.result) continue;
-      for (const Benefit& benefit : requests_.benefits(use.user)) {
-        const bool is_meant =
-            !benefit.takes_codes && benefit.operand == use.operand && benefit.request != no_request;
-        if (!is_meant) continue;
+      for (const Benefit& benefit : requests_.benefits(use.user, use.operand)) {
+        if (!benefit.is_of_holding()) continue;
         const bool is_high = benefit.request == high;
         if (!is_high && benefit.request != low) continue;
         if (contains(model_.variable(use.user))) return false;

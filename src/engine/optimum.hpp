@@ -16,20 +16,17 @@ struct Optimum {
   Gain bound;  ///< no assignment gains more
 };
 
-/// Someone who knows more of the graph than its tables say. Given the variables of a component and
-/// an assignment, returns what the component gains at most, and may better the assignment there.
-/// Empty: cannot tell.
+/// Someone who knows more of the graph than its tables say. Given the variables of one component or
+/// of several and an assignment, returns what they gain at most, and may propose another assignment
+/// there: of each component the better one is kept. Empty: cannot tell, and proposes nothing.
 using ComponentSolver =
-    FunctionRef<std::optional<Gain>(std::span<const VariableId> component, Assignment& assignment)>;
-
-/// Variables of a component below which elimination is fast whatever comes of it, and sees
-/// everything.
-inline constexpr std::size_t large_component = 4096;
+    FunctionRef<std::optional<Gain>(std::span<const VariableId> variables, Assignment& assignment)>;
 
 /// Parts that do not depend on each other are solved one by one: large ones by `solver`, if that
-/// reaches its bound; exactly by elimination where `limits` allow it; else from `start`, or what
-/// `solver` made of it, by exact solutions of neighbourhoods, with a bound from the dual. Never
-/// worth less than `start`, if that is possible.
+/// reaches its bound; exactly by elimination where `limits` allow it; small ones that they do not
+/// by `solver`; else from `start`, or what `solver` made of it, by exact solutions of
+/// neighbourhoods, with a bound from `solver` or the dual. Never worth less than `start`, if that
+/// is possible.
 [[nodiscard]] Optimum find_optimum(const FactorGraph& graph, Assignment start,
                                    ComponentSolver solver, const EliminationLimits& limits = {});
 

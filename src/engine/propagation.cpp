@@ -228,6 +228,8 @@ class GainPropagator {
       const QuantizationMethod* method = eligibility_.method(node, scheme);
       if (method != nullptr) post(node, scheme, *method);
     }
+    std::ranges::stable_sort(requests_.benefits_.begin() + first_benefit, requests_.benefits_.end(),
+                             {}, &Benefit::operand);
     requests_.benefits_of_[node.index] = {
         first_benefit, static_cast<std::uint32_t>(requests_.benefits_.size()) - first_benefit};
     if (asked_.empty()) return;

@@ -1,5 +1,7 @@
 #include "quadrant/engine/request_graph.hpp"
 
+#include <algorithm>
+
 namespace quadrant::inline v0 {
 
 RequestId RequestGraph::find(Value value, ConstraintId constraint) const noexcept {
@@ -7,6 +9,12 @@ RequestId RequestGraph::find(Value value, ConstraintId constraint) const noexcep
     if (requests_[id].constraint == constraint) return id;
   }
   return no_request;
+}
+
+std::span<const Benefit> RequestGraph::benefits(NodeId consumer,
+                                                std::uint32_t operand) const noexcept {
+  const auto found = std::ranges::equal_range(benefits(consumer), operand, {}, &Benefit::operand);
+  return {found.begin(), found.end()};
 }
 
 const char* RequestGraph::refusal(NodeId node, std::uint32_t scheme) const noexcept {

@@ -247,12 +247,17 @@ class Rewriting {
     return converted;
   }
 
+  [[nodiscard]] bool is_given(Value value) const {
+    const Eligibility& eligibility = decided_.problem.eligibility;
+    return eligibility.numbering()->contains(value) && eligibility.given(value) != float_form;
+  }
+
   Expected<Value> leave(Value made, const Conversion& conversion) {
     context_.scheme_ = scheme_of(conversion.from);
     const std::string name(graph_.view().value_name(made));
     QUADRANT_TRY(const Value left, scheme(conversion.from).leave(made, context_));
-    // Who calls the model knows its inputs by name.
-    if (graph_.view().kind(made.node) == ops::Input::kind) {
+    // Who calls the model knows its inputs by name; codes that came with it keep theirs, too.
+    if (is_given(made) || graph_.view().kind(made.node) == ops::Input::kind) {
       QUADRANT_CHECK(graph_.set_value_name(left, name + std::string(dequantized_ending)));
       return left;
     }

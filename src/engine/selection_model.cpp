@@ -72,7 +72,7 @@ void SelectionModel::add_labels(NodeId node, std::uint32_t position,
 void SelectionModel::find_float_labels(NodeId node, std::vector<Label>& labels) const {
   std::vector<std::uint32_t> schemes;
   for (const Benefit& benefit : problem_.requests.benefits(node)) {
-    if (!benefit.takes_codes || benefit.request == no_request) continue;
+    if (!benefit.is_of_taking()) continue;
     const std::uint32_t scheme = problem_.requests.constraints().scheme(benefit.constraint);
     if (std::ranges::find(schemes, scheme) == schemes.end()) schemes.push_back(scheme);
   }
@@ -146,19 +146,15 @@ SelectionModel::Read SelectionModel::read_by(NodeId node, std::uint32_t operand,
 }
 
 bool SelectionModel::has_held_benefit(NodeId user, std::uint32_t operand) const {
-  return std::ranges::any_of(problem_.requests.benefits(user), [&](const Benefit& benefit) {
-    return !benefit.takes_codes && benefit.request != no_request && benefit.operand == operand;
-  });
+  return std::ranges::any_of(problem_.requests.benefits(user, operand), &Benefit::is_of_holding);
 }
 
 // The forms whose codes the node may take of an operand, and what each is worth; by their order.
 std::vector<SelectionModel::Take> SelectionModel::find_takes(NodeId node,
                                                              std::uint32_t operand) const {
   std::vector<Take> takes;
-  for (const Benefit& benefit : problem_.requests.benefits(node)) {
-    if (!benefit.takes_codes || benefit.request == no_request || benefit.operand != operand) {
-      continue;
-    }
+  for (const Benefit& benefit : problem_.requests.benefits(node, operand)) {
+    if (!benefit.is_of_taking()) continue;
     const auto known = std::ranges::find(takes, benefit.constraint, &Take::form);
     if (known == takes.end()) {
       takes.push_back({benefit.constraint, benefit.gain});

@@ -44,11 +44,8 @@ SelectionModel::Wants SelectionModel::wants_of(NodeId user, std::uint32_t operan
                                                const FormSet& forms) const {
   Wants wants{forms.bit(read.form), 0};
   if (!read.float_node) return wants;
-  for (const Benefit& benefit : problem_.requests.benefits(user)) {
-    if (benefit.takes_codes || benefit.request == no_request || benefit.operand != operand) {
-      continue;
-    }
-    wants.held |= forms.bit(benefit.constraint);
+  for (const Benefit& benefit : problem_.requests.benefits(user, operand)) {
+    if (benefit.is_of_holding()) wants.held |= forms.bit(benefit.constraint);
   }
   return wants;
 }
@@ -272,9 +269,8 @@ void SelectionModel::add_held_gains(Value value) {
       const ConstraintId form = made(value, maker);
       for (const Label& user : users) {
         Worth worth;
-        for (const Benefit& benefit : problem_.requests.benefits(use.user)) {
-          const bool is_true = !benefit.takes_codes && benefit.request != no_request &&
-                               benefit.operand == use.operand && benefit.constraint == form;
+        for (const Benefit& benefit : problem_.requests.benefits(use.user, use.operand)) {
+          const bool is_true = benefit.is_of_holding() && benefit.constraint == form;
           if (is_true && user.is_float()) worth.gain += benefit.gain;
         }
         table.push_back(worth);

@@ -14,6 +14,11 @@
 namespace quadrant::inline v0 {
 namespace {
 
+// Beyond so many variables, which are a few thousand nodes, tables are what takes the time, and a
+// cut that does without them is worth the try. Below, tables are there soon, and see what no cut
+// does.
+constexpr std::size_t large_model = 4096;
+
 struct Solution {
   Selection selection;
   Gain bound;  // of those that were allowed
@@ -45,7 +50,7 @@ class Solver {
     return Solution{std::move(decision).finish(), best.bound + model_.constant()};
   }
 
-  [[nodiscard]] bool is_large() const { return model_.variable_count() > large_component; }
+  [[nodiscard]] bool is_large() const { return model_.variable_count() > large_model; }
 
   // The tables of a large graph, and a good start, take longer than a cut that decides all of it
   // and needs neither. Before `run`. Empty where there is no such cut.
@@ -84,10 +89,7 @@ class Solver {
     decision.adopt(model_, found->labelling, walked);
     decision.release_adopted();
     const std::optional<Assignment> better = assignment_of(std::move(decision).finish());
-    const FactorGraph& factors = model_.factors();
-    if (better && factors.worth(component, *better) > factors.worth(component, assignment)) {
-      for (const VariableId variable : component) assignment[variable] = (*better)[variable];
-    }
+    if (better) assignment = *better;
     return found->bound;
   }
 

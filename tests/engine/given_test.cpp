@@ -72,6 +72,9 @@ struct Ops {
   struct Any {  // as one of its operands
     static constexpr std::string_view kind = "any";
   };
+  struct Requantized {  // its result came as codes; reads codes of the level that "level" names
+    static constexpr std::string_view kind = "requantized";
+  };
   struct First {  // reads its operand at the first level that is possible
     static constexpr std::string_view kind = "read_first";
   };
@@ -114,6 +117,14 @@ QUADRANT_QUANTIZER(AnyMethod, Scheme, Ops::Any, requires_parents(variadic(AnyQua
   }
 };
 
+QUADRANT_CONSUMER(RequantizedMethod, Scheme, Ops::Requantized, requires_parents(AnyQuantizable)) {
+  void request(NodeRef node, Asks& asks) const override { asks.take(0, level_of(node)); }
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
+    return context.read<Level>(node, 0) != nullptr ? context.replace(node.result(), node.operand(0))
+                                                   : Expected<void>{};
+  }
+};
+
 QUADRANT_CONSUMER(ReadFirstMethod, Scheme, Ops::First, requires_parents(AnyQuantizable)) {
   void request(NodeRef node, Asks& asks) const override {
     const Value operand = node.operand(0);
@@ -135,6 +146,7 @@ QUADRANT_METHODS(Scheme) {
   add<LevelsMethod>();
   add<AnyMethod>();
   add<ReadFirstMethod>();
+  add<RequantizedMethod>();
 }
 
 }  // namespace given
@@ -314,5 +326,28 @@ TEST_CASE("too many possibilities at one value make it ineligible, with the reas
     CHECK(result.analysis.eligibility.cause(any.node) == EligibilityCause::possibilities);
     CHECK(explained(graph, result, any).reason == "too many different quantizations meet here");
     CHECK(explained(graph, result, after).blockers == std::vector<std::string>{"any"});
+  }
+}
+
+TEST_CASE("a Consumer whose result came quantized asks for its operands all the same") {
+  for (const std::int64_t level : {4, 5}) {
+    CAPTURE(level);
+    Graph graph;
+    const Value a = levels(graph, "a", {4});
+    const Value made{graph.add({.kind = "requantized",
+                                .name = "q",
+                                .operands = {a},
+                                .results = {{"q", {ElementType::int8, Shape{2, 3}, codes_of({4})}}},
+                                .attributes = {{"level", level}},
+                                .constant = {}})};
+    graph.add_output("y", made);
+    const QuantizeResult result = quantized(graph);
+    const bool is_there = level == 4;
+    CHECK(result.analysis.eligibility.state(made) == State::Quantized);
+    CHECK(result.analysis.selection.is_selected(a) == is_there);
+    CHECK(form(result, result.analysis.selection.read(made.node, 0)) ==
+          (is_there ? "level 4" : "float"));
+    CHECK(result.graph.kind(result.graph.operands(result.graph.outputs()[0])[0].node) ==
+          (is_there ? "levels" : "requantized"));
   }
 }

@@ -12,6 +12,7 @@
 #include "engine/brute_force.hpp"
 #include "engine/optimum.hpp"
 #include "engine/random_graphs.hpp"
+#include "engine/rounds.hpp"
 #include "quadrant/ir/text.hpp"
 
 using namespace quadrant;
@@ -95,7 +96,7 @@ TEST_CASE("floats and one form: a cut decides as all decisions compared do") {
   std::mt19937 random(21);
   const Registry registry = dice::registry();
   Outcome outcome;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < test::rounds(3000); ++round) {
     try_graph(dice::random_graph(random, {.most_nodes = 9, .faces = 1}), random, registry, outcome);
   }
   MESSAGE(outcome.cut << " cut, " << outcome.exact << " exact, " << outcome.refused << " refused");
@@ -106,7 +107,7 @@ TEST_CASE("two forms with floats between them: so does a cut") {
   std::mt19937 random(22);
   const Registry registry = dice::registry();
   Outcome outcome;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < test::rounds(3000); ++round) {
     try_graph(dice::random_graph(random, {.most_nodes = 9, .faces = 2}), random, registry, outcome);
   }
   MESSAGE(outcome.cut << " cut, " << outcome.exact << " exact, " << outcome.refused << " refused");

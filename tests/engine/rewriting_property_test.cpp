@@ -15,6 +15,7 @@
 #include "engine/check_rewriting.hpp"
 #include "engine/evaluator.hpp"
 #include "engine/random_graphs.hpp"
+#include "engine/rounds.hpp"
 #include "quadrant/ir/text.hpp"
 
 using namespace quadrant;
@@ -153,7 +154,7 @@ TEST_CASE(
   std::mt19937 random(20261121);
   std::size_t quantized = 0;
   std::size_t converted = 0;
-  for (int round = 0; round < 4000; ++round) {
+  for (int round = 0; round < test::rounds(4000); ++round) {
     const int schemes = 1 + round % 2;
     const dice::Blueprint blueprint =
         dice::random_graph(random, {.most_nodes = 24, .schemes = schemes});
@@ -203,7 +204,7 @@ TEST_CASE("the plan does not depend on the order in which the graph was built") 
       }
     }
   };
-  SUBCASE("small graphs") { check(1000, 100, {.least_nodes = 4, .most_nodes = 9}); }
+  SUBCASE("small graphs") { check(test::rounds(1000), 100, {.least_nodes = 4, .most_nodes = 9}); }
   // In these some values have many forms, of both schemes.
   SUBCASE("larger graphs") { check(60, 10, {.least_nodes = 60, .most_nodes = 120}); }
 }

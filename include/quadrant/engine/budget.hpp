@@ -27,9 +27,12 @@ namespace quadrant::inline v0 {
 /// What a plan comes to when it is followed. Errors are relative noise power, noise / signal.
 struct PlanFigures {
   std::uint64_t file_bytes = 0;  ///< of everything that would be written
-  double weight_error = 0;       ///< of the stored values, added up
-  double worst_weight = 0;       ///< of the one that has most
-  double output_error = 0;       ///< at the output that has most; 0 where it was not asked for
+  /// Of these, contents of weights: floats, or codes, scales and zero points. Empty: as schemes
+  /// say.
+  std::optional<std::uint64_t> tensor_bytes{};
+  double weight_error = 0;  ///< of the stored values, added up
+  double worst_weight = 0;  ///< of the one that has most
+  double output_error = 0;  ///< at the output that has most; 0 where it was not asked for
 };
 
 /// What of the figures is wanted; weights' errors always are.
@@ -110,8 +113,8 @@ struct BudgetStudyOptions {
 /// to the meter. Errors are held to add up; what is not so is found by measuring what was chosen.
 class BudgetStudy {
  public:
-  /// Measures each option alone, and each scheme for all. `impossible` where there is nothing to
-  /// decide; errors of the meter are handed on.
+  /// Measures each option alone, and each scheme for all. Where nothing can be quantized, there are
+  /// no items. Errors of the meter are handed on.
   [[nodiscard]] static Expected<BudgetStudy> make(const GraphView& graph, const Registry& registry,
                                                   PlanMeter& meter,
                                                   const QuantizeOptions& options = {},
@@ -142,20 +145,27 @@ class BudgetStudy {
   [[nodiscard]] Expected<void> measure_options();
   [[nodiscard]] Expected<std::vector<PlanFigures>> measure_alone(std::span<const Which> which,
                                                                  bool at_outputs);
-  [[nodiscard]] Option& take_figures(const Which& which, const PlanFigures& figures);
+  void take_figures(const Which& which, const PlanFigures& figures, double error);
+  [[nodiscard]] double file_bytes(const PlanFigures& figures) const;
   void enter_errors(std::size_t item);
   void estimate_mixed(std::size_t item);
   [[nodiscard]] Expected<void> measure_uniform();
   [[nodiscard]] Plan plan(std::span<const std::uint32_t> options) const;
   [[nodiscard]] std::vector<std::uint32_t> all_of_scheme(std::uint32_t scheme) const;
-  [[nodiscard]] double bits(std::span<const std::uint32_t> options) const;
+  [[nodiscard]] Expected<std::vector<PlanFigures>> measure(
+      std::span<const std::vector<std::uint32_t>> choices, const MeterScope& scope) const;
+  [[nodiscard]] double stored_bytes(std::span<const std::uint32_t> options) const;
+  [[nodiscard]] double stored_bytes(std::span<const std::uint32_t> options,
+                                    const PlanFigures& figures) const;
+  [[nodiscard]] double bits_of(double stored_bytes) const;
 
   Registry registry_;
   PlanMeter* meter_;
   BudgetStudyOptions options_;
   std::vector<BudgetItem> items_;
   std::vector<std::vector<Option>> figures_;  ///< by item and option
-  double float_bytes_ = 0;                    ///< of the file in float
+  PlanFigures in_float_;
+  std::vector<PlanFigures> uniform_;  ///< by scheme, for all items: bytes
   ErrorTable error_table_;
 };
 

@@ -17,9 +17,10 @@ namespace quadrant::inline v0 {
 
 /// One way that an item can be.
 struct BudgetOption {
-  std::string label;                 ///< `float`, a scheme's name in the run, or several with `+`
-  std::vector<PlannedValue> values;  ///< by name; none: float
-  std::uint64_t stored_bytes = 0;    ///< codes, scales and zero points; floats where it is float
+  std::string label;                   ///< `float`, a scheme's name in the run, or several with `+`
+  std::vector<PlannedValue> values{};  ///< by name; none: float
+  std::uint64_t stored_bytes = 0;      ///< codes, scales and zero points; floats where it is float
+  bool is_mixed = false;               ///< of several schemes
 };
 
 /// A weight, or several values that are decided together.

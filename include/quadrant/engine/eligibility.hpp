@@ -55,7 +55,8 @@ class Eligibility {
   }
   /// For `EligibilityCause::method` and `possibilities`: the reason, a literal, or null.
   [[nodiscard]] const char* why(NodeId node, std::uint32_t scheme = 0) const noexcept;
-  /// The node's method if the node takes part: its results are Quantizable or it is a Consumer.
+  /// The node's method if the node takes part: its results are Quantizable or it is a Consumer,
+  /// perhaps one whose results came quantized.
   [[nodiscard]] const QuantizationMethod* method(NodeId node,
                                                  std::uint32_t scheme = 0) const noexcept {
     return schemes_[scheme].methods[node.index];

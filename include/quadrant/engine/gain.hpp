@@ -153,7 +153,8 @@ class OperationsGain final : public GainModel {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "operations"; }
   [[nodiscard]] std::string_view unit() const noexcept override { return "operations"; }
-  /// Half of the products for either factor; else the elements of the operand.
+  /// Half of the products for either factor; else the elements of the operand, twice for a
+  /// conversion that is there already and becomes needless.
   [[nodiscard]] Gain of_operand(const OperandReading& reading) const override;
   [[nodiscard]] Gain of_storage(const Storing& storing) const override;
   [[nodiscard]] Gain of_conversion(const FormChange& change) const override;

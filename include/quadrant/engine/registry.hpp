@@ -139,12 +139,17 @@ class MethodRegistration {
   /// One class for several operations, each with its parameters.
   template <class M, class Op>
   void add_parameterized(typename detail::ParametersOf<M>::Type parameters) {
+    check_operation<Op>();
+    add_parameterized<M>(Op::kind, std::move(parameters));
+  }
+  /// The same for an operation that a table names.
+  template <class M>
+  void add_parameterized(std::string_view op, typename detail::ParametersOf<M>::Type parameters) {
     check<M>();
     static_assert(std::constructible_from<M, typename M::Parameters>,
                   "a parameterized method's class needs `using <method>Base::<method>Base;`, the "
                   "constructor that takes the parameters");
-    check_operation<Op>();
-    builder_->add(Op::kind, std::make_unique<M>(std::move(parameters)));
+    builder_->add(op, std::make_unique<M>(std::move(parameters)));
   }
 
  private:

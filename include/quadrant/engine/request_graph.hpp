@@ -61,6 +61,13 @@ struct Benefit {
   RequestId request = no_request;  ///< no_request: the operand cannot be had so
   bool takes_codes = false;        ///< it reads codes; otherwise floats, through the dequantize
   Gain gain;
+
+  /// It comes true where the codes are read.
+  [[nodiscard]] bool is_of_taking() const noexcept { return takes_codes && request != no_request; }
+  /// It comes true where the operand is made in that form.
+  [[nodiscard]] bool is_of_holding() const noexcept {
+    return !takes_codes && request != no_request;
+  }
 };
 
 /// The result of phase 2.
@@ -95,6 +102,9 @@ class RequestGraph {
     const BenefitRange range = benefits_of_[consumer.index];
     return std::span(benefits_).subspan(range.first, range.count);
   }
+  /// And those of one of its operands.
+  [[nodiscard]] std::span<const Benefit> benefits(NodeId consumer,
+                                                  std::uint32_t operand) const noexcept;
   [[nodiscard]] std::uint32_t index(const Benefit& benefit) const noexcept {
     return static_cast<std::uint32_t>(&benefit - benefits_.data());
   }
@@ -116,7 +126,7 @@ class RequestGraph {
   std::vector<Request> requests_;
   std::vector<Alternative> alternatives_;
   std::vector<Need> needs_;
-  std::vector<Benefit> benefits_;  // those of one consumer side by side
+  std::vector<Benefit> benefits_;  // those of one consumer side by side, by operand
   std::vector<BenefitRange> benefits_of_;
   std::map<std::pair<NodeId, std::uint32_t>, const char*> refusals_;
 };
