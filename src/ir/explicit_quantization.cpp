@@ -22,19 +22,6 @@ bool is_one_of(std::string_view kind, const std::array<std::string_view, n>& kin
   return std::ranges::find(kinds, kind) != kinds.end();
 }
 
-// Operators of files that are defined on codes, whatever is known of those: to dequantize in front
-// of them would be wrong. A lookup in a quantized table casts the codes that it finds.
-bool is_defined_on_codes(std::string_view kind) {
-  if (kind == ops::Cast::kind) return true;
-  constexpr std::array names{
-      std::string_view("QuantizeLinear"),       std::string_view("DequantizeLinear"),
-      std::string_view("GatherBlockQuantized"), std::string_view("MatMulNBits"),
-      std::string_view("MatMulIntegerToFloat"), std::string_view("QGemm")};
-  if (!kind.starts_with("onnx.")) return false;
-  const std::string_view name = kind.substr(kind.find_last_of(".:") + 1);
-  return is_one_of(name, names) || name.starts_with("QLinear") || name.ends_with("Integer");
-}
-
 // The operation that moves elements which `kind` names, in the way of files too, for graphs that
 // were not read but made so: `onnx.Reshape` is `reshape`. Empty for another.
 std::string moving_kind(std::string_view kind) {
@@ -278,6 +265,19 @@ class RealName {
 };
 
 }  // namespace
+
+// Operators of files that are defined on codes, whatever is known of those: to dequantize in front
+// of them would be wrong. A lookup in a quantized table casts the codes that it finds.
+bool is_defined_on_codes(std::string_view kind) {
+  if (kind == ops::Cast::kind) return true;
+  constexpr std::array names{
+      std::string_view("QuantizeLinear"),       std::string_view("DequantizeLinear"),
+      std::string_view("GatherBlockQuantized"), std::string_view("MatMulNBits"),
+      std::string_view("MatMulIntegerToFloat"), std::string_view("QGemm")};
+  if (!kind.starts_with("onnx.")) return false;
+  const std::string_view name = kind.substr(kind.find_last_of(".:") + 1);
+  return is_one_of(name, names) || name.starts_with("QLinear") || name.ends_with("Integer");
+}
 
 MovedCodes make_quantization_explicit(Graph& graph) { return Explication(graph).run(); }
 

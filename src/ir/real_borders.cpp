@@ -7,6 +7,7 @@
 
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -25,7 +26,74 @@ Value add_conversion(Graph& graph, std::string_view kind, const std::string& nam
                      .constant = {}})};
 }
 
+// The type that all who read the input quantize it to; null: there is none.
+const TensorType* quantized_by_all(const Graph& graph, NodeId input) {
+  const TensorType* common = nullptr;
+  for (const Use& use : graph.uses(input)) {
+    if (graph.kind(use.user) != ops::Quantize::kind) return nullptr;
+    const TensorType& codes = graph.type({use.user});
+    if (!codes.is_quantized()) return nullptr;
+    if (common != nullptr && !mean_the_same(*common->quantization, *codes.quantization)) {
+      return nullptr;
+    }
+    common = &codes;
+  }
+  return common;
+}
+
+// A chain of nodes of one operand each, as far as nobody else reads them.
+void erase_unused(Graph& graph, NodeId last) {
+  while (graph.uses(last).empty() && !graph.operands(last).empty()) {
+    const NodeId before = graph.operands(last)[0].node;
+    graph.erase(last);
+    last = before;
+    if (graph.kind(last) == ops::Input::kind) return;
+  }
+}
+
+bool is_real(const Graph& graph, Value value) {
+  return !value.is_absent() && !are_codes(graph, value) && is_float(graph.type(value).element);
+}
+
 }  // namespace
+
+std::vector<LeftAlone> make_borders_coded(Graph& graph) {
+  std::vector<LeftAlone> left;
+  const std::vector<NodeId> inputs(graph.inputs().begin(), graph.inputs().end());
+  for (const NodeId input : inputs) {
+    if (!is_real(graph, {input})) continue;
+    const TensorType* const found = quantized_by_all(graph, input);
+    if (found == nullptr) {
+      left.push_back({std::string(graph.value_name({input})),
+                      "not all that reads it quantizes it "
+                      "alike"});
+      continue;
+    }
+    TensorType codes = *found;
+    codes.shape = graph.type({input}).shape;
+    graph.set_type({input}, std::move(codes));
+    const std::vector<Use> uses(graph.uses(input).begin(), graph.uses(input).end());
+    for (const Use& use : uses) {
+      graph.replace_uses({use.user}, {input});
+      graph.erase(use.user);
+    }
+  }
+  const std::vector<NodeId> outputs(graph.outputs().begin(), graph.outputs().end());
+  for (const NodeId output : outputs) {
+    Value real = graph.operands(output)[0];
+    if (!is_real(graph, real)) continue;
+    // What only gives a value another name may stand between.
+    const Value named = real;
+    while (graph.kind(real.node) == ops::Identity::kind) real = graph.operands(real.node)[0];
+    if (graph.kind(real.node) != ops::Dequantize::kind) {
+      left.push_back({std::string(graph.name(output)), "no dequantize makes it"});
+      continue;
+    }
+    graph.set_operand(output, 0, graph.operands(real.node)[0]);
+    erase_unused(graph, named.node);
+  }
+  return left;
+}
 
 bool has_coded_borders(const GraphView& graph) {
   for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {

@@ -59,4 +59,22 @@ std::uint64_t stored_bytes(const Shape& shape, const Granularity& granularity, E
          (stores_zero_points ? packed(groups) : 0);
 }
 
+bool mean_the_same(const UniformType& a, const UniformType& b) {
+  if (a == b) return true;
+  if (a.storage != b.storage || a.expressed != b.expressed || a.granularity != b.granularity ||
+      a.storage_min != b.storage_min || a.storage_max != b.storage_max || !a.scales || !b.scales) {
+    return false;
+  }
+  const auto scales_a = read_scales(a.scales);
+  const auto scales_b = read_scales(b.scales);
+  if (!scales_a || !scales_b || *scales_a != *scales_b) return false;
+  const auto zeros = [&](const UniformType& type) -> Expected<std::vector<std::int64_t>> {
+    if (!type.zero_points) return std::vector<std::int64_t>(scales_a->size(), 0);
+    return read_integers(type.zero_points, type.zero_points.element_count());
+  };
+  const auto zeros_a = zeros(a);
+  const auto zeros_b = zeros(b);
+  return zeros_a && zeros_b && *zeros_a == *zeros_b;
+}
+
 }  // namespace quadrant::inline v0

@@ -149,7 +149,7 @@ std::string to_string(const Count& count) {
 
 Expected<std::vector<TensorType>> infer_results(NodeRef node) {
   const auto* found = std::ranges::find(rules, node.kind(), &Rule::kind);
-  if (found == rules.end()) return {};
+  if (found == rules.end()) return infer_onnx(node);
   const Rule& rule = *found;
   const std::size_t count = node.operands().size();
   if (!fits(count, rule.operands)) {

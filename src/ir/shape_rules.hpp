@@ -124,4 +124,7 @@ inline TensorType moved(NodeRef node, Shape shape = {}) {
 // shape_rules_recurrent.cpp
 [[nodiscard]] Expected<std::vector<TensorType>> infer_recurrent(NodeRef node);
 
+// shape_rules_onnx.cpp: result 0 of what only ONNX has; empty for what is not known.
+[[nodiscard]] Expected<std::vector<TensorType>> infer_onnx(NodeRef node);
+
 }  // namespace quadrant::inline v0::detail

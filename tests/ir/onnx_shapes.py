@@ -17,6 +17,12 @@ KINDS = {"add": "Add", "cast": "Cast", "concat": "Concat", "conv": "Conv",
          "matmul": "MatMul", "multiply": "Mul", "reshape": "Reshape", "rnn": "RNN",
          "slice": "Slice", "split": "Split", "squeeze": "Squeeze", "transpose": "Transpose",
          "unsqueeze": "Unsqueeze"}
+# Those that are carried as ONNX calls them.
+CARRIED = ["ArgMax", "AveragePool", "DepthToSpace", "Div", "Equal", "GlobalAveragePool", "GlobalMaxPool",
+           "Less", "LpPool", "Max", "MaxPool", "Min", "Pad", "Pow", "ReduceL2", "ReduceMax", "ReduceMean",
+           "ReduceSum", "Relu", "Resize", "Shape", "Sigmoid", "Softmax", "SpaceToDepth", "Sub", "Sum",
+           "Tile"]
+KINDS |= {f"onnx.{name}": name for name in CARRIED}
 ELEMENTS = {TensorProto.FLOAT: "f32", TensorProto.UINT8: "u8", TensorProto.INT8: "i8",
             TensorProto.UINT16: "u16", TensorProto.INT16: "i16", TensorProto.INT32: "i32",
             TensorProto.INT64: "i64", TensorProto.BOOL: "i1", TensorProto.FLOAT16: "f16",
@@ -499,13 +505,115 @@ def recurrent(rng):
     return case(kind, operands, attributes, opset, rng.randint(1, most))
 
 
+# --- operations that are carried as ONNX calls them: what onnx refuses is not looked at --------------
+
+
+def carried(name, operands, attributes, opset=17):
+    made = case(f"onnx.{name}", operands, attributes, opset)
+    return None if made is None or made[1] == "error" else made
+
+
+def pool(rng):
+    n = rng.choice([1, 2, 2, 3])
+    name = rng.choice(["MaxPool", "AveragePool", "LpPool"])
+    kernel = [rng.randint(1, 4) for _ in range(n)]
+    attributes = {"kernel_shape": kernel}
+    if rng.random() < 0.6:
+        attributes["strides"] = [rng.randint(1, 3) for _ in range(n)]
+    if rng.random() < 0.3 and name == "MaxPool":
+        attributes["dilations"] = [rng.randint(1, 2) for _ in range(n)]
+    mode = rng.choice(["pads", "none", "SAME_UPPER", "SAME_LOWER", "VALID"])
+    if mode == "pads":
+        attributes["pads"] = [rng.randint(0, k - 1) for k in kernel * 2]
+    elif mode != "none":
+        attributes["auto_pad"] = mode
+    if mode == "none" and rng.random() < 0.3 and name != "LpPool":
+        attributes["ceil_mode"] = 1
+        # onnx counts windows that begin behind the data.
+        attributes["strides"] = [rng.randint(1, k) for k in kernel]
+    x = [rng.randint(1, 3), rng.randint(1, 4), *(rng.randint(6, 15) for _ in range(n))]
+    return carried(name, [partly(rng, x)], attributes, 19)
+
+
+def pool_whole(rng):
+    x = extents(rng, 3, 5)
+    return carried(rng.choice(["GlobalAveragePool", "GlobalMaxPool"]), [partly(rng, x)], {})
+
+
+def reduction(rng):
+    x = extents(rng, 1, 4)
+    name = rng.choice(["ReduceL2", "ReduceMax", "ReduceMean", "ReduceSum"])
+    attributes = {} if rng.random() < 0.5 else {"keepdims": rng.randint(0, 1)}
+    operands = [partly(rng, x)]
+    if rng.random() < 0.8:
+        axes = [signed(rng, axis, len(x)) for axis in
+                rng.sample(range(len(x)), rng.randint(1, len(x)))]
+        operands.append(Ints(axes))
+    elif rng.random() < 0.5:
+        attributes["noop_with_empty_axes"] = 1
+    return carried(name, operands, attributes, 18)
+
+
+def place(rng):
+    x = extents(rng, 1, 4)
+    return carried("ArgMax", [partly(rng, x)],
+                   {"axis": signed(rng, rng.randrange(len(x)), len(x)), "keepdims": rng.randint(0, 1)})
+
+
+def same(rng):
+    return carried(rng.choice(["Relu", "Sigmoid", "Softmax"]), [partly(rng, extents(rng, 1, 4))], {})
+
+
+def stretched(rng):
+    whole = extents(rng, 0, 4)
+    name = rng.choice(["Div", "Equal", "Less", "Max", "Min", "Pow", "Sub", "Sum"])
+    count = rng.randint(2, 3) if name in ("Max", "Min", "Sum") else 2
+    def operand():
+        shape = whole[rng.randint(0, len(whole)) if rng.random() < 0.3 else 0:]
+        return [1 if rng.random() < 0.2 else d for d in shape]
+    return carried(name, [operand() for _ in range(count)], {})
+
+
+def rearranged(rng):
+    name = rng.choice(["DepthToSpace", "SpaceToDepth"])
+    block = rng.randint(1, 3)
+    x = [rng.randint(1, 3), 4 * 9, 6 * rng.randint(1, 3), 6 * rng.randint(1, 3)]
+    return carried(name, [partly(rng, x)], {"blocksize": block})
+
+
+def padded(rng):
+    x = extents(rng, 1, 4)
+    return carried("Pad", [partly(rng, x), Ints([rng.randint(-1, 3) for _ in range(2 * len(x))])], {})
+
+
+def tiled(rng):
+    x = extents(rng, 1, 4)
+    return carried("Tile", [partly(rng, x), Ints([rng.randint(0, 3) for _ in x])], {})
+
+
+def shape_of(rng):
+    attributes = {}
+    if rng.random() < 0.5:
+        attributes["start"] = rng.randint(-3, 3)
+    if rng.random() < 0.5:
+        attributes["end"] = rng.randint(-3, 4)
+    return carried("Shape", [extents(rng, 0, 4)], attributes)
+
+
+def resized(rng):
+    x = extents(rng, 1, 4)
+    return carried("Resize", [partly(rng, x), ABSENT, ABSENT, Ints([rng.randint(1, 9) for _ in x])], {})
+
+
 def main():
     rng = random.Random(SEED)
     print(f"// Made by onnx_shapes.py with onnx {onnx.__version__}. Do not edit.")
     for make, count in ((conv, 70), (matmul, 50), (gemm, 20), (reshape, 60), (transpose, 25),
                         (squeeze, 50), (unsqueeze, 50), (flatten, 40), (cast, 40), (expand, 50),
                         (slice_, 120), (split, 80), (concat, 60), (gather, 60), (elementwise, 60),
-                        (einsum, 60), (conv_transpose, 60), (recurrent, 80)):
+                        (einsum, 60), (conv_transpose, 60), (recurrent, 80), (pool, 90),
+                        (pool_whole, 15), (reduction, 60), (place, 25), (same, 20), (stretched, 40),
+                        (rearranged, 25), (padded, 30), (tiled, 20), (shape_of, 25), (resized, 20)):
         seen = set()
         while len(seen) < count:
             made = make(rng)

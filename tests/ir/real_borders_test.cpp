@@ -53,3 +53,27 @@ TEST_CASE("real values at the borders stay") {
   make_borders_real(graph);
   CHECK(print_graph(graph) == before);
 }
+
+TEST_CASE("real borders become codes where they are quantized and dequantized at once") {
+  Graph graph = graph_of(
+      "%x: tensor<2xf32> = input()\n"
+      "%z: tensor<2xf32> = input()\n"
+      "%q: tensor<2x!quant.uniform<u8:f32, 0.5:128>> = quantize(%x)\n"
+      "%p: tensor<2x!quant.uniform<u8:f32, 0.5:128>> = quantize(%x)\n"
+      "%y: tensor<2xf32> = dequantize(%q)\n"
+      "%n: tensor<2xf32> = identity(%y)\n"
+      "%a: tensor<2xf32> = add(%z, %z)\n"
+      "output(%n)\n"
+      "output(%p)\n"
+      "output(%a)\n");
+  // The two `quantize` have constants of their own: only the first reader's are looked at as one.
+  graph.set_type(graph.find_value("p"), graph.type(graph.find_value("q")));
+  const std::vector<LeftAlone> left = make_borders_coded(graph);
+  CHECK(verify(graph));
+  CHECK(graph.type(graph.find_value("x")).is_quantized());
+  CHECK(graph.operands(graph.outputs()[0])[0] == graph.find_value("x"));
+  CHECK(graph.operands(graph.outputs()[1])[0] == graph.find_value("x"));
+  REQUIRE(left.size() == 2);
+  CHECK(left[0] == LeftAlone{"z", "not all that reads it quantizes it alike"});
+  CHECK(left[1].reason == "no dequantize makes it");
+}

@@ -41,6 +41,10 @@ MovedCodes make_quantization_explicit(Graph& graph);
 /// Whether `make_quantization_explicit` would leave the graph as it is.
 [[nodiscard]] bool is_quantization_explicit(const GraphView& graph);
 
+/// Whether operations of this kind are defined on codes, whatever is known of their meaning: a
+/// cast, ONNX's QLinear operators, those that dequantize themselves.
+[[nodiscard]] bool is_defined_on_codes(std::string_view kind);
+
 /// The name that the real values of `codes` had before they were quantized, as far as the graph
 /// tells: of models that this library quantized, or others that call values like that. It is the
 /// name of what a `quantize` reads, without `unquantized_ending`; of other codes their own, without

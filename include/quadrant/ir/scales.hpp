@@ -27,6 +27,11 @@ namespace quadrant::inline v0 {
 [[nodiscard]] Constant make_zero_points(ElementType storage, Shape shape,
                                         std::span<const std::int64_t> values);
 
+/// Whether two types say the same of codes, by what their scales and zero points hold: `==`
+/// compares whether they are the same constants. No zero points are as good as zeros. Reads them
+/// whole; false where they cannot be read.
+[[nodiscard]] bool mean_the_same(const UniformType& a, const UniformType& b);
+
 /// Bytes that codes of type `storage` take in a file, with scales of type `scale` and zero points.
 /// 4-bit integers are packed; zero points that are all zero (`has_zero_points` is false) take room
 /// all the same, but not for blocks: that is how formats store them. `shape`: static.

@@ -1,0 +1,50 @@
+#include "quadrant/ir/products.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+std::optional<std::int64_t> first_axis(NodeRef /*node*/, const Shape& /*weight*/) { return 0; }
+
+std::optional<std::int64_t> second_axis(NodeRef /*node*/, const Shape& /*weight*/) { return 1; }
+
+std::optional<std::int64_t> last_axis(NodeRef /*node*/, const Shape& weight) {
+  return weight.rank() < 2 ? std::nullopt : std::optional(weight.rank() - 1);
+}
+
+std::optional<std::int64_t> gemm_axis(NodeRef node, const Shape& /*weight*/) {
+  return ops::Gemm{node}.trans_b() ? 0 : 1;
+}
+
+bool always(NodeRef /*node*/) { return true; }
+
+bool never(NodeRef /*node*/) { return false; }
+
+// With groups, channels of the result share an index of the weight's axis.
+bool has_one_group(NodeRef node) { return node.attribute_or<std::int64_t>("group", 1) == 1; }
+
+bool has_no_factors(NodeRef node) {
+  return node.attribute_or("alpha", 1.0) == 1 && node.attribute_or("beta", 1.0) == 1;
+}
+
+constexpr std::array products{
+    Product{ops::Conv::kind, 0, 1, 2, first_axis, always},
+    Product{ops::ConvTranspose::kind, 0, 1, 2, second_axis, has_one_group},
+    Product{ops::Gemm::kind, 0, 1, 2, gemm_axis, has_no_factors},
+    Product{ops::MatMul::kind, 0, 1, 2, last_axis, never},
+    Product{ops::BatchMatMul::kind, 0, 1, 2, last_axis, never},
+    Product{ops::Linear::kind, 0, 1, 2, first_axis, always},
+    Product{ops::Addmm::kind, 1, 2, 0, second_axis, has_no_factors}};
+
+}  // namespace
+
+const Product* find_product(std::string_view kind) noexcept {
+  const auto* const found = std::ranges::find(products, kind, &Product::kind);
+  return found == products.end() ? nullptr : found;
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,398 @@
+// Shapes of operations that are carried as ONNX calls them. https://onnx.ai/onnx/operators
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "ir/shape_rules.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0::detail {
+namespace {
+
+using OnnxRule = Expected<TensorType> (*)(NodeRef node);
+
+ElementType plain_element(NodeRef node, std::size_t operand) {
+  const TensorType* const type = node.operand_type(operand);
+  return type == nullptr || type->is_quantized() ? ElementType::undefined : type->element;
+}
+
+Expected<TensorType> as_operand(NodeRef node) {
+  return TensorType{plain_element(node, 0), operand_shape(node, 0), nullptr};
+}
+
+// --- operands that are stretched to one shape ----------------------------------------------------
+
+Expected<Shape> stretched(NodeRef node) {
+  std::vector<std::int64_t> extents;
+  for (std::size_t i = 0; i < node.operands().size(); ++i) {
+    const Shape shape = operand_shape(node, i);
+    if (!shape.is_ranked()) return Shape();
+    QUADRANT_TRY(extents, broadcast(extents, shape.extents()));
+  }
+  return Shape(std::move(extents));
+}
+
+template <std::size_t typed>
+Expected<TensorType> elementwise(NodeRef node) {
+  QUADRANT_TRY(Shape shape, stretched(node));
+  return TensorType{plain_element(node, typed), std::move(shape), nullptr};
+}
+
+Expected<TensorType> truth(NodeRef node) {
+  QUADRANT_TRY(Shape shape, stretched(node));
+  return TensorType{ElementType::boolean, std::move(shape), nullptr};
+}
+
+// --- windows -------------------------------------------------------------------------------------
+
+struct PoolWindow {
+  std::int64_t kernel;
+  std::int64_t stride;
+  std::int64_t dilation;
+  std::int64_t pads;
+  bool is_same;
+  bool rounds_up;
+};
+
+// How many windows lie in `extent` elements.
+std::int64_t windows_in(std::int64_t extent, const PoolWindow& window, std::int64_t pad_begin) {
+  if (extent == Shape::dynamic) return extent;
+  if (window.is_same) return extent / window.stride + (extent % window.stride != 0 ? 1 : 0);
+  std::int64_t reach = 0;
+  std::int64_t room = 0;
+  if (__builtin_mul_overflow(window.kernel - 1, window.dilation, &reach) ||
+      __builtin_add_overflow(extent, window.pads, &room) || reach >= room) {
+    return Shape::dynamic;
+  }
+  const std::int64_t steps = room - 1 - reach;
+  std::int64_t count = steps / window.stride + 1;
+  if (window.rounds_up && steps % window.stride != 0) {
+    // Of one that begins in the padding behind them, onnx and its runtimes say different things.
+    std::int64_t begin = 0;
+    if (__builtin_mul_overflow(count, window.stride, &begin) || begin >= extent + pad_begin) {
+      return Shape::dynamic;
+    }
+    ++count;
+  }
+  return count;
+}
+
+Expected<TensorType> pooled(NodeRef node) {
+  TensorType result{plain_element(node, 0), {}, nullptr};
+  const Shape data = operand_shape(node, 0);
+  if (data.rank() < 3) return result;
+  const auto spatial = static_cast<std::size_t>(data.rank() - 2);
+  QUADRANT_TRY(const auto kernel, integers(node, "kernel_shape", spatial, Shape::dynamic, 1));
+  QUADRANT_TRY(const auto strides, integers(node, "strides", spatial, 1, 1));
+  QUADRANT_TRY(const auto dilations, integers(node, "dilations", spatial, 1, 1));
+  QUADRANT_TRY(const auto pads, integers(node, "pads", 2 * spatial, 0, 0));
+  QUADRANT_TRY(const auto auto_pad, attribute_or<std::string>(node, "auto_pad", "NOTSET"));
+  QUADRANT_TRY(const auto ceil_mode, attribute_or<std::int64_t>(node, "ceil_mode", 0));
+  const bool is_padded = auto_pad == "NOTSET" || auto_pad.empty();
+  std::vector<std::int64_t> extents{data[0], data[1]};
+  for (std::size_t i = 0; i < spatial; ++i) {
+    std::int64_t both = 0;
+    const bool is_known =
+        kernel[i] != Shape::dynamic && !__builtin_add_overflow(pads[i], pads[i + spatial], &both);
+    const std::int64_t extent = data[static_cast<std::int64_t>(i) + 2];
+    const PoolWindow window{
+        kernel[i],     strides[i], dilations[i], is_padded ? both : 0, auto_pad.starts_with("SAME"),
+        ceil_mode != 0};
+    extents.push_back(is_known ? windows_in(extent, window, is_padded ? pads[i] : 0)
+                               : Shape::dynamic);
+  }
+  result.shape = Shape(std::move(extents));
+  return result;
+}
+
+Expected<TensorType> pooled_whole(NodeRef node) {
+  TensorType result{plain_element(node, 0), {}, nullptr};
+  const Shape data = operand_shape(node, 0);
+  if (data.rank() < 2) return result;
+  std::vector<std::int64_t> extents(static_cast<std::size_t>(data.rank()), 1);
+  extents[0] = data[0];
+  extents[1] = data[1];
+  result.shape = Shape(std::move(extents));
+  return result;
+}
+
+// --- reductions ----------------------------------------------------------------------------------
+
+// The axes without those that `gone` marks, which stay as 1 where `keeps`.
+Shape without(const Shape& data, const std::vector<bool>& gone, bool keeps) {
+  std::vector<std::int64_t> extents;
+  for (std::size_t axis = 0; axis < gone.size(); ++axis) {
+    if (!gone[axis]) {
+      extents.push_back(data[static_cast<std::int64_t>(axis)]);
+    } else if (keeps) {
+      extents.push_back(1);
+    }
+  }
+  return Shape(std::move(extents));
+}
+
+Expected<TensorType> reduced(NodeRef node) {
+  TensorType result{plain_element(node, 0), {}, nullptr};
+  const Shape data = operand_shape(node, 0);
+  QUADRANT_TRY(const IntegerList axes, integer_list(node, "axes", 1));
+  QUADRANT_TRY(const auto keeps, attribute_or<std::int64_t>(node, "keepdims", 1));
+  QUADRANT_TRY(const auto is_idle, attribute_or<std::int64_t>(node, "noop_with_empty_axes", 0));
+  if (!data.is_ranked() || axes.is_computed()) return result;
+  if (axes.is_empty() && is_idle != 0) {
+    result.shape = data;
+    return result;
+  }
+  std::vector<bool> gone(static_cast<std::size_t>(data.rank()), axes.is_empty());
+  for (const std::int64_t axis : axes.values) {
+    const auto found = normalize_axis(axis, data.rank());
+    if (!found) return invalid(fmt::format("axis {} of {} dimensions", axis, data.rank()));
+    gone[static_cast<std::size_t>(*found)] = true;
+  }
+  result.shape = without(data, gone, keeps != 0);
+  return result;
+}
+
+Expected<TensorType> place_of_largest(NodeRef node) {
+  TensorType result{ElementType::int64, {}, nullptr};
+  const Shape data = operand_shape(node, 0);
+  QUADRANT_TRY(const auto axis, attribute_or<std::int64_t>(node, "axis", 0));
+  QUADRANT_TRY(const auto keeps, attribute_or<std::int64_t>(node, "keepdims", 1));
+  if (!data.is_ranked()) return result;
+  const auto found = normalize_axis(axis, data.rank());
+  if (!found) return invalid(fmt::format("axis {} of {} dimensions", axis, data.rank()));
+  std::vector<bool> gone(static_cast<std::size_t>(data.rank()), false);
+  gone[static_cast<std::size_t>(*found)] = true;
+  result.shape = without(data, gone, keeps != 0);
+  return result;
+}
+
+// --- shapes --------------------------------------------------------------------------------------
+
+Expected<TensorType> shape_of(NodeRef node) {
+  TensorType result{ElementType::int64, {Shape::dynamic}, nullptr};
+  const Shape data = operand_shape(node, 0);
+  if (!data.is_ranked()) return result;
+  const auto clamped = [&](std::int64_t at) {
+    return std::clamp<std::int64_t>(at < 0 ? at + data.rank() : at, 0, data.rank());
+  };
+  QUADRANT_TRY(const auto start, attribute_or<std::int64_t>(node, "start", 0));
+  QUADRANT_TRY(const auto end, attribute_or<std::int64_t>(node, "end", data.rank()));
+  result.shape = {std::max<std::int64_t>(0, clamped(end) - clamped(start))};
+  return result;
+}
+
+// --- elements that move --------------------------------------------------------------------------
+
+std::int64_t times(std::int64_t extent, std::int64_t factor) {
+  std::int64_t product = 0;
+  const bool is_unknown =
+      extent == Shape::dynamic || __builtin_mul_overflow(extent, factor, &product);
+  return is_unknown ? Shape::dynamic : product;
+}
+
+Expected<TensorType> depth_to_space(NodeRef node) {
+  TensorType result{plain_element(node, 0), {}, nullptr};
+  const Shape data = operand_shape(node, 0);
+  QUADRANT_TRY(const auto block, attribute_or<std::int64_t>(node, "blocksize", 1));
+  constexpr std::int64_t most = 1 << 15;
+  if (data.rank() != 4 || block < 1 || block > most) return result;
+  const std::int64_t channels = data[1] == Shape::dynamic ? data[1] : data[1] / (block * block);
+  result.shape = {data[0], channels, times(data[2], block), times(data[3], block)};
+  return result;
+}
+
+Expected<TensorType> space_to_depth(NodeRef node) {
+  TensorType result{plain_element(node, 0), {}, nullptr};
+  const Shape data = operand_shape(node, 0);
+  QUADRANT_TRY(const auto block, attribute_or<std::int64_t>(node, "blocksize", 1));
+  constexpr std::int64_t most = 1 << 15;
+  if (data.rank() != 4 || block < 1 || block > most) return result;
+  const auto divided = [&](std::int64_t extent) {
+    return extent == Shape::dynamic ? extent : extent / block;
+  };
+  result.shape = {data[0], times(data[1], block * block), divided(data[2]), divided(data[3])};
+  return result;
+}
+
+Expected<TensorType> padded(NodeRef node) {
+  TensorType result{plain_element(node, 0), {}, nullptr};
+  const Shape data = operand_shape(node, 0);
+  QUADRANT_TRY(const IntegerList pads, integer_list(node, "pads", 1));
+  const bool has_axes = !node.operand(3).is_absent();
+  if (!data.is_ranked() || pads.state != IntegerList::State::known || has_axes ||
+      std::cmp_not_equal(pads.values.size(), 2 * data.rank())) {
+    return result;
+  }
+  std::vector<std::int64_t> extents(data.extents().begin(), data.extents().end());
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+    std::int64_t& extent = extents[axis];
+    if (extent == Shape::dynamic) continue;
+    if (__builtin_add_overflow(extent, pads.values[axis], &extent) ||
+        __builtin_add_overflow(extent, pads.values[axis + extents.size()], &extent) || extent < 0) {
+      return invalid("pads that leave no extent");
+    }
+  }
+  result.shape = Shape(std::move(extents));
+  return result;
+}
+
+Expected<TensorType> tiled(NodeRef node) {
+  TensorType result{plain_element(node, 0), {}, nullptr};
+  const Shape data = operand_shape(node, 0);
+  QUADRANT_TRY(const IntegerList repeats, integer_list(node, "repeats", 1));
+  if (!data.is_ranked() || repeats.state != IntegerList::State::known ||
+      std::cmp_not_equal(repeats.values.size(), data.rank())) {
+    return result;
+  }
+  std::vector<std::int64_t> extents;
+  for (std::size_t axis = 0; axis < repeats.values.size(); ++axis) {
+    if (repeats.values[axis] < 0) return invalid("a negative number of repeats");
+    extents.push_back(times(data[static_cast<std::int64_t>(axis)], repeats.values[axis]));
+  }
+  result.shape = Shape(std::move(extents));
+  return result;
+}
+
+// By sizes, or by factors, which the other operands are about.
+Expected<TensorType> resized(NodeRef node) {
+  TensorType result{plain_element(node, 0), {}, nullptr};
+  const Shape data = operand_shape(node, 0);
+  const bool is_partial =
+      node.graph->attribute(node.id, "axes") != nullptr ||
+      node.attribute_or<std::string>("keep_aspect_ratio_policy", "stretch") != "stretch";
+  if (!data.is_ranked() || is_partial) return result;
+  if (!node.operand(3).is_absent()) {
+    QUADRANT_TRY(const IntegerList sizes, integer_list(node, "", 3));
+    const bool is_known = sizes.state == IntegerList::State::known &&
+                          std::cmp_equal(sizes.values.size(), data.rank());
+    if (is_known) result.shape = Shape(std::vector(sizes.values));
+    return result;
+  }
+  const std::size_t operand = node.operands().size() == 2 ? 1 : 2;
+  const Constant* const factors = node.operand_constant(operand);
+  if (factors == nullptr || factors->element() != ElementType::float32 ||
+      factors->element_count() != data.rank()) {
+    return result;
+  }
+  QUADRANT_TRY(const ConstantBytes bytes, factors->read());
+  const auto values = bytes.as<float>();
+  std::vector<std::int64_t> extents;
+  for (std::size_t axis = 0; axis < values.size(); ++axis) {
+    const std::int64_t extent = data[static_cast<std::int64_t>(axis)];
+    // In float32, as runtimes do.
+    const float size = std::floor(static_cast<float>(extent) * values[axis]);
+    const bool is_known = extent != Shape::dynamic && size >= 0 && size < 1e15F;
+    extents.push_back(is_known ? static_cast<std::int64_t>(size) : Shape::dynamic);
+  }
+  result.shape = Shape(std::move(extents));
+  return result;
+}
+
+struct Known {
+  std::string_view name;  // behind `onnx.`
+  OnnxRule rule;
+};
+
+constexpr std::array known_rules{
+    Known{"Abs", as_operand},
+    Known{"BatchNormalization", as_operand},
+    Known{"Ceil", as_operand},
+    Known{"Celu", as_operand},
+    Known{"Clip", as_operand},
+    Known{"Cos", as_operand},
+    Known{"Dropout", as_operand},
+    Known{"Elu", as_operand},
+    Known{"Erf", as_operand},
+    Known{"Exp", as_operand},
+    Known{"Floor", as_operand},
+    Known{"Gelu", as_operand},
+    Known{"HardSigmoid", as_operand},
+    Known{"HardSwish", as_operand},
+    Known{"InstanceNormalization", as_operand},
+    Known{"LRN", as_operand},
+    Known{"LayerNormalization", as_operand},
+    Known{"LeakyRelu", as_operand},
+    Known{"Log", as_operand},
+    Known{"LogSoftmax", as_operand},
+    Known{"LpNormalization", as_operand},
+    Known{"Mish", as_operand},
+    Known{"Neg", as_operand},
+    Known{"Not", as_operand},
+    Known{"Reciprocal", as_operand},
+    Known{"Relu", as_operand},
+    Known{"Round", as_operand},
+    Known{"Selu", as_operand},
+    Known{"Sigmoid", as_operand},
+    Known{"Sign", as_operand},
+    Known{"Sin", as_operand},
+    Known{"Softmax", as_operand},
+    Known{"Softplus", as_operand},
+    Known{"Softsign", as_operand},
+    Known{"Sqrt", as_operand},
+    Known{"Tanh", as_operand},
+    Known{"ThresholdedRelu", as_operand},
+    Known{"Div", elementwise<0>},
+    Known{"Max", elementwise<0>},
+    Known{"Mean", elementwise<0>},
+    Known{"Min", elementwise<0>},
+    Known{"Pow", elementwise<0>},
+    Known{"PRelu", as_operand},
+    Known{"Sub", elementwise<0>},
+    Known{"Sum", elementwise<0>},
+    Known{"Where", elementwise<1>},
+    Known{"And", truth},
+    Known{"Equal", truth},
+    Known{"Greater", truth},
+    Known{"GreaterOrEqual", truth},
+    Known{"Less", truth},
+    Known{"LessOrEqual", truth},
+    Known{"Or", truth},
+    Known{"Xor", truth},
+    Known{"AveragePool", pooled},
+    Known{"LpPool", pooled},
+    Known{"MaxPool", pooled},
+    Known{"GlobalAveragePool", pooled_whole},
+    Known{"GlobalLpPool", pooled_whole},
+    Known{"GlobalMaxPool", pooled_whole},
+    Known{"ReduceL1", reduced},
+    Known{"ReduceL2", reduced},
+    Known{"ReduceLogSum", reduced},
+    Known{"ReduceLogSumExp", reduced},
+    Known{"ReduceMax", reduced},
+    Known{"ReduceMean", reduced},
+    Known{"ReduceMin", reduced},
+    Known{"ReduceProd", reduced},
+    Known{"ReduceSum", reduced},
+    Known{"ReduceSumSquare", reduced},
+    Known{"ArgMax", place_of_largest},
+    Known{"ArgMin", place_of_largest},
+    Known{"Shape", shape_of},
+    Known{"DepthToSpace", depth_to_space},
+    Known{"SpaceToDepth", space_to_depth},
+    Known{"Pad", padded},
+    Known{"Tile", tiled},
+    Known{"Resize", resized},
+};
+
+}  // namespace
+
+Expected<std::vector<TensorType>> infer_onnx(NodeRef node) {
+  constexpr std::string_view prefix = "onnx.";
+  std::vector<TensorType> results;
+  if (!node.kind().starts_with(prefix) || node.operands().empty() || node.operand(0).is_absent() ||
+      node.graph->result_count(node.id) == 0) {
+    return results;
+  }
+  const std::string_view name = node.kind().substr(prefix.size());
+  const auto* const found = std::ranges::find(known_rules, name, &Known::name);
+  if (found == known_rules.end()) return results;
+  QUADRANT_TRY(TensorType type, found->rule(node));
+  // It may compute codes from real numbers, which its own type says.
+  if (node.type().is_quantized()) type.element = ElementType::undefined;
+  results.push_back(std::move(type));
+  return results;
+}
+
+}  // namespace quadrant::inline v0::detail
