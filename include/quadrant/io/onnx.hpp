@@ -43,16 +43,26 @@ struct OnnxWriteOptions {
   /// unsigned; float16 scales are rounded to float16 and must be normal numbers there. What cannot
   /// go this way is written as without this option, and `sink` hears which and why.
   bool matmul_nbits = false;
+  /// Writes what computes on codes, by its types, as operators on codes: QLinearConv,
+  /// QLinearMatMul, and com.microsoft's QGemm, QLinearAdd, QLinearMul, QLinearSigmoid,
+  /// QLinearLeakyRelu, QLinearAveragePool, QLinearGlobalAveragePool and QLinearConcat; MaxPool and
+  /// Clip on plain integers from opset 12 on. Codes have 8 bits. The rest is written as without it:
+  /// DequantizeLinear and QuantizeLinear around operators on floats.
+  bool qoperators = false;
 };
 
 /// What writing a model did beyond copying.
 struct OnnxWriteReport {
   std::uint64_t model_bytes = 0;
   std::uint64_t external_bytes = 0;
+  /// Of these, contents of initializers: weights as floats, or as codes, scales and zero points.
+  /// Those of int64 and bool, which are shapes, axes and masks, are not among them.
+  std::uint64_t tensor_bytes = 0;
   std::string external_file;  ///< empty when all data is inline
   std::int64_t opset_read = 0;
   std::int64_t opset_written = 0;
   std::int64_t matmul_nbits = 0;  ///< products that became MatMulNBits
+  std::int64_t qoperators = 0;    ///< nodes that became operators on codes
   // How many `dequantize` became ...
   std::int64_t dequantize_linear = 0;      ///< DequantizeLinear
   std::int64_t dequantize_microsoft = 0;   ///< com.microsoft.DequantizeLinear

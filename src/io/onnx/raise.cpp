@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "io/onnx/element.hpp"
+#include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/ir/verify.hpp"
@@ -189,23 +190,53 @@ class Raising {
     return found->second;
   }
 
-  /// Small parameters are read, so that they can be printed and checked; in the graph, too, so that
-  /// they are the same constant. Many that lie in one place of a file could be more than the file.
+  /// Small parameters are read, so that they can be printed and checked, and those of the same
+  /// contents become one constant, in the graph, too: two operators that say the same mean the
+  /// same. Many that lie in one place of a file could be more than the file.
   Constant kept_in_memory(NodeId node) {
     constexpr std::int64_t most_elements = 4096;
     constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20U;
     Constant constant = *graph_.constant(node);
-    if (!constant.is_deferred() || constant.element_count() > most_elements) return constant;
+    if (constant.element_count() > most_elements) return constant;
     if (kept_bytes_ + constant.byte_size() > most_bytes) return constant;
     const auto bytes = constant.read();
     if (!bytes) return constant;
     kept_bytes_ += constant.byte_size();
-    graph_.set_constant(node, Constant::from_bytes(constant.element(), constant.shape(),
-                                                   {bytes->bytes().begin(), bytes->bytes().end()}));
-    return *graph_.constant(node);
+    const std::span<const std::byte> read = bytes->bytes();
+    const auto [known, is_new] = constants_.try_emplace(
+        std::pair(to_string(TensorType{constant.element(), constant.shape(), nullptr}),
+                  std::vector<std::byte>(read.begin(), read.end())));
+    if (is_new) {
+      known->second = constant.is_deferred()
+                          ? Constant::from_bytes(constant.element(), constant.shape(),
+                                                 {read.begin(), read.end()})
+                          : constant;
+    }
+    graph_.set_constant(node, known->second);
+    return known->second;
+  }
+
+  /// Whether the codes, and what moves of them make, are nowhere read as plain integers.
+  [[nodiscard]] bool are_only_codes(Value codes) const {
+    std::vector<NodeId> pending{codes.node};
+    std::unordered_set<NodeId> seen{codes.node};
+    while (!pending.empty()) {
+      const NodeId node = pending.back();
+      pending.pop_back();
+      for (const Use& use : graph_.uses(node)) {
+        const std::string_view kind = graph_.kind(use.user);
+        if (kind == ops::Output::kind || is_defined_on_codes(kind)) continue;
+        // What follows one another in a concat may mean different things.
+        const bool moves = find_move(kind) != nullptr && kind != ops::Concat::kind;
+        if (!moves || use.operand != 0) return false;
+        if (seen.insert(use.user).second) pending.push_back(use.user);
+      }
+    }
+    return true;
   }
 
   bool settle_result(Value codes, const TypePtr& type) {
+    if (!are_only_codes(codes)) return false;
     const ElementType element = graph_.type(codes).element;
     if (element != ElementType::undefined && element != type->storage) return false;
     return types_.try_emplace(codes, type).second;
@@ -410,6 +441,7 @@ class Raising {
   Graph& graph_;
   std::vector<Linear> accepted_;
   std::map<std::pair<NodeId, NodeId>, TypeParameters> parameters_;
+  std::map<std::pair<std::string, std::vector<std::byte>>, Constant> constants_;  // by contents
   std::unordered_map<Value, TypePtr> types_;
   std::unordered_set<Value> hopeless_;
   std::unordered_map<NodeId, NodeId> moved_;

@@ -5,6 +5,7 @@
 #include "io/onnx/dequantize.hpp"
 #include "io/onnx/element.hpp"
 #include "io/onnx/raise.hpp"
+#include "quadrant/ir/moves.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
@@ -46,6 +47,7 @@ class Restoring {
         forget(node);
       }
     }
+    forget_sources(nodes);
     if (nodes.empty()) return;
     for (const NodeId node : nodes) collect_erased(node);
     add_erased();
@@ -54,6 +56,28 @@ class Restoring {
   }
 
  private:
+  /// A `dequantize` that is not restored needs the type of what it reads: what makes that is not
+  /// restored either.
+  void forget_sources(std::vector<NodeId>& nodes) {
+    const std::unordered_set<NodeId> restored(nodes.begin(), nodes.end());
+    std::unordered_set<NodeId> sources;
+    for (std::uint32_t index = 0; index < graph_.index_bound(); ++index) {
+      const NodeId node = graph_.node_at(index);
+      if (!node.is_valid() || graph_.kind(node) != ops::Dequantize::kind ||
+          restored.contains(node)) {
+        continue;
+      }
+      NodeId maker = node;
+      do {
+        const Value operand = graph_.ref(maker).operand(0);
+        if (operand.is_absent()) break;
+        maker = operand.node;
+      } while (find_move(graph_.kind(maker)) != nullptr);
+      if (restored.contains(maker) && sources.insert(maker).second) forget(maker);
+    }
+    std::erase_if(nodes, [&](NodeId node) { return sources.contains(node); });
+  }
+
   /// A node that is to be made again, at the index that it had.
   struct Erased {
     std::int64_t index;

@@ -9,6 +9,7 @@
 #include "io/onnx/failure.hpp"
 #include "io/onnx/lookup.hpp"
 #include "io/onnx/matmul_nbits.hpp"
+#include "io/onnx/qoperators.hpp"
 #include "io/onnx/raise.hpp"
 #include "io/onnx/source.hpp"
 #include "io/onnx/stream.hpp"
@@ -69,6 +70,7 @@ class ModelFileWriter {
  private:
   // All messages, as references to contents that are not read yet. The report says what they take.
   Rope make_messages(DataFile& data, Rope& contents) {
+    if (options_.qoperators) report_.qoperators = use_qoperators(graph_);
     make_quantization_explicit(graph_);
     read_rows_of_tables(graph_);
     if (options_.matmul_nbits) report_.matmul_nbits = use_matmul_nbits(graph_, options_.sink);
@@ -96,7 +98,22 @@ class ModelFileWriter {
     total_ = contents.size() + model.size();
     report_.model_bytes = model.size();
     report_.external_bytes = contents.size();
+    report_.tensor_bytes = count_tensors();
     return model;
+  }
+
+  [[nodiscard]] std::uint64_t count_tensors() const {
+    std::uint64_t bytes = 0;
+    for (std::uint32_t index = 0; index < graph_.index_bound(); ++index) {
+      const NodeId node = graph_.node_at(index);
+      const Constant* constant = node.is_valid() ? graph_.constant(node) : nullptr;
+      if (!constant || !*constant || !is_initializer(graph_, node)) continue;
+      const ElementType element = constant->element();
+      if (element != ElementType::int64 && element != ElementType::boolean) {
+        bytes += stored_size(*constant);
+      }
+    }
+    return bytes;
   }
 
   void note(std::string message) {

@@ -1,0 +1,272 @@
+#include "io/onnx/qoperators.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/onnx/edit.hpp"
+#include "io/onnx/names.hpp"
+#include "io/onnx/parameters.hpp"
+#include "io/onnx/raise.hpp"
+#include "quadrant/ir/products.hpp"
+#include "quadrant/ir/scales.hpp"
+
+namespace quadrant::inline v0::onnx {
+namespace {
+
+/// How the operands of an operator follow one another. Data operands have their scale and zero
+/// point behind them.
+enum class Order : std::uint8_t {
+  result_last,         ///< data, the result's scale and zero point
+  result_before_bias,  ///< data, the result's, the bias
+  bias_before_result,  ///< data, the bias, the result's
+  result_first,        ///< the result's, data
+  plain,               ///< the operator itself, on plain integers of the same parameters
+  clamp,               ///< Clip, on plain integers of the same parameters
+};
+
+struct QOperator {
+  std::string_view kind;
+  std::string_view made;
+  Order order = Order::result_last;
+  std::size_t data = 1;  ///< operands that are codes; 0: all
+};
+
+// Operators for plain integers of 8 bits know these from here on.
+constexpr std::int64_t opset_of_plain = 12;
+
+constexpr std::array operators{
+    QOperator{ops::Conv::kind, "onnx.QLinearConv", Order::result_before_bias, 2},
+    QOperator{ops::MatMul::kind, "onnx.QLinearMatMul", Order::result_last, 2},
+    QOperator{ops::Gemm::kind, "onnx.com.microsoft::QGemm", Order::bias_before_result, 2},
+    QOperator{ops::Add::kind, "onnx.com.microsoft::QLinearAdd", Order::result_last, 2},
+    QOperator{ops::Multiply::kind, "onnx.com.microsoft::QLinearMul", Order::result_last, 2},
+    QOperator{"onnx.Sigmoid", "onnx.com.microsoft::QLinearSigmoid"},
+    QOperator{"onnx.LeakyRelu", "onnx.com.microsoft::QLinearLeakyRelu"},
+    QOperator{"onnx.AveragePool", "onnx.com.microsoft::QLinearAveragePool"},
+    QOperator{"onnx.GlobalAveragePool", "onnx.com.microsoft::QLinearGlobalAveragePool"},
+    QOperator{ops::Concat::kind, "onnx.com.microsoft::QLinearConcat", Order::result_first, 0},
+    QOperator{"onnx.MaxPool", "onnx.MaxPool", Order::plain},
+    QOperator{"onnx.Relu", "onnx.Clip", Order::clamp},
+    QOperator{"onnx.Clip", "onnx.Clip", Order::clamp},
+};
+
+class QOperators {
+ public:
+  explicit QOperators(Graph& graph) : graph_(graph), parameters_(graph) {}
+
+  std::int64_t run() {
+    std::int64_t made = 0;
+    const std::uint32_t bound = graph_.index_bound();
+    for (std::uint32_t index = 0; index < bound; ++index) {
+      const NodeId node = graph_.node_at(index);
+      if (!node.is_valid()) continue;
+      const auto* const found = std::ranges::find(operators, graph_.kind(node), &QOperator::kind);
+      if (found == operators.end() || !fits(graph_.ref(node), *found)) continue;
+      if (turn(node, *found)) ++made;
+    }
+    return made;
+  }
+
+ private:
+  [[nodiscard]] static std::size_t data_count(NodeRef node, const QOperator& to) {
+    return to.data == 0 ? node.operands().size() : to.data;
+  }
+
+  [[nodiscard]] static bool is_plain(const QOperator& to) {
+    return to.order == Order::plain || to.order == Order::clamp;
+  }
+
+  [[nodiscard]] bool fits(NodeRef node, const QOperator& to) const {
+    if (graph_.result_count(node.id) != 1 || !node.type().is_quantized()) return false;
+    const std::size_t count = data_count(node, to);
+    if (node.operands().size() < count) return false;
+    const UniformType& result = *node.type().quantization;
+    if (!is_whole_byte(result) || result.granularity.kind != Granularity::Kind::tensor) {
+      return false;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const TensorType* const type = node.operand_type(i);
+      if (type == nullptr || !type->is_quantized() || !is_whole_byte(*type->quantization)) {
+        return false;
+      }
+      if (!has_known_groups(node, i, *type->quantization)) return false;
+      if (is_plain(to) && !mean_the_same(*type->quantization, result)) return false;
+    }
+    if (to.order == Order::clamp && !code_limits(node, result)) return false;
+    if (is_plain(to)) return opset_version(graph_) >= opset_of_plain;
+    const auto dilations = node.attribute_or("dilations", std::vector<std::int64_t>{});
+    const bool is_dilated = std::ranges::any_of(dilations, [](std::int64_t d) { return d != 1; });
+    if (is_dilated && node.kind() != ops::Conv::kind) return false;
+    return has_known_bias(node, to);
+  }
+
+  [[nodiscard]] static bool is_whole_byte(const UniformType& type) {
+    const auto range = integer_range(type.storage);
+    return bit_width(type.storage) == 8 && range && range->min == type.storage_min &&
+           range->max == type.storage_max && type.expressed == ElementType::float32;
+  }
+
+  // One scale, or, of the weight of a product, one for each of its channels.
+  [[nodiscard]] static bool has_known_groups(NodeRef node, std::size_t operand,
+                                             const UniformType& type) {
+    if (type.granularity.kind == Granularity::Kind::tensor) return true;
+    const Product* const product = find_product(node.kind());
+    if (product == nullptr || operand != product->weight) return false;
+    const Shape& shape = node.operand_type(operand)->shape;
+    const bool is_of_matrix = node.kind() == ops::Conv::kind || shape.rank() == 2;
+    return type.granularity.kind == Granularity::Kind::axis && shape.is_ranked() && is_of_matrix &&
+           product->channel(node, shape) == type.granularity.axis;
+  }
+
+  [[nodiscard]] static bool has_known_bias(NodeRef node, const QOperator& to) {
+    const bool may_have_bias =
+        to.order == Order::result_before_bias || to.order == Order::bias_before_result;
+    if (!may_have_bias || node.operand(2).is_absent()) return true;
+    const TensorType& bias = *node.operand_type(2);
+    return bias.is_quantized() && bias.element == ElementType::int32 &&
+           !bias.quantization->zero_points && node.attribute_or("beta", 1.0) == 1 &&
+           has_scales_of_products(node, *bias.quantization);
+  }
+
+  // The operators take it for granted.
+  [[nodiscard]] static bool has_scales_of_products(NodeRef node, const UniformType& bias) {
+    const auto data = read_scales(node.operand_type(0)->quantization->scales);
+    const auto weight = read_scales(node.operand_type(1)->quantization->scales);
+    const auto given = read_scales(bias.scales);
+    if (!data || !weight || !given || given->size() != weight->size()) return false;
+    constexpr float tolerance = 1e-5F;
+    for (std::size_t i = 0; i < given->size(); ++i) {
+      const float product = data->front() * (*weight)[i];
+      if (!(std::abs((*given)[i] - product) <= tolerance * std::abs(product))) return false;
+    }
+    return true;
+  }
+
+  bool turn(NodeId id, const QOperator& to) {
+    const NodeRef node = graph_.ref(id);
+    NodeSpec spec{.kind = std::string(to.made),
+                  .name = std::string(node.name()),
+                  .operands = {},
+                  .results = {{std::string(graph_.value_name({id})), node.type()}},
+                  .attributes = attributes(node, to),
+                  .constant = {}};
+    if (is_plain(to)) return turn_plain(id, to, std::move(spec));
+    const bool has_bias = node.operands().size() > 2 && !node.operand(2).is_absent();
+    if (to.order == Order::result_first) add_parameters(spec.operands, node.result());
+    for (std::size_t i = 0; i < data_count(node, to); ++i) {
+      spec.operands.push_back(node.operand(i));
+      add_parameters(spec.operands, node.operand(i));
+    }
+    if (to.order == Order::bias_before_result) {
+      spec.operands.push_back(has_bias ? node.operand(2) : Value{});
+    }
+    if (to.order != Order::result_first) add_parameters(spec.operands, node.result());
+    if (to.order == Order::result_before_bias && has_bias) {
+      spec.operands.push_back(node.operand(2));
+    }
+    replace_in_place(graph_, id, std::move(spec));
+    return true;
+  }
+
+  void add_parameters(std::vector<Value>& operands, Value codes) {
+    const UniformType type = *graph_.type(codes).quantization;
+    const std::string name(graph_.value_name(codes));
+    operands.push_back(parameters_.scales(name, type));
+    operands.push_back(parameters_.zero_points(name, type));
+  }
+
+  [[nodiscard]] Attributes attributes(NodeRef node, const QOperator& to) const {
+    Attributes kept;
+    for (const auto& [name, value] : graph_.attributes(node.id)) {
+      // com.microsoft's pooling does not know dilations, QGemm no beta: both say nothing here.
+      const bool is_gone = name == "beta" || to.order == Order::clamp ||
+                           (name == "dilations" && node.kind() == "onnx.AveragePool");
+      if (!is_gone) kept.set(name, value);
+    }
+    return kept;
+  }
+
+  // On plain integers, between casts that change no bit.
+  bool turn_plain(NodeId id, const QOperator& to, NodeSpec spec) {
+    const NodeRef node = graph_.ref(id);
+    TensorType codes = node.type();  // the graph is edited
+    std::vector<Value> operands(node.operands().begin(), node.operands().end());
+    for (std::size_t i = 0; i < data_count(node, to); ++i) {
+      TensorType plain = graph_.type(operands[i]);
+      plain.quantization = nullptr;
+      operands[i] = add_op(graph_, std::string(ops::StorageCast::kind), {}, {operands[i]},
+                           {std::string(graph_.value_name(operands[i])) + "_plain", plain});
+    }
+    if (to.order == Order::clamp) {
+      const auto limits = code_limits(node, *codes.quantization);
+      if (!limits) return false;
+      const std::string name(graph_.value_name({id}));
+      const ElementType storage = codes.quantization->storage;
+      operands.resize(1);
+      operands.push_back(parameters_.code(storage, limits->min, name + "_min"));
+      operands.push_back(parameters_.code(storage, limits->max, name + "_max"));
+    }
+    spec.operands = std::move(operands);
+    const std::string name = spec.results.front().name;
+    spec.results.front().name = name + "_plain";
+    spec.results.front().type.quantization = nullptr;
+    const Value plain{graph_.add(std::move(spec))};
+    replace_in_place(graph_, id,
+                     {.kind = std::string(ops::StorageCast::kind),
+                      .name = name + "_codes",
+                      .operands = {plain},
+                      .results = {{name, std::move(codes)}},
+                      .attributes = {},
+                      .constant = {}});
+    return true;
+  }
+
+  // The codes that stand for the bounds of a Relu or Clip, as far as there are codes.
+  [[nodiscard]] static std::optional<IntegerRange> code_limits(NodeRef node,
+                                                               const UniformType& type) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const auto bound = [&](std::size_t operand, std::string_view name,
+                           double none) -> std::optional<double> {
+      if (node.operand(operand).is_absent()) return node.attribute_or(name, none);
+      const Constant* const constant = node.operand_constant(operand);
+      if (constant == nullptr || constant->element() != ElementType::float32 ||
+          constant->element_count() != 1) {
+        return std::nullopt;
+      }
+      const auto values = constant->read();
+      return values ? std::optional<double>(values->as<float>()[0]) : std::nullopt;
+    };
+    const bool is_relu = node.kind() == "onnx.Relu";
+    const auto low = is_relu ? 0.0 : bound(1, "min", -infinity);
+    const auto high = is_relu ? infinity : bound(2, "max", infinity);
+    const auto scales = read_scales(type.scales);
+    if (!low || !high || !(*low <= *high) || !scales || scales->front() < 0) return std::nullopt;
+    std::int64_t zero = 0;
+    if (type.zero_points) {
+      const auto zeros = read_integers(type.zero_points);
+      if (!zeros) return std::nullopt;
+      zero = zeros->front();
+    }
+    const auto code = [&](double value) {
+      const double exact =
+          std::nearbyint(value / static_cast<double>(scales->front())) + static_cast<double>(zero);
+      return static_cast<std::int64_t>(std::clamp(exact, static_cast<double>(type.storage_min),
+                                                  static_cast<double>(type.storage_max)));
+    };
+    return IntegerRange{code(*low), code(*high)};
+  }
+
+  Graph& graph_;
+  Parameters parameters_;
+};
+
+}  // namespace
+
+std::int64_t use_qoperators(Graph& graph) { return QOperators(graph).run(); }
+
+}  // namespace quadrant::inline v0::onnx
