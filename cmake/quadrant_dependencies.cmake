@@ -16,6 +16,11 @@ if(NOT QUADRANT_CORE_ONLY)
   mark_as_advanced(QUADRANT_PROTOZERO)
   add_library(quadrant_protozero INTERFACE IMPORTED)
   target_include_directories(quadrant_protozero INTERFACE "${QUADRANT_PROTOZERO}")
+  find_program(QUADRANT_FLATC flatc REQUIRED)
+  find_path(QUADRANT_FLATBUFFERS flatbuffers/flatbuffers.h REQUIRED) # headers alone, as above
+  mark_as_advanced(QUADRANT_FLATC QUADRANT_FLATBUFFERS)
+  add_library(quadrant_flatbuffers INTERFACE IMPORTED)
+  target_include_directories(quadrant_flatbuffers INTERFACE "${QUADRANT_FLATBUFFERS}")
   find_package(PkgConfig REQUIRED) # for those whose package file is missing, or wants more
   pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
   pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)

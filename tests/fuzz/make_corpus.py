@@ -301,6 +301,123 @@ RECIPES = (
 )
 
 
+def tflite_files():
+    """Small TFLite models: an image chain of codes, products, moves, an operator that is carried."""
+    try:
+        import flatbuffers
+        from ai_edge_litert import schema_py_generated as schema
+    except ImportError:
+        return  # the fuzzer starts from nothing
+    kinds = schema.BuiltinOperator
+
+    class Model:
+        def __init__(self):
+            self.model = schema.ModelT()
+            self.graph = schema.SubGraphT()
+            self.graph.tensors, self.graph.operators = [], []
+            self.model.version, self.model.subgraphs = 3, [self.graph]
+            self.model.buffers, self.model.operatorCodes = [schema.BufferT()], []
+
+        def tensor(self, name, shape, contents=None, element=schema.TensorType.FLOAT32, scales=None,
+                   axis=0):
+            made = schema.TensorT()
+            made.name, made.shape, made.type = name, list(shape), element
+            made.buffer = 0
+            if contents is not None:
+                buffer = schema.BufferT()
+                buffer.data = list(np.asarray(contents).tobytes())
+                made.buffer = len(self.model.buffers)
+                self.model.buffers.append(buffer)
+            if scales:
+                made.quantization = schema.QuantizationParametersT()
+                made.quantization.scale = list(scales)
+                made.quantization.zeroPoint = [0] * len(scales)
+                made.quantization.quantizedDimension = axis
+            self.graph.tensors.append(made)
+            return len(self.graph.tensors) - 1
+
+        def integers(self, *values):
+            return self.tensor("list", [len(values)], np.array(values, np.int32),
+                               schema.TensorType.INT32)
+
+        def op(self, code, inputs, outputs, options=None, **fields):
+            kind = schema.OperatorCodeT()
+            kind.builtinCode, kind.deprecatedBuiltinCode = code, min(code, 127)
+            kind.version = 1
+            made = schema.OperatorT()
+            made.opcodeIndex = len(self.model.operatorCodes)
+            self.model.operatorCodes.append(kind)
+            made.inputs, made.outputs = list(inputs), list(outputs)
+            if options:
+                table = getattr(schema, options + "T")()
+                for field, value in fields.items():
+                    setattr(table, field, value)
+                made.builtinOptions = table
+                made.builtinOptionsType = getattr(schema.BuiltinOptions, options)
+            self.graph.operators.append(made)
+
+        def bytes(self, inputs, outputs):
+            self.graph.inputs, self.graph.outputs = inputs, outputs
+            builder = flatbuffers.Builder(1024)
+            builder.Finish(self.model.Pack(builder), file_identifier=b"TFL3")
+            return bytes(builder.Output())
+
+    codes = schema.TensorType.INT8
+    one = Model()
+    x = one.tensor("x", (1, 4, 4, 2), element=codes, scales=[0.5])
+    w = one.tensor("w", (2, 3, 3, 2), np.ones(36, np.int8), codes, [0.5, 0.25])
+    c = one.tensor("c", (1, 4, 4, 2), element=codes, scales=[1.0])
+    p = one.tensor("p", (1, 2, 2, 2), element=codes, scales=[1.0])
+    y = one.tensor("y", (1, 2, 2, 2))
+    one.op(kinds.CONV_2D, [x, w], [c], "Conv2DOptions", strideW=1, strideH=1,
+           fusedActivationFunction=1)
+    one.op(kinds.MAX_POOL_2D, [c], [p], "Pool2DOptions", strideW=2, strideH=2, filterWidth=2,
+           filterHeight=2)
+    one.op(kinds.DEQUANTIZE, [p], [y])
+    yield one.bytes([x], [y])
+
+    two = Model()
+    x = two.tensor("x", (2, 3))
+    w = two.tensor("w", (4, 3), np.ones(12, np.float32))
+    d = two.tensor("d", (2, 4))
+    r = two.tensor("r", (2, 2, 2))
+    t = two.tensor("t", (2, 2, 2))
+    s = two.tensor("s", (2, 1, 2))
+    j = two.tensor("j", (2, 2, 2))
+    a = two.tensor("a", (2, 2, 2))
+    y = two.tensor("y", (2, 2, 2))
+    two.op(kinds.FULLY_CONNECTED, [x, w, -1], [d], "FullyConnectedOptions")
+    two.op(kinds.RESHAPE, [d, two.integers(2, 2, 2)], [r], "ReshapeOptions")
+    two.op(kinds.TRANSPOSE, [r, two.integers(0, 2, 1)], [t])
+    two.op(kinds.STRIDED_SLICE, [t, two.integers(0, 0, 0), two.integers(2, 1, 2),
+                                 two.integers(1, 1, 1)], [s], "StridedSliceOptions")
+    two.op(kinds.CONCATENATION, [s, s], [j], "ConcatenationOptions", axis=1)
+    two.op(kinds.ADD, [j, t], [a], "AddOptions", fusedActivationFunction=3)
+    two.op(kinds.L2_NORMALIZATION, [a], [y], "L2NormOptions")
+    yield two.bytes([x], [y, a])
+
+    three = Model()
+    x = three.tensor("x", (1, 4, 4, 4))
+    g = three.tensor("g", (1, 3, 3, 4), np.ones(36, np.float32))
+    d = three.tensor("d", (1, 4, 4, 4))
+    p = three.tensor("p", (1, 6, 5, 4))
+    z = three.tensor("z", (1, 12, 10, 4))
+    m = three.tensor("m", (1, 1, 1, 4))
+    k = [three.tensor(f"k{i}", (1, 1, 1, 2)) for i in range(2)]
+    y = three.tensor("y", (1, 1, 1, 2))
+    three.op(kinds.DEPTHWISE_CONV_2D, [x, g, -1], [d], "DepthwiseConv2DOptions", strideW=1,
+             strideH=1, depthMultiplier=1)
+    table = three.tensor("pads", (4, 2), np.array([0, 0, 1, 1, 1, 0, 0, 0], np.int32),
+                         schema.TensorType.INT32)
+    three.op(kinds.PAD, [d, table], [p], "PadOptions")
+    three.op(kinds.RESIZE_NEAREST_NEIGHBOR, [p, three.integers(12, 10)], [z],
+             "ResizeNearestNeighborOptions")
+    three.op(kinds.MEAN, [z, three.integers(1, 2)], [m], "ReducerOptions", keepDims=True)
+    three.op(kinds.SPLIT, [three.integers(3), m], k, "SplitOptions", numSplits=2)
+    three.op(kinds.SOFTMAX, [k[0]], [y], "SoftmaxOptions", beta=1.0)
+    yield three.bytes([x], [y, k[1]])
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     dice = random.Random(1)
@@ -313,6 +430,7 @@ def main():
         "statistics": [text.encode() for text in STATISTICS],
         "encodings": [text.encode() for text in ENCODINGS],
         "recipe": [text.encode() for text in RECIPES],
+        "tflite": list(tflite_files()),
         "graph": [dice.randbytes(size) for size in (64, 128, 256, 256, 512, 512, 1024, 1024)],
     }
     for name, inputs in corpora.items():

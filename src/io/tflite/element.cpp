@@ -1,0 +1,77 @@
+#include "io/tflite/element.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace quadrant::inline v0::tflite {
+namespace {
+
+struct ElementPair {
+  schema::TensorType type;
+  ElementType element;
+};
+
+constexpr std::array element_pairs{
+    ElementPair{schema::TensorType::FLOAT32, ElementType::float32},
+    ElementPair{schema::TensorType::FLOAT16, ElementType::float16},
+    ElementPair{schema::TensorType::INT32, ElementType::int32},
+    ElementPair{schema::TensorType::UINT8, ElementType::uint8},
+    ElementPair{schema::TensorType::INT64, ElementType::int64},
+    ElementPair{schema::TensorType::BOOL, ElementType::boolean},
+    ElementPair{schema::TensorType::INT16, ElementType::int16},
+    ElementPair{schema::TensorType::INT8, ElementType::int8},
+    ElementPair{schema::TensorType::FLOAT64, ElementType::float64},
+    ElementPair{schema::TensorType::UINT64, ElementType::uint64},
+    ElementPair{schema::TensorType::UINT32, ElementType::uint32},
+    ElementPair{schema::TensorType::UINT16, ElementType::uint16},
+    ElementPair{schema::TensorType::INT4, ElementType::int4},
+    ElementPair{schema::TensorType::BFLOAT16, ElementType::bfloat16},
+    ElementPair{schema::TensorType::UINT4, ElementType::uint4},
+};
+
+}  // namespace
+
+std::optional<schema::TensorType> tensor_type_of(ElementType element) noexcept {
+  const auto* found = std::ranges::find(element_pairs, element, &ElementPair::element);
+  if (found == element_pairs.end()) return std::nullopt;
+  return found->type;
+}
+
+ElementType element_of(schema::TensorType type) noexcept {
+  const auto* found = std::ranges::find(element_pairs, type, &ElementPair::type);
+  return found == element_pairs.end() ? ElementType::opaque : found->element;
+}
+
+std::uint64_t stored_size(ElementType element, std::uint64_t count) noexcept {
+  if (bit_width(element) == 4) return count / 2 + count % 2;
+  return count * static_cast<std::uint64_t>(byte_width(element));
+}
+
+std::vector<std::uint8_t> packed(ElementType element, std::span<const std::byte> bytes) {
+  std::vector<std::uint8_t> stored(stored_size(
+      element, bytes.size() / static_cast<std::size_t>(std::max(1, byte_width(element)))));
+  if (bit_width(element) != 4) {
+    std::ranges::transform(bytes, stored.begin(), std::to_integer<std::uint8_t>);
+    return stored;
+  }
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const unsigned half = std::to_integer<unsigned>(bytes[i]) & 0xfU;
+    stored[i / 2] = static_cast<std::uint8_t>(stored[i / 2] | (i % 2 == 0 ? half : half << 4U));
+  }
+  return stored;
+}
+
+std::vector<std::byte> unpacked(ElementType element, std::uint64_t count,
+                                std::span<const std::byte> bytes) {
+  if (bit_width(element) != 4) return {bytes.begin(), bytes.end()};
+  std::vector<std::byte> elements(count);
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const unsigned pair = std::to_integer<unsigned>(bytes[i / 2]);
+    const unsigned half = (i % 2 == 0 ? pair : pair >> 4U) & 0xfU;
+    const bool negative = element == ElementType::int4 && half > 7;
+    elements[i] = static_cast<std::byte>(negative ? half | 0xf0U : half);
+  }
+  return elements;
+}
+
+}  // namespace quadrant::inline v0::tflite

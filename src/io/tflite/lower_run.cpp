@@ -1,0 +1,380 @@
+// The order in which a graph is lowered, and what is the same for all operations.
+#include <algorithm>
+#include <array>
+
+#include "io/tflite/failure.hpp"
+#include "io/tflite/lower.hpp"
+#include "io/tflite/raw_operator.hpp"
+#include "io/tflite/rules.hpp"
+#include "ir/result_type.hpp"
+#include "quadrant/ir/explicit_quantization.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/scales.hpp"
+#include "quadrant/ir/topology.hpp"
+
+namespace quadrant::inline v0::tflite {
+namespace {
+
+bool is_data(const TensorType& type) { return type.is_quantized() || is_float(type.element); }
+
+/// Whether tensors of the file can say what the codes of this node's values mean.
+bool has_only_labels(NodeRef node) {
+  const auto is_labelled = [](const TensorType* type) {
+    return !type || !type->is_quantized() || Model::is_labelled(*type->quantization);
+  };
+  for (std::size_t i = 0; i < node.operands().size(); ++i) {
+    if (!is_labelled(node.operand_type(i))) return false;
+  }
+  for (std::uint32_t result = 0; result < node.graph->result_count(node.id); ++result) {
+    if (!is_labelled(&node.type(result))) return false;
+  }
+  return true;
+}
+
+/// Whether the kernel computes on the codes of this node's values.
+bool takes_codes(const Rule& rule, NodeRef node) {
+  if (rule.codes == Codes::any) return true;
+  if (rule.codes == Codes::none || (rule.fits && !rule.fits(node))) return false;
+  if (!has_only_labels(node)) return false;
+  const auto operands = node.operands();
+  for (std::size_t i = rule.first; i < std::min(operands.size(), rule.first + rule.data); ++i) {
+    const TensorType* type = node.operand_type(i);
+    if (type && is_data(*type) && !type->is_quantized()) return false;
+  }
+  if (rule.codes == Codes::operands) return true;
+  for (std::uint32_t result = 0; result < node.graph->result_count(node.id); ++result) {
+    if (!node.type(result).is_quantized()) return false;
+  }
+  return true;
+}
+
+bool has_codes(NodeRef node) {
+  for (std::size_t i = 0; i < node.operands().size(); ++i) {
+    const TensorType* type = node.operand_type(i);
+    if (type && type->is_quantized()) return true;
+  }
+  for (std::uint32_t result = 0; result < node.graph->result_count(node.id); ++result) {
+    if (node.type(result).is_quantized()) return true;
+  }
+  return false;
+}
+
+/// Numbers that are codes for some and plain for others of the node's values have no meaning.
+void check_mixture(const Rule& rule, NodeRef node) {
+  if (rule.codes != Codes::all) return;
+  const auto check = [](const TensorType* type) {
+    if (type && !type->is_quantized() && is_integer(type->element)) {
+      impossible("plain integers and codes in one operation");
+    }
+  };
+  for (std::size_t i = rule.first; i < std::min(node.operands().size(), rule.first + rule.data);
+       ++i) {
+    check(node.operand_type(i));
+  }
+  for (std::uint32_t result = 0; result < node.graph->result_count(node.id); ++result) {
+    check(&node.type(result));
+  }
+}
+
+/// Whether codes of both types have the same parameters one after the other, whichever axis these
+/// lie along: the types before and behind a move.
+bool have_same_numbers(const TensorType& a, const TensorType& b) {
+  if (a.is_quantized() != b.is_quantized() || a.element != b.element) return false;
+  if (!a.is_quantized() || a.quantization == b.quantization) return true;
+  const auto zeros = [](const UniformType& type, std::size_t count) {
+    return type.zero_points
+               ? value_of(read_integers(type.zero_points, type.zero_points.element_count()))
+               : std::vector<std::int64_t>(count, 0);
+  };
+  const std::vector<float> scales = value_of(read_scales(a.quantization->scales));
+  return a.quantization->granularity.kind == b.quantization->granularity.kind &&
+         scales == value_of(read_scales(b.quantization->scales)) &&
+         zeros(*a.quantization, scales.size()) == zeros(*b.quantization, scales.size());
+}
+
+/// Kernels compute in float32; the others only hold and convert these.
+bool has_kernel_type(ElementType element) {
+  constexpr std::array others{ElementType::float16, ElementType::bfloat16, ElementType::float64};
+  return std::ranges::find(others, element) == others.end();
+}
+
+void check_elements(NodeRef node) {
+  if (node.kind() == ops::Cast::kind) return;
+  for (std::size_t i = 0; i < node.operands().size(); ++i) {
+    const TensorType* type = node.operand_type(i);
+    if (type && !has_kernel_type(type->element)) {
+      impossible(fmt::format("computes in {}, TFLite in f32", to_string(type->element)));
+    }
+  }
+}
+
+}  // namespace
+
+void Lowering::infer(NodeRef node) {
+  const auto inferred = detail::infer_results(node);
+  if (!inferred) throw Failure{inferred.error()};
+  for (std::uint32_t result = 0; result < inferred->size(); ++result) {
+    const TensorType& found = (*inferred)[result];
+    if (found.shape.is_ranked() || found.element != ElementType::undefined) {
+      settle(node.result(result), found.element, found.shape);
+    }
+  }
+}
+
+std::vector<NodeId> Lowering::make_real(NodeRef node) {
+  decomposed(node, fmt::format("{} computes on real values: TFLite has no kernel for these codes",
+                               node.kind()));
+  for (std::uint32_t i = 0; i < node.operands().size(); ++i) {
+    const Value codes = node.operand(i);
+    if (codes.is_absent() || !type(codes).is_quantized()) continue;
+    auto [entry, is_new] = real_values_.try_emplace(codes);
+    if (is_new) {
+      entry->second = {add_conversion(ops::Dequantize::kind, codes, dequantized_ending,
+                                      type(codes).expressed())};
+      if (!is_free(entry->second)) lower(graph_.ref(entry->second.node));
+    }
+    graph_.set_operand(node.id, i, entry->second);
+  }
+  std::vector<NodeId> quantizers;
+  for (std::uint32_t i = 0; i < graph_.result_count(node.id); ++i) {
+    const Value result = node.result(i);
+    if (!type(result).is_quantized()) continue;
+    std::ranges::copy(compute_as(result, type(result).expressed()), std::back_inserter(quantizers));
+  }
+  return quantizers;
+}
+
+NodeId Lowering::add_conversion(std::string_view kind, Value operand, std::string_view ending,
+                                TensorType type) {
+  return graph_.add(
+      {.kind = std::string(kind),
+       .name = {},
+       .operands = {operand},
+       .results = {{fmt::format("{}{}", graph_.value_name(operand), ending), std::move(type)}},
+       .attributes = {},
+       .constant = {}});
+}
+
+std::vector<NodeId> Lowering::add_quantize(Value from, TensorType codes) {
+  std::vector<NodeId> added;
+  const TensorType type = graph_.type(from);
+  if (type.is_quantized()) {
+    added.push_back(
+        add_conversion(ops::Dequantize::kind, from, dequantized_ending, type.expressed()));
+  }
+  added.push_back(add_conversion(ops::Quantize::kind, added.empty() ? from : Value{added[0]},
+                                 quantized_ending, std::move(codes)));
+  return added;
+}
+
+std::vector<NodeId> Lowering::compute_as(Value result, TensorType computed) {
+  const TensorType wanted = type(result);
+  const std::vector<Use> uses(graph_.uses(result.node).begin(), graph_.uses(result.node).end());
+  graph_.set_type(result, std::move(computed));
+  std::vector<NodeId> added = add_quantize(result, wanted);
+  for (const Use& use : uses) {
+    if (use.result == result.result) graph_.set_operand(use.user, use.operand, {added.back()});
+  }
+  return added;
+}
+
+std::vector<NodeId> Lowering::unify(NodeRef node, const Rule& rule) {
+  std::vector<std::uint32_t> data;
+  const std::size_t end = std::min(node.operands().size(), rule.first + rule.data);
+  for (auto i = static_cast<std::uint32_t>(rule.first); i < end; ++i) {
+    if (node.operand_type(i) && node.operand_type(i)->is_quantized()) data.push_back(i);
+  }
+  if (data.empty()) return {};
+  // One operand: its parameters stay. Several: those of the result are what they have to share.
+  const bool is_single = data.size() == 1 && !rule.as_result;
+  TensorType wanted = is_single ? type(node.operand(data.front())) : type(node.result());
+  std::unordered_map<Value, Value> anew;
+  for (const std::uint32_t i : data) {
+    const Value operand = node.operand(i);
+    if (have_same_parameters(type(operand), wanted)) continue;
+    if (const auto found = anew.find(operand); found != anew.end()) {
+      graph_.set_operand(node.id, i, found->second);
+      continue;
+    }
+    changed(node, fmt::format("{} is quantized anew: all operands have the result's parameters",
+                              graph_.value_name(operand)));
+    TensorType same = wanted;
+    same.shape = shape(operand);
+    const std::vector<NodeId> added = add_quantize(operand, std::move(same));
+    for (const NodeId id : added) lower(graph_.ref(id));
+    anew.emplace(operand, Value{added.back()});
+    graph_.set_operand(node.id, i, {added.back()});
+  }
+  std::vector<NodeId> quantizers;
+  for (std::uint32_t i = 0; i < graph_.result_count(node.id); ++i) {
+    const Value result = node.result(i);
+    if (!type(result).is_quantized() || have_same_parameters(type(result), wanted)) continue;
+    changed(node, "the result is quantized anew: the operator keeps its operand's parameters");
+    TensorType same = wanted;
+    same.shape = shape(result);
+    std::ranges::copy(compute_as(result, std::move(same)), std::back_inserter(quantizers));
+  }
+  return quantizers;
+}
+
+bool Lowering::fold(NodeRef node) {
+  auto known = known_integers(graph_, node, known_);
+  if (!known) return false;
+  const Value result = node.result();
+  const auto count = static_cast<std::int64_t>(known->size());
+  if (node.kind() == "onnx.Shape") settle(result, ElementType::int64, Shape{count});
+  const Shape shape = type(result).shape;
+  if (shape.element_count() != count) return false;
+  if (std::ranges::find(*known, unknown_integer) != known->end()) {
+    know(result, *std::move(known));  // computed when somebody asks for more
+    return true;
+  }
+  const std::vector<std::int32_t> small(known->begin(), known->end());
+  define_constant(result, type(result).element == ElementType::int32
+                              ? Constant::from_values(ElementType::int32, shape,
+                                                      std::span<const std::int32_t>(small))
+                              : Constant::from_values(ElementType::int64, shape,
+                                                      std::span<const std::int64_t>(*known)));
+  return true;
+}
+
+bool Lowering::fold_move(NodeRef node) {
+  constexpr std::array moves{ops::Identity::kind,  ops::Reshape::kind, ops::Squeeze::kind,
+                             ops::Unsqueeze::kind, ops::Flatten::kind, ops::Transpose::kind};
+  if (std::ranges::find(moves, node.kind()) == moves.end()) return false;
+  const Constant* moved_constant = constant(node.operand(0));
+  const Value result = node.result();
+  if (!moved_constant || !have_same_numbers(type(node.operand(0)), type(result))) return false;
+  const Shape shape = type(result).shape;
+  if (!shape.is_static() || shape.element_count() != moved_constant->element_count()) return false;
+  if (node.kind() != ops::Transpose::kind) {
+    define_constant(result, moved_constant->reshaped(shape));
+    return true;
+  }
+  const std::vector<std::int64_t> perm = ops::Transpose{node}.perm();
+  if (static_cast<std::int64_t>(perm.size()) != moved_constant->shape().rank()) return false;
+  define_constant(result, arranged(*moved_constant, Axes(perm.begin(), perm.end())));
+  return true;
+}
+
+void Lowering::lower(NodeRef node) {
+  if (!find_rule(node.kind()) && !is_raw_kind(node.kind())) impossible(std::string(node.kind()));
+  infer(node);
+  if (!fold(node) && !fold_move(node)) compute(node);
+}
+
+void Lowering::compute(NodeRef node) {
+  const Rule* rule = find_rule(node.kind());
+  if (!rule) {
+    lower_raw(*this, node);
+    return;
+  }
+  check_elements(node);
+  std::vector<NodeId> quantizers;
+  if (has_codes(node)) {
+    check_mixture(*rule, node);
+    if (!takes_codes(*rule, node)) {
+      quantizers = make_real(node);
+    } else if (rule->same) {
+      quantizers = unify(node, *rule);
+    }
+  }
+  rule->lower(*this, node, *rule);
+  for (const NodeId quantize : quantizers) lower(graph_.ref(quantize));
+}
+
+void Lowering::try_lower(NodeRef node) {
+  const std::string kind(node.kind());
+  for (const Value operand : node.operands()) {
+    if (!missing_.contains(operand)) continue;
+    for (std::uint32_t i = 0; i < graph_.result_count(node.id); ++i) {
+      missing_.insert(node.result(i));
+    }
+    return;
+  }
+  try {
+    lower(node);
+  } catch (Failure& failure) {
+    if (failure.error.code != ErrorCode::impossible) {
+      if (failure.error.place == Place{}) failure.error.place = detail::place_of(node);
+      throw;
+    }
+    std::string why = failure.error.message == kind
+                          ? fmt::format("{} has no counterpart", kind)
+                          : fmt::format("{}: {}", kind, failure.error.message);
+    const auto found = std::ranges::find(refused_, why, &Refused::why);
+    Refused& refused =
+        found != refused_.end() ? *found : refused_.emplace_back(Refused{std::move(why), {}});
+    refused.nodes.emplace_back(label(graph_, node.id));
+    for (std::uint32_t i = 0; i < graph_.result_count(node.id); ++i) {
+      missing_.insert(node.result(i));
+    }
+  }
+}
+
+void Lowering::fail_with_all() {
+  if (refused_.empty()) return;
+  std::vector<std::string> parts;
+  for (const Refused& refused : refused_) {
+    parts.push_back(fmt::format("{} ({})", refused.why, fmt::join(refused.nodes, ", ")));
+  }
+  impossible(fmt::format("TFLite cannot hold the model: {}", fmt::join(parts, "; ")));
+}
+
+TensorId Lowering::output_tensor(NodeId output) {
+  const Value value = graph_.operands(output)[0];
+  const std::string_view given = graph_.name(output);
+  const std::string name(given.empty() ? graph_.value_name(value) : given);
+  const TensorId id = plain(value);
+  // A name and a place in the file are for one output; an input or a constant keeps its own.
+  const bool is_own = model_.producer(id) && !named_.contains(id);
+  if (is_own) {
+    named_.insert(id);
+    model_.tensor(id).name = name;
+    return id;
+  }
+  const TensorId copy = model_.add_tensor(name, type(value), plain_axes(shape(value).rank()));
+  reshape(id, copy);
+  named_.insert(copy);
+  return copy;
+}
+
+std::vector<bool> Lowering::needed() const {
+  std::vector<bool> is_needed(graph_.index_bound(), false);
+  std::vector<NodeId> open(graph_.outputs().begin(), graph_.outputs().end());
+  while (!open.empty()) {
+    const NodeId node = open.back();
+    open.pop_back();
+    if (is_needed[node.index]) continue;
+    is_needed[node.index] = true;
+    for (const Value operand : graph_.operands(node)) {
+      if (!operand.is_absent()) open.push_back(operand.node);
+    }
+  }
+  return is_needed;
+}
+
+std::vector<std::byte> Lowering::run() {
+  Tensors inputs;
+  for (const NodeId input : graph_.inputs()) {
+    inputs.push_back(define({input}, plain_axes(ranked({input}).rank())));
+    if (!graph_.name(input).empty()) model_.tensor(inputs.back()).name = graph_.name(input);
+  }
+  const std::vector<bool> is_needed = needed();
+  for (const NodeId id : value_of(topological_order(graph_))) {
+    if (!is_needed[id.index]) continue;
+    const NodeRef node = graph_.ref(id);
+    const std::string_view kind = node.kind();
+    if (kind == ops::Input::kind || kind == ops::Constant::kind || kind == ops::Output::kind) {
+      continue;
+    }
+    try_lower(node);
+  }
+  fail_with_all();
+  Tensors outputs;
+  for (const NodeId output : graph_.outputs()) outputs.push_back(output_tensor(output));
+  report_.operators = model_.operator_count();
+  return model_.finish(inputs, outputs, options_.description);
+}
+
+}  // namespace quadrant::inline v0::tflite

@@ -1,0 +1,212 @@
+#include "io/tflite/model.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <tuple>
+
+#include "io/tflite/element.hpp"
+#include "io/tflite/failure.hpp"
+#include "io/tflite/versions.hpp"
+#include "quadrant/ir/scales.hpp"
+
+namespace quadrant::inline v0::tflite {
+namespace {
+
+/// Offsets in a FlatBuffer are signed and of 32 bits.
+constexpr std::uint64_t largest_file = (std::uint64_t{1} << 31U) - 1;
+/// What everything but the contents of buffers takes, roughly and generously.
+constexpr std::uint64_t bytes_of_entry = 512;
+
+std::int32_t narrow(std::int64_t extent) {
+  if (extent < 0 || extent > std::numeric_limits<std::int32_t>::max()) {
+    impossible(fmt::format("TFLite has no dimension of extent {}", extent));
+  }
+  return static_cast<std::int32_t>(extent);
+}
+
+schema::TensorType stored_type(ElementType element) {
+  const auto type = tensor_type_of(element);
+  if (!type) impossible(fmt::format("TFLite has no tensors of {}", to_string(element)));
+  return *type;
+}
+
+}  // namespace
+
+Model::Model() {
+  model_.version = 3;
+  model_.subgraphs.push_back(std::make_unique<schema::SubGraphT>());
+  graph_ = model_.subgraphs.front().get();
+  graph_->name = "main";
+  model_.buffers.push_back(std::make_unique<schema::BufferT>());  // number 0: no contents
+}
+
+std::uint32_t Model::add_buffer(std::vector<std::uint8_t> data) {
+  bytes_ += data.size() + bytes_of_entry;
+  if (bytes_ > largest_file) impossible("the model has more than the 2 GiB that a TFLite file may");
+  auto buffer = std::make_unique<schema::BufferT>();
+  buffer->data = std::move(data);
+  model_.buffers.push_back(std::move(buffer));
+  return static_cast<std::uint32_t>(model_.buffers.size() - 1);
+}
+
+bool Model::is_labelled(const UniformType& type) {
+  return type.granularity.kind != Granularity::Kind::block &&
+         std::ranges::all_of(value_of(read_scales(type.scales)),
+                             [](float scale) { return scale > 0; });
+}
+
+std::unique_ptr<schema::QuantizationParametersT> Model::parameters(const UniformType* type,
+                                                                   const Axes& axes) {
+  if (!type || !is_labelled(*type)) return nullptr;
+  auto made = std::make_unique<schema::QuantizationParametersT>();
+  made->scale = value_of(read_scales(type->scales));
+  made->zero_point.assign(made->scale.size(), 0);
+  if (type->zero_points) {
+    made->zero_point =
+        value_of(read_integers(type->zero_points, type->zero_points.element_count()));
+  }
+  if (type->granularity.kind == Granularity::Kind::axis) {
+    made->quantized_dimension = position(axes, type->granularity.axis);
+  }
+  return made;
+}
+
+TensorId Model::add_tensor(std::string name, const TensorType& type, const Axes& axes) {
+  auto tensor = std::make_unique<schema::TensorT>();
+  tensor->name = std::move(name);
+  tensor->type = stored_type(type.element);
+  const Shape shape = arranged(type.shape, axes);
+  for (const std::int64_t extent : shape.extents()) {
+    tensor->shape.push_back(extent == Shape::dynamic ? 1 : narrow(extent));
+  }
+  if (!shape.is_static()) {
+    for (const std::int64_t extent : shape.extents()) {
+      tensor->shape_signature.push_back(extent == Shape::dynamic ? -1 : narrow(extent));
+    }
+  }
+  tensor->has_rank = true;
+  tensor->quantization = parameters(type.quantization.get(), axes);
+  bytes_ += bytes_of_entry;
+  graph_->tensors.push_back(std::move(tensor));
+  return static_cast<TensorId>(graph_->tensors.size() - 1);
+}
+
+TensorId Model::add_constant(std::string name, const Constant& constant,
+                             const std::shared_ptr<const UniformType>& quantization,
+                             const Axes& axes) {
+  const TensorId id =
+      add_tensor(std::move(name), {constant.element(), constant.shape(), quantization}, axes);
+  const ConstantBytes bytes = value_of(arranged(constant, axes).read());
+  tensor(id).buffer = add_buffer(packed(constant.element(), bytes.bytes()));
+  return id;
+}
+
+TensorId Model::integers(const std::vector<std::int32_t>& values) {
+  const auto [entry, is_new] = integer_lists_.try_emplace(values, no_tensor);
+  if (is_new) {
+    const Shape shape{static_cast<std::int64_t>(values.size())};
+    entry->second = add_constant(
+        fmt::format("integers_{}", integer_lists_.size()),
+        Constant::from_values(ElementType::int32, shape, std::span<const std::int32_t>(values)),
+        nullptr, plain_axes(1));
+  }
+  return entry->second;
+}
+
+TensorId Model::integer(std::int32_t value) {
+  const auto [entry, is_new] = scalars_.try_emplace(
+      {schema::TensorType::INT32, static_cast<std::uint32_t>(value)}, no_tensor);
+  if (is_new) {
+    entry->second = add_constant(fmt::format("integer_{}", value),
+                                 Constant::from_values(ElementType::int32, Shape::scalar(),
+                                                       std::span<const std::int32_t>(&value, 1)),
+                                 nullptr, {});
+  }
+  return entry->second;
+}
+
+TensorId Model::real(float value) {
+  const auto [entry, is_new] = scalars_.try_emplace(
+      {schema::TensorType::FLOAT32, std::bit_cast<std::uint32_t>(value)}, no_tensor);
+  if (is_new) {
+    entry->second = add_constant(fmt::format("real_{}", value),
+                                 Constant::from_values(ElementType::float32, Shape::scalar(),
+                                                       std::span<const float>(&value, 1)),
+                                 nullptr, {});
+  }
+  return entry->second;
+}
+
+schema::OperatorT& Model::emit(OperatorKind kind, Tensors inputs, Tensors outputs) {
+  auto made = std::make_unique<schema::OperatorT>();
+  for (const TensorId output : outputs) producers_[output] = kinds_.size();
+  made->inputs = std::move(inputs);
+  made->outputs = std::move(outputs);
+  kinds_.push_back(std::move(kind));
+  bytes_ += bytes_of_entry;
+  graph_->operators.push_back(std::move(made));
+  return *graph_->operators.back();
+}
+
+schema::OperatorT* Model::producer(TensorId id) {
+  const auto found = producers_.find(id);
+  return found == producers_.end() ? nullptr : graph_->operators[found->second].get();
+}
+
+BuiltinOperator Model::code_of(const schema::OperatorT& op) const {
+  return kinds_[producers_.at(op.outputs.front())].code;
+}
+
+void Model::number_operators() {
+  std::map<std::tuple<BuiltinOperator, std::string, std::int32_t>, std::uint32_t> numbers;
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    schema::OperatorT& op = *graph_->operators[i];
+    const OperatorKind& kind = kinds_[i];
+    const std::int32_t version =
+        kind.version > 0 ? kind.version : needed_version(kind.code, op, graph_->tensors);
+    const auto [entry, is_new] = numbers.try_emplace({kind.code, kind.custom, version},
+                                                     static_cast<std::uint32_t>(numbers.size()));
+    if (is_new) {
+      auto code = std::make_unique<schema::OperatorCodeT>();
+      // Old readers know only this field, which ends at 127.
+      code->deprecated_builtin_code =
+          static_cast<std::int8_t>(std::min(static_cast<std::int32_t>(kind.code), 127));
+      code->builtin_code = kind.code;
+      code->custom_code = kind.custom;
+      code->version = version;
+      model_.operator_codes.push_back(std::move(code));
+    }
+    op.opcode_index = entry->second;
+  }
+}
+
+std::vector<std::byte> Model::finish(const Tensors& inputs, const Tensors& outputs,
+                                     std::string description) {
+  if (bytes_ > largest_file) impossible("the model has more than the 2 GiB that a TFLite file may");
+  number_operators();
+  model_.description = std::move(description);
+  graph_->inputs = inputs;
+  graph_->outputs = outputs;
+
+  auto signature = std::make_unique<schema::SignatureDefT>();
+  signature->signature_key = "serving_default";
+  const auto list = [&](const Tensors& tensors, auto& maps) {
+    for (const TensorId id : tensors) {
+      auto map = std::make_unique<schema::TensorMapT>();
+      map->name = tensor(id).name;
+      map->tensor_index = static_cast<std::uint32_t>(id);
+      maps.push_back(std::move(map));
+    }
+  };
+  list(inputs, signature->inputs);
+  list(outputs, signature->outputs);
+  model_.signature_defs.push_back(std::move(signature));
+
+  flatbuffers::FlatBufferBuilder builder(1U << 20U);
+  schema::FinishModelBuffer(builder, schema::Model::Pack(builder, &model_));
+  const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace quadrant::inline v0::tflite

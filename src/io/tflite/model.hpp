@@ -1,0 +1,96 @@
+// A TFLite model that is being made: tensors, operators and buffers, by number.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "io/tflite/layout.hpp"
+#include "io/tflite/schema.hpp"
+#include "quadrant/ir/type.hpp"
+
+namespace quadrant::inline v0::tflite {
+
+/// A tensor of the model; -1 stands for an operand that is left out.
+using TensorId = std::int32_t;
+inline constexpr TensorId no_tensor = -1;
+
+using Tensors = std::vector<TensorId>;
+
+/// What an operator is besides its operands and options.
+struct OperatorKind {
+  BuiltinOperator code = BuiltinOperator::CUSTOM;
+  std::string custom;        ///< the name of a custom one
+  std::int32_t version = 0;  ///< 0: the one that its operands need
+};
+
+class Model {
+ public:
+  Model();
+
+  /// A tensor of a value of type `type`, laid out as `axes`. Computed, or an input.
+  TensorId add_tensor(std::string name, const TensorType& type, const Axes& axes);
+  /// The same, with contents; `constant` has the value's own order.
+  TensorId add_constant(std::string name, const Constant& constant,
+                        const std::shared_ptr<const UniformType>& quantization, const Axes& axes);
+  /// int32, of one dimension. Equal ones are one.
+  TensorId integers(const std::vector<std::int32_t>& values);
+  /// Of rank 0. Equal ones are one.
+  TensorId integer(std::int32_t value);
+  TensorId real(float value);
+
+  template <class Options>
+  schema::OperatorT& emit(OperatorKind kind, Tensors inputs, Tensors outputs, Options options) {
+    schema::OperatorT& made = emit(std::move(kind), std::move(inputs), std::move(outputs));
+    made.builtin_options.Set(std::move(options));
+    return made;
+  }
+  schema::OperatorT& emit(OperatorKind kind, Tensors inputs, Tensors outputs);
+
+  [[nodiscard]] const schema::TensorT& tensor(TensorId id) const {
+    return *graph_->tensors[static_cast<std::size_t>(id)];
+  }
+  [[nodiscard]] schema::TensorT& tensor(TensorId id) {
+    return *graph_->tensors[static_cast<std::size_t>(id)];
+  }
+  [[nodiscard]] bool has_contents(TensorId id) const { return tensor(id).buffer != 0; }
+  /// The operator that computes the tensor; null for inputs and constants.
+  [[nodiscard]] schema::OperatorT* producer(TensorId id);
+  [[nodiscard]] BuiltinOperator code_of(const schema::OperatorT& op) const;
+  [[nodiscard]] std::int64_t operator_count() const {
+    return static_cast<std::int64_t>(kinds_.size());
+  }
+
+  /// Whether a tensor can say the parameters of `type`: not those of blocks, nor negative scales.
+  [[nodiscard]] static bool is_labelled(const UniformType& type);
+  /// Parameters of `type` along the axes of a tensor laid out as `axes`; null for plain types and
+  /// those that are not labelled.
+  [[nodiscard]] static std::unique_ptr<schema::QuantizationParametersT> parameters(
+      const UniformType* type, const Axes& axes);
+
+  /// The complete model; this object is empty afterwards.
+  [[nodiscard]] std::vector<std::byte> finish(const Tensors& inputs, const Tensors& outputs,
+                                              std::string description);
+
+ private:
+  std::uint32_t add_buffer(std::vector<std::uint8_t> data);
+  void number_operators();
+
+  schema::ModelT model_;
+  schema::SubGraphT* graph_ = nullptr;
+  std::vector<OperatorKind> kinds_;  ///< of the operators, in their order
+  std::unordered_map<TensorId, std::size_t> producers_;
+  std::map<std::vector<std::int32_t>, TensorId> integer_lists_;
+  std::map<std::pair<schema::TensorType, std::uint32_t>, TensorId> scalars_;
+  std::uint64_t bytes_ = 0;  ///< of all buffers
+};
+
+}  // namespace quadrant::inline v0::tflite

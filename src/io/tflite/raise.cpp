@@ -1,0 +1,392 @@
+#include "io/tflite/raise.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "io/tflite/element.hpp"
+#include "io/tflite/failure.hpp"
+#include "io/tflite/raw_operator.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/opset.hpp"
+#include "quadrant/ir/scales.hpp"
+#include "quadrant/ir/verify.hpp"
+
+namespace quadrant::inline v0::tflite {
+namespace {
+
+/// Softmax, for example, means what it does from 13 on.
+constexpr std::int64_t raised_opset = 17;
+
+template <class Vector>
+std::size_t length(const Vector* vector) {
+  return vector ? vector->size() : 0;
+}
+
+/// The contents of a buffer, read when they are needed; the file's bytes stay in memory.
+class BufferSource final : public ConstantSource {
+ public:
+  BufferSource(std::shared_ptr<const std::vector<std::byte>> owner,
+               std::span<const std::byte> bytes)
+      : owner_(std::move(owner)), bytes_(bytes) {}
+  Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
+    std::ranges::copy(bytes_.subspan(offset, out.size()), out.begin());
+    return {};
+  }
+
+ private:
+  std::shared_ptr<const std::vector<std::byte>> owner_;
+  std::span<const std::byte> bytes_;
+};
+
+std::shared_ptr<const UniformType> quantization_of(const schema::Tensor& tensor,
+                                                   ElementType element, const Shape& shape,
+                                                   const Place& place) {
+  const schema::QuantizationParameters* parameters = tensor.quantization();
+  const std::size_t count = parameters ? length(parameters->scale()) : 0;
+  // Real tensors may say in which range they are.
+  if (count == 0 || !is_integer(element)) return nullptr;
+  if (bit_width(element) > 32) impossible("computed codes of 64 bits", place);
+  if (parameters->details_type() != schema::QuantizationDetails::NONE) {
+    impossible("a quantization that is no scale and zero point", place);
+  }
+  const IntegerRange range = integer_range(element).value_or(IntegerRange{});
+  UniformType type;
+  type.storage = element;
+  type.storage_min = range.min;
+  type.storage_max = range.max;
+  Shape parameter_extents = Shape::scalar();
+  if (count > 1 || (shape.rank() > 0 && parameters->quantized_dimension() > 0)) {
+    const std::int64_t axis = parameters->quantized_dimension();
+    if (axis < 0 || axis >= shape.rank() || shape[axis] != static_cast<std::int64_t>(count)) {
+      if (count > 1) invalid(fmt::format("{} scales along axis {}", count, axis), place);
+    } else {
+      type.granularity = Granularity::per_axis(axis);
+      parameter_extents = Shape{static_cast<std::int64_t>(count)};
+    }
+  }
+  const std::vector<float> scales(parameters->scale()->begin(), parameters->scale()->end());
+  for (const float scale : scales) {
+    if (!std::isfinite(scale) || scale <= 0) invalid(fmt::format("a scale of {}", scale), place);
+  }
+  std::vector<std::int64_t> zeros(count, 0);
+  const std::size_t given = length(parameters->zero_point());
+  if (given != 0 && given != count) invalid("other zero points than scales", place);
+  // Byte by byte: the verifier does not ask for the alignment of 64-bit elements.
+  if (given != 0) {
+    std::memcpy(zeros.data(), parameters->zero_point()->Data(), given * sizeof(std::int64_t));
+  }
+  for (const std::int64_t zero : zeros) {
+    if (zero < range.min || zero > range.max) {
+      invalid(fmt::format("a zero point of {}", zero), place);
+    }
+  }
+  type.scales = make_scales(ElementType::float32, parameter_extents, scales);
+  if (std::ranges::any_of(zeros, [](std::int64_t zero) { return zero != 0; })) {
+    type.zero_points = make_zero_points(element, parameter_extents, zeros);
+  }
+  return std::make_shared<const UniformType>(std::move(type));
+}
+
+bool has_scales(const schema::Tensor& tensor) {
+  return tensor.quantization() && length(tensor.quantization()->scale()) != 0;
+}
+
+/// Biases of 16-bit products: codes of 64 bits, which are 32 in the graph.
+bool is_wide_bias(const schema::Tensor& tensor, std::span<const std::byte> contents) {
+  return tensor.type() == schema::TensorType::INT64 && !contents.empty() && has_scales(tensor);
+}
+
+Constant narrowed_bias(const Constant& wide, const Place& place) {
+  std::vector<std::int32_t> codes;
+  for (const std::int64_t code : value_of(read_integers(wide, wide.element_count()))) {
+    if (code != static_cast<std::int32_t>(code)) impossible("codes of more than 32 bits", place);
+    codes.push_back(static_cast<std::int32_t>(code));
+  }
+  return Constant::from_values(ElementType::int32, wide.shape(),
+                               std::span<const std::int32_t>(codes));
+}
+
+TensorType type_in_file(const schema::SubGraph& graph, const schema::Tensor& tensor,
+                        std::span<const std::byte> contents, std::uint32_t index) {
+  TensorType type;
+  type.element = is_wide_bias(tensor, contents) ? ElementType::int32 : element_of(tensor.type());
+  const auto* extents =
+      length(tensor.shape_signature()) != 0 ? tensor.shape_signature() : tensor.shape();
+  std::vector<std::int64_t> shape;
+  for (std::size_t i = 0; i < length(extents); ++i) {
+    shape.push_back(std::max(extents->Get(static_cast<flatbuffers::uoffset_t>(i)), -1));
+  }
+  type.shape = Shape(std::move(shape));
+  type.quantization =
+      quantization_of(tensor, type.element, type.shape, {.tensor = tensor_label(graph, index)});
+  return type;
+}
+
+Axes inverse(const Axes& axes) {
+  return between(axes, plain_axes(static_cast<std::int64_t>(axes.size())));
+}
+
+}  // namespace
+
+Raising::Raising(const File& file) : file_(file) {
+  const auto* tensors = file.graph().tensors();
+  forms_.resize(length(tensors));
+  for (std::uint32_t i = 0; i < length(tensors); ++i) {
+    types_.push_back(
+        type_in_file(file.graph(), *tensors->Get(i), file.buffer(tensors->Get(i)->buffer()), i));
+  }
+}
+
+// --- tensors of the file
+// --------------------------------------------------------------------------
+
+bool Raising::is_constant(TensorId id) const { return !file_.buffer(tensor(id).buffer()).empty(); }
+
+std::optional<std::vector<std::int64_t>> Raising::integers(TensorId id) const {
+  if (id == no_tensor || !is_constant(id) || !is_integer(type(id).element)) return std::nullopt;
+  if (is_wide_bias(tensor(id), file_.buffer(tensor(id).buffer()))) return std::nullopt;
+  const auto bytes = file_.buffer(tensor(id).buffer());
+  constexpr std::size_t longest = 4096;
+  if (bytes.size() > longest || bit_width(type(id).element) < 8) return std::nullopt;
+  const Constant constant =
+      Constant::from_bytes(type(id).element, type(id).shape, {bytes.begin(), bytes.end()});
+  auto values = read_integers(constant, static_cast<std::int64_t>(longest));
+  if (!values) return std::nullopt;
+  return *std::move(values);
+}
+
+std::string Raising::name(TensorId id) const {
+  const auto* given = tensor(id).name();
+  return given && given->size() > 0 ? given->str() : fmt::format("tensor_{}", id);
+}
+
+TensorType Raising::type_of(TensorId id, const Axes& axes) const {
+  if (rank(id) != static_cast<std::int64_t>(axes.size())) {
+    invalid(fmt::format("{} dimensions, where the operator has {}", rank(id), axes.size()),
+            {.tensor = tensor_label(file_.graph(), id)});
+  }
+  TensorType result = type(id);
+  result.shape = arranged(result.shape, inverse(axes));
+  if (result.quantization && result.quantization->granularity.kind == Granularity::Kind::axis) {
+    auto moved_type = *result.quantization;
+    moved_type.granularity.axis = axes[static_cast<std::size_t>(moved_type.granularity.axis)];
+    result.quantization = std::make_shared<const UniformType>(std::move(moved_type));
+  }
+  return result;
+}
+
+// --- values of the graph
+// ----------------------------------------------------------------------------
+
+Axes Raising::axes(TensorId id) const {
+  const std::vector<Form>& forms = forms_[static_cast<std::size_t>(id)];
+  return forms.empty() ? plain_axes(rank(id)) : forms.front().axes;
+}
+
+void Raising::count_copy(std::uint64_t bytes) {
+  constexpr std::uint64_t share = 16;
+  constexpr std::uint64_t always = std::uint64_t{1} << 20U;
+  copied_ += bytes;
+  if (copied_ > share * file_.bytes()->size() + always) {
+    invalid("operators that refer to the same contents over and over");
+  }
+}
+
+Value Raising::constant_value(TensorId id, const Axes& axes) {
+  const auto bytes = file_.buffer(tensor(id).buffer());
+  const TensorType& held = type(id);
+  if (held.element == ElementType::opaque || !held.shape.is_static()) {
+    impossible("a constant of a type that is not read", {.tensor = name(id)});
+  }
+  Constant constant;
+  if (bit_width(held.element) == 4) {
+    const auto count = static_cast<std::uint64_t>(held.shape.element_count().value_or(0));
+    constant = Constant::from_bytes(held.element, held.shape, unpacked(held.element, count, bytes));
+  } else if (is_wide_bias(tensor(id), bytes)) {
+    constant = narrowed_bias(
+        Constant::from_bytes(ElementType::int64, held.shape, {bytes.begin(), bytes.end()}),
+        {.tensor = tensor_label(file_.graph(), id)});
+  } else {
+    constant = Constant::deferred(held.element, held.shape,
+                                  std::make_shared<const BufferSource>(file_.bytes(), bytes));
+  }
+  if (!is_plain(axes) || bit_width(held.element) == 4) count_copy(constant.byte_size());
+  const TensorType wanted = type_of(id, axes);
+  const Value made = graph_.add_constant(name(id), arranged(constant, inverse(axes)));
+  graph_.set_type(made, wanted);
+  return made;
+}
+
+Value Raising::value(TensorId id, const Axes& axes) {
+  if (id == no_tensor) return {};
+  std::vector<Form>& forms = forms_[static_cast<std::size_t>(id)];
+  const auto found = std::ranges::find(forms, axes, &Form::axes);
+  if (found != forms.end()) return found->value;
+  if (is_constant(id)) {
+    const Value made = constant_value(id, axes);
+    forms.push_back({axes, made});
+    return made;
+  }
+  if (forms.empty()) {
+    invalid("is read before it is computed", {.tensor = tensor_label(file_.graph(), id)});
+  }
+  const Form& from = forms.front();
+  const Axes perm = between(inverse(from.axes), inverse(axes));
+  const NodeId transpose = graph_.add(
+      {.kind = std::string(ops::Transpose::kind),
+       .name = {},
+       .operands = {from.value},
+       .results = {{fmt::format("{}_{}", name(id), fmt::join(axes, "")), type_of(id, axes)}},
+       .attributes = {{"perm", std::vector<std::int64_t>(perm.begin(), perm.end())}},
+       .constant = {}});
+  forms.push_back({axes, {transpose}});
+  return {transpose};
+}
+
+Value Raising::integer_constant(std::string_view name, const std::vector<std::int64_t>& values) {
+  return graph_.add_constant(
+      std::string(name),
+      Constant::from_values(ElementType::int64, Shape{static_cast<std::int64_t>(values.size())},
+                            std::span<const std::int64_t>(values)));
+}
+
+void Raising::alias(TensorId output, Value value, const Axes& axes) {
+  std::vector<Form>& forms = forms_[static_cast<std::size_t>(output)];
+  if (!forms.empty() || is_constant(output)) {
+    invalid("is computed twice", {.tensor = tensor_label(file_.graph(), output)});
+  }
+  if (rank(output) != static_cast<std::int64_t>(axes.size())) {
+    invalid("has another rank than follows", {.tensor = tensor_label(file_.graph(), output)});
+  }
+  forms.push_back({axes, value});
+}
+
+void Raising::add(std::string_view kind, std::vector<Value> operands, TensorId output,
+                  const Axes& axes, Attributes attributes) {
+  const NodeId made = graph_.add({.kind = std::string(kind),
+                                  .name = {},
+                                  .operands = std::move(operands),
+                                  .results = {{name(output), type_of(output, axes)}},
+                                  .attributes = std::move(attributes),
+                                  .constant = {}});
+  alias(output, {made}, axes);
+}
+
+void Raising::add_activated(std::string_view kind, std::vector<Value> operands, TensorId output,
+                            const Axes& axes, schema::ActivationFunctionType activation,
+                            Attributes attributes) {
+  using schema::ActivationFunctionType;
+  if (activation == ActivationFunctionType::NONE) {
+    add(kind, std::move(operands), output, axes, std::move(attributes));
+    return;
+  }
+  const TensorType result = type_of(output, axes);
+  const NodeId made = graph_.add({.kind = std::string(kind),
+                                  .name = {},
+                                  .operands = std::move(operands),
+                                  .results = {{name(output) + "_inactive", result}},
+                                  .attributes = std::move(attributes),
+                                  .constant = {}});
+  switch (activation) {
+    case ActivationFunctionType::RELU:
+      add("onnx.Relu", {{made}}, output, axes);
+      return;
+    case ActivationFunctionType::TANH:
+      add("onnx.Tanh", {{made}}, output, axes);
+      return;
+    case ActivationFunctionType::RELU6:
+    case ActivationFunctionType::RELU_N1_TO_1:
+      break;
+    default:
+      impossible("an activation that is not known");
+  }
+  const bool is_6 = activation == ActivationFunctionType::RELU6;
+  const auto bound = [&](std::string_view which, float value) {
+    return graph_.add_constant(fmt::format("{}_{}", name(output), which),
+                               Constant::from_values(ElementType::float32, Shape::scalar(),
+                                                     std::span<const float>(&value, 1)));
+  };
+  const Value lowest = bound("lowest", is_6 ? 0.0F : -1.0F);
+  add("onnx.Clip", {{made}, lowest, bound("highest", is_6 ? 6.0F : 1.0F)}, output, axes);
+}
+
+// --- operators ----------------------------------------------------------------------------------
+
+void Raising::raise_raw(const RaisedOp& op) {
+  constexpr std::array refused{BuiltinOperator::IF, BuiltinOperator::WHILE, BuiltinOperator::CALL,
+                               BuiltinOperator::CALL_ONCE, BuiltinOperator::VAR_HANDLE};
+  if (std::ranges::find(refused, op.code) != refused.end() || op.op->builtin_options_2() ||
+      op.op->large_custom_options_offset() != 0 || length(op.op->intermediates()) != 0 ||
+      op.op->builtin_options_type() > schema::BuiltinOptions::MAX) {
+    impossible("an operator with subgraphs, state or options that are not read");
+  }
+  std::string kind = fmt::format("{}{}", raw_prefix, schema::EnumNameBuiltinOperator(op.code));
+  if (op.code == BuiltinOperator::CUSTOM) {
+    const auto* custom = op.kind->custom_code();
+    kind = fmt::format("{}{}", custom_prefix, custom ? custom->string_view() : "");
+  } else if (kind.size() == raw_prefix.size()) {
+    impossible(fmt::format("operator {}, which is not known", static_cast<int>(op.code)));
+  }
+  std::vector<Value> operands;
+  for (std::size_t i = 0; i < op.input_count(); ++i) {
+    operands.push_back(op.input(i) == no_tensor ? Value{} : plain(op.input(i)));
+  }
+  std::vector<ResultSpec> results;
+  for (std::size_t i = 0; i < op.output_count(); ++i) {
+    results.push_back({name(op.output(i)), type(op.output(i))});
+  }
+  Opaque options = raw_options(*op.op);
+  count_copy(options.bytes.byte_size());
+  const NodeId made =
+      graph_.add({.kind = std::move(kind),
+                  .name = {},
+                  .operands = std::move(operands),
+                  .results = std::move(results),
+                  .attributes = {{std::string(raw_options_key), std::move(options)},
+                                 {std::string(raw_version_key), std::int64_t{op.kind->version()}}},
+                  .constant = {}});
+  for (std::uint32_t i = 0; i < op.output_count(); ++i) {
+    alias(op.output(i), {made, i}, plain_axes(rank(op.output(i))));
+  }
+}
+
+void Raising::raise(const RaisedOp& op) {
+  if (op.output_count() == 0) invalid("an operator without results");
+  for (const auto& rules : {raise_image_rules(), raise_move_rules(), raise_number_rules()}) {
+    const auto rule = std::ranges::find(rules, op.code, &RaiseRule::code);
+    if (rule != rules.end() && rule->raise(*this, op)) return;
+  }
+  if (!raise_elementwise(*this, op)) raise_raw(op);
+}
+
+Graph Raising::run() {
+  const schema::SubGraph& subgraph = file_.graph();
+  graph_.attributes().set(std::string(opset_domains_key), std::vector<std::string>{""});
+  graph_.attributes().set(std::string(opset_versions_key), std::vector<std::int64_t>{raised_opset});
+  for (std::size_t i = 0; i < length(subgraph.inputs()); ++i) {
+    const TensorId id = subgraph.inputs()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    alias(id, graph_.add_input(name(id), type(id)), plain_axes(rank(id)));
+  }
+  for (std::uint32_t i = 0; i < length(subgraph.operators()); ++i) {
+    const schema::Operator* op = subgraph.operators()->Get(i);
+    const auto* kind = file_.model().operator_codes()->Get(op->opcode_index());
+    try {
+      raise({op, builtin_of(*kind), kind});
+    } catch (Failure& failure) {
+      if (failure.error.place == Place{}) {
+        failure.error.place.node = operator_label(file_.model(), subgraph, i);
+      }
+      throw;
+    }
+  }
+  for (std::size_t i = 0; i < length(subgraph.outputs()); ++i) {
+    const TensorId id = subgraph.outputs()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    graph_.add_output(name(id), plain(id));
+  }
+  value_of(verify(graph_));
+  return std::move(graph_);
+}
+
+}  // namespace quadrant::inline v0::tflite

@@ -1,0 +1,252 @@
+// Convolutions, poolings and what else knows of images: NCHW in the graph.
+#include <algorithm>
+#include <array>
+
+#include "io/tflite/failure.hpp"
+#include "io/tflite/raise.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0::tflite {
+namespace {
+
+const Axes& nhwc() {
+  static const Axes axes = channels_last(4);
+  return axes;
+}
+
+/// The windows of an operator: what its options have under several names.
+struct RaisedWindow {
+  schema::Padding padding;
+  std::array<std::int64_t, 2> kernel;
+  std::array<std::int64_t, 2> stride;
+  std::array<std::int64_t, 2> dilation{1, 1};
+};
+
+bool is_image(const Raising& raising, TensorId id) {
+  return id != no_tensor && raising.rank(id) == 4;
+}
+
+/// Attributes for the windows. SAME is written as pads where the extents tell them.
+Attributes window_attributes(const RaisedWindow& window, const Shape& image) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (window.kernel[i] < 1 || window.stride[i] < 1 || window.dilation[i] < 1) {
+      invalid("windows or strides of no extent");
+    }
+  }
+  std::vector<std::int64_t> pads(4, 0);
+  Attributes attributes{
+      {"strides", std::vector<std::int64_t>(window.stride.begin(), window.stride.end())}};
+  if (window.padding == schema::Padding::SAME) {
+    if (image[1] == Shape::dynamic || image[2] == Shape::dynamic) {
+      attributes.set("auto_pad", std::string("SAME_UPPER"));
+      return attributes;
+    }
+    for (std::size_t i = 0; i < 2; ++i) {
+      const std::int64_t extent = image[static_cast<std::int64_t>(i) + 1];
+      const std::int64_t count = (extent + window.stride[i] - 1) / window.stride[i];
+      const std::int64_t reach = (window.kernel[i] - 1) * window.dilation[i] + 1;
+      const std::int64_t total =
+          std::max<std::int64_t>((count - 1) * window.stride[i] + reach - extent, 0);
+      pads[i] = total / 2;
+      pads[i + 2] = total - total / 2;
+    }
+  }
+  attributes.set("pads", std::move(pads));
+  return attributes;
+}
+
+bool raise_convolution(Raising& raising, const RaisedOp& op, const RaisedWindow& options,
+                       const Axes& weight_axes, bool depthwise,
+                       schema::ActivationFunctionType activation) {
+  const TensorId data = op.input(0);
+  const TensorId weights = op.input(1);
+  if (!is_image(raising, data) || !is_image(raising, weights) || !is_image(raising, op.output())) {
+    return false;
+  }
+  const Shape image = raising.type(data).shape;
+  const Shape filters = raising.type(weights).shape;
+  RaisedWindow window = options;
+  window.kernel = {filters[1], filters[2]};
+  const std::int64_t channels = image[3];
+  const std::int64_t read = filters[3];
+  if (channels < 1 || filters.element_count().value_or(0) < 1) return false;
+  std::int64_t group = channels;
+  if (!depthwise) {
+    if (channels % read != 0) invalid("weights for other channels than the operand's");
+    group = channels / read;
+  } else if (filters[0] != 1 || filters[3] % channels != 0) {
+    invalid("weights for other channels than the operand's");
+  }
+  Attributes attributes = window_attributes(window, image);
+  attributes.set("group", group);
+  attributes.set("kernel_shape",
+                 std::vector<std::int64_t>(window.kernel.begin(), window.kernel.end()));
+  attributes.set("dilations",
+                 std::vector<std::int64_t>(window.dilation.begin(), window.dilation.end()));
+  std::vector<Value> operands{raising.value(data, nhwc()), raising.value(weights, weight_axes)};
+  if (op.input(2) != no_tensor) {
+    if (raising.rank(op.input(2)) != 1) return false;
+    operands.push_back(raising.plain(op.input(2)));
+  }
+  raising.add_activated(ops::Conv::kind, std::move(operands), op.output(), nhwc(), activation,
+                        std::move(attributes));
+  return true;
+}
+
+template <class Options>
+RaisedWindow window_of(const Options& options) {
+  return {.padding = options.padding(),
+          .kernel = {1, 1},
+          .stride = {options.stride_h(), options.stride_w()},
+          .dilation = {options.dilation_h_factor(), options.dilation_w_factor()}};
+}
+
+bool raise_conv(Raising& raising, const RaisedOp& op) {
+  const auto* options = op.op->builtin_options_as_Conv2DOptions();
+  return options && raise_convolution(raising, op, window_of(*options), nhwc(), false,
+                                      options->fused_activation_function());
+}
+
+bool raise_depthwise(Raising& raising, const RaisedOp& op) {
+  const auto* options = op.op->builtin_options_as_DepthwiseConv2DOptions();
+  return options && raise_convolution(raising, op, window_of(*options), {1, 2, 3, 0}, true,
+                                      options->fused_activation_function());
+}
+
+/// The padding of a transposed convolution along one axis, as ONNX has it.
+struct TurnedAxis {
+  std::int64_t before = 0;
+  std::int64_t after = 0;
+  std::int64_t more = 0;  ///< `output_padding`
+};
+
+TurnedAxis turned_axis(std::int64_t extent, std::int64_t result, std::int64_t kernel,
+                       std::int64_t stride, schema::Padding padding) {
+  TurnedAxis axis;
+  if (padding == schema::Padding::SAME) {
+    const std::int64_t count = (result + stride - 1) / stride;
+    axis.before = std::max<std::int64_t>((count - 1) * stride + kernel - result, 0) / 2;
+  }
+  const std::int64_t left = (extent - 1) * stride + kernel - axis.before - result;
+  axis.after = std::max<std::int64_t>(left, 0);
+  axis.more = std::max<std::int64_t>(-left, 0);
+  return axis;
+}
+
+bool raise_transposed_conv(Raising& raising, const RaisedOp& op) {
+  const auto* options = op.op->builtin_options_as_TransposeConvOptions();
+  const TensorId weights = op.input(1);
+  const TensorId data = op.input(2);
+  const TensorId bias = op.input(3);
+  if (!options || !is_image(raising, weights) || !is_image(raising, data) ||
+      !is_image(raising, op.output()) || (bias != no_tensor && raising.rank(bias) != 1)) {
+    return false;
+  }
+  const Shape image = raising.type(data).shape;
+  const Shape filters = raising.type(weights).shape;
+  const Shape result = raising.type(op.output()).shape;
+  const auto stated = raising.integers(op.input(0));
+  if (!image.is_static() || !result.is_static() || !stated ||
+      !std::ranges::equal(*stated, result.extents())) {
+    return false;
+  }
+  if (filters.element_count().value_or(0) < 1 || image.element_count().value_or(0) < 1 ||
+      result.element_count().value_or(0) < 1 || image[0] != result[0] || filters[3] != image[3] ||
+      filters[0] != result[3]) {
+    invalid("weights for other images than those of the operator");
+  }
+  const std::array<std::int64_t, 2> stride{options->stride_h(), options->stride_w()};
+  std::vector<std::int64_t> pads(4, 0);
+  std::vector<std::int64_t> more(2, 0);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto at = static_cast<std::int64_t>(i) + 1;
+    if (stride[i] < 1) invalid("strides of no extent");
+    const TurnedAxis axis =
+        turned_axis(image[at], result[at], filters[at], stride[i], options->padding());
+    if (axis.more >= stride[i] && axis.more > 0) return false;
+    pads[i] = axis.before;
+    pads[i + 2] = axis.after;
+    more[i] = axis.more;
+  }
+  std::vector<Value> operands{raising.value(data, nhwc()), raising.value(weights, {1, 2, 3, 0})};
+  if (bias != no_tensor) operands.push_back(raising.plain(bias));
+  raising.add_activated(ops::ConvTranspose::kind, std::move(operands), op.output(), nhwc(),
+                        options->fused_activation_function(),
+                        {{"strides", std::vector<std::int64_t>(stride.begin(), stride.end())},
+                         {"pads", std::move(pads)},
+                         {"output_padding", std::move(more)},
+                         {"kernel_shape", std::vector<std::int64_t>{filters[1], filters[2]}}});
+  return true;
+}
+
+bool raise_pool(Raising& raising, const RaisedOp& op) {
+  const auto* options = op.op->builtin_options_as_Pool2DOptions();
+  if (!options || !is_image(raising, op.input(0)) || !is_image(raising, op.output())) return false;
+  const RaisedWindow window{.padding = options->padding(),
+                            .kernel = {options->filter_height(), options->filter_width()},
+                            .stride = {options->stride_h(), options->stride_w()}};
+  Attributes attributes = window_attributes(window, raising.type(op.input(0)).shape);
+  attributes.set("kernel_shape",
+                 std::vector<std::int64_t>(window.kernel.begin(), window.kernel.end()));
+  raising.add_activated(
+      op.code == BuiltinOperator::MAX_POOL_2D ? "onnx.MaxPool" : "onnx.AveragePool",
+      {raising.value(op.input(0), nhwc())}, op.output(), nhwc(),
+      options->fused_activation_function(), std::move(attributes));
+  return true;
+}
+
+template <class Options>
+bool add_resize(Raising& raising, const RaisedOp& op, const Options* options,
+                std::string_view mode) {
+  const auto size = raising.integers(op.input(1));
+  if (!options || !size || size->size() != 2 || !is_image(raising, op.input(0)) ||
+      !is_image(raising, op.output()) || (options->align_corners() && mode == "nearest")) {
+    return false;
+  }
+  const Shape& image = raising.type(op.input(0)).shape;
+  if (image[0] == Shape::dynamic || image[3] == Shape::dynamic) return false;
+  std::string coordinates = options->half_pixel_centers() ? "half_pixel" : "asymmetric";
+  if (options->align_corners()) coordinates = "align_corners";
+  const std::string rounding = options->half_pixel_centers() ? "round_prefer_ceil" : "floor";
+  const Value sizes = raising.integer_constant(raising.name(op.output()) + "_sizes",
+                                               {image[0], image[3], (*size)[0], (*size)[1]});
+  raising.add("onnx.Resize", {raising.value(op.input(0), nhwc()), {}, {}, sizes}, op.output(),
+              nhwc(),
+              {{"mode", std::string(mode)},
+               {"coordinate_transformation_mode", std::move(coordinates)},
+               {"nearest_mode", rounding}});
+  return true;
+}
+
+bool raise_resize(Raising& raising, const RaisedOp& op) {
+  if (op.code == BuiltinOperator::RESIZE_BILINEAR) {
+    return add_resize(raising, op, op.op->builtin_options_as_ResizeBilinearOptions(), "linear");
+  }
+  return add_resize(raising, op, op.op->builtin_options_as_ResizeNearestNeighborOptions(),
+                    "nearest");
+}
+
+bool raise_depth_to_space(Raising& raising, const RaisedOp& op) {
+  const auto* options = op.op->builtin_options_as_DepthToSpaceOptions();
+  if (!options || !is_image(raising, op.input(0)) || !is_image(raising, op.output())) return false;
+  raising.add("onnx.DepthToSpace", {raising.value(op.input(0), nhwc())}, op.output(), nhwc(),
+              {{"blocksize", std::int64_t{options->block_size()}}, {"mode", std::string("DCR")}});
+  return true;
+}
+
+constexpr std::array raise_image_rows{
+    RaiseRule{BuiltinOperator::CONV_2D, raise_conv},
+    RaiseRule{BuiltinOperator::DEPTHWISE_CONV_2D, raise_depthwise},
+    RaiseRule{BuiltinOperator::TRANSPOSE_CONV, raise_transposed_conv},
+    RaiseRule{BuiltinOperator::MAX_POOL_2D, raise_pool},
+    RaiseRule{BuiltinOperator::AVERAGE_POOL_2D, raise_pool},
+    RaiseRule{BuiltinOperator::RESIZE_BILINEAR, raise_resize},
+    RaiseRule{BuiltinOperator::RESIZE_NEAREST_NEIGHBOR, raise_resize},
+    RaiseRule{BuiltinOperator::DEPTH_TO_SPACE, raise_depth_to_space},
+};
+
+}  // namespace
+
+std::span<const RaiseRule> raise_image_rules() noexcept { return raise_image_rows; }
+
+}  // namespace quadrant::inline v0::tflite

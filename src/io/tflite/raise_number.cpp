@@ -1,0 +1,281 @@
+// What computes numbers: one element after the other, products, sums, and conversions of codes.
+#include <algorithm>
+#include <array>
+
+#include "io/tflite/extents.hpp"
+#include "io/tflite/failure.hpp"
+#include "io/tflite/raise.hpp"
+#include "io/tflite/rules.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0::tflite {
+namespace {
+
+/// The order in which an operation takes operands that broadcast: that of the first that is
+/// computed, if all have the result's rank; else the plain one.
+Axes broadcasting_axes(const Raising& raising, const RaisedOp& op) {
+  const std::int64_t rank = raising.rank(op.output());
+  Axes axes = plain_axes(rank);
+  for (std::size_t i = op.input_count(); i-- > 0;) {
+    const TensorId id = op.input(i);
+    const bool is_single = raising.rank(id) == 0;
+    if (raising.rank(id) != rank && !is_single) return plain_axes(rank);
+    if (!is_single && !raising.is_constant(id)) axes = raising.axes(id);
+  }
+  return axes;
+}
+
+schema::ActivationFunctionType activation_in(const RaisedOp& op) {
+  if (const auto* sum = op.op->builtin_options_as_AddOptions()) {
+    return sum->fused_activation_function();
+  }
+  if (const auto* difference = op.op->builtin_options_as_SubOptions()) {
+    return difference->fused_activation_function();
+  }
+  if (const auto* product = op.op->builtin_options_as_MulOptions()) {
+    return product->fused_activation_function();
+  }
+  if (const auto* quotient = op.op->builtin_options_as_DivOptions()) {
+    return quotient->fused_activation_function();
+  }
+  return schema::ActivationFunctionType::NONE;
+}
+
+/// An operator of one operand, whose kind and attributes are given.
+bool add_unary(Raising& raising, const RaisedOp& op, std::string_view kind,
+               Attributes attributes = {}) {
+  const TensorId data = op.input(0);
+  if (data == no_tensor || raising.rank(data) != raising.rank(op.output())) return false;
+  const Axes axes = raising.axes(data);
+  raising.add(kind, {raising.value(data, axes)}, op.output(), axes, std::move(attributes));
+  return true;
+}
+
+bool raise_leaky_relu(Raising& raising, const RaisedOp& op) {
+  const auto* options = op.op->builtin_options_as_LeakyReluOptions();
+  return options && add_unary(raising, op, "onnx.LeakyRelu",
+                              {{"alpha", static_cast<double>(options->alpha())}});
+}
+
+bool raise_elu(Raising& raising, const RaisedOp& op) { return add_unary(raising, op, "onnx.Elu"); }
+
+bool raise_gelu(Raising& raising, const RaisedOp& op) {
+  const auto* options = op.op->builtin_options_as_GeluOptions();
+  const bool approximate = options && options->approximate();
+  return add_unary(raising, op, "onnx.Gelu",
+                   {{"approximate", std::string(approximate ? "tanh" : "none")}});
+}
+
+bool raise_clip(Raising& raising, const RaisedOp& op) {
+  const TensorId data = op.input(0);
+  if (data == no_tensor || raising.rank(data) != raising.rank(op.output())) return false;
+  struct Bounds {
+    BuiltinOperator code;
+    float lowest;
+    float highest;
+  };
+  constexpr std::array bounds{Bounds{BuiltinOperator::RELU6, 0.0F, 6.0F},
+                              Bounds{BuiltinOperator::RELU_N1_TO_1, -1.0F, 1.0F},
+                              Bounds{BuiltinOperator::RELU_0_TO_1, 0.0F, 1.0F}};
+  const Bounds& found = *std::ranges::find(bounds, op.code, &Bounds::code);
+  const auto constant = [&](std::string_view which, float value) {
+    return raising.graph().add_constant(fmt::format("{}_{}", raising.name(op.output()), which),
+                                        Constant::from_values(ElementType::float32, Shape::scalar(),
+                                                              std::span<const float>(&value, 1)));
+  };
+  const Axes axes = raising.axes(data);
+  const Value value = raising.value(data, axes);
+  const Value lowest = constant("lowest", found.lowest);
+  raising.add("onnx.Clip", {value, lowest, constant("highest", found.highest)}, op.output(), axes);
+  return true;
+}
+
+bool raise_softmax(Raising& raising, const RaisedOp& op) {
+  const TensorId data = op.input(0);
+  const bool is_log = op.code == BuiltinOperator::LOG_SOFTMAX;
+  const auto* options = op.op->builtin_options_as_SoftmaxOptions();
+  if (data == no_tensor || raising.rank(data) < 1) return false;
+  if (!is_log && (!options || options->beta() != 1.0F)) return false;
+  const Axes axes = raising.axes(data);
+  return add_unary(raising, op, is_log ? "onnx.LogSoftmax" : "onnx.Softmax",
+                   {{"axis", std::int64_t{axes.back()}}});
+}
+
+bool raise_cast(Raising& raising, const RaisedOp& op) {
+  struct Number {
+    ElementType element;
+    std::int64_t number;
+  };
+  constexpr std::array numbers{
+      Number{ElementType::float32, 1}, Number{ElementType::uint8, 2},
+      Number{ElementType::int8, 3},    Number{ElementType::int16, 5},
+      Number{ElementType::int32, 6},   Number{ElementType::int64, 7},
+      Number{ElementType::boolean, 9}, Number{ElementType::float16, 10},
+  };
+  const TensorType& to = raising.type(op.output());
+  if (op.input(0) == no_tensor || to.is_quantized() || raising.type(op.input(0)).is_quantized()) {
+    return false;
+  }
+  const auto found = std::ranges::find(numbers, to.element, &Number::element);
+  return found != numbers.end() && add_unary(raising, op, ops::Cast::kind, {{"to", found->number}});
+}
+
+/// QUANTIZE, from real values or from other codes.
+bool raise_quantize(Raising& raising, const RaisedOp& op) {
+  const TensorId data = op.input(0);
+  if (data == no_tensor || raising.rank(data) != raising.rank(op.output())) return false;
+  if (!raising.type(op.output()).is_quantized()) return false;
+  if (!raising.type(data).is_quantized()) {
+    return raising.type(data).element == ElementType::float32 &&
+           add_unary(raising, op, ops::Quantize::kind);
+  }
+  const Axes axes = raising.axes(data);
+  const Value codes = raising.value(data, axes);
+  const NodeId real = raising.graph().add(
+      {.kind = std::string(ops::Dequantize::kind),
+       .name = {},
+       .operands = {codes},
+       .results = {{raising.name(op.output()) + "_real", raising.type_of(data, axes).expressed()}},
+       .attributes = {},
+       .constant = {}});
+  raising.add(ops::Quantize::kind, {{real}}, op.output(), axes);
+  return true;
+}
+
+bool raise_dequantize(Raising& raising, const RaisedOp& op) {
+  return op.input(0) != no_tensor && raising.type(op.input(0)).is_quantized() &&
+         raising.type(op.output()).element == ElementType::float32 &&
+         add_unary(raising, op, ops::Dequantize::kind);
+}
+
+bool raise_reduction(Raising& raising, const RaisedOp& op) {
+  const auto* options = op.op->builtin_options_as_ReducerOptions();
+  const TensorId data = op.input(0);
+  const auto given = raising.integers(op.input(1));
+  if (!options || !given || given->empty() || data == no_tensor) return false;
+  struct Kind {
+    BuiltinOperator code;
+    std::string_view kind;
+    bool has_operand;  ///< opset 17 has the axes of sums as an operand, of others as an attribute
+  };
+  constexpr std::array kinds{Kind{BuiltinOperator::MEAN, "onnx.ReduceMean", false},
+                             Kind{BuiltinOperator::SUM, "onnx.ReduceSum", true},
+                             Kind{BuiltinOperator::REDUCE_MAX, "onnx.ReduceMax", false},
+                             Kind{BuiltinOperator::REDUCE_MIN, "onnx.ReduceMin", false},
+                             Kind{BuiltinOperator::REDUCE_PROD, "onnx.ReduceProd", false}};
+  const Kind& kind = *std::ranges::find(kinds, op.code, &Kind::code);
+  const bool keep = options->keep_dims();
+  const Axes axes = keep ? raising.axes(data) : plain_axes(raising.rank(data));
+  if (keep && raising.rank(op.output()) != raising.rank(data)) return false;
+  std::vector<std::int64_t> reduced;
+  for (const std::int64_t axis : *given) {
+    const auto at = normalize_axis(axis, raising.rank(data));
+    if (!at) invalid(fmt::format("axis {} of {}", axis, raising.rank(data)));
+    reduced.push_back(axes[static_cast<std::size_t>(*at)]);
+  }
+  std::ranges::sort(reduced);
+  std::vector<Value> operands{raising.value(data, axes)};
+  Attributes attributes{{"keepdims", std::int64_t{keep ? 1 : 0}}};
+  if (kind.has_operand) {
+    operands.push_back(raising.integer_constant(raising.name(op.output()) + "_axes", reduced));
+  } else {
+    attributes.set("axes", std::move(reduced));
+  }
+  raising.add(kind.kind, std::move(operands), op.output(),
+              keep ? axes : plain_axes(raising.rank(op.output())), std::move(attributes));
+  return true;
+}
+
+bool raise_fully_connected(Raising& raising, const RaisedOp& op) {
+  const auto* options = op.op->builtin_options_as_FullyConnectedOptions();
+  const TensorId data = op.input(0);
+  const TensorId weights = op.input(1);
+  const TensorId bias = op.input(2);
+  if (!options || data == no_tensor || weights == no_tensor || op.output_count() != 1 ||
+      options->weights_format() != 0 || raising.rank(weights) != 2 ||
+      raising.type(data).is_quantized() != raising.type(op.output()).is_quantized()) {
+    return false;
+  }
+  const Axes plain = plain_axes(raising.rank(op.output()));
+  if (raising.rank(data) == 2 && raising.rank(op.output()) == 2 &&
+      (bias == no_tensor || raising.rank(bias) == 1)) {
+    std::vector<Value> operands{raising.plain(data), raising.plain(weights)};
+    if (bias != no_tensor) operands.push_back(raising.plain(bias));
+    raising.add_activated(ops::Gemm::kind, std::move(operands), op.output(), plain,
+                          options->fused_activation_function(), {{"transB", std::int64_t{1}}});
+    return true;
+  }
+  if (bias != no_tensor || !options->keep_num_dims() ||
+      raising.rank(data) != raising.rank(op.output())) {
+    return false;
+  }
+  raising.add_activated(ops::MatMul::kind, {raising.plain(data), raising.value(weights, {1, 0})},
+                        op.output(), plain, options->fused_activation_function());
+  return true;
+}
+
+bool raise_batch_matmul(Raising& raising, const RaisedOp& op) {
+  const auto* options = op.op->builtin_options_as_BatchMatMulOptions();
+  if (!options || options->adj_x() || options->adj_y() || op.input(0) == no_tensor ||
+      op.input(1) == no_tensor || raising.rank(op.input(0)) < 2 || raising.rank(op.input(1)) < 2) {
+    return false;
+  }
+  raising.add(ops::MatMul::kind, {raising.plain(op.input(0)), raising.plain(op.input(1))},
+              op.output(), plain_axes(raising.rank(op.output())));
+  return true;
+}
+
+using enum BuiltinOperator;
+
+constexpr std::array raise_number_rows{
+    RaiseRule{LEAKY_RELU, raise_leaky_relu},
+    RaiseRule{ELU, raise_elu},
+    RaiseRule{GELU, raise_gelu},
+    RaiseRule{RELU6, raise_clip},
+    RaiseRule{RELU_N1_TO_1, raise_clip},
+    RaiseRule{RELU_0_TO_1, raise_clip},
+    RaiseRule{SOFTMAX, raise_softmax},
+    RaiseRule{LOG_SOFTMAX, raise_softmax},
+    RaiseRule{CAST, raise_cast},
+    RaiseRule{QUANTIZE, raise_quantize},
+    RaiseRule{DEQUANTIZE, raise_dequantize},
+    RaiseRule{MEAN, raise_reduction},
+    RaiseRule{SUM, raise_reduction},
+    RaiseRule{REDUCE_MAX, raise_reduction},
+    RaiseRule{REDUCE_MIN, raise_reduction},
+    RaiseRule{REDUCE_PROD, raise_reduction},
+    RaiseRule{FULLY_CONNECTED, raise_fully_connected},
+    RaiseRule{BATCH_MATMUL, raise_batch_matmul},
+};
+
+}  // namespace
+
+std::span<const RaiseRule> raise_number_rules() noexcept { return raise_number_rows; }
+
+bool raise_elementwise(Raising& raising, const RaisedOp& op) {
+  const Rule* rule = find_elementwise(op.code, op.input_count());
+  if (!rule || op.output_count() != 1) return false;
+  for (std::size_t i = 0; i < op.input_count(); ++i) {
+    if (op.input(i) == no_tensor) return false;
+  }
+  Shape shape = Shape::scalar();
+  for (std::size_t i = 0; i < op.input_count(); ++i) {
+    shape = broadcast_shape(shape, raising.type(op.input(i)).shape);
+  }
+  const Shape& stated = raising.type(op.output()).shape;
+  if (shape.is_static() && stated.is_static() && shape != stated) {
+    invalid(fmt::format("a result of shape [{}], where [{}] follows", to_string(stated),
+                        to_string(shape)));
+  }
+  const Axes axes = broadcasting_axes(raising, op);
+  std::vector<Value> operands;
+  for (std::size_t i = 0; i < op.input_count(); ++i) {
+    const TensorId id = op.input(i);
+    operands.push_back(raising.rank(id) == raising.rank(op.output()) ? raising.value(id, axes)
+                                                                     : raising.plain(id));
+  }
+  raising.add_activated(rule->kind, std::move(operands), op.output(), axes, activation_in(op));
+  return true;
+}
+
+}  // namespace quadrant::inline v0::tflite

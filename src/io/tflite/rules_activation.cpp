@@ -1,0 +1,191 @@
+// Activations: fused into what computes their operand where that is the same, else operators.
+#include <array>
+#include <limits>
+
+#include "io/tflite/elementwise.hpp"
+#include "io/tflite/failure.hpp"
+#include "io/tflite/number.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/opset.hpp"
+
+namespace quadrant::inline v0::tflite {
+namespace {
+
+using enum BuiltinOperator;
+using schema::ActivationFunctionType;
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+struct Bounds {
+  float lowest = -infinity;
+  float highest = infinity;
+  friend bool operator==(const Bounds&, const Bounds&) = default;
+};
+
+/// Bounds that TFLite has an operator for, and those that are an activation.
+struct KnownBounds {
+  Bounds bounds;
+  BuiltinOperator code = RELU;
+  ActivationFunctionType activation = ActivationFunctionType::NONE;
+};
+
+constexpr std::array known_bounds{
+    KnownBounds{{0.0F, infinity}, RELU, ActivationFunctionType::RELU},
+    KnownBounds{{0.0F, 6.0F}, RELU6, ActivationFunctionType::RELU6},
+    KnownBounds{{-1.0F, 1.0F}, RELU_N1_TO_1, ActivationFunctionType::RELU_N1_TO_1},
+    KnownBounds{{0.0F, 1.0F}, RELU_0_TO_1, ActivationFunctionType::NONE},
+};
+
+float bound(const Lowering& lowering, const NodeRef& node, std::size_t operand,
+            std::string_view attribute, float fallback) {
+  const Value value = node.operand(operand);
+  if (!value.is_absent()) {
+    const std::vector<float> values = lowering.reals(value);
+    if (values.size() != 1) invalid("a bound that is not one number");
+    return values.front();
+  }
+  return static_cast<float>(node.attribute_or<double>(attribute, static_cast<double>(fallback)));
+}
+
+void clamp(Lowering& lowering, const NodeRef& node, const Bounds& bounds) {
+  const Value operand = node.operand(0);
+  const Value result = node.result();
+  lowering.settle(result, lowering.type(operand).element, lowering.ranked(operand));
+  const auto known = std::ranges::find(known_bounds, bounds, &KnownBounds::bounds);
+  const bool is_known = known != known_bounds.end();
+  if (is_known && known->activation != ActivationFunctionType::NONE &&
+      lowering.fuse(known->activation, operand, result)) {
+    return;
+  }
+  const Axes axes = lowering.axes(operand);
+  TensorId value = lowering.tensor(operand, axes);
+  Model& model = lowering.model();
+  const TensorType type = lowering.type(operand);
+  if (is_known && (type.is_quantized() || type.element == ElementType::float32)) {
+    model.emit({known->code}, {value}, {lowering.define(result, axes)});
+    return;
+  }
+  // MAXIMUM and MINIMUM keep the parameters, which the result may not have.
+  TensorType clamped = type;
+  clamped.shape = arranged(type.shape, axes);
+  const bool has_lowest = bounds.lowest > -infinity;
+  const bool has_highest = bounds.highest < infinity;
+  const bool is_same = have_same_parameters(type, lowering.type(result));
+  if (!has_lowest && !has_highest && is_same) {
+    lowering.alias(result, operand);
+    return;
+  }
+  const auto apply = [&](BuiltinOperator code, float limit, bool is_last) {
+    const TensorId to = is_last && is_same ? lowering.define(result, axes)
+                                           : lowering.temporary(node, "clamped", clamped);
+    model.emit({code}, {value, number_tensor(lowering, node, "bound", type, limit)}, {to},
+               schema::MaximumMinimumOptionsT{});
+    value = to;
+  };
+  if (has_lowest) apply(MAXIMUM, bounds.lowest, !has_highest);
+  if (has_highest) apply(MINIMUM, bounds.highest, true);
+  if (!is_same) {
+    model.emit({QUANTIZE}, {value}, {lowering.define(result, axes)}, schema::QuantizeOptionsT{});
+  }
+}
+
+void lower_relu(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
+  clamp(lowering, node, {0.0F, infinity});
+}
+
+void lower_clip(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
+  constexpr float largest = std::numeric_limits<float>::max();
+  Bounds bounds{bound(lowering, node, 1, "min", -infinity),
+                bound(lowering, node, 2, "max", infinity)};
+  if (bounds.lowest <= -largest) bounds.lowest = -infinity;
+  if (bounds.highest >= largest) bounds.highest = infinity;
+  clamp(lowering, node, bounds);
+}
+
+void lower_leaky_relu(Lowering& lowering, const NodeRef& node, const Rule& rule) {
+  const Value operand = node.operand(0);
+  lowering.settle(node.result(), lowering.type(operand).element, lowering.ranked(operand));
+  const Axes axes = lowering.axes(operand);
+  const TensorId from = lowering.tensor(operand, axes);
+  schema::LeakyReluOptionsT options;
+  options.alpha = static_cast<float>(node.attribute_or<double>("alpha", 0.01));
+  lowering.model().emit({rule.code}, {from}, {lowering.define(node.result(), axes)}, options);
+}
+
+void lower_gelu(Lowering& lowering, const NodeRef& node, const Rule& rule) {
+  const Value operand = node.operand(0);
+  lowering.settle(node.result(), lowering.type(operand).element, lowering.ranked(operand));
+  const Axes axes = lowering.axes(operand);
+  const TensorId from = lowering.tensor(operand, axes);
+  schema::GeluOptionsT options;
+  options.approximate = node.attribute_or<std::string>("approximate", "none") == "tanh";
+  lowering.model().emit({rule.code}, {from}, {lowering.define(node.result(), axes)}, options);
+}
+
+void lower_softmax(Lowering& lowering, const NodeRef& node, const Rule& rule) {
+  const Value operand = node.operand(0);
+  const Shape shape = lowering.ranked(operand);
+  const bool is_joint = opset_version(lowering.graph()) < 13;  // over all axes from `axis` on
+  const auto axis =
+      normalize_axis(node.attribute_or<std::int64_t>("axis", is_joint ? 1 : -1), shape.rank());
+  if (!axis) impossible("an axis outside of the operand");
+  if (is_joint) {
+    for (std::int64_t i = *axis + 1; i < shape.rank(); ++i) {
+      if (shape[i] != 1) impossible("one sum over several axes");
+    }
+  }
+  lowering.settle(node.result(), lowering.type(operand).element, shape);
+  // TFLite sums over the last axis.
+  Axes axes = lowering.axes(operand);
+  if (axes.back() != *axis) {
+    axes = plain_axes(shape.rank());
+    axes.erase(axes.begin() + *axis);
+    axes.push_back(static_cast<std::int32_t>(*axis));
+  }
+  const TensorId from = lowering.tensor(operand, axes);
+  schema::OperatorT& made =
+      lowering.model().emit({rule.code}, {from}, {lowering.define(node.result(), axes)});
+  if (rule.code == SOFTMAX) {
+    schema::SoftmaxOptionsT options;
+    options.beta = 1.0F;
+    made.builtin_options.Set(options);
+  }
+}
+
+constexpr std::array activation_rows{
+    Rule{
+        .kind = "onnx.Relu", .lower = lower_relu, .code = RELU, .codes = Codes::all, .elements = 1},
+    Rule{.kind = "onnx.Clip", .lower = lower_clip, .codes = Codes::all, .data = 1},
+    Rule{.kind = "onnx.LeakyRelu",
+         .lower = lower_leaky_relu,
+         .code = LEAKY_RELU,
+         .codes = Codes::all},
+    Rule{.kind = "onnx.Gelu", .lower = lower_gelu, .code = GELU, .codes = Codes::all},
+    Rule{.kind = "onnx.com.microsoft::Gelu", .lower = lower_gelu, .code = GELU},
+    Rule{.kind = "onnx.HardSwish",
+         .lower = lower_unary,
+         .code = HARD_SWISH,
+         .codes = Codes::all,
+         .elements = 1},
+    Rule{.kind = "onnx.Sigmoid",
+         .lower = lower_unary,
+         .code = LOGISTIC,
+         .codes = Codes::all,
+         .elements = 1},
+    Rule{.kind = "onnx.Tanh",
+         .lower = lower_unary,
+         .code = TANH,
+         .codes = Codes::all,
+         .elements = 1},
+    Rule{.kind = "onnx.Softmax", .lower = lower_softmax, .code = SOFTMAX, .codes = Codes::all},
+    Rule{.kind = "onnx.LogSoftmax",
+         .lower = lower_softmax,
+         .code = LOG_SOFTMAX,
+         .codes = Codes::all},
+};
+
+}  // namespace
+
+std::span<const Rule> activation_rules() noexcept { return activation_rows; }
+
+}  // namespace quadrant::inline v0::tflite

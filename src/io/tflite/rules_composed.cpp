@@ -1,0 +1,175 @@
+// Operations on one real number after the other that have no operator: formulas of several.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "io/tflite/chain.hpp"
+#include "io/tflite/elementwise.hpp"
+#include "io/tflite/failure.hpp"
+
+namespace quadrant::inline v0::tflite {
+namespace {
+
+using enum BuiltinOperator;
+
+double attribute(const NodeRef& node, std::string_view name, double fallback) {
+  return node.attribute_or<double>(name, fallback);
+}
+
+/// positive * max(x, 0) + negative * (exp(min(x, 0) / width) - 1)
+struct Exponential {
+  double positive = 1.0;
+  double negative = 1.0;
+  double width = 1.0;
+};
+
+TensorId exponential(Chain& chain, TensorId x, const Exponential& form) {
+  const auto scaled = [&](TensorId of, double factor) {
+    return factor == 1.0 ? of : chain.apply(MUL, {of, chain.real(factor)});
+  };
+  const TensorId above = scaled(chain.apply(RELU, {x}), form.positive);
+  const TensorId below = scaled(chain.apply(MINIMUM, {x, chain.real(0.0)}), 1.0 / form.width);
+  return chain.apply(ADD, {above, scaled(chain.apply(ELU, {below}), form.negative)});
+}
+
+TensorId elu(Chain& chain, TensorId x, const NodeRef& node) {
+  return exponential(chain, x, {.negative = attribute(node, "alpha", 1.0)});
+}
+
+TensorId selu(Chain& chain, TensorId x, const NodeRef& node) {
+  // The operation's own default values.
+  const double alpha = attribute(node, "alpha", 1.67326319217681884765625);
+  const double gamma = attribute(node, "gamma", 1.05070102214813232421875);
+  return exponential(chain, x, {.positive = gamma, .negative = gamma * alpha});
+}
+
+TensorId celu(Chain& chain, TensorId x, const NodeRef& node) {
+  const double alpha = attribute(node, "alpha", 1.0);
+  if (!(alpha > 0.0)) impossible("an alpha that is not positive");
+  return exponential(chain, x, {.negative = alpha, .width = alpha});
+}
+
+TensorId softsign(Chain& chain, TensorId x, const NodeRef& /*node*/) {
+  const TensorId size = chain.apply(ABS, {x});
+  return chain.apply(DIV, {x, chain.apply(ADD, {size, chain.real(1.0)})});
+}
+
+/// max(x, 0) + log(1 + exp(-|x|)): no number on the way is too large.
+TensorId softplus(Chain& chain, TensorId x, const NodeRef& /*node*/) {
+  const TensorId small = chain.apply(EXP, {chain.apply(NEG, {chain.apply(ABS, {x})})});
+  const TensorId rest = chain.apply(LOG, {chain.apply(ADD, {small, chain.real(1.0)})});
+  return chain.apply(ADD, {chain.apply(RELU, {x}), rest});
+}
+
+TensorId mish(Chain& chain, TensorId x, const NodeRef& node) {
+  return chain.apply(MUL, {x, chain.apply(TANH, {softplus(chain, x, node)})});
+}
+
+/// max(0, min(1, alpha * x + beta))
+TensorId hard_sigmoid(Chain& chain, TensorId x, const NodeRef& node) {
+  const TensorId scaled = chain.apply(MUL, {x, chain.real(attribute(node, "alpha", 0.2))});
+  const TensorId shifted = chain.apply(ADD, {scaled, chain.real(attribute(node, "beta", 0.5))});
+  return chain.apply(RELU_0_TO_1, {shifted});
+}
+
+/// Formula 7.1.26 of Abramowitz and Stegun, Handbook of Mathematical Functions (1964):
+/// 1 - (a1 t + ... + a5 t^5) exp(-x^2) with t = 1 / (1 + p x), for x >= 0; the error is at most
+/// 1.5e-7, and as much again is rounding to float32.
+TensorId erf(Chain& chain, TensorId x, const NodeRef& /*node*/) {
+  constexpr double p = 0.3275911;
+  constexpr std::array a{0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429};
+  const TensorId one = chain.real(1.0);
+  const TensorId size = chain.apply(ABS, {x});
+  const TensorId grown = chain.apply(ADD, {chain.apply(MUL, {size, chain.real(p)}), one});
+  const TensorId t = chain.apply(DIV, {one, grown});
+  TensorId sum = chain.apply(MUL, {t, chain.real(a.back())});
+  for (std::size_t i = a.size() - 1; i-- > 0;) {
+    sum = chain.apply(MUL, {chain.apply(ADD, {sum, chain.real(a[i])}), t});
+  }
+  const TensorId bell = chain.apply(EXP, {chain.apply(NEG, {chain.apply(MUL, {x, x})})});
+  const TensorId whole = chain.apply(SUB, {one, chain.apply(MUL, {sum, bell})});
+  return chain.apply(MUL, {chain.apply(SIGN, {x}), whole});
+}
+
+struct Formula {
+  std::string_view kind;
+  TensorId (*made)(Chain& chain, TensorId x, const NodeRef& node);
+  std::string_view how;
+};
+
+constexpr std::array formulas{
+    Formula{"onnx.Celu", celu, "RELU and ELU, with factors"},
+    Formula{"onnx.Elu", elu, "RELU and ELU, with a factor"},
+    Formula{"onnx.Erf", erf, "arithmetic and EXP (Abramowitz and Stegun 7.1.26), at most 5e-7 off"},
+    Formula{"onnx.HardSigmoid", hard_sigmoid, "MUL, ADD and RELU_0_TO_1"},
+    Formula{"onnx.Mish", mish, "EXP, LOG, TANH and arithmetic"},
+    Formula{"onnx.Selu", selu, "RELU and ELU, with factors"},
+    Formula{"onnx.Softplus", softplus, "EXP, LOG and arithmetic"},
+    Formula{"onnx.Softsign", softsign, "ABS, ADD and DIV"},
+};
+
+/// What all of these share; gives the chain's operand.
+TensorId begin(Lowering& lowering, const NodeRef& node, const Axes& axes) {
+  const Value operand = node.operand(0);
+  const TensorType type = lowering.type(operand);
+  if (type.element != ElementType::float32) {
+    impossible(fmt::format("computes in {}", to_string(type.element)));
+  }
+  lowering.settle(node.result(), type.element, type.shape);
+  return lowering.tensor(operand, axes);
+}
+
+void lower_formula(Lowering& lowering, const NodeRef& node, const Rule& rule) {
+  const Formula& formula = *std::ranges::find(formulas, rule.kind, &Formula::kind);
+  const Value operand = node.operand(0);
+  const Shape shape = lowering.ranked(operand);
+  const Axes axes = lowering.axes(operand);
+  const TensorId x = begin(lowering, node, axes);
+  lowering.decomposed(node, std::string(formula.how));
+  Chain chain(lowering, node, arranged(shape, axes));
+  chain.finish(node.result(), formula.made(chain, x, node), axes);
+}
+
+bool is_plain_elu(const NodeRef& node) { return attribute(node, "alpha", 1.0) == 1.0; }
+
+void lower_elu(Lowering& lowering, const NodeRef& node, const Rule& rule) {
+  is_plain_elu(node) ? lower_unary(lowering, node, rule) : lower_formula(lowering, node, rule);
+}
+
+/// x where it is larger than alpha, else 0. Not a product, since 0 times infinity is no number.
+void lower_thresholded_relu(Lowering& lowering, const NodeRef& node, const Rule& rule) {
+  const Value operand = node.operand(0);
+  const Shape shape = lowering.ranked(operand);
+  const Axes axes = lowering.axes(operand);
+  const TensorId x = begin(lowering, node, axes);
+  lowering.decomposed(node, "GREATER and SELECT_V2");
+  const TensorId larger =
+      lowering.temporary(node, "larger", {ElementType::boolean, arranged(shape, axes), nullptr});
+  Model& model = lowering.model();
+  const auto alpha = static_cast<float>(attribute(node, "alpha", 1.0));
+  emit_elementwise(model, GREATER, {x, model.real(alpha)}, larger);
+  emit_elementwise(model, rule.code, {larger, x, model.real(0.0F)},
+                   lowering.define(node.result(), axes));
+}
+
+constexpr std::array composed_rows{
+    Rule{.kind = "onnx.Celu", .lower = lower_formula},
+    Rule{.kind = "onnx.Elu",
+         .lower = lower_elu,
+         .code = ELU,
+         .codes = Codes::all,
+         .fits = is_plain_elu},
+    Rule{.kind = "onnx.Erf", .lower = lower_formula},
+    Rule{.kind = "onnx.HardSigmoid", .lower = lower_formula},
+    Rule{.kind = "onnx.Mish", .lower = lower_formula},
+    Rule{.kind = "onnx.Selu", .lower = lower_formula},
+    Rule{.kind = "onnx.Softplus", .lower = lower_formula},
+    Rule{.kind = "onnx.Softsign", .lower = lower_formula},
+    Rule{.kind = "onnx.ThresholdedRelu", .lower = lower_thresholded_relu, .code = SELECT_V2},
+};
+
+}  // namespace
+
+std::span<const Rule> composed_rules() noexcept { return composed_rows; }
+
+}  // namespace quadrant::inline v0::tflite

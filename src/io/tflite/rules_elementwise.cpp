@@ -1,0 +1,230 @@
+// Arithmetic, comparisons and logic.
+#include <array>
+#include <cmath>
+
+#include "io/tflite/elementwise.hpp"
+#include "io/tflite/extents.hpp"
+#include "io/tflite/failure.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0::tflite {
+namespace {
+
+using enum BuiltinOperator;
+
+/// Has a FULLY_CONNECTED that computes one of the summands, and nothing else, add the other.
+bool add_as_bias(Lowering& lowering, const NodeRef& node) {
+  for (const std::size_t at : {std::size_t{0}, std::size_t{1}}) {
+    const Value product = node.operand(at);
+    const Value bias = node.operand(1 - at);
+    if (!lowering.is_free(bias) || lowering.is_free(product) || !lowering.has_one_use(product)) {
+      continue;
+    }
+    const TensorType& type = lowering.type(product);
+    const Shape& shape = lowering.ranked(bias);
+    if (type.element != ElementType::float32 || type.shape.rank() < 1 || shape.rank() != 1 ||
+        shape[0] != type.shape[type.shape.rank() - 1]) {
+      continue;
+    }
+    const Axes axes = lowering.axes(product);
+    const TensorId tensor = lowering.tensor(product, axes);
+    schema::OperatorT* op = lowering.model().producer(tensor);
+    const auto* options = op ? op->builtin_options.AsFullyConnectedOptions() : nullptr;
+    if (!options || op->inputs.size() != 3 || op->inputs[2] != no_tensor ||
+        options->fused_activation_function != schema::ActivationFunctionType::NONE) {
+      continue;
+    }
+    op->inputs[2] = lowering.plain(bias);
+    lowering.settle(node.result(), type.element, type.shape);
+    lowering.model().tensor(tensor).name = lowering.graph().value_name(node.result());
+    lowering.alias(node.result(), tensor, axes);
+    return true;
+  }
+  return false;
+}
+
+void lower_add(Lowering& lowering, const NodeRef& node, const Rule& rule) {
+  if (!add_as_bias(lowering, node)) lower_broadcasting(lowering, node, rule);
+}
+
+/// Any number of operands, two at a time.
+void lower_variadic(Lowering& lowering, const NodeRef& node, const Rule& rule) {
+  const std::vector<Value> operands(node.operands().begin(), node.operands().end());
+  const bool is_mean = node.kind() == "onnx.Mean";
+  Shape shape = Shape::scalar();
+  for (const Value operand : operands) {
+    shape = broadcast_shape(shape, lowering.ranked(operand));
+  }
+  const TensorType first = lowering.type(operands.front());
+  lowering.settle(node.result(), first.element, shape);
+  if (operands.size() == 1) {
+    lowering.alias(node.result(), operands.front());
+    return;
+  }
+  const Axes axes = lowering.common_axes(operands, shape.rank());
+  TensorType partial = lowering.type(node.result());
+  partial.shape = arranged(partial.shape, axes);
+  Model& model = lowering.model();
+  TensorId sum = lowering.broadcast(operands.front(), axes);
+  for (std::size_t i = 1; i < operands.size(); ++i) {
+    const TensorId next = lowering.broadcast(operands[i], axes);
+    const bool is_last = i + 1 == operands.size() && !is_mean;
+    const TensorId to = is_last ? lowering.define(node.result(), axes)
+                                : lowering.temporary(node, fmt::format("partial_{}", i), partial);
+    emit_elementwise(model, rule.code, {sum, next}, to);
+    sum = to;
+  }
+  if (is_mean) {
+    const TensorId share = model.real(1.0F / static_cast<float>(operands.size()));
+    emit_elementwise(model, MUL, {sum, share}, lowering.define(node.result(), axes));
+  }
+}
+
+void lower_reciprocal(Lowering& lowering, const NodeRef& node, const Rule& rule) {
+  const Value operand = node.operand(0);
+  lowering.settle(node.result(), lowering.type(operand).element, lowering.ranked(operand));
+  const Axes axes = lowering.axes(operand);
+  const TensorId from = lowering.tensor(operand, axes);
+  emit_elementwise(lowering.model(), rule.code, {lowering.model().real(1.0F), from},
+                   lowering.define(node.result(), axes));
+}
+
+void lower_modulo(Lowering& lowering, const NodeRef& node, const Rule& rule) {
+  if (node.attribute_or<std::int64_t>("fmod", 0) != 0) impossible("the remainder's sign");
+  lower_broadcasting(lowering, node, rule);
+}
+
+/// scale * (x - mean) / sqrt(variance + epsilon) + bias, with the constants put together.
+void lower_batch_normalization(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
+  const Value data = node.operand(0);
+  const Shape shape = lowering.ranked(data);
+  if (shape.rank() < 2) impossible("an operand without channels");
+  const std::vector<float> scale = lowering.reals(node.operand(1));
+  const std::vector<float> bias = lowering.reals(node.operand(2));
+  const std::vector<float> mean = lowering.reals(node.operand(3));
+  const std::vector<float> variance = lowering.reals(node.operand(4));
+  const std::size_t channels = scale.size();
+  if (bias.size() != channels || mean.size() != channels || variance.size() != channels) {
+    invalid("parameters of different lengths");
+  }
+  const double epsilon = node.attribute_or<double>("epsilon", 1e-5);
+  std::vector<float> factors;
+  std::vector<float> summands;
+  for (std::size_t i = 0; i < channels; ++i) {
+    const double factor =
+        static_cast<double>(scale[i]) / std::sqrt(static_cast<double>(variance[i]) + epsilon);
+    factors.push_back(static_cast<float>(factor));
+    summands.push_back(
+        static_cast<float>(static_cast<double>(bias[i]) - factor * static_cast<double>(mean[i])));
+  }
+  lowering.settle(node.result(), lowering.type(data).element, shape);
+  lowering.decomposed(node, "MUL and ADD");
+  const Axes axes = lowering.axes(data);
+  std::vector<std::int64_t> extents(static_cast<std::size_t>(shape.rank()), 1);
+  extents[1] = static_cast<std::int64_t>(channels);
+  Model& model = lowering.model();
+  const auto constant = [&](std::string_view what, const std::vector<float>& values) {
+    return model.add_constant(
+        lowering.name(node, what),
+        Constant::from_values(ElementType::float32, Shape(extents), std::span<const float>(values)),
+        nullptr, axes);
+  };
+  const TensorId from = lowering.tensor(data, axes);
+  const TensorId product =
+      lowering.temporary(node, "scaled", {ElementType::float32, arranged(shape, axes), nullptr});
+  emit_elementwise(model, MUL, {from, constant("factors", factors)}, product);
+  emit_elementwise(model, ADD, {product, constant("summands", summands)},
+                   lowering.define(node.result(), axes));
+}
+
+constexpr std::array elementwise_rows{
+    Rule{.kind = ops::Add::kind,
+         .lower = lower_add,
+         .code = ADD,
+         .codes = Codes::all,
+         .elements = 2},
+    Rule{.kind = ops::Multiply::kind,
+         .lower = lower_broadcasting,
+         .code = MUL,
+         .codes = Codes::all,
+         .elements = 2},
+    Rule{.kind = "onnx.Sub",
+         .lower = lower_broadcasting,
+         .code = SUB,
+         .codes = Codes::all,
+         .elements = 2},
+    Rule{.kind = "onnx.Div", .lower = lower_broadcasting, .code = DIV, .elements = 2},
+    Rule{.kind = "onnx.Pow", .lower = lower_broadcasting, .code = POW, .elements = 2},
+    Rule{.kind = "onnx.PRelu",
+         .lower = lower_broadcasting,
+         .code = PRELU,
+         .codes = Codes::all,
+         .elements = 2},
+    Rule{.kind = "onnx.Mod", .lower = lower_modulo, .code = FLOOR_MOD, .elements = 2},
+    Rule{.kind = "onnx.Max",
+         .lower = lower_variadic,
+         .code = MAXIMUM,
+         .codes = Codes::all,
+         .elements = 2,
+         .same = true},
+    Rule{.kind = "onnx.Min",
+         .lower = lower_variadic,
+         .code = MINIMUM,
+         .codes = Codes::all,
+         .elements = 2,
+         .same = true},
+    Rule{.kind = "onnx.Sum", .lower = lower_variadic, .code = ADD},
+    Rule{.kind = "onnx.Mean", .lower = lower_variadic, .code = ADD},
+    Rule{.kind = "onnx.Where",
+         .lower = lower_broadcasting,
+         .code = SELECT_V2,
+         .codes = Codes::all,
+         .first = 1,
+         .elements = 3,
+         .same = true},
+    Rule{
+        .kind = "onnx.Equal", .lower = lower_broadcasting, .code = EQUAL, .codes = Codes::operands},
+    Rule{.kind = "onnx.Greater",
+         .lower = lower_broadcasting,
+         .code = GREATER,
+         .codes = Codes::operands,
+         .elements = 2},
+    Rule{.kind = "onnx.GreaterOrEqual",
+         .lower = lower_broadcasting,
+         .code = GREATER_EQUAL,
+         .codes = Codes::operands,
+         .elements = 2},
+    Rule{.kind = "onnx.Less",
+         .lower = lower_broadcasting,
+         .code = LESS,
+         .codes = Codes::operands,
+         .elements = 2},
+    Rule{.kind = "onnx.LessOrEqual",
+         .lower = lower_broadcasting,
+         .code = LESS_EQUAL,
+         .codes = Codes::operands,
+         .elements = 2},
+    Rule{.kind = "onnx.And", .lower = lower_broadcasting, .code = LOGICAL_AND, .elements = 2},
+    Rule{.kind = "onnx.Or", .lower = lower_broadcasting, .code = LOGICAL_OR, .elements = 2},
+    Rule{.kind = "onnx.Xor", .lower = lower_broadcasting, .code = NOT_EQUAL},
+    Rule{.kind = "onnx.Not", .lower = lower_unary, .code = LOGICAL_NOT, .elements = 1},
+    Rule{.kind = "onnx.Abs", .lower = lower_unary, .code = ABS, .codes = Codes::all, .elements = 1},
+    Rule{.kind = "onnx.Exp", .lower = lower_unary, .code = EXP, .codes = Codes::all, .elements = 1},
+    Rule{.kind = "onnx.Log", .lower = lower_unary, .code = LOG, .elements = 1},
+    Rule{.kind = "onnx.Sqrt", .lower = lower_unary, .code = SQRT, .elements = 1},
+    Rule{.kind = "onnx.Neg", .lower = lower_unary, .code = NEG, .elements = 1},
+    Rule{.kind = "onnx.Ceil", .lower = lower_unary, .code = CEIL, .elements = 1},
+    Rule{.kind = "onnx.Floor", .lower = lower_unary, .code = FLOOR, .elements = 1},
+    Rule{.kind = "onnx.Round", .lower = lower_unary, .code = ROUND, .elements = 1},
+    Rule{.kind = "onnx.Sign", .lower = lower_unary, .code = SIGN, .elements = 1},
+    Rule{.kind = "onnx.Sin", .lower = lower_unary, .code = SIN, .elements = 1},
+    Rule{.kind = "onnx.Cos", .lower = lower_unary, .code = COS, .elements = 1},
+    Rule{.kind = "onnx.Reciprocal", .lower = lower_reciprocal, .code = DIV},
+    Rule{.kind = "onnx.BatchNormalization", .lower = lower_batch_normalization},
+};
+
+}  // namespace
+
+std::span<const Rule> elementwise_rules() noexcept { return elementwise_rows; }
+
+}  // namespace quadrant::inline v0::tflite

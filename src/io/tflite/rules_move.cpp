@@ -1,0 +1,483 @@
+// What moves elements, copies them, or leaves some out.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "io/tflite/extents.hpp"
+#include "io/tflite/failure.hpp"
+#include "io/tflite/number.hpp"
+#include "io/tflite/rules.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0::tflite {
+namespace {
+
+using enum BuiltinOperator;
+
+std::vector<std::int32_t> narrowed(std::span<const std::int64_t> values) {
+  std::vector<std::int32_t> result;
+  for (const std::int64_t value : values) {
+    constexpr std::int64_t lowest = std::numeric_limits<std::int32_t>::min();
+    constexpr std::int64_t highest = std::numeric_limits<std::int32_t>::max();
+    result.push_back(static_cast<std::int32_t>(std::clamp(value, lowest, highest)));
+  }
+  return result;
+}
+
+/// One for each axis of the tensor, from one for each axis of the value.
+std::vector<std::int32_t> arranged_list(const std::vector<std::int64_t>& values, const Axes& axes) {
+  std::vector<std::int64_t> result;
+  for (const std::int32_t axis : axes) result.push_back(values[static_cast<std::size_t>(axis)]);
+  return narrowed(result);
+}
+
+std::vector<std::int64_t> list_of(const Lowering& lowering, const NodeRef& node,
+                                  std::size_t operand, std::string_view attribute) {
+  if (!node.operand(operand).is_absent()) return lowering.integers(node.operand(operand));
+  return node.attribute_or<std::vector<std::int64_t>>(attribute, {});
+}
+
+TensorId int32_of(Lowering& lowering, const NodeRef& node, Value value) {
+  const TensorId tensor = lowering.plain(value);
+  if (lowering.type(value).element == ElementType::int32) return tensor;
+  const TensorId cast =
+      lowering.temporary(node, "int32", {ElementType::int32, lowering.ranked(value), nullptr});
+  schema::CastOptionsT options;
+  options.in_data_type = lowering.model().tensor(tensor).type;
+  options.out_data_type = schema::TensorType::INT32;
+  lowering.model().emit({CAST}, {tensor}, {cast}, options);
+  return cast;
+}
+
+// --- the same elements under another shape
+// --------------------------------------------------------
+
+/// The shape that operand 1 asks for, where it follows from other shapes in part.
+void settle_reshape(Lowering& lowering, const NodeRef& node) {
+  const Value shape = node.operand(1);
+  if (shape.is_absent() || !lowering.has_integers(shape)) return;
+  const Shape from = lowering.ranked(node.operand(0));
+  std::vector<std::int64_t> extents = lowering.integers(shape);
+  std::ranges::replace(extents, unknown_integer, Shape::dynamic);
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    if (extents[i] == 0 && static_cast<std::int64_t>(i) < from.rank()) {
+      extents[i] = from[static_cast<std::int64_t>(i)];
+    }
+  }
+  const auto unknown = std::ranges::count(extents, Shape::dynamic);
+  if (const auto count = from.element_count(); unknown == 1 && count) {
+    std::int64_t others = 1;
+    for (const std::int64_t extent : extents) others *= extent == Shape::dynamic ? 1 : extent;
+    if (others > 0 && *count % others == 0) {
+      *std::ranges::find(extents, Shape::dynamic) = *count / others;
+    }
+  }
+  lowering.settle(node.result(), lowering.type(node.operand(0)).element, Shape(std::move(extents)));
+}
+
+void lower_reshape(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
+  if (node.kind() == ops::Reshape::kind) settle_reshape(lowering, node);
+  const Value data = node.operand(0);
+  const Value result = node.result();
+  const Shape shape = lowering.ranked(result);
+  if (const Constant* constant = lowering.constant(data); constant && shape.is_static()) {
+    lowering.define_constant(result, constant->reshaped(shape));
+    return;
+  }
+  const TensorId from = lowering.in_plain_order(data);
+  if (std::ranges::count(shape.extents(), Shape::dynamic) > 1 && !node.operand(1).is_absent() &&
+      node.kind() == ops::Reshape::kind) {
+    const TensorId extents = int32_of(lowering, node, node.operand(1));
+    lowering.model().emit({RESHAPE}, {from, extents},
+                          {lowering.define(result, plain_axes(shape.rank()))});
+    return;
+  }
+  lowering.reshape(from, lowering.define(result, plain_axes(shape.rank())));
+}
+
+// --- copies -----------------------------------------------------------------------------------
+
+void lower_expand(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
+  const Value data = node.operand(0);
+  if (lowering.has_integers(node.operand(1))) {
+    lowering.settle(
+        node.result(), lowering.type(data).element,
+        broadcast_shape(lowering.ranked(data), Shape(lowering.integers(node.operand(1)))));
+  }
+  const Shape shape = lowering.ranked(node.result());
+  Model& model = lowering.model();
+  const TensorId extents = shape.is_static() ? model.integers(narrowed(shape.extents()))
+                                             : int32_of(lowering, node, node.operand(1));
+  const TensorId from = lowering.plain(data);
+  model.emit({BROADCAST_TO}, {from, extents},
+             {lowering.define(node.result(), plain_axes(shape.rank()))});
+}
+
+void lower_tile(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
+  const Value data = node.operand(0);
+  const std::vector<std::int64_t> repeats = lowering.integers(node.operand(1));
+  const Shape shape = lowering.ranked(data);
+  if (static_cast<std::int64_t>(repeats.size()) != shape.rank()) invalid("repeats of other axes");
+  std::vector<std::int64_t> extents;
+  for (std::size_t i = 0; i < repeats.size(); ++i) {
+    const std::int64_t extent = shape.extents()[i];
+    extents.push_back(extent == Shape::dynamic ? extent : extent * repeats[i]);
+  }
+  lowering.settle(node.result(), lowering.type(data).element, Shape(std::move(extents)));
+  const Axes axes = lowering.axes(data);
+  const TensorId from = lowering.tensor(data, axes);
+  Model& model = lowering.model();
+  model.emit({TILE}, {from, model.integers(arranged_list(repeats, axes))},
+             {lowering.define(node.result(), axes)});
+}
+
+// --- parts ------------------------------------------------------------------------------------
+
+/// The ranges, with the extents that are not known taken for the largest there are: an axis that is
+/// not sliced, or from a place that counts from the front to its end, has such a range.
+std::vector<ops::Slice::Range> open_ranges(const Lowering& lowering, const NodeRef& node) {
+  const Shape& shape = lowering.ranked(node.operand(0));
+  const auto starts = list_of(lowering, node, 1, "starts");
+  const auto ends = list_of(lowering, node, 2, "ends");
+  auto axes = list_of(lowering, node, 3, "axes");
+  const auto steps = list_of(lowering, node, 4, "steps");
+  if (axes.empty()) {
+    for (std::size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  }
+  if (ends.size() != starts.size() || axes.size() != starts.size() ||
+      (!steps.empty() && steps.size() != starts.size())) {
+    invalid("starts, ends, axes and steps of different lengths");
+  }
+  std::vector<ops::Slice::Range> ranges;
+  for (const std::int64_t extent : shape.extents()) ranges.push_back({0, 1, extent});
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const auto axis = normalize_axis(axes[i], shape.rank());
+    if (!axis) invalid("an axis outside of the operand");
+    const std::int64_t extent = shape[*axis];
+    const std::int64_t step = steps.empty() ? 1 : steps[i];
+    const bool is_open = ends[i] >= std::numeric_limits<std::int32_t>::max();
+    if (extent == Shape::dynamic) {
+      if (starts[i] != 0 || !is_open || step != 1) impossible("a slice of an unknown extent");
+      continue;
+    }
+    if (step < 1) impossible("a step backwards beside an unknown extent");
+    const auto inside = [&](std::int64_t at) {
+      return std::clamp<std::int64_t>(at < 0 ? at + extent : at, 0, extent);
+    };
+    const std::int64_t start = inside(starts[i]);
+    const std::int64_t count =
+        std::max<std::int64_t>((inside(ends[i]) - start + step - 1) / step, 0);
+    ranges[static_cast<std::size_t>(*axis)] = {start, step, count};
+  }
+  return ranges;
+}
+
+void lower_slice(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
+  const Value data = node.operand(0);
+  const Shape shape = lowering.ranked(data);
+  auto ranges = ops::Slice{node}.ranges();
+  if (!ranges) ranges = open_ranges(lowering, node);
+  std::vector<std::int64_t> extents;
+  for (const auto& range : *ranges) extents.push_back(range.count);
+  lowering.settle(node.result(), lowering.type(data).element, Shape(std::move(extents)));
+
+  const Axes axes = lowering.axes(data);
+  std::vector<std::int32_t> begin;
+  std::vector<std::int32_t> end;
+  std::vector<std::int32_t> step;
+  schema::StridedSliceOptionsT options;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto& range = (*ranges)[static_cast<std::size_t>(axes[i])];
+    const bool is_whole = range.count == Shape::dynamic;
+    const std::int64_t stop = is_whole ? -1 : range.start + range.step * range.count;
+    begin.push_back(static_cast<std::int32_t>(range.start));
+    end.push_back(static_cast<std::int32_t>(std::max<std::int64_t>(stop, 0)));
+    step.push_back(static_cast<std::int32_t>(range.step));
+    // To the end, which is not known, or down to the front.
+    if (stop < 0) options.end_mask |= static_cast<std::int32_t>(1U << i);
+  }
+  const TensorId from = lowering.tensor(data, axes);
+  Model& model = lowering.model();
+  model.emit({STRIDED_SLICE},
+             {from, model.integers(begin), model.integers(end), model.integers(step)},
+             {lowering.define(node.result(), axes)}, options);
+}
+
+void lower_split(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
+  const Value data = node.operand(0);
+  const Shape shape = lowering.ranked(data);
+  const ops::Split split{node};
+  const auto axis = split.axis();
+  const auto offsets = split.offsets();
+  if (!axis || !offsets || offsets->empty()) impossible("parts whose sizes are not known");
+  const std::uint32_t count = lowering.graph().result_count(node.id);
+  if (count != offsets->size()) invalid("other results than parts");
+  const Axes axes = lowering.axes(data);
+  std::vector<std::int32_t> sizes;
+  for (std::size_t i = 0; i < offsets->size(); ++i) {
+    const std::int64_t end = i + 1 < offsets->size() ? (*offsets)[i + 1] : shape[*axis];
+    sizes.push_back(static_cast<std::int32_t>(end - (*offsets)[i]));
+  }
+  const TensorId from = lowering.tensor(data, axes);
+  Tensors results;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
+    extents[static_cast<std::size_t>(*axis)] = sizes[i];
+    lowering.settle(node.result(i), lowering.type(data).element, Shape(std::move(extents)));
+    results.push_back(lowering.define(node.result(i), axes));
+  }
+  Model& model = lowering.model();
+  const TensorId along = model.integer(position(axes, *axis));
+  if (std::ranges::adjacent_find(sizes, std::not_equal_to<>()) == sizes.end()) {
+    schema::SplitOptionsT options;
+    options.num_splits = static_cast<std::int32_t>(count);
+    model.emit({SPLIT}, {along, from}, std::move(results), options);
+  } else {
+    schema::SplitVOptionsT options;
+    options.num_splits = static_cast<std::int32_t>(count);
+    model.emit({SPLIT_V}, {from, model.integers(sizes), along}, std::move(results), options);
+  }
+}
+
+void lower_concat(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
+  const std::vector<Value> operands(node.operands().begin(), node.operands().end());
+  const auto axis = ops::Concat{node}.axis();
+  if (!axis) impossible("an axis that is not known");
+  const Shape shape = lowering.ranked(node.result());
+  const Axes axes = lowering.common_axes(operands, shape.rank());
+  Tensors tensors;
+  for (const Value operand : operands) tensors.push_back(lowering.tensor(operand, axes));
+  schema::ConcatenationOptionsT options;
+  options.axis = position(axes, *axis);
+  lowering.model().emit({CONCATENATION}, std::move(tensors), {lowering.define(node.result(), axes)},
+                        options);
+}
+
+/// Indices, which TFLite wants not to be negative.
+TensorId indices_of(Lowering& lowering, const NodeRef& node, Value indices, std::int64_t extent) {
+  const Constant* constant = lowering.constant(indices);
+  if (!constant) {
+    lowering.not_honoured(node, "indices that count from the end");
+    return lowering.plain(indices);
+  }
+  auto values = value_of(read_integers(*constant, constant->element_count()));
+  if (std::ranges::none_of(values, [](std::int64_t index) { return index < 0; })) {
+    return lowering.plain(indices);
+  }
+  if (extent == Shape::dynamic) impossible("indices that count from an end that is not known");
+  for (std::int64_t& index : values) index += index < 0 ? extent : 0;
+  return lowering.model().add_constant(std::string(lowering.graph().value_name(indices)),
+                                       Constant::from_values(ElementType::int64, constant->shape(),
+                                                             std::span<const std::int64_t>(values)),
+                                       nullptr, plain_axes(constant->shape().rank()));
+}
+
+void lower_gather(Lowering& lowering, const NodeRef& node, const Rule& rule) {
+  const Value data = node.operand(0);
+  const Value indices = node.operand(1);
+  const Shape shape = lowering.ranked(data);
+  const std::int64_t rank = lowering.ranked(indices).rank();
+  const auto axis = ops::Gather{node}.axis();
+  if (!axis) impossible("an axis that is not known");
+  // One dimension of indices takes the place of the axis; others need the plain order.
+  const Axes axes = rank == 1 ? lowering.axes(data) : plain_axes(shape.rank());
+  const TensorId from = lowering.tensor(data, axes);
+  schema::GatherOptionsT options;
+  options.axis = position(axes, *axis);
+  const TensorId which = indices_of(lowering, node, indices, shape[*axis]);
+  lowering.model().emit(
+      {rule.code}, {from, which},
+      {lowering.define(node.result(),
+                       rank == 1 ? axes : plain_axes(lowering.ranked(node.result()).rank()))},
+      options);
+}
+
+void lower_gather_nd(Lowering& lowering, const NodeRef& node, const Rule& rule) {
+  const Value data = node.operand(0);
+  const Value indices = node.operand(1);
+  if (node.attribute_or<std::int64_t>("batch_dims", 0) != 0) impossible("batch_dims");
+  const Shape shape = lowering.ranked(data);
+  const Shape where = lowering.ranked(indices);
+  const std::int64_t depth = where.rank() > 0 ? where[where.rank() - 1] : 0;
+  if (depth < 1 || depth > shape.rank()) impossible("indices of an unknown depth");
+  std::vector<std::int64_t> extents(where.extents().begin(), where.extents().end() - 1);
+  extents.insert(extents.end(), shape.extents().begin() + depth, shape.extents().end());
+  lowering.settle(node.result(), lowering.type(data).element, Shape(std::move(extents)));
+  const TensorId from = lowering.plain(data);
+  const TensorId which = lowering.plain(indices);
+  lowering.model().emit(
+      {rule.code}, {from, which},
+      {lowering.define(node.result(), plain_axes(lowering.ranked(node.result()).rank()))},
+      schema::GatherNdOptionsT{});
+}
+
+// --- borders ----------------------------------------------------------------------------------
+
+void lower_pad(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
+  const Value data = node.operand(0);
+  const TensorType type = lowering.type(data);
+  const Shape shape = lowering.ranked(data);
+  const auto rank = static_cast<std::size_t>(shape.rank());
+  const std::vector<std::int64_t> given = list_of(lowering, node, 1, "pads");
+  std::vector<std::int64_t> which(rank);
+  for (std::size_t i = 0; i < rank; ++i) which[i] = static_cast<std::int64_t>(i);
+  if (!node.operand(3).is_absent()) which = lowering.integers(node.operand(3));
+  if (given.size() != 2 * which.size()) invalid("pads of other axes");
+
+  std::vector<std::int64_t> before(rank, 0);
+  std::vector<std::int64_t> after(rank, 0);
+  std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    const auto axis = normalize_axis(which[i], shape.rank());
+    if (!axis) invalid("an axis outside of the operand");
+    const auto at = static_cast<std::size_t>(*axis);
+    before[at] = given[i];
+    after[at] = given[which.size() + i];
+    if (before[at] < 0 || after[at] < 0) impossible("negative pads");
+    if (extents[at] != Shape::dynamic) extents[at] += before[at] + after[at];
+  }
+  lowering.settle(node.result(), type.element, Shape(std::move(extents)));
+
+  const Axes axes = lowering.axes(data);
+  std::vector<std::int64_t> table;
+  for (const std::int32_t axis : axes) {
+    table.push_back(before[static_cast<std::size_t>(axis)]);
+    table.push_back(after[static_cast<std::size_t>(axis)]);
+  }
+  const std::vector<std::int32_t> pads = narrowed(table);
+  Model& model = lowering.model();
+  const TensorId from = lowering.tensor(data, axes);
+  const TensorId pads_tensor =
+      model.add_constant(lowering.name(node, "pads"),
+                         Constant::from_values(ElementType::int32, Shape{shape.rank(), 2},
+                                               std::span<const std::int32_t>(pads)),
+                         nullptr, plain_axes(2));
+  const TensorId to = lowering.define(node.result(), axes);
+  const auto mode = node.attribute_or<std::string>("mode", "constant");
+  if (mode == "reflect") {
+    model.emit({MIRROR_PAD}, {from, pads_tensor}, {to}, schema::MirrorPadOptionsT{});
+    return;
+  }
+  if (mode != "constant") impossible(fmt::format("mode {}", mode));
+  const Value filling = node.operand(2);
+  const bool is_computed = !filling.is_absent() && !lowering.is_free(filling);
+  if (is_computed) {
+    if (!have_same_parameters(lowering.type(filling), type)) {
+      impossible("a filling that is computed, with other parameters than the operand's");
+    }
+    model.emit({PADV2}, {from, pads_tensor, lowering.plain(filling)}, {to},
+               schema::PadV2OptionsT{});
+    return;
+  }
+  const std::vector<float> values =
+      filling.is_absent()
+          ? std::vector<float>{static_cast<float>(node.attribute_or<double>("value", 0.0))}
+          : lowering.reals(filling);
+  if (values.size() != 1) invalid("a filling that is not one number");
+  if (values.front() == 0.0F) {
+    model.emit({PAD}, {from, pads_tensor}, {to}, schema::PadOptionsT{});
+    return;
+  }
+  // Of codes the nearest, as if real values had been padded and then quantized.
+  const TensorId value = number_tensor(lowering, node, "filling", type, values.front());
+  model.emit({PADV2}, {from, pads_tensor, value}, {to}, schema::PadV2OptionsT{});
+}
+
+// --- shapes -----------------------------------------------------------------------------------
+
+void lower_shape(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
+  const Value data = node.operand(0);
+  if (node.graph->attribute(node.id, "start") || node.graph->attribute(node.id, "end")) {
+    impossible("a part of a shape that is not known");
+  }
+  const std::int64_t rank = lowering.ranked(data).rank();
+  lowering.settle(node.result(), ElementType::int64, Shape{rank});
+  schema::ShapeOptionsT options;
+  options.out_type = schema::TensorType::INT64;
+  const TensorId from = lowering.plain(data);
+  lowering.model().emit({SHAPE}, {from}, {lowering.define(node.result(), plain_axes(1))}, options);
+}
+
+void lower_constant_of_shape(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
+  const std::vector<std::int64_t> extents = lowering.integers(node.operand(0));
+  if (std::ranges::find(extents, unknown_integer) != extents.end()) {
+    impossible("a shape that is not known");
+  }
+  const Shape shape(extents);
+  const auto count = shape.element_count();
+  constexpr std::int64_t largest = std::int64_t{1} << 24U;
+  if (!count || *count < 0 || *count > largest) impossible("a large constant");
+  const float zero = 0.0F;
+  const Constant value = node.attribute_or<Constant>(
+      "value", Constant::from_values(ElementType::float32, Shape{1}, std::span(&zero, 1)));
+  const ConstantBytes one = value_of(value.read());
+  std::vector<std::byte> bytes;
+  for (std::int64_t i = 0; i < *count; ++i) {
+    bytes.insert(bytes.end(), one.bytes().begin(), one.bytes().end());
+  }
+  lowering.settle(node.result(), value.element(), shape);
+  lowering.define_constant(node.result(),
+                           Constant::from_bytes(value.element(), shape, std::move(bytes)));
+}
+
+constexpr std::array move_rows{
+    Rule{.kind = ops::Reshape::kind,
+         .lower = lower_reshape,
+         .codes = Codes::all,
+         .data = 1,
+         .same = true},
+    Rule{.kind = ops::Squeeze::kind,
+         .lower = lower_reshape,
+         .codes = Codes::all,
+         .data = 1,
+         .same = true},
+    Rule{.kind = ops::Unsqueeze::kind,
+         .lower = lower_reshape,
+         .codes = Codes::all,
+         .data = 1,
+         .same = true},
+    Rule{.kind = ops::Flatten::kind, .lower = lower_reshape, .codes = Codes::all, .same = true},
+    Rule{.kind = ops::Expand::kind,
+         .lower = lower_expand,
+         .codes = Codes::all,
+         .data = 1,
+         .same = true},
+    Rule{.kind = "onnx.Tile", .lower = lower_tile, .codes = Codes::all, .data = 1, .same = true},
+    Rule{.kind = ops::Slice::kind,
+         .lower = lower_slice,
+         .codes = Codes::all,
+         .data = 1,
+         .same = true},
+    Rule{.kind = ops::Split::kind,
+         .lower = lower_split,
+         .codes = Codes::all,
+         .data = 1,
+         .same = true},
+    Rule{.kind = ops::Concat::kind, .lower = lower_concat, .codes = Codes::all, .same = true},
+    Rule{.kind = ops::Gather::kind,
+         .lower = lower_gather,
+         .code = GATHER,
+         .codes = Codes::all,
+         .data = 1,
+         .same = true},
+    Rule{.kind = "onnx.GatherND",
+         .lower = lower_gather_nd,
+         .code = GATHER_ND,
+         .codes = Codes::all,
+         .data = 1,
+         .same = true},
+    Rule{.kind = "onnx.Pad",
+         .lower = lower_pad,
+         .codes = Codes::all,
+         .data = 1,
+         .same = true,
+         .as_result = true},
+    Rule{.kind = "onnx.Shape", .lower = lower_shape, .codes = Codes::any},
+    Rule{.kind = "onnx.ConstantOfShape", .lower = lower_constant_of_shape, .codes = Codes::any},
+};
+
+}  // namespace
+
+std::span<const Rule> move_rules() noexcept { return move_rows; }
+
+}  // namespace quadrant::inline v0::tflite

@@ -1,0 +1,194 @@
+#include "io/tflite/window.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "io/tflite/failure.hpp"
+#include "quadrant/ir/scales.hpp"
+
+namespace quadrant::inline v0::tflite {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+Integers list(const NodeRef& node, std::string_view name, std::size_t size, std::int64_t fallback) {
+  Integers values = node.attribute_or<Integers>(name, {});
+  if (values.empty()) values.assign(size, fallback);
+  constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
+  if (values.size() != size || std::ranges::any_of(values, [](std::int64_t value) {
+        return value < 0 || value > largest;
+      })) {
+    impossible(std::string(name) + " that do not fit the operand");
+  }
+  return values;
+}
+
+/// How many windows there are; the last may reach beyond the end where `ceil` is true, but has to
+/// begin before it.
+std::int64_t count_of(const WindowAxis& axis, bool ceil) {
+  if (axis.extent == Shape::dynamic) return Shape::dynamic;
+  const std::int64_t room = axis.extent + axis.before + axis.after - axis.reach();
+  if (room < 0) impossible("windows that are larger than the operand");
+  std::int64_t count = (room + (ceil ? axis.stride - 1 : 0)) / axis.stride + 1;
+  if (ceil && (count - 1) * axis.stride >= axis.extent + axis.before) --count;
+  return count;
+}
+
+bool is_same(const WindowAxis& axis) {
+  if (axis.extent == Shape::dynamic) {
+    return axis.stride == 1 && axis.before == (axis.reach() - 1) / 2 &&
+           axis.before + axis.after == axis.reach() - 1;
+  }
+  const std::int64_t count = (axis.extent + axis.stride - 1) / axis.stride;
+  const std::int64_t total =
+      std::max<std::int64_t>((count - 1) * axis.stride + axis.reach() - axis.extent, 0);
+  return axis.count == count && axis.before == total / 2;
+}
+
+bool is_valid(const WindowAxis& axis) {
+  if (axis.before != 0) return false;
+  if (axis.extent == Shape::dynamic) return axis.after == 0;
+  return axis.extent >= axis.reach() &&
+         axis.count == (axis.extent - axis.reach()) / axis.stride + 1;
+}
+
+}  // namespace
+
+std::vector<WindowAxis> read_windows(const NodeRef& node, const Shape& operand,
+                                     const Integers& kernel) {
+  const std::size_t count = kernel.size();
+  if (operand.rank() != static_cast<std::int64_t>(count) + 2 || count < 1 || count > 2) {
+    impossible("images of other than one or two dimensions");
+  }
+  const Integers strides = list(node, "strides", count, 1);
+  const Integers dilations = list(node, "dilations", count, 1);
+  const auto auto_pad = node.attribute_or<std::string>("auto_pad", "NOTSET");
+  const bool is_explicit = auto_pad == "NOTSET" || auto_pad.empty();
+  const Integers pads = is_explicit ? list(node, "pads", 2 * count, 0) : Integers(2 * count, 0);
+  const bool ceil = node.attribute_or<std::int64_t>("ceil_mode", 0) != 0;
+
+  std::vector<WindowAxis> axes(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    WindowAxis& axis = axes[i];
+    axis = {.extent = operand.extents()[i + 2],
+            .kernel = kernel[i],
+            .stride = strides[i],
+            .dilation = dilations[i],
+            .before = pads[i],
+            .after = pads[count + i]};
+    if (axis.kernel < 1 || axis.stride < 1 || axis.dilation < 1) impossible("empty windows");
+    if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
+      if (axis.extent == Shape::dynamic && axis.stride != 1) {
+        impossible("auto_pad of an operand whose extents are not known");
+      }
+      const std::int64_t windows =
+          axis.extent == Shape::dynamic ? 1 : (axis.extent + axis.stride - 1) / axis.stride;
+      const std::int64_t covered = (windows - 1) * axis.stride + axis.reach();
+      const std::int64_t total =
+          std::max<std::int64_t>(covered - (axis.extent == Shape::dynamic ? 1 : axis.extent), 0);
+      axis.before = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
+      axis.after = total - axis.before;
+    }
+    axis.count = count_of(axis, ceil);
+  }
+  return axes;
+}
+
+WindowPadding padding_of(const std::vector<WindowAxis>& windows) {
+  if (std::ranges::all_of(windows, is_valid)) return {schema::Padding::VALID, {}, {}};
+  if (std::ranges::all_of(windows, is_same)) return {schema::Padding::SAME, {}, {}};
+  return explicit_padding(windows);
+}
+
+WindowPadding explicit_padding(const std::vector<WindowAxis>& windows) {
+  WindowPadding padding;
+  for (const WindowAxis& axis : windows) {
+    padding.before.push_back(axis.before);
+    // As far as the last window reaches: rounding up may reach beyond the padding.
+    padding.after.push_back(
+        axis.extent == Shape::dynamic
+            ? axis.after
+            : std::max<std::int64_t>(
+                  (axis.count - 1) * axis.stride + axis.reach() - axis.extent - axis.before, 0));
+  }
+  return padding;
+}
+
+Shape image_shape(std::int64_t batch, const Integers& spatial, std::int64_t channels) {
+  Integers extents{batch};
+  if (spatial.size() == 1) extents.push_back(1);
+  extents.insert(extents.end(), spatial.begin(), spatial.end());
+  extents.push_back(channels);
+  return Shape(std::move(extents));
+}
+
+namespace {
+
+Shape image_shape_of(const Shape& shape) {
+  return image_shape(shape[0], {shape.extents().begin() + 2, shape.extents().end()}, shape[1]);
+}
+
+}  // namespace
+
+TensorId pad_image(Lowering& lowering, const NodeRef& node, TensorId tensor, const TensorType& type,
+                   const WindowPadding& padding, bool lowest) {
+  if (padding.before.empty()) return tensor;
+  Integers spatial(type.shape.extents().begin() + 2, type.shape.extents().end());
+  std::vector<std::int32_t> pads{0, 0};
+  if (spatial.size() == 1) pads.insert(pads.end(), {0, 0});
+  for (std::size_t i = 0; i < spatial.size(); ++i) {
+    if (spatial[i] != Shape::dynamic) spatial[i] += padding.before[i] + padding.after[i];
+    pads.push_back(static_cast<std::int32_t>(padding.before[i]));
+    pads.push_back(static_cast<std::int32_t>(padding.after[i]));
+  }
+  pads.insert(pads.end(), {0, 0});
+  TensorType padded = type;
+  padded.shape = image_shape(type.shape[0], spatial, type.shape[1]);
+  const TensorId to = lowering.temporary(node, "padded", padded);
+  Model& model = lowering.model();
+  const TensorId table = model.add_constant(
+      lowering.name(node, "pads"),
+      Constant::from_values(ElementType::int32, Shape{4, 2}, std::span<const std::int32_t>(pads)),
+      nullptr, plain_axes(2));
+  if (!lowest) {
+    model.emit({BuiltinOperator::PAD}, {tensor, table}, {to}, schema::PadOptionsT{});
+    return to;
+  }
+  TensorId filling = no_tensor;
+  if (type.is_quantized()) {
+    const std::int64_t code = integer_range(type.element).value_or(IntegerRange{}).min;
+    filling =
+        model.add_constant(lowering.name(node, "lowest"),
+                           make_zero_points(type.element, Shape::scalar(), std::span(&code, 1)),
+                           type.quantization, {});
+  } else {
+    filling = model.real(std::numeric_limits<float>::lowest());
+  }
+  model.emit({BuiltinOperator::PADV2}, {tensor, table, filling}, {to}, schema::PadV2OptionsT{});
+  return to;
+}
+
+TensorId image_of(Lowering& lowering, const NodeRef& node, Value value) {
+  const TensorType& type = lowering.type(value);
+  const TensorId tensor = lowering.tensor(value, channels_last(type.shape.rank()));
+  if (type.shape.rank() == 4) return tensor;
+  const TensorId image = lowering.temporary(
+      node, "image", {type.element, image_shape_of(type.shape), type.quantization});
+  lowering.reshape(tensor, image);
+  return image;
+}
+
+TensorId define_image(Lowering& lowering, const NodeRef& node, Value result) {
+  const TensorType& type = lowering.type(result);
+  if (type.shape.rank() == 4) return lowering.define(result, channels_last(4));
+  return lowering.temporary(node, "image_result",
+                            {type.element, image_shape_of(type.shape), type.quantization});
+}
+
+void finish_image(Lowering& lowering, Value result, TensorId image) {
+  const std::int64_t rank = lowering.shape(result).rank();
+  if (rank == 4) return;
+  lowering.reshape(image, lowering.define(result, channels_last(rank)));
+}
+
+}  // namespace quadrant::inline v0::tflite

@@ -1,0 +1,35 @@
+// Graphs to files.
+#include "io/tflite/failure.hpp"
+#include "io/tflite/lower.hpp"
+#include "quadrant/io/tflite.hpp"
+#include "quadrant/support/new_file.hpp"
+
+namespace quadrant::inline v0 {
+
+Expected<std::vector<std::byte>> tflite_bytes(const Graph& graph, const TfliteWriteOptions& options,
+                                              TfliteWriteReport* report) {
+  return tflite::at_border("", [&] {
+    TfliteWriteReport made;
+    std::vector<std::byte> bytes = tflite::Lowering(graph, options, made).run();
+    made.file_bytes = bytes.size();
+    if (report) *report = std::move(made);
+    return bytes;
+  });
+}
+
+Expected<TfliteWriteReport> write_tflite(const Graph& graph, const std::filesystem::path& path,
+                                         const TfliteWriteOptions& options) {
+  TfliteWriteReport report;
+  auto bytes = tflite_bytes(graph, options, &report);
+  if (!bytes) {
+    Error error = std::move(bytes).error();
+    if (error.place.file.empty()) error.place.file = path.string();
+    return fail(std::move(error));
+  }
+  QUADRANT_TRY(NewFile file, NewFile::create(path.string()));
+  QUADRANT_CHECK(file.write(*bytes));
+  QUADRANT_CHECK(file.commit());
+  return report;
+}
+
+}  // namespace quadrant::inline v0

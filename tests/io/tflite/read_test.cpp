@@ -1,0 +1,230 @@
+// Models to graphs, and models that are none.
+#include <functional>
+
+#include "graph_helpers.hpp"
+#include "quadrant/ir/verify.hpp"
+
+using namespace tflite_test;
+
+namespace {
+
+constexpr std::string_view residual = R"(graph {}
+%x: tensor<1x2x4x4x!quant.uniform<i8:f32, 0.5:3>> = input()
+%w: tensor<2x2x3x3x!quant.uniform<i8<-127:127>:f32:0, {0.25, 0.5}>> = constant() <...>
+%c: tensor<1x2x4x4x!quant.uniform<i8:f32, 1.0>> = conv(%x, %w) {pads = [1, 1, 1, 1]}
+%r: tensor<1x2x4x4x!quant.uniform<i8:f32, 1.0>> = onnx.Relu(%c)
+%a: tensor<1x2x4x4x!quant.uniform<i8:f32, 1.0>> = add(%r, %x)
+%p: tensor<1x2x2x2x!quant.uniform<i8:f32, 1.0>> = onnx.MaxPool(%a) {kernel_shape = [2, 2], strides = [2, 2]}
+output(%p)
+)";
+
+schema::ModelT small_model() { return model_of(bytes_of(graph_of(residual))); }
+
+/// Why the model is refused once `change` was made.
+Error error_after(const std::function<void(schema::ModelT&)>& change) {
+  schema::ModelT model = small_model();
+  change(model);
+  return error_of(bytes_of(model));
+}
+
+std::vector<std::string> kinds_of(const Graph& graph) {
+  std::vector<std::string> kinds;
+  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+    const NodeId node = graph.node_at(i);
+    if (!node.is_valid() || graph.constant(node)) continue;
+    if (graph.kind(node) != "input" && graph.kind(node) != "output") {
+      kinds.emplace_back(graph.kind(node));
+    }
+  }
+  return kinds;
+}
+
+}  // namespace
+
+TEST_CASE("what was written is read as it was") {
+  const std::vector<std::byte> bytes = bytes_of(graph_of(residual));
+  const Graph graph = graph_of(bytes);
+  // The file's TRANSPOSEs are where they were.
+  const std::vector<std::string> kinds = kinds_of(graph);
+  CAPTURE(print_graph(graph));
+  CHECK(kinds == Names{"conv", "onnx.Relu", "add", "onnx.MaxPool"});
+  const Value w = graph.find_value("w");
+  CHECK(graph.type(w).shape == Shape{2, 2, 3, 3});
+  CHECK(graph.type(w).quantization->granularity == Granularity::per_axis(0));
+  CHECK(graph.type(graph.find_value("p")).shape == Shape{1, 2, 2, 2});
+  // And is written as it came.
+  schema::ModelT first = model_of(bytes);
+  schema::ModelT second = model_of(bytes_of(graph));
+  CHECK(operators_of(first) == operators_of(second));
+}
+
+TEST_CASE("an operator that is not known is carried") {
+  schema::ModelT model = small_model();
+  auto& op = *main_of(model).operators[3];
+  auto code = std::make_unique<schema::OperatorCodeT>();
+  code->builtin_code = schema::BuiltinOperator::L2_NORMALIZATION;
+  code->deprecated_builtin_code = 11;
+  code->version = 2;
+  op.opcode_index = static_cast<std::uint32_t>(model.operator_codes.size());
+  op.inputs.resize(1);
+  model.operator_codes.push_back(std::move(code));
+  schema::L2NormOptionsT options;
+  options.fused_activation_function = schema::ActivationFunctionType::RELU6;
+  op.builtin_options.Set(options);
+
+  const Graph graph = graph_of(bytes_of(model));
+  const std::vector<std::string> kinds = kinds_of(graph);
+  CHECK(std::ranges::find(kinds, "tflite.L2_NORMALIZATION") != kinds.end());
+  schema::ModelT again = model_of(bytes_of(graph));
+  for (const auto& written : main_of(again).operators) {
+    const auto& kind = *again.operator_codes[written->opcode_index];
+    if (kind.builtin_code != schema::BuiltinOperator::L2_NORMALIZATION) continue;
+    CHECK(kind.version == 2);
+    REQUIRE(written->builtin_options.AsL2NormOptions());
+    CHECK(written->builtin_options.AsL2NormOptions()->fused_activation_function ==
+          schema::ActivationFunctionType::RELU6);
+    return;
+  }
+  FAIL("the operator is gone");
+}
+
+TEST_CASE("a custom operator keeps its name and options") {
+  schema::ModelT model = small_model();
+  auto& op = *main_of(model).operators[3];
+  auto code = std::make_unique<schema::OperatorCodeT>();
+  code->builtin_code = schema::BuiltinOperator::CUSTOM;
+  code->deprecated_builtin_code = 32;
+  code->custom_code = "Teleport";
+  op.opcode_index = static_cast<std::uint32_t>(model.operator_codes.size());
+  model.operator_codes.push_back(std::move(code));
+  op.builtin_options.Reset();
+  op.custom_options = {1, 2, 3};
+  const Graph graph = graph_of(bytes_of(model));
+  schema::ModelT again = model_of(bytes_of(graph));
+  bool found = false;
+  for (const auto& written : main_of(again).operators) {
+    if (again.operator_codes[written->opcode_index]->custom_code != "Teleport") continue;
+    found = true;
+    CHECK(written->custom_options == std::vector<std::uint8_t>{1, 2, 3});
+  }
+  CHECK(found);
+}
+
+TEST_CASE("damage is named with its place") {
+  struct Case {
+    std::string_view message;
+    std::function<void(schema::ModelT&)> change;
+  };
+  const auto tensor_named = [](schema::ModelT& model, std::string_view name) -> schema::TensorT& {
+    return const_cast<schema::TensorT&>(tensor_of(model, name));
+  };
+  const std::vector<Case> cases{
+      {"version 4", [](schema::ModelT& model) { model.version = 4; }},
+      {"without a graph", [](schema::ModelT& model) { model.subgraphs.clear(); }},
+      {"buffer 77", [&](schema::ModelT& model) { tensor_named(model, "w").buffer = 77; }},
+      {"tensor 99 of", [](schema::ModelT& model) { main_of(model).operators[1]->inputs[0] = 99; }},
+      {"tensor -7 of", [](schema::ModelT& model) { main_of(model).operators[1]->outputs[0] = -7; }},
+      {"operator code 50",
+       [](schema::ModelT& model) { main_of(model).operators[0]->opcode_index = 50; }},
+      {"an extent of -3", [&](schema::ModelT& model) { tensor_named(model, "w").shape[1] = -3; }},
+      {"bytes for", [&](schema::ModelT& model) { tensor_named(model, "w").shape[1] = 4; }},
+      {"more elements",
+       [&](schema::ModelT& model) {
+         tensor_named(model, "p").shape = {1 << 30, 1 << 30, 1 << 30, 1 << 30};
+       }},
+      {"scales along axis",
+       [&](schema::ModelT& model) {
+         tensor_named(model, "w").quantization->quantized_dimension = 2;
+       }},
+      {"a scale of 0",
+       [&](schema::ModelT& model) { tensor_named(model, "x").quantization->scale[0] = 0; }},
+      {"a zero point of 400",
+       [&](schema::ModelT& model) { tensor_named(model, "x").quantization->zero_point[0] = 400; }},
+      {"is computed twice",
+       [](schema::ModelT& model) {
+         main_of(model).operators[2]->outputs = main_of(model).operators[1]->outputs;
+       }},
+      {"is read before it is computed",
+       [](schema::ModelT& model) {
+         std::swap(main_of(model).operators[1], main_of(model).operators[2]);
+       }},
+      {"no permutation",
+       [](schema::ModelT& model) {
+         auto& op = *main_of(model).operators[0];
+         auto& perm = *main_of(model).tensors[static_cast<std::size_t>(op.inputs[1])];
+         model.buffers[perm.buffer]->data[0] = 2;
+       }},
+      {"of no extent",
+       [](schema::ModelT& model) {
+         main_of(model).operators[1]->builtin_options.AsConv2DOptions()->stride_h = 0;
+       }},
+  };
+  for (const Case& test : cases) {
+    CAPTURE(test.message);
+    const Error error = error_after(test.change);
+    CHECK(error.code == ErrorCode::invalid_model);
+    CHECK_MESSAGE(to_string(error).find(test.message) != std::string::npos, to_string(error));
+  }
+}
+
+TEST_CASE("what is not read is refused") {
+  CHECK(error_after([](schema::ModelT& model) {
+          model.subgraphs.push_back(std::make_unique<schema::SubGraphT>());
+        }).code == ErrorCode::impossible);
+  CHECK(error_after([](schema::ModelT& model) {
+          main_of(model).tensors[0]->is_variable = true;
+        }).code == ErrorCode::impossible);
+}
+
+TEST_CASE("names and lists that tables share do not make a large graph of a small file") {
+  schema::ModelT model = small_model();
+  flatbuffers::FlatBufferBuilder builder;
+  const auto name = builder.CreateString(std::string(100'000, 'n'));
+  std::vector<flatbuffers::Offset<schema::Tensor>> tensors;
+  for (int i = 0; i < 5000; ++i) {
+    schema::TensorBuilder tensor(builder);
+    tensor.add_name(name);
+    tensors.push_back(tensor.Finish());
+  }
+  const auto list = builder.CreateVector(tensors);
+  schema::SubGraphBuilder graph(builder);
+  graph.add_tensors(list);
+  const auto graphs = builder.CreateVector(std::vector{graph.Finish()});
+  const auto buffers = builder.CreateVector(std::vector{schema::CreateBuffer(builder)});
+  schema::ModelBuilder made(builder);
+  made.add_version(3);
+  made.add_subgraphs(graphs);
+  made.add_buffers(buffers);
+  schema::FinishModelBuffer(builder, made.Finish());
+  const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+  CHECK(error_of({bytes.begin(), bytes.end()}).message.find("over and over") != std::string::npos);
+}
+
+TEST_CASE("every file that is cut off is refused") {
+  const std::vector<std::byte> bytes = bytes_of(graph_of(residual));
+  for (std::size_t size = 0; size < bytes.size(); size += 7) {
+    const auto graph = read_tflite(std::span(bytes).first(size));
+    if (graph) CHECK(verify(*graph).has_value());  // the end may be padding
+  }
+}
+
+TEST_CASE("no wrong byte does harm") {
+  const std::vector<std::byte> bytes = bytes_of(graph_of(residual));
+  int accepted = 0;
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    for (const int value : {0x00, 0x01, 0x7f, 0x80, 0xff}) {
+      std::vector<std::byte> damaged = bytes;
+      damaged[at] = static_cast<std::byte>(value);
+      const auto graph = read_tflite(damaged);
+      if (!graph) continue;
+      ++accepted;
+      CHECK(verify(*graph).has_value());
+      const auto written = tflite_bytes(*graph);
+      if (!written) continue;
+      const auto again = read_tflite(*written);
+      CAPTURE(print_graph(*graph));
+      CHECK_MESSAGE(again.has_value(), (again ? "" : to_string(again.error())));
+    }
+  }
+  CHECK(accepted > 0);
+}

@@ -1,0 +1,193 @@
+// Graphs to models: which operators there are, and in which order their tensors have the axes.
+#include <filesystem>
+
+#include "graph_helpers.hpp"
+#include "temporary_folder.hpp"
+
+using namespace tflite_test;
+
+namespace {
+
+/// An int8 convolution whose relu has the same type.
+constexpr std::string_view codes = R"(graph {}
+%x: tensor<1x2x4x4xf32> = input()
+%q: tensor<1x2x4x4x!quant.uniform<i8:f32, 0.5:3>> = quantize(%x)
+%w: tensor<2x2x1x1x!quant.uniform<i8<-127:127>:f32:0, {0.25, 0.5}>> = constant() [1, 2, 3, 4]
+%b: tensor<2x!quant.uniform<i32:f32:0, {0.125, 0.25}>> = constant() [8, 16]
+%c: tensor<1x2x4x4x!quant.uniform<i8:f32, 1.0>> = conv(%q, %w, %b)
+%r: tensor<1x2x4x4x!quant.uniform<i8:f32, 1.0>> = onnx.Relu(%c)
+%y: tensor<1x2x4x4xf32> = dequantize(%r)
+output(%y)
+)";
+
+}  // namespace
+
+TEST_CASE("a convolution of codes with its activation") {
+  schema::ModelT model = model_of(bytes_of(graph_of(codes)));
+  CHECK(operators_of(model) ==
+        Names{"QUANTIZE", "TRANSPOSE", "CONV_2D", "DEQUANTIZE", "TRANSPOSE"});
+  const auto& conv = *main_of(model).operators[2];
+  const auto* options = conv.builtin_options.AsConv2DOptions();
+  REQUIRE(options);
+  CHECK(options->fused_activation_function == schema::ActivationFunctionType::RELU);
+  CHECK(options->padding == schema::Padding::VALID);
+  CHECK(model.operator_codes[conv.opcode_index]->version == 3);
+
+  const schema::TensorT& weights = tensor_of(model, "w");
+  CHECK(weights.shape == std::vector<std::int32_t>{2, 1, 1, 2});
+  CHECK(weights.quantization->scale == std::vector<float>{0.25F, 0.5F});
+  CHECK(weights.quantization->quantized_dimension == 0);
+  const schema::TensorT& data = tensor_of(model, "q");
+  CHECK(data.quantization->zero_point == std::vector<std::int64_t>{3});
+  CHECK(tensor_of(model, "r").type == schema::TensorType::INT8);
+}
+
+TEST_CASE("a bias with other scales is quantized anew") {
+  std::string text(codes);
+  text.replace(text.find("{0.125, 0.25}"), 13, "{0.25, 0.25}");
+  TfliteWriteReport report;
+  schema::ModelT model = model_of(bytes_of(graph_of(text), &report));
+  const schema::TensorT& bias = tensor_of(model, "b");
+  CHECK(bias.quantization->scale == std::vector<float>{0.125F, 0.25F});
+  const auto& data = model.buffers[bias.buffer]->data;
+  CHECK(data == std::vector<std::uint8_t>{16, 0, 0, 0, 16, 0, 0, 0});
+  REQUIRE(report.changed.size() == 1);
+  CHECK(report.changed[0].name == "c");
+}
+
+TEST_CASE("images stay NHWC from one operation to the next") {
+  CHECK(operators_of(R"(graph {}
+%x: tensor<1x8x8x2xf32> = input()
+%t: tensor<1x2x8x8xf32> = transpose(%x) {perm = [0, 3, 1, 2]}
+%w: tensor<2x2x3x3xf32> = constant() <...>
+%c: tensor<1x2x8x8xf32> = conv(%t, %w) {pads = [1, 1, 1, 1]}
+%s: tensor<1x2x8x8xf32> = onnx.Sigmoid(%c)
+%m: tensor<1x2x8x8xf32> = multiply(%c, %s)
+%p: tensor<1x2x4x4xf32> = onnx.MaxPool(%m) {kernel_shape = [2, 2], strides = [2, 2]}
+%j: tensor<1x4x4x4xf32> = concat(%p, %p) {axis = 1}
+%y: tensor<1x4x4x4xf32> = transpose(%j) {perm = [0, 2, 3, 1]}
+output(%y)
+)") == Names{"CONV_2D", "LOGISTIC", "MUL", "MAX_POOL_2D", "CONCATENATION"});
+}
+
+TEST_CASE("one transpose for all that need the other order") {
+  TfliteWriteReport report;
+  const Graph graph = graph_of(R"(graph {}
+%x: tensor<1x2x8x8xf32> = input()
+%a: tensor<1x2x4x4xf32> = onnx.MaxPool(%x) {kernel_shape = [2, 2], strides = [2, 2]}
+%b: tensor<1x2x4x4xf32> = onnx.AveragePool(%x) {kernel_shape = [2, 2], strides = [2, 2]}
+%s: tensor<1x2x4x4xf32> = add(%a, %b)
+%f: tensor<1x32xf32> = flatten(%s) {axis = 1}
+output(%s)
+output(%f)
+)");
+  schema::ModelT model = model_of(bytes_of(graph, &report));
+  CHECK(report.transposes == 2);
+  CHECK(operators_of(model) ==
+        Names{"TRANSPOSE", "MAX_POOL_2D", "AVERAGE_POOL_2D", "ADD", "TRANSPOSE", "RESHAPE"});
+  CHECK(tensor_of(model, "x").shape == std::vector<std::int32_t>{1, 2, 8, 8});
+}
+
+TEST_CASE("an activation that is not alone is an operator") {
+  CHECK(operators_of(R"(graph {}
+%x: tensor<2x3xf32> = input()
+%z: tensor<2x3xf32> = input()
+%a: tensor<2x3xf32> = add(%x, %z)
+%r: tensor<2x3xf32> = onnx.Relu(%a)
+%y: tensor<2x3xf32> = onnx.Sub(%a, %r)
+output(%y)
+)") == Names{"ADD", "RELU", "SUB"});
+}
+
+TEST_CASE("codes for which there is no kernel") {
+  TfliteWriteReport report;
+  schema::ModelT model = model_of(bytes_of(graph_of(R"(graph {}
+%x: tensor<2x3x!quant.uniform<i8:f32, 0.5>> = input()
+%y: tensor<2x3x!quant.uniform<i8:f32, 0.25>> = onnx.Sin(%x)
+output(%y)
+)"),
+                                           &report));
+  CHECK(operators_of(model) == Names{"DEQUANTIZE", "SIN", "QUANTIZE"});
+  CHECK(report.decomposed.size() == 1);
+}
+
+TEST_CASE("codes to other codes") {
+  CHECK(operators_of(R"(graph {}
+%x: tensor<2x3x!quant.uniform<i8:f32, 0.5>> = input()
+%d: tensor<2x3xf32> = dequantize(%x)
+%y: tensor<2x3x!quant.uniform<i8:f32, 0.25>> = quantize(%d)
+output(%y)
+)") == Names{"QUANTIZE"});
+}
+
+TEST_CASE("weights of 4 bits lie in pairs") {
+  schema::ModelT model = model_of(bytes_of(graph_of(R"(graph {}
+%x: tensor<1x4x!quant.uniform<i8:f32, 0.5>> = input()
+%w: tensor<2x4x!quant.uniform<i4<-7:7>:f32:0, {0.25, 0.5}>> = constant() [1, -2, 3, 4, 5, 6, 7, -7]
+%y: tensor<1x2x!quant.uniform<i8:f32, 1.0>> = gemm(%x, %w) {transB = 1}
+output(%y)
+)")));
+  CHECK(operators_of(model) == Names{"FULLY_CONNECTED"});
+  const schema::TensorT& weights = tensor_of(model, "w");
+  CHECK(weights.type == schema::TensorType::INT4);
+  CHECK(model.buffers[weights.buffer]->data == std::vector<std::uint8_t>{0xe1, 0x43, 0x65, 0x97});
+  const Graph again = graph_of(bytes_of(model));
+  const auto codes_read = read_integers(*again.constant(again.find_value("w").node));
+  REQUIRE(codes_read);
+  CHECK(*codes_read == std::vector<std::int64_t>{1, -2, 3, 4, 5, 6, 7, -7});
+}
+
+TEST_CASE("an open batch") {
+  schema::ModelT model = model_of(bytes_of(graph_of(R"(graph {}
+%x: tensor<?x4xf32> = input()
+%y: tensor<?x4xf32> = onnx.Relu(%x)
+output(%y)
+)")));
+  CHECK(tensor_of(model, "x").shape == std::vector<std::int32_t>{1, 4});
+  CHECK(tensor_of(model, "x").shape_signature == std::vector<std::int32_t>{-1, 4});
+}
+
+TEST_CASE("plain codes are labelled") {
+  schema::ModelT model = model_of(bytes_of(graph_of(R"(graph {}
+%x: tensor<2x3xi8> = input()
+%c: tensor<2x3x!quant.uniform<i8:f32, 0.5:1>> = storage_cast(%x)
+%y: tensor<2x3xf32> = dequantize(%c)
+output(%y)
+)")));
+  CHECK(operators_of(model) == Names{"DEQUANTIZE"});
+  CHECK(tensor_of(model, "x").quantization->scale == std::vector<float>{0.5F});
+}
+
+TEST_CASE("the signature lists inputs and outputs") {
+  schema::ModelT model = model_of(bytes_of(graph_of(codes)));
+  REQUIRE(model.signature_defs.size() == 1);
+  CHECK(model.signature_defs[0]->inputs[0]->name == "x");
+  CHECK(model.signature_defs[0]->outputs[0]->name == "y");
+}
+
+TEST_CASE("all operations without a counterpart are named") {
+  const auto bytes = tflite_bytes(graph_of(R"(graph {}
+%x: tensor<2x3xf32> = input()
+%a: tensor<2x3xf32> = onnx.Asinh(%x) {name = "first"}
+%b: tensor<2x3xf32> = teleport(%x) {name = "beam"}
+%y: tensor<2x3xf32> = add(%a, %b)
+output(%y)
+)"));
+  REQUIRE_FALSE(bytes);
+  CHECK(bytes.error().code == ErrorCode::impossible);
+  CHECK(bytes.error().message.find("onnx.Asinh has no counterpart (first)") != std::string::npos);
+  CHECK(bytes.error().message.find("teleport has no counterpart (beam)") != std::string::npos);
+  CHECK(bytes.error().message.find("add") == std::string::npos);
+}
+
+TEST_CASE("a file appears complete or not at all") {
+  const quadrant::test::TemporaryFolder folder;
+  const auto report = write_tflite(graph_of(codes), folder / "m.tflite");
+  REQUIRE(report);
+  CHECK(report->file_bytes == std::filesystem::file_size(folder / "m.tflite"));
+  CHECK(report->operators == 5);
+  CHECK(read_tflite(folder / "m.tflite").has_value());
+  const auto failed = write_tflite(graph_of(codes), folder / "no/m.tflite");
+  REQUIRE_FALSE(failed);
+  CHECK(failed.error().code == ErrorCode::io);
+}
