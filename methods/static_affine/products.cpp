@@ -6,9 +6,9 @@
 // al., arXiv 1712.05877, section 2.4).
 #include "quadrant/ir/ops.hpp"
 #include "static_affine/activations.hpp"
+#include "static_affine/coded_bias.hpp"
 #include "static_affine/element_moves.hpp"
 #include "static_affine/methods.hpp"
-#include "static_affine/product.hpp"
 
 namespace quadrant::inline v0::static_affine {
 namespace {

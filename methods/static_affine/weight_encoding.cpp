@@ -14,8 +14,8 @@
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/find_encoding.hpp"
 #include "quadrant/numerics/reals.hpp"
+#include "static_affine/coded_bias.hpp"
 #include "static_affine/encodings.hpp"
-#include "static_affine/product.hpp"
 
 namespace quadrant::inline v0::static_affine {
 namespace {

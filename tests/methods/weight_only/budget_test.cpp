@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ using namespace quadrant;
 
 namespace {
 
-Constant zeros_of(Shape shape) {
+Constant zeros_of(const Shape& shape) {
   const auto count = static_cast<std::size_t>(*shape.element_count());
   return Constant::from_values<float>(ElementType::float32, shape, std::vector<float>(count, 1));
 }
@@ -65,6 +66,9 @@ class Additive final : public PlanMeter {
  public:
   std::uint64_t once = 0;  ///< bytes, where anything has 4 bits
   std::function<double(const Plan&)> more = [](const Plan&) { return 0.0; };
+  std::function<std::optional<std::uint64_t>(const Plan&)> tensors = [](const Plan&) {
+    return std::optional<std::uint64_t>();
+  };
   bool data = false;
   std::size_t calls = 0;
 
@@ -76,6 +80,7 @@ class Additive final : public PlanMeter {
       ++calls;
       PlanFigures figures;
       figures.file_bytes = 10000;
+      figures.tensor_bytes = tensors(plan);
       bool has_four = false;
       for (const PlannedValue& planned : plan.values) {
         figures.file_bytes -= 1000 - bytes_of(planned);
@@ -296,9 +301,84 @@ TEST_CASE("budgets that make no sense, and graphs with nothing to decide") {
   const auto both = study->meet({.file_bytes = 8400, .error = 0.0001});
   REQUIRE_FALSE(both.has_value());
   CHECK(both.error().code == ErrorCode::impossible);
+}
+
+TEST_CASE("where nothing can be quantized, floats meet a budget or nothing does") {
   Graph empty;
   empty.add_output("y", empty.add_input("x", build::f32({1})));
-  const auto nothing = BudgetStudy::make(empty, variants(), meter);
-  REQUIRE_FALSE(nothing.has_value());
-  CHECK(nothing.error().code == ErrorCode::impossible);
+  Additive meter;
+  const auto study = BudgetStudy::make(empty, variants(), meter);
+  REQUIRE(study.has_value());
+  CHECK(study->items().empty());
+  for (const Budget& budget :
+       {Budget{.file_bytes = 10000}, Budget{.bits = 4.0}, Budget{.error = 0.1}}) {
+    const auto outcome = study->meet(budget);
+    REQUIRE(outcome.has_value());
+    CHECK(outcome->plan.values.empty());
+    CHECK(outcome->figures.file_bytes == 10000);
+  }
+  const auto small = study->meet({.file_bytes = 9999});
+  REQUIRE_FALSE(small.has_value());
+  CHECK(small.error().code == ErrorCode::impossible);
+}
+
+TEST_CASE("bits are those of what is written, where that is known") {
+  const Graph graph = products(4);
+  const Registry registry = variants();
+  Additive meter;
+  meter.tensors = [](const Plan& plan) {
+    // Twice what schemes mean for the one, as much for the others.
+    std::uint64_t bytes = 100000;
+    for (const PlannedValue& planned : plan.values) {
+      bytes -= planned.value == "w1" ? 100U : 500U;
+    }
+    return bytes;
+  };
+  const auto study = BudgetStudy::make(graph, registry, meter);
+  REQUIRE(study.has_value());
+  double floats = 0;
+  double elements = 0;
+  for (const BudgetItem& item : study->items()) {
+    floats += static_cast<double>(item.options[0].stored_bytes);
+    elements += static_cast<double>(item.elements);
+    for (std::size_t option = 1; option < item.options.size(); ++option) {
+      const std::uint64_t saved = item.options[0].stored_bytes - item.options[option].stored_bytes;
+      CHECK(saved == (item.name == "w1" ? 100U : 500U));
+    }
+  }
+  const double least = 8 * (floats - 1600) / elements;
+  const auto met = study->meet({.bits = least + 0.001});
+  REQUIRE(met.has_value());
+  CHECK(met->bits == doctest::Approx(least));
+  CHECK_FALSE(study->meet({.bits = least - 0.001}).has_value());
+}
+
+TEST_CASE("a form without any error says nothing of the others") {
+  const Graph graph = products(3);
+  const Registry registry = variants();
+  Additive meter;
+  meter.data = true;
+  // The one that is measured first, of three: at the outputs it is exact.
+  meter.more = [](const Plan& plan) {
+    double all = 0;
+    double others = 0;
+    for (const PlannedValue& planned : plan.values) {
+      all += error_of(planned);
+      if (planned.scheme != "int4-block16") others += error_of(planned) / 10;
+    }
+    return others - all / 10;
+  };
+  const auto study = BudgetStudy::make(graph, registry, meter);
+  REQUIRE(study.has_value());
+  Best best;
+  const double wanted = 0.05;
+  for_each_plan(*study, meter, registry, [&](const PlanFigures& figures) {
+    if (figures.output_error <= wanted) best.bytes = std::min(best.bytes, figures.file_bytes);
+  });
+  const auto outcome = study->meet({.error = wanted});
+  REQUIRE(outcome.has_value());
+  CHECK(outcome->figures.output_error <= wanted);
+  CHECK(outcome->figures.file_bytes == best.bytes);
+  CHECK(study->errors().find("w1", "int4") ==
+        doctest::Approx(error_of({"w1", "int4", "", {}}) / 10));
 }

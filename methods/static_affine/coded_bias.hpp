@@ -1,27 +1,11 @@
-// Which operations are sums of products, and what their operands are.
+// The biases of sums of products that can be codes.
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string_view>
 
-#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/products.hpp"
 
 namespace quadrant::inline v0::static_affine {
-
-struct Product {
-  std::string_view kind;
-  std::uint32_t data = 0;
-  std::uint32_t weight = 1;
-  std::uint32_t bias = 2;
-  /// The axis of the weight, of shape `weight`, that the sum keeps; empty: it has none.
-  std::optional<std::int64_t> (*channel)(NodeRef node, const Shape& weight) = nullptr;
-  /// Whether codes in the scale of the products can be added to the sum.
-  bool (*adds_bias)(NodeRef node) = nullptr;
-};
-
-/// Null for operations of another kind.
-[[nodiscard]] const Product* find_product(std::string_view kind) noexcept;
 
 /// Whether nobody but the node reads this constant operand.
 [[nodiscard]] bool is_only_reader(NodeRef node, std::uint32_t operand);

@@ -1,0 +1,161 @@
+// Explicit quantize and dequantize become types: an operation between them computes on codes.
+//
+//   dequantize -> conv -> quantize        (real values in between)
+//   conv                                  (codes in, codes out, with the same parameters)
+//
+// Parameters are given with the model and do not change: an operation is fused where the kernels of
+// a target compute, from exactly these codes, what the real operation and the roundings around it
+// give, to one step. What cannot be fused stays as it is, with the reason.
+//
+//   auto fused = fuse_qdq(graph, {.target = FusionTarget::tflite});
+//
+// docs/schemes/qdq_fusion.md has the rules.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "quadrant/engine/macros.hpp"
+#include "quadrant/engine/quantize.hpp"
+#include "quadrant/engine/scheme.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// A quantization that came with the model, known by what it says: two of the same contents are
+/// one.
+struct GivenForm {
+  /// `i8 0.05:3`: storage, scale and zero point. Of several scales: `i8 axis=0 #` and a hash of
+  /// them.
+  std::string text;
+  /// Null for a form that was parsed.
+  std::shared_ptr<const UniformType> type;
+  float scale = 1;              ///< of one that is per tensor
+  std::int64_t zero_point = 0;  ///< of one that is per tensor
+
+  /// Empty where the scales cannot be read. Reads them whole.
+  [[nodiscard]] static std::optional<GivenForm> of(std::shared_ptr<const UniformType> type);
+  /// One scale and zero point, codes of the whole range of `storage`, an integer type of at most 16
+  /// bits; real values are float32.
+  [[nodiscard]] static GivenForm per_tensor(ElementType storage, float scale,
+                                            std::int64_t zero_point);
+
+  [[nodiscard]] bool is_per_tensor() const noexcept {
+    return type->granularity.kind == Granularity::Kind::tensor;
+  }
+  [[nodiscard]] ElementType storage() const noexcept { return type->storage; }
+
+  [[nodiscard]] std::size_t hash() const noexcept { return std::hash<std::string>{}(text); }
+  [[nodiscard]] std::string print() const { return text; }
+  [[nodiscard]] static std::optional<GivenForm> parse(std::string_view text);
+  friend bool operator==(const GivenForm& a, const GivenForm& b) noexcept {
+    return a.text == b.text;
+  }
+  friend auto operator<=>(const GivenForm& a, const GivenForm& b) noexcept {
+    return a.text <=> b.text;
+  }
+};
+
+/// Whose integer kernels an operation is fused for.
+enum class FusionTarget : std::uint8_t {
+  tflite,          ///< LiteRT: the 8-bit specification, int16 activations, int4 weights
+  webnn,           ///< what browsers accept that turn WebNN graphs into TFLite ones
+  onnx_qoperator,  ///< ONNX Runtime's operators on codes: QLinearConv, QLinearMatMul, ...
+};
+
+struct QdqFusionOptions {
+  FusionTarget target = FusionTarget::tflite;
+};
+
+/// In which forms a node's results can be codes without changing what anybody reads.
+struct FusedForms {
+  /// All that reads the results quantizes them so, at once or behind operations that commute with
+  /// rounding.
+  std::optional<GivenForm> sink;
+  /// The results are codes of this form already, in real numbers: they are chosen from values that
+  /// were dequantized.
+  std::optional<GivenForm> origin;
+  /// Why there is no `sink`: a literal.
+  const char* why_no_sink = nullptr;
+};
+
+/// The scheme, for one graph. Roots are dequantized values; who asks are the `quantize` behind an
+/// operation.
+class QdqFusion final : public Scheme {
+ public:
+  QUADRANT_SCHEME(QdqFusion, GivenForm, "qdq_fusion")
+
+  /// Finds the forms of `graph`, whose ids they are kept by: the scheme is for this graph, or
+  /// copies of it. Linear. `invalid_model` for a cycle.
+  [[nodiscard]] static Expected<QdqFusion> make(const GraphView& graph,
+                                                QdqFusionOptions options = {});
+
+  [[nodiscard]] const QdqFusionOptions& options() const noexcept { return options_; }
+  [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] const FusedForms& forms(NodeId node) const noexcept;
+
+  [[nodiscard]] std::optional<GivenForm> recognize(const TensorType& type) const;
+  /// Real numbers that all their readers quantize so, if behind operations that choose elements,
+  /// are quantized at once.
+  [[nodiscard]] Expected<Value> enter(Value real, const GivenForm& to,
+                                      RewriteContext& context) const;
+  /// A requantize: `dequantize` and `quantize`, one behind the other.
+  [[nodiscard]] Expected<Value> convert(Value quantized, const GivenForm& to,
+                                        RewriteContext& context) const;
+  [[nodiscard]] std::optional<Gain> price(const ConversionOf<GivenForm>& conversion,
+                                          const GainModel& gains) const;
+  [[nodiscard]] static ElementType storage_type(const GivenForm& form) noexcept {
+    return form.storage();
+  }
+
+ private:
+  explicit QdqFusion(QdqFusionOptions options) : options_(options) {}
+
+  QdqFusionOptions options_;
+  std::shared_ptr<const std::unordered_map<NodeId, FusedForms>> forms_;
+};
+
+/// The registry of the scheme's methods for `graph`.
+[[nodiscard]] Expected<Registry> qdq_fusion_registry(const GraphView& graph,
+                                                     const QdqFusionOptions& options = {});
+
+/// A model ready to be fused: `quantize` and `dequantize` stand where types alone said what is
+/// quantized, and constants behind a `quantize` are codes.
+[[nodiscard]] Expected<Graph> explicit_model(const Graph& graph);
+
+/// All four phases on `explicit_model(graph)`; where `run` names no gains, by OperationsGain and
+/// the optimal policy. In the result, types say what is quantized; `quantize` and `dequantize` are
+/// left where real values are read. The analysis refers to the nodes of `explicit_model(graph)`.
+[[nodiscard]] Expected<QuantizeResult> fuse_qdq(const Graph& graph,
+                                                const QdqFusionOptions& options = {},
+                                                const QuantizeOptions& run = {});
+
+/// All targets.
+inline constexpr std::array fusion_targets{FusionTarget::tflite, FusionTarget::webnn,
+                                           FusionTarget::onnx_qoperator};
+
+/// A rule for people.
+struct FusionRuleText {
+  std::string kind;        ///< of the operation, in the graph
+  std::string operation;   ///< what the target calls it
+  std::string storages;    ///< types of the codes that its kernels compute on: `i8, u8`
+  std::string parameters;  ///< what they ask of scales and zero points
+};
+
+/// One for each operation that the target computes on codes.
+[[nodiscard]] std::vector<FusionRuleText> describe_rules(FusionTarget target);
+
+/// `tflite`, `webnn`, `onnx-qoperator`.
+[[nodiscard]] std::string_view to_string(FusionTarget target) noexcept;
+[[nodiscard]] std::optional<FusionTarget> parse_fusion_target(std::string_view text) noexcept;
+
+}  // namespace quadrant::inline v0

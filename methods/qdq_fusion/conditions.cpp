@@ -1,0 +1,156 @@
+#include "qdq_fusion/conditions.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/numerics/reals.hpp"
+
+namespace quadrant::inline v0::qdq_fusion {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// Operand `index`, one number, or the attribute that it was in earlier versions; `fallback` where
+// there is neither, empty where it is computed.
+std::optional<double> number(NodeRef node, std::uint32_t index, std::string_view attribute,
+                             double fallback) {
+  if (node.operand(index).is_absent()) return node.attribute_or(attribute, fallback);
+  const Constant* const constant = node.operand_constant(index);
+  if (constant == nullptr || constant->element_count() != 1) return std::nullopt;
+  if (!is_float(constant->element())) return std::nullopt;
+  const auto values = read_reals(*constant);
+  return values ? std::optional<double>(values->front()) : std::nullopt;
+}
+
+// The code that stands for the value, not limited to those that there are.
+double code_of(double value, const GivenForm& form) {
+  return value / static_cast<double>(form.scale) + static_cast<double>(form.zero_point);
+}
+
+// Whether the value is one that a code stands for, to what float32 tells.
+bool is_code(double value, const GivenForm& form) {
+  const double code = code_of(value, form);
+  const double nearest = std::nearbyint(code);
+  return std::abs(code - nearest) < 1e-4 &&
+         nearest >= static_cast<double>(form.type->storage_min) &&
+         nearest <= static_cast<double>(form.type->storage_max);
+}
+
+bool is_standard(const Bounds& bounds) {
+  return (bounds.low == 0 && (bounds.high == infinity || bounds.high == 6)) ||
+         (bounds.low == -1 && bounds.high == 1);
+}
+
+GivenForm of_storage(ElementType storage, float scale8, std::int64_t zero_of_signed,
+                     std::int64_t zero_of_unsigned) {
+  if (storage == ElementType::int16) return GivenForm::per_tensor(storage, 1.0F / 32768, 0);
+  return GivenForm::per_tensor(storage, scale8,
+                               storage == ElementType::uint8 ? zero_of_unsigned : zero_of_signed);
+}
+
+}  // namespace
+
+std::optional<Bounds> clamp_bounds(NodeRef node) {
+  if (node.kind() == "onnx.Relu") return Bounds{0, infinity};
+  if (node.kind() != "onnx.Clip") return std::nullopt;
+  const auto low = number(node, 1, "min", -infinity);
+  const auto high = number(node, 2, "max", infinity);
+  return low && high && *low <= *high ? std::optional(Bounds{*low, *high}) : std::nullopt;
+}
+
+bool always(NodeRef /*node*/) { return true; }
+
+bool takes_nearest(NodeRef node) {
+  // What lies outside is filled with a number of its own.
+  const bool is_cropping = node.attribute_or<std::string>("coordinate_transformation_mode",
+                                                          "half_pixel") == "tf_crop_and_resize";
+  return !is_cropping && node.attribute_or<std::string>("mode", "nearest") == "nearest";
+}
+
+bool has_bounds(NodeRef node) { return clamp_bounds(node).has_value(); }
+
+bool keeps_bounded(NodeRef node, const GivenForm& form) {
+  const auto bounds = clamp_bounds(node);
+  if (!bounds || !form.is_per_tensor()) return false;
+  const double sign = form.scale < 0 ? -1 : 1;
+  const double first = form.scale * static_cast<double>(form.type->storage_min - form.zero_point);
+  const double last = form.scale * static_cast<double>(form.type->storage_max - form.zero_point);
+  const double lowest = sign > 0 ? first : last;
+  const double highest = sign > 0 ? last : first;
+  return (bounds->low <= lowest || is_code(bounds->low, form)) &&
+         (bounds->high >= highest || is_code(bounds->high, form));
+}
+
+bool keeps_padded(NodeRef node, const GivenForm& form) {
+  if (node.attribute_or<std::string>("mode", "constant") != "constant") return true;
+  const auto value = number(node, 2, "value", 0);
+  return value && form.is_per_tensor() && is_code(*value, form);
+}
+
+const char* refuse_odd_clamp(NodeRef node, const GivenForm& from, const GivenForm& to) {
+  const auto bounds = clamp_bounds(node);
+  if (!bounds) return "its bounds are not known";
+  if (from == to || is_standard(*bounds)) return nullptr;
+  return "no kernel limits to these bounds and changes the parameters";
+}
+
+const char* refuse_changing_clamp(NodeRef node, const GivenForm& from, const GivenForm& to) {
+  if (!clamp_bounds(node)) return "its bounds are not known";
+  return from == to ? nullptr : "its operand and its result have different parameters";
+}
+
+const char* refuse_steep_leaky_relu(NodeRef node, const GivenForm& from, const GivenForm& to) {
+  const double alpha = node.attribute_or("alpha", 0.01);
+  const double ratio = static_cast<double>(from.scale) / static_cast<double>(to.scale);
+  const auto fits = [](double factor) { return 1.0 / 256 <= factor && factor <= 128; };
+  if (alpha == 0) return "its slope is 0";
+  return fits(ratio) && fits(std::abs(alpha * ratio))
+             ? nullptr
+             : "the scales and the slope are too far apart for the kernel";
+}
+
+const char* refuse_scaled_elu(NodeRef node, const GivenForm& /*from*/, const GivenForm& /*to*/) {
+  return node.attribute_or("alpha", 1.0) == 1 ? nullptr : "the kernel knows alpha 1 alone";
+}
+
+const char* refuse_edge_padding(NodeRef node, const GivenForm& /*from*/, const GivenForm& /*to*/) {
+  const auto mode = node.attribute_or<std::string>("mode", "constant");
+  if (mode == "reflect") return nullptr;
+  if (mode != "constant") return "no kernel pads so";
+  return number(node, 2, "value", 0) ? nullptr : "the value that it pads with is computed";
+}
+
+const char* refuse_inner_axis(NodeRef node, const GivenForm& /*from*/, const GivenForm& /*to*/) {
+  // What it makes has the shape of what it reads, where a file does not say so.
+  const bool is_stated = node.type().shape.is_ranked();
+  const Shape& shape = is_stated ? node.type().shape : node.operand_type(0)->shape;
+  if (!shape.is_ranked()) return "the rank is not known";
+  // Where the attribute is missing it is the last one, or, before opset 13, all from axis 1 on.
+  const auto axis = normalize_axis(node.attribute_or<std::int64_t>("axis", -1), shape.rank());
+  return axis == shape.rank() - 1 ? nullptr : "the kernel works along the last axis alone";
+}
+
+const char* refuse_cubic(NodeRef node, const GivenForm& /*from*/, const GivenForm& /*to*/) {
+  const auto mode = node.attribute_or<std::string>("mode", "nearest");
+  return mode == "nearest" || mode == "linear" ? nullptr : "no kernel resizes so";
+}
+
+const char* refuse_dilated(NodeRef node, const GivenForm& /*from*/, const GivenForm& /*to*/) {
+  const auto dilations = node.attribute_or("dilations", std::vector<std::int64_t>{});
+  const bool is_plain = std::ranges::all_of(dilations, [](std::int64_t d) { return d == 1; });
+  return is_plain ? nullptr : "no kernel pools with dilations";
+}
+
+GivenForm logistic_result(ElementType storage) { return of_storage(storage, 1.0F / 256, -128, 0); }
+
+GivenForm tanh_result(ElementType storage) { return of_storage(storage, 1.0F / 128, 0, 128); }
+
+GivenForm log_softmax_result(ElementType storage) {
+  return of_storage(storage, 16.0F / 256, 127, 255);
+}
+
+}  // namespace quadrant::inline v0::qdq_fusion

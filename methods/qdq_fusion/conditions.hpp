@@ -1,0 +1,59 @@
+// What rules ask of a node and of the parameters around it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/methods/qdq_fusion.hpp"
+
+namespace quadrant::inline v0::qdq_fusion {
+
+/// What a Relu or a Clip limits its operand to.
+struct Bounds {
+  double low = 0;
+  double high = 0;
+};
+/// Empty for other operations, and where a bound is computed.
+[[nodiscard]] std::optional<Bounds> clamp_bounds(NodeRef node);
+
+// --- FusionRule::commutes ------------------------------------------------------------------------
+[[nodiscard]] bool always(NodeRef node);
+/// Resize to the nearest element.
+[[nodiscard]] bool takes_nearest(NodeRef node);
+/// The bounds are known.
+[[nodiscard]] bool has_bounds(NodeRef node);
+
+// --- FusionRule::keeps ---------------------------------------------------------------------------
+/// The bounds are codes of the form, or beyond them.
+[[nodiscard]] bool keeps_bounded(NodeRef node, const GivenForm& form);
+/// The value that is padded with is a code of the form.
+[[nodiscard]] bool keeps_padded(NodeRef node, const GivenForm& form);
+
+// --- FusionRule::refusal -------------------------------------------------------------------------
+/// Clamps to [0, inf), [0, 6] and [-1, 1] have kernels that change the parameters; others do not.
+[[nodiscard]] const char* refuse_odd_clamp(NodeRef node, const GivenForm& from,
+                                           const GivenForm& to);
+/// The same, and only where the parameters do not change.
+[[nodiscard]] const char* refuse_changing_clamp(NodeRef node, const GivenForm& from,
+                                                const GivenForm& to);
+/// [1/256, 128] for the scales' ratio, and for alpha times it; alpha is not 0.
+[[nodiscard]] const char* refuse_steep_leaky_relu(NodeRef node, const GivenForm& from,
+                                                  const GivenForm& to);
+[[nodiscard]] const char* refuse_scaled_elu(NodeRef node, const GivenForm& from,
+                                            const GivenForm& to);
+[[nodiscard]] const char* refuse_edge_padding(NodeRef node, const GivenForm& from,
+                                              const GivenForm& to);
+/// Softmax and its like, along the last axis alone.
+[[nodiscard]] const char* refuse_inner_axis(NodeRef node, const GivenForm& from,
+                                            const GivenForm& to);
+/// Resize by bands other than nearest and linear.
+[[nodiscard]] const char* refuse_cubic(NodeRef node, const GivenForm& from, const GivenForm& to);
+[[nodiscard]] const char* refuse_dilated(NodeRef node, const GivenForm& from, const GivenForm& to);
+
+// --- FusionRule::result --------------------------------------------------------------------------
+[[nodiscard]] GivenForm logistic_result(ElementType storage);     ///< 1/256 from the lowest code
+[[nodiscard]] GivenForm tanh_result(ElementType storage);         ///< 1/128 around the middle
+[[nodiscard]] GivenForm log_softmax_result(ElementType storage);  ///< 16/256 below the highest code
+
+}  // namespace quadrant::inline v0::qdq_fusion

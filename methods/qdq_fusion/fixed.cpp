@@ -1,0 +1,97 @@
+// Operations whose results lie in a range that is known, which kernels have fixed parameters for.
+// Other parameters are requantized to, where that is no finer than what the kernel gives.
+#include <cmath>
+
+#include "qdq_fusion/fusing.hpp"
+#include "qdq_fusion/methods.hpp"
+#include "quadrant/engine/macros.hpp"
+
+namespace quadrant::inline v0::qdq_fusion {
+namespace {
+
+// So much of a scale is a quarter of a step at the far end of the codes.
+double tolerance(const GivenForm& form) {
+  return 0.25 / static_cast<double>(form.type->storage_max - form.type->storage_min);
+}
+
+bool is_near(const GivenForm& form, const GivenForm& fixed) {
+  return form.storage() == fixed.storage() && form.zero_point == fixed.zero_point &&
+         std::abs(form.scale - fixed.scale) <= tolerance(fixed) * static_cast<double>(fixed.scale);
+}
+
+double lowest(const GivenForm& form) {
+  return static_cast<double>(form.scale) *
+         static_cast<double>(form.type->storage_min - form.zero_point);
+}
+
+QUADRANT_PARAMETERIZED(FixedMethod, QdqFusion, const FusionRule*,
+                       requires_parents(variadic(optional(AnyState)))) {
+  using FixedMethodBase::FixedMethodBase;
+
+  [[nodiscard]] Verdict check_eligibility(NodeRef node,
+                                          const EligibilityContext& /*context*/) const override {
+    return fusible(scheme(), node);
+  }
+
+  void possible(NodeRef node, Possibilities& possibilities) const override {
+    add_forms(scheme(), node, possibilities);
+    if (const auto fixed = fixed_before(node)) possibilities.add(*fixed);
+  }
+
+  void request(NodeRef node, Asks& asks) const override {
+    if (const auto fixed = fixed_before(node)) asks.produce(*fixed);
+  }
+
+  void callback(const GivenForm& wanted, NodeRef node, Asks& asks) const override {
+    const FusionRule& rule = *parameters();
+    if (const char* const why = refuse_form(rule, wanted)) {
+      asks.refuse(why);
+      return;
+    }
+    if (!is_near(wanted, rule.result(wanted.storage()))) {
+      asks.refuse("the kernel's result has parameters of its own");
+      return;
+    }
+    const char* why = "its operand is real numbers";
+    bool is_asked = false;
+    for (const GivenForm& form : operand_forms(asks, node, 0)) {
+      const char* refusal = refuse_form(rule, form);
+      if (form.storage() != wanted.storage()) refusal = "codes of different types meet";
+      if (refusal == nullptr && rule.refusal != nullptr) refusal = rule.refusal(node, form, wanted);
+      if (refusal == nullptr) {
+        asks.compute({{0, form}});
+        is_asked = true;
+      } else {
+        why = refusal;
+      }
+    }
+    if (!is_asked) asks.refuse(why);
+  }
+
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
+    return set_forms(node, context);
+  }
+
+ private:
+  // The kernel's own form, where codes of it are requantized to what is asked for: two roundings of
+  // half a step each, if the kernel's steps are no longer than those of the result.
+  [[nodiscard]] std::optional<GivenForm> fixed_before(NodeRef node) const {
+    const auto& sink = scheme().forms(node.id).sink;
+    if (!sink || !parameters()->storages.contains(sink->storage())) return std::nullopt;
+    GivenForm fixed = parameters()->result(sink->storage());
+    const double finest = static_cast<double>(sink->scale) * (1 + tolerance(fixed));
+    if (is_near(*sink, fixed) || static_cast<double>(fixed.scale) > finest) return std::nullopt;
+    // Results below all of the kernel's codes would come out as the lowest of them.
+    const bool is_cut = parameters()->is_unbounded_below &&
+                        lowest(*sink) < lowest(fixed) - static_cast<double>(fixed.scale);
+    return is_cut ? std::nullopt : std::optional(std::move(fixed));
+  }
+};
+
+}  // namespace
+
+void register_fixed(QdqFusion::Registration& methods, const FusionRule& rule) {
+  methods.add_parameterized<FixedMethod>(rule.kind, &rule);
+}
+
+}  // namespace quadrant::inline v0::qdq_fusion

@@ -1,0 +1,155 @@
+#include "qdq_fusion/forms.hpp"
+
+#include <algorithm>
+#include <range/v3/view/reverse.hpp>
+#include <utility>
+
+#include "qdq_fusion/rules.hpp"
+#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0::qdq_fusion {
+namespace {
+
+// Codes that an operation only re-orders: scales of an axis go where the axis goes. Empty where
+// they do not stay together.
+std::optional<GivenForm> moved(NodeRef node, const GivenForm& form) {
+  if (form.is_per_tensor()) return form;
+  const Granularity& before = form.type->granularity;
+  const std::string_view kind = node.kind();
+  const bool keeps_all = kind == ops::Identity::kind || kind == ops::Transpose::kind ||
+                         kind == ops::Reshape::kind || kind == ops::Squeeze::kind ||
+                         kind == ops::Unsqueeze::kind || kind == ops::Flatten::kind;
+  const Move* const move = find_move(kind);
+  const Shape& shape = node.type().shape;
+  if (!keeps_all || move == nullptr || before.kind != Granularity::Kind::axis ||
+      !shape.is_ranked()) {
+    return std::nullopt;
+  }
+  const std::int64_t channels = form.type->scales.element_count();
+  for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] != channels) continue;
+    if (move->source(node, Granularity::per_axis(axis)) != before) continue;
+    auto type = std::make_shared<UniformType>(*form.type);
+    type->granularity = Granularity::per_axis(axis);
+    return GivenForm::of(std::move(type));
+  }
+  return std::nullopt;
+}
+
+class FormFinder {
+ public:
+  FormFinder(const GraphView& graph, std::span<const NodeId> order, FusionTarget target)
+      : graph_(graph), order_(order), target_(target) {}
+
+  [[nodiscard]] std::unordered_map<NodeId, FusedForms> run() && {
+    for (const NodeId node : order_) find_origin({&graph_, node});
+    for (const NodeId node : order_ | ranges::views::reverse) find_sink({&graph_, node});
+    return std::move(forms_);
+  }
+
+ private:
+  // --- forwards --------------------------------------------------------------------------------
+  void find_origin(NodeRef node) {
+    if (node.kind() == ops::Dequantize::kind) {
+      const TensorType* const codes = node.operand_type(0);
+      if (auto form = GivenForm::of(codes == nullptr ? nullptr : codes->quantization)) {
+        forms_[node.id].origin = std::move(form);
+      }
+      return;
+    }
+    const FusionRule* const rule = find_rule(target_, node.kind());
+    if (rule == nullptr || rule->commutes == nullptr || !rule->commutes(node)) return;
+    const std::optional<GivenForm> of_data = common_origin(node, *rule);
+    if (!of_data) return;
+    auto form = moved(node, *of_data);
+    if (form && (rule->keeps == nullptr || rule->keeps(node, *form))) {
+      forms_[node.id].origin = std::move(form);
+    }
+  }
+
+  [[nodiscard]] std::optional<GivenForm> common_origin(NodeRef node, const FusionRule& rule) const {
+    const DataOperands data = data_operands(node, rule);
+    std::optional<GivenForm> common;
+    for (std::uint32_t i = 0; i < data.count; ++i) {
+      const auto found = forms_.find(node.operand(data.first + i).node);
+      if (found == forms_.end()) return std::nullopt;
+      const std::optional<GivenForm>& origin = found->second.origin;
+      if (!origin || (common && common != origin)) return std::nullopt;
+      common = origin;
+    }
+    return common;
+  }
+
+  // --- backwards -------------------------------------------------------------------------------
+  void find_sink(NodeRef node) {
+    if (node.graph->result_count(node.id) == 0 || node.type().is_quantized() ||
+        !may_be_real(node.type().element) || graph_.constant(node.id) != nullptr) {
+      return;
+    }
+    std::optional<GivenForm> common;
+    const char* why = "nobody quantizes its result";
+    for (const Use& use : graph_.uses(node.id)) {
+      const Wanted wanted = wanted_by({&graph_, use.user}, use.operand);
+      if (wanted.form && (!common || *common == *wanted.form)) {
+        common = wanted.form;
+        continue;
+      }
+      why = wanted.form ? "those who read its result quantize it differently" : wanted.why;
+      common.reset();
+      break;
+    }
+    if (common) {
+      forms_[node.id].sink = std::move(common);
+    } else {
+      forms_[node.id].why_no_sink = why;
+    }
+  }
+
+  struct Wanted {
+    std::optional<GivenForm> form{};
+    const char* why = nullptr;
+  };
+
+  [[nodiscard]] Wanted wanted_by(NodeRef user, std::uint32_t operand) const {
+    if (user.kind() == ops::Output::kind) return {{}, "the real result is an output of the model"};
+    if (user.kind() == ops::Quantize::kind) {
+      auto form = GivenForm::of(user.type().quantization);
+      if (!form) return {{}, "the scale that quantizes its result cannot be read"};
+      if (!form->is_per_tensor()) return {{}, "its result is quantized with several scales"};
+      return {std::move(form)};
+    }
+    const FusionRule* const rule = find_rule(target_, user.kind());
+    Wanted by_real{{}, "its result is read in real numbers, and not quantized"};
+    if (rule == nullptr) return by_real;
+    const DataOperands data = data_operands(user, *rule);
+    const bool is_data = data.first <= operand && operand < data.first + data.count;
+    if (!is_data || rule->commutes == nullptr || !rule->commutes(user)) return by_real;
+    const auto found = forms_.find(user.id);
+    if (found == forms_.end() || !found->second.sink) {
+      return {{}, found == forms_.end() ? by_real.why : found->second.why_no_sink};
+    }
+    return {found->second.sink};
+  }
+
+  const GraphView& graph_;
+  std::span<const NodeId> order_;
+  FusionTarget target_;
+  std::unordered_map<NodeId, FusedForms> forms_;
+};
+
+}  // namespace
+
+DataOperands data_operands(NodeRef node, const FusionRule& rule) {
+  const auto present = static_cast<std::uint32_t>(node.operands().size());
+  const std::uint32_t first = std::min(rule.first, present);
+  return {first, rule.operands == 0 ? present - first : std::min(rule.operands, present - first)};
+}
+
+std::unordered_map<NodeId, FusedForms> find_forms(const GraphView& graph,
+                                                  std::span<const NodeId> order,
+                                                  FusionTarget target) {
+  return FormFinder(graph, order, target).run();
+}
+
+}  // namespace quadrant::inline v0::qdq_fusion

@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "quadrant/ir/scales.hpp"
+#include "quadrant/methods/qdq_fusion.hpp"
+#include "quadrant/support/content_hash.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+// `i8`, `i8<-127:127>`, `i8->f16`
+std::string print_storage(const UniformType& type) {
+  std::string text(to_string(type.storage));
+  const auto range = integer_range(type.storage);
+  if (!range || range->min != type.storage_min || range->max != type.storage_max) {
+    text += fmt::format("<{}:{}>", type.storage_min, type.storage_max);
+  }
+  if (type.expressed != ElementType::float32) {
+    text += fmt::format("->{}", to_string(type.expressed));
+  }
+  return text;
+}
+
+bool add_contents(const Constant& constant, ContentHash& hash) {
+  if (!constant) return true;
+  const auto bytes = constant.read();
+  if (!bytes) return false;
+  hash.add(bytes->bytes());
+  return true;
+}
+
+// A list of zero points that are all zero says what no list says.
+bool is_all_zero(const UniformType& type) {
+  const auto zero_points = read_integers(type.zero_points, type.zero_points.element_count());
+  return zero_points &&
+         std::ranges::all_of(*zero_points, [](std::int64_t zero) { return zero == 0; });
+}
+
+}  // namespace
+
+std::optional<GivenForm> GivenForm::of(std::shared_ptr<const UniformType> type) {
+  if (type == nullptr || !type->scales) return std::nullopt;
+  if (type->zero_points && is_all_zero(*type)) {
+    auto plain = std::make_shared<UniformType>(*type);
+    plain->zero_points = Constant();
+    type = std::move(plain);
+  }
+  GivenForm form;
+  if (type->granularity.kind == Granularity::Kind::tensor) {
+    const auto scales = read_scales(type->scales);
+    if (!scales || scales->size() != 1) return std::nullopt;
+    form.scale = scales->front();
+    if (type->zero_points) {
+      const auto zero_points = read_integers(type->zero_points);
+      if (!zero_points || zero_points->size() != 1) return std::nullopt;
+      form.zero_point = zero_points->front();
+    }
+    form.text = fmt::format("{} {}:{}", print_storage(*type), form.scale, form.zero_point);
+  } else {
+    ContentHash hash;
+    if (!add_contents(type->scales, hash) || !add_contents(type->zero_points, hash)) {
+      return std::nullopt;
+    }
+    form.text = fmt::format("{} {} #{:016x}", print_storage(*type), type->granularity.print(),
+                            hash.value());
+  }
+  form.type = std::move(type);
+  return form;
+}
+
+GivenForm GivenForm::per_tensor(ElementType storage, float scale, std::int64_t zero_point) {
+  const IntegerRange range = integer_range(storage).value_or(IntegerRange{});
+  auto type = std::make_shared<UniformType>();
+  type->storage = storage;
+  type->storage_min = range.min;
+  type->storage_max = range.max;
+  const Shape scalar(std::vector<std::int64_t>{});
+  type->scales = make_scales(ElementType::float32, scalar, {scale});
+  if (zero_point != 0) {
+    type->zero_points = make_zero_points(storage, scalar, std::span(&zero_point, 1));
+  }
+  return of(std::move(type)).value_or(GivenForm{});
+}
+
+std::optional<GivenForm> GivenForm::parse(std::string_view text) {
+  const std::size_t end = text.find_first_of("< -");
+  if (end == std::string_view::npos || text.find(' ') == std::string_view::npos) {
+    return std::nullopt;
+  }
+  const auto storage = parse_element_type(text.substr(0, end));
+  if (!storage || !is_integer(*storage)) return std::nullopt;
+  GivenForm form;
+  form.text = text;
+  return form;
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,175 @@
+// Convolutions and matrix products: sums of 32 bits in the scale of the product, then the result's
+// parameters (Jacob et al., arXiv 1712.05877, section 2.2).
+#include "quadrant/ir/products.hpp"
+
+#include <algorithm>
+
+#include "qdq_fusion/bias.hpp"
+#include "qdq_fusion/fusing.hpp"
+#include "qdq_fusion/methods.hpp"
+#include "quadrant/engine/macros.hpp"
+#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/scales.hpp"
+
+namespace quadrant::inline v0::qdq_fusion {
+namespace {
+
+// Kernels that multiply matrices take weights with a zero point; those of convolutions only where
+// codes have no sign.
+bool multiplies_matrices(std::string_view kind) {
+  return kind == ops::Gemm::kind || kind == ops::Linear::kind || kind == ops::MatMul::kind;
+}
+
+QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const FusionRule*,
+                       requires_parents(AnyQuantizable, AnyQuantizable, optional(AnyState))) {
+  using ProductMethodBase::ProductMethodBase;
+
+  [[nodiscard]] Verdict check_eligibility(NodeRef node,
+                                          const EligibilityContext& context) const override {
+    const Verdict verdict = ProductMethodBase::check_eligibility(node, context);
+    return verdict.state == State::Unquantized ? verdict : fusible(scheme(), node);
+  }
+
+  void possible(NodeRef node, Possibilities& possibilities) const override {
+    add_forms(scheme(), node, possibilities);
+  }
+
+  void callback(const GivenForm& wanted, NodeRef node, Asks& asks) const override {
+    const Product& product = *find_product(node.kind());
+    if (const char* const why = refuse_form(*parameters(), wanted)) {
+      asks.refuse(why);
+      return;
+    }
+    if (const char* const why = refuse_node(node)) {
+      asks.refuse(why);
+      return;
+    }
+    const char* why = "an operand is real numbers";
+    bool is_asked = false;
+    for (const GivenForm& data : operand_forms(asks, node, product.data)) {
+      for (const GivenForm& weight : operand_forms(asks, node, product.weight)) {
+        const char* refusal = refuse_data(data, wanted);
+        if (refusal == nullptr) refusal = refuse_scales(weight);
+        if (refusal == nullptr) refusal = refuse_weight(node, product, data, weight);
+        BiasReading bias;
+        if (refusal == nullptr) {
+          bias = read_bias(node, product, channels(node, product), data, weight);
+          refusal = bias.why;
+        }
+        if (refusal != nullptr) {
+          why = refusal;
+          continue;
+        }
+        is_asked = true;
+        if (bias.form) {
+          asks.compute(
+              {{product.data, data}, {product.weight, weight}, {product.bias, *bias.form}});
+        } else {
+          asks.compute({{product.data, data}, {product.weight, weight}});
+        }
+      }
+    }
+    if (!is_asked) asks.refuse(why);
+  }
+
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
+    QUADRANT_CHECK(set_forms(node, context));
+    const Product& product = *find_product(node.kind());
+    return encode_bias(node, product, channels(node, product), context);
+  }
+
+ private:
+  // How many numbers a bias has; 0 where that is not known.
+  [[nodiscard]] static std::int64_t channels(NodeRef node, const Product& product) {
+    const Shape& shape = node.operand_type(product.weight)->shape;
+    const auto axis = shape.is_ranked() ? product.channel(node, shape) : std::nullopt;
+    return axis && *axis < shape.rank() ? std::max<std::int64_t>(shape[*axis], 0) : 0;
+  }
+
+  [[nodiscard]] static const char* refuse_node(NodeRef node) {
+    if (node.kind() != ops::Gemm::kind) return nullptr;
+    if (node.attribute_or("alpha", 1.0) != 1) return "alpha is not 1";
+    const bool has_bias = !node.operand(2).is_absent();
+    return has_bias && node.attribute_or("beta", 1.0) != 1 ? "beta is not 1" : nullptr;
+  }
+
+  [[nodiscard]] const char* refuse_data(const GivenForm& data, const GivenForm& wanted) const {
+    if (const char* const why = refuse_form(*parameters(), data)) return why;
+    return data.storage() == wanted.storage() ? nullptr : "codes of different types meet";
+  }
+
+  [[nodiscard]] const char* refuse_weight(NodeRef node, const Product& product,
+                                          const GivenForm& data, const GivenForm& weight) const {
+    const ElementType storage = weight.storage();
+    if (parameters()->mixes_signs) {
+      if (const char* const why = refuse_groups(node, product, weight)) return why;
+      return bit_width(storage) == 8 ? nullptr : "its weight's codes have not 8 bits";
+    }
+    const bool is_plain = storage == ElementType::int8 || storage == ElementType::int4;
+    const bool is_unsigned = data.storage() == ElementType::uint8;
+    if (is_unsigned ? storage != ElementType::uint8 : !is_plain) {
+      return "the kernel does not multiply codes of these types";
+    }
+    const bool is_matrix = is_constant_matrix(node, product.weight);
+    if (node.kind() == ops::MatMul::kind && !is_matrix &&
+        (!weight.is_per_tensor() || storage == ElementType::int4)) {
+      return "its weight is no constant matrix: that has one scale, and 8 bits";
+    }
+    const bool knows_4_bits =
+        data.storage() == ElementType::int8 && node.kind() != ops::ConvTranspose::kind;
+    if (storage == ElementType::int4 && !knows_4_bits) {
+      return "the kernel does not know weights of 4 bits";
+    }
+    if (const char* const why = refuse_groups(node, product, weight)) return why;
+    if (!weight.is_per_tensor()) {
+      if (is_unsigned) return "codes without a sign have one scale";
+      return weight.type->zero_points ? "its channels have zero points" : nullptr;
+    }
+    const bool may_shift = is_unsigned || multiplies_matrices(node.kind());
+    return weight.zero_point != 0 && !may_shift ? "its weight has a zero point" : nullptr;
+  }
+
+  [[nodiscard]] static const char* refuse_scales(const GivenForm& weight) {
+    if (weight.type->expressed != ElementType::float32) return "its weight is no float32";
+    const auto scales = read_scales(weight.type->scales);
+    const bool is_positive =
+        scales && std::ranges::all_of(*scales, [](float scale) { return scale > 0; });
+    return is_positive ? nullptr : "a scale of its weight is negative";
+  }
+
+  // Whether the operand is a matrix that is known, behind what moves it.
+  [[nodiscard]] static bool is_constant_matrix(NodeRef node, std::uint32_t operand) {
+    const TensorType* const type = node.operand_type(operand);
+    if (type == nullptr || type->shape.rank() != 2) return false;
+    NodeRef maker{node.graph, node.operand(operand).node};
+    constexpr int most_moves = 8;
+    for (int i = 0; i < most_moves && node.graph->constant(maker.id) == nullptr; ++i) {
+      const bool hands_on =
+          maker.kind() == ops::Dequantize::kind || find_move(maker.kind()) != nullptr;
+      if (!hands_on || maker.operand(0).is_absent()) return false;
+      maker.id = maker.operand(0).node;
+    }
+    return node.graph->constant(maker.id) != nullptr;
+  }
+
+  // One scale, or one for each channel of the sum.
+  [[nodiscard]] static const char* refuse_groups(NodeRef node, const Product& product,
+                                                 const GivenForm& weight) {
+    const Granularity& groups = weight.type->granularity;
+    if (groups.kind == Granularity::Kind::tensor) return nullptr;
+    if (groups.kind == Granularity::Kind::block) return "its weight has scales of blocks";
+    const Shape& shape = node.operand_type(product.weight)->shape;
+    const auto axis = shape.is_ranked() ? product.channel(node, shape) : std::nullopt;
+    return axis == groups.axis ? nullptr
+                               : "its weight has scales along another axis than the channels";
+  }
+};
+
+}  // namespace
+
+void register_product(QdqFusion::Registration& methods, const FusionRule& rule) {
+  methods.add_parameterized<ProductMethod>(rule.kind, &rule);
+}
+
+}  // namespace quadrant::inline v0::qdq_fusion

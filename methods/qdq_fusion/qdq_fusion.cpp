@@ -1,0 +1,223 @@
+#include "quadrant/methods/qdq_fusion.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "qdq_fusion/forms.hpp"
+#include "qdq_fusion/methods.hpp"
+#include "quadrant/ir/explicit_quantization.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/scales.hpp"
+#include "quadrant/ir/topology.hpp"
+#include "quadrant/numerics/convert.hpp"
+
+namespace quadrant::inline v0 {
+
+QUADRANT_METHODS(QdqFusion) { qdq_fusion::register_borders(*this); }
+
+QUADRANT_DEQUANTIZER(QdqFusion)(Value quantized, RewriteContext& context) const {
+  const GraphView& graph = context.view();
+  return context.emit(ops::Dequantize::kind, {quantized}, std::string(graph.value_name(quantized)),
+                      graph.type(quantized).expressed());
+}
+
+namespace {
+
+constexpr std::array<std::pair<FusionTarget, std::string_view>, 3> target_names{
+    {{FusionTarget::tflite, "tflite"},
+     {FusionTarget::webnn, "webnn"},
+     {FusionTarget::onnx_qoperator, "onnx-qoperator"}}};
+
+}  // namespace
+
+std::string_view to_string(FusionTarget target) noexcept {
+  return target_names[static_cast<std::size_t>(target)].second;
+}
+
+std::optional<FusionTarget> parse_fusion_target(std::string_view text) noexcept {
+  const auto* const found =
+      std::ranges::find(target_names, text, &std::pair<FusionTarget, std::string_view>::second);
+  return found == target_names.end() ? std::nullopt : std::optional(found->first);
+}
+
+Expected<QdqFusion> QdqFusion::make(const GraphView& graph, QdqFusionOptions options) {
+  QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
+  QdqFusion scheme(options);
+  scheme.forms_ = std::make_shared<const std::unordered_map<NodeId, FusedForms>>(
+      qdq_fusion::find_forms(graph, order, options.target));
+  return scheme;
+}
+
+std::string QdqFusion::describe() const {
+  return std::string("target=") + std::string(to_string(options_.target));
+}
+
+const FusedForms& QdqFusion::forms(NodeId node) const noexcept {
+  static const FusedForms none;
+  const auto found = forms_->find(node);
+  return found == forms_->end() ? none : found->second;
+}
+
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): a hook
+std::optional<GivenForm> QdqFusion::recognize(const TensorType& type) const {
+  return GivenForm::of(type.quantization);
+}
+
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): a hook
+Expected<Value> QdqFusion::enter(Value real, const GivenForm& to, RewriteContext& context) const {
+  const TensorType& type = context.view().type(real);
+  return context.emit(ops::Quantize::kind, {real}, std::string(context.view().value_name(real)),
+                      {to.storage(), type.shape, to.type});
+}
+
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): a hook
+Expected<Value> QdqFusion::convert(Value quantized, const GivenForm& to,
+                                   RewriteContext& context) const {
+  const TensorType type = context.view().type(quantized);
+  const std::string name(context.view().value_name(quantized));
+  QUADRANT_TRY(const Value real,
+               context.emit(ops::Dequantize::kind, {quantized},
+                            name + std::string(dequantized_ending), type.expressed()));
+  return context.emit(ops::Quantize::kind, {real}, name, {to.storage(), type.shape, to.type});
+}
+
+std::optional<Gain> QdqFusion::price(const ConversionOf<GivenForm>& conversion,
+                                     const GainModel& gains) const {
+  switch (conversion.kind()) {
+    case ConversionKind::enter: {
+      const bool is_constant = conversion.graph->constant(conversion.value.node) != nullptr;
+      const bool is_wanted = forms(conversion.value.node).sink == *conversion.to();
+      // What has a rule and is not fused has a `quantize` behind it already.
+      const bool has_rule =
+          qdq_fusion::find_rule(options_.target, conversion.graph->kind(conversion.value.node)) !=
+          nullptr;
+      if (is_constant || !is_wanted || has_rule || options_.target == FusionTarget::webnn) {
+        return std::nullopt;
+      }
+      break;
+    }
+    case ConversionKind::convert: {
+      // The browsers' converter makes no operation that was not there.
+      const bool is_plain = conversion.from()->is_per_tensor() && conversion.to()->is_per_tensor();
+      if (!is_plain || options_.target == FusionTarget::webnn) return std::nullopt;
+      break;
+    }
+    case ConversionKind::leave:
+      break;
+  }
+  return gains.of_conversion(conversion);
+}
+
+Expected<Registry> qdq_fusion_registry(const GraphView& graph, const QdqFusionOptions& options) {
+  using qdq_fusion::Family;
+  QUADRANT_TRY(QdqFusion scheme, QdqFusion::make(graph, options));
+  RegistryBuilder builder = RegistryBuilder::of(std::move(scheme));
+  QdqFusion::Registration methods(builder);
+  for (const qdq_fusion::FusionRule& rule : qdq_fusion::rules(options.target)) {
+    switch (rule.family) {
+      case Family::product:
+        qdq_fusion::register_product(methods, rule);
+        break;
+      case Family::rescaling:
+        qdq_fusion::register_rescaling(methods, rule);
+        break;
+      case Family::same:
+        qdq_fusion::register_same(methods, rule);
+        break;
+      case Family::fixed:
+        qdq_fusion::register_fixed(methods, rule);
+        break;
+      case Family::reader:
+        qdq_fusion::register_reader(methods, rule);
+        break;
+    }
+  }
+  return std::move(builder).freeze();
+}
+
+namespace {
+
+// The real values of a DequantizeLinear that readers left an operator, all of whose operands are
+// known: a bias whose scale is a list of one, as some tools write it. Empty: it is not so.
+Expected<Constant> known_reals(NodeRef node) {
+  const Constant* const codes = node.operand_constant(0);
+  const Constant* const scale = node.operand_constant(1);
+  const Constant* const zero = node.operand_constant(2);
+  constexpr std::int64_t most_elements = 1 << 20;
+  const bool is_plain = codes != nullptr && scale != nullptr && scale->element_count() == 1 &&
+                        scale->element() == ElementType::float32 && is_integer(codes->element()) &&
+                        codes->element_count() <= most_elements &&
+                        (node.operand(2).is_absent() || zero != nullptr) &&
+                        (zero == nullptr || zero->element_count() == 1);
+  if (!is_plain) return Constant();
+  QUADRANT_TRY(const auto scales, read_scales(*scale));
+  QUADRANT_TRY(const auto numbers, read_integers(*codes, codes->element_count()));
+  std::int64_t offset = 0;
+  if (zero != nullptr) {
+    QUADRANT_TRY(const auto offsets, read_integers(*zero));
+    offset = offsets.front();
+  }
+  std::vector<float> reals;
+  reals.reserve(numbers.size());
+  for (const std::int64_t number : numbers) {
+    reals.push_back(static_cast<float>(number - offset) * scales.front());
+  }
+  return Constant::from_values<float>(ElementType::float32, codes->shape(), reals);
+}
+
+// Takes the place of the node's result.
+void replace_by_constant(Graph& model, NodeId node, const Constant& contents,
+                         const std::shared_ptr<const UniformType>& type) {
+  const std::vector<Value> operands(model.operands(node).begin(), model.operands(node).end());
+  const Value made = model.add_constant(std::string(model.value_name({node})), contents);
+  if (type != nullptr) model.set_constant(made.node, contents, type);
+  model.replace_uses({node}, made);
+  model.erase(node);
+  for (const Value operand : operands) {
+    const bool is_there = !operand.is_absent() && model.contains(operand.node);
+    if (is_there && model.constant(operand.node) != nullptr && model.uses(operand.node).empty()) {
+      model.erase(operand.node);
+    }
+  }
+}
+
+}  // namespace
+
+Expected<Graph> explicit_model(const Graph& graph) {
+  Graph model = graph;
+  make_quantization_explicit(model);
+  const std::uint32_t bound = model.index_bound();
+  for (std::uint32_t index = 0; index < bound; ++index) {
+    const NodeId id = model.node_at(index);
+    if (!id.is_valid()) continue;
+    const NodeRef node = model.ref(id);
+    if (node.kind() == "onnx.DequantizeLinear") {
+      QUADRANT_TRY(const Constant reals, known_reals(node));
+      if (reals) replace_by_constant(model, id, reals, nullptr);
+    } else if (node.kind() == ops::Quantize::kind) {
+      // Computed once, while the result is written.
+      const Constant* const real = node.operand_constant(0);
+      if (real == nullptr || !is_float(real->element())) continue;
+      const auto type = node.type().quantization;
+      QUADRANT_TRY(const Constant codes, quantized(*real, type));
+      replace_by_constant(model, id, codes, type);
+    }
+  }
+  return model;
+}
+
+Expected<QuantizeResult> fuse_qdq(const Graph& graph, const QdqFusionOptions& options,
+                                  const QuantizeOptions& run) {
+  QUADRANT_TRY(const Graph model, explicit_model(graph));
+  QUADRANT_TRY(const Registry registry, qdq_fusion_registry(model, options));
+  const OperationsGain operations;
+  QuantizeOptions chosen = run;
+  if (chosen.gains == nullptr) {
+    chosen.gains = &operations;
+    chosen.policy = SelectionPolicy::optimal;
+  }
+  return quantize(model, registry, chosen);
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,459 @@
+#include "qdq_fusion/rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "qdq_fusion/conditions.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0::qdq_fusion {
+namespace {
+
+constexpr Storages bytes{ElementType::int8, ElementType::uint8};
+constexpr Storages signed_bytes{ElementType::int8};
+constexpr Storages signed_codes{ElementType::int8, ElementType::int16};
+constexpr Storages all{ElementType::int8, ElementType::uint8, ElementType::int16};
+
+// What all targets say of operations that choose elements.
+constexpr FusionRule moves(std::string_view kind, std::string_view operation, Storages storages,
+                           std::uint32_t operands = 1) {
+  return {.kind = kind,
+          .operation = operation,
+          .family = Family::same,
+          .storages = storages,
+          .operands = operands,
+          .commutes = always};
+}
+
+constexpr std::array tflite_rules{
+    FusionRule{.kind = ops::Conv::kind,
+               .operation = "CONV_2D, DEPTHWISE_CONV_2D",
+               .family = Family::product,
+               .storages = all,
+               .note = "weights i8 or i4 with zero point 0, per tensor or channel; u8 with u8, per "
+                       "tensor"},
+    FusionRule{.kind = ops::ConvTranspose::kind,
+               .operation = "TRANSPOSE_CONV",
+               .family = Family::product,
+               .storages = all,
+               .note = "as CONV_2D, weights of 8 bits, one group"},
+    FusionRule{.kind = ops::Gemm::kind,
+               .operation = "FULLY_CONNECTED",
+               .family = Family::product,
+               .storages = all,
+               .note = "alpha 1, beta 1; weights per tensor with any zero point, or per channel "
+                       "with 0"},
+    FusionRule{.kind = ops::Linear::kind,
+               .operation = "FULLY_CONNECTED",
+               .family = Family::product,
+               .storages = all,
+               .note = "as gemm"},
+    FusionRule{.kind = ops::MatMul::kind,
+               .operation = "FULLY_CONNECTED, BATCH_MATMUL",
+               .family = Family::product,
+               .storages = signed_codes,
+               .note = "per channel: a constant matrix on the right"},
+
+    FusionRule{.kind = ops::Add::kind,
+               .operation = "ADD",
+               .family = Family::rescaling,
+               .storages = all,
+               .operands = 2,
+               .ratio = {1.0 / 262144, 262144}},
+    FusionRule{.kind = "onnx.Sub",
+               .operation = "SUB",
+               .family = Family::rescaling,
+               .storages = all,
+               .operands = 2,
+               .ratio = {1.0 / 262144, 262144}},
+    FusionRule{.kind = ops::Multiply::kind,
+               .operation = "MUL",
+               .family = Family::rescaling,
+               .storages = all,
+               .operands = 2,
+               .ratio = {1.0 / 1073741824, 1073741824},
+               .is_product = true},
+    FusionRule{.kind = "onnx.Relu",
+               .operation = "RELU",
+               .family = Family::rescaling,
+               .storages = all,
+               .commutes = always,
+               .keeps = keeps_bounded},
+    FusionRule{.kind = "onnx.Clip",
+               .operation = "RELU6, RELU_N1_TO_1; MAXIMUM, MINIMUM",
+               .family = Family::rescaling,
+               .storages = bytes,
+               .commutes = has_bounds,
+               .keeps = keeps_bounded,
+               .refusal = refuse_odd_clamp,
+               .note = "other bounds than 0, 6, -1, 1: same parameters"},
+    FusionRule{.kind = "onnx.LeakyRelu",
+               .operation = "LEAKY_RELU",
+               .family = Family::rescaling,
+               .storages = all,
+               .refusal = refuse_steep_leaky_relu,
+               .note = "in/out and alpha in/out within 1/256 and 128"},
+    FusionRule{.kind = "onnx.PRelu",
+               .operation = "PRELU",
+               .family = Family::rescaling,
+               .storages = bytes,
+               .operands = 2},
+    FusionRule{.kind = "onnx.HardSwish",
+               .operation = "HARD_SWISH",
+               .family = Family::rescaling,
+               .storages = bytes},
+    FusionRule{.kind = "onnx.Elu",
+               .operation = "ELU",
+               .family = Family::rescaling,
+               .storages = signed_bytes,
+               .refusal = refuse_scaled_elu,
+               .note = "alpha 1"},
+    FusionRule{
+        .kind = "onnx.Gelu", .operation = "GELU", .family = Family::rescaling, .storages = bytes},
+    FusionRule{.kind = "onnx.Exp",
+               .operation = "EXP",
+               .family = Family::rescaling,
+               .storages = signed_bytes},
+    FusionRule{.kind = "onnx.Abs",
+               .operation = "ABS",
+               .family = Family::rescaling,
+               .storages = signed_bytes},
+    FusionRule{.kind = "onnx.GlobalAveragePool",
+               .operation = "MEAN",
+               .family = Family::rescaling,
+               .storages = all},
+    FusionRule{.kind = "onnx.ReduceMean",
+               .operation = "MEAN",
+               .family = Family::rescaling,
+               .storages = all},
+    FusionRule{.kind = "onnx.ReduceSum",
+               .operation = "SUM",
+               .family = Family::rescaling,
+               .storages = bytes},
+
+    FusionRule{.kind = "onnx.AveragePool",
+               .operation = "AVERAGE_POOL_2D",
+               .family = Family::same,
+               .storages = all,
+               .refusal = refuse_dilated},
+    FusionRule{.kind = "onnx.MaxPool",
+               .operation = "MAX_POOL_2D",
+               .family = Family::same,
+               .storages = all,
+               .commutes = always,
+               .refusal = refuse_dilated},
+    moves("onnx.GlobalMaxPool", "REDUCE_MAX", bytes),
+    moves("onnx.ReduceMax", "REDUCE_MAX", all),
+    moves("onnx.ReduceMin", "REDUCE_MIN", all),
+    moves("onnx.Max", "MAXIMUM", all, 0),
+    moves("onnx.Min", "MINIMUM", all, 0),
+    FusionRule{.kind = "onnx.Where",
+               .operation = "SELECT_V2",
+               .family = Family::same,
+               .storages = all,
+               .operands = 2,
+               .first = 1,
+               .commutes = always},
+    moves(ops::Concat::kind, "CONCATENATION", all, 0),
+    moves(ops::Identity::kind, "", all),
+    moves(ops::Transpose::kind, "TRANSPOSE", all),
+    moves(ops::Reshape::kind, "RESHAPE", all),
+    moves(ops::Squeeze::kind, "RESHAPE", all),
+    moves(ops::Unsqueeze::kind, "RESHAPE", all),
+    moves(ops::Flatten::kind, "RESHAPE", all),
+    moves(ops::Expand::kind, "BROADCAST_TO", all),
+    moves(ops::Slice::kind, "STRIDED_SLICE", all),
+    moves(ops::Split::kind, "SPLIT_V", all),
+    moves(ops::Gather::kind, "GATHER", all),
+    moves("onnx.GatherND", "GATHER_ND", all),
+    moves("onnx.Tile", "TILE", bytes),
+    moves("onnx.DepthToSpace", "DEPTH_TO_SPACE", bytes),
+    moves("onnx.SpaceToDepth", "SPACE_TO_DEPTH", bytes),
+    FusionRule{.kind = "onnx.Pad",
+               .operation = "PAD, PADV2, MIRROR_PAD",
+               .family = Family::same,
+               .storages = all,
+               .commutes = always,
+               .keeps = keeps_padded,
+               .refusal = refuse_edge_padding},
+    FusionRule{.kind = "onnx.Resize",
+               .operation = "RESIZE_NEAREST_NEIGHBOR, RESIZE_BILINEAR",
+               .family = Family::same,
+               .storages = all,
+               .commutes = takes_nearest,
+               .refusal = refuse_cubic},
+
+    FusionRule{.kind = "onnx.Sigmoid",
+               .operation = "LOGISTIC",
+               .family = Family::fixed,
+               .storages = all,
+               .result = logistic_result},
+    FusionRule{.kind = "onnx.Tanh",
+               .operation = "TANH",
+               .family = Family::fixed,
+               .storages = bytes,
+               .result = tanh_result,
+               .note = "of 16 bits it is two steps off"},
+    FusionRule{.kind = "onnx.Softmax",
+               .operation = "SOFTMAX",
+               .family = Family::fixed,
+               .storages = all,
+               .refusal = refuse_inner_axis,
+               .result = logistic_result},
+    FusionRule{.kind = "onnx.LogSoftmax",
+               .operation = "LOG_SOFTMAX",
+               .family = Family::fixed,
+               .storages = bytes,
+               .refusal = refuse_inner_axis,
+               .result = log_softmax_result,
+               .is_unbounded_below = true},
+
+    FusionRule{.kind = "onnx.Equal",
+               .operation = "EQUAL",
+               .family = Family::reader,
+               .storages = bytes,
+               .operands = 2},
+    FusionRule{.kind = "onnx.Greater",
+               .operation = "GREATER",
+               .family = Family::reader,
+               .storages = bytes,
+               .operands = 2},
+    FusionRule{.kind = "onnx.GreaterOrEqual",
+               .operation = "GREATER_EQUAL",
+               .family = Family::reader,
+               .storages = bytes,
+               .operands = 2},
+    FusionRule{.kind = "onnx.Less",
+               .operation = "LESS",
+               .family = Family::reader,
+               .storages = bytes,
+               .operands = 2},
+    FusionRule{.kind = "onnx.LessOrEqual",
+               .operation = "LESS_EQUAL",
+               .family = Family::reader,
+               .storages = bytes,
+               .operands = 2},
+    FusionRule{
+        .kind = "onnx.ArgMax", .operation = "ARG_MAX", .family = Family::reader, .storages = bytes},
+    FusionRule{
+        .kind = "onnx.ArgMin", .operation = "ARG_MIN", .family = Family::reader, .storages = bytes},
+};
+
+// What the rules of the browsers' converter say where they differ, and what it has no rules for.
+constexpr std::array webnn_exceptions{
+    FusionRule{.kind = ops::Add::kind,
+               .operation = "ADD",
+               .family = Family::rescaling,
+               .storages = bytes,
+               .operands = 2,
+               .ratio = {1.0 / 1024, 256}},
+    FusionRule{.kind = "onnx.Sub",
+               .operation = "SUB",
+               .family = Family::rescaling,
+               .storages = bytes,
+               .operands = 2,
+               .ratio = {1.0 / 1024, 256}},
+    FusionRule{.kind = ops::Multiply::kind,
+               .operation = "MUL",
+               .family = Family::rescaling,
+               .storages = bytes,
+               .operands = 2,
+               .ratio = {1.0 / 65536, 256},
+               .is_product = true},
+    FusionRule{.kind = "onnx.Clip",
+               .operation = "RELU6, RELU_N1_TO_1; MAXIMUM, MINIMUM",
+               .family = Family::rescaling,
+               .storages = bytes,
+               .commutes = has_bounds,
+               .keeps = keeps_bounded,
+               .refusal = refuse_changing_clamp,
+               .note = "same parameters"},
+    FusionRule{.kind = "onnx.Relu",
+               .operation = "RELU",
+               .family = Family::rescaling,
+               .storages = bytes,
+               .commutes = has_bounds,
+               .keeps = keeps_bounded,
+               .refusal = refuse_changing_clamp,
+               .note = "same parameters"},
+};
+
+constexpr std::array webnn_lacks{ops::MatMul::kind,
+                                 std::string_view("onnx.HardSwish"),
+                                 std::string_view("onnx.Gelu"),
+                                 std::string_view("onnx.Exp"),
+                                 std::string_view("onnx.Abs"),
+                                 std::string_view("onnx.PRelu"),
+                                 std::string_view("onnx.LogSoftmax"),
+                                 std::string_view("onnx.Tile"),
+                                 std::string_view("onnx.Where"),
+                                 std::string_view("onnx.ArgMin"),
+                                 std::string_view("onnx.DepthToSpace"),
+                                 std::string_view("onnx.SpaceToDepth"),
+                                 std::string_view("onnx.GatherND"),
+                                 ops::Expand::kind};
+
+// No rule of the browsers' converter is about 16 bits.
+constexpr auto webnn_rules = [] {
+  std::array<FusionRule, tflite_rules.size() - webnn_lacks.size()> rules{};
+  std::size_t count = 0;
+  for (FusionRule rule : tflite_rules) {
+    if (std::ranges::find(webnn_lacks, rule.kind) != webnn_lacks.end()) continue;
+    const auto* const exception = std::ranges::find(webnn_exceptions, rule.kind, &FusionRule::kind);
+    if (exception != webnn_exceptions.end()) rule = *exception;
+    if (rule.storages.contains(ElementType::int16)) rule.storages = bytes;
+    rules[count++] = rule;
+  }
+  return rules;
+}();
+
+constexpr FusionRule on_codes(std::string_view kind, std::string_view operation,
+                              std::uint32_t operands = 1) {
+  return {.kind = kind,
+          .operation = operation,
+          .family = Family::rescaling,
+          .storages = bytes,
+          .operands = operands};
+}
+
+constexpr FusionRule product_of_any(std::string_view kind, std::string_view operation) {
+  return {.kind = kind,
+          .operation = operation,
+          .family = Family::product,
+          .storages = bytes,
+          .mixes_signs = true,
+          .note = "weights of 8 bits, per tensor or channel"};
+}
+
+constexpr FusionRule clamp_of(std::string_view kind) {
+  return {.kind = kind,
+          .operation = "Clip",
+          .family = Family::rescaling,
+          .storages = bytes,
+          .commutes = has_bounds,
+          .keeps = keeps_bounded,
+          .refusal = refuse_changing_clamp,
+          .note = "same parameters"};
+}
+
+constexpr std::array qoperator_rules{
+    product_of_any(ops::Conv::kind, "QLinearConv"),
+    product_of_any(ops::MatMul::kind, "QLinearMatMul"),
+    product_of_any(ops::Gemm::kind, "QGemm"),
+    on_codes(ops::Add::kind, "QLinearAdd", 2),
+    on_codes(ops::Multiply::kind, "QLinearMul", 2),
+    on_codes("onnx.Sigmoid", "QLinearSigmoid"),
+    on_codes("onnx.LeakyRelu", "QLinearLeakyRelu"),
+    FusionRule{.kind = "onnx.AveragePool",
+               .operation = "QLinearAveragePool",
+               .family = Family::rescaling,
+               .storages = bytes,
+               .refusal = refuse_dilated},
+    on_codes("onnx.GlobalAveragePool", "QLinearGlobalAveragePool"),
+    on_codes(ops::Concat::kind, "QLinearConcat", 0),
+    clamp_of("onnx.Relu"),
+    clamp_of("onnx.Clip"),
+    moves("onnx.MaxPool", "MaxPool", bytes),
+    moves(ops::Identity::kind, "Identity", bytes),
+    moves(ops::Transpose::kind, "Transpose", bytes),
+    moves(ops::Reshape::kind, "Reshape", bytes),
+    moves(ops::Squeeze::kind, "Squeeze", bytes),
+    moves(ops::Unsqueeze::kind, "Unsqueeze", bytes),
+    moves(ops::Flatten::kind, "Flatten", bytes),
+    moves(ops::Expand::kind, "Expand", bytes),
+    moves(ops::Slice::kind, "Slice", bytes),
+    moves(ops::Split::kind, "Split", bytes),
+    moves(ops::Gather::kind, "Gather", bytes),
+};
+
+}  // namespace
+
+std::string Storages::print() const {
+  std::string text;
+  for (const ElementType type : {ElementType::int8, ElementType::uint8, ElementType::int16}) {
+    if (contains(type)) text += fmt::format("{}{}", text.empty() ? "" : ", ", to_string(type));
+  }
+  return text;
+}
+
+std::span<const FusionRule> rules(FusionTarget target) {
+  switch (target) {
+    case FusionTarget::webnn:
+      return webnn_rules;
+    case FusionTarget::onnx_qoperator:
+      return qoperator_rules;
+    case FusionTarget::tflite:
+      break;
+  }
+  return tflite_rules;
+}
+
+const FusionRule* find_rule(FusionTarget target, std::string_view kind) {
+  const auto all_rules = rules(target);
+  const auto found = std::ranges::find(all_rules, kind, &FusionRule::kind);
+  return found == all_rules.end() ? nullptr : &*found;
+}
+
+}  // namespace quadrant::inline v0::qdq_fusion
+
+namespace quadrant::inline v0 {
+namespace {
+
+using qdq_fusion::Family;
+using qdq_fusion::FusionRule;
+
+// `0.0625`, `2^-18`
+std::string print_factor(double factor) {
+  const double exponent = std::log2(factor);
+  return exponent == std::floor(exponent) && std::abs(exponent) > 3 ? fmt::format("2^{}", exponent)
+                                                                    : fmt::format("{}", factor);
+}
+
+std::string print_ratio(const FusionRule& rule) {
+  if (rule.ratio.is_any()) return "any";
+  return fmt::format("{} in [{}, {})", rule.is_product ? "a b / out" : "in / out",
+                     print_factor(rule.ratio.low), print_factor(rule.ratio.high));
+}
+
+std::string print_parameters(const FusionRule& rule) {
+  std::string text;
+  switch (rule.family) {
+    case Family::product:
+      text = "one scale in and out; bias i32 in the scale of the products";
+      break;
+    case Family::rescaling:
+      text = print_ratio(rule);
+      break;
+    case Family::same:
+      text = "the same in and out";
+      break;
+    case Family::fixed:
+      for (const ElementType storage :
+           {ElementType::int8, ElementType::uint8, ElementType::int16}) {
+        if (!rule.storages.contains(storage)) continue;
+        text +=
+            fmt::format("{}{}", text.empty() ? "any in; out " : " or ", rule.result(storage).text);
+      }
+      break;
+    case Family::reader:
+      text = "the same for all operands";
+      break;
+  }
+  return rule.note.empty() ? text : fmt::format("{}; {}", text, rule.note);
+}
+
+}  // namespace
+
+std::vector<FusionRuleText> describe_rules(FusionTarget target) {
+  std::vector<FusionRuleText> texts;
+  for (const FusionRule& rule : qdq_fusion::rules(target)) {
+    texts.push_back({std::string(rule.kind), std::string(rule.operation), rule.storages.print(),
+                     print_parameters(rule)});
+  }
+  return texts;
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,26 @@
+#include "conversion.hpp"
+
+#include "quadrant/io/tflite.hpp"
+#include "quadrant/methods/qdq_fusion.hpp"
+#include "quadrant/report/computation.hpp"
+
+namespace quadrant::webnn {
+
+Expected<Converted> convert_case(const Graph& graph) {
+  QUADRANT_TRY(const Graph model, explicit_model(graph));
+  QUADRANT_TRY(QuantizeResult result, fuse_qdq(model, {.target = FusionTarget::tflite}));
+  Converted converted{std::move(result.graph), {}};
+  const ComputationReport report =
+      report_computation(model, result.analysis.registry, result.analysis);
+  for (const Computation& row : report.operations) {
+    if (!row.on_codes) converted.left.push_back({row.name, row.reason});
+  }
+  return converted;
+}
+
+Expected<void> write_case(const Converted& converted, const std::string& path) {
+  QUADRANT_CHECK(write_tflite(converted.graph, path));
+  return {};
+}
+
+}  // namespace quadrant::webnn
