@@ -6,16 +6,15 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <utility>
 
+#include "calibration/located.hpp"
 #include "cli/choices.hpp"
 #include "cli/plan_meter.hpp"
 #include "cli/thread_executor.hpp"
-#include "quadrant/calibration/sensitivity.hpp"
 #include "quadrant/recipe/recipe.hpp"
-#include "quadrant/report/terminal_text.hpp"
 #include "quadrant/runtime/interpreter.hpp"
+#include "support/decibels.hpp"
 
 namespace quadrant::cli {
 
@@ -81,8 +80,6 @@ Expected<std::uint64_t> parse_bytes(const std::string& text) {
               fmt::format("--target-size: '{}' is no size: 20MB, 512KiB and 1000 are", text));
 }
 
-namespace {
-
 Expected<void> check_no_budget(const BudgetOptions& options) {
   const BudgetOptions defaults;
   std::string_view name;
@@ -97,11 +94,12 @@ Expected<void> check_no_budget(const BudgetOptions& options) {
                           name));
 }
 
+namespace {
+
 Expected<Budget> parse_budget(const BudgetOptions& options) {
   const auto refuse = [](std::string message) {
     return fail(ErrorCode::usage, std::move(message));
   };
-  const auto power = [](double decibels) { return std::pow(10.0, -decibels / 10); };
   Budget budget;
   if (!options.target_size.empty() && options.target_bits) {
     return refuse("--target-size and --target-bits are two budgets for the same: give one");
@@ -119,15 +117,27 @@ Expected<Budget> parse_budget(const BudgetOptions& options) {
   }
   budget.bits = options.target_bits;
   budget.error = options.max_error;
-  if (options.min_sqnr) budget.error = power(*options.min_sqnr);
-  if (options.min_weight_sqnr) budget.weight_error = power(*options.min_weight_sqnr);
+  if (options.min_sqnr) budget.error = relative_noise_of(*options.min_sqnr);
+  if (options.min_weight_sqnr) budget.weight_error = relative_noise_of(*options.min_weight_sqnr);
   for (const BudgetRule rule :
        {BudgetRule::search, BudgetRule::hull, BudgetRule::lowest_error, BudgetRule::uniform}) {
     if (to_string(rule) == options.rule) budget.rule = rule;
   }
-  for (const auto& number : {budget.bits, budget.error, budget.weight_error}) {
-    if (number && (!std::isfinite(*number) || *number <= 0)) {
-      return refuse("a budget is a number above zero");
+  struct Given {
+    std::string_view name;
+    std::optional<double> number;
+    bool is_decibels = false;
+  };
+  for (const auto& [name, number, is_decibels] :
+       {Given{"--target-bits", options.target_bits}, Given{"--max-error", options.max_error},
+        Given{"--min-sqnr", options.min_sqnr, true},
+        Given{"--min-weight-sqnr", options.min_weight_sqnr, true}}) {
+    constexpr double most_decibels = 3000;  // beyond, there is no such power
+    const bool is_right = !number || (is_decibels ? std::abs(*number) <= most_decibels
+                                                  : std::isfinite(*number) && *number > 0);
+    if (!is_right) {
+      return refuse(fmt::format("{}: {} is no number {}", name, *number,
+                                is_decibels ? "of decibels from -3000 to 3000" : "above zero"));
     }
   }
   if (options.has_data()) QUADRANT_CHECK(check(options.data));
@@ -192,19 +202,6 @@ Expected<void> announce(const BudgetOptions& options, DecisionOptions& decision)
 
 Expected<void> announce_frontier(DecisionOptions& decision) { return announce_variants(decision); }
 
-Expected<std::optional<Budget>> read_budget(const BudgetOptions& options, const Subject& subject) {
-  const Recipe& recipe = subject.recipe.recipe;
-  BudgetOptions all = options;
-  if (!options.is_given()) all.target_bits = recipe.target_bits;
-  if (!all.is_given()) {
-    QUADRANT_CHECK(check_no_budget(options));
-    return std::optional<Budget>();
-  }
-  QUADRANT_CHECK(check_schemes(recipe));
-  QUADRANT_TRY(const Budget budget, parse_budget(all));
-  return std::optional(budget);
-}
-
 struct BudgetSubject::Parts {
   explicit Parts(unsigned threads) : executor(threads) {}
   ThreadExecutor executor;
@@ -258,63 +255,35 @@ Expected<std::unique_ptr<BudgetSubject>> BudgetSubject::make(const BudgetOptions
   return std::unique_ptr<BudgetSubject>(new BudgetSubject(std::move(parts)));
 }
 
-double decibels_of(double error) noexcept {
-  return error > 0 ? -10 * std::log10(error) : std::numeric_limits<double>::infinity();
-}
-
-std::string to_string(const BudgetOutcome& outcome, const BudgetOptions& options) {
-  std::string text = fmt::format("  {} in the file, {:.3f} bits for each weight",
-                                 format_bytes(outcome.figures.file_bytes), outcome.bits);
-  if (outcome.bound) {
-    text += fmt::format(": {:.2f} % of the budget is left", 100 * outcome.unused);
-    if (outcome.unused > 0.01) {
-      text += outcome.refused_upgrades == 0
-                  ? "; no single change to a better form fits into it"
-                  : fmt::format("; {} single changes would fit and do not lower the error",
-                                outcome.refused_upgrades);
-    }
-  }
-  text += '\n';
-  if (options.has_data()) {
-    text += fmt::format("  outputs: {:.2f} dB measured, {:.2f} dB predicted\n",
-                        decibels_of(outcome.figures.output_error), decibels_of(outcome.predicted));
-  }
-  text += fmt::format("  weights: {:.2f} dB at least\n", decibels_of(outcome.figures.worst_weight));
-  if (outcome.bound && outcome.predicted > 0 && *outcome.bound > 0) {
-    text += fmt::format("  no choice has a predicted error more than {:.2f} % lower\n",
-                        std::max(0.0, 100 * (1 - *outcome.bound / outcome.predicted)));
-  }
-  return text;
-}
-
 namespace {
 
-// JSON has no infinity.
-Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Expected<std::optional<Budget>> read_budget(const BudgetOptions& options, const Subject& subject) {
+  const Recipe& recipe = subject.recipe.recipe;
+  BudgetOptions all = options;
+  if (!options.is_given()) all.target_bits = recipe.target_bits;
+  if (!all.is_given()) {
+    QUADRANT_CHECK(check_no_budget(options));
+    return std::optional<Budget>();
+  }
+  QUADRANT_CHECK(check_schemes(recipe));
+  QUADRANT_TRY(const Budget budget, parse_budget(all));
+  return std::optional(budget);
+}
 
 }  // namespace
 
-Json to_json(const BudgetOutcome& outcome, const BudgetStudy& study) {
-  Json weights = Json::array();
-  for (std::size_t i = 0; i < study.items().size(); ++i) {
-    const BudgetItem& item = study.items()[i];
-    const BudgetOption& option = item.options[outcome.options[i]];
-    weights.push_back({{"values", item.stored},
-                       {"elements", item.elements},
-                       {"form", option.label},
-                       {"bytes", option.stored_bytes}});
-  }
-  return {{"file_bytes", outcome.figures.file_bytes},
-          {"bits", outcome.bits},
-          {"unused", outcome.unused},
-          {"refused_upgrades", outcome.refused_upgrades},
-          {"predicted_error", outcome.predicted},
-          {"bound", outcome.bound ? Json(*outcome.bound) : Json(nullptr)},
-          {"output_error", number_or_null(outcome.figures.output_error)},
-          {"weight_error", number_or_null(outcome.figures.weight_error)},
-          {"worst_weight", number_or_null(outcome.figures.worst_weight)},
-          {"plans_measured", outcome.plans_measured},
-          {"weights", std::move(weights)}};
+Expected<std::optional<BudgetDecision>> decide_by_budget(const BudgetOptions& options,
+                                                         const OnnxWriteOptions& format,
+                                                         const std::string& path,
+                                                         const std::string& model, Subject& subject,
+                                                         Console& console) {
+  QUADRANT_TRY(const std::optional<Budget> budget, read_budget(options, subject));
+  if (!budget) return std::optional<BudgetDecision>();
+  BudgetDecision made;
+  QUADRANT_TRY(made.subject,
+               in_file(BudgetSubject::make(options, format, path, subject, console), model));
+  QUADRANT_TRY(made.outcome, in_file(made.subject->study().meet(*budget), model));
+  return std::optional(std::move(made));
 }
 
 }  // namespace quadrant::cli

@@ -44,10 +44,8 @@ void declare(CLI::App& command, BudgetOptions& options);
 [[nodiscard]] Expected<void> announce(const BudgetOptions& options, DecisionOptions& decision);
 /// The same for a command that shows what all budgets would get.
 [[nodiscard]] Expected<void> announce_frontier(DecisionOptions& decision);
-/// The budget of the options, or else of the recipe; empty: there is none.
-[[nodiscard]] Expected<std::optional<Budget>> read_budget(const BudgetOptions& options,
-                                                          const Subject& subject);
-
+/// That no option is given which is of use to a budget alone.
+[[nodiscard]] Expected<void> check_no_budget(const BudgetOptions& options);
 /// Bytes in `text`: `20MB` (10^6), `512KiB` (2^10), `1000`. `usage` for anything else.
 [[nodiscard]] Expected<std::uint64_t> parse_bytes(const std::string& text);
 
@@ -74,9 +72,16 @@ class BudgetSubject {
   std::unique_ptr<Parts> parts_;
 };
 
-/// What came of a budget, in lines for people and for programs.
-[[nodiscard]] std::string to_string(const BudgetOutcome& outcome, const BudgetOptions& options);
-[[nodiscard]] Json to_json(const BudgetOutcome& outcome, const BudgetStudy& study);
-[[nodiscard]] double decibels_of(double error) noexcept;
+/// What a budget decided, and on what.
+struct BudgetDecision {
+  std::unique_ptr<BudgetSubject> subject;
+  BudgetOutcome outcome;
+};
+
+/// Meets the budget of the options, or else of the recipe; empty: there is none. `model` is where
+/// `subject` was read; the others are those of BudgetSubject::make.
+[[nodiscard]] Expected<std::optional<BudgetDecision>> decide_by_budget(
+    const BudgetOptions& options, const OnnxWriteOptions& format, const std::string& path,
+    const std::string& model, Subject& subject, Console& console);
 
 }  // namespace quadrant::cli

@@ -47,5 +47,6 @@ class Command {
 [[nodiscard]] std::unique_ptr<Command> make_transform();
 [[nodiscard]] std::unique_ptr<Command> make_recipe();
 [[nodiscard]] std::unique_ptr<Command> make_pareto();
+[[nodiscard]] std::unique_ptr<Command> make_convert();
 
 }  // namespace quadrant::cli

@@ -11,6 +11,7 @@
 #include "cli/choices.hpp"
 #include "cli/hardware.hpp"
 #include "cli/model.hpp"
+#include "cli/named_files.hpp"
 #include "cli/thread_executor.hpp"
 #include "cli/variants.hpp"
 #include "quadrant/engine/latency_gain.hpp"
@@ -44,6 +45,11 @@ Expected<NamedRecipe> meant_by(const DecisionOptions& options) {
   if (!options.policy.empty()) recipe.policy = options.policy;
   if (options.takes_variants) {
     QUADRANT_TRY(recipe.schemes, weight_variants());
+  }
+  for (SchemeChoice& choice : recipe.schemes) {
+    if (!options.coded_borders || choice.scheme != "static_affine") continue;
+    choice.options["quantized_inputs"] = true;
+    choice.options["quantized_outputs"] = true;
   }
   if (options.budget) recipe.target_bits = options.budget->bits;
   if (!options.non_finite.empty()) {
@@ -83,13 +89,36 @@ std::string_view suitable_gain(const std::vector<SchemeChoice>& choices) {
   return gain;
 }
 
-Expected<std::unique_ptr<GainModel>> gains_of(const Recipe& recipe,
+Expected<std::unique_ptr<GainModel>> gains_of(const DecisionOptions& options,
+                                              const NamedRecipe& meant,
                                               const std::vector<SchemeChoice>& choices) {
+  const Recipe& recipe = meant.recipe;
   if (!recipe.hardware.empty()) {
-    QUADRANT_TRY(HardwareProfile profile, read_hardware(recipe.hardware));
-    return std::make_unique<LatencyGain>(std::move(profile));
+    auto profile = read_hardware(recipe.hardware);
+    if (profile) return std::make_unique<LatencyGain>(*std::move(profile));
+    Error& error = profile.error();
+    if (options.hardware.empty() && error.place.file.empty()) {
+      error.message = "$.hardware: " + error.message;
+      error.place.file = meant.label;
+    }
+    return fail(std::move(error));
   }
   return make_gain_model(recipe.gain.empty() ? suitable_gain(choices) : recipe.gain);
+}
+
+// Which patterns are the recipe's own: they come first.
+ScopeOrigin origin_of(const DecisionOptions& options, const NamedRecipe& meant) {
+  return {.recipe = meant.label,
+          .include = meant.recipe.include.size() - options.scope.include.size(),
+          .exclude = meant.recipe.exclude.size() - options.scope.exclude.size()};
+}
+
+// What is saved can be read: of bits, options may say more than a recipe.
+Expected<void> check_savable(const DecisionOptions& options, const Recipe& recipe) {
+  if (options.save_recipe.empty()) return {};
+  auto status = check(recipe);
+  if (!status) status.error().message = "--save-recipe: " + status.error().message;
+  return status;
 }
 
 }  // namespace
@@ -112,6 +141,7 @@ void declare_json(CLI::App& command, bool& json) {
 }
 
 void declare(CLI::App& command, DecisionOptions& options) {
+  options.command = &command;
   command.add_option("MODEL", options.model, "Model to read (ONNX)")->required()->type_name("");
   declare(command, options.recipe);
   add_choice(
@@ -154,10 +184,8 @@ QuantizeOptions Subject::engine_options() const {
 }
 
 Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
-  if (!options.save_recipe.empty()) {
-    QUADRANT_CHECK(check_side_output(options.save_recipe, options.model));
-  }
   QUADRANT_TRY(NamedRecipe meant, meant_by(options));
+  QUADRANT_CHECK(check_hardware_is_kept(*options.command, meant.recipe.hardware, meant.label));
   const Recipe& recipe = meant.recipe;
   if (!options.meets_budgets) QUADRANT_CHECK(check_budget(meant));
   QUADRANT_TRY(const RuleSchemes schemes, schemes_of(recipe));
@@ -171,7 +199,8 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   }
   const ScopeOptions scope{recipe.include, recipe.exclude};
   QUADRANT_CHECK(check_patterns(scope));
-  QUADRANT_TRY(auto gains, gains_of(recipe, schemes.all));
+  QUADRANT_CHECK(check_savable(options, recipe));
+  QUADRANT_TRY(auto gains, gains_of(options, meant, schemes.all));
   QUADRANT_TRY(Graph graph, read_model(options.model, console));
   ThreadExecutor executor(0);
   SchemeSubject subject{options.model, std::move(graph), &executor, &console};
@@ -184,7 +213,8 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   }
   QUADRANT_TRY(Registry registry, Registry::join(registries));
   QUADRANT_TRY(RuleDecisions rules, apply_rules(subject.graph, recipe, meant.label));
-  QUADRANT_TRY(Vetoes vetoes, find_vetoes(subject.graph, registry, scope));
+  QUADRANT_TRY(Vetoes vetoes,
+               find_vetoes(subject.graph, registry, scope, origin_of(options, meant)));
   Subject made{std::move(subject.graph), std::move(registry), std::move(gains), std::move(vetoes),
                std::move(subject.steps), std::move(meant),    std::move(rules)};
   return made;

@@ -41,7 +41,9 @@ struct DecisionOptions {
   // What a command that meets budgets says of them.
   bool meets_budgets = false;
   std::optional<TargetBits> budget{};  ///< in place of the recipe's
+  bool coded_borders = false;          ///< static_affine's inputs and outputs are codes
   bool takes_variants = false;         ///< `weight_variants` in place of one scheme
+  const CLI::App* command = nullptr;   ///< whose they are
 };
 
 /// Adds them to a subcommand.

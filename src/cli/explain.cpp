@@ -14,6 +14,7 @@
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
+#include "cli/variants.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
 #include "recipe/node_names.hpp"
@@ -70,7 +71,7 @@ std::vector<Explanation> of_interest(const Subject& subject, const Analysis& ana
 }
 
 // What a plan says of a value, where it cannot be followed: what it gained, but not why.
-Explanation as_planned(const Explanation& now, const PlannedValue* planned) {
+Explanation as_planned(const Explanation& now, const PlannedValue* planned, bool with_scheme) {
   Explanation result;
   result.value = now.value;
   result.node = now.node;
@@ -78,9 +79,17 @@ Explanation as_planned(const Explanation& now, const PlannedValue* planned) {
   result.reason = "the plan leaves it in float";
   if (planned != nullptr) {
     result.state = State::ToQuantize;
-    result.reason = fmt::format("{}, gain {}", planned->constraint, planned->gain.amount());
+    result.reason = fmt::format("{}{}, gain {}", with_scheme ? planned->scheme + ' ' : "",
+                                planned->constraint, planned->gain.amount());
   }
   return result;
+}
+
+// Whether it knows nothing of this one.
+bool is_of_other_model(const Plan& plan, const Graph& graph) {
+  return !plan.values.empty() && std::ranges::all_of(plan.values, [&](const PlannedValue& planned) {
+    return graph.find_value(planned.value).is_absent();
+  });
 }
 
 // The same as `explain_differences` for a plan of which there is no analysis. What was selected by
@@ -92,6 +101,9 @@ std::vector<ExplainedDifference> differences_from(const Subject& subject, const 
     for (const PlannedValue& value : from.values) found.emplace(value.value, &value);
     return found;
   };
+  // Forms of other schemes may print alike.
+  const bool with_scheme = !std::ranges::equal(plan.schemes, analysis.plan.schemes, {},
+                                               &PlannedScheme::name, &PlannedScheme::name);
   const auto before = by_name(plan);
   const auto after = by_name(analysis.plan);
   std::vector<ExplainedDifference> result;
@@ -104,7 +116,13 @@ std::vector<ExplainedDifference> differences_from(const Subject& subject, const 
     const bool is_same = planned != nullptr && selected != nullptr &&
                          planned->scheme == selected->scheme &&
                          planned->constraint == selected->constraint;
-    if (!is_same) result.push_back({as_planned(now, planned), std::move(now)});
+    if (is_same) continue;
+    Explanation before_now = as_planned(now, planned, with_scheme);
+    // Where several run, the reason has it.
+    if (with_scheme && selected != nullptr && subject.registry.scheme_count() == 1) {
+      now.reason = fmt::format("{} {}", selected->scheme, now.reason);
+    }
+    result.push_back({std::move(before_now), std::move(now)});
   }
   return result;
 }
@@ -114,12 +132,13 @@ class Explain final : public Command {
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("explain", "Say why values are quantized or are not");
     cli::declare(*command, options_);
-    command
-        ->add_option(
-            "NODE", node_,
-            "Node or value to explain in full; without it, a line for each weight and each "
-            "operation that could gain")
-        ->type_name("");
+    node_option_ =
+        command
+            ->add_option(
+                "NODE", node_,
+                "Node or value to explain in full; without it, a line for each weight and each "
+                "operation that could gain")
+            ->type_name("");
     command->add_flag("--all", all_, "A line for every operation, input and constant");
     plan_option_ =
         command
@@ -150,7 +169,9 @@ class Explain final : public Command {
     if (!against_.empty()) {
       QUADRANT_TRY(against, read_plan(against_));
     }
+    options_.meets_budgets = plan.has_value();  // a budget is what made it
     QUADRANT_TRY(Subject subject, prepare(options_, console));
+    if (plan) QUADRANT_CHECK(use_variants_of(*plan, options_, subject));
     std::vector<NodeId> nodes;
     if (!node_.empty()) {
       QUADRANT_TRY(nodes, find_nodes(subject.graph, node_));
@@ -160,7 +181,8 @@ class Explain final : public Command {
     QUADRANT_CHECK(run_before(subject.steps, subject.graph, subject.registry, engine));
     QUADRANT_TRY(const Analysis analysis, analyze(subject.graph, subject.registry, engine));
     if (against) {
-      print(differences(subject, analysis, *against, console), subject, console);
+      QUADRANT_TRY(const auto found, differences(subject, analysis, *against, console));
+      print(found, subject, console);
       return {};
     }
     std::vector<Explanation> explanations;
@@ -179,6 +201,10 @@ class Explain final : public Command {
 
  private:
   [[nodiscard]] Expected<void> check_call() const {
+    if (node_option_->count() != 0 && node_.empty()) {
+      return fail(ErrorCode::usage,
+                  "explain: NODE is empty: name a node or a value, or leave it out");
+    }
     const int chosen = (node_.empty() ? 0 : 1) + (all_ ? 1 : 0) + (against_.empty() ? 0 : 1);
     if (chosen > 1) {
       return fail(ErrorCode::usage,
@@ -194,13 +220,20 @@ class Explain final : public Command {
   }
 
   // The plan is followed as it was made: whatever these options exclude.
-  [[nodiscard]] std::vector<ExplainedDifference> differences(const Subject& subject,
-                                                             const Analysis& analysis,
-                                                             const Plan& plan,
-                                                             Console& console) const {
+  [[nodiscard]] Expected<std::vector<ExplainedDifference>> differences(const Subject& subject,
+                                                                       const Analysis& analysis,
+                                                                       const Plan& plan,
+                                                                       Console& console) const {
     QuantizeOptions engine = subject.engine_options();
     engine.vetoes.clear();
     engine.plan = &plan;
+    if (is_of_other_model(plan, subject.graph)) {
+      return fail(ErrorCode::impossible,
+                  fmt::format("the model has none of the plan's values, such as '{}': this plan is "
+                              "of another model",
+                              plan.values.front().value),
+                  {.file = against_});
+    }
     const auto followed = analyze(subject.graph, subject.registry, engine);
     if (followed) return explain_differences(subject.graph, *followed, analysis);
     console.report({Severity::note,
@@ -257,6 +290,7 @@ class Explain final : public Command {
 
   DecisionOptions options_;
   std::string node_;
+  CLI::Option* node_option_ = nullptr;
   bool all_ = false;
   std::string plan_path_;
   CLI::Option* plan_option_ = nullptr;

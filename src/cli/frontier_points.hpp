@@ -11,17 +11,17 @@
 
 namespace quadrant::cli {
 
-/// The points of `study.frontier()`, in their order, as `point 1` and so on. `chosen`, which may be
-/// null, is marked: the point of the same options, or one of its own that is beside the line.
-[[nodiscard]] std::vector<FrontierPoint> frontier_points(const BudgetStudy& study,
+/// `points`, those of `items` from the smallest file on, in their order, as `point 1` and so on.
+/// `chosen`, which may be null, is marked: the point of the same options, or one of its own that is
+/// beside the line. Its bytes are those of the file, those of the others are predicted.
+[[nodiscard]] std::vector<FrontierPoint> frontier_points(std::span<const BudgetItem> items,
                                                          std::span<const BudgetPoint> points,
                                                          const BudgetOutcome* chosen);
 
 /// What the picture shows, in a sentence or two.
 [[nodiscard]] std::string frontier_note(bool at_outputs);
 
-/// Puts the frontier that `outcome` was chosen from into a page, and what came of the budget.
-void add_frontier(HtmlReport& report, const BudgetSubject& decided, const BudgetOutcome& outcome,
-                  const BudgetOptions& options);
+/// Puts the frontier that was chosen from into a page, and what came of the budget.
+void add_frontier(HtmlReport& report, const BudgetDecision& decided);
 
 }  // namespace quadrant::cli

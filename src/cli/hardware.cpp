@@ -1,7 +1,6 @@
 #include "cli/hardware.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <string_view>
@@ -21,11 +20,9 @@ Expected<HardwareProfile> read_hardware(const std::string& name_or_file) {
   if (!std::filesystem::exists(name_or_file, unknown) && !unknown) {
     std::vector<std::string_view> names;
     for (const HardwareProfile& profile : hardware_profiles()) names.push_back(profile.name);
-    const std::string near = did_you_mean(name_or_file, names);
-    return fail(
-        ErrorCode::usage,
-        fmt::format("there is no hardware profile, nor a file, '{}'{}", name_or_file,
-                    near.empty() ? fmt::format("; profiles: {}", fmt::join(names, ", ")) : near));
+    return fail(ErrorCode::usage,
+                fmt::format("there is no hardware profile, nor a file, '{}'{}", name_or_file,
+                            did_you_mean_or_all(name_or_file, names)));
   }
   QUADRANT_TRY(const std::string text, read_text(name_or_file));
   auto profile = parse_hardware(text);

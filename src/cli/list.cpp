@@ -10,6 +10,7 @@
 #include "cli/schemes.hpp"
 #include "io/onnx/names.hpp"
 #include "quadrant/engine/hardware_profile.hpp"
+#include "quadrant/methods/qdq_fusion.hpp"
 #include "quadrant/recipe/hardware_json.hpp"
 #include "quadrant/recipe/presets.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
@@ -53,7 +54,8 @@ std::string print_schemes() {
          "\n'quadrant list SCHEME' shows the options and operations of one, 'quadrant list "
          "presets' recipes by\nname, 'quadrant list operations' what the interpreter computes, "
          "'quadrant list "
-         "hardware' what\n--gain latency predicts with.\n";
+         "hardware' what\n--gain latency predicts with, 'quadrant list qdq_fusion' what 'quadrant "
+         "convert' fuses.\n";
 }
 
 std::string print_scheme(SchemeCommand& scheme, const Registry& registry) {
@@ -89,6 +91,36 @@ Json scheme_json(const SchemeCommand& scheme, const Registry& registry) {
           {"summary", scheme.summary()},
           {"options", registry.scheme().describe()},
           {"methods", std::move(methods)}};
+}
+
+// The rules of explicit quantization, which is no scheme of `quantize`: a table a target.
+std::string print_fusion_rules() {
+  std::string text =
+      "qdq_fusion: Operations between dequantize and quantize compute on codes: for 'quadrant "
+      "convert'\n";
+  for (const FusionTarget target : fusion_targets) {
+    Table table({{"operation"}, {"becomes"}, {"codes"}, {"parameters"}});
+    for (const FusionRuleText& rule : describe_rules(target)) {
+      table.add({rule.kind, rule.operation, rule.storages, rule.parameters});
+    }
+    text += fmt::format("\nFor --target {}:\n{}", to_string(target), table.print());
+  }
+  return text;
+}
+
+Json fusion_rules_json() {
+  Json targets = Json::array();
+  for (const FusionTarget target : fusion_targets) {
+    Json rules = Json::array();
+    for (const FusionRuleText& rule : describe_rules(target)) {
+      rules.push_back({{"operation", rule.kind},
+                       {"becomes", rule.operation},
+                       {"codes", rule.storages},
+                       {"parameters", rule.parameters}});
+    }
+    targets.push_back({{"target", to_string(target)}, {"rules", std::move(rules)}});
+  }
+  return {{"scheme", "qdq_fusion"}, {"targets", std::move(targets)}};
 }
 
 // In the place of a scheme.
@@ -190,6 +222,9 @@ class List final : public Command {
 
   Expected<void> run(Console& console) override {
     if (scheme_.empty()) return show(console, schemes_json, print_schemes);
+    if (scheme_ == "qdq_fusion" || scheme_ == "qdq-fusion") {
+      return show(console, fusion_rules_json, print_fusion_rules);
+    }
     if (scheme_ == operations) return show(console, operations_json, print_operations);
     if (scheme_ == all_hardware) return show(console, hardware_json, print_hardware_profiles);
     if (scheme_ == all_presets) {

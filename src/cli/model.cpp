@@ -9,7 +9,10 @@
 #include <span>
 #include <system_error>
 
+#include "cli/model_format.hpp"
 #include "quadrant/io/onnx.hpp"
+#include "quadrant/io/tflite.hpp"
+#include "quadrant/ir/text.hpp"
 #include "quadrant/recipe/plan_json.hpp"
 #include "quadrant/recipe/statistics_json.hpp"
 #include "quadrant/support/new_file.hpp"
@@ -19,10 +22,6 @@
 namespace quadrant::cli {
 
 namespace fs = std::filesystem;
-
-Expected<Graph> read_model(const std::string& path, Sink& sink) {
-  return read_onnx(path, {.sink = &sink});
-}
 
 Expected<std::string> read_text(const std::string& path) {
   constexpr std::size_t largest = std::size_t{1} << 30U;
@@ -66,6 +65,18 @@ Expected<T> read_as(const std::string& path, Expected<T> (*parse)(std::string_vi
 }
 
 }  // namespace
+
+Expected<Graph> read_model(const std::string& path, Sink& sink) {
+  switch (read_format(path)) {
+    case ModelFormat::tflite:
+      return read_tflite(path);
+    case ModelFormat::text:
+      return read_as(path, parse_graph);
+    case ModelFormat::onnx:
+      break;
+  }
+  return read_onnx(path, {.sink = &sink});
+}
 
 Expected<Plan> read_plan(const std::string& path) { return read_as(path, parse_plan); }
 
@@ -118,6 +129,15 @@ Expected<void> check_side_output(const std::string& path, const std::string& mod
                 {.file = path});
   }
   return check_output(path);
+}
+
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  if (fs::equivalent(a, b, ignored)) return true;
+  const auto whole = [&ignored](const std::string& path) {
+    return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+  };
+  return whole(a) == whole(b);
 }
 
 std::uint64_t file_bytes(const std::string& path) {

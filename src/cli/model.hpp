@@ -13,7 +13,7 @@
 
 namespace quadrant::cli {
 
-/// Reads a model in any format that is known: ONNX today.
+/// Reads a model in the format that its ending says: .tflite, .qd for text, ONNX for all others.
 [[nodiscard]] Expected<Graph> read_model(const std::string& path, Sink& sink);
 
 /// The whole of a text file of at most 1 GiB.
@@ -37,6 +37,9 @@ namespace quadrant::cli {
 
 /// The same for a file that is no model: it must not take the place of `model` either.
 [[nodiscard]] Expected<void> check_side_output(const std::string& path, const std::string& model);
+
+/// Whether writing one would write the other, be they there already or not.
+[[nodiscard]] bool is_same_file(const std::string& a, const std::string& b);
 
 /// Bytes of a file; 0 where it cannot be asked.
 [[nodiscard]] std::uint64_t file_bytes(const std::string& path);

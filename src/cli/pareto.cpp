@@ -3,8 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -12,14 +10,18 @@
 
 #include "calibration/located.hpp"
 #include "cli/budget.hpp"
+#include "cli/budget_outcome.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
+#include "cli/form_counter.hpp"
 #include "cli/frontier_points.hpp"
 #include "cli/model.hpp"
+#include "cli/named_files.hpp"
 #include "cli/report_options.hpp"
 #include "quadrant/report/frontier.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
+#include "support/decibels.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -73,10 +75,9 @@ class Pareto final : public Command {
     declare_measuring(*command, budget_);
     declare_non_finite(*command, options_.non_finite);
     command->footer(
-        "Each weight is stored in 8 bits, in 4 bits, or in floats. Errors are those at the "
-        "outputs, "
-        "with\n"
-        "samples, or those of the weights.\n\n"
+        "Each weight is stored in 8 bits, in 4 bits, or in floats. Errors are predicted: those at "
+        "the\n"
+        "outputs, with samples, or those of the weights.\n\n"
         "Example:\n"
         "  quadrant pareto model.onnx --scheme weight-only --data samples --report out.html");
     return command;
@@ -85,18 +86,23 @@ class Pareto final : public Command {
   [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
 
   Expected<void> run(Console& console) override {
-    QUADRANT_CHECK(check_side_outputs(std::array{report_, svg_}, options_.model, {}));
+    QUADRANT_CHECK(check_files(*options_.command, options_.model, false));
     QUADRANT_CHECK(announce_frontier(options_));
     QUADRANT_TRY(Subject subject, prepare(options_, console));
     QUADRANT_TRY(const auto decided,
                  in_file(BudgetSubject::make(budget_, {}, options_.model, subject, console),
                          options_.model));
+    if (decided->study().items().empty()) {
+      return fail(ErrorCode::impossible,
+                  "none of the schemes quantizes anything here: there is nothing to decide",
+                  {.file = options_.model});
+    }
     const std::vector<BudgetPoint> points = decided->study().frontier();
     QUADRANT_CHECK(write_pictures(decided->study(), points));
     if (options_.json) {
       print_json(decided->study(), points, console);
     } else {
-      console.print(print_text(points) + print_files());
+      console.print(print_text(decided->study(), points) + print_files());
     }
     return {};
   }
@@ -104,7 +110,7 @@ class Pareto final : public Command {
  private:
   [[nodiscard]] Expected<void> write_pictures(const BudgetStudy& study,
                                               std::span<const BudgetPoint> points) const {
-    const std::vector<FrontierPoint> shown = frontier_points(study, points, nullptr);
+    const std::vector<FrontierPoint> shown = frontier_points(study.items(), points, nullptr);
     if (!report_.empty()) {
       const std::string title = std::filesystem::path(options_.model).filename().string();
       QUADRANT_CHECK(write_text(
@@ -121,17 +127,19 @@ class Pareto final : public Command {
     return text;
   }
 
-  static std::string print_text(const std::vector<BudgetPoint>& points) {
+  [[nodiscard]] std::string print_text(const BudgetStudy& study,
+                                       const std::vector<BudgetPoint>& points) const {
     using enum Table::Align;
     Table table({{"file", right}, {"bits", right}, {"error", right}, {"SQNR", right}, {"change"}});
     for (const BudgetPoint& point : points) {
       table.add({format_bytes(point.file_bytes), fmt::format("{:.3f}", point.bits),
-                 fmt::format("{:.3g}", point.error),
-                 point.error > 0 ? fmt::format("{:.2f} dB", decibels_of(point.error))
-                                 : std::string("exact"),
-                 printable(point.change)});
+                 fmt::format("{:.3g}", point.error), print_decibels(point.error), point.change});
     }
-    return fmt::format("{}\n{}", table.print(), plot(points));
+    const std::string first = points.empty()
+                                  ? std::string()
+                                  : to_string(FormCounter(study.items())(points.front().options));
+    return fmt::format("{}\nThe smallest has {}.\n\n{}\n{}", frontier_note(budget_.has_data()),
+                       printable(first), table.print(), plot(points));
   }
 
   void print_json(const BudgetStudy& study, const std::vector<BudgetPoint>& points,

@@ -1,17 +1,22 @@
 // quadrant plan MODEL: what would be quantized. Reads no tensor's contents.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
-#include "calibration/located.hpp"
 #include "cli/budget.hpp"
+#include "cli/budget_outcome.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/frontier_points.hpp"
 #include "cli/model.hpp"
+#include "cli/named_files.hpp"
 #include "cli/report_options.hpp"
 #include "cli/rule_summary.hpp"
 #include "quadrant/recipe/plan_json.hpp"
@@ -44,6 +49,10 @@ Totals count(const Graph& graph, const Plan& plan) {
   return totals;
 }
 
+bool has_values(const Plan& plan, std::string_view scheme) {
+  return std::ranges::find(plan.values, scheme, &PlannedValue::scheme) != plan.values.end();
+}
+
 std::string print_text(const Graph& graph, const Plan& plan, std::optional<Gain> bound,
                        const GainModel& gains) {
   using enum Table::Align;
@@ -63,8 +72,16 @@ std::string print_text(const Graph& graph, const Plan& plan, std::optional<Gain>
     text = table.print() + '\n';
   }
   Table table({{""}, {""}});
+  std::vector<std::string_view> unused;
   for (const PlannedScheme& scheme : plan.schemes) {
-    table.add({"scheme", fmt::format("{} ({})", scheme.name, scheme.options)});
+    if (plan.schemes.size() == 1 || has_values(plan, scheme.name)) {
+      table.add({"scheme", fmt::format("{} ({})", scheme.name, scheme.options)});
+    } else {
+      unused.push_back(scheme.name);
+    }
+  }
+  if (!unused.empty()) {
+    table.add({"unused", fmt::to_string(fmt::join(unused, ", "))});
   }
   table.add({"to quantize", fmt::to_string(plan.values.size())});
   table.add({"of these stored",
@@ -99,21 +116,14 @@ class MakePlan final : public Command {
   [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
 
   Expected<void> run(Console& console) override {
-    if (!output_.empty()) QUADRANT_CHECK(check_side_output(output_, options_.model));
-    QUADRANT_CHECK(check(side_, options_.model, output_));
+    QUADRANT_CHECK(check_files(*options_.command, options_.model, false));
+    QUADRANT_CHECK(check(side_));
     QUADRANT_CHECK(announce(budget_, options_));
     QUADRANT_TRY(Subject subject, prepare(options_, console));
-    QUADRANT_TRY(const std::optional<Budget> budget, read_budget(budget_, subject));
-    std::unique_ptr<BudgetSubject> decided;
-    std::optional<BudgetOutcome> outcome;
-    if (budget) {
-      QUADRANT_TRY(decided,
-                   in_file(BudgetSubject::make(budget_, {}, options_.model, subject, console),
-                           options_.model));
-      QUADRANT_TRY(outcome, in_file(decided->study().meet(*budget), options_.model));
-    }
+    QUADRANT_TRY(const std::optional<BudgetDecision> decided,
+                 decide_by_budget(budget_, {}, options_.model, options_.model, subject, console));
     QUADRANT_TRY(const Analysis analysis,
-                 outcome ? follow(outcome->plan, subject) : subject.decide());
+                 decided ? follow(decided->outcome.plan, subject) : subject.decide());
     const Plan& plan = analysis.plan;
     const ReportSubject reported{.graph = subject.graph,
                                  .registry = subject.registry,
@@ -124,12 +134,12 @@ class MakePlan final : public Command {
     QUADRANT_TRY(std::optional<HtmlReport> report, gather(side_, reported));
     if (report) {
       report->file_bytes_before = model_bytes(options_.model, subject.graph);
-      if (outcome) add_frontier(*report, *decided, *outcome, budget_);
+      if (decided) add_frontier(*report, *decided);
     }
     const std::vector<RuleSummary> rules = summarize_rules(subject, analysis);
-    QUADRANT_CHECK(save_recipe(options_, subject));
     if (!output_.empty()) QUADRANT_CHECK(write_text(output_, print_plan(plan)));
     QUADRANT_CHECK(write(side_, reported, report));
+    QUADRANT_CHECK(save_recipe(options_, subject));  // last: a run that fails leaves none
     if (options_.json) {
       const Totals totals = count(subject.graph, plan);
       const std::optional<Gain> bound = analysis.selection.bound();
@@ -142,12 +152,14 @@ class MakePlan final : public Command {
                     {"in_float", in_float ? Json(in_float->amount()) : Json(nullptr)},
                     {"bound", bound ? Json(bound->amount()) : Json(nullptr)},
                     {"rules", to_json(rules)},
+                    {"budget", decided ? cli::to_json(*decided) : Json(nullptr)},
                     {"plan", Json::parse(print_plan(plan))}};
       add_files(document, side_);
       console.print_json(std::move(document));
     } else {
       console.print(print_text(subject.graph, plan, analysis.selection.bound(), *subject.gains));
       if (!rules.empty()) console.print('\n' + print_rules(rules));
+      if (decided) console.print('\n' + cli::to_string(*decided));
       if (!output_.empty()) console.print(fmt::format("\n  saved in {}\n", printable(output_)));
       console.print(print_files(side_));
     }

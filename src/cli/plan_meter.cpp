@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 #include <utility>
 
-#include "quadrant/calibration/sensitivity.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/numerics/agreement.hpp"
 #include "quadrant/numerics/reals.hpp"
@@ -118,7 +116,6 @@ Expected<void> WeightMeter::learn(const Plan& plan, const QuantizeResult& result
 // model.
 Expected<Graph> WeightMeter::model_of(const Plan& plan) const {
   Graph graph = subject_.graph;
-  std::set<NodeId> made_of;  // a weight that is stored twice, say as it is and reshaped, is two
   for (const PlannedValue& planned : plan.values) {
     const Value value = graph.find_value(planned.value);
     const Constant* real = graph.constant(value.node);
@@ -161,6 +158,7 @@ Expected<std::vector<PlanFigures>> WeightMeter::measure(std::span<const Plan> pl
         QUADRANT_TRY(const OnnxWriteReport report,
                      count_onnx(result.graph, subject_.path, subject_.format));
         figures[i].file_bytes = report.model_bytes + report.external_bytes;
+        figures[i].tensor_bytes = report.tensor_bytes;
       }
       return learn(plans[i], result);
     }();
@@ -190,7 +188,19 @@ Expected<void> WeightMeter::measure_outputs(std::span<const Plan> plans,
   for (std::size_t i = 0; i < plans.size(); ++i) {
     figures[i].output_error = worst_noise(subject_.graph, measured[i]);
   }
+  if (!plans.empty() && subject_.sink != nullptr) warn_of_silence(measured.front());
   return {};
+}
+
+// Where the float model gives nothing but zeros and NaN, everything agrees with it.
+void WeightMeter::warn_of_silence(const LayerSensitivity& measured) {
+  const bool is_silent = std::ranges::all_of(
+      measured.outputs, [](const auto& output) { return output.agreement.signal == 0; });
+  if (!is_silent || std::exchange(has_warned_, true)) return;
+  subject_.sink->report({Severity::warning,
+                         "on these samples the outputs in float are zero, or no numbers: errors "
+                         "there say nothing",
+                         {}});
 }
 
 }  // namespace quadrant::cli

@@ -12,11 +12,13 @@
 #include <vector>
 
 #include "quadrant/calibration/data_set.hpp"
+#include "quadrant/calibration/sensitivity.hpp"
 #include "quadrant/engine/budget.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/runtime/runtime.hpp"
+#include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/executor.hpp"
 
 namespace quadrant::cli {
@@ -68,8 +70,10 @@ class WeightMeter final : public PlanMeter {
   [[nodiscard]] Expected<Graph> model_of(const Plan& plan) const;
   [[nodiscard]] Expected<void> measure_outputs(std::span<const Plan> plans,
                                                std::vector<PlanFigures>& figures);
+  void warn_of_silence(const LayerSensitivity& measured);
 
   MeterSubject subject_;
+  bool has_warned_ = false;
   mutable std::mutex mutex_;
   std::map<Key, std::optional<Weight>> weights_;  // empty: a value that holds no codes of its own
 };

@@ -9,10 +9,12 @@
 
 #include "calibration/located.hpp"
 #include "cli/budget.hpp"
+#include "cli/budget_outcome.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/frontier_points.hpp"
 #include "cli/model.hpp"
+#include "cli/named_files.hpp"
 #include "cli/report_options.hpp"
 #include "cli/rule_summary.hpp"
 #include "cli/thread_executor.hpp"
@@ -90,83 +92,71 @@ class Quantize final : public Command {
     }
     if (has_plan && budget_.is_given()) {
       return fail(ErrorCode::usage,
-                  "quantize: --plan has decided already, so there is nothing to a budget");
+                  "quantize: --plan has decided already: a budget does not go with it");
     }
+    if (has_plan) QUADRANT_CHECK(check_no_budget(budget_));
     QUADRANT_CHECK(announce(budget_, options_));
-    if (!output_.empty()) QUADRANT_CHECK(check_output(output_));
-    QUADRANT_CHECK(check(side_, options_.model, output_));
+    QUADRANT_CHECK(check_files(*options_.command, options_.model, true));
+    QUADRANT_CHECK(check(side_));
     std::optional<Plan> plan;
     if (has_plan) {
       QUADRANT_TRY(plan, read_plan(plan_path_));
     }
     QUADRANT_TRY(Subject subject, prepare(options_, console));
-    std::optional<Budget> budget;
+    std::optional<BudgetDecision> decided;
     if (plan) {
       QUADRANT_CHECK(use_variants_of(*plan, options_, subject));
     } else {
-      QUADRANT_TRY(budget, read_budget(budget_, subject));
-    }
-    std::optional<BudgetOutcome> outcome;
-    std::unique_ptr<BudgetSubject> decided;
-    if (budget) {
-      QUADRANT_TRY(
-          decided,
-          in_file(BudgetSubject::make(budget_,
-                                      {.external_from = external_from(),
-                                       .matmul_nbits = options_.format == "matmulnbits"},
-                                      output_.empty() ? options_.model : output_, subject, console),
-                  options_.model));
-      QUADRANT_TRY(outcome, in_file(decided->study().meet(*budget), options_.model));
-      plan = outcome->plan;
+      QUADRANT_TRY(decided,
+                   decide_by_budget(budget_, format(), output_.empty() ? options_.model : output_,
+                                    options_.model, subject, console));
+      if (decided) plan = decided->outcome.plan;
     }
     ThreadExecutor executor(budget_.data.threads);
     QuantizeOptions engine = subject.engine_options();
     engine.plan = plan ? &*plan : nullptr;
     engine.executor = &executor;
     engine.sink = &console;
-    Expected<QuantizeResult> result =
-        quantize_with(subject.steps, subject.graph, subject.registry, engine, !dry_run_);
-    if (!result) return fail(located(std::move(result).error()));
+    QUADRANT_TRY(
+        const QuantizeResult result,
+        in_file(quantize_with(subject.steps, subject.graph, subject.registry, engine, !dry_run_),
+                options_.model));
 
-    Summary summary = summarize(subject.graph, subject.registry, *result);
+    Summary summary = summarize(subject.graph, subject.registry, result);
     summary.file_bytes_before = model_bytes(options_.model, subject.graph);
     const ReportSubject reported{.graph = subject.graph,
                                  .registry = subject.registry,
-                                 .analysis = result->analysis,
-                                 .quantized = &result->graph,
+                                 .analysis = result.analysis,
+                                 .quantized = &result.graph,
                                  .model = options_.model,
                                  .gain_unit = std::string(subject.gains->unit()),
                                  .sink = &console};
     QUADRANT_TRY(std::optional<HtmlReport> report, gather(side_, reported));
     std::optional<OnnxWriteReport> written;
-    QUADRANT_CHECK(save_recipe(options_, subject));
     if (!dry_run_) {
-      QUADRANT_TRY(written, write_onnx(result->graph, output_, write_options(executor, console)));
+      QUADRANT_TRY(written, write_onnx(result.graph, output_, write_options(executor, console)));
       summary.file_bytes_after = written->model_bytes + written->external_bytes;
     }
     if (report) {
       report->file_bytes_before = summary.file_bytes_before;
       report->file_bytes_after = summary.file_bytes_after;
-      if (outcome) add_frontier(*report, *decided, *outcome, budget_);
+      if (decided) add_frontier(*report, *decided);
     }
     QUADRANT_CHECK(write(side_, reported, report));
+    QUADRANT_CHECK(save_recipe(options_, subject));  // last: a run that fails leaves none
     summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    if (outcome) {
-      if (options_.json) {
-        budget_json_ = cli::to_json(*outcome, decided->study());
-      } else {
-        budget_text_ = cli::to_string(*outcome, budget_);
-      }
-    }
-    print(summary, summarize_rules(subject, result->analysis), written, console);
+    print(summary, summarize_rules(subject, result.analysis), decided, written, console);
     return {};
   }
 
  private:
+  [[nodiscard]] OnnxWriteOptions format() const {
+    return {.external_from = external_from(), .matmul_nbits = options_.format == "matmulnbits"};
+  }
   [[nodiscard]] OnnxWriteOptions write_options(Executor& executor, Sink& sink) const {
-    OnnxWriteOptions options{
-        .executor = &executor, .sink = &sink, .external_from = external_from()};
-    options.matmul_nbits = options_.format == "matmulnbits";
+    OnnxWriteOptions options = format();
+    options.executor = &executor;
+    options.sink = &sink;
     return options;
   }
 
@@ -175,27 +165,24 @@ class Quantize final : public Command {
     return external_data_ ? large : OnnxWriteOptions().external_from;
   }
 
-  // The engine knows nodes and tensors, but no files.
-  [[nodiscard]] Error located(Error error) const {
-    if (error.place.file.empty()) error.place.file = options_.model;
-    return error;
-  }
-
   void print(const Summary& summary, const std::vector<RuleSummary>& rules,
+             const std::optional<BudgetDecision>& decided,
              const std::optional<OnnxWriteReport>& written, Console& console) const {
     if (options_.json) {
-      Json document{
-          {"model", options_.model}, {"output", written ? Json(output_) : Json(nullptr)},
-          {"dry_run", dry_run_},     {"summary", quadrant::to_json(summary)},
-          {"rules", to_json(rules)}, {"written", written ? to_json(*written) : Json(nullptr)},
-          {"budget", budget_json_}};
+      Json document{{"model", options_.model},
+                    {"output", written ? Json(output_) : Json(nullptr)},
+                    {"dry_run", dry_run_},
+                    {"summary", quadrant::to_json(summary)},
+                    {"rules", to_json(rules)},
+                    {"written", written ? to_json(*written) : Json(nullptr)},
+                    {"budget", decided ? cli::to_json(*decided) : Json(nullptr)}};
       add_files(document, side_);
       console.print_json(std::move(document));
       return;
     }
     console.print(to_string(summary));
     if (!rules.empty()) console.print('\n' + print_rules(rules));
-    if (!budget_text_.empty()) console.print("\n" + budget_text_);
+    if (decided) console.print('\n' + cli::to_string(*decided));
     if (!written) {
       const std::string files = print_files(side_);
       console.print(fmt::format("\n  dry run: {} is written\n{}",
@@ -227,8 +214,6 @@ class Quantize final : public Command {
   bool external_data_ = false;
   bool dry_run_ = false;
   BudgetOptions budget_;
-  Json budget_json_ = nullptr;
-  std::string budget_text_;
 };
 
 }  // namespace

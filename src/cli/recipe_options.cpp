@@ -36,7 +36,14 @@ Expected<SchemeChoice> choice_of_preset(const std::string& name) {
 Expected<Recipe> recipe_of_mix(const std::vector<std::string>& mix) {
   Recipe recipe;
   for (const std::string& text : mix) {
-    if (text.find('=') != std::string::npos) {
+    if (const std::size_t equals = text.find('='); equals != std::string::npos) {
+      const std::string name = text.substr(0, equals);
+      if (name.find(',') != std::string::npos) {
+        return fail(ErrorCode::usage,
+                    fmt::format("--mix: '{}' is no name: a scheme with options needs a --mix of "
+                                "its own, as --mix int8 --mix NAME=SCHEME,OPTION=VALUE",
+                                name));
+      }
       QUADRANT_TRY(recipe.schemes.emplace_back(), parse_scheme_choice(text));
       continue;
     }

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <filesystem>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -15,21 +13,7 @@
 #include "quadrant/report/terminal_text.hpp"
 
 namespace quadrant::cli {
-namespace {
-
 namespace fs = std::filesystem;
-
-// Whether writing one would write the other, be they there already or not.
-bool is_same_file(const std::string& a, const std::string& b) {
-  std::error_code ignored;
-  if (fs::equivalent(a, b, ignored)) return true;
-  const auto whole = [&ignored](const std::string& path) {
-    return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
-  };
-  return whole(a) == whole(b);
-}
-
-}  // namespace
 
 void declare(CLI::App& command, ReportOptions& options) {
   command
@@ -45,26 +29,9 @@ void declare(CLI::App& command, ReportOptions& options) {
       ->type_name("FILE");
 }
 
-Expected<void> check(const ReportOptions& options, const std::string& model,
-                     const std::string& output) {
+Expected<void> check(const ReportOptions& options) {
   if (!options.sensitivity.empty() && options.report.empty()) {
     return fail(ErrorCode::usage, "--sensitivity goes into the page of --report: name that, too");
-  }
-  return check_side_outputs(std::array{options.report, options.dot}, model,
-                            {output, options.sensitivity});
-}
-
-Expected<void> check_side_outputs(std::span<const std::string> written, const std::string& model,
-                                  std::vector<std::string> taken) {
-  for (const std::string& path : written) {
-    if (path.empty()) continue;
-    QUADRANT_CHECK(check_side_output(path, model));
-    for (const std::string& other : taken) {
-      if (other.empty() || !is_same_file(path, other)) continue;
-      return fail(ErrorCode::usage, "two options name this file: give each one of its own",
-                  {.file = path});
-    }
-    taken.push_back(path);
   }
   return {};
 }

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,16 +27,8 @@ struct ReportOptions {
 /// Adds --report, --sensitivity and --dot to a subcommand.
 void declare(CLI::App& command, ReportOptions& options);
 
-/// Mistakes that show before the long work. `model` and `output`, which may be empty, are what must
-/// not be written over.
-[[nodiscard]] Expected<void> check(const ReportOptions& options, const std::string& model,
-                                   const std::string& output);
-
-/// That each of the files `written`, of which empty ones are none, is neither the model nor another
-/// one of them nor among `taken`.
-[[nodiscard]] Expected<void> check_side_outputs(std::span<const std::string> written,
-                                                const std::string& model,
-                                                std::vector<std::string> taken);
+/// Mistakes that show before the long work.
+[[nodiscard]] Expected<void> check(const ReportOptions& options);
 
 /// Everything that goes into the page; nothing where none is wanted. Reads weights, so that what
 /// fails does so before anything is written.

@@ -10,25 +10,13 @@
 #include "quadrant/report/terminal_text.hpp"
 
 namespace quadrant::cli {
-namespace {
-
-// As the recipe has it, on one line.
-std::string text_of_match(const RecipeRule& rule) {
-  Recipe alone;
-  alone.rules.push_back(rule);
-  const Json printed = Json::parse(print_recipe(alone));
-  const Json& said = printed["rules"][0];
-  return said.contains("match") ? said["match"].dump() : std::string();
-}
-
-}  // namespace
 
 std::vector<RuleSummary> summarize_rules(const Subject& subject, const Analysis& analysis) {
   std::vector<RuleSummary> summaries;
   const std::vector<RecipeRule>& rules = subject.recipe.recipe.rules;
   for (std::size_t i = 0; i < rules.size(); ++i) {
     const RuleEffect& effect = subject.rules.effects[i];
-    RuleSummary summary{text_of_match(rules[i]),
+    RuleSummary summary{rules[i].match == RuleMatch{} ? "" : print_match(rules[i].match),
                         effect.schemes.empty()
                             ? std::string("float")
                             : fmt::format("{}", fmt::join(effect.schemes, " or ")),

@@ -94,9 +94,10 @@ ExitCode run_command(int argc, const char* const* argv, Console& console) {
              exit_codes_help);
 
   std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> commands;
-  for (auto make : {make_inspect, make_list, make_plan, make_explain, make_quantize, make_optimize,
-                    make_diff, make_run, make_calibrate, make_compare, make_sensitivity,
-                    make_placement, make_encodings, make_transform, make_recipe, make_pareto}) {
+  for (auto make :
+       {make_inspect, make_list, make_plan, make_explain, make_quantize, make_optimize, make_diff,
+        make_run, make_calibrate, make_compare, make_sensitivity, make_placement, make_encodings,
+        make_transform, make_recipe, make_pareto, make_convert}) {
     std::unique_ptr<Command> command = make();
     CLI::App* declared = command->declare(app);
     commands.emplace_back(declared, std::move(command));

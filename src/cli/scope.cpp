@@ -20,9 +20,10 @@ Expected<NamePattern> compile(std::string_view option, const std::string& patter
   return made;
 }
 
-// The nodes that `pattern`, which is a regular expression, matches.
+// The nodes that `pattern`, which is a regular expression, matches. `recipe`: the file that has it
+// under the option's name; empty: the option has.
 Expected<std::vector<NodeId>> find_matches(const Graph& graph, std::string_view option,
-                                           const std::string& pattern) {
+                                           const std::string& pattern, const std::string& recipe) {
   QUADRANT_TRY(const NamePattern expression, compile(option, pattern));
   std::vector<NodeId> found;
   for (const NamedNode& node : named_nodes(graph)) {
@@ -31,9 +32,12 @@ Expected<std::vector<NodeId>> find_matches(const Graph& graph, std::string_view 
     }
   }
   if (!found.empty()) return found;
+  const std::string where =
+      recipe.empty() ? fmt::format("{} ", option) : fmt::format("$.{}: ", option.substr(2));
   return fail(ErrorCode::usage,
-              fmt::format("{} '{}' matches no node and no value{}", option, pattern,
-                          did_you_mean(literal(pattern), all_names(graph), Match::part)));
+              fmt::format("{}'{}' matches no node and no value{}", where, pattern,
+                          did_you_mean(literal(pattern), all_names(graph), Match::part)),
+              {.file = recipe});
 }
 
 }  // namespace
@@ -45,10 +49,15 @@ Expected<void> check_patterns(const ScopeOptions& options) {
 }
 
 Expected<Vetoes> find_vetoes(const Graph& graph, const Registry& registry,
-                             const ScopeOptions& options) {
+                             const ScopeOptions& options, const ScopeOrigin& origin) {
+  const auto recipe_of = [&](std::size_t index, std::size_t count) {
+    return index < count ? origin.recipe : std::string();
+  };
   Vetoes vetoes;
-  for (const std::string& pattern : options.exclude) {
-    QUADRANT_TRY(const auto matched, find_matches(graph, "--exclude", pattern));
+  for (std::size_t i = 0; i < options.exclude.size(); ++i) {
+    const std::string& pattern = options.exclude[i];
+    QUADRANT_TRY(const auto matched,
+                 find_matches(graph, "--exclude", pattern, recipe_of(i, origin.exclude)));
     for (const NodeId node : matched) {
       vetoes.emplace(node, fmt::format("excluded by --exclude '{}'", pattern));
     }
@@ -56,8 +65,9 @@ Expected<Vetoes> find_vetoes(const Graph& graph, const Registry& registry,
   if (options.include.empty()) return vetoes;
 
   std::vector<NodeId> included;
-  for (const std::string& pattern : options.include) {
-    QUADRANT_TRY(const auto matched, find_matches(graph, "--include", pattern));
+  for (std::size_t i = 0; i < options.include.size(); ++i) {
+    QUADRANT_TRY(const auto matched, find_matches(graph, "--include", options.include[i],
+                                                  recipe_of(i, origin.include)));
     included.insert(included.end(), matched.begin(), matched.end());
   }
   QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));

@@ -1,6 +1,7 @@
 // --include and --exclude: patterns that people write, as vetoes that the engine reads.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -17,12 +18,19 @@ struct ScopeOptions {
   std::vector<std::string> exclude;
 };
 
+/// How many of the patterns, the first ones, are those of a recipe; the others are of options.
+struct ScopeOrigin {
+  std::string recipe;  ///< the file that it came from
+  std::size_t include = 0;
+  std::size_t exclude = 0;
+};
+
 /// Whether the patterns are regular expressions: to be asked before a model is read.
 [[nodiscard]] Expected<void> check_patterns(const ScopeOptions& options);
 
 /// What to veto. A pattern that matches nothing is a `usage` error with near names: what it was
 /// meant for would silently be treated like everything else.
 [[nodiscard]] Expected<Vetoes> find_vetoes(const Graph& graph, const Registry& registry,
-                                           const ScopeOptions& options);
+                                           const ScopeOptions& options, const ScopeOrigin& origin);
 
 }  // namespace quadrant::cli

@@ -1,5 +1,10 @@
 #include "cli/variants.hpp"
 
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
 #include "quadrant/recipe/presets.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
 
@@ -19,7 +24,16 @@ Expected<void> use_variants_of(const Plan& plan, const DecisionOptions& options,
   for (std::uint32_t i = 0; is_same && i < variants.scheme_count(); ++i) {
     is_same = plan.schemes[i].name == variants.name(i);
   }
-  if (is_same) subject.registry = std::move(variants);
+  if (!is_same) return {};
+  QUADRANT_TRY(const SchemeCommand* const scheme, options.schemes.find(options.recipe.scheme));
+  const std::string given = options.schemes.given_option(*scheme);
+  if (!given.empty()) {
+    return fail(ErrorCode::usage,
+                fmt::format("--plan is of a budget, which chose bits, blocks and scales for each "
+                            "weight: {} does not go with it",
+                            given));
+  }
+  subject.registry = std::move(variants);
   return {};
 }
 

@@ -15,7 +15,7 @@ namespace quadrant::cli {
 [[nodiscard]] Expected<std::vector<SchemeChoice>> weight_variants();
 
 /// Where `options` name a scheme alone, and `plan` is of these variants, as a budget makes it,
-/// `subject` gets them as its registry.
+/// `subject` gets them as its registry. `usage` where `options` say more of the scheme.
 [[nodiscard]] Expected<void> use_variants_of(const Plan& plan, const DecisionOptions& options,
                                              Subject& subject);
 

@@ -80,7 +80,7 @@ class EncodingsParser {
       return EncodingsVersion::v0_6_1;
     }
     const std::string text = reader.string("version");
-    QUADRANT_CHECK(reader.status());
+    if (!reader.status()) return fail(reader.finish().error());
     for (const EncodingsVersion version :
          {EncodingsVersion::v0_6_1, EncodingsVersion::v1_0_0, EncodingsVersion::v2_0_0}) {
       if (text == to_string(version)) return version;
@@ -120,11 +120,11 @@ class EncodingsParser {
       return fail_at(reader.path_of(key), fmt::format("more than {} tensors", most_tensors));
     }
     std::vector<ObjectReader> entries = reader.objects(key);
-    QUADRANT_CHECK(reader.status());
+    if (!reader.status()) return fail(reader.finish().error());
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const std::string path = fmt::format("{}[{}]", reader.path_of(key), i);
       const std::string name = entries[i].string("name");
-      QUADRANT_CHECK(entries[i].status());
+      if (!entries[i].status()) return entries[i].finish();
       QUADRANT_CHECK(add(name, role, path,
                          file_.version == EncodingsVersion::v1_0_0
                              ? entry_of_1_0_0(entries[i], name, source_)

@@ -40,6 +40,11 @@ std::size_t text_bytes(const std::string& text) {
 
 constexpr const char* count_expected = "an integer that is not negative";
 
+// What a message says was found: its type, or which number where another would do.
+std::string found_instead(const json& element, std::string_view expected) {
+  return element.is_number() && expected == count_expected ? element.dump() : element.type_name();
+}
+
 bool read_count(const json& element, std::uint64_t& value) {
   if (!element.is_number_unsigned()) return false;
   value = element.get_ref<const std::uint64_t&>();
@@ -233,7 +238,20 @@ const json* ObjectReader::find(const char* key) {
   const auto found = object_->find(key);
   if (found != object_->end()) return &*found;
   mistake(path_, fmt::format("'{}' is missing", key));
+  missing_ = key;
   return nullptr;
+}
+
+// What may have been meant by it: a key that is near and that nobody asked for.
+std::string ObjectReader::instead_of(std::string_view key) const {
+  std::vector<std::string_view> others;
+  for (const auto& [name, value] : object_->items()) {
+    if (!asked_.contains(name)) others.emplace_back(name);
+  }
+  const std::vector<std::string> near = near_names(key, others);
+  if (near.empty()) return {};
+  return fmt::format("; there is {}",
+                     json(near.front()).dump(-1, ' ', true, json::error_handler_t::replace));
 }
 
 const json* ObjectReader::member(const char* key, Type type, const char* expected) {
@@ -252,7 +270,7 @@ std::vector<T> ObjectReader::elements(const json& array, const std::string& path
     T value{};
     if (!read(element, value)) {
       mistake(fmt::format("{}[{}]", path, result.size()),
-              fmt::format("expected {}, found {}", expected, element.type_name()));
+              fmt::format("expected {}, found {}", expected, found_instead(element, expected)));
       break;
     }
     result.push_back(std::move(value));
@@ -285,7 +303,8 @@ std::uint64_t ObjectReader::count(const char* key) {
   const json* found = find(key);
   std::uint64_t value = 0;
   if (found == nullptr || read_count(*found, value)) return value;
-  refuse(key, fmt::format("expected {}, found {}", count_expected, found->type_name()));
+  refuse(key, fmt::format("expected {}, found {}", count_expected,
+                          found_instead(*found, count_expected)));
   return 0;
 }
 
@@ -371,6 +390,11 @@ std::vector<std::string> ObjectReader::take_unknown() {
 }
 
 Expected<void> ObjectReader::finish() {
+  // Only now it is known which keys nobody asks for.
+  if (missing_) {
+    status_.error().message += instead_of(*missing_);
+    missing_.reset();
+  }
   if (status_) {
     for (const auto& [key, value] : object_->items()) {
       if (asked_.contains(key)) continue;

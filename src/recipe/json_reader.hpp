@@ -62,7 +62,7 @@ class ObjectReader {
   void refuse(const char* key, const std::string& message);
   /// Keeps `error` if it is the first.
   void note(Expected<void> status);
-  /// The first mistake so far.
+  /// The first mistake so far, without the key that may stand there instead of a missing one.
   [[nodiscard]] const Expected<void>& status() const noexcept { return status_; }
   /// The first mistake; a member that nobody asked for is one.
   [[nodiscard]] Expected<void> finish();
@@ -77,12 +77,14 @@ class ObjectReader {
   template <class T>
   std::vector<T> elements(const nlohmann::json& array, const std::string& path,
                           const char* expected, bool (*read)(const nlohmann::json&, T&));
+  [[nodiscard]] std::string instead_of(std::string_view key) const;
   void mistake(const std::string& path, const std::string& message);
 
   const nlohmann::json* object_;
   std::string path_;
   std::set<std::string, std::less<>> asked_;
   Expected<void> status_;
+  std::optional<std::string> missing_;  ///< the key that `status_` is about, until `finish`
 };
 
 }  // namespace quadrant::inline v0

@@ -180,14 +180,17 @@ Expected<const OptionSpec*> find_option(std::span<const OptionSpec> options, std
                                         std::string_view of) {
   const auto found = std::ranges::find(options, key, &OptionSpec::key);
   if (found != options.end()) return &*found;
+  const auto of_word = std::ranges::find_if(
+      options, [key](const OptionSpec& option) { return has_word(option, key); });
+  if (of_word != options.end()) {
+    return fail(ErrorCode::usage, fmt::format("{} has no option '{}'; it is said by '{}': \"{}\"",
+                                              of, key, of_word->key, key));
+  }
   std::vector<std::string_view> keys;
   keys.reserve(options.size());
   for (const OptionSpec& option : options) keys.push_back(option.key);
-  const std::string near = did_you_mean(key, keys);
-  return fail(
-      ErrorCode::usage,
-      fmt::format("{} has no option '{}'{}", of, key,
-                  near.empty() ? fmt::format("; there are: {}", fmt::join(keys, ", ")) : near));
+  return fail(ErrorCode::usage,
+              fmt::format("{} has no option '{}'{}", of, key, did_you_mean_or_all(key, keys)));
 }
 
 Expected<void> check_options(std::span<const OptionSpec> options, const OptionValues& values,

@@ -1,7 +1,6 @@
 #include "quadrant/recipe/presets.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -162,11 +161,8 @@ Expected<const Preset*> find_preset(std::string_view name) {
   if (found != presets().end()) return &*found;
   std::vector<std::string_view> names;
   for (const Preset& preset : presets()) names.push_back(preset.name);
-  const std::string near = did_you_mean(name, names);
-  return fail(
-      ErrorCode::usage,
-      fmt::format("there is no preset '{}'{}", name,
-                  near.empty() ? fmt::format("; there are: {}", fmt::join(names, ", ")) : near));
+  return fail(ErrorCode::usage,
+              fmt::format("there is no preset '{}'{}", name, did_you_mean_or_all(name, names)));
 }
 
 }  // namespace quadrant::inline v0

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "recipe/name_pattern.hpp"
+#include "recipe/recipe_words.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::inline v0 {
@@ -92,7 +93,9 @@ class SchemeResolver {
     for (const SchemeChoice& choice : recipe_.schemes) names.push_back(choice.name);
     for (const SchemeEntry& scheme : known_schemes()) names.push_back(scheme.name);
     return fail(ErrorCode::usage,
-                fmt::format("scheme: there is no scheme '{}'{}", name, did_you_mean(name, names)));
+                fmt::format("scheme: there is no scheme '{}': those of your own are defined under "
+                            "'schemes'{}",
+                            name, did_you_mean_or_all(name, names)));
   }
 
   const Recipe& recipe_;
@@ -133,6 +136,11 @@ std::span<const OptionSpec> recipe_model_options() {
 
 Expected<RuleSchemes> schemes_of(const Recipe& recipe) { return SchemeResolver(recipe).run(); }
 
+std::optional<std::string> refusal_of_target_bits(double bits) {
+  if (bits > 0 && bits <= most_target_bits) return std::nullopt;  // false for NaN
+  return fmt::format("expected a number above 0, up to {}, found {}", most_target_bits, bits);
+}
+
 Expected<void> check(const Recipe& recipe) {
   if (recipe.rules.size() > most_rules) {
     return fail(ErrorCode::usage,
@@ -143,6 +151,11 @@ Expected<void> check(const Recipe& recipe) {
                 fmt::format("hardware: '{}' says what the gain model 'latency' predicts with, and "
                             "that is not the gain model here",
                             recipe.hardware));
+  }
+  if (recipe.target_bits) {
+    if (const auto why = refusal_of_target_bits(*recipe.target_bits)) {
+      return fail(ErrorCode::usage, fmt::format("target_bits: {}", *why));
+    }
   }
   QUADRANT_TRY(const RuleSchemes schemes, schemes_of(recipe));
   for (const SchemeChoice& choice : schemes.all) QUADRANT_CHECK(check(choice));

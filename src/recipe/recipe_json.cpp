@@ -217,11 +217,7 @@ Expected<std::vector<RecipeRule>> read_rules(ObjectReader& parent,
 std::optional<double> read_target_bits(ObjectReader& reader) {
   if (!has_member(reader, "target_bits")) return std::nullopt;
   const double bits = reader.real("target_bits");
-  const bool is_possible = bits > 0 && bits <= most_target_bits;  // false for NaN
-  if (!is_possible) {
-    reader.refuse("target_bits",
-                  fmt::format("expected a number above 0, up to {}", most_target_bits));
-  }
+  if (const auto why = refusal_of_target_bits(bits)) reader.refuse("target_bits", *why);
   return bits;
 }
 
@@ -290,6 +286,10 @@ std::string print_recipe(const Recipe& recipe) {
   if (!recipe.exclude.empty()) json["exclude"] = recipe.exclude;
   if (recipe.non_finite == NonFinitePolicy::leave_float) json["non_finite"] = "leave";
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+std::string print_match(const RuleMatch& match) {
+  return to_json(match).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Expected<Recipe> parse_recipe(std::string_view text) {

@@ -14,6 +14,7 @@
 #include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/topology.hpp"
+#include "quadrant/recipe/recipe_json.hpp"
 #include "recipe/name_pattern.hpp"
 #include "recipe/node_names.hpp"
 #include "support/near_names.hpp"
@@ -275,7 +276,8 @@ class RuleApplication {
       last_[node.id.index] = static_cast<std::uint32_t>(index);
     }
     if (effect.matched != 0 || rule.may_match_nothing) return {};
-    return fail(located(fmt::format("it matches nothing{}", near(rule.match)), index));
+    return fail(located(
+        fmt::format("{} matches nothing{}", print_match(rule.match), near(rule.match)), index));
   }
 
   [[nodiscard]] Error located(const std::string& message, std::size_t rule) const {

@@ -1,7 +1,6 @@
 #include "quadrant/recipe/scheme_table.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -46,11 +45,8 @@ Expected<const SchemeEntry*> find_scheme(std::string_view name) {
   if (found != known_schemes().end()) return &*found;
   std::vector<std::string_view> names;
   for (const SchemeEntry& scheme : known_schemes()) names.push_back(scheme.name);
-  const std::string near = did_you_mean(wanted, names);
-  return fail(
-      ErrorCode::usage,
-      fmt::format("there is no scheme '{}'{}", name,
-                  near.empty() ? fmt::format("; there are: {}", fmt::join(names, ", ")) : near));
+  return fail(ErrorCode::usage,
+              fmt::format("there is no scheme '{}'{}", name, did_you_mean_or_all(wanted, names)));
 }
 
 }  // namespace quadrant::inline v0

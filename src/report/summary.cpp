@@ -40,12 +40,35 @@ std::vector<OperationCount> compare_operations(const GraphView& before, const Gr
   return result;
 }
 
-// By itself, or by the one node that reads it as floats and stores its result as codes (a reshape).
-bool is_stored_as_codes(const GraphView& graph, Value weight, const Selection& selection) {
-  if (selection.is_selected(weight)) return true;
+// The value whose codes the weight is stored as, absent where there is none: itself, or what the
+// one node that reads it as floats makes of it (a reshape).
+Value stored_as(const GraphView& graph, Value weight, const Selection& selection) {
+  if (selection.is_selected(weight)) return weight;
   const auto uses = graph.uses(weight.node);
-  return uses.size() == 1 && graph.result_count(uses[0].user) == 1 &&
-         selection.is_selected({uses[0].user, 0});
+  if (uses.size() != 1 || graph.result_count(uses[0].user) != 1) return {};
+  const Value result{uses[0].user, 0};
+  return selection.is_selected(result) ? result : Value{};
+}
+
+void list_schemes(const Plan& plan, Summary& summary) {
+  for (const PlannedScheme& scheme : plan.schemes) {
+    summary.options += summary.options.empty() ? "" : "; ";
+    if (plan.schemes.size() > 1) summary.options += scheme.name + ": ";
+    summary.options += scheme.options;
+    summary.schemes.push_back({scheme.name, scheme.options});
+  }
+}
+
+// By name of the value: which of the plan's schemes it is quantized by.
+std::unordered_map<std::string_view, std::size_t> schemes_by_value(const Plan& plan) {
+  std::unordered_map<std::string_view, std::size_t> by_name;
+  for (std::size_t i = 0; i < plan.schemes.size(); ++i) by_name.emplace(plan.schemes[i].name, i);
+  std::unordered_map<std::string_view, std::size_t> found;
+  for (const PlannedValue& planned : plan.values) {
+    const auto scheme = by_name.find(planned.scheme);
+    if (scheme != by_name.end()) found.emplace(planned.value, scheme->second);
+  }
+  return found;
 }
 
 }  // namespace
@@ -59,11 +82,7 @@ Summary summarize(const Graph& before, const Registry& registry, const QuantizeR
   const Analysis& analysis = result.analysis;
   Summary summary;
   summary.scheme = registry.names();
-  for (const PlannedScheme& scheme : analysis.plan.schemes) {
-    summary.options += summary.options.empty() ? "" : "; ";
-    if (analysis.plan.schemes.size() > 1) summary.options += scheme.name + ": ";
-    summary.options += scheme.options;
-  }
+  list_schemes(analysis.plan, summary);
   summary.gain_model = analysis.plan.gain_model;
   if (const auto gains = make_gain_model(summary.gain_model)) summary.gain_unit = gains->unit();
   summary.objective = analysis.plan.objective;
@@ -79,16 +98,22 @@ Summary summarize(const Graph& before, const Registry& registry, const QuantizeR
   for (const Explanation& explanation : explanations) {
     by_value.emplace(explanation.value, &explanation);
   }
+  const auto scheme_of = schemes_by_value(analysis.plan);
   const std::vector<bool> eligible = find_eligible(before, analysis.order, registry);
   for (const Weight& weight : find_weights(before)) {
     add(summary.weights_before, weight);
     if (weight.is_quantized) continue;
     const Value value{weight.node, 0};
     const bool is_eligible = eligible[weight.node.index];
-    const bool is_selected = is_stored_as_codes(before, value, analysis.selection);
+    const Value stored = stored_as(before, value, analysis.selection);
+    const bool is_selected = !stored.is_absent();
     if (is_eligible) add(summary.eligible, weight);
     if (is_eligible && is_selected) add(summary.eligible_quantized, weight);
-    if (is_selected) continue;
+    if (is_selected) {
+      const auto scheme = scheme_of.find(before.value_name(stored));
+      if (scheme != scheme_of.end()) ++summary.schemes[scheme->second].weights;
+      continue;
+    }
     const auto found = by_value.find(before.value_name(value));
     summary.left_in_float.push_back({std::string(before.value_name(value)), before.type(value),
                                      weight.bytes, is_eligible,

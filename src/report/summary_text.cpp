@@ -1,7 +1,11 @@
 // A Summary for people, and for programs.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "quadrant/report/objective.hpp"
 #include "quadrant/report/summary.hpp"
@@ -38,9 +42,31 @@ std::string print_sizes(const Summary& summary) {
   return table.print();
 }
 
+// Of several schemes, those that quantize a weight; the others by name.
+std::string print_schemes(const Summary& summary) {
+  using enum Table::Align;
+  if (summary.schemes.size() < 2) return {};
+  Table table({{"scheme"}, {"weights", right}, {"options"}});
+  std::vector<std::string_view> unused;
+  for (const SchemeUse& use : summary.schemes) {
+    if (use.weights == 0) {
+      unused.push_back(use.name);
+    } else {
+      table.add({use.name, fmt::to_string(use.weights), use.options});
+    }
+  }
+  std::string text = unused.size() == summary.schemes.size() ? std::string() : table.print();
+  if (!unused.empty()) {
+    text += fmt::format("  of no weight: {}\n", printable(fmt::to_string(fmt::join(unused, ", "))));
+  }
+  return text + '\n';
+}
+
 std::string print_facts(const Summary& summary) {
   Table table({{""}, {""}});
-  table.add({"scheme", fmt::format("{} ({})", summary.scheme, summary.options)});
+  if (summary.schemes.size() < 2) {
+    table.add({"scheme", fmt::format("{} ({})", summary.scheme, summary.options)});
+  }
   table.add({"quantized",
              fmt::format("{} of {} eligible weights, {} of their bytes",
                          summary.eligible_quantized.count, summary.eligible.count,
@@ -94,8 +120,8 @@ Json or_null(const std::optional<T>& value) {
 }  // namespace
 
 std::string to_string(const Summary& summary) {
-  return fmt::format("{}\n{}\n{}\n{}", print_sizes(summary), print_facts(summary),
-                     print_operations(summary), print_left_in_float(summary));
+  return fmt::format("{}\n{}{}\n{}\n{}", print_sizes(summary), print_schemes(summary),
+                     print_facts(summary), print_operations(summary), print_left_in_float(summary));
 }
 
 Json to_json(const Summary& summary) {
@@ -111,8 +137,13 @@ Json to_json(const Summary& summary) {
         {{"bytes", weight.bytes}, {"eligible", weight.eligible}, {"reason", weight.reason}});
     left.push_back(std::move(json));
   }
+  Json schemes = Json::array();
+  for (const SchemeUse& use : summary.schemes) {
+    schemes.push_back({{"name", use.name}, {"options", use.options}, {"weights", use.weights}});
+  }
   return {{"scheme", summary.scheme},
           {"options", summary.options},
+          {"schemes", std::move(schemes)},
           {"gain_model", summary.gain_model},
           {"gain_unit", summary.gain_unit},
           {"objective", summary.objective.amount()},

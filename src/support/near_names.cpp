@@ -1,6 +1,7 @@
 #include "support/near_names.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -76,6 +77,11 @@ std::string did_you_mean(std::string_view wanted, std::span<const std::string_vi
     text += fmt::format("{}'{}'", separator, near[i]);
   }
   return text.empty() ? text : text + '?';
+}
+
+std::string did_you_mean_or_all(std::string_view wanted, std::span<const std::string_view> names) {
+  std::string near = did_you_mean(wanted, names);
+  return near.empty() ? fmt::format("; there are: {}", fmt::join(names, ", ")) : near;
 }
 
 }  // namespace quadrant::inline v0

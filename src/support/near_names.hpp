@@ -33,4 +33,8 @@ enum class Match : std::uint8_t {
                                        std::span<const std::string_view> names,
                                        Match match = Match::whole);
 
+/// The same, or `; there are: a, b` where none is near: for a few names.
+[[nodiscard]] std::string did_you_mean_or_all(std::string_view wanted,
+                                              std::span<const std::string_view> names);
+
 }  // namespace quadrant::inline v0

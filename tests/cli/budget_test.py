@@ -9,6 +9,7 @@ import itertools
 import json
 import math
 import random
+import re
 import sys
 
 from command_case import BAD_INPUT, IMPOSSIBLE, SCHEME, USAGE, run_tests
@@ -74,6 +75,67 @@ class BudgetTest(CompareCase):
             if bits == 33:
                 self.assertEqual(forms, {"float"})
 
+    def test_bits_are_those_of_the_file(self):
+        # Scales that are no float16 are stored as float32.
+        numbers = random.Random(3)
+        tiny = [[numbers.gauss(0, 0.1) * factor for _ in range(WIDTH * WIDTH)]
+                for factor in (1, 1e-30)]
+        self.model = self.put("tiny.onnx", model(
+            [node("MatMul", ["x", "w"], ["h"]), node("MatMul", ["h", "v"], ["y"])],
+            [tensor("w", [WIDTH, WIDTH], tiny[0]), tensor("v", [WIDTH, WIDTH], tiny[1])],
+            [value_info("x", ["batch", WIDTH])], [value_info("y", ["batch", WIDTH])]))
+        for bits in (4.6, 5, 6):
+            done = self.quantize("--target-bits", bits)
+            after = done["summary"]["quantized_after"]
+            self.assertEqual(after["elements"], 2 * WIDTH * WIDTH)
+            self.assertAlmostEqual(done["budget"]["bits"], after["bits_per_element"], 9)
+            self.assertLessEqual(after["bits_per_element"], bits)
+            self.assertEqual(sum(weight["bytes"] for weight in done["budget"]["weights"]),
+                             after["bytes"])
+
+    def test_no_limit_of_error_takes_more_than_one_form_for_all(self):
+        for size in range(9_700, 22_000, 1_700):
+            one = self.quantize("--target-size", size, "--budget-rule", "uniform", "--data", "data")
+            error = one["budget"]["output_error"]
+            done = self.quantize("--max-error", error, "--data", "data")["budget"]
+            self.assertLessEqual(done["output_error"], error * (1 + 1e-9))
+            self.assertLessEqual(done["file_bytes"], one["budget"]["file_bytes"])
+
+    def test_a_limit_that_was_printed_can_be_met(self):
+        for bits in (4.3, 4.5, 5, 6.1, 8.5):
+            was = self.quantize("--target-bits", bits)["budget"]
+            now = self.quantize("--max-error", repr(was["weight_error"]))["budget"]
+            self.assertLessEqual(now["file_bytes"], was["file_bytes"])
+
+    def test_weights_that_a_form_stores_exactly(self):
+        numbers = random.Random(5)
+        codes = [[127 if i < WIDTH else numbers.randint(-127, 127) for i in range(WIDTH * WIDTH)]
+                 for _ in range(2)]
+        self.model = self.put("grid.onnx", model(
+            [node("MatMul", ["x", "w"], ["h"]), node("MatMul", ["h", "v"], ["y"])],
+            [tensor(name, [WIDTH, WIDTH], [code / 512 for code in of])
+             for name, of in zip("wv", codes)],
+            [value_info("x", ["batch", WIDTH])], [value_info("y", ["batch", WIDTH])]))
+        done = self.quantize("--min-sqnr", 60, "--data", "data")["budget"]
+        self.assertEqual([weight["form"] for weight in done["weights"]], ["int8", "int8"])
+        self.assertEqual(done["output_error"], 0)
+        points = self.json_of("pareto", self.model, *SCHEME, "--data", "data")["points"]
+        self.assertGreater(points[0]["error"], 0.0001)  # of 4 bits
+        text = self.succeeds("quantize", self.model, "-o", "out.onnx", *SCHEME, "--target-size",
+                             "20kB", "--data", "data")
+        self.assertIn("of the budget is left, since nothing is lost", text)
+
+    def test_outputs_that_say_nothing(self):
+        self.model = self.put("zeros.onnx", model(
+            [node("MatMul", ["x", "w"], ["h"]), node("MatMul", ["h", "zero"], ["y"])],
+            [tensor("w", [WIDTH, WIDTH], [i % 5 - 2 for i in range(WIDTH * WIDTH)]),
+             tensor("zero", [WIDTH, WIDTH], [0] * (WIDTH * WIDTH))],
+            [value_info("x", ["batch", WIDTH])], [value_info("y", ["batch", WIDTH])]))
+        done = self.quantize("--target-bits", 5, "--data", "data")
+        self.assertEqual([diagnostic["message"].split(":")[0] for diagnostic in done["diagnostics"]
+                          if diagnostic["severity"] == "warning"],
+                         ["on these samples the outputs in float are zero, or no numbers"])
+
     def test_what_is_measured_is_what_compare_says(self):
         done = self.quantize("--target-bits", 5, "--data", "data")
         outputs = self.comparison(self.model, "out.onnx", "--data", "data")["outputs"]
@@ -135,6 +197,33 @@ class BudgetTest(CompareCase):
         self.assertEqual(self.bytes_of("planned.onnx"), self.bytes_of("out.onnx"))
         plan = json.loads(self.bytes_of("plan.json"))
         self.assertGreater(len({value["scheme"] for value in plan["values"]}), 1)
+        # Whatever chose from the same forms may explain it.
+        for schemes in (SCHEME, ("--preset", "mixed-4.5bit")):
+            document = self.json_of("explain", self.model, *schemes, "--plan", "plan.json", "--all")
+            states = {entry["value"]: entry["state"] for entry in document["explanations"]}
+            for value in plan["values"]:
+                self.assertEqual(states[value["value"]], "ToQuantize")
+
+    def test_plan_says_what_quantize_does(self):
+        budget = ("--target-bits", 5, "--data", "data")
+        planned = self.json_of("plan", self.model, *SCHEME, *budget)
+        self.assertEqual(planned["budget"]["weights"], self.quantize(*budget)["budget"]["weights"])
+        self.assertIsNone(self.json_of("plan", self.model, *SCHEME)["budget"])
+        text = self.succeeds("plan", self.model, *SCHEME, *budget)
+        self.assertRegex(text, r"outputs: \d+\.\d\d dB measured")
+
+    def test_floats_alone(self):
+        for budget in (("--target-bits", 100), ("--min-sqnr", 300, "--data", "data")):
+            text = self.succeeds("quantize", self.model, "-o", "out.onnx", *SCHEME, *budget)
+            self.assertIn("nothing is quantized: every weight stays in float", text)
+            self.assertIn("weights: exact at least", text)
+            self.assertNotIn("inf", text)
+
+    def test_a_looser_limit_takes_no_larger_file(self):
+        # Errors at the output of a chain are not what those of its weights add up to.
+        sizes = [self.quantize("--min-sqnr", decibels, "--data", "data")["budget"]["file_bytes"]
+                 for decibels in range(10, 46, 5)]
+        self.assertEqual(sizes, sorted(sizes))
 
     def test_the_same_for_any_number_of_threads(self):
         texts = []
@@ -151,10 +240,17 @@ class BudgetTest(CompareCase):
     def test_text(self):
         text = self.succeeds("quantize", self.model, "-o", "out.onnx", *SCHEME, "--target-size",
                              "11kB", "--data", "data")
-        self.assertRegex(text, r"bits for each weight: \d+\.\d\d % of the budget is left")
+        self.assertRegex(text, r"that can be quantized: \d+\.\d\d % of the budget is left")
+        forms = re.search(r"forms: (.*)", text).group(1).split(", ")
+        used = re.findall(r"^  (u?int[48]\S*) +(\d+)  ", text, re.MULTILINE)
+        self.assertEqual({tuple(form.split()) for form in forms if not form.startswith("float ")},
+                         set(used))
+        self.assertEqual(sum(int(form.split()[1]) for form in forms), LAYERS)
         self.assertRegex(text, r"outputs: \d+\.\d\d dB measured, \d+\.\d\d dB predicted")
         text = self.succeeds("pareto", self.model, *SCHEME, "--data", "data")
         self.assertIn("w0: ", text)
+        self.assertRegex(text, rf"The smallest has \S+ {LAYERS}\.|The smallest has \S+ \d+, ")
+        self.assertIn("at the output that has most", text)
         self.assertIn("*", text)
 
     def test_what_cannot_be_met(self):
@@ -163,10 +259,14 @@ class BudgetTest(CompareCase):
                    *run, "--target-size", "5kB")
         self.fails(IMPOSSIBLE, "3 bits cannot be met: the least that there is is", *run,
                    "--target-bits", 3)
-        self.fails(IMPOSSIBLE, ["within 10000 bytes the error is", "(60.00 dB)"], *run,
+        self.fails(IMPOSSIBLE, ["5 bits cannot be met by forms that keep each weight's errors so small",
+                                "26."], *run, "--target-bits", 5, "--min-weight-sqnr", 40)
+        self.fails(IMPOSSIBLE, ["within 10000 bytes the least error that was found is", "(60.00 dB)"], *run,
                    "--target-size", 10_000, "--min-sqnr", 60, "--data", "data")
-        self.fails(IMPOSSIBLE, "there is nothing to decide", *run, "--exclude", "w",
-                   "--target-bits", 5)
+        self.fails(IMPOSSIBLE, "nothing here can be quantized, and in floats", *run, "--exclude",
+                   "w", "--target-size", "5kB")
+        self.fails(IMPOSSIBLE, "there is nothing to decide", "pareto", self.model, *SCHEME,
+                   "--exclude", "w")
 
     def test_what_contradicts(self):
         run = ("quantize", self.model, "-o", "out.onnx", *SCHEME)
@@ -176,11 +276,12 @@ class BudgetTest(CompareCase):
                 ("--min-weight-sqnr", "--min-sqnr", 30),
                 ("--bits does not go with it", "--target-bits", 5, "--bits", 4),
                 ("--gain does not go with it", "--target-bits", 5, "--gain", "bytes"),
-                ("nothing to a budget", "--target-bits", 5, "--plan", "plan.json"),
-                ("above zero", "--target-bits", 0),
+                ("a budget does not go with it", "--target-bits", 5, "--plan", "plan.json"),
+                ("--target-bits: 0 is no number above zero", "--target-bits", 0),
                 ("above zero", "--target-bits", -4),
                 ("above zero", "--max-error", -1),
-                ("above zero", "--target-bits", "nan"),
+                ("--target-bits: nan is no number above zero", "--target-bits", "nan"),
+                ("--min-sqnr: 4000 is no number of decibels", "--min-sqnr", 4000, "--data", "data"),
                 ("'20 MB' is no size", "--target-size", "20 MB"),
                 ("'-5kB' is no size", "--target-size=-5kB"),
                 ("'1e400' is no size", "--target-size", "1e400"),

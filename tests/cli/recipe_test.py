@@ -108,6 +108,9 @@ class SavedRecipeTest(RecipeCase):
         self.fails(USAGE, "the model itself", *plan, self.model)
         self.fails(INPUT_OUTPUT, "none.json", "plan", self.model, "--recipe", "none.json")
         self.fails(BAD_INPUT, "model.onnx", "plan", self.model, "--recipe", self.model)
+        # What could not be read back is not saved.
+        self.fails(USAGE, ["--save-recipe", "target_bits", "up to 64, found 100"], *plan, "r.json",
+                   "--target-bits", 100)
         # A run that fails leaves no recipe.
         self.fails(USAGE, "nothing", *plan, "r.json", "--include", "nothing_like_it")
 
@@ -121,7 +124,7 @@ class MixTest(RecipeCase):
         text = self.succeeds("plan", self.model, *MIX)
         self.assertIn("int4 axis=1", text)
         both = self.succeeds("quantize", self.model, "-o", "both.onnx", *MIX)
-        self.assertIn("int4: bits=4", both)
+        self.assertRegex(both, r"int4 +2 +bits=4 ")
         self.succeeds("quantize", self.model, "-o", "four.onnx", *SCHEME, "--bits", 4)
         self.assertEqual(self.bytes_of("both.onnx"), self.bytes_of("four.onnx"))
 
@@ -164,6 +167,8 @@ class MixTest(RecipeCase):
         self.fails(USAGE, ["mixed-4.5bit", "--preset"], *plan, "--mix", "int8,mixed-4.5bit")
         self.fails(USAGE, ["'a'", "did you mean 'bits'"], *plan, "--mix", "a=weight-only,bist=4")
         self.fails(USAGE, "two schemes are called 'int8'", *plan, "--mix", "int8,int8")
+        self.fails(USAGE, ["'int8,int4-block32,t' is no name", "a --mix of its own"], *plan, "--mix",
+                   "int8,int4-block32,t=weight-only,granularity=tensor")
         self.fails(USAGE, "--form behind", "quantize", self.model, "-o", "out.onnx", "--mix",
                    "int8", "--mix", "a=weight-only,form=behind", "--format", "matmulnbits")
 
@@ -283,7 +288,7 @@ class RulesTest(RecipeCase):
         def rule(**members):
             return recipe([{"scheme": "int8"}, members])
 
-        refuses(USAGE, ["rule 2: it matches nothing", "did you mean 'fc1.weight'"],
+        refuses(USAGE, ["rule 2: ", "matches nothing", "did you mean 'fc1.weight'"],
                 rule(scheme="int4", match={"name": "^fc1.wieght$"}))
         refuses(USAGE, ["rule 2: match.kind", "did you mean 'matmul'"],
                 rule(scheme="int4", match={"kind": "MatMull"}))
@@ -292,6 +297,14 @@ class RulesTest(RecipeCase):
         refuses(BAD_INPUT, ["rule 2", "$.rules[1].match.nmae", "did you mean 'name'"],
                 rule(scheme="int4", match={"nmae": "fc1"}))
         refuses(BAD_INPUT, ["rule 2: scheme", "did you mean 'int4'"], rule(scheme="int44"))
+        refuses(BAD_INPUT, ["rule 2: scheme", "'schemes'", "there are: float, int4, int8, "],
+                rule(scheme="other"))
+        refuses(BAD_INPUT, ["$.rules[1].match.size.min_elements", "found -1"],
+                rule(scheme="int4", match={"size": {"min_elements": -1}}))
+        refuses(USAGE, ["$.exclude: 'fc7' matches no", "did you mean"], recipe(exclude=["fc7"]))
+        refuses(USAGE, ["$.include: 'fc7' matches no"], recipe(include=["fc7"]))
+        refuses(USAGE, ["$.hardware: there is no hardware profile"],
+                recipe(gain="latency", hardware="foo"))
         refuses(BAD_INPUT, ["rule 2: match.name", "missing ]"],
                 rule(scheme="int4", match={"name": "["}))
         refuses(BAD_INPUT, ["$.gains", "did you mean 'gain'"], recipe(gains="bytes"))
@@ -299,6 +312,12 @@ class RulesTest(RecipeCase):
         refuses(USAGE, ["static_affine"], recipe(model={"optimize": ["cle"]}))
         self.save(rule(scheme="int4", match={"name": "^fc9$"}, may_match_nothing=True))
         self.succeeds("plan", self.model, "--recipe", "recipe.json")
+        # What an option says is not put down to the recipe.
+        self.save(recipe(exclude=["fc1"]))
+        self.fails(USAGE, "quadrant: --exclude 'fc7' matches", "plan", self.model, "--recipe",
+                   "recipe.json", "--exclude", "fc7")
+        self.fails(USAGE, "quadrant: there is no hardware profile", "plan", self.model, "--recipe",
+                   "recipe.json", "--gain", "latency", "--hardware", "foo")
         self.fails(USAGE, ["--bits", "recipe.json has options of its own"], "plan", self.model,
                    "--recipe", "recipe.json", "--bits", 4)
 

@@ -157,7 +157,7 @@ class PageTest(CommandTest):
     def test_of_a_plan_that_is_followed(self):
         self.succeeds("plan", self.model, *SCHEME, "--exclude", "fc2", "-o", "plan.json")
         page = self.page("quantize", self.model, "-o", "out.onnx", *SCHEME, "--plan", "plan.json")
-        self.assertIn("the given plan leaves it in float", "".join(page.text))
+        self.assertIn("the plan leaves it in float", "".join(page.text))
 
     def test_hostile_names(self):
         self.put("evil.onnx", two_layers(weight_name=EVIL))
@@ -348,7 +348,7 @@ class ExplainTest(CommandTest):
     def test_a_plan(self):
         self.succeeds("plan", self.model, *SCHEME, "--exclude", "fc2", "-o", "part.json")
         text = self.succeeds("explain", self.model, *SCHEME, "--plan", "part.json")
-        self.assertRegex(text, r"fc2\.weight +constant +Unquantized +the given plan leaves it in float")
+        self.assertRegex(text, r"fc2\.weight +constant +Unquantized +the plan leaves it in float")
 
     def test_what_differs_from_a_plan(self):
         self.succeeds("plan", self.model, *SCHEME, "-o", "all.json")
@@ -381,8 +381,45 @@ class ExplainTest(CommandTest):
         self.assertEqual(difference["before"]["reason"], "the plan leaves it in float")
         self.assertIn("cannot be followed", document["diagnostics"][0]["message"])
 
+    def test_a_plan_of_other_schemes_names_them(self):
+        self.succeeds("plan", self.model, *SCHEME, "--target-bits", 9, "-o", "budget.json")
+        plan = json.loads(self.bytes_of("budget.json"))
+        chosen = {value["value"]: value["scheme"] for value in plan["values"]}
+        against = ("explain", self.model, *SCHEME, "--against", "budget.json")
+        document = self.json_of(*against)
+        self.assertEqual({entry["value"] for entry in document["differences"]}, set(chosen))
+        for entry in document["differences"]:
+            self.assertIn(f"{chosen[entry['value']]} ", entry["before"]["reason"])
+            self.assertRegex(entry["after"]["reason"], r"\Aweight_only axis=1, gain")
+        # Several schemes of a run have their names in its reasons.
+        self.succeeds("plan", self.model, *SCHEME, "-o", "one.json")
+        document = self.json_of("explain", self.model, *SCHEME, "--plan", "budget.json", "--against",
+                                "one.json")
+        for entry in document["differences"]:
+            self.assertRegex(entry["before"]["reason"], r"\Aweight_only axis=1, gain")
+            self.assertIn(f"{chosen[entry['value']]} ", entry["after"]["reason"])
+
+    def test_a_plan_of_another_model(self):
+        self.put("other.onnx", two_layers().replace(b"fc1.", b"gc1.").replace(b"fc2.", b"gc2."))
+        self.succeeds("plan", "other.onnx", *SCHEME, "-o", "other.json")
+        self.fails(IMPOSSIBLE, ["other.json", "'gc1.weight'", "of another model"], "explain",
+                   self.model, *SCHEME, "--against", "other.json")
+
+    def test_options_that_a_plan_would_not_follow(self):
+        self.succeeds("plan", self.model, *SCHEME, "--target-bits", 9, "-o", "budget.json")
+        for command in (("explain", self.model), ("quantize", self.model, "-o", "out.onnx")):
+            for option in (("--bits", 4), ("--block-size", 16)):
+                self.fails(USAGE, ["--plan", f"{option[0]} does not go with it"], *command, *SCHEME,
+                           "--plan", "budget.json", *option)
+        self.succeeds("plan", self.model, *SCHEME, "-o", "p.json")
+        for option in (("--budget-rounds", 7), ("--budget-rule", "hull"), ("--measure", "full"),
+                       ("--random", 2)):
+            self.fails(USAGE, f"{option[0]} is of use to a budget alone", "quantize", self.model,
+                       "-o", "out.onnx", *SCHEME, "--plan", "p.json", *option)
+
     def test_mistakes(self):
         self.succeeds("plan", self.model, *SCHEME, "-o", "p.json")
+        self.fails(USAGE, "NODE is empty", "explain", self.model, "", *SCHEME)
         explain = ("explain", self.model, *SCHEME)
         self.fails(USAGE, "one of them", *explain, "fc1", "--all")
         self.fails(USAGE, "one of them", *explain, "--all", "--against", "p.json")

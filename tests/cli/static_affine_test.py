@@ -204,7 +204,8 @@ class StaticAffineTest(CommandTest):
         self.fails(IMPOSSIBLE, ["asymmetric", "tensor"], *quantize, "--asymmetric-weights")
 
     def test_include_and_exclude(self):
-        self.assertEqual(self.planned("--exclude", "fc1").keys(), {"fc2.weight", "y"})
+        # The limit computes on codes of what fc1 makes in float.
+        self.assertEqual(self.planned("--exclude", "fc1").keys(), {"fc2.weight", "r", "y"})
         self.assertEqual(self.planned("--include", "fc1").keys(), {"fc1.weight", "h", "r"})
         self.assertEqual(self.planned("--exclude", "fc"), {})
         document = self.quantize("q.onnx", "--exclude", "fc1")

@@ -92,7 +92,10 @@ TEST_CASE("profiles that come with the library pass, and print and read back") {
 }
 
 TEST_CASE("what is no profile is refused with its place, and near names") {
-  CHECK(refused("\"bandwidth\"", "\"bandwith\"") == "$: 'bandwidth' is missing");
+  CHECK(refused("\"bandwidth\"", "\"bandwith\"") ==
+        "$: 'bandwidth' is missing; there is \"bandwith\"");
+  // "uint8_products" is near, but right where it is.
+  CHECK(refused("\"int8_products\"", "\"other\"") == "$: 'int8_products' is missing");
   CHECK(has_text(refused("\"folds_constants\"", "\"fold_constants\""),
                  "$.fold_constants: unknown key; did you mean 'folds_constants'?"));
   CHECK(has_text(refused("\"overhead\": 1.5", "\"overhead\": \"1\""),

@@ -85,7 +85,7 @@ TEST_CASE("what is no plan is refused with its JSON path") {
         "$.format: expected \"quadrant.plan\", found \"other\"");
   CHECK(message("\"version\": 2", "\"version\": 1") ==
         "$.version: this program reads version 2, the file is of version 1");
-  CHECK(message("\"schemes\"", "\"shcemes\"") == "$: 'schemes' is missing");
+  CHECK(message("\"schemes\"", "\"shcemes\"") == "$: 'schemes' is missing; there is \"shcemes\"");
   CHECK(message("\"version\": 2", "\"version\": 2, \"extra\": 0") == "$.extra: unknown key");
   CHECK(message("\"version\": 2", "\"version\": 2, \"a\\nb\": 0") == "$[\"a\\nb\"]: unknown key");
   CHECK(message("\"version\": 2", "\"version\": 2, \"version\": 2") == "$.version: given twice");

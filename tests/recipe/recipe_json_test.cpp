@@ -118,6 +118,7 @@ TEST_CASE("what is no recipe is refused with its place and near names") {
   CHECK(mentions(refused(R"("policy": "best")"), "$.policy: 'best' is none of"));
   CHECK(mentions(refused(R"("target_bits": 0)"), "$.target_bits"));
   CHECK(mentions(refused(R"("target_bits": "4.5")"), "$.target_bits"));
+  CHECK(mentions(refused(R"("target_bits": 100)"), "$.target_bits: expected a number above 0"));
   CHECK(mentions(refused(R"("non_finite": "ignore")"), "$.non_finite"));
   CHECK(mentions(refused(R"("include": 4)"), "$.include"));
   CHECK(mentions(refused("\"exclude\": \"(\""), "exclude: '(': missing"));
@@ -149,6 +150,7 @@ TEST_CASE("mistakes in rules name the rule and the key") {
   CHECK(mentions(refused_rule(R"("scheme": [])"), "rule 2: $.rules[1].scheme: an empty list"));
   CHECK(mentions(refused_rule(R"("scheme": "int9")"), "rule 2: scheme: there is no scheme 'int9'"));
   CHECK(mentions(refused_rule(R"("scheme": "int9")"), "did you mean 'int8'"));
+  CHECK(mentions(refused_rule(R"("scheme": "other")"), "under 'schemes'; there are: float, "));
   CHECK(mentions(refused_rule(R"("scheme": ["float", "int8"])"), "rule 2: scheme: "));
   CHECK(mentions(refused_rule(R"("scheme": "int8", "mach": {})"), "did you mean 'match'"));
   const auto match = [](const std::string& member) {
@@ -170,6 +172,9 @@ TEST_CASE("mistakes in rules name the rule and the key") {
   CHECK(mentions(refused_rule(R"("scheme": "float", "options": {"bits": 4})"), "one scheme"));
   CHECK(mentions(refused_rule(R"("scheme": "int8", "options": {"bit": 4})"),
                  "rule 2: $.rules[1].options.bit: weight_only has no option 'bit'; did you mean"));
+  CHECK(mentions(
+      refused_rule(R"("scheme": "int8", "options": {"asymmetric": true})"),
+      R"(weight_only has no option 'asymmetric'; it is said by 'symmetry': "asymmetric")"));
   CHECK(mentions(refused_rule(R"("scheme": "int8", "options": {"block_size": 1})"), "from 2 to"));
 }
 

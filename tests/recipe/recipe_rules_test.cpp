@@ -130,7 +130,7 @@ TEST_CASE("kinds are those of readers, and must go with the name") {
   CHECK(gathered == Schemes{{"w", "int4"}, {"v", "int4"}, {"table", "int8"}, {"h", "int4"}});
   // The gather that reads the table is not called head, though the product that does is.
   CHECK(mentions(refused(R"({"match": {"kind": "gather", "name": "^head$"}, "scheme": "int8"})"),
-                 "rule 1: it matches nothing"));
+                 R"(rule 1: {"name":"^head$","kind":"gather"} matches nothing)"));
   CHECK(decide(all4 + R"(, {"match": {"kind": ["gather"], "name": "table"}, "scheme": "int8"})")
             .at("table") == "int8");
 }
@@ -227,7 +227,7 @@ TEST_CASE("effects count what rules match and decide") {
 
 TEST_CASE("rules that match nothing are refused with near names") {
   CHECK(mentions(refused(all4 + R"(, {"match": {"name": "^secnod$"}, "scheme": "int8"})"),
-                 "rule 2: it matches nothing; did you mean 'second'?"));
+                 R"(rule 2: {"name":"^secnod$"} matches nothing; did you mean 'second'?)"));
   CHECK(mentions(refused(R"({"match": {"kind": "matmlu"}, "scheme": "int8"})"),
                  "rule 1: match.kind: neither the model nor a scheme has operations of kind "
                  "'matmlu'; did you mean 'matmul'"));

@@ -121,12 +121,12 @@ TEST_CASE("what are no statistics is refused with its JSON path") {
   CHECK(message("\"version\": 1", "\"version\": 2") ==
         "$.version: this program reads version 1, the file is of version 2");
   CHECK(message("\"samples\": 1", "\"samples\": -1") ==
-        "$.samples: expected an integer that is not negative, found number");
+        "$.samples: expected an integer that is not negative, found -1");
   CHECK(message("\"zeros\":2,", "") == "$.values[0]: 'zeros' is missing");
   CHECK(message("\"zeros\":2", "\"zeros\":2,\"zeroes\":2") ==
         "$.values[0].zeroes: unknown key; did you mean 'zeros'?");
   CHECK(message("\"zeros\":2", "\"zeros\":2.5") ==
-        "$.values[0].zeros: expected an integer that is not negative, found number");
+        "$.values[0].zeros: expected an integer that is not negative, found 2.5");
   CHECK(message("\"min\":-0.5", "\"min\":\"-0.5\"") ==
         "$.values[0].min: expected a number, found string");
   CHECK(message("\"max\":1.75", "\"max\":1e39") ==

@@ -58,13 +58,14 @@ TEST_CASE("a summary counts weights before and after") {
   CHECK(summary.scheme == "weight_only");
   CHECK(summary.gain_model == "bytes");
   CHECK(summary.gain_unit == "bytes");
-  CHECK(summary.weights_before == WeightTotals{4, 32 + 8 + 128 + 100, 4 * (32 + 8 + 128 + 100)});
-  // w: a code for each element, a scale and a zero point for each of 8 rows; v: of 16 columns.
-  const std::uint64_t w_bytes = 32 + 8 * 5;
-  const std::uint64_t v_bytes = 128 + 16 * 5;
+  CHECK(summary.weights_before == WeightTotals{4, 32 + 8 + 128 + 100, 1072});
+  // w: a code for each element, a scale and a zero point, 5 bytes, for each of 8 rows; v: of 16
+  // columns.
+  const std::uint64_t w_bytes = 32 + 40;
+  const std::uint64_t v_bytes = 128 + 80;
   CHECK(summary.quantized_after == WeightTotals{2, 32 + 128, w_bytes + v_bytes});
-  CHECK(summary.weights_after == WeightTotals{4, 268, w_bytes + v_bytes + 4 * (8 + 100)});
-  CHECK(summary.objective == Gain{4 * (32 + 128) - static_cast<std::int64_t>(w_bytes + v_bytes)});
+  CHECK(summary.weights_after == WeightTotals{4, 268, w_bytes + v_bytes + 432});
+  CHECK(summary.objective == Gain{640 - static_cast<std::int64_t>(w_bytes + v_bytes)});
   CHECK(summary.weights_before.bits_per_element() == doctest::Approx(32));
   CHECK(WeightTotals{}.bits_per_element() == 0);
 }
@@ -138,6 +139,27 @@ TEST_CASE("the text of nothing is no table of nothing") {
   CHECK(to_string(summary).find("no weight is left in float") != std::string::npos);
 }
 
+TEST_CASE("of several schemes, those that no weight has are only named") {
+  const Graph graph = example();
+  WeightOnlyOptions slim;
+  slim.bits = 4;
+  const std::vector<Registry> both{weight_only_registry().value().renamed("wide"),
+                                   weight_only_registry(slim).value().renamed("slim")};
+  const Registry registry = Registry::join(both).value();
+  const QuantizeResult result = quantize(graph, registry).value();
+  const Summary summary = summarize(graph, registry, result);
+  REQUIRE(summary.schemes.size() == 2);
+  CHECK(summary.schemes[0].name == "slim");
+  CHECK(summary.schemes[0].weights == 2);  // w through the transpose, and v
+  CHECK(summary.schemes[0].options == result.analysis.plan.schemes[0].options);
+  CHECK(summary.schemes[1].weights == 0);
+  const std::string text = to_string(summary);
+  CAPTURE(text);
+  CHECK(text.find("  slim          2  ") != std::string::npos);
+  CHECK(text.find("  of no weight: wide\n") != std::string::npos);
+  CHECK(text.find(summary.schemes[1].options) == std::string::npos);
+}
+
 TEST_CASE("the JSON holds everything") {
   Summary summary = Run().summary;
   summary.file_bytes_before = 2000;
@@ -146,6 +168,8 @@ TEST_CASE("the JSON holds everything") {
   CHECK(json["file_bytes_after"] == nullptr);
   CHECK(json["eligible_quantized"]["bytes"] == 640);
   CHECK(json["quantized_after"]["bits_per_element"] == doctest::Approx(14));
+  CHECK(json["schemes"].size() == 1);
+  CHECK(json["schemes"][0]["weights"] == 2);
   CHECK(json["left_in_float"].size() == 2);
   CHECK(json["left_in_float"][0]["name"] == "u");
   CHECK(json["left_in_float"][0]["shape"] == nlohmann::json::array({100}));

@@ -44,6 +44,8 @@ TEST_CASE("did you mean") {
   CHECK(did_you_mean("xyy", names) == "; did you mean 'xyz'?");
   CHECK(did_you_mean("abc4", names) == "; did you mean 'abc1', 'abc2' or 'abc3'?");
   CHECK(did_you_mean("q", {}).empty());
+  CHECK(did_you_mean_or_all("xyy", names) == "; did you mean 'xyz'?");
+  CHECK(did_you_mean_or_all("nothing", names) == "; there are: abc1, abc2, abc3, xyz");
 }
 
 TEST_CASE("very long names are passed over") {

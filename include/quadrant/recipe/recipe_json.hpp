@@ -27,6 +27,9 @@ namespace quadrant::inline v0 {
 /// The recipe as JSON text; what has its default is left out. Equal recipes give equal text.
 [[nodiscard]] std::string print_recipe(const Recipe& recipe);
 
+/// What a rule matches, as a recipe has it, on one line: `{"kind":"matmul"}`.
+[[nodiscard]] std::string print_match(const RuleMatch& match);
+
 /// Reads a recipe, and checks it (`check`). Strict, as `parse_plan` is: unknown and repeated keys,
 /// other types, unknown schemes, options and words, patterns that are no regular expressions. All
 /// are `invalid_model` with the JSON path, and the number of the rule, in the message, and near

@@ -43,9 +43,19 @@ struct OperationCount {
   friend bool operator==(const OperationCount&, const OperationCount&) = default;
 };
 
-struct Summary {
-  std::string scheme;
+/// A scheme of the run.
+struct SchemeUse {
+  std::string name;
   std::string options;
+  std::uint64_t weights = 0;  ///< that it quantized
+
+  friend bool operator==(const SchemeUse&, const SchemeUse&) = default;
+};
+
+struct Summary {
+  std::string scheme;   ///< all of them, by name
+  std::string options;  ///< and what each was asked for
+  std::vector<SchemeUse> schemes;
   std::string gain_model;
   std::string gain_unit;  ///< empty for a gain model that the library does not know
   Gain objective;

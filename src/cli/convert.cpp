@@ -1,0 +1,242 @@
+// quadrant convert MODEL OUT: from one format to another, quantized on the way if that is wanted,
+// and fused for a target: what its kernels can compute on codes, they do.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibration/located.hpp"
+#include "cli/choices.hpp"
+#include "cli/command.hpp"
+#include "cli/decision.hpp"
+#include "cli/model.hpp"
+#include "cli/model_format.hpp"
+#include "cli/named_files.hpp"
+#include "cli/thread_executor.hpp"
+#include "quadrant/engine/quantize.hpp"
+#include "quadrant/io/onnx.hpp"
+#include "quadrant/io/tflite.hpp"
+#include "quadrant/ir/real_borders.hpp"
+#include "quadrant/ir/text.hpp"
+#include "quadrant/methods/qdq_fusion.hpp"
+#include "quadrant/report/computation.hpp"
+#include "quadrant/report/terminal_text.hpp"
+
+namespace quadrant::cli {
+namespace {
+
+/// What was fused for a target.
+struct FusedModel {
+  Graph graph;
+  ComputationReport report;
+};
+
+/// What was written, in the terms of one format.
+struct WrittenModel {
+  std::uint64_t bytes = 0;
+  std::vector<std::string> remarks;
+};
+
+bool has_codes(const Graph& graph) {
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (!node.is_valid()) continue;
+    for (std::uint32_t i = 0; i < graph.result_count(node); ++i) {
+      if (graph.type({node, i}).is_quantized()) return true;
+    }
+  }
+  return false;
+}
+
+Expected<FusedModel> fuse_for(FusionTarget target, const Graph& graph, Executor& executor) {
+  QUADRANT_TRY(const Graph model, explicit_model(graph));
+  const OperationsGain operations;
+  QuantizeOptions run;
+  run.gains = &operations;
+  run.policy = SelectionPolicy::optimal;
+  run.executor = &executor;
+  QUADRANT_TRY(QuantizeResult result, fuse_qdq(model, {.target = target}, run));
+  ComputationReport report = report_computation(model, result.analysis.registry, result.analysis);
+  return FusedModel{std::move(result.graph), std::move(report)};
+}
+
+void add_remarks(std::vector<std::string>& remarks, std::string_view what,
+                 const std::vector<LeftAlone>& items) {
+  for (const LeftAlone& item : items) {
+    remarks.push_back(fmt::format("{}: {}: {}", what, printable(item.name), item.reason));
+  }
+}
+
+Expected<WrittenModel> write_as_tflite(const Graph& graph, const std::string& path) {
+  QUADRANT_TRY(const TfliteWriteReport report, write_tflite(graph, path));
+  WrittenModel written{report.file_bytes, {}};
+  written.remarks.push_back(fmt::format("{} operators, of which {} transposes for the layout",
+                                        report.operators, report.transposes));
+  add_remarks(written.remarks, "decomposed", report.decomposed);
+  add_remarks(written.remarks, "changed", report.changed);
+  add_remarks(written.remarks, "not in the file", report.not_honoured);
+  return written;
+}
+
+Expected<WrittenModel> write_model(const Graph& graph, const std::string& path, ModelFormat format,
+                                   std::optional<FusionTarget> target, Executor& executor,
+                                   Console& console) {
+  switch (format) {
+    case ModelFormat::tflite:
+      return write_as_tflite(graph, path);
+    case ModelFormat::text:
+      QUADRANT_CHECK(write_text(path, print_graph(graph, {.largest_constant = INT64_MAX})));
+      return WrittenModel{file_bytes(path), {}};
+    case ModelFormat::onnx:
+      break;
+  }
+  OnnxWriteOptions options;
+  options.executor = &executor;
+  options.sink = &console;
+  options.qoperators = target == FusionTarget::onnx_qoperator;
+  QUADRANT_TRY(const OnnxWriteReport report, write_onnx(graph, path, options));
+  WrittenModel written{report.model_bytes + report.external_bytes, {}};
+  if (options.qoperators) {
+    written.remarks.push_back(fmt::format("{} operators on codes", report.qoperators));
+  }
+  return written;
+}
+
+Json to_json(const ComputationReport& report) {
+  Json operations = Json::array();
+  for (const Computation& row : report.operations) {
+    operations.push_back({{"name", row.name},
+                          {"operation", row.kind},
+                          {"on_codes", row.on_codes},
+                          {"reason", row.reason}});
+  }
+  return {{"on_codes", report.on_codes},
+          {"requantized", report.requantized},
+          {"operations", std::move(operations)}};
+}
+
+class Convert final : public Command {
+ public:
+  CLI::App* declare(CLI::App& app) override {
+    CLI::App* command = app.add_subcommand("convert", "Write a model in another format");
+    cli::declare(*command, options_);
+    command->get_option("MODEL")->description("Model to read: .onnx, .tflite or .qd, text");
+    command->add_option("OUT", output_, "Model to write: .onnx, .tflite or .qd, text")
+        ->required()
+        ->type_name("");
+    add_choice(*command, "--target", target_, {"onnx-qoperator", "tflite", "webnn"},
+               "Whose kernels compute on codes: what they can, they do; the rest stays in real "
+               "numbers (default: tflite, for a file of that ending)");
+    add_choice(*command, "--io", borders_, {"codes", "real"},
+               "Whether the model takes and gives 'codes', where it quantizes its inputs and "
+               "dequantizes its outputs, or 'real' numbers, the default");
+    declare_non_finite(*command, options_.non_finite);
+    command->footer(
+        "Examples:\n"
+        "  quadrant convert model_qdq.onnx model.tflite\n"
+        "  quadrant convert model.onnx model.tflite --scheme static-affine --calibration samples\n"
+        "  quadrant convert model.tflite model.onnx");
+    return command;
+  }
+
+  [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
+
+  Expected<void> run(Console& console) override {
+    QUADRANT_TRY(const ModelFormat format, model_format(output_));
+    QUADRANT_CHECK(check_side_output(output_, options_.model));
+    QUADRANT_CHECK(check_files(*options_.command, options_.model, false));
+    ThreadExecutor executor(0);
+    QUADRANT_TRY(Graph graph, model(console, executor));
+    std::optional<FusedModel> fused;
+    std::vector<LeftAlone> real_borders;
+    const auto target = chosen_target(format);
+    if (target && has_codes(graph)) {
+      QUADRANT_TRY(fused, in_file(fuse_for(*target, graph, executor), options_.model));
+    }
+    Graph& result = fused ? fused->graph : graph;
+    if (borders_ == "codes") real_borders = make_borders_coded(result);
+    QUADRANT_TRY(WrittenModel written,
+                 write_model(result, output_, format, target, executor, console));
+    add_remarks(written.remarks, "in real numbers still", real_borders);
+    print(fused, target, written, console);
+    return {};
+  }
+
+ private:
+  // As it is, or quantized if that was asked for.
+  [[nodiscard]] Expected<Graph> model(Console& console, Executor& executor) {
+    const RecipeOptions& recipe = options_.recipe;
+    if (recipe.scheme.empty() && recipe.mix.empty() && recipe.preset.empty() &&
+        recipe.file.empty()) {
+      for (const auto& scheme : options_.schemes.all()) {
+        const std::string option = options_.schemes.given_option(*scheme);
+        if (option.empty()) continue;
+        return fail(ErrorCode::usage,
+                    fmt::format("{} is an option of {}, which --scheme names: without it nothing "
+                                "is quantized",
+                                option, scheme->name()));
+      }
+      return read_model(options_.model, console);
+    }
+    options_.coded_borders = borders_ == "codes";
+    QUADRANT_TRY(Subject subject, prepare(options_, console));
+    QuantizeOptions engine = subject.engine_options();
+    engine.executor = &executor;
+    engine.sink = &console;
+    QUADRANT_TRY(QuantizeResult result, in_file(quantize_with(subject.steps, subject.graph,
+                                                              subject.registry, engine, true),
+                                                options_.model));
+    return std::move(result.graph);
+  }
+
+  [[nodiscard]] std::optional<FusionTarget> chosen_target(ModelFormat format) const {
+    if (!target_.empty()) return parse_fusion_target(target_);
+    return format == ModelFormat::tflite ? std::optional(FusionTarget::tflite) : std::nullopt;
+  }
+
+  void print(const std::optional<FusedModel>& fused, std::optional<FusionTarget> target,
+             const WrittenModel& written, Console& console) const {
+    if (options_.json) {
+      console.print_json({{"model", options_.model},
+                          {"output", output_},
+                          {"bytes", written.bytes},
+                          {"target", target ? Json(to_string(*target)) : Json(nullptr)},
+                          {"fused", fused ? to_json(fused->report) : Json(nullptr)},
+                          {"remarks", written.remarks}});
+      return;
+    }
+    if (fused) {
+      constexpr std::size_t most = 20;
+      const ComputationReport& report = fused->report;
+      console.print(fmt::format("{}\n", table_of_kinds(report).print()));
+      const Table reals = table_of_reals(report, most);
+      if (!reals.is_empty()) console.print(fmt::format("{}\n", reals.print()));
+      const std::size_t left = report.operations.size() - report.on_codes;
+      if (left > most) {
+        console.print(fmt::format("  and {} more: --json has all\n\n", left - most));
+      }
+      console.print(fmt::format("  {} of {} operations compute on codes, for {}", report.on_codes,
+                                report.operations.size(), target ? to_string(*target) : ""));
+      console.print(report.requantized == 0
+                        ? "\n"
+                        : fmt::format("; {} values are requantized\n", report.requantized));
+    }
+    console.print(
+        fmt::format("  written to {}: {}\n", printable(output_), format_bytes(written.bytes)));
+    for (const std::string& remark : written.remarks) console.print("  " + remark + '\n');
+  }
+
+  DecisionOptions options_;
+  std::string output_;
+  std::string target_;
+  std::string borders_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_convert() { return std::make_unique<Convert>(); }
+
+}  // namespace quadrant::cli

@@ -1,0 +1,39 @@
+#include "cli/model_format.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace quadrant::cli {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, ModelFormat>, 3> endings{
+    {{".onnx", ModelFormat::onnx}, {".tflite", ModelFormat::tflite}, {".qd", ModelFormat::text}}};
+
+std::optional<ModelFormat> known_format(const std::string& path) {
+  std::string ending = std::filesystem::path(path).extension().string();
+  std::ranges::transform(ending, ending.begin(), [](char c) {
+    return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  const auto* const found = std::ranges::find(endings, std::string_view(ending),
+                                              &std::pair<std::string_view, ModelFormat>::first);
+  return found == endings.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace
+
+Expected<ModelFormat> model_format(const std::string& path) {
+  if (const auto format = known_format(path)) return *format;
+  return fail(ErrorCode::usage,
+              "the ending says which format to write: .onnx, .tflite, or .qd for text",
+              {.file = path});
+}
+
+ModelFormat read_format(const std::string& path) {
+  return known_format(path).value_or(ModelFormat::onnx);
+}
+
+}  // namespace quadrant::cli

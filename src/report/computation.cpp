@@ -1,0 +1,99 @@
+#include "quadrant/report/computation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "quadrant/engine/explain.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+bool is_computation(NodeRef node) {
+  const std::string_view kind = node.kind();
+  if (kind == "onnx.Shape" || kind == "onnx.Size") return false;  // no number of it is looked at
+  if (kind == ops::Input::kind || kind == ops::Constant::kind || kind == ops::Output::kind ||
+      kind == ops::Quantize::kind || kind == ops::Dequantize::kind ||
+      kind == ops::StorageCast::kind || kind == ops::Identity::kind) {
+    return false;
+  }
+  const auto is_real = [&](Value value) {
+    if (value.is_absent()) return false;
+    const TensorType& type = node.graph->type(value);
+    return type.is_quantized() || may_be_real(type.element);
+  };
+  if (std::ranges::any_of(node.operands(), is_real)) return true;
+  const std::uint32_t results = node.graph->result_count(node.id);
+  for (std::uint32_t i = 0; i < results; ++i) {
+    if (is_real(node.result(i))) return true;
+  }
+  return false;
+}
+
+bool computes_on_codes(NodeRef node, const Selection& selection) {
+  if (node.graph->result_count(node.id) != 0) {
+    if (node.type().is_quantized() || selection.produced(node.result()) != float_form) return true;
+  }
+  // What makes no real numbers reads codes alone, or it compares real numbers.
+  bool reads_codes = false;
+  for (std::uint32_t i = 0; i < node.operands().size(); ++i) {
+    const TensorType* const type = node.operand_type(i);
+    if (type == nullptr || !(type->is_quantized() || may_be_real(type->element))) continue;
+    if (!type->is_quantized() && selection.read(node.id, i) == float_form) return false;
+    reads_codes = true;
+  }
+  return reads_codes;
+}
+
+}  // namespace
+
+ComputationReport report_computation(const GraphView& graph, const Registry& registry,
+                                     const Analysis& analysis) {
+  ComputationReport report;
+  const std::vector<Explanation> explanations = explain_all(graph, registry, analysis);
+  for (std::size_t i = 0; i < analysis.order.size(); ++i) {
+    const NodeRef node{&graph, analysis.order[i]};
+    if (!is_computation(node)) continue;
+    Computation row{std::string(label(graph, node.id)), std::string(node.kind()),
+                    computes_on_codes(node, analysis.selection), explanations[i].reason};
+    report.on_codes += row.on_codes ? 1 : 0;
+    report.operations.push_back(std::move(row));
+  }
+  for (const Conversion& conversion : analysis.selection.conversions()) {
+    const bool is_requantize = conversion.from != float_form && conversion.to != float_form;
+    report.requantized += is_requantize ? 1 : 0;
+  }
+  return report;
+}
+
+Table table_of_kinds(const ComputationReport& report) {
+  using enum Table::Align;
+  struct Counts {
+    std::uint64_t codes = 0;
+    std::uint64_t reals = 0;
+  };
+  std::map<std::string, Counts> kinds;
+  for (const Computation& row : report.operations) {
+    Counts& counts = kinds[row.kind];
+    ++(row.on_codes ? counts.codes : counts.reals);
+  }
+  Table table({{"operation"}, {"on codes", right}, {"on real numbers", right}});
+  for (const auto& [kind, counts] : kinds) {
+    table.add({kind, fmt::to_string(counts.codes), fmt::to_string(counts.reals)});
+  }
+  return table;
+}
+
+Table table_of_reals(const ComputationReport& report, std::size_t most) {
+  Table table({{"on real numbers"}, {"operation"}, {"because"}});
+  for (const Computation& row : report.operations) {
+    if (row.on_codes) continue;
+    if (most-- == 0) break;
+    table.add({row.name, row.kind, row.reason});
+  }
+  return table;
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,83 @@
+"""quadrant convert: formats by the ending, fusing for a target, codes at the borders.
+
+    python3 tests/cli/convert_test.py path/to/quadrant        or with the path in $QUADRANT
+
+Needs Python's standard library alone.
+"""
+
+import sys
+
+from command_case import BAD_INPUT, INPUT_OUTPUT, USAGE, CommandTest, run_tests
+
+# The example of the WebNN seed.
+CHAIN = """
+graph {opset = 21}
+%input: tensor<1x2x4x4xf32> = input()
+%w: tensor<3x2x1x1x!quant.uniform<i8:f32, 0.02>> = constant() [1, 2, 3, 4, 5, 6]
+%xq: tensor<1x2x4x4x!quant.uniform<i8:f32, 0.05:3>> = quantize(%input)
+%xr: tensor<1x2x4x4xf32> = dequantize(%xq)
+%wr: tensor<3x2x1x1xf32> = dequantize(%w)
+%c: tensor<1x3x4x4xf32> = conv(%xr, %wr)
+%cq: tensor<1x3x4x4x!quant.uniform<i8:f32, 0.1:-5>> = quantize(%c)
+%cr: tensor<1x3x4x4xf32> = dequantize(%cq)
+%p: tensor<1x3x2x2xf32> = onnx.AveragePool(%cr) {kernel_shape = [2, 2], strides = [2, 2]}
+%pq: tensor<1x3x2x2x!quant.uniform<i8:f32, 0.1:-5>> = quantize(%p)
+%pr: tensor<1x3x2x2xf32> = dequantize(%pq)
+output(%pr)
+"""
+
+
+class ConvertTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.put("chain.qd", CHAIN.encode())
+
+    def operations(self, path):
+        return self.json_of("inspect", path)["operations"]
+
+    def test_the_chain_is_fused_for_tflite_and_reads_back(self):
+        document = self.json_of("convert", "chain.qd", "chain.tflite")
+        self.assertEqual(document["target"], "tflite")
+        self.assertEqual([row["on_codes"] for row in document["fused"]["operations"]], [True, True])
+        operations = self.operations("chain.tflite")
+        for kind, count in {"quantize": 1, "conv": 1, "onnx.AveragePool": 1, "dequantize": 1}.items():
+            self.assertEqual(operations[kind], count, kind)
+
+    def test_codes_at_the_borders(self):
+        self.succeeds("convert", "chain.qd", "codes.tflite", "--io", "codes")
+        operations = self.operations("codes.tflite")
+        self.assertNotIn("quantize", operations)
+        self.assertNotIn("dequantize", operations)
+
+    def test_without_a_target_nothing_is_fused(self):
+        document = self.json_of("convert", "chain.qd", "chain.onnx")
+        self.assertIsNone(document["fused"])
+        self.assertEqual(self.operations("chain.onnx")["dequantize"], 4)
+        self.succeeds("convert", "chain.onnx", "again.qd")
+        self.assertIn(b"onnx.AveragePool", (self.folder / "again.qd").read_bytes())
+
+    def test_operators_on_codes(self):
+        self.succeeds("convert", "chain.qd", "chain.onnx", "--target", "onnx-qoperator")
+        operations = self.operations("chain.onnx")
+        self.assertIn("onnx.QLinearConv", operations)
+        self.assertIn("onnx.com.microsoft::QLinearAveragePool", operations)
+
+    def test_float_models_are_quantized_on_the_way(self):
+        self.succeeds("calibrate", self.model, "--random", 2, "--shape", "x=3x16", "-o", "s.json")
+        document = self.json_of("convert", self.model, "out.tflite", "--scheme", "static-affine",
+                                "--calibration", "s.json")
+        self.assertGreater(document["fused"]["on_codes"], 0)
+
+    def test_mistakes(self):
+        self.fails(USAGE, "the ending says which format", "convert", "chain.qd", "chain.bin")
+        self.fails(USAGE, "this is the model itself", "convert", "chain.qd", "chain.qd")
+        self.fails(INPUT_OUTPUT, "cannot", "convert", "none.tflite", "out.onnx")
+        self.put("bad.tflite", b"TFL3 is not enough")
+        self.fails(BAD_INPUT, "bad.tflite", "convert", "bad.tflite", "out.onnx")
+        self.put("bad.qd", b"%x: tensor<")
+        self.fails(BAD_INPUT, "bad.qd", "convert", "bad.qd", "out.onnx")
+        self.assertFalse((self.folder / "out.onnx").exists())
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests())
