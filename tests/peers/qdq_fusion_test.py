@@ -1,0 +1,397 @@
+"""Each rule of qdq_fusion holds in the runtime that it is about: a model of one operation between
+DequantizeLinear and QuantizeLinear is fused, and what the runtime's integer kernel computes is what
+ONNX Runtime computes for the model as it was, to one step.
+"""
+
+import _peers
+
+import json
+import subprocess
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from _command import COMMAND, run_tests, scratch
+from _models import SHARED, session_of
+
+try:
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+except ImportError as missing:
+    print(f"peer missing: {missing}")
+    raise SystemExit(77)
+
+RNG = np.random.default_rng(20261122)
+OPSET = 21
+TYPES = {"i8": np.int8, "u8": np.uint8, "i16": np.int16}
+SHAPE = (1, 4, 6, 6)
+# Kernels of LiteRT that round twice: the mean and its scale.
+TWO_STEPS = {"onnx.GlobalAveragePool", "onnx.ReduceMean"}
+
+def parameters(storage, spread):
+    """Scale and zero point for values of about -spread to spread."""
+    if storage == "i16":
+        return spread / 32000, 0
+    return spread / 120, {"i8": 7, "u8": 131}[storage]
+
+
+class Model:
+    """One operation between dequantized operands and quantized results."""
+
+    def __init__(self, storage):
+        self.storage, self.nodes, self.constants = storage, [], []
+        self.inputs, self.outputs, self.feeds = [], [], {}
+
+    def constant(self, name, data):
+        self.constants.append(numpy_helper.from_array(data, name))
+        return name
+
+    def scales(self, name, scale, zero_point, kind):
+        return [self.constant(f"{name}_scale", np.float32(scale)),
+                self.constant(f"{name}_zero", np.array(zero_point, kind))]
+
+    def data(self, name, tensor, shape=SHAPE):
+        kind = TYPES[self.storage]
+        limits = np.iinfo(kind)
+        self.inputs.append(helper.make_tensor_value_info(
+            name, helper.np_dtype_to_tensor_dtype(np.dtype(kind)), shape))
+        low, high = (limits.min, limits.max) if kind != np.int16 else (-32000, 32000)
+        self.feeds[name] = RNG.integers(low, high + 1, shape).astype(kind)
+        self.nodes.append(helper.make_node(
+            "DequantizeLinear", [name, *self.scales(name, *tensor, kind)], [f"{name}_real"]))
+        return f"{name}_real"
+
+    def weight(self, name, codes, scale):
+        self.constant(name, codes)
+        self.nodes.append(helper.make_node(
+            "DequantizeLinear", [name, *self.scales(name, scale, 0, codes.dtype)], [f"{name}_real"]))
+        return f"{name}_real"
+
+    def node(self, operation, operands, results=1, **attributes):
+        names = [f"r{len(self.nodes)}_{i}" for i in range(results)]
+        self.nodes.append(helper.make_node(operation, operands, names, **attributes))
+        return names if results > 1 else names[0]
+
+    def result(self, name, tensor):
+        kind = TYPES[self.storage]
+        made = f"{name}_codes"
+        self.nodes.append(helper.make_node(
+            "QuantizeLinear", [name, *self.scales(name, *tensor, kind)], [made]))
+        self.output(made, helper.np_dtype_to_tensor_dtype(np.dtype(kind)))
+
+    def output(self, name, kind):
+        self.outputs.append(helper.make_tensor_value_info(name, kind, None))
+
+    def save(self, path):
+        graph = helper.make_graph(self.nodes, "g", self.inputs, self.outputs, self.constants)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)],
+                                  ir_version=10)
+        onnx.save(onnx.shape_inference.infer_shapes(model), path)
+
+
+# --- one model for each rule -------------------------------------------------------------------------
+
+BUILDERS = {}
+
+
+def builds(*kinds):
+    def add(function):
+        BUILDERS.update(dict.fromkeys(kinds, function))
+        return function
+    return add
+
+
+def weights(shape, storage):
+    kind = np.uint8 if storage == "u8" else np.int8
+    low = 0 if kind == np.uint8 else -127
+    return RNG.integers(low, low + 255, shape).astype(kind)
+
+
+@builds("conv")
+def convolution(model, kind):
+    x = model.data("x", parameters(model.storage, 2))
+    w = model.weight("w", weights((5, 4, 3, 3), model.storage), 0.01)
+    model.result(model.node("Conv", [x, w], kernel_shape=[3, 3]), parameters(model.storage, 20))
+
+
+@builds("conv_transpose")
+def transposed_convolution(model, kind):
+    x = model.data("x", parameters(model.storage, 2))
+    w = model.weight("w", weights((4, 5, 2, 2), model.storage), 0.01)
+    model.result(model.node("ConvTranspose", [x, w], strides=[2, 2]), parameters(model.storage, 9))
+
+
+@builds("gemm")
+def gemm(model, kind):
+    x = model.data("x", parameters(model.storage, 2), (3, 8))
+    w = model.weight("w", weights((8, 5), model.storage), 0.01)
+    model.result(model.node("Gemm", [x, w]), parameters(model.storage, 9))
+
+
+@builds("matmul")
+def matrix_product(model, kind):
+    x = model.data("x", parameters(model.storage, 2), (2, 3, 8))
+    if model.storage == "i16":
+        y = model.weight("w", weights((8, 5), "i8"), 0.01)
+        model.result(model.node("MatMul", [x, y]), parameters(model.storage, 9))
+        return
+    y = model.data("y", parameters(model.storage, 1), (2, 8, 5))
+    model.result(model.node("MatMul", [x, y]), parameters(model.storage, 9))
+
+
+@builds("add", "onnx.Sub", "multiply")
+def binary(model, kind):
+    operation = {"add": "Add", "multiply": "Mul"}.get(kind, "Sub")
+    x = model.data("x", parameters(model.storage, 2))
+    y = model.data("y", parameters(model.storage, 3), (1, 4, 1, 1))
+    model.result(model.node(operation, [x, y]), parameters(model.storage, 5))
+
+
+@builds("onnx.PRelu")
+def slopes(model, kind):
+    x = model.data("x", parameters(model.storage, 2))
+    w = model.weight("w", weights((4, 1, 1), model.storage), 0.002)
+    model.result(model.node("PRelu", [x, w]), parameters(model.storage, 2))
+
+
+CURVES = {"onnx.Relu": {}, "onnx.LeakyRelu": {"alpha": 0.1}, "onnx.HardSwish": {}, "onnx.Elu": {},
+          "onnx.Gelu": {}, "onnx.Exp": {}, "onnx.Abs": {}, "onnx.GlobalAveragePool": {}}
+
+
+@builds(*CURVES)
+def curve(model, kind):
+    x = model.data("x", parameters(model.storage, 2))
+    same = kind == "onnx.Relu" and model.target == "onnx-qoperator"
+    model.result(model.node(kind[len("onnx."):], [x], **CURVES[kind]),
+                 parameters(model.storage, 2 if same else 3))
+
+
+@builds("onnx.Clip")
+def clip(model, kind):
+    x = model.data("x", parameters(model.storage, 9))
+    bounds = [model.constant("low", np.float32(0)), model.constant("high", np.float32(6))]
+    same = model.target == "onnx-qoperator"
+    model.result(model.node("Clip", [x, *bounds]), parameters(model.storage, 9 if same else 5))
+
+
+@builds("onnx.ReduceMean", "onnx.ReduceSum", "onnx.ReduceMax", "onnx.ReduceMin")
+def reduction(model, kind):
+    x = model.data("x", parameters(model.storage, 2))
+    axes = model.constant("axes", np.array([2, 3], np.int64))
+    spread = {"onnx.ReduceSum": 20}.get(kind, 2)
+    model.result(model.node(kind[len("onnx."):], [x, axes]), parameters(model.storage, spread))
+
+
+MOVES = {
+    "onnx.AveragePool": ("AveragePool", [], {"kernel_shape": [2, 2], "strides": [2, 2]}),
+    "onnx.MaxPool": ("MaxPool", [], {"kernel_shape": [2, 2], "strides": [2, 2]}),
+    "onnx.GlobalMaxPool": ("GlobalMaxPool", [], {}),
+    "transpose": ("Transpose", [], {"perm": [0, 3, 1, 2]}),
+    "identity": ("Identity", [], {}),
+    "reshape": ("Reshape", [np.array([4, 36], np.int64)], {}),
+    "squeeze": ("Squeeze", [np.array([0], np.int64)], {}),
+    "unsqueeze": ("Unsqueeze", [np.array([0], np.int64)], {}),
+    "flatten": ("Flatten", [], {}),
+    "expand": ("Expand", [np.array([3, 4, 6, 6], np.int64)], {}),
+    "slice": ("Slice", [np.array([1], np.int64), np.array([5], np.int64), np.array([2], np.int64),
+                        np.array([2], np.int64)], {}),
+    "gather": ("Gather", [np.array([2, 0], np.int64)], {"axis": 1}),
+    "onnx.GatherND": ("GatherND", [np.array([[0, 2], [0, 1]], np.int64)], {}),
+    "onnx.Tile": ("Tile", [np.array([1, 2, 1, 1], np.int64)], {}),
+    "onnx.DepthToSpace": ("DepthToSpace", [], {"blocksize": 2}),
+    "onnx.SpaceToDepth": ("SpaceToDepth", [], {"blocksize": 2}),
+    "onnx.Pad": ("Pad", [np.array([0, 0, 1, 1, 0, 0, 2, 1], np.int64)], {}),
+    "onnx.Resize": ("Resize", ["", np.array([1, 1, 2, 2], np.float32)],
+                    {"mode": "nearest", "coordinate_transformation_mode": "asymmetric",
+                     "nearest_mode": "floor"}),
+}
+
+
+@builds(*MOVES)
+def move(model, kind):
+    operation, constants, attributes = MOVES[kind]
+    same = parameters(model.storage, 2)
+    x = model.data("x", same)
+    operands = [given if isinstance(given, str) else model.constant(f"c{i}", given)
+                for i, given in enumerate(constants)]
+    model.result(model.node(operation, [x, *operands], **attributes), same)
+
+
+@builds("split")
+def split(model, kind):
+    same = parameters(model.storage, 2)
+    x = model.data("x", same)
+    sizes = model.constant("sizes", np.array([1, 3], np.int64))
+    for part in model.node("Split", [x, sizes], 2, axis=1):
+        model.result(part, same)
+
+
+@builds("onnx.Max", "onnx.Min", "concat", "onnx.Where")
+def several(model, kind):
+    same = parameters(model.storage, 2)
+    operands = [model.data("x", same), model.data("y", same)]
+    if kind == "concat":
+        result = model.node("Concat", operands, axis=1)
+    elif kind == "onnx.Where":
+        choice = model.constant("choice", RNG.integers(0, 2, SHAPE).astype(bool))
+        result = model.node("Where", [choice, *operands])
+    else:
+        result = model.node(kind[len("onnx."):], operands)
+    model.result(result, same)
+
+
+FIXED = {"onnx.Sigmoid": (1 / 256, {"i8": -128, "u8": 0}), "onnx.Tanh": (1 / 128, {"i8": 0, "u8": 128}),
+         "onnx.Softmax": (1 / 256, {"i8": -128, "u8": 0}),
+         "onnx.LogSoftmax": (16 / 256, {"i8": 127, "u8": 255})}
+
+
+@builds(*FIXED)
+def fixed(model, kind):
+    x = model.data("x", parameters(model.storage, 4))
+    scale, zeros = FIXED[kind]
+    tensor = (1 / 32768, 0) if model.storage == "i16" else (scale, zeros[model.storage])
+    model.result(model.node(kind[len("onnx."):], [x]), tensor)
+
+
+@builds("onnx.Equal", "onnx.Greater", "onnx.GreaterOrEqual", "onnx.Less", "onnx.LessOrEqual")
+def comparison(model, kind):
+    same = parameters(model.storage, 2)
+    made = model.node(kind[len("onnx."):], [model.data("x", same), model.data("y", same)])
+    model.output(made, TensorProto.BOOL)
+
+
+@builds("onnx.ArgMax", "onnx.ArgMin")
+def place(model, kind):
+    made = model.node(kind[len("onnx."):], [model.data("x", parameters(model.storage, 2))], axis=1)
+    model.output(made, TensorProto.INT64)
+
+
+# --- running -----------------------------------------------------------------------------------------
+
+
+def convert(source, target, name, *options):
+    done = subprocess.run([str(COMMAND), "convert", str(source), str(target), "--target", name, "--json",
+                           *options], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr.strip()
+    return json.loads(done.stdout)
+
+
+def run_litert(path, feeds):
+    interpreter = Interpreter(
+        str(path), experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
+    interpreter.allocate_tensors()
+    for detail in interpreter.get_input_details():
+        interpreter.set_tensor(detail["index"], feeds[detail["name"]])
+    interpreter.invoke()
+    kinds = {detail["op_name"] for detail in interpreter._get_ops_details()}
+    assert not kinds & {"QUANTIZE", "DEQUANTIZE"}, sorted(kinds)
+    return {detail["name"]: interpreter.get_tensor(detail["index"])
+            for detail in interpreter.get_output_details()}
+
+
+def run_onnxruntime(path, feeds):
+    session = session_of(path)
+    names = [value.name for value in session.get_outputs()]
+    return dict(zip(names, session.run(names, feeds)))
+
+
+def check(target, rule, storage):
+    model = Model(storage)
+    model.target = target
+    BUILDERS[rule["operation"]](model, rule["operation"])
+    with scratch() as folder:
+        check_in(folder, target, rule, model)
+
+
+def check_in(folder, target, rule, model):
+    source = folder / "model.onnx"
+    model.save(source)
+    # As it is written: without the fusions that the runtime makes itself.
+    wanted = run_onnxruntime(source, model.feeds)
+    made = folder / ("made.onnx" if target == "onnx-qoperator" else "made.tflite")
+    document = convert(source, made, target)
+    for row in document["fused"]["operations"]:
+        assert row["on_codes"], f"{row['name']}: {row['reason']}"
+    run = run_onnxruntime if target == "onnx-qoperator" else run_litert
+    outputs = run(made, model.feeds)
+    steps = 2 if rule["operation"] in TWO_STEPS else 1
+    for name, values in wanted.items():
+        worst = np.max(np.abs(outputs[name].astype(np.int64) - values.astype(np.int64)))
+        assert worst <= steps, f"{name}: {worst} steps"
+    if target == "onnx-qoperator":
+        kinds = {node.op_type for node in onnx.load(made).graph.node}
+        assert "QuantizeLinear" not in kinds, sorted(kinds)
+
+
+def rules(target):
+    done = subprocess.run([str(COMMAND), "list", "qdq_fusion", "--json"], capture_output=True, text=True,
+                          check=True)
+    return next(entry["rules"] for entry in json.loads(done.stdout)["targets"]
+                if entry["target"] == target)
+
+
+def test_rule():
+    for target in ("tflite", "onnx-qoperator"):
+        for rule in rules(target):
+            if rule["operation"] == "linear":
+                continue  # no operator of ONNX
+            for storage in rule["codes"].split(", "):
+                yield f"{target}: {rule['operation']} on {storage}", check, target, rule, storage
+
+
+# --- a model that TensorFlow quantized, and its transcription ------------------------------------------
+
+
+def operators_of(interpreter):
+    """(name, constant operands and parameters of all) of each operator."""
+    details = {detail["index"]: detail for detail in interpreter.get_tensor_details()}
+    found = []
+    for operator in interpreter._get_ops_details():
+        tensors = []
+        for index in [*operator["inputs"], *operator["outputs"]]:
+            parameters = details[index]["quantization_parameters"]
+            tensors.append((list(details[index]["shape"]), details[index]["dtype"],
+                            parameters["scales"], list(parameters["zero_points"]),
+                            parameters["quantized_dimension"]))
+        found.append((operator["op_name"], tensors, operator["inputs"]))
+    return found
+
+
+def test_a_transcription_becomes_the_model_that_it_is_of():
+    original = SHARED / "resnet8_cifar10_int8.tflite"
+    transcription = SHARED / "resnet8_cifar10_int8_qdq.onnx"
+    if not (original.is_file() and transcription.is_file()):
+        print(f"left out: {original} is not there")
+        return
+    with scratch() as folder:
+        made = folder / "made.tflite"
+        convert(transcription, made, "tflite", "--io", "codes")
+        models = []
+        for path in (original, made):
+            models.append(Interpreter(
+                str(path),
+                experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES))
+            models[-1].allocate_tensors()
+        ours, theirs = operators_of(models[1]), operators_of(models[0])
+        assert [name for name, *_ in ours] == [name for name, *_ in theirs]
+        for (name, tensors, inputs), (_, wanted, wanted_inputs) in zip(ours, theirs):
+            for mine, other in zip(tensors, wanted):
+                assert mine[:2] == other[:2] and mine[3:] == other[3:], f"{name}: {mine} for {other}"
+                assert np.allclose(mine[2], other[2], rtol=1e-6, atol=0), name
+            if name in ("CONV_2D", "FULLY_CONNECTED"):
+                for mine, other in zip(inputs[1:], wanted_inputs[1:]):  # weights and biases
+                    assert np.array_equal(models[1].get_tensor(mine), models[0].get_tensor(other)), name
+        shape = models[0].get_input_details()[0]["shape"]
+        for _ in range(20):
+            codes = RNG.integers(-128, 128, shape).astype(np.int8)
+            outputs = []
+            for model in models:
+                detail = model.get_input_details()[0]
+                model.set_tensor(detail["index"], codes)
+                model.invoke()
+                outputs.append(model.get_tensor(model.get_output_details()[0]["index"]).astype(int))
+            assert np.max(np.abs(outputs[0] - outputs[1])) <= 1
+
+
+if __name__ == "__main__":
+    run_tests(globals())
