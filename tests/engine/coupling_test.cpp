@@ -221,7 +221,7 @@ TEST_CASE("on random graphs couplings that are blamed are there, and did what th
         CHECK(first == reasons(built, registry, analysis));
       }
     }
-    CHECK(blame.contradicted > 20);
-    CHECK(blame.coupled > 20);
+    CHECK(blame.contradicted > test::rounds(20));
+    CHECK(blame.coupled > test::rounds(20));
   }
 }
