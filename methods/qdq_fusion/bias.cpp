@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <limits>
-#include <span>
 #include <string>
 
 #include "quadrant/ir/ops.hpp"
@@ -14,27 +13,6 @@
 
 namespace quadrant::inline v0::qdq_fusion {
 namespace {
-
-// The scale of the products for each channel; one where the weight has one.
-Expected<std::vector<float>> product_scales(const UniformType& data, const UniformType& weight) {
-  QUADRANT_TRY(const std::vector<float> of_data, read_scales(data.scales));
-  QUADRANT_TRY(std::vector<float> scales, read_scales(weight.scales));
-  for (float& scale : scales) scale *= of_data.front();
-  return scales;
-}
-
-// What float32 makes of the same product in another order.
-bool are_near(float a, float b) {
-  return std::abs(a - b) <= 1e-6F * std::max(std::abs(a), std::abs(b));
-}
-
-bool are_near(std::span<const float> given, std::span<const float> scales) {
-  if (given.size() != scales.size()) return false;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    if (!are_near(given[i], scales[i])) return false;
-  }
-  return true;
-}
 
 // The constant that the operand is, as real numbers or as the codes of a `dequantize`; null where
 // it is computed.
@@ -129,9 +107,8 @@ BiasReading read_bias(NodeRef node, const Product& product, std::int64_t channel
   const bool is_wide = data.storage() == ElementType::int16;
   if (is_row && !is_wide && codes->element == ElementType::int32) {
     const auto form = GivenForm::of(codes->quantization);
-    const auto given = read_scales(codes->quantization->scales);
-    const auto scales = product_scales(*data.type, *weight.type);
-    if (form && given && scales && !form->type->zero_points && are_near(*given, *scales)) {
+    if (form && !form->type->zero_points &&
+        has_product_scales(*form->type, *data.type, *weight.type)) {
       return {Kind::codes, form};
     }
   }

@@ -7,24 +7,12 @@
 #include <vector>
 
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/numerics/reals.hpp"
+#include "quadrant/numerics/clamp_bounds.hpp"
 
 namespace quadrant::inline v0::qdq_fusion {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-// Operand `index`, one number, or the attribute that it was in earlier versions; `fallback` where
-// there is neither, empty where it is computed.
-std::optional<double> number(NodeRef node, std::uint32_t index, std::string_view attribute,
-                             double fallback) {
-  if (node.operand(index).is_absent()) return node.attribute_or(attribute, fallback);
-  const Constant* const constant = node.operand_constant(index);
-  if (constant == nullptr || constant->element_count() != 1) return std::nullopt;
-  if (!is_float(constant->element())) return std::nullopt;
-  const auto values = read_reals(*constant);
-  return values ? std::optional<double>(values->front()) : std::nullopt;
-}
 
 // The code that stands for the value, not limited to those that there are.
 double code_of(double value, const GivenForm& form) {
@@ -40,7 +28,7 @@ bool is_code(double value, const GivenForm& form) {
          nearest <= static_cast<double>(form.type->storage_max);
 }
 
-bool is_standard(const Bounds& bounds) {
+bool is_standard(const ClampBounds& bounds) {
   return (bounds.low == 0 && (bounds.high == infinity || bounds.high == 6)) ||
          (bounds.low == -1 && bounds.high == 1);
 }
@@ -53,14 +41,6 @@ GivenForm of_storage(ElementType storage, float scale8, std::int64_t zero_of_sig
 }
 
 }  // namespace
-
-std::optional<Bounds> clamp_bounds(NodeRef node) {
-  if (node.kind() == "onnx.Relu") return Bounds{0, infinity};
-  if (node.kind() != "onnx.Clip") return std::nullopt;
-  const auto low = number(node, 1, "min", -infinity);
-  const auto high = number(node, 2, "max", infinity);
-  return low && high && *low <= *high ? std::optional(Bounds{*low, *high}) : std::nullopt;
-}
 
 bool always(NodeRef /*node*/) { return true; }
 
@@ -87,7 +67,7 @@ bool keeps_bounded(NodeRef node, const GivenForm& form) {
 
 bool keeps_padded(NodeRef node, const GivenForm& form) {
   if (node.attribute_or<std::string>("mode", "constant") != "constant") return true;
-  const auto value = number(node, 2, "value", 0);
+  const auto value = known_number(node, 2, "value", 0);
   return value && form.is_per_tensor() && is_code(*value, form);
 }
 
@@ -121,7 +101,7 @@ const char* refuse_edge_padding(NodeRef node, const GivenForm& /*from*/, const G
   const auto mode = node.attribute_or<std::string>("mode", "constant");
   if (mode == "reflect") return nullptr;
   if (mode != "constant") return "no kernel pads so";
-  return number(node, 2, "value", 0) ? nullptr : "the value that it pads with is computed";
+  return known_number(node, 2, "value", 0) ? nullptr : "the value that it pads with is computed";
 }
 
 const char* refuse_inner_axis(NodeRef node, const GivenForm& /*from*/, const GivenForm& /*to*/) {

@@ -2,20 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/methods/qdq_fusion.hpp"
 
 namespace quadrant::inline v0::qdq_fusion {
-
-/// What a Relu or a Clip limits its operand to.
-struct Bounds {
-  double low = 0;
-  double high = 0;
-};
-/// Empty for other operations, and where a bound is computed.
-[[nodiscard]] std::optional<Bounds> clamp_bounds(NodeRef node);
 
 // --- FusionRule::commutes ------------------------------------------------------------------------
 [[nodiscard]] bool always(NodeRef node);

@@ -104,7 +104,9 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const FusionRule*,
     const ElementType storage = weight.storage();
     if (parameters()->mixes_signs) {
       if (const char* const why = refuse_groups(node, product, weight)) return why;
-      return bit_width(storage) == 8 ? nullptr : "its weight's codes have not 8 bits";
+      if (bit_width(storage) != 8) return "its weight's codes have not 8 bits";
+      const bool takes_zero_points = multiplies_matrices(node.kind()) || has_one_zero_point(weight);
+      return takes_zero_points ? nullptr : "its channels have different zero points";
     }
     const bool is_plain = storage == ElementType::int8 || storage == ElementType::int4;
     const bool is_unsigned = data.storage() == ElementType::uint8;
@@ -136,6 +138,14 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const FusionRule*,
     const bool is_positive =
         scales && std::ranges::all_of(*scales, [](float scale) { return scale > 0; });
     return is_positive ? nullptr : "a scale of its weight is negative";
+  }
+
+  [[nodiscard]] static bool has_one_zero_point(const GivenForm& weight) {
+    const Constant& zeros = weight.type->zero_points;
+    if (!zeros) return true;
+    const auto values = read_integers(zeros, zeros.element_count());
+    return values &&
+           std::ranges::adjacent_find(*values, std::ranges::not_equal_to{}) == values->end();
   }
 
   // Whether the operand is a matrix that is known, behind what moves it.

@@ -4,13 +4,13 @@
 #include <array>
 #include <utility>
 
+#include "qdq_fusion/explicit_model.hpp"
 #include "qdq_fusion/forms.hpp"
 #include "qdq_fusion/methods.hpp"
+#include "qdq_fusion/signed_codes.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/topology.hpp"
-#include "quadrant/numerics/convert.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -136,80 +136,13 @@ Expected<Registry> qdq_fusion_registry(const GraphView& graph, const QdqFusionOp
   return std::move(builder).freeze();
 }
 
-namespace {
-
-// The real values of a DequantizeLinear that readers left an operator, all of whose operands are
-// known: a bias whose scale is a list of one, as some tools write it. Empty: it is not so.
-Expected<Constant> known_reals(NodeRef node) {
-  const Constant* const codes = node.operand_constant(0);
-  const Constant* const scale = node.operand_constant(1);
-  const Constant* const zero = node.operand_constant(2);
-  constexpr std::int64_t most_elements = 1 << 20;
-  const bool is_plain = codes != nullptr && scale != nullptr && scale->element_count() == 1 &&
-                        scale->element() == ElementType::float32 && is_integer(codes->element()) &&
-                        codes->element_count() <= most_elements &&
-                        (node.operand(2).is_absent() || zero != nullptr) &&
-                        (zero == nullptr || zero->element_count() == 1);
-  if (!is_plain) return Constant();
-  QUADRANT_TRY(const auto scales, read_scales(*scale));
-  QUADRANT_TRY(const auto numbers, read_integers(*codes, codes->element_count()));
-  std::int64_t offset = 0;
-  if (zero != nullptr) {
-    QUADRANT_TRY(const auto offsets, read_integers(*zero));
-    offset = offsets.front();
+Expected<FusedGraph> fuse_qdq(const Graph& graph, const QdqFusionOptions& options,
+                              const QuantizeOptions& run) {
+  QUADRANT_TRY(Graph model, qdq_fusion::explicit_model(graph));
+  std::int64_t made_signed = 0;
+  if (options.target == FusionTarget::tflite) {
+    QUADRANT_TRY(made_signed, qdq_fusion::prefer_signed_codes(model));
   }
-  std::vector<float> reals;
-  reals.reserve(numbers.size());
-  for (const std::int64_t number : numbers) {
-    reals.push_back(static_cast<float>(number - offset) * scales.front());
-  }
-  return Constant::from_values<float>(ElementType::float32, codes->shape(), reals);
-}
-
-// Takes the place of the node's result.
-void replace_by_constant(Graph& model, NodeId node, const Constant& contents,
-                         const std::shared_ptr<const UniformType>& type) {
-  const std::vector<Value> operands(model.operands(node).begin(), model.operands(node).end());
-  const Value made = model.add_constant(std::string(model.value_name({node})), contents);
-  if (type != nullptr) model.set_constant(made.node, contents, type);
-  model.replace_uses({node}, made);
-  model.erase(node);
-  for (const Value operand : operands) {
-    const bool is_there = !operand.is_absent() && model.contains(operand.node);
-    if (is_there && model.constant(operand.node) != nullptr && model.uses(operand.node).empty()) {
-      model.erase(operand.node);
-    }
-  }
-}
-
-}  // namespace
-
-Expected<Graph> explicit_model(const Graph& graph) {
-  Graph model = graph;
-  make_quantization_explicit(model);
-  const std::uint32_t bound = model.index_bound();
-  for (std::uint32_t index = 0; index < bound; ++index) {
-    const NodeId id = model.node_at(index);
-    if (!id.is_valid()) continue;
-    const NodeRef node = model.ref(id);
-    if (node.kind() == "onnx.DequantizeLinear") {
-      QUADRANT_TRY(const Constant reals, known_reals(node));
-      if (reals) replace_by_constant(model, id, reals, nullptr);
-    } else if (node.kind() == ops::Quantize::kind) {
-      // Computed once, while the result is written.
-      const Constant* const real = node.operand_constant(0);
-      if (real == nullptr || !is_float(real->element())) continue;
-      const auto type = node.type().quantization;
-      QUADRANT_TRY(const Constant codes, quantized(*real, type));
-      replace_by_constant(model, id, codes, type);
-    }
-  }
-  return model;
-}
-
-Expected<QuantizeResult> fuse_qdq(const Graph& graph, const QdqFusionOptions& options,
-                                  const QuantizeOptions& run) {
-  QUADRANT_TRY(const Graph model, explicit_model(graph));
   QUADRANT_TRY(const Registry registry, qdq_fusion_registry(model, options));
   const OperationsGain operations;
   QuantizeOptions chosen = run;
@@ -217,7 +150,9 @@ Expected<QuantizeResult> fuse_qdq(const Graph& graph, const QdqFusionOptions& op
     chosen.gains = &operations;
     chosen.policy = SelectionPolicy::optimal;
   }
-  return quantize(model, registry, chosen);
+  QUADRANT_TRY(QuantizeResult result, quantize(model, registry, chosen));
+  return FusedGraph{std::move(model), std::move(result.graph), std::move(result.analysis),
+                    made_signed};
 }
 
 }  // namespace quadrant::inline v0

@@ -8,6 +8,7 @@
 
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
+#include "quadrant/numerics/clamp_bounds.hpp"
 #include "quadrant/numerics/reals.hpp"
 #include "static_affine/activations.hpp"
 #include "static_affine/limits.hpp"
@@ -17,47 +18,23 @@
 namespace quadrant::inline v0::static_affine {
 namespace {
 
-struct Limits {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-};
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
-using FindLimits = std::optional<Limits> (*)(NodeRef node);
-
-std::optional<Limits> relu_limits(NodeRef /*node*/) { return Limits{.low = 0}; }
-
-// Operand `index`, or the attribute that it was before opset 11; empty where it is computed.
-std::optional<double> limit(NodeRef node, std::uint32_t index, std::string_view attribute,
-                            double fallback) {
-  if (node.operand(index).is_absent()) return node.attribute_or(attribute, fallback);
-  const Constant* const constant = node.operand_constant(index);
-  if (constant == nullptr || constant->element_count() != 1 || !is_float(constant->element())) {
-    return std::nullopt;
-  }
-  const auto values = read_reals(*constant);
-  return values ? std::optional(values->front()) : std::nullopt;
-}
-
-std::optional<Limits> clip_limits(NodeRef node) {
-  const Limits none;
-  const auto low = limit(node, 1, "min", none.low);
-  const auto high = limit(node, 2, "max", none.high);
-  return low && high ? std::optional(Limits{*low, *high}) : std::nullopt;
-}
+using FindBounds = std::optional<ClampBounds> (*)(NodeRef node);
 
 // Of Min, with a constant that is one bound, or one for each channel.
-std::optional<Limits> min_limits(NodeRef node) {
+std::optional<ClampBounds> min_bounds(NodeRef node) {
   const Constant* const bounds = node.operand_constant(1);
   if (bounds == nullptr || node.operands().size() != 2 || !is_float(bounds->element())) {
     return std::nullopt;
   }
   const auto values = read_reals(*bounds);
   if (!values || values->empty()) return std::nullopt;
-  return Limits{.high = *std::ranges::min_element(*values)};
+  return ClampBounds{-infinity, *std::ranges::min_element(*values)};
 }
 
-// Whether no code stands for a value that is beyond the limits by half a step or more.
-Expected<bool> keeps(const UniformType& type, const Limits& limits) {
+// Whether no code stands for a value that is beyond the bounds by half a step or more.
+Expected<bool> keeps(const UniformType& type, const ClampBounds& bounds) {
   QUADRANT_TRY(const std::vector<float> scales, read_scales(type.scales));
   std::int64_t zero = 0;
   if (type.zero_points) {
@@ -67,10 +44,10 @@ Expected<bool> keeps(const UniformType& type, const Limits& limits) {
   const double scale = std::abs(static_cast<double>(scales.front()));
   const double lowest = scale * static_cast<double>(type.storage_min - zero);
   const double highest = scale * static_cast<double>(type.storage_max - zero);
-  return lowest > limits.low - scale / 2 && highest < limits.high + scale / 2;
+  return lowest > bounds.low - scale / 2 && highest < bounds.high + scale / 2;
 }
 
-QUADRANT_PARAMETERIZED(ClampMethod, StaticAffine, FindLimits,
+QUADRANT_PARAMETERIZED(ClampMethod, StaticAffine, FindBounds,
                        requires_parents(AnyState, variadic(optional(AnyState)))) {
   using ClampMethodBase::ClampMethodBase;
 
@@ -84,15 +61,15 @@ QUADRANT_PARAMETERIZED(ClampMethod, StaticAffine, FindLimits,
 
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
     const auto type = context.parameters(node.result());
-    const auto limits = parameters()(node);
+    const auto bounds = parameters()(node);
     // Codes of the same parameters have no values beyond the limits, whatever is in front by now.
     const bool shares = context.quantization(node.operand(0)) == type;
     // Whoever calls the model knows its inputs by name. And there are runtimes that pass over
     // conversions to 16 bits, which would pass over the limit, too.
     const bool can_go =
         bit_width(type->storage) <= 8 && node.graph->kind(node.operand(0).node) != ops::Input::kind;
-    if (is_clamp(node) && shares && can_go && limits) {
-      QUADRANT_TRY(const bool is_done, keeps(*type, *limits));
+    if (is_clamp(node) && shares && can_go && bounds) {
+      QUADRANT_TRY(const bool is_done, keeps(*type, *bounds));
       if (is_done) return context.take_place(node.result(), node.operand(0), "_limited");
     }
     return context.set_quantized(node.result(), type);
@@ -102,9 +79,9 @@ QUADRANT_PARAMETERIZED(ClampMethod, StaticAffine, FindLimits,
 }  // namespace
 
 void register_clamps(StaticAffine::Registration& methods) {
-  methods.add_parameterized<ClampMethod, OnnxOp<"onnx.Relu">>(relu_limits);
-  methods.add_parameterized<ClampMethod, OnnxOp<"onnx.Clip">>(clip_limits);
-  methods.add_parameterized<ClampMethod, OnnxOp<"onnx.Min">>(min_limits);
+  methods.add_parameterized<ClampMethod, OnnxOp<"onnx.Relu">>(clamp_bounds);
+  methods.add_parameterized<ClampMethod, OnnxOp<"onnx.Clip">>(clamp_bounds);
+  methods.add_parameterized<ClampMethod, OnnxOp<"onnx.Min">>(min_bounds);
 }
 
 }  // namespace quadrant::inline v0::static_affine

@@ -28,12 +28,6 @@
 namespace quadrant::cli {
 namespace {
 
-/// What was fused for a target.
-struct FusedModel {
-  Graph graph;
-  ComputationReport report;
-};
-
 /// What was written, in the terms of one format.
 struct WrittenModel {
   std::uint64_t bytes = 0;
@@ -49,18 +43,6 @@ bool has_codes(const Graph& graph) {
     }
   }
   return false;
-}
-
-Expected<FusedModel> fuse_for(FusionTarget target, const Graph& graph, Executor& executor) {
-  QUADRANT_TRY(const Graph model, explicit_model(graph));
-  const OperationsGain operations;
-  QuantizeOptions run;
-  run.gains = &operations;
-  run.policy = SelectionPolicy::optimal;
-  run.executor = &executor;
-  QUADRANT_TRY(QuantizeResult result, fuse_qdq(model, {.target = target}, run));
-  ComputationReport report = report_computation(model, result.analysis.registry, result.analysis);
-  return FusedModel{std::move(result.graph), std::move(report)};
 }
 
 void add_remarks(std::vector<std::string>& remarks, std::string_view what,
@@ -150,18 +132,28 @@ class Convert final : public Command {
     QUADRANT_CHECK(check_files(*options_.command, options_.model, false));
     ThreadExecutor executor(0);
     QUADRANT_TRY(Graph graph, model(console, executor));
-    std::optional<FusedModel> fused;
+    std::optional<FusedGraph> fused;
+    std::optional<ComputationReport> report;
     std::vector<LeftAlone> real_borders;
     const auto target = chosen_target(format);
     if (target && has_codes(graph)) {
-      QUADRANT_TRY(fused, in_file(fuse_for(*target, graph, executor), options_.model));
+      QuantizeOptions run;
+      run.executor = &executor;
+      QUADRANT_TRY(fused, in_file(fuse_qdq(graph, {.target = *target}, run), options_.model));
+      report = report_computation(fused->model, fused->analysis.registry, fused->analysis);
     }
     Graph& result = fused ? fused->graph : graph;
     if (borders_ == "codes") real_borders = make_borders_coded(result);
     QUADRANT_TRY(WrittenModel written,
                  write_model(result, output_, format, target, executor, console));
+    if (fused && fused->made_signed > 0) {
+      written.remarks.push_back(
+          fmt::format("{} tensors of type u8 became i8, for which there are more kernels: the same "
+                      "numbers, zero points 128 less",
+                      fused->made_signed));
+    }
     add_remarks(written.remarks, "in real numbers still", real_borders);
-    print(fused, target, written, console);
+    print(report, target, written, console);
     return {};
   }
 
@@ -197,20 +189,20 @@ class Convert final : public Command {
     return format == ModelFormat::tflite ? std::optional(FusionTarget::tflite) : std::nullopt;
   }
 
-  void print(const std::optional<FusedModel>& fused, std::optional<FusionTarget> target,
+  void print(const std::optional<ComputationReport>& fused, std::optional<FusionTarget> target,
              const WrittenModel& written, Console& console) const {
     if (options_.json) {
       console.print_json({{"model", options_.model},
                           {"output", output_},
                           {"bytes", written.bytes},
                           {"target", target ? Json(to_string(*target)) : Json(nullptr)},
-                          {"fused", fused ? to_json(fused->report) : Json(nullptr)},
+                          {"fused", fused ? to_json(*fused) : Json(nullptr)},
                           {"remarks", written.remarks}});
       return;
     }
     if (fused) {
       constexpr std::size_t most = 20;
-      const ComputationReport& report = fused->report;
+      const ComputationReport& report = *fused;
       console.print(fmt::format("{}\n", table_of_kinds(report).print()));
       const Table reals = table_of_reals(report, most);
       if (!reals.is_empty()) console.print(fmt::format("{}\n", reals.print()));

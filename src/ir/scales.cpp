@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "quadrant/ir/float16.hpp"
@@ -44,6 +45,23 @@ Constant make_zero_points(ElementType storage, Shape shape, std::span<const std:
     bytes.insert(bytes.end(), all.begin(), all.begin() + static_cast<std::ptrdiff_t>(width));
   }
   return Constant::from_bytes(storage, std::move(shape), std::move(bytes));
+}
+
+Expected<std::vector<float>> product_scales(const UniformType& data, const UniformType& weight) {
+  QUADRANT_TRY(const std::vector<float> of_data, read_scales(data.scales));
+  QUADRANT_TRY(std::vector<float> scales, read_scales(weight.scales));
+  for (float& scale : scales) scale *= of_data.front();
+  return scales;
+}
+
+bool has_product_scales(const UniformType& bias, const UniformType& data,
+                        const UniformType& weight) {
+  constexpr float tolerance = 1e-6F;
+  const auto given = read_scales(bias.scales);
+  const auto scales = product_scales(data, weight);
+  return given && scales && std::ranges::equal(*given, *scales, [](float a, float b) {
+           return std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b));
+         });
 }
 
 std::uint64_t stored_bytes(const Shape& shape, const Granularity& granularity, ElementType storage,

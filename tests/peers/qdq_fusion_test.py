@@ -276,7 +276,7 @@ def convert(source, target, name, *options):
     return json.loads(done.stdout)
 
 
-def run_litert(path, feeds):
+def run_litert(path, feeds, accepted=frozenset()):
     interpreter = Interpreter(
         str(path), experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
     interpreter.allocate_tensors()
@@ -284,7 +284,7 @@ def run_litert(path, feeds):
         interpreter.set_tensor(detail["index"], feeds[detail["name"]])
     interpreter.invoke()
     kinds = {detail["op_name"] for detail in interpreter._get_ops_details()}
-    assert not kinds & {"QUANTIZE", "DEQUANTIZE"}, sorted(kinds)
+    assert not kinds & {"QUANTIZE", "DEQUANTIZE"} - accepted, sorted(kinds)
     return {detail["name"]: interpreter.get_tensor(detail["index"])
             for detail in interpreter.get_output_details()}
 
@@ -337,6 +337,97 @@ def test_rule():
                 continue  # no operator of ONNX
             for storage in rule["codes"].split(", "):
                 yield f"{target}: {rule['operation']} on {storage}", check, target, rule, storage
+
+
+# --- how tools write the same -----------------------------------------------------------------------
+
+def signless_data(tweak):
+    """u8 data, as ONNX Runtime's tools quantize by default, and a weight of i8 by channels; between
+    real numbers, since codes that a model takes keep their type."""
+    data = {"x_scale": np.float32(0.02), "x_zero": np.uint8(131),
+            "w": RNG.integers(-127, 128, (5, 4, 3, 3)).astype(np.int8),
+            "w_scale": (RNG.random(5) * 0.01 + 0.002).astype(np.float32), "w_zero": np.zeros(5, np.int8),
+            "b": RNG.integers(-3000, 3000, 5).astype(np.int32), "b_zero": np.zeros(5, np.int32),
+            "y_scale": np.float32(0.05), "y_zero": np.uint8(117)}
+    data["b_scale"] = (data["x_scale"] * data["w_scale"]).astype(np.float32)
+    nodes = [helper.make_node("QuantizeLinear", ["x", "x_scale", "x_zero"], ["xq"]),
+             helper.make_node("DequantizeLinear", ["xq", "x_scale", "x_zero"], ["xd"]),
+             helper.make_node("DequantizeLinear", ["w", "w_scale", "w_zero"], ["wd"], axis=0),
+             helper.make_node("DequantizeLinear", ["b", "b_scale", "b_zero"], ["bd"], axis=0),
+             helper.make_node("Conv", ["xd", "wd", "bd"], ["c"], kernel_shape=[3, 3]),
+             helper.make_node("Relu", ["c"], ["r"]),
+             helper.make_node("QuantizeLinear", ["r", "y_scale", "y_zero"], ["yq"]),
+             helper.make_node("DequantizeLinear", ["yq", "y_scale", "y_zero"], ["y"])]
+    nodes, data = tweak(nodes, data)
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, SHAPE)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(np.asarray(values), name) for name, values in data.items()])
+    return onnx.shape_inference.infer_shapes(helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10))
+
+
+def as_it_is(nodes, data):
+    return nodes, data
+
+
+def with_lists_of_one(nodes, data):
+    return nodes, {name: np.reshape(values, 1) if np.ndim(values) == 0 else values
+                   for name, values in data.items()}
+
+
+def with_constant_nodes(nodes, data):
+    kept = {name: values for name, values in data.items() if name in "wb"}
+    made = [helper.make_node("Constant", [], [name],
+                             value=numpy_helper.from_array(np.asarray(values), name))
+            for name, values in data.items() if name not in kept]
+    return [*made, *nodes], kept
+
+
+def with_a_weight_of_one_channel(nodes, data):
+    return nodes, {name: values[:1] if name[0] in "wb" else values for name, values in data.items()}
+
+
+def check_signless(target, tweak):
+    with scratch() as folder:
+        source = folder / "model.onnx"
+        onnx.save(signless_data(tweak), source)
+        feeds = {"x": RNG.standard_normal(SHAPE).astype(np.float32)}
+        wanted = run_onnxruntime(source, feeds)["y"]
+        made = folder / ("made.onnx" if target == "onnx-qoperator" else "made.tflite")
+        document = convert(source, made, target)
+        for row in document["fused"]["operations"]:
+            assert row["on_codes"], f"{row['name']}: {row['reason']}"
+        if target == "onnx-qoperator":
+            got = run_onnxruntime(made, feeds)["y"]
+            assert {"QLinearConv"} <= {node.op_type for node in onnx.load(made).graph.node}
+        else:
+            got = run_litert(made, feeds, {"QUANTIZE", "DEQUANTIZE"})["y"]
+            assert any("u8 became i8" in remark for remark in document["remarks"]), document["remarks"]
+        assert np.max(np.abs(got - wanted)) <= 0.05 * 1.001, np.max(np.abs(got - wanted))
+
+
+def test_data_without_a_sign():
+    for target in ("tflite", "onnx-qoperator"):
+        for tweak in (as_it_is, with_lists_of_one, with_constant_nodes, with_a_weight_of_one_channel):
+            yield f"{target}: {tweak.__name__}", check_signless, target, tweak
+
+
+def with_zero_points(nodes, data):
+    return nodes, {**data, "w_zero": np.array([1, -3, 5, 0, 9], np.int8)}
+
+
+def test_zero_points_of_channels_stay_real():
+    """QLinearConv takes one zero point for all channels, and fails when it runs otherwise."""
+    with scratch() as folder:
+        source, made = folder / "model.onnx", folder / "made.onnx"
+        onnx.save(signless_data(with_zero_points), source)
+        feeds = {"x": RNG.standard_normal(SHAPE).astype(np.float32)}
+        wanted = run_onnxruntime(source, feeds)["y"]
+        rows = convert(source, made, "onnx-qoperator")["fused"]["operations"]
+        conv = next(row for row in rows if row["operation"] == "conv")
+        assert not conv["on_codes"] and "zero points" in conv["reason"], conv
+        assert np.max(np.abs(run_onnxruntime(made, feeds)["y"] - wanted)) <= 0.05 * 1.001
 
 
 # --- a model that TensorFlow quantized, and its transcription ------------------------------------------

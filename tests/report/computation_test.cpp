@@ -24,7 +24,7 @@ output(%n)
 TEST_CASE("operations on codes and on real numbers, with the reason") {
   const test::Fused fused = test::fused(two_kinds);
   const Analysis& analysis = fused.result.analysis;
-  const ComputationReport report = report_computation(fused.before, analysis.registry, analysis);
+  const ComputationReport report = report_computation(fused.result.model, analysis.registry, analysis);
   REQUIRE(report.operations.size() == 2);  // shapes, quantize and dequantize are not computation
   CHECK(report.operations[0].name == "limit");
   CHECK(report.operations[0].on_codes);

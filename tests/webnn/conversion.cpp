@@ -7,11 +7,10 @@
 namespace quadrant::webnn {
 
 Expected<Converted> convert_case(const Graph& graph) {
-  QUADRANT_TRY(const Graph model, explicit_model(graph));
-  QUADRANT_TRY(QuantizeResult result, fuse_qdq(model, {.target = FusionTarget::tflite}));
+  QUADRANT_TRY(FusedGraph result, fuse_qdq(graph, {.target = FusionTarget::tflite}));
   Converted converted{std::move(result.graph), {}};
   const ComputationReport report =
-      report_computation(model, result.analysis.registry, result.analysis);
+      report_computation(result.model, result.analysis.registry, result.analysis);
   for (const Computation& row : report.operations) {
     if (!row.on_codes) converted.left.push_back({row.name, row.reason});
   }

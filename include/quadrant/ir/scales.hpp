@@ -32,6 +32,16 @@ namespace quadrant::inline v0 {
 /// whole; false where they cannot be read.
 [[nodiscard]] bool mean_the_same(const UniformType& a, const UniformType& b);
 
+/// The scales of sums of products: those of the weight, times the one scale of the data. Reads them
+/// whole.
+[[nodiscard]] Expected<std::vector<float>> product_scales(const UniformType& data,
+                                                          const UniformType& weight);
+
+/// Whether the scales of `bias` are those, as many, to what float32 makes of the same products
+/// computed otherwise. False where they cannot be read.
+[[nodiscard]] bool has_product_scales(const UniformType& bias, const UniformType& data,
+                                      const UniformType& weight);
+
 /// Bytes that codes of type `storage` take in a file, with scales of type `scale` and zero points.
 /// 4-bit integers are packed; zero points that are all zero (`has_zero_points` is false) take room
 /// all the same, but not for blocks: that is how formats store them. `shape`: static.

@@ -124,20 +124,29 @@ class QdqFusion final : public Scheme {
   std::shared_ptr<const std::unordered_map<NodeId, FusedForms>> forms_;
 };
 
-/// The registry of the scheme's methods for `graph`.
+/// The registry of the scheme's methods for `graph`, which is a `FusedGraph::model`.
 [[nodiscard]] Expected<Registry> qdq_fusion_registry(const GraphView& graph,
                                                      const QdqFusionOptions& options = {});
 
-/// A model ready to be fused: `quantize` and `dequantize` stand where types alone said what is
-/// quantized, and constants behind a `quantize` are codes.
-[[nodiscard]] Expected<Graph> explicit_model(const Graph& graph);
+struct FusedGraph {
+  /// What was given, ready to be fused: `quantize` and `dequantize` stand where types alone said
+  /// what is quantized, and constants behind a `quantize` are codes.
+  Graph model;
+  /// Fused: types say what is quantized; `quantize` and `dequantize` are left where real values are
+  /// read.
+  Graph graph;
+  Analysis analysis;  ///< node ids in it are those of `model`
+  /// How many values of uint8 became int8, which stands for the same numbers with a zero point 128
+  /// less: for `tflite`, where more products have kernels then.
+  std::int64_t made_signed = 0;
+};
 
-/// All four phases on `explicit_model(graph)`; where `run` names no gains, by OperationsGain and
-/// the optimal policy. In the result, types say what is quantized; `quantize` and `dequantize` are
-/// left where real values are read. The analysis refers to the nodes of `explicit_model(graph)`.
-[[nodiscard]] Expected<QuantizeResult> fuse_qdq(const Graph& graph,
-                                                const QdqFusionOptions& options = {},
-                                                const QuantizeOptions& run = {});
+/// All four phases; where `run` names no gains, by OperationsGain and the optimal policy. `graph`
+/// is not changed; the result shares its constants. `invalid_model` for a cycle; else what
+/// `quantize` fails with.
+[[nodiscard]] Expected<FusedGraph> fuse_qdq(const Graph& graph,
+                                            const QdqFusionOptions& options = {},
+                                            const QuantizeOptions& run = {});
 
 /// All targets.
 inline constexpr std::array fusion_targets{FusionTarget::tflite, FusionTarget::webnn,

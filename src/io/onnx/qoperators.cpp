@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "io/onnx/raise.hpp"
 #include "quadrant/ir/products.hpp"
 #include "quadrant/ir/scales.hpp"
+#include "quadrant/numerics/clamp_bounds.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
@@ -130,21 +130,8 @@ class QOperators {
     const TensorType& bias = *node.operand_type(2);
     return bias.is_quantized() && bias.element == ElementType::int32 &&
            !bias.quantization->zero_points && node.attribute_or("beta", 1.0) == 1 &&
-           has_scales_of_products(node, *bias.quantization);
-  }
-
-  // The operators take it for granted.
-  [[nodiscard]] static bool has_scales_of_products(NodeRef node, const UniformType& bias) {
-    const auto data = read_scales(node.operand_type(0)->quantization->scales);
-    const auto weight = read_scales(node.operand_type(1)->quantization->scales);
-    const auto given = read_scales(bias.scales);
-    if (!data || !weight || !given || given->size() != weight->size()) return false;
-    constexpr float tolerance = 1e-5F;
-    for (std::size_t i = 0; i < given->size(); ++i) {
-      const float product = data->front() * (*weight)[i];
-      if (!(std::abs((*given)[i] - product) <= tolerance * std::abs(product))) return false;
-    }
-    return true;
+           has_product_scales(*bias.quantization, *node.operand_type(0)->quantization,
+                              *node.operand_type(1)->quantization);
   }
 
   bool turn(NodeId id, const QOperator& to) {
@@ -229,23 +216,9 @@ class QOperators {
   // The codes that stand for the bounds of a Relu or Clip, as far as there are codes.
   [[nodiscard]] static std::optional<IntegerRange> code_limits(NodeRef node,
                                                                const UniformType& type) {
-    constexpr double infinity = std::numeric_limits<double>::infinity();
-    const auto bound = [&](std::size_t operand, std::string_view name,
-                           double none) -> std::optional<double> {
-      if (node.operand(operand).is_absent()) return node.attribute_or(name, none);
-      const Constant* const constant = node.operand_constant(operand);
-      if (constant == nullptr || constant->element() != ElementType::float32 ||
-          constant->element_count() != 1) {
-        return std::nullopt;
-      }
-      const auto values = constant->read();
-      return values ? std::optional<double>(values->as<float>()[0]) : std::nullopt;
-    };
-    const bool is_relu = node.kind() == "onnx.Relu";
-    const auto low = is_relu ? 0.0 : bound(1, "min", -infinity);
-    const auto high = is_relu ? infinity : bound(2, "max", infinity);
+    const auto bounds = clamp_bounds(node);
     const auto scales = read_scales(type.scales);
-    if (!low || !high || !(*low <= *high) || !scales || scales->front() < 0) return std::nullopt;
+    if (!bounds || !scales || scales->front() < 0) return std::nullopt;
     std::int64_t zero = 0;
     if (type.zero_points) {
       const auto zeros = read_integers(type.zero_points);
@@ -258,7 +231,7 @@ class QOperators {
       return static_cast<std::int64_t>(std::clamp(exact, static_cast<double>(type.storage_min),
                                                   static_cast<double>(type.storage_max)));
     };
-    return IntegerRange{code(*low), code(*high)};
+    return IntegerRange{code(bounds->low), code(bounds->high)};
   }
 
   Graph& graph_;

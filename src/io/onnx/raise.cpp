@@ -117,10 +117,12 @@ class Raising {
     return is_parameter(linear.zero_point);
   }
 
-  /// An initializer of which the contents are all that there is to know.
   [[nodiscard]] bool is_parameter(NodeId node) const {
-    return graph_.kind(node) == ops::Constant::kind && graph_.attributes(node).empty();
+    return graph_.kind(node) == ops::Constant::kind;
   }
+
+  /// Whether the contents and the name are all that there is to know: it can be made again.
+  [[nodiscard]] bool is_plain(NodeId node) const { return graph_.attributes(node).empty(); }
 
   // --- types ---
 
@@ -135,14 +137,15 @@ class Raising {
     const Shape shape = codes_shape(linear);
     if (linear.to_real) linear.cast = cast_behind(linear.node);
     const Constant& scale = *graph_.constant(linear.scale);
-    const auto granularity = raised::granularity(graph_.attributes(linear.node), {},
-                                                 linear.microsoft, scale.shape(), shape);
+    const auto granularity =
+        raised::granularity(graph_.attributes(linear.node), {}, linear.microsoft,
+                            raised::parameter_shape(scale), shape);
     if (!granularity) return false;
     UniformType type;
     type.granularity = *granularity;
     if (linear.zero_point.is_valid()) {
       const Constant& zero_point = *graph_.constant(linear.zero_point);
-      if (zero_point.shape() != scale.shape()) return false;
+      if (raised::parameter_shape(zero_point) != raised::parameter_shape(scale)) return false;
       type.storage = zero_point.element();
     } else {
       type.storage = graph_.type(codes).element;
@@ -192,7 +195,8 @@ class Raising {
 
   /// Small parameters are read, so that they can be printed and checked, and those of the same
   /// contents become one constant, in the graph, too: two operators that say the same mean the
-  /// same. Many that lie in one place of a file could be more than the file.
+  /// same. Many that lie in one place of a file could be more than the file. Of a list of one
+  /// number, the number.
   Constant kept_in_memory(NodeId node) {
     constexpr std::int64_t most_elements = 4096;
     constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20U;
@@ -203,17 +207,23 @@ class Raising {
     if (!bytes) return constant;
     kept_bytes_ += constant.byte_size();
     const std::span<const std::byte> read = bytes->bytes();
-    const auto [known, is_new] = constants_.try_emplace(
-        std::pair(to_string(TensorType{constant.element(), constant.shape(), nullptr}),
-                  std::vector<std::byte>(read.begin(), read.end())));
-    if (is_new) {
-      known->second = constant.is_deferred()
-                          ? Constant::from_bytes(constant.element(), constant.shape(),
-                                                 {read.begin(), read.end()})
-                          : constant;
+    if (constant.is_deferred()) {
+      constant =
+          Constant::from_bytes(constant.element(), constant.shape(), {read.begin(), read.end()});
     }
-    graph_.set_constant(node, known->second);
-    return known->second;
+    const Constant known = one_of(constant, read);
+    graph_.set_constant(node, known);
+    const Shape shape = raised::parameter_shape(known);
+    return shape == known.shape() ? known : one_of(known.reshaped(shape), read);
+  }
+
+  /// The constant of these contents that was met first.
+  Constant one_of(const Constant& constant, std::span<const std::byte> contents) {
+    return constants_
+        .try_emplace(std::pair(to_string(TensorType{constant.element(), constant.shape(), nullptr}),
+                               std::vector<std::byte>(contents.begin(), contents.end())),
+                     constant)
+        .first->second;
   }
 
   /// Whether the codes, and what moves of them make, are nowhere read as plain integers.
@@ -396,8 +406,14 @@ class Raising {
          .attributes = std::move(kept),
          .constant = {}});
     moved_.emplace(linear.node, made);
-    unused_.insert(linear.scale);
-    if (linear.zero_point.is_valid()) unused_.insert(linear.zero_point);
+    for (const NodeId parameter : {linear.scale, linear.zero_point}) {
+      if (!parameter.is_valid()) continue;
+      if (is_plain(parameter)) {
+        unused_.insert(parameter);
+      } else {
+        graph_.set_attribute(parameter, std::string(raised::parameter), std::int64_t{1});
+      }
+    }
     if (linear.cast.is_valid()) unused_.insert(linear.node);
   }
 
@@ -453,6 +469,11 @@ class Raising {
 
 void raise_linear(Graph& graph) { Raising(graph).run(); }
 
+Shape raised::parameter_shape(const Constant& parameter) {
+  const bool is_one = parameter.shape().rank() == 1 && parameter.element_count() == 1;
+  return is_one ? Shape::scalar() : parameter.shape();
+}
+
 std::optional<Granularity> raised::granularity(const Attributes& attributes,
                                                std::string_view attribute_prefix, bool microsoft,
                                                const Shape& scales, const Shape& codes) {
@@ -472,7 +493,7 @@ std::optional<Granularity> raised::granularity(const Attributes& attributes,
   if (!axis || *block_size < 0) return std::nullopt;
   const Granularity granularity =
       *block_size == 0 ? Granularity::per_axis(*axis) : Granularity::per_block(*axis, *block_size);
-  if (parameter_shape(codes, granularity) != scales) return std::nullopt;
+  if (quadrant::parameter_shape(codes, granularity) != scales) return std::nullopt;
   return granularity;
 }
 

@@ -14,14 +14,14 @@ namespace quadrant::inline v0::onnx {
 /// parameters are constants into a `dequantize` or `quantize`, and gives the codes their quantized
 /// types: constants, results of `quantize`, and what moves of these make. A Cast of the result to
 /// another float type becomes part of the `dequantize`, as what it expresses. Scales and zero
-/// points that nobody else reads leave the graph.
+/// points that nobody else reads leave the graph, unless there is more to them than contents.
 ///
 /// Only what `restore_linear` makes as it was is raised; the rest stays what it is: scales that are
 /// not float32, zero, not finite or not of the type's `parameter_shape`; operators with further
-/// attributes; parameters that the file says more about than their contents; codes that are graph
-/// inputs or come from unknown operations, or that two operators give different meanings. Where the
-/// types that follow contradict what the file states, nothing is raised. Linear in the size of the
-/// graph; reads scales and zero points, and keeps small ones.
+/// attributes; codes that are graph inputs or come from unknown operations, or that two operators
+/// give different meanings. A scale that is a list of one number is that number. Where the types
+/// that follow contradict what the file states, nothing is raised. Linear in the size of the graph;
+/// reads scales and zero points, and keeps small ones.
 void raise_linear(Graph& graph);
 
 /// The inverse, for what still means what the file said: the same operators, names, initializers
@@ -49,6 +49,13 @@ inline constexpr std::string_view inner_name = "onnx.linear.inner_name";
 inline constexpr std::string_view inner_value = "onnx.linear.inner_value";
 inline constexpr std::string_view inner_index = "onnx.linear.inner_index";
 inline constexpr std::string_view cast_attribute = "onnx.linear.cast.";
+
+/// The shape of a scale or zero point as a type has it: a list of one number is a number.
+[[nodiscard]] Shape parameter_shape(const Constant& parameter);
+
+/// On a scale or zero point of which the file says more than its contents, such as a Constant
+/// operator: it stays in the graph for `restore_linear`.
+inline constexpr std::string_view parameter = "onnx.linear.parameter";
 
 /// Which elements share parameters, for an operator with these attributes (their names begin with
 /// `prefix`) whose scales have shape `scales` and codes `codes`. Empty where the two do not fit, or

@@ -48,11 +48,13 @@ class Restoring {
       }
     }
     forget_sources(nodes);
-    if (nodes.empty()) return;
-    for (const NodeId node : nodes) collect_erased(node);
-    add_erased();
-    for (const NodeId node : nodes) restore(node);
-    drop_types();
+    if (!nodes.empty()) {
+      for (const NodeId node : nodes) collect_erased(node);
+      add_erased();
+      for (const NodeId node : nodes) restore(node);
+      drop_types();
+    }
+    settle_parameters();
   }
 
  private:
@@ -96,10 +98,10 @@ class Restoring {
   [[nodiscard]] bool still_means_the_same(NodeId node) const {
     const Memory memory(graph_.ref(node));
     const UniformType* type = type_of(node);
-    if (type == nullptr || type->scales != memory.constant(raised::scale)) return false;
+    if (type == nullptr || !says(memory.constant(raised::scale), type->scales)) return false;
     const bool zeros = memory.integer(raised::zeros) != 0;
     const Constant zero_points = zeros ? Constant{} : memory.constant(raised::zero_point);
-    if (type->zero_points != zero_points) return false;
+    if (!says(zero_points, type->zero_points)) return false;
     const auto range = integer_range(type->storage);
     if (!range || *range != IntegerRange{type->storage_min, type->storage_max}) return false;
     if (memory.has(raised::zero_point) &&
@@ -112,6 +114,18 @@ class Restoring {
     const bool microsoft = memory.text(raised::kind).find("::") != std::string::npos;
     return raised::granularity(graph_.attributes(node), raised::attribute, microsoft,
                                type->scales.shape(), shape) == type->granularity;
+  }
+
+  /// Whether a parameter of the file is the one of a type.
+  static bool says(const Constant& parameter, const Constant& of_type) {
+    if (parameter == of_type || !parameter || !of_type) return parameter == of_type;
+    if (of_type.element_count() != 1 || parameter.element() != of_type.element() ||
+        raised::parameter_shape(parameter) != of_type.shape()) {
+      return false;
+    }
+    const auto a = parameter.read();
+    const auto b = of_type.read();
+    return a && b && std::ranges::equal(a->bytes(), b->bytes());
   }
 
   static ElementType expressed_by(const Memory& memory) {
@@ -154,6 +168,19 @@ class Restoring {
   [[nodiscard]] bool holds(Value value, const Constant& constant) const {
     if (value.is_absent() || graph_.kind(value.node) != ops::Constant::kind) return false;
     return *graph_.constant(value.node) == constant;
+  }
+
+  /// Those that stayed in the graph go, where nothing that was restored reads them.
+  void settle_parameters() {
+    for (std::uint32_t index = 0; index < graph_.index_bound(); ++index) {
+      const NodeId node = graph_.node_at(index);
+      if (!node.is_valid() || graph_.attribute(node, raised::parameter) == nullptr) continue;
+      if (graph_.uses(node).empty()) {
+        graph_.erase(node);
+      } else {
+        graph_.erase_attribute(node, std::string(raised::parameter));
+      }
+    }
   }
 
   /// Backwards: they were erased in the order of their indices, and the graph hands out the one

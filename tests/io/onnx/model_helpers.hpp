@@ -103,6 +103,10 @@ inline Fields int_attribute(std::string_view name, std::int64_t value) {
   return Fields().text(1, name).integer(3, value).integer(20, 2);
 }
 
+inline Fields tensor_attribute(std::string_view name, const Fields& tensor) {
+  return Fields().text(1, name).message(5, tensor).integer(20, 4);
+}
+
 struct GraphParts {
   std::vector<Fields> nodes;
   std::vector<Fields> initializers;

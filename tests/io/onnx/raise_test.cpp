@@ -226,6 +226,17 @@ GraphParts linear_parts() {
           .value_infos = {}};
 }
 
+/// Operators make the scale and the zero point.
+void state_parameters_by_nodes(GraphParts& parts) {
+  const Fields scale = parts.initializers[0];
+  const Fields zero_point = parts.initializers[2];
+  parts.initializers.erase(parts.initializers.begin() + 2);
+  parts.initializers.erase(parts.initializers.begin());
+  parts.nodes.insert(parts.nodes.begin(),
+                     {node("Constant", {}, {"s"}).message(5, tensor_attribute("value", scale)),
+                      node("Constant", {}, {"z"}).message(5, tensor_attribute("value", zero_point))});
+}
+
 /// The model comes out as it goes in; how many of its operators have been raised.
 std::size_t raised_in(const GraphParts& parts, std::int64_t opset = 13) {
   const Folder folder;
@@ -269,6 +280,19 @@ TEST_CASE("a file that is read and written keeps everything") {
   SUBCASE("a scale that somebody else reads stays where it is") {
     parts.nodes.push_back(node("Neg", {"s"}, {"n"}));
     parts.outputs.push_back(value_info("n", {}));
+    CHECK(raised_in(parts) == 1);
+  }
+  SUBCASE("one scale in a list") {
+    parts.initializers[0] = floats("s", {1}, {0.5F});
+    parts.initializers[2] = tensor("z", 3, {1}).text(9, "a");
+    CHECK(raised_in(parts) == 1);
+  }
+  SUBCASE("a scale that the file says more about") {
+    parts.initializers[0].text(12, "a doc string");
+    CHECK(raised_in(parts) == 1);
+  }
+  SUBCASE("parameters of Constant nodes") {
+    state_parameters_by_nodes(parts);
     CHECK(raised_in(parts) == 1);
   }
   SUBCASE("a Cast with a name and attributes behind") {
@@ -319,13 +343,6 @@ TEST_CASE("what is not raised") {
   SUBCASE("a scale of 0") {
     parts.initializers[0] = tensor("s", float32, {}).text(9, std::string(4, 0));
   }
-  SUBCASE("one scale in a list") {
-    parts.initializers[0] = floats("s", {1}, {0.5F});
-    parts.initializers[2] = tensor("z", 3, {1}).text(9, "a");
-  }
-  SUBCASE("a scale that the file says more about") {
-    parts.initializers[0].text(12, "a doc string");
-  }
   SUBCASE("a computed scale") {
     parts.nodes.insert(parts.nodes.begin(), node("Neg", {"t"}, {"s"}));
     parts.initializers[0] = floats("t", {}, {-0.5F});
@@ -344,6 +361,40 @@ TEST_CASE("what is not raised") {
     parts.initializers[2] = tensor("z", 3, {3}).text(9, "abc");
   }
   CHECK(raised_in(parts, opset) == 0);
+}
+
+TEST_CASE("a number, a list of it and a Constant node of it are one type") {
+  GraphParts parts = linear_parts();
+  parts.nodes.push_back(node("DequantizeLinear", {"c", "t", "u"}, {"v"}));
+  parts.initializers.push_back(floats("t", {1}, {0.5F}));
+  parts.initializers.push_back(tensor("u", 3, {1}).text(9, bytes_of<std::int8_t>({1})));
+  parts.outputs.push_back(value_info("v", {2, 2}));
+  SUBCASE("initializers") {}
+  SUBCASE("nodes") { state_parameters_by_nodes(parts); }
+  CHECK(raised_in(parts) == 2);
+  const Folder folder;
+  const Graph graph = read_bytes(folder, model(parts, 13));
+  const auto& type = graph.type(graph.find_value("c")).quantization;
+  CHECK(type->granularity == Granularity::per_tensor());
+  CHECK(type->scales.shape().rank() == 0);
+}
+
+TEST_CASE("parameters of Constant nodes go with the operator that was changed") {
+  GraphParts parts = linear_parts();
+  state_parameters_by_nodes(parts);
+  const Folder folder;
+  Graph graph = read_bytes(folder, model(parts, 13));
+  const Value codes = graph.find_value("c");
+  UniformType type = *graph.type(codes).quantization;
+  type.scales = Constant::from_values(ElementType::float32, Shape(std::vector<std::int64_t>{}),
+                                      std::span<const float>(std::vector<float>{3}));
+  graph.set_constant(codes.node, *graph.constant(codes.node),
+                     std::make_shared<const UniformType>(type));
+  write_file(graph, folder / "out.onnx");
+  auto plain = read_onnx(folder / "out.onnx", {.raise_quantization = false});
+  REQUIRE(plain);
+  CHECK(plain->find_value("s").is_absent());
+  CHECK(plain->find_value("z").is_absent());
 }
 
 TEST_CASE("codes that two operators give different meanings keep the first") {

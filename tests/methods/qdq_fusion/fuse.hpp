@@ -33,8 +33,7 @@ inline Graph parsed(std::string_view text) {
 }
 
 struct Fused {
-  Graph before;  ///< explicit
-  QuantizeResult result;
+  FusedGraph result;
 
   [[nodiscard]] const Graph& graph() const { return result.graph; }
 
@@ -52,8 +51,8 @@ struct Fused {
   /// Why the first node of that kind is what it is.
   [[nodiscard]] std::string reason(std::string_view kind) const {
     for (const NodeId node : result.analysis.order) {
-      if (before.kind(node) != kind) continue;
-      return explain(before, result.analysis.registry, result.analysis, node).reason;
+      if (result.model.kind(node) != kind) continue;
+      return explain(result.model, result.analysis.registry, result.analysis, node).reason;
     }
     return "no such node";
   }
@@ -67,11 +66,10 @@ struct Fused {
 };
 
 inline Fused fused(const Graph& graph, FusionTarget target = FusionTarget::tflite) {
-  Graph before = value_of(explicit_model(graph));
-  QuantizeResult result = value_of(fuse_qdq(graph, {.target = target}));
+  FusedGraph result = value_of(fuse_qdq(graph, {.target = target}));
   const auto verified = verify(result.graph);
   REQUIRE_MESSAGE(verified, (verified ? std::string() : to_string(verified.error())));
-  return {std::move(before), std::move(result)};
+  return {std::move(result)};
 }
 
 inline Fused fused(std::string_view text, FusionTarget target = FusionTarget::tflite) {

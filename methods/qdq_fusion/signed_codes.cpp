@@ -1,0 +1,183 @@
+#include "qdq_fusion/signed_codes.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/products.hpp"
+#include "quadrant/ir/scales.hpp"
+
+namespace quadrant::inline v0::qdq_fusion {
+namespace {
+
+constexpr std::int64_t offset = 128;
+
+using TypePtr = std::shared_ptr<const UniformType>;
+
+Expected<std::vector<std::int64_t>> zero_points_of(const UniformType& type) {
+  if (type.zero_points) return read_integers(type.zero_points, type.zero_points.element_count());
+  return std::vector<std::int64_t>(static_cast<std::size_t>(type.scales.element_count()), 0);
+}
+
+// --- whether it pays -----------------------------------------------------------------------------
+
+// What `dequantize` makes the operand of; null where it is real numbers.
+const UniformType* codes_behind(NodeRef node, std::uint32_t operand) {
+  const Value value = node.operand(operand);
+  if (value.is_absent() || node.graph->kind(value.node) != ops::Dequantize::kind) return nullptr;
+  return NodeRef{node.graph, value.node}.operand_type(0)->quantization.get();
+}
+
+struct Votes {
+  std::int64_t for_signed = 0;
+  std::int64_t for_unsigned = 0;
+};
+
+void vote(NodeRef node, Votes& votes) {
+  const Product* const product = find_product(node.kind());
+  if (product == nullptr) return;
+  const UniformType* const data = codes_behind(node, product->data);
+  const UniformType* const weight = codes_behind(node, product->weight);
+  if (data == nullptr || weight == nullptr || data->storage != ElementType::uint8) return;
+  if (weight->storage != ElementType::uint8) {
+    ++votes.for_signed;
+    return;
+  }
+  const auto zeros = zero_points_of(*weight);
+  if (!zeros) return;
+  const bool is_per_tensor = weight->granularity.kind == Granularity::Kind::tensor;
+  const bool is_matrix = node.kind() != ops::Conv::kind && node.kind() != ops::ConvTranspose::kind;
+  const bool is_symmetric = std::ranges::all_of(*zeros, [](auto zero) { return zero == offset; });
+  if (is_symmetric || (is_matrix && is_per_tensor)) ++votes.for_signed;
+  if (is_per_tensor && node.kind() != ops::MatMul::kind) ++votes.for_unsigned;
+}
+
+bool pays(const GraphView& model) {
+  Votes votes;
+  for (std::uint32_t index = 0; index < model.index_bound(); ++index) {
+    const NodeId node = model.node_at(index);
+    if (node.is_valid()) vote(NodeRef{&model, node}, votes);
+  }
+  return votes.for_signed > votes.for_unsigned;
+}
+
+// --- doing it ------------------------------------------------------------------------------------
+
+// A byte less 128 and a byte whose first bit is the other one are the same.
+class SignedCodes final : public ConstantSource {
+ public:
+  explicit SignedCodes(Constant codes) : codes_(std::move(codes)) {}
+
+  [[nodiscard]] Expected<void> read(std::uint64_t start, std::span<std::byte> out) const override {
+    QUADRANT_CHECK(codes_.read(start, out));
+    for (std::byte& code : out) code ^= std::byte{0x80};
+    return {};
+  }
+
+ private:
+  Constant codes_;
+};
+
+class Signing {
+ public:
+  explicit Signing(Graph& model) : model_(model) {}
+
+  Expected<std::int64_t> run() {
+    std::int64_t changed = 0;
+    for (std::uint32_t index = 0; index < model_.index_bound(); ++index) {
+      const NodeId node = model_.node_at(index);
+      if (!node.is_valid()) continue;
+      for (std::uint32_t i = 0; i < model_.result_count(node); ++i) {
+        const Value value{node, i};
+        if (!is_unsigned(value) || seen_.contains(value)) continue;
+        const std::vector<Value> together = connected(value);
+        if (together.empty()) continue;
+        for (const Value codes : together) QUADRANT_CHECK(change(codes));
+        changed += static_cast<std::int64_t>(together.size());
+      }
+    }
+    return changed;
+  }
+
+ private:
+  [[nodiscard]] bool is_unsigned(Value value) const {
+    const UniformType* const type = model_.type(value).quantization.get();
+    return type != nullptr && type->storage == ElementType::uint8;
+  }
+
+  // The codes that moves connect with these; none where somebody asks for them as they are.
+  std::vector<Value> connected(Value first) {
+    std::vector<Value> found{first};
+    seen_.insert(first);
+    bool is_free = true;
+    const auto add = [&](Value value) {
+      if (!value.is_absent() && is_unsigned(value) && seen_.insert(value).second) {
+        found.push_back(value);
+      }
+    };
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const Value value = found[i];
+      const std::string_view maker = model_.kind(value.node);
+      if (find_move(maker) != nullptr) {
+        for (const Value operand : model_.operands(value.node)) add(operand);
+      } else if (maker != ops::Quantize::kind && maker != ops::Constant::kind) {
+        is_free = false;
+      }
+      for (const Use& use : model_.uses(value.node)) {
+        if (use.result != value.result) continue;
+        const std::string_view reader = model_.kind(use.user);
+        if (find_move(reader) != nullptr) {
+          for (std::uint32_t k = 0; k < model_.result_count(use.user); ++k) add({use.user, k});
+        } else if (reader != ops::Dequantize::kind) {
+          is_free = false;
+        }
+      }
+    }
+    return is_free ? found : std::vector<Value>{};
+  }
+
+  Expected<void> change(Value value) {
+    QUADRANT_TRY(const TypePtr type, signed_type(model_.type(value).quantization));
+    if (const Constant* const codes = model_.constant(value.node)) {
+      const Constant changed =
+          Constant::deferred(type->storage, codes->shape(), std::make_shared<SignedCodes>(*codes));
+      model_.set_constant(value.node, changed, type);
+      return {};
+    }
+    model_.set_type(value, {type->storage, model_.type(value).shape, type});
+    return {};
+  }
+
+  Expected<TypePtr> signed_type(const TypePtr& type) {
+    if (const auto known = types_.find(type); known != types_.end()) return known->second;
+    UniformType changed = *type;
+    changed.storage = ElementType::int8;
+    changed.storage_min -= offset;
+    changed.storage_max -= offset;
+    QUADRANT_TRY(std::vector<std::int64_t> zeros, zero_points_of(*type));
+    for (std::int64_t& zero : zeros) zero -= offset;
+    const bool has_zeros = std::ranges::any_of(zeros, [](auto zero) { return zero != 0; });
+    changed.zero_points =
+        has_zeros ? make_zero_points(changed.storage, type->scales.shape(), zeros) : Constant();
+    return types_.emplace(type, std::make_shared<const UniformType>(std::move(changed)))
+        .first->second;
+  }
+
+  Graph& model_;
+  std::unordered_set<Value> seen_;
+  std::unordered_map<TypePtr, TypePtr> types_;
+};
+
+}  // namespace
+
+Expected<std::int64_t> prefer_signed_codes(Graph& model) {
+  return pays(model) ? Signing(model).run() : 0;
+}
+
+}  // namespace quadrant::inline v0::qdq_fusion

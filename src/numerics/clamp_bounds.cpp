@@ -1,0 +1,29 @@
+#include "quadrant/numerics/clamp_bounds.hpp"
+
+#include <limits>
+
+#include "quadrant/numerics/reals.hpp"
+
+namespace quadrant::inline v0 {
+
+std::optional<double> known_number(NodeRef node, std::uint32_t index, std::string_view attribute,
+                                   double fallback) {
+  if (node.operand(index).is_absent()) return node.attribute_or(attribute, fallback);
+  const Constant* const constant = node.operand_constant(index);
+  if (constant == nullptr || constant->element_count() != 1 || !is_float(constant->element())) {
+    return std::nullopt;
+  }
+  const auto values = read_reals(*constant);
+  return values ? std::optional(values->front()) : std::nullopt;
+}
+
+std::optional<ClampBounds> clamp_bounds(NodeRef node) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (node.kind() == "onnx.Relu") return ClampBounds{0, infinity};
+  if (node.kind() != "onnx.Clip") return std::nullopt;
+  const auto low = known_number(node, 1, "min", -infinity);
+  const auto high = known_number(node, 2, "max", infinity);
+  return low && high && *low <= *high ? std::optional(ClampBounds{*low, *high}) : std::nullopt;
+}
+
+}  // namespace quadrant::inline v0
