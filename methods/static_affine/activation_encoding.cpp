@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -27,6 +28,19 @@ struct FixedRange {
 constexpr std::array fixed_ranges{
     FixedRange{"onnx.Softmax", 0, 1}, FixedRange{"onnx.Sigmoid", 0, 1},
     FixedRange{"onnx.HardSigmoid", 0, 1}, FixedRange{"onnx.Tanh", -1, 1}};
+
+// What LiteRT's kernels make: so many codes for 1, and those of negative numbers.
+struct FixedCodes {
+  std::string_view kind;
+  int bits;
+  double codes_of_one;
+  std::int64_t zero_point;
+};
+
+constexpr std::array tflite_codes{
+    FixedCodes{"onnx.Softmax", 8, 256, 0}, FixedCodes{"onnx.Softmax", 16, 32768, 32768},
+    FixedCodes{"onnx.Sigmoid", 8, 256, 0}, FixedCodes{"onnx.Sigmoid", 16, 32768, 32768},
+    FixedCodes{"onnx.Tanh", 8, 128, 128},  FixedCodes{"onnx.Tanh", 16, 32768, 32768}};
 
 const FixedRange* fixed_range(const GraphView& graph, Value value) noexcept {
   const auto* const found =
@@ -88,6 +102,31 @@ Expected<Encoding> encoding_of(const TensorStatistics& observed, const EncodingR
   }
   const auto values = histogram.values();
   return find_encoding(values, histogram.min(), histogram.max(), rule);
+}
+
+// What the kernels that were chosen for make of all the values; empty where they take any encoding.
+std::optional<Encoding> fixed_encoding(const StaticAffineOptions& options, const GraphView& graph,
+                                       const std::set<Value>& values) {
+  if (options.kernels != AffineKernels::tflite) return std::nullopt;
+  std::optional<Encoding> encoding;
+  for (const Value value : values) {
+    const auto* const found = std::ranges::find_if(tflite_codes, [&](const FixedCodes& codes) {
+      return codes.kind == graph.kind(value.node) && codes.bits == options.activations.bits;
+    });
+    if (found == tflite_codes.end()) return std::nullopt;
+    const std::int64_t steps = (std::int64_t{1} << found->bits) - 1;
+    const double scale = 1 / found->codes_of_one;
+    const Encoding made{.bits = found->bits,
+                        .steps = steps,
+                        .scale = scale,
+                        .zero_point = found->zero_point,
+                        .min = scale * static_cast<double>(-found->zero_point),
+                        .max = scale * static_cast<double>(steps - found->zero_point),
+                        .symmetric = found->zero_point != 0};
+    if (encoding && *encoding != made) return std::nullopt;
+    encoding = made;
+  }
+  return encoding;
 }
 
 // Softmax computes exponentials: half a step of its operand is a factor of exp(step / 2), and what
@@ -164,14 +203,17 @@ FoundType activation_type(const StaticAffineOptions& options, const Query& query
   if (given != nullptr) return given;
   QUADRANT_TRY(auto prescribed, prescribed_type(options, query));
   if (prescribed != nullptr) return prescribed;
-  TensorStatistics all;
-  for (const Value source : sources) {
-    QUADRANT_CHECK(add_observations(options, graph, source, all));
+  std::optional<Encoding> encoding = fixed_encoding(options, graph, sources);
+  if (!encoding) {
+    TensorStatistics all;
+    for (const Value source : sources) {
+      QUADRANT_CHECK(add_observations(options, graph, source, all));
+    }
+    QUADRANT_TRY(encoding, encoding_of(all, options.activations));
   }
-  QUADRANT_TRY(const Encoding encoding, encoding_of(all, options.activations));
   const auto sign =
       options.unsigned_activations ? CodeSign::unsigned_codes : CodeSign::signed_codes;
-  QUADRANT_TRY(UniformType type, uniform_type(std::span(&encoding, 1), Shape::scalar(),
+  QUADRANT_TRY(UniformType type, uniform_type(std::span(&*encoding, 1), Shape::scalar(),
                                               Granularity::per_tensor(), sign));
   type.expressed = real_element(graph, query.members.front());
   return std::make_shared<const UniformType>(std::move(type));

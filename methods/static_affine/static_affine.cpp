@@ -118,18 +118,26 @@ Expected<StaticAffine> StaticAffine::make(StaticAffineOptions options) {
     return fail(ErrorCode::impossible,
                 "weights in blocks are for weight_only: their scales vary along the sum");
   }
+  if (options.kernels == AffineKernels::tflite && options.activations.bits == 16) {
+    if (options.unsigned_activations) {
+      return fail(ErrorCode::impossible,
+                  "LiteRT has no kernels for codes of 16 bits without a sign");
+    }
+    options.activations.symmetry = EncodingSymmetry::symmetric;
+  }
   return StaticAffine(std::move(options));
 }
 
 std::string StaticAffine::describe() const {
   const auto form = [](bool is_codes) { return is_codes ? "codes" : "float"; };
   return fmt::format(
-      "activations={} weights={} granularity={} bias={} recurrent={} inputs={} outputs={}",
+      "activations={} weights={} granularity={} bias={} recurrent={} inputs={} outputs={}{}",
       describe_rule(options_.activations, activation().storage),
       describe_rule(options_.weights, weight(0).storage),
       options_.weight_granularity == Granularity::Kind::axis ? "channel" : "tensor",
       to_string(bias(0).storage), form(options_.quantized_recurrent_weights),
-      form(options_.quantized_inputs), form(options_.quantized_outputs));
+      form(options_.quantized_inputs), form(options_.quantized_outputs),
+      options_.kernels == AffineKernels::tflite ? " kernels=tflite" : "");
 }
 
 AffineForm StaticAffine::activation() const noexcept {

@@ -105,8 +105,7 @@ class Convert final : public Command {
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("convert", "Write a model in another format");
     cli::declare(*command, options_);
-    command->get_option("MODEL")->description("Model to read: .onnx, .tflite or .qd, text");
-    command->add_option("OUT", output_, "Model to write: .onnx, .tflite or .qd, text")
+    command->add_option("OUT", output_, "Model to write: .onnx, .tflite, or .qd, text")
         ->required()
         ->type_name("");
     add_choice(*command, "--target", target_, {"onnx-qoperator", "tflite", "webnn"},
@@ -131,11 +130,11 @@ class Convert final : public Command {
     QUADRANT_CHECK(check_side_output(output_, options_.model));
     QUADRANT_CHECK(check_files(*options_.command, options_.model, false));
     ThreadExecutor executor(0);
-    QUADRANT_TRY(Graph graph, model(console, executor));
+    const auto target = chosen_target(format);
+    QUADRANT_TRY(Graph graph, model(target, console, executor));
     std::optional<FusedGraph> fused;
     std::optional<ComputationReport> report;
     std::vector<LeftAlone> real_borders;
-    const auto target = chosen_target(format);
     if (target && has_codes(graph)) {
       QuantizeOptions run;
       run.executor = &executor;
@@ -159,7 +158,8 @@ class Convert final : public Command {
 
  private:
   // As it is, or quantized if that was asked for.
-  [[nodiscard]] Expected<Graph> model(Console& console, Executor& executor) {
+  [[nodiscard]] Expected<Graph> model(std::optional<FusionTarget> target, Console& console,
+                                      Executor& executor) {
     const RecipeOptions& recipe = options_.recipe;
     if (recipe.scheme.empty() && recipe.mix.empty() && recipe.preset.empty() &&
         recipe.file.empty()) {
@@ -174,6 +174,7 @@ class Convert final : public Command {
       return read_model(options_.model, console);
     }
     options_.coded_borders = borders_ == "codes";
+    if (target && *target != FusionTarget::onnx_qoperator) options_.kernels = "tflite";
     QUADRANT_TRY(Subject subject, prepare(options_, console));
     QuantizeOptions engine = subject.engine_options();
     engine.executor = &executor;
@@ -212,9 +213,13 @@ class Convert final : public Command {
       }
       console.print(fmt::format("  {} of {} operations compute on codes, for {}", report.on_codes,
                                 report.operations.size(), target ? to_string(*target) : ""));
-      console.print(report.requantized == 0
-                        ? "\n"
-                        : fmt::format("; {} values are requantized\n", report.requantized));
+      if (report.requantized > 0) {
+        console.print(fmt::format(
+            "; {}", report.requantized == 1
+                        ? "one value is requantized"
+                        : fmt::format("{} values are requantized", report.requantized)));
+      }
+      console.print("\n");
     }
     console.print(
         fmt::format("  written to {}: {}\n", printable(output_), format_bytes(written.bytes)));

@@ -47,7 +47,9 @@ Expected<NamedRecipe> meant_by(const DecisionOptions& options) {
     QUADRANT_TRY(recipe.schemes, weight_variants());
   }
   for (SchemeChoice& choice : recipe.schemes) {
-    if (!options.coded_borders || choice.scheme != "static_affine") continue;
+    if (choice.scheme != "static_affine") continue;
+    if (!options.kernels.empty()) choice.options.try_emplace("kernels", options.kernels);
+    if (!options.coded_borders) continue;
     choice.options["quantized_inputs"] = true;
     choice.options["quantized_outputs"] = true;
   }
@@ -142,7 +144,9 @@ void declare_json(CLI::App& command, bool& json) {
 
 void declare(CLI::App& command, DecisionOptions& options) {
   options.command = &command;
-  command.add_option("MODEL", options.model, "Model to read (ONNX)")->required()->type_name("");
+  command.add_option("MODEL", options.model, "Model to read: .onnx, .tflite, or .qd, text")
+      ->required()
+      ->type_name("");
   declare(command, options.recipe);
   add_choice(
       command, "--gain", options.gain, {"bytes", "latency", "operations", "unit"},

@@ -42,6 +42,7 @@ struct DecisionOptions {
   bool meets_budgets = false;
   std::optional<TargetBits> budget{};  ///< in place of the recipe's
   bool coded_borders = false;          ///< static_affine's inputs and outputs are codes
+  std::string kernels{};               ///< static_affine's, where nobody says others
   bool takes_variants = false;         ///< `weight_variants` in place of one scheme
   const CLI::App* command = nullptr;   ///< whose they are
 };

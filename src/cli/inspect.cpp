@@ -8,6 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
+#include "cli/model_format.hpp"
 #include "io/onnx/names.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"
@@ -92,11 +93,26 @@ std::string text_attribute(const Graph& graph, std::string_view key) {
   return graph.attributes().get_or(key, std::string());
 }
 
+// For programs.
+std::string_view format_key(ModelFormat format) {
+  switch (format) {
+    case ModelFormat::tflite:
+      return "tflite";
+    case ModelFormat::text:
+      return "qd";
+    case ModelFormat::onnx:
+      break;
+  }
+  return "onnx";
+}
+
 std::string print_head(const Graph& graph, const std::string& path) {
   Table table({{""}, {""}});
   table.add({"model", path});
-  std::string format = "ONNX";
+  const ModelFormat read = read_format(path);
+  std::string format(to_string(read));
   for (const auto& [domain, version] : opsets(graph)) {
+    if (read != ModelFormat::onnx) break;  // of what the graph would be in ONNX
     format += domain.empty() ? fmt::format(", opset {}", version)
                              : fmt::format(", {} {}", domain, version);
   }
@@ -172,7 +188,7 @@ Json contents_json(const Graph& graph, const std::string& path, const Contents& 
     constants.push_back(std::move(json));
   }
   return {{"model", path},
-          {"format", "onnx"},
+          {"format", format_key(read_format(path))},
           {"opsets", std::move(opset_list)},
           {"producer_name", text_attribute(graph, onnx::key::producer_name)},
           {"producer_version", text_attribute(graph, onnx::key::producer_version)},
@@ -188,7 +204,9 @@ class Inspect final : public Command {
  public:
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("inspect", "Show what is in a model");
-    command->add_option("MODEL", model_, "Model to read (ONNX)")->required()->type_name("");
+    command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, or .qd, text")
+        ->required()
+        ->type_name("");
     CLI::Option* text =
         command->add_flag("--text", text_, "Print the graph, one line a node, for bug reports");
     declare_json(*command, json_);

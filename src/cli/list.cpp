@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
@@ -16,6 +17,7 @@
 #include "quadrant/recipe/recipe_json.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/runtime/interpreter.hpp"
+#include "support/near_names.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -124,6 +126,7 @@ Json fusion_rules_json() {
 }
 
 // In the place of a scheme.
+constexpr std::string_view explicit_quantization = "qdq_fusion";
 constexpr std::string_view operations = "operations";
 constexpr std::string_view all_presets = "presets";
 constexpr std::string_view all_hardware = "hardware";
@@ -211,7 +214,7 @@ class List final : public Command {
             "SCHEME", scheme_,
             "Scheme to show; or 'presets', recipes that come with the program; or "
             "'operations', those that the interpreter computes; or 'hardware', what --gain "
-            "latency predicts with")
+            "latency predicts with; or 'qdq_fusion', what 'convert' fuses")
         ->type_name("");
     declare_json(*command, json_);
     command->footer("Examples:\n  quadrant list weight-only\n  quadrant list operations");
@@ -222,7 +225,7 @@ class List final : public Command {
 
   Expected<void> run(Console& console) override {
     if (scheme_.empty()) return show(console, schemes_json, print_schemes);
-    if (scheme_ == "qdq_fusion" || scheme_ == "qdq-fusion") {
+    if (scheme_ == explicit_quantization || scheme_ == "qdq-fusion") {
       return show(console, fusion_rules_json, print_fusion_rules);
     }
     if (scheme_ == operations) return show(console, operations_json, print_operations);
@@ -234,7 +237,14 @@ class List final : public Command {
       });
     }
     const Schemes schemes;
-    QUADRANT_TRY(SchemeCommand* const scheme, schemes.find(scheme_));
+    auto found = schemes.find(scheme_);
+    if (!found) {
+      constexpr std::array others{explicit_quantization, operations, all_presets, all_hardware};
+      Error error = std::move(found).error();
+      error.message += did_you_mean(scheme_, others);
+      return fail(std::move(error));
+    }
+    SchemeCommand* const scheme = *found;
     QUADRANT_TRY(const Registry registry, scheme->entry().make({}, {}));
     return show(
         console, [&] { return scheme_json(*scheme, registry); },

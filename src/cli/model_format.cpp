@@ -1,5 +1,7 @@
 #include "cli/model_format.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -30,6 +32,28 @@ Expected<ModelFormat> model_format(const std::string& path) {
   return fail(ErrorCode::usage,
               "the ending says which format to write: .onnx, .tflite, or .qd for text",
               {.file = path});
+}
+
+Expected<void> check_onnx_ending(const std::string& path) {
+  const ModelFormat format = read_format(path);
+  if (format == ModelFormat::onnx) return {};
+  return fail(ErrorCode::usage,
+              fmt::format("this command writes ONNX files: 'quadrant convert' writes {} ones, and "
+                          "quantizes with --scheme",
+                          to_string(format)),
+              {.file = path});
+}
+
+std::string_view to_string(ModelFormat format) noexcept {
+  switch (format) {
+    case ModelFormat::tflite:
+      return "TFLite";
+    case ModelFormat::text:
+      return "text";
+    case ModelFormat::onnx:
+      break;
+  }
+  return "ONNX";
 }
 
 ModelFormat read_format(const std::string& path) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "quadrant/support/expected.hpp"
 
@@ -16,6 +17,13 @@ enum class ModelFormat : std::uint8_t {
 
 /// `usage` for another ending, with those that there are.
 [[nodiscard]] Expected<ModelFormat> model_format(const std::string& path);
+
+/// `usage` for a file whose ending says another format than ONNX: of commands that write that
+/// alone.
+[[nodiscard]] Expected<void> check_onnx_ending(const std::string& path);
+
+/// `ONNX`, `TFLite`, `text`
+[[nodiscard]] std::string_view to_string(ModelFormat format) noexcept;
 
 /// The same for a file that is read: ONNX's have any ending.
 [[nodiscard]] ModelFormat read_format(const std::string& path);

@@ -16,6 +16,7 @@
 #include "cli/decision.hpp"
 #include "cli/labels.hpp"
 #include "cli/model.hpp"
+#include "cli/model_format.hpp"
 #include "cli/static_affine.hpp"
 #include "cli/thread_executor.hpp"
 #include "quadrant/calibration/compare.hpp"
@@ -59,7 +60,9 @@ class Optimize final : public Command {
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand(
         "optimize", "Quantize statically, with as much effort as the accuracy needs");
-    command->add_option("MODEL", model_, "Model to read (ONNX)")->required()->type_name("");
+    command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, or .qd, text")
+        ->required()
+        ->type_name("");
     command->add_option("-o,--output", output_, "Model to write")->required()->type_name("FILE");
     command
         ->add_option("--data", data_,
@@ -98,6 +101,7 @@ class Optimize final : public Command {
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
 
   Expected<void> run(Console& console) override {
+    QUADRANT_CHECK(check_onnx_ending(output_));
     QUADRANT_CHECK(check_output(output_));
     QUADRANT_CHECK(scheme_->check(choices(), {}));
     if (scheme_->has_statistics_alone()) {

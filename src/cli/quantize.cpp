@@ -14,6 +14,7 @@
 #include "cli/decision.hpp"
 #include "cli/frontier_points.hpp"
 #include "cli/model.hpp"
+#include "cli/model_format.hpp"
 #include "cli/named_files.hpp"
 #include "cli/report_options.hpp"
 #include "cli/rule_summary.hpp"
@@ -84,6 +85,7 @@ class Quantize final : public Command {
     if (output_.empty() && !dry_run_) {
       return fail(ErrorCode::usage, "quantize: -o is required, or --dry-run");
     }
+    QUADRANT_CHECK(check_onnx_ending(output_));
     const bool has_plan = plan_option_->count() != 0;
     if (has_plan && !(options_.scope.include.empty() && options_.scope.exclude.empty())) {
       return fail(ErrorCode::usage,

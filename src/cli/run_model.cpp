@@ -134,7 +134,9 @@ class Run final : public Command {
  public:
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("run", "Run a model on samples and write what it gives");
-    command->add_option("MODEL", model_, "Model to read (ONNX)")->required()->type_name("");
+    command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, or .qd, text")
+        ->required()
+        ->type_name("");
     cli::declare(*command, data_);
     command
         ->add_option("-o,--output", folder_,

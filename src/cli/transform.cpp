@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
+#include "cli/model_format.hpp"
 #include "cli/optimizations.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/report/terminal_text.hpp"
@@ -21,7 +22,9 @@ class Transform final : public Command {
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand(
         "transform", "Make a float model easier to quantize: fold, equalize, absorb");
-    command->add_option("MODEL", model_, "Float model to read (ONNX)")->required()->type_name("");
+    command->add_option("MODEL", model_, "Float model to read: .onnx, .tflite, or .qd, text")
+        ->required()
+        ->type_name("");
     command->add_option("-o,--output", output_, "Model to write; may be the input")
         ->required()
         ->type_name("FILE");
@@ -45,6 +48,7 @@ class Transform final : public Command {
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
 
   Expected<void> run(Console& console) override {
+    QUADRANT_CHECK(check_onnx_ending(output_));
     QUADRANT_CHECK(check_output(output_));
     QUADRANT_CHECK(check(wanted_));
     QUADRANT_TRY(Graph graph, read_model(model_, console));

@@ -47,6 +47,24 @@ bool computes_on_codes(NodeRef node, const Selection& selection) {
   return reads_codes;
 }
 
+// In words of whoever has a model, not a method.
+std::string why_on_reals(NodeRef node, const Analysis& analysis, const std::string& reason) {
+  switch (analysis.eligibility.cause(node.id)) {
+    case EligibilityCause::no_method:
+      return "there is no kernel for it on codes";
+    case EligibilityCause::pattern:
+      for (const Value operand : node.operands()) {
+        if (operand.is_absent() || !may_be_real(node.graph->type(operand).element)) continue;
+        if (analysis.eligibility.state(operand) != State::Unquantized) continue;
+        return fmt::format("it reads '{}', which nobody quantizes",
+                           node.graph->value_name(operand));
+      }
+      return reason;
+    default:
+      return reason;
+  }
+}
+
 }  // namespace
 
 ComputationReport report_computation(const GraphView& graph, const Registry& registry,
@@ -56,8 +74,10 @@ ComputationReport report_computation(const GraphView& graph, const Registry& reg
   for (std::size_t i = 0; i < analysis.order.size(); ++i) {
     const NodeRef node{&graph, analysis.order[i]};
     if (!is_computation(node)) continue;
-    Computation row{std::string(label(graph, node.id)), std::string(node.kind()),
-                    computes_on_codes(node, analysis.selection), explanations[i].reason};
+    const std::string& reason = explanations[i].reason;
+    const bool on_codes = computes_on_codes(node, analysis.selection);
+    Computation row{std::string(label(graph, node.id)), std::string(node.kind()), on_codes,
+                    on_codes ? reason : why_on_reals(node, analysis, reason)};
     report.on_codes += row.on_codes ? 1 : 0;
     report.operations.push_back(std::move(row));
   }

@@ -26,6 +26,18 @@ graph {opset = 21}
 output(%pr)
 """
 
+# x * sigmoid(conv(x)), which many networks are made of.
+GATE = """
+graph {"onnx.opset_domains" = [""], "onnx.opset_versions" = [17]}
+%x: tensor<1x2x4x4xf32> = input()
+%w: tensor<2x2x1x1xf32> = constant() [0.3, -0.2, 0.7, 0.4]
+%c: tensor<1x2x4x4xf32> = conv(%x, %w)
+%s: tensor<1x2x4x4xf32> = onnx.Sigmoid(%c)
+%g: tensor<1x2x4x4xf32> = multiply(%c, %s)
+%y: tensor<1x2x4x4xf32> = conv(%g, %w)
+output(%y)
+"""
+
 
 class ConvertTest(CommandTest):
     def setUp(self):
@@ -67,6 +79,29 @@ class ConvertTest(CommandTest):
         document = self.json_of("convert", self.model, "out.tflite", "--scheme", "static-affine",
                                 "--calibration", "s.json")
         self.assertGreater(document["fused"]["on_codes"], 0)
+
+    def test_parameters_are_those_of_the_target(self):
+        self.put("gate.qd", GATE.encode())
+        self.succeeds("convert", "gate.qd", "gate.onnx")
+        self.succeeds("calibrate", "gate.onnx", "--random", 2, "-o", "s.json")
+        requantized = {}
+        for kernels in ((), ("--kernels", "any")):
+            document = self.json_of("convert", "gate.onnx", "out.tflite", "--scheme", "static-affine",
+                                    "--calibration", "s.json", "--gain", "unit", *kernels)
+            requantized[kernels] = document["fused"]["requantized"]
+        self.assertEqual(list(requantized.values()), [0, 1])
+
+    def test_other_commands_write_onnx(self):
+        for command in (("quantize", self.model, "--scheme", "weight-only"), ("transform", self.model)):
+            self.fails(USAGE, "'quadrant convert' writes TFLite ones", *command, "-o", "out.tflite")
+        self.assertFalse((self.folder / "out.tflite").exists())
+
+    def test_formats_are_told_apart(self):
+        self.succeeds("convert", "chain.qd", "chain.tflite")
+        self.assertEqual(self.json_of("inspect", "chain.tflite")["format"], "tflite")
+        self.assertEqual(self.json_of("inspect", "chain.qd")["format"], "qd")
+        self.assertEqual(self.json_of("inspect", self.model)["format"], "onnx")
+        self.assertIn("TFLite", self.succeeds("inspect", "chain.tflite"))
 
     def test_mistakes(self):
         self.fails(USAGE, "the ending says which format", "convert", "chain.qd", "chain.bin")

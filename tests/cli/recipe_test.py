@@ -75,6 +75,7 @@ class SavedRecipeTest(RecipeCase):
                         ("--weight-encoding", "entropy", "--activation-encoding", "percentile"),
                         ("--use-enhanced",), ("--use-enhanced", "weights"), ("--profile", "snpe"),
                         ("--encoding", "percentile", "--percentile", 99.5),
+                        ("--kernels", "tflite", "--activation-bits", 16),
                         ("--unsigned-activations", "--quantized-inputs", "--quantized-outputs")):
             with self.subTest(options=options):
                 saved, plan = self.check_same("--scheme", "static-affine", *options, data=data)

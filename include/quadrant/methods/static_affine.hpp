@@ -47,6 +47,13 @@ struct AffineForm {
   friend auto operator<=>(const AffineForm&, const AffineForm&) = default;
 };
 
+/// For whose integer kernels parameters are chosen.
+enum class AffineKernels : std::uint8_t {
+  any,     ///< each operand and result has parameters of its own
+  tflite,  ///< LiteRT's: codes of 16 bits have no zero point, and results of Sigmoid, Softmax and
+           ///< Tanh are fixed: https://ai.google.dev/edge/litert/models/quantization_spec
+};
+
 struct StaticAffineOptions {
   /// What the values of the model are on samples, by name: `calibrate` gathers it. Values that are
   /// not in it, or that were NaN or infinite, stay float.
@@ -69,6 +76,8 @@ struct StaticAffineOptions {
   Granularity::Kind weight_granularity = Granularity::Kind::axis;
   /// Codes of activations without a sign.
   bool unsigned_activations = false;
+  /// `tflite`: activations of 16 bits are symmetric, whatever their rule says.
+  AffineKernels kernels = AffineKernels::any;
   /// 32: in the scale of the products that it is added to; 8: in a scale of its own, by the rule
   /// of the activations.
   int bias_bits = 32;

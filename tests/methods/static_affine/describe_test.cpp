@@ -36,6 +36,9 @@ TEST_CASE("static_affine: options are described") {
   profile.activations.method = EncodingMethod::percentile;
   profile.activations.percentile = 99.5;
   profile.weights.method = EncodingMethod::entropy;
+  StaticAffineOptions litert;
+  litert.kernels = AffineKernels::tflite;
+  litert.activations.bits = 16;
   const std::vector<Case> cases{
       {{},
        "activations=i8 asymmetric minmax weights=i8 symmetric-strict minmax granularity=channel "
@@ -52,6 +55,9 @@ TEST_CASE("static_affine: options are described") {
       {profile,
        "activations=i8 asymmetric percentile 99.5 minimum-range=0.01 weights=i8 symmetric-strict "
        "entropy granularity=channel bias=i32 recurrent=float inputs=float outputs=float"},
+      {litert,
+       "activations=i16 symmetric minmax weights=i8 symmetric-strict minmax granularity=channel "
+       "bias=i32 recurrent=float inputs=float outputs=float kernels=tflite"},
   };
   for (const Case& each : cases) {
     const auto scheme = StaticAffine::make(each.options);
