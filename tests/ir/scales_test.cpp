@@ -36,3 +36,19 @@ TEST_CASE("float16 scales have a mark of their own in text") {
   CHECK(graph->type(w).quantization->scales.element() == ElementType::float16);
   CHECK(to_string(graph->type(w)) == "tensor<2x!quant.uniform<i8:f32:0, f16 {0.5, -3.0}>>");
 }
+
+TEST_CASE("scales of products are those of the weight, times the data's") {
+  const auto type_of = [](const std::string& type) {
+    const auto graph = parse_graph("graph {}\n%v: tensor<3x!quant.uniform<" + type +
+                                   ">> = constant() [1, 2, 3]\noutput(%v)\n");
+    REQUIRE_MESSAGE(graph, (graph ? std::string() : to_string(graph.error())));
+    return *graph->type(graph->find_value("v")).quantization;
+  };
+  const UniformType data = type_of("i8:f32, 0.5:3");
+  const UniformType weight = type_of("i8:f32:0, {0.25, 2.0, 4.0}");
+  CHECK(*product_scales(data, weight) == std::vector<float>{0.125F, 1, 2});
+  CHECK(has_product_scales(type_of("i32:f32:0, {0.125, 1.0, 2.0}"), data, weight));
+  CHECK(has_product_scales(type_of("i32:f32:0, {0.12500001, 1.0, 2.0}"), data, weight));
+  CHECK_FALSE(has_product_scales(type_of("i32:f32:0, {0.126, 1.0, 2.0}"), data, weight));
+  CHECK_FALSE(has_product_scales(type_of("i32:f32, 0.125"), data, weight));
+}

@@ -94,7 +94,10 @@ TEST_CASE("where parameters change, codes are chosen first and requantized behin
   // Finer codes would cut off what the mean needs: it stays on real numbers.
   check_all({{"average",
               unary("i8:f32, 0.1:5", "onnx.AveragePool", "i8:f32, 0.02:-3", pooling, "1x2x2x2"),
-              {"dequantize", "onnx.AveragePool", "quantize"}}});
+              {"dequantize", "onnx.AveragePool", "quantize"}},
+             {"linear",
+              unary("i8:f32, 0.1:5", "onnx.Resize", "i8:f32, 0.02:-3", "{mode = \"linear\"}"),
+              {"dequantize", "onnx.Resize", "quantize"}}});
   // The browsers' converter has no operation of its own to put in.
   check_all({{"maximum",
               changed("onnx.MaxPool", pooling, "1x2x2x2"),
