@@ -102,12 +102,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const FusionRule*,
   [[nodiscard]] const char* refuse_weight(NodeRef node, const Product& product,
                                           const GivenForm& data, const GivenForm& weight) const {
     const ElementType storage = weight.storage();
-    if (parameters()->mixes_signs) {
-      if (const char* const why = refuse_groups(node, product, weight)) return why;
-      if (bit_width(storage) != 8) return "its weight's codes have not 8 bits";
-      const bool takes_zero_points = multiplies_matrices(node.kind()) || has_one_zero_point(weight);
-      return takes_zero_points ? nullptr : "its channels have different zero points";
-    }
+    if (parameters()->mixes_signs) return refuse_byte(node, product, weight);
     const bool is_plain = storage == ElementType::int8 || storage == ElementType::int4;
     const bool is_unsigned = data.storage() == ElementType::uint8;
     if (is_unsigned ? storage != ElementType::uint8 : !is_plain) {
@@ -130,6 +125,15 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const FusionRule*,
     }
     const bool may_shift = is_unsigned || multiplies_matrices(node.kind());
     return weight.zero_point != 0 && !may_shift ? "its weight has a zero point" : nullptr;
+  }
+
+  // Of kernels that multiply bytes with and without a sign.
+  [[nodiscard]] static const char* refuse_byte(NodeRef node, const Product& product,
+                                               const GivenForm& weight) {
+    if (const char* const why = refuse_groups(node, product, weight)) return why;
+    if (bit_width(weight.storage()) != 8) return "its weight's codes have not 8 bits";
+    const bool takes_zero_points = multiplies_matrices(node.kind()) || has_one_zero_point(weight);
+    return takes_zero_points ? nullptr : "its channels have different zero points";
   }
 
   [[nodiscard]] static const char* refuse_scales(const GivenForm& weight) {

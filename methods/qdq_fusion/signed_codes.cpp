@@ -113,33 +113,51 @@ class Signing {
 
   // The codes that moves connect with these; none where somebody asks for them as they are.
   std::vector<Value> connected(Value first) {
-    std::vector<Value> found{first};
-    seen_.insert(first);
+    std::vector<Value> found;
     bool is_free = true;
-    const auto add = [&](Value value) {
-      if (!value.is_absent() && is_unsigned(value) && seen_.insert(value).second) {
-        found.push_back(value);
-      }
-    };
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      const Value value = found[i];
-      const std::string_view maker = model_.kind(value.node);
-      if (find_move(maker) != nullptr) {
-        for (const Value operand : model_.operands(value.node)) add(operand);
-      } else if (maker != ops::Quantize::kind && maker != ops::Constant::kind) {
-        is_free = false;
-      }
-      for (const Use& use : model_.uses(value.node)) {
-        if (use.result != value.result) continue;
-        const std::string_view reader = model_.kind(use.user);
-        if (find_move(reader) != nullptr) {
-          for (std::uint32_t k = 0; k < model_.result_count(use.user); ++k) add({use.user, k});
-        } else if (reader != ops::Dequantize::kind) {
-          is_free = false;
-        }
-      }
+    meet(first);
+    while (!pending_.empty()) {
+      const Value value = pending_.back();
+      pending_.pop_back();
+      found.push_back(value);
+      const bool is_maker_free = follow_to_maker(value);
+      is_free = follow_to_readers(value) && is_maker_free && is_free;
     }
     return is_free ? found : std::vector<Value>{};
+  }
+
+  void meet(Value value) {
+    if (!value.is_absent() && is_unsigned(value) && seen_.insert(value).second) {
+      pending_.push_back(value);
+    }
+  }
+
+  // Whether what makes the codes can make others.
+  bool follow_to_maker(Value value) {
+    const std::string_view maker = model_.kind(value.node);
+    if (find_move(maker) == nullptr)
+      return maker == ops::Quantize::kind || maker == ops::Constant::kind;
+    for (const Value operand : model_.operands(value.node)) meet(operand);
+    return true;
+  }
+
+  // Whether all that reads the codes can read others.
+  bool follow_to_readers(Value value) {
+    bool are_free = true;
+    for (const Use& use : model_.uses(value.node)) {
+      if (use.result != value.result) continue;
+      const std::string_view reader = model_.kind(use.user);
+      if (find_move(reader) == nullptr) {
+        are_free = are_free && reader == ops::Dequantize::kind;
+        continue;
+      }
+      for (std::uint32_t i = 0; i < model_.result_count(use.user); ++i) {
+        const Value moved{use.user, i};
+        are_free = are_free && is_unsigned(moved);
+        meet(moved);
+      }
+    }
+    return are_free;
   }
 
   Expected<void> change(Value value) {
@@ -171,6 +189,7 @@ class Signing {
 
   Graph& model_;
   std::unordered_set<Value> seen_;
+  std::vector<Value> pending_;
   std::unordered_map<TypePtr, TypePtr> types_;
 };
 
