@@ -232,9 +232,21 @@ void state_parameters_by_nodes(GraphParts& parts) {
   const Fields zero_point = parts.initializers[2];
   parts.initializers.erase(parts.initializers.begin() + 2);
   parts.initializers.erase(parts.initializers.begin());
-  parts.nodes.insert(parts.nodes.begin(),
-                     {node("Constant", {}, {"s"}).message(5, tensor_attribute("value", scale)),
-                      node("Constant", {}, {"z"}).message(5, tensor_attribute("value", zero_point))});
+  parts.nodes.insert(
+      parts.nodes.begin(),
+      {node("Constant", {}, {"s"}).message(5, tensor_attribute("value", scale)),
+       node("Constant", {}, {"z"}).message(5, tensor_attribute("value", zero_point))});
+}
+
+/// Gives a constant of codes another scale.
+Value set_scale(Graph& graph, std::string_view name, float scale) {
+  const Value codes = graph.find_value(name);
+  UniformType type = *graph.type(codes).quantization;
+  type.scales = Constant::from_values(ElementType::float32, Shape::scalar(),
+                                      std::span<const float>(&scale, 1));
+  graph.set_constant(codes.node, *graph.constant(codes.node),
+                     std::make_shared<const UniformType>(type));
+  return codes;
 }
 
 /// The model comes out as it goes in; how many of its operators have been raised.
@@ -384,12 +396,7 @@ TEST_CASE("parameters of Constant nodes go with the operator that was changed") 
   state_parameters_by_nodes(parts);
   const Folder folder;
   Graph graph = read_bytes(folder, model(parts, 13));
-  const Value codes = graph.find_value("c");
-  UniformType type = *graph.type(codes).quantization;
-  type.scales = Constant::from_values(ElementType::float32, Shape(std::vector<std::int64_t>{}),
-                                      std::span<const float>(std::vector<float>{3}));
-  graph.set_constant(codes.node, *graph.constant(codes.node),
-                     std::make_shared<const UniformType>(type));
+  set_scale(graph, "c", 3);
   write_file(graph, folder / "out.onnx");
   auto plain = read_onnx(folder / "out.onnx", {.raise_quantization = false});
   REQUIRE(plain);
@@ -408,12 +415,7 @@ TEST_CASE("codes that two operators give different meanings keep the first") {
 TEST_CASE("what was changed since is written as what it is now") {
   const Folder folder;
   Graph graph = read_bytes(folder, model(linear_parts(), 13));
-  const Value codes = graph.find_value("c");
-  UniformType type = *graph.type(codes).quantization;
-  type.scales = Constant::from_values(ElementType::float32, Shape(std::vector<std::int64_t>{}),
-                                      std::span<const float>(std::vector<float>{3}));
-  graph.set_constant(codes.node, *graph.constant(codes.node),
-                     std::make_shared<const UniformType>(type));
+  const Value codes = set_scale(graph, "c", 3);
   write_file(graph, folder / "out.onnx");
   const Graph read = read_file(folder / "out.onnx");
   CHECK(values_of<float>(read.type(read.find_value("c")).quantization->scales) ==
