@@ -74,7 +74,8 @@ bool keeps_padded(NodeRef node, const GivenForm& form) {
 const char* refuse_odd_clamp(NodeRef node, const GivenForm& from, const GivenForm& to) {
   const auto bounds = clamp_bounds(node);
   if (!bounds) return "its bounds are not known";
-  if (from == to || is_standard(*bounds)) return nullptr;
+  const bool has_kernel = is_standard(*bounds) && from.storage() != ElementType::int16;
+  if (from == to || has_kernel) return nullptr;
   return "no kernel limits to these bounds and changes the parameters";
 }
 

@@ -22,7 +22,8 @@ namespace quadrant::inline v0::qdq_fusion {
 [[nodiscard]] bool keeps_padded(NodeRef node, const GivenForm& form);
 
 // --- FusionRule::refusal -------------------------------------------------------------------------
-/// Clamps to [0, inf), [0, 6] and [-1, 1] have kernels that change the parameters; others do not.
+/// Clamps to [0, inf), [0, 6] and [-1, 1] of 8 bits have kernels that change the parameters; others
+/// do not.
 [[nodiscard]] const char* refuse_odd_clamp(NodeRef node, const GivenForm& from,
                                            const GivenForm& to);
 /// The same, and only where the parameters do not change.

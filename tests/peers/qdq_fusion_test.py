@@ -170,7 +170,7 @@ def curve(model, kind):
 def clip(model, kind):
     x = model.data("x", parameters(model.storage, 9))
     bounds = [model.constant("low", np.float32(0)), model.constant("high", np.float32(6))]
-    same = model.target == "onnx-qoperator"
+    same = model.target == "onnx-qoperator" or model.storage == "i16"
     model.result(model.node("Clip", [x, *bounds]), parameters(model.storage, 9 if same else 5))
 
 
