@@ -23,6 +23,10 @@ const Rule* find_rule(std::string_view kind) noexcept {
   return nullptr;
 }
 
+BuiltinOperator kernel_code(const Rule& rule, const Lowering& lowering, const NodeRef& node) {
+  return rule.kernel ? rule.kernel(lowering, node) : rule.code;
+}
+
 const Rule* find_elementwise(BuiltinOperator code, std::size_t operands) noexcept {
   for (const auto& family : {activation_rules(), elementwise_rules()}) {
     const auto found = std::ranges::find_if(family, [&](const Rule& rule) {

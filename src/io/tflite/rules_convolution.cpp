@@ -147,11 +147,18 @@ void lower_conv_transpose(Lowering& lowering, const NodeRef& node, const Rule& /
 }
 
 constexpr std::array convolution_rows{
-    Rule{.kind = ops::Conv::kind, .lower = lower_conv, .codes = Codes::all, .data = 2},
+    Rule{.kind = ops::Conv::kind,
+         .lower = lower_conv,
+         .code = BuiltinOperator::CONV_2D,
+         .codes = Codes::all,
+         .data = 2,
+         .weights = true},
     Rule{.kind = ops::ConvTranspose::kind,
          .lower = lower_conv_transpose,
+         .code = BuiltinOperator::TRANSPOSE_CONV,
          .codes = Codes::all,
-         .data = 2},
+         .data = 2,
+         .weights = true},
 };
 
 }  // namespace

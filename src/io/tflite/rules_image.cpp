@@ -218,6 +218,11 @@ void lower_resize(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/)
   lowering.reshape(to, lowering.define(node.result(), plain_axes(shape.rank())));
 }
 
+BuiltinOperator resize_kernel(const Lowering& /*lowering*/, const NodeRef& node) {
+  return node.attribute_or<std::string>("mode", "nearest") == "nearest" ? RESIZE_NEAREST_NEIGHBOR
+                                                                        : RESIZE_BILINEAR;
+}
+
 void lower_depth_to_space(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   const Value data = node.operand(0);
   const TensorType type = lowering.type(data);
@@ -273,19 +278,26 @@ void lower_space_to_depth(Lowering& lowering, const NodeRef& node, const Rule& /
 }
 
 constexpr std::array image_rows{
-    Rule{
-        .kind = "onnx.Resize", .lower = lower_resize, .codes = Codes::all, .data = 1, .same = true},
+    Rule{.kind = "onnx.Resize",
+         .lower = lower_resize,
+         .codes = Codes::all,
+         .data = 1,
+         .same = true,
+         .kernel = resize_kernel},
     Rule{.kind = "onnx.Upsample",
          .lower = lower_resize,
          .codes = Codes::all,
          .data = 1,
-         .same = true},
+         .same = true,
+         .kernel = resize_kernel},
     Rule{.kind = "onnx.DepthToSpace",
          .lower = lower_depth_to_space,
+         .code = DEPTH_TO_SPACE,
          .codes = Codes::all,
          .same = true},
     Rule{.kind = "onnx.SpaceToDepth",
          .lower = lower_space_to_depth,
+         .code = SPACE_TO_DEPTH,
          .codes = Codes::all,
          .same = true},
 };
