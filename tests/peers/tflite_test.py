@@ -14,7 +14,9 @@ import sys
 import ml_dtypes
 import numpy as np
 import onnx
+import onnxruntime
 from onnx import numpy_helper
+from onnx.reference import ReferenceEvaluator
 
 from _command import ROOT, run_tests, scratch
 from _models import EXAMPLES, SHARED, random_feeds, session_of
@@ -689,6 +691,145 @@ def test_codes_of_resizes():
         yield name, check_codes, codes, ["RESIZE_BILINEAR"], 0.05, {"x": (1, 5, 6, 3)}
 
 
+# --- plain integers ----------------------------------------------------------------------------------
+
+SMALL = ["int8", "uint8", "int16", "uint16"]
+SIGNED = ["int8", "int16", "int32", "int64"]
+ALL = [*SMALL, "int32", "uint32", "int64"]
+#: Calls by the types that they are written for; the operand `x`, and `z` where there is a second.
+PLAIN = {
+    **{f"{kind}(x, z)": ALL for kind in (
+        "Add", "Sub", "Mul", "Max", "Min", "Equal", "Greater", "GreaterOrEqual", "Less",
+        "LessOrEqual", "Mod")},
+    "Div(x, z)": [*SMALL, "int32"],
+    "Abs(x)": [*SMALL, "int32", "int64"],
+    "Neg(x)": SIGNED,
+    "Relu(x)": SIGNED,
+    "Sign(x)": ALL,
+    "Clip(x, low, high)": ALL,
+    "Clip(x, , high)": ALL,
+    "ReduceSum(x, one)": ["int32", "uint32", "int64"],
+    "ReduceMean(x, one)": ["int32"],
+    "ReduceMax(x, one)": ["int8", "uint8", "int32", "uint32", "int64"],
+    "ReduceMin(x, one)": ["int8", "uint8", "int32", "uint32", "int64"],
+    "ArgMax<axis = 2>(x)": [*SMALL, "int32"],
+    "ArgMin<axis = 2>(x)": [*SMALL, "int32"],
+    "Where(c, x, z)": [*ALL, "uint64"],
+    "Concat<axis = 1>(x, x)": ALL,
+    "Split<axis = 2>(x)": [*ALL, "bool"],
+    "Gather<axis = 1>(x, ends)": ALL,
+    "Pad(x, pads, high)": [*ALL, "bool"],
+    'Pad<mode = "reflect">(x, pads)': ALL,
+    "Transpose<perm = [2, 0, 1]>(x)": [*ALL, "uint64", "bool"],
+    "MaxPool<kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [2, 2]>(x)": ["int8", "uint8"],
+    "DepthToSpace<blocksize = 2>(x)": [*ALL, "bool"],
+    'Resize<mode = "nearest", coordinate_transformation_mode = "asymmetric", '
+    'nearest_mode = "floor">(x, , scales)': [*SMALL, "int32", "uint32"],
+}
+
+
+def whole(dtype, shape):
+    """Numbers of the whole range, with both ends."""
+    if dtype == "bool":
+        return RNG.integers(0, 2, shape).astype(bool)
+    info = np.iinfo(dtype)
+    values = RNG.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
+    values.flat[:2] = info.min, info.max
+    return values
+
+
+def divisors(dtype, shape):
+    values = whole(dtype, shape)
+    # The smallest number by -1 is not defined.
+    return np.where((values == 0) | (values.astype(np.int64) == -1), 7, values).astype(dtype)
+
+
+def plain_model(call, dtype):
+    """The model, and what it is fed."""
+    is_image = any(kind in call for kind in ("Pool", "Resize", "Depth"))
+    feeds = {"x": whole(dtype, (1, 8, 6, 6) if is_image else (2, 3, 4))}
+    if "Mean" in call:
+        feeds["x"] //= 8  # no sum that overflows
+    if "z)" in call:
+        feeds["z"] = divisors(dtype, (4, 1) if "MatMul" in call else (3, 1))
+    if "(c," in call:
+        feeds["c"] = whole("bool", (2, 3, 4))
+    limit = 1 if dtype == "bool" else np.iinfo(dtype).max // 3
+    constants = {"low": np.array(limit // 2, dtype), "high": np.array(limit, dtype),
+                 "one": np.array([1]), "ends": np.array([2, 0]),
+                 "pads": np.array([0, 1, 0, 1, 0, 2]), "scales": np.array([1, 1, 2, 2], np.float32)}
+    used = {name: value for name, value in constants.items() if name in call}
+    result = "y, other" if call.startswith("Split") else "y"
+    kind = call.split("<")[0].split("(")[0]
+    model = model_of(f"{result} = {call}", used, opset=18,
+                     **{name: [str(value.dtype), value.shape] for name, value in feeds.items()})
+    model.graph.node[0].name = f"the_{kind}"
+    if kind == "Split":
+        model.graph.node[0].attribute.append(onnx.helper.make_attribute("num_outputs", 2))
+    return onnx.shape_inference.infer_shapes(model), feeds
+
+
+def expected_of(model, feeds):
+    """Of ONNX Runtime; of ONNX's reference where that has no kernel."""
+    try:
+        return session_of(model).run(None, feeds)[0]
+    except onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented:
+        return ReferenceEvaluator(model).run(None, feeds)[0]
+
+
+def check_plain(call, dtype):
+    """To the bit, and the same when it was read and written again."""
+    model, feeds = plain_model(call, dtype)
+    with scratch() as folder:
+        onnx.save(model, folder / "m.onnx")
+        convert(folder / "m.onnx", folder / "m.tflite")
+        convert(folder / "m.tflite", folder / "n.tflite")
+        expected = expected_of(model, feeds)
+        for name in ("m", "n"):
+            found = run_litert(folder / f"{name}.tflite", feeds)["y"]
+            assert found.dtype == expected.dtype and np.array_equal(found, expected), name
+
+
+def test_plain_integers():
+    for call, types in PLAIN.items():
+        for dtype in types:
+            yield f"{call}[{dtype}]", check_plain, call, dtype
+
+
+def test_plain_integers_refused():
+    """What has no kernel, and cannot be computed exactly by others, is no file."""
+    for call, types in {"Add(x, z)": ["uint64"], "Div(x, z)": ["uint32", "int64", "uint64"],
+                        "ArgMax<axis = 2>(x)": ["int64"], "Cast<to = 13>(x)": ["int32"],
+                        "MatMul(x, z)": ["int32"],
+                        'Resize<mode = "linear">(x, , scales)': ["int8"]}.items():
+        for dtype in types:
+            yield f"{call}[{dtype}]", check_plain_refused, call, dtype
+
+
+def check_plain_refused(call, dtype):
+    model, _ = plain_model(call, dtype)
+    with scratch() as folder:
+        onnx.save(model, folder / "m.onnx")
+        done = subprocess.run([str(TOOL), folder / "m.onnx", folder / "m.tflite"],
+                              capture_output=True, text=True)
+        short = {"uint64": "u64", "uint32": "u32", "int64": "i64", "int32": "i32", "int8": "i8"}
+        kind = model.graph.node[0].op_type
+        wanted = "u64" if kind == "Cast" else short[dtype]
+        assert done.returncode == 1 and wanted in done.stderr, done.stderr
+        assert f"the_{kind}" in done.stderr and not (folder / "m.tflite").exists(), done.stderr
+
+
+def test_wide_bounds():
+    """Bounds that no float holds, and computed ones."""
+    feeds = {"x": whole("int32", (2, 3, 4))}
+    model = model_of("y = Clip(x, low, high)", {
+        "low": np.array(-2**30 - 1, np.int32), "high": np.array(2**30 + 1, np.int32)},
+        x=["int32", (2, 3, 4)])
+    yield "large", check, model, ["MAXIMUM", "MINIMUM"], 0, feeds
+    yield "computed", check, model_of("s = ReduceMean<keepdims = 0>(z) y = Clip(x, s)",
+                                      x=(2, 3, 4), z=(5,)), ["MEAN", "MAXIMUM"]
+
+
 class Inferred(Codes):
     """With the shapes of what is computed: parameters along an axis are read where it is known."""
 
@@ -820,6 +961,45 @@ def test_four_bits():
         codes = four_bits(f"{product}(x, w)", shape)
         codes.nodes.append("out = Identity(c)")
         yield f"{name}_real", check, codes.model(opset=21, x=inputs), ["DEQUANTIZE", *operators]
+
+
+def test_fixed_results():
+    """Results with other parameters than the kernel's are quantized anew, or real numbers."""
+    x = {"x": (2, 3, 4)}
+    for kind, operator in {"Sigmoid": "LOGISTIC", "Softmax": "SOFTMAX", "Tanh": "TANH"}.items():
+        yield f"{kind}_coarser", check_codes, one_operation(f"{kind}(a)", after=(0.02, 3)), [
+            operator, "QUANTIZE"], 0.02, x
+        yield f"{kind}_finer", check_codes, one_operation(f"{kind}(a)", after=(0.001, -20)), [
+            "DEQUANTIZE", operator, "QUANTIZE"], 0.001, x
+
+
+def test_means_of_codes():
+    """At borders that TFLite's paddings do not have they are real numbers."""
+    for name, pads in {"padded": "pads = [1, 1, 1, 1], strides = [2, 2]",
+                       "uneven": "pads = [2, 0, 1, 1]"}.items():
+        codes = one_operation(f"AveragePool<kernel_shape = [3, 3], {pads}>(a)")
+        yield name, check_codes, codes, ["DEQUANTIZE", "TRANSPOSE", "PAD", "AVERAGE_POOL_2D", "MUL",
+                                         "QUANTIZE", "TRANSPOSE"], 0.05, {"x": (1, 8, 8, 8)}
+
+
+def test_other_16_bits():
+    """int16 with a zero point, and uint16: LiteRT's kernels have none of it."""
+    for dtype, zero in ((np.int16, 300), (np.uint16, 30000)):
+        for call in ("Relu(a)", "Sigmoid(a)", "Add(a, a)", "Concat<axis = 1>(a, a)",
+                     "Reshape(a, s)", "ReduceMax(a, axis)", "Softmax(a)"):
+            codes = Codes(dtype)
+            codes.constants |= {"s": np.array([6, 4]), "axis": np.array([1])}
+            codes.quantized("x", "a", 0.001, zero)
+            codes.nodes.append(f"c = {call}")
+            codes.quantized("c", "out", 0.001, zero)
+            yield f"{call}[{np.dtype(dtype)}]", check_codes, codes, None, 0.001, {
+                "x": (2, 3, 4)}, 21
+        codes = Codes(dtype)
+        codes.quantized("x", "a", 0.001, zero)
+        codes.weights("w", array(5, 8, 3, 3))
+        codes.nodes.append("c = Conv(a, w)")
+        codes.quantized("c", "out", 0.01, zero)
+        yield f"Conv[{np.dtype(dtype)}]", check_codes, codes, None, 0.01, {"x": (1, 8, 9, 10)}, 21
 
 
 def test_16_bits():
