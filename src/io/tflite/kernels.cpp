@@ -141,6 +141,28 @@ constexpr std::array weight_rows{
     Weights{ElementType::int16, i8 | i4, i8 | i4 | i16},
 };
 
+struct FixedResult {
+  BuiltinOperator code;
+  ElementType element;
+  ResultCodes codes;
+};
+
+constexpr float part(int count) { return 1.0F / static_cast<float>(count); }
+
+constexpr std::array fixed_results{
+    FixedResult{LOGISTIC, ElementType::int8, {part(256), -128}},
+    FixedResult{LOGISTIC, ElementType::uint8, {part(256), 0}},
+    FixedResult{LOGISTIC, ElementType::int16, {part(32768), 0}},
+    FixedResult{TANH, ElementType::int8, {part(128), 0}},
+    FixedResult{TANH, ElementType::uint8, {part(128), 128}},
+    FixedResult{TANH, ElementType::int16, {part(32768), 0}},
+    FixedResult{SOFTMAX, ElementType::int8, {part(256), -128}},
+    FixedResult{SOFTMAX, ElementType::uint8, {part(256), 0}},
+    FixedResult{SOFTMAX, ElementType::int16, {part(32768), 0}},
+    FixedResult{LOG_SOFTMAX, ElementType::int8, {part(16), 127}},
+    FixedResult{LOG_SOFTMAX, ElementType::uint8, {part(16), 255}},
+};
+
 constexpr Kernel reals_alone;
 
 const Kernel& kernel_of(BuiltinOperator code) noexcept {
@@ -190,6 +212,14 @@ bool takes_data(BuiltinOperator code, const schema::TensorT& tensor) {
   const auto& codes = tensor.quantization;
   return codes && !codes->scale.empty() ? takes(code, element, codes->zero_point)
                                         : takes_plain(code, element);
+}
+
+std::optional<ResultCodes> result_codes(BuiltinOperator code, ElementType element) noexcept {
+  const auto* found = std::ranges::find_if(fixed_results, [&](const FixedResult& row) {
+    return row.code == code && row.element == element;
+  });
+  if (found == fixed_results.end()) return std::nullopt;
+  return found->codes;
 }
 
 DataOperands data_operands(BuiltinOperator code) noexcept { return kernel_of(code).data; }

@@ -1,6 +1,10 @@
 // Which integers LiteRT's kernels take.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
 #include "io/tflite/schema.hpp"
 #include "quadrant/ir/type.hpp"
 
@@ -16,6 +20,15 @@ namespace quadrant::inline v0::tflite {
 /// FULLY_CONNECTED have types of their own.
 [[nodiscard]] bool takes_weights(schema::BuiltinOperator code, ElementType data,
                                  const UniformType& weights);
+
+/// The parameters that the results of a kernel have, whatever they are for.
+struct ResultCodes {
+  float scale = 1.0F;
+  std::int64_t zero = 0;
+};
+/// Empty for a kernel whose results have parameters of their own.
+[[nodiscard]] std::optional<ResultCodes> result_codes(schema::BuiltinOperator code,
+                                                      ElementType element) noexcept;
 
 /// Whether a tensor that is data of an operator `code` is none that its kernel refuses, or stops
 /// the process at. Real numbers are taken by all.

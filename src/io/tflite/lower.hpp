@@ -118,6 +118,8 @@ class Lowering {
   std::vector<NodeId> make_real(NodeRef node);
   /// Has the operands and results of the node share their parameters; gives what follows as above.
   std::vector<NodeId> unify(NodeRef node, const Rule& rule);
+  /// Has the result have the parameters that the kernel gives it; gives what follows as above.
+  std::vector<NodeId> fix_result(NodeRef node, const Rule& rule);
   /// Has a node on plain integers that its kernel does not take compute on wider ones: exact, since
   /// what the result has too much is what narrow integers lose. Gives the `cast` nodes that have to
   /// follow it.

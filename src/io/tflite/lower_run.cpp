@@ -70,6 +70,11 @@ bool agree(const Rule& rule, BuiltinOperator code, NodeRef node,
   return true;
 }
 
+/// Room for a scale that was rounded.
+constexpr float nearly_one = 1.0F - 1e-6F;
+
+float scale_of(const UniformType& type) { return value_of(read_scales(type.scales)).front(); }
+
 /// Whether the kernel computes on the codes of this node's values.
 bool computes_on_codes(const Rule& rule, const Lowering& lowering, NodeRef node) {
   if (rule.codes == Codes::any) return true;
@@ -85,6 +90,9 @@ bool computes_on_codes(const Rule& rule, const Lowering& lowering, NodeRef node)
     const TensorType& type = node.type(result);
     if (!type.is_quantized() || !takes_codes(code, *type.quantization)) return false;
     if (!rule.same && type.element != node.operand_type(data.front())->element) return false;
+    // Finer codes than the kernel's are not to be had from it.
+    const auto fixed = result_codes(code, type.element);
+    if (fixed && scale_of(*type.quantization) < fixed->scale * nearly_one) return false;
   }
   return true;
 }
@@ -339,6 +347,21 @@ std::vector<NodeId> Lowering::unify(NodeRef node, const Rule& rule) {
   return quantizers;
 }
 
+std::vector<NodeId> Lowering::fix_result(NodeRef node, const Rule& rule) {
+  const Value result = node.result();
+  TensorType type = graph_.type(result);
+  const auto fixed = result_codes(kernel_code(rule, *this, node), type.element);
+  if (!fixed) return {};
+  auto codes = std::make_shared<UniformType>(*type.quantization);
+  codes->granularity = Granularity::per_tensor();
+  codes->scales = make_scales(ElementType::float32, Shape::scalar(), {fixed->scale});
+  codes->zero_points = make_zero_points(type.element, Shape::scalar(), std::span(&fixed->zero, 1));
+  type.quantization = std::move(codes);
+  if (have_same_parameters(graph_.type(result), type)) return {};
+  changed(node, "the result is quantized anew: the operator's codes have parameters of their own");
+  return compute_as(result, std::move(type));
+}
+
 bool Lowering::fold(NodeRef node) {
   auto known = known_integers(graph_, node, known_);
   if (!known) return false;
@@ -401,6 +424,8 @@ void Lowering::compute(NodeRef node) {
       followers = make_real(node);
     } else if (rule->same) {
       followers = unify(node, *rule);
+    } else if (rule->codes == Codes::all) {
+      followers = fix_result(node, *rule);
     }
   }
   rule->lower(*this, node, *rule);
