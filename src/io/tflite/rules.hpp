@@ -52,6 +52,7 @@ struct Rule {
 [[nodiscard]] std::span<const Rule> elementwise_rules() noexcept;
 [[nodiscard]] std::span<const Rule> image_rules() noexcept;
 [[nodiscard]] std::span<const Rule> move_rules() noexcept;
+[[nodiscard]] std::span<const Rule> normalization_rules() noexcept;
 [[nodiscard]] std::span<const Rule> pooling_rules() noexcept;
 [[nodiscard]] std::span<const Rule> product_rules() noexcept;
 [[nodiscard]] std::span<const Rule> reduction_rules() noexcept;

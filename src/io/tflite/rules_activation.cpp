@@ -1,4 +1,5 @@
 // Activations: fused into what computes their operand where that is the same, else operators.
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -179,6 +180,34 @@ void lower_gelu(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   lowering.model().emit({rule.code}, {from}, {lowering.define(node.result(), axes)}, options);
 }
 
+void emit_softmax(Model& model, BuiltinOperator code, TensorId from, TensorId to) {
+  schema::OperatorT& made = model.emit({code}, {from}, {to});
+  if (code == SOFTMAX) {
+    schema::SoftmaxOptionsT options;
+    options.beta = 1.0F;
+    made.builtin_options.Set(options);
+  }
+}
+
+/// One sum over all axes from `axis` on, as if they were one.
+void lower_joint_softmax(Lowering& lowering, const NodeRef& node, BuiltinOperator code,
+                         std::int64_t axis) {
+  const Value operand = node.operand(0);
+  const Value result = node.result();
+  const Shape shape = lowering.shape(operand);
+  std::vector<std::int64_t> extents{1, 1};
+  for (std::int64_t i = 0; i < shape.rank(); ++i) extents[i < axis ? 0 : 1] *= shape[i];
+  const auto flat = [&](TensorType type) {
+    type.shape = Shape(extents);
+    return type;
+  };
+  const TensorId from = lowering.temporary(node, "flat", flat(lowering.type(operand)));
+  const TensorId to = lowering.temporary(node, "flat_result", flat(lowering.type(result)));
+  lowering.reshape(lowering.in_plain_order(operand), from);
+  emit_softmax(lowering.model(), code, from, to);
+  lowering.reshape(to, lowering.define(result, plain_axes(shape.rank())));
+}
+
 void lower_softmax(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const Value operand = node.operand(0);
   const Shape shape = lowering.ranked(operand);
@@ -186,12 +215,13 @@ void lower_softmax(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const auto axis =
       normalize_axis(node.attribute_or<std::int64_t>("axis", is_joint ? 1 : -1), shape.rank());
   if (!axis) impossible("an axis outside of the operand");
-  if (is_joint) {
-    for (std::int64_t i = *axis + 1; i < shape.rank(); ++i) {
-      if (shape[i] != 1) impossible("one sum over several axes");
-    }
-  }
   lowering.settle(node.result(), lowering.type(operand).element, shape);
+  const auto rest = shape.extents().subspan(static_cast<std::size_t>(*axis) + 1);
+  if (is_joint && std::ranges::any_of(rest, [](std::int64_t extent) { return extent != 1; })) {
+    if (!shape.is_static()) impossible("one sum over several axes of unknown extents");
+    lower_joint_softmax(lowering, node, rule.code, *axis);
+    return;
+  }
   // TFLite sums over the last axis.
   Axes axes = lowering.axes(operand);
   if (axes.back() != *axis) {
@@ -200,13 +230,7 @@ void lower_softmax(Lowering& lowering, const NodeRef& node, const Rule& rule) {
     axes.push_back(static_cast<std::int32_t>(*axis));
   }
   const TensorId from = lowering.tensor(operand, axes);
-  schema::OperatorT& made =
-      lowering.model().emit({rule.code}, {from}, {lowering.define(node.result(), axes)});
-  if (rule.code == SOFTMAX) {
-    schema::SoftmaxOptionsT options;
-    options.beta = 1.0F;
-    made.builtin_options.Set(options);
-  }
+  emit_softmax(lowering.model(), rule.code, from, lowering.define(node.result(), axes));
 }
 
 constexpr std::array activation_rows{
