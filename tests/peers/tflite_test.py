@@ -211,6 +211,21 @@ def test_conv_transpose():
         yield name, check_image, f"y = {call}", {"w": w, "b": b}, ["TRANSPOSE_CONV"]
     yield "relu", check_image, "c = ConvTranspose(x, w, b) y = Relu(c)", {"w": w, "b": b}, [
         "TRANSPOSE_CONV"]
+    for name, attributes in {
+            "cut": "pads = [1, 1, 1, 1]", "uneven": "strides = [3, 3], pads = [0, 1, 2, 1]",
+            "added": "strides = [2, 3], pads = [1, 0, 0, 2], output_padding = [1, 2]",
+            "twice": "strides = [2, 2], pads = [1, 1, 1, 1], output_padding = [1, 1]",
+            "shape": "strides = [2, 2], output_shape = [17, 18]",
+            "same_lower": 'strides = [2, 2], auto_pad = "SAME_LOWER"'}.items():
+        # With a filter of another extent some of these are TFLite's own paddings.
+        for kernel in (3, 4):
+            yield f"{name}_{kernel}", check_image, f"y = ConvTranspose<{attributes}>(x, w, b)", {
+                "w": array(8, 5, kernel, kernel), "b": b}, None
+    yield "sliced", check_image, "y = ConvTranspose<pads = [1, 1, 1, 1]>(x, w, b)", {
+        "w": array(8, 5, 4, 4), "b": b}, ["TRANSPOSE_CONV", "STRIDED_SLICE"]
+    yield "line", check, model_of(
+        "y = ConvTranspose<strides = [2], pads = [1, 1], output_padding = [1]>(x, w, b)",
+        {"w": array(8, 5, 3), "b": b}, x=(1, 8, 6))
 
 
 POOLINGS = {
@@ -472,6 +487,67 @@ def test_images():
         "SPACE_TO_DEPTH"], (1, 8, 6, 10)
 
 
+def resize_models():
+    """The ways to find pixels that TFLite's operators do not know."""
+    for mode, coordinates, rounding in (
+            *(("nearest", how, rounding)
+              for how in ("half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners")
+              for rounding in ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")),
+            *(("linear", how, "floor") for how in ("half_pixel", "pytorch_half_pixel", "asymmetric",
+                                                   "align_corners", "half_pixel_symmetric")),
+            *(("cubic", how, "floor") for how in ("half_pixel", "asymmetric", "align_corners"))):
+        for name, scales in {"larger": [1, 1, 1.5, 2.3], "smaller": [1, 1, 0.5, 0.7],
+                             "one": [1, 1, 1, 0.2]}.items():
+            yield f"{mode}_{coordinates}_{rounding}_{name}", model_of(
+                f'y = Resize<mode = "{mode}", coordinate_transformation_mode = "{coordinates}", '
+                f'nearest_mode = "{rounding}">(x, , s)', {"s": np.array(scales, np.float32)},
+                opset=19, x=(1, 2, 5, 6))
+
+
+def test_resizes_by_pixels():
+    for name, model in resize_models():
+        yield name, check, model
+    scales = {"s": np.array([1, 1, 1.3, 1.7], np.float32)}
+    yield "default", check, model_of("y = Resize(x, , s)", scales, x=(1, 2, 5, 6)), ["GATHER"] * 2
+    yield "linear", check, model_of('y = Resize<mode = "linear">(x, , s)', scales,
+                                    x=(1, 2, 5, 6)), ["GATHER", "MUL", "GATHER", "MUL", "ADD"] * 2
+    yield "three", check, model_of("y = Resize(x, , s)", {
+        "s": np.array([1, 1, 1.5, 2, 2], np.float32)}, x=(1, 2, 5, 6, 3)), ["GATHER"] * 3
+    x = {"x": (1, 2, 5, 6)}
+    for mode, operators in {"nearest": ["GATHER", "GATHER"], "linear": None}.items():
+        codes = one_operation(f'Resize<mode = "{mode}">(a, , s)')
+        codes.constants |= scales
+        yield f"codes_{mode}", check_codes, codes, operators, 0.05, x
+
+
+def test_joint_softmax():
+    """Before opset 13 one sum goes over all axes from the given one on."""
+    for kind in ("Softmax", "LogSoftmax"):
+        for name, axis, shape in (("default", "", (2, 3, 4)), ("first", "<axis = 0>", (2, 3, 4)),
+                                  ("last_two", "<axis = 2>", (2, 3, 4, 5))):
+            yield f"{kind}_{name}", check, model_of(f"y = {kind}{axis}(x)", opset=11, x=shape), [
+                "RESHAPE", {"Softmax": "SOFTMAX", "LogSoftmax": "LOG_SOFTMAX"}[kind], "RESHAPE"], (
+                2e-5)
+        yield f"{kind}_alone", check, model_of(f"y = {kind}(x)", opset=11, x=(2, 3))
+    yield "codes", check_codes, one_operation("Softmax(a)", after=(1 / 256, -128)), [
+        "RESHAPE", "SOFTMAX", "RESHAPE"], 1 / 256, {"x": (2, 3, 4)}, 11
+
+
+def test_normalizations():
+    w, b = array(5), array(5)
+    yield "layer", check, model_of("y = LayerNormalization(x, w, b)", {"w": w, "b": b},
+                                   x=(2, 4, 5)), ["MEAN", "SUB", "MUL", "MEAN", "ADD", "RSQRT",
+                                                  "MUL", "MUL", "ADD"]
+    yield "layer_axes", check, model_of(
+        "y = LayerNormalization<axis = 1, epsilon = 0.01>(x, w)", {"w": array(4, 5)}, x=(2, 4, 5))
+    yield "instance", check, model_of("y = InstanceNormalization(x, w, b)", {
+        "w": array(3), "b": array(3)}, x=(2, 3, 4, 5))
+    yield "rms", check, model_of("y = RMSNormalization(x, w)", {"w": w}, opset=23, x=(2, 4, 5))
+    codes = one_operation("LayerNormalization(a, w, b)")
+    codes.constants |= {"w": w, "b": b}
+    yield "codes", check_codes, codes, None, 0.05, {"x": (2, 4, 5)}
+
+
 def test_open_batch():
     constants = {"w": array(8, 8, 3, 3), "b": array(8), "v": array(8, 5), "s": np.array([-1, 8])}
     model = model_of("c = Conv<pads = [1, 1, 1, 1]>(x, w, b) d = Relu(c) "
@@ -577,6 +653,13 @@ def test_codes_of_conv_transpose():
     codes.quantized("c", "out", 0.2, -10)
     yield "channels", check_codes, codes, ["TRANSPOSE_CONV", "TRANSPOSE", "TRANSPOSE"], 0.2, {
         "x": (1, 8, 9, 10)}
+    codes = Codes()
+    codes.quantized("x", "a", 0.03, 5)
+    codes.weights("w", array(8, 5, 4, 4), 1)
+    codes.nodes.append("c = ConvTranspose<strides = [2, 2], pads = [0, 1, 1, 2]>(a, w)")
+    codes.quantized("c", "out", 0.2, -10)
+    yield "sliced", check_codes, codes, ["TRANSPOSE_CONV", "STRIDED_SLICE", "TRANSPOSE",
+                                         "TRANSPOSE"], 0.2, {"x": (1, 8, 9, 10)}
 
 
 def dense_codes(product, weights, axis, bias):

@@ -75,7 +75,8 @@ std::optional<schema::Padding> turned_padding(const std::vector<WindowAxis>& win
   bool same = true;
   for (const WindowAxis& axis : windows) {
     const std::int64_t full = (axis.extent - 1) * axis.stride + axis.reach();
-    valid = valid && axis.before == 0 && axis.count == full;
+    const std::int64_t more = axis.count - full;  // a border that no window reaches
+    valid = valid && axis.before == 0 && more >= 0 && more < axis.stride;
     same = same && axis.before == std::max<std::int64_t>(full - axis.count, 0) / 2 &&
            (axis.count + axis.stride - 1) / axis.stride == axis.extent;
   }

@@ -87,6 +87,11 @@ TensorId per_channel(Lowering& lowering, const NodeRef& node, Value value, std::
   if (lowering.ranked(value).element_count() != channels) invalid("parameters of other channels");
   std::vector<std::int64_t> extents(static_cast<std::size_t>(rank), 1);
   extents[1] = channels;
+  if (const Constant* constant = lowering.constant(value)) {
+    return lowering.model().add_constant(std::string(lowering.graph().value_name(value)),
+                                         constant->reshaped(Shape(std::move(extents))), nullptr,
+                                         plain_axes(rank));
+  }
   const TensorId to =
       lowering.temporary(node, what, {ElementType::float32, Shape(std::move(extents)), nullptr});
   lowering.reshape(lowering.plain(value), to);
