@@ -209,8 +209,11 @@ constexpr std::array elementwise_rows{
          .first = 1,
          .elements = 3,
          .same = true},
-    Rule{
-        .kind = "onnx.Equal", .lower = lower_broadcasting, .code = EQUAL, .codes = Codes::operands},
+    Rule{.kind = "onnx.Equal",
+         .lower = lower_broadcasting,
+         .code = EQUAL,
+         .codes = Codes::operands,
+         .elements = 2},
     Rule{.kind = "onnx.Greater",
          .lower = lower_broadcasting,
          .code = GREATER,

@@ -41,9 +41,9 @@ TensorId normalized(Lowering& lowering, Chain& chain, TensorId x, const Shape& s
   const TensorId variance = mean(chain.apply(MUL, {centred, centred}));
   chain.set_shape(kept);
   const TensorId sum = chain.apply(ADD, {variance, chain.real(how.epsilon)});
-  const TensorId factor = chain.apply(RSQRT, {sum});
+  const TensorId deviation = chain.apply(SQRT, {sum});
   chain.set_shape(shape);
-  return chain.apply(MUL, {centred, factor});
+  return chain.apply(DIV, {centred, deviation});
 }
 
 /// What the formulas share; gives the operand in plain order.
@@ -71,7 +71,7 @@ void lower_layer_normalization(Lowering& lowering, const NodeRef& node, const Ru
                           .is_centred = is_centred,
                           .epsilon = node.attribute_or<double>("epsilon", 1e-5)};
   const TensorId x = begin_normalization(lowering, node);
-  lowering.decomposed(node, "MEAN, SUB, MUL, ADD and RSQRT");
+  lowering.decomposed(node, "MEAN, SUB, MUL, ADD, SQRT and DIV");
   Chain chain(lowering, node, shape);
   TensorId result = normalized(lowering, chain, x, shape, how);
   result = chain.apply(MUL, {result, lowering.plain(node.operand(1))});
@@ -102,7 +102,7 @@ void lower_instance_normalization(Lowering& lowering, const NodeRef& node, const
   const Shape shape = lowering.ranked(node.operand(0));
   if (shape.rank() < 3 || shape[1] < 1) impossible("an operand that is no image");
   const TensorId x = begin_normalization(lowering, node);
-  lowering.decomposed(node, "MEAN, SUB, MUL, ADD and RSQRT");
+  lowering.decomposed(node, "MEAN, SUB, MUL, ADD, SQRT and DIV");
   Chain chain(lowering, node, shape);
   const TensorId scale =
       per_channel(lowering, node, node.operand(1), shape[1], shape.rank(), "scale");
