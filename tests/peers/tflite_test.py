@@ -7,9 +7,11 @@ The environment variable TFLITE_CONVERT names the tool of tests/io/tflite/conver
 import _peers
 
 import collections
+import functools
 import os
 import subprocess
 import sys
+import typing
 
 import ml_dtypes
 import numpy as np
@@ -22,6 +24,8 @@ from _command import ROOT, run_tests, scratch
 from _models import EXAMPLES, SHARED, random_feeds, session_of
 
 try:
+    import flatbuffers
+    from ai_edge_litert import schema_py_generated as schema
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 except ImportError as missing:
     print(f"peer missing: {missing}")
@@ -1206,6 +1210,100 @@ def test_read_operators():
         "s": np.array([1, 1, 1.3, 1.7], np.float32)}, x=(1, 2, 5, 6)), "gather"
     yield "Shape", check_reading, model_of("a = Relu(x) y = Shape(a)", x=("n", 3)), "onnx.Shape", {
         "x": array(5, 3)}
+
+
+class Tensor(typing.NamedTuple):
+    """Of a file of one operator: its contents, or their type and shape; and its parameters."""
+    values: np.ndarray
+    constant: bool = False
+    scale: float = 0
+    zero: int = 0
+
+
+def file_of(operator, inputs, output, options=None, **fields):
+    """A TFLite file of one operator, in forms that are not written here. `options`: the name of its
+    table, with `fields`."""
+    model, graph, made = schema.ModelT(), schema.SubGraphT(), schema.OperatorT()
+    kind = schema.OperatorCodeT()
+    kind.builtinCode = getattr(schema.BuiltinOperator, operator)
+    kind.deprecatedBuiltinCode = min(kind.builtinCode, 127)
+    kind.version = 1
+    model.version, model.operatorCodes, model.subgraphs = 3, [kind], [graph]
+    model.buffers = [schema.BufferT()]
+    graph.tensors, graph.operators = [], [made]
+    made.inputs, made.outputs = list(range(len(inputs))), [len(inputs)]
+    graph.inputs = [i for i, tensor in enumerate(inputs) if not tensor.constant]
+    graph.outputs = made.outputs
+    if options:
+        made.builtinOptionsType = getattr(schema.BuiltinOptions, options)
+        made.builtinOptions = getattr(schema, f"{options}T")()
+        for name, value in fields.items():
+            setattr(made.builtinOptions, name, value)
+    for number, given in enumerate([*inputs, output]):
+        tensor = schema.TensorT()
+        tensor.name, tensor.shape, tensor.buffer = f"t{number}", list(given.values.shape), 0
+        tensor.type = getattr(schema.TensorType, str(given.values.dtype).upper())
+        if given.scale:
+            tensor.quantization = schema.QuantizationParametersT()
+            tensor.quantization.scale = [given.scale]
+            tensor.quantization.zeroPoint = [given.zero]
+        if given.constant:
+            contents = schema.BufferT()
+            contents.data = list(given.values.tobytes())
+            tensor.buffer = len(model.buffers)
+            model.buffers.append(contents)
+        graph.tensors.append(tensor)
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+def check_foreign(kind, *arguments, codes=False, **fields):
+    """LiteRT computes the same with the file and with what was read of it; so does ONNX Runtime,
+    but for codes, which ONNX's operators do not take."""
+    inputs = arguments[1]
+    feeds = {f"t{i}": tensor.values for i, tensor in enumerate(inputs) if not tensor.constant}
+    with scratch() as folder:
+        (folder / "m.tflite").write_bytes(file_of(*arguments, **fields))
+        said = subprocess.run([str(TOOL), folder / "m.tflite", folder / "n.tflite", "--print"],
+                              capture_output=True, text=True, check=True).stdout
+        assert f"= {kind}(" in said and "tflite." not in said, said
+        expected, = run_litert(folder / "m.tflite", feeds).values()
+        found, = run_litert(folder / "n.tflite", feeds).values()
+        compare(found, expected, 0 if codes else 1e-6, kind)
+        if not codes:
+            convert(folder / "m.tflite", folder / "n.onnx")
+            compare(session_of(folder / "n.onnx").run(None, feeds)[0], expected, 1e-6, kind)
+
+
+def test_read_foreign():
+    """What other converters write."""
+    x, w, b = Tensor(array(2, 3, 4)), Tensor(array(5, 4), True), Tensor(array(5), True)
+    dense = ("FULLY_CONNECTED", [x, w, b])
+    yield "dense_rows", check_foreign, "gemm", *dense, Tensor(array(6, 5)), "FullyConnectedOptions"
+    yield "dense_pairs", check_foreign, "gemm", "FULLY_CONNECTED", [
+        x, Tensor(array(5, 8), True), b], Tensor(array(3, 5)), "FullyConnectedOptions"
+    for keeps, shape in ((True, (2, 3, 5)), (False, (6, 5))):
+        def codes(keeps=keeps, shape=shape):
+            whole8 = functools.partial(RNG.integers, -128, 128)
+            check_foreign("gemm", "FULLY_CONNECTED", [
+                Tensor(whole8((2, 3, 4)).astype(np.int8), scale=0.5, zero=3),
+                Tensor(whole8((5, 4)).astype(np.int8), True, 0.25),
+                Tensor(RNG.integers(-99, 99, 5).astype(np.int32), True, 0.125)],
+                Tensor(np.zeros(shape, np.int8), scale=16.0, zero=-4), "FullyConnectedOptions",
+                keepNumDims=keeps, codes=True)
+        yield f"dense_codes_{keeps}", codes
+    z = Tensor(np.float32([1, 2, 3, 4]))
+    yield "squared_difference", check_foreign, "multiply", "SQUARED_DIFFERENCE", [x, z], x, (
+        "SquaredDifferenceOptions")
+    yield "rsqrt", check_foreign, "onnx.Reciprocal", "RSQRT", [z], z
+    yield "not_equal", check_foreign, "onnx.Not", "NOT_EQUAL", [z, Tensor(np.float32([1, 3, 3, 5]))], (
+        Tensor(np.zeros(4, bool))), "NotEqualOptions"
+    i32 = schema.TensorType.INT32
+    yield "shape", functools.partial(check_foreign, outType=i32), "onnx.Shape", "SHAPE", [x], (
+        Tensor(np.zeros(3, np.int32))), "ShapeOptions"
+    yield "arg_max", functools.partial(check_foreign, outputType=i32), "onnx.ArgMax", "ARG_MAX", [
+        x, Tensor(np.array(-1, np.int32), True)], Tensor(np.zeros((2, 3), np.int32)), "ArgMaxOptions"
 
 
 def test_reference_file():
