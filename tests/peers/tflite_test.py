@@ -7,19 +7,25 @@ The environment variable TFLITE_CONVERT names the tool of tests/io/tflite/conver
 import _peers
 
 import collections
+import functools
 import os
 import subprocess
 import sys
+import typing
 
 import ml_dtypes
 import numpy as np
 import onnx
+import onnxruntime
 from onnx import numpy_helper
+from onnx.reference import ReferenceEvaluator
 
 from _command import ROOT, run_tests, scratch
 from _models import EXAMPLES, SHARED, random_feeds, session_of
 
 try:
+    import flatbuffers
+    from ai_edge_litert import schema_py_generated as schema
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 except ImportError as missing:
     print(f"peer missing: {missing}")
@@ -209,6 +215,21 @@ def test_conv_transpose():
         yield name, check_image, f"y = {call}", {"w": w, "b": b}, ["TRANSPOSE_CONV"]
     yield "relu", check_image, "c = ConvTranspose(x, w, b) y = Relu(c)", {"w": w, "b": b}, [
         "TRANSPOSE_CONV"]
+    for name, attributes in {
+            "cut": "pads = [1, 1, 1, 1]", "uneven": "strides = [3, 3], pads = [0, 1, 2, 1]",
+            "added": "strides = [2, 3], pads = [1, 0, 0, 2], output_padding = [1, 2]",
+            "twice": "strides = [2, 2], pads = [1, 1, 1, 1], output_padding = [1, 1]",
+            "shape": "strides = [2, 2], output_shape = [17, 18]",
+            "same_lower": 'strides = [2, 2], auto_pad = "SAME_LOWER"'}.items():
+        # With a filter of another extent some of these are TFLite's own paddings.
+        for kernel in (3, 4):
+            yield f"{name}_{kernel}", check_image, f"y = ConvTranspose<{attributes}>(x, w, b)", {
+                "w": array(8, 5, kernel, kernel), "b": b}, None
+    yield "sliced", check_image, "y = ConvTranspose<pads = [1, 1, 1, 1]>(x, w, b)", {
+        "w": array(8, 5, 4, 4), "b": b}, ["TRANSPOSE_CONV", "STRIDED_SLICE"]
+    yield "line", check, model_of(
+        "y = ConvTranspose<strides = [2], pads = [1, 1], output_padding = [1]>(x, w, b)",
+        {"w": array(8, 5, 3), "b": b}, x=(1, 8, 6))
 
 
 POOLINGS = {
@@ -470,6 +491,67 @@ def test_images():
         "SPACE_TO_DEPTH"], (1, 8, 6, 10)
 
 
+def resize_models():
+    """The ways to find pixels that TFLite's operators do not know."""
+    for mode, coordinates, rounding in (
+            *(("nearest", how, rounding)
+              for how in ("half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners")
+              for rounding in ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")),
+            *(("linear", how, "floor") for how in ("half_pixel", "pytorch_half_pixel", "asymmetric",
+                                                   "align_corners", "half_pixel_symmetric")),
+            *(("cubic", how, "floor") for how in ("half_pixel", "asymmetric", "align_corners"))):
+        for name, scales in {"larger": [1, 1, 1.5, 2.3], "smaller": [1, 1, 0.5, 0.7],
+                             "one": [1, 1, 1, 0.2]}.items():
+            yield f"{mode}_{coordinates}_{rounding}_{name}", model_of(
+                f'y = Resize<mode = "{mode}", coordinate_transformation_mode = "{coordinates}", '
+                f'nearest_mode = "{rounding}">(x, , s)', {"s": np.array(scales, np.float32)},
+                opset=19, x=(1, 2, 5, 6))
+
+
+def test_resizes_by_pixels():
+    for name, model in resize_models():
+        yield name, check, model
+    scales = {"s": np.array([1, 1, 1.3, 1.7], np.float32)}
+    yield "default", check, model_of("y = Resize(x, , s)", scales, x=(1, 2, 5, 6)), ["GATHER"] * 2
+    yield "linear", check, model_of('y = Resize<mode = "linear">(x, , s)', scales,
+                                    x=(1, 2, 5, 6)), ["GATHER", "MUL", "GATHER", "MUL", "ADD"] * 2
+    yield "three", check, model_of("y = Resize(x, , s)", {
+        "s": np.array([1, 1, 1.5, 2, 2], np.float32)}, x=(1, 2, 5, 6, 3)), ["GATHER"] * 3
+    x = {"x": (1, 2, 5, 6)}
+    for mode, operators in {"nearest": ["GATHER", "GATHER"], "linear": None}.items():
+        codes = one_operation(f'Resize<mode = "{mode}">(a, , s)')
+        codes.constants |= scales
+        yield f"codes_{mode}", check_codes, codes, operators, 0.05, x
+
+
+def test_joint_softmax():
+    """Before opset 13 one sum goes over all axes from the given one on."""
+    for kind in ("Softmax", "LogSoftmax"):
+        for name, axis, shape in (("default", "", (2, 3, 4)), ("first", "<axis = 0>", (2, 3, 4)),
+                                  ("last_two", "<axis = 2>", (2, 3, 4, 5))):
+            yield f"{kind}_{name}", check, model_of(f"y = {kind}{axis}(x)", opset=11, x=shape), [
+                "RESHAPE", {"Softmax": "SOFTMAX", "LogSoftmax": "LOG_SOFTMAX"}[kind], "RESHAPE"], (
+                2e-5)
+        yield f"{kind}_alone", check, model_of(f"y = {kind}(x)", opset=11, x=(2, 3))
+    yield "codes", check_codes, one_operation("Softmax(a)", after=(1 / 256, -128)), [
+        "RESHAPE", "SOFTMAX", "RESHAPE"], 1 / 256, {"x": (2, 3, 4)}, 11
+
+
+def test_normalizations():
+    w, b = array(5), array(5)
+    yield "layer", check, model_of("y = LayerNormalization(x, w, b)", {"w": w, "b": b},
+                                   x=(2, 4, 5)), ["MEAN", "SUB", "MUL", "MEAN", "ADD", "SQRT",
+                                                  "DIV", "MUL", "ADD"]
+    yield "layer_axes", check, model_of(
+        "y = LayerNormalization<axis = 1, epsilon = 0.01>(x, w)", {"w": array(4, 5)}, x=(2, 4, 5))
+    yield "instance", check, model_of("y = InstanceNormalization(x, w, b)", {
+        "w": array(3), "b": array(3)}, x=(2, 3, 4, 5))
+    yield "rms", check, model_of("y = RMSNormalization(x, w)", {"w": w}, opset=23, x=(2, 4, 5))
+    codes = one_operation("LayerNormalization(a, w, b)")
+    codes.constants |= {"w": w, "b": b}
+    yield "codes", check_codes, codes, None, 0.05, {"x": (2, 4, 5)}
+
+
 def test_open_batch():
     constants = {"w": array(8, 8, 3, 3), "b": array(8), "v": array(8, 5), "s": np.array([-1, 8])}
     model = model_of("c = Conv<pads = [1, 1, 1, 1]>(x, w, b) d = Relu(c) "
@@ -575,6 +657,13 @@ def test_codes_of_conv_transpose():
     codes.quantized("c", "out", 0.2, -10)
     yield "channels", check_codes, codes, ["TRANSPOSE_CONV", "TRANSPOSE", "TRANSPOSE"], 0.2, {
         "x": (1, 8, 9, 10)}
+    codes = Codes()
+    codes.quantized("x", "a", 0.03, 5)
+    codes.weights("w", array(8, 5, 4, 4), 1)
+    codes.nodes.append("c = ConvTranspose<strides = [2, 2], pads = [0, 1, 1, 2]>(a, w)")
+    codes.quantized("c", "out", 0.2, -10)
+    yield "sliced", check_codes, codes, ["TRANSPOSE_CONV", "STRIDED_SLICE", "TRANSPOSE",
+                                         "TRANSPOSE"], 0.2, {"x": (1, 8, 9, 10)}
 
 
 def dense_codes(product, weights, axis, bias):
@@ -687,6 +776,145 @@ def test_codes_of_resizes():
         codes = one_operation('Resize<mode = "linear">(a, , s)')
         codes.constants["s"] = np.array(scales, np.float32)
         yield name, check_codes, codes, ["RESIZE_BILINEAR"], 0.05, {"x": (1, 5, 6, 3)}
+
+
+# --- plain integers ----------------------------------------------------------------------------------
+
+SMALL = ["int8", "uint8", "int16", "uint16"]
+SIGNED = ["int8", "int16", "int32", "int64"]
+ALL = [*SMALL, "int32", "uint32", "int64"]
+#: Calls by the types that they are written for; the operand `x`, and `z` where there is a second.
+PLAIN = {
+    **{f"{kind}(x, z)": ALL for kind in (
+        "Add", "Sub", "Mul", "Max", "Min", "Equal", "Greater", "GreaterOrEqual", "Less",
+        "LessOrEqual", "Mod")},
+    "Div(x, z)": [*SMALL, "int32"],
+    "Abs(x)": [*SMALL, "int32", "int64"],
+    "Neg(x)": SIGNED,
+    "Relu(x)": SIGNED,
+    "Sign(x)": ALL,
+    "Clip(x, low, high)": ALL,
+    "Clip(x, , high)": ALL,
+    "ReduceSum(x, one)": ["int32", "uint32", "int64"],
+    "ReduceMean(x, one)": ["int32"],
+    "ReduceMax(x, one)": ["int8", "uint8", "int32", "uint32", "int64"],
+    "ReduceMin(x, one)": ["int8", "uint8", "int32", "uint32", "int64"],
+    "ArgMax<axis = 2>(x)": [*SMALL, "int32"],
+    "ArgMin<axis = 2>(x)": [*SMALL, "int32"],
+    "Where(c, x, z)": [*ALL, "uint64"],
+    "Concat<axis = 1>(x, x)": ALL,
+    "Split<axis = 2>(x)": [*ALL, "bool"],
+    "Gather<axis = 1>(x, ends)": ALL,
+    "Pad(x, pads, high)": [*ALL, "bool"],
+    'Pad<mode = "reflect">(x, pads)': ALL,
+    "Transpose<perm = [2, 0, 1]>(x)": [*ALL, "uint64", "bool"],
+    "MaxPool<kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [2, 2]>(x)": ["int8", "uint8"],
+    "DepthToSpace<blocksize = 2>(x)": [*ALL, "bool"],
+    'Resize<mode = "nearest", coordinate_transformation_mode = "asymmetric", '
+    'nearest_mode = "floor">(x, , scales)': [*SMALL, "int32", "uint32"],
+}
+
+
+def whole(dtype, shape):
+    """Numbers of the whole range, with both ends."""
+    if dtype == "bool":
+        return RNG.integers(0, 2, shape).astype(bool)
+    info = np.iinfo(dtype)
+    values = RNG.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
+    values.flat[:2] = info.min, info.max
+    return values
+
+
+def divisors(dtype, shape):
+    values = whole(dtype, shape)
+    # The smallest number by -1 is not defined.
+    return np.where((values == 0) | (values.astype(np.int64) == -1), 7, values).astype(dtype)
+
+
+def plain_model(call, dtype):
+    """The model, and what it is fed."""
+    is_image = any(kind in call for kind in ("Pool", "Resize", "Depth"))
+    feeds = {"x": whole(dtype, (1, 8, 6, 6) if is_image else (2, 3, 4))}
+    if "Mean" in call:
+        feeds["x"] //= 8  # no sum that overflows
+    if "z)" in call:
+        feeds["z"] = divisors(dtype, (4, 1) if "MatMul" in call else (3, 1))
+    if "(c," in call:
+        feeds["c"] = whole("bool", (2, 3, 4))
+    limit = 1 if dtype == "bool" else np.iinfo(dtype).max // 3
+    constants = {"low": np.array(limit // 2, dtype), "high": np.array(limit, dtype),
+                 "one": np.array([1]), "ends": np.array([2, 0]),
+                 "pads": np.array([0, 1, 0, 1, 0, 2]), "scales": np.array([1, 1, 2, 2], np.float32)}
+    used = {name: value for name, value in constants.items() if name in call}
+    result = "y, other" if call.startswith("Split") else "y"
+    kind = call.split("<")[0].split("(")[0]
+    model = model_of(f"{result} = {call}", used, opset=18,
+                     **{name: [str(value.dtype), value.shape] for name, value in feeds.items()})
+    model.graph.node[0].name = f"the_{kind}"
+    if kind == "Split":
+        model.graph.node[0].attribute.append(onnx.helper.make_attribute("num_outputs", 2))
+    return onnx.shape_inference.infer_shapes(model), feeds
+
+
+def expected_of(model, feeds):
+    """Of ONNX Runtime; of ONNX's reference where that has no kernel."""
+    try:
+        return session_of(model).run(None, feeds)[0]
+    except onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented:
+        return ReferenceEvaluator(model).run(None, feeds)[0]
+
+
+def check_plain(call, dtype):
+    """To the bit, and the same when it was read and written again."""
+    model, feeds = plain_model(call, dtype)
+    with scratch() as folder:
+        onnx.save(model, folder / "m.onnx")
+        convert(folder / "m.onnx", folder / "m.tflite")
+        convert(folder / "m.tflite", folder / "n.tflite")
+        expected = expected_of(model, feeds)
+        for name in ("m", "n"):
+            found = run_litert(folder / f"{name}.tflite", feeds)["y"]
+            assert found.dtype == expected.dtype and np.array_equal(found, expected), name
+
+
+def test_plain_integers():
+    for call, types in PLAIN.items():
+        for dtype in types:
+            yield f"{call}[{dtype}]", check_plain, call, dtype
+
+
+def test_plain_integers_refused():
+    """What has no kernel, and cannot be computed exactly by others, is no file."""
+    for call, types in {"Add(x, z)": ["uint64"], "Div(x, z)": ["uint32", "int64", "uint64"],
+                        "ArgMax<axis = 2>(x)": ["int64"], "Cast<to = 13>(x)": ["int32"],
+                        "MatMul(x, z)": ["int32"],
+                        'Resize<mode = "linear">(x, , scales)': ["int8"]}.items():
+        for dtype in types:
+            yield f"{call}[{dtype}]", check_plain_refused, call, dtype
+
+
+def check_plain_refused(call, dtype):
+    model, _ = plain_model(call, dtype)
+    with scratch() as folder:
+        onnx.save(model, folder / "m.onnx")
+        done = subprocess.run([str(TOOL), folder / "m.onnx", folder / "m.tflite"],
+                              capture_output=True, text=True)
+        short = {"uint64": "u64", "uint32": "u32", "int64": "i64", "int32": "i32", "int8": "i8"}
+        kind = model.graph.node[0].op_type
+        wanted = "u64" if kind == "Cast" else short[dtype]
+        assert done.returncode == 1 and wanted in done.stderr, done.stderr
+        assert f"the_{kind}" in done.stderr and not (folder / "m.tflite").exists(), done.stderr
+
+
+def test_wide_bounds():
+    """Bounds that no float holds, and computed ones."""
+    feeds = {"x": whole("int32", (2, 3, 4))}
+    model = model_of("y = Clip(x, low, high)", {
+        "low": np.array(-2**30 - 1, np.int32), "high": np.array(2**30 + 1, np.int32)},
+        x=["int32", (2, 3, 4)])
+    yield "large", check, model, ["MAXIMUM", "MINIMUM"], 0, feeds
+    yield "computed", check, model_of("s = ReduceMean<keepdims = 0>(z) y = Clip(x, s)",
+                                      x=(2, 3, 4), z=(5,)), ["MEAN", "MAXIMUM"]
 
 
 class Inferred(Codes):
@@ -822,6 +1050,45 @@ def test_four_bits():
         yield f"{name}_real", check, codes.model(opset=21, x=inputs), ["DEQUANTIZE", *operators]
 
 
+def test_fixed_results():
+    """Results with other parameters than the kernel's are quantized anew, or real numbers."""
+    x = {"x": (2, 3, 4)}
+    for kind, operator in {"Sigmoid": "LOGISTIC", "Softmax": "SOFTMAX", "Tanh": "TANH"}.items():
+        yield f"{kind}_coarser", check_codes, one_operation(f"{kind}(a)", after=(0.02, 3)), [
+            operator, "QUANTIZE"], 0.02, x
+        yield f"{kind}_finer", check_codes, one_operation(f"{kind}(a)", after=(0.001, -20)), [
+            "DEQUANTIZE", operator, "QUANTIZE"], 0.001, x
+
+
+def test_means_of_codes():
+    """At borders that TFLite's paddings do not have they are real numbers."""
+    for name, pads in {"padded": "pads = [1, 1, 1, 1], strides = [2, 2]",
+                       "uneven": "pads = [2, 0, 1, 1]"}.items():
+        codes = one_operation(f"AveragePool<kernel_shape = [3, 3], {pads}>(a)")
+        yield name, check_codes, codes, ["DEQUANTIZE", "TRANSPOSE", "PAD", "AVERAGE_POOL_2D", "MUL",
+                                         "QUANTIZE", "TRANSPOSE"], 0.05, {"x": (1, 8, 8, 8)}
+
+
+def test_other_16_bits():
+    """int16 with a zero point, and uint16: LiteRT's kernels have none of it."""
+    for dtype, zero in ((np.int16, 300), (np.uint16, 30000)):
+        for call in ("Relu(a)", "Sigmoid(a)", "Add(a, a)", "Concat<axis = 1>(a, a)",
+                     "Reshape(a, s)", "ReduceMax(a, axis)", "Softmax(a)"):
+            codes = Codes(dtype)
+            codes.constants |= {"s": np.array([6, 4]), "axis": np.array([1])}
+            codes.quantized("x", "a", 0.001, zero)
+            codes.nodes.append(f"c = {call}")
+            codes.quantized("c", "out", 0.001, zero)
+            yield f"{call}[{np.dtype(dtype)}]", check_codes, codes, None, 0.001, {
+                "x": (2, 3, 4)}, 21
+        codes = Codes(dtype)
+        codes.quantized("x", "a", 0.001, zero)
+        codes.weights("w", array(5, 8, 3, 3))
+        codes.nodes.append("c = Conv(a, w)")
+        codes.quantized("c", "out", 0.01, zero)
+        yield f"Conv[{np.dtype(dtype)}]", check_codes, codes, None, 0.01, {"x": (1, 8, 9, 10)}, 21
+
+
 def test_16_bits():
     codes = conv_codes(array(5, 8, 3, 3), 0, "strides = [2, 2]", dtype=np.int16)
     yield "conv", check_codes, codes, ["CONV_2D", "TRANSPOSE", "TRANSPOSE"], 0.2, {
@@ -888,13 +1155,155 @@ def test_read_others():
     yield "LpPool", check_reading, image("y = LpPool<kernel_shape = [2, 2]>(x)"), "onnx.AveragePool"
 
 
-def check_reading(model, kind):
+def check_reading(model, kind, feeds=None):
+    """No operator is carried, and ONNX Runtime computes the same with what was read."""
     with scratch() as folder:
         onnx.save(model, folder / "m.onnx")
         convert(folder / "m.onnx", folder / "m.tflite")
         said = subprocess.run([str(TOOL), folder / "m.tflite", folder / "n.tflite", "--print"],
                               capture_output=True, text=True, check=True).stdout
         assert f"= {kind}(" in said and "tflite." not in said, said
+        assert operators_of(folder / "m.tflite") == operators_of(folder / "n.tflite")
+        convert(folder / "m.tflite", folder / "n.onnx")
+        session = session_of(folder / "n.onnx")
+        feeds = feeds or random_feeds(session)
+        expected = session_of(model).run(None, feeds)[0]
+        compare(session.run(None, feeds)[0], expected, 1e-5, kind)
+
+
+def test_read_operators():
+    x = (2, 3, 4)
+    for kind in ("ArgMax", "ArgMin"):
+        for keep in (0, 1):
+            yield f"{kind}_{keep}", check_reading, model_of(
+                f"y = {kind}<axis = 1, keepdims = {keep}>(x)", x=x), f"onnx.{kind}"
+    for kind in ("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"):
+        feeds = {"x": RNG.integers(0, 3, x).astype(np.float32), "z": np.float32([0, 1, 2, 1])}
+        yield kind, check_reading, model_of(f"y = {kind}(x, z)", x=x, z=(4,)), f"onnx.{kind}", feeds
+    yield "Xor", check_reading, model_of("a = Greater(x, z) b = Less(x, half) y = Xor(a, b)", {
+        "half": np.float32(0.5)}, x=x, z=(4,)), "onnx.Xor"
+    yield "Tile", check_reading, model_of("y = Tile(x, r)", {"r": np.array([2, 1, 3])},
+                                          x=x), "onnx.Tile"
+    yield "Tile_image", check_reading, image("c = MaxPool<kernel_shape = [2, 2]>(x) y = Tile(c, r)", {
+        "r": np.array([1, 2, 1, 3])}), "onnx.Tile"
+    yield "Expand", check_reading, model_of("y = Expand(x, s)", {"s": np.array([2, 2, 3, 4])},
+                                            x=x), "expand"
+    yield "GatherND", check_reading, model_of("y = GatherND(x, i)", {
+        "i": np.array([[0, 1], [1, 2]])}, x=x), "onnx.GatherND"
+    yield "SpaceToDepth", check_reading, image("y = SpaceToDepth<blocksize = 2>(x)",
+                                               shape=(1, 8, 6, 10)), "onnx.SpaceToDepth"
+    yield "DepthToSpace", check_reading, image("y = DepthToSpace<blocksize = 2>(x)"), (
+        "onnx.DepthToSpace")
+    for name, number in {"int32": 6, "uint32": 12, "int16": 5, "uint16": 4, "bool": 9}.items():
+        feeds = {"x": RNG.integers(0, 100, x).astype(np.float32)}
+        yield f"Cast_{name}", check_reading, model_of(f"y = Cast<to = {number}>(x)", x=x), (
+            "cast"), feeds
+    w, b = array(4, 5), array(5)
+    yield "MatMul", check_reading, model_of("y = MatMul(x, w)", {"w": w}, x=x), "matmul"
+    yield "MatMul_bias", check_reading, model_of("c = MatMul(x, w) y = Add(c, b)", {
+        "w": w, "b": b}, x=x), "matmul"
+    yield "MatMul_relu", check_reading, model_of("c = MatMul(x, w) d = Add(c, b) y = Relu(d)", {
+        "w": w, "b": b}, x=x), "matmul"
+    yield "layer", check_reading, model_of("y = LayerNormalization(x, w)", {"w": array(4)},
+                                           x=x), "onnx.ReduceMean"
+    yield "Resize", check_reading, model_of("y = Resize(x, , s)", {
+        "s": np.array([1, 1, 1.3, 1.7], np.float32)}, x=(1, 2, 5, 6)), "gather"
+    yield "Shape", check_reading, model_of("a = Relu(x) y = Shape(a)", x=("n", 3)), "onnx.Shape", {
+        "x": array(5, 3)}
+
+
+class Tensor(typing.NamedTuple):
+    """Of a file of one operator: its contents, or their type and shape; and its parameters."""
+    values: np.ndarray
+    constant: bool = False
+    scale: float = 0
+    zero: int = 0
+
+
+def file_of(operator, inputs, output, options=None, **fields):
+    """A TFLite file of one operator, in forms that are not written here. `options`: the name of its
+    table, with `fields`."""
+    model, graph, made = schema.ModelT(), schema.SubGraphT(), schema.OperatorT()
+    kind = schema.OperatorCodeT()
+    kind.builtinCode = getattr(schema.BuiltinOperator, operator)
+    kind.deprecatedBuiltinCode = min(kind.builtinCode, 127)
+    kind.version = 1
+    model.version, model.operatorCodes, model.subgraphs = 3, [kind], [graph]
+    model.buffers = [schema.BufferT()]
+    graph.tensors, graph.operators = [], [made]
+    made.inputs, made.outputs = list(range(len(inputs))), [len(inputs)]
+    graph.inputs = [i for i, tensor in enumerate(inputs) if not tensor.constant]
+    graph.outputs = made.outputs
+    if options:
+        made.builtinOptionsType = getattr(schema.BuiltinOptions, options)
+        made.builtinOptions = getattr(schema, f"{options}T")()
+        for name, value in fields.items():
+            setattr(made.builtinOptions, name, value)
+    for number, given in enumerate([*inputs, output]):
+        tensor = schema.TensorT()
+        tensor.name, tensor.shape, tensor.buffer = f"t{number}", list(given.values.shape), 0
+        tensor.type = getattr(schema.TensorType, str(given.values.dtype).upper())
+        if given.scale:
+            tensor.quantization = schema.QuantizationParametersT()
+            tensor.quantization.scale = [given.scale]
+            tensor.quantization.zeroPoint = [given.zero]
+        if given.constant:
+            contents = schema.BufferT()
+            contents.data = list(given.values.tobytes())
+            tensor.buffer = len(model.buffers)
+            model.buffers.append(contents)
+        graph.tensors.append(tensor)
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+def check_foreign(kind, *arguments, codes=False, **fields):
+    """LiteRT computes the same with the file and with what was read of it; so does ONNX Runtime,
+    but for codes, which ONNX's operators do not take."""
+    inputs = arguments[1]
+    feeds = {f"t{i}": tensor.values for i, tensor in enumerate(inputs) if not tensor.constant}
+    with scratch() as folder:
+        (folder / "m.tflite").write_bytes(file_of(*arguments, **fields))
+        said = subprocess.run([str(TOOL), folder / "m.tflite", folder / "n.tflite", "--print"],
+                              capture_output=True, text=True, check=True).stdout
+        assert f"= {kind}(" in said and "tflite." not in said, said
+        expected, = run_litert(folder / "m.tflite", feeds).values()
+        found, = run_litert(folder / "n.tflite", feeds).values()
+        compare(found, expected, 0 if codes else 1e-6, kind)
+        if not codes:
+            convert(folder / "m.tflite", folder / "n.onnx")
+            compare(session_of(folder / "n.onnx").run(None, feeds)[0], expected, 1e-6, kind)
+
+
+def test_read_foreign():
+    """What other converters write."""
+    x, w, b = Tensor(array(2, 3, 4)), Tensor(array(5, 4), True), Tensor(array(5), True)
+    dense = ("FULLY_CONNECTED", [x, w, b])
+    yield "dense_rows", check_foreign, "gemm", *dense, Tensor(array(6, 5)), "FullyConnectedOptions"
+    yield "dense_pairs", check_foreign, "gemm", "FULLY_CONNECTED", [
+        x, Tensor(array(5, 8), True), b], Tensor(array(3, 5)), "FullyConnectedOptions"
+    for keeps, shape in ((True, (2, 3, 5)), (False, (6, 5))):
+        def codes(keeps=keeps, shape=shape):
+            whole8 = functools.partial(RNG.integers, -128, 128)
+            check_foreign("gemm", "FULLY_CONNECTED", [
+                Tensor(whole8((2, 3, 4)).astype(np.int8), scale=0.5, zero=3),
+                Tensor(whole8((5, 4)).astype(np.int8), True, 0.25),
+                Tensor(RNG.integers(-99, 99, 5).astype(np.int32), True, 0.125)],
+                Tensor(np.zeros(shape, np.int8), scale=16.0, zero=-4), "FullyConnectedOptions",
+                keepNumDims=keeps, codes=True)
+        yield f"dense_codes_{keeps}", codes
+    z = Tensor(np.float32([1, 2, 3, 4]))
+    yield "squared_difference", check_foreign, "multiply", "SQUARED_DIFFERENCE", [x, z], x, (
+        "SquaredDifferenceOptions")
+    yield "rsqrt", check_foreign, "onnx.Reciprocal", "RSQRT", [z], z
+    yield "not_equal", check_foreign, "onnx.Not", "NOT_EQUAL", [z, Tensor(np.float32([1, 3, 3, 5]))], (
+        Tensor(np.zeros(4, bool))), "NotEqualOptions"
+    i32 = schema.TensorType.INT32
+    yield "shape", functools.partial(check_foreign, outType=i32), "onnx.Shape", "SHAPE", [x], (
+        Tensor(np.zeros(3, np.int32))), "ShapeOptions"
+    yield "arg_max", functools.partial(check_foreign, outputType=i32), "onnx.ArgMax", "ARG_MAX", [
+        x, Tensor(np.array(-1, np.int32), True)], Tensor(np.zeros((2, 3), np.int32)), "ArgMaxOptions"
 
 
 def test_reference_file():

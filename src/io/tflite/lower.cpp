@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "io/tflite/failure.hpp"
+#include "io/tflite/kernels.hpp"
 #include "io/tflite/reals.hpp"
 #include "io/tflite/rules.hpp"
 #include "ir/result_type.hpp"
@@ -14,11 +15,8 @@
 namespace quadrant::inline v0::tflite {
 namespace {
 
-/// Those that DEQUANTIZE takes.
 bool has_dequantize(const UniformType& type) {
-  return Model::is_labelled(type) &&
-         (type.storage == ElementType::int8 || type.storage == ElementType::uint8 ||
-          type.storage == ElementType::int16 || type.storage == ElementType::int4);
+  return Model::is_labelled(type) && takes_codes(BuiltinOperator::DEQUANTIZE, type);
 }
 
 /// The shape with what `other` knows besides.

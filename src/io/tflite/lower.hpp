@@ -118,8 +118,19 @@ class Lowering {
   std::vector<NodeId> make_real(NodeRef node);
   /// Has the operands and results of the node share their parameters; gives what follows as above.
   std::vector<NodeId> unify(NodeRef node, const Rule& rule);
+  /// Has the result have the parameters that the kernel gives it; gives what follows as above.
+  std::vector<NodeId> fix_result(NodeRef node, const Rule& rule);
+  /// Has a node on plain integers that its kernel does not take compute on wider ones: exact, since
+  /// what the result has too much is what narrow integers lose. Gives the `cast` nodes that have to
+  /// follow it.
+  std::vector<NodeId> widen(NodeRef node, const Rule& rule);
+  /// The integers as wider ones.
+  Value widened(Value narrow, ElementType wide);
   /// Has `result` be computed with another type, and quantized then as its users want it.
   std::vector<NodeId> compute_as(Value result, TensorType computed);
+  /// Has all that read `result` so far read `from`.
+  void hand_over(Value result, Value from, const std::vector<Use>& readers);
+  NodeId add_cast(Value operand, std::string_view ending, ElementType to);
   NodeId add_conversion(std::string_view kind, Value operand, std::string_view ending,
                         TensorType type);
   /// The nodes that make `codes` of real values or of other codes; the last one's result are these.
@@ -149,6 +160,8 @@ class Lowering {
   std::unordered_map<TensorId, Value> makers_;  // the value that an operator makes a tensor for
   KnownIntegers known_;
   std::unordered_map<Value, Value> real_values_;  ///< of codes that an operation cannot take
+  /// Of plain integers that a kernel does not take, by the wider type.
+  std::unordered_map<ElementType, std::unordered_map<Value, Value>> wide_values_;
   std::vector<Refused> refused_;
   std::unordered_set<Value> missing_;   ///< results of those
   std::unordered_set<TensorId> named_;  ///< outputs

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <array>
 
+#include "io/tflite/element.hpp"
 #include "io/tflite/failure.hpp"
+#include "io/tflite/kernels.hpp"
 #include "io/tflite/lower.hpp"
 #include "io/tflite/raw_operator.hpp"
 #include "io/tflite/rules.hpp"
@@ -14,6 +16,11 @@
 
 namespace quadrant::inline v0::tflite {
 namespace {
+
+/// Integers and booleans.
+bool is_whole(ElementType element) {
+  return is_integer(element) || element == ElementType::boolean;
+}
 
 bool is_data(const TensorType& type) { return type.is_quantized() || is_float(type.element); }
 
@@ -31,19 +38,61 @@ bool has_only_labels(NodeRef node) {
   return true;
 }
 
+/// The operands of a node that hold its data: the same types have to be there for all of them.
+std::vector<std::uint32_t> data_of(const Rule& rule, NodeRef node) {
+  std::vector<std::uint32_t> data;
+  const std::size_t end = std::min(node.operands().size(), rule.first + rule.data);
+  for (std::size_t i = rule.first; i < end; ++i) {
+    const TensorType* type = node.operand_type(i);
+    if (type && (is_data(*type) || is_whole(type->element))) {
+      data.push_back(static_cast<std::uint32_t>(i));
+    }
+  }
+  return data;
+}
+
+/// Whether a kernel that computes on codes of the first operand takes the others beside it.
+bool agree(const Rule& rule, BuiltinOperator code, NodeRef node,
+           const std::vector<std::uint32_t>& data) {
+  const TensorType& first = *node.operand_type(data.front());
+  for (const std::uint32_t i : data) {
+    const TensorType& other = *node.operand_type(i);
+    if (rule.weights && i != data.front()) {
+      if (!takes_weights(code, first.element, *other.quantization)) return false;
+      continue;
+    }
+    if (!takes_codes(code, *other.quantization)) return false;
+    if (!rule.same && other.element != first.element) return false;
+    // Comparisons of 8 bits bring their operands to one scale; others compare the codes.
+    const bool is_compared = rule.codes == Codes::operands && bit_width(first.element) > 8;
+    if (is_compared && !have_same_parameters(first, other)) return false;
+  }
+  return true;
+}
+
+/// Room for a scale that was rounded.
+constexpr float nearly_one = 1.0F - 1e-6F;
+
+float scale_of(const UniformType& type) { return value_of(read_scales(type.scales)).front(); }
+
 /// Whether the kernel computes on the codes of this node's values.
-bool takes_codes(const Rule& rule, NodeRef node) {
+bool computes_on_codes(const Rule& rule, const Lowering& lowering, NodeRef node) {
   if (rule.codes == Codes::any) return true;
   if (rule.codes == Codes::none || (rule.fits && !rule.fits(node))) return false;
   if (!has_only_labels(node)) return false;
-  const auto operands = node.operands();
-  for (std::size_t i = rule.first; i < std::min(operands.size(), rule.first + rule.data); ++i) {
-    const TensorType* type = node.operand_type(i);
-    if (type && is_data(*type) && !type->is_quantized()) return false;
-  }
+  const std::vector<std::uint32_t> data = data_of(rule, node);
+  const auto is_code = [&](std::uint32_t i) { return node.operand_type(i)->is_quantized(); };
+  if (data.empty() || !std::ranges::all_of(data, is_code)) return false;
+  const BuiltinOperator code = kernel_code(rule, lowering, node);
+  if (!agree(rule, code, node, data)) return false;
   if (rule.codes == Codes::operands) return true;
   for (std::uint32_t result = 0; result < node.graph->result_count(node.id); ++result) {
-    if (!node.type(result).is_quantized()) return false;
+    const TensorType& type = node.type(result);
+    if (!type.is_quantized() || !takes_codes(code, *type.quantization)) return false;
+    if (!rule.same && type.element != node.operand_type(data.front())->element) return false;
+    // Finer codes than the kernel's are not to be had from it.
+    const auto fixed = result_codes(code, type.element);
+    if (fixed && scale_of(*type.quantization) < fixed->scale * nearly_one) return false;
   }
   return true;
 }
@@ -144,6 +193,83 @@ std::vector<NodeId> Lowering::make_real(NodeRef node) {
   return quantizers;
 }
 
+namespace {
+
+/// The nearest type of integers that the kernel takes, which has room for `narrow`.
+ElementType wide_type(BuiltinOperator code, ElementType narrow) {
+  for (const ElementType wide : {ElementType::int32, ElementType::int64}) {
+    const bool has_room = bit_width(narrow) < bit_width(wide);
+    if (has_room && takes_plain(BuiltinOperator::CAST, narrow) && takes_plain(code, wide)) {
+      return wide;
+    }
+  }
+  impossible(fmt::format(
+      "TFLite has no kernel for plain {}, nor one for wider integers: cast the operands "
+      "to f32 where that is exact enough, or quantize them",
+      to_string(narrow)));
+}
+
+}  // namespace
+
+std::vector<NodeId> Lowering::widen(NodeRef node, const Rule& rule) {
+  const std::vector<std::uint32_t> data = data_of(rule, node);
+  if (rule.codes == Codes::any || data.empty()) return {};
+  const ElementType narrow = node.operand_type(data.front())->element;
+  const BuiltinOperator code = kernel_code(rule, *this, node);
+  if (!is_whole(narrow) || takes_plain(code, narrow)) return {};
+  const ElementType wide = wide_type(code, narrow);
+  decomposed(node, fmt::format("computes in {} between CASTs: TFLite has no kernel for plain {}",
+                               to_string(wide), to_string(narrow)));
+  for (std::uint32_t i = 0; i < node.operands().size(); ++i) {
+    const TensorType* type = node.operand_type(i);
+    if (type && type->element == narrow)
+      graph_.set_operand(node.id, i, widened(node.operand(i), wide));
+  }
+  std::vector<NodeId> casts;
+  for (std::uint32_t i = 0; i < graph_.result_count(node.id); ++i) {
+    const Value result = node.result(i);
+    TensorType type = graph_.type(result);
+    if (type.element != narrow) continue;
+    const std::vector<Use> readers(graph_.uses(node.id).begin(), graph_.uses(node.id).end());
+    type.element = wide;
+    graph_.set_type(result, std::move(type));
+    casts.push_back(add_cast(result, "_narrow", narrow));
+    hand_over(result, {casts.back()}, readers);
+  }
+  return casts;
+}
+
+Value Lowering::widened(Value narrow, ElementType wide) {
+  auto [entry, is_new] = wide_values_[wide].try_emplace(narrow);
+  if (!is_new) return entry->second;
+  const Constant* integers = constant(narrow);
+  if (integers && is_integer(integers->element())) {
+    const auto values = value_of(read_integers(*integers, integers->element_count()));
+    const Constant wider = make_zero_points(wide, integers->shape(), values);
+    entry->second = {
+        graph_.add({.kind = std::string(ops::Constant::kind),
+                    .name = {},
+                    .operands = {},
+                    .results = {{fmt::format("{}_{}", graph_.value_name(narrow), to_string(wide)),
+                                 {wide, wider.shape(), nullptr}}},
+                    .attributes = {},
+                    .constant = wider})};
+  } else {
+    const NodeId cast = add_cast(narrow, fmt::format("_{}", to_string(wide)), wide);
+    entry->second = {cast};
+    lower(graph_.ref(cast));
+  }
+  return entry->second;
+}
+
+NodeId Lowering::add_cast(Value operand, std::string_view ending, ElementType to) {
+  TensorType type = graph_.type(operand);
+  type.element = to;
+  const NodeId cast = add_conversion(ops::Cast::kind, operand, ending, std::move(type));
+  graph_.set_attribute(cast, "to", numbered(to));
+  return cast;
+}
+
 NodeId Lowering::add_conversion(std::string_view kind, Value operand, std::string_view ending,
                                 TensorType type) {
   return graph_.add(
@@ -172,10 +298,14 @@ std::vector<NodeId> Lowering::compute_as(Value result, TensorType computed) {
   const std::vector<Use> uses(graph_.uses(result.node).begin(), graph_.uses(result.node).end());
   graph_.set_type(result, std::move(computed));
   std::vector<NodeId> added = add_quantize(result, wanted);
-  for (const Use& use : uses) {
-    if (use.result == result.result) graph_.set_operand(use.user, use.operand, {added.back()});
-  }
+  hand_over(result, {added.back()}, uses);
   return added;
+}
+
+void Lowering::hand_over(Value result, Value from, const std::vector<Use>& readers) {
+  for (const Use& use : readers) {
+    if (use.result == result.result) graph_.set_operand(use.user, use.operand, from);
+  }
 }
 
 std::vector<NodeId> Lowering::unify(NodeRef node, const Rule& rule) {
@@ -215,6 +345,21 @@ std::vector<NodeId> Lowering::unify(NodeRef node, const Rule& rule) {
     std::ranges::copy(compute_as(result, std::move(same)), std::back_inserter(quantizers));
   }
   return quantizers;
+}
+
+std::vector<NodeId> Lowering::fix_result(NodeRef node, const Rule& rule) {
+  const Value result = node.result();
+  TensorType type = graph_.type(result);
+  const auto fixed = result_codes(kernel_code(rule, *this, node), type.element);
+  if (!fixed) return {};
+  auto codes = std::make_shared<UniformType>(*type.quantization);
+  codes->granularity = Granularity::per_tensor();
+  codes->scales = make_scales(ElementType::float32, Shape::scalar(), {fixed->scale});
+  codes->zero_points = make_zero_points(type.element, Shape::scalar(), std::span(&fixed->zero, 1));
+  type.quantization = std::move(codes);
+  if (have_same_parameters(graph_.type(result), type)) return {};
+  changed(node, "the result is quantized anew: the operator's codes have parameters of their own");
+  return compute_as(result, std::move(type));
 }
 
 bool Lowering::fold(NodeRef node) {
@@ -270,17 +415,21 @@ void Lowering::compute(NodeRef node) {
     return;
   }
   check_elements(node);
-  std::vector<NodeId> quantizers;
-  if (has_codes(node)) {
+  std::vector<NodeId> followers;
+  if (!has_codes(node)) {
+    followers = widen(node, *rule);
+  } else {
     check_mixture(*rule, node);
-    if (!takes_codes(*rule, node)) {
-      quantizers = make_real(node);
+    if (!computes_on_codes(*rule, *this, node)) {
+      followers = make_real(node);
     } else if (rule->same) {
-      quantizers = unify(node, *rule);
+      followers = unify(node, *rule);
+    } else if (rule->codes == Codes::all) {
+      followers = fix_result(node, *rule);
     }
   }
   rule->lower(*this, node, *rule);
-  for (const NodeId quantize : quantizers) lower(graph_.ref(quantize));
+  for (const NodeId follower : followers) lower(graph_.ref(follower));
 }
 
 void Lowering::try_lower(NodeRef node) {

@@ -7,6 +7,7 @@
 
 #include "io/tflite/element.hpp"
 #include "io/tflite/failure.hpp"
+#include "io/tflite/kernels.hpp"
 #include "io/tflite/versions.hpp"
 #include "quadrant/ir/scales.hpp"
 
@@ -138,7 +139,22 @@ TensorId Model::real(float value) {
   return entry->second;
 }
 
+void Model::check_data(BuiltinOperator code, TensorId id) const {
+  if (id == no_tensor || takes_data(code, tensor(id))) return;
+  const auto& codes = tensor(id).quantization;
+  impossible(
+      fmt::format("{} has no kernel for {} of {}: compute on other integers, or on real numbers",
+                  schema::EnumNameBuiltinOperator(code),
+                  codes && !codes->scale.empty() ? "these codes" : "plain integers",
+                  to_string(element_of(tensor(id).type))));
+}
+
 schema::OperatorT& Model::emit(OperatorKind kind, Tensors inputs, Tensors outputs) {
+  const bool is_new = kind.version == 0;  // others are as they came from a file
+  const DataOperands data = data_operands(kind.code);
+  const std::size_t end = std::min(inputs.size(), data.first + data.count);
+  for (std::size_t i = data.first; is_new && i < end; ++i) check_data(kind.code, inputs[i]);
+  if (is_new && kind.code == BuiltinOperator::CAST) check_data(kind.code, outputs.front());
   auto made = std::make_unique<schema::OperatorT>();
   for (const TensorId output : outputs) producers_[output] = kinds_.size();
   made->inputs = std::move(inputs);

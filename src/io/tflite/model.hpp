@@ -81,6 +81,9 @@ class Model {
                                               std::string description);
 
  private:
+  /// `impossible` for data that the operator's kernel does not take, so that no file is written
+  /// that does not run.
+  void check_data(BuiltinOperator code, TensorId id) const;
   std::uint32_t add_buffer(std::vector<std::uint8_t> data);
   void number_operators();
 

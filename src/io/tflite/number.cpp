@@ -13,7 +13,16 @@ TensorId number_tensor(Lowering& lowering, const NodeRef& node, std::string_view
   Model& model = lowering.model();
   if (!type.is_quantized()) {
     if (type.element == ElementType::float32) return model.real(value);
-    if (type.element == ElementType::int32) return model.integer(static_cast<std::int32_t>(value));
+    if (is_integer(type.element) && std::isfinite(value)) {
+      constexpr IntegerRange widest{-(std::int64_t{1} << 53U), std::int64_t{1} << 53U};
+      const IntegerRange range = integer_range(type.element).value_or(widest);
+      const auto number = static_cast<std::int64_t>(std::clamp(static_cast<double>(value),
+                                                               static_cast<double>(range.min),
+                                                               static_cast<double>(range.max)));
+      return model.add_constant(
+          lowering.name(node, fmt::format("{}_{}", what, number)),
+          make_zero_points(type.element, Shape::scalar(), std::span(&number, 1)), nullptr, {});
+    }
     impossible(fmt::format("a number beside {}", to_string(type.element)));
   }
   const auto parameters = Model::parameters(type.quantization.get(), {});

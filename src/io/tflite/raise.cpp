@@ -274,6 +274,46 @@ void Raising::add(std::string_view kind, std::vector<Value> operands, TensorId o
   alias(output, {made}, axes);
 }
 
+NodeId Raising::add_cast(Value from, std::string name, const TensorType& to) {
+  return graph_.add({.kind = std::string(ops::Cast::kind),
+                     .name = {},
+                     .operands = {from},
+                     .results = {{std::move(name), to}},
+                     .attributes = {{"to", numbered(to.element)}},
+                     .constant = {}});
+}
+
+bool Raising::add_wide(std::string_view kind, std::vector<Value> operands, TensorId output,
+                       Attributes attributes) {
+  const TensorType& narrow = type(output);
+  const Axes plain = plain_axes(rank(output));
+  if (narrow.element == ElementType::int64) {
+    add(kind, std::move(operands), output, plain, std::move(attributes));
+    return true;
+  }
+  if (narrow.element != ElementType::int32 || narrow.is_quantized()) return false;
+  const NodeId made =
+      graph_.add({.kind = std::string(kind),
+                  .name = {},
+                  .operands = std::move(operands),
+                  .results = {{name(output) + "_i64", {ElementType::int64, narrow.shape, nullptr}}},
+                  .attributes = std::move(attributes),
+                  .constant = {}});
+  alias(output, {add_cast({made}, name(output), narrow)}, plain);
+  return true;
+}
+
+Value Raising::wide_integers(TensorId id, TensorId output) {
+  const Value narrow = plain(id);
+  if (type(id).element == ElementType::int64) return narrow;
+  const auto wide_name = name(output) + "_indices";
+  if (const auto known = integers(id)) {
+    return graph_.add_constant(wide_name,
+                               make_zero_points(ElementType::int64, type(id).shape, *known));
+  }
+  return {add_cast(narrow, wide_name, {ElementType::int64, type(id).shape, nullptr})};
+}
+
 void Raising::add_activated(std::string_view kind, std::vector<Value> operands, TensorId output,
                             const Axes& axes, schema::ActivationFunctionType activation,
                             Attributes attributes) {

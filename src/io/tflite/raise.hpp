@@ -75,6 +75,12 @@ class Raising {
   void add_activated(std::string_view kind, std::vector<Value> operands, TensorId output,
                      const Axes& axes, schema::ActivationFunctionType activation,
                      Attributes attributes = {});
+  /// The same in plain order for an operation that makes int64, where the operator may make int32;
+  /// false for other results.
+  bool add_wide(std::string_view kind, std::vector<Value> operands, TensorId output,
+                Attributes attributes = {});
+  /// The tensor as int64, for an operation that takes no int32; `output` names it.
+  [[nodiscard]] Value wide_integers(TensorId id, TensorId output);
   /// `output` is the same as `value`.
   void alias(TensorId output, Value value, const Axes& axes);
   [[nodiscard]] Graph& graph() noexcept { return graph_; }
@@ -93,6 +99,7 @@ class Raising {
   /// Keeps account of copies of what tables of the file may share.
   void count_copy(std::uint64_t bytes);
   Value constant_value(TensorId id, const Axes& axes);
+  NodeId add_cast(Value from, std::string name, const TensorType& to);
 
   const File& file_;
   Graph graph_;

@@ -234,6 +234,18 @@ bool raise_depth_to_space(Raising& raising, const RaisedOp& op) {
   return true;
 }
 
+/// Blocks that do not fill the image are no operation of ONNX.
+bool raise_space_to_depth(Raising& raising, const RaisedOp& op) {
+  const auto* options = op.op->builtin_options_as_SpaceToDepthOptions();
+  if (!options || !is_image(raising, op.input(0)) || !is_image(raising, op.output())) return false;
+  const Shape& image = raising.type(op.input(0)).shape;
+  const std::int64_t block = options->block_size();
+  if (block < 1 || image[1] % block != 0 || image[2] % block != 0) return false;
+  raising.add("onnx.SpaceToDepth", {raising.value(op.input(0), nhwc())}, op.output(), nhwc(),
+              {{"blocksize", block}});
+  return true;
+}
+
 constexpr std::array raise_image_rows{
     RaiseRule{BuiltinOperator::CONV_2D, raise_conv},
     RaiseRule{BuiltinOperator::DEPTHWISE_CONV_2D, raise_depthwise},
@@ -243,6 +255,7 @@ constexpr std::array raise_image_rows{
     RaiseRule{BuiltinOperator::RESIZE_BILINEAR, raise_resize},
     RaiseRule{BuiltinOperator::RESIZE_NEAREST_NEIGHBOR, raise_resize},
     RaiseRule{BuiltinOperator::DEPTH_TO_SPACE, raise_depth_to_space},
+    RaiseRule{BuiltinOperator::SPACE_TO_DEPTH, raise_space_to_depth},
 };
 
 }  // namespace

@@ -184,6 +184,47 @@ bool raise_gather(Raising& raising, const RaisedOp& op) {
   return true;
 }
 
+bool raise_gather_nd(Raising& raising, const RaisedOp& op) {
+  if (op.input(0) == no_tensor || op.input(1) == no_tensor) return false;
+  raising.add("onnx.GatherND",
+              {raising.plain(op.input(0)), raising.wide_integers(op.input(1), op.output())},
+              op.output(), plain_axes(raising.rank(op.output())));
+  return true;
+}
+
+bool raise_tile(Raising& raising, const RaisedOp& op) {
+  const TensorId data = op.input(0);
+  const auto repeats = raising.integers(op.input(1));
+  if (data == no_tensor || !repeats || raising.rank(op.output()) != raising.rank(data)) {
+    return false;
+  }
+  const Axes axes = raising.axes(data);
+  if (repeats->size() != axes.size()) invalid("repeats of other axes");
+  std::vector<std::int64_t> arranged_repeats(axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    arranged_repeats[static_cast<std::size_t>(axes[i])] = (*repeats)[i];
+  }
+  const Value list =
+      raising.integer_constant(raising.name(op.output()) + "_repeats", arranged_repeats);
+  raising.add("onnx.Tile", {raising.value(data, axes), list}, op.output(), axes);
+  return true;
+}
+
+bool raise_broadcast(Raising& raising, const RaisedOp& op) {
+  const auto shape = raising.integers(op.input(1));
+  if (op.input(0) == no_tensor || !shape) return false;
+  if (!std::ranges::equal(*shape, raising.type(op.output()).shape.extents())) return false;
+  const Value target = raising.integer_constant(raising.name(op.output()) + "_shape", *shape);
+  raising.add(ops::Expand::kind, {raising.plain(op.input(0)), target}, op.output(),
+              plain_axes(raising.rank(op.output())));
+  return true;
+}
+
+bool raise_shape(Raising& raising, const RaisedOp& op) {
+  if (op.input(0) == no_tensor || raising.rank(op.output()) != 1) return false;
+  return raising.add_wide("onnx.Shape", {raising.plain(op.input(0))}, op.output());
+}
+
 constexpr std::array raise_move_rows{
     RaiseRule{BuiltinOperator::TRANSPOSE, raise_transpose},
     RaiseRule{BuiltinOperator::RESHAPE, raise_reshape},
@@ -197,6 +238,10 @@ constexpr std::array raise_move_rows{
     RaiseRule{BuiltinOperator::SPLIT_V, raise_split},
     RaiseRule{BuiltinOperator::STRIDED_SLICE, raise_strided_slice},
     RaiseRule{BuiltinOperator::GATHER, raise_gather},
+    RaiseRule{BuiltinOperator::GATHER_ND, raise_gather_nd},
+    RaiseRule{BuiltinOperator::TILE, raise_tile},
+    RaiseRule{BuiltinOperator::BROADCAST_TO, raise_broadcast},
+    RaiseRule{BuiltinOperator::SHAPE, raise_shape},
 };
 
 }  // namespace

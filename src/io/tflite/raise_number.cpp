@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "io/tflite/element.hpp"
 #include "io/tflite/extents.hpp"
 #include "io/tflite/failure.hpp"
 #include "io/tflite/raise.hpp"
@@ -102,22 +103,22 @@ bool raise_softmax(Raising& raising, const RaisedOp& op) {
 }
 
 bool raise_cast(Raising& raising, const RaisedOp& op) {
-  struct Number {
-    ElementType element;
-    std::int64_t number;
-  };
-  constexpr std::array numbers{
-      Number{ElementType::float32, 1}, Number{ElementType::uint8, 2},
-      Number{ElementType::int8, 3},    Number{ElementType::int16, 5},
-      Number{ElementType::int32, 6},   Number{ElementType::int64, 7},
-      Number{ElementType::boolean, 9}, Number{ElementType::float16, 10},
-  };
   const TensorType& to = raising.type(op.output());
-  if (op.input(0) == no_tensor || to.is_quantized() || raising.type(op.input(0)).is_quantized()) {
-    return false;
-  }
-  const auto found = std::ranges::find(numbers, to.element, &Number::element);
-  return found != numbers.end() && add_unary(raising, op, ops::Cast::kind, {{"to", found->number}});
+  const std::int64_t number = numbered(to.element);
+  if (op.input(0) == no_tensor || to.is_quantized() || number == 0) return false;
+  return add_unary(raising, op, ops::Cast::kind, {{"to", number}});
+}
+
+bool raise_arg(Raising& raising, const RaisedOp& op) {
+  const TensorId data = op.input(0);
+  const auto given = raising.integers(op.input(1));
+  if (data == no_tensor || !given || given->size() != 1) return false;
+  const auto axis = normalize_axis(given->front(), raising.rank(data));
+  if (!axis) invalid(fmt::format("axis {} of {}", given->front(), raising.rank(data)));
+  if (raising.rank(op.output()) + 1 != raising.rank(data)) return false;
+  return raising.add_wide(op.code == BuiltinOperator::ARG_MAX ? "onnx.ArgMax" : "onnx.ArgMin",
+                          {raising.plain(data)}, op.output(),
+                          {{"axis", *axis}, {"keepdims", std::int64_t{0}}});
 }
 
 /// QUANTIZE, from real values or from other codes.
@@ -186,6 +187,76 @@ bool raise_reduction(Raising& raising, const RaisedOp& op) {
   return true;
 }
 
+/// A value between two operations that an operator does at once.
+Value add_between(Raising& raising, std::string_view kind, std::vector<Value> operands,
+                  std::string name, TensorType type, Attributes attributes = {}) {
+  return {raising.graph().add({.kind = std::string(kind),
+                               .name = {},
+                               .operands = std::move(operands),
+                               .results = {{std::move(name), std::move(type)}},
+                               .attributes = std::move(attributes),
+                               .constant = {}})};
+}
+
+/// Data of any rank are rows, one behind the other, of as many columns as the weights have; the
+/// result may have the shape of the rows again.
+bool raise_dense_rows(Raising& raising, const RaisedOp& op,
+                      schema::ActivationFunctionType activation) {
+  const TensorId data = op.input(0);
+  const TensorId output = op.output();
+  const Shape weights = raising.type(op.input(1)).shape;
+  const auto count = raising.type(data).shape.element_count();
+  const auto made = raising.type(output).shape.element_count();
+  if (!count || !made || weights[0] < 1 || weights[1] < 1 || *count % weights[1] != 0) return false;
+  const Shape rows{*count / weights[1], weights[1]};
+  const Shape results{rows[0], weights[0]};
+  if (*made != rows[0] * weights[0]) invalid("a result of other rows than the operand's");
+  const std::string name = raising.name(output);
+  const auto reshaped = [](TensorType type, const Shape& shape) {
+    type.shape = shape;
+    return type;
+  };
+  const auto list = [&](std::string_view what, const Shape& shape) {
+    return raising.integer_constant(fmt::format("{}_{}", name, what),
+                                    {shape.extents().begin(), shape.extents().end()});
+  };
+  const Value flat =
+      add_between(raising, ops::Reshape::kind, {raising.plain(data), list("rows_shape", rows)},
+                  name + "_rows", reshaped(raising.type(data), rows));
+  std::vector<Value> operands{flat, raising.plain(op.input(1))};
+  if (op.input(2) != no_tensor) operands.push_back(raising.plain(op.input(2)));
+  const Attributes attributes{{"transB", std::int64_t{1}}};
+  if (raising.type(output).shape == results) {
+    raising.add_activated(ops::Gemm::kind, std::move(operands), output, plain_axes(2), activation,
+                          attributes);
+    return true;
+  }
+  if (activation != schema::ActivationFunctionType::NONE) return false;
+  const Value product =
+      add_between(raising, ops::Gemm::kind, std::move(operands), name + "_product",
+                  reshaped(raising.type(output), results), attributes);
+  raising.add(ops::Reshape::kind, {product, list("shape", raising.type(output).shape)}, output,
+              plain_axes(raising.rank(output)));
+  return true;
+}
+
+/// The last axis of the data is multiplied, the others stay.
+bool raise_dense_axis(Raising& raising, const RaisedOp& op,
+                      schema::ActivationFunctionType activation) {
+  const TensorId output = op.output();
+  const TensorId bias = op.input(2);
+  std::vector<Value> operands{raising.plain(op.input(0)), raising.value(op.input(1), {1, 0})};
+  const Axes plain = plain_axes(raising.rank(output));
+  if (bias == no_tensor) {
+    raising.add_activated(ops::MatMul::kind, std::move(operands), output, plain, activation);
+    return true;
+  }
+  const Value product = add_between(raising, ops::MatMul::kind, std::move(operands),
+                                    raising.name(output) + "_product", raising.type(output));
+  raising.add_activated(ops::Add::kind, {product, raising.plain(bias)}, output, plain, activation);
+  return true;
+}
+
 bool raise_fully_connected(Raising& raising, const RaisedOp& op) {
   const auto* options = op.op->builtin_options_as_FullyConnectedOptions();
   const TensorId data = op.input(0);
@@ -193,24 +264,66 @@ bool raise_fully_connected(Raising& raising, const RaisedOp& op) {
   const TensorId bias = op.input(2);
   if (!options || data == no_tensor || weights == no_tensor || op.output_count() != 1 ||
       options->weights_format() != 0 || raising.rank(weights) != 2 ||
+      (bias != no_tensor && raising.rank(bias) != 1) ||
       raising.type(data).is_quantized() != raising.type(op.output()).is_quantized()) {
     return false;
   }
-  const Axes plain = plain_axes(raising.rank(op.output()));
-  if (raising.rank(data) == 2 && raising.rank(op.output()) == 2 &&
-      (bias == no_tensor || raising.rank(bias) == 1)) {
+  const auto activation = options->fused_activation_function();
+  const std::int64_t rank = raising.rank(data);
+  if (rank == 2 && raising.rank(op.output()) == 2) {
     std::vector<Value> operands{raising.plain(data), raising.plain(weights)};
     if (bias != no_tensor) operands.push_back(raising.plain(bias));
-    raising.add_activated(ops::Gemm::kind, std::move(operands), op.output(), plain,
-                          options->fused_activation_function(), {{"transB", std::int64_t{1}}});
+    raising.add_activated(ops::Gemm::kind, std::move(operands), op.output(), plain_axes(2),
+                          activation, {{"transB", std::int64_t{1}}});
     return true;
   }
-  if (bias != no_tensor || !options->keep_num_dims() ||
-      raising.rank(data) != raising.rank(op.output())) {
-    return false;
+  const bool keeps = options->keep_num_dims() && rank >= 2 && rank == raising.rank(op.output());
+  // A sum of codes would have to have parameters before the bias is added.
+  const bool is_plain_sum = bias == no_tensor || !raising.type(data).is_quantized();
+  return keeps && is_plain_sum ? raise_dense_axis(raising, op, activation)
+                               : raise_dense_rows(raising, op, activation);
+}
+
+/// Operators that are two operations on real numbers.
+bool raise_pair(Raising& raising, const RaisedOp& op) {
+  struct Pair {
+    BuiltinOperator code;
+    std::string_view first;
+    std::string_view second;
+    bool squares;  ///< the second takes the first's result twice
+  };
+  constexpr std::array pairs{
+      Pair{BuiltinOperator::RSQRT, "onnx.Sqrt", "onnx.Reciprocal", false},
+      Pair{BuiltinOperator::SQUARED_DIFFERENCE, "onnx.Sub", ops::Multiply::kind, true}};
+  const Pair& pair = *std::ranges::find(pairs, op.code, &Pair::code);
+  const TensorId output = op.output();
+  std::vector<Value> operands;
+  for (std::size_t i = 0; i < op.input_count(); ++i) {
+    if (op.input(i) == no_tensor) return false;
+    if (raising.type(op.input(i)).element != ElementType::float32) return false;
+    operands.push_back(raising.plain(op.input(i)));
   }
-  raising.add_activated(ops::MatMul::kind, {raising.plain(data), raising.value(weights, {1, 0})},
-                        op.output(), plain, options->fused_activation_function());
+  const Value first = add_between(raising, pair.first, std::move(operands),
+                                  raising.name(output) + "_first", raising.type(output));
+  raising.add(pair.second,
+              pair.squares ? std::vector<Value>{first, first} : std::vector<Value>{first}, output,
+              plain_axes(raising.rank(output)));
+  return true;
+}
+
+/// Booleans that differ are an exclusive or; numbers, the opposite of equal.
+bool raise_not_equal(Raising& raising, const RaisedOp& op) {
+  if (op.input(0) == no_tensor || op.input(1) == no_tensor) return false;
+  const TensorId output = op.output();
+  std::vector<Value> operands{raising.plain(op.input(0)), raising.plain(op.input(1))};
+  const Axes plain = plain_axes(raising.rank(output));
+  if (raising.type(op.input(0)).element == ElementType::boolean) {
+    raising.add("onnx.Xor", std::move(operands), output, plain);
+    return true;
+  }
+  const Value equal = add_between(raising, "onnx.Equal", std::move(operands),
+                                  raising.name(output) + "_equal", raising.type(output));
+  raising.add("onnx.Not", {equal}, output, plain);
   return true;
 }
 
@@ -237,6 +350,11 @@ constexpr std::array raise_number_rows{
     RaiseRule{SOFTMAX, raise_softmax},
     RaiseRule{LOG_SOFTMAX, raise_softmax},
     RaiseRule{CAST, raise_cast},
+    RaiseRule{ARG_MAX, raise_arg},
+    RaiseRule{ARG_MIN, raise_arg},
+    RaiseRule{NOT_EQUAL, raise_not_equal},
+    RaiseRule{RSQRT, raise_pair},
+    RaiseRule{SQUARED_DIFFERENCE, raise_pair},
     RaiseRule{QUANTIZE, raise_quantize},
     RaiseRule{DEQUANTIZE, raise_dequantize},
     RaiseRule{MEAN, raise_reduction},

@@ -8,8 +8,9 @@ namespace quadrant::inline v0::tflite {
 namespace {
 
 constexpr std::array families{
-    activation_rules, composed_rules, conversion_rules, convolution_rules, elementwise_rules,
-    image_rules,      move_rules,     pooling_rules,    product_rules,     reduction_rules,
+    activation_rules,  composed_rules, conversion_rules, convolution_rules,
+    elementwise_rules, image_rules,    move_rules,       normalization_rules,
+    pooling_rules,     product_rules,  reduction_rules,
 };
 
 }  // namespace
@@ -21,6 +22,10 @@ const Rule* find_rule(std::string_view kind) noexcept {
     if (found != rules.end()) return &*found;
   }
   return nullptr;
+}
+
+BuiltinOperator kernel_code(const Rule& rule, const Lowering& lowering, const NodeRef& node) {
+  return rule.kernel ? rule.kernel(lowering, node) : rule.code;
 }
 
 const Rule* find_elementwise(BuiltinOperator code, std::size_t operands) noexcept {

@@ -33,9 +33,17 @@ struct Rule {
   /// those of a single operand, unless it brings in values that only the result's may have codes
   /// for
   bool as_result = false;
+  /// The operands behind the first data are weights, which have types of their own.
+  bool weights = false;
   /// Where not all nodes of the kind have such a kernel: whether this one has.
   bool (*fits)(const NodeRef& node) = nullptr;
+  /// The operator that decides which integers the node can have, where that is not `code`.
+  BuiltinOperator (*kernel)(const Lowering& lowering, const NodeRef& node) = nullptr;
 };
+
+/// The operator whose kernel has to take the data of `node`.
+[[nodiscard]] BuiltinOperator kernel_code(const Rule& rule, const Lowering& lowering,
+                                          const NodeRef& node);
 
 [[nodiscard]] std::span<const Rule> activation_rules() noexcept;
 [[nodiscard]] std::span<const Rule> composed_rules() noexcept;
@@ -44,6 +52,7 @@ struct Rule {
 [[nodiscard]] std::span<const Rule> elementwise_rules() noexcept;
 [[nodiscard]] std::span<const Rule> image_rules() noexcept;
 [[nodiscard]] std::span<const Rule> move_rules() noexcept;
+[[nodiscard]] std::span<const Rule> normalization_rules() noexcept;
 [[nodiscard]] std::span<const Rule> pooling_rules() noexcept;
 [[nodiscard]] std::span<const Rule> product_rules() noexcept;
 [[nodiscard]] std::span<const Rule> reduction_rules() noexcept;

@@ -1,9 +1,11 @@
 // Activations: fused into what computes their operand where that is the same, else operators.
+#include <algorithm>
 #include <array>
 #include <limits>
 
 #include "io/tflite/elementwise.hpp"
 #include "io/tflite/failure.hpp"
+#include "io/tflite/kernels.hpp"
 #include "io/tflite/number.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/opset.hpp"
@@ -61,7 +63,10 @@ void clamp(Lowering& lowering, const NodeRef& node, const Bounds& bounds) {
   TensorId value = lowering.tensor(operand, axes);
   Model& model = lowering.model();
   const TensorType type = lowering.type(operand);
-  if (is_known && (type.is_quantized() || type.element == ElementType::float32)) {
+  const bool has_kernel = type.is_quantized()
+                              ? is_known && takes_codes(known->code, *type.quantization)
+                              : type.element == ElementType::float32;
+  if (is_known && has_kernel) {
     model.emit({known->code}, {value}, {lowering.define(result, axes)});
     return;
   }
@@ -93,13 +98,66 @@ void lower_relu(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   clamp(lowering, node, {0.0F, infinity});
 }
 
+BuiltinOperator clamp_kernel(const Lowering& lowering, const NodeRef& node) {
+  const TensorType& type = lowering.type(node.operand(0));
+  return type.is_quantized() || type.element == ElementType::float32 ? RELU : MAXIMUM;
+}
+
+/// With the bounds as they are: floats do not hold all integers, and bounds may be computed.
+void clamp_by_operands(Lowering& lowering, const NodeRef& node) {
+  const Value operand = node.operand(0);
+  const Value result = node.result();
+  const TensorType type = lowering.type(operand);
+  lowering.settle(result, type.element, lowering.ranked(operand));
+  const bool has_highest = !node.operand(2).is_absent();
+  if (node.operand(1).is_absent() && !has_highest) {
+    lowering.alias(result, operand);
+    return;
+  }
+  const Axes axes = lowering.axes(operand);
+  TensorId value = lowering.tensor(operand, axes);
+  TensorType clamped = type;
+  clamped.shape = arranged(type.shape, axes);
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
+    if (node.operand(i).is_absent()) continue;
+    const bool is_last = i == 2 || !has_highest;
+    const TensorId limit = lowering.plain(node.operand(i));
+    const TensorId to =
+        is_last ? lowering.define(result, axes) : lowering.temporary(node, "clamped", clamped);
+    emit_elementwise(lowering.model(), i == 1 ? MAXIMUM : MINIMUM, {value, limit}, to);
+    value = to;
+  }
+}
+
 void lower_clip(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
+  const TensorType& type = lowering.type(node.operand(0));
+  const auto is_computed = [&](std::size_t i) {
+    return !node.operand(i).is_absent() && !lowering.is_free(node.operand(i));
+  };
+  const bool is_real = type.element == ElementType::float32;
+  if (!type.is_quantized() && (!is_real || is_computed(1) || is_computed(2))) {
+    clamp_by_operands(lowering, node);
+    return;
+  }
   constexpr float largest = std::numeric_limits<float>::max();
   Bounds bounds{bound(lowering, node, 1, "min", -infinity),
                 bound(lowering, node, 2, "max", infinity)};
   if (bounds.lowest <= -largest) bounds.lowest = -infinity;
   if (bounds.highest >= largest) bounds.highest = infinity;
   clamp(lowering, node, bounds);
+}
+
+/// Of real numbers an operator; integers are between -1 and 1.
+void lower_sign(Lowering& lowering, const NodeRef& node, const Rule& rule) {
+  if (lowering.type(node.operand(0)).element == ElementType::float32) {
+    lower_unary(lowering, node, rule);
+  } else {
+    clamp(lowering, node, {-1.0F, 1.0F});
+  }
+}
+
+BuiltinOperator sign_kernel(const Lowering& lowering, const NodeRef& node) {
+  return lowering.type(node.operand(0)).element == ElementType::float32 ? SIGN : MAXIMUM;
 }
 
 void lower_leaky_relu(Lowering& lowering, const NodeRef& node, const Rule& rule) {
@@ -122,6 +180,34 @@ void lower_gelu(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   lowering.model().emit({rule.code}, {from}, {lowering.define(node.result(), axes)}, options);
 }
 
+void emit_softmax(Model& model, BuiltinOperator code, TensorId from, TensorId to) {
+  schema::OperatorT& made = model.emit({code}, {from}, {to});
+  if (code == SOFTMAX) {
+    schema::SoftmaxOptionsT options;
+    options.beta = 1.0F;
+    made.builtin_options.Set(options);
+  }
+}
+
+/// One sum over all axes from `axis` on, as if they were one.
+void lower_joint_softmax(Lowering& lowering, const NodeRef& node, BuiltinOperator code,
+                         std::int64_t axis) {
+  const Value operand = node.operand(0);
+  const Value result = node.result();
+  const Shape shape = lowering.shape(operand);
+  std::vector<std::int64_t> extents{1, 1};
+  for (std::int64_t i = 0; i < shape.rank(); ++i) extents[i < axis ? 0 : 1] *= shape[i];
+  const auto flat = [&](TensorType type) {
+    type.shape = Shape(extents);
+    return type;
+  };
+  const TensorId from = lowering.temporary(node, "flat", flat(lowering.type(operand)));
+  const TensorId to = lowering.temporary(node, "flat_result", flat(lowering.type(result)));
+  lowering.reshape(lowering.in_plain_order(operand), from);
+  emit_softmax(lowering.model(), code, from, to);
+  lowering.reshape(to, lowering.define(result, plain_axes(shape.rank())));
+}
+
 void lower_softmax(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const Value operand = node.operand(0);
   const Shape shape = lowering.ranked(operand);
@@ -129,12 +215,13 @@ void lower_softmax(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const auto axis =
       normalize_axis(node.attribute_or<std::int64_t>("axis", is_joint ? 1 : -1), shape.rank());
   if (!axis) impossible("an axis outside of the operand");
-  if (is_joint) {
-    for (std::int64_t i = *axis + 1; i < shape.rank(); ++i) {
-      if (shape[i] != 1) impossible("one sum over several axes");
-    }
-  }
   lowering.settle(node.result(), lowering.type(operand).element, shape);
+  const auto rest = shape.extents().subspan(static_cast<std::size_t>(*axis) + 1);
+  if (is_joint && std::ranges::any_of(rest, [](std::int64_t extent) { return extent != 1; })) {
+    if (!shape.is_static()) impossible("one sum over several axes of unknown extents");
+    lower_joint_softmax(lowering, node, rule.code, *axis);
+    return;
+  }
   // TFLite sums over the last axis.
   Axes axes = lowering.axes(operand);
   if (axes.back() != *axis) {
@@ -143,19 +230,26 @@ void lower_softmax(Lowering& lowering, const NodeRef& node, const Rule& rule) {
     axes.push_back(static_cast<std::int32_t>(*axis));
   }
   const TensorId from = lowering.tensor(operand, axes);
-  schema::OperatorT& made =
-      lowering.model().emit({rule.code}, {from}, {lowering.define(node.result(), axes)});
-  if (rule.code == SOFTMAX) {
-    schema::SoftmaxOptionsT options;
-    options.beta = 1.0F;
-    made.builtin_options.Set(options);
-  }
+  emit_softmax(lowering.model(), rule.code, from, lowering.define(node.result(), axes));
 }
 
 constexpr std::array activation_rows{
-    Rule{
-        .kind = "onnx.Relu", .lower = lower_relu, .code = RELU, .codes = Codes::all, .elements = 1},
-    Rule{.kind = "onnx.Clip", .lower = lower_clip, .codes = Codes::all, .data = 1},
+    Rule{.kind = "onnx.Relu",
+         .lower = lower_relu,
+         .code = RELU,
+         .codes = Codes::all,
+         .elements = 1,
+         .kernel = clamp_kernel},
+    Rule{.kind = "onnx.Clip",
+         .lower = lower_clip,
+         .codes = Codes::all,
+         .data = 1,
+         .kernel = clamp_kernel},
+    Rule{.kind = "onnx.Sign",
+         .lower = lower_sign,
+         .code = SIGN,
+         .elements = 1,
+         .kernel = sign_kernel},
     Rule{.kind = "onnx.LeakyRelu",
          .lower = lower_leaky_relu,
          .code = LEAKY_RELU,

@@ -3,6 +3,7 @@
 
 #include "io/tflite/affine.hpp"
 #include "io/tflite/failure.hpp"
+#include "io/tflite/kernels.hpp"
 #include "io/tflite/rules.hpp"
 #include "quadrant/ir/ops.hpp"
 
@@ -35,6 +36,11 @@ bool can_requantize(const TensorType& from, const TensorType& to) {
            Model::is_labelled(*type.quantization);
   };
   if (!is_one_scale(from) || !is_one_scale(to)) return false;
+  // DEQUANTIZE takes the codes that QUANTIZE may begin with: of 16 bits those around zero alone.
+  if (!takes_codes(BuiltinOperator::DEQUANTIZE, *from.quantization) ||
+      !takes_codes(BuiltinOperator::DEQUANTIZE, *to.quantization)) {
+    return false;
+  }
   const bool is_16_bits = from.element == ElementType::int16;
   return (is_8_bits(from) && is_8_bits(to)) ||
          (is_16_bits && (to.element == ElementType::int8 || to.element == ElementType::int16));
@@ -70,7 +76,7 @@ void lower_quantize(Lowering& lowering, const NodeRef& node, const Rule& /*rule*
   lowering.settle(node.result(), lowering.type(node.result()).element, lowering.ranked(from));
   const TensorType type = lowering.type(node.result());
   if (codes.is_absent() && (!Model::is_labelled(*type.quantization) ||
-                            bit_width(type.element) > 16 || bit_width(type.element) < 8)) {
+                            !takes_codes(BuiltinOperator::QUANTIZE, *type.quantization))) {
     lowering.decomposed(node, "DIV, ROUND, ADD, MAXIMUM, MINIMUM and CAST instead of QUANTIZE");
     quantize_by_arithmetic(lowering, node, parameters_of(lowering, node, type, axes), axes);
     return;
@@ -90,8 +96,9 @@ void lower_dequantize(Lowering& lowering, const NodeRef& node, const Rule& /*rul
   const Value codes = node.operand(0);
   const TensorType type = lowering.type(codes);
   const Axes axes = lowering.axes(codes);
-  if (!Model::is_labelled(*type.quantization) ||
-      (!is_8_bits(type) && type.element != ElementType::int16)) {
+  const bool has_kernel = Model::is_labelled(*type.quantization) &&
+                          takes_codes(BuiltinOperator::DEQUANTIZE, *type.quantization);
+  if (!has_kernel || bit_width(type.element) < 8) {
     lowering.decomposed(node, "CAST, SUB and MUL instead of DEQUANTIZE");
     dequantize_by_arithmetic(lowering, node, parameters_of(lowering, node, type, axes), axes);
     return;

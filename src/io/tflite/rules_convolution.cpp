@@ -70,21 +70,95 @@ void lower_conv(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
 }
 
 /// The padding of the convolution that a transposed one turns around. Empty where TFLite has none.
-std::optional<schema::Padding> turned_padding(const std::vector<WindowAxis>& windows,
-                                              const Shape& result) {
+std::optional<schema::Padding> turned_padding(const std::vector<WindowAxis>& windows) {
   bool valid = true;
   bool same = true;
-  for (std::size_t i = 0; i < windows.size(); ++i) {
-    const WindowAxis& axis = windows[i];
-    const std::int64_t extent = result.extents()[i + 2];
+  for (const WindowAxis& axis : windows) {
     const std::int64_t full = (axis.extent - 1) * axis.stride + axis.reach();
-    valid = valid && axis.before == 0 && extent == full;
-    same = same && axis.before == std::max<std::int64_t>(full - extent, 0) / 2 &&
-           (extent + axis.stride - 1) / axis.stride == axis.extent;
+    const std::int64_t more = axis.count - full;  // a border that no window reaches
+    valid = valid && axis.before == 0 && more >= 0 && more < axis.stride;
+    same = same && axis.before == std::max<std::int64_t>(full - axis.count, 0) / 2 &&
+           (axis.count + axis.stride - 1) / axis.stride == axis.extent;
   }
   if (valid) return schema::Padding::VALID;
   if (same) return schema::Padding::SAME;
   return std::nullopt;
+}
+
+/// What a transposed convolution covers along each axis: here `count` is the result's extent.
+std::vector<WindowAxis> turned_windows(const NodeRef& node, const Shape& shape,
+                                       const Shape& filters, const Shape& wanted) {
+  const std::size_t rank = filters.extents().size() - 2;
+  const auto list = [&](std::string_view name, std::size_t size, std::int64_t fallback) {
+    auto values = node.attribute_or<std::vector<std::int64_t>>(name, {});
+    if (values.empty()) values.assign(size, fallback);
+    if (values.size() != size) invalid(std::string(name) + " of other axes");
+    return values;
+  };
+  const auto strides = list("strides", rank, 1);
+  const auto pads = list("pads", 2 * rank, 0);
+  if (std::ranges::any_of(list("dilations", rank, 1), [](std::int64_t d) { return d != 1; })) {
+    impossible("dilations");
+  }
+  const auto added = list("output_padding", rank, 0);
+  const auto auto_pad = node.attribute_or<std::string>("auto_pad", "NOTSET");
+  // The padding follows from the result's extents.
+  const bool is_chosen =
+      auto_pad.starts_with("SAME") || node.graph->attribute(node.id, "output_shape");
+  std::vector<WindowAxis> windows;
+  for (std::size_t i = 0; i < rank; ++i) {
+    WindowAxis axis{.extent = shape.extents()[i + 2],
+                    .kernel = filters.extents()[i + 2],
+                    .stride = strides[i],
+                    .before = pads[i],
+                    .count = wanted.extents()[i + 2]};
+    if (axis.stride < 1 || axis.before < 0) impossible("strides or pads below what there is");
+    const std::int64_t full = (axis.extent - 1) * axis.stride + axis.kernel + added[i];
+    const std::int64_t cut = std::max<std::int64_t>(full - axis.count, 0);
+    if (is_chosen) axis.before = auto_pad == "SAME_UPPER" ? cut / 2 : cut - cut / 2;
+    windows.push_back(axis);
+  }
+  return windows;
+}
+
+/// The whole result of a transposed convolution without padding, with what `output_padding` adds
+/// behind it, of which the wanted part is a slice.
+std::vector<std::int64_t> whole_extents(const std::vector<WindowAxis>& windows) {
+  std::vector<std::int64_t> whole;
+  for (const WindowAxis& axis : windows) {
+    const std::int64_t full = (axis.extent - 1) * axis.stride + axis.kernel;
+    whole.push_back(std::max(full, axis.before + axis.count));
+    if (whole.back() - full >= axis.stride) impossible("an output_padding of a stride or more");
+  }
+  return whole;
+}
+
+void emit_crop(Lowering& lowering, TensorId from, const std::vector<WindowAxis>& windows,
+               TensorId to) {
+  std::vector<std::int32_t> begin{0};
+  if (windows.size() == 1) begin.push_back(0);
+  for (const WindowAxis& axis : windows) begin.push_back(static_cast<std::int32_t>(axis.before));
+  begin.push_back(0);
+  Model& model = lowering.model();
+  std::vector<std::int32_t> end = model.tensor(to).shape;
+  for (std::size_t i = 0; i < end.size(); ++i) end[i] += begin[i];
+  model.emit({BuiltinOperator::STRIDED_SLICE},
+             {from, model.integers(begin), model.integers(end), model.integers({1, 1, 1, 1})}, {to},
+             schema::StridedSliceOptionsT{});
+}
+
+/// The shape of the result where only `auto_pad` tells.
+void settle_turned(Lowering& lowering, const NodeRef& node, const Shape& shape,
+                   const Shape& filters) {
+  if (!node.attribute_or<std::string>("auto_pad", "NOTSET").starts_with("SAME")) return;
+  const auto strides = node.attribute_or<std::vector<std::int64_t>>("strides", {});
+  std::vector<std::int64_t> extents{shape[0], filters[1]};
+  for (std::size_t i = 2; i < shape.extents().size(); ++i) {
+    const std::int64_t stride = i - 2 < strides.size() ? strides[i - 2] : 1;
+    const std::int64_t extent = shape.extents()[i];
+    extents.push_back(extent == Shape::dynamic ? extent : extent * stride);
+  }
+  lowering.settle(node.result(), lowering.type(node.operand(0)).element, Shape(std::move(extents)));
 }
 
 void lower_conv_transpose(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
@@ -94,64 +168,52 @@ void lower_conv_transpose(Lowering& lowering, const NodeRef& node, const Rule& /
   const Shape shape = lowering.ranked(data);
   const Shape filters = lowering.ranked(weights);
   if (node.attribute_or<std::int64_t>("group", 1) != 1) impossible("groups");
-  if (shape.rank() != 4 || filters.rank() != 4) impossible("images of other than two dimensions");
-  std::vector<WindowAxis> windows(2);
-  const auto strides = node.attribute_or<std::vector<std::int64_t>>("strides", {1, 1});
-  const auto dilations = node.attribute_or<std::vector<std::int64_t>>("dilations", {1, 1});
-  const auto pads = node.attribute_or<std::vector<std::int64_t>>("pads", {0, 0, 0, 0});
-  const auto auto_pad = node.attribute_or<std::string>("auto_pad", "NOTSET");
-  if (strides.size() != 2 || pads.size() != 4 || dilations != std::vector<std::int64_t>{1, 1}) {
-    impossible("dilations");
+  if (shape.rank() != filters.rank() || shape.rank() < 3 || shape.rank() > 4) {
+    impossible("images of other than one or two dimensions");
   }
-  if (auto_pad.starts_with("SAME")) {
-    const auto larger = [](std::int64_t extent, std::int64_t stride) {
-      return extent == Shape::dynamic ? extent : extent * stride;
-    };
-    lowering.settle(
-        result, lowering.type(data).element,
-        Shape{shape[0], filters[1], larger(shape[2], strides[0]), larger(shape[3], strides[1])});
-  }
+  settle_turned(lowering, node, shape, filters);
   const Shape wanted = lowering.ranked(result);
   if (!shape.is_static() || !wanted.is_static()) impossible("images of unknown extents");
-  for (std::size_t i = 0; i < 2; ++i) {
-    windows[i] = {.extent = shape.extents()[i + 2],
-                  .kernel = filters.extents()[i + 2],
-                  .stride = strides[i],
-                  .before = pads[i],
-                  .after = pads[i + 2]};
-    const std::int64_t full = (windows[i].extent - 1) * strides[i] + windows[i].kernel;
-    const std::int64_t cut = std::max<std::int64_t>(full - wanted.extents()[i + 2], 0);
-    if (auto_pad == "SAME_UPPER") windows[i].before = cut / 2;
-    if (auto_pad == "SAME_LOWER") windows[i].before = cut - cut / 2;
-  }
-  const auto padding = turned_padding(windows, wanted);
-  if (!padding) impossible("a padding that is neither TFLite's SAME nor VALID");
+  const std::vector<WindowAxis> windows = turned_windows(node, shape, filters, wanted);
+  const auto padding = turned_padding(windows);
 
-  const std::int64_t channels = filters[1];
-  const TensorId image = lowering.tensor(data, channels_last(4));
-  const TensorId filter = lowering.tensor(weights, {1, 2, 3, 0});
-  const TensorId bias = bias_of(lowering, node, data, weights, node.operand(2), channels);
+  const TensorId image = image_of(lowering, node, data);
+  const TensorId filter = weights_of(lowering, weights, {1, 2, 3, 0});
+  const TensorId bias = bias_of(lowering, node, data, weights, node.operand(2), filters[1]);
+  const TensorId output = define_image(lowering, node, result);
   Model& model = lowering.model();
-  std::vector<std::int32_t> extents;
-  const Shape arranged_shape = arranged(wanted, channels_last(4));
-  for (const std::int64_t extent : arranged_shape.extents()) {
-    extents.push_back(static_cast<std::int32_t>(extent));
+  TensorId whole = output;
+  if (!padding) {
+    lowering.decomposed(node, "a TRANSPOSE_CONV without padding, and a STRIDED_SLICE");
+    TensorType type = lowering.type(result);
+    type.shape = image_shape(shape[0], whole_extents(windows), filters[1]);
+    whole = lowering.temporary(node, "whole", type);
   }
-  const TensorId extents_tensor = model.integers(extents);
+  const TensorId extents = model.integers(model.tensor(whole).shape);
   schema::TransposeConvOptionsT options;
-  options.padding = *padding;
-  options.stride_h = static_cast<std::int32_t>(windows[0].stride);
-  options.stride_w = static_cast<std::int32_t>(windows[1].stride);
-  model.emit({BuiltinOperator::TRANSPOSE_CONV}, {extents_tensor, filter, image, bias},
-             {lowering.define(result, channels_last(4))}, std::move(options));
+  options.padding = padding.value_or(schema::Padding::VALID);
+  options.stride_h =
+      windows.size() == 2 ? static_cast<std::int32_t>(windows.front().stride) : std::int32_t{1};
+  options.stride_w = static_cast<std::int32_t>(windows.back().stride);
+  model.emit({BuiltinOperator::TRANSPOSE_CONV}, {extents, filter, image, bias}, {whole},
+             std::move(options));
+  if (!padding) emit_crop(lowering, whole, windows, output);
+  finish_image(lowering, result, output);
 }
 
 constexpr std::array convolution_rows{
-    Rule{.kind = ops::Conv::kind, .lower = lower_conv, .codes = Codes::all, .data = 2},
+    Rule{.kind = ops::Conv::kind,
+         .lower = lower_conv,
+         .code = BuiltinOperator::CONV_2D,
+         .codes = Codes::all,
+         .data = 2,
+         .weights = true},
     Rule{.kind = ops::ConvTranspose::kind,
          .lower = lower_conv_transpose,
+         .code = BuiltinOperator::TRANSPOSE_CONV,
          .codes = Codes::all,
-         .data = 2},
+         .data = 2,
+         .weights = true},
 };
 
 }  // namespace

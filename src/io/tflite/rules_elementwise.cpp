@@ -89,6 +89,33 @@ void lower_reciprocal(Lowering& lowering, const NodeRef& node, const Rule& rule)
                    lowering.define(node.result(), axes));
 }
 
+/// int64 has no ABS.
+bool is_large(const Lowering& lowering, const NodeRef& node) {
+  return lowering.type(node.operand(0)).element == ElementType::int64;
+}
+
+BuiltinOperator abs_kernel(const Lowering& lowering, const NodeRef& node) {
+  return is_large(lowering, node) ? NEG : ABS;
+}
+
+void lower_abs(Lowering& lowering, const NodeRef& node, const Rule& rule) {
+  if (!is_large(lowering, node)) {
+    lower_unary(lowering, node, rule);
+    return;
+  }
+  const Value operand = node.operand(0);
+  lowering.settle(node.result(), lowering.type(operand).element, lowering.ranked(operand));
+  lowering.decomposed(node, "NEG and MAXIMUM");
+  const Axes axes = lowering.axes(operand);
+  const TensorId from = lowering.tensor(operand, axes);
+  TensorType type = lowering.type(operand);
+  type.shape = arranged(type.shape, axes);
+  const TensorId negative = lowering.temporary(node, "negative", type);
+  emit_elementwise(lowering.model(), NEG, {from}, negative);
+  emit_elementwise(lowering.model(), MAXIMUM, {from, negative},
+                   lowering.define(node.result(), axes));
+}
+
 void lower_modulo(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   if (node.attribute_or<std::int64_t>("fmod", 0) != 0) impossible("the remainder's sign");
   lower_broadcasting(lowering, node, rule);
@@ -182,8 +209,11 @@ constexpr std::array elementwise_rows{
          .first = 1,
          .elements = 3,
          .same = true},
-    Rule{
-        .kind = "onnx.Equal", .lower = lower_broadcasting, .code = EQUAL, .codes = Codes::operands},
+    Rule{.kind = "onnx.Equal",
+         .lower = lower_broadcasting,
+         .code = EQUAL,
+         .codes = Codes::operands,
+         .elements = 2},
     Rule{.kind = "onnx.Greater",
          .lower = lower_broadcasting,
          .code = GREATER,
@@ -208,7 +238,12 @@ constexpr std::array elementwise_rows{
     Rule{.kind = "onnx.Or", .lower = lower_broadcasting, .code = LOGICAL_OR, .elements = 2},
     Rule{.kind = "onnx.Xor", .lower = lower_broadcasting, .code = NOT_EQUAL},
     Rule{.kind = "onnx.Not", .lower = lower_unary, .code = LOGICAL_NOT, .elements = 1},
-    Rule{.kind = "onnx.Abs", .lower = lower_unary, .code = ABS, .codes = Codes::all, .elements = 1},
+    Rule{.kind = "onnx.Abs",
+         .lower = lower_abs,
+         .code = ABS,
+         .codes = Codes::all,
+         .elements = 1,
+         .kernel = abs_kernel},
     Rule{.kind = "onnx.Exp", .lower = lower_unary, .code = EXP, .codes = Codes::all, .elements = 1},
     Rule{.kind = "onnx.Log", .lower = lower_unary, .code = LOG, .elements = 1},
     Rule{.kind = "onnx.Sqrt", .lower = lower_unary, .code = SQRT, .elements = 1},
@@ -216,7 +251,6 @@ constexpr std::array elementwise_rows{
     Rule{.kind = "onnx.Ceil", .lower = lower_unary, .code = CEIL, .elements = 1},
     Rule{.kind = "onnx.Floor", .lower = lower_unary, .code = FLOOR, .elements = 1},
     Rule{.kind = "onnx.Round", .lower = lower_unary, .code = ROUND, .elements = 1},
-    Rule{.kind = "onnx.Sign", .lower = lower_unary, .code = SIGN, .elements = 1},
     Rule{.kind = "onnx.Sin", .lower = lower_unary, .code = SIN, .elements = 1},
     Rule{.kind = "onnx.Cos", .lower = lower_unary, .code = COS, .elements = 1},
     Rule{.kind = "onnx.Reciprocal", .lower = lower_reciprocal, .code = DIV},

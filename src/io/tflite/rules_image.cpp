@@ -3,8 +3,9 @@
 #include <array>
 #include <cmath>
 
+#include "io/tflite/elementwise.hpp"
 #include "io/tflite/failure.hpp"
-#include "io/tflite/rules.hpp"
+#include "io/tflite/resampling.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/opset.hpp"
 
@@ -12,6 +13,11 @@ namespace quadrant::inline v0::tflite {
 namespace {
 
 using enum BuiltinOperator;
+
+/// Whether the node says how it finds pixels, and has an operand for a region.
+bool has_coordinate_modes(const Lowering& lowering, const NodeRef& node) {
+  return node.kind() == "onnx.Resize" && opset_version(lowering.graph()) >= 11;
+}
 
 /// The axes that the scales or sizes of a node are for.
 std::vector<std::int64_t> named_axes(const NodeRef& node, const Shape& shape) {
@@ -36,48 +42,51 @@ std::int64_t scaled_extent(std::int64_t extent, float scale) {
   return static_cast<std::int64_t>(wanted);
 }
 
-/// The extents that a node Resize or Upsample asks for.
-std::vector<std::int64_t> resized(const Lowering& lowering, const NodeRef& node,
-                                  const Shape& shape) {
-  const bool is_resize = node.kind() == "onnx.Resize";
-  const bool has_roi = is_resize && opset_version(lowering.graph()) >= 11;
+/// What becomes of the image.
+struct Resizing {
+  std::vector<std::int64_t> extents;
+  std::vector<ResizedAxis> axes;  ///< those that it is resized along, in their order
+};
+
+std::vector<float> given_scales(const Lowering& lowering, const NodeRef& node, Value operand) {
+  if (!operand.is_absent()) return lowering.reals(operand);
+  std::vector<float> scales;
+  for (const double scale : node.attribute_or<std::vector<double>>("scales", {})) {
+    scales.push_back(static_cast<float>(scale));
+  }
+  return scales;
+}
+
+/// What a node Resize or Upsample asks for.
+Resizing resized(const Lowering& lowering, const NodeRef& node, const Shape& shape) {
+  const bool has_roi = has_coordinate_modes(lowering, node);
   const std::vector<std::int64_t> axes = named_axes(node, shape);
-  std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
-  if (has_roi && !node.operand(3).is_absent()) {
+  Resizing image{.extents = {shape.extents().begin(), shape.extents().end()}, .axes = {}};
+  const bool has_sizes = has_roi && !node.operand(3).is_absent();
+  std::vector<std::int64_t> sizes;
+  std::vector<float> scales;
+  if (has_sizes) {
     if (node.attribute_or<std::string>("keep_aspect_ratio_policy", "stretch") != "stretch") {
       impossible("an aspect ratio that is kept");
     }
-    std::vector<std::int64_t> sizes = lowering.integers(node.operand(3));
+    sizes = lowering.integers(node.operand(3));
     std::ranges::replace(sizes, unknown_integer, Shape::dynamic);
-    if (sizes.size() != axes.size()) invalid("sizes of other axes");
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-      extents[static_cast<std::size_t>(axes[i])] = sizes[i];
-    }
-    return extents;
-  }
-  std::vector<float> scales;
-  const Value operand = node.operand(has_roi ? 2 : 1);
-  if (!operand.is_absent()) {
-    scales = lowering.reals(operand);
   } else {
-    for (const double scale : node.attribute_or<std::vector<double>>("scales", {})) {
-      scales.push_back(static_cast<float>(scale));
-    }
+    scales = given_scales(lowering, node, node.operand(has_roi ? 2 : 1));
   }
-  if (scales.size() != axes.size()) invalid("scales of other axes");
+  if ((has_sizes ? sizes.size() : scales.size()) != axes.size()) invalid("sizes of other axes");
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    std::int64_t& extent = extents[static_cast<std::size_t>(axes[i])];
-    extent = scaled_extent(extent, scales[i]);
+    const std::int64_t from = shape[axes[i]];
+    std::int64_t& to = image.extents[static_cast<std::size_t>(axes[i])];
+    to = has_sizes ? sizes[i] : scaled_extent(from, scales[i]);
+    if (has_sizes ? to == from : scales[i] == 1.0F) continue;
+    if (from < 1 || to < 1) impossible("an unknown extent is resized");
+    const float scale = has_sizes ? static_cast<float>(to) / static_cast<float>(from) : scales[i];
+    image.axes.push_back({.axis = axes[i], .from = from, .to = to, .scale = scale});
   }
-  return extents;
+  std::ranges::sort(image.axes, {}, &ResizedAxis::axis);
+  return image;
 }
-
-/// What becomes of the image: which axes it is resized along, and to what.
-struct Resizing {
-  const Shape& from;
-  const std::vector<std::int64_t>& to;
-  std::vector<std::int64_t> axes;  ///< those whose extent changes, in their order
-};
 
 /// Where TFLite looks for the pixels of a resized image.
 struct Sampling {
@@ -85,55 +94,58 @@ struct Sampling {
   bool half_pixel_centers = false;
 };
 
-bool is_multiple(const Resizing& image) {
-  return std::ranges::all_of(image.axes, [&](std::int64_t axis) {
-    return image.to[static_cast<std::size_t>(axis)] % image.from[axis] == 0;
-  });
-}
-
-bool makes_one_pixel(const Resizing& image) {
-  return std::ranges::any_of(
-      image.axes, [&](std::int64_t axis) { return image.to[static_cast<std::size_t>(axis)] == 1; });
-}
-
-Sampling sampling_of(const NodeRef& node, const Resizing& image, bool nearest, bool has_modes) {
-  const auto coordinates = node.attribute_or<std::string>("coordinate_transformation_mode",
-                                                          has_modes ? "half_pixel" : "asymmetric");
-  const auto rounding =
-      node.attribute_or<std::string>("nearest_mode", has_modes ? "round_prefer_floor" : "floor");
-  const bool is_half = coordinates == "half_pixel" || coordinates == "pytorch_half_pixel";
-  if (coordinates == "align_corners" && (!nearest || rounding == "round_prefer_ceil")) {
-    return {.align_corners = true};
+/// How TFLite's operators do the same; empty where they do not.
+std::optional<Sampling> sampling_of(const Resampling& how, const Resizing& image) {
+  const bool is_nearest = how.mode == "nearest";
+  if (!is_nearest && how.mode != "linear") return std::nullopt;
+  // TFLite's scale is the quotient of the extents.
+  const auto is_quotient = [](const ResizedAxis& axis) {
+    const auto quotient = static_cast<float>(axis.to) / static_cast<float>(axis.from);
+    return std::abs(quotient - axis.scale) <= 1e-6F * axis.scale;
+  };
+  const bool is_one_pixel = std::ranges::find(image.axes, 1, &ResizedAxis::to) != image.axes.end();
+  const bool is_pytorch = how.coordinates == "pytorch_half_pixel";
+  const bool is_half = how.coordinates == "half_pixel" || (is_pytorch && !is_one_pixel);
+  const bool is_asymmetric = how.coordinates == "asymmetric";
+  if (how.coordinates == "align_corners") {
+    const bool is_same = !is_nearest || how.rounding == "round_prefer_ceil";
+    return is_same && !is_one_pixel ? std::optional(Sampling{.align_corners = true}) : std::nullopt;
   }
-  if (coordinates == "pytorch_half_pixel" && makes_one_pixel(image)) {
-    impossible("pytorch_half_pixel to one pixel");
-  }
-  if (!nearest) {
-    if (is_half) return {.half_pixel_centers = true};
-    if (coordinates == "asymmetric") return {};
+  if (!std::ranges::all_of(image.axes, is_quotient)) return std::nullopt;
+  if (!is_nearest) {
+    if (is_half) return Sampling{.half_pixel_centers = true};
+    return is_asymmetric ? std::optional(Sampling{}) : std::nullopt;
   }
   // The nearest to a point in the middle of two is the same in all modes only if there is none.
-  if (nearest && is_half &&
-      (rounding == "round_prefer_ceil" ||
-       (rounding == "round_prefer_floor" && is_multiple(image)))) {
-    return {.half_pixel_centers = true};
+  const auto is_multiple = [](const ResizedAxis& axis) { return axis.to % axis.from == 0; };
+  if (is_half &&
+      (how.rounding == "round_prefer_ceil" ||
+       (how.rounding == "round_prefer_floor" && std::ranges::all_of(image.axes, is_multiple)))) {
+    return Sampling{.half_pixel_centers = true};
   }
-  if (nearest && coordinates == "asymmetric" && rounding == "floor") return {};
-  impossible(fmt::format("mode {}, coordinates {}, rounding {}", nearest ? "nearest" : "linear",
-                         coordinates, rounding));
+  return is_asymmetric && how.rounding == "floor" ? std::optional(Sampling{}) : std::nullopt;
+}
+
+/// Whether the axes are those of an image: two of four, or neighbours in others.
+bool is_image(const Shape& shape, const Resizing& image) {
+  if (image.axes.size() > 2) return false;
+  return shape.rank() == 4 ||
+         (shape.is_static() && image.axes.back().axis - image.axes.front().axis <= 1);
 }
 
 /// An order of four axes whose second and third hold those that are resized: the one there is if it
 /// does, else one that images usually have.
-Axes image_axes(const Lowering& lowering, Value data, const std::vector<std::int64_t>& resized) {
+Axes image_axes(const Lowering& lowering, Value data, const std::vector<ResizedAxis>& resized) {
   const auto holds = [&](const Axes& axes) {
-    return std::ranges::all_of(
-        resized, [&](std::int64_t axis) { return axes[1] == axis || axes[2] == axis; });
+    return std::ranges::all_of(resized, [&](const ResizedAxis& found) {
+      return axes[1] == found.axis || axes[2] == found.axis;
+    });
   };
   for (const Axes& axes : {lowering.axes(data), channels_last(4), plain_axes(4)}) {
     if (holds(axes)) return axes;
   }
-  Axes middle(resized.begin(), resized.end());
+  Axes middle;
+  for (const ResizedAxis& found : resized) middle.push_back(static_cast<std::int32_t>(found.axis));
   for (std::int32_t axis = 3; middle.size() < 2; --axis) {
     if (middle.front() != axis) middle.push_back(axis);
   }
@@ -146,12 +158,12 @@ Axes image_axes(const Lowering& lowering, Value data, const std::vector<std::int
 
 /// The extents as an image of those along the neighbours `axes`: what is before them is one axis,
 /// and what is behind.
-Shape merged_image(const Shape& shape, const std::vector<std::int64_t>& axes) {
+Shape merged_image(const Shape& shape, const std::vector<ResizedAxis>& axes) {
   std::vector<std::int64_t> extents{1, 1, 1, 1};
   for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
-    std::size_t to = axis == axes.front() ? 1 : 2;
-    if (axis < axes.front()) to = 0;
-    if (axis > axes.back()) to = 3;
+    std::size_t to = axis == axes.front().axis ? 1 : 2;
+    if (axis < axes.front().axis) to = 0;
+    if (axis > axes.back().axis) to = 3;
     extents[to] *= shape[axis];
   }
   return Shape(std::move(extents));
@@ -173,48 +185,100 @@ void emit_resize(Model& model, const Sampling& sampling, bool nearest, TensorId 
   }
 }
 
+/// The sum of a tap's pixels along one axis, each times its factor.
+TensorId emit_taps(Lowering& lowering, const NodeRef& node, TensorId from, const TensorType& type,
+                   const std::vector<Tap>& taps, std::int32_t along) {
+  Model& model = lowering.model();
+  TensorId sum = no_tensor;
+  for (const Tap& tap : taps) {
+    TensorId part = lowering.temporary(node, "pixels", type);
+    schema::GatherOptionsT options;
+    options.axis = along;
+    model.emit({GATHER}, {from, model.integers(tap.pixels)}, {part}, options);
+    if (!tap.factors.empty()) {
+      std::vector<std::int64_t> extents(static_cast<std::size_t>(type.shape.rank()), 1);
+      extents[static_cast<std::size_t>(along)] = static_cast<std::int64_t>(tap.factors.size());
+      const TensorId factors =
+          model.add_constant(lowering.name(node, "factors"),
+                             Constant::from_values(ElementType::float32, Shape(extents),
+                                                   std::span<const float>(tap.factors)),
+                             nullptr, plain_axes(type.shape.rank()));
+      const TensorId product = lowering.temporary(node, "weighted", type);
+      emit_elementwise(model, MUL, {part, factors}, product);
+      part = product;
+    }
+    if (sum != no_tensor) {
+      const TensorId next = lowering.temporary(node, "summed", type);
+      emit_elementwise(model, ADD, {sum, part}, next);
+      part = next;
+    }
+    sum = part;
+  }
+  return sum;
+}
+
+/// One axis after the other, pixel by pixel.
+void resize_by_taps(Lowering& lowering, const NodeRef& node, const Resampling& how,
+                    const Resizing& image) {
+  const Value data = node.operand(0);
+  TensorType type = lowering.type(data);
+  lowering.decomposed(node, how.mode == "nearest" ? "GATHER along each axis"
+                                                  : "GATHER, MUL and ADD along each axis");
+  const Axes axes = lowering.axes(data);
+  std::vector<std::int64_t> extents(type.shape.extents().begin(), type.shape.extents().end());
+  TensorId tensor = lowering.tensor(data, axes);
+  for (const ResizedAxis& axis : image.axes) {
+    extents[static_cast<std::size_t>(axis.axis)] = axis.to;
+    type.shape = arranged(Shape(extents), axes);
+    tensor = emit_taps(lowering, node, tensor, type, taps_of(how, axis), position(axes, axis.axis));
+  }
+  lowering.model().tensor(tensor).name = std::string(lowering.graph().value_name(node.result()));
+  lowering.alias(node.result(), tensor, axes);
+}
+
+BuiltinOperator resize_kernel(const Lowering& lowering, const NodeRef& node) {
+  const Shape shape = lowering.ranked(node.operand(0));
+  const Resizing image = resized(lowering, node, shape);
+  const Resampling how = resampling_of(node, has_coordinate_modes(lowering, node));
+  const bool is_nearest = how.mode == "nearest";
+  if (image.axes.empty()) return RESHAPE;
+  if (is_image(shape, image) && sampling_of(how, image)) {
+    return is_nearest ? RESIZE_NEAREST_NEIGHBOR : RESIZE_BILINEAR;
+  }
+  return is_nearest ? GATHER : CUSTOM;
+}
+
 void lower_resize(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   const Value data = node.operand(0);
   const TensorType type = lowering.type(data);
   const Shape shape = lowering.ranked(data);
-  const std::vector<std::int64_t> extents = resized(lowering, node, shape);
-  if (static_cast<std::int64_t>(extents.size()) != shape.rank()) invalid("sizes of other axes");
-  Resizing image{.from = shape, .to = extents, .axes = {}};
-  for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
-    const std::int64_t wanted = extents[static_cast<std::size_t>(axis)];
-    if (wanted == shape[axis]) continue;
-    if (shape[axis] < 1 || wanted < 1) impossible("an unknown extent is resized");
-    image.axes.push_back(axis);
-  }
-  const auto mode = node.attribute_or<std::string>("mode", "nearest");
-  const bool nearest = mode == "nearest";
-  if (!nearest && mode != "linear" && mode != "bilinear") impossible(fmt::format("mode {}", mode));
-  if (node.attribute_or<std::int64_t>("antialias", 0) != 0) impossible("antialias");
-  const bool has_modes = node.kind() == "onnx.Resize" && opset_version(lowering.graph()) >= 11;
-  const Sampling sampling = sampling_of(node, image, nearest, has_modes);
-  lowering.settle(node.result(), type.element, Shape(extents));
+  const Resizing image = resized(lowering, node, shape);
+  const Resampling how = resampling_of(node, has_coordinate_modes(lowering, node));
+  lowering.settle(node.result(), type.element, Shape(image.extents));
   if (image.axes.empty()) {
     lowering.alias(node.result(), data);
     return;
   }
-  if (image.axes.size() > 2) impossible("more than two axes are resized");
+  const auto sampling = sampling_of(how, image);
+  if (!sampling || !is_image(shape, image)) {
+    resize_by_taps(lowering, node, how, image);
+    return;
+  }
+  const bool is_nearest = how.mode == "nearest";
   Model& model = lowering.model();
   if (shape.rank() == 4) {
     const Axes axes = image_axes(lowering, data, image.axes);
     const TensorId from = lowering.tensor(data, axes);
-    emit_resize(model, sampling, nearest, from, lowering.define(node.result(), axes));
+    emit_resize(model, *sampling, is_nearest, from, lowering.define(node.result(), axes));
     return;
-  }
-  if (!shape.is_static() || image.axes.back() - image.axes.front() > 1) {
-    impossible("an image of other than four axes, of unknown extents or with others between");
   }
   TensorType flat = type;
   flat.shape = merged_image(shape, image.axes);
   const TensorId from = lowering.temporary(node, "image", flat);
   lowering.reshape(lowering.in_plain_order(data), from);
-  flat.shape = merged_image(Shape(extents), image.axes);
+  flat.shape = merged_image(Shape(image.extents), image.axes);
   const TensorId to = lowering.temporary(node, "image_result", flat);
-  emit_resize(model, sampling, nearest, from, to);
+  emit_resize(model, *sampling, is_nearest, from, to);
   lowering.reshape(to, lowering.define(node.result(), plain_axes(shape.rank())));
 }
 
@@ -273,19 +337,26 @@ void lower_space_to_depth(Lowering& lowering, const NodeRef& node, const Rule& /
 }
 
 constexpr std::array image_rows{
-    Rule{
-        .kind = "onnx.Resize", .lower = lower_resize, .codes = Codes::all, .data = 1, .same = true},
+    Rule{.kind = "onnx.Resize",
+         .lower = lower_resize,
+         .codes = Codes::all,
+         .data = 1,
+         .same = true,
+         .kernel = resize_kernel},
     Rule{.kind = "onnx.Upsample",
          .lower = lower_resize,
          .codes = Codes::all,
          .data = 1,
-         .same = true},
+         .same = true,
+         .kernel = resize_kernel},
     Rule{.kind = "onnx.DepthToSpace",
          .lower = lower_depth_to_space,
+         .code = DEPTH_TO_SPACE,
          .codes = Codes::all,
          .same = true},
     Rule{.kind = "onnx.SpaceToDepth",
          .lower = lower_space_to_depth,
+         .code = SPACE_TO_DEPTH,
          .codes = Codes::all,
          .same = true},
 };

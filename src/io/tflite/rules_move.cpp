@@ -361,7 +361,8 @@ void lower_pad(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   if (mode != "constant") impossible(fmt::format("mode {}", mode));
   const Value filling = node.operand(2);
   const bool is_computed = !filling.is_absent() && !lowering.is_free(filling);
-  if (is_computed) {
+  const bool is_plain = !type.is_quantized() && !is_float(type.element);
+  if (is_computed || (is_plain && !filling.is_absent())) {
     if (!have_same_parameters(lowering.type(filling), type)) {
       impossible("a filling that is computed, with other parameters than the operand's");
     }
@@ -381,6 +382,10 @@ void lower_pad(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   // Of codes the nearest, as if real values had been padded and then quantized.
   const TensorId value = number_tensor(lowering, node, "filling", type, values.front());
   model.emit({PADV2}, {from, pads_tensor, value}, {to}, schema::PadV2OptionsT{});
+}
+
+BuiltinOperator pad_kernel(const Lowering& /*lowering*/, const NodeRef& node) {
+  return node.attribute_or<std::string>("mode", "constant") == "reflect" ? MIRROR_PAD : PADV2;
 }
 
 // --- shapes -----------------------------------------------------------------------------------
@@ -423,37 +428,56 @@ void lower_constant_of_shape(Lowering& lowering, const NodeRef& node, const Rule
 constexpr std::array move_rows{
     Rule{.kind = ops::Reshape::kind,
          .lower = lower_reshape,
+         .code = RESHAPE,
          .codes = Codes::all,
          .data = 1,
          .same = true},
     Rule{.kind = ops::Squeeze::kind,
          .lower = lower_reshape,
+         .code = RESHAPE,
          .codes = Codes::all,
          .data = 1,
          .same = true},
     Rule{.kind = ops::Unsqueeze::kind,
          .lower = lower_reshape,
+         .code = RESHAPE,
          .codes = Codes::all,
          .data = 1,
          .same = true},
-    Rule{.kind = ops::Flatten::kind, .lower = lower_reshape, .codes = Codes::all, .same = true},
+    Rule{.kind = ops::Flatten::kind,
+         .lower = lower_reshape,
+         .code = RESHAPE,
+         .codes = Codes::all,
+         .same = true},
     Rule{.kind = ops::Expand::kind,
          .lower = lower_expand,
+         .code = BROADCAST_TO,
          .codes = Codes::all,
          .data = 1,
          .same = true},
-    Rule{.kind = "onnx.Tile", .lower = lower_tile, .codes = Codes::all, .data = 1, .same = true},
+    Rule{.kind = "onnx.Tile",
+         .lower = lower_tile,
+         .code = TILE,
+         .codes = Codes::all,
+         .data = 1,
+         .same = true},
     Rule{.kind = ops::Slice::kind,
          .lower = lower_slice,
+         .code = STRIDED_SLICE,
          .codes = Codes::all,
          .data = 1,
          .same = true},
     Rule{.kind = ops::Split::kind,
          .lower = lower_split,
+         .code = SPLIT,
          .codes = Codes::all,
          .data = 1,
          .same = true},
-    Rule{.kind = ops::Concat::kind, .lower = lower_concat, .codes = Codes::all, .same = true},
+    Rule{.kind = ops::Concat::kind,
+         .lower = lower_concat,
+         .code = CONCATENATION,
+         .codes = Codes::all,
+         .same = true},
     Rule{.kind = ops::Gather::kind,
          .lower = lower_gather,
          .code = GATHER,
@@ -468,10 +492,12 @@ constexpr std::array move_rows{
          .same = true},
     Rule{.kind = "onnx.Pad",
          .lower = lower_pad,
+         .code = PADV2,
          .codes = Codes::all,
          .data = 1,
          .same = true,
-         .as_result = true},
+         .as_result = true,
+         .kernel = pad_kernel},
     Rule{.kind = "onnx.Shape", .lower = lower_shape, .codes = Codes::any},
     Rule{.kind = "onnx.ConstantOfShape", .lower = lower_constant_of_shape, .codes = Codes::any},
 };

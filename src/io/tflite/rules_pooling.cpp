@@ -54,6 +54,31 @@ bool leaves_out_padding(const std::vector<WindowAxis>& windows, bool include_pad
   });
 }
 
+bool includes_padding(const NodeRef& node) {
+  return node.attribute_or<std::int64_t>("count_include_pad", 0) != 0;
+}
+
+/// The padding that an AVERAGE_POOL_2D has, or that goes before it.
+WindowPadding padding_of_means(const std::vector<WindowAxis>& windows, bool include_pad) {
+  const WindowPadding padding = padding_of(windows);
+  const bool is_same = padding.padding == schema::Padding::SAME;
+  return is_same && !leaves_out_padding(windows, include_pad) ? explicit_padding(windows) : padding;
+}
+
+std::vector<std::int64_t> kernel_shape(const NodeRef& node) {
+  return node.attribute_or<std::vector<std::int64_t>>("kernel_shape", {});
+}
+
+/// Whether the operator alone gives the means: only real numbers can be corrected afterwards.
+bool needs_no_correction(const NodeRef& node) {
+  const TensorType* data = node.operand_type(0);
+  if (!data || !data->shape.is_ranked()) return true;
+  const bool include_pad = includes_padding(node);
+  const std::vector<WindowAxis> windows = read_windows(node, data->shape, kernel_shape(node));
+  return padding_of_means(windows, include_pad).padding == schema::Padding::SAME ||
+         corrections(windows, include_pad).empty();
+}
+
 schema::Pool2DOptionsT pool_options(const std::vector<WindowAxis>& windows,
                                     schema::Padding padding) {
   const WindowAxis row = windows.size() == 2 ? windows.front() : WindowAxis{};
@@ -72,8 +97,7 @@ void lower_pool(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const TensorType type = lowering.type(data);
   const Shape shape = lowering.ranked(data);
   if (lowering.graph().result_count(node.id) > 1) impossible("indices of the largest elements");
-  const auto kernel = node.attribute_or<std::vector<std::int64_t>>("kernel_shape", {});
-  const std::vector<WindowAxis> windows = read_windows(node, shape, kernel);
+  const std::vector<WindowAxis> windows = read_windows(node, shape, kernel_shape(node));
   std::vector<std::int64_t> extents{shape[0], shape[1]};
   for (const WindowAxis& axis : windows) {
     if (axis.dilation != 1) impossible("dilations");
@@ -82,17 +106,12 @@ void lower_pool(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   lowering.settle(result, type.element, Shape(std::move(extents)));
 
   const bool is_mean = rule.code == AVERAGE_POOL_2D;
-  const bool include_pad = node.attribute_or<std::int64_t>("count_include_pad", 0) != 0;
-  WindowPadding padding = padding_of(windows);
+  const bool include_pad = includes_padding(node);
+  const WindowPadding padding =
+      is_mean ? padding_of_means(windows, include_pad) : padding_of(windows);
   std::vector<float> factors;
-  if (is_mean) {
-    if (padding.padding == schema::Padding::SAME && !leaves_out_padding(windows, include_pad)) {
-      padding = explicit_padding(windows);
-    }
-    if (padding.padding != schema::Padding::SAME) factors = corrections(windows, include_pad);
-    if (!factors.empty() && type.is_quantized()) {
-      impossible("means of codes that leave out a padding other than TFLite's");
-    }
+  if (is_mean && padding.padding != schema::Padding::SAME) {
+    factors = corrections(windows, include_pad);
   }
   const TensorId image =
       pad_image(lowering, node, image_of(lowering, node, data), type, padding, !is_mean);
@@ -130,8 +149,7 @@ void lower_lp_pool(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   if (type.element != ElementType::float32) {
     impossible(fmt::format("computes in {}", to_string(type.element)));
   }
-  const auto kernel = node.attribute_or<std::vector<std::int64_t>>("kernel_shape", {});
-  const std::vector<WindowAxis> windows = read_windows(node, shape, kernel);
+  const std::vector<WindowAxis> windows = read_windows(node, shape, kernel_shape(node));
   std::vector<std::int64_t> extents{shape[0], shape[1]};
   std::vector<std::int64_t> spatial;
   double size = 1.0;
@@ -185,7 +203,8 @@ constexpr std::array pooling_rows{
          .lower = lower_pool,
          .code = AVERAGE_POOL_2D,
          .codes = Codes::all,
-         .same = true},
+         .same = true,
+         .fits = needs_no_correction},
     Rule{.kind = "onnx.LpPool", .lower = lower_lp_pool, .code = AVERAGE_POOL_2D},
 };
 

@@ -105,6 +105,16 @@ void lower_gemm(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   emit_elementwise(lowering.model(), ADD, {sum, other}, lowering.define(result, {0, 1}));
 }
 
+/// Whether the second operand of a MatMul can be the weights of a FULLY_CONNECTED.
+bool is_dense_product(const Lowering& lowering, const NodeRef& node) {
+  const Value weights = node.operand(1);
+  return lowering.ranked(weights).rank() == 2 && lowering.is_free(weights);
+}
+
+BuiltinOperator matmul_kernel(const Lowering& lowering, const NodeRef& node) {
+  return is_dense_product(lowering, node) ? FULLY_CONNECTED : BATCH_MATMUL;
+}
+
 void lower_matmul(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   const Value a = node.operand(0);
   const Value b = node.operand(1);
@@ -113,7 +123,7 @@ void lower_matmul(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/)
   const Shape other = lowering.ranked(b);
   if (shape.rank() < 2 || other.rank() < 2) impossible("an operand of one dimension");
   const std::int64_t rank = std::max(shape.rank(), other.rank());
-  if (other.rank() == 2 && lowering.is_free(b)) {
+  if (is_dense_product(lowering, node)) {
     const TensorId to = lowering.define(result, plain_axes(rank));
     emit_dense(lowering, node,
                {.data = a,
@@ -135,8 +145,18 @@ void lower_matmul(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/)
 }
 
 constexpr std::array product_rows{
-    Rule{.kind = ops::Gemm::kind, .lower = lower_gemm, .codes = Codes::all, .data = 2},
-    Rule{.kind = ops::MatMul::kind, .lower = lower_matmul, .codes = Codes::all, .data = 2},
+    Rule{.kind = ops::Gemm::kind,
+         .lower = lower_gemm,
+         .code = FULLY_CONNECTED,
+         .codes = Codes::all,
+         .data = 2,
+         .weights = true},
+    Rule{.kind = ops::MatMul::kind,
+         .lower = lower_matmul,
+         .codes = Codes::all,
+         .data = 2,
+         .weights = true,
+         .kernel = matmul_kernel},
 };
 
 }  // namespace

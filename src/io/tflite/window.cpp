@@ -155,7 +155,7 @@ TensorId pad_image(Lowering& lowering, const NodeRef& node, TensorId tensor, con
     return to;
   }
   TensorId filling = no_tensor;
-  if (type.is_quantized()) {
+  if (type.element != ElementType::float32) {
     const std::int64_t code = integer_range(type.element).value_or(IntegerRange{}).min;
     filling =
         model.add_constant(lowering.name(node, "lowest"),

@@ -1,8 +1,8 @@
-// tflite_convert IN OUT.tflite [--print]
+// tflite_convert IN OUT [--print]
 //
-// Writes an ONNX or a TFLite model as a TFLite model, for the peer tests. Where each operand of an
-// operation is a `dequantize` and each result is read by one `quantize` alone, the operation gets
-// the types of the codes, whatever TFLite's kernels make of it.
+// Writes an ONNX or a TFLite model as one or the other, for the peer tests. Where each operand of an
+// operation of an ONNX model is a `dequantize` and each result is read by one `quantize` alone, the
+// operation gets the types of the codes, whatever TFLite's kernels make of it.
 #include <cstdio>
 #include <string_view>
 
@@ -73,7 +73,7 @@ void fuse(Graph& graph, NodeId node) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "usage: tflite_convert IN OUT.tflite [--print]\n");
+    std::fprintf(stderr, "usage: tflite_convert IN OUT [--print]\n");
     return 2;
   }
   const bool is_tflite = std::string_view(argv[1]).ends_with(".tflite");
@@ -84,6 +84,10 @@ int main(int argc, char** argv) {
   }
   if (argc > 3 && std::string_view(argv[3]) == "--print") {
     std::puts(print_graph(*graph).c_str());
+  }
+  if (std::string_view(argv[2]).ends_with(".onnx")) {
+    const auto written = write_onnx(*graph, argv[2]);
+    return written ? 0 : failed(written.error());
   }
   const auto report = write_tflite(*graph, argv[2]);
   if (!report) return failed(report.error());

@@ -1,0 +1,128 @@
+// Normalizations over axes of one sample: formulas of several operators on real numbers.
+#include <algorithm>
+#include <array>
+
+#include "io/tflite/chain.hpp"
+#include "io/tflite/failure.hpp"
+#include "io/tflite/rules.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0::tflite {
+namespace {
+
+using enum BuiltinOperator;
+
+/// What is normalized, and how.
+struct Normalization {
+  std::int64_t first = 0;  ///< axes from here on share a mean and a variance
+  bool is_centred = true;  ///< whether the mean is taken out
+  double epsilon = 1e-5;
+};
+
+/// x less its mean, divided by the root of the mean square of that. In plain order.
+TensorId normalized(Lowering& lowering, Chain& chain, TensorId x, const Shape& shape,
+                    const Normalization& how) {
+  Model& model = lowering.model();
+  std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
+  std::vector<std::int32_t> axes;
+  for (std::int64_t axis = how.first; axis < shape.rank(); ++axis) {
+    extents[static_cast<std::size_t>(axis)] = 1;
+    axes.push_back(static_cast<std::int32_t>(axis));
+  }
+  const Shape kept(std::move(extents));
+  const auto mean = [&](TensorId of) {
+    const TensorId to = chain.next(kept);
+    schema::ReducerOptionsT options;
+    options.keep_dims = true;
+    model.emit({MEAN}, {of, model.integers(axes)}, {to}, options);
+    return to;
+  };
+  const TensorId centred = how.is_centred ? chain.apply(SUB, {x, mean(x)}) : x;
+  const TensorId variance = mean(chain.apply(MUL, {centred, centred}));
+  chain.set_shape(kept);
+  const TensorId sum = chain.apply(ADD, {variance, chain.real(how.epsilon)});
+  const TensorId deviation = chain.apply(SQRT, {sum});
+  chain.set_shape(shape);
+  return chain.apply(DIV, {centred, deviation});
+}
+
+/// What the formulas share; gives the operand in plain order.
+TensorId begin_normalization(Lowering& lowering, const NodeRef& node) {
+  const Value data = node.operand(0);
+  const TensorType type = lowering.type(data);
+  if (type.element != ElementType::float32) {
+    impossible(fmt::format("computes in {}", to_string(type.element)));
+  }
+  const auto is_other = [](const Use& use) { return use.result != 0; };
+  if (std::ranges::any_of(lowering.graph().uses(node.id), is_other)) {
+    impossible("the mean or the deviation as a result");
+  }
+  lowering.settle(node.result(), type.element, lowering.ranked(data));
+  return lowering.plain(data);
+}
+
+/// LayerNormalization and RMSNormalization: scales and summands broadcast with the data.
+void lower_layer_normalization(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
+  const Shape shape = lowering.ranked(node.operand(0));
+  const auto first = normalize_axis(node.attribute_or<std::int64_t>("axis", -1), shape.rank());
+  if (!first) invalid("an axis outside of the operand");
+  const bool is_centred = node.kind() != "onnx.RMSNormalization";
+  const Normalization how{.first = *first,
+                          .is_centred = is_centred,
+                          .epsilon = node.attribute_or<double>("epsilon", 1e-5)};
+  const TensorId x = begin_normalization(lowering, node);
+  lowering.decomposed(node, "MEAN, SUB, MUL, ADD, SQRT and DIV");
+  Chain chain(lowering, node, shape);
+  TensorId result = normalized(lowering, chain, x, shape, how);
+  result = chain.apply(MUL, {result, lowering.plain(node.operand(1))});
+  if (is_centred && !node.operand(2).is_absent()) {
+    result = chain.apply(ADD, {result, lowering.plain(node.operand(2))});
+  }
+  chain.finish(node.result(), result, plain_axes(shape.rank()));
+}
+
+/// One scale and one summand for each channel, along axis 1.
+TensorId per_channel(Lowering& lowering, const NodeRef& node, Value value, std::int64_t channels,
+                     std::int64_t rank, std::string_view what) {
+  if (lowering.ranked(value).element_count() != channels) invalid("parameters of other channels");
+  std::vector<std::int64_t> extents(static_cast<std::size_t>(rank), 1);
+  extents[1] = channels;
+  if (const Constant* constant = lowering.constant(value)) {
+    return lowering.model().add_constant(std::string(lowering.graph().value_name(value)),
+                                         constant->reshaped(Shape(std::move(extents))), nullptr,
+                                         plain_axes(rank));
+  }
+  const TensorId to =
+      lowering.temporary(node, what, {ElementType::float32, Shape(std::move(extents)), nullptr});
+  lowering.reshape(lowering.plain(value), to);
+  return to;
+}
+
+void lower_instance_normalization(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
+  const Shape shape = lowering.ranked(node.operand(0));
+  if (shape.rank() < 3 || shape[1] < 1) impossible("an operand that is no image");
+  const TensorId x = begin_normalization(lowering, node);
+  lowering.decomposed(node, "MEAN, SUB, MUL, ADD, SQRT and DIV");
+  Chain chain(lowering, node, shape);
+  const TensorId scale =
+      per_channel(lowering, node, node.operand(1), shape[1], shape.rank(), "scale");
+  const TensorId summand =
+      per_channel(lowering, node, node.operand(2), shape[1], shape.rank(), "summand");
+  const TensorId unscaled =
+      normalized(lowering, chain, x, shape,
+                 {.first = 2, .epsilon = node.attribute_or<double>("epsilon", 1e-5)});
+  const TensorId scaled = chain.apply(MUL, {unscaled, scale});
+  chain.finish(node.result(), chain.apply(ADD, {scaled, summand}), plain_axes(shape.rank()));
+}
+
+constexpr std::array normalization_rows{
+    Rule{.kind = "onnx.InstanceNormalization", .lower = lower_instance_normalization},
+    Rule{.kind = "onnx.LayerNormalization", .lower = lower_layer_normalization},
+    Rule{.kind = "onnx.RMSNormalization", .lower = lower_layer_normalization},
+};
+
+}  // namespace
+
+std::span<const Rule> normalization_rules() noexcept { return normalization_rows; }
+
+}  // namespace quadrant::inline v0::tflite
