@@ -99,6 +99,9 @@ BiasReading read_bias(NodeRef node, const Product& product, std::int64_t channel
   using Kind = BiasReading::Kind;
   if (node.operand(product.bias).is_absent()) return {Kind::none};
   if (channels < 1) return {Kind::refused, {}, "it is not known how many channels there are"};
+  // One number for all of them is written out, and a file can state any shape.
+  constexpr std::int64_t most_channels = std::int64_t{1} << 24U;
+  if (channels > most_channels) return {Kind::refused, {}, "its bias has too many channels"};
   const NodeRef maker{node.graph, node.operand(product.bias).node};
   const TensorType* const codes =
       maker.kind() == ops::Dequantize::kind ? maker.operand_type(0) : nullptr;

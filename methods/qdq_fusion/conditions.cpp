@@ -102,7 +102,16 @@ const char* refuse_edge_padding(NodeRef node, const GivenForm& /*from*/, const G
   const auto mode = node.attribute_or<std::string>("mode", "constant");
   if (mode == "reflect") return nullptr;
   if (mode != "constant") return "no kernel pads so";
-  return known_number(node, 2, "value", 0) ? nullptr : "the value that it pads with is computed";
+  const auto value = known_number(node, 2, "value", 0);
+  if (!value) return "the value that it pads with is computed";
+  return std::isfinite(*value) ? nullptr : "no code stands for the value that it pads with";
+}
+
+const char* refuse_wide_sigmoid(NodeRef /*node*/, const GivenForm& from, const GivenForm& /*to*/) {
+  constexpr float widest = 4;
+  return from.storage() == ElementType::int16 && from.scale >= widest
+             ? "its operand's steps are too long for the kernel"
+             : nullptr;
 }
 
 const char* refuse_inner_axis(NodeRef node, const GivenForm& /*from*/, const GivenForm& /*to*/) {

@@ -36,6 +36,9 @@ namespace quadrant::inline v0::qdq_fusion {
                                             const GivenForm& to);
 [[nodiscard]] const char* refuse_edge_padding(NodeRef node, const GivenForm& from,
                                               const GivenForm& to);
+/// Codes of 16 bits, of which a step is more than the kernel's table of the curve has room for.
+[[nodiscard]] const char* refuse_wide_sigmoid(NodeRef node, const GivenForm& from,
+                                              const GivenForm& to);
 /// Softmax and its like, along the last axis alone.
 [[nodiscard]] const char* refuse_inner_axis(NodeRef node, const GivenForm& from,
                                             const GivenForm& to);

@@ -3,6 +3,7 @@
 #include "quadrant/ir/products.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "qdq_fusion/bias.hpp"
 #include "qdq_fusion/fusing.hpp"
@@ -52,6 +53,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const FusionRule*,
         const char* refusal = refuse_data(data, wanted);
         if (refusal == nullptr) refusal = refuse_scales(weight);
         if (refusal == nullptr) refusal = refuse_weight(node, product, data, weight);
+        if (refusal == nullptr) refusal = refuse_factor(node, product, data, weight, wanted);
         BiasReading bias;
         if (refusal == nullptr) {
           bias = read_bias(node, product, channels(node, product), data, weight);
@@ -88,6 +90,9 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const FusionRule*,
   }
 
   [[nodiscard]] static const char* refuse_node(NodeRef node) {
+    const bool is_grouped =
+        node.kind() == ops::ConvTranspose::kind && node.attribute_or<std::int64_t>("group", 1) != 1;
+    if (is_grouped) return "the kernel knows one group alone";
     if (node.kind() != ops::Gemm::kind) return nullptr;
     if (node.attribute_or("alpha", 1.0) != 1) return "alpha is not 1";
     const bool has_bias = !node.operand(2).is_absent();
@@ -102,7 +107,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const FusionRule*,
   [[nodiscard]] const char* refuse_weight(NodeRef node, const Product& product,
                                           const GivenForm& data, const GivenForm& weight) const {
     const ElementType storage = weight.storage();
-    if (parameters()->mixes_signs) return refuse_byte(node, product, weight);
+    if (parameters()->mixes_signs) return refuse_byte(node, product, data, weight);
     const bool is_plain = storage == ElementType::int8 || storage == ElementType::int4;
     const bool is_unsigned = data.storage() == ElementType::uint8;
     if (is_unsigned ? storage != ElementType::uint8 : !is_plain) {
@@ -123,17 +128,43 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const FusionRule*,
       if (is_unsigned) return "codes without a sign have one scale";
       return weight.type->zero_points ? "its channels have zero points" : nullptr;
     }
-    const bool may_shift = is_unsigned || multiplies_matrices(node.kind());
+    const bool may_shift =
+        is_unsigned || (storage == ElementType::int8 && multiplies_matrices(node.kind()));
     return weight.zero_point != 0 && !may_shift ? "its weight has a zero point" : nullptr;
   }
 
   // Of kernels that multiply bytes with and without a sign.
   [[nodiscard]] static const char* refuse_byte(NodeRef node, const Product& product,
-                                               const GivenForm& weight) {
+                                               const GivenForm& data, const GivenForm& weight) {
+    if (data.storage() == ElementType::int8 && weight.storage() == ElementType::uint8) {
+      return "the runtime does not multiply data with a sign by a weight without one";
+    }
     if (const char* const why = refuse_groups(node, product, weight)) return why;
     if (bit_width(weight.storage()) != 8) return "its weight's codes have not 8 bits";
     const bool takes_zero_points = multiplies_matrices(node.kind()) || has_one_zero_point(weight);
     return takes_zero_points ? nullptr : "its channels have different zero points";
+  }
+
+  // In fixed point, a factor above 1 shifts sums of 32 bits to the left.
+  [[nodiscard]] const char* refuse_factor(NodeRef node, const Product& product,
+                                          const GivenForm& data, const GivenForm& weight,
+                                          const GivenForm& wanted) const {
+    if (parameters()->mixes_signs) return nullptr;
+    const auto scales = product_scales(*data.type, *weight.type);
+    if (!scales) return "its scales cannot be read";
+    const double factor = static_cast<double>(std::ranges::max(*scales)) / std::abs(wanted.scale);
+    if (factor < 1) return nullptr;
+    constexpr const char* too_far = "the scales of its operands are too far above the result's";
+    constexpr double most_of_16_bits = 128;  // sums of 64 bits, of which the kernel shifts by 8
+    if (data.storage() == ElementType::int16) {
+      return factor < most_of_16_bits ? nullptr : too_far;
+    }
+    const auto elements = node.operand_type(product.weight)->shape.element_count();
+    const std::int64_t results = channels(node, product);
+    if (!elements || results == 0) return too_far;
+    const double summed = static_cast<double>(*elements) / static_cast<double>(results);
+    constexpr double largest_product = 255 * 128;
+    return summed * largest_product * 2 * factor < 0x1p31 ? nullptr : too_far;
   }
 
   [[nodiscard]] static const char* refuse_scales(const GivenForm& weight) {

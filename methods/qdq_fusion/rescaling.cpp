@@ -1,6 +1,7 @@
 // Operations whose kernels know the parameters of each operand and of the result: sums, products of
 // two, and curves of one operand.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "qdq_fusion/forms.hpp"
@@ -106,16 +107,21 @@ QUADRANT_PARAMETERIZED(RescalingMethod, QdqFusion, const FusionRule*,
       if (form.storage() != wanted.storage()) return "codes of different types meet";
       const double ratio = static_cast<double>(form.scale) / static_cast<double>(wanted.scale);
       product *= static_cast<double>(form.scale);
-      // Sums of 16 bits have 15 more to align their operands in.
-      constexpr double most_of_16_bits = 8192;
-      const bool is_wide = form.storage() == ElementType::int16 && chosen.size() > 1;
-      if (!rule.is_product && is_wide && ratio >= most_of_16_bits) return too_far;
-      if (!rule.is_product && !rule.ratio.contains(ratio)) return too_far;
+      if (!rule.is_product && !fits(ratio, form)) return too_far;
     }
-    if (rule.is_product && !rule.ratio.contains(product / static_cast<double>(wanted.scale))) {
+    if (rule.is_product && !fits(product / static_cast<double>(wanted.scale), wanted)) {
       return too_far;
     }
     return rule.refusal == nullptr ? nullptr : rule.refusal(node, chosen.front(), wanted);
+  }
+
+  [[nodiscard]] bool fits(double ratio, const GivenForm& form) const {
+    const FusionRule& rule = *parameters();
+    const bool is_wide = form.storage() == ElementType::int16;
+    const Ratio accepted{rule.ratio.low, is_wide && std::isfinite(rule.most_of_16_bits)
+                                             ? rule.most_of_16_bits
+                                             : rule.ratio.high};
+    return accepted.contains(std::abs(ratio));
   }
 
   static constexpr const char* too_far = "the scales are too far apart for the kernel";

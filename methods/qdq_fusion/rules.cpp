@@ -28,6 +28,18 @@ constexpr FusionRule moves(std::string_view kind, std::string_view operation, St
           .commutes = always};
 }
 
+// LiteRT's kernels compute in fixed point. A factor above 1 shifts a code, a sum or a product of
+// two to the left before it is limited to those that there are, and 32 bits have to hold it:
+//
+//   a code of 8 or 16 bits   2^8 2^23, 2^16 2^15
+//   a product of two         2^16 2^15, 2^30
+//   a sum of two             16 bits hold it, where kernels add vectors: 2 255 64 + 128
+//   a sum of many            2^8 count 16, for the count of a large image
+constexpr double most_of_codes = 32768;
+constexpr double most_of_products = 32768;
+constexpr double most_of_two = 64;
+constexpr double most_of_many = 16;
+
 constexpr std::array tflite_rules{
     FusionRule{.kind = ops::Conv::kind,
                .operation = "CONV_2D, DEPTHWISE_CONV_2D",
@@ -46,11 +58,6 @@ constexpr std::array tflite_rules{
                .storages = all,
                .note = "alpha 1, beta 1; weights per tensor with any zero point, or per channel "
                        "with 0"},
-    FusionRule{.kind = ops::Linear::kind,
-               .operation = "FULLY_CONNECTED",
-               .family = Family::product,
-               .storages = all,
-               .note = "as gemm"},
     FusionRule{.kind = ops::MatMul::kind,
                .operation = "FULLY_CONNECTED, BATCH_MATMUL",
                .family = Family::product,
@@ -62,30 +69,35 @@ constexpr std::array tflite_rules{
                .family = Family::rescaling,
                .storages = all,
                .operands = 2,
-               .ratio = {1.0 / 262144, 262144}},
+               .ratio = {1.0 / 262144, most_of_two},
+               .most_of_16_bits = 8192},
     FusionRule{.kind = "onnx.Sub",
                .operation = "SUB",
                .family = Family::rescaling,
                .storages = all,
                .operands = 2,
-               .ratio = {1.0 / 262144, 262144}},
+               .ratio = {1.0 / 262144, most_of_two},
+               .most_of_16_bits = 8192},
     FusionRule{.kind = ops::Multiply::kind,
                .operation = "MUL",
                .family = Family::rescaling,
                .storages = all,
                .operands = 2,
-               .ratio = {1.0 / 1073741824, 1073741824},
+               .ratio = {1.0 / 1073741824, most_of_products},
+               .most_of_16_bits = 1,
                .is_product = true},
     FusionRule{.kind = "onnx.Relu",
                .operation = "RELU",
                .family = Family::rescaling,
                .storages = all,
+               .ratio = {0, most_of_codes},
                .commutes = always,
                .keeps = keeps_bounded},
     FusionRule{.kind = "onnx.Clip",
                .operation = "RELU6, RELU_N1_TO_1; MAXIMUM, MINIMUM",
                .family = Family::rescaling,
                .storages = all,
+               .ratio = {0, most_of_codes},
                .commutes = has_bounds,
                .keeps = keeps_bounded,
                .refusal = refuse_odd_clamp,
@@ -100,11 +112,13 @@ constexpr std::array tflite_rules{
                .operation = "PRELU",
                .family = Family::rescaling,
                .storages = bytes,
-               .operands = 2},
+               .operands = 2,
+               .ratio = {0, 4096}},
     FusionRule{.kind = "onnx.HardSwish",
                .operation = "HARD_SWISH",
                .family = Family::rescaling,
-               .storages = bytes},
+               .storages = bytes,
+               .ratio = {0, 128}},
     FusionRule{.kind = "onnx.Elu",
                .operation = "ELU",
                .family = Family::rescaling,
@@ -120,19 +134,25 @@ constexpr std::array tflite_rules{
     FusionRule{.kind = "onnx.Abs",
                .operation = "ABS",
                .family = Family::rescaling,
-               .storages = signed_bytes},
+               .storages = signed_bytes,
+               .ratio = {0, most_of_codes}},
     FusionRule{.kind = "onnx.GlobalAveragePool",
                .operation = "MEAN",
                .family = Family::rescaling,
-               .storages = all},
+               .storages = all,
+               .ratio = {0, most_of_codes},
+               .note = "the mean is rounded before its scale is: two steps"},
     FusionRule{.kind = "onnx.ReduceMean",
                .operation = "MEAN",
                .family = Family::rescaling,
-               .storages = all},
+               .storages = all,
+               .ratio = {0, most_of_codes},
+               .note = "the mean is rounded before its scale is: two steps"},
     FusionRule{.kind = "onnx.ReduceSum",
                .operation = "SUM",
                .family = Family::rescaling,
-               .storages = bytes},
+               .storages = bytes,
+               .ratio = {0, most_of_many}},
 
     FusionRule{.kind = "onnx.AveragePool",
                .operation = "AVERAGE_POOL_2D",
@@ -190,6 +210,7 @@ constexpr std::array tflite_rules{
                .operation = "LOGISTIC",
                .family = Family::fixed,
                .storages = all,
+               .refusal = refuse_wide_sigmoid,
                .result = logistic_result},
     FusionRule{.kind = "onnx.Tanh",
                .operation = "TANH",
@@ -249,13 +270,13 @@ constexpr std::array webnn_exceptions{
                .family = Family::rescaling,
                .storages = bytes,
                .operands = 2,
-               .ratio = {1.0 / 1024, 256}},
+               .ratio = {1.0 / 1024, most_of_two}},
     FusionRule{.kind = "onnx.Sub",
                .operation = "SUB",
                .family = Family::rescaling,
                .storages = bytes,
                .operands = 2,
-               .ratio = {1.0 / 1024, 256}},
+               .ratio = {1.0 / 1024, most_of_two}},
     FusionRule{.kind = ops::Multiply::kind,
                .operation = "MUL",
                .family = Family::rescaling,
@@ -325,7 +346,7 @@ constexpr FusionRule product_of_any(std::string_view kind, std::string_view oper
           .family = Family::product,
           .storages = bytes,
           .mixes_signs = true,
-          .note = "weights of 8 bits, per tensor or channel"};
+          .note = "weights of 8 bits, per tensor or channel; u8 with u8 data alone"};
 }
 
 constexpr FusionRule clamp_of(std::string_view kind) {
@@ -413,9 +434,16 @@ std::string print_factor(double factor) {
 }
 
 std::string print_ratio(const FusionRule& rule) {
+  const auto& [low, high] = rule.ratio;
   if (rule.ratio.is_any()) return "any";
-  return fmt::format("{} in [{}, {})", rule.is_product ? "a b / out" : "in / out",
-                     print_factor(rule.ratio.low), print_factor(rule.ratio.high));
+  const std::string_view what = rule.is_product ? "a b / out" : "in / out";
+  std::string text =
+      low == 0 ? fmt::format("{} < {}", what, print_factor(high))
+               : fmt::format("{} in [{}, {})", what, print_factor(low), print_factor(high));
+  if (std::isfinite(rule.most_of_16_bits)) {
+    text += fmt::format(", of i16 < {}", print_factor(rule.most_of_16_bits));
+  }
+  return text;
 }
 
 std::string print_parameters(const FusionRule& rule) {

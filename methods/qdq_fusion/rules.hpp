@@ -45,8 +45,9 @@ struct Ratio {
   double low = 0;
   double high = std::numeric_limits<double>::infinity();
   [[nodiscard]] bool contains(double ratio) const noexcept { return low <= ratio && ratio < high; }
-  [[nodiscard]] bool is_any() const noexcept {
-    return low == 0 && high == std::numeric_limits<double>::infinity();
+  [[nodiscard]] bool is_any() const noexcept { return low == 0 && is_open(); }
+  [[nodiscard]] bool is_open() const noexcept {
+    return high == std::numeric_limits<double>::infinity();
   }
 };
 
@@ -59,6 +60,8 @@ struct FusionRule {
   std::uint32_t first = 0;
   /// Of an operand's scale to the result's; for products of two, of both scales' product to it.
   Ratio ratio = {};
+  /// The ratio's end for codes of 16 bits.
+  double most_of_16_bits = std::numeric_limits<double>::infinity();
   bool is_product = false;
   /// Whether rounding may come before the operation as well as after it: the node chooses, moves
   /// or limits elements. Null: no.
@@ -71,7 +74,8 @@ struct FusionRule {
   /// `fixed`: the parameters of the result for each storage type.
   GivenForm (*result)(ElementType storage) = nullptr;
   bool is_unbounded_below = false;  ///< `fixed`: there are results below all of the kernel's codes
-  /// `product`: weights with and without a sign go with data of either, and have zero points.
+  /// `product`: weights have zero points, and signs of their own; they may have one where the data
+  /// has none. Sums become results by a factor in floating point.
   bool mixes_signs = false;
   std::string_view note = {};  ///< what the columns do not say
 };

@@ -25,50 +25,6 @@ Expected<std::vector<std::int64_t>> zero_points_of(const UniformType& type) {
   return std::vector<std::int64_t>(static_cast<std::size_t>(type.scales.element_count()), 0);
 }
 
-// --- whether it pays -----------------------------------------------------------------------------
-
-// What `dequantize` makes the operand of; null where it is real numbers.
-const UniformType* codes_behind(NodeRef node, std::uint32_t operand) {
-  const Value value = node.operand(operand);
-  if (value.is_absent() || node.graph->kind(value.node) != ops::Dequantize::kind) return nullptr;
-  return NodeRef{node.graph, value.node}.operand_type(0)->quantization.get();
-}
-
-struct Votes {
-  std::int64_t for_signed = 0;
-  std::int64_t for_unsigned = 0;
-};
-
-void vote(NodeRef node, Votes& votes) {
-  const Product* const product = find_product(node.kind());
-  if (product == nullptr) return;
-  const UniformType* const data = codes_behind(node, product->data);
-  const UniformType* const weight = codes_behind(node, product->weight);
-  if (data == nullptr || weight == nullptr || data->storage != ElementType::uint8) return;
-  if (weight->storage != ElementType::uint8) {
-    ++votes.for_signed;
-    return;
-  }
-  const auto zeros = zero_points_of(*weight);
-  if (!zeros) return;
-  const bool is_per_tensor = weight->granularity.kind == Granularity::Kind::tensor;
-  const bool is_matrix = node.kind() != ops::Conv::kind && node.kind() != ops::ConvTranspose::kind;
-  const bool is_symmetric = std::ranges::all_of(*zeros, [](auto zero) { return zero == offset; });
-  if (is_symmetric || (is_matrix && is_per_tensor)) ++votes.for_signed;
-  if (is_per_tensor && node.kind() != ops::MatMul::kind) ++votes.for_unsigned;
-}
-
-bool pays(const GraphView& model) {
-  Votes votes;
-  for (std::uint32_t index = 0; index < model.index_bound(); ++index) {
-    const NodeId node = model.node_at(index);
-    if (node.is_valid()) vote(NodeRef{&model, node}, votes);
-  }
-  return votes.for_signed > votes.for_unsigned;
-}
-
-// --- doing it ------------------------------------------------------------------------------------
-
 // A byte less 128 and a byte whose first bit is the other one are the same.
 class SignedCodes final : public ConstantSource {
  public:
@@ -89,20 +45,16 @@ class Signing {
   explicit Signing(Graph& model) : model_(model) {}
 
   Expected<std::int64_t> run() {
-    std::int64_t changed = 0;
     for (std::uint32_t index = 0; index < model_.index_bound(); ++index) {
       const NodeId node = model_.node_at(index);
       if (!node.is_valid()) continue;
       for (std::uint32_t i = 0; i < model_.result_count(node); ++i) {
-        const Value value{node, i};
-        if (!is_unsigned(value) || seen_.contains(value)) continue;
-        const std::vector<Value> together = connected(value);
-        if (together.empty()) continue;
-        for (const Value codes : together) QUADRANT_CHECK(change(codes));
-        changed += static_cast<std::int64_t>(together.size());
+        if (is_unsigned({node, i}) && !seen_.contains({node, i})) collect({node, i});
       }
     }
-    return changed;
+    if (!pays()) return 0;
+    for (const Value codes : free_) QUADRANT_CHECK(change(codes));
+    return static_cast<std::int64_t>(free_.size());
   }
 
  private:
@@ -111,8 +63,10 @@ class Signing {
     return type != nullptr && type->storage == ElementType::uint8;
   }
 
-  // The codes that moves connect with these; none where somebody asks for them as they are.
-  std::vector<Value> connected(Value first) {
+  // --- which codes are ours to change ---
+
+  // The codes that moves connect with these, unless somebody asks for them as they are.
+  void collect(Value first) {
     std::vector<Value> found;
     bool is_free = true;
     meet(first);
@@ -123,7 +77,7 @@ class Signing {
       const bool is_maker_free = follow_to_maker(value);
       is_free = follow_to_readers(value) && is_maker_free && is_free;
     }
-    return is_free ? found : std::vector<Value>{};
+    if (is_free) free_.insert(found.begin(), found.end());
   }
 
   void meet(Value value) {
@@ -160,6 +114,54 @@ class Signing {
     return are_free;
   }
 
+  // --- whether it pays ---
+
+  struct Votes {
+    std::int64_t for_signed = 0;
+    std::int64_t for_unsigned = 0;
+  };
+
+  [[nodiscard]] bool pays() const {
+    Votes votes;
+    for (std::uint32_t index = 0; index < model_.index_bound(); ++index) {
+      const NodeId node = model_.node_at(index);
+      const Product* const product = node.is_valid() ? find_product(model_.kind(node)) : nullptr;
+      if (product != nullptr) vote(model_.ref(node), *product, votes);
+    }
+    return votes.for_signed > votes.for_unsigned;
+  }
+
+  void vote(NodeRef node, const Product& product, Votes& votes) const {
+    const Value data = codes_behind(node, product.data);
+    const Value weight = codes_behind(node, product.weight);
+    if (data.is_absent() || weight.is_absent() || !is_unsigned(data)) return;
+    const bool changes_data = free_.contains(data);
+    const UniformType& type = *model_.type(weight).quantization;
+    if (type.storage == ElementType::int8 || type.storage == ElementType::int4) {
+      votes.for_signed += changes_data ? 1 : 0;
+      return;
+    }
+    const auto zeros = zero_points_of(type);
+    if (type.storage != ElementType::uint8 || !zeros) return;
+    const bool is_per_tensor = type.granularity.kind == Granularity::Kind::tensor;
+    const bool is_matrix =
+        node.kind() != ops::Conv::kind && node.kind() != ops::ConvTranspose::kind;
+    const bool is_symmetric = std::ranges::all_of(*zeros, [](auto zero) { return zero == offset; });
+    const bool changes_both = changes_data && free_.contains(weight);
+    const bool fits = is_symmetric || (is_matrix && is_per_tensor);
+    votes.for_signed += changes_both && fits ? 1 : 0;
+    votes.for_unsigned += is_per_tensor && node.kind() != ops::MatMul::kind ? 1 : 0;
+  }
+
+  // What a `dequantize` makes the operand of; absent where it is real numbers.
+  [[nodiscard]] Value codes_behind(NodeRef node, std::uint32_t operand) const {
+    const Value value = node.operand(operand);
+    const bool is_real = value.is_absent() || model_.kind(value.node) != ops::Dequantize::kind;
+    return is_real ? Value{} : model_.operands(value.node)[0];
+  }
+
+  // --- doing it ---
+
   Expected<void> change(Value value) {
     QUADRANT_TRY(const TypePtr type, signed_type(model_.type(value).quantization));
     if (const Constant* const codes = model_.constant(value.node)) {
@@ -188,6 +190,7 @@ class Signing {
   }
 
   Graph& model_;
+  std::unordered_set<Value> free_;
   std::unordered_set<Value> seen_;
   std::vector<Value> pending_;
   std::unordered_map<TypePtr, TypePtr> types_;
@@ -195,8 +198,6 @@ class Signing {
 
 }  // namespace
 
-Expected<std::int64_t> prefer_signed_codes(Graph& model) {
-  return pays(model) ? Signing(model).run() : 0;
-}
+Expected<std::int64_t> prefer_signed_codes(Graph& model) { return Signing(model).run(); }
 
 }  // namespace quadrant::inline v0::qdq_fusion

@@ -127,6 +127,7 @@ class Convert final : public Command {
 
   Expected<void> run(Console& console) override {
     QUADRANT_TRY(const ModelFormat format, model_format(output_));
+    QUADRANT_CHECK(check_target(format));
     QUADRANT_CHECK(check_side_output(output_, options_.model));
     QUADRANT_CHECK(check_files(*options_.command, options_.model, false));
     ThreadExecutor executor(0);
@@ -183,6 +184,15 @@ class Convert final : public Command {
                                                               subject.registry, engine, true),
                                                 options_.model));
     return std::move(result.graph);
+  }
+
+  [[nodiscard]] Expected<void> check_target(ModelFormat format) const {
+    if (format != ModelFormat::tflite || chosen_target(format) != FusionTarget::onnx_qoperator) {
+      return {};
+    }
+    return fail(ErrorCode::usage,
+                "--target onnx-qoperator fuses what ONNX's operators compute: it goes with .onnx",
+                {.file = output_});
   }
 
   [[nodiscard]] std::optional<FusionTarget> chosen_target(ModelFormat format) const {

@@ -48,9 +48,12 @@ std::string RewriteContext::free_node_name(const std::string& wanted) {
     }
   }
   std::string name = wanted;
-  for (int suffix = 1; !node_names_.insert(name).second; ++suffix) {
-    name = fmt::format("{}_{}", wanted, suffix);
-  }
+  if (node_names_.insert(name).second) return name;
+  // From where the last search ended: many nodes may want one name.
+  std::size_t& suffix = name_suffixes_[wanted];
+  do {
+    name = fmt::format("{}_{}", wanted, ++suffix);
+  } while (!node_names_.insert(name).second);
   return name;
 }
 

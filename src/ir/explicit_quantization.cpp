@@ -267,13 +267,18 @@ class RealName {
 }  // namespace
 
 // Operators of files that are defined on codes, whatever is known of those: to dequantize in front
-// of them would be wrong. A lookup in a quantized table casts the codes that it finds.
+// of them would be wrong. A lookup in a quantized table casts the codes that it finds; a shape is
+// that of the codes.
 bool is_defined_on_codes(std::string_view kind) {
   if (kind == ops::Cast::kind) return true;
-  constexpr std::array names{
-      std::string_view("QuantizeLinear"),       std::string_view("DequantizeLinear"),
-      std::string_view("GatherBlockQuantized"), std::string_view("MatMulNBits"),
-      std::string_view("MatMulIntegerToFloat"), std::string_view("QGemm")};
+  constexpr std::array names{std::string_view("Shape"),
+                             std::string_view("Size"),
+                             std::string_view("QuantizeLinear"),
+                             std::string_view("DequantizeLinear"),
+                             std::string_view("GatherBlockQuantized"),
+                             std::string_view("MatMulNBits"),
+                             std::string_view("MatMulIntegerToFloat"),
+                             std::string_view("QGemm")};
   if (!kind.starts_with("onnx.")) return false;
   const std::string_view name = kind.substr(kind.find_last_of(".:") + 1);
   return is_one_of(name, names) || name.starts_with("QLinear") || name.ends_with("Integer");

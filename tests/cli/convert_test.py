@@ -105,6 +105,8 @@ class ConvertTest(CommandTest):
 
     def test_mistakes(self):
         self.fails(USAGE, "the ending says which format", "convert", "chain.qd", "chain.bin")
+        self.fails(USAGE, "it goes with .onnx", "convert", "chain.qd", "out.tflite", "--target",
+                   "onnx-qoperator")
         self.fails(USAGE, "this is the model itself", "convert", "chain.qd", "chain.qd")
         self.fails(INPUT_OUTPUT, "cannot", "convert", "none.tflite", "out.onnx")
         self.put("bad.tflite", b"TFL3 is not enough")

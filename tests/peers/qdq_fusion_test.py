@@ -333,8 +333,6 @@ def rules(target):
 def test_rule():
     for target in ("tflite", "onnx-qoperator"):
         for rule in rules(target):
-            if rule["operation"] == "linear":
-                continue  # no operator of ONNX
             for storage in rule["codes"].split(", "):
                 yield f"{target}: {rule['operation']} on {storage}", check, target, rule, storage
 

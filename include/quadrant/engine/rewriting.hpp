@@ -134,6 +134,7 @@ class RewriteContext {
   std::uint32_t scheme_ = 0;  // whose hook is called
   std::vector<NodeId> emitted_;
   std::unordered_set<std::string> node_names_;  // filled when the first node is emitted
+  std::unordered_map<std::string, std::size_t> name_suffixes_;  // the last one, of each name
   std::unordered_map<Value, Value> replaced_;
   std::unordered_map<Value, Form> made_;
 };

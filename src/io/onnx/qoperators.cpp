@@ -9,6 +9,7 @@
 
 #include "io/onnx/edit.hpp"
 #include "io/onnx/names.hpp"
+#include "io/onnx/opset.hpp"
 #include "io/onnx/parameters.hpp"
 #include "io/onnx/raise.hpp"
 #include "quadrant/ir/products.hpp"
@@ -36,8 +37,9 @@ struct QOperator {
   std::size_t data = 1;  ///< operands that are codes; 0: all
 };
 
-// Operators for plain integers of 8 bits know these from here on.
-constexpr std::int64_t opset_of_plain = 12;
+// QLinearConv and QLinearMatMul are there from 10 on, and from 12 on MaxPool and Clip know integers
+// of 8 bits.
+constexpr std::int64_t needed_opset = 13;
 
 constexpr std::array operators{
     QOperator{ops::Conv::kind, "onnx.QLinearConv", Order::result_before_bias, 2},
@@ -98,7 +100,7 @@ class QOperators {
       if (is_plain(to) && !mean_the_same(*type->quantization, result)) return false;
     }
     if (to.order == Order::clamp && !code_limits(node, result)) return false;
-    if (is_plain(to)) return opset_version(graph_) >= opset_of_plain;
+    if (is_plain(to)) return true;
     const auto dilations = node.attribute_or("dilations", std::vector<std::int64_t>{});
     const bool is_dilated = std::ranges::any_of(dilations, [](std::int64_t d) { return d != 1; });
     if (is_dilated && node.kind() != ops::Conv::kind) return false;
@@ -240,6 +242,13 @@ class QOperators {
 
 }  // namespace
 
-std::int64_t use_qoperators(Graph& graph) { return QOperators(graph).run(); }
+UsedQOperators use_qoperators(Graph& graph) {
+  if (opset_version(graph) < needed_opset) {
+    std::string why_not = upgrade(graph, needed_opset);
+    if (!why_not.empty()) return {0, std::move(why_not)};
+    set_opset(graph, needed_opset);
+  }
+  return {QOperators(graph).run(), {}};
+}
 
 }  // namespace quadrant::inline v0::onnx

@@ -104,7 +104,7 @@ class Raising {
     const std::size_t count = node.operands().size();
     if ((count != 2 && count != 3) || graph_.result_count(node.id) != 1) return false;
     for (const auto& [name, value] : graph_.attributes(node.id)) {
-      if (!name.starts_with(prefix) && name != "axis" && name != "block_size") return false;
+      if (!name.starts_with(prefix) && !is_known(name, value)) return false;
     }
     for (std::size_t i = 0; i < count; ++i) {
       if (node.operand(i).is_absent()) return false;
@@ -112,9 +112,16 @@ class Raising {
     linear.scale = node.operand(1).node;
     if (!is_parameter(linear.scale)) return false;
     if (graph_.constant(linear.scale)->element() != ElementType::float32) return false;
-    if (count == 2) return linear.to_real;  // what QuantizeLinear makes then, an attribute may say
+    if (count == 2) return true;
     linear.zero_point = node.operand(2).node;
     return is_parameter(linear.zero_point);
+  }
+
+  // `saturate` is about floats of 8 bits, and the others say nothing if they are 0.
+  [[nodiscard]] static bool is_known(std::string_view name, const Attribute& value) {
+    if (name == "axis" || name == "block_size" || name == "saturate") return true;
+    const auto* const number = std::get_if<std::int64_t>(&value);
+    return (name == "output_dtype" || name == "precision") && number != nullptr && *number == 0;
   }
 
   [[nodiscard]] bool is_parameter(NodeId node) const {
@@ -149,6 +156,8 @@ class Raising {
       type.storage = zero_point.element();
     } else {
       type.storage = graph_.type(codes).element;
+      const bool is_unknown = type.storage == ElementType::undefined;
+      if (!linear.to_real && is_unknown) type.storage = ElementType::uint8;  // ONNX's default
     }
     const auto range = integer_range(type.storage);
     if (!range || type.storage == ElementType::uint32) return false;
@@ -284,15 +293,7 @@ class Raising {
 
   /// An input of the model that nobody reads as plain integers.
   [[nodiscard]] bool is_input_of_codes(Value value) const {
-    return graph_.kind(value.node) == ops::Input::kind &&
-           std::ranges::all_of(graph_.uses(value.node), [&](const Use& use) {
-             const NodeRef user = graph_.ref(use.user);
-             const bool is_linear =
-                 user.kind().starts_with(prefix) && op_name_of(user).op_type == "DequantizeLinear";
-             const bool is_output = user.kind() == ops::Output::kind;
-             return use.operand == 0 &&
-                    (is_linear || is_output || find_move(user.kind()) != nullptr);
-           });
+    return graph_.kind(value.node) == ops::Input::kind && are_only_codes(value);
   }
 
   /// The type of operand 0 of a move whose result has `type`; null where it is no move, or no one

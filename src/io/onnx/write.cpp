@@ -70,14 +70,19 @@ class ModelFileWriter {
  private:
   // All messages, as references to contents that are not read yet. The report says what they take.
   Rope make_messages(DataFile& data, Rope& contents) {
-    if (options_.qoperators) report_.qoperators = use_qoperators(graph_);
+    const std::int64_t opset_read = opset_version(graph_);
+    if (options_.qoperators) {
+      const auto [made, why_not] = use_qoperators(graph_);
+      report_.qoperators = made;
+      if (!why_not.empty()) note("no operators on codes, which need opset 13: " + why_not);
+    }
     make_quantization_explicit(graph_);
     read_rows_of_tables(graph_);
     if (options_.matmul_nbits) report_.matmul_nbits = use_matmul_nbits(graph_, options_.sink);
     restore_linear(graph_);
     Lowered lowered = lower_quantization(graph_);
     settle_output_names(graph_);
-    report_.opset_read = lowered.opset_read;
+    report_.opset_read = opset_read;
     report_.opset_written = lowered.opset_written;
     report_.dequantize_linear = lowered.linear;
     report_.dequantize_microsoft = lowered.microsoft;

@@ -364,6 +364,12 @@ TEST_CASE("what is not raised") {
     parts.inputs = {value_info("c", {2, 2}, 3)};
     parts.nodes.push_back(node("Abs", {"c"}, {"m"}));
   }
+  SUBCASE("an input that is read as plain integers behind what moves it") {
+    parts.initializers.erase(parts.initializers.begin() + 1);
+    parts.inputs = {value_info("c", {2, 2}, 3)};
+    parts.nodes.push_back(node("Transpose", {"c"}, {"t"}));
+    parts.nodes.push_back(node("Abs", {"t"}, {"m"}));
+  }
   SUBCASE("codes of an unknown operation") {
     parts.nodes.push_back(node("Mystery", {"c"}, {"m"}));
     parts.nodes[0] = node("DequantizeLinear", {"m", "s", "z"}, {"y"});
@@ -373,6 +379,43 @@ TEST_CASE("what is not raised") {
     parts.initializers[2] = tensor("z", 3, {3}).text(9, "abc");
   }
   CHECK(raised_in(parts, opset) == 0);
+}
+
+TEST_CASE("an input of plain integers does not keep other codes from being raised") {
+  GraphParts parts = linear_parts();
+  parts.inputs = {value_info("i", {2, 2}, 3)};
+  parts.nodes.push_back(node("DequantizeLinear", {"i", "s", "z"}, {"v"}));
+  parts.nodes.push_back(node("Transpose", {"i"}, {"t"}));
+  parts.nodes.push_back(node("Abs", {"t"}, {"m"}));
+  parts.outputs.push_back(value_info("v", {2, 2}));
+  CHECK(raised_in(parts) == 1);
+}
+
+TEST_CASE("the shape of codes is no integer that they are read as") {
+  GraphParts parts = linear_parts();
+  parts.initializers.erase(parts.initializers.begin() + 1);
+  parts.inputs = {value_info("c", {2, 2}, 3)};
+  parts.nodes.push_back(node("Shape", {"c"}, {"m"}));
+  parts.outputs.push_back(value_info("m", {2}, 7));
+  CHECK(raised_in(parts) == 1);
+}
+
+TEST_CASE("attributes that say nothing of integers, and ONNX's default for a zero point") {
+  GraphParts parts = linear_parts();
+  parts.inputs = {value_info("x", {2, 2})};
+  parts.nodes.push_back(node("QuantizeLinear", {"x", "s"}, {"q"}));
+  parts.nodes.push_back(node("DequantizeLinear", {"q", "s"}, {"v"}));
+  parts.outputs.push_back(value_info("v", {2, 2}));
+  std::int64_t opset = 13;
+  SUBCASE("as they are") {}
+  SUBCASE("with attributes") {
+    parts.nodes[1].message(5, int_attribute("saturate", 1));
+    opset = 19;
+  }
+  CHECK(raised_in(parts, opset) == 3);
+  const Folder folder;
+  const Graph graph = read_bytes(folder, model(parts, opset));
+  CHECK(graph.type(graph.find_value("q")).element == ElementType::uint8);
 }
 
 TEST_CASE("a number, a list of it and a Constant node of it are one type") {
