@@ -91,40 +91,55 @@ void File::count(std::size_t bytes) {
   }
 }
 
+namespace {
+
+std::uint64_t checked_elements(const schema::Tensor& tensor, const Place& place) {
+  constexpr std::uint64_t most_elements = std::uint64_t{1} << 40U;
+  std::uint64_t elements = 1;
+  for (flatbuffers::uoffset_t axis = 0; axis < size_of(tensor.shape()); ++axis) {
+    const std::int32_t extent = tensor.shape()->Get(axis);
+    if (extent < 0) invalid(fmt::format("an extent of {}", extent), place);
+    if (extent > 0 && elements > most_elements / static_cast<std::uint64_t>(extent)) {
+      invalid("more elements than a model may have", place);
+    }
+    elements *= static_cast<std::uint64_t>(extent);
+  }
+  return elements;
+}
+
+void refuse_what_is_not_read(const schema::Tensor& tensor, const Place& place) {
+  if (tensor.sparsity()) impossible("sparse contents", place);
+  if (tensor.is_variable()) impossible("a variable", place);
+  if (tensor.external_buffer() != 0) impossible("contents in another file", place);
+}
+
+}  // namespace
+
+void File::check_tensor(const schema::Tensor& tensor, const Place& place) {
+  refuse_what_is_not_read(tensor, place);
+  if (tensor.buffer() >= model_->buffers()->size()) {
+    invalid(fmt::format("buffer {} of {}", tensor.buffer(), model_->buffers()->size()), place);
+  }
+  const auto rank = size_of(tensor.shape());
+  count(std::size_t{4} * rank + size_of(tensor.name()));
+  if (const auto* codes = tensor.quantization()) count(std::size_t{4} * size_of(codes->scale()));
+  if (rank > most_dimensions) invalid(fmt::format("{} dimensions", rank), place);
+  const std::uint64_t elements = checked_elements(tensor, place);
+  const auto signature = size_of(tensor.shape_signature());
+  if (signature != 0 && signature != rank) invalid("a shape signature of another rank", place);
+  const auto contents = buffer(tensor.buffer());
+  const ElementType element = element_of(tensor.type());
+  if (!contents.empty() && element != ElementType::opaque &&
+      contents.size() != stored_size(element, elements)) {
+    invalid(fmt::format("{} bytes for {} elements of {}", contents.size(), elements,
+                        to_string(element)),
+            place);
+  }
+}
+
 void File::check_tensors() {
   for (flatbuffers::uoffset_t i = 0; i < size_of(graph_->tensors()); ++i) {
-    const schema::Tensor& tensor = *graph_->tensors()->Get(i);
-    const Place place{.tensor = tensor_label(*graph_, i)};
-    const auto refuse = [&](std::string why) { invalid(std::move(why), place); };
-    if (tensor.sparsity()) impossible("sparse contents", place);
-    if (tensor.is_variable()) impossible("a variable", place);
-    if (tensor.external_buffer() != 0) impossible("contents in another file", place);
-    if (tensor.buffer() >= model_->buffers()->size()) {
-      refuse(fmt::format("buffer {} of {}", tensor.buffer(), model_->buffers()->size()));
-    }
-    const auto* quantization = tensor.quantization();
-    const auto rank = size_of(tensor.shape());
-    count(std::size_t{4} * rank + size_of(tensor.name()));
-    if (quantization) count(std::size_t{4} * size_of(quantization->scale()));
-    if (rank > most_dimensions) refuse(fmt::format("{} dimensions", rank));
-    std::uint64_t elements = 1;
-    for (flatbuffers::uoffset_t axis = 0; axis < rank; ++axis) {
-      const std::int32_t extent = tensor.shape()->Get(axis);
-      if (extent < 0) refuse(fmt::format("an extent of {}", extent));
-      if (extent > 0 && elements > (std::uint64_t{1} << 40U) / static_cast<std::uint64_t>(extent)) {
-        refuse("more elements than a model may have");
-      }
-      elements *= static_cast<std::uint64_t>(extent);
-    }
-    const auto signature = size_of(tensor.shape_signature());
-    if (signature != 0 && signature != rank) refuse("a shape signature of another rank");
-    const auto contents = buffer(tensor.buffer());
-    const ElementType element = element_of(tensor.type());
-    if (!contents.empty() && element != ElementType::opaque &&
-        contents.size() != stored_size(element, elements)) {
-      refuse(fmt::format("{} bytes for {} elements of {}", contents.size(), elements,
-                         to_string(element)));
-    }
+    check_tensor(*graph_->tensors()->Get(i), {.tensor = tensor_label(*graph_, i)});
   }
 }
 

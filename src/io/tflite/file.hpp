@@ -29,6 +29,7 @@ class File {
 
  private:
   void check_model();
+  void check_tensor(const schema::Tensor& tensor, const Place& place);
   void check_tensors();
   void check_operators();
   /// Keeps account of what many tables may share.

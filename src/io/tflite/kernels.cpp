@@ -41,7 +41,7 @@ struct Kernel {
   BuiltinOperator code = CUSTOM;
   Types plain = 0;
   Types codes = 0;
-  DataOperands data;
+  DataOperands data{};
 };
 
 constexpr DataOperands two{.first = 0, .count = 2};
@@ -130,7 +130,7 @@ constexpr std::array kernels{
 /// Which weights a kernel takes beside data of a type, and whether their zero point may be another
 /// than 0.
 struct Weights {
-  ElementType data;
+  ElementType data = ElementType::undefined;
   Types convolution = 0;
   Types dense = 0;  ///< of FULLY_CONNECTED
 };
@@ -142,9 +142,9 @@ constexpr std::array weight_rows{
 };
 
 struct FixedResult {
-  BuiltinOperator code;
-  ElementType element;
-  ResultCodes codes;
+  BuiltinOperator code = CUSTOM;
+  ElementType element = ElementType::undefined;
+  ResultCodes codes{};
 };
 
 constexpr float part(int count) { return 1.0F / static_cast<float>(count); }

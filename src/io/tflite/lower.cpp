@@ -62,7 +62,7 @@ const Shape& Lowering::ranked(Value value) const {
 const Constant* Lowering::constant(Value value) const noexcept {
   if (value.is_absent()) return nullptr;
   const Constant* found = graph_.constant(value.node);
-  return found && *found ? found : nullptr;
+  return found != nullptr && *found ? found : nullptr;
 }
 
 bool Lowering::is_free(Value value) const noexcept {

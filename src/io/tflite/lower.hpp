@@ -29,8 +29,8 @@ struct Rule;
 
 class Lowering {
  public:
-  Lowering(const Graph& graph, const TfliteWriteOptions& options, TfliteWriteReport& report)
-      : graph_(graph), options_(options), report_(report) {}
+  Lowering(Graph graph, const TfliteWriteOptions& options, TfliteWriteReport& report)
+      : graph_(std::move(graph)), options_(options), report_(report) {}
 
   /// The file's bytes. To be called once.
   [[nodiscard]] std::vector<std::byte> run();

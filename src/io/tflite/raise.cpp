@@ -40,13 +40,49 @@ class BufferSource final : public ConstantSource {
   std::span<const std::byte> bytes_;
 };
 
+std::vector<float> checked_scales(const schema::QuantizationParameters& parameters,
+                                  const Place& place) {
+  std::vector<float> scales(parameters.scale()->begin(), parameters.scale()->end());
+  for (const float scale : scales) {
+    if (!std::isfinite(scale) || scale <= 0) invalid(fmt::format("a scale of {}", scale), place);
+  }
+  return scales;
+}
+
+std::vector<std::int64_t> checked_zeros(const schema::QuantizationParameters& parameters,
+                                        const IntegerRange& range, const Place& place) {
+  const std::size_t count = length(parameters.scale());
+  std::vector<std::int64_t> zeros(count, 0);
+  const std::size_t given = length(parameters.zero_point());
+  if (given != 0 && given != count) invalid("other zero points than scales", place);
+  // Byte by byte: the verifier does not ask for the alignment of 64-bit elements.
+  if (given != 0) {
+    std::memcpy(zeros.data(), parameters.zero_point()->Data(), given * sizeof(std::int64_t));
+  }
+  for (const std::int64_t zero : zeros) {
+    if (zero < range.min || zero > range.max) {
+      invalid(fmt::format("a zero point of {}", zero), place);
+    }
+  }
+  return zeros;
+}
+
+Granularity granularity_of(const schema::QuantizationParameters& parameters, const Shape& shape,
+                           const Place& place) {
+  const auto count = static_cast<std::int64_t>(length(parameters.scale()));
+  const std::int64_t axis = parameters.quantized_dimension();
+  if (count == 1 && (shape.rank() == 0 || axis <= 0)) return Granularity::per_tensor();
+  if (axis >= 0 && axis < shape.rank() && shape[axis] == count) return Granularity::per_axis(axis);
+  if (count > 1) invalid(fmt::format("{} scales along axis {}", count, axis), place);
+  return Granularity::per_tensor();
+}
+
 std::shared_ptr<const UniformType> quantization_of(const schema::Tensor& tensor,
                                                    ElementType element, const Shape& shape,
                                                    const Place& place) {
   const schema::QuantizationParameters* parameters = tensor.quantization();
-  const std::size_t count = parameters ? length(parameters->scale()) : 0;
   // Real tensors may say in which range they are.
-  if (count == 0 || !is_integer(element)) return nullptr;
+  if (!parameters || length(parameters->scale()) == 0 || !is_integer(element)) return nullptr;
   if (bit_width(element) > 32) impossible("computed codes of 64 bits", place);
   if (parameters->details_type() != schema::QuantizationDetails::NONE) {
     impossible("a quantization that is no scale and zero point", place);
@@ -56,35 +92,12 @@ std::shared_ptr<const UniformType> quantization_of(const schema::Tensor& tensor,
   type.storage = element;
   type.storage_min = range.min;
   type.storage_max = range.max;
-  Shape parameter_extents = Shape::scalar();
-  if (count > 1 || (shape.rank() > 0 && parameters->quantized_dimension() > 0)) {
-    const std::int64_t axis = parameters->quantized_dimension();
-    if (axis < 0 || axis >= shape.rank() || shape[axis] != static_cast<std::int64_t>(count)) {
-      if (count > 1) invalid(fmt::format("{} scales along axis {}", count, axis), place);
-    } else {
-      type.granularity = Granularity::per_axis(axis);
-      parameter_extents = Shape{static_cast<std::int64_t>(count)};
-    }
-  }
-  const std::vector<float> scales(parameters->scale()->begin(), parameters->scale()->end());
-  for (const float scale : scales) {
-    if (!std::isfinite(scale) || scale <= 0) invalid(fmt::format("a scale of {}", scale), place);
-  }
-  std::vector<std::int64_t> zeros(count, 0);
-  const std::size_t given = length(parameters->zero_point());
-  if (given != 0 && given != count) invalid("other zero points than scales", place);
-  // Byte by byte: the verifier does not ask for the alignment of 64-bit elements.
-  if (given != 0) {
-    std::memcpy(zeros.data(), parameters->zero_point()->Data(), given * sizeof(std::int64_t));
-  }
-  for (const std::int64_t zero : zeros) {
-    if (zero < range.min || zero > range.max) {
-      invalid(fmt::format("a zero point of {}", zero), place);
-    }
-  }
-  type.scales = make_scales(ElementType::float32, parameter_extents, scales);
+  type.granularity = granularity_of(*parameters, shape, place);
+  const Shape extents = parameter_shape(shape, type.granularity);
+  type.scales = make_scales(ElementType::float32, extents, checked_scales(*parameters, place));
+  const std::vector<std::int64_t> zeros = checked_zeros(*parameters, range, place);
   if (std::ranges::any_of(zeros, [](std::int64_t zero) { return zero != 0; })) {
-    type.zero_points = make_zero_points(element, parameter_extents, zeros);
+    type.zero_points = make_zero_points(element, extents, zeros);
   }
   return std::make_shared<const UniformType>(std::move(type));
 }

@@ -103,14 +103,14 @@ RaisedWindow window_of(const Options& options) {
 
 bool raise_conv(Raising& raising, const RaisedOp& op) {
   const auto* options = op.op->builtin_options_as_Conv2DOptions();
-  return options && raise_convolution(raising, op, window_of(*options), nhwc(), false,
-                                      options->fused_activation_function());
+  return options != nullptr && raise_convolution(raising, op, window_of(*options), nhwc(), false,
+                                                 options->fused_activation_function());
 }
 
 bool raise_depthwise(Raising& raising, const RaisedOp& op) {
   const auto* options = op.op->builtin_options_as_DepthwiseConv2DOptions();
-  return options && raise_convolution(raising, op, window_of(*options), {1, 2, 3, 0}, true,
-                                      options->fused_activation_function());
+  return options != nullptr && raise_convolution(raising, op, window_of(*options), {1, 2, 3, 0},
+                                                 true, options->fused_activation_function());
 }
 
 /// The padding of a transposed convolution along one axis, as ONNX has it.

@@ -54,15 +54,15 @@ bool add_unary(Raising& raising, const RaisedOp& op, std::string_view kind,
 
 bool raise_leaky_relu(Raising& raising, const RaisedOp& op) {
   const auto* options = op.op->builtin_options_as_LeakyReluOptions();
-  return options && add_unary(raising, op, "onnx.LeakyRelu",
-                              {{"alpha", static_cast<double>(options->alpha())}});
+  return options != nullptr && add_unary(raising, op, "onnx.LeakyRelu",
+                                         {{"alpha", static_cast<double>(options->alpha())}});
 }
 
 bool raise_elu(Raising& raising, const RaisedOp& op) { return add_unary(raising, op, "onnx.Elu"); }
 
 bool raise_gelu(Raising& raising, const RaisedOp& op) {
   const auto* options = op.op->builtin_options_as_GeluOptions();
-  const bool approximate = options && options->approximate();
+  const bool approximate = options != nullptr && options->approximate();
   return add_unary(raising, op, "onnx.Gelu",
                    {{"approximate", std::string(approximate ? "tanh" : "none")}});
 }

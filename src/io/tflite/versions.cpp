@@ -90,67 +90,124 @@ std::int32_t version_for(const Versions& row, schema::TensorType type) {
   }
 }
 
-bool fuses_activation(const schema::OperatorT& op) {
-  const auto* options = op.builtin_options.AsTransposeConvOptions();
-  return options && options->fused_activation_function != schema::ActivationFunctionType::NONE;
+/// An operator, with the tensors that are looked at. Null for those that are not there.
+struct OperatorUse {
+  const schema::OperatorT& op;
+  const schema::TensorT* data = nullptr;  ///< whose type decides
+  const schema::TensorT* second = nullptr;
+  const schema::TensorT* result = nullptr;
+};
+
+bool is_dilated(const OperatorUse& use) {
+  const auto* options = use.op.builtin_options.AsDepthwiseConv2DOptions();
+  return options != nullptr && (options->dilation_h_factor != 1 || options->dilation_w_factor != 1);
 }
+
+bool keeps_rank(const OperatorUse& use) {
+  const auto* options = use.op.builtin_options.AsFullyConnectedOptions();
+  return options != nullptr && options->keep_num_dims;
+}
+
+bool has_no_bias(const OperatorUse& use) {
+  return use.op.inputs.size() == 2 || use.op.inputs.back() == -1;
+}
+
+bool has_bias(const OperatorUse& use) { return use.op.inputs.size() > 3; }
+
+bool has_small_weights(const OperatorUse& use) {
+  return use.second != nullptr && use.second->type == schema::TensorType::INT4;
+}
+
+bool has_other_pixels(const OperatorUse& use) {
+  const auto* options = use.op.builtin_options.AsResizeNearestNeighborOptions();
+  return options != nullptr && (options->half_pixel_centers || options->align_corners);
+}
+
+bool has_half_pixels(const OperatorUse& use) {
+  const auto* options = use.op.builtin_options.AsResizeBilinearOptions();
+  return options != nullptr && options->half_pixel_centers;
+}
+
+bool fuses_activation(const OperatorUse& use) {
+  const auto* options = use.op.builtin_options.AsTransposeConvOptions();
+  return options != nullptr &&
+         options->fused_activation_function != schema::ActivationFunctionType::NONE;
+}
+
+template <std::size_t rank>
+bool has_more_axes_than(const OperatorUse& use) {
+  return use.data != nullptr && use.data->shape.size() > rank;
+}
+
+template <schema::TensorType type>
+bool is_of(const OperatorUse& use) {
+  return use.data != nullptr && use.data->type == type;
+}
+
+bool has_scales_of_channels(const OperatorUse& use) {
+  return use.data != nullptr && use.data->quantization && use.data->quantization->scale.size() > 1;
+}
+
+/// Whether the products of codes are as large as the result's steps, or larger.
+bool has_large_products(const OperatorUse& use) {
+  const auto scale = [](const schema::TensorT* tensor) {
+    const bool has_scale =
+        tensor != nullptr && tensor->quantization && !tensor->quantization->scale.empty();
+    return has_scale ? tensor->quantization->scale.front() : 0.0F;
+  };
+  const float product = scale(use.data) * scale(use.second);
+  return product > 0 && scale(use.result) > 0 && product >= scale(use.result);
+}
+
+/// Uses of an operator that came with a version.
+struct NeededFor {
+  BuiltinOperator code;
+  std::int32_t version;
+  bool (*is_used)(const OperatorUse& use);
+};
+
+constexpr std::array use_rows{
+    NeededFor{ADD, 3, has_more_axes_than<4>},
+    NeededFor{CONV_2D, 7, has_small_weights},
+    NeededFor{DEPTHWISE_CONV_2D, 2, is_dilated},
+    NeededFor{DEPTHWISE_CONV_2D, 7, has_small_weights},
+    NeededFor{DEQUANTIZE, 3, is_of<schema::TensorType::FLOAT16>},
+    NeededFor{DEQUANTIZE, 5, has_scales_of_channels},
+    NeededFor{DEQUANTIZE, 6, is_of<schema::TensorType::INT4>},
+    NeededFor{FULLY_CONNECTED, 5, keeps_rank},
+    NeededFor{FULLY_CONNECTED, 6, has_no_bias},
+    NeededFor{FULLY_CONNECTED, 10, has_small_weights},
+    NeededFor{MAXIMUM, 3, has_more_axes_than<4>},
+    NeededFor{MINIMUM, 3, has_more_axes_than<4>},
+    NeededFor{MUL, 3, has_more_axes_than<4>},
+    NeededFor{MUL, 3, has_large_products},
+    NeededFor{RESIZE_BILINEAR, 3, has_half_pixels},
+    NeededFor{RESIZE_NEAREST_NEIGHBOR, 3, has_other_pixels},
+    NeededFor{SUB, 3, has_more_axes_than<4>},
+    NeededFor{TRANSPOSE, 4, has_more_axes_than<4>},
+    NeededFor{TRANSPOSE, 6, has_more_axes_than<5>},
+    NeededFor{TRANSPOSE_CONV, 3, has_bias},
+    NeededFor{TRANSPOSE_CONV, 4, fuses_activation},
+};
 
 }  // namespace
 
 std::int32_t needed_version(BuiltinOperator code, const schema::OperatorT& op,
                             const std::vector<std::unique_ptr<schema::TensorT>>& tensors) {
-  const auto operand = [&](std::size_t i) -> const schema::TensorT* {
-    if (i >= op.inputs.size() || op.inputs[i] < 0) return nullptr;
-    return tensors[static_cast<std::size_t>(op.inputs[i])].get();
+  const auto tensor = [&](const std::vector<std::int32_t>& list,
+                          std::size_t i) -> const schema::TensorT* {
+    return i < list.size() && list[i] >= 0 ? tensors[static_cast<std::size_t>(list[i])].get()
+                                           : nullptr;
   };
   const auto* row = std::ranges::find(version_rows, code, &Versions::code);
-  const schema::TensorT* data = operand(row == version_rows.end() ? 0 : row->data);
-  std::int32_t version = row == version_rows.end() || !data ? 1 : version_for(*row, data->type);
-  const auto at_least = [&](std::int32_t other) { version = std::max(version, other); };
-
-  if (const auto* options = op.builtin_options.AsDepthwiseConv2DOptions()) {
-    if (options->dilation_h_factor != 1 || options->dilation_w_factor != 1) at_least(2);
-  }
-  if (const auto* options = op.builtin_options.AsFullyConnectedOptions()) {
-    if (options->keep_num_dims) at_least(5);
-    if (op.inputs.size() == 2 || op.inputs.back() == -1) at_least(6);
-  }
-  if (const auto* options = op.builtin_options.AsResizeNearestNeighborOptions()) {
-    if (options->half_pixel_centers || options->align_corners) at_least(3);
-  }
-  if (const auto* options = op.builtin_options.AsResizeBilinearOptions()) {
-    if (options->half_pixel_centers) at_least(3);
-  }
-  const schema::TensorT* weights = operand(1);
-  const bool is_product = code == CONV_2D || code == DEPTHWISE_CONV_2D || code == FULLY_CONNECTED;
-  if (is_product && weights && weights->type == schema::TensorType::INT4) {
-    at_least(code == FULLY_CONNECTED ? 10 : 7);
-  }
-  if (code == TRANSPOSE_CONV) {
-    if (op.inputs.size() > 3) at_least(3);
-    if (fuses_activation(op)) at_least(4);
-  }
-  if (code == TRANSPOSE && data) {
-    if (data->shape.size() > 4) at_least(4);
-    if (data->shape.size() > 5) at_least(6);
-  }
-  if (code == DEQUANTIZE && data) {
-    if (data->type == schema::TensorType::FLOAT16) at_least(3);
-    if (data->quantization && data->quantization->scale.size() > 1) at_least(5);
-    if (data->type == schema::TensorType::INT4) at_least(6);
-  }
-  const bool is_binary =
-      code == ADD || code == SUB || code == MUL || code == MINIMUM || code == MAXIMUM;
-  if (is_binary && data && data->shape.size() > 4) at_least(3);
-  if (code == MUL && weights && data && data->quantization && weights->quantization) {
-    const schema::TensorT& result = *tensors[static_cast<std::size_t>(op.outputs.front())];
-    const auto scale = [](const schema::TensorT& tensor) {
-      return tensor.quantization && !tensor.quantization->scale.empty()
-                 ? tensor.quantization->scale.front()
-                 : 0.0F;
-    };
-    const float ratio = scale(*data) * scale(*weights);
-    if (ratio > 0 && scale(result) > 0 && ratio / scale(result) >= 1.0F) at_least(3);
+  const bool is_known = row != version_rows.end();
+  const OperatorUse use{.op = op,
+                        .data = tensor(op.inputs, is_known ? row->data : 0),
+                        .second = tensor(op.inputs, 1),
+                        .result = tensor(op.outputs, 0)};
+  std::int32_t version = is_known && use.data ? version_for(*row, use.data->type) : 1;
+  for (const NeededFor& needed : use_rows) {
+    if (needed.code == code && needed.is_used(use)) version = std::max(version, needed.version);
   }
   return version;
 }

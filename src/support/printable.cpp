@@ -1,8 +1,10 @@
-#include "io/onnx/failure.hpp"
+#include "support/printable.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
-namespace quadrant::inline v0::onnx {
+namespace quadrant::inline v0::failures {
 namespace {
 
 /// How many bytes the UTF-8 character at the front has; 0 when it is none, or a control character.
@@ -52,4 +54,4 @@ void make_printable(Error& error) {
   error.place.tensor = printable(error.place.tensor);
 }
 
-}  // namespace quadrant::inline v0::onnx
+}  // namespace quadrant::inline v0::failures
