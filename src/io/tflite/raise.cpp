@@ -383,10 +383,12 @@ void Raising::raise_raw(const RaisedOp& op) {
     impossible(fmt::format("operator {}, which is not known", static_cast<int>(op.code)));
   }
   std::vector<Value> operands;
+  operands.reserve(op.input_count());
   for (std::size_t i = 0; i < op.input_count(); ++i) {
     operands.push_back(op.input(i) == no_tensor ? Value{} : plain(op.input(i)));
   }
   std::vector<ResultSpec> results;
+  results.reserve(op.output_count());
   for (std::size_t i = 0; i < op.output_count(); ++i) {
     results.push_back({name(op.output(i)), type(op.output(i))});
   }
