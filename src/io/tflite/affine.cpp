@@ -22,6 +22,7 @@ TensorId spread_tensor(Lowering& lowering, const NodeRef& node, std::string_view
     if (extents[axis] == 1 || extents[axis] == extent) continue;
     if (extent == Shape::dynamic) impossible("blocks of an unknown extent");
     std::vector<std::int32_t> indices;
+    indices.reserve(static_cast<std::size_t>(extent));
     for (std::int64_t i = 0; i < extent; ++i) {
       indices.push_back(static_cast<std::int32_t>(i / spread.blocks[axis]));
     }

@@ -17,6 +17,7 @@ std::vector<double> wanted_scales(const TensorType& data, const TensorType& weig
   const std::vector<float> of_data = value_of(read_scales(data.quantization->scales));
   const std::vector<float> of_weights = value_of(read_scales(weights.quantization->scales));
   std::vector<double> wanted;
+  wanted.reserve(of_weights.size());
   for (const float scale : of_weights) {
     wanted.push_back(static_cast<double>(of_data.front()) * static_cast<double>(scale));
   }

@@ -49,6 +49,7 @@ void lower_broadcasting(Lowering& lowering, const NodeRef& node, const Rule& rul
   lowering.settle(node.result(), element, shape);
   const Axes axes = lowering.common_axes(operands, shape.rank());
   Tensors tensors;
+  tensors.reserve(operands.size());
   for (const Value operand : operands) tensors.push_back(lowering.broadcast(operand, axes));
   emit_elementwise(lowering.model(), rule.code, std::move(tensors),
                    lowering.define(node.result(), axes));

@@ -18,7 +18,7 @@ std::optional<Integers> shape_of(const GraphView& graph, NodeRef node) {
   if (!shape.is_ranked()) return std::nullopt;
   const std::int64_t rank = shape.rank();
   const auto bound = [&](std::string_view name, std::int64_t fallback) {
-    const std::int64_t at = node.attribute_or<std::int64_t>(name, fallback);
+    const auto at = node.attribute_or<std::int64_t>(name, fallback);
     return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank);
   };
   const std::int64_t first = bound("start", 0);

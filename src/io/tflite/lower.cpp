@@ -283,7 +283,7 @@ void Lowering::alias(Value result, Value source) {
   forms_[result] = forms_[source];
 }
 
-void Lowering::define_constant(Value result, Constant constant) {
+void Lowering::define_constant(Value result, const Constant& constant) {
   const TensorType known = type(result);
   const NodeId made =
       graph_.add({.kind = std::string(ops::Constant::kind),

@@ -79,7 +79,7 @@ class Lowering {
   /// `result` is what `source` is, axes and all.
   void alias(Value result, Value source);
   /// `result` is a constant that is known now.
-  void define_constant(Value result, Constant constant);
+  void define_constant(Value result, const Constant& constant);
   void know(Value value, std::vector<std::int64_t> integers) {
     known_.insert_or_assign(value, std::move(integers));
   }

@@ -51,23 +51,25 @@ std::vector<std::uint32_t> data_of(const Rule& rule, NodeRef node) {
   return data;
 }
 
-/// Whether a kernel that computes on codes of the first operand takes the others beside it.
+/// Whether a kernel that computes on codes of type `first` takes others beside it.
+bool takes_beside(const Rule& rule, BuiltinOperator code, const TensorType& first,
+                  const TensorType& other) {
+  if (rule.weights) return takes_weights(code, first.element, *other.quantization);
+  if (!takes_codes(code, *other.quantization)) return false;
+  if (!rule.same && other.element != first.element) return false;
+  // Comparisons of 8 bits bring their operands to one scale; others compare the codes.
+  const bool compares_codes = rule.codes == Codes::operands && bit_width(first.element) > 8;
+  return !compares_codes || have_same_parameters(first, other);
+}
+
+/// Whether a kernel takes the data operands, which are codes, side by side.
 bool agree(const Rule& rule, BuiltinOperator code, NodeRef node,
            const std::vector<std::uint32_t>& data) {
   const TensorType& first = *node.operand_type(data.front());
-  for (const std::uint32_t i : data) {
-    const TensorType& other = *node.operand_type(i);
-    if (rule.weights && i != data.front()) {
-      if (!takes_weights(code, first.element, *other.quantization)) return false;
-      continue;
-    }
-    if (!takes_codes(code, *other.quantization)) return false;
-    if (!rule.same && other.element != first.element) return false;
-    // Comparisons of 8 bits bring their operands to one scale; others compare the codes.
-    const bool is_compared = rule.codes == Codes::operands && bit_width(first.element) > 8;
-    if (is_compared && !have_same_parameters(first, other)) return false;
-  }
-  return true;
+  return takes_codes(code, *first.quantization) &&
+         std::all_of(data.begin() + 1, data.end(), [&](std::uint32_t i) {
+           return takes_beside(rule, code, first, *node.operand_type(i));
+         });
 }
 
 /// Room for a scale that was rounded.
@@ -464,6 +466,7 @@ void Lowering::try_lower(NodeRef node) {
 void Lowering::fail_with_all() {
   if (refused_.empty()) return;
   std::vector<std::string> parts;
+  parts.reserve(refused_.size());
   for (const Refused& refused : refused_) {
     parts.push_back(fmt::format("{} ({})", refused.why, fmt::join(refused.nodes, ", ")));
   }
@@ -476,7 +479,7 @@ TensorId Lowering::output_tensor(NodeId output) {
   const std::string name(given.empty() ? graph_.value_name(value) : given);
   const TensorId id = plain(value);
   // A name and a place in the file are for one output; an input or a constant keeps its own.
-  const bool is_own = model_.producer(id) && !named_.contains(id);
+  const bool is_own = model_.producer(id) != nullptr && !named_.contains(id);
   if (is_own) {
     named_.insert(id);
     model_.tensor(id).name = name;

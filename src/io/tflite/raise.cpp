@@ -30,7 +30,7 @@ class BufferSource final : public ConstantSource {
   BufferSource(std::shared_ptr<const std::vector<std::byte>> owner,
                std::span<const std::byte> bytes)
       : owner_(std::move(owner)), bytes_(bytes) {}
-  Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
+  [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
     std::ranges::copy(bytes_.subspan(offset, out.size()), out.begin());
     return {};
   }
@@ -103,7 +103,7 @@ std::shared_ptr<const UniformType> quantization_of(const schema::Tensor& tensor,
 }
 
 bool has_scales(const schema::Tensor& tensor) {
-  return tensor.quantization() && length(tensor.quantization()->scale()) != 0;
+  return tensor.quantization() != nullptr && length(tensor.quantization()->scale()) != 0;
 }
 
 /// Biases of 16-bit products: codes of 64 bits, which are 32 in the graph.
@@ -128,6 +128,7 @@ TensorType type_in_file(const schema::SubGraph& graph, const schema::Tensor& ten
   const auto* extents =
       length(tensor.shape_signature()) != 0 ? tensor.shape_signature() : tensor.shape();
   std::vector<std::int64_t> shape;
+  shape.reserve(length(extents));
   for (std::size_t i = 0; i < length(extents); ++i) {
     shape.push_back(std::max(extents->Get(static_cast<flatbuffers::uoffset_t>(i)), -1));
   }
@@ -383,10 +384,12 @@ void Raising::raise_raw(const RaisedOp& op) {
     impossible(fmt::format("operator {}, which is not known", static_cast<int>(op.code)));
   }
   std::vector<Value> operands;
+  operands.reserve(op.input_count());
   for (std::size_t i = 0; i < op.input_count(); ++i) {
     operands.push_back(op.input(i) == no_tensor ? Value{} : plain(op.input(i)));
   }
   std::vector<ResultSpec> results;
+  results.reserve(op.output_count());
   for (std::size_t i = 0; i < op.output_count(); ++i) {
     results.push_back({name(op.output(i)), type(op.output(i))});
   }

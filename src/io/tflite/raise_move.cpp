@@ -27,6 +27,7 @@ bool raise_transpose(Raising& raising, const RaisedOp& op) {
   if (!std::ranges::equal(sorted, plain)) invalid("a transpose that is no permutation");
   const Axes axes = raising.axes(data);
   Axes result;
+  result.reserve(perm->size());
   for (const std::int64_t axis : *perm) result.push_back(axes[static_cast<std::size_t>(axis)]);
   const Value value = raising.value(data, axes);
   if (raising.rank(op.output()) != raising.rank(data)) invalid("a result of another rank");
@@ -65,6 +66,7 @@ bool raise_concatenation(Raising& raising, const RaisedOp& op) {
     if (!raising.is_constant(id)) axes = raising.axes(id);
   }
   std::vector<Value> operands;
+  operands.reserve(op.input_count());
   for (std::size_t i = 0; i < op.input_count(); ++i) {
     operands.push_back(raising.value(op.input(i), axes));
   }
@@ -140,8 +142,9 @@ bool raise_strided_slice(Raising& raising, const RaisedOp& op) {
   auto starts = raising.integers(op.input(1));
   auto ends = raising.integers(op.input(2));
   const auto steps = raising.integers(op.input(3));
-  if (!options || data == no_tensor || !starts || !ends || !steps || options->ellipsis_mask() ||
-      options->new_axis_mask() || options->shrink_axis_mask() || options->offset()) {
+  if (!options || data == no_tensor || !starts || !ends || !steps ||
+      options->ellipsis_mask() != 0 || options->new_axis_mask() != 0 ||
+      options->shrink_axis_mask() != 0 || options->offset()) {
     return false;
   }
   const Axes axes = raising.axes(data);

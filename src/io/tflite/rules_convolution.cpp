@@ -60,8 +60,7 @@ void lower_conv(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   if (depthwise) {
     auto options = fill(schema::DepthwiseConv2DOptionsT{});
     options.depth_multiplier = static_cast<std::int32_t>(channels / group);
-    model.emit({BuiltinOperator::DEPTHWISE_CONV_2D}, {image, filter, bias}, {output},
-               std::move(options));
+    model.emit({BuiltinOperator::DEPTHWISE_CONV_2D}, {image, filter, bias}, {output}, options);
   } else {
     model.emit({BuiltinOperator::CONV_2D}, {image, filter, bias}, {output},
                fill(schema::Conv2DOptionsT{}));
@@ -104,7 +103,7 @@ std::vector<WindowAxis> turned_windows(const NodeRef& node, const Shape& shape,
   const auto auto_pad = node.attribute_or<std::string>("auto_pad", "NOTSET");
   // The padding follows from the result's extents.
   const bool is_chosen =
-      auto_pad.starts_with("SAME") || node.graph->attribute(node.id, "output_shape");
+      auto_pad.starts_with("SAME") || node.graph->attribute(node.id, "output_shape") != nullptr;
   std::vector<WindowAxis> windows;
   for (std::size_t i = 0; i < rank; ++i) {
     WindowAxis axis{.extent = shape.extents()[i + 2],
@@ -195,8 +194,7 @@ void lower_conv_transpose(Lowering& lowering, const NodeRef& node, const Rule& /
   options.stride_h =
       windows.size() == 2 ? static_cast<std::int32_t>(windows.front().stride) : std::int32_t{1};
   options.stride_w = static_cast<std::int32_t>(windows.back().stride);
-  model.emit({BuiltinOperator::TRANSPOSE_CONV}, {extents, filter, image, bias}, {whole},
-             std::move(options));
+  model.emit({BuiltinOperator::TRANSPOSE_CONV}, {extents, filter, image, bias}, {whole}, options);
   if (!padding) emit_crop(lowering, whole, windows, output);
   finish_image(lowering, result, output);
 }

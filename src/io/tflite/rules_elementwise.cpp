@@ -134,7 +134,7 @@ void lower_batch_normalization(Lowering& lowering, const NodeRef& node, const Ru
   if (bias.size() != channels || mean.size() != channels || variance.size() != channels) {
     invalid("parameters of different lengths");
   }
-  const double epsilon = node.attribute_or<double>("epsilon", 1e-5);
+  const auto epsilon = node.attribute_or<double>("epsilon", 1e-5);
   std::vector<float> factors;
   std::vector<float> summands;
   for (std::size_t i = 0; i < channels; ++i) {

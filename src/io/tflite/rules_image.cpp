@@ -38,7 +38,8 @@ std::int64_t scaled_extent(std::int64_t extent, float scale) {
   if (scale == 1.0F) return extent;
   if (extent == Shape::dynamic) impossible("an unknown extent is resized");
   const double wanted = std::floor(static_cast<double>(extent) * static_cast<double>(scale));
-  if (!(wanted >= 1 && wanted <= 1e6)) impossible("such scales");
+  const bool is_extent = wanted >= 1 && wanted <= 1e6;  // false for what is no number
+  if (!is_extent) impossible("such scales");
   return static_cast<std::int64_t>(wanted);
 }
 
@@ -237,7 +238,7 @@ void resize_by_taps(Lowering& lowering, const NodeRef& node, const Resampling& h
 }
 
 BuiltinOperator resize_kernel(const Lowering& lowering, const NodeRef& node) {
-  const Shape shape = lowering.ranked(node.operand(0));
+  const Shape& shape = lowering.ranked(node.operand(0));
   const Resizing image = resized(lowering, node, shape);
   const Resampling how = resampling_of(node, has_coordinate_modes(lowering, node));
   const bool is_nearest = how.mode == "nearest";
@@ -303,6 +304,7 @@ void lower_depth_to_space(Lowering& lowering, const NodeRef& node, const Rule& /
   if (node.attribute_or<std::string>("mode", "DCR") == "CRD" && channels > 1) {
     // TFLite's order of channels is the other.
     std::vector<std::int32_t> order;
+    order.reserve(static_cast<std::size_t>(shape[1]));
     for (std::int64_t i = 0; i < shape[1]; ++i) {
       order.push_back(static_cast<std::int32_t>(i % channels * block * block + i / channels));
     }

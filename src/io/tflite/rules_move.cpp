@@ -413,7 +413,7 @@ void lower_constant_of_shape(Lowering& lowering, const NodeRef& node, const Rule
   constexpr std::int64_t largest = std::int64_t{1} << 24U;
   if (!count || *count < 0 || *count > largest) impossible("a large constant");
   const float zero = 0.0F;
-  const Constant value = node.attribute_or<Constant>(
+  const auto value = node.attribute_or<Constant>(
       "value", Constant::from_values(ElementType::float32, Shape{1}, std::span(&zero, 1)));
   const ConstantBytes one = value_of(value.read());
   std::vector<std::byte> bytes;

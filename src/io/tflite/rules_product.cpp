@@ -51,7 +51,7 @@ void emit_dense(Lowering& lowering, const NodeRef& node, const Dense& dense, Ten
           : bias_of(lowering, node, dense.data, dense.weights, dense.bias, channels);
   schema::FullyConnectedOptionsT options;
   options.keep_num_dims = dense.data_axes.size() > 2;
-  lowering.model().emit({FULLY_CONNECTED}, {data, weights, bias}, {result}, std::move(options));
+  lowering.model().emit({FULLY_CONNECTED}, {data, weights, bias}, {result}, options);
 }
 
 /// Multiplies float tensors with a number, if it is not 1.
@@ -70,8 +70,8 @@ void lower_gemm(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   const Value weights = node.operand(1);
   const Value summand = node.operand(2);
   const Value result = node.result();
-  const double alpha = node.attribute_or<double>("alpha", 1.0);
-  const double beta = node.attribute_or<double>("beta", 1.0);
+  const auto alpha = node.attribute_or<double>("alpha", 1.0);
+  const auto beta = node.attribute_or<double>("beta", 1.0);
   if (lowering.ranked(data).rank() != 2 || lowering.ranked(weights).rank() != 2) {
     impossible("operands that are no matrices");
   }

@@ -65,8 +65,8 @@ void reduce(Lowering& lowering, const NodeRef& node, BuiltinOperator code,
 
 /// Which axes the node reduces; empty where it reduces none, and means it.
 std::vector<bool> axes_of(const Lowering& lowering, const NodeRef& node) {
-  const Shape shape = lowering.ranked(node.operand(0));
-  std::vector<std::int64_t> axes = node.attribute_or<std::vector<std::int64_t>>("axes", {});
+  const Shape& shape = lowering.ranked(node.operand(0));
+  auto axes = node.attribute_or<std::vector<std::int64_t>>("axes", {});
   if (!node.operand(1).is_absent()) axes = lowering.integers(node.operand(1));
   if (axes.empty() && node.attribute_or<std::int64_t>("noop_with_empty_axes", 0) != 0) return {};
   std::vector<bool> gone(static_cast<std::size_t>(shape.rank()), axes.empty());

@@ -10,7 +10,7 @@ using enum BuiltinOperator;
 
 /// Which version came with int8, int16 and bool data; 1 for all that came with the operator.
 struct Versions {
-  BuiltinOperator code;
+  BuiltinOperator code = CUSTOM;
   std::int32_t int8 = 1;
   std::int32_t int16 = 1;
   std::int32_t boolean = 1;

@@ -12,7 +12,7 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 
 Integers list(const NodeRef& node, std::string_view name, std::size_t size, std::int64_t fallback) {
-  Integers values = node.attribute_or<Integers>(name, {});
+  auto values = node.attribute_or<Integers>(name, {});
   if (values.empty()) values.assign(size, fallback);
   constexpr std::int64_t largest = std::numeric_limits<std::int32_t>::max();
   if (values.size() != size || std::ranges::any_of(values, [](std::int64_t value) {

@@ -1,8 +1,8 @@
 // tflite_convert IN OUT [--print]
 //
-// Writes an ONNX or a TFLite model as one or the other, for the peer tests. Where each operand of an
-// operation of an ONNX model is a `dequantize` and each result is read by one `quantize` alone, the
-// operation gets the types of the codes, whatever TFLite's kernels make of it.
+// Writes an ONNX or a TFLite model as one or the other, for the peer tests. Where each operand of
+// an operation of an ONNX model is a `dequantize` and each result is read by one `quantize` alone,
+// the operation gets the types of the codes, whatever TFLite's kernels make of it.
 #include <cstdio>
 #include <string_view>
 

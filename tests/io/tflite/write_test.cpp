@@ -111,6 +111,61 @@ output(%y)
   CHECK(report.decomposed.size() == 1);
 }
 
+TEST_CASE("plain integers without a kernel are wider between casts") {
+  TfliteWriteReport report;
+  schema::ModelT model = model_of(bytes_of(graph_of(R"(graph {}
+%x: tensor<2x3xi8> = input()
+%c: tensor<3xi8> = constant() [1, -2, 3]
+%a: tensor<2x3xi8> = add(%x, %c)
+%m: tensor<2x3xi8> = multiply(%x, %a)
+output(%m)
+)"),
+                                           &report));
+  // The operand is cast once for both, the constant is an int32 one.
+  CHECK(operators_of(model) == Names{"CAST", "ADD", "CAST", "CAST", "MUL", "CAST"});
+  CHECK(tensor_of(model, "c_i32").type == schema::TensorType::INT32);
+  CHECK(tensor_of(model, "m_narrow").type == schema::TensorType::INT8);
+  CHECK(report.decomposed.size() == 2);
+}
+
+TEST_CASE("plain integers with a kernel are as they are") {
+  CHECK(operators_of(R"(graph {}
+%x: tensor<2x3xi32> = input()
+%z: tensor<3xi32> = input()
+%a: tensor<2x3xi32> = add(%x, %z)
+%r: tensor<2x3xi32> = onnx.Relu(%a)
+output(%r)
+)") == Names{"ADD", "MAXIMUM"});
+}
+
+TEST_CASE("plain integers that no kernel takes are refused") {
+  const auto bytes = tflite_bytes(graph_of(R"(graph {}
+%x: tensor<2x3xu64> = input()
+%y: tensor<2x3xu64> = add(%x, %x) {name = "sum"}
+output(%y)
+)"));
+  REQUIRE_FALSE(bytes);
+  CHECK(bytes.error().code == ErrorCode::impossible);
+  CHECK(bytes.error().message.find("no kernel for plain u64") != std::string::npos);
+  CHECK(bytes.error().message.find("(sum)") != std::string::npos);
+}
+
+TEST_CASE("codes of 16 bits with a zero point are real numbers") {
+  CHECK(operators_of(R"(graph {}
+%x: tensor<2x3x!quant.uniform<i16:f32, 0.5:7>> = input()
+%y: tensor<2x3x!quant.uniform<i16:f32, 0.5:7>> = onnx.Sigmoid(%x)
+output(%y)
+)") == Names{"CAST", "SUB", "MUL", "LOGISTIC", "QUANTIZE"});
+}
+
+TEST_CASE("results of fixed parameters are quantized anew") {
+  CHECK(operators_of(R"(graph {}
+%x: tensor<2x3x!quant.uniform<i8:f32, 0.5:7>> = input()
+%y: tensor<2x3x!quant.uniform<i8:f32, 0.25:7>> = onnx.Sigmoid(%x)
+output(%y)
+)") == Names{"LOGISTIC", "QUANTIZE"});
+}
+
 TEST_CASE("codes to other codes") {
   CHECK(operators_of(R"(graph {}
 %x: tensor<2x3x!quant.uniform<i8:f32, 0.5>> = input()
