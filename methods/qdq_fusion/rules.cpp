@@ -33,11 +33,13 @@ constexpr FusionRule moves(std::string_view kind, std::string_view operation, St
 //
 //   a code of 8 or 16 bits   2^8 2^23, 2^16 2^15
 //   a product of two         2^16 2^15, 2^30
-//   a sum of two             16 bits hold it, where kernels add vectors: 2 255 64 + 128
 //   a sum of many            2^8 count 16, for the count of a large image
+//
+// A sum of two has another end: XNNPACK adds below it, and what writes files for kernels that have
+// less room knows that.
 constexpr double most_of_codes = 32768;
 constexpr double most_of_products = 32768;
-constexpr double most_of_two = 64;
+constexpr double most_of_two = 256;
 constexpr double most_of_many = 16;
 
 constexpr std::array tflite_rules{

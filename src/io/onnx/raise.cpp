@@ -155,9 +155,7 @@ class Raising {
       if (raised::parameter_shape(zero_point) != raised::parameter_shape(scale)) return false;
       type.storage = zero_point.element();
     } else {
-      type.storage = graph_.type(codes).element;
-      const bool is_unknown = type.storage == ElementType::undefined;
-      if (!linear.to_real && is_unknown) type.storage = ElementType::uint8;  // ONNX's default
+      type.storage = storage_of(codes, linear.to_real);
     }
     const auto range = integer_range(type.storage);
     if (!range || type.storage == ElementType::uint32) return false;
@@ -170,6 +168,15 @@ class Raising {
     if (!verify(type, shape)) return false;
     linear.type = std::make_shared<const UniformType>(std::move(type));
     return linear.to_real ? settle_codes(codes, linear.type) : settle_result(codes, linear.type);
+  }
+
+  /// Of codes whose operator has no zero point.
+  [[nodiscard]] ElementType storage_of(Value codes, bool to_real) const {
+    const ElementType stated = graph_.type(codes).element;
+    if (stated != ElementType::undefined) return stated;
+    if (!to_real) return ElementType::uint8;  // ONNX's default
+    const auto known = types_.find(codes);
+    return known == types_.end() ? stated : known->second->storage;
   }
 
   [[nodiscard]] Shape codes_shape(const Linear& linear) const {

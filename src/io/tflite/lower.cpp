@@ -51,8 +51,13 @@ bool have_same_parameters(const TensorType& a, const TensorType& b) {
 
 // --- values -------------------------------------------------------------------------------------
 
+const TensorType& Lowering::type(Value value) const {
+  if (value.is_absent()) invalid("an operand that it needs is missing");
+  return graph_.type(value);
+}
+
 const Shape& Lowering::ranked(Value value) const {
-  const Shape& shape = graph_.type(value).shape;
+  const Shape& shape = type(value).shape;
   if (!shape.is_ranked()) {
     impossible("its shape is not known", {.tensor = std::string(graph_.value_name(value))});
   }

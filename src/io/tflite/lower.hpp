@@ -37,8 +37,9 @@ class Lowering {
 
   // --- values ---------------------------------------------------------------------------------
   [[nodiscard]] const Graph& graph() const noexcept { return graph_; }
-  [[nodiscard]] const TensorType& type(Value value) const noexcept { return graph_.type(value); }
-  [[nodiscard]] const Shape& shape(Value value) const noexcept { return graph_.type(value).shape; }
+  /// `invalid` for an operand that is missing.
+  [[nodiscard]] const TensorType& type(Value value) const;
+  [[nodiscard]] const Shape& shape(Value value) const { return type(value).shape; }
   /// The shape, which a rule needs: `impossible` where the rank is not known.
   [[nodiscard]] const Shape& ranked(Value value) const;
   /// Contents that are known; null for what is computed.

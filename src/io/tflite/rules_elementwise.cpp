@@ -6,6 +6,7 @@
 #include "io/tflite/extents.hpp"
 #include "io/tflite/failure.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
@@ -41,6 +42,21 @@ bool add_as_bias(Lowering& lowering, const NodeRef& node) {
     return true;
   }
   return false;
+}
+
+/// Kernels that add vectors of bytes have 16 bits for a sum in the steps of the result, before it
+/// is limited to the codes that there are: 255 steps of either operand, and the zero point.
+bool has_room_for_sum(const NodeRef& node) {
+  constexpr float most_steps = 128;
+  const TensorType& result = node.type();
+  if (!result.is_quantized() || bit_width(result.element) > 8) return true;
+  float sum = 0;
+  for (std::size_t i = 0; i < node.operands().size(); ++i) {
+    const TensorType* const type = node.operand_type(i);
+    if (type == nullptr || !type->is_quantized()) return true;
+    sum += std::abs(value_of(read_scales(type->quantization->scales)).front());
+  }
+  return sum <= most_steps * std::abs(value_of(read_scales(result.quantization->scales)).front());
 }
 
 void lower_add(Lowering& lowering, const NodeRef& node, const Rule& rule) {
@@ -169,7 +185,8 @@ constexpr std::array elementwise_rows{
          .lower = lower_add,
          .code = ADD,
          .codes = Codes::all,
-         .elements = 2},
+         .elements = 2,
+         .fits = has_room_for_sum},
     Rule{.kind = ops::Multiply::kind,
          .lower = lower_broadcasting,
          .code = MUL,
@@ -179,7 +196,8 @@ constexpr std::array elementwise_rows{
          .lower = lower_broadcasting,
          .code = SUB,
          .codes = Codes::all,
-         .elements = 2},
+         .elements = 2,
+         .fits = has_room_for_sum},
     Rule{.kind = "onnx.Div", .lower = lower_broadcasting, .code = DIV, .elements = 2},
     Rule{.kind = "onnx.Pow", .lower = lower_broadcasting, .code = POW, .elements = 2},
     Rule{.kind = "onnx.PRelu",
