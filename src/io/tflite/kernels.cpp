@@ -30,12 +30,12 @@ constexpr Types u64 = set_of(ElementType::uint64);
 /// Codes of int16 whose zero point is not 0.
 constexpr Types shifted = Types{1} << 31U;
 
-constexpr Types bytes = i8 | u8;
-constexpr Types codes_16 = bytes | i16;  ///< 8 bits, and 16 around zero
-constexpr Types moved = bytes | i16 | shifted | i32;
-constexpr Types common = bytes | i16 | i32 | i64;
-constexpr Types every = common | u16 | u32 | u64 | b1;
-constexpr Types every_code = moved | u16;
+constexpr Types of_8_bits = i8 | u8;
+constexpr Types codes_16 = of_8_bits | i16;  ///< 8 bits, and 16 around zero
+constexpr Types moved_codes = of_8_bits | i16 | shifted | i32;
+constexpr Types common_plain = of_8_bits | i16 | i32 | i64;
+constexpr Types every_plain = common_plain | u16 | u32 | u64 | b1;
+constexpr Types every_code = moved_codes | u16;
 
 struct Kernel {
   BuiltinOperator code = CUSTOM;
@@ -44,86 +44,86 @@ struct Kernel {
   DataOperands data{};
 };
 
-constexpr DataOperands two{.first = 0, .count = 2};
-constexpr DataOperands all{.first = 0, .count = 64};
+constexpr DataOperands two_operands{.first = 0, .count = 2};
+constexpr DataOperands all_operands{.first = 0, .count = 64};
 
 /// What LiteRT 2.3.0's reference kernels compute rightly. What is not here either fails to load,
 /// stops the process or gives wrong numbers (many kernels take plain integers for codes, and then
 /// scale them by 0). Operators that are not here take real numbers alone.
 constexpr std::array kernels{
     Kernel{ABS, i16 | i32, i8 | i16},
-    Kernel{ADD, i16 | i32 | i64, codes_16, two},
-    Kernel{ARG_MAX, bytes | i32 | b1, bytes | i32},
-    Kernel{ARG_MIN, bytes | i32 | b1, bytes | i32},
+    Kernel{ADD, i16 | i32 | i64, codes_16, two_operands},
+    Kernel{ARG_MAX, of_8_bits | i32 | b1, of_8_bits | i32},
+    Kernel{ARG_MIN, of_8_bits | i32 | b1, of_8_bits | i32},
     Kernel{AVERAGE_POOL_2D, 0, codes_16},
-    Kernel{BATCH_MATMUL, 0, i8 | i16, two},
-    Kernel{BROADCAST_TO, every, every_code},
-    Kernel{CAST, every & ~u64, every_code | i4},
-    Kernel{CONCATENATION, common | u32 | b1, codes_16 | i32, all},
+    Kernel{BATCH_MATMUL, 0, i8 | i16, two_operands},
+    Kernel{BROADCAST_TO, every_plain, every_code},
+    Kernel{CAST, every_plain & ~u64, every_code | i4},
+    Kernel{CONCATENATION, common_plain | u32 | b1, codes_16 | i32, all_operands},
     Kernel{CONV_2D, 0, codes_16},
-    Kernel{DEPTH_TO_SPACE, bytes | i32 | i64, bytes | i32},
+    Kernel{DEPTH_TO_SPACE, of_8_bits | i32 | i64, of_8_bits | i32},
     Kernel{DEPTHWISE_CONV_2D, 0, codes_16},
     Kernel{DEQUANTIZE, 0, codes_16 | i4},
-    Kernel{DIV, i32, 0, two},
+    Kernel{DIV, i32, 0, two_operands},
     Kernel{ELU, 0, i8},
-    Kernel{EQUAL, i16 | i32 | i64 | b1, bytes | i16, two},
+    Kernel{EQUAL, i16 | i32 | i64 | b1, of_8_bits | i16, two_operands},
     Kernel{EXP, 0, i8 | i16},
-    Kernel{FLOOR_MOD, i8 | i16 | i32 | i64, 0, two},
+    Kernel{FLOOR_MOD, i8 | i16 | i32 | i64, 0, two_operands},
     Kernel{FULLY_CONNECTED, 0, codes_16},
-    Kernel{GATHER, common | b1, moved},
-    Kernel{GATHER_ND, common | b1, moved},
+    Kernel{GATHER, common_plain | b1, moved_codes},
+    Kernel{GATHER_ND, common_plain | b1, moved_codes},
     Kernel{GELU, 0, codes_16},
-    Kernel{GREATER, i16 | i32 | i64, codes_16, two},
-    Kernel{GREATER_EQUAL, i16 | i32 | i64, codes_16, two},
-    Kernel{HARD_SWISH, 0, bytes},
+    Kernel{GREATER, i16 | i32 | i64, codes_16, two_operands},
+    Kernel{GREATER_EQUAL, i16 | i32 | i64, codes_16, two_operands},
+    Kernel{HARD_SWISH, 0, of_8_bits},
     Kernel{LEAKY_RELU, 0, codes_16},
-    Kernel{LESS, i16 | i32 | i64, codes_16, two},
-    Kernel{LESS_EQUAL, i16 | i32 | i64, codes_16, two},
+    Kernel{LESS, i16 | i32 | i64, codes_16, two_operands},
+    Kernel{LESS_EQUAL, i16 | i32 | i64, codes_16, two_operands},
     Kernel{LOG, 0, i8 | i16},
-    Kernel{LOG_SOFTMAX, 0, bytes},
-    Kernel{LOGICAL_AND, b1, 0, two},
+    Kernel{LOG_SOFTMAX, 0, of_8_bits},
+    Kernel{LOGICAL_AND, b1, 0, two_operands},
     Kernel{LOGICAL_NOT, b1, 0},
-    Kernel{LOGICAL_OR, b1, 0, two},
+    Kernel{LOGICAL_OR, b1, 0, two_operands},
     Kernel{LOGISTIC, 0, codes_16},
-    Kernel{MAX_POOL_2D, bytes | i16, codes_16 | shifted},
-    Kernel{MAXIMUM, common, moved, two},
+    Kernel{MAX_POOL_2D, of_8_bits | i16, codes_16 | shifted},
+    Kernel{MAXIMUM, common_plain, moved_codes, two_operands},
     Kernel{MEAN, i32 | i64, codes_16},
-    Kernel{MINIMUM, common, moved, two},
-    Kernel{MIRROR_PAD, every, codes_16 | u16 | i32},
-    Kernel{MUL, i16 | i32 | u32 | i64, codes_16, two},
+    Kernel{MINIMUM, common_plain, moved_codes, two_operands},
+    Kernel{MIRROR_PAD, every_plain, codes_16 | u16 | i32},
+    Kernel{MUL, i16 | i32 | u32 | i64, codes_16, two_operands},
     Kernel{NEG, i8 | i16 | i32 | i64, 0},
-    Kernel{NOT_EQUAL, i32 | i64 | b1, bytes, two},
-    Kernel{PAD, common | b1, moved},
-    Kernel{PADV2, common | b1, moved},
-    Kernel{POW, i32, 0, two},
-    Kernel{PRELU, 0, bytes, two},
+    Kernel{NOT_EQUAL, i32 | i64 | b1, of_8_bits, two_operands},
+    Kernel{PAD, common_plain | b1, moved_codes},
+    Kernel{PADV2, common_plain | b1, moved_codes},
+    Kernel{POW, i32, 0, two_operands},
+    Kernel{PRELU, 0, of_8_bits, two_operands},
     // Real numbers to these codes, or codes to codes.
     Kernel{QUANTIZE, 0, codes_16 | shifted},
-    Kernel{REDUCE_MAX, common, codes_16 | i32},
-    Kernel{REDUCE_MIN, common, codes_16 | i32},
-    Kernel{REDUCE_PROD, common, 0},
+    Kernel{REDUCE_MAX, common_plain, codes_16 | i32},
+    Kernel{REDUCE_MIN, common_plain, codes_16 | i32},
+    Kernel{REDUCE_PROD, common_plain, 0},
     Kernel{RELU, 0, codes_16},
     Kernel{RELU6, 0, codes_16},
-    Kernel{RELU_0_TO_1, 0, bytes},
-    Kernel{RELU_N1_TO_1, 0, bytes},
-    Kernel{RESHAPE, every, every_code | i4},
+    Kernel{RELU_0_TO_1, 0, of_8_bits},
+    Kernel{RELU_N1_TO_1, 0, of_8_bits},
+    Kernel{RESHAPE, every_plain, every_code | i4},
     Kernel{RESIZE_BILINEAR, 0, codes_16 | shifted},
-    Kernel{RESIZE_NEAREST_NEIGHBOR, every & ~(i64 | u64), every_code},
+    Kernel{RESIZE_NEAREST_NEIGHBOR, every_plain & ~(i64 | u64), every_code},
     Kernel{RSQRT, 0, i8 | i16},
-    Kernel{SELECT_V2, every, every_code, {.first = 1, .count = 2}},
-    Kernel{SHAPE, every, every_code | i4},
+    Kernel{SELECT_V2, every_plain, every_code, {.first = 1, .count = 2}},
+    Kernel{SHAPE, every_plain, every_code | i4},
     Kernel{SIGN, i32, 0},
     Kernel{SOFTMAX, 0, codes_16},
-    Kernel{SPACE_TO_DEPTH, bytes | i32 | i64, bytes | i32},
-    Kernel{SPLIT, common, moved, {.first = 1}},
-    Kernel{SPLIT_V, common, moved},
+    Kernel{SPACE_TO_DEPTH, of_8_bits | i32 | i64, of_8_bits | i32},
+    Kernel{SPLIT, common_plain, moved_codes, {.first = 1}},
+    Kernel{SPLIT_V, common_plain, moved_codes},
     Kernel{SQRT, 0, i8 | i16},
-    Kernel{STRIDED_SLICE, every, every_code},
-    Kernel{SUB, i32 | i64, codes_16, two},
+    Kernel{STRIDED_SLICE, every_plain, every_code},
+    Kernel{SUB, i32 | i64, codes_16, two_operands},
     Kernel{SUM, i32 | i64, codes_16},
     Kernel{TANH, 0, codes_16},
-    Kernel{TILE, every, every_code},
-    Kernel{TRANSPOSE, every, every_code},
+    Kernel{TILE, every_plain, every_code},
+    Kernel{TRANSPOSE, every_plain, every_code},
     Kernel{TRANSPOSE_CONV, 0, codes_16, {.first = 2}},
 };
 
@@ -147,20 +147,20 @@ struct FixedResult {
   ResultCodes codes{};
 };
 
-constexpr float part(int count) { return 1.0F / static_cast<float>(count); }
+constexpr float fraction(int count) { return 1.0F / static_cast<float>(count); }
 
 constexpr std::array fixed_results{
-    FixedResult{LOGISTIC, ElementType::int8, {part(256), -128}},
-    FixedResult{LOGISTIC, ElementType::uint8, {part(256), 0}},
-    FixedResult{LOGISTIC, ElementType::int16, {part(32768), 0}},
-    FixedResult{TANH, ElementType::int8, {part(128), 0}},
-    FixedResult{TANH, ElementType::uint8, {part(128), 128}},
-    FixedResult{TANH, ElementType::int16, {part(32768), 0}},
-    FixedResult{SOFTMAX, ElementType::int8, {part(256), -128}},
-    FixedResult{SOFTMAX, ElementType::uint8, {part(256), 0}},
-    FixedResult{SOFTMAX, ElementType::int16, {part(32768), 0}},
-    FixedResult{LOG_SOFTMAX, ElementType::int8, {part(16), 127}},
-    FixedResult{LOG_SOFTMAX, ElementType::uint8, {part(16), 255}},
+    FixedResult{LOGISTIC, ElementType::int8, {fraction(256), -128}},
+    FixedResult{LOGISTIC, ElementType::uint8, {fraction(256), 0}},
+    FixedResult{LOGISTIC, ElementType::int16, {fraction(32768), 0}},
+    FixedResult{TANH, ElementType::int8, {fraction(128), 0}},
+    FixedResult{TANH, ElementType::uint8, {fraction(128), 128}},
+    FixedResult{TANH, ElementType::int16, {fraction(32768), 0}},
+    FixedResult{SOFTMAX, ElementType::int8, {fraction(256), -128}},
+    FixedResult{SOFTMAX, ElementType::uint8, {fraction(256), 0}},
+    FixedResult{SOFTMAX, ElementType::int16, {fraction(32768), 0}},
+    FixedResult{LOG_SOFTMAX, ElementType::int8, {fraction(16), 127}},
+    FixedResult{LOG_SOFTMAX, ElementType::uint8, {fraction(16), 255}},
 };
 
 constexpr Kernel reals_alone;
@@ -179,7 +179,8 @@ std::vector<std::int64_t> zeros_of(const UniformType& type) {
   return value_of(read_integers(type.zero_points, type.zero_points.element_count()));
 }
 
-bool takes(BuiltinOperator code, ElementType element, std::span<const std::int64_t> zeros) {
+bool takes_integers(BuiltinOperator code, ElementType element,
+                    std::span<const std::int64_t> zeros) {
   const bool is_shifted = element == ElementType::int16 && has_shift(zeros);
   return (kernel_of(code).codes & (is_shifted ? shifted : set_of(element))) != 0;
 }
@@ -191,7 +192,7 @@ bool takes_plain(BuiltinOperator code, ElementType element) noexcept {
 }
 
 bool takes_codes(BuiltinOperator code, const UniformType& type) {
-  return takes(code, type.storage, zeros_of(type));
+  return takes_integers(code, type.storage, zeros_of(type));
 }
 
 bool takes_weights(BuiltinOperator code, ElementType data, const UniformType& weights) {
@@ -210,7 +211,7 @@ bool takes_data(BuiltinOperator code, const schema::TensorT& tensor) {
   const ElementType element = element_of(tensor.type);
   if (!is_integer(element) && element != ElementType::boolean) return true;
   const auto& codes = tensor.quantization;
-  return codes && !codes->scale.empty() ? takes(code, element, codes->zero_point)
+  return codes && !codes->scale.empty() ? takes_integers(code, element, codes->zero_point)
                                         : takes_plain(code, element);
 }
 

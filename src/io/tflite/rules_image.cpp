@@ -128,7 +128,7 @@ std::optional<Sampling> sampling_of(const Resampling& how, const Resizing& image
 }
 
 /// Whether the axes are those of an image: two of four, or neighbours in others.
-bool is_image(const Shape& shape, const Resizing& image) {
+bool is_planar(const Shape& shape, const Resizing& image) {
   if (image.axes.size() > 2) return false;
   return shape.rank() == 4 ||
          (shape.is_static() && image.axes.back().axis - image.axes.front().axis <= 1);
@@ -243,7 +243,7 @@ BuiltinOperator resize_kernel(const Lowering& lowering, const NodeRef& node) {
   const Resampling how = resampling_of(node, has_coordinate_modes(lowering, node));
   const bool is_nearest = how.mode == "nearest";
   if (image.axes.empty()) return RESHAPE;
-  if (is_image(shape, image) && sampling_of(how, image)) {
+  if (is_planar(shape, image) && sampling_of(how, image)) {
     return is_nearest ? RESIZE_NEAREST_NEIGHBOR : RESIZE_BILINEAR;
   }
   return is_nearest ? GATHER : CUSTOM;
@@ -261,7 +261,7 @@ void lower_resize(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/)
     return;
   }
   const auto sampling = sampling_of(how, image);
-  if (!sampling || !is_image(shape, image)) {
+  if (!sampling || !is_planar(shape, image)) {
     resize_by_taps(lowering, node, how, image);
     return;
   }
