@@ -24,7 +24,7 @@ std::vector<double> wanted_scales(const TensorType& data, const TensorType& weig
   return wanted;
 }
 
-bool has_scales(const TensorType& bias, ElementType element, const std::vector<double>& wanted) {
+bool is_in_scales(const TensorType& bias, ElementType element, const std::vector<double>& wanted) {
   if (!bias.is_quantized() || bias.element != element) return false;
   const std::vector<float> scales = value_of(read_scales(bias.quantization->scales));
   return std::ranges::equal(scales, wanted, [](float scale, double other) {
@@ -72,7 +72,7 @@ TensorId bias_of(Lowering& lowering, const NodeRef& node, Value data, Value weig
     impossible("scales of weights along another axis than that of the results");
   }
   if (!bias.is_absent()) {
-    if (has_scales(lowering.type(bias), element, scales)) return lowering.plain(bias);
+    if (is_in_scales(lowering.type(bias), element, scales)) return lowering.plain(bias);
     if (!lowering.type(bias).is_quantized() && is_integer(lowering.type(bias).element)) {
       impossible("a bias of plain integers beside codes");
     }
