@@ -124,12 +124,16 @@ const char* refuse_inner_axis(NodeRef node, const GivenForm& /*from*/, const Giv
   return axis == shape.rank() - 1 ? nullptr : "the kernel works along the last axis alone";
 }
 
-const char* refuse_cubic(NodeRef node, const GivenForm& /*from*/, const GivenForm& /*to*/) {
+const char* refuse_cubic(NodeRef node, const GivenForm& from, const GivenForm& /*to*/) {
   const auto mode = node.attribute_or<std::string>("mode", "nearest");
+  if (mode == "linear" && from.storage() == ElementType::int16) {
+    return "the kernel's fractions are too short for codes of 16 bits";
+  }
   return mode == "nearest" || mode == "linear" ? nullptr : "no kernel resizes so";
 }
 
 const char* refuse_dilated(NodeRef node, const GivenForm& /*from*/, const GivenForm& /*to*/) {
+  if (node.graph->result_count(node.id) > 1) return "no kernel tells the places of the largest";
   const auto dilations = node.attribute_or("dilations", std::vector<std::int64_t>{});
   const bool is_plain = std::ranges::all_of(dilations, [](std::int64_t d) { return d == 1; });
   return is_plain ? nullptr : "no kernel pools with dilations";

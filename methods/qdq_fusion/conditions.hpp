@@ -42,8 +42,9 @@ namespace quadrant::inline v0::qdq_fusion {
 /// Softmax and its like, along the last axis alone.
 [[nodiscard]] const char* refuse_inner_axis(NodeRef node, const GivenForm& from,
                                             const GivenForm& to);
-/// Resize by bands other than nearest and linear.
+/// Resize by bands other than nearest and linear; of 16 bits, other than nearest.
 [[nodiscard]] const char* refuse_cubic(NodeRef node, const GivenForm& from, const GivenForm& to);
+/// Pooling with dilations, or with a second result.
 [[nodiscard]] const char* refuse_dilated(NodeRef node, const GivenForm& from, const GivenForm& to);
 
 // --- FusionRule::result --------------------------------------------------------------------------

@@ -73,13 +73,16 @@ QUADRANT_PARAMETERIZED(FixedMethod, QdqFusion, const FusionRule*,
   }
 
  private:
-  // The kernel's own form, where codes of it are requantized to what is asked for: two roundings of
-  // half a step each, if the kernel's steps are no longer than those of the result.
+  // The kernel's own form, where codes of it are requantized to what is asked for. With steps of
+  // the kernel that are r steps of the result, codes differ by at most r / 2 + 1 / 2 from the real
+  // result, which they are rounded from by another 1 / 2: by one, if r is less than 2. A quarter is
+  // enough for scales that were found on samples, and leaves the kernel room.
   [[nodiscard]] std::optional<GivenForm> fixed_before(NodeRef node) const {
     const auto& sink = scheme().forms(node.id).sink;
     if (!sink || !parameters()->storages.contains(sink->storage())) return std::nullopt;
     GivenForm fixed = parameters()->result(sink->storage());
-    const double finest = static_cast<double>(sink->scale) * (1 + tolerance(fixed));
+    constexpr double longest = 1.25;
+    const double finest = static_cast<double>(sink->scale) * longest;
     if (is_near(*sink, fixed) || static_cast<double>(fixed.scale) > finest) return std::nullopt;
     // Results below all of the kernel's codes would come out as the lowest of them.
     const bool is_cut = parameters()->is_unbounded_below &&

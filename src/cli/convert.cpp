@@ -87,6 +87,21 @@ Expected<WrittenModel> write_model(const Graph& graph, const std::string& path, 
   return written;
 }
 
+// What whoever feeds and reads the model has to know: not all formats say it.
+std::vector<std::string> describe_coded_borders(const Graph& graph) {
+  std::vector<std::string> lines;
+  const auto add = [&](std::string_view what, std::string_view name, const TensorType& type) {
+    if (!type.is_quantized()) return;
+    lines.push_back(fmt::format("{} '{}' is codes: {}", what, printable(name), to_string(type)));
+  };
+  for (const NodeId node : graph.inputs())
+    add("input", graph.value_name({node}), graph.type({node}));
+  for (const NodeId node : graph.outputs()) {
+    add("output", graph.name(node), graph.type(graph.operands(node)[0]));
+  }
+  return lines;
+}
+
 Json to_json(const ComputationReport& report) {
   Json operations = Json::array();
   for (const Computation& row : report.operations) {
@@ -144,6 +159,7 @@ class Convert final : public Command {
     }
     Graph& result = fused ? fused->graph : graph;
     if (borders_ == "codes") real_borders = make_borders_coded(result);
+    const std::vector<std::string> coded_borders = describe_coded_borders(result);
     QUADRANT_TRY(WrittenModel written,
                  write_model(result, output_, format, target, executor, console));
     if (fused && fused->made_signed > 0) {
@@ -152,6 +168,7 @@ class Convert final : public Command {
                       "numbers, zero points 128 less",
                       fused->made_signed));
     }
+    written.remarks.insert(written.remarks.end(), coded_borders.begin(), coded_borders.end());
     add_remarks(written.remarks, "in real numbers still", real_borders);
     print(report, target, written, console);
     return {};
@@ -200,6 +217,8 @@ class Convert final : public Command {
     return format == ModelFormat::tflite ? std::optional(FusionTarget::tflite) : std::nullopt;
   }
 
+  static constexpr std::size_t most = 20;  ///< lines of one sort
+
   void print(const std::optional<ComputationReport>& fused, std::optional<FusionTarget> target,
              const WrittenModel& written, Console& console) const {
     if (options_.json) {
@@ -212,7 +231,6 @@ class Convert final : public Command {
       return;
     }
     if (fused) {
-      constexpr std::size_t most = 20;
       const ComputationReport& report = *fused;
       console.print(fmt::format("{}\n", table_of_kinds(report).print()));
       const Table reals = table_of_reals(report, most);
@@ -233,7 +251,12 @@ class Convert final : public Command {
     }
     console.print(
         fmt::format("  written to {}: {}\n", printable(output_), format_bytes(written.bytes)));
-    for (const std::string& remark : written.remarks) console.print("  " + remark + '\n');
+    for (std::size_t i = 0; i < std::min(most, written.remarks.size()); ++i) {
+      console.print("  " + written.remarks[i] + '\n');
+    }
+    if (written.remarks.size() > most) {
+      console.print(fmt::format("  and {} more: --json has all\n", written.remarks.size() - most));
+    }
   }
 
   DecisionOptions options_;

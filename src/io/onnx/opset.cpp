@@ -26,6 +26,26 @@ void set_opset(Graph& graph, std::int64_t opset) {
   attributes.set(std::string(key::opset_versions), std::move(versions));
 }
 
+std::int64_t first_opset_of(const Graph& graph) {
+  struct Newcomer {
+    std::string_view op_type;
+    std::int64_t opset;
+  };
+  // https://github.com/onnx/onnx/blob/main/docs/Changelog.md. Not LayerNormalization, which ONNX
+  // Runtime has in all of them.
+  constexpr std::array newcomers{Newcomer{"Gelu", 20}, Newcomer{"HardSwish", 14},
+                                 Newcomer{"Mish", 18}};
+  std::int64_t first = 13;
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (!node.is_valid()) continue;
+    const OpName name = op_name_of(graph.ref(node));
+    const auto* const found = std::ranges::find(newcomers, name.op_type, &Newcomer::op_type);
+    if (found != newcomers.end() && in_default_domain(name)) first = std::max(first, found->opset);
+  }
+  return first;
+}
+
 std::int64_t ir_version_for_opset(std::int64_t opset) noexcept {
   // https://github.com/onnx/onnx/blob/main/docs/Versioning.md#released-versions
   struct Release {

@@ -15,6 +15,10 @@ inline constexpr std::int64_t default_ir_version = 8;
 /// Of the default domain; `opset_version` reads it.
 void set_opset(Graph& graph, std::int64_t opset);
 
+/// The first opset that has those operators of the graph that other formats have, too, and that
+/// came after opset 13; 13 where there are none.
+[[nodiscard]] std::int64_t first_opset_of(const Graph& graph);
+
 /// The oldest file format version that may hold this opset.
 [[nodiscard]] std::int64_t ir_version_for_opset(std::int64_t opset) noexcept;
 

@@ -104,7 +104,7 @@ class Raising {
     const std::size_t count = node.operands().size();
     if ((count != 2 && count != 3) || graph_.result_count(node.id) != 1) return false;
     for (const auto& [name, value] : graph_.attributes(node.id)) {
-      if (!name.starts_with(prefix) && !is_known(name, value)) return false;
+      if (!name.starts_with(prefix) && !is_known(name, value, linear.to_real)) return false;
     }
     for (std::size_t i = 0; i < count; ++i) {
       if (node.operand(i).is_absent()) return false;
@@ -117,11 +117,13 @@ class Raising {
     return is_parameter(linear.zero_point);
   }
 
-  // `saturate` is about floats of 8 bits, and the others say nothing if they are 0.
-  [[nodiscard]] static bool is_known(std::string_view name, const Attribute& value) {
+  // `saturate` is about floats of 8 bits; of reals and how they are computed, 0 says nothing.
+  [[nodiscard]] static bool is_known(std::string_view name, const Attribute& value, bool to_real) {
     if (name == "axis" || name == "block_size" || name == "saturate") return true;
     const auto* const number = std::get_if<std::int64_t>(&value);
-    return (name == "output_dtype" || name == "precision") && number != nullptr && *number == 0;
+    if (number == nullptr) return false;
+    if (name == "output_dtype" && !to_real) return true;
+    return (name == "output_dtype" || name == "precision") && *number == 0;
   }
 
   [[nodiscard]] bool is_parameter(NodeId node) const {
@@ -155,8 +157,10 @@ class Raising {
       if (raised::parameter_shape(zero_point) != raised::parameter_shape(scale)) return false;
       type.storage = zero_point.element();
     } else {
-      type.storage = storage_of(codes, linear.to_real);
+      type.storage = storage_of(codes, linear);
     }
+    const ElementType wanted = stated_storage(linear);
+    if (wanted != ElementType::undefined && wanted != type.storage) return false;
     const auto range = integer_range(type.storage);
     if (!range || type.storage == ElementType::uint32) return false;
     type.storage_min = range->min;
@@ -167,20 +171,35 @@ class Raising {
     type.zero_points = parameters.zero_points;
     if (!verify(type, shape)) return false;
     linear.type = std::make_shared<const UniformType>(std::move(type));
-    return linear.to_real ? settle_codes(codes, linear.type) : settle_result(codes, linear.type);
+    if (linear.to_real) return settle_codes(codes, linear.type);
+    if (!settle_result(codes, linear.type)) return false;
+    made_shapes_.emplace(codes, shape);
+    return true;
+  }
+
+  /// What the attribute of a QuantizeLinear says; undefined where it says nothing.
+  [[nodiscard]] ElementType stated_storage(const Linear& linear) const {
+    const auto stated = integer(graph_.attributes(linear.node), "output_dtype", 0);
+    const DataType* const type = stated ? find_data_type(*stated) : nullptr;
+    return linear.to_real || type == nullptr ? ElementType::undefined : type->element;
   }
 
   /// Of codes whose operator has no zero point.
-  [[nodiscard]] ElementType storage_of(Value codes, bool to_real) const {
-    const ElementType stated = graph_.type(codes).element;
+  [[nodiscard]] ElementType storage_of(Value codes, const Linear& linear) const {
+    ElementType stated = graph_.type(codes).element;
+    if (stated == ElementType::undefined) stated = stated_storage(linear);
     if (stated != ElementType::undefined) return stated;
-    if (!to_real) return ElementType::uint8;  // ONNX's default
+    if (!linear.to_real) return ElementType::uint8;  // ONNX's default
     const auto known = types_.find(codes);
     return known == types_.end() ? stated : known->second->storage;
   }
 
   [[nodiscard]] Shape codes_shape(const Linear& linear) const {
-    const Shape& shape = graph_.type(graph_.ref(linear.node).operand(0)).shape;
+    const Value operand = graph_.ref(linear.node).operand(0);
+    if (const auto made = made_shapes_.find(operand); made != made_shapes_.end()) {
+      return made->second;
+    }
+    const Shape& shape = graph_.type(operand).shape;
     return shape.is_ranked() ? shape : graph_.type({linear.node}).shape;
   }
 
@@ -467,6 +486,7 @@ class Raising {
   std::map<std::pair<NodeId, NodeId>, TypeParameters> parameters_;
   std::map<std::pair<std::string, std::vector<std::byte>>, Constant> constants_;  // by contents
   std::unordered_map<Value, TypePtr> types_;
+  std::unordered_map<Value, Shape> made_shapes_;  // of results of QuantizeLinear
   std::unordered_set<Value> hopeless_;
   std::unordered_map<NodeId, NodeId> moved_;
   std::unordered_set<NodeId> unused_;

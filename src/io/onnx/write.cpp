@@ -1,5 +1,6 @@
 // The steps of writing a model: quantized types become operators, messages get their sizes, bytes
 // go to files, files go in place.
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <tuple>
@@ -9,6 +10,7 @@
 #include "io/onnx/failure.hpp"
 #include "io/onnx/lookup.hpp"
 #include "io/onnx/matmul_nbits.hpp"
+#include "io/onnx/opset.hpp"
 #include "io/onnx/qoperators.hpp"
 #include "io/onnx/raise.hpp"
 #include "io/onnx/source.hpp"
@@ -71,6 +73,7 @@ class ModelFileWriter {
   // All messages, as references to contents that are not read yet. The report says what they take.
   Rope make_messages(DataFile& data, Rope& contents) {
     const std::int64_t opset_read = opset_version(graph_);
+    raise_opset_for_operators();
     if (options_.qoperators) {
       const auto [made, why_not] = use_qoperators(graph_);
       report_.qoperators = made;
@@ -105,6 +108,19 @@ class ModelFileWriter {
     report_.external_bytes = contents.size();
     report_.tensor_bytes = count_tensors();
     return model;
+  }
+
+  // Graphs that come from other formats may have operators that their opset has not.
+  void raise_opset_for_operators() {
+    constexpr std::int64_t newest = 21;  // that there are conversions to
+    const std::int64_t needed = first_opset_of(graph_);
+    if (needed <= std::max<std::int64_t>(opset_version(graph_), 13) || needed > newest) return;
+    const std::string why_not = upgrade(graph_, newest);
+    if (why_not.empty()) {
+      set_opset(graph_, newest);
+    } else {
+      note(fmt::format("some operators need opset {}: {}", needed, why_not));
+    }
   }
 
   [[nodiscard]] std::uint64_t count_tensors() const {

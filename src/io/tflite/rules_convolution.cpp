@@ -20,12 +20,16 @@ std::vector<std::int64_t> kernel_of(const Shape& weights) {
 TensorId weights_of(Lowering& lowering, Value weights, const Axes& axes) {
   const TensorType& type = lowering.type(weights);
   if (type.shape.rank() == 4) return lowering.tensor(weights, axes);
-  const Constant* constant = lowering.constant(weights);
-  if (!constant) impossible("weights of one spatial axis that are computed");
+  if (!lowering.is_free(weights)) impossible("weights of one spatial axis that are computed");
+  const Shape shape{type.shape[0], type.shape[1], 1, type.shape[2]};
+  const std::string name(lowering.graph().value_name(weights));
+  if (const Constant* constant = lowering.constant(weights)) {
+    return lowering.model().add_constant(name, constant->reshaped(shape), type.quantization, axes);
+  }
+  const std::vector<float> reals = lowering.reals(weights);
   return lowering.model().add_constant(
-      std::string(lowering.graph().value_name(weights)),
-      constant->reshaped(Shape{type.shape[0], type.shape[1], 1, type.shape[2]}), type.quantization,
-      axes);
+      name, Constant::from_values(ElementType::float32, shape, std::span<const float>(reals)),
+      nullptr, axes);
 }
 
 void lower_conv(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {

@@ -59,6 +59,22 @@ bool has_room_for_sum(const NodeRef& node) {
   return sum <= most_steps * std::abs(value_of(read_scales(result.quantization->scales)).front());
 }
 
+/// The kernel that multiplies vectors of bytes without a sign has 16 bits for the product in the
+/// steps of the result, before it is limited to the codes that there are.
+bool has_room_for_product(const NodeRef& node) {
+  constexpr float most_steps = 0.5F;  // of the product of two times 255
+  const TensorType& result = node.type();
+  if (!result.is_quantized() || result.element != ElementType::uint8) return true;
+  float product = 1;
+  for (std::size_t i = 0; i < node.operands().size(); ++i) {
+    const TensorType* const type = node.operand_type(i);
+    if (type == nullptr || !type->is_quantized()) return true;
+    product *= std::abs(value_of(read_scales(type->quantization->scales)).front());
+  }
+  const float step = std::abs(value_of(read_scales(result.quantization->scales)).front());
+  return product <= most_steps * step;
+}
+
 void lower_add(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   if (!add_as_bias(lowering, node)) lower_broadcasting(lowering, node, rule);
 }
@@ -191,7 +207,8 @@ constexpr std::array elementwise_rows{
          .lower = lower_broadcasting,
          .code = MUL,
          .codes = Codes::all,
-         .elements = 2},
+         .elements = 2,
+         .fits = has_room_for_product},
     Rule{.kind = "onnx.Sub",
          .lower = lower_broadcasting,
          .code = SUB,

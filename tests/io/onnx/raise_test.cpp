@@ -410,12 +410,26 @@ TEST_CASE("attributes that say nothing of integers, and ONNX's default for a zer
   SUBCASE("as they are") {}
   SUBCASE("with attributes") {
     parts.nodes[1].message(5, int_attribute("saturate", 1));
-    opset = 19;
+    parts.nodes[1].message(5, int_attribute("output_dtype", 2));
+    opset = 21;
   }
   CHECK(raised_in(parts, opset) == 3);
   const Folder folder;
   const Graph graph = read_bytes(folder, model(parts, opset));
   CHECK(graph.type(graph.find_value("q")).element == ElementType::uint8);
+}
+
+TEST_CASE("real weights that are quantized by channels") {
+  const GraphParts parts{
+      .nodes =
+          {node("QuantizeLinear", {"w", "s", "z"}, {"q"}).message(5, int_attribute("axis", 0)),
+           node("DequantizeLinear", {"q", "s", "z"}, {"y"}).message(5, int_attribute("axis", 0))},
+      .initializers = {floats("w", {2, 2}, {1, 2, 3, 4}), floats("s", {2}, {0.5F, 0.25F}),
+                       tensor("z", 3, {2}).text(9, bytes_of<std::int8_t>({0, 0}))},
+      .inputs = {},
+      .outputs = {value_info("y", {2, 2})},
+      .value_infos = {}};
+  CHECK(raised_in(parts) == 2);
 }
 
 TEST_CASE("a number, a list of it and a Constant node of it are one type") {
