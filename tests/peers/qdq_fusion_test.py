@@ -337,6 +337,80 @@ def test_rule():
                 yield f"{target}: {rule['operation']} on {storage}", check, target, rule, storage
 
 
+# --- scales that are far apart: fused or not, the result is right --------------------------------------
+
+
+def far_binary(operation):
+    def build(model, ratio):
+        zero = {"i8": 7, "u8": 131, "i16": 0}[model.storage]
+        scale = 0.05 if operation == "Mul" else ratio
+        x = model.data("x", (scale, zero))
+        y = model.data("y", (ratio if operation == "Mul" else ratio / 2, zero))
+        # Of the product, `ratio` of the result's steps is a step of it.
+        model.result(model.node(operation, [x, y]), (scale if operation == "Mul" else 1.0, zero))
+    return build
+
+
+def far_unary(operation, **attributes):
+    def build(model, ratio):
+        zero = {"i8": 7, "u8": 131, "i16": 0}[model.storage]
+        x = model.data("x", (ratio, zero))
+        model.result(model.node(operation, [x], **attributes), (1.0, zero))
+    return build
+
+
+def far_product(model, ratio):
+    x = model.data("x", (1.0, {"i8": 7, "u8": 131, "i16": 0}[model.storage]), (2, 300))
+    w = model.weight("w", weights((300, 4), model.storage), ratio)
+    model.result(model.node("Gemm", [x, w]), (1.0, {"i8": 7, "u8": 131, "i16": 0}[model.storage]))
+
+
+FAR = {"Add": far_binary("Add"), "Sub": far_binary("Sub"), "Mul": far_binary("Mul"),
+       "Relu": far_unary("Relu"), "Abs": far_unary("Abs"), "HardSwish": far_unary("HardSwish"),
+       "LeakyRelu": far_unary("LeakyRelu", alpha=0.2), "Sigmoid": far_unary("Sigmoid"),
+       "GlobalAveragePool": far_unary("GlobalAveragePool"), "Gemm": far_product}
+
+
+def check_far(target, operation, storage, exponent):
+    model = Model(storage)
+    FAR[operation](model, 2.0**exponent)
+    with scratch() as folder:
+        source = folder / "model.onnx"
+        model.save(source)
+        wanted = run_onnxruntime(source, model.feeds)
+        made = folder / ("made.onnx" if target == "onnx-qoperator" else "made.tflite")
+        convert(source, made, target)
+        run = run_onnxruntime if target == "onnx-qoperator" else run_litert_on_reals
+        outputs = run(made, model.feeds)
+    for name, values in wanted.items():
+        worst = np.max(np.abs(outputs[name].astype(np.int64) - values.astype(np.int64)))
+        assert worst <= (2 if operation == "GlobalAveragePool" else 1), f"{name}: {worst} steps"
+
+
+def run_litert_on_reals(path, feeds):
+    return run_litert(path, feeds, {"QUANTIZE", "DEQUANTIZE"})
+
+
+def largest_bits(operation, storage):
+    """Of what the operation makes of the largest codes, in steps of scale 1."""
+    bits = 16 if storage == "i16" else 8
+    return {"Mul": 2 * bits, "Add": bits + 1, "Sub": bits + 1, "Gemm": bits + 16}.get(operation, bits)
+
+
+def test_scales_far_apart():
+    for target in ("tflite", "onnx-qoperator"):
+        for operation in FAR:
+            for storage in ("i8", "u8", "i16"):
+                if target == "onnx-qoperator" and storage == "i16":
+                    continue
+                for exponent in (-20, -8, -3, -1, 0, 1, 4, 5, 6, 7, 8, 10, 15, 16, 20):
+                    # Beyond 2^31 steps QUANTIZE itself cannot tell what to limit.
+                    if exponent + largest_bits(operation, storage) > 30:
+                        continue
+                    yield (f"{target}: {operation} on {storage}, 2^{exponent}", check_far, target,
+                           operation, storage, exponent)
+
+
 # --- how tools write the same -----------------------------------------------------------------------
 
 def signless_data(tweak):
@@ -405,9 +479,26 @@ def check_signless(target, tweak):
         assert np.max(np.abs(got - wanted)) <= 0.05 * 1.001, np.max(np.abs(got - wanted))
 
 
+def with_real_weights(nodes, data):
+    """Quantized by channels where it is used, as what comes from training is."""
+    real = (data["w"] * data["w_scale"].reshape(-1, 1, 1, 1)).astype(np.float32)
+    quantize = helper.make_node("QuantizeLinear", ["wr", "w_scale", "w_zero"], ["w"], axis=0)
+    kept = {name: values for name, values in data.items() if name != "w"}
+    return [quantize, *nodes], {**kept, "wr": real}
+
+
+def without_zero_points(nodes, data):
+    for node in nodes:
+        if node.op_type in ("QuantizeLinear", "DequantizeLinear") and node.input[0] != "w":
+            del node.input[2:]
+    return nodes, {name: values for name, values in data.items()
+                   if not name.endswith("_zero") or name == "w_zero"}
+
+
 def test_data_without_a_sign():
     for target in ("tflite", "onnx-qoperator"):
-        for tweak in (as_it_is, with_lists_of_one, with_constant_nodes, with_a_weight_of_one_channel):
+        for tweak in (as_it_is, with_lists_of_one, with_constant_nodes, with_a_weight_of_one_channel,
+                      with_real_weights, without_zero_points):
             yield f"{target}: {tweak.__name__}", check_signless, target, tweak
 
 

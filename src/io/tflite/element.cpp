@@ -75,7 +75,7 @@ std::vector<std::byte> unpacked(ElementType element, std::uint64_t count,
   if (bit_width(element) != 4) return {bytes.begin(), bytes.end()};
   std::vector<std::byte> elements(count);
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    const unsigned pair = std::to_integer<unsigned>(bytes[i / 2]);
+    const auto pair = std::to_integer<unsigned>(bytes[i / 2]);
     const unsigned half = (i % 2 == 0 ? pair : pair >> 4U) & 0xfU;
     const bool negative = element == ElementType::int4 && half > 7;
     elements[i] = static_cast<std::byte>(negative ? half | 0xf0U : half);

@@ -59,12 +59,12 @@ bool has_room_for_sum(const NodeRef& node) {
   return sum <= most_steps * std::abs(value_of(read_scales(result.quantization->scales)).front());
 }
 
-/// The kernel that multiplies vectors of bytes without a sign has 16 bits for the product in the
-/// steps of the result, before it is limited to the codes that there are.
+/// Kernels that multiply vectors of bytes have 16 bits for the product in the steps of the result,
+/// before it is limited to the codes that there are.
 bool has_room_for_product(const NodeRef& node) {
   constexpr float most_steps = 0.5F;  // of the product of two times 255
   const TensorType& result = node.type();
-  if (!result.is_quantized() || result.element != ElementType::uint8) return true;
+  if (!result.is_quantized() || bit_width(result.element) > 8) return true;
   float product = 1;
   for (std::size_t i = 0; i < node.operands().size(); ++i) {
     const TensorType* const type = node.operand_type(i);
