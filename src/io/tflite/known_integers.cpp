@@ -117,9 +117,8 @@ std::optional<Integers> known_integers(const Graph& graph, NodeRef node,
     const auto to = ops::Cast{node}.to();
     if (to != ElementType::int64 && to != ElementType::int32) return std::nullopt;
   }
-  const auto first = integers_of(graph, node.operand(0), known);
-  if (!first) return std::nullopt;
-  if (is_same) return first;
+  auto first = integers_of(graph, node.operand(0), known);
+  if (!first || is_same) return first;
   if (kind == ops::Slice::kind) return sliced(node, *first);
   if (kind == ops::Concat::kind) {
     Integers result;

@@ -32,13 +32,16 @@ schema::TensorType stored_type(ElementType element) {
   return *type;
 }
 
+schema::SubGraphT* add_main(schema::ModelT& model) {
+  model.subgraphs.push_back(std::make_unique<schema::SubGraphT>());
+  model.subgraphs.front()->name = "main";
+  return model.subgraphs.front().get();
+}
+
 }  // namespace
 
-Model::Model() {
+Model::Model() : graph_(add_main(model_)) {
   model_.version = 3;
-  model_.subgraphs.push_back(std::make_unique<schema::SubGraphT>());
-  graph_ = model_.subgraphs.front().get();
-  graph_->name = "main";
   model_.buffers.push_back(std::make_unique<schema::BufferT>());  // number 0: no contents
 }
 
