@@ -403,7 +403,7 @@ def test_scales_far_apart():
             for storage in ("i8", "u8", "i16"):
                 if target == "onnx-qoperator" and storage == "i16":
                     continue
-                for exponent in (-20, -8, -3, -1, 0, 1, 4, 5, 6, 7, 8, 10, 15, 16, 20):
+                for exponent in (-20, -3, 0, 4, 6, 7, 8, 12, 16, 20):
                     # Beyond 2^31 steps QUANTIZE itself cannot tell what to limit.
                     if exponent + largest_bits(operation, storage) > 30:
                         continue
