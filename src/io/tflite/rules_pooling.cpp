@@ -123,6 +123,7 @@ void lower_pool(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   } else {
     lowering.decomposed(node, "a PAD and an AVERAGE_POOL_2D, whose borders are corrected by a MUL");
     std::vector<std::int64_t> spatial;
+    spatial.reserve(windows.size());
     for (const WindowAxis& axis : windows) spatial.push_back(axis.count);
     const Shape result_shape = lowering.shape(result);
     const TensorId means = lowering.temporary(
