@@ -1,5 +1,5 @@
 // Operations whose results lie in a range that is known, which kernels have fixed parameters for.
-// Other parameters are requantized to, where that is no finer than what the kernel gives.
+// Other parameters are requantized to, where they are not much finer than what the kernel gives.
 #include <cmath>
 
 #include "qdq_fusion/fusing.hpp"

@@ -35,8 +35,8 @@ constexpr FusionRule moves(std::string_view kind, std::string_view operation, St
 //   a product of two         2^16 2^15, 2^30
 //   a sum of many            2^8 count 16, for the count of a large image
 //
-// A sum of two has another end: XNNPACK adds below it, and what writes files for kernels that have
-// less room knows that.
+// A sum of two has the end that the browsers' converter knows. LiteRT's own kernels have less room:
+// what writes its files knows how much, and has such sums computed on real numbers.
 constexpr double most_of_codes = 32768;
 constexpr double most_of_products = 32768;
 constexpr double most_of_two = 256;

@@ -107,7 +107,7 @@ constexpr std::array kernels{
     Kernel{RELU_0_TO_1, 0, of_8_bits},
     Kernel{RELU_N1_TO_1, 0, of_8_bits},
     Kernel{RESHAPE, every_plain, every_code | i4},
-    Kernel{RESIZE_BILINEAR, 0, of_8_bits},  // of 16 bits: its fractions have 10
+    Kernel{RESIZE_BILINEAR, 0, of_8_bits},  // of 16 bits: many steps off
     Kernel{RESIZE_NEAREST_NEIGHBOR, every_plain & ~(i64 | u64), every_code},
     Kernel{RSQRT, 0, i8 | i16},
     Kernel{SELECT_V2, every_plain, every_code, {.first = 1, .count = 2}},
