@@ -128,5 +128,18 @@ std::optional<Einsum::Equation> Einsum::equation() const {
   return equation ? *std::move(equation) : std::nullopt;
 }
 
+std::optional<std::int64_t> FakeQuantize::levels() const {
+  const auto levels = node.attribute_or<std::int64_t>("levels", 0);
+  return levels < 2 ? std::nullopt : std::optional(levels);
+}
+
+std::optional<FakeQuantize::Broadcast> FakeQuantize::broadcast() const {
+  const std::string given = node.attribute_or<std::string>("auto_broadcast", "numpy");
+  if (given == "numpy") return Broadcast::numpy;
+  if (given == "none") return Broadcast::none;
+  if (given == "pdpd") return Broadcast::pdpd;
+  return std::nullopt;
+}
+
 }  // namespace ops
 }  // namespace quadrant::inline v0

@@ -275,6 +275,26 @@ struct Baddbmm {
 
 // --- quantization --------------------------------------------------------------------------------
 
+/// Real values rounded to `levels()` numbers, which lie evenly from output_low to output_high
+/// (OpenVINO's FakeQuantize-1). Operands: X, input_low, input_high, output_low, output_high, all of
+/// one float type; the bounds broadcast to X.
+struct FakeQuantize {
+  static constexpr std::string_view kind = "fake_quantize";
+  NodeRef node;
+
+  /// How the shapes of the bounds relate to that of X.
+  enum class Broadcast : std::uint8_t {
+    numpy,  ///< aligned at the last axis; the default
+    none,   ///< all shapes are the same
+    pdpd,   ///< the bounds' first axis is axis `axis` of X, from the end when negative (-1: aligned
+            ///< at the last axis); trailing axes of extent 1 count for nothing
+  };
+  /// At least 2. Empty when the attribute `levels` is missing or less.
+  [[nodiscard]] std::optional<std::int64_t> levels() const;
+  /// The attribute `auto_broadcast`: `numpy`, `none` or `pdpd`. Empty for another.
+  [[nodiscard]] std::optional<Broadcast> broadcast() const;
+};
+
 /// Real values to codes (MLIR's qcast). The result's type holds the parameters.
 struct Quantize {
   static constexpr std::string_view kind = "quantize";
