@@ -12,6 +12,7 @@ find_package(tl-expected REQUIRED)
 if(NOT QUADRANT_CORE_ONLY)
   find_package(Eigen3 3.4 REQUIRED NO_MODULE)
   find_package(nlohmann_json REQUIRED)
+  find_package(pugixml REQUIRED)
   find_path(QUADRANT_PROTOZERO protozero/pbf_reader.hpp REQUIRED) # headers alone, no package file
   mark_as_advanced(QUADRANT_PROTOZERO)
   add_library(quadrant_protozero INTERFACE IMPORTED)

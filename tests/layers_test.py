@@ -28,7 +28,7 @@ ROOMS = {
     "targets": (IR, CORE_LIBRARIES),
     "transforms": (IR | {"numerics"}, CORE_LIBRARIES),
     "methods": (IR | {"engine", "numerics"}, CORE_LIBRARIES),
-    "io": (IR | {"numerics"}, CORE_LIBRARIES | {"flatbuffers", "protozero"}),
+    "io": (IR | {"numerics"}, CORE_LIBRARIES | {"flatbuffers", "protozero", "pugixml"}),
     "runtime": (IR | {"numerics"}, CORE_LIBRARIES | {"Eigen"}),
     "adapters": (IR | {"numerics", "runtime", "io"}, CORE_LIBRARIES | {"openvino"}),
     "calibration": (IR | {"numerics", "runtime", "io"}, CORE_LIBRARIES),

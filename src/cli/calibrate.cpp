@@ -172,7 +172,7 @@ class Calibrate final : public Command {
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command =
         app.add_subcommand("calibrate", "Run a model on samples and keep statistics of its values");
-    command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, or .qd, text")
+    command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, .xml, or .qd, text")
         ->required()
         ->type_name("");
     cli::declare(*command, data_);

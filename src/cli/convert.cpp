@@ -18,6 +18,7 @@
 #include "cli/thread_executor.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/io/onnx.hpp"
+#include "quadrant/io/openvino.hpp"
 #include "quadrant/io/tflite.hpp"
 #include "quadrant/ir/real_borders.hpp"
 #include "quadrant/ir/text.hpp"
@@ -63,12 +64,23 @@ Expected<WrittenModel> write_as_tflite(const Graph& graph, const std::string& pa
   return written;
 }
 
+Expected<WrittenModel> write_as_openvino(const Graph& graph, const std::string& path) {
+  QUADRANT_TRY(const OpenVinoWriteReport report, write_openvino(graph, path));
+  WrittenModel written{report.xml_bytes + report.bin_bytes, {}};
+  written.remarks.push_back(fmt::format("{} layers, and {} of weights beside them", report.layers,
+                                        format_bytes(report.bin_bytes)));
+  add_remarks(written.remarks, "decomposed", report.decomposed);
+  return written;
+}
+
 Expected<WrittenModel> write_model(const Graph& graph, const std::string& path, ModelFormat format,
                                    std::optional<FusionTarget> target, Executor& executor,
                                    Console& console) {
   switch (format) {
     case ModelFormat::tflite:
       return write_as_tflite(graph, path);
+    case ModelFormat::openvino:
+      return write_as_openvino(graph, path);
     case ModelFormat::text:
       QUADRANT_CHECK(write_text(path, print_graph(graph, {.largest_constant = INT64_MAX})));
       return WrittenModel{file_bytes(path), {}};
@@ -120,7 +132,7 @@ class Convert final : public Command {
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("convert", "Write a model in another format");
     cli::declare(*command, options_);
-    command->add_option("OUT", output_, "Model to write: .onnx, .tflite, or .qd, text")
+    command->add_option("OUT", output_, "Model to write: .onnx, .tflite, .xml, or .qd, text")
         ->required()
         ->type_name("");
     add_choice(*command, "--target", target_, {"onnx-qoperator", "tflite", "webnn"},

@@ -144,7 +144,7 @@ void declare_json(CLI::App& command, bool& json) {
 
 void declare(CLI::App& command, DecisionOptions& options) {
   options.command = &command;
-  command.add_option("MODEL", options.model, "Model to read: .onnx, .tflite, or .qd, text")
+  command.add_option("MODEL", options.model, "Model to read: .onnx, .tflite, .xml, or .qd, text")
       ->required()
       ->type_name("");
   declare(command, options.recipe);

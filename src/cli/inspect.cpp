@@ -98,6 +98,8 @@ std::string_view format_key(ModelFormat format) {
   switch (format) {
     case ModelFormat::tflite:
       return "tflite";
+    case ModelFormat::openvino:
+      return "openvino";
     case ModelFormat::text:
       return "qd";
     case ModelFormat::onnx:
@@ -204,7 +206,7 @@ class Inspect final : public Command {
  public:
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("inspect", "Show what is in a model");
-    command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, or .qd, text")
+    command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, .xml, or .qd, text")
         ->required()
         ->type_name("");
     CLI::Option* text =

@@ -11,6 +11,7 @@
 
 #include "cli/model_format.hpp"
 #include "quadrant/io/onnx.hpp"
+#include "quadrant/io/openvino.hpp"
 #include "quadrant/io/tflite.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/recipe/plan_json.hpp"
@@ -70,6 +71,8 @@ Expected<Graph> read_model(const std::string& path, Sink& sink) {
   switch (read_format(path)) {
     case ModelFormat::tflite:
       return read_tflite(path);
+    case ModelFormat::openvino:
+      return read_openvino(path, {.sink = &sink});
     case ModelFormat::text:
       return read_as(path, parse_graph);
     case ModelFormat::onnx:

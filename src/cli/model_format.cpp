@@ -12,8 +12,11 @@
 namespace quadrant::cli {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, ModelFormat>, 3> endings{
-    {{".onnx", ModelFormat::onnx}, {".tflite", ModelFormat::tflite}, {".qd", ModelFormat::text}}};
+constexpr std::array<std::pair<std::string_view, ModelFormat>, 4> endings{
+    {{".onnx", ModelFormat::onnx},
+     {".tflite", ModelFormat::tflite},
+     {".xml", ModelFormat::openvino},
+     {".qd", ModelFormat::text}}};
 
 std::optional<ModelFormat> known_format(const std::string& path) {
   std::string ending = std::filesystem::path(path).extension().string();
@@ -30,7 +33,7 @@ std::optional<ModelFormat> known_format(const std::string& path) {
 Expected<ModelFormat> model_format(const std::string& path) {
   if (const auto format = known_format(path)) return *format;
   return fail(ErrorCode::usage,
-              "the ending says which format to write: .onnx, .tflite, or .qd for text",
+              "the ending says which format to write: .onnx, .tflite, .xml for OpenVINO, or .qd for text",
               {.file = path});
 }
 
@@ -48,6 +51,8 @@ std::string_view to_string(ModelFormat format) noexcept {
   switch (format) {
     case ModelFormat::tflite:
       return "TFLite";
+    case ModelFormat::openvino:
+      return "OpenVINO";
     case ModelFormat::text:
       return "text";
     case ModelFormat::onnx:

@@ -12,6 +12,7 @@ namespace quadrant::cli {
 enum class ModelFormat : std::uint8_t {
   onnx,
   tflite,
+  openvino,  ///< `.xml`, and a `.bin` beside it
   text,  ///< `.qd`, what ir/text.hpp prints
 };
 
@@ -22,7 +23,7 @@ enum class ModelFormat : std::uint8_t {
 /// alone.
 [[nodiscard]] Expected<void> check_onnx_ending(const std::string& path);
 
-/// `ONNX`, `TFLite`, `text`
+/// `ONNX`, `TFLite`, `OpenVINO`, `text`
 [[nodiscard]] std::string_view to_string(ModelFormat format) noexcept;
 
 /// The same for a file that is read: ONNX's have any ending.

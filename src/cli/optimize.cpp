@@ -60,7 +60,7 @@ class Optimize final : public Command {
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand(
         "optimize", "Quantize statically, with as much effort as the accuracy needs");
-    command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, or .qd, text")
+    command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, .xml, or .qd, text")
         ->required()
         ->type_name("");
     command->add_option("-o,--output", output_, "Model to write")->required()->type_name("FILE");

@@ -102,7 +102,7 @@ class Place final : public Command {
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command =
         app.add_subcommand("placement", "Show where a model can run, and what loading costs there");
-    command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, or .qd, text")
+    command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, .xml, or .qd, text")
         ->required()
         ->type_name("");
     CLI::Option* quantized = command->add_option(

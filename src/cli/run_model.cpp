@@ -134,7 +134,7 @@ class Run final : public Command {
  public:
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("run", "Run a model on samples and write what it gives");
-    command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, or .qd, text")
+    command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, .xml, or .qd, text")
         ->required()
         ->type_name("");
     cli::declare(*command, data_);

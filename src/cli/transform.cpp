@@ -22,7 +22,7 @@ class Transform final : public Command {
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand(
         "transform", "Make a float model easier to quantize: fold, equalize, absorb");
-    command->add_option("MODEL", model_, "Float model to read: .onnx, .tflite, or .qd, text")
+    command->add_option("MODEL", model_, "Float model to read: .onnx, .tflite, .xml, or .qd, text")
         ->required()
         ->type_name("");
     command->add_option("-o,--output", output_, "Model to write; may be the input")

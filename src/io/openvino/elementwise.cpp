@@ -1,0 +1,451 @@
+// What computes one element from one element of each operand: as OpenVINO and as ONNX have it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "io/openvino/element.hpp"
+#include "io/openvino/failure.hpp"
+#include "io/openvino/rules.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/numerics/clamp_bounds.hpp"
+
+namespace quadrant::inline v0::openvino_ir {
+namespace {
+
+/// An operation that both have, with the same operands and without attributes to speak of.
+struct SameOperation {
+  std::string_view type;
+  std::string_view kind;
+  std::string_view version = "opset1";
+  std::size_t operands = 1;
+};
+
+constexpr std::array same_operations{
+    SameOperation{"Abs", "onnx.Abs"},
+    SameOperation{"Acos", "onnx.Acos"},
+    SameOperation{"Acosh", "onnx.Acosh", "opset4"},
+    SameOperation{"Asin", "onnx.Asin"},
+    SameOperation{"Asinh", "onnx.Asinh", "opset4"},
+    SameOperation{"Atan", "onnx.Atan"},
+    SameOperation{"Atanh", "onnx.Atanh", "opset4"},
+    SameOperation{"Ceiling", "onnx.Ceil"},
+    SameOperation{"Cos", "onnx.Cos"},
+    SameOperation{"Cosh", "onnx.Cosh"},
+    SameOperation{"Erf", "onnx.Erf"},
+    SameOperation{"Exp", "onnx.Exp"},
+    SameOperation{"Floor", "onnx.Floor"},
+    SameOperation{"HSwish", "onnx.HardSwish", "opset4"},
+    SameOperation{"IsNaN", "onnx.IsNaN", "opset10"},
+    SameOperation{"Log", "onnx.Log"},
+    SameOperation{"LogicalNot", "onnx.Not"},
+    SameOperation{"Mish", "onnx.Mish", "opset4"},
+    SameOperation{"Negative", "onnx.Neg"},
+    SameOperation{"Relu", "onnx.Relu"},
+    SameOperation{"Sigmoid", "onnx.Sigmoid"},
+    SameOperation{"Sign", "onnx.Sign"},
+    SameOperation{"Sin", "onnx.Sin"},
+    SameOperation{"Sinh", "onnx.Sinh"},
+    SameOperation{"SoftPlus", "onnx.Softplus", "opset4"},
+    SameOperation{"SoftSign", "onnx.Softsign", "opset9"},
+    SameOperation{"Sqrt", "onnx.Sqrt"},
+    SameOperation{"Tan", "onnx.Tan"},
+    SameOperation{"Tanh", "onnx.Tanh"},
+    SameOperation{"Add", ops::Add::kind, "opset1", 2},
+    SameOperation{"Equal", "onnx.Equal", "opset1", 2},
+    SameOperation{"Greater", "onnx.Greater", "opset1", 2},
+    SameOperation{"GreaterEqual", "onnx.GreaterOrEqual", "opset1", 2},
+    SameOperation{"Less", "onnx.Less", "opset1", 2},
+    SameOperation{"LessEqual", "onnx.LessOrEqual", "opset1", 2},
+    SameOperation{"LogicalAnd", "onnx.And", "opset1", 2},
+    SameOperation{"LogicalOr", "onnx.Or", "opset1", 2},
+    SameOperation{"LogicalXor", "onnx.Xor", "opset1", 2},
+    SameOperation{"Maximum", "onnx.Max", "opset1", 2},
+    SameOperation{"Minimum", "onnx.Min", "opset1", 2},
+    SameOperation{"Multiply", ops::Multiply::kind, "opset1", 2},
+    SameOperation{"Power", "onnx.Pow", "opset1", 2},
+    SameOperation{"Subtract", "onnx.Sub", "opset1", 2},
+    SameOperation{"Select", "onnx.Where", "opset1", 3},
+};
+
+std::vector<Value> inputs_of(const RaisedLayer& layer, std::size_t count) {
+  std::vector<Value> values;
+  for (std::size_t i = 0; i < count; ++i) values.push_back(layer.input(i));
+  return values;
+}
+
+/// Whether operands broadcast as ONNX's do.
+bool broadcasts_as_onnx(RaisedLayer& layer) {
+  const std::string rule = layer.text("auto_broadcast", "numpy");
+  if (rule == "numpy") return true;
+  if (rule != "none") return false;
+  const Shape& shape = layer.shape_of(layer.input(0));
+  for (std::size_t i = 1; i < layer.input_count(); ++i) {
+    if (layer.shape_of(layer.input(i)) != shape) return false;
+  }
+  return true;
+}
+
+bool raise_same(RaisedLayer& layer) {
+  const auto* const found = std::ranges::find(same_operations, layer.type(), &SameOperation::type);
+  if (layer.input_count() != found->operands) return false;
+  if (found->operands > 1 && !broadcasts_as_onnx(layer)) return false;
+  layer.make(found->kind, inputs_of(layer, found->operands));
+  return true;
+}
+
+void lower_same(LoweredNode& node) {
+  const auto* const found =
+      std::ranges::find(same_operations, node.node().kind(), &SameOperation::kind);
+  std::vector<Output> inputs;
+  for (std::size_t i = 0; i < node.operand_count(); ++i) inputs.push_back(node.operand(i));
+  const OpName op{found->type, found->version};
+  const Data data = found->operands > 1 ? Data{{"auto_broadcast", "numpy"}} : Data{};
+  if (inputs.size() == found->operands) return node.make(op, inputs, data);
+  // Max and Min of other than two.
+  if (found->operands != 2) invalid(fmt::format("{} operands", inputs.size()));
+  if (inputs.size() == 1) return node.alias(inputs.front());
+  Output sum = inputs.front();
+  const TensorType type{node.type(0).element, Shape{}, nullptr};
+  for (std::size_t i = 1; i + 1 < inputs.size(); ++i) {
+    sum = node.step(op, std::array{sum, inputs[i]}, data, type, fmt::format("of_{}", i + 1));
+  }
+  node.make(op, std::array{sum, inputs.back()}, data);
+}
+
+// --- division and remainders ---------------------------------------------------------------------
+
+bool raise_divide(RaisedLayer& layer) {
+  const bool rounds_down = layer.flag("m_pythondiv", true);
+  if (layer.input_count() != 2 || !broadcasts_as_onnx(layer)) return false;
+  const ElementType element = layer.type_of(layer.input(0)).element;
+  if (rounds_down && !is_float(element)) return false;
+  layer.make("onnx.Div", inputs_of(layer, 2));
+  return true;
+}
+
+void lower_divide(LoweredNode& node) {
+  node.make({"Divide"}, std::array{node.operand(0), node.operand(1)},
+            {{"auto_broadcast", "numpy"}, {"m_pythondiv", "false"}});
+}
+
+bool raise_remainder(RaisedLayer& layer) {
+  if (layer.input_count() != 2 || !broadcasts_as_onnx(layer)) return false;
+  const bool is_floor = layer.type() == "FloorMod";
+  if (is_floor && !is_integer(layer.type_of(layer.input(0)).element)) return false;
+  layer.make("onnx.Mod", inputs_of(layer, 2), {{"fmod", std::int64_t{is_floor ? 0 : 1}}});
+  return true;
+}
+
+void lower_remainder(LoweredNode& node) {
+  const bool is_floor = node.attribute_or<std::int64_t>("fmod", 0) == 0;
+  node.make({is_floor ? "FloorMod" : "Mod"}, std::array{node.operand(0), node.operand(1)},
+            {{"auto_broadcast", "numpy"}});
+}
+
+bool raise_squared_difference(RaisedLayer& layer) {
+  if (layer.input_count() != 2 || !broadcasts_as_onnx(layer)) return false;
+  const Value difference =
+      layer.step("onnx.Sub", inputs_of(layer, 2), layer.result_type(), "difference");
+  layer.make(ops::Multiply::kind, {difference, difference});
+  return true;
+}
+
+// --- activations with parameters -----------------------------------------------------------------
+
+bool raise_clamp(RaisedLayer& layer) {
+  const double low = layer.real("min", -std::numeric_limits<double>::infinity());
+  const double high = layer.real("max", std::numeric_limits<double>::infinity());
+  const ElementType element = layer.type_of(layer.input(0)).element;
+  if (!is_float(element)) return false;
+  const Value least = layer.number("min", element, low);
+  const Value most = layer.number("max", element, high);
+  layer.make("onnx.Clip", {layer.input(0), least, most});
+  return true;
+}
+
+void lower_clip(LoweredNode& node) {
+  const auto low = known_number(node.node(), 1, "min", -std::numeric_limits<double>::infinity());
+  const auto high = known_number(node.node(), 2, "max", std::numeric_limits<double>::infinity());
+  const bool is_real = is_float(node.type(0).element);
+  if (is_real && low && high && *low <= *high && std::isfinite(*low) && std::isfinite(*high)) {
+    return node.make({"Clamp"}, std::array{node.operand(0)},
+                     {{"min", text_of(*low)}, {"max", text_of(*high)}});
+  }
+  const Data data{{"auto_broadcast", "numpy"}};
+  Output result = node.operand(0);
+  const auto bound = [&](std::size_t operand, std::string_view attribute,
+                         const std::optional<double>& known) -> std::optional<Output> {
+    if (node.has(operand)) return node.operand(operand);
+    if (node.node().graph->attribute(node.node().id, attribute) == nullptr) return std::nullopt;
+    return node.number(attribute, node.type(0).element, *known);
+  };
+  const auto least = bound(1, "min", low);
+  const auto most = bound(2, "max", high);
+  if (!least && !most) return node.alias(result);
+  if (!most) return node.make({"Maximum"}, std::array{result, *least}, data);
+  if (least) {
+    result = node.step({"Maximum"}, std::array{result, *least}, data, node.type(0), "raised");
+  }
+  node.make({"Minimum"}, std::array{result, *most}, data);
+}
+
+bool raise_elu(RaisedLayer& layer) {
+  layer.make("onnx.Elu", {layer.input(0)}, {{"alpha", layer.real("alpha", 1)}});
+  return true;
+}
+
+void lower_elu(LoweredNode& node) {
+  node.make({"Elu"}, std::array{node.operand(0)},
+            {{"alpha", text_of(node.attribute_or<double>("alpha", 1))}});
+}
+
+/// An activation whose numbers are operands here and attributes there.
+struct ScaledActivation {
+  std::string_view type;
+  std::string_view kind;
+  std::array<const char*, 2> names;
+  std::array<double, 2> defaults;
+};
+constexpr std::array scaled_activations{
+    ScaledActivation{"HardSigmoid", "onnx.HardSigmoid", {"alpha", "beta"}, {0.2, 0.5}},
+    ScaledActivation{"Selu",
+                     "onnx.Selu",
+                     {"alpha", "gamma"},
+                     {1.67326319217681884765625, 1.05070102214813232421875}},
+};
+
+bool raise_scaled(RaisedLayer& layer) {
+  const auto* const found =
+      std::ranges::find(scaled_activations, layer.type(), &ScaledActivation::type);
+  const auto first = layer.constant_number(1);
+  const auto second = layer.constant_number(2);
+  if (!first || !second) return false;
+  layer.make(found->kind, {layer.input(0)},
+             {{found->names[0], *first}, {found->names[1], *second}});
+  return true;
+}
+
+constexpr double sixth = 1.0 / 6.0;
+
+bool raise_hard_sigmoid_of_six(RaisedLayer& layer) {
+  layer.make("onnx.HardSigmoid", {layer.input(0)}, {{"alpha", sixth}, {"beta", 0.5}});
+  return true;
+}
+
+void lower_scaled(LoweredNode& node) {
+  const auto* const found =
+      std::ranges::find(scaled_activations, node.node().kind(), &ScaledActivation::kind);
+  std::array<double, 2> numbers{};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers.at(i) = node.attribute_or<double>(found->names.at(i), found->defaults.at(i));
+  }
+  const bool is_of_six = static_cast<float>(numbers[0]) == static_cast<float>(sixth);
+  if (found->type == "HardSigmoid" && is_of_six && numbers[1] == 0.5) {
+    return node.make({"HSigmoid", "opset5"}, std::array{node.operand(0)});
+  }
+  const ElementType element = node.type(0).element;
+  const Output first = node.number(found->names[0], element, numbers[0]);
+  const Output second = node.number(found->names[1], element, numbers[1]);
+  node.make({found->type}, std::array{node.operand(0), first, second});
+}
+
+bool raise_gelu(RaisedLayer& layer) {
+  std::string mode = layer.text("approximation_mode", "ERF");
+  std::ranges::transform(mode, mode.begin(), [](char c) {
+    return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  if (mode != "erf" && mode != "tanh") return false;
+  layer.make("onnx.Gelu", {layer.input(0)},
+             {{"approximate", std::string(mode == "tanh" ? "tanh" : "none")}});
+  return true;
+}
+
+void lower_gelu(LoweredNode& node) {
+  const bool is_tanh = node.attribute_or<std::string>("approximate", "none") == "tanh";
+  node.make({"Gelu", "opset7"}, std::array{node.operand(0)},
+            {{"approximation_mode", is_tanh ? "TANH" : "ERF"}});
+}
+
+/// x * sigmoid(x), with a factor inside or not.
+bool raise_swish(RaisedLayer& layer) {
+  const Value x = layer.input(0);
+  const TensorType type = layer.result_type();
+  Value inner = x;
+  if (layer.input_count() > 1 && layer.constant_number(1) != 1.0) {
+    inner = layer.step(ops::Multiply::kind, {x, layer.input(1)}, type, "scaled");
+  }
+  const Value gate = layer.step("onnx.Sigmoid", {inner}, type, "gate");
+  layer.make(ops::Multiply::kind, {x, gate});
+  return true;
+}
+
+/// The operand that is the sigmoid of the other, of a product that alone reads it.
+std::optional<std::size_t> gate_of_swish(const NodeRef& product) {
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const Value gate = product.operand(i);
+    const NodeRef producer{product.graph, gate.node};
+    if (producer.kind() != "onnx.Sigmoid" || producer.graph->uses(gate.node).size() != 1) continue;
+    if (producer.operand(0) == product.operand(1 - i)) return i;
+  }
+  return std::nullopt;
+}
+
+void lower_multiply(LoweredNode& node) {
+  if (node.operand_count() == 2 && node.has(0) && node.has(1)) {
+    if (const auto gate = gate_of_swish(node.node())) {
+      return node.make({"Swish", "opset4"}, std::array{node.operand(1 - *gate)});
+    }
+  }
+  lower_same(node);
+}
+
+// --- slopes --------------------------------------------------------------------------------------
+
+/// OpenVINO lines up a list of slopes with axis 1, ONNX with the last axis.
+bool raise_prelu(RaisedLayer& layer) {
+  const Value x = layer.input(0);
+  Value slope = layer.input(1);
+  const Shape& shape = layer.shape_of(x);
+  const Shape& slopes = layer.shape_of(slope);
+  if (!shape.is_ranked() || !slopes.is_ranked()) return false;
+  if (slopes.rank() == 1 && slopes[0] != 1 && shape.rank() > 2) {
+    if (slopes[0] == Shape::dynamic || slopes[0] != shape[1]) return false;
+    std::vector<std::int64_t> extents{slopes[0]};
+    extents.resize(static_cast<std::size_t>(shape.rank() - 1), 1);
+    slope = layer.reshaped(slope, Shape(std::move(extents)), "slope");
+  }
+  layer.make("onnx.PRelu", {x, slope});
+  return true;
+}
+
+void lower_prelu(LoweredNode& node) {
+  const Shape& shape = node.ranked(0);
+  const Shape slopes = node.ranked(1);
+  Output slope = node.operand(1);
+  const auto extents = slopes.extents();
+  const bool is_per_channel =
+      slopes.is_static() && shape.rank() > 2 && slopes.rank() == shape.rank() - 1 &&
+      std::ranges::all_of(extents.subspan(1), [](std::int64_t extent) { return extent == 1; });
+  if (is_per_channel) {
+    const Shape list{slopes[0]};
+    const Constant* known = node.constant(1);
+    slope =
+        known ? node.constant("slope", known->reshaped(list)) : node.reshaped(slope, list, "slope");
+  } else if (slopes.rank() == 1 && shape.rank() > 2 && slopes[0] != 1) {
+    std::vector<std::int64_t> whole(static_cast<std::size_t>(shape.rank()), 1);
+    whole.back() = slopes[0];  // a list would be lined up with axis 1
+    slope = node.reshaped(slope, Shape(std::move(whole)), "slope");
+  }
+  node.make({"PReLU"}, std::array{node.operand(0), slope});
+}
+
+void lower_leaky_relu(LoweredNode& node) {
+  const ElementType element = node.type(0).element;
+  const Output scalar = node.number("alpha", element, node.attribute_or<double>("alpha", 0.01F));
+  const Output slope = node.reshaped(scalar, Shape{1}, "slope");
+  node.make({"PReLU"}, std::array{node.operand(0), slope});
+}
+
+// --- conversions ---------------------------------------------------------------------------------
+
+bool raise_round(RaisedLayer& layer) {
+  if (layer.text("mode", "half_to_even") != "half_to_even") return false;
+  layer.make("onnx.Round", {layer.input(0)});
+  return true;
+}
+
+void lower_round(LoweredNode& node) {
+  node.make({"Round", "opset5"}, std::array{node.operand(0)}, {{"mode", "half_to_even"}});
+}
+
+struct NumberedElement {
+  ElementType element;
+  std::int64_t number;
+};
+// TensorProto.DataType
+constexpr std::array numbered_elements{
+    NumberedElement{ElementType::float32, 1},   NumberedElement{ElementType::uint8, 2},
+    NumberedElement{ElementType::int8, 3},      NumberedElement{ElementType::uint16, 4},
+    NumberedElement{ElementType::int16, 5},     NumberedElement{ElementType::int32, 6},
+    NumberedElement{ElementType::int64, 7},     NumberedElement{ElementType::boolean, 9},
+    NumberedElement{ElementType::float16, 10},  NumberedElement{ElementType::float64, 11},
+    NumberedElement{ElementType::uint32, 12},   NumberedElement{ElementType::uint64, 13},
+    NumberedElement{ElementType::bfloat16, 16}, NumberedElement{ElementType::uint4, 21},
+    NumberedElement{ElementType::int4, 22},
+};
+
+bool raise_convert(RaisedLayer& layer) {
+  const ElementType to = layer.type() == "ConvertLike" ? layer.type_of(layer.input(1)).element
+                                                       : layer.element("destination_type");
+  const auto* const found = std::ranges::find(numbered_elements, to, &NumberedElement::element);
+  if (found == numbered_elements.end()) return false;
+  layer.make(ops::Cast::kind, {layer.input(0)}, {{"to", found->number}});
+  return true;
+}
+
+void lower_cast(LoweredNode& node) {
+  const auto to = ops::Cast{node.node()}.to();
+  if (!to || name_of(*to).empty()) impossible("a type that OpenVINO has no name for");
+  node.make({"Convert"}, std::array{node.operand(0)},
+            {{"destination_type", std::string(name_of(*to))}});
+}
+
+void lower_alias(LoweredNode& node) { node.alias(node.operand(0)); }
+
+constexpr auto raised_elementwise = [] {
+  constexpr std::array others{
+      RaiseRule{"Clamp", raise_clamp},
+      RaiseRule{"Convert", raise_convert},
+      RaiseRule{"ConvertLike", raise_convert},
+      RaiseRule{"Divide", raise_divide},
+      RaiseRule{"Elu", raise_elu},
+      RaiseRule{"FloorMod", raise_remainder},
+      RaiseRule{"Gelu", raise_gelu},
+      RaiseRule{"HSigmoid", raise_hard_sigmoid_of_six},
+      RaiseRule{"HardSigmoid", raise_scaled},
+      RaiseRule{"Mod", raise_remainder},
+      RaiseRule{"PReLU", raise_prelu},
+      RaiseRule{"Round", raise_round},
+      RaiseRule{"Selu", raise_scaled},
+      RaiseRule{"SquaredDifference", raise_squared_difference},
+      RaiseRule{"Swish", raise_swish},
+  };
+  std::array<RaiseRule, same_operations.size() + others.size()> rows{};
+  std::size_t next = 0;
+  for (const SameOperation& same : same_operations) rows.at(next++) = {same.type, raise_same};
+  for (const RaiseRule& other : others) rows.at(next++) = other;
+  return rows;
+}();
+
+constexpr auto lowered_elementwise = [] {
+  constexpr std::array others{
+      LowerRule{ops::Multiply::kind, lower_multiply},
+      LowerRule{"onnx.Clip", lower_clip},
+      LowerRule{"onnx.Div", lower_divide},
+      LowerRule{"onnx.Elu", lower_elu},
+      LowerRule{"onnx.Gelu", lower_gelu},
+      LowerRule{"onnx.HardSigmoid", lower_scaled},
+      LowerRule{"onnx.LeakyRelu", lower_leaky_relu},
+      LowerRule{"onnx.Mod", lower_remainder},
+      LowerRule{"onnx.PRelu", lower_prelu},
+      LowerRule{"onnx.Round", lower_round},
+      LowerRule{"onnx.Selu", lower_scaled},
+      LowerRule{ops::Cast::kind, lower_cast},
+      LowerRule{ops::Identity::kind, lower_alias},
+      LowerRule{"onnx.Dropout", lower_alias},
+  };
+  std::array<LowerRule, same_operations.size() + others.size()> rows{};
+  std::size_t next = 0;
+  for (const LowerRule& other : others) rows.at(next++) = other;  // these go first
+  for (const SameOperation& same : same_operations) rows.at(next++) = {same.kind, lower_same};
+  return rows;
+}();
+
+}  // namespace
+
+Rules elementwise_rules() noexcept { return {raised_elementwise, lowered_elementwise}; }
+
+}  // namespace quadrant::inline v0::openvino_ir

@@ -1,0 +1,516 @@
+#include "io/openvino/lower.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <ranges>
+#include <sstream>
+
+#include "io/openvino/element.hpp"
+#include "io/openvino/failure.hpp"
+#include "io/openvino/names.hpp"
+#include "io/openvino/net.hpp"
+#include "io/openvino/rules.hpp"
+#include "quadrant/ir/float16.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/opset.hpp"
+#include "quadrant/ir/topology.hpp"
+#include "quadrant/numerics/reals.hpp"
+
+namespace quadrant::inline v0::openvino_ir {
+namespace {
+
+std::string text_of_opaque(const Attribute* attribute) {
+  const auto* opaque = attribute ? std::get_if<Opaque>(attribute) : nullptr;
+  if (!opaque || opaque->format != xml_format || !opaque->bytes) return {};
+  std::string text(opaque->bytes.byte_size(), '\0');
+  value_of(opaque->bytes.read(0, std::as_writable_bytes(std::span(text))));
+  return text;
+}
+
+/// Appends what `text`, well-formed elements, has.
+void append_xml(pugi::xml_node& to, const std::string& text) {
+  if (text.empty()) return;
+  pugi::xml_document parsed;
+  constexpr auto options = pugi::parse_default | pugi::parse_fragment;
+  if (!parsed.load_buffer(text.data(), text.size(), options)) invalid("damaged XML of a layer");
+  for (const pugi::xml_node& child : parsed.children()) to.append_copy(child);
+}
+
+void set(pugi::xml_node& node, const char* name, std::string_view value) {
+  node.append_attribute(name).set_value(std::string(value).c_str());
+}
+
+void set(pugi::xml_node& node, const char* name, std::size_t value) {
+  node.append_attribute(name).set_value(static_cast<unsigned long long>(value));
+}
+
+void describe_port(pugi::xml_node& port, std::size_t id, const TensorType& type) {
+  set(port, "id", id);
+  set(port, "precision", precision_of(type.element));
+  for (const std::int64_t extent : type.shape.extents()) {
+    port.append_child("dim").text().set(static_cast<long long>(extent));
+  }
+}
+
+std::string shape_text(const Shape& shape) {
+  if (!shape.is_ranked()) return "...";
+  std::string text;
+  for (const std::int64_t extent : shape.extents()) {
+    if (!text.empty()) text += ',';
+    text += extent == Shape::dynamic ? std::string("?") : fmt::format("{}", extent);
+  }
+  return text;
+}
+
+template <class T>
+Constant one_of(ElementType element, const Shape& shape, T value) {
+  return Constant::from_values(element, shape, std::span<const T>(&value, 1));
+}
+
+}  // namespace
+
+std::string text_of(std::span<const std::int64_t> values) {
+  return fmt::format("{}", fmt::join(values, ","));
+}
+
+std::string text_of(bool value) { return value ? "true" : "false"; }
+
+std::string text_of(double value) { return fmt::format("{}", value); }
+
+// --- LoweredNode ---------------------------------------------------------------------------------
+
+std::int64_t LoweredNode::opset() const noexcept { return lowering_.opset_; }
+
+bool LoweredNode::has(std::size_t index) const noexcept {
+  return index < node_.operands().size() && !node_.operands()[index].is_absent();
+}
+
+Output LoweredNode::operand(std::size_t index) const {
+  if (!has(index)) invalid(fmt::format("operand {} is missing", index));
+  return lowering_.values_.at(node_.operands()[index]);
+}
+
+const TensorType& LoweredNode::type(std::size_t index) const {
+  if (!has(index)) invalid(fmt::format("operand {} is missing", index));
+  return lowering_.graph_.type(node_.operands()[index]);
+}
+
+const Shape& LoweredNode::ranked(std::size_t index) const {
+  const Shape& shape = type(index).shape;
+  if (!shape.is_ranked()) impossible("an operand of unknown rank");
+  return shape;
+}
+
+const Constant* LoweredNode::constant(std::size_t index) const noexcept {
+  if (!has(index)) return nullptr;
+  const Constant* found = lowering_.graph_.constant(node_.operands()[index].node);
+  return found && *found ? found : nullptr;
+}
+
+std::optional<std::vector<std::int64_t>> LoweredNode::list(std::size_t index,
+                                                           std::string_view attribute) const {
+  if (const Attribute* found = node_.graph->attribute(node_.id, attribute)) {
+    if (const auto* values = std::get_if<std::vector<std::int64_t>>(found)) return *values;
+    if (const auto* value = std::get_if<std::int64_t>(found)) return std::vector{*value};
+  }
+  if (!has(index)) return std::nullopt;
+  const Constant* contents = constant(index);
+  if (!contents) impossible(fmt::format("{} that are computed", attribute));
+  return value_of(read_integers(*contents));
+}
+
+const TensorType& LoweredNode::type(Output output) const { return lowering_.made(output).type; }
+
+std::string LoweredNode::name_with(std::string_view ending) const {
+  return fmt::format("{}/{}", node_.graph->value_name(node_.result()), ending);
+}
+
+Output LoweredNode::constant(std::string_view ending, const Constant& contents) {
+  return lowering_.add_constant(name_with(ending), contents);
+}
+
+Output LoweredNode::integers(std::string_view ending, std::span<const std::int64_t> values) {
+  const Shape shape{static_cast<std::int64_t>(values.size())};
+  return constant(ending, Constant::from_values(ElementType::int64, shape, values));
+}
+
+Output LoweredNode::integer(std::string_view ending, std::int64_t value) {
+  return constant(ending, one_of(ElementType::int64, Shape::scalar(), value));
+}
+
+Output LoweredNode::number(std::string_view ending, ElementType element, double value) {
+  if (is_wide_float(element)) {
+    return constant(ending, rounded_constant(element, Shape::scalar(), std::span(&value, 1)));
+  }
+  const auto narrow = static_cast<float>(value);
+  const std::uint16_t bits =
+      element == ElementType::bfloat16 ? round_to_bfloat16(narrow) : round_to_float16(narrow);
+  return constant(ending, one_of(element, Shape::scalar(), bits));
+}
+
+Output LoweredNode::step(const OpName& op, std::span<const Output> inputs, Data data,
+                         TensorType type, std::string_view ending) {
+  type.quantization = nullptr;
+  const std::size_t layer =
+      lowering_.add_layer(op, name_with(ending), inputs, data, std::span(&type, 1));
+  return {layer, 0};
+}
+
+void LoweredNode::make(const OpName& op, std::span<const Output> inputs, Data data,
+                       std::span<const TensorType> unused) {
+  std::vector<TensorType> types;
+  for (std::uint32_t i = 0; i < node_.graph->result_count(node_.id); ++i) {
+    types.push_back(node_.type(i));
+  }
+  types.insert(types.end(), unused.begin(), unused.end());
+  const std::size_t layer =
+      lowering_.add_layer(op, std::string(label(*node_.graph, node_.id)), inputs, data, types);
+  for (std::uint32_t i = 0; i < node_.graph->result_count(node_.id); ++i) {
+    lowering_.add_name({layer, i}, node_.graph->value_name(node_.result(i)));
+    lowering_.define(node_.result(i), {layer, i});
+  }
+}
+
+void LoweredNode::finish(Output output, std::uint32_t result) {
+  lowering_.rename(output, node_, result);
+  lowering_.define(node_.result(result), output);
+}
+
+void LoweredNode::alias(Output output, std::uint32_t result) {
+  lowering_.add_name(output, node_.graph->value_name(node_.result(result)));
+  lowering_.define(node_.result(result), output);
+}
+
+Output LoweredNode::before(std::string_view type, Output output) const {
+  const Lowering::MadeLayer& layer = lowering_.layers_[output.layer];
+  const bool is_one = layer.node.attribute("type").as_string() == type;
+  return is_one ? layer.sources.front() : output;
+}
+
+Output LoweredNode::reshaped(Output output, const Shape& shape, std::string_view ending) {
+  if (type(output).shape == shape) return output;
+  output = before_reshape(output);
+  const TensorType from = type(output);
+  if (from.shape == shape) return output;
+  const Output extents = integers(fmt::format("{}_shape", ending), shape.extents());
+  return step({"Reshape"}, std::array{output, extents}, {{"special_zero", "false"}},
+              {from.element, shape, nullptr}, ending);
+}
+
+Output LoweredNode::converted(Output output, ElementType element, std::string_view ending) {
+  const TensorType from = type(output);
+  if (from.element == element) return output;
+  return step({"Convert"}, std::array{output},
+              {{"destination_type", std::string(name_of(element))}}, {element, from.shape, nullptr},
+              ending);
+}
+
+void LoweredNode::decomposed(std::string how) {
+  const std::string_view name = node_.graph->value_name(node_.result());
+  if (lowering_.options_.sink) {
+    lowering_.options_.sink->report(
+        {Severity::note, how, {.node = std::string(label(*node_.graph, node_.id))}});
+  }
+  lowering_.report_.decomposed.push_back({std::string(name), std::move(how)});
+}
+
+// --- Lowering ------------------------------------------------------------------------------------
+
+Lowering::Lowering(Graph graph, const OpenVinoWriteOptions& options, OpenVinoWriteReport& report)
+    : graph_(std::move(graph)), options_(options), report_(report), opset_(opset_version(graph_)) {
+  pugi::xml_node declaration = document_.append_child(pugi::node_declaration);
+  set(declaration, "version", "1.0");
+  pugi::xml_node net = document_.append_child("net");
+  set(net, "name", graph_.attributes().get_or<std::string>(model_name_key, "model"));
+  set(net, "version", "11");
+  layers_node_ = net.append_child("layers");
+  edges_node_ = net.append_child("edges");
+}
+
+std::string Lowering::xml() const {
+  std::ostringstream text;
+  document_.save(text, "\t", pugi::format_default, pugi::encoding_utf8);
+  return text.str();
+}
+
+std::string Lowering::unique_name(std::string_view wanted) {
+  std::string name(wanted);
+  for (int i = 1; !layer_names_.insert(name).second; ++i) name = fmt::format("{}_{}", wanted, i);
+  return name;
+}
+
+std::size_t Lowering::add_layer(const OpName& op, const std::string& name,
+                                std::span<const Output> inputs, const Data& data,
+                                std::span<const TensorType> outputs) {
+  const std::size_t id = layers_.size();
+  MadeLayer layer;
+  layer.node = layers_node_.append_child("layer");
+  layer.sources.assign(inputs.begin(), inputs.end());
+  set(layer.node, "id", id);
+  set(layer.node, "name", unique_name(name));
+  set(layer.node, "type", op.type);
+  set(layer.node, "version", op.version);
+  if (!data.empty()) {
+    pugi::xml_node node = layer.node.append_child("data");
+    for (const auto& [key, value] : data) set(node, key.c_str(), value);
+  }
+  if (!inputs.empty()) {
+    pugi::xml_node side = layer.node.append_child("input");
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      pugi::xml_node port = side.append_child("port");
+      describe_port(port, i, made(inputs[i]).type);
+      ++layers_[inputs[i].layer].users;
+    }
+  }
+  if (!outputs.empty()) {
+    pugi::xml_node side = layer.node.append_child("output");
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      pugi::xml_node port = side.append_child("port");
+      describe_port(port, inputs.size() + i, outputs[i]);
+      layer.outputs.push_back({outputs[i], port, {}});
+    }
+  }
+  layers_.push_back(std::move(layer));
+  return id;
+}
+
+void Lowering::add_name(Output output, std::string_view name) {
+  MadeOutput& to = layers_[output.layer].outputs[output.index];
+  const auto add = [&](const std::string& wanted) {
+    if (given_names_.insert(wanted).second) to.names.push_back(wanted);
+  };
+  const auto known = tensor_names_.find(std::string(name));
+  if (known == tensor_names_.end()) {
+    add(std::string(name));
+  } else {
+    for (const std::string& one : known->second) add(one);
+  }
+  if (to.names.empty()) return;
+  to.port.remove_attribute("names");
+  to.port.append_attribute("names").set_value(join_names(to.names).c_str());
+}
+
+void Lowering::rename(Output output, NodeRef node, std::uint32_t result) {
+  if (result == 0) {
+    layers_[output.layer].node.attribute("name").set_value(
+        unique_name(label(*node.graph, node.id)).c_str());
+  }
+  add_name(output, graph_.value_name(node.result(result)));
+}
+
+void Lowering::define(Value value, Output output) { values_.insert_or_assign(value, output); }
+
+Output Lowering::add_constant(const std::string& name, const Constant& contents) {
+  const ElementType element = contents.element();
+  if (name_of(element).empty()) impossible("a constant of a type that OpenVINO has no name for");
+  const bool is_half = is_compressed_ && element == ElementType::float32 && fits_float16(contents);
+  const ElementType stored = is_half ? ElementType::float16 : element;
+  const Weights::Place place = weights_.add(contents, stored);
+  const TensorType type{stored, contents.shape(), nullptr};
+  const Data data{{"element_type", std::string(name_of(stored))},
+                  {"shape", shape_text(contents.shape())},
+                  {"offset", fmt::format("{}", place.offset)},
+                  {"size", fmt::format("{}", place.size)}};
+  const std::size_t constant =
+      add_layer({"Const"}, is_half ? name + "_compressed" : name, {}, data, std::span(&type, 1));
+  if (!is_half) return {constant, 0};
+  const TensorType wide{element, contents.shape(), nullptr};
+  const std::size_t layer = add_layer({"Convert"}, name, std::array{Output{constant, 0}},
+                                      {{"destination_type", "f32"}}, std::span(&wide, 1));
+  pugi::xml_node info =
+      layers_[layer].node.insert_child_after("rt_info", layers_[layer].node.child("data"));
+  pugi::xml_node fact = info.append_child("attribute");
+  set(fact, "name", "decompression");
+  set(fact, "version", "0");
+  return {layer, 0};
+}
+
+void Lowering::read_facts() {
+  const Attributes& facts = graph_.attributes();
+  is_compressed_ = facts.get_or<std::int64_t>(compressed_key, 0) != 0;
+  const auto names = facts.get_or<std::vector<std::string>>(tensor_names_key, {});
+  for (std::size_t i = 0; i + 1 < names.size(); i += 2) {
+    tensor_names_.emplace(names[i], split_names(names[i + 1]));
+  }
+  const auto info = facts.get_or<std::vector<std::string>>(layer_info_key, {});
+  for (std::size_t i = 0; i + 1 < info.size(); i += 2) layer_info_.emplace(info[i], info[i + 1]);
+}
+
+void Lowering::lower_input(NodeRef node) {
+  LoweredNode lowered(*this, node);
+  const TensorType& type = node.type();
+  if (name_of(type.element).empty()) impossible("an input of unknown type");
+  lowered.make(
+      {"Parameter"}, {},
+      {{"shape", shape_text(type.shape)}, {"element_type", std::string(name_of(type.element))}});
+}
+
+void Lowering::lower_constant(NodeRef node) {
+  const Constant* contents = graph_.constant(node.id);
+  if (!contents || !*contents) impossible("a constant without contents");
+  const Output output = add_constant(std::string(label(graph_, node.id)), *contents);
+  add_name(output, graph_.value_name(node.result()));
+  define(node.result(), output);
+}
+
+void Lowering::lower_output(NodeRef node) {
+  const Output output = values_.at(node.operand(0));
+  add_name(output, node.name().empty() ? graph_.value_name(node.operand(0)) : node.name());
+  const std::string name = std::string(node.name()) + "/result";
+  const std::size_t layer = add_layer({"Result"}, name, std::array{output}, {}, {});
+  layers_[layer].is_kept = true;
+  set(layers_[layer].node, "output_names", join_names({std::string(node.name())}));
+}
+
+void Lowering::lower_carried(NodeRef node) {
+  const auto kind = parse_carried_kind(node.kind());
+  if (!kind) impossible(std::string(node.kind()));
+  LoweredNode lowered(*this, node);
+  std::vector<Output> inputs;
+  for (std::size_t i = 0; i < lowered.operand_count(); ++i) inputs.push_back(lowered.operand(i));
+  Data data;
+  std::vector<const Constant*> contents;
+  for (const auto& [name, value] : graph_.attributes(node.id)) {
+    if (const auto* text = std::get_if<std::string>(&value)) data.emplace_back(name, *text);
+  }
+  while (true) {
+    const auto* found = graph_.attribute(node.id, fmt::format("{}{}", bytes_key, contents.size()));
+    const auto* constant = found ? std::get_if<Constant>(found) : nullptr;
+    if (!constant) break;
+    contents.push_back(constant);
+  }
+  const bool is_constant = kind->type == "Const";
+  lowered.make({kind->type, kind->version}, inputs, is_constant ? Data{} : data);
+  layers_.back().is_kept = true;
+  const std::string xml = text_of_opaque(graph_.attribute(node.id, layer_key));
+  if (xml.empty()) return;
+  pugi::xml_node made_node = layers_.back().node;
+  append_xml(made_node, xml);
+  class Placer final : public pugi::xml_tree_walker {
+   public:
+    Placer(Weights& weights, const std::vector<const Constant*>& contents)
+        : weights_(weights), contents_(contents) {}
+    bool for_each(pugi::xml_node& element) override {
+      pugi::xml_attribute offset = element.attribute("offset");
+      if (!offset || !element.attribute("size")) return true;
+      const std::size_t index = offset.as_ullong();
+      if (index >= contents_.size()) invalid("a body with contents that are not there");
+      offset.set_value(weights_.add(*contents_[index], ElementType::uint8).offset);
+      return true;
+    }
+
+   private:
+    Weights& weights_;
+    const std::vector<const Constant*>& contents_;
+  };
+  Placer placer(weights_, contents);
+  made_node.traverse(placer);
+}
+
+void Lowering::compute(NodeRef node) {
+  const std::string_view kind = node.kind();
+  if (kind == ops::Input::kind) return lower_input(node);
+  if (kind == ops::Constant::kind) return lower_constant(node);
+  if (kind == ops::Output::kind) return lower_output(node);
+  for (const Rules& rules : all_rules()) {
+    const auto rule = std::ranges::find(rules.lower, kind, &LowerRule::kind);
+    if (rule == rules.lower.end()) continue;
+    LoweredNode lowered(*this, node);
+    return rule->lower(lowered);
+  }
+  lower_carried(node);
+}
+
+void Lowering::lower(NodeRef node) {
+  const auto results = graph_.result_count(node.id);
+  const auto give_up = [&] {
+    for (std::uint32_t i = 0; i < results; ++i) missing_.insert(node.result(i));
+  };
+  for (const Value operand : node.operands()) {
+    if (!missing_.contains(operand)) continue;
+    give_up();
+    return;
+  }
+  const std::size_t before = layers_.size();
+  try {
+    in_node(label(graph_, node.id), [&] { compute(node); });
+  } catch (const Failure& failure) {
+    if (failure.error.code != ErrorCode::impossible) throw;
+    const std::string why = failure.error.message == node.kind()
+                                ? failure.error.message
+                                : fmt::format("{}: {}", node.kind(), failure.error.message);
+    auto known = std::ranges::find(refused_, why, &Refused::why);
+    if (known == refused_.end()) known = refused_.insert(refused_.end(), Refused{why, {}});
+    known->nodes.emplace_back(label(graph_, node.id));
+    give_up();
+    return;
+  }
+  if (layers_.size() == before) return;
+  if (const auto info = layer_info_.find(std::string(node.name())); info != layer_info_.end()) {
+    pugi::xml_node& made_node = layers_.back().node;
+    if (made_node.attribute("name").as_string() == info->first && !made_node.child("rt_info")) {
+      append_xml(made_node, info->second);
+    }
+  }
+}
+
+void Lowering::drop_unused() {
+  for (MadeLayer& layer : std::views::reverse(layers_)) {
+    if (layer.users > 0 || layer.is_kept) continue;
+    for (const Output source : layer.sources) --layers_[source.layer].users;
+    layer.sources.clear();
+    layers_node_.remove_child(layer.node);
+  }
+}
+
+void Lowering::add_edges() {
+  for (std::size_t to = 0; to < layers_.size(); ++to) {
+    for (std::size_t i = 0; i < layers_[to].sources.size(); ++i) {
+      const Output source = layers_[to].sources[i];
+      pugi::xml_node edge = edges_node_.append_child("edge");
+      set(edge, "from-layer", source.layer);
+      set(edge, "from-port", layers_[source.layer].sources.size() + source.index);
+      set(edge, "to-layer", to);
+      set(edge, "to-port", i);
+    }
+  }
+}
+
+void Lowering::fail_with_all() const {
+  constexpr std::size_t most_names = 3;
+  std::string all;
+  for (const Refused& refused : refused_) {
+    if (!all.empty()) all += "; ";
+    const std::size_t shown = std::min(most_names, refused.nodes.size());
+    all += fmt::format(
+        "{} ('{}'{})", printable(refused.why),
+        printable(fmt::format(
+            "{}", fmt::join(refused.nodes.begin(),
+                            refused.nodes.begin() + static_cast<std::ptrdiff_t>(shown), "', '"))),
+        shown < refused.nodes.size() ? fmt::format(" and {} more", refused.nodes.size() - shown)
+                                     : "");
+  }
+  impossible("what OpenVINO's IR has no counterpart for: " + all);
+}
+
+void Lowering::run() {
+  read_facts();
+  // Inputs first, in the model's order: readers number them by it.
+  for (const NodeId input : graph_.inputs()) lower(graph_.ref(input));
+  const std::vector<NodeId> order = value_of(topological_order(graph_));
+  for (const NodeId id : order) {
+    const std::string_view kind = graph_.kind(id);
+    if (kind != ops::Input::kind && kind != ops::Output::kind) lower(graph_.ref(id));
+  }
+  for (const NodeId output : graph_.outputs()) lower(graph_.ref(output));
+  if (!refused_.empty()) fail_with_all();
+  drop_unused();
+  add_edges();
+  pugi::xml_node net = document_.child("net");
+  append_xml(net, text_of_opaque(graph_.attributes().find(extras_key)));
+  report_.layers = static_cast<std::int64_t>(layers_.size());
+}
+
+}  // namespace quadrant::inline v0::openvino_ir

@@ -1,0 +1,87 @@
+// Poolings over windows. Those over whole images are reductions.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "io/openvino/failure.hpp"
+#include "io/openvino/rules.hpp"
+#include "io/openvino/windows.hpp"
+
+namespace quadrant::inline v0::openvino_ir {
+namespace {
+
+constexpr std::string_view max_kind = "onnx.MaxPool";
+constexpr std::string_view average_kind = "onnx.AveragePool";
+
+bool raise_pooling(RaisedLayer& layer) {
+  const bool is_max = layer.type() == "MaxPool";
+  const auto kernel = layer.integers("kernel");
+  if (kernel.empty()) invalid("a pooling without a kernel");
+  const std::string rounding = layer.text("rounding_type", "floor");
+  if (rounding != "floor" && rounding != "ceil" && rounding != "ceil_torch") {
+    invalid(fmt::format("rounding_type=\"{}\"", printable(rounding)));
+  }
+  // ONNX leaves out windows that begin behind the operand, as ceil_torch does.
+  if (rounding == "ceil" || layer.layer().outputs.empty()) return false;
+  Attributes attributes = raised_windows(layer, kernel.size(), is_max);
+  attributes.set("kernel_shape", kernel);
+  attributes.set("ceil_mode", std::int64_t{rounding == "floor" ? 0 : 1});
+  if (is_max) {
+    if (layer.layer().outputs.size() > 1) return false;  // indices count otherwise
+    std::ignore = layer.text("index_element_type");
+    std::ignore = layer.text("axis");
+  } else {
+    attributes.set("count_include_pad", std::int64_t{layer.flag("exclude-pad", true) ? 0 : 1});
+  }
+  layer.make(is_max ? max_kind : average_kind, {layer.input(0)}, std::move(attributes));
+  return true;
+}
+
+void lower_pooling(LoweredNode& node) {
+  const bool is_max = node.node().kind() == max_kind;
+  const auto kernel = node.attribute_or<std::vector<std::int64_t>>("kernel_shape", {});
+  if (kernel.empty()) invalid("a pooling without a kernel_shape");
+  if (node.node().graph->result_count(node.node().id) > 1) impossible("indices of the largest");
+  const auto dilations = list_of(node, "dilations", kernel.size(), 1);
+  const bool is_dilated =
+      std::ranges::any_of(dilations, [](std::int64_t dilation) { return dilation != 1; });
+  Data data = lowered_windows(node, kernel.size(), is_max || is_dilated);
+  data.emplace_back("kernel", text_of(kernel));
+  const bool ceils = node.attribute_or<std::int64_t>("ceil_mode", 0) != 0;
+  data.emplace_back("rounding_type", ceils ? "ceil_torch" : "floor");
+  if (!is_max) {
+    const bool counts = node.attribute_or<std::int64_t>("count_include_pad", 0) != 0;
+    data.emplace_back("exclude-pad", text_of(!counts));
+    return node.make({"AvgPool", is_dilated ? "opset16"
+                                 : ceils    ? "opset14"
+                                            : "opset1"},
+                     std::array{node.operand(0)}, std::move(data));
+  }
+  // The version of a time that knew no dilations is what most readers fuse best.
+  if (!is_dilated && !ceils) {
+    std::erase_if(data, [](const auto& entry) { return entry.first == "dilations"; });
+    return node.make({"MaxPool"}, std::array{node.operand(0)}, std::move(data));
+  }
+  data.emplace_back("index_element_type", "i64");
+  data.emplace_back("axis", "0");
+  const TensorType indices{ElementType::int64, node.result_type().shape, nullptr};
+  node.make({"MaxPool", ceils ? "opset14" : "opset8"}, std::array{node.operand(0)}, std::move(data),
+            std::span(&indices, 1));
+}
+
+constexpr std::array raised_pooling{
+    RaiseRule{"AvgPool", raise_pooling},
+    RaiseRule{"MaxPool", raise_pooling},
+};
+
+constexpr std::array lowered_pooling{
+    LowerRule{max_kind, lower_pooling},
+    LowerRule{average_kind, lower_pooling},
+};
+
+}  // namespace
+
+Rules pooling_rules() noexcept { return {raised_pooling, lowered_pooling}; }
+
+}  // namespace quadrant::inline v0::openvino_ir

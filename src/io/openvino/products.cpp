@@ -1,0 +1,244 @@
+// Convolutions and matrix products.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "io/openvino/failure.hpp"
+#include "io/openvino/rules.hpp"
+#include "io/openvino/windows.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0::openvino_ir {
+namespace {
+
+std::vector<std::int64_t> extents_of(const Shape& shape) {
+  return {shape.extents().begin(), shape.extents().end()};
+}
+
+// --- convolutions --------------------------------------------------------------------------------
+
+/// Weights of groups have an axis more there: `[G, O / G, I / G, kernel]`, where ONNX has
+/// `[O, I / G, kernel]`; of transposed convolutions `[G, I / G, O / G, kernel]` and
+/// `[I, O / G, kernel]`. Either way, the first two are one.
+bool raise_convolution(RaisedLayer& layer) {
+  const bool has_groups = layer.type().starts_with("Group");
+  const bool is_transposed = layer.type().ends_with("BackpropData");
+  const Shape weights = layer.shape_of(layer.input(1));
+  const std::int64_t axes = has_groups ? 3 : 2;
+  if (!weights.is_static() || weights.rank() <= axes) return false;
+  const auto rank = static_cast<std::size_t>(weights.rank() - axes);
+  if (is_transposed && layer.input_count() > 2) return false;  // the result's shape is an operand
+
+  Attributes attributes = raised_windows(layer, rank, true);
+  if (is_transposed) {
+    auto added = layer.integers("output_padding");
+    if (added.empty()) added.assign(rank, 0);
+    attributes.set("output_padding", std::move(added));
+  }
+  Value filter = layer.input(1);
+  if (has_groups) {
+    std::vector<std::int64_t> extents = extents_of(weights);
+    attributes.set("group", extents[0]);
+    extents[1] *= extents[0];
+    extents.erase(extents.begin());
+    filter = layer.reshaped(filter, Shape(std::move(extents)), "weights");
+  }
+  layer.make(is_transposed ? ops::ConvTranspose::kind : ops::Conv::kind, {layer.input(0), filter},
+             std::move(attributes));
+  return true;
+}
+
+/// The node's result is `sum`, or what is left once operand `index` is added to it along axis 1.
+void finish_with_bias(LoweredNode& node, std::size_t index, std::int64_t rank, const OpName& op,
+                      std::span<const Output> inputs, const Data& data) {
+  if (!node.has(index)) return node.make(op, inputs, data);
+  TensorType type = node.result_type();
+  const Output product = node.step(op, inputs, data, type, "without_bias");
+  const Shape& list = node.ranked(index);
+  std::vector<std::int64_t> extents(static_cast<std::size_t>(rank), 1);
+  extents[1] = list.rank() == 1 ? list[0] : Shape::dynamic;
+  const Shape wanted(std::move(extents));
+  const Constant* known = node.constant(index);
+  const Output bias = known && wanted.is_static()
+                          ? node.constant("bias", known->reshaped(wanted))
+                          : node.reshaped(node.operand(index), wanted, "bias");
+  node.make({"Add"}, std::array{product, bias}, {{"auto_broadcast", "numpy"}});
+}
+
+void lower_convolution(LoweredNode& node) {
+  const bool is_transposed = node.node().kind() == ops::ConvTranspose::kind;
+  const Shape weights = node.ranked(1);
+  if (weights.rank() < 3 || !weights.is_static()) impossible("weights of unknown extents");
+  const auto rank = static_cast<std::size_t>(weights.rank() - 2);
+  const auto group = node.attribute_or<std::int64_t>("group", 1);
+  if (group < 1 || weights[0] % group != 0) {
+    invalid(fmt::format("{} groups of {} filters", group, weights[0]));
+  }
+  Data data = lowered_windows(node, rank, true);
+  std::vector<Output> inputs{node.operand(0), node.operand(1)};
+  if (group > 1) {
+    std::vector<std::int64_t> extents = extents_of(weights);
+    extents[0] /= group;
+    extents.insert(extents.begin(), group);
+    const Constant* known = node.constant(1);
+    const Shape grouped(std::move(extents));
+    inputs[1] = known ? node.constant("weights", known->reshaped(grouped))
+                      : node.reshaped(inputs[1], grouped, "weights");
+  }
+  if (is_transposed) {
+    data.emplace_back("output_padding", text_of(list_of(node, "output_padding", rank, 0)));
+    const auto shape = node.attribute_or<std::vector<std::int64_t>>("output_shape", {});
+    if (!shape.empty()) {
+      // The last `rank` extents; OpenVINO then finds the padding by auto_pad, as ONNX does.
+      const auto spatial = std::span(shape).last(std::min(rank, shape.size()));
+      inputs.push_back(node.integers("output_shape", spatial));
+      for (auto& [name, value] : data) {
+        if (name == "auto_pad" && value == "explicit") value = "same_lower";
+      }
+    }
+  }
+  const std::string_view plain = is_transposed ? "ConvolutionBackpropData" : "Convolution";
+  const std::string_view grouped =
+      is_transposed ? "GroupConvolutionBackpropData" : "GroupConvolution";
+  finish_with_bias(node, 2, weights.rank(), {group > 1 ? grouped : plain}, inputs, data);
+}
+
+// --- matrix products -----------------------------------------------------------------------------
+
+/// With the last two axes exchanged.
+std::vector<std::int64_t> exchanged(std::int64_t rank) {
+  std::vector<std::int64_t> perm(static_cast<std::size_t>(rank));
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return perm;
+}
+
+Value transposed_input(RaisedLayer& layer, std::size_t index) {
+  const Value value = layer.input(index);
+  const TensorType& type = layer.type_of(value);
+  if (type.shape.rank() == 1) return value;
+  std::vector<std::int64_t> extents = extents_of(type.shape);
+  std::swap(extents[extents.size() - 1], extents[extents.size() - 2]);
+  return layer.step(ops::Transpose::kind, {value},
+                    {type.element, Shape(std::move(extents)), nullptr},
+                    fmt::format("operand_{}", index), {{"perm", exchanged(type.shape.rank())}});
+}
+
+bool raise_matmul(RaisedLayer& layer) {
+  const std::array flags{layer.flag("transpose_a", false), layer.flag("transpose_b", false)};
+  std::vector<Value> operands;
+  for (std::size_t i = 0; i < flags.size(); ++i) {
+    const Shape& shape = layer.shape_of(layer.input(i));
+    if (flags.at(i) && (!shape.is_ranked() || shape.rank() < 1)) return false;
+  }
+  for (std::size_t i = 0; i < flags.size(); ++i) {
+    operands.push_back(flags.at(i) ? transposed_input(layer, i) : layer.input(i));
+  }
+  layer.make(ops::MatMul::kind, std::move(operands));
+  return true;
+}
+
+/// A factor, and whether the product is to exchange its last two axes.
+struct Factor {
+  Output output;
+  bool is_transposed = false;
+};
+
+/// Looks through a transpose that exchanges the last two axes.
+Factor factor_of(LoweredNode& node, std::size_t index) {
+  const Output output = node.operand(index);
+  const NodeRef producer{node.node().graph, node.node().operand(index).node};
+  if (producer.kind() != ops::Transpose::kind || node.type(index).shape.rank() < 2) {
+    return {output, false};
+  }
+  if (ops::Transpose{producer}.perm() != exchanged(node.type(index).shape.rank())) {
+    return {output, false};
+  }
+  return {node.before_transpose(output), true};
+}
+
+void lower_matmul(LoweredNode& node) {
+  const Factor a = factor_of(node, 0);
+  const Factor b = factor_of(node, 1);
+  node.make({"MatMul"}, std::array{a.output, b.output},
+            {{"transpose_a", text_of(a.is_transposed)}, {"transpose_b", text_of(b.is_transposed)}});
+}
+
+/// `output` times a number, if that is not 1.
+Output scaled(LoweredNode& node, Output output, double factor, std::string_view ending) {
+  if (factor == 1.0) return output;
+  const TensorType type = node.type(output);
+  const Output number = node.number(fmt::format("{}_factor", ending), type.element, factor);
+  return node.step({"Multiply"}, std::array{output, number}, {{"auto_broadcast", "numpy"}}, type,
+                   ending);
+}
+
+void lower_gemm(LoweredNode& node) {
+  const ops::Gemm gemm{node.node()};
+  const double alpha = node.attribute_or<double>("alpha", 1);
+  const double beta = node.attribute_or<double>("beta", 1);
+  const Factor a = factor_of(node, 0);
+  const Factor b = factor_of(node, 1);
+  const Data data{{"transpose_a", text_of(gemm.trans_a() != a.is_transposed)},
+                  {"transpose_b", text_of(gemm.trans_b() != b.is_transposed)}};
+  const std::array factors{a.output, b.output};
+  const bool has_summand = node.has(2) && beta != 0;
+  if (!has_summand && alpha == 1) return node.make({"MatMul"}, factors, data);
+  const Output product =
+      scaled(node, node.step({"MatMul"}, factors, data, node.result_type(), "product"), alpha,
+             "scaled_product");
+  if (!has_summand) return node.finish(product);
+  const Output summand = scaled(node, node.operand(2), beta, "scaled_summand");
+  node.make({"Add"}, std::array{product, summand}, {{"auto_broadcast", "numpy"}});
+}
+
+/// X W' + B.
+void lower_linear(LoweredNode& node) {
+  const std::array factors{node.operand(0), node.operand(1)};
+  const Data data{{"transpose_a", "false"}, {"transpose_b", "true"}};
+  if (!node.has(2)) return node.make({"MatMul"}, factors, data);
+  const Output product = node.step({"MatMul"}, factors, data, node.result_type(), "product");
+  node.make({"Add"}, std::array{product, node.operand(2)}, {{"auto_broadcast", "numpy"}});
+}
+
+bool raise_einsum(RaisedLayer& layer) {
+  const auto equation = layer.text("equation");
+  if (!equation) invalid("an Einsum without an equation");
+  std::vector<Value> operands;
+  for (std::size_t i = 0; i < layer.input_count(); ++i) operands.push_back(layer.input(i));
+  layer.make(ops::Einsum::kind, std::move(operands), {{"equation", *equation}});
+  return true;
+}
+
+void lower_einsum(LoweredNode& node) {
+  std::vector<Output> inputs;
+  for (std::size_t i = 0; i < node.operand_count(); ++i) inputs.push_back(node.operand(i));
+  node.make({"Einsum", "opset7"}, inputs,
+            {{"equation", node.attribute_or<std::string>("equation", "")}});
+}
+
+constexpr std::array raised_products{
+    RaiseRule{"Convolution", raise_convolution},
+    RaiseRule{"ConvolutionBackpropData", raise_convolution},
+    RaiseRule{"Einsum", raise_einsum},
+    RaiseRule{"GroupConvolution", raise_convolution},
+    RaiseRule{"GroupConvolutionBackpropData", raise_convolution},
+    RaiseRule{"MatMul", raise_matmul},
+};
+
+constexpr std::array lowered_products{
+    LowerRule{ops::Conv::kind, lower_convolution},
+    LowerRule{ops::ConvTranspose::kind, lower_convolution},
+    LowerRule{ops::Einsum::kind, lower_einsum},
+    LowerRule{ops::Gemm::kind, lower_gemm},
+    LowerRule{ops::Linear::kind, lower_linear},
+    LowerRule{ops::MatMul::kind, lower_matmul},
+};
+
+}  // namespace
+
+Rules products_rules() noexcept { return {raised_products, lowered_products}; }
+
+}  // namespace quadrant::inline v0::openvino_ir

@@ -1,0 +1,236 @@
+// FakeQuantize, and what quantized types and their conversions become.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "io/openvino/element.hpp"
+#include "io/openvino/failure.hpp"
+#include "io/openvino/rules.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/scales.hpp"
+#include "quadrant/numerics/convert.hpp"
+
+namespace quadrant::inline v0::openvino_ir {
+namespace {
+
+constexpr std::size_t bounds = 4;
+
+bool raise_fake_quantize(RaisedLayer& layer) {
+  if (layer.input_count() != bounds + 1) invalid("a FakeQuantize of other than five inputs");
+  const auto levels = layer.integer("levels");
+  if (!levels || *levels < 2) invalid("a FakeQuantize of fewer than two levels");
+  Attributes attributes{{"levels", *levels}};
+  if (const auto rule = layer.text("auto_broadcast"); rule && *rule != "numpy") {
+    if (*rule != "none" && *rule != "pdpd") return false;
+    attributes.set("auto_broadcast", *rule);
+  }
+  std::vector<Value> operands;
+  for (std::size_t i = 0; i <= bounds; ++i) operands.push_back(layer.input(i));
+  layer.make(ops::FakeQuantize::kind, std::move(operands), std::move(attributes));
+  return true;
+}
+
+void lower_fake_quantize(LoweredNode& node) {
+  const ops::FakeQuantize view{node.node()};
+  const auto levels = view.levels();
+  if (!levels || !view.broadcast()) invalid("levels or auto_broadcast");
+  std::vector<Output> inputs;
+  for (std::size_t i = 0; i <= bounds; ++i) inputs.push_back(node.operand(i));
+  node.make({"FakeQuantize"}, inputs,
+            {{"levels", std::to_string(*levels)},
+             {"auto_broadcast", node.attribute_or<std::string>("auto_broadcast", "numpy")}});
+}
+
+// --- types ---------------------------------------------------------------------------------------
+
+/// Scales and zero points as numbers, and the shape in which they broadcast to the tensor.
+struct Parameters {
+  std::vector<float> scales;
+  std::vector<std::int64_t> zero_points;
+  Shape shape;
+};
+
+Parameters parameters_of(const UniformType& type, const Shape& tensor) {
+  Parameters parameters;
+  parameters.scales = value_of(read_scales(type.scales));
+  const auto count = static_cast<std::int64_t>(parameters.scales.size());
+  parameters.zero_points.assign(parameters.scales.size(), 0);
+  if (type.zero_points) {
+    parameters.zero_points = value_of(read_integers(type.zero_points, count));
+  }
+  switch (type.granularity.kind) {
+    case Granularity::Kind::tensor:
+      parameters.shape = Shape::scalar();
+      break;
+    case Granularity::Kind::axis: {
+      if (!tensor.is_ranked()) impossible("a quantized axis of an unknown rank");
+      std::vector<std::int64_t> extents(static_cast<std::size_t>(tensor.rank()), 1);
+      extents[static_cast<std::size_t>(type.granularity.axis)] = count;
+      parameters.shape = Shape(std::move(extents));
+      break;
+    }
+    case Granularity::Kind::block:
+      impossible("blocks of codes that are computed");
+  }
+  return parameters;
+}
+
+/// A float constant, of the real values' type.
+Output reals(LoweredNode& node, std::string_view ending, ElementType element, const Shape& shape,
+             const std::vector<float>& values) {
+  const Output wide = node.constant(
+      ending, Constant::from_values(ElementType::float32, shape, std::span<const float>(values)));
+  return node.converted(wide, element, fmt::format("{}_{}", ending, name_of(element)));
+}
+
+/// Whether codes are wider than any that FakeQuantize can tell apart in float32: sums of products,
+/// which stay real numbers.
+bool is_accumulator(const UniformType& type) {
+  constexpr std::int64_t most_levels = std::int64_t{1} << 24U;
+  return type.storage_max - type.storage_min >= most_levels;
+}
+
+/// Whether all that reads the codes takes their real values.
+bool is_read_as_real(const NodeRef& node) {
+  return std::ranges::all_of(node.graph->uses(node.id), [&](const Use& use) {
+    return node.graph->kind(use.user) == ops::Dequantize::kind;
+  });
+}
+
+/// FakeQuantize to the real values of codes, or, with `to_codes`, to these as numbers.
+void make_fake_quantize(LoweredNode& node, const UniformType& type, bool to_codes) {
+  const Parameters given = parameters_of(type, node.node().type().shape);
+  std::vector<float> low;
+  std::vector<float> high;
+  for (std::size_t i = 0; i < given.scales.size(); ++i) {
+    const auto real = [&](std::int64_t code) {
+      return static_cast<float>(static_cast<double>(given.scales[i]) *
+                                static_cast<double>(code - given.zero_points[i]));
+    };
+    low.push_back(real(type.storage_min));
+    high.push_back(real(type.storage_max));
+  }
+  const ElementType element = type.expressed;
+  const Output input_low = reals(node, "input_low", element, given.shape, low);
+  const Output input_high = reals(node, "input_high", element, given.shape, high);
+  const Data data{{"levels", std::to_string(type.storage_max - type.storage_min + 1)},
+                  {"auto_broadcast", "numpy"}};
+  if (!to_codes) {
+    return node.make({"FakeQuantize"},
+                     std::array{node.operand(0), input_low, input_high, input_low, input_high},
+                     data);
+  }
+  const Output first = node.number("lowest", element, static_cast<double>(type.storage_min));
+  const Output last = node.number("highest", element, static_cast<double>(type.storage_max));
+  const Output codes =
+      node.step({"FakeQuantize"}, std::array{node.operand(0), input_low, input_high, first, last},
+                data, node.type(0), "rounded");
+  node.make({"Convert"}, std::array{codes},
+            {{"destination_type", std::string(name_of(type.storage))}});
+}
+
+void lower_quantize(LoweredNode& node) {
+  const UniformType& type = *node.node().type().quantization;
+  if (is_accumulator(type)) {
+    if (!is_read_as_real(node.node())) impossible("codes of 32 bits");
+    node.decomposed("sums of products stay real numbers");
+    return node.alias(node.operand(0));
+  }
+  const bool negative = std::ranges::any_of(value_of(read_scales(type.scales)),
+                                            [](float scale) { return scale < 0; });
+  if (negative) impossible("a negative scale");
+  make_fake_quantize(node, type, !is_read_as_real(node.node()));
+}
+
+/// The blocks of a constant as an axis of its own: [.., blocks, size, ..].
+struct Blocks {
+  Shape codes;
+  Shape parameters;
+};
+
+Blocks blocks_of(const Shape& shape, const Granularity& granularity) {
+  std::vector<std::int64_t> codes(shape.extents().begin(), shape.extents().end());
+  const auto axis = static_cast<std::size_t>(granularity.axis);
+  if (codes[axis] % granularity.block_size != 0) impossible("a last block that is not full");
+  codes[axis] /= granularity.block_size;
+  std::vector<std::int64_t> parameters = codes;
+  const auto behind = static_cast<std::ptrdiff_t>(axis) + 1;
+  codes.insert(codes.begin() + behind, granularity.block_size);
+  parameters.insert(parameters.begin() + behind, 1);
+  return {Shape(std::move(codes)), Shape(std::move(parameters))};
+}
+
+/// (codes - zero point) * scale.
+Output real_values(LoweredNode& node, Output codes, const UniformType& type, const Shape& shape,
+                   const Parameters& given) {
+  const ElementType element = type.expressed;
+  const TensorType real{element, shape, nullptr};
+  const Data numpy{{"auto_broadcast", "numpy"}};
+  Output result = node.converted(codes, element, "codes_as_reals");
+  if (std::ranges::any_of(given.zero_points, [](std::int64_t zero) { return zero != 0; })) {
+    // Of the codes' own type, as what reads compressed weights expects.
+    Output zero =
+        node.constant("zero_point", make_zero_points(type.storage, given.shape, given.zero_points));
+    zero = node.converted(zero, element, "zero_point_as_real");
+    result = node.step({"Subtract"}, std::array{result, zero}, numpy, real, "centred");
+  }
+  const Output scale = reals(node, "scale", element, given.shape, given.scales);
+  return node.step({"Multiply"}, std::array{result, scale}, numpy, real, "scaled");
+}
+
+/// Const, Convert, Subtract, Multiply: a quantized weight.
+void lower_dequantize(LoweredNode& node) {
+  const TensorType& codes = node.type(0);
+  const UniformType& type = *codes.quantization;
+  const NodeRef producer{node.node().graph, node.node().operand(0).node};
+  const Constant* known = node.constant(0);
+  if (known && is_accumulator(type)) {  // a bias
+    return node.finish(node.constant("values", value_of(dequantized(*known, codes.quantization))));
+  }
+  if (producer.kind() == ops::Quantize::kind && is_read_as_real(producer)) {
+    return node.alias(node.operand(0));
+  }
+  if (type.granularity.kind != Granularity::Kind::block) {
+    const Parameters given = parameters_of(type, codes.shape);
+    return node.finish(real_values(node, node.operand(0), type, codes.shape, given));
+  }
+  if (!known) impossible("blocks of codes that are computed");
+  const Blocks blocks = blocks_of(codes.shape, type.granularity);
+  UniformType list = type;
+  list.granularity = Granularity::per_tensor();
+  Parameters given;
+  given.scales = value_of(read_scales(type.scales));
+  given.zero_points.assign(given.scales.size(), 0);
+  if (type.zero_points) {
+    given.zero_points =
+        value_of(read_integers(type.zero_points, static_cast<std::int64_t>(given.scales.size())));
+  }
+  given.shape = blocks.parameters;
+  const Output in_blocks = node.constant("in_blocks", known->reshaped(blocks.codes));
+  const Output real = real_values(node, in_blocks, list, blocks.codes, given);
+  node.finish(node.reshaped(real, codes.shape, "whole"));
+}
+
+void lower_storage_cast(LoweredNode& node) {
+  const ElementType to = node.node().type().element;
+  const ElementType from = node.type(0).element;
+  if (to != from) impossible(fmt::format("the bits of {} as {}", to_string(from), to_string(to)));
+  node.alias(node.operand(0));
+}
+
+constexpr std::array raised_quantization{RaiseRule{"FakeQuantize", raise_fake_quantize}};
+
+constexpr std::array lowered_quantization{
+    LowerRule{ops::Dequantize::kind, lower_dequantize},
+    LowerRule{ops::FakeQuantize::kind, lower_fake_quantize},
+    LowerRule{ops::Quantize::kind, lower_quantize},
+    LowerRule{ops::StorageCast::kind, lower_storage_cast},
+};
+
+}  // namespace
+
+Rules quantization_rules() noexcept { return {raised_quantization, lowered_quantization}; }
+
+}  // namespace quadrant::inline v0::openvino_ir

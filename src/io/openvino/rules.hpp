@@ -1,0 +1,30 @@
+// What each operation is called, and how it is written, there and here: a family a file, with both
+// directions side by side.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "io/openvino/lower.hpp"
+#include "io/openvino/raise.hpp"
+
+namespace quadrant::inline v0::openvino_ir {
+
+struct Rules {
+  std::span<const RaiseRule> raise;
+  std::span<const LowerRule> lower;
+};
+
+[[nodiscard]] Rules elementwise_rules() noexcept;
+[[nodiscard]] Rules moves_rules() noexcept;
+[[nodiscard]] Rules pooling_rules() noexcept;
+[[nodiscard]] Rules products_rules() noexcept;
+[[nodiscard]] Rules quantization_rules() noexcept;
+[[nodiscard]] Rules reductions_rules() noexcept;
+
+[[nodiscard]] inline std::array<Rules, 6> all_rules() noexcept {
+  return {elementwise_rules(), moves_rules(),        pooling_rules(),
+          products_rules(),    quantization_rules(), reductions_rules()};
+}
+
+}  // namespace quadrant::inline v0::openvino_ir
