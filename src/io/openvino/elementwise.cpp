@@ -43,7 +43,7 @@ constexpr std::array same_operations{
     SameOperation{"LogicalNot", "onnx.Not"},
     SameOperation{"Mish", "onnx.Mish", "opset4"},
     SameOperation{"Negative", "onnx.Neg"},
-    SameOperation{"Relu", "onnx.Relu"},
+    SameOperation{"ReLU", "onnx.Relu"},
     SameOperation{"Sigmoid", "onnx.Sigmoid"},
     SameOperation{"Sign", "onnx.Sign"},
     SameOperation{"Sin", "onnx.Sin"},
@@ -361,28 +361,12 @@ void lower_round(LoweredNode& node) {
   node.make({"Round", "opset5"}, std::array{node.operand(0)}, {{"mode", "half_to_even"}});
 }
 
-struct NumberedElement {
-  ElementType element;
-  std::int64_t number;
-};
-// TensorProto.DataType
-constexpr std::array numbered_elements{
-    NumberedElement{ElementType::float32, 1},   NumberedElement{ElementType::uint8, 2},
-    NumberedElement{ElementType::int8, 3},      NumberedElement{ElementType::uint16, 4},
-    NumberedElement{ElementType::int16, 5},     NumberedElement{ElementType::int32, 6},
-    NumberedElement{ElementType::int64, 7},     NumberedElement{ElementType::boolean, 9},
-    NumberedElement{ElementType::float16, 10},  NumberedElement{ElementType::float64, 11},
-    NumberedElement{ElementType::uint32, 12},   NumberedElement{ElementType::uint64, 13},
-    NumberedElement{ElementType::bfloat16, 16}, NumberedElement{ElementType::uint4, 21},
-    NumberedElement{ElementType::int4, 22},
-};
-
 bool raise_convert(RaisedLayer& layer) {
   const ElementType to = layer.type() == "ConvertLike" ? layer.type_of(layer.input(1)).element
                                                        : layer.element("destination_type");
-  const auto* const found = std::ranges::find(numbered_elements, to, &NumberedElement::element);
-  if (found == numbered_elements.end()) return false;
-  layer.make(ops::Cast::kind, {layer.input(0)}, {{"to", found->number}});
+  const auto number = number_of(to);
+  if (!number) return false;
+  layer.make(ops::Cast::kind, {layer.input(0)}, {{"to", *number}});
   return true;
 }
 

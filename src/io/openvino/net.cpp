@@ -39,7 +39,9 @@ std::vector<std::string_view> parts_of(std::string_view text) {
   return parts;
 }
 
+/// Without dimensions the rank may be 0, or not known: the file does not tell.
 Shape shape_of_port(const pugi::xml_node& port) {
+  if (!port.child("dim")) return Shape{};
   std::vector<std::int64_t> extents;
   for (const pugi::xml_node& dim : port.children("dim")) {
     const auto extent = parse_integer(trimmed(dim.text().get()));
@@ -145,8 +147,8 @@ std::optional<std::vector<std::int64_t>> parse_integers(std::string_view text) {
   for (const std::string_view part : parts_of(text)) {
     // Some converters write lists of integers as reals: 1.0,1.0.
     const std::size_t point = part.find('.');
-    const bool is_whole = part.find_first_not_of('0', std::min(point, part.size() - 1) + 1) ==
-                          std::string_view::npos;
+    const bool is_whole =
+        part.find_first_not_of('0', std::min(point, part.size() - 1) + 1) == std::string_view::npos;
     const auto value =
         parse_integer(point == std::string_view::npos || !is_whole ? part : part.substr(0, point));
     if (!value) return std::nullopt;

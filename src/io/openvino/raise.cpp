@@ -15,6 +15,7 @@
 #include "quadrant/ir/float16.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/opset.hpp"
+#include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "quadrant/numerics/reals.hpp"
 
@@ -33,6 +34,21 @@ Opaque opaque_xml(const std::string& text) {
           Constant::from_bytes(ElementType::uint8, Shape{static_cast<std::int64_t>(bytes.size())},
                                {bytes.begin(), bytes.end()})};
 }
+
+/// IRs of version 10 are older than the way in which OpenVINO hands tensors over today: it keeps up
+/// the types that their users knew (measured with OpenVINO 2026.4).
+namespace version_10 {
+
+ElementType input_type(ElementType element) {
+  return element == ElementType::float16 ? ElementType::float32 : element;
+}
+
+ElementType output_type(ElementType element) {
+  const bool is_index = is_integer(element) && bit_width(element) >= 32;
+  return is_index ? ElementType::int32 : ElementType::float32;
+}
+
+}  // namespace version_10
 
 /// What `rt_info` says to those who read a float16 constant.
 bool is_decompression(const Layer& layer) {
@@ -277,9 +293,13 @@ void Raising::raise_parameter(RaisedLayer& layer) {
   if (!shape) invalid(fmt::format("shape=\"{}\"", printable(given)));
   const ElementType element = layer.element("element_type");
   if (from.outputs.size() != 1) invalid("an input of the model with other than one output");
-  const Value value = graph_.add_input(result_name(from, 0), TensorType{element, *shape, nullptr});
+  const ElementType given_as = net_.version() == 10 ? version_10::input_type(element) : element;
+  const Value value = graph_.add_input(result_name(from, 0), TensorType{given_as, *shape, nullptr});
   graph_.set_node_name(value.node, from.name);
   layer.alias(value);
+  if (given_as == element) return;
+  values_[layer.index()].front() = layer.step(ops::Cast::kind, {value}, {element, *shape, nullptr},
+                                              to_string(element), {{"to", *number_of(element)}});
 }
 
 bool Raising::raise_constant(RaisedLayer& layer) {
@@ -399,9 +419,21 @@ void Raising::add_outputs() {
       invalid("nothing comes to this output of the model", {.node = layer.name});
     }
     const OutputRef source = *layer.sources.front();
-    const Value value = values_[source.layer][source.output];
+    Value value = values_[source.layer][source.output];
     const auto names = split_names(layer.node.attribute("output_names").as_string());
     std::string name = names.empty() ? std::string(graph_.value_name(value)) : names.front();
+    const TensorType& type = graph_.type(value);
+    const ElementType given_as =
+        net_.version() == 10 ? version_10::output_type(type.element) : type.element;
+    if (given_as != type.element) {
+      NodeSpec cast;
+      cast.kind = ops::Cast::kind;
+      cast.operands = {value};
+      cast.results.push_back(
+          {fmt::format("{}_{}", name, to_string(given_as)), {given_as, type.shape, nullptr}});
+      cast.attributes = {{"to", *number_of(given_as)}};
+      value = {graph_.add(std::move(cast))};
+    }
     const NodeId output = graph_.add_output(std::move(name), value);
     graph_.set_node_name(output, layer.name);
   }
@@ -437,6 +469,7 @@ Graph Raising::run() {
     if (graph_.contains(node) && graph_.uses(node).empty()) graph_.erase(node);
   }
   keep_model_facts();
+  value_of(infer_shapes(graph_));
   value_of(verify(graph_));
   return std::move(graph_);
 }

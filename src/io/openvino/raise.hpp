@@ -30,6 +30,7 @@ class RaisedLayer {
       : raising_(raising), layer_(layer), index_(index) {}
 
   [[nodiscard]] const Layer& layer() const noexcept { return layer_; }
+  [[nodiscard]] std::size_t index() const noexcept { return index_; }
   [[nodiscard]] std::string_view type() const noexcept { return layer_.type; }
 
   // --- attributes of <data> ---------------------------------------------------------------------
