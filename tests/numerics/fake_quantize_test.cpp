@@ -151,5 +151,63 @@ TEST_CASE("fake_quantize: scaled by powers of two, the bits are the same") {
   }
 }
 
+TEST_CASE("nudged_range: what mlir-opt-15 makes of const_fake_quant") {
+  struct Example {
+    ConstFakeQuant given;
+    NudgedRange wanted;
+  };
+  constexpr auto u8 = ElementType::uint8;
+  constexpr auto i8 = ElementType::int8;
+  const std::vector<Example> examples{
+      {{0, 1, 8, false, false}, {u8, 0, 255, 0.0039215686274509803, 0}},
+      {{0, 1, 8, true, false}, {u8, 1, 255, 0.003937007874015748, 1}},
+      {{-1, 1, 8, false, false}, {u8, 0, 255, 0.0078431372549019607, 128}},
+      {{-1, 1, 8, true, true}, {i8, -127, 127, 0.007874015748031496, 0}},
+      {{-1, 1, 8, false, true}, {i8, -128, 127, 0.0078431372549019607, -1}},
+      {{-0.9, 2.1, 8, false, true}, {i8, -128, 127, 0.011764705882352941, -52}},
+      {{-0.9F, 2.1F, 8, false, true}, {i8, -128, 127, 0.011764705414865531, -51}},
+      {{0.5, 2, 8, false, false}, {u8, 0, 255, 0.0058823529411764705, 0}},
+      {{-2, -0.5, 8, false, false}, {u8, 0, 255, 0.0058823529411764705, 255}},
+      {{0, 0, 8, true, true}, {i8, -127, 127, 1, -127}},
+      {{-1, 1, 16, true, true}, {ElementType::int16, -32767, 32767, 3.0518509475997192e-05, 0}},
+      {{-1, 1, 4, false, true}, {i8, -128, 127, 0.0078431372549019607, -1}},
+  };
+  for (const Example& example : examples) {
+    CAPTURE(example.given.min);
+    CAPTURE(example.given.num_bits);
+    const auto range = nudged_range(example.given);
+    REQUIRE(range);
+    CHECK(range->storage == example.wanted.storage);
+    CHECK(range->storage_min == example.wanted.storage_min);
+    CHECK(range->storage_max == example.wanted.storage_max);
+    CHECK(range->scale == example.wanted.scale);
+    CHECK(range->zero_point == example.wanted.zero_point);
+  }
+}
+
+TEST_CASE("nudged_range: what is refused") {
+  CHECK(!nudged_range({1, -1}));
+  CHECK(!nudged_range({0, 1, 33}));
+  CHECK(!nudged_range({0, 1, 0}));
+  CHECK(!nudged_range({0, static_cast<double>(infinity)}));
+  CHECK(!nudged_range({static_cast<double>(nan), 1}));
+  CHECK(nudged_range({0, 1, 32, false, true}));
+}
+
+TEST_CASE("nudged_range: its bounds are those of a fake_quantize with zero among the levels") {
+  for (const ConstFakeQuant& given :
+       {ConstFakeQuant{-1, 1}, ConstFakeQuant{-0.9, 2.1, 8, true, true}, ConstFakeQuant{0.5, 2}}) {
+    const auto range = nudged_range(given);
+    REQUIRE(range);
+    const auto bounds = range->bounds<double>();
+    CHECK(std::abs(fake_quantize(0.0, bounds, range->levels())) < 1e-15);
+    for (std::int64_t code = range->storage_min; code <= range->storage_max; ++code) {
+      const double real = range->scale * static_cast<double>(code - range->zero_point);
+      CHECK(fake_quantize_level(real, bounds, range->levels()) ==
+            static_cast<double>(code - range->storage_min));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace quadrant

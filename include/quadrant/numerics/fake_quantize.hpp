@@ -1,10 +1,14 @@
-// Real values rounded to evenly spaced ones and back, one element at a time.
+// Real values rounded to evenly spaced ones and back, one element at a time; and the range that
+// MLIR's fake quantization has.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+
+#include "quadrant/ir/element_type.hpp"
+#include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -54,5 +58,42 @@ template <std::floating_point Real>
              (bounds.output_high - bounds.output_low) +
          bounds.output_low;
 }
+
+/// The attributes of MLIR's `quant.const_fake_quant`; of the per-axis one, those of one channel.
+struct ConstFakeQuant {
+  double min = 0;  ///< as float32, which the attribute is
+  double max = 0;
+  std::int64_t num_bits = 8;
+  bool narrow_range = false;  ///< without the lowest code
+  bool is_signed = false;
+};
+
+/// Codes, and the reals that they stand for: scale * (code - zero_point).
+struct NudgedRange {
+  ElementType storage = ElementType::int8;
+  std::int64_t storage_min = -128;
+  std::int64_t storage_max = 127;
+  double scale = 1;
+  std::int64_t zero_point = 0;
+
+  [[nodiscard]] std::int64_t levels() const noexcept { return storage_max - storage_min + 1; }
+  /// The bounds of the fake_quantize with as many levels that computes the same: of input and
+  /// output alike, the reals of the first and of the last code.
+  template <std::floating_point Real>
+  [[nodiscard]] FakeQuantizeBounds<Real> bounds() const noexcept {
+    const auto low = static_cast<Real>(scale * static_cast<double>(storage_min - zero_point));
+    const auto high = static_cast<Real>(scale * static_cast<double>(storage_max - zero_point));
+    return {low, high, low, high};
+  }
+};
+
+/// What MLIR's `quant-convert-simulated-quantization` makes of it (mlir/lib/Dialect/Quant,
+/// LLVM 15): codes are all that an integer of 8, 16 or 32 bits, whichever first holds `num_bits`,
+/// has; the zero point is computed from the end where this loses less, rounded half away from zero,
+/// and moved into the codes, so that a range without zero is shifted. A range without length has
+/// scale 1, and its first code for zero.
+///
+/// `invalid_model`: ends that are not finite or in the wrong order, other than 1 to 32 bits.
+[[nodiscard]] Expected<NudgedRange> nudged_range(const ConstFakeQuant& given);
 
 }  // namespace quadrant::inline v0
