@@ -132,16 +132,19 @@ constexpr std::string_view all_presets = "presets";
 constexpr std::string_view all_hardware = "hardware";
 
 // What ONNX calls the operation, with its domain before it; empty for one that only other IRs have.
-std::string_view onnx_operator(std::string_view kind) {
+std::string onnx_operator(std::string_view kind) {
   const auto known = std::ranges::find(onnx::known_ops, kind, &onnx::KnownOp::kind);
-  if (known != onnx::known_ops.end()) return known->op_type;
-  return kind.starts_with(onnx::prefix) ? kind.substr(onnx::prefix.size()) : std::string_view();
+  if (known != onnx::known_ops.end()) {
+    const std::string_view separator = known->domain.empty() ? "" : "::";
+    return fmt::format("{}{}{}", known->domain, separator, known->op_type);
+  }
+  return std::string(kind.starts_with(onnx::prefix) ? kind.substr(onnx::prefix.size()) : "");
 }
 
 std::string print_operations() {
   Table table({{"operation"}, {"ONNX operator"}});
   for (const KernelEntry& entry : Interpreter::kernels()) {
-    table.add({std::string(entry.kind), std::string(onnx_operator(entry.kind))});
+    table.add({std::string(entry.kind), onnx_operator(entry.kind)});
   }
   return table.print() + fmt::format("\n  {} operations, which the interpreter computes\n",
                                      Interpreter::kernels().size());

@@ -1,5 +1,7 @@
 #include "quadrant/ir/ops.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -139,6 +141,43 @@ std::optional<FakeQuantize::Broadcast> FakeQuantize::broadcast() const {
   if (given == "none") return Broadcast::none;
   if (given == "pdpd") return Broadcast::pdpd;
   return std::nullopt;
+}
+
+Expected<Shape> FakeQuantize::aligned(const Shape& bound, const Shape& x) const {
+  const auto rule = broadcast();
+  if (!rule) {
+    return fail(ErrorCode::invalid_model,
+                fmt::format("auto_broadcast '{}', where numpy, none or pdpd is wanted",
+                            node.attribute_or<std::string>("auto_broadcast", "")));
+  }
+  if (!bound.is_ranked() || !x.is_ranked()) return Shape();
+
+  std::vector<std::int64_t> extents(bound.extents().begin(), bound.extents().end());
+  std::int64_t first = x.rank() - bound.rank();  // the axis of X at which the extents begin
+  if (*rule == Broadcast::pdpd) {
+    const auto axis = node.attribute_or<std::int64_t>("axis", 0);
+    if (axis != -1) first = axis;
+    while (!extents.empty() && extents.back() == 1) extents.pop_back();
+  } else if (*rule == Broadcast::numpy) {
+    // OpenVINO's bounds may have more axes than X.
+    for (; first < 0 && extents.front() == 1; ++first) extents.erase(extents.begin());
+  }
+
+  const auto count = static_cast<std::int64_t>(extents.size());
+  bool fits = first >= 0 && count <= x.rank() && first <= x.rank() - count;
+  if (*rule == Broadcast::none) fits = first == 0;
+  std::vector<std::int64_t> stretched(static_cast<std::size_t>(x.rank()), 1);
+  for (std::int64_t i = 0; fits && i < count; ++i) {
+    const std::int64_t extent = extents[static_cast<std::size_t>(i)];
+    const std::int64_t wanted = x[first + i];
+    const bool repeated = extent == 1 && *rule != Broadcast::none;
+    fits = extent == wanted || repeated || extent == Shape::dynamic || wanted == Shape::dynamic;
+    stretched[static_cast<std::size_t>(first + i)] = extent;
+  }
+  if (fits) return Shape(std::move(stretched));
+  return fail(ErrorCode::invalid_model,
+              fmt::format("a bound of shape [{}] does not broadcast to [{}]", to_string(bound),
+                          to_string(x)));
 }
 
 }  // namespace ops

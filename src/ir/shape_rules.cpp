@@ -130,6 +130,7 @@ constexpr std::array rules{
     Rule{ops::Rnn::kind, {3, 6}, {0, 2}, infer_recurrent},
     Rule{ops::Gru::kind, {3, 6}, {0, 2}, infer_recurrent},
     Rule{ops::Lstm::kind, {3, 8}, {0, 3}, infer_recurrent},
+    Rule{ops::FakeQuantize::kind, {5, 5}, {1, 1}, one<infer_fake_quantize>},
     Rule{ops::Quantize::kind, {1, 1}, {1, 1}, one<quantize>},
     Rule{ops::Dequantize::kind, {1, 1}, {1, 1}, one<dequantize>},
     Rule{ops::StorageCast::kind, {1, 1}, {1, 1}, one<storage_cast>},

@@ -110,6 +110,7 @@ inline TensorType moved(NodeRef node, Shape shape = {}) {
 // shape_rules_broadcast.cpp
 [[nodiscard]] Expected<TensorType> infer_elementwise(NodeRef node);
 [[nodiscard]] Expected<TensorType> infer_expand(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_fake_quantize(NodeRef node);
 // shape_rules_products.cpp
 [[nodiscard]] Expected<TensorType> infer_matmul(NodeRef node);
 [[nodiscard]] Expected<TensorType> infer_gemm(NodeRef node);

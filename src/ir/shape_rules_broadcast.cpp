@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/shape_rules.hpp"
+#include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::detail {
 
@@ -56,6 +57,23 @@ Expected<TensorType> infer_expand(NodeRef node) {
   for (std::int64_t& extent : shape.values) extent = std::max(extent, Shape::dynamic);
   QUADRANT_TRY(auto extents, broadcast(data.extents(), shape.values));
   result.shape = Shape(std::move(extents));
+  return result;
+}
+
+Expected<TensorType> infer_fake_quantize(NodeRef node) {
+  const ops::FakeQuantize view{node};
+  if (!view.levels()) {
+    return invalid("the attribute 'levels' must be there, an integer of at least 2");
+  }
+  TensorType result{{}, operand_shape(node, 0), nullptr};
+  QUADRANT_TRY(result.element, common_element(node));
+  if (result.element != ElementType::undefined && !is_float(result.element)) {
+    return invalid(fmt::format("operands of type {}, where real numbers are wanted",
+                               to_string(result.element)));
+  }
+  for (std::size_t bound = 1; bound < node.operands().size(); ++bound) {
+    QUADRANT_CHECK(view.aligned(operand_shape(node, bound), result.shape));
+  }
   return result;
 }
 

@@ -314,3 +314,83 @@ TEST_CASE("Einsum::equation") {
   std::string commas(1000000, ',');
   CHECK(!parsed(commas, 1));
 }
+
+TEST_CASE("FakeQuantize: levels and the broadcast") {
+  const auto view = [](Attributes attributes) {
+    return Node("fake_quantize", {2}, {}, std::move(attributes));
+  };
+  CHECK(ops::FakeQuantize{view({{"levels", std::int64_t{2}}}).ref()}.levels() == 2);
+  CHECK(!ops::FakeQuantize{view({{"levels", std::int64_t{1}}}).ref()}.levels());
+  CHECK(!ops::FakeQuantize{view({{"levels", 256.0}}).ref()}.levels());
+  CHECK(!ops::FakeQuantize{view({}).ref()}.levels());
+
+  using Broadcast = ops::FakeQuantize::Broadcast;
+  const auto broadcast = [&](std::string given) {
+    return ops::FakeQuantize{view({{"auto_broadcast", std::move(given)}}).ref()}.broadcast();
+  };
+  CHECK(ops::FakeQuantize{view({}).ref()}.broadcast() == Broadcast::numpy);
+  CHECK(broadcast("numpy") == Broadcast::numpy);
+  CHECK(broadcast("none") == Broadcast::none);
+  CHECK(broadcast("pdpd") == Broadcast::pdpd);
+  CHECK(!broadcast("explicit"));
+}
+
+// What OpenVINO 2026.4 accepts and refuses, but for `axis`, which it does not read.
+TEST_CASE("FakeQuantize::aligned") {
+  const auto aligned = [](const Shape& bound, const Shape& x, std::string_view broadcast,
+                          std::optional<std::int64_t> axis = {}) {
+    Attributes attributes{{"auto_broadcast", std::string(broadcast)}};
+    if (axis) attributes.set("axis", *axis);
+    const Node node("fake_quantize", {2}, {}, std::move(attributes));
+    const auto shape = ops::FakeQuantize{node.ref()}.aligned(bound, x);
+    return shape ? to_string(*shape) : shape.error().message;
+  };
+  const Shape x{2, 3, 4};
+  const auto refusal = [](std::string_view bound, std::string_view of = "2x3x4") {
+    return "a bound of shape [" + std::string(bound) + "] does not broadcast to [" +
+           std::string(of) + "]";
+  };
+
+  CHECK(aligned(Shape::scalar(), x, "numpy") == "1x1x1");
+  CHECK(aligned({1}, x, "numpy") == "1x1x1");
+  CHECK(aligned({4}, x, "numpy") == "1x1x4");
+  CHECK(aligned({3, 1}, x, "numpy") == "1x3x1");
+  CHECK(aligned({2, 1, 1}, x, "numpy") == "2x1x1");
+  CHECK(aligned({1, 1, 1, 4}, x, "numpy") == "1x1x4");
+  CHECK(aligned({1, 1}, Shape::scalar(), "numpy").empty());
+  CHECK(aligned({3}, x, "numpy") == refusal("3"));
+  CHECK(aligned({2, 3}, x, "numpy") == refusal("2x3"));
+  CHECK(aligned({0}, x, "numpy") == refusal("0"));
+  CHECK(aligned({1, 2, 3, 4}, x, "numpy") == "2x3x4");
+  CHECK(aligned({2, 2, 3, 4}, x, "numpy") == refusal("2x2x3x4"));
+  CHECK(aligned({2, 3, 4}, {1, 1, 4}, "numpy") == refusal("2x3x4", "1x1x4"));  // X is not stretched
+
+  CHECK(aligned({2, 3, 4}, x, "none") == "2x3x4");
+  CHECK(aligned({1}, x, "none") == refusal("1"));
+  CHECK(aligned({1, 1, 4}, x, "none") == refusal("1x1x4"));
+  CHECK(aligned({1, 2, 3, 4}, x, "none") == refusal("1x2x3x4"));
+
+  CHECK(aligned({2}, x, "pdpd") == "2x1x1");
+  CHECK(aligned({2, 1}, x, "pdpd") == "2x1x1");
+  CHECK(aligned({2, 3}, x, "pdpd") == "2x3x1");
+  CHECK(aligned({1, 3, 1}, x, "pdpd") == "1x3x1");
+  CHECK(aligned({1}, x, "pdpd") == "1x1x1");
+  CHECK(aligned({3}, x, "pdpd") == refusal("3"));
+  CHECK(aligned({3}, x, "pdpd", 1) == "1x3x1");
+  CHECK(aligned({3, 4}, x, "pdpd", 1) == "1x3x4");
+  CHECK(aligned({4}, x, "pdpd", 2) == "1x1x4");
+  CHECK(aligned({3, 1}, x, "pdpd", -1) == "1x3x1");
+  CHECK(aligned({3}, x, "pdpd", -1) == refusal("3"));
+  CHECK(aligned({3, 4}, x, "pdpd", 2) == refusal("3x4"));
+  for (const std::int64_t axis : {std::int64_t{3}, std::int64_t{-2}, INT64_MIN, INT64_MAX}) {
+    CHECK(aligned({4}, x, "pdpd", axis) == refusal("4"));
+  }
+
+  // What is not known may fit.
+  CHECK(aligned({Shape::dynamic}, x, "numpy") == "1x1x?");
+  CHECK(aligned({4}, {2, Shape::dynamic}, "numpy") == "1x4");
+  CHECK(aligned({}, x, "numpy") == "*");
+  CHECK(aligned({4}, {}, "numpy") == "*");
+  CHECK(aligned({4}, x, "explicit") ==
+        "auto_broadcast 'explicit', where numpy, none or pdpd is wanted");
+}

@@ -130,6 +130,44 @@ TEST_CASE("gemm checks what onnx does not") {
   CHECK(fails(operands + "%y: tensor<*xundefined> = gemm(%a, %b) {transA = 1.0}"));
 }
 
+TEST_CASE("fake_quantize: the type of X, and bounds that go with it") {
+  const auto y = [](std::string_view x, std::string_view bound, std::string_view attributes) {
+    std::string text = "%x: " + std::string(x) + " = input()\n%a: " + std::string(bound);
+    text += " = input()\n%b: " + std::string(bound) + " = input()\n";
+    text += "%y: tensor<*xundefined> = fake_quantize(%x, %a, %a, %b, %b) {";
+    return infer(text + std::string(attributes) + "}");
+  };
+  constexpr std::string_view levels = "levels = 256";
+  CHECK(y("tensor<2x3xf32>", "tensor<f32>", levels) == "tensor<2x3xf32>");
+  CHECK(y("tensor<2x3xf16>", "tensor<3xf16>", levels) == "tensor<2x3xf16>");
+  CHECK(y("tensor<2x3xf64>", "tensor<2x1xf64>", levels) == "tensor<2x3xf64>");
+  CHECK(y("tensor<?x3xbf16>", "tensor<2x1xbf16>", levels) == "tensor<?x3xbf16>");
+  CHECK(y("tensor<*xf32>", "tensor<2x1xf32>", levels) == "tensor<*xf32>");
+  CHECK(y("tensor<2x3xf32>", "tensor<*xf32>", levels) == "tensor<2x3xf32>");
+  CHECK(y("tensor<2x3xundefined>", "tensor<f32>", levels) == "tensor<2x3xf32>");
+  CHECK(y("tensor<2x3xf32>", "tensor<2xf32>", R"(auto_broadcast = "pdpd", levels = 2)") ==
+        "tensor<2x3xf32>");
+
+  const std::string no_levels =
+      "error: the attribute 'levels' must be there, an integer of at least 2";
+  CHECK(y("tensor<2x3xf32>", "tensor<f32>", "") == no_levels);
+  CHECK(y("tensor<2x3xf32>", "tensor<f32>", "levels = 1") == no_levels);
+  CHECK(y("tensor<2x3xf32>", "tensor<f32>", "levels = 255.0") == no_levels);
+  CHECK(y("tensor<2x3xf32>", "tensor<2xf32>", levels) ==
+        "error: a bound of shape [2] does not broadcast to [2x3]");
+  CHECK(y("tensor<2x3xf32>", "tensor<f16>", levels) == "error: operands of types f32 and f16");
+  CHECK(y("tensor<2x3xi8>", "tensor<i8>", levels) ==
+        "error: operands of type i8, where real numbers are wanted");
+  CHECK(y("tensor<2x3xf32>", "tensor<f32>", R"(auto_broadcast = "numpyy", levels = 2)") ==
+        "error: auto_broadcast 'numpyy', where numpy, none or pdpd is wanted");
+  CHECK(
+      fails("%x: tensor<2xf32> = input()\n"
+            "%y: tensor<*xundefined> = fake_quantize(%x, %x, %x, %x) {levels = 2}"));
+  CHECK(
+      fails("%x: tensor<2xf32> = input()\n"
+            "%y: tensor<*xundefined> = fake_quantize(%x, %x, %x, %x, _) {levels = 2}"));
+}
+
 TEST_CASE("conv of unknown and hostile operands") {
   const auto y = [](std::string_view x, std::string_view w, std::string_view attributes = "") {
     return infer("%x: " + std::string(x) + " = input()\n%w: " + std::string(w) +

@@ -145,6 +145,17 @@ TEST_CASE("negative scales come back") {
   CHECK(print_graph(graph) == text);
 }
 
+TEST_CASE("fake_quantize comes back with its attributes") {
+  const std::string text =
+      "%x: tensor<2x3xf32> = input()\n%low: tensor<2xf32> = constant() [0, -1]\n"
+      "%high: tensor<2x1xf32> = constant() [1, 2]\n"
+      "%y: tensor<2x3xf32> = fake_quantize(%x, %low, %high, %low, %high) "
+      "{auto_broadcast = \"pdpd\", axis = 0, levels = 256}\noutput(%y)\n";
+  const Graph graph = parse(text);
+  CHECK(verify(graph));
+  CHECK(print_graph(graph) == text);
+}
+
 TEST_CASE("values without a name are refused, with line and column") {
   CHECK(error_of(example).starts_with("line 9, column 1: "));
 }

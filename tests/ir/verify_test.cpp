@@ -215,6 +215,8 @@ TEST_CASE("types that contradict the operation") {
            x + "%y: tensor<3x3x!quant.uniform<i8:f32, 0.5>> = quantize(%x)",
            x + "%y: tensor<2x3xf32> = dequantize(%x)",
            x + "%y: tensor<2x3xf32> = storage_cast(%x)",
+           x + "%y: tensor<2x3xf32> = fake_quantize(%x, %x, %x, %x, %x)",
+           x + "%y: tensor<3x2xf32> = fake_quantize(%x, %x, %x, %x, %x) {levels = 2}",
            q + "%y: tensor<2x3xf16> = dequantize(%q)",
            q + "%y: tensor<3x2xf32> = dequantize(%q)",
            q + "%y: tensor<2x3xi8> = dequantize(%q)",

@@ -49,6 +49,10 @@ struct OnnxWriteOptions {
   /// Clip on plain integers from opset 12 on. Codes have 8 bits. The rest is written as without it:
   /// DequantizeLinear and QuantizeLinear around operators on floats.
   bool qoperators = false;
+  /// Writes `fake_quantize` as OpenVINO's operator FakeQuantize of the domain org.openvinotoolkit,
+  /// which OpenVINO reads and ONNX Runtime does not. Those with pdpd broadcasting, which it ignores
+  /// there, are written as without it: as operators that ONNX has.
+  bool fake_quantize = false;
 };
 
 /// What writing a model did beyond copying.
@@ -67,6 +71,9 @@ struct OnnxWriteReport {
   std::int64_t dequantize_linear = 0;      ///< DequantizeLinear
   std::int64_t dequantize_microsoft = 0;   ///< com.microsoft.DequantizeLinear
   std::int64_t dequantize_arithmetic = 0;  ///< Cast and Mul
+  // How many `fake_quantize` became ...
+  std::int64_t fake_quantize_linear = 0;      ///< QuantizeLinear and DequantizeLinear
+  std::int64_t fake_quantize_arithmetic = 0;  ///< elementary operators, which give the same bits
   /// What was written instead of DequantizeLinear, and why; empty when nothing was.
   std::string fallback_reason;
 };
@@ -76,7 +83,8 @@ struct OnnxWriteReport {
 /// needs a later opset (13 for an axis, 21 for blocks, 4 and 16 bits), the model is converted to it
 /// if every operation in it can be; if not, `dequantize` is written as other operators that say the
 /// same, and the report says why. A Gather from a dequantized constant reads codes, and its rows
-/// are dequantized: src/io/onnx/lookup.hpp has the forms.
+/// are dequantized: src/io/onnx/lookup.hpp has the forms; src/io/onnx/fake_quantize.hpp those of a
+/// `fake_quantize`.
 ///
 /// The file appears complete or not at all: it is written beside `path` and renamed. A data file is
 /// written first, under a name made from its contents.
@@ -84,7 +92,7 @@ struct OnnxWriteReport {
                                                    const OnnxWriteOptions& options = {});
 
 /// What `write_onnx` would report, but for the name of a data file: how many bytes it would write.
-/// Writes nothing, and computes and reads no contents of tensors.
+/// Writes nothing, and computes and reads no contents of tensors but bounds of `fake_quantize`.
 [[nodiscard]] Expected<OnnxWriteReport> count_onnx(const Graph& graph, const std::string& path,
                                                    const OnnxWriteOptions& options = {});
 

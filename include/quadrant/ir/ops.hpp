@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "quadrant/ir/graph_view.hpp"
+#include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -277,7 +278,7 @@ struct Baddbmm {
 
 /// Real values rounded to `levels()` numbers, which lie evenly from output_low to output_high
 /// (OpenVINO's FakeQuantize-1). Operands: X, input_low, input_high, output_low, output_high, all of
-/// one float type; the bounds broadcast to X.
+/// one float type; the bounds broadcast to X. What is computed: numerics/fake_quantize.hpp.
 struct FakeQuantize {
   static constexpr std::string_view kind = "fake_quantize";
   NodeRef node;
@@ -286,13 +287,18 @@ struct FakeQuantize {
   enum class Broadcast : std::uint8_t {
     numpy,  ///< aligned at the last axis; the default
     none,   ///< all shapes are the same
-    pdpd,   ///< the bounds' first axis is axis `axis` of X, from the end when negative (-1: aligned
-            ///< at the last axis); trailing axes of extent 1 count for nothing
+    pdpd,   ///< the bounds begin at axis `axis` of X (0 where the attribute is missing; -1: aligned
+            ///< at the last axis), and trailing axes of extent 1 count for nothing. OpenVINO, which
+            ///< has no `axis` here, holds bounds to this with 0, and then computes as by `numpy`
   };
   /// At least 2. Empty when the attribute `levels` is missing or less.
   [[nodiscard]] std::optional<std::int64_t> levels() const;
   /// The attribute `auto_broadcast`: `numpy`, `none` or `pdpd`. Empty for another.
   [[nodiscard]] std::optional<Broadcast> broadcast() const;
+  /// The shape of a bound, as it is stretched to X of shape `x`: with as many axes, and along each
+  /// of them the extent of X or 1. Unranked where either shape is. `invalid_model` where they do
+  /// not go together, and where `auto_broadcast` or `axis` make no sense.
+  [[nodiscard]] Expected<Shape> aligned(const Shape& bound, const Shape& x) const;
 };
 
 /// Real values to codes (MLIR's qcast). The result's type holds the parameters.

@@ -12,7 +12,7 @@ constexpr std::string_view separator = "::";
 /// What `kind` alone says.
 OpName parse_kind(std::string_view kind) {
   const auto* known = std::ranges::find(known_ops, kind, &KnownOp::kind);
-  if (known != known_ops.end()) return {"", std::string(known->op_type)};
+  if (known != known_ops.end()) return {std::string(known->domain), std::string(known->op_type)};
   if (!kind.starts_with(prefix)) return {};
   kind.remove_prefix(prefix.size());
   const std::size_t end = kind.rfind(separator);
@@ -23,10 +23,13 @@ OpName parse_kind(std::string_view kind) {
 }  // namespace
 
 std::string kind_of(const OpName& name) {
-  if (!in_default_domain(name)) return fmt::format("{}{}::{}", prefix, name.domain, name.op_type);
-  const auto* known = std::ranges::find(known_ops, name.op_type, &KnownOp::op_type);
+  const std::string_view domain = in_default_domain(name) ? std::string_view() : name.domain;
+  const auto* known = std::ranges::find_if(known_ops, [&](const KnownOp& op) {
+    return op.op_type == name.op_type && op.domain == domain;
+  });
   if (known != known_ops.end()) return std::string(known->kind);
-  return fmt::format("{}{}", prefix, name.op_type);
+  if (domain.empty()) return fmt::format("{}{}", prefix, name.op_type);
+  return fmt::format("{}{}::{}", prefix, domain, name.op_type);
 }
 
 OpName op_name_of(const NodeRef& node) {

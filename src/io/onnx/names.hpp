@@ -18,10 +18,11 @@ namespace quadrant::inline v0::onnx {
 struct KnownOp {
   std::string_view op_type;
   std::string_view kind;
+  std::string_view domain = {};  ///< empty for the default one
 };
 
-/// Operators of the default domain that have a kind of their own. Their attributes have ONNX's
-/// names.
+/// Operators that have a kind of their own. Their attributes have ONNX's names. A kind is written
+/// as the first that has it.
 inline constexpr std::array known_ops{
     KnownOp{"Identity", ops::Identity::kind},
     KnownOp{"Transpose", ops::Transpose::kind},
@@ -45,6 +46,9 @@ inline constexpr std::array known_ops{
     KnownOp{"RNN", ops::Rnn::kind},
     KnownOp{"GRU", ops::Gru::kind},
     KnownOp{"LSTM", ops::Lstm::kind},
+    // OpenVINO reads both: https://github.com/openvinotoolkit/openvino, src/frontends/onnx.
+    KnownOp{"FakeQuantize", ops::FakeQuantize::kind, "org.openvinotoolkit"},
+    KnownOp{"FakeQuantize", ops::FakeQuantize::kind, ""},
 };
 
 inline constexpr std::string_view prefix = "onnx.";

@@ -8,6 +8,7 @@
 #include "io/onnx/dequantize.hpp"
 #include "io/onnx/element.hpp"
 #include "io/onnx/failure.hpp"
+#include "io/onnx/fake_quantize.hpp"
 #include "io/onnx/lookup.hpp"
 #include "io/onnx/matmul_nbits.hpp"
 #include "io/onnx/opset.hpp"
@@ -80,6 +81,9 @@ class ModelFileWriter {
       if (!why_not.empty()) note("no operators on codes, which need opset 13: " + why_not);
     }
     make_quantization_explicit(graph_);
+    const LoweredFakeQuantize fake = lower_fake_quantize(graph_, options_.fake_quantize);
+    report_.fake_quantize_linear = fake.linear;
+    report_.fake_quantize_arithmetic = fake.arithmetic;
     read_rows_of_tables(graph_);
     if (options_.matmul_nbits) report_.matmul_nbits = use_matmul_nbits(graph_, options_.sink);
     restore_linear(graph_);

@@ -7,6 +7,7 @@
 
 namespace quadrant::inline v0::interpreted {
 
+[[nodiscard]] Expected<Tensors> fake_quantize(const KernelCall& call);
 [[nodiscard]] Expected<Tensors> quantize(const KernelCall& call);
 [[nodiscard]] Expected<Tensors> dequantize(const KernelCall& call);
 [[nodiscard]] Expected<Tensors> storage_cast(const KernelCall& call);
@@ -14,9 +15,11 @@ namespace quadrant::inline v0::interpreted {
 [[nodiscard]] Expected<Tensors> dequantize_linear(const KernelCall& call);
 [[nodiscard]] Expected<Tensors> dynamic_quantize_linear(const KernelCall& call);
 
-// Scales and values may be of different types, which the kernels see to.
+// Scales and values may be of different types, which the kernels see to. Those of a fake_quantize
+// are of one; OpenVINO computes half floats in float32, too.
 inline constexpr std::array quantization{
     KernelEntry{"dequantize", dequantize},
+    KernelEntry{"fake_quantize", fake_quantize, HalfFloats::widened},
     KernelEntry{"onnx.DequantizeLinear", dequantize_linear},
     KernelEntry{"onnx.DynamicQuantizeLinear", dynamic_quantize_linear},
     KernelEntry{"onnx.QuantizeLinear", quantize_linear},

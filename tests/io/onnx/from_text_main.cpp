@@ -1,4 +1,4 @@
-// onnx_from_text IN OUT [--matmul-nbits]
+// onnx_from_text IN OUT [--matmul-nbits] [--fake-quantize]
 //
 // Writes a graph, given as text, as a model, for the peer tests: graphs with quantized types have
 // no other form in which a test can state them. With --again, the model is read and written once
@@ -46,7 +46,7 @@ Expected<void> run(const std::string& source, const std::string& target,
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "usage: onnx_from_text IN OUT [--matmul-nbits]\n");
+    std::fprintf(stderr, "usage: onnx_from_text IN OUT [--matmul-nbits] [--fake-quantize]\n");
     return 2;
   }
   PrintingSink sink;
@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
   options.sink = &sink;
   for (int i = 3; i < argc; ++i) {
     if (std::string_view(argv[i]) == "--matmul-nbits") options.matmul_nbits = true;
+    if (std::string_view(argv[i]) == "--fake-quantize") options.fake_quantize = true;
   }
   const auto done = run(argv[1], argv[2], options);
   return done ? 0 : failed(done.error());

@@ -1,0 +1,144 @@
+"""`fake_quantize` in the interpreter, against OpenVINO's own FakeQuantize on the same 10^5 numbers.
+
+OpenVINO has two: the definition, which its core evaluates and which the interpreter is to meet bit by
+bit, and its CPU plugin, which multiplies by reciprocals (`x * scale + shift`) and so may round a number
+near the middle of two levels to the other one. The first is compared exactly, the second is bounded.
+
+The environment variable ONNX_ROUNDTRIP names a tool; that of tests/io/onnx/from_text_main.cpp lies
+beside it.
+"""
+
+import _peers
+
+import subprocess
+import sys
+
+import numpy as np
+
+from _command import run_tests, scratch
+from _fake_quantize import bits, interpreted, nodes, run_model, write_text
+from _text import tool
+
+try:
+    import openvino as ov
+    from openvino import opset13
+except ImportError as missing:
+    print(f"peer missing: {missing}")
+    sys.exit(77)
+
+
+def openvino_model(all_nodes, constant_bounds, element=ov.Type.f32):
+    """A model with a result for each node; inputs are X, and the bounds where they are not constant."""
+    inputs, results = [], []
+    for node in all_nodes:
+        operands = [opset13.parameter(list(node.x.shape), element)]
+        inputs.append(operands[0])
+        for bound in node.bounds:
+            if constant_bounds:
+                operands.append(opset13.constant(bound))
+            else:
+                operands.append(opset13.parameter(list(bound.shape), element))
+                inputs.append(operands[-1])
+        # The plugin fails on `none`: it makes scalars of output bounds.
+        broadcast = "numpy" if constant_bounds else node.broadcast
+        results.append(opset13.fake_quantize(*operands, levels=node.levels, auto_broadcast=broadcast))
+    return ov.Model(results, inputs, "cases")
+
+
+def defined(all_nodes, element=ov.Type.f32):
+    """What OpenVINO's core evaluates."""
+    return evaluated(openvino_model(all_nodes, False, element), all_nodes)
+
+
+def evaluated(model, all_nodes):
+    arrays = [np.array(array, order="C") for node in all_nodes for array in node.feeds().values()]
+    results = [ov.Tensor(np.zeros_like(node.x)) for node in all_nodes]
+    assert model.evaluate(results, [ov.Tensor(array) for array in arrays])
+    return [result.data.copy() for result in results]
+
+
+def on_cpu(all_nodes):
+    model = ov.Core().compile_model(openvino_model(all_nodes, True), "CPU",
+                                    {"INFERENCE_PRECISION_HINT": "f32"})
+    results = model([node.x for node in all_nodes])
+    return [results[i] for i in range(len(all_nodes))]
+
+
+def test_definition():
+    """Every bit, in all ranges: forwards, reversed, without length."""
+    cases = nodes()
+    different = sum(int(np.count_nonzero(bits(found) != bits(wanted)))
+                    for found, wanted in zip(interpreted(cases), defined(cases)))
+    count = sum(node.x.size for node in cases)
+    print(f"of {count} numbers, {count - different} are the definition's, bit by bit")
+    assert count >= 10**5 and different == 0, different
+
+
+def test_ends_infinities_and_nan():
+    cases = nodes()
+    for node in cases:
+        low, high = (np.broadcast_to(np.float32(bound), node.x.shape) for bound in node.aligned()[:2])
+        few = np.arange(node.x.size).reshape(node.x.shape) % 8
+        node.x = np.select(
+            [few == i for i in range(7)],
+            [low, high, np.nextafter(low, np.float32(9)), np.nextafter(high, np.float32(9)),
+             np.float32(np.nan), np.float32(np.inf), np.float32(-np.inf)], np.float32(-0.0))
+    for node, found, wanted in zip(cases, interpreted(cases), defined(cases)):
+        assert np.array_equal(found, wanted, equal_nan=True), (node.name, node.levels)
+
+
+def test_float16():
+    """Computed in float32 and rounded once, by both."""
+    cases = nodes(np.float16)
+    for node, found, wanted in zip(cases, interpreted(cases, "f16"), defined(cases, ov.Type.f16)):
+        assert np.array_equal(bits(found), bits(wanted)), (node.name, node.levels)
+
+
+def test_operator_in_onnx():
+    """OpenVINO's FakeQuantize in an ONNX file, which both read."""
+    cases = [node for node in nodes() if node.broadcast != "pdpd"]
+    wanted = defined(cases)
+    with scratch() as folder:
+        write_text(folder / "model.qd", cases)
+        subprocess.run([tool(), folder / "model.qd", folder / "model.onnx", "--fake-quantize"],
+                       check=True, capture_output=True)
+        theirs = evaluated(ov.Core().read_model(folder / "model.onnx"), cases)
+        ours = run_model(folder, "model.onnx", cases)
+    for node, one, other, value in zip(cases, theirs, ours, wanted):
+        assert np.array_equal(bits(one), bits(value)), node.name
+        assert np.array_equal(bits(other), bits(value)), node.name
+
+
+def difference_allowed(node, low, high):
+    """By which a number may be off the middle of two levels and still be rounded to the other one: two
+    of the last bits that float32 has where the numbers from one bound to the other are."""
+    return 2 * 2**-23 * node.levels * np.maximum(np.abs(low), np.abs(high)) / (high - low)
+
+
+def test_cpu_plugin():
+    """It computes something else where input bounds are reversed, and where the four bounds have
+    different axes; and it gives results the rank of the bounds, where that is larger. The rest is the
+    definition's level, or, next to the middle of two, the one beside it."""
+    cases = [node for node in nodes()
+             if len({bound.shape for bound in node.bounds}) < 4 and node.bounds[0].ndim <= node.x.ndim]
+    count = equal = beside = 0
+    for node, ours, plugin in zip(cases, interpreted(cases), on_cpu(cases)):
+        low, high = (np.broadcast_to(bound, node.x.shape) for bound in node.aligned()[:2])
+        forward = low < high
+        low, high, x = low[forward], high[forward], node.x[forward].astype(np.float64)
+        difference = np.abs(ours.astype(np.float64) - plugin)[forward]
+        step, rounding = node.step()[forward], 2 * 2**-23 * node.largest()[forward]
+        other = difference > step / 2
+        count, equal = count + x.size, equal + int(np.count_nonzero(ours[forward] == plugin[forward]))
+        beside += int(np.count_nonzero(other))
+        assert (difference[~other] <= rounding[~other]).all(), node.name
+        assert (difference[other] <= (step + rounding)[other]).all(), node.name
+        position = (x - low) / (high - low) * (node.levels - 1)
+        off_middle = np.abs(position - np.floor(position) - 0.5)
+        assert (off_middle[other] <= difference_allowed(node, low, high)[other]).all(), node.name
+    print(f"of {count} numbers, {equal} are the CPU plugin's, {count - equal - beside} differ by "
+          f"rounding, {beside} lie in the middle of two levels and go to the other one")
+
+
+if __name__ == "__main__":
+    run_tests(globals())
