@@ -237,8 +237,12 @@ std::string Lowering::xml() const {
 
 std::string Lowering::unique_name(std::string_view wanted) {
   std::string name(wanted);
-  for (int i = 1; !layer_names_.insert(name).second; ++i) name = fmt::format("{}_{}", wanted, i);
-  return name;
+  while (true) {
+    // Counts on from the last time that this name was taken.
+    const auto [known, is_new] = layer_names_.try_emplace(name, 0);
+    if (is_new) return name;
+    name = fmt::format("{}_{}", wanted, ++layer_names_[std::string(wanted)]);
+  }
 }
 
 std::size_t Lowering::add_layer(const OpName& op, const std::string& name,

@@ -10,7 +10,6 @@
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
-#include "quadrant/numerics/convert.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {
@@ -180,14 +179,35 @@ Output real_values(LoweredNode& node, Output codes, const UniformType& type, con
   return node.step({"Multiply"}, std::array{result, scale}, numpy, real, "scaled");
 }
 
+/// The real values of wide codes, a bias, which are no wider than float32 for long.
+Constant real_sums(const Constant& codes, const UniformType& type) {
+  const Parameters given = parameters_of(type, codes.shape());
+  const std::vector<std::int64_t> sums = value_of(read_integers(codes, codes.element_count()));
+  // How many elements in a row have one scale.
+  std::int64_t run = codes.element_count();
+  if (type.granularity.kind == Granularity::Kind::axis) {
+    run = 1;
+    for (std::int64_t axis = type.granularity.axis + 1; axis < codes.shape().rank(); ++axis) {
+      run *= codes.shape()[axis];
+    }
+  }
+  std::vector<float> reals_of_sums;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const std::size_t at = i / static_cast<std::size_t>(run) % given.scales.size();
+    reals_of_sums.push_back(static_cast<float>(sums[i] - given.zero_points[at]) * given.scales[at]);
+  }
+  return Constant::from_values(ElementType::float32, codes.shape(),
+                               std::span<const float>(reals_of_sums));
+}
+
 /// Const, Convert, Subtract, Multiply: a quantized weight.
 void lower_dequantize(LoweredNode& node) {
   const TensorType& codes = node.type(0);
   const UniformType& type = *codes.quantization;
   const NodeRef producer{node.node().graph, node.node().operand(0).node};
   const Constant* known = node.constant(0);
-  if (known && is_accumulator(type)) {  // a bias
-    return node.finish(node.constant("values", value_of(dequantized(*known, codes.quantization))));
+  if (known && is_accumulator(type)) {
+    return node.finish(node.constant("values", real_sums(*known, type)));
   }
   if (producer.kind() == ops::Quantize::kind && is_read_as_real(producer)) {
     return node.alias(node.operand(0));
