@@ -37,17 +37,16 @@ class IrText {
           std::string_view data, const std::vector<PortText>& outputs,
           std::string_view version = "opset1", std::string_view more = "") {
     const int id = static_cast<int>(inputs_.size());
-    layers_ += fmt::format(R"(<layer id="{}" name="{}" type="{}" version="{}">)", id, name, type,
-                           version);
+    layers_ +=
+        fmt::format(R"(<layer id="{}" name="{}" type="{}" version="{}">)", id, name, type, version);
     if (!data.empty()) layers_ += fmt::format("<data {}/>", data);
     layers_ += more;
     if (!from.empty()) layers_ += "<input>";
     for (std::size_t i = 0; i < from.size(); ++i) {
       layers_ += fmt::format(R"(<port id="{}"/>)", i);
-      edges_ += fmt::format(R"(<edge from-layer="{}" from-port="{}" to-layer="{}" to-port="{}"/>)",
-                            from[i].layer,
-                            inputs_[static_cast<std::size_t>(from[i].layer)] + from[i].output, id,
-                            i);
+      edges_ += fmt::format(
+          R"(<edge from-layer="{}" from-port="{}" to-layer="{}" to-port="{}"/>)", from[i].layer,
+          inputs_[static_cast<std::size_t>(from[i].layer)] + from[i].output, id, i);
     }
     if (!from.empty()) layers_ += "</input>";
     if (!outputs.empty()) layers_ += "<output>";

@@ -15,9 +15,10 @@ IrText small() {
   IrText ir;
   const int x = ir.input("x", "f32", "FP32", {1, 2, 4, 4});
   const int w = ir.constant<float>("w", "f32", "FP32", {3, 2, 1, 1}, {1, 2, 3, 4, 5, 6});
-  const int c = ir.add("Convolution", "c", {{x}, {w}},
-                       R"(strides="1,1" dilations="1.0, 1.0" pads_begin="0,0" pads_end="0,0" auto_pad="explicit")",
-                       {{"FP32", {1, 3, 4, 4}, ""}});
+  const int c = ir.add(
+      "Convolution", "c", {{x}, {w}},
+      R"(strides="1,1" dilations="1.0, 1.0" pads_begin="0,0" pads_end="0,0" auto_pad="explicit")",
+      {{"FP32", {1, 3, 4, 4}, ""}});
   const int r = ir.add("ReLU", "r", {{c}}, "", {{"FP32", {1, 3, 4, 4}, "y,also\\,y"}});
   ir.output("y/result", {r});
   return ir;
@@ -80,7 +81,8 @@ TEST_CASE("constants are read from the .bin file where they lie") {
 TEST_CASE("two elements of 4 bits share a byte, the first in its lower half") {
   IrText ir;
   const int packed = ir.constant<std::uint8_t>("p", "i4", "I4", {3}, {0x8F, 0x07});
-  const int c = ir.add("Convert", "c", {{packed}}, R"(destination_type="f32")", {{"FP32", {3}, ""}});
+  const int c =
+      ir.add("Convert", "c", {{packed}}, R"(destination_type="f32")", {{"FP32", {3}, ""}});
   ir.output("out", {c});
   const Graph graph = graph_of(ir);
   const Constant* constant = graph.constant(graph.find_value("p").node);
@@ -93,9 +95,9 @@ TEST_CASE("two elements of 4 bits share a byte, the first in its lower half") {
 TEST_CASE("a compressed constant is what it stands for, and is stored as it was") {
   IrText ir;
   const int half = ir.constant<std::uint16_t>("h", "f16", "FP16", {2}, {0x3C00, 0xC100});
-  const int wide = ir.add("Convert", "w", {{half}}, R"(destination_type="f32")",
-                          {{"FP32", {2}, ""}}, "opset1",
-                          R"(<rt_info><attribute name="decompression" version="0"/></rt_info>)");
+  const int wide =
+      ir.add("Convert", "w", {{half}}, R"(destination_type="f32")", {{"FP32", {2}, ""}}, "opset1",
+             R"(<rt_info><attribute name="decompression" version="0"/></rt_info>)");
   const int n = ir.add("Negative", "n", {{wide}}, "", {{"FP32", {2}, ""}});
   ir.output("out", {n});
   const Graph graph = graph_of(ir);
@@ -163,11 +165,11 @@ TEST_CASE("the body of a loop is carried with the constants it has") {
   const int sum = ir.add("Add", "sum", {{x}, {first}}, "", {{"FP32", {2}, ""}});
   // Behind `first` in the file, where the body's constant is.
   ir.constant<float>("inner", "f32", "FP32", {2}, {5, 6});
-  const int loop = ir.add(
-      "TensorIterator", "loop", {{sum}}, "", {{"FP32", {2}, ""}}, "opset1",
-      R"(<port_map><input axis="0" external_port_id="0" internal_layer_id="0"/></port_map>)"
-      R"(<body><layers><layer id="1" name="k" type="Const" version="opset1">)"
-      R"(<data element_type="f32" shape="2" offset="8" size="8"/></layer></layers></body>)");
+  const int loop =
+      ir.add("TensorIterator", "loop", {{sum}}, "", {{"FP32", {2}, ""}}, "opset1",
+             R"(<port_map><input axis="0" external_port_id="0" internal_layer_id="0"/></port_map>)"
+             R"(<body><layers><layer id="1" name="k" type="Const" version="opset1">)"
+             R"(<data element_type="f32" shape="2" offset="8" size="8"/></layer></layers></body>)");
   ir.output("out", {loop});
   const OpenVinoFiles files = files_of(graph_of(ir));
   pugi::xml_document document;
@@ -221,9 +223,8 @@ TEST_CASE("what a file says beside its layers is kept, and what is not understoo
                        R"(<rt_info><attribute name="layout" version="0" layout="[C]"/></rt_info>)");
   ir.output("out", {r});
   Notes notes;
-  const Graph graph =
-      graph_of(ir, 11, "<rt_info><model_info><labels value=\"cat dog\"/></model_info></rt_info>",
-               &notes);
+  const Graph graph = graph_of(
+      ir, 11, "<rt_info><model_info><labels value=\"cat dog\"/></model_info></rt_info>", &notes);
   REQUIRE(notes.all.size() == 1);
   CHECK(notes.all.front() == "attribute 'flavour' of a ReLU is not known, and dropped");
   const std::string xml = files_of(graph).xml;

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "ir_text.hpp"
-#include "support/scratch.hpp"
+#include "temporary_folder.hpp"
 
 using namespace openvino_test;
 using Kinds = std::vector<std::string>;
@@ -32,7 +32,8 @@ Kinds types_of(const OpenVinoFiles& files) {
 }  // namespace
 
 TEST_CASE("a bias is added behind the convolution, along the channels") {
-  const OpenVinoFiles files = files_of(graph_of(R"(graph {onnx.opset_domains = [""], onnx.opset_versions = [17]}
+  const OpenVinoFiles files =
+      files_of(graph_of(R"(graph {onnx.opset_domains = [""], onnx.opset_versions = [17]}
 %x: tensor<1x2x4x4xf32> = input()
 %w: tensor<3x2x1x1xf32> = constant() <[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]>
 %b: tensor<3xf32> = constant() <[1.0, 2.0, 3.0]>
@@ -141,8 +142,8 @@ output(%c)
 }
 
 TEST_CASE("both files appear, or none") {
-  const test::Scratch scratch;
-  const std::string path = scratch.path("m.xml");
+  const quadrant::test::TemporaryFolder scratch;
+  const std::string path = scratch / "m.xml";
   const Graph good = graph_of(R"(graph {}
 %x: tensor<2xf32> = input()
 %k: tensor<2xf32> = constant() <[1.0, 2.0]>
@@ -151,13 +152,13 @@ output(%y)
 )");
   const auto report = write_openvino(good, path);
   REQUIRE(report.has_value());
-  CHECK(report->bin_bytes == std::filesystem::file_size(scratch.path("m.bin")));
+  CHECK(report->bin_bytes == std::filesystem::file_size(scratch / "m.bin"));
   CHECK(report->xml_bytes == std::filesystem::file_size(path));
   const auto again = read_openvino(path);
   REQUIRE(again.has_value());
   CHECK(kinds_of(*again) == Kinds{"add"});
 
-  const std::string other = scratch.path("n.xml");
+  const std::string other = scratch / "n.xml";
   const auto refused = write_openvino(graph_of(R"(graph {}
 %x: tensor<2xf32> = input()
 %y: tensor<2xf32> = mine.Strange(%x)
@@ -166,5 +167,5 @@ output(%y)
                                       other);
   CHECK_FALSE(refused.has_value());
   CHECK_FALSE(std::filesystem::exists(other));
-  CHECK_FALSE(std::filesystem::exists(scratch.path("n.bin")));
+  CHECK_FALSE(std::filesystem::exists(scratch / "n.bin"));
 }
