@@ -8,10 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/convert.hpp"
-#include "quadrant/numerics/reals.hpp"
 
 namespace quadrant::inline v0::low_precision {
 namespace {
@@ -91,44 +88,6 @@ class FakeQuantizedCodes final : public ConstantSource {
   std::vector<Bounds32> groups_;
 };
 
-// --- integers, as they are stored ---------------------------------------------------------------
-
-NodeRef maker_of(NodeRef node, std::size_t operand) {
-  return {node.graph, node.operand(operand).node};
-}
-
-// The constant that `value` is, or that is cast to it.
-NodeId cast_constant(const GraphView& graph, Value value) {
-  if (value.is_absent()) return {};
-  NodeRef maker{&graph, value.node};
-  if (maker.kind() == ops::Cast::kind && !maker.operand(0).is_absent()) maker = maker_of(maker, 0);
-  return graph.constant(maker.id) == nullptr ? NodeId{} : maker.id;
-}
-
-bool is_code_type(ElementType element) {
-  return element == ElementType::int8 || element == ElementType::uint8 ||
-         element == ElementType::int4 || element == ElementType::uint4;
-}
-
-// Which elements of `shape` share one of `parameters`, which broadcast to it; empty where that is
-// no granularity.
-std::optional<Granularity> shared_by(const Shape& parameters, const Shape& shape) {
-  if (parameters.element_count() == 1) return Granularity::per_tensor();
-  if (parameters.rank() > shape.rank()) return std::nullopt;
-  const std::int64_t lead = shape.rank() - parameters.rank();
-  std::vector<std::int64_t> whole;  // axes along which parameters are as many as elements
-  std::vector<std::int64_t> single;
-  for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
-    const std::int64_t extent = axis < lead ? 1 : parameters[axis - lead];
-    if (extent != 1 && extent != shape[axis]) return std::nullopt;
-    if (shape[axis] != 1) (extent == 1 ? single : whole).push_back(axis);
-  }
-  if (whole.size() == 1) return Granularity::per_axis(whole.front());
-  // All but one axis: blocks of the whole of it.
-  if (single.size() != 1) return std::nullopt;
-  return Granularity::per_block(single.front(), shape[single.front()]);
-}
-
 }  // namespace
 
 Expected<Constant> fake_quantized_codes(const Constant& real, const Ranges& ranges,
@@ -147,72 +106,6 @@ Expected<Constant> fake_quantized_codes(const Constant& real, const Ranges& rang
   return Constant::deferred(
       type.storage, real.shape(),
       std::make_shared<FakeQuantizedCodes>(real, ranges, std::max<std::int64_t>(inner, 1), type));
-}
-
-Expected<std::optional<StoredWeight>> read_stored_weight(NodeRef node) {
-  if (node.kind() != ops::Multiply::kind) return std::nullopt;
-  for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
-    if (node.operand(side).is_absent() || node.operand(1 - side).is_absent()) return std::nullopt;
-    NodeRef shifted = maker_of(node, side);
-    const bool has_zero_points = shifted.kind() == "onnx.Sub";
-    const Value stored = has_zero_points ? shifted.operand(0) : node.operand(side);
-    if (stored.is_absent() || node.graph->kind(stored.node) != ops::Cast::kind) continue;
-    const NodeId codes = cast_constant(*node.graph, stored);
-    if (!codes.is_valid() || !is_code_type(node.graph->constant(codes)->element())) continue;
-    const NodeId scales = cast_constant(*node.graph, node.operand(1 - side));
-    if (!scales.is_valid() || !is_float(node.graph->constant(scales)->element())) continue;
-
-    const Constant& values = *node.graph->constant(codes);
-    const Constant& factors = *node.graph->constant(scales);
-    const auto granularity = shared_by(factors.shape(), values.shape());
-    if (!granularity) return fail(ErrorCode::impossible, "its scales are along several axes");
-    QUADRANT_TRY(const auto numbers, read_reals(factors));
-    std::vector<float> steps;
-    for (const double number : numbers) {
-      const auto step = static_cast<float>(number);
-      if (step == 0 || !std::isfinite(step)) {
-        return fail(ErrorCode::impossible, fmt::format("a scale of {}", step));
-      }
-      steps.push_back(step);
-    }
-    auto type = std::make_shared<UniformType>();
-    const IntegerRange range = integer_range(values.element()).value_or(IntegerRange{});
-    type->storage = values.element();
-    type->expressed = node.type().element;
-    type->granularity = *granularity;
-    type->storage_min = range.min;
-    type->storage_max = range.max;
-    const Shape layout = parameter_shape(values.shape(), *granularity);
-    type->scales = make_scales(ElementType::float32, layout, steps);
-    if (has_zero_points) {
-      const NodeId zeros = cast_constant(*node.graph, shifted.operand(1));
-      if (!zeros.is_valid()) return fail(ErrorCode::impossible, "its zero points are computed");
-      const Constant& points = *node.graph->constant(zeros);
-      const bool is_one = points.element_count() == 1;
-      if (!is_one && shared_by(points.shape(), values.shape()) != granularity) {
-        return fail(ErrorCode::impossible, "its zero points are not as its scales");
-      }
-      std::vector<std::int64_t> shifts;
-      if (is_float(points.element())) {
-        QUADRANT_TRY(const auto reals, read_reals(points));
-        for (const double real : reals) {
-          if (real != std::nearbyint(real) || std::abs(real) > 255) {
-            return fail(ErrorCode::impossible, fmt::format("a zero point of {} is no code", real));
-          }
-          shifts.push_back(static_cast<std::int64_t>(real));
-        }
-      } else {
-        QUADRANT_TRY(shifts, read_integers(points, points.element_count()));
-      }
-      const bool are_codes = std::ranges::all_of(
-          shifts, [&](std::int64_t shift) { return range.min <= shift && shift <= range.max; });
-      if (!are_codes) return fail(ErrorCode::impossible, "a zero point is no code");
-      if (is_one) shifts.resize(steps.size(), shifts.front());
-      type->zero_points = make_zero_points(type->storage, layout, shifts);
-    }
-    return StoredWeight{codes, std::move(type)};
-  }
-  return std::nullopt;
 }
 
 }  // namespace quadrant::inline v0::low_precision

@@ -2,11 +2,8 @@
 // codes.
 #pragma once
 
-#include <optional>
-
 #include "fake_quantize/grid.hpp"
 #include "quadrant/ir/constant.hpp"
-#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0::low_precision {
@@ -17,18 +14,5 @@ namespace quadrant::inline v0::low_precision {
 /// each of its indices.
 [[nodiscard]] Expected<Constant> fake_quantized_codes(const Constant& real, const Ranges& ranges,
                                                       const UniformType& type);
-
-/// Weights that are stored as integers: `node` multiplies them.
-///
-///   multiply(subtract(cast(codes), cast(zero points)), scales)     either order; no subtraction
-///
-struct StoredWeight {
-  NodeId codes;  ///< the constant
-  std::shared_ptr<const UniformType> type;
-};
-
-/// Empty where `node` is nothing of the kind. `impossible`, with the reason, where it is and cannot
-/// be a quantized type: scales that are zero or along several axes, zero points that are no codes.
-[[nodiscard]] Expected<std::optional<StoredWeight>> read_stored_weight(NodeRef node);
 
 }  // namespace quadrant::inline v0::low_precision

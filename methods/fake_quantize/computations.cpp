@@ -52,7 +52,7 @@ QUADRANT_PARAMETERIZED(CodesMethod, FakeQuantizeScheme, const PrecisionRule*,
 
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
     const PendingDequantize& pending = scheme().pending(node.id);
-    const GivenForm& made = context.selected<GivenForm>(node.result());
+    const auto& made = context.selected<GivenForm>(node.result());
     const Family& family = *parameters()->family;
     if (family.only_renames && pending.operands.size() == 1 && made == pending.form) {
       return rename(node, pending.operands.front(), made, context);
@@ -62,7 +62,8 @@ QUADRANT_PARAMETERIZED(CodesMethod, FakeQuantizeScheme, const PrecisionRule*,
       QUADRANT_CHECK(context.set_quantized(node.result(i), made.type));
     }
     const auto term = family.term == nullptr ? std::nullopt : family.term(node);
-    return term ? encode_term(node, *term, *pending.form, context) : Expected<void>();
+    if (!term || !pending.form) return {};
+    return encode_term(node, *term, *pending.form, context);
   }
 
  private:

@@ -1,7 +1,7 @@
 // Functions of one tensor that are linear, at least in pieces: means, activations, limits.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -35,10 +35,20 @@ std::int64_t averaged(NodeRef node) {
   return all && kept && *kept > 0 ? *all / *kept : 0;
 }
 
+// Whether windows at the border may have fewer elements than others.
+bool has_part_windows(NodeRef node) {
+  if (node.kind() != "onnx.AveragePool") return false;
+  const auto pads = node.attribute_or<std::vector<std::int64_t>>("pads", {});
+  const bool is_padded = std::ranges::any_of(pads, [](std::int64_t pad) { return pad != 0; }) ||
+                         node.attribute_or<std::string>("auto_pad", "NOTSET") != "NOTSET";
+  const bool counts_padding = node.attribute_or<std::int64_t>("count_include_pad", 0) != 0;
+  return (is_padded && !counts_padding) || node.attribute_or<std::int64_t>("ceil_mode", 0) != 0;
+}
+
 // The sum of codes is the mean, in a scale that is divided by their number: nothing is rounded,
 // except where a window has fewer elements than others.
 PendingDequantize follow_mean(NodeRef node, const PrecisionRule& rule, Forms forms) {
-  if (!forms[0]) return refuse(is_real);
+  if (forms[0] == nullptr) return refuse(is_real);
   const GivenForm& form = *forms[0];
   if (is_sum(form)) return follow_in(form, {0});
   if (!rule.data.contains(form.storage())) {
@@ -47,24 +57,25 @@ PendingDequantize follow_mean(NodeRef node, const PrecisionRule& rule, Forms for
   auto scales = axis_scales(form);
   const Shape& before = node.operand_type(0)->shape;
   const Shape& after = node.type().shape;
-  const bool keeps_axis =
-      scales && (!scales->axis || (before.is_ranked() && before.rank() == after.rank() &&
-                                   before[*scales->axis] == after[*scales->axis]));
+  if (!scales) return refuse("it has scales of blocks");
+  const bool keeps_axis = !scales->axis || (before.rank() == after.rank() &&
+                                            before[*scales->axis] == after[*scales->axis]);
   if (!keeps_axis) return refuse("its mean is over channels of different scales");
   // Of very many, sums are held in steps that are fine enough.
   constexpr std::int64_t most_exact = 1 << 16;
   const std::int64_t count = averaged(node);
   if (count < 1) return refuse("it is not known how many elements its mean is of");
-  for (float& scale : scales->scales) {
-    scale /= static_cast<float>(std::min(count, most_exact));
-  }
+  constexpr std::int64_t steps_of_parts = 64;
+  const std::int64_t steps =
+      std::min(count, most_exact) * (has_part_windows(node) ? steps_of_parts : 1);
+  for (float& scale : scales->scales) scale /= static_cast<float>(steps);
   return follow_in(sum_form(*scales, form.type->expressed), {0});
 }
 
 // --- activations --------------------------------------------------------------------------------
 
 PendingDequantize follow_curve(NodeRef node, const PrecisionRule& rule, Forms forms) {
-  if (!forms[0]) return refuse(is_real);
+  if (forms[0] == nullptr) return refuse(is_real);
   if (!is_sum(*forms[0]) && !rule.data.contains(forms[0]->storage())) {
     return refuse("the target has no kernel for codes of this type");
   }
@@ -96,12 +107,12 @@ bool are_codes(const ClampBounds& bounds, const GivenForm& form) {
 }
 
 PendingDequantize follow_clamp(NodeRef node, const PrecisionRule& rule, Forms forms) {
-  if (!forms[0]) return refuse(is_real);
+  if (forms[0] == nullptr) return refuse(is_real);
   const auto bounds = clamp_bounds(node);
   if (!bounds) return refuse("its limits are not known");
   if (!keeps_order(*forms[0])) return refuse(is_mirrored);
   if (!are_codes(*bounds, *forms[0])) return follow_curve(node, rule, forms);
-  return follow_in(forms[0], {0});
+  return follow_in(*forms[0], {0});
 }
 
 }  // namespace

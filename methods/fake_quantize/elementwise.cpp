@@ -48,13 +48,13 @@ PendingDequantize follow_constant_term(NodeRef node, std::uint32_t data, const G
 
 PendingDequantize follow_sum(NodeRef node, const PrecisionRule& rule, Forms forms) {
   for (std::uint32_t i = 0; i < 2; ++i) {
-    if (forms[i] && !is_sum(*forms[i]) && !rule.data.contains(forms[i]->storage())) {
+    if (forms[i] != nullptr && !is_sum(*forms[i]) && !rule.data.contains(forms[i]->storage())) {
       return refuse("the target has no kernel for codes of this type");
     }
   }
-  if (!forms[0] && !forms[1]) return refuse("its operands are real numbers");
-  if (!forms[1]) return follow_constant_term(node, 0, *forms[0]);
-  if (!forms[0]) return follow_constant_term(node, 1, *forms[1]);
+  if (forms[0] == nullptr && forms[1] == nullptr) return refuse("its operands are real numbers");
+  if (forms[1] == nullptr) return follow_constant_term(node, 0, *forms[0]);
+  if (forms[0] == nullptr) return follow_constant_term(node, 1, *forms[1]);
   const auto a = scales_in_result(node, 0, *forms[0]);
   const auto b = scales_in_result(node, 1, *forms[1]);
   if (!a || !b) return refuse(unknown_scales);
@@ -112,12 +112,12 @@ PendingDequantize follow_constant_factor(NodeRef node, std::uint32_t data, const
 }
 
 PendingDequantize follow_factor(NodeRef node, const PrecisionRule& rule, Forms forms) {
-  if (!forms[0] && !forms[1]) return refuse("its operands are real numbers");
-  if (!forms[1]) return follow_constant_factor(node, 0, *forms[0]);
-  if (!forms[0]) return follow_constant_factor(node, 1, *forms[1]);
+  if (forms[0] == nullptr && forms[1] == nullptr) return refuse("its operands are real numbers");
+  if (forms[1] == nullptr) return follow_constant_factor(node, 0, *forms[0]);
+  if (forms[0] == nullptr) return follow_constant_factor(node, 1, *forms[1]);
   if (node.kind() == "onnx.Div") return refuse("codes are divided by codes");
-  for (const auto& form : {*forms[0], *forms[1]}) {
-    if (const char* const why = refuse_data(rule, form)) return refuse(why);
+  for (const GivenForm* const form : forms.first(2)) {
+    if (const char* const why = refuse_data(rule, *form)) return refuse(why);
   }
   const auto a = scales_in_result(node, 0, *forms[0]);
   const auto b = scales_in_result(node, 1, *forms[1]);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "fake_quantize/align.hpp"
 #include "fake_quantize/methods.hpp"
 #include "fake_quantize/profiles.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
@@ -65,6 +66,7 @@ Expected<Registry> fake_quantize_registry(const GraphView& graph,
 Expected<LowPrecision> lower_fake_quantize(const Graph& graph, const FakeQuantizeOptions& options,
                                            const QuantizeOptions& run) {
   QUADRANT_TRY(SplitGraph split, split_fake_quantize(graph, options));
+  QUADRANT_CHECK(low_precision::align_branches(split, options.target));
   QUADRANT_TRY(const Registry registry, fake_quantize_registry(split.graph, options));
   const OperationsGain operations;
   QuantizeOptions chosen = run;

@@ -25,7 +25,13 @@ Value find_dequantize(const Graph& graph, const SplitNode& split) {
     reader = sole_reader(graph, {reader});
   }
   const bool is_end = reader.is_valid() && graph.kind(reader) == ops::Dequantize::kind;
-  return is_end ? Value{reader} : Value{};
+  if (!is_end) return {};
+  // Behind a cast that is not the split's own, codes mean something else. Real numbers that were
+  // made anew may have the name.
+  const Value meant = graph.operands(reader).front();
+  const bool is_ours =
+      graph.value_name(meant) == split.meant || graph.value_name({reader}) == split.meant;
+  return is_ours ? Value{reader} : Value{};
 }
 
 // A `dequantize` that was made anew is called after the codes: it gets the name that it had.

@@ -33,25 +33,26 @@ class Following {
       return std::nullopt;
     }
     const PrecisionRule* const rule = find_rule(target_, node.kind());
-    if (rule == nullptr) return refuse("the target does not compute it on codes");
+    if (rule == nullptr) return std::nullopt;
     const bool is_real = may_be_real(node.type().element) && !node.type().is_quantized();
     if (!is_real) return refuse("it makes no real numbers");
     if (!node.type().shape.is_ranked()) return refuse("its rank is not known");
     if (node.operands().size() < rule->family->operands) return refuse("an operand is missing");
-    std::vector<std::optional<GivenForm>> forms;
+    std::vector<const GivenForm*> forms;
     for (std::uint32_t i = 0; i < node.operands().size(); ++i) {
       forms.push_back(form_of(node, i));
     }
     return rule->family->follow(node, *rule, forms);
   }
 
-  [[nodiscard]] std::optional<GivenForm> form_of(NodeRef node, std::uint32_t operand) const {
+  [[nodiscard]] const GivenForm* form_of(NodeRef node, std::uint32_t operand) const {
     const Value value = node.operand(operand);
-    if (value.is_absent() || !graph_.type(value).shape.is_ranked()) return std::nullopt;
+    if (value.is_absent() || !graph_.type(value).shape.is_ranked()) return nullptr;
     // Further results are indices or masks, but for those of a split.
     const bool is_data = value.result == 0 || graph_.kind(value.node) == ops::Split::kind;
     const auto found = pending_.find(value.node);
-    return is_data && found != pending_.end() ? found->second.form : std::nullopt;
+    const bool has_form = is_data && found != pending_.end() && found->second.form;
+    return has_form ? &*found->second.form : nullptr;
   }
 
   const GraphView& graph_;

@@ -86,10 +86,10 @@ Channels data_channels(NodeRef node, const AxisScales& data) {
 
 PendingDequantize follow_product(NodeRef node, const PrecisionRule& rule, Forms forms) {
   const Product& product = *find_product(node.kind());
-  const auto& data = forms[product.data];
-  const auto& weight = forms[product.weight];
-  if (!data) return refuse("its data is real numbers");
-  if (!weight) return refuse("its weight is real numbers");
+  const GivenForm* const data = forms[product.data];
+  const GivenForm* const weight = forms[product.weight];
+  if (data == nullptr) return refuse("its data is real numbers");
+  if (weight == nullptr) return refuse("its weight is real numbers");
   if (const char* const why = refuse_data(rule, *data)) return refuse(why);
   const bool is_known = is_constant_codes(node, product.weight);
   const Storages& storages = is_known ? rule.weight : rule.data;

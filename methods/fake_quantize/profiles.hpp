@@ -14,9 +14,9 @@ namespace quadrant::inline v0::low_precision {
 
 struct PrecisionRule;
 
-/// What an operation makes of the codes of its operands. `forms`: an operand each, empty for real
+/// What an operation makes of the codes of its operands. `forms`: an operand each, null for real
 /// numbers and for what is no form that is known.
-using Forms = std::span<const std::optional<GivenForm>>;
+using Forms = std::span<const GivenForm* const>;
 using Follow = PendingDequantize (*)(NodeRef node, const PrecisionRule& rule, Forms forms);
 
 /// How an operation of a family goes on with what was dequantized.

@@ -35,7 +35,7 @@ bool keeps_axis(NodeRef node, const GivenForm& form) {
 }
 
 PendingDequantize follow_same(NodeRef node, const PrecisionRule& rule, Forms forms) {
-  if (!forms[0]) return refuse("its operand is real numbers");
+  if (forms[0] == nullptr) return refuse("its operand is real numbers");
   const GivenForm& form = *forms[0];
   const bool is_move = find_move(node.kind()) != nullptr;
   if (!is_move && !is_sum(form) && !rule.data.contains(form.storage())) {
@@ -68,7 +68,8 @@ PendingDequantize follow_same(NodeRef node, const PrecisionRule& rule, Forms for
 
 PendingDequantize follow_float_cast(NodeRef node, const PrecisionRule& /*rule*/, Forms forms) {
   const auto to = ops::Cast{node}.to();
-  if (!forms[0] || !to || !is_float(*to)) return refuse("it makes no real numbers of codes");
+  if (forms[0] == nullptr || !to || !is_float(*to))
+    return refuse("it makes no real numbers of codes");
   auto type = std::make_shared<UniformType>(*forms[0]->type);
   type->expressed = *to;
   return {.form = GivenForm::of(std::move(type)),
@@ -104,7 +105,7 @@ std::optional<Branch> spread(const GivenForm& form, std::int64_t axis, std::int6
 PendingDequantize follow_concat(NodeRef node, const PrecisionRule& /*rule*/, Forms forms) {
   std::vector<std::uint32_t> operands;
   for (std::uint32_t i = 0; i < forms.size(); ++i) {
-    if (!forms[i]) return refuse("an operand is real numbers");
+    if (forms[i] == nullptr) return refuse("an operand is real numbers");
     if (forms[i]->storage() != forms[0]->storage()) return refuse("codes of different types meet");
     operands.push_back(i);
   }
@@ -112,12 +113,12 @@ PendingDequantize follow_concat(NodeRef node, const PrecisionRule& /*rule*/, For
   PendingDequantize result{
       .form = {}, .operands = std::move(operands), .requantizes = false, .why = nullptr};
   const bool is_one =
-      std::ranges::all_of(forms, [&](const auto& form) { return form == forms[0]; });
+      std::ranges::all_of(forms, [&](const GivenForm* form) { return *form == *forms[0]; });
   const auto axis = ops::Concat{node}.axis();
   const bool may_join =
       is_one && (forms[0]->is_per_tensor() || forms[0]->type->granularity.axis != axis);
   if (may_join) {
-    result.form = forms[0];
+    result.form = *forms[0];
     return result;
   }
   if (!axis) return refuse("its axis is not known");

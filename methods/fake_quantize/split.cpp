@@ -8,6 +8,7 @@
 #include "fake_quantize/coded_constants.hpp"
 #include "fake_quantize/grid.hpp"
 #include "fake_quantize/profiles.hpp"
+#include "fake_quantize/stored_weight.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/methods/fake_quantize.hpp"

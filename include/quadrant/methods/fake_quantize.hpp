@@ -70,7 +70,8 @@ struct SplitGraph {
 /// Each fake_quantize of `graph` whose bounds are constants, along one axis at most, becomes
 /// `quantize` and `dequantize`; of a constant, codes that are computed when they are read, and
 /// `dequantize`. So do weights that are stored as integers, a cast, a subtraction and a
-/// multiplication. Where input and output ranges differ, the codes are cast from one meaning to the other
+/// multiplication. Where input and output ranges differ, the codes are cast from one meaning to the
+/// other
 /// (`storage_cast`).
 ///
 /// `quantize` rounds x / scale where fake_quantize rounds (x - low) / (high - low) * (levels - 1):
@@ -79,10 +80,10 @@ struct SplitGraph {
 [[nodiscard]] Expected<SplitGraph> split_fake_quantize(const Graph& graph,
                                                        const FakeQuantizeOptions& options = {});
 
-/// The opposite, wherever nobody but a `dequantize` reads the codes of a `quantize` that was made by
-/// the split: the same node, of the same name and bounds. Where codes are read, their real numbers
-/// get the name back that the fake_quantize gave them. Returns how many were fused. Linear in
-/// `splits`.
+/// The opposite, wherever nobody but a `dequantize` reads the codes of a `quantize` that was made
+/// by the split: the same node, of the same name and bounds. Where codes are read, their real
+/// numbers get the name back that the fake_quantize gave them. Returns how many were fused. Linear
+/// in `splits`.
 std::int64_t fuse_back_fake_quantize(Graph& graph, const std::vector<SplitNode>& splits);
 
 // --- the scheme ---------------------------------------------------------------------------------
@@ -134,7 +135,7 @@ struct LowPrecision {
   Graph graph;        ///< types say what computes on codes; what is left was fused back
   Analysis analysis;  ///< node ids in it are those of `model`
   std::int64_t fused_back = 0;
-  std::vector<LeftAlone> notes;  ///< SplitGraph::notes
+  std::vector<LeftAlone> notes;  ///< of the split, and of branches that were aligned
 };
 
 /// Split, all four phases, fused back; where `run` names no gains, by OperationsGain and the

@@ -36,15 +36,14 @@ inline Graph parsed(std::string_view text) {
   return graph;
 }
 
-using Kinds = std::vector<std::string>;
-
 /// Kinds of the operations, producers first, inputs, constants and outputs left out.
-inline Kinds kinds_of(const Graph& graph) {
-  Kinds found;
+inline std::string kinds_of(const Graph& graph) {
+  std::string found;
   for (const NodeId node : value_of(topological_order(graph))) {
     const std::string_view kind = graph.kind(node);
     if (kind != ops::Input::kind && kind != ops::Constant::kind && kind != ops::Output::kind) {
-      found.emplace_back(kind);
+      found += found.empty() ? "" : ", ";
+      found += kind;
     }
   }
   return found;
