@@ -1,0 +1,192 @@
+// Chains of products and what stands between them: codes from the first fake_quantize to the last.
+#include "methods/fake_quantize/lower.hpp"
+
+using namespace quadrant;
+using test::kinds_of;
+using test::lowered;
+using test::parsed;
+using test::reason;
+using test::type_of;
+
+namespace {
+
+// A convolution, its bias as OpenVINO writes it, a PRelu, a depthwise convolution, and a Clip.
+constexpr std::string_view chain = R"(
+graph {opset = 21}
+%x: tensor<1x2x6x6xf32> = input()
+%l0: tensor<f32> = constant() [-1.28]
+%h0: tensor<f32> = constant() [1.27]
+%xq: tensor<1x2x6x6xf32> = fake_quantize(%x, %l0, %h0, %l0, %h0) {levels = 256}
+%w: tensor<3x2x3x3xf32> = constant() [0.1, -0.2, 0.3, 0.4, -0.5, 0.6, 0.7, -0.8, 0.9, -1, 1.1, 0.2, 0.3, -0.4, 0.5, 0.6, -0.7, 0.8, 0.3, 0.2, -0.1, 0.5, 0.4, -0.9, 0.7, -0.6, 0.1, 0.2, 0.3, -0.4, 0.5, -0.6, 0.7, -0.8, 0.9, 0.1, -0.5, 0.6, 0.2, -0.3, 0.1, -0.2, 0.4, 0.5, -0.7, 0.3, 0.8, -0.1, 0.2, 0.6, -0.4, 0.9, 0.7, -0.3]
+%wl: tensor<3x1x1x1xf32> = constant() [-1.27, -0.9, -1]
+%wh: tensor<3x1x1x1xf32> = constant() [1.27, 0.9, 1]
+%wq: tensor<3x2x3x3xf32> = fake_quantize(%w, %wl, %wh, %wl, %wh) {levels = 255}
+%c: tensor<1x3x4x4xf32> = conv(%xq, %wq) {kernel_shape = [3, 3]}
+%b: tensor<1x3x1x1xf32> = constant() [0.5, -0.25, 0.1]
+%cb: tensor<1x3x4x4xf32> = add(%c, %b)
+%s: tensor<3x1x1xf32> = constant() [0.25, 0.1, 0.3]
+%p: tensor<1x3x4x4xf32> = onnx.PRelu(%cb, %s)
+%l1: tensor<f32> = constant() [-0.5]
+%h1: tensor<f32> = constant() [4.6]
+%pq: tensor<1x3x4x4xf32> = fake_quantize(%p, %l1, %h1, %l1, %h1) {levels = 256}
+%d: tensor<3x1x3x3xf32> = constant() [0.1, -0.2, 0.3, 0.4, -0.5, 0.6, 0.7, -0.8, 0.9, -1, 0.1, 0.2, 0.3, -0.4, 0.5, 0.6, -0.7, 0.8, 0.3, 0.2, -0.1, 0.5, 0.4, -0.9, 0.7, -0.6, 0.1]
+%dl: tensor<3x1x1x1xf32> = constant() [-1, -1, -0.9]
+%dh: tensor<3x1x1x1xf32> = constant() [1, 1, 0.9]
+%dq: tensor<3x1x3x3xf32> = fake_quantize(%d, %dl, %dh, %dl, %dh) {levels = 255}
+%db: tensor<3xf32> = constant() [0.125, 0, -1]
+%e: tensor<1x3x2x2xf32> = conv(%pq, %dq, %db) {kernel_shape = [3, 3], group = 3}
+%zero: tensor<f32> = constant() [0]
+%six: tensor<f32> = constant() [6]
+%r: tensor<1x3x2x2xf32> = onnx.Clip(%e, %zero, %six)
+%l2: tensor<f32> = constant() [0]
+%h2: tensor<f32> = constant() [5.1]
+%rq: tensor<1x3x2x2xf32> = fake_quantize(%r, %l2, %h2, %l2, %h2) {levels = 256}
+output(%rq)
+)";
+
+}  // namespace
+
+TEST_CASE("a chain computes on codes from its input to its output") {
+  const Graph model = parsed(chain);
+  for (const LowPrecisionTarget target : low_precision_targets) {
+    const LowPrecision result = lowered(model, {.target = target});
+    CHECK(result.notes.empty());
+    CHECK(result.fused_back == 0);
+    CHECK(kinds_of(result.graph) == "quantize, conv, add, onnx.PRelu, conv, onnx.Clip, dequantize");
+    CHECK(type_of(result.graph, "c").starts_with("tensor<1x3x4x4x!quant.uniform<i32:f32:1, {"));
+    CHECK(type_of(result.graph, "cb") == type_of(result.graph, "c"));
+    CHECK(type_of(result.graph, "pq_quantized") ==
+          "tensor<1x3x4x4x!quant.uniform<u8:f32, 0.02:25>>");
+    CHECK(type_of(result.graph, "rq_quantized") == "tensor<1x3x2x2x!quant.uniform<u8:f32, 0.02>>");
+    CHECK(type_of(result.graph, "rq") == "tensor<1x3x2x2xf32>");
+    // One step of the last fake_quantize, where a sum lies on a tie and its bias was rounded.
+    CHECK(test::distance(model, result.graph, -1.5F, 1.5F) < 0.0201);
+  }
+}
+
+TEST_CASE("biases are codes in the scale of the products") {
+  const LowPrecision result = lowered(chain, {.target = LowPrecisionTarget::gpu});
+  const Value b = result.graph.find_value("b_quantized");
+  REQUIRE(!b.is_absent());
+  CHECK(result.graph.type(b).element == ElementType::int32);
+  CHECK(result.graph.type(b).quantization->granularity == Granularity::per_axis(1));
+  // 0.5 / (0.01 * 0.01), -0.25 / (0.01 * 0.9 / 127), 0.1 / (0.01 * 1 / 127)
+  CHECK(*read_integers(*result.graph.constant(b.node)) ==
+        std::vector<std::int64_t>{5000, -3528, 1270});
+  const Value db = result.graph.find_value("db_quantized");
+  REQUIRE(!db.is_absent());
+  CHECK(result.graph.type(db).quantization->granularity == Granularity::per_axis(0));
+}
+
+TEST_CASE("a result in real numbers is dequantized once, from the sum") {
+  constexpr std::string_view text = R"(
+graph {opset = 21}
+%x: tensor<2x8xf32> = input()
+%l: tensor<f32> = constant() [0]
+%h: tensor<f32> = constant() [2.55]
+%xq: tensor<2x8xf32> = fake_quantize(%x, %l, %h, %l, %h) {levels = 256}
+%i: tensor<8x4xi8> = constant() [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32]
+%f: tensor<8x4xf32> = cast(%i) {to = 1}
+%s: tensor<1x4xf32> = constant() [0.01, 0.02, 0.03, 0.04]
+%w: tensor<8x4xf32> = multiply(%f, %s)
+%m: tensor<2x4xf32> = matmul(%xq, %w)
+%b: tensor<4xf32> = constant() [1, 2, 3, 4]
+%y: tensor<2x4xf32> = add(%m, %b)
+output(%y)
+)";
+  const Graph model = parsed(text);
+  const LowPrecision result = lowered(model);
+  CHECK(kinds_of(result.graph) == "quantize, matmul, add, dequantize");
+  CHECK(type_of(result.graph, "y") == "tensor<2x4xf32>");
+  CHECK(type_of(result.graph, "m").starts_with("tensor<2x4x!quant.uniform<i32:f32:1, {"));
+  CHECK(test::distance(model, result.graph, 0, 3) < 1e-4);  // half a step of the sums: 2e-4
+}
+
+TEST_CASE("zero points of data and weight [hand]") {
+  // .05 ((10 - 3) 1 + (20 - 3) 2) = 2.05
+  const LowPrecision result = lowered(R"(
+graph {opset = 21}
+%xc: tensor<1x2x!quant.uniform<u8:f32, 0.5:3>> = input()
+%x: tensor<1x2xf32> = dequantize(%xc)
+%wc: tensor<2x1x!quant.uniform<i8:f32, 0.1>> = constant() [1, 2]
+%w: tensor<2x1xf32> = dequantize(%wc)
+%y: tensor<1x1xf32> = matmul(%x, %w)
+output(%y)
+)");
+  CHECK(kinds_of(result.graph) == "matmul, dequantize");
+  const Tensor x = Tensor::from_values<std::uint8_t>(ElementType::uint8, Shape{1, 2},
+                                                     std::vector<std::uint8_t>{10, 20});
+  CHECK(test::run(result.graph, {x}).front() == doctest::Approx(2.05));
+}
+
+TEST_CASE("a requantize is the next fake_quantize, on the sum") {
+  // s = .01 * .005, next [0, 2.55]: what the sum's codes become.
+  const LowPrecision result = lowered(R"(
+graph {opset = 21}
+%xc: tensor<6x1x!quant.uniform<u8:f32, 0.01>> = input()
+%x: tensor<6x1xf32> = dequantize(%xc)
+%wc: tensor<1x1x!quant.uniform<i8:f32, 0.005>> = constant() [100]
+%w: tensor<1x1xf32> = dequantize(%wc)
+%m: tensor<6x1xf32> = matmul(%x, %w)
+%l: tensor<f32> = constant() [0]
+%h: tensor<f32> = constant() [2.55]
+%q: tensor<6x1xf32> = fake_quantize(%m, %l, %h, %l, %h) {levels = 256}
+output(%q)
+)");
+  CHECK(kinds_of(result.graph) == "matmul, dequantize");
+  CHECK(type_of(result.graph, "q_quantized") == "tensor<6x1x!quant.uniform<u8:f32, 0.01>>");
+  const Tensor x = Tensor::from_values<std::uint8_t>(
+      ElementType::uint8, Shape{6, 1}, std::vector<std::uint8_t>{0, 1, 2, 3, 123, 255});
+  const auto y = test::run(result.graph, {x});
+  const std::vector<int> codes{0, 0, 1, 2, 62, 128};  // of 0, 100 (a tie), 200, 300, 12300, 25500
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    // Ties of the sum may fall to either side in float32.
+    CHECK(std::abs(y[i] - 0.01F * static_cast<float>(codes[i])) <
+          (i == 5 || i == 1 ? 0.0101 : 1e-6));
+  }
+}
+
+TEST_CASE("what nobody computes on codes with is the fake_quantize that it was") {
+  constexpr std::string_view text = R"(
+graph {opset = 21}
+%x: tensor<2x8xf32> = input()
+%l: tensor<f32> = constant() [0]
+%h: tensor<f32> = constant() [2.55]
+%xq: tensor<2x8xf32> = fake_quantize(%x, %l, %h, %l, %h) {name = "fq", levels = 256}
+%y: tensor<2x8xf32> = onnx.Sin(%xq)
+output(%y)
+)";
+  const Graph model = parsed(text);
+  const LowPrecision result = lowered(model);
+  CHECK(result.fused_back == 1);
+  CHECK(print_graph(result.graph) == print_graph(model));
+  CHECK(test::distance(model, result.graph, 0, 3) == 0);
+}
+
+TEST_CASE("moves, pooling and limits hand codes on") {
+  constexpr std::string_view text = R"(
+graph {opset = 21}
+%x: tensor<1x2x4x4xf32> = input()
+%l: tensor<f32> = constant() [-1]
+%h: tensor<f32> = constant() [1.55]
+%xq: tensor<1x2x4x4xf32> = fake_quantize(%x, %l, %h, %l, %h) {levels = 256}
+%r: tensor<1x2x4x4xf32> = onnx.Relu(%xq)
+%p: tensor<1x2x2x2xf32> = onnx.MaxPool(%r) {kernel_shape = [2, 2], strides = [2, 2]}
+%t: tensor<1x2x2x2xf32> = transpose(%p) {perm = [0, 1, 3, 2]}
+%g: tensor<1x2x1x1xf32> = onnx.GlobalAveragePool(%t)
+%f: tensor<1x2xf32> = flatten(%g)
+%wc: tensor<2x2x!quant.uniform<i8:f32, 0.1>> = constant() [1, 2, 3, 4]
+%w: tensor<2x2xf32> = dequantize(%wc)
+%l1: tensor<f32> = constant() [0]
+%h1: tensor<f32> = constant() [2.55]
+%fq: tensor<1x2xf32> = fake_quantize(%f, %l1, %h1, %l1, %h1) {levels = 256}
+%y: tensor<1x2xf32> = matmul(%fq, %w)
+output(%y)
+)";
+  const Graph model = parsed(text);
+  const LowPrecision result = lowered(model);
+  CHECK(type_of(result.graph, "p") == "tensor<1x2x2x2x!quant.uniform<u8:f32, 0.01:100>>");
+  CHECK(type_of(result.graph, "t") == type_of(result.graph, "p"));
+  CHECK(type_of(result.graph, "g") == "tensor<1x2x1x1x!quant.uniform<i32:f32, 0.0025>>");
+  CHECK(test::distance(model, result.graph, -1, 2) < 0.0071);  // a tie of the mean, times .7
+}
