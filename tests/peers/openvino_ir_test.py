@@ -124,7 +124,8 @@ def test_operations_that_are_carried_there_and_back():
     rng = np.random.default_rng(3)
     boxes = ops.parameter([1, 20, 4], np.float32, name="boxes")
     scores = ops.parameter([1, 2, 20], np.float32, name="scores")
-    picked = ops.multiclass_nms(boxes, scores, "none", "i32", background_class=-1, keep_top_k=5)
+    picked = ops.multiclass_nms(boxes, scores, sort_result_type="none", output_type="i32", background_class=-1,
+                                keep_top_k=5)
     check_model([picked.output(0), picked.output(2)], [boxes, scores], "m")
     x = ops.parameter([1, 4, 6, 6], np.float32, name="x")
     offsets = ops.parameter([1, 18, 4, 4], np.float32, name="offsets")

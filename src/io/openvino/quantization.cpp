@@ -10,6 +10,7 @@
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
+#include "quadrant/numerics/convert.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {
@@ -116,10 +117,11 @@ void make_fake_quantize(LoweredNode& node, const UniformType& type, bool to_code
   const Output input_high = reals(node, "input_high", element, given.shape, high);
   const Data data{{"levels", std::to_string(type.storage_max - type.storage_min + 1)},
                   {"auto_broadcast", "numpy"}};
-  if (!to_codes) {
-    return node.make({"FakeQuantize"},
-                     std::array{node.operand(0), input_low, input_high, input_low, input_high},
-                     data);
+  if (!to_codes) {  // the result is what the codes stand for
+    const TensorType real{element, node.node().type().shape, nullptr};
+    return node.finish(node.step(
+        {"FakeQuantize"}, std::array{node.operand(0), input_low, input_high, input_low, input_high},
+        data, real, "rounded"));
   }
   const Output first = node.number("lowest", element, static_cast<double>(type.storage_min));
   const Output last = node.number("highest", element, static_cast<double>(type.storage_max));
@@ -152,7 +154,10 @@ struct Blocks {
 Blocks blocks_of(const Shape& shape, const Granularity& granularity) {
   std::vector<std::int64_t> codes(shape.extents().begin(), shape.extents().end());
   const auto axis = static_cast<std::size_t>(granularity.axis);
-  if (codes[axis] % granularity.block_size != 0) impossible("a last block that is not full");
+  if (codes[axis] <= granularity.block_size) {  // one block, full or not
+    codes[axis] = 1;
+    return {shape, Shape(std::move(codes))};
+  }
   codes[axis] /= granularity.block_size;
   std::vector<std::int64_t> parameters = codes;
   const auto behind = static_cast<std::ptrdiff_t>(axis) + 1;
@@ -216,7 +221,16 @@ void lower_dequantize(LoweredNode& node) {
     const Parameters given = parameters_of(type, codes.shape);
     return node.finish(real_values(node, node.operand(0), type, codes.shape, given));
   }
-  if (!known) impossible("blocks of codes that are computed");
+  const std::int64_t extent = codes.shape[type.granularity.axis];
+  const bool is_cut_off =
+      extent > type.granularity.block_size && extent % type.granularity.block_size != 0;
+  if (!codes.shape.is_static() || (!known && is_cut_off)) {
+    impossible("blocks of codes that are computed, of unknown extents or with the last cut off");
+  }
+  if (is_cut_off) {  // no shape broadcasts to that
+    node.decomposed("a constant of real numbers: the last block is cut off");
+    return node.finish(node.constant("values", value_of(dequantized(*known, codes.quantization))));
+  }
   const Blocks blocks = blocks_of(codes.shape, type.granularity);
   UniformType list = type;
   list.granularity = Granularity::per_tensor();
@@ -228,7 +242,8 @@ void lower_dequantize(LoweredNode& node) {
         value_of(read_integers(type.zero_points, static_cast<std::int64_t>(given.scales.size())));
   }
   given.shape = blocks.parameters;
-  const Output in_blocks = node.constant("in_blocks", known->reshaped(blocks.codes));
+  const Output in_blocks = known ? node.constant("in_blocks", known->reshaped(blocks.codes))
+                                 : node.reshaped(node.operand(0), blocks.codes, "in_blocks");
   const Output real = real_values(node, in_blocks, list, blocks.codes, given);
   node.finish(node.reshaped(real, codes.shape, "whole"));
 }

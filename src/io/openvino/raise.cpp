@@ -434,8 +434,7 @@ void Raising::add_outputs() {
       cast.attributes = {{"to", *number_of(given_as)}};
       value = {graph_.add(std::move(cast))};
     }
-    const NodeId output = graph_.add_output(std::move(name), value);
-    graph_.set_node_name(output, layer.name);
+    graph_.add_output(std::move(name), value);
   }
 }
 
