@@ -221,12 +221,11 @@ void lower_dequantize(LoweredNode& node) {
     const Parameters given = parameters_of(type, codes.shape);
     return node.finish(real_values(node, node.operand(0), type, codes.shape, given));
   }
+  if (!codes.shape.is_static()) impossible("blocks of codes of unknown extents");
   const std::int64_t extent = codes.shape[type.granularity.axis];
   const bool is_cut_off =
       extent > type.granularity.block_size && extent % type.granularity.block_size != 0;
-  if (!codes.shape.is_static() || (!known && is_cut_off)) {
-    impossible("blocks of codes that are computed, of unknown extents or with the last cut off");
-  }
+  if (is_cut_off && !known) impossible("blocks of codes that are computed, the last cut off");
   if (is_cut_off) {  // no shape broadcasts to that
     node.decomposed("a constant of real numbers: the last block is cut off");
     return node.finish(node.constant("values", value_of(dequantized(*known, codes.quantization))));

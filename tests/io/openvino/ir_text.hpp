@@ -99,7 +99,7 @@ class IrText {
 
 inline Graph graph_of(const IrText& ir, int version = 11, std::string_view extras = "",
                       Sink* sink = nullptr) {
-  auto graph = read_openvino(ir.xml(version, extras), ir.bin(), "small.xml", {.sink = sink});
+  auto graph = parse_openvino(ir.xml(version, extras), ir.bin(), "small.xml", {.sink = sink});
   if (!graph) FAIL(to_string(graph.error()));
   return *std::move(graph);
 }
@@ -117,14 +117,14 @@ inline OpenVinoFiles files_of(const Graph& graph, OpenVinoWriteReport* report = 
 }
 
 inline Graph graph_of(const OpenVinoFiles& files) {
-  auto graph = read_openvino(files.xml, files.bin);
+  auto graph = parse_openvino(files.xml, files.bin);
   if (!graph) FAIL(to_string(graph.error()));
   return *std::move(graph);
 }
 
 /// Why this is no IR that is read.
 inline Error error_of(std::string_view xml, std::span<const std::byte> bin = {}) {
-  const auto graph = read_openvino(xml, bin, "bad.xml");
+  const auto graph = parse_openvino(xml, bin, "bad.xml");
   REQUIRE_FALSE(graph.has_value());
   return graph.error();
 }
