@@ -153,9 +153,12 @@ Output LoweredNode::number(std::string_view ending, ElementType element, double 
 Output LoweredNode::step(const OpName& op, std::span<const Output> inputs, Data data,
                          TensorType type, std::string_view ending) {
   type.quantization = nullptr;
-  const std::size_t layer =
-      lowering_.add_layer(op, name_with(ending), inputs, data, std::span(&type, 1));
-  return {layer, 0};
+  return steps(op, inputs, std::move(data), std::span(&type, 1), ending);
+}
+
+Output LoweredNode::steps(const OpName& op, std::span<const Output> inputs, Data data,
+                          std::span<const TensorType> types, std::string_view ending) {
+  return {lowering_.add_layer(op, name_with(ending), inputs, data, types), 0};
 }
 
 void LoweredNode::make(const OpName& op, std::span<const Output> inputs, Data data,

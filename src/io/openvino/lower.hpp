@@ -78,6 +78,9 @@ class LoweredNode {
   /// A layer on the way, of one output.
   [[nodiscard]] Output step(const OpName& op, std::span<const Output> inputs, Data data,
                             TensorType type, std::string_view ending);
+  /// The same with an output of each of these types: output 0, which the others follow.
+  [[nodiscard]] Output steps(const OpName& op, std::span<const Output> inputs, Data data,
+                             std::span<const TensorType> types, std::string_view ending);
   /// The node's results are those of this layer, which gets its name. More than the node has, where
   /// the operation has more, are given as `unused`.
   void make(const OpName& op, std::span<const Output> inputs, Data data = {},

@@ -191,18 +191,24 @@ void RaisedLayer::alias(Value value) { raising_.define(index_, 0, value); }
 
 void RaisedLayer::finish(Value value, std::size_t output) {
   raising_.graph_.set_value_name(value, raising_.result_name(layer_, output));
-  raising_.graph_.set_node_name(value.node, layer_.name);
+  if (output == 0) raising_.graph_.set_node_name(value.node, layer_.name);
   raising_.define(index_, output, value);
 }
 
 Value RaisedLayer::step(std::string_view kind, std::vector<Value> operands, TensorType type,
                         std::string_view ending, Attributes attributes) {
+  return {steps(kind, std::move(operands), std::span(&type, 1), ending, std::move(attributes))};
+}
+
+NodeId RaisedLayer::steps(std::string_view kind, std::vector<Value> operands,
+                          std::span<const TensorType> types, std::string_view ending,
+                          Attributes attributes) {
   NodeSpec spec;
   spec.kind = kind;
   spec.operands = std::move(operands);
-  spec.results.push_back({name_with(ending), std::move(type)});
+  for (const TensorType& type : types) spec.results.push_back({name_with(ending), type});
   spec.attributes = std::move(attributes);
-  return {raising_.graph_.add(std::move(spec))};
+  return raising_.graph_.add(std::move(spec));
 }
 
 Value RaisedLayer::constant(std::string_view ending, const Constant& contents) {

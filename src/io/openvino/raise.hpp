@@ -73,6 +73,10 @@ class RaisedLayer {
   /// A node on the way, with one result. `ending` tells its name from the layer's.
   [[nodiscard]] Value step(std::string_view kind, std::vector<Value> operands, TensorType type,
                            std::string_view ending, Attributes attributes = {});
+  /// The same with a result of each of these types.
+  [[nodiscard]] NodeId steps(std::string_view kind, std::vector<Value> operands,
+                             std::span<const TensorType> types, std::string_view ending,
+                             Attributes attributes = {});
   [[nodiscard]] Value constant(std::string_view ending, const Constant& contents);
   [[nodiscard]] Value list(std::string_view ending, std::span<const std::int64_t> values);
   [[nodiscard]] Value number(std::string_view ending, ElementType element, double value);

@@ -1,12 +1,149 @@
-// What looks at many elements for each result: sums and extremes along axes, softmax.
+// What makes one element of all along some axes, and what spreads such sums again: softmax, running
+// sums.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 
+#include "io/openvino/chain.hpp"
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {
+
+// --- reductions ----------------------------------------------------------------------------------
+
+struct SameReduction {
+  std::string_view type;
+  std::string_view kind;
+  std::string_view version = "opset1";
+};
+constexpr std::array same_reductions{
+    SameReduction{"ReduceL1", "onnx.ReduceL1", "opset4"},
+    SameReduction{"ReduceL2", "onnx.ReduceL2", "opset4"},
+    SameReduction{"ReduceMax", "onnx.ReduceMax"},
+    SameReduction{"ReduceMean", "onnx.ReduceMean"},
+    SameReduction{"ReduceMin", "onnx.ReduceMin"},
+    SameReduction{"ReduceProd", "onnx.ReduceProd"},
+    SameReduction{"ReduceSum", "onnx.ReduceSum"},
+};
+
+/// The axes that are there are few: not all of them where the list is empty.
+bool raise_reduction(RaisedLayer& layer) {
+  const auto axes = layer.constant_integers(1);
+  const Value list = axes ? layer.list("axes", *axes) : layer.wide(layer.input(1), "axes");
+  const std::int64_t keeps = layer.flag("keep_dims", false) ? 1 : 0;
+  const Attributes attributes{{"keepdims", keeps}, {"noop_with_empty_axes", std::int64_t{1}}};
+  const auto* const found = std::ranges::find(same_reductions, layer.type(), &SameReduction::type);
+  if (found != same_reductions.end()) {
+    layer.make(found->kind, {layer.input(0), list}, attributes);
+    return true;
+  }
+  // ReduceLogicalAnd and ReduceLogicalOr: the least and the largest of zeros and ones.
+  constexpr std::int64_t onnx_uint8 = 2;
+  constexpr std::int64_t onnx_bool = 9;
+  const Value numbers =
+      stepped(layer, ops::Cast::kind, {layer.input(0)}, {{"to", onnx_uint8}}, ElementType::uint8);
+  const bool is_and = layer.type() == "ReduceLogicalAnd";
+  const Value extreme =
+      stepped(layer, is_and ? "onnx.ReduceMin" : "onnx.ReduceMax", {numbers, list}, attributes);
+  layer.make(ops::Cast::kind, {extreme}, {{"to", onnx_bool}});
+  return true;
+}
+
+/// Over which axes, and whether they stay.
+struct ReducedAxes {
+  Output axes;
+  Data data;
+};
+
+/// Empty where nothing is reduced.
+std::optional<ReducedAxes> reduced_axes(LoweredNode& node) {
+  ReducedAxes found;
+  const bool keeps = node.attribute_or<std::int64_t>("keepdims", 1) != 0;
+  found.data = {{"keep_dims", text_of(keeps)}};
+  const bool is_computed = node.has(1) && node.constant(1) == nullptr;
+  if (is_computed) {
+    found.axes = node.operand(1);
+    return found;
+  }
+  const auto given = node.list(1, "axes");
+  const bool has_axes = given && !given->empty();
+  if (!has_axes && node.attribute_or<std::int64_t>("noop_with_empty_axes", 0) != 0) {
+    return std::nullopt;
+  }
+  const Shape& shape = node.type(0).shape;
+  if (has_axes || shape.is_ranked()) {
+    found.axes = node.integers("axes", has_axes ? *given : axes_from(0, shape.rank()));
+    return found;
+  }
+  LayerChain chain(node);
+  const Output rank = chain.element_of(chain.extents(chain.extents(node.operand(0))), 0);
+  found.axes = chain.apply({"Range", "opset4"}, {chain.integer(0), rank, chain.integer(1)},
+                           {{"output_type", "i64"}});
+  return found;
+}
+
+void lower_reduction(LoweredNode& node) {
+  const auto* const found =
+      std::ranges::find(same_reductions, node.node().kind(), &SameReduction::kind);
+  const auto over = reduced_axes(node);
+  if (!over) return node.alias(node.operand(0));
+  std::string_view type = found->type;
+  if (node.type(0).element == ElementType::boolean) {
+    type = type == "ReduceMin" ? "ReduceLogicalAnd" : "ReduceLogicalOr";
+  }
+  node.make({type, found->version}, std::array{node.operand(0), over->axes}, over->data);
+}
+
+void lower_sum_of_squares(LoweredNode& node) {
+  LayerChain chain(node);
+  const Output square = chain.pair({"Multiply"}, node.operand(0), node.operand(0));
+  const auto over = reduced_axes(node);
+  if (!over) return node.finish(square);
+  node.make({"ReduceSum"}, std::array{square, over->axes}, over->data);
+}
+
+void lower_log_of_sum(LoweredNode& node) {
+  LayerChain chain(node);
+  const auto over = reduced_axes(node);
+  const Output sum = over ? chain.apply({"ReduceSum"}, {node.operand(0), over->axes}, over->data)
+                          : node.operand(0);
+  node.make({"Log"}, std::array{sum});
+}
+
+/// m + log(sum(exp(x - m))) with m = max(x): no number on the way is too large.
+void lower_log_of_sum_of_exponents(LoweredNode& node) {
+  LayerChain chain(node);
+  const Output x = node.operand(0);
+  const auto over = reduced_axes(node);
+  if (!over) return node.alias(x);
+  const Output kept = chain.apply({"ReduceMax"}, {x, over->axes}, {{"keep_dims", "true"}});
+  const Output exponents = chain.apply({"Exp"}, {chain.pair({"Subtract"}, x, kept)});
+  const Output sum = chain.apply({"ReduceSum"}, {exponents, over->axes}, over->data);
+  const Output largest = chain.apply({"ReduceMax"}, {x, over->axes}, over->data);
+  node.make({"Add"}, std::array{chain.apply({"Log"}, {sum}), largest},
+            {{"auto_broadcast", "numpy"}});
+}
+
+// --- over whole images ---------------------------------------------------------------------------
+
+void lower_global_pool(LoweredNode& node) {
+  const std::string_view kind = node.node().kind();
+  const std::int64_t p = node.attribute_or<std::int64_t>("p", 2);
+  std::string_view type = kind == "onnx.GlobalMaxPool" ? "ReduceMax" : "ReduceMean";
+  if (kind == "onnx.GlobalLpPool") {
+    if (p != 1 && p != 2) impossible(fmt::format("a norm of p = {}", p));
+    type = p == 1 ? "ReduceL1" : "ReduceL2";
+  }
+  const Output axes = node.integers("axes", axes_from(2, node.ranked(0).rank()));
+  node.make({type, type.starts_with("ReduceL") ? "opset4" : "opset1"},
+            std::array{node.operand(0), axes}, {{"keep_dims", "true"}});
+}
+
+// --- softmax -------------------------------------------------------------------------------------
 
 bool raise_softmax(RaisedLayer& layer) {
   const bool is_log = layer.type() == "LogSoftmax";
@@ -15,27 +152,86 @@ bool raise_softmax(RaisedLayer& layer) {
   return true;
 }
 
-constexpr std::array raised_reductions{
-    RaiseRule{"LogSoftmax", raise_softmax},
-    RaiseRule{"SoftMax", raise_softmax},
-};
-
 void lower_softmax(LoweredNode& node) {
   const bool is_new = node.opset() >= 13;
-  const std::int64_t rank = node.ranked(0).rank();
-  const auto axis = normalize_axis(node.attribute_or<std::int64_t>("axis", is_new ? -1 : 1), rank);
-  if (!axis) invalid("an axis outside of the operand");
-  // Before opset 13 all axes from this one on were one.
-  if (!is_new && *axis + 1 < rank) impossible("several axes, as before opset 13");
+  const std::int64_t axis = axis_of(node, is_new ? -1 : 1);
   const bool is_log = node.node().kind() == "onnx.LogSoftmax";
-  node.make({is_log ? "LogSoftmax" : "SoftMax", is_log ? "opset5" : "opset8"},
-            std::array{node.operand(0)}, {{"axis", std::to_string(*axis)}});
+  const OpName op{is_log ? "LogSoftmax" : "SoftMax", is_log ? "opset5" : "opset8"};
+  const Data data{{"axis", std::to_string(axis)}};
+  if (is_new || axis + 1 == node.ranked(0).rank())
+    return node.make(op, std::array{node.operand(0)}, data);
+  // Before opset 13 all axes from this one on were one.
+  LayerChain chain(node);
+  std::vector<std::int64_t> extents(static_cast<std::size_t>(axis), 0);  // as they are
+  extents.push_back(-1);
+  const Output flat = chain.apply({"Reshape"}, {node.operand(0), chain.integers(extents)},
+                                  {{"special_zero", "true"}});
+  node.make({"Reshape"}, std::array{chain.apply(op, {flat}, data), chain.extents(node.operand(0))},
+            {{"special_zero", "false"}});
 }
 
-constexpr std::array lowered_reductions{
-    LowerRule{"onnx.LogSoftmax", lower_softmax},
-    LowerRule{"onnx.Softmax", lower_softmax},
-};
+// --- running sums --------------------------------------------------------------------------------
+
+bool raise_running_sum(RaisedLayer& layer) {
+  std::vector<Value> operands{layer.input(0)};
+  if (layer.has_input(1)) {
+    operands.push_back(layer.input(1));
+  } else {
+    operands.push_back(layer.constant(
+        "axis", Constant::from_values<std::int64_t>(ElementType::int64, Shape::scalar(),
+                                                    std::array{std::int64_t{0}})));
+  }
+  const auto as_number = [&](const char* name) {
+    return std::int64_t{layer.flag(name, false) ? 1 : 0};
+  };
+  layer.make("onnx.CumSum", std::move(operands),
+             {{"exclusive", as_number("exclusive")}, {"reverse", as_number("reverse")}});
+  return true;
+}
+
+void lower_running_sum(LoweredNode& node) {
+  LayerChain chain(node);
+  const auto is_set = [&](std::string_view name) {
+    return text_of(node.attribute_or<std::int64_t>(name, 0) != 0);
+  };
+  node.make({"CumSum", "opset3"}, std::array{node.operand(0), chain.scalar(1)},
+            {{"exclusive", is_set("exclusive")}, {"reverse", is_set("reverse")}});
+}
+
+constexpr auto raised_reductions = [] {
+  constexpr std::array others{
+      RaiseRule{"CumSum", raise_running_sum},
+      RaiseRule{"LogSoftmax", raise_softmax},
+      RaiseRule{"ReduceLogicalAnd", raise_reduction},
+      RaiseRule{"ReduceLogicalOr", raise_reduction},
+      RaiseRule{"SoftMax", raise_softmax},
+      RaiseRule{"Softmax", raise_softmax},
+  };
+  std::array<RaiseRule, same_reductions.size() + others.size()> rows{};
+  std::size_t next = 0;
+  for (const SameReduction& same : same_reductions) rows.at(next++) = {same.type, raise_reduction};
+  for (const RaiseRule& other : others) rows.at(next++) = other;
+  return rows;
+}();
+
+constexpr auto lowered_reductions = [] {
+  constexpr std::array others{
+      LowerRule{"onnx.CumSum", lower_running_sum},
+      LowerRule{"onnx.GlobalAveragePool", lower_global_pool},
+      LowerRule{"onnx.GlobalLpPool", lower_global_pool},
+      LowerRule{"onnx.GlobalMaxPool", lower_global_pool},
+      LowerRule{"onnx.LogSoftmax", lower_softmax},
+      LowerRule{"onnx.ReduceLogSum", lower_log_of_sum},
+      LowerRule{"onnx.ReduceLogSumExp", lower_log_of_sum_of_exponents},
+      LowerRule{"onnx.ReduceSumSquare", lower_sum_of_squares},
+      LowerRule{"onnx.Softmax", lower_softmax},
+  };
+  std::array<LowerRule, same_reductions.size() + others.size()> rows{};
+  std::size_t next = 0;
+  for (const SameReduction& same : same_reductions) rows.at(next++) = {same.kind, lower_reduction};
+  for (const LowerRule& other : others) rows.at(next++) = other;
+  return rows;
+}();
 
 }  // namespace
 

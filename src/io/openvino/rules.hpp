@@ -16,15 +16,19 @@ struct Rules {
 };
 
 [[nodiscard]] Rules elementwise_rules() noexcept;
+[[nodiscard]] Rules indices_rules() noexcept;
 [[nodiscard]] Rules moves_rules() noexcept;
+[[nodiscard]] Rules parts_rules() noexcept;
 [[nodiscard]] Rules pooling_rules() noexcept;
 [[nodiscard]] Rules products_rules() noexcept;
 [[nodiscard]] Rules quantization_rules() noexcept;
+[[nodiscard]] Rules ranking_rules() noexcept;
 [[nodiscard]] Rules reductions_rules() noexcept;
 
-[[nodiscard]] inline std::array<Rules, 6> all_rules() noexcept {
-  return {elementwise_rules(), moves_rules(),        pooling_rules(),
-          products_rules(),    quantization_rules(), reductions_rules()};
+[[nodiscard]] inline std::array<Rules, 9> all_rules() noexcept {
+  return {elementwise_rules(),  indices_rules(), moves_rules(),
+          parts_rules(),        pooling_rules(), products_rules(),
+          quantization_rules(), ranking_rules(), reductions_rules()};
 }
 
 }  // namespace quadrant::inline v0::openvino_ir

@@ -1,0 +1,122 @@
+#include "io/openvino/chain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "io/openvino/element.hpp"
+#include "io/openvino/failure.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0::openvino_ir {
+
+// --- LayerChain ----------------------------------------------------------------------------------
+
+Output LayerChain::apply(const OpName& op, const std::vector<Output>& inputs, Data data,
+                         ElementType element) {
+  if (element == ElementType::undefined) element = node_.type(inputs.front()).element;
+  return node_.step(op, inputs, std::move(data), {element, Shape{}, nullptr}, op.type);
+}
+
+Output LayerChain::pair(const OpName& op, Output a, Output b, ElementType element) {
+  return apply(op, {a, b}, {{"auto_broadcast", "numpy"}}, element);
+}
+
+Output LayerChain::number(double value, ElementType element) {
+  if (element == ElementType::undefined) element = element_;
+  if (is_float(element)) return node_.number("number", element, value);
+  return node_.converted(integer(static_cast<std::int64_t>(value)), element, "number");
+}
+
+Output LayerChain::scalar(std::size_t index) {
+  const Output value = node_.operand(index);
+  if (node_.type(index).shape == Shape::scalar()) return value;
+  if (const Constant* known = node_.constant(index)) {
+    if (known->element_count() != 1) invalid(fmt::format("operand {} is not one number", index));
+    return node_.constant("scalar", known->reshaped(Shape::scalar()));
+  }
+  return apply({"Squeeze"}, {value});
+}
+
+Output LayerChain::extents(Output value) {
+  return apply({"ShapeOf", "opset3"}, {value}, {{"output_type", "i64"}}, ElementType::int64);
+}
+
+Output LayerChain::part(Output list, std::int64_t begin, std::int64_t end) {
+  return apply({"Slice", "opset8"}, {list, integers({begin}), integers({end}), integers({1})});
+}
+
+Output LayerChain::element_of(Output list, std::int64_t index) {
+  return apply({"Gather", "opset8"}, {list, integer(index), integer(0)}, {{"batch_dims", "0"}});
+}
+
+Output LayerChain::reduced(std::string_view type, Output value,
+                           const std::vector<std::int64_t>& axes, bool keeps) {
+  const bool is_norm = type == "ReduceL1" || type == "ReduceL2";
+  return apply({type, is_norm ? "opset4" : "opset1"}, {value, integers(axes)},
+               {{"keep_dims", text_of(keeps)}});
+}
+
+std::optional<Output> list_operand(LoweredNode& node, std::size_t index,
+                                   std::string_view attribute) {
+  if (node.node().graph->attribute(node.node().id, attribute) != nullptr) {
+    return node.integers(attribute, *node.list(index, attribute));
+  }
+  if (!node.has(index)) return std::nullopt;
+  return node.operand(index);
+}
+
+std::int64_t axis_of(const LoweredNode& node, std::int64_t fallback) {
+  const auto given = node.attribute_or<std::int64_t>("axis", fallback);
+  const Shape& shape = node.type(0).shape;
+  if (!shape.is_ranked()) return given;
+  const auto axis = normalize_axis(given, shape.rank());
+  if (!axis) invalid("an axis outside of the operand");
+  return *axis;
+}
+
+void expect_one_result(const LoweredNode& node) {
+  const auto uses = node.node().graph->uses(node.node().id);
+  if (std::ranges::any_of(uses, [](const Use& use) { return use.result != 0; })) {
+    impossible("a second result");
+  }
+}
+
+std::vector<std::int64_t> axes_from(std::int64_t first, std::int64_t rank) {
+  std::vector<std::int64_t> axes(static_cast<std::size_t>(std::max<std::int64_t>(rank - first, 0)));
+  std::iota(axes.begin(), axes.end(), first);
+  return axes;
+}
+
+// --- nodes of a layer ----------------------------------------------------------------------------
+
+Value stepped(RaisedLayer& layer, std::string_view kind, std::vector<Value> operands,
+              Attributes attributes, ElementType element) {
+  if (element == ElementType::undefined) element = layer.type_of(operands.front()).element;
+  const std::size_t dot = kind.find('.');
+  return layer.step(kind, std::move(operands), {element, Shape{}, nullptr},
+                    kind.substr(dot == std::string_view::npos ? 0 : dot + 1),
+                    std::move(attributes));
+}
+
+void make_int64(RaisedLayer& layer, std::string_view kind, std::vector<Value> operands,
+                Attributes attributes) {
+  const ElementType wanted = layer.result_type().element;
+  if (wanted == ElementType::int64) {
+    return layer.make(kind, std::move(operands), std::move(attributes));
+  }
+  const auto number = number_of(wanted);
+  if (!number) invalid("a result of no integer type");
+  const Value wide =
+      stepped(layer, kind, std::move(operands), std::move(attributes), ElementType::int64);
+  layer.make(ops::Cast::kind, {wide}, {{"to", *number}});
+}
+
+std::optional<std::int64_t> constant_axis(const RaisedLayer& layer, std::size_t input) {
+  const auto values = layer.constant_integers(input);
+  if (!values || values->size() != 1) return std::nullopt;
+  return values->front();
+}
+
+}  // namespace quadrant::inline v0::openvino_ir

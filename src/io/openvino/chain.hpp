@@ -1,0 +1,82 @@
+// Rules of several steps. What is on the way is called after its operation, and its shape is left
+// to those who read it.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "io/openvino/lower.hpp"
+#include "io/openvino/raise.hpp"
+
+namespace quadrant::inline v0::openvino_ir {
+
+// --- layers of a node ----------------------------------------------------------------------------
+
+/// Layers on the way to a node's results.
+class LayerChain {
+ public:
+  explicit LayerChain(LoweredNode& node) : node_(node), element_(node.type(0).element) {}
+
+  /// Of the element type of the first input, or of `element`.
+  Output apply(const OpName& op, const std::vector<Output>& inputs, Data data = {},
+               ElementType element = ElementType::undefined);
+  /// One with broadcasting: `Add`, `Less`, ...
+  Output pair(const OpName& op, Output a, Output b, ElementType element = ElementType::undefined);
+  /// `Less`, `LogicalAnd`, ...
+  Output test(const OpName& op, Output a, Output b) { return pair(op, a, b, ElementType::boolean); }
+  /// A scalar of the element type of operand 0, or of `element`.
+  Output number(double value, ElementType element = ElementType::undefined);
+  Output integers(const std::vector<std::int64_t>& values) {
+    return node_.integers("list", values);
+  }
+  Output integer(std::int64_t value) { return node_.integer("integer", value); }
+
+  /// Operand `index`, of one element, with rank 0.
+  Output scalar(std::size_t index);
+  /// The extents of `value`, int64.
+  Output extents(Output value);
+  /// Elements of a list from `begin` to before `end`.
+  Output part(Output list, std::int64_t begin, std::int64_t end);
+  /// One element of a list, with rank 0.
+  Output element_of(Output list, std::int64_t index);
+  /// A list of lists and numbers that are lists of one.
+  Output joined(const std::vector<Output>& lists) {
+    return apply({"Concat"}, lists, {{"axis", "0"}});
+  }
+  Output reduced(std::string_view type, Output value, const std::vector<std::int64_t>& axes,
+                 bool keeps = true);
+
+ private:
+  LoweredNode& node_;
+  ElementType element_;
+};
+
+/// A list that is an operand, or an attribute in older versions of ONNX; it may be computed.
+[[nodiscard]] std::optional<Output> list_operand(LoweredNode& node, std::size_t index,
+                                                 std::string_view attribute);
+
+/// The attribute `axis`: from 0 on, where the rank of operand 0 is known.
+[[nodiscard]] std::int64_t axis_of(const LoweredNode& node, std::int64_t fallback);
+
+/// `impossible` where somebody reads another result than the first, which OpenVINO does not give.
+void expect_one_result(const LoweredNode& node);
+
+/// All axes from `first` to before `rank`.
+[[nodiscard]] std::vector<std::int64_t> axes_from(std::int64_t first, std::int64_t rank);
+
+// --- nodes of a layer ----------------------------------------------------------------------------
+
+/// A node on the way, of the element type of the first operand, or of `element`.
+Value stepped(RaisedLayer& layer, std::string_view kind, std::vector<Value> operands,
+              Attributes attributes = {}, ElementType element = ElementType::undefined);
+
+/// The layer's result is that of a node of `kind` that gives int64, cast to what the layer gives.
+void make_int64(RaisedLayer& layer, std::string_view kind, std::vector<Value> operands,
+                Attributes attributes = {});
+
+/// An attribute `axis` that is a constant operand there. Empty where it is computed.
+[[nodiscard]] std::optional<std::int64_t> constant_axis(const RaisedLayer& layer,
+                                                        std::size_t input);
+
+}  // namespace quadrant::inline v0::openvino_ir

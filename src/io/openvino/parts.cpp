@@ -1,0 +1,399 @@
+// What takes parts of tensors, and what puts them in.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "io/openvino/chain.hpp"
+#include "io/openvino/failure.hpp"
+#include "io/openvino/rules.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0::openvino_ir {
+namespace {
+
+constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t to_the_front = std::numeric_limits<std::int64_t>::min();
+
+// --- splits --------------------------------------------------------------------------------------
+
+bool raise_equal_split(RaisedLayer& layer) {
+  const auto axis = constant_axis(layer, 1);
+  const auto parts = static_cast<std::int64_t>(layer.layer().outputs.size());
+  if (!axis || layer.integer("num_splits", parts) != parts) return false;
+  layer.make(ops::Split::kind, {layer.input(0)}, {{"axis", *axis}, {"num_outputs", parts}});
+  return true;
+}
+
+bool raise_split_of_lengths(RaisedLayer& layer) {
+  const Shape& shape = layer.shape_of(layer.input(0));
+  const auto given_axis = constant_axis(layer, 1);
+  const auto axis = normalize_axis(given_axis.value_or(0), shape.rank());
+  auto lengths = layer.constant_integers(2);
+  if (!given_axis || !axis || !lengths) return false;
+  if (const auto rest = std::ranges::find(*lengths, -1); rest != lengths->end()) {
+    if (shape[*axis] == Shape::dynamic) return false;
+    *rest = 0;
+    std::int64_t others = 0;
+    for (const std::int64_t length : *lengths) others += length;
+    *rest = shape[*axis] - others;
+  }
+  layer.make(ops::Split::kind, {layer.input(0), layer.list("lengths", *lengths)},
+             {{"axis", *axis}});
+  return true;
+}
+
+void lower_split(LoweredNode& node) {
+  const ops::Split split{node.node()};
+  const auto results = node.node().graph->result_count(node.node().id);
+  const auto axis = split.axis();
+  if (!axis) impossible("an axis that is not known");
+  LayerChain chain(node);
+  const Output along = chain.integer(*axis);
+  const auto offsets = split.offsets();
+  const auto given = node.list(1, "split");
+  std::vector<std::int64_t> lengths = given.value_or(std::vector<std::int64_t>{});
+  if (lengths.empty() && offsets) {
+    for (std::size_t i = 0; i < offsets->size(); ++i) {
+      const bool is_last = i + 1 == offsets->size();
+      lengths.push_back((is_last ? node.ranked(0)[*axis] : (*offsets)[i + 1]) - (*offsets)[i]);
+    }
+  }
+  const bool are_equal =
+      std::ranges::adjacent_find(lengths, std::not_equal_to<>()) == lengths.end();
+  if (are_equal) {
+    return node.make({"Split"}, std::array{node.operand(0), along},
+                     {{"num_splits", std::to_string(results)}});
+  }
+  node.make({"VariadicSplit"}, std::array{node.operand(0), along, chain.integers(lengths)});
+}
+
+// --- slices --------------------------------------------------------------------------------------
+
+bool raise_slice(RaisedLayer& layer) {
+  constexpr std::array endings{"starts", "ends", "steps", "axes"};
+  std::vector<Value> operands{layer.input(0)};
+  for (std::size_t i = 1; i < layer.input_count(); ++i) {
+    operands.push_back(layer.wide(layer.input(i), endings.at(i - 1)));
+  }
+  if (operands.size() < 4) invalid("a Slice without a step");
+  if (operands.size() == 5) {
+    std::swap(operands[3], operands[4]);
+  } else {
+    operands.insert(operands.begin() + 3, Value{});  // all axes, from the first on
+  }
+  layer.make(ops::Slice::kind, std::move(operands));
+  return true;
+}
+
+void lower_slice(LoweredNode& node) {
+  const auto starts = list_operand(node, 1, "starts");
+  const auto ends = list_operand(node, 2, "ends");
+  if (!starts || !ends) invalid("a slice without starts or ends");
+  auto steps = list_operand(node, 4, "steps");
+  if (!steps) {
+    // As many ones as there are starts.
+    const auto known = node.list(1, "starts");
+    steps = node.integers("steps", std::vector<std::int64_t>(known->size(), 1));
+  }
+  std::vector<Output> inputs{node.operand(0), *starts, *ends, *steps};
+  if (const auto axes = list_operand(node, 3, "axes")) inputs.push_back(*axes);
+  node.make({"Slice", "opset8"}, inputs);
+}
+
+/// What a StridedSlice says, entry by entry: of each, what its masks are.
+struct StridedEntries {
+  std::vector<std::int64_t> begins;
+  std::vector<std::int64_t> ends;
+  std::vector<std::int64_t> strides;
+};
+
+/// The same as a Slice, and the axes that go and come then.
+struct SlicePlan {
+  std::vector<std::int64_t> starts;
+  std::vector<std::int64_t> ends;
+  std::vector<std::int64_t> axes;
+  std::vector<std::int64_t> steps;
+  std::vector<std::int64_t> dropped;  ///< axes of the operand
+  std::vector<std::int64_t> added;    ///< axes of the result
+};
+
+class MaskReader {
+ public:
+  explicit MaskReader(RaisedLayer& layer) {
+    constexpr std::array names{"begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask",
+                               "ellipsis_mask"};
+    for (std::size_t i = 0; i < names.size(); ++i) masks_.at(i) = layer.integers(names.at(i));
+  }
+  enum Mask : std::uint8_t { from_front, to_back, new_axis, shrink, ellipsis };
+  [[nodiscard]] bool has(Mask mask, std::size_t entry) const {
+    const std::vector<std::int64_t>& bits = masks_.at(mask);
+    return entry < bits.size() && bits[entry] != 0;
+  }
+  [[nodiscard]] bool is_empty() const {
+    return std::ranges::all_of(masks_, [](const std::vector<std::int64_t>& bits) {
+      return std::ranges::all_of(bits, [](std::int64_t bit) { return bit == 0; });
+    });
+  }
+
+ private:
+  std::array<std::vector<std::int64_t>, 5> masks_;
+};
+
+/// Empty where there are more entries than axes.
+std::optional<SlicePlan> plan_of(const StridedEntries& entries, const MaskReader& masks,
+                                 std::int64_t rank) {
+  const std::size_t count = entries.begins.size();
+  std::int64_t taken = 0;  // axes of the operand that entries other than the ellipsis stand for
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!masks.has(MaskReader::ellipsis, i) && !masks.has(MaskReader::new_axis, i)) ++taken;
+  }
+  if (taken > rank) return std::nullopt;
+  SlicePlan plan;
+  std::int64_t axis = 0;    // of the operand
+  std::int64_t result = 0;  // of the result
+  for (std::size_t i = 0; i < count; ++i) {
+    if (masks.has(MaskReader::ellipsis, i)) {
+      axis += rank - taken;
+      result += rank - taken;
+      continue;
+    }
+    if (masks.has(MaskReader::new_axis, i)) {
+      plan.added.push_back(result++);
+      continue;
+    }
+    const bool shrinks = masks.has(MaskReader::shrink, i);
+    const std::int64_t step = shrinks ? 1 : entries.strides[i];
+    std::int64_t begin = entries.begins[i];
+    std::int64_t end = entries.ends[i];
+    if (masks.has(MaskReader::from_front, i)) begin = step < 0 ? to_the_end : 0;
+    if (masks.has(MaskReader::to_back, i)) end = step < 0 ? to_the_front : to_the_end;
+    if (shrinks) end = begin == -1 ? to_the_end : begin + 1;
+    const bool is_whole = begin == 0 && step == 1 && end == to_the_end;
+    if (!is_whole) {
+      plan.starts.push_back(begin);
+      plan.ends.push_back(end);
+      plan.axes.push_back(axis);
+      plan.steps.push_back(step);
+    }
+    if (shrinks) {
+      plan.dropped.push_back(axis);
+    } else {
+      ++result;
+    }
+    ++axis;
+  }
+  return plan;
+}
+
+void make_planned(RaisedLayer& layer, const SlicePlan& plan) {
+  Value value = layer.input(0);
+  const auto make = [&](std::string_view kind, std::vector<Value> operands, bool is_last) {
+    if (is_last) {
+      layer.make(kind, std::move(operands));
+    } else {
+      value = stepped(layer, kind, std::move(operands));
+    }
+  };
+  const bool drops = !plan.dropped.empty();
+  const bool adds = !plan.added.empty();
+  if (plan.axes.empty() && !drops && !adds) return layer.alias(value);
+  if (!plan.axes.empty()) {
+    make(ops::Slice::kind,
+         {value, layer.list("starts", plan.starts), layer.list("ends", plan.ends),
+          layer.list("axes", plan.axes), layer.list("steps", plan.steps)},
+         !drops && !adds);
+  }
+  if (drops) make(ops::Squeeze::kind, {value, layer.list("dropped", plan.dropped)}, !adds);
+  if (adds) make(ops::Unsqueeze::kind, {value, layer.list("added", plan.added)}, true);
+}
+
+bool raise_strided_slice(RaisedLayer& layer) {
+  const MaskReader masks(layer);
+  const Shape& shape = layer.shape_of(layer.input(0));
+  const auto begins = layer.constant_integers(1);
+  const auto ends = layer.constant_integers(2);
+  auto strides = layer.constant_integers(3);
+  if (begins && !strides && !layer.has_input(3)) strides.emplace(begins->size(), 1);
+  const bool is_known = begins && ends && strides && begins->size() == ends->size() &&
+                        begins->size() == strides->size();
+  if (is_known && shape.is_ranked()) {
+    const auto plan = plan_of({*begins, *ends, *strides}, masks, shape.rank());
+    if (!plan) return false;
+    make_planned(layer, *plan);
+    return true;
+  }
+  if (!masks.is_empty() || !layer.has_input(3)) return false;
+  layer.make(ops::Slice::kind,
+             {layer.input(0), layer.wide(layer.input(1), "starts"),
+              layer.wide(layer.input(2), "ends"), Value{}, layer.wide(layer.input(3), "steps")});
+  return true;
+}
+
+// --- by index ------------------------------------------------------------------------------------
+
+bool raise_gather(RaisedLayer& layer) {
+  const auto axis = constant_axis(layer, 2);
+  if (!axis || layer.integer("batch_dims", 0) != 0) return false;
+  layer.make(ops::Gather::kind, {layer.input(0), layer.input(1)}, {{"axis", *axis}});
+  return true;
+}
+
+void lower_gather(LoweredNode& node) {
+  const Output axis = node.integer("axis", node.attribute_or<std::int64_t>("axis", 0));
+  node.make({"Gather", "opset8"}, std::array{node.operand(0), node.operand(1), axis},
+            {{"batch_dims", "0"}});
+}
+
+/// Indices that count from the end, which few of OpenVINO's operations take, from the front.
+Output from_the_front(LoweredNode& node, std::size_t index, std::int64_t axis) {
+  LayerChain chain(node);
+  const Output indices = node.operand(index);
+  const ElementType element = node.type(index).element;
+  if (const Constant* known = node.constant(index); known && known->element_count() <= 4096) {
+    const auto values = value_of(read_integers(*known));
+    if (std::ranges::none_of(values, [](std::int64_t value) { return value < 0; })) return indices;
+  }
+  const Output zero = chain.number(0, element);
+  const Output extent =
+      node.converted(chain.element_of(chain.extents(node.operand(0)), axis), element, "extent");
+  const Output is_behind = chain.test({"Less"}, indices, zero);
+  const Output moved = chain.pair({"Add"}, indices, extent);
+  return chain.apply({"Select"}, {is_behind, moved, indices}, {{"auto_broadcast", "numpy"}},
+                     element);
+}
+
+bool raise_gather_elements(RaisedLayer& layer) {
+  layer.make("onnx.GatherElements", {layer.input(0), layer.input(1)},
+             {{"axis", layer.integer("axis", 0)}});
+  return true;
+}
+
+void lower_gather_elements(LoweredNode& node) {
+  const std::int64_t axis = axis_of(node, 0);
+  node.make({"GatherElements", "opset6"},
+            std::array{node.operand(0), from_the_front(node, 1, axis)},
+            {{"axis", std::to_string(axis)}});
+}
+
+bool raise_gather_nd(RaisedLayer& layer) {
+  const std::int64_t batch = layer.integer("batch_dims", 0);
+  if (layer.layer().version == "opset5" && batch > 1) return false;  // these axes become one
+  layer.make("onnx.GatherND", {layer.input(0), layer.wide(layer.input(1), "indices")},
+             {{"batch_dims", batch}});
+  return true;
+}
+
+void lower_gather_nd(LoweredNode& node) {
+  node.make({"GatherND", "opset8"}, std::array{node.operand(0), node.operand(1)},
+            {{"batch_dims", std::to_string(node.attribute_or<std::int64_t>("batch_dims", 0))}});
+}
+
+// --- updates -------------------------------------------------------------------------------------
+
+struct Reduction {
+  std::string_view openvino;
+  std::string_view onnx;
+};
+constexpr std::array reductions_of_updates{Reduction{"none", "none"}, Reduction{"sum", "add"},
+                                           Reduction{"prod", "mul"}, Reduction{"min", "min"},
+                                           Reduction{"max", "max"}};
+
+bool raise_scatter(RaisedLayer& layer) {
+  const std::string given = layer.text("reduction", "none");
+  const auto* const found = std::ranges::find(reductions_of_updates, given, &Reduction::openvino);
+  if (found == reductions_of_updates.end()) return false;
+  Attributes attributes;
+  if (found->onnx != "none") attributes.set("reduction", std::string(found->onnx));
+  if (layer.type() == "ScatterNDUpdate") {
+    const Value indices = layer.wide(layer.input(1), "indices");
+    layer.make("onnx.ScatterND", {layer.input(0), indices, layer.input(2)}, std::move(attributes));
+    return true;
+  }
+  const auto axis = constant_axis(layer, 3);
+  if (!axis || !layer.flag("use_init_val", true)) return false;
+  attributes.set("axis", *axis);
+  layer.make("onnx.ScatterElements", {layer.input(0), layer.input(1), layer.input(2)},
+             std::move(attributes));
+  return true;
+}
+
+/// Whole rows, along axis 0.
+bool raise_scatter_rows(RaisedLayer& layer) {
+  if (constant_axis(layer, 3) != 0) return false;
+  const std::array last{std::int64_t{-1}};
+  const Value indices = layer.wide(layer.input(1), "indices");
+  const Value rows = stepped(layer, ops::Unsqueeze::kind, {indices, layer.list("last", last)});
+  layer.make("onnx.ScatterND", {layer.input(0), rows, layer.input(2)});
+  return true;
+}
+
+void lower_scatter(LoweredNode& node) {
+  const std::string given = node.attribute_or<std::string>("reduction", "none");
+  const auto* const found = std::ranges::find(reductions_of_updates, given, &Reduction::onnx);
+  if (found == reductions_of_updates.end()) {
+    impossible(fmt::format("reduction {}", printable(given)));
+  }
+  const bool is_plain = given == "none";
+  Data data;
+  if (!is_plain) data.emplace_back("reduction", found->openvino);
+  if (node.node().kind() == "onnx.ScatterND") {
+    return node.make({"ScatterNDUpdate", is_plain ? "opset4" : "opset15"},
+                     std::array{node.operand(0), node.operand(1), node.operand(2)},
+                     std::move(data));
+  }
+  if (!is_plain) data.emplace_back("use_init_val", "true");
+  const std::int64_t axis = axis_of(node, 0);
+  node.make({"ScatterElementsUpdate", is_plain ? "opset3" : "opset12"},
+            std::array{node.operand(0), from_the_front(node, 1, axis), node.operand(2),
+                       node.integer("axis", axis)},
+            std::move(data));
+}
+
+/// Elements, or slices along an axis, that a condition picks.
+void lower_compress(LoweredNode& node) {
+  LayerChain chain(node);
+  const bool is_flat = node.node().graph->attribute(node.node().id, "axis") == nullptr;
+  const std::int64_t axis = is_flat ? 0 : axis_of(node, 0);
+  const Output list = chain.integers({-1});
+  const Output data =
+      is_flat ? chain.apply({"Reshape"}, {node.operand(0), list}, {{"special_zero", "false"}})
+              : node.operand(0);
+  const Output found = chain.apply({"NonZero", "opset3"}, {node.operand(1)},
+                                   {{"output_type", "i64"}}, ElementType::int64);
+  const Output indices = chain.apply({"Reshape"}, {found, list}, {{"special_zero", "false"}});
+  node.make({"Gather", "opset8"}, std::array{data, indices, chain.integer(axis)},
+            {{"batch_dims", "0"}});
+}
+
+constexpr std::array raised_parts{
+    RaiseRule{"Gather", raise_gather},
+    RaiseRule{"GatherElements", raise_gather_elements},
+    RaiseRule{"GatherND", raise_gather_nd},
+    RaiseRule{"ScatterElementsUpdate", raise_scatter},
+    RaiseRule{"ScatterNDUpdate", raise_scatter},
+    RaiseRule{"ScatterUpdate", raise_scatter_rows},
+    RaiseRule{"Slice", raise_slice},
+    RaiseRule{"Split", raise_equal_split},
+    RaiseRule{"StridedSlice", raise_strided_slice},
+    RaiseRule{"VariadicSplit", raise_split_of_lengths},
+};
+
+constexpr std::array lowered_parts{
+    LowerRule{ops::Gather::kind, lower_gather},
+    LowerRule{ops::Slice::kind, lower_slice},
+    LowerRule{ops::Split::kind, lower_split},
+    LowerRule{"onnx.Compress", lower_compress},
+    LowerRule{"onnx.GatherElements", lower_gather_elements},
+    LowerRule{"onnx.GatherND", lower_gather_nd},
+    LowerRule{"onnx.Scatter", lower_scatter},
+    LowerRule{"onnx.ScatterElements", lower_scatter},
+    LowerRule{"onnx.ScatterND", lower_scatter},
+};
+
+}  // namespace
+
+Rules parts_rules() noexcept { return {raised_parts, lowered_parts}; }
+
+}  // namespace quadrant::inline v0::openvino_ir

@@ -1,0 +1,324 @@
+"""Small models of one operation each, as OpenVINO's IR and as ONNX, with their inputs."""
+
+import numpy as np
+import openvino as ov
+from onnx import TensorProto, helper
+from openvino import opset1, opset3, opset4, opset5, opset6, opset7, opset8, opset9, opset10
+from openvino import opset11, opset12, opset13, opset14, opset15, opset16 as ops
+
+from _models import model_of
+
+F, I, L, B = np.float32, np.int32, np.int64, bool
+
+
+def random(shape, dtype, seed):
+    rng = np.random.default_rng(seed)
+    if dtype == bool:
+        return rng.random(shape) > 0.5
+    if np.issubdtype(dtype, np.integer):
+        return rng.integers(0, 3, shape).astype(dtype)
+    return rng.standard_normal(shape).astype(dtype)
+
+
+# --- IR --------------------------------------------------------------------------------------------
+
+
+class In:
+    """An input of a model: a Parameter, and what is fed. `open` axes have no extent in the model."""
+
+    def __init__(self, *shape, dtype=F, values=None, open=()):
+        self.array = None if values is None else np.asarray(values, dtype)
+        self.shape = tuple(shape) if values is None else self.array.shape
+        self.dtype, self.open = dtype, open
+
+    def node(self):
+        shape = [-1 if i in self.open else extent for i, extent in enumerate(self.shape)]
+        return ops.parameter(shape, self.dtype)
+
+    def data(self, seed):
+        return random(self.shape, self.dtype, seed) if self.array is None else self.array
+
+
+class IrCase:
+    def __init__(self, name, inputs, build, tolerance=2e-6, carried=False, copy_tolerance=0):
+        self.name, self.inputs, self.build = name, inputs, build
+        self.tolerance, self.is_carried, self.copy_tolerance = tolerance, carried, copy_tolerance
+
+    def model(self):
+        nodes = [given.node() for given in self.inputs]
+        made = self.build(*nodes)
+        results = [output for node in (made if isinstance(made, list) else [made])
+                   for output in node.outputs()]
+        return ov.Model([ops.result(output) for output in results], nodes, "made")
+
+    def feeds(self):
+        return [given.data(seed) for seed, given in enumerate(self.inputs)]
+
+
+IRS = []
+
+
+def ir(name, inputs, build, **settings):
+    IRS.append(IrCase(name, inputs if isinstance(inputs, list) else [inputs], build, **settings))
+
+
+def c(values, dtype=L):
+    return ops.constant(np.array(values, dtype))
+
+
+def rnd(*shape, seed=7, dtype=F):
+    return ops.constant(random(shape, dtype, seed))
+
+
+# axes
+ir("squeeze", In(1, 3, 1), lambda x: opset1.squeeze(x, c([0])))
+ir("squeeze_scalar_axis", In(1, 3, 1), lambda x: opset1.squeeze(x, c(2)))
+ir("squeeze_all", In(1, 3, 1), lambda x: ops.squeeze(x))
+ir("unsqueeze", In(2, 3), lambda x: ops.unsqueeze(x, c([0, 3], I)))
+ir("unsqueeze_scalar_axis", In(2, 3), lambda x: ops.unsqueeze(x, c(-1)))
+ir("reshape_copies", In(2, 3, 4), lambda x: ops.reshape(x, c([0, -1]), True))
+ir("transpose_reversed", In(2, 3, 4), lambda x: ops.transpose(x, ops.constant(np.zeros(0, L))))
+# copies
+ir("broadcast_numpy", In(3), lambda x: ops.broadcast(x, c([2, 3])))
+ir("broadcast_bidirectional", In(2, 1, 3), lambda x: ops.broadcast(x, c([4, 1]), None, "BIDIRECTIONAL"))
+ir("broadcast_explicit", In(3), lambda x: ops.broadcast(x, c([2, 3, 4]), c([1]), "EXPLICIT"))
+ir("broadcast_computed", [In(3), In(values=[2, 3], dtype=I)], lambda x, s: ops.broadcast(x, s))
+ir("tile", In(2, 3), lambda x: ops.tile(x, c([2, 1])))
+ir("tile_more_repeats", In(2, 3), lambda x: ops.tile(x, c([2, 1, 3])), carried=True)
+for mode in "constant", "edge", "reflect", "symmetric":
+    ir(f"pad_{mode}", In(3, 4), lambda x, m=mode: ops.pad(x, c([1, 0]), c([0, 2]), m, ops.constant(F(7)) if m == "constant" else None),
+       carried=mode == "symmetric")
+ir("pad_1", In(3, 4), lambda x: opset1.pad(x, c([1, 0], I), c([0, 2], I), "constant"))
+ir("pad_negative", In(3, 4), lambda x: ops.pad(x, c([-1, 0]), c([0, 2]), "constant", ops.constant(F(7))))
+ir("pad_computed", [In(3, 4), In(values=[1, 1], dtype=I)], lambda x, n: ops.pad(x, n, n, "constant"))
+# pixels
+for mode in "blocks_first", "depth_first":
+    ir(f"depth_to_space_{mode}", In(1, 8, 2, 3), lambda x, m=mode: ops.depth_to_space(x, m, 2))
+    ir(f"space_to_depth_{mode}", In(1, 2, 4, 6), lambda x, m=mode: ops.space_to_depth(x, m, 2),
+       carried=mode == "depth_first")
+ir("depth_to_space_3d", In(1, 8, 3), lambda x: ops.depth_to_space(x, "blocks_first", 2), carried=True)
+ir("shuffle_channels", In(2, 6, 3, 3), lambda x: ops.shuffle_channels(x, 1, 3))
+ir("shuffle_channels_open", In(2, 6, 3, 3, open=(0,)), lambda x: ops.shuffle_channels(x, -3, 2))
+ir("reverse_sequence", In(3, 4, 2), lambda x: ops.reverse_sequence(x, c([1, 4, 2], I), 0, 1))
+ir("reverse_sequence_time_first", In(4, 3, 2), lambda x: ops.reverse_sequence(x, c([1, 4, 2]), 1, 0))
+# splits and slices
+ir("split", In(4, 6), lambda x: ops.split(x, c(1), 3))
+ir("split_negative_axis", In(4, 6), lambda x: ops.split(x, c(-2), 2))
+ir("variadic_split", In(4, 6), lambda x: ops.variadic_split(x, c(1), c([1, -1, 2])))
+ir("variadic_split_computed", [In(4, 6), In(values=[2, 4], dtype=L)], lambda x, n: ops.variadic_split(x, c(1), n), carried=True)
+ir("slice", In(4, 6), lambda x: ops.slice(x, c([1]), c([5]), c([2]), c([1])))
+ir("slice_backwards", In(4, 6), lambda x: ops.slice(x, c([3, -1], I), c([-99, 1], I), c([-1, -2], I)))
+ir("slice_computed", [In(4, 6), In(values=[1, 2], dtype=I)], lambda x, s: ops.slice(x, s, c([4, 6], I), c([1, 1], I)))
+
+
+def strided(x, begin, end, strides=None, b=None, e=None, new=None, shrink=None, ellipsis=None):
+    zeros = [0] * len(begin)
+    return ops.strided_slice(x, c(begin), c(end), c(strides or [1] * len(begin)), b or zeros, e or zeros,
+                             new or zeros, shrink or zeros, ellipsis or zeros)
+
+
+ir("strided_slice", In(4, 6), lambda x: strided(x, [1, 0], [3, 5], [1, 2]))
+ir("strided_slice_masks", In(4, 6), lambda x: strided(x, [1, 3], [3, 5], b=[0, 1], e=[1, 0]))
+ir("strided_slice_backwards", In(4, 6), lambda x: strided(x, [0, -1], [0, 0], [-1, -2], b=[1, 0], e=[1, 1]))
+ir("strided_slice_shrink", In(4, 6), lambda x: strided(x, [-1, 2], [0, 0], shrink=[1, 0], e=[0, 1]))
+ir("strided_slice_new_axis", In(4, 6), lambda x: strided(x, [0, 1, 0], [0, 3, 6], new=[1, 0, 0]))
+ir("strided_slice_ellipsis", In(4, 6, 2, 3), lambda x: strided(x, [1, 0, 0, 1], [3, 0, 0, 2], ellipsis=[0, 1, 0, 0], new=[0, 0, 1, 0]))
+ir("strided_slice_short", In(4, 6), lambda x: strided(x, [1], [3]))
+ir("strided_slice_new_and_shrink", In(4, 6, 3), lambda x: strided(x, [0, 1, 2], [0, 2, 4], new=[1, 0, 0], shrink=[0, 1, 0]))
+ir("strided_slice_computed", [In(4, 6), In(values=[1, 2], dtype=L)], lambda x, n: ops.strided_slice(x, n, c([4, 6]), c([1, 1]), [0, 0], [0, 0]))
+# by index
+ir("gather_1", In(4, 3), lambda x: opset1.gather(x, c([2, 0], I), c(0)))
+ir("gather_7", In(4, 3), lambda x: opset7.gather(x, c([[2, 0]]), c(-1)))
+ir("gather_8", In(4, 3), lambda x: ops.gather(x, c([-1, 0]), c(0)))
+ir("gather_scalar", In(4, 3), lambda x: ops.gather(x, c(1), c(1)))
+ir("gather_batch", In(2, 4, 3), lambda x: ops.gather(x, c([[1, 0], [2, 3]]), c(1), 1), carried=True)
+ir("gather_elements", In(4, 3), lambda x: ops.gather_elements(x, c([[0, 2, 1]], I), 0))
+ir("gather_nd", In(4, 3, 2), lambda x: ops.gather_nd(x, c([[0, 2], [3, 1]], I)))
+ir("gather_nd_batch", In(4, 3, 2), lambda x: ops.gather_nd(x, c([[2], [1], [0], [1]]), 1))
+ir("scatter_elements", In(4, 3), lambda x: opset3.scatter_elements_update(x, c([[0, 2, 1]]), rnd(1, 3), c(0)))
+for reduction in "none", "sum", "prod", "min", "max", "mean":
+    ir(f"scatter_elements_{reduction}", In(4, 3), lambda x, r=reduction: ops.scatter_elements_update(x, c([[0, 2, 1], [1, 2, 0]], I), rnd(2, 3), c(0), r),
+       carried=reduction == "mean")
+for reduction in "none", "sum", "prod", "min", "max", "sub":
+    ir(f"scatter_nd_{reduction}", In(4, 3), lambda x, r=reduction: ops.scatter_nd_update(x, c([[0], [2]], I), rnd(2, 3), r),
+       carried=reduction == "sub")
+ir("scatter_nd_4", In(4, 3), lambda x: opset4.scatter_nd_update(x, c([[0], [2]]), rnd(2, 3)))
+ir("scatter_rows", In(4, 3), lambda x: ops.scatter_update(x, c([3, 1], I), rnd(2, 3), c(0)))
+ir("scatter_columns", In(4, 3), lambda x: ops.scatter_update(x, c([2]), rnd(4, 1), c(1)), carried=True)
+# shapes and indices
+ir("shape_of_1", In(2, 3, open=(0,)), lambda x: opset1.shape_of(x))
+ir("shape_of_i32", In(2, 3, open=(0, 1)), lambda x: ops.shape_of(x, "i32"))
+ir("range", [In(values=5, dtype=L)], lambda n: ops.range(c(1), n, c(2), "i64"))
+ir("range_cast", [In(values=5, dtype=L)], lambda n: ops.range(c(1), n, c(2), "f32"))
+ir("range_computed", [In(2, 5, open=(0, 1))], lambda x: ops.range(c(0), ops.gather(ops.shape_of(x), c(1), c(0)), c(1), "i32"))
+ir("one_hot", In(values=[0, 2, -1, 5], dtype=I), lambda x: opset1.one_hot(x, c(4), ops.constant(F(2)), ops.constant(F(-1)), -1))
+for mode in "ignore_negative", "normalize":
+    ir(f"one_hot_{mode}", In(values=[0, 2, -1], dtype=L), lambda x, m=mode: ops.one_hot(x, c(4), ops.constant(F(2)), ops.constant(F(-1)), 0, m))
+ir("non_zero", In(values=[[0, 1], [2, 0]]), lambda x: ops.non_zero(x))
+ir("non_zero_i32", In(values=[[0, 1], [2, 0]], dtype=I), lambda x: ops.non_zero(x, "i32"))
+# ranking
+ir("topk_1", In(4, 6), lambda x: opset1.topk(x, c(2), 1, "max", "value"))
+ir("topk_3_min", In(4, 6), lambda x: opset3.topk(x, c(2, I), 0, "min", "value"))
+ir("topk_11", In(4, 6), lambda x: ops.topk(x, c(3), -1, "max", "value", "i64", True))
+ir("topk_11_ties", In(values=[[1, 3, 3, 2, 3, 1]]), lambda x: ops.topk(x, c(4), -1, "max", "value", "i64", True))
+ir("topk_index", In(4, 6), lambda x: opset3.topk(x, c(3), 1, "max", "index"), carried=True)
+ir("topk_computed", [In(4, 6), In(values=2, dtype=L)], lambda x, k: opset3.topk(x, k, 1, "max", "value"))
+# reductions
+for name in "l1", "l2", "max", "mean", "min", "prod", "sum":
+    reduce = getattr(ops, f"reduce_{name}")
+    ir(f"reduce_{name}", In(3, 4, 5), lambda x, f=reduce: f(x, c([0, -1]), False))
+    ir(f"reduce_{name}_keep", In(3, 4, 5), lambda x, f=reduce: f(x, c(1, I), True))
+ir("reduce_sum_i32", In(3, 4, dtype=I), lambda x: ops.reduce_sum(x, c([1])))
+ir("reduce_mean_of_nothing", In(3, 4), lambda x: ops.reduce_mean(x, ops.constant(np.zeros(0, L))))
+ir("reduce_and", In(3, 4, dtype=B), lambda x: ops.reduce_logical_and(x, c([1]), False))
+ir("reduce_or", In(3, 4, dtype=B), lambda x: ops.reduce_logical_or(x, c([1]), True))
+ir("softmax", In(3, 4), lambda x: opset1.softmax(x, 0))
+ir("softmax_8", In(3, 4), lambda x: ops.softmax(x, -1))
+ir("log_softmax", In(3, 4), lambda x: ops.log_softmax(x, 1))
+ir("cum_sum", In(3, 4), lambda x: ops.cum_sum(x, c(1)))
+ir("cum_sum_reverse", In(3, 4), lambda x: ops.cum_sum(x, c(0, I), True, True))
+
+
+# --- ONNX ------------------------------------------------------------------------------------------
+
+
+class OnnxCase:
+    """One node. Inputs are arrays; those named in `weights` are initializers."""
+
+    def __init__(self, name, op, inputs, outputs=1, weights=(), opset=21, tolerance=5e-6,
+                 impossible=False, open=False, domain="", **attributes):
+        self.name, self.op, self.inputs, self.outputs = name, op, inputs, outputs
+        self.weights, self.opset, self.tolerance = weights, opset, tolerance
+        self.is_impossible, self.is_open, self.attributes = impossible, open, attributes
+
+    def model(self):
+        names = ["" if array is None else f"x{i}" for i, array in enumerate(self.inputs)]
+        results = [f"y{i}" for i in range(self.outputs)]
+        node = helper.make_node(self.op, names, results, **self.attributes)
+        values, weights = [], {}
+        for i, array in enumerate(self.inputs):
+            if array is None:
+                continue
+            if i in self.weights:
+                weights[names[i]] = array
+                continue
+            kind = helper.np_dtype_to_tensor_dtype(array.dtype)
+            shape = [f"d{i}{axis}" for axis in range(array.ndim)] if self.is_open else array.shape
+            values.append(helper.make_tensor_value_info(names[i], kind, shape))
+        outputs = [helper.make_empty_tensor_value_info(name) for name in results]
+        return model_of([node], values, outputs, weights, self.opset)
+
+    def feeds(self):
+        return [array for i, array in enumerate(self.inputs)
+                if array is not None and i not in self.weights]
+
+
+ONNXES = []
+
+
+def op(name, op_type, *inputs, **settings):
+    ONNXES.append(OnnxCase(name, op_type, inputs, **settings))
+
+
+def r(*shape, dtype=F, seed=3):
+    return random(shape, dtype, seed)
+
+
+def a(values, dtype=L):
+    return np.array(values, dtype)
+
+
+for opset in 11, 21:
+    new = opset >= 13
+    op(f"squeeze_{opset}", "Squeeze", r(1, 3, 1), *([a([0])] if new else []), weights=(1,), opset=opset, **({} if new else {"axes": [0]}))
+    op(f"unsqueeze_{opset}", "Unsqueeze", r(3), *([a([0, 2])] if new else []), weights=(1,), opset=opset, **({} if new else {"axes": [0, 2]}))
+    op(f"split_{opset}", "Split", r(4, 6), *([a([1, 5])] if new else []), weights=(1,), outputs=2, opset=opset, axis=1, **({} if new else {"split": [1, 5]}))
+op("squeeze_all", "Squeeze", r(1, 3, 1))
+op("split_equal", "Split", r(4, 6), outputs=2, opset=13, axis=1)
+op("split_uneven", "Split", r(4, 7), outputs=3, axis=-1, num_outputs=3)
+for axis in -1, 0, 1, 2, 3:
+    op(f"flatten_{axis}", "Flatten", r(2, 3, 4), axis=axis)
+    op(f"flatten_open_{axis}", "Flatten", r(2, 3, 4), axis=axis, open=True)
+op("expand", "Expand", r(3, 1), a([2, 1, 4]), weights=(1,))
+op("expand_computed", "Expand", r(3, 1), a([2, 1, 4]), open=True)
+op("tile", "Tile", r(3, 2), a([2, 3]), weights=(1,))
+op("tile_computed", "Tile", r(3, 2), a([2, 3]))
+for mode in "constant", "edge", "reflect":
+    op(f"pad_{mode}", "Pad", r(3, 4), a([1, 0, 2, 1]), weights=(1,), mode=mode)
+    op(f"pad_2_{mode}", "Pad", r(3, 4), opset=10, pads=[1, 0, 2, 1], mode=mode, **({"value": 3.0} if mode == "constant" else {}))
+op("pad_axes", "Pad", r(3, 4), a([1, 2]), F(7), a([-1]), weights=(1, 2, 3))
+op("pad_negative", "Pad", r(3, 4), a([-1, 0, 2, -1]), a(2.5, F), weights=(1, 2))
+op("pad_computed", "Pad", r(3, 4), a([1, 0, 2, 1]), a(2.5, F))
+op("pad_wrap", "Pad", r(3, 4), a([1, 0, 2, 1]), weights=(1,), mode="wrap", impossible=True)
+op("pad_int", "Pad", r(3, 4, dtype=L), a([1, 0, 2, 1]), a(5), weights=(1, 2))
+for mode in "DCR", "CRD":
+    op(f"depth_to_space_{mode}", "DepthToSpace", r(2, 8, 2, 3), blocksize=2, mode=mode)
+op("space_to_depth", "SpaceToDepth", r(2, 2, 4, 6), blocksize=2)
+op("reverse_sequence", "ReverseSequence", r(4, 3, 2), a([1, 4, 2]))
+op("reverse_sequence_batch", "ReverseSequence", r(3, 4, 2), a([1, 4, 2]), batch_axis=0, time_axis=1)
+op("slice_9", "Slice", r(4, 6), opset=9, starts=[1, 0], ends=[3, 9999], axes=[0, 1])
+op("slice", "Slice", r(4, 6), a([1, -1]), a([2**63 - 1, -100]), a([0, 1]), a([1, -2]), weights=(1, 2, 3, 4))
+op("slice_no_axes", "Slice", r(4, 6), a([1, 2]), a([3, 5]), weights=(1, 2))
+op("slice_computed", "Slice", r(4, 6), a([1]), a([3]), a([1]), a([1]))
+op("slice_to_front", "Slice", r(4, 6), a([-1]), a([-2**63]), a([1]), a([-1]), weights=(1, 2, 3, 4))
+op("gather", "Gather", r(4, 3), a([[0, -1]]), weights=(1,), axis=0)
+op("gather_computed", "Gather", r(4, 3), a([2, -3], I), axis=1)
+op("gather_elements", "GatherElements", r(4, 3), a([[0, -1, 2]]), axis=0)
+op("gather_elements_computed", "GatherElements", r(4, 3), a([[0], [-1], [2], [1]], I), axis=1)
+op("gather_nd", "GatherND", r(4, 3, 2), a([[0, -1], [3, 1]]))
+op("gather_nd_batch", "GatherND", r(4, 3, 2), a([[0], [1], [-1], [2]]), batch_dims=1)
+for reduction in "none", "add", "mul", "min", "max":
+    op(f"scatter_elements_{reduction}", "ScatterElements", r(4, 3), a([[0, 2, -1], [1, 2, 0]]), r(2, 3, seed=4), axis=0, reduction=reduction)
+    op(f"scatter_nd_{reduction}", "ScatterND", r(4, 3), a([[0], [-1]]), r(2, 3, seed=4), reduction=reduction)
+op("scatter_9", "Scatter", r(4, 3), a([[0, 2, 1]]), r(1, 3), opset=9)
+op("compress", "Compress", r(4, 3), a([0, 1, 1], B), axis=1)
+op("compress_flat", "Compress", r(4, 3), a([0, 1, 1, 0, 1], B))
+op("shape", "Shape", r(4, 3, 2), open=True)
+op("shape_part", "Shape", r(4, 3, 2), open=True, start=-2, end=3)
+op("size", "Size", r(4, 3, 2), open=True)
+op("constant_of_shape", "ConstantOfShape", a([2, 3]), value=helper.make_tensor("v", TensorProto.INT64, [1], [5]))
+op("constant_of_shape_default", "ConstantOfShape", a([2, 3]))
+op("constant_of_shape_known", "ConstantOfShape", a([2, 3]), weights=(0,))
+for dtype in F, L, I:
+    op(f"range_{dtype.__name__}", "Range", a(1, dtype), a(10, dtype), a(2, dtype))
+for upper in 0, 1:
+    op(f"trilu_{upper}", "Trilu", r(2, 4, 5), upper=upper)
+    op(f"trilu_{upper}_k", "Trilu", r(4, 5, dtype=L), a(-1), upper=upper, open=True)
+op("eye_like", "EyeLike", r(3, 4), k=1)
+op("eye_like_open", "EyeLike", r(3, 4), dtype=TensorProto.INT64, open=True)
+op("non_zero", "NonZero", a([[1, 0], [0, 2]], F))
+op("non_zero_bool", "NonZero", a([[1, 0], [0, 1]], B))
+op("one_hot", "OneHot", a([0, 2, -1, 9]), a([4]), a([-1, 3], F), weights=(1, 2), axis=-1)
+op("one_hot_axis", "OneHot", a([[0, 2, -1]]), a(4), a([0, 1]), axis=1)
+op("topk", "TopK", r(4, 6), a([2]), weights=(1,), outputs=2, axis=0)
+op("topk_ties", "TopK", a([[1, 3, 3, 2, 3, 1]], F), a([4]), weights=(1,), outputs=2)
+op("topk_smallest", "TopK", a([[1, 3, 3, 2, 3, 1]], F), a([4]), outputs=2, largest=0)
+op("topk_9", "TopK", r(4, 6), outputs=2, opset=9, k=3)
+op("topk_int", "TopK", r(4, 6, dtype=L), a([5]), outputs=2)
+for name in "ArgMax", "ArgMin":
+    for last in 0, 1:
+        for keep in 0, 1:
+            op(f"{name}_{last}_{keep}", name, a([[1, 3, 3, 1], [0, 0, -1, -1]], F), axis=1, select_last_index=last, keepdims=keep)
+op("hardmax", "Hardmax", a([[1, 3, 3, 1], [0, 0, -1, -1]], F), axis=1)
+BOXES = a([[[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, -0.1, 1, 0.9], [0, 10, 1, 11], [0, 10.1, 1, 11.1], [0, 100, 1, 101]]], F)
+SCORES = a([[[0.9, 0.75, 0.6, 0.95, 0.5, 0.3], [0.1, 0.2, 0.9, 0.1, 0.8, 0.4]]], F)
+op("nms", "NonMaxSuppression", BOXES, SCORES, a([3]), a([0.5], F), a([0.2], F), weights=(2, 3, 4))
+op("nms_center", "NonMaxSuppression", np.abs(BOXES), SCORES, a([2]), a([0.5], F), center_point_box=1)
+for name in "L1", "L2", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare", "LogSum", "LogSumExp":
+    positive = np.abs(r(3, 4, 5)) + F(0.1)
+    op(f"reduce_{name}", f"Reduce{name}", positive, a([0, 2]), weights=(1,), keepdims=0, opset=18)
+    op(f"reduce_{name}_all", f"Reduce{name}", positive, opset=18)
+    op(f"reduce_{name}_11", f"Reduce{name}", positive, axes=[-1], opset=11)
+op("reduce_computed", "ReduceSum", r(3, 4, 5), a([1, -1]), opset=18)
+op("reduce_max_bool", "ReduceMax", r(3, 4, dtype=B), a([1]), weights=(1,))
+op("reduce_min_bool", "ReduceMin", r(3, 4, dtype=B), a([1]), weights=(1,), keepdims=0)
+op("reduce_sum_int", "ReduceSum", r(3, 4, dtype=I), a([1]), weights=(1,))
+for name in "GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool":
+    op(name, name, r(2, 3, 4, 5))
+op("GlobalLpPool_1", "GlobalLpPool", r(2, 3, 4), p=1)
+for opset in 11, 13:
+    for axis in -1, 0, 1:
+        op(f"softmax_{opset}_{axis}", "Softmax", r(2, 3, 4), axis=axis, opset=opset)
+        op(f"log_softmax_{opset}_{axis}", "LogSoftmax", r(2, 3, 4), axis=axis, opset=opset, open=True)
+op("cum_sum", "CumSum", r(3, 4), a(1), weights=(1,))
+op("cum_sum_all", "CumSum", r(3, 4), a([-2], I), exclusive=1, reverse=1)
