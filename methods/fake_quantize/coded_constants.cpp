@@ -97,6 +97,9 @@ Expected<Constant> fake_quantized_codes(const Constant& real, const Ranges& rang
   std::int64_t inner = 1;
   if (ranges.granularity.kind == Granularity::Kind::axis) {
     const Shape& shape = real.shape();
+    if (ranges.granularity.axis >= shape.rank()) {
+      return fail(ErrorCode::impossible, "its bounds are of an axis that it does not have");
+    }
     for (std::int64_t i = ranges.granularity.axis + 1; i < shape.rank(); ++i) inner *= shape[i];
     const auto groups = static_cast<std::int64_t>(ranges.groups.size());
     if (shape[ranges.granularity.axis] != groups) {

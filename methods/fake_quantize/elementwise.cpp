@@ -42,7 +42,8 @@ PendingDequantize follow_constant_term(NodeRef node, std::uint32_t data, const G
   if (term == nullptr) return refuse("one operand is real numbers");
   if (node.kind() == "onnx.Sub" && data == 1) return refuse("it is subtracted from a constant");
   auto sum = fine_form(form);
-  if (sum && !fits_sum(*term, *sum)) return refuse("the constant needs more than 32 bits");
+  if (sum && !fits_sum(*term, *sum))
+    return refuse("the constant is not finite, or needs more than 32 bits");
   return follow_in(std::move(sum), {data});
 }
 
@@ -67,7 +68,7 @@ PendingDequantize follow_sum(NodeRef node, const PrecisionRule& rule, Forms form
 
 std::optional<std::uint32_t> term_of(NodeRef node) {
   for (std::uint32_t i = 0; i < 2; ++i) {
-    if (node.operand_constant(i) != nullptr) return i;
+    if (is_real_constant(node, i)) return i;
   }
   return std::nullopt;
 }

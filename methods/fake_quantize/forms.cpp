@@ -57,6 +57,9 @@ bool fits_sum(const Constant& numbers, const GivenForm& sum) {
       is_float(numbers.element()) ? read_reals(numbers) : Expected<std::vector<double>>();
   const auto scales = axis_scales(sum);
   if (!reals || reals->empty() || !scales) return false;
+  const bool are_finite =
+      std::ranges::all_of(*reals, [](double real) { return std::isfinite(real); });
+  if (!are_finite) return false;
   const auto magnitude = [](auto a, auto b) { return std::abs(a) < std::abs(b); };
   const double largest = std::abs(*std::ranges::max_element(*reals, magnitude));
   const double step = std::abs(*std::ranges::min_element(scales->scales, magnitude));

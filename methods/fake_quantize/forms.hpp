@@ -84,6 +84,12 @@ struct AxisNumbers {
 [[nodiscard]] std::optional<AxisNumbers> axis_numbers(NodeRef node, std::uint32_t operand,
                                                       std::int64_t rank);
 
+/// Whether the operand is a constant, and not codes.
+[[nodiscard]] inline bool is_real_constant(NodeRef node, std::uint32_t operand) {
+  const Constant* const constant = node.operand_constant(operand);
+  return constant != nullptr && is_float(constant->element());
+}
+
 /// Why no kernel for `rule` reads data of this form: a literal, or null.
 [[nodiscard]] const char* refuse_data(const PrecisionRule& rule, const GivenForm& form);
 

@@ -100,6 +100,10 @@ Expected<void> settle(Interval& range, const Ranges& ranges, std::size_t group,
     return unfit(fmt::format("the {} range of channel {} has no length: both ends are {}", which,
                              group, range.low));
   }
+  const auto scale = static_cast<float>(range.step(ranges.levels).scale);
+  if (!std::isnormal(scale)) {
+    return unfit(fmt::format("a step of the {} range of channel {} is no float32", which, group));
+  }
   if (is_on_grid(range, ranges.levels)) return {};
   const double first = range.step(ranges.levels).first;
   std::string what = range.holds_zero() ? fmt::format("zero is {:.3g} steps off the grid",
@@ -182,6 +186,8 @@ tl::unexpected<Error> no_storage(Storages storages) {
 Expected<Ranges> read_ranges(NodeRef node) {
   const ops::FakeQuantize view{node};
   Ranges ranges;
+  if (node.operand_type(0) == nullptr) return unfit("it has no operand");
+  if (!is_float(node.type().element)) return unfit("it is not known which real numbers it makes");
   const auto levels = view.levels();
   if (!levels) return unfit("it does not say how many levels there are");
   ranges.levels = *levels;

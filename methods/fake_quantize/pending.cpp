@@ -5,6 +5,7 @@
 #include "fake_quantize/forms.hpp"
 #include "fake_quantize/methods.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/verify.hpp"
 
 namespace quadrant::inline v0::low_precision {
 namespace {
@@ -25,7 +26,9 @@ class Following {
     if (node.kind() == ops::Dequantize::kind) {
       const TensorType* const codes = node.operand_type(0);
       auto form = GivenForm::of(codes == nullptr ? nullptr : codes->quantization);
-      if (!form) return refuse("the scales of its codes cannot be read");
+      if (!form || !fits(*form, codes->shape)) {
+        return refuse("the scales of its codes cannot be read, or do not fit");
+      }
       return PendingDequantize{
           .form = std::move(form), .operands = {0}, .requantizes = false, .why = nullptr};
     }
@@ -42,7 +45,17 @@ class Following {
     for (std::uint32_t i = 0; i < node.operands().size(); ++i) {
       forms.push_back(form_of(node, i));
     }
-    return rule->family->follow(node, *rule, forms);
+    PendingDequantize pending = rule->family->follow(node, *rule, forms);
+    for (std::uint32_t i = 0; pending.form && i < graph_.result_count(node.id); ++i) {
+      if (!fits(*pending.form, node.type(i).shape)) {
+        return refuse("its scales are not one for each channel");
+      }
+    }
+    return pending;
+  }
+
+  [[nodiscard]] static bool fits(const GivenForm& form, const Shape& shape) {
+    return verify(*form.type, shape).has_value();
   }
 
   [[nodiscard]] const GivenForm* form_of(NodeRef node, std::uint32_t operand) const {

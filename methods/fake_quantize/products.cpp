@@ -14,6 +14,7 @@
 
 #include "fake_quantize/forms.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0::low_precision {
 namespace {
@@ -112,14 +113,20 @@ PendingDequantize follow_product(NodeRef node, const PrecisionRule& rule, Forms 
   auto sum = sum_form(*scales, data->type->expressed);
   const Constant* const bias = node.operand_constant(product.bias);
   if (bias != nullptr && product.adds_bias(node) && sum && !fits_sum(*bias, *sum)) {
-    return refuse("its bias needs more than 32 bits");
+    return refuse("its bias is not finite, or needs more than 32 bits");
   }
-  return follow_in(std::move(sum), {product.data, product.weight});
+  std::vector<std::uint32_t> operands{product.data, product.weight};
+  const GivenForm* const coded = product.bias < forms.size() ? forms[product.bias] : nullptr;
+  const bool is_of_sum = coded != nullptr && is_sum(*coded) && !coded->type->zero_points &&
+                         product.adds_bias(node) &&
+                         has_product_scales(*coded->type, *data->type, *weight->type);
+  if (is_of_sum) operands.push_back(product.bias);
+  return follow_in(std::move(sum), std::move(operands));
 }
 
 std::optional<std::uint32_t> bias_of(NodeRef node) {
   const Product& product = *find_product(node.kind());
-  const bool has_bias = product.adds_bias(node) && node.operand_constant(product.bias) != nullptr;
+  const bool has_bias = product.adds_bias(node) && is_real_constant(node, product.bias);
   return has_bias ? std::optional(product.bias) : std::nullopt;
 }
 

@@ -55,7 +55,7 @@ TEST_CASE("each branch keeps its part of one grid") {
 }
 
 TEST_CASE("ranges with different zero points") {
-  // Both of u8, as the CPU has them: see the sheet's [0, 2.55] and [-1.28, 1.27].
+  // Both of u8, as the CPU has them.
   const LowPrecision result = lowered(meeting("-1.28", "1.27"));
   const auto part = [&](std::string_view name) {
     const auto type = result.graph.type(result.graph.find_value(name)).quantization;

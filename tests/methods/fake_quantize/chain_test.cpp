@@ -190,3 +190,78 @@ output(%y)
   CHECK(type_of(result.graph, "g") == "tensor<1x2x1x1x!quant.uniform<i32:f32, 0.0025>>");
   CHECK(test::distance(model, result.graph, -1, 2) < 0.0071);  // a tie of the mean, times .7
 }
+
+TEST_CASE("a bias that came as codes of the sum stays as it is") {
+  const LowPrecision result = lowered(R"(
+graph {opset = 21}
+%xc: tensor<1x1x4x4x!quant.uniform<u8:f32, 0.5:3>> = input()
+%x: tensor<1x1x4x4xf32> = dequantize(%xc)
+%wc: tensor<2x1x1x1x!quant.uniform<i8:f32:0, {0.25, 0.5}>> = constant() [1, 2]
+%w: tensor<2x1x1x1xf32> = dequantize(%wc)
+%bc: tensor<2x!quant.uniform<i32:f32:0, {0.125, 0.25}>> = constant() [100, -7]
+%b: tensor<2xf32> = dequantize(%bc)
+%y: tensor<1x2x4x4xf32> = conv(%x, %w, %b)
+output(%y)
+)");
+  CHECK(kinds_of(result.graph) == "conv, dequantize");
+  const Value conv = result.graph.find_value("y_quantized");
+  CHECK(result.graph.value_name(result.graph.operands(conv.node)[2]) == "bc");
+}
+
+TEST_CASE("what is not finite, or too large for a sum, keeps an operation real") {
+  const auto why = [](std::string_view bias) {
+    std::string text(R"(
+graph {opset = 21}
+%xc: tensor<4x4x!quant.uniform<u8:f32, 1e-4>> = input()
+%x: tensor<4x4xf32> = dequantize(%xc)
+%wc: tensor<4x4x!quant.uniform<i8:f32, 1e-4>> = constant() [1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7]
+%w: tensor<4x4xf32> = dequantize(%wc)
+%b: tensor<4xf32> = constant() [1, 2, 3, BIAS]
+%y: tensor<4x4xf32> = gemm(%x, %w, %b)
+output(%y)
+)");
+    text.replace(text.find("BIAS"), 4, bias);
+    return reason(lowered(text), "y");
+  };
+  CHECK(why("nan").ends_with("its bias is not finite, or needs more than 32 bits"));
+  CHECK(why("11").ends_with("its bias is not finite, or needs more than 32 bits"));
+  CHECK_FALSE(why("10").ends_with("bits"));
+}
+
+TEST_CASE("a negative multiplier goes through a product, and not through a limit") {
+  constexpr std::string_view text = R"(
+graph {opset = 21}
+%x: tensor<4x4xf32> = input()
+%il: tensor<f32> = constant() [0]
+%ih: tensor<f32> = constant() [2.55]
+%ol: tensor<f32> = constant() [1.55]
+%oh: tensor<f32> = constant() [-1]
+%q: tensor<4x4xf32> = fake_quantize(%x, %il, %ih, %ol, %oh) {levels = 256}
+%wc: tensor<4x4x!quant.uniform<i8:f32, 0.01>> = constant() [1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7]
+%w: tensor<4x4xf32> = dequantize(%wc)
+%m: tensor<4x4xf32> = matmul(%q, %w)
+%r: tensor<4x4xf32> = onnx.Relu(%m)
+output(%r)
+)";
+  const Graph model = parsed(text);
+  const LowPrecision result = lowered(model);
+  CHECK(kinds_of(result.graph) ==
+        "quantize, storage_cast, storage_cast, matmul, dequantize, onnx.Relu");
+  CHECK(
+      reason(result, "r").ends_with("a scale is negative, which turns the order of codes around"));
+  CHECK(test::distance(model, result.graph, -1, 3) < 1e-5);
+}
+
+TEST_CASE("a chain of 20,000 operations") {
+  std::string text =
+      "graph {opset = 21}\n%xc: tensor<4x!quant.uniform<u8:f32, 0.1>> = input()\n"
+      "%v0: tensor<4xf32> = dequantize(%xc)\n";
+  constexpr int count = 20000;
+  for (int i = 0; i < count; ++i) {
+    text +=
+        "%v" + std::to_string(i + 1) + ": tensor<4xf32> = onnx.Relu(%v" + std::to_string(i) + ")\n";
+  }
+  text += "output(%v" + std::to_string(count) + ")\n";
+  const LowPrecision result = lowered(text);
+  CHECK(type_of(result.graph, "v7") == "tensor<4x!quant.uniform<u8:f32, 0.1>>");
+}
