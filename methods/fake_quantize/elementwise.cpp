@@ -30,7 +30,7 @@ constexpr const char* other_axes = "its operands have scales along different axe
 // Real numbers a and b, both known to a step: their sum on the finer of both grids, unless the
 // coarser one would not fit there. Off by half a fine step of the coarser operand at most.
 float common_step(float a, float b) {
-  constexpr float most_apart = 128;
+  constexpr float most_apart = 32;  // 24 bits of a code or a sum, 5 for this, and 3 left
   const float fine = std::min(std::abs(a), std::abs(b));
   const float coarse = std::max(std::abs(a), std::abs(b));
   return std::max(fine, coarse / most_apart);

@@ -51,9 +51,9 @@ template <class Combine>
 /// The step, beside `scale`, of a grid on which what is computed of codes is rounded: so fine that
 /// it does not count. Sums have it already.
 ///
-///   a code of 8 bits takes 20 of 32 bits there, and its rounding is off by 1/8192 of its step
+///   a code of 8 bits takes 24 of 32 bits there, and its rounding is off by 1/131072 of its step
 [[nodiscard]] inline float fine_step(const GivenForm& form, float scale) noexcept {
-  constexpr float steps_of_a_code = 4096;
+  constexpr float steps_of_a_code = 65536;
   return is_sum(form) ? scale : scale / steps_of_a_code;
 }
 

@@ -50,6 +50,7 @@ class MeetingFinder {
       if (found != groups.end()) found->second.branches.push_back(root);
     }
     std::vector<Meeting> result;
+    result.reserve(groups.size());
     for (auto& [root, group] : groups) result.push_back(std::move(group));
     return result;
   }
@@ -96,6 +97,7 @@ class MeetingFinder {
     if (!hands_on(node)) return;
     const std::size_t count = node.kind() == ops::Concat::kind ? node.operands().size() : 1;
     std::vector<NodeId> branches;
+    branches.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
       const auto found = branch_of_.find(node.operand(i).node);
       if (found == branch_of_.end()) return;  // real numbers, a sum

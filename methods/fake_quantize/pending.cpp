@@ -64,8 +64,9 @@ class Following {
     // Further results are indices or masks, but for those of a split.
     const bool is_data = value.result == 0 || graph_.kind(value.node) == ops::Split::kind;
     const auto found = pending_.find(value.node);
-    const bool has_form = is_data && found != pending_.end() && found->second.form;
-    return has_form ? &*found->second.form : nullptr;
+    if (!is_data || found == pending_.end()) return nullptr;
+    const std::optional<GivenForm>& form = found->second.form;
+    return form ? &*form : nullptr;
   }
 
   const GraphView& graph_;

@@ -25,13 +25,39 @@ bool takes_neighbours(NodeRef node) {
   return node.attribute_or<std::string>("mode", "nearest") == "nearest";
 }
 
-// The axis of the scales, where the result has the same channels at the same place.
-bool keeps_axis(NodeRef node, const GivenForm& form) {
+// Whether a slice takes all of the axis, in order.
+bool slices_none_of(NodeRef node, std::int64_t axis) {
+  const auto ranges = ops::Slice{node}.ranges();
+  if (!ranges) return false;
+  const ops::Slice::Range& range = (*ranges)[static_cast<std::size_t>(axis)];
+  return range.start == 0 && range.step == 1 && range.count == node.operand_type(0)->shape[axis];
+}
+
+// Whether a padding adds nothing along the axis, and takes nothing away.
+bool pads_none_of(NodeRef node, std::int64_t axis) {
+  auto pads = node.attribute_or<std::vector<std::int64_t>>("pads", {});
+  if (const Constant* const operand = node.operand_constant(1)) {
+    pads = read_integers(*operand).value_or(std::vector<std::int64_t>());
+  }
+  const auto rank = node.type().shape.rank();
+  const bool is_of_all_axes =
+      node.operand(3).is_absent() && pads.size() == static_cast<std::size_t>(2 * rank);
+  return is_of_all_axes && pads[static_cast<std::size_t>(axis)] == 0 &&
+         pads[static_cast<std::size_t>(axis + rank)] == 0;
+}
+
+// Whether the result has the same channels, in the places of those with scales of their own.
+bool keeps_channels(NodeRef node, const GivenForm& form) {
   const Shape& before = node.operand_type(0)->shape;
   const Shape& after = node.type().shape;
   const std::int64_t axis = form.type->granularity.axis;
-  return form.type->granularity.kind == Granularity::Kind::axis && before.is_ranked() &&
-         before.rank() == after.rank() && before[axis] == after[axis];
+  const bool is_same = form.type->granularity.kind == Granularity::Kind::axis &&
+                       before.rank() == after.rank() && before[axis] == after[axis];
+  if (!is_same) return false;
+  if (node.kind() == ops::Slice::kind) return slices_none_of(node, axis);
+  if (node.kind() == "onnx.Pad") return pads_none_of(node, axis);
+  return node.kind() == "onnx.MaxPool" || node.kind() == "onnx.GlobalMaxPool" ||
+         node.kind() == "onnx.Resize";
 }
 
 PendingDequantize follow_same(NodeRef node, const PrecisionRule& rule, Forms forms) {
@@ -47,19 +73,14 @@ PendingDequantize follow_same(NodeRef node, const PrecisionRule& rule, Forms for
   if (node.kind() == "onnx.Resize" && !takes_neighbours(node)) {
     return refuse("what it makes lies between elements");
   }
-  if (node.kind() == "onnx.MaxPool" && !keeps_order(form)) {
+  if (node.kind().ends_with("MaxPool") && !keeps_order(form)) {
     return refuse("a scale is negative, which turns the order of codes around");
   }
   PendingDequantize same{.form = {}, .operands = {0}, .requantizes = false, .why = nullptr};
-  if (form.is_per_tensor()) {
+  if (form.is_per_tensor() || keeps_channels(node, form)) {
     same.form = form;
   } else if (is_move) {
     same.form = moved_form(node, form);
-    const bool stays = keeps_axis(node, form) && node.kind() == ops::Slice::kind;
-    if (!same.form && stays) same.form = form;
-  } else if (keeps_axis(node, form) && node.kind() != "onnx.DepthToSpace" &&
-             node.kind() != "onnx.SpaceToDepth") {
-    same.form = form;
   }
   return same.form ? same : refuse("channels of different scales do not stay together");
 }
@@ -68,8 +89,8 @@ PendingDequantize follow_same(NodeRef node, const PrecisionRule& rule, Forms for
 
 PendingDequantize follow_float_cast(NodeRef node, const PrecisionRule& /*rule*/, Forms forms) {
   const auto to = ops::Cast{node}.to();
-  if (forms[0] == nullptr || !to || !is_float(*to))
-    return refuse("it makes no real numbers of codes");
+  if (forms[0] == nullptr) return refuse("its operand is real numbers");
+  if (!to || !is_float(*to)) return refuse("it makes no real numbers");
   auto type = std::make_shared<UniformType>(*forms[0]->type);
   type->expressed = *to;
   return {.form = GivenForm::of(std::move(type)),

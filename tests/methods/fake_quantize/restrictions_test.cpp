@@ -117,7 +117,7 @@ TEST_CASE("3 activations have a scale for each channel: Add, Mul, ScaleShift") {
     CHECK(kinds_of(result.graph) == fmt::format("quantize, quantize, {}, dequantize", kind));
     CHECK(result.graph.type(result.graph.find_value("s_quantized")).quantization->granularity ==
           Granularity::per_axis(1));
-    CHECK(test::distance(model, result.graph, -1, 3) < 0.01 / 8192 + 1e-6);
+    CHECK(test::distance(model, result.graph, -1, 3) < 0.01 / 131072 + 1e-6);
   }
   const std::string shift = head + fake_quantize("q", "x", "1x2x3x3", "-1", "1.55") +
                             "%k: tensor<1x2x1x1xf32> = constant() [2, -0.5]\n"
