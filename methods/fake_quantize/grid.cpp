@@ -20,8 +20,8 @@ using Bounds = FakeQuantizeBounds<double>;
 constexpr std::array<double Bounds::*, 4> members{&Bounds::input_low, &Bounds::input_high,
                                                   &Bounds::output_low, &Bounds::output_high};
 
-// What a step may be off zero: what float32 bounds leave of a range's end, with room.
-constexpr double most_off_grid = 1.0 / 256;
+// What is not worth a word: what float32 bounds leave of a range's end, with room.
+constexpr double unremarkable = 1.0 / 256;
 
 tl::unexpected<Error> unfit(std::string reason) {
   return fail(ErrorCode::impossible, std::move(reason));
@@ -77,9 +77,9 @@ struct Interval {
   }
 };
 
-bool is_on_grid(const Interval& range, std::int64_t levels) {
+double off_grid(const Interval& range, std::int64_t levels) {
   const double first = range.step(levels).first;
-  return range.holds_zero() && std::abs(first - std::nearbyint(first)) <= most_off_grid;
+  return std::abs(first - std::nearbyint(first));
 }
 
 Interval repaired(Interval range, std::int64_t levels) {
@@ -95,7 +95,7 @@ Interval repaired(Interval range, std::int64_t levels) {
 
 // Puts zero on the grid of `range`, or says that it is not there.
 Expected<void> settle(Interval& range, const Ranges& ranges, std::size_t group,
-                      std::string_view which, bool repair, std::string& note) {
+                      std::string_view which, const ZeroRule& zero, std::string& note) {
   if (range.low == range.high) {
     return unfit(fmt::format("the {} range of channel {} has no length: both ends are {}", which,
                              group, range.low));
@@ -104,18 +104,21 @@ Expected<void> settle(Interval& range, const Ranges& ranges, std::size_t group,
   if (!std::isnormal(scale)) {
     return unfit(fmt::format("a step of the {} range of channel {} is no float32", which, group));
   }
-  if (is_on_grid(range, ranges.levels)) return {};
-  const double first = range.step(ranges.levels).first;
-  std::string what = range.holds_zero() ? fmt::format("zero is {:.3g} steps off the grid",
-                                                      std::abs(first - std::nearbyint(first)))
+  const double off = off_grid(range, ranges.levels);
+  if (range.holds_zero() && off <= unremarkable) return {};
+  std::string what = range.holds_zero() ? fmt::format("zero is {:.3g} steps off the grid", off)
                                         : std::string("zero is no value");
   what +=
       fmt::format(" of the {} range of channel {}, {} to {}", which, group, range.low, range.high);
-  if (!repair) return unfit(std::move(what));
-  range = repaired(range, ranges.levels);
-  if (note.empty()) {
-    note = fmt::format("{}; it was moved to {} to {}", what, range.low, range.high);
+  if (range.holds_zero() && off <= zero.tolerance) {
+    what += ": the nearest code stands for it";
+  } else if (zero.repair) {
+    range = repaired(range, ranges.levels);
+    what += fmt::format("; it was moved to {} to {}", range.low, range.high);
+  } else {
+    return unfit(std::move(what));
   }
+  if (note.empty()) note = std::move(what);
   return {};
 }
 
@@ -233,7 +236,7 @@ Expected<Ranges> read_ranges(NodeRef node) {
 }
 
 Expected<CodeTypes> activation_types(const Ranges& ranges, ElementType expressed, Storages storages,
-                                     bool repair) {
+                                     const ZeroRule& zero) {
   CodeTypes types;
   std::vector<Step> input;
   std::vector<Step> output;
@@ -242,8 +245,8 @@ Expected<CodeTypes> activation_types(const Ranges& ranges, ElementType expressed
     const Bounds& bounds = ranges.groups[group];
     Interval in{bounds.input_low, bounds.input_high};
     Interval out{bounds.output_low, bounds.output_high};
-    QUADRANT_CHECK(settle(in, ranges, group, "input", repair, types.repaired));
-    QUADRANT_CHECK(settle(out, ranges, group, "output", repair, types.repaired));
+    QUADRANT_CHECK(settle(in, ranges, group, "input", zero, types.remark));
+    QUADRANT_CHECK(settle(out, ranges, group, "output", zero, types.remark));
     is_same = is_same && in.low == out.low && in.high == out.high;
     input.push_back(in.step(ranges.levels));
     output.push_back(out.step(ranges.levels));
@@ -258,7 +261,7 @@ Expected<CodeTypes> activation_types(const Ranges& ranges, ElementType expressed
 }
 
 Expected<CodeTypes> constant_types(const Ranges& ranges, ElementType expressed, Storages storages,
-                                   bool repair) {
+                                   const ZeroRule& zero) {
   CodeTypes types;
   std::vector<Step> output;
   std::vector<std::size_t> dead;
@@ -270,7 +273,7 @@ Expected<CodeTypes> constant_types(const Ranges& ranges, ElementType expressed, 
       output.emplace_back();
       continue;
     }
-    QUADRANT_CHECK(settle(out, ranges, group, "output", repair, types.repaired));
+    QUADRANT_CHECK(settle(out, ranges, group, "output", zero, types.remark));
     output.push_back(out.step(ranges.levels));
   }
   // What is one number takes no part in the choice of a type.

@@ -30,7 +30,13 @@ struct Ranges {
 struct CodeTypes {
   std::shared_ptr<const UniformType> input;
   std::shared_ptr<const UniformType> output;
-  std::string repaired;  ///< what was moved so that zero lies on the grid; empty: nothing
+  std::string remark;  ///< where zero was not on the grid, and what was done; empty: it was
+};
+
+/// What is done about a grid that misses zero.
+struct ZeroRule {
+  bool repair = false;
+  double tolerance = 0;  ///< in steps
 };
 
 /// Types of codes for real numbers `expressed` (Jacob et al., arXiv 1712.05877, equation 1):
@@ -42,18 +48,18 @@ struct CodeTypes {
 ///   [-1.27, 1.27], 255 levels  i8<-127:127> 0.01:0
 ///
 /// Codes have a sign where that makes all zero points 0 and `storages` has such a type; 4 bits
-/// where that is enough and it has such a type. `impossible`, with the reason, where zero is not on
-/// the grid to 1/256 of a step, or outside of the range, and `repair` is false; for a channel whose
-/// range has no length.
+/// where that is enough and it has such a type. `impossible`, with the reason, where zero is off
+/// the grid by more than the tolerance, or outside of the range, and nothing is to be repaired; for
+/// a channel whose range has no length.
 ///
 /// `repair` stretches a range until it holds zero, and then shifts it so that zero is the nearest
 /// step: by at most half of one, its length stays.
 [[nodiscard]] Expected<CodeTypes> activation_types(const Ranges& ranges, ElementType expressed,
-                                                   Storages storages, bool repair);
+                                                   Storages storages, const ZeroRule& zero);
 
 /// The same for constants, of which `output` is all that is asked for. A channel whose output range
 /// has no length is that one number: code 1 of a scale that it is.
 [[nodiscard]] Expected<CodeTypes> constant_types(const Ranges& ranges, ElementType expressed,
-                                                 Storages storages, bool repair);
+                                                 Storages storages, const ZeroRule& zero);
 
 }  // namespace quadrant::inline v0::low_precision

@@ -20,7 +20,9 @@ namespace {
 class Splitting {
  public:
   Splitting(const Graph& graph, const FakeQuantizeOptions& options)
-      : options_(options), profile_(profile(options.target)), split_{graph, {}, {}} {}
+      : profile_(profile(options.target)),
+        zero_{options.repair, options.zero_tolerance},
+        split_{graph, {}, {}} {}
 
   Expected<SplitGraph> run() && {
     Graph& graph = split_.graph;
@@ -50,29 +52,29 @@ class Splitting {
     const NodeId constant = constant_behind_cast(node);
     if (constant.is_valid()) {
       QUADRANT_TRY(const CodeTypes types,
-                   constant_types(ranges, expressed, profile_.constants, options_.repair));
+                   constant_types(ranges, expressed, profile_.constants, zero_));
       const Constant& real = *split_.graph.constant(constant);
       QUADRANT_TRY(Constant codes, fake_quantized_codes(real, ranges, *types.output));
-      note_repair(node, types);
+      note_remark(node, types);
       replace_by_constant(node.id, std::move(codes), types.output);
       return {};
     }
     QUADRANT_TRY(const CodeTypes types,
-                 activation_types(ranges, expressed, profile_.activations, options_.repair));
-    note_repair(node, types);
+                 activation_types(ranges, expressed, profile_.activations, zero_));
+    note_remark(node, types);
     replace_by_pair(node, types);
     return {};
   }
 
   Expected<void> fold_stored(NodeRef node) {
-    QUADRANT_TRY(const auto stored, read_stored_weight(node));
+    QUADRANT_TRY(const auto stored, read_stored_weight(node, zero_.tolerance));
     if (!stored) return {};
     replace_by_constant(node.id, *split_.graph.constant(stored->codes), stored->type);
     return {};
   }
 
-  void note_repair(NodeRef node, const CodeTypes& types) {
-    if (!types.repaired.empty()) leave(node, types.repaired);
+  void note_remark(NodeRef node, const CodeTypes& types) {
+    if (!types.remark.empty()) leave(node, types.remark);
   }
 
   // The constant that operand 0 is, or that is cast to it.
@@ -163,8 +165,8 @@ class Splitting {
     graph.set_value_name(made, name);
   }
 
-  FakeQuantizeOptions options_;
   const LowPrecisionProfile& profile_;
+  ZeroRule zero_;
   SplitGraph split_;
 };
 

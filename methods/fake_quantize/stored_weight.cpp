@@ -87,16 +87,18 @@ Expected<std::vector<float>> read_steps(const Constant& scales) {
   return steps;
 }
 
-Expected<std::vector<std::int64_t>> read_shifts(const Constant& points, const IntegerRange& range) {
+Expected<std::vector<std::int64_t>> read_shifts(const Constant& points, const IntegerRange& range,
+                                                double tolerance) {
   std::vector<std::int64_t> shifts;
   if (is_float(points.element())) {
     QUADRANT_TRY(const auto reals, read_reals(points));
     for (const double real : reals) {
-      const bool is_code = real == std::nearbyint(real) && std::abs(real) <= 255;
+      const double nearest = std::nearbyint(real);
+      const bool is_code = std::abs(real - nearest) <= tolerance && std::abs(nearest) <= 255;
       if (!is_code) {
         return fail(ErrorCode::impossible, fmt::format("a zero point of {} is no code", real));
       }
-      shifts.push_back(static_cast<std::int64_t>(real));
+      shifts.push_back(static_cast<std::int64_t>(nearest));
     }
   } else {
     QUADRANT_TRY(shifts, read_integers(points, points.element_count()));
@@ -111,7 +113,7 @@ Expected<std::vector<std::int64_t>> read_shifts(const Constant& points, const In
 
 }  // namespace
 
-Expected<std::optional<StoredWeight>> read_stored_weight(NodeRef node) {
+Expected<std::optional<StoredWeight>> read_stored_weight(NodeRef node, double tolerance) {
   if (node.kind() != ops::Multiply::kind) return std::nullopt;
   auto parts = find_parts(node, 0);
   if (!parts) parts = find_parts(node, 1);
@@ -134,7 +136,7 @@ Expected<std::optional<StoredWeight>> read_stored_weight(NodeRef node) {
     const NodeId zeros = cast_constant(*node.graph, parts->zero_points);
     if (!zeros.is_valid()) return fail(ErrorCode::impossible, "its zero points are computed");
     const Constant& points = *node.graph->constant(zeros);
-    QUADRANT_TRY(std::vector<std::int64_t> shifts, read_shifts(points, range));
+    QUADRANT_TRY(std::vector<std::int64_t> shifts, read_shifts(points, range, tolerance));
     if (shifts.size() == 1) {
       shifts.resize(steps.size(), shifts.front());
     } else if (shared_by(points.shape(), codes.shape()) != granularity) {

@@ -20,7 +20,9 @@ struct StoredWeight {
 };
 
 /// Empty where `node` is nothing of the kind. `impossible`, with the reason, where it is and cannot
-/// be a quantized type: scales that are zero or along several axes, zero points that are no codes.
-[[nodiscard]] Expected<std::optional<StoredWeight>> read_stored_weight(NodeRef node);
+/// be a quantized type: scales that are zero or along several axes, zero points that are no codes,
+/// by more than `tolerance` of a step.
+[[nodiscard]] Expected<std::optional<StoredWeight>> read_stored_weight(NodeRef node,
+                                                                       double tolerance);
 
 }  // namespace quadrant::inline v0::low_precision

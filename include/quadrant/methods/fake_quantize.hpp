@@ -46,6 +46,10 @@ struct FakeQuantizeOptions {
   /// Ranges whose grid misses zero are moved: stretched until zero lies inside, then shifted by at
   /// most half a step. Otherwise their fake_quantize stays, and is reported.
   bool repair = false;
+  /// By how much of a step zero may lie beside the grid, to count as the nearest code: bounds that
+  /// were rounded to float16 miss it by a few hundredths. From 0 to 0.5; 0.1 is what OpenVINO's own
+  /// transformations round away. More than 1/256 is in the notes.
+  double zero_tolerance = 0.1;
 };
 
 // --- step 0: fake_quantize is quantize and dequantize -------------------------------------------

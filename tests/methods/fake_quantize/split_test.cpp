@@ -137,6 +137,19 @@ TEST_CASE("what is no grid with a zero is reported, and repaired on request") {
   }
 }
 
+TEST_CASE("zero beside the grid by a little is the nearest code, and reported") {
+  // As float16 has it; 127.9816 steps below zero.
+  const std::string bounds = "-4.15234375;4.12109375;-4.15234375;4.12109375";
+  const SplitGraph near = split(activation(bounds), gpu);
+  CHECK(kinds_of(near.graph).starts_with("quantize"));
+  REQUIRE(near.notes.size() == 1);
+  CHECK(near.notes[0].reason.starts_with("zero is 0.0184 steps off the grid"));
+  CHECK(near.notes[0].reason.ends_with("the nearest code stands for it"));
+  FakeQuantizeOptions strict = gpu;
+  strict.zero_tolerance = 0.01;
+  CHECK(kinds_of(split(activation(bounds), strict).graph) == "fake_quantize");
+}
+
 TEST_CASE("a repaired range holds what it held, to half a step") {
   FakeQuantizeOptions options = gpu;
   options.repair = true;
