@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fake_quantize/forms.hpp"
+#include "quadrant/ir/products.hpp"
 #include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0::low_precision {
@@ -36,12 +37,42 @@ float common_step(float a, float b) {
   return std::max(fine, coarse / most_apart);
 }
 
+// How many steps of a bias there is room for in one of the products' (a shift to the left of the
+// sum): 32 bits hold what the products can add up to, and as much for the bias. A bias that is
+// rounded to the products' own steps would move one value in some thousands across a tie of the
+// next fake_quantize.
+float bias_steps(NodeRef maker) {
+  const Product* const product = find_product(maker.kind());
+  if (product == nullptr || maker.operand_type(product->weight) == nullptr) return 1;
+  const Shape& weight = maker.operand_type(product->weight)->shape;
+  const auto axis = weight.is_ranked() ? product->channel(maker, weight) : std::nullopt;
+  const auto elements = weight.element_count();
+  if (!axis || !elements || weight[*axis] < 1) return 1;
+  constexpr double largest_product = 255.0 * 128.0;
+  const double largest_sum =
+      largest_product * static_cast<double>(*elements) / static_cast<double>(weight[*axis]);
+  float steps = 1;
+  constexpr float most_steps = 32;
+  while (steps < most_steps && largest_sum * static_cast<double>(steps) * 4 <= 0x1p31) steps *= 2;
+  return steps;
+}
+
+// The grid on which a constant is added to codes of `form`, which `maker` makes.
+std::optional<GivenForm> grid_of_sum(NodeRef maker, const GivenForm& form) {
+  if (!is_sum(form)) return fine_form(form);
+  auto scales = axis_scales(form);
+  if (!scales) return std::nullopt;
+  const float steps = bias_steps(maker);
+  for (float& scale : scales->scales) scale /= steps;
+  return sum_form(*scales, form.type->expressed);
+}
+
 PendingDequantize follow_constant_term(NodeRef node, std::uint32_t data, const GivenForm& form) {
   // What is not known until the model runs is not codes.
   const Constant* const term = node.operand_constant(1 - data);
   if (term == nullptr) return refuse("one operand is real numbers");
   if (node.kind() == "onnx.Sub" && data == 1) return refuse("it is subtracted from a constant");
-  auto sum = fine_form(form);
+  auto sum = grid_of_sum({node.graph, node.operand(data).node}, form);
   if (sum && !fits_sum(*term, *sum))
     return refuse("the constant is not finite, or needs more than 32 bits");
   return follow_in(std::move(sum), {data});
