@@ -48,6 +48,23 @@ Expected<WrittenModel> write_as_onnx(const Graph& graph, const std::string& path
   return written;
 }
 
+// Text has the contents of all constants, whichever file they are in so far.
+Expected<WrittenModel> write_as_text(Graph graph, const std::string& path) {
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    const Constant* constant = node.is_valid() ? graph.constant(node) : nullptr;
+    if (constant == nullptr || !*constant || !constant->is_deferred()) continue;
+    std::vector<std::byte> bytes(constant->byte_size());
+    QUADRANT_CHECK(constant->read(0, bytes));
+    auto quantization = graph.type({node}).quantization;
+    graph.set_constant(
+        node, Constant::from_bytes(constant->element(), constant->shape(), std::move(bytes)),
+        std::move(quantization));
+  }
+  QUADRANT_CHECK(write_text(path, print_graph(graph, {.largest_constant = INT64_MAX})));
+  return WrittenModel{file_bytes(path), {}};
+}
+
 }  // namespace
 
 void add_remarks(std::vector<std::string>& remarks, std::string_view what,
@@ -65,8 +82,7 @@ Expected<WrittenModel> write_model(const Graph& graph, const std::string& path, 
     case ModelFormat::openvino:
       return write_as_openvino(graph, path);
     case ModelFormat::text:
-      QUADRANT_CHECK(write_text(path, print_graph(graph, {.largest_constant = INT64_MAX})));
-      return WrittenModel{file_bytes(path), {}};
+      return write_as_text(graph, path);
     case ModelFormat::onnx:
       break;
   }

@@ -201,6 +201,7 @@ Net::Net(std::string_view xml) {
   read_layers(net);
   read_edges(net);
   sort();
+  if (version_ == 10) widen();
 }
 
 std::vector<pugi::xml_node> Net::extras() const {
@@ -257,6 +258,19 @@ void Net::read_edges(const pugi::xml_node& net) {
       invalid(fmt::format("two edges to input port {}", to_port), {.node = to.name});
     }
     to.sources[*input] = OutputRef{from, *output};
+  }
+}
+
+void Net::widen() {
+  const bool has_bodies = std::ranges::any_of(layers_, [](const Layer& layer) {
+    return layer.node.child("body") || layer.node.child("then_body");
+  });
+  if (has_bodies) return;
+  stores_halves_ = true;
+  for (Layer& layer : layers_) {
+    for (Port& port : layer.outputs) {
+      if (port.type.element == ElementType::float16) port.type.element = ElementType::float32;
+    }
   }
 }
 
