@@ -3,7 +3,7 @@
 import numpy as np
 import openvino as ov
 from onnx import TensorProto, helper
-from openvino import opset1, opset3, opset4, opset5, opset6, opset7, opset8, opset9, opset10
+from openvino import opset1, opset2, opset3, opset4, opset5, opset6, opset7, opset8, opset9, opset10
 from openvino import opset11, opset12, opset13, opset14, opset15, opset16 as ops
 
 from _models import model_of
@@ -169,7 +169,6 @@ for name in "l1", "l2", "max", "mean", "min", "prod", "sum":
     ir(f"reduce_{name}", In(3, 4, 5), lambda x, f=reduce: f(x, c([0, -1]), False))
     ir(f"reduce_{name}_keep", In(3, 4, 5), lambda x, f=reduce: f(x, c(1, I), True))
 ir("reduce_sum_i32", In(3, 4, dtype=I), lambda x: ops.reduce_sum(x, c([1])))
-ir("reduce_mean_of_nothing", In(3, 4), lambda x: ops.reduce_mean(x, ops.constant(np.zeros(0, L))))
 ir("reduce_and", In(3, 4, dtype=B), lambda x: ops.reduce_logical_and(x, c([1]), False))
 ir("reduce_or", In(3, 4, dtype=B), lambda x: ops.reduce_logical_or(x, c([1]), True))
 ir("softmax", In(3, 4), lambda x: opset1.softmax(x, 0))
@@ -240,7 +239,7 @@ for axis in -1, 0, 1, 2, 3:
     op(f"flatten_{axis}", "Flatten", r(2, 3, 4), axis=axis)
     op(f"flatten_open_{axis}", "Flatten", r(2, 3, 4), axis=axis, open=True)
 op("expand", "Expand", r(3, 1), a([2, 1, 4]), weights=(1,))
-op("expand_computed", "Expand", r(3, 1), a([2, 1, 4]), open=True)
+op("expand_computed", "Expand", r(3, 1), a([2, 1, 4]))
 op("tile", "Tile", r(3, 2), a([2, 3]), weights=(1,))
 op("tile_computed", "Tile", r(3, 2), a([2, 3]))
 for mode in "constant", "edge", "reflect":
@@ -322,3 +321,184 @@ for opset in 11, 13:
         op(f"log_softmax_{opset}_{axis}", "LogSoftmax", r(2, 3, 4), axis=axis, opset=opset, open=True)
 op("cum_sum", "CumSum", r(3, 4), a(1), weights=(1,))
 op("cum_sum_all", "CumSum", r(3, 4), a([-2], I), exclusive=1, reverse=1)
+
+
+# --- normalization ---------------------------------------------------------------------------------
+
+
+def positive(*shape, seed=5):
+    return ops.constant(np.abs(random(shape, F, seed)) + F(0.5))
+
+
+ir("batch_norm", In(2, 3, 4, 5), lambda x: ops.batch_norm_inference(x, rnd(3), rnd(3, seed=8), rnd(3, seed=9), positive(3), 1e-3))
+ir("batch_norm_1", In(2, 3, 4, 5), lambda x: opset1.batch_norm_inference(x, rnd(3), rnd(3, seed=8), rnd(3, seed=9), positive(3), 1e-3))
+for name, axes, shape in (("last", [-1], (2, 3, 8)), ("images", [2, 3], (2, 3, 4, 5)), ("channels", [1], (2, 6, 4)),
+                          ("all", [1, 2, 3], (2, 3, 4, 5))):
+    for mode in "inside_sqrt", "outside_sqrt":
+        exact = mode == "inside_sqrt" and name != "channels"
+        ir(f"mvn_{name}_{mode}", In(*shape), lambda x, a=axes, m=mode: ops.mvn(x, c(a), True, 1e-3, m), tolerance=1e-5, copy_tolerance=0 if exact else 1e-5)
+ir("mvn_open", In(2, 3, 4, 5, open=(0, 2, 3)), lambda x: ops.mvn(x, c([2, 3]), True, 1e-3, "inside_sqrt"), tolerance=1e-5)
+ir("mvn_mean_alone", In(2, 3, 8), lambda x: ops.mvn(x, c([2]), False, 1e-3, "inside_sqrt"), tolerance=1e-5, copy_tolerance=1e-6)
+
+ir("mvn_2", In(2, 3, 4, 5), lambda x: opset2.mvn(x, False, True, 1e-3), tolerance=1e-5)
+ir("mvn_2_across", In(2, 3, 4, 5), lambda x: opset2.mvn(x, True, True, 1e-3), tolerance=1e-5)
+for mode in "add", "max":
+    ir(f"normalize_l2_{mode}", In(2, 6, 4, 4), lambda x, m=mode: ops.normalize_l2(x, c([1]), 1e-3, m), copy_tolerance=1e-6)
+ir("lrn", In(2, 6, 4, 4), lambda x: ops.lrn(x, c([1]), 0.3, 0.7, 1.5, 3))
+ir("lrn_images", In(2, 6, 4, 4), lambda x: ops.lrn(x, c([2, 3]), 0.3, 0.7, 1.5, 3), carried=True)
+ir("group_norm", In(2, 6, 4), lambda x: ops.group_normalization(x, rnd(6), rnd(6, seed=8), 3, 1e-3), tolerance=1e-5)
+
+op("batch_norm", "BatchNormalization", r(2, 3, 4), r(3), r(3, seed=4), r(3, seed=5), np.abs(r(3, seed=6)) + F(0.1), weights=(1, 2, 3, 4), epsilon=1e-3)
+op("batch_norm_computed", "BatchNormalization", r(2, 3), r(3), r(3, seed=4), r(3, seed=5), np.abs(r(3, seed=6)) + F(0.1), opset=9)
+op("instance_norm", "InstanceNormalization", r(2, 3, 4, 5), r(3), r(3, seed=4), weights=(1, 2), tolerance=1e-5)
+op("instance_norm_computed", "InstanceNormalization", r(2, 3, 4), r(3), r(3, seed=4), epsilon=1e-2, tolerance=1e-5)
+op("layer_norm", "LayerNormalization", r(2, 3, 8), r(8), r(8, seed=4), weights=(1, 2), tolerance=1e-5)
+op("layer_norm_axis", "LayerNormalization", r(2, 3, 8), r(3, 8), axis=1, tolerance=1e-5)
+op("layer_norm_mean", "LayerNormalization", r(2, 3, 8), r(8), outputs=2, impossible=True)
+for opset in 18, 21:
+    op(f"group_norm_{opset}", "GroupNormalization", r(2, 6, 4), r(3 if opset == 18 else 6), r(3 if opset == 18 else 6, seed=4), weights=(1, 2), num_groups=3, opset=opset, tolerance=1e-5)
+op("mean_variance", "MeanVarianceNormalization", r(2, 3, 4, 5), tolerance=1e-5)
+op("mean_variance_axes", "MeanVarianceNormalization", r(2, 3, 4), axes=[0, 2], tolerance=1e-5)
+for p in 1, 2:
+    op(f"lp_norm_{p}", "LpNormalization", np.concatenate([r(3, 4), np.zeros((1, 4), F)]), p=p, axis=1)
+op("rms_norm", "RMSNormalization", r(2, 3, 8), r(8), weights=(1,), opset=23, tolerance=1e-5)
+op("lrn", "LRN", r(2, 6, 4, 4), size=3, alpha=0.3, beta=0.7, bias=1.5)
+
+
+# --- resampling ------------------------------------------------------------------------------------
+
+COORDINATES = "half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"
+ROUNDINGS = "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"
+for coordinate in COORDINATES + ("tf_half_pixel_for_nn",):
+    for mode in "linear_onnx", "cubic", "linear":
+        ir(f"interpolate_{mode}_{coordinate}", In(1, 2, 5, 4), lambda x, m=mode, o=coordinate: ops.interpolate(x, c([8, 6]), m, "sizes", coordinate_transformation_mode=o, axes=c([2, 3])),
+           carried=coordinate == "tf_half_pixel_for_nn", tolerance=1e-5, copy_tolerance=1e-5 if mode == "linear" else 0)
+    for rounding in ROUNDINGS:
+        ir(f"interpolate_nearest_{coordinate}_{rounding}", In(1, 2, 5, 4), lambda x, n=rounding, o=coordinate: ops.interpolate(x, c([8, 6]), "nearest", "sizes", coordinate_transformation_mode=o, nearest_mode=n, axes=c([2, 3])),
+           carried=coordinate == "tf_half_pixel_for_nn")
+ir("interpolate_scales", In(1, 2, 5, 4), lambda x: ops.interpolate(x, c([2, 1.5], F), "linear_onnx", "scales", axes=c([2, 3])))
+ir("interpolate_down", In(1, 2, 6, 8), lambda x: ops.interpolate(x, c([3, 5]), "linear_onnx", "sizes", axes=c([2, 3])))
+ir("interpolate_4", In(1, 2, 5, 4), lambda x: opset4.interpolate(x, c([10, 8]), ops.constant(np.array([2, 2], F)), c([2, 3]), "nearest", "sizes", [0, 0, 0, 0], [0, 0, 0, 0], "asymmetric", "floor"))
+ir("interpolate_open", In(1, 2, 5, 4, open=(0, 2, 3)), lambda x: ops.interpolate(x, c([2, 2], F), "nearest", "scales", coordinate_transformation_mode="asymmetric", nearest_mode="floor", axes=c([2, 3])))
+ir("interpolate_computed", [In(1, 2, 5, 4), In(values=[7, 9], dtype=L)], lambda x, n: ops.interpolate(x, n, "linear_onnx", "sizes", axes=c([2, 3])), tolerance=1e-5)
+ir("interpolate_simple", In(1, 2, 5, 4), lambda x: ops.interpolate(x, c([8, 6]), "nearest", "sizes", nearest_mode="simple", axes=c([2, 3])), carried=True)
+ir("interpolate_antialias", In(1, 2, 6, 8), lambda x: ops.interpolate(x, c([3, 4]), "linear", "sizes", antialias=True, axes=c([2, 3])), carried=True)
+ir("interpolate_pads", In(1, 2, 6, 8), lambda x: ops.interpolate(x, c([3, 4]), "nearest", "sizes", [0, 0, 1, 1], [0, 0, 0, 0], axes=c([2, 3])), carried=True)
+for mode in "bilinear", "nearest", "bicubic":
+    for padding in "zeros", "border", "reflection":
+        for aligns in False, True:
+            ir(f"grid_sample_{mode}_{padding}_{aligns}", [In(1, 2, 5, 4), In(1, 3, 4, 2)], lambda x, g, m=mode, p=padding, a=aligns: ops.grid_sample(x, g, {"mode": m, "padding_mode": p, "align_corners": a}),
+               tolerance=1e-5)
+
+for coordinate in COORDINATES:
+    for mode in "linear", "cubic":
+        op(f"resize_{mode}_{coordinate}", "Resize", r(1, 2, 5, 4), None, None, a([1, 2, 8, 6]), weights=(3,), mode=mode, coordinate_transformation_mode=coordinate, tolerance=1e-5)
+    for rounding in ROUNDINGS:
+        op(f"resize_nearest_{coordinate}_{rounding}", "Resize", r(1, 2, 5, 4), None, a([1, 1, 1.6, 2], F), weights=(2,), nearest_mode=rounding, coordinate_transformation_mode=coordinate)
+op("resize_down", "Resize", r(1, 2, 8, 6), None, a([1, 1, 0.5, 0.6], F), weights=(2,), mode="linear", tolerance=1e-5)
+op("resize_10", "Resize", r(1, 2, 5, 4), a([1, 1, 2, 2], F), weights=(1,), opset=10)
+op("resize_10_linear", "Resize", r(1, 2, 5, 4), a([1, 1, 2, 2], F), weights=(1,), opset=10, mode="linear")
+op("resize_11", "Resize", r(1, 2, 5, 4), a([], F), a([1, 1, 2, 3], F), weights=(1, 2), opset=11)
+op("resize_11_sizes", "Resize", r(1, 2, 5, 4), a([], F), a([], F), a([1, 2, 10, 8]), weights=(1, 2, 3), opset=11, mode="linear")
+op("resize_axes", "Resize", r(1, 2, 5, 4), None, a([2, 3], F), weights=(2,), axes=[3, 2])
+op("resize_computed", "Resize", r(1, 2, 5, 4), None, None, a([1, 2, 10, 7]), mode="linear", tolerance=1e-5)
+op("resize_nothing", "Resize", r(1, 2, 5, 4), None, a([1, 1, 1, 1], F), weights=(2,))
+op("resize_3d", "Resize", r(2, 3, 6), None, a([1, 1, 2], F), weights=(2,), mode="linear", tolerance=1e-5)
+op("resize_5d", "Resize", r(1, 2, 3, 4, 3), None, a([1, 1, 2, 2, 2], F), weights=(2,), mode="linear", tolerance=1e-5)
+op("resize_antialias", "Resize", r(1, 2, 5, 4), None, a([1, 1, 0.5, 0.5], F), weights=(2,), mode="linear", antialias=1, impossible=True)
+op("upsample_7", "Upsample", r(1, 2, 5, 4), opset=7, scales=[1.0, 1.0, 2.0, 2.0])
+op("upsample_9", "Upsample", r(1, 2, 5, 4), a([1, 1, 2, 2], F), weights=(1,), opset=9, mode="linear")
+for opset, modes in (16, ("bilinear", "nearest", "bicubic")), (20, ("linear", "nearest", "cubic")):
+    for mode in modes:
+        op(f"grid_sample_{opset}_{mode}", "GridSample", r(1, 2, 5, 4), r(1, 3, 4, 2, seed=5), opset=opset, mode=mode, align_corners=1, padding_mode="border", tolerance=1e-5)
+
+
+# --- recurrent layers ------------------------------------------------------------------------------
+
+BATCH, STEPS, INPUTS, HIDDEN = 2, 4, 3, 5
+
+
+def sequence(kind, gates, direction, lengths=None, bias_gates=None, initial=True, open=(), tolerance=1e-5, **settings):
+    directions = 2 if direction == "bidirectional" else 1
+
+    def build(x):
+        def state(seed):
+            shape = BATCH, directions, HIDDEN
+            return rnd(*shape, seed=seed) if initial else ops.constant(np.zeros(shape, F))
+
+        states = [state(20), state(21)][:2 if kind == "lstm" else 1]
+        weights = [rnd(directions, gates * HIDDEN, INPUTS, seed=22), rnd(directions, gates * HIDDEN, HIDDEN, seed=23),
+                   rnd(directions, (bias_gates or gates) * HIDDEN, seed=24)]
+        make = getattr(ops, f"{kind}_sequence")
+        return make(x, *states, c(lengths or [STEPS] * BATCH, I), *weights, HIDDEN, direction, **settings)
+
+    ending = "_".join(map(str, [direction, *settings, *(["lengths"] if lengths else []), *(["open"] if open else [])]))
+    ir(f"{kind}_{ending}", In(BATCH, STEPS, INPUTS, open=open), build, tolerance=tolerance)
+
+
+for kind, gates in ("lstm", 4), ("gru", 3), ("rnn", 1):
+    for direction in "forward", "reverse", "bidirectional":
+        sequence(kind, gates, direction)
+    sequence(kind, gates, "forward", lengths=[3, 1])
+    sequence(kind, gates, "forward", clip=0.5)
+    sequence(kind, gates, "bidirectional", initial=False, open=(1,))
+sequence("gru", 3, "bidirectional", bias_gates=4, linear_before_reset=True)
+sequence("rnn", 1, "forward", activations=["relu"])
+sequence("lstm", 4, "forward", activations=["sigmoid", "tanh", "relu"])
+ir("lstm_cell", In(2, 3), lambda x: ops.lstm_cell(x, rnd(2, 5), rnd(2, 5, seed=8), rnd(20, 3), rnd(20, 5), rnd(20), 5), carried=True)
+
+
+def recurrence(name, kind, gates, directions=1, bias=True, lengths=None, initial=False, outputs=None, peephole=False, **settings):
+    layout = settings.get("layout", 0)
+    inputs = [r(STEPS, BATCH, INPUTS), r(directions, gates * HIDDEN, INPUTS, seed=4), r(directions, gates * HIDDEN, HIDDEN, seed=5),
+              r(directions, 2 * gates * HIDDEN, seed=6) if bias else None, None if lengths is None else a(lengths, I)]
+    if initial:
+        inputs += [r(directions, BATCH, HIDDEN, seed=7 + i) for i in range(2 if kind == "LSTM" else 1)]
+    if peephole:
+        inputs += [None] * (7 - len(inputs)) + [r(directions, 3 * HIDDEN)]
+    direction = settings.pop("direction", "bidirectional" if directions == 2 else "forward")
+    op(f"{kind}_{name}", kind, *inputs, weights=(1, 2, 3, 4), outputs=outputs or (3 if kind == "LSTM" else 2), hidden_size=HIDDEN, direction=direction, tolerance=1e-5, **settings)
+
+
+for kind, gates in ("LSTM", 4), ("GRU", 3), ("RNN", 1):
+    recurrence("forward", kind, gates)
+    recurrence("reverse", kind, gates, direction="reverse")
+    recurrence("both", kind, gates, 2, initial=True)
+    recurrence("no_bias", kind, gates, bias=False, outputs=1)
+    recurrence("lengths", kind, gates, lengths=[4, 2])
+    recurrence("open", kind, gates, 2, open=True)
+    recurrence("lengths_open", kind, gates, lengths=[4, 2], open=True, impossible=True)
+    recurrence("clip", kind, gates, clip=0.4)
+recurrence("linear", "GRU", 3, 2, linear_before_reset=1)
+recurrence("relu", "RNN", 1, activations=["Relu"])
+recurrence("peephole", "LSTM", 4, peephole=True, impossible=True)
+
+# --- formulas --------------------------------------------------------------------------------------
+
+ir("is_finite", In(values=[1, np.inf, -np.inf, np.nan]), lambda x: ops.is_finite(x))
+ir("is_inf", In(values=[1, np.inf, -np.inf, np.nan]), lambda x: ops.is_inf(x))
+ir("is_inf_positive", In(values=[1, np.inf, -np.inf, np.nan]), lambda x: ops.is_inf(x, {"detect_negative": False}))
+ir("not_equal", [In(3, 4, dtype=I), In(4, dtype=I)], lambda x, y: ops.not_equal(x, y))
+for name in "and", "or", "xor":
+    ir(f"bitwise_{name}", [In(3, 4, dtype=I), In(4, dtype=I)], lambda x, y, f=getattr(ops, f"bitwise_{name}"): f(x, y))
+ir("bitwise_not", In(3, 4, dtype=I), lambda x: ops.bitwise_not(x))
+for name in "left", "right":
+    ir(f"bitwise_{name}_shift", [In(3, 4, dtype=np.uint8), In(4, dtype=np.uint8)], lambda x, y, f=getattr(ops, f"bitwise_{name}_shift"): f(x, y))
+ir("bitwise_signed_shift", [In(3, 4, dtype=I), In(4, dtype=I)], lambda x, y: ops.bitwise_right_shift(x, y), carried=True)
+
+op("reciprocal", "Reciprocal", r(3, 4) + F(3))
+for name in "Sum", "Mean":
+    for count in 1, 2, 3:
+        op(f"{name}_{count}", name, r(3, 4), *[r(1, 4, seed=5), r(3, 1, seed=6)][:count - 1])
+op("thresholded_relu", "ThresholdedRelu", r(3, 4), alpha=0.3)
+op("celu", "Celu", r(3, 4), alpha=0.7)
+op("shrink", "Shrink", r(3, 4), lambd=0.4, bias=0.1)
+INFINITIES = a([1, np.inf, -np.inf, np.nan], F)
+op("is_inf", "IsInf", INFINITIES)
+op("is_inf_negative", "IsInf", INFINITIES, detect_positive=0)
+for direction in "LEFT", "RIGHT":
+    op(f"shift_{direction}", "BitShift", r(3, 4, dtype=np.uint8), r(4, dtype=np.uint8), direction=direction)
+for name in "And", "Or", "Xor":
+    op(f"bitwise_{name}", f"Bitwise{name}", r(3, 4, dtype=I), r(4, dtype=I, seed=5))
+op("bitwise_not", "BitwiseNot", r(3, 4, dtype=I))
+op("cast_like", "CastLike", r(3, 4), r(1, dtype=I))

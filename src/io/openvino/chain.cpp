@@ -83,6 +83,14 @@ void expect_one_result(const LoweredNode& node) {
   }
 }
 
+void make_first(LoweredNode& node, const OpName& op, std::span<const Output> inputs, Data data) {
+  expect_one_result(node);
+  if (node.node().graph->result_count(node.node().id) == 1) {
+    return node.make(op, inputs, std::move(data));
+  }
+  node.finish(node.step(op, inputs, std::move(data), node.result_type(), op.type));
+}
+
 std::vector<std::int64_t> axes_from(std::int64_t first, std::int64_t rank) {
   std::vector<std::int64_t> axes(static_cast<std::size_t>(std::max<std::int64_t>(rank - first, 0)));
   std::iota(axes.begin(), axes.end(), first);

@@ -62,6 +62,9 @@ class LayerChain {
 /// `impossible` where somebody reads another result than the first, which OpenVINO does not give.
 void expect_one_result(const LoweredNode& node);
 
+/// As LoweredNode::make, for an operation of one result whose node may list more.
+void make_first(LoweredNode& node, const OpName& op, std::span<const Output> inputs, Data data);
+
 /// All axes from `first` to before `rank`.
 [[nodiscard]] std::vector<std::int64_t> axes_from(std::int64_t first, std::int64_t rank);
 

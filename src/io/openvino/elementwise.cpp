@@ -31,6 +31,7 @@ constexpr std::array same_operations{
     SameOperation{"Asinh", "onnx.Asinh", "opset4"},
     SameOperation{"Atan", "onnx.Atan"},
     SameOperation{"Atanh", "onnx.Atanh", "opset4"},
+    SameOperation{"BitwiseNot", "onnx.BitwiseNot", "opset13"},
     SameOperation{"Ceiling", "onnx.Ceil"},
     SameOperation{"Cos", "onnx.Cos"},
     SameOperation{"Cosh", "onnx.Cosh"},
@@ -54,6 +55,9 @@ constexpr std::array same_operations{
     SameOperation{"Tan", "onnx.Tan"},
     SameOperation{"Tanh", "onnx.Tanh"},
     SameOperation{"Add", ops::Add::kind, "opset1", 2},
+    SameOperation{"BitwiseAnd", "onnx.BitwiseAnd", "opset13", 2},
+    SameOperation{"BitwiseOr", "onnx.BitwiseOr", "opset13", 2},
+    SameOperation{"BitwiseXor", "onnx.BitwiseXor", "opset13", 2},
     SameOperation{"Equal", "onnx.Equal", "opset1", 2},
     SameOperation{"Greater", "onnx.Greater", "opset1", 2},
     SameOperation{"GreaterEqual", "onnx.GreaterOrEqual", "opset1", 2},
@@ -377,6 +381,10 @@ void lower_cast(LoweredNode& node) {
             {{"destination_type", std::string(name_of(*to))}});
 }
 
+void lower_cast_like(LoweredNode& node) {
+  node.make({"ConvertLike"}, std::array{node.operand(0), node.operand(1)});
+}
+
 void lower_alias(LoweredNode& node) { node.alias(node.operand(0)); }
 
 constexpr auto raised_elementwise = [] {
@@ -418,6 +426,7 @@ constexpr auto lowered_elementwise = [] {
       LowerRule{"onnx.Round", lower_round},
       LowerRule{"onnx.Selu", lower_scaled},
       LowerRule{ops::Cast::kind, lower_cast},
+      LowerRule{"onnx.CastLike", lower_cast_like},
       LowerRule{ops::Identity::kind, lower_alias},
       LowerRule{"onnx.Dropout", lower_alias},
   };

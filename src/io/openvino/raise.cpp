@@ -142,6 +142,8 @@ Value RaisedLayer::input(std::size_t index) const {
 
 const TensorType& RaisedLayer::type_of(Value value) const { return raising_.graph_.type(value); }
 
+NodeRef RaisedLayer::producer(Value value) const { return raising_.graph_.ref(value.node); }
+
 const Constant* RaisedLayer::constant(std::size_t input_index) const {
   if (!has_input(input_index)) return nullptr;
   const Constant* found = raising_.graph_.constant(input(input_index).node);

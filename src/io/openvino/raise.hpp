@@ -56,6 +56,8 @@ class RaisedLayer {
   [[nodiscard]] bool has_input(std::size_t index) const noexcept;
   [[nodiscard]] const TensorType& type_of(Value value) const;
   [[nodiscard]] const Shape& shape_of(Value value) const { return type_of(value).shape; }
+  /// The node that `value` comes from.
+  [[nodiscard]] NodeRef producer(Value value) const;
   [[nodiscard]] const Constant* constant(std::size_t input) const;
   /// Contents of a constant input, which is a short list of integers.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> constant_integers(std::size_t input) const;

@@ -15,20 +15,25 @@ struct Rules {
   std::span<const LowerRule> lower;
 };
 
+[[nodiscard]] Rules composed_rules() noexcept;
 [[nodiscard]] Rules elementwise_rules() noexcept;
 [[nodiscard]] Rules indices_rules() noexcept;
 [[nodiscard]] Rules moves_rules() noexcept;
+[[nodiscard]] Rules normalization_rules() noexcept;
 [[nodiscard]] Rules parts_rules() noexcept;
 [[nodiscard]] Rules pooling_rules() noexcept;
 [[nodiscard]] Rules products_rules() noexcept;
 [[nodiscard]] Rules quantization_rules() noexcept;
 [[nodiscard]] Rules ranking_rules() noexcept;
+[[nodiscard]] Rules recurrent_rules() noexcept;
 [[nodiscard]] Rules reductions_rules() noexcept;
+[[nodiscard]] Rules resampling_rules() noexcept;
 
-[[nodiscard]] inline std::array<Rules, 9> all_rules() noexcept {
-  return {elementwise_rules(),  indices_rules(), moves_rules(),
-          parts_rules(),        pooling_rules(), products_rules(),
-          quantization_rules(), ranking_rules(), reductions_rules()};
+[[nodiscard]] inline std::array<Rules, 13> all_rules() noexcept {
+  return {composed_rules(),      elementwise_rules(), indices_rules(),   moves_rules(),
+          normalization_rules(), parts_rules(),       pooling_rules(),   products_rules(),
+          quantization_rules(),  ranking_rules(),     recurrent_rules(), reductions_rules(),
+          resampling_rules()};
 }
 
 }  // namespace quadrant::inline v0::openvino_ir

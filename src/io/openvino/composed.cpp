@@ -1,0 +1,162 @@
+// Operations on one element after the other that one side has no name for: formulas of several.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "io/openvino/chain.hpp"
+#include "io/openvino/failure.hpp"
+#include "io/openvino/rules.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0::openvino_ir {
+namespace {
+
+// --- layers --------------------------------------------------------------------------------------
+
+void lower_reciprocal(LoweredNode& node) {
+  LayerChain chain(node);
+  node.make({"Divide"}, std::array{chain.number(1), node.operand(0)},
+            {{"auto_broadcast", "numpy"}, {"m_pythondiv", "false"}});
+}
+
+/// Sum and Mean of any number of operands.
+void lower_sum(LoweredNode& node) {
+  LayerChain chain(node);
+  Output sum = node.operand(0);
+  for (std::size_t i = 1; i < node.operand_count(); ++i) {
+    sum = chain.pair({"Add"}, sum, node.operand(i));
+  }
+  if (node.operand_count() == 1) return node.alias(sum);
+  if (node.node().kind() == "onnx.Mean") {
+    sum = chain.pair({"Divide"}, sum, chain.number(static_cast<double>(node.operand_count())));
+  }
+  node.finish(sum);
+}
+
+/// x where it is larger than alpha, else 0. Not a product: 0 times infinity is no number.
+void lower_thresholded_relu(LoweredNode& node) {
+  LayerChain chain(node);
+  const Output x = node.operand(0);
+  const Output alpha = chain.number(node.attribute_or<double>("alpha", 1));
+  node.make({"Select"}, std::array{chain.test({"Greater"}, x, alpha), x, chain.number(0)},
+            {{"auto_broadcast", "numpy"}});
+}
+
+/// max(x, 0) + alpha * (exp(min(x, 0) / alpha) - 1)
+void lower_celu(LoweredNode& node) {
+  LayerChain chain(node);
+  const Output x = node.operand(0);
+  const Output alpha = chain.number(node.attribute_or<double>("alpha", 1));
+  const Output below = chain.pair({"Divide"}, chain.pair({"Minimum"}, x, chain.number(0)), alpha);
+  const Output curve = chain.apply({"Elu"}, {below}, {{"alpha", "1"}});
+  const Output above = chain.apply({"ReLU"}, {x});
+  node.make({"Add"}, std::array{above, chain.pair({"Multiply"}, curve, alpha)},
+            {{"auto_broadcast", "numpy"}});
+}
+
+/// x + bias below -lambda, x - bias above lambda, else 0.
+void lower_shrink(LoweredNode& node) {
+  LayerChain chain(node);
+  const Output x = node.operand(0);
+  const double lambda = node.attribute_or<double>("lambd", 0.5);
+  const Output bias = chain.number(node.attribute_or<double>("bias", 0));
+  const Data numpy{{"auto_broadcast", "numpy"}};
+  const Output is_above = chain.test({"Greater"}, x, chain.number(lambda));
+  const Output above =
+      chain.apply({"Select"}, {is_above, chain.pair({"Subtract"}, x, bias), chain.number(0)}, numpy,
+                  node.type(0).element);
+  const Output is_below = chain.test({"Less"}, x, chain.number(-lambda));
+  node.make({"Select"}, std::array{is_below, chain.pair({"Add"}, x, bias), above}, numpy);
+}
+
+/// x * sigmoid(alpha * x)
+void lower_swish(LoweredNode& node) {
+  LayerChain chain(node);
+  const Output factor = chain.number(node.attribute_or<double>("alpha", 1));
+  node.make({"Swish", "opset4"}, std::array{node.operand(0), factor});
+}
+
+void lower_shift(LoweredNode& node) {
+  const bool is_left = node.attribute_or<std::string>("direction", "") == "LEFT";
+  node.make({is_left ? "BitwiseLeftShift" : "BitwiseRightShift", "opset15"},
+            std::array{node.operand(0), node.operand(1)}, {{"auto_broadcast", "numpy"}});
+}
+
+bool raise_shift(RaisedLayer& layer) {
+  const ElementType element = layer.type_of(layer.input(0)).element;
+  constexpr std::array unsigned_types{ElementType::uint8, ElementType::uint16, ElementType::uint32,
+                                      ElementType::uint64};
+  if (std::ranges::find(unsigned_types, element) == unsigned_types.end()) return false;
+  if (layer.text("auto_broadcast", "numpy") != "numpy") return false;
+  const bool is_left = layer.type() == "BitwiseLeftShift";
+  layer.make("onnx.BitShift", {layer.input(0), layer.input(1)},
+             {{"direction", std::string(is_left ? "LEFT" : "RIGHT")}});
+  return true;
+}
+
+// --- infinities ----------------------------------------------------------------------------------
+
+constexpr std::array infinity_signs{"detect_negative", "detect_positive"};
+
+bool raise_is_inf(RaisedLayer& layer) {
+  Attributes attributes;
+  for (const char* name : infinity_signs) {
+    attributes.set(name, std::int64_t{layer.flag(name, true) ? 1 : 0});
+  }
+  layer.make("onnx.IsInf", {layer.input(0)}, std::move(attributes));
+  return true;
+}
+
+void lower_is_inf(LoweredNode& node) {
+  Data data;
+  for (const char* name : infinity_signs) {
+    data.emplace_back(name, text_of(node.attribute_or<std::int64_t>(name, 1) != 0));
+  }
+  node.make({"IsInf", "opset10"}, std::array{node.operand(0)}, std::move(data));
+}
+
+bool raise_is_finite(RaisedLayer& layer) {
+  const Value x = layer.input(0);
+  const Value is_infinite = stepped(layer, "onnx.IsInf", {x}, {}, ElementType::boolean);
+  const Value is_none = stepped(layer, "onnx.IsNaN", {x}, {}, ElementType::boolean);
+  layer.make("onnx.Not", {stepped(layer, "onnx.Or", {is_infinite, is_none})});
+  return true;
+}
+
+bool raise_not_equal(RaisedLayer& layer) {
+  if (layer.text("auto_broadcast", "numpy") != "numpy") return false;
+  const Value same =
+      stepped(layer, "onnx.Equal", {layer.input(0), layer.input(1)}, {}, ElementType::boolean);
+  layer.make("onnx.Not", {same});
+  return true;
+}
+
+bool raise_identity(RaisedLayer& layer) {
+  layer.alias(layer.input(0));
+  return true;
+}
+
+constexpr std::array raised_composed{
+    RaiseRule{"BitwiseLeftShift", raise_shift}, RaiseRule{"BitwiseRightShift", raise_shift},
+    RaiseRule{"Identity", raise_identity},      RaiseRule{"IsFinite", raise_is_finite},
+    RaiseRule{"IsInf", raise_is_inf},           RaiseRule{"NotEqual", raise_not_equal},
+};
+
+constexpr std::array lowered_composed{
+    LowerRule{"onnx.BitShift", lower_shift},
+    LowerRule{"onnx.Celu", lower_celu},
+    LowerRule{"onnx.IsInf", lower_is_inf},
+    LowerRule{"onnx.Mean", lower_sum},
+    LowerRule{"onnx.Reciprocal", lower_reciprocal},
+    LowerRule{"onnx.Shrink", lower_shrink},
+    LowerRule{"onnx.Sum", lower_sum},
+    LowerRule{"onnx.Swish", lower_swish},
+    LowerRule{"onnx.ThresholdedRelu", lower_thresholded_relu},
+};
+
+}  // namespace
+
+Rules composed_rules() noexcept { return {raised_composed, lowered_composed}; }
+
+}  // namespace quadrant::inline v0::openvino_ir

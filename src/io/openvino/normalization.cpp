@@ -1,0 +1,314 @@
+// Normalizations: by numbers that were learned, and by the mean and deviation or the norm of what
+// is normalized.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <limits>
+
+#include "io/openvino/chain.hpp"
+#include "io/openvino/failure.hpp"
+#include "io/openvino/rules.hpp"
+#include "quadrant/ir/float16.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/numerics/reals.hpp"
+
+namespace quadrant::inline v0::openvino_ir {
+namespace {
+
+Constant filled(ElementType element, const Shape& shape, double value) {
+  const auto count = static_cast<std::size_t>(shape.element_count().value_or(0));
+  if (is_wide_float(element)) {
+    return rounded_constant(element, shape, std::vector<double>(count, value));
+  }
+  const auto narrow = static_cast<float>(value);
+  const std::vector<std::uint16_t> bits(count, element == ElementType::bfloat16
+                                                   ? round_to_bfloat16(narrow)
+                                                   : round_to_float16(narrow));
+  return Constant::from_values(element, shape, std::span<const std::uint16_t>(bits));
+}
+
+/// Whether a constant operand is there that has this number alone.
+bool is_filled_with(const LoweredNode& node, std::size_t index, double value) {
+  const Constant* known = node.constant(index);
+  if (known == nullptr || !is_float(known->element())) return false;
+  const std::vector<double> values = value_of(read_reals(*known));
+  return std::ranges::all_of(values, [&](double found) { return found == value; });
+}
+
+// --- by numbers that were learned ----------------------------------------------------------------
+
+bool raise_batch_norm(RaisedLayer& layer) {
+  if (layer.input_count() != 5) return false;
+  const std::array order = layer.layer().version == "opset1"
+                               ? std::array<std::size_t, 5>{2, 0, 1, 3, 4}
+                               : std::array<std::size_t, 5>{0, 1, 2, 3, 4};
+  std::vector<Value> operands;
+  for (const std::size_t index : order) operands.push_back(layer.input(index));
+  layer.make("onnx.BatchNormalization", std::move(operands),
+             {{"epsilon", layer.real("epsilon", 1e-5)}});
+  return true;
+}
+
+void lower_batch_norm(LoweredNode& node) {
+  if (node.attribute_or<std::int64_t>("training_mode", 0) != 0) impossible("the mode of training");
+  if (node.attribute_or<std::int64_t>("spatial", 1) == 0) impossible("a mean for each pixel");
+  std::vector<Output> inputs;
+  for (std::size_t i = 0; i < 5; ++i) inputs.push_back(node.operand(i));
+  make_first(node, {"BatchNormInference", "opset5"}, inputs,
+             {{"epsilon", text_of(node.attribute_or<double>("epsilon", 1e-5))}});
+}
+
+// --- by mean and deviation -----------------------------------------------------------------------
+
+struct Normalization {
+  std::vector<std::int64_t> axes;
+  double epsilon = 1e-5;
+  bool is_inside = true;  ///< whether epsilon is added to the variance, not to its root
+};
+
+/// (x - mean) / deviation, step by step.
+void make_normalized(RaisedLayer& layer, const Normalization& how, bool divides) {
+  const Value x = layer.input(0);
+  const ElementType element = layer.type_of(x).element;
+  const Value axes = layer.list("axes", how.axes);
+  const Value mean = stepped(layer, "onnx.ReduceMean", {x, axes});
+  if (!divides) return layer.make("onnx.Sub", {x, mean});
+  const Value centred = stepped(layer, "onnx.Sub", {x, mean});
+  const Value squares = stepped(layer, ops::Multiply::kind, {centred, centred});
+  Value deviation = stepped(layer, "onnx.ReduceMean", {squares, axes});
+  const auto add = [&] {
+    const Value epsilon = layer.number("epsilon", element, how.epsilon);
+    deviation = stepped(layer, ops::Add::kind, {deviation, epsilon});
+  };
+  if (how.is_inside) add();
+  deviation = stepped(layer, "onnx.Sqrt", {deviation});
+  if (!how.is_inside) add();
+  layer.make("onnx.Div", {centred, deviation});
+}
+
+/// Known normalizations whose scales are ones, where there is one.
+bool make_known_normalization(RaisedLayer& layer, const Normalization& how) {
+  const Value x = layer.input(0);
+  const TensorType& type = layer.type_of(x);
+  const Shape shape = type.shape;
+  const ElementType element = type.element;
+  const std::int64_t first = how.axes.empty() ? shape.rank() : how.axes.front();
+  if (!how.is_inside || !is_float(element) || how.axes != axes_from(first, shape.rank())) {
+    return false;
+  }
+  if (first == 2 && shape[1] != Shape::dynamic) {
+    const Shape channels{shape[1]};
+    layer.make("onnx.InstanceNormalization",
+               {x, layer.constant("scale", filled(element, channels, 1)),
+                layer.constant("summand", filled(element, channels, 0))},
+               {{"epsilon", how.epsilon}});
+    return true;
+  }
+  const auto inner = shape.extents().subspan(static_cast<std::size_t>(first));
+  const Shape normalized(std::vector<std::int64_t>(inner.begin(), inner.end()));
+  if (inner.empty() || !normalized.is_static()) return false;
+  layer.make("onnx.LayerNormalization",
+             {x, layer.constant("scale", filled(element, normalized, 1))},
+             {{"axis", first}, {"epsilon", how.epsilon}});
+  return true;
+}
+
+bool raise_mvn(RaisedLayer& layer) {
+  const std::int64_t rank = layer.shape_of(layer.input(0)).rank();
+  Normalization how;
+  if (layer.layer().version == "opset6") {
+    const auto axes = layer.constant_integers(1);
+    if (!axes) return false;
+    how.axes = *axes;
+  } else {
+    how.axes = layer.integers("reduction_axes");
+    const bool is_across = layer.flag("across_channels", false);
+    if (how.axes.empty()) how.axes = axes_from(is_across ? 1 : 2, rank);
+  }
+  if (rank < 1) return false;
+  for (std::int64_t& axis : how.axes) axis = axis < 0 ? axis + rank : axis;
+  std::ranges::sort(how.axes);
+  how.epsilon = layer.real("eps", 1e-9);
+  const std::string mode = layer.text("eps_mode", "INSIDE_SQRT");
+  how.is_inside = mode == "INSIDE_SQRT" || mode == "inside_sqrt";
+  const bool divides = layer.flag("normalize_variance", true);
+  if (!divides || !make_known_normalization(layer, how)) make_normalized(layer, how, divides);
+  return true;
+}
+
+Output mvn(LoweredNode& node, const Normalization& how) {
+  LayerChain chain(node);
+  return chain.apply({"MVN", "opset6"}, {node.operand(0), chain.integers(how.axes)},
+                     {{"eps", text_of(how.epsilon)},
+                      {"normalize_variance", "true"},
+                      {"eps_mode", how.is_inside ? "INSIDE_SQRT" : "OUTSIDE_SQRT"}});
+}
+
+/// Operand `index`, which broadcasts along axis 1 of `rank`.
+Output along_channels(LoweredNode& node, std::size_t index, std::int64_t rank) {
+  std::vector<std::int64_t> extents(static_cast<std::size_t>(rank - 1), 1);
+  const Constant* known = node.constant(index);
+  extents[0] = known ? known->element_count() : -1;
+  const Shape shape(std::move(extents));
+  if (known) return node.constant(index == 1 ? "scale" : "summand", known->reshaped(shape));
+  return node.reshaped(node.operand(index), shape, index == 1 ? "scale" : "summand");
+}
+
+/// The result is `value` times operand 1 plus operand 2, which `operand` prepares; ones and zeros
+/// are left out.
+void finish_scaled(LoweredNode& node, Output value,
+                   const std::function<Output(std::size_t index)>& operand) {
+  LayerChain chain(node);
+  if (!is_filled_with(node, 1, 1)) value = chain.pair({"Multiply"}, value, operand(1));
+  if (node.has(2) && !is_filled_with(node, 2, 0)) value = chain.pair({"Add"}, value, operand(2));
+  node.finish(value);
+}
+
+void lower_layer_norm(LoweredNode& node) {
+  expect_one_result(node);
+  const std::int64_t rank = node.ranked(0).rank();
+  const Output value = mvn(
+      node, {axes_from(axis_of(node, -1), rank), node.attribute_or<double>("epsilon", 1e-5), true});
+  finish_scaled(node, value, [&](std::size_t index) { return node.operand(index); });
+}
+
+void lower_instance_norm(LoweredNode& node) {
+  const std::int64_t rank = node.ranked(0).rank();
+  const Output value =
+      mvn(node, {axes_from(2, rank), node.attribute_or<double>("epsilon", 1e-5), true});
+  finish_scaled(node, value, [&](std::size_t index) { return along_channels(node, index, rank); });
+}
+
+void lower_mean_variance(LoweredNode& node) {
+  const std::vector<std::int64_t> images{0, 2, 3};
+  node.finish(
+      mvn(node, {node.attribute_or<std::vector<std::int64_t>>("axes", images), 1e-9, false}));
+}
+
+bool raise_group_norm(RaisedLayer& layer) {
+  layer.make(
+      "onnx.GroupNormalization", {layer.input(0), layer.input(1), layer.input(2)},
+      {{"num_groups", layer.integer("num_groups", 1)}, {"epsilon", layer.real("epsilon", 1e-5)}});
+  return true;
+}
+
+void lower_group_norm(LoweredNode& node) {
+  LayerChain chain(node);
+  const auto groups = node.attribute_or<std::int64_t>("num_groups", 1);
+  const std::int64_t channels = node.ranked(0).rank() > 1 ? node.ranked(0)[1] : Shape::dynamic;
+  // Before opset 21 one scale served the channels of a group.
+  const auto of_channels = [&](std::size_t index) {
+    const Output given = node.operand(index);
+    if (node.opset() >= 21 || groups == channels) return given;
+    if (channels == Shape::dynamic) impossible("an unknown number of channels");
+    const Output column = chain.apply({"Unsqueeze"}, {given, chain.integers({1})});
+    const Output spread =
+        chain.apply({"Broadcast", "opset3"}, {column, chain.integers({groups, channels / groups})},
+                    {{"mode", "numpy"}});
+    return chain.apply({"Reshape"}, {spread, chain.integers({-1})}, {{"special_zero", "false"}});
+  };
+  const Output scale = of_channels(1);
+  const Output summand = of_channels(2);
+  node.make({"GroupNormalization", "opset12"}, std::array{node.operand(0), scale, summand},
+            {{"num_groups", std::to_string(groups)},
+             {"epsilon", text_of(node.attribute_or<double>("epsilon", 1e-5))}});
+}
+
+// --- by norms ------------------------------------------------------------------------------------
+
+/// x / sqrt(mean(x * x) + epsilon), with a scale.
+void lower_rms_norm(LoweredNode& node) {
+  LayerChain chain(node);
+  const Output x = node.operand(0);
+  const auto axes = axes_from(axis_of(node, -1), node.ranked(0).rank());
+  const Output mean = chain.reduced("ReduceMean", chain.pair({"Multiply"}, x, x), axes);
+  const Output epsilon = chain.number(node.attribute_or<double>("epsilon", 1e-5));
+  const Output root = chain.apply({"Sqrt"}, {chain.pair({"Add"}, mean, epsilon)});
+  finish_scaled(node, chain.pair({"Divide"}, x, root),
+                [&](std::size_t index) { return node.operand(index); });
+}
+
+bool raise_normalize_l2(RaisedLayer& layer) {
+  const auto axes = layer.constant_integers(1);
+  const std::string mode = layer.text("eps_mode", "add");
+  if (!axes || (mode != "add" && mode != "max")) return false;
+  const Value x = layer.input(0);
+  const Value epsilon = layer.number("epsilon", layer.type_of(x).element, layer.real("eps", 0));
+  const Value squares = stepped(layer, ops::Multiply::kind, {x, x});
+  // Without axes each element is normalized for itself.
+  const Value sum = stepped(layer, "onnx.ReduceSum", {squares, layer.list("axes", *axes)},
+                            {{"noop_with_empty_axes", std::int64_t{1}}});
+  const Value bounded = stepped(layer, mode == "add" ? ops::Add::kind : "onnx.Max", {sum, epsilon});
+  layer.make("onnx.Div", {x, stepped(layer, "onnx.Sqrt", {bounded})});
+  return true;
+}
+
+/// What has a norm of 0 stays 0.
+void lower_lp_norm(LoweredNode& node) {
+  const auto p = node.attribute_or<std::int64_t>("p", 2);
+  if (p != 1 && p != 2) impossible(fmt::format("a norm of p = {}", p));
+  LayerChain chain(node);
+  const Output x = node.operand(0);
+  const Output norm = chain.reduced(p == 1 ? "ReduceL1" : "ReduceL2", x, {axis_of(node, -1)});
+  const Output least = chain.number(std::numeric_limits<float>::min());
+  node.make({"Divide"}, std::array{x, chain.pair({"Maximum"}, norm, least)},
+            {{"auto_broadcast", "numpy"}});
+}
+
+// --- by neighbours -------------------------------------------------------------------------------
+
+/// Numbers of a normalization over neighbouring channels, and what they are without a word.
+struct NeighbourNumber {
+  const char* name;
+  double fallback;
+};
+constexpr std::array neighbour_numbers{NeighbourNumber{"alpha", 1e-4},
+                                       NeighbourNumber{"beta", 0.75}, NeighbourNumber{"bias", 1}};
+
+bool raise_lrn(RaisedLayer& layer) {
+  if (layer.constant_integers(1) != std::vector<std::int64_t>{1}) return false;
+  Attributes attributes{{"size", layer.integer("size", 1)}};
+  for (const NeighbourNumber& number : neighbour_numbers) {
+    attributes.set(number.name, layer.real(number.name, number.fallback));
+  }
+  layer.make("onnx.LRN", {layer.input(0)}, std::move(attributes));
+  return true;
+}
+
+void lower_lrn(LoweredNode& node) {
+  Data data{{"size", std::to_string(node.attribute_or<std::int64_t>("size", 1))}};
+  for (const NeighbourNumber& number : neighbour_numbers) {
+    data.emplace_back(number.name,
+                      text_of(node.attribute_or<double>(number.name, number.fallback)));
+  }
+  node.make({"LRN"},
+            std::array{node.operand(0), node.integers("axes", std::array{std::int64_t{1}})},
+            std::move(data));
+}
+
+constexpr std::array raised_normalization{
+    RaiseRule{"BatchNormInference", raise_batch_norm},
+    RaiseRule{"GroupNormalization", raise_group_norm},
+    RaiseRule{"LRN", raise_lrn},
+    RaiseRule{"MVN", raise_mvn},
+    RaiseRule{"NormalizeL2", raise_normalize_l2},
+};
+
+constexpr std::array lowered_normalization{
+    LowerRule{"onnx.BatchNormalization", lower_batch_norm},
+    LowerRule{"onnx.GroupNormalization", lower_group_norm},
+    LowerRule{"onnx.InstanceNormalization", lower_instance_norm},
+    LowerRule{"onnx.LRN", lower_lrn},
+    LowerRule{"onnx.LayerNormalization", lower_layer_norm},
+    LowerRule{"onnx.LpNormalization", lower_lp_norm},
+    LowerRule{"onnx.MeanVarianceNormalization", lower_mean_variance},
+    LowerRule{"onnx.RMSNormalization", lower_rms_norm},
+};
+
+}  // namespace
+
+Rules normalization_rules() noexcept { return {raised_normalization, lowered_normalization}; }
+
+}  // namespace quadrant::inline v0::openvino_ir
