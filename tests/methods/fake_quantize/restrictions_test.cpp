@@ -142,6 +142,26 @@ TEST_CASE("3 activations have a scale for each channel: not where channels are s
   CHECK(kinds_of(result.graph) == "dequantize, fake_quantize, conv");
 }
 
+TEST_CASE("3 activations have a scale for each channel: as long as channels stay in their places") {
+  const auto why = [](std::string_view operation) {
+    const LowPrecision result =
+        lowered(head + fake_quantize("q", "x", "1x2x3x3", "0, -1", "2.55, 1.55", "1x2x1x1") +
+                "%lists: tensor<1xi64> = constant() [1]\n%ends: tensor<1xi64> = constant() [-5]\n"
+                "%back: tensor<1xi64> = constant() [-1]\n" +
+                std::string(operation) + "\noutput(%y)\n");
+    return result.graph.find_value("y_quantized").is_absent() ? reason(result, "y") : "codes";
+  };
+  constexpr std::string_view scattered = "channels of different scales do not stay together";
+  CHECK(why("%y: tensor<1x2x3x3xf32> = onnx.MaxPool(%q) {kernel_shape = [1, 1]}") == "codes");
+  CHECK_FALSE(why("%y: tensor<1x2x5x3xf32> = onnx.Pad(%q) {pads = [0, 0, 1, 0, 0, 0, 1, 0]}")
+                  .ends_with(scattered));
+  CHECK(why("%y: tensor<1x2x3x3xf32> = onnx.Pad(%q) {pads = [0, 1, 0, 0, 0, -1, 0, 0]}")
+            .ends_with(scattered));
+  CHECK(why("%y: tensor<1x2x3x3xf32> = slice(%q, %lists, %ends, %lists, %back)")
+            .ends_with(scattered));
+  CHECK(why("%y: tensor<1x3x2x3xf32> = transpose(%q) {perm = [0, 2, 1, 3]}") == "codes");
+}
+
 TEST_CASE("4 symmetric and asymmetric, of data and weights, with zero points for each channel") {
   struct Row {
     std::string low, high;    // of the data
