@@ -57,13 +57,38 @@ float bias_steps(NodeRef maker) {
   return steps;
 }
 
-// The grid on which a constant is added to codes of `form`, which `maker` makes.
-std::optional<GivenForm> grid_of_sum(NodeRef maker, const GivenForm& form) {
-  if (!is_sum(form)) return fine_form(form);
-  auto scales = axis_scales(form);
+// No finer than float32 tells the constants apart: of a channel with next to no scale of its own,
+// the constant is all that there is, and would need more than 32 bits.
+void coarsen(AxisScales& scales, const AxisNumbers& constants) {
+  constexpr double most_steps = 0x1p24;
+  const auto coarsen_to = [](float& scale, double constant) {
+    const double least = std::abs(constant) / most_steps;
+    if (std::abs(static_cast<double>(scale)) < least) scale = static_cast<float>(least);
+  };
+  if (!scales.axis) {
+    for (const double constant : constants.numbers) coarsen_to(scales.scales.front(), constant);
+  } else if (!constants.axis) {
+    for (float& scale : scales.scales) coarsen_to(scale, constants.numbers.front());
+  } else if (constants.axis == scales.axis && constants.numbers.size() == scales.scales.size()) {
+    for (std::size_t i = 0; i < scales.scales.size(); ++i) {
+      coarsen_to(scales.scales[i], constants.numbers[i]);
+    }
+  }
+}
+
+// The grid on which a constant is added to codes of `form`, which are operand `data`.
+std::optional<GivenForm> grid_of_sum(NodeRef node, std::uint32_t data, const GivenForm& form) {
+  const auto fine = is_sum(form) ? std::optional(form) : fine_form(form);
+  if (!fine) return std::nullopt;
+  auto scales = axis_scales(*fine);
   if (!scales) return std::nullopt;
-  const float steps = bias_steps(maker);
-  for (float& scale : scales->scales) scale /= steps;
+  if (is_sum(form)) {
+    const float steps = bias_steps({node.graph, node.operand(data).node});
+    for (float& scale : scales->scales) scale /= steps;
+  }
+  if (const auto constants = axis_numbers(node, 1 - data, node.type().shape.rank())) {
+    coarsen(*scales, *constants);
+  }
   return sum_form(*scales, form.type->expressed);
 }
 
@@ -72,7 +97,7 @@ PendingDequantize follow_constant_term(NodeRef node, std::uint32_t data, const G
   const Constant* const term = node.operand_constant(1 - data);
   if (term == nullptr) return refuse("one operand is real numbers");
   if (node.kind() == "onnx.Sub" && data == 1) return refuse("it is subtracted from a constant");
-  auto sum = grid_of_sum({node.graph, node.operand(data).node}, form);
+  auto sum = grid_of_sum(node, data, form);
   if (sum && !fits_sum(*term, *sum))
     return refuse("the constant is not finite, or needs more than 32 bits");
   return follow_in(std::move(sum), {data});

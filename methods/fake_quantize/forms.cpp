@@ -60,10 +60,16 @@ bool fits_sum(const Constant& numbers, const GivenForm& sum) {
   const bool are_finite =
       std::ranges::all_of(*reals, [](double real) { return std::isfinite(real); });
   if (!are_finite) return false;
+  constexpr double most_steps = 0x1p30;
+  const auto fits = [](double real, float step) {
+    return std::abs(real) / std::abs(static_cast<double>(step)) < most_steps;
+  };
+  const std::vector<float>& steps = scales->scales;
+  // One for each channel; else the largest beside the finest.
+  if (reals->size() == steps.size()) return std::ranges::equal(*reals, steps, fits);
   const auto magnitude = [](auto a, auto b) { return std::abs(a) < std::abs(b); };
-  const double largest = std::abs(*std::ranges::max_element(*reals, magnitude));
-  const double step = std::abs(*std::ranges::min_element(scales->scales, magnitude));
-  return largest / step < 0x1p30;
+  return fits(*std::ranges::max_element(*reals, magnitude),
+              *std::ranges::min_element(steps, magnitude));
 }
 
 bool keeps_order(const GivenForm& form) {

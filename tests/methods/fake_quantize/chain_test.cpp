@@ -268,3 +268,24 @@ TEST_CASE("a chain of 20,000 operations") {
   const LowPrecision result = lowered(text);
   CHECK(type_of(result.graph, "v7") == "tensor<4x!quant.uniform<u8:f32, 0.1>>");
 }
+
+TEST_CASE("a constant beside a channel that is next to nothing is held as finely as float32 does") {
+  // The second channel has a step of 1e-16; 0.7 of it would take 53 bits.
+  const LowPrecision result = lowered(R"(
+graph {opset = 21}
+%xc: tensor<1x1x2x2x!quant.uniform<u8:f32, 0.01>> = input()
+%x: tensor<1x1x2x2xf32> = dequantize(%xc)
+%wc: tensor<2x1x1x1x!quant.uniform<i8:f32:0, {0.01, 1e-14}>> = constant() [3, 5]
+%w: tensor<2x1x1x1xf32> = dequantize(%wc)
+%c: tensor<1x2x2x2xf32> = conv(%x, %w)
+%b: tensor<1x2x1x1xf32> = constant() [0.5, 0.7]
+%y: tensor<1x2x2x2xf32> = add(%c, %b)
+output(%y)
+)");
+  CHECK(kinds_of(result.graph) == "conv, add, dequantize");
+  const auto scales =
+      read_scales(result.graph.type(result.graph.find_value("y_quantized")).quantization->scales);
+  REQUIRE(scales.has_value());
+  CHECK((*scales)[0] < 0.01F * 0.01F);
+  CHECK((*scales)[1] == doctest::Approx(0.7 / 0x1p24));
+}
