@@ -124,7 +124,6 @@ ir("strided_slice_shrink", In(4, 6), lambda x: strided(x, [-1, 2], [0, 0], shrin
 ir("strided_slice_new_axis", In(4, 6), lambda x: strided(x, [0, 1, 0], [0, 3, 6], new=[1, 0, 0]))
 ir("strided_slice_ellipsis", In(4, 6, 2, 3), lambda x: strided(x, [1, 0, 0, 1], [3, 0, 0, 2], ellipsis=[0, 1, 0, 0], new=[0, 0, 1, 0]))
 ir("strided_slice_short", In(4, 6), lambda x: strided(x, [1], [3]))
-ir("strided_slice_new_and_shrink", In(4, 6, 3), lambda x: strided(x, [0, 1, 2], [0, 2, 4], new=[1, 0, 0], shrink=[0, 1, 0]))
 ir("strided_slice_computed", [In(4, 6), In(values=[1, 2], dtype=L)], lambda x, n: ops.strided_slice(x, n, c([4, 6]), c([1, 1]), [0, 0], [0, 0]))
 # by index
 ir("gather_1", In(4, 3), lambda x: opset1.gather(x, c([2, 0], I), c(0)))
@@ -344,7 +343,7 @@ ir("mvn_2", In(2, 3, 4, 5), lambda x: opset2.mvn(x, False, True, 1e-3), toleranc
 ir("mvn_2_across", In(2, 3, 4, 5), lambda x: opset2.mvn(x, True, True, 1e-3), tolerance=1e-5)
 for mode in "add", "max":
     ir(f"normalize_l2_{mode}", In(2, 6, 4, 4), lambda x, m=mode: ops.normalize_l2(x, c([1]), 1e-3, m), copy_tolerance=1e-6)
-ir("lrn", In(2, 6, 4, 4), lambda x: ops.lrn(x, c([1]), 0.3, 0.7, 1.5, 3))
+ir("lrn", In(2, 6, 4, 4), lambda x: ops.lrn(x, c([1]), 0.3, 0.7, 2, 3))
 ir("lrn_images", In(2, 6, 4, 4), lambda x: ops.lrn(x, c([2, 3]), 0.3, 0.7, 1.5, 3), carried=True)
 ir("group_norm", In(2, 6, 4), lambda x: ops.group_normalization(x, rnd(6), rnd(6, seed=8), 3, 1e-3), tolerance=1e-5)
 
@@ -378,7 +377,8 @@ for coordinate in COORDINATES + ("tf_half_pixel_for_nn",):
            carried=coordinate == "tf_half_pixel_for_nn")
 ir("interpolate_scales", In(1, 2, 5, 4), lambda x: ops.interpolate(x, c([2, 1.5], F), "linear_onnx", "scales", axes=c([2, 3])))
 ir("interpolate_down", In(1, 2, 6, 8), lambda x: ops.interpolate(x, c([3, 5]), "linear_onnx", "sizes", axes=c([2, 3])))
-ir("interpolate_4", In(1, 2, 5, 4), lambda x: opset4.interpolate(x, c([10, 8]), ops.constant(np.array([2, 2], F)), c([2, 3]), "nearest", "sizes", [0, 0, 0, 0], [0, 0, 0, 0], "asymmetric", "floor"))
+ir("interpolate_4", In(1, 2, 5, 4), lambda x: opset10.interpolate(x, c([10, 8]), c([2, 2], F), "nearest", "sizes", coordinate_transformation_mode="asymmetric", nearest_mode="floor", axes=c([2, 3])))
+ir("interpolate_4_scales", In(1, 2, 5, 4), lambda x: opset10.interpolate(x, c([9, 9]), c([2, 3], F), "linear_onnx", "scales", axes=c([2, 3])), tolerance=1e-5)
 ir("interpolate_open", In(1, 2, 5, 4, open=(0, 2, 3)), lambda x: ops.interpolate(x, c([2, 2], F), "nearest", "scales", coordinate_transformation_mode="asymmetric", nearest_mode="floor", axes=c([2, 3])))
 ir("interpolate_computed", [In(1, 2, 5, 4), In(values=[7, 9], dtype=L)], lambda x, n: ops.interpolate(x, n, "linear_onnx", "sizes", axes=c([2, 3])), tolerance=1e-5)
 ir("interpolate_simple", In(1, 2, 5, 4), lambda x: ops.interpolate(x, c([8, 6]), "nearest", "sizes", nearest_mode="simple", axes=c([2, 3])), carried=True)
@@ -430,7 +430,11 @@ def sequence(kind, gates, direction, lengths=None, bias_gates=None, initial=True
         weights = [rnd(directions, gates * HIDDEN, INPUTS, seed=22), rnd(directions, gates * HIDDEN, HIDDEN, seed=23),
                    rnd(directions, (bias_gates or gates) * HIDDEN, seed=24)]
         make = getattr(ops, f"{kind}_sequence")
-        return make(x, *states, c(lengths or [STEPS] * BATCH, I), *weights, HIDDEN, direction, **settings)
+        whole = c(lengths or [STEPS] * BATCH, I)
+        if open:
+            steps, batch = (ops.gather(ops.shape_of(x), c([axis]), c(0)) for axis in (1, 0))
+            whole = ops.broadcast(steps, batch)
+        return make(x, *states, whole, *weights, HIDDEN, direction, **settings)
 
     ending = "_".join(map(str, [direction, *settings, *(["lengths"] if lengths else []), *(["open"] if open else [])]))
     ir(f"{kind}_{ending}", In(BATCH, STEPS, INPUTS, open=open), build, tolerance=tolerance)
@@ -502,3 +506,41 @@ for name in "And", "Or", "Xor":
     op(f"bitwise_{name}", f"Bitwise{name}", r(3, 4, dtype=I), r(4, dtype=I, seed=5))
 op("bitwise_not", "BitwiseNot", r(3, 4, dtype=I))
 op("cast_like", "CastLike", r(3, 4), r(1, dtype=I))
+
+
+# --- poolings --------------------------------------------------------------------------------------
+
+ir("max_pool_8", In(1, 2, 6, 8), lambda x: ops.max_pool(x, [2, 2], [1, 1], [0, 0], [0, 0], [2, 2]).output(0).get_node())
+ir("max_pool_first_output", In(1, 2, 6, 8), lambda x: ops.relu(ops.max_pool(x, [2, 2], [1, 1], [0, 0], [0, 0], [2, 2]).output(0)))
+ir("max_pool_indices_i32", In(1, 2, 6, 8), lambda x: ops.max_pool(x, [2, 2], [1, 1], [0, 0], [0, 0], [2, 2], index_element_type="i32"))
+ir("max_pool_indices_axis", In(1, 2, 6, 8), lambda x: ops.max_pool(x, [2, 2], [1, 1], [0, 0], [0, 0], [2, 2], axis=2), carried=True)
+ir("adaptive_avg_pool", In(1, 2, 6, 8), lambda x: ops.adaptive_avg_pool(x, c([2, 4])))
+ir("adaptive_avg_pool_one", In(1, 2, 6, 8), lambda x: ops.adaptive_avg_pool(x, c([1, 1])))
+ir("adaptive_avg_pool_uneven", In(1, 2, 6, 8), lambda x: ops.adaptive_avg_pool(x, c([4, 3])), carried=True)
+ir("adaptive_max_pool", In(1, 2, 6, 8), lambda x: ops.relu(ops.adaptive_max_pool(x, c([3, 2])).output(0)))
+op("max_pool_indices", "MaxPool", r(2, 2, 6, 8), outputs=2, kernel_shape=[2, 3], strides=[2, 2])
+
+# --- codes -----------------------------------------------------------------------------------------
+
+U8, I8 = np.uint8, np.int8
+
+
+def codes(*shape, dtype=U8, seed=3):
+    low = np.iinfo(dtype).min
+    return (np.random.default_rng(seed).integers(0, 256, shape) + low).astype(dtype)
+
+
+for dtype in U8, I8:
+    name = dtype.__name__
+    op(f"quantize_linear_{name}", "QuantizeLinear", r(3, 4), a(0.02, F), a(3, dtype))
+    op(f"quantize_linear_axis_{name}", "QuantizeLinear", r(3, 4, 2), np.abs(r(4)) + F(0.01), codes(4, dtype=dtype), axis=1)
+    op(f"dequantize_linear_{name}", "DequantizeLinear", codes(3, 4, dtype=dtype), a(0.02, F), a(3, dtype))
+op("dequantize_linear_axis", "DequantizeLinear", codes(3, 4, 2), np.abs(r(3)), axis=0)
+op("dequantize_linear_i32", "DequantizeLinear", r(3, 4, dtype=I), a(0.02, F))
+op("dynamic_quantize", "DynamicQuantizeLinear", r(3, 4), outputs=3)
+op("matmul_integer", "MatMulInteger", codes(3, 40), codes(40, 5, dtype=I8), a(7, U8), codes(5, dtype=I8), weights=(1, 3))
+op("matmul_integer_no_zero", "MatMulInteger", codes(2, 3, 40), codes(40, 5))
+op("conv_integer", "ConvInteger", codes(1, 4, 6, 6), codes(6, 2, 3, 3), a(7, U8), a(9, U8), weights=(1,), group=2, pads=[1, 1, 1, 1])
+op("qlinear_matmul", "QLinearMatMul", codes(3, 40), a(0.01, F), a(120, U8), codes(40, 5), a(0.02, F), a(130, U8), a(0.05, F), a(100, U8), weights=(1, 2, 3, 4, 5, 6, 7))
+op("qlinear_conv", "QLinearConv", codes(1, 2, 6, 6), a(0.01, F), a(120, U8), codes(4, 2, 3, 3, dtype=I8), np.abs(r(4)) * F(0.02), np.zeros(4, I8), a(0.05, F), a(100, U8), r(4, dtype=I) * I(500),
+   weights=(1, 2, 3, 4, 5, 6, 7, 8))

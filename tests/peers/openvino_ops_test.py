@@ -4,15 +4,12 @@ the same, bit for bit as an IR and within rounding as ONNX; and so does what an 
 
 import _peers
 
-import sys
-
 import numpy as np
 import onnx
 import openvino as ov
-from onnx import TensorProto, helper, numpy_helper
 
 from _command import quadrant, run_tests, scratch
-from _models import SHARED, model_of, random_feeds, real_models, session_of
+from _models import random_feeds, real_models, session_of
 from _openvino_cases import IRS, ONNXES
 
 CORE = ov.Core()
@@ -113,9 +110,19 @@ def test_onnx():
 # --- real models -----------------------------------------------------------------------------------
 
 
+def has_lengths(path):
+    """Recurrent layers with lengths of sequences: OpenVINO ignores those where shapes are open."""
+    return any(node.op_type in ("RNN", "GRU", "LSTM") and len(node.input) > 4 and node.input[4]
+               for node in onnx.load(path).graph.node)
+
+
 def check_real(path):
     with scratch() as folder:
         target = folder / "model.xml"
+        if has_lengths(path):
+            done = quadrant("convert", path, target)
+            assert done.returncode == 4 and "lengths of sequences" in done.stderr, done.stderr
+            return
         convert(path, target)
         feeds = list(random_feeds(session_of(path)).values())
         found = run_openvino(target, feeds)

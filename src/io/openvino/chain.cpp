@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "io/openvino/element.hpp"
@@ -12,6 +13,10 @@
 namespace quadrant::inline v0::openvino_ir {
 
 // --- LayerChain ----------------------------------------------------------------------------------
+
+/// Where the graph does not tell the type, the layer that was made may.
+LayerChain::LayerChain(LoweredNode& node)
+    : node_(node), element_(node.type(node.operand(0)).element) {}
 
 Output LayerChain::apply(const OpName& op, const std::vector<Output>& inputs, Data data,
                          ElementType element) {
@@ -25,6 +30,7 @@ Output LayerChain::pair(const OpName& op, Output a, Output b, ElementType elemen
 
 Output LayerChain::number(double value, ElementType element) {
   if (element == ElementType::undefined) element = element_;
+  if (name_of(element).empty()) impossible("an operand of unknown type");
   if (is_float(element)) return node_.number("number", element, value);
   return node_.converted(integer(static_cast<std::int64_t>(value)), element, "number");
 }
@@ -119,6 +125,21 @@ void make_int64(RaisedLayer& layer, std::string_view kind, std::vector<Value> op
   const Value wide =
       stepped(layer, kind, std::move(operands), std::move(attributes), ElementType::int64);
   layer.make(ops::Cast::kind, {wide}, {{"to", *number}});
+}
+
+void make_with_indices(RaisedLayer& layer, std::string_view kind, std::vector<Value> operands,
+                       Attributes attributes) {
+  const TensorType& indices = layer.result_type(1);
+  if (indices.element == ElementType::int64) {
+    return layer.make(kind, std::move(operands), std::move(attributes));
+  }
+  const auto number = number_of(indices.element);
+  if (!number) invalid("indices of no integer type");
+  const std::array types{layer.result_type(0),
+                         TensorType{ElementType::int64, indices.shape, nullptr}};
+  const NodeId node = layer.steps(kind, std::move(operands), types, "found", std::move(attributes));
+  layer.finish(layer.step(ops::Cast::kind, {{node, 1}}, indices, "indices", {{"to", *number}}), 1);
+  layer.finish({node, 0}, 0);
 }
 
 std::optional<std::int64_t> constant_axis(const RaisedLayer& layer, std::size_t input) {

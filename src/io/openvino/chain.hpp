@@ -16,7 +16,7 @@ namespace quadrant::inline v0::openvino_ir {
 /// Layers on the way to a node's results.
 class LayerChain {
  public:
-  explicit LayerChain(LoweredNode& node) : node_(node), element_(node.type(0).element) {}
+  explicit LayerChain(LoweredNode& node);
 
   /// Of the element type of the first input, or of `element`.
   Output apply(const OpName& op, const std::vector<Output>& inputs, Data data = {},
@@ -77,6 +77,11 @@ Value stepped(RaisedLayer& layer, std::string_view kind, std::vector<Value> oper
 /// The layer's result is that of a node of `kind` that gives int64, cast to what the layer gives.
 void make_int64(RaisedLayer& layer, std::string_view kind, std::vector<Value> operands,
                 Attributes attributes = {});
+
+/// The layer's results are those of a node of `kind` with two results, of which the second are
+/// indices: int64, cast to what the layer gives.
+void make_with_indices(RaisedLayer& layer, std::string_view kind, std::vector<Value> operands,
+                       Attributes attributes);
 
 /// An attribute `axis` that is a constant operand there. Empty where it is computed.
 [[nodiscard]] std::optional<std::int64_t> constant_axis(const RaisedLayer& layer,

@@ -47,7 +47,9 @@ void lower_constant_of_shape(LoweredNode& node) {
   const auto value = node.attribute_or<Constant>(
       "value", Constant::from_values(ElementType::float32, Shape{1}, std::span(&zero, 1)));
   const Output one = node.constant("value", value.reshaped(Shape::scalar()));
-  node.make({"Broadcast", "opset3"}, std::array{one, node.operand(0)}, {{"mode", "numpy"}});
+  const TensorType type{value.element(), node.result_type().shape, nullptr};
+  node.finish(node.step({"Broadcast", "opset3"}, std::array{one, node.operand(0)},
+                        {{"mode", "numpy"}}, type, "Broadcast"));
 }
 
 // --- ranges --------------------------------------------------------------------------------------
@@ -92,8 +94,9 @@ void lower_triangle(LoweredNode& node) {
   const Output diagonal = chain.pair({"Add"}, rows, offset);
   const bool is_upper = node.attribute_or<std::int64_t>("upper", 1) != 0;
   const Output keeps = chain.test({is_upper ? "GreaterEqual" : "LessEqual"}, columns, diagonal);
-  node.make({"Select"}, std::array{keeps, node.operand(0), chain.number(0)},
-            {{"auto_broadcast", "numpy"}});
+  const TensorType type = node.type(node.operand(0));
+  node.finish(node.step({"Select"}, std::array{keeps, node.operand(0), chain.number(0)},
+                        {{"auto_broadcast", "numpy"}}, type, "Select"));
 }
 
 void lower_eye(LoweredNode& node) {

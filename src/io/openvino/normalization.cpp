@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -277,15 +278,29 @@ bool raise_lrn(RaisedLayer& layer) {
   return true;
 }
 
+/// x / (bias + alpha * mean of squares) ^ beta. OpenVINO's CPU plugin cuts a bias off to an integer
+/// (2026.4): one that is none becomes a factor behind a bias of 1.
 void lower_lrn(LoweredNode& node) {
-  Data data{{"size", std::to_string(node.attribute_or<std::int64_t>("size", 1))}};
-  for (const NeighbourNumber& number : neighbour_numbers) {
-    data.emplace_back(number.name,
-                      text_of(node.attribute_or<double>(number.name, number.fallback)));
+  std::array<double, neighbour_numbers.size()> numbers{};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const NeighbourNumber& number = neighbour_numbers.at(i);
+    numbers.at(i) = node.attribute_or<double>(number.name, number.fallback);
   }
-  node.make({"LRN"},
-            std::array{node.operand(0), node.integers("axes", std::array{std::int64_t{1}})},
-            std::move(data));
+  auto& [alpha, beta, bias] = numbers;
+  const bool is_whole = bias == std::floor(bias) || bias <= 0;
+  const double factor = is_whole ? 1 : std::pow(bias, -beta);
+  if (!is_whole) {
+    alpha /= bias;
+    bias = 1;
+  }
+  LayerChain chain(node);
+  const Output normalized =
+      chain.apply({"LRN"}, {node.operand(0), chain.integers({1})},
+                  {{"size", std::to_string(node.attribute_or<std::int64_t>("size", 1))},
+                   {"alpha", text_of(alpha)},
+                   {"beta", text_of(beta)},
+                   {"bias", text_of(bias)}});
+  node.finish(is_whole ? normalized : chain.pair({"Multiply"}, normalized, chain.number(factor)));
 }
 
 constexpr std::array raised_normalization{

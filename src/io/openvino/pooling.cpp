@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "io/openvino/chain.hpp"
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
 #include "io/openvino/windows.hpp"
@@ -27,14 +28,44 @@ bool raise_pooling(RaisedLayer& layer) {
   Attributes attributes = raised_windows(layer, kernel.size(), is_max);
   attributes.set("kernel_shape", kernel);
   attributes.set("ceil_mode", std::int64_t{rounding == "floor" ? 0 : 1});
-  if (is_max) {
-    if (layer.layer().outputs.size() > 1) return false;  // indices count otherwise
-    std::ignore = layer.text("index_element_type");
-    std::ignore = layer.text("axis");
-  } else {
+  if (!is_max) {
     attributes.set("count_include_pad", std::int64_t{layer.flag("exclude-pad", true) ? 0 : 1});
+    layer.make(average_kind, {layer.input(0)}, std::move(attributes));
+    return true;
   }
-  layer.make(is_max ? max_kind : average_kind, {layer.input(0)}, std::move(attributes));
+  std::ignore = layer.text("index_element_type");  // the port says it
+  const std::int64_t first = layer.integer("axis", 0);
+  const bool has_indices = layer.layer().outputs.size() > 1 && layer.is_read(1);
+  if (has_indices) {
+    if (first != 0) return false;  // ONNX counts through the whole operand
+    make_with_indices(layer, max_kind, {layer.input(0)}, std::move(attributes));
+  } else {
+    layer.finish(layer.step(max_kind, {layer.input(0)}, layer.result_type(), "largest",
+                            std::move(attributes)));
+  }
+  return true;
+}
+
+/// Poolings whose windows follow from the extents: those of whole images, and of equal parts.
+bool raise_adaptive(RaisedLayer& layer) {
+  const bool is_max = layer.type() == "AdaptiveMaxPool";
+  const Shape shape = layer.shape_of(layer.input(0));
+  const auto wanted = layer.constant_integers(1);
+  if (!wanted || shape.rank() < 3 ||
+      shape.rank() != static_cast<std::int64_t>(wanted->size()) + 2) {
+    return false;
+  }
+  if (is_max && layer.is_read(1)) return false;
+  std::vector<std::int64_t> window;
+  for (std::size_t i = 0; i < wanted->size(); ++i) {
+    const std::int64_t extent = shape[static_cast<std::int64_t>(i) + 2];
+    const std::int64_t to = (*wanted)[i];
+    if (extent == Shape::dynamic || to < 1 || extent % to != 0) return false;
+    window.push_back(extent / to);
+  }
+  std::ignore = layer.text("index_element_type");
+  layer.finish(layer.step(is_max ? max_kind : average_kind, {layer.input(0)}, layer.result_type(),
+                          "pooled", {{"kernel_shape", window}, {"strides", window}}));
   return true;
 }
 
@@ -42,7 +73,10 @@ void lower_pooling(LoweredNode& node) {
   const bool is_max = node.node().kind() == max_kind;
   const auto kernel = node.attribute_or<std::vector<std::int64_t>>("kernel_shape", {});
   if (kernel.empty()) invalid("a pooling without a kernel_shape");
-  if (node.node().graph->result_count(node.node().id) > 1) impossible("indices of the largest");
+  const bool has_indices = node.node().graph->result_count(node.node().id) > 1;
+  if (has_indices && node.attribute_or<std::int64_t>("storage_order", 0) != 0) {
+    impossible("indices by columns");
+  }
   const auto dilations = list_of(node, "dilations", kernel.size(), 1);
   const bool is_dilated =
       std::ranges::any_of(dilations, [](std::int64_t dilation) { return dilation != 1; });
@@ -59,7 +93,7 @@ void lower_pooling(LoweredNode& node) {
                      std::array{node.operand(0)}, std::move(data));
   }
   // The version of a time that knew no dilations is what most readers fuse best.
-  if (!is_dilated && !ceils) {
+  if (!is_dilated && !ceils && !has_indices) {
     std::erase_if(data, [](const auto& entry) { return entry.first == "dilations"; });
     return node.make({"MaxPool"}, std::array{node.operand(0)}, std::move(data));
   }
@@ -71,6 +105,8 @@ void lower_pooling(LoweredNode& node) {
 }
 
 constexpr std::array raised_pooling{
+    RaiseRule{"AdaptiveAvgPool", raise_adaptive},
+    RaiseRule{"AdaptiveMaxPool", raise_adaptive},
     RaiseRule{"AvgPool", raise_pooling},
     RaiseRule{"MaxPool", raise_pooling},
 };

@@ -175,6 +175,14 @@ const TensorType& RaisedLayer::result_type(std::size_t output) const {
   return layer_.outputs[output].type;
 }
 
+bool RaisedLayer::is_read(std::size_t output) const {
+  return std::ranges::any_of(raising_.net_.layers(), [&](const Layer& other) {
+    return std::ranges::any_of(other.sources, [&](const std::optional<OutputRef>& source) {
+      return source && source->layer == index_ && source->output == output;
+    });
+  });
+}
+
 std::string RaisedLayer::name_with(std::string_view ending) const {
   return fmt::format("{}_{}", raising_.result_name(layer_, 0), ending);
 }

@@ -66,6 +66,8 @@ class RaisedLayer {
 
   // --- results ----------------------------------------------------------------------------------
   [[nodiscard]] const TensorType& result_type(std::size_t output = 0) const;
+  /// Whether another layer reads it.
+  [[nodiscard]] bool is_read(std::size_t output) const;
   /// The layer's results are those of a node of `kind`, which gets its name.
   void make(std::string_view kind, std::vector<Value> operands, Attributes attributes = {});
   /// Result 0 is `value`, which was there before: it keeps its name, and has this one's, too.

@@ -27,22 +27,11 @@ bool raise_top_k(RaisedLayer& layer) {
                               {"sorted", std::int64_t{sort == "value" ? 1 : 0}}};
   const std::vector<Value> operands{layer.input(0), list};
   if (layer.layer().outputs.size() != 2) invalid("a TopK of other than two outputs");
-  const TensorType& indices = layer.result_type(1);
-  if (indices.element == ElementType::int64) {
-    layer.make("onnx.TopK", operands, attributes);
-    return true;
-  }
-  const auto number = number_of(indices.element);
-  if (!number) invalid("indices of no integer type");
-  const std::array types{layer.result_type(0),
-                         TensorType{ElementType::int64, indices.shape, nullptr}};
-  const NodeId node = layer.steps("onnx.TopK", operands, types, "TopK", attributes);
-  layer.finish(layer.step(ops::Cast::kind, {{node, 1}}, indices, "indices", {{"to", *number}}), 1);
-  layer.finish({node, 0}, 0);
+  make_with_indices(layer, "onnx.TopK", {layer.input(0), list}, attributes);
   return true;
 }
 
-/// `value`, `index`: what of `stable` and sorted order ONNX promises.
+/// In the order that ONNX promises.
 Data ranking_data(std::int64_t axis, bool is_largest) {
   return {{"axis", std::to_string(axis)},
           {"mode", is_largest ? "max" : "min"},

@@ -150,11 +150,17 @@ bool raise_recurrence(RaisedLayer& layer) {
                         layer.text("activations_beta", "").empty();
   const std::size_t weights = is_lstm ? 4 : 3;
   if (!is_plain || layer.input_count() != weights + 3) return false;
-  const Constant* const bias = layer.constant(weights + 2);
-  const bool is_known = layer.constant(weights) && layer.constant(weights + 1) && bias;
-  if (!is_known || !is_wide_float(bias->element())) return false;
+  // Copies: nodes that are made move what constants lie in.
+  std::vector<Constant> known;
+  for (std::size_t i = weights; i < weights + 3; ++i) {
+    const Constant* found = layer.constant(i);
+    if (found == nullptr) return false;
+    known.push_back(*found);
+  }
+  const Constant& bias = known.back();
+  if (!is_wide_float(bias.element())) return false;
   const Attributes attributes = recurrent_attributes(layer, recurrence);
-  const bool is_twofold = bias->shape()[0] == 2;
+  const bool is_twofold = bias.shape()[0] == 2;
   auto activations = raised_activations(layer, is_twofold);
   if (!activations) return false;
 
@@ -170,12 +176,11 @@ bool raise_recurrence(RaisedLayer& layer) {
   const std::size_t lengths = weights - 1;
 
   std::vector<Value> operands{with_batch_second(layer, layer.input(0))};
-  for (const std::size_t i : {weights, weights + 1}) {
-    operands.push_back(
-        is_lstm ? layer.constant(i == weights ? "W" : "R", rearranged(*layer.constant(i), order))
-                : layer.input(i));
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    operands.push_back(is_lstm ? layer.constant(i == 0 ? "W" : "R", rearranged(known[i], order))
+                               : layer.input(weights + i));
   }
-  operands.push_back(layer.constant("B", summed(*bias, blocks, sums)));
+  operands.push_back(layer.constant("B", summed(bias, blocks, sums)));
   constexpr std::int64_t onnx_int32 = 6;
   const bool is_whole = are_whole(layer, lengths, steps);
   operands.push_back(is_whole ? Value{}
@@ -220,15 +225,18 @@ void expect_known_recurrence(const LoweredNode& node, const Recurrence& recurren
   }
 }
 
-/// The activations that all directions have; empty for the usual ones.
+/// The activations that all directions have.
 std::string lowered_activations(const LoweredNode& node, const Recurrence& recurrence) {
   auto names = node.attribute_or<std::vector<std::string>>("activations", {});
-  if (names.empty()) return {};
+  if (names.empty()) {
+    names.assign(recurrence.activations, "Tanh");
+    if (recurrence.activations > 1) names.front() = "Sigmoid";
+  }
   const std::size_t count = recurrence.activations;
   if (names.size() % count != 0) invalid("activations of other gates");
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto found = std::ranges::find(activation_names, names[i]);
+    const auto* const found = std::ranges::find(activation_names, names[i]);
     if (found == activation_names.end()) {
       impossible(fmt::format("the activation {}", printable(names[i])));
     }
@@ -355,10 +363,8 @@ void lower_recurrence(LoweredNode& node) {
   RecurrentInputs inputs(node, recurrence);
   Data data{{"direction", node.attribute_or<std::string>("direction", "forward")},
             {"hidden_size", std::to_string(inputs.hidden())},
+            {"activations", lowered_activations(node, recurrence)},
             {"clip", text_of(node.attribute_or<double>("clip", 0))}};
-  if (const auto names = lowered_activations(node, recurrence); !names.empty()) {
-    data.emplace_back("activations", names);
-  }
   if (recurrence.kind == ops::Gru::kind) {
     const bool is_linear = node.attribute_or<std::int64_t>("linear_before_reset", 0) != 0;
     data.emplace_back("linear_before_reset", text_of(is_linear));

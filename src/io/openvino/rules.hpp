@@ -18,6 +18,7 @@ struct Rules {
 [[nodiscard]] Rules composed_rules() noexcept;
 [[nodiscard]] Rules elementwise_rules() noexcept;
 [[nodiscard]] Rules indices_rules() noexcept;
+[[nodiscard]] Rules integers_rules() noexcept;
 [[nodiscard]] Rules moves_rules() noexcept;
 [[nodiscard]] Rules normalization_rules() noexcept;
 [[nodiscard]] Rules parts_rules() noexcept;
@@ -29,11 +30,11 @@ struct Rules {
 [[nodiscard]] Rules reductions_rules() noexcept;
 [[nodiscard]] Rules resampling_rules() noexcept;
 
-[[nodiscard]] inline std::array<Rules, 13> all_rules() noexcept {
-  return {composed_rules(),      elementwise_rules(), indices_rules(),   moves_rules(),
-          normalization_rules(), parts_rules(),       pooling_rules(),   products_rules(),
-          quantization_rules(),  ranking_rules(),     recurrent_rules(), reductions_rules(),
-          resampling_rules()};
+[[nodiscard]] inline std::array<Rules, 14> all_rules() noexcept {
+  return {composed_rules(),   elementwise_rules(),   indices_rules(), integers_rules(),
+          moves_rules(),      normalization_rules(), parts_rules(),   pooling_rules(),
+          products_rules(),   quantization_rules(),  ranking_rules(), recurrent_rules(),
+          reductions_rules(), resampling_rules()};
 }
 
 }  // namespace quadrant::inline v0::openvino_ir
