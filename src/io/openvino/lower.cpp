@@ -358,7 +358,9 @@ void Lowering::lower_constant(NodeRef node) {
   const Constant* contents = graph_.constant(node.id);
   if (!contents || !*contents) impossible("a constant without contents");
   const Output output = add_constant(std::string(label(graph_, node.id)), *contents);
-  add_name(output, graph_.value_name(node.result()));
+  // That of the layer is enough, unless the file had more.
+  const std::string_view name = graph_.value_name(node.result());
+  if (tensor_names_.contains(std::string(name))) add_name(output, name);
   define(node.result(), output);
 }
 

@@ -471,6 +471,7 @@ void Raising::keep_model_facts() {
   }
   std::vector<std::string> names;
   for (const Value value : named_) {
+    if (!graph_.contains(value.node)) continue;  // looked through
     const std::vector<std::string>& all = tensor_names_[value];
     const std::string_view name = graph_.value_name(value);
     if (all.size() == 1 && all.front() == name) continue;
