@@ -5,37 +5,10 @@
 #include <utility>
 
 #include "qdq_fusion/rules.hpp"
-#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::qdq_fusion {
 namespace {
-
-// Codes that an operation only re-orders: scales of an axis go where the axis goes. Empty where
-// they do not stay together.
-std::optional<GivenForm> moved(NodeRef node, const GivenForm& form) {
-  if (form.is_per_tensor()) return form;
-  const Granularity& before = form.type->granularity;
-  const std::string_view kind = node.kind();
-  const bool keeps_all = kind == ops::Identity::kind || kind == ops::Transpose::kind ||
-                         kind == ops::Reshape::kind || kind == ops::Squeeze::kind ||
-                         kind == ops::Unsqueeze::kind || kind == ops::Flatten::kind;
-  const Move* const move = find_move(kind);
-  const Shape& shape = node.type().shape;
-  if (!keeps_all || move == nullptr || before.kind != Granularity::Kind::axis ||
-      !shape.is_ranked()) {
-    return std::nullopt;
-  }
-  const std::int64_t channels = form.type->scales.element_count();
-  for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] != channels) continue;
-    if (move->source(node, Granularity::per_axis(axis)) != before) continue;
-    auto type = std::make_shared<UniformType>(*form.type);
-    type->granularity = Granularity::per_axis(axis);
-    return GivenForm::of(std::move(type));
-  }
-  return std::nullopt;
-}
 
 class FormFinder {
  public:
@@ -62,7 +35,7 @@ class FormFinder {
     if (rule == nullptr || rule->commutes == nullptr || !rule->commutes(node)) return;
     const std::optional<GivenForm> of_data = common_origin(node, *rule);
     if (!of_data) return;
-    auto form = moved(node, *of_data);
+    auto form = moved_form(node, *of_data);
     if (form && (rule->keeps == nullptr || rule->keeps(node, *form))) {
       forms_[node.id].origin = std::move(form);
     }

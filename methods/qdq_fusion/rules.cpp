@@ -399,14 +399,6 @@ constexpr std::array qoperator_rules{
 
 }  // namespace
 
-std::string Storages::print() const {
-  std::string text;
-  for (const ElementType type : {ElementType::int8, ElementType::uint8, ElementType::int16}) {
-    if (contains(type)) text += fmt::format("{}{}", text.empty() ? "" : ", ", to_string(type));
-  }
-  return text;
-}
-
 std::span<const FusionRule> rules(FusionTarget target) {
   switch (target) {
     case FusionTarget::webnn:

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "quadrant/ir/storages.hpp"
 #include "quadrant/methods/qdq_fusion.hpp"
 
 namespace quadrant::inline v0::qdq_fusion {
@@ -19,25 +19,6 @@ enum class Family : std::uint8_t {
   same,       ///< all of them in the same parameters
   fixed,      ///< any operand; the result has parameters that the kernel fixes
   reader,     ///< operands in the same parameters; the result is no real number
-};
-
-/// A set of storage types.
-class Storages {
- public:
-  constexpr Storages(std::initializer_list<ElementType> types) noexcept {
-    for (const ElementType type : types) bits_ |= bit(type);
-  }
-  [[nodiscard]] constexpr bool contains(ElementType type) const noexcept {
-    return (bits_ & bit(type)) != 0;
-  }
-  /// `i8, u8`
-  [[nodiscard]] std::string print() const;
-
- private:
-  static constexpr std::uint32_t bit(ElementType type) noexcept {
-    return 1U << static_cast<unsigned>(type);
-  }
-  std::uint32_t bits_ = 0;
 };
 
 /// `low` <= ratio < `high`.

@@ -12,92 +12,19 @@
 #include "cli/choices.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
+#include "cli/kernels_target.hpp"
 #include "cli/model.hpp"
 #include "cli/model_format.hpp"
 #include "cli/named_files.hpp"
 #include "cli/thread_executor.hpp"
+#include "cli/written_model.hpp"
 #include "quadrant/engine/quantize.hpp"
-#include "quadrant/io/onnx.hpp"
-#include "quadrant/io/openvino.hpp"
-#include "quadrant/io/tflite.hpp"
 #include "quadrant/ir/real_borders.hpp"
-#include "quadrant/ir/text.hpp"
-#include "quadrant/methods/qdq_fusion.hpp"
 #include "quadrant/report/computation.hpp"
 #include "quadrant/report/terminal_text.hpp"
 
 namespace quadrant::cli {
 namespace {
-
-/// What was written, in the terms of one format.
-struct WrittenModel {
-  std::uint64_t bytes = 0;
-  std::vector<std::string> remarks;
-};
-
-bool has_codes(const Graph& graph) {
-  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
-    const NodeId node = graph.node_at(index);
-    if (!node.is_valid()) continue;
-    for (std::uint32_t i = 0; i < graph.result_count(node); ++i) {
-      if (graph.type({node, i}).is_quantized()) return true;
-    }
-  }
-  return false;
-}
-
-void add_remarks(std::vector<std::string>& remarks, std::string_view what,
-                 const std::vector<LeftAlone>& items) {
-  for (const LeftAlone& item : items) {
-    remarks.push_back(fmt::format("{}: {}: {}", what, printable(item.name), item.reason));
-  }
-}
-
-Expected<WrittenModel> write_as_tflite(const Graph& graph, const std::string& path) {
-  QUADRANT_TRY(const TfliteWriteReport report, write_tflite(graph, path));
-  WrittenModel written{report.file_bytes, {}};
-  written.remarks.push_back(fmt::format("{} operators, of which {} transposes for the layout",
-                                        report.operators, report.transposes));
-  add_remarks(written.remarks, "decomposed", report.decomposed);
-  add_remarks(written.remarks, "changed", report.changed);
-  add_remarks(written.remarks, "not in the file", report.not_honoured);
-  return written;
-}
-
-Expected<WrittenModel> write_as_openvino(const Graph& graph, const std::string& path) {
-  QUADRANT_TRY(const OpenVinoWriteReport report, write_openvino(graph, path));
-  WrittenModel written{report.xml_bytes + report.bin_bytes, {}};
-  written.remarks.push_back(fmt::format("{} layers, and {} of weights beside them", report.layers,
-                                        format_bytes(report.bin_bytes)));
-  add_remarks(written.remarks, "decomposed", report.decomposed);
-  return written;
-}
-
-Expected<WrittenModel> write_model(const Graph& graph, const std::string& path, ModelFormat format,
-                                   std::optional<FusionTarget> target, Executor& executor,
-                                   Console& console) {
-  switch (format) {
-    case ModelFormat::tflite:
-      return write_as_tflite(graph, path);
-    case ModelFormat::openvino:
-      return write_as_openvino(graph, path);
-    case ModelFormat::text:
-      QUADRANT_CHECK(write_text(path, print_graph(graph, {.largest_constant = INT64_MAX})));
-      return WrittenModel{file_bytes(path), {}};
-    case ModelFormat::onnx:
-      break;
-  }
-  OnnxWriteOptions options;
-  options.executor = &executor;
-  options.sink = &console;
-  options.qoperators = target == FusionTarget::onnx_qoperator;
-  QUADRANT_TRY(const OnnxWriteReport report, write_onnx(graph, path, options));
-  WrittenModel written{report.model_bytes + report.external_bytes, {}};
-  if (options.qoperators) {
-    written.remarks.push_back(fmt::format("{} operators on codes", report.qoperators));
-  }
-  return written;
-}
 
 // What whoever feeds and reads the model has to know: not all formats say it.
 std::vector<std::string> describe_coded_borders(const Graph& graph) {
@@ -135,7 +62,7 @@ class Convert final : public Command {
     command->add_option("OUT", output_, "Model to write: .onnx, .tflite, .xml, or .qd, text")
         ->required()
         ->type_name("");
-    add_choice(*command, "--target", target_, {"onnx-qoperator", "tflite", "webnn"},
+    add_choice(*command, "--target", target_, kernels_targets(),
                "Whose kernels compute on codes: what they can, they do; the rest stays in real "
                "numbers (default: tflite, for a file of that ending)");
     add_choice(*command, "--io", borders_, {"codes", "real"},
@@ -146,7 +73,8 @@ class Convert final : public Command {
         "Examples:\n"
         "  quadrant convert model_qdq.onnx model.tflite\n"
         "  quadrant convert model.onnx model.tflite --scheme static-affine --calibration samples\n"
-        "  quadrant convert model.tflite model.onnx");
+        "  quadrant convert model.tflite model.onnx\n"
+        "  quadrant convert model.xml model.qd --target openvino-cpu");
     return command;
   }
 
@@ -160,26 +88,27 @@ class Convert final : public Command {
     ThreadExecutor executor(0);
     const auto target = chosen_target(format);
     QUADRANT_TRY(Graph graph, model(target, console, executor));
-    std::optional<FusedGraph> fused;
+    std::vector<std::string> remarks;
+    if (!is_openvino(target) && (format == ModelFormat::onnx || format == ModelFormat::tflite)) {
+      QUADRANT_TRY(graph,
+                   in_file(without_fake_quantize(std::move(graph), remarks), options_.model));
+    }
     std::optional<ComputationReport> report;
+    if (target && has_quantization(graph)) {
+      QUADRANT_TRY(OnTarget made, in_file(compute_on(graph, *target, executor), options_.model));
+      graph = std::move(made.graph);
+      report = std::move(made.report);
+      remarks.insert(remarks.end(), made.remarks.begin(), made.remarks.end());
+    }
     std::vector<LeftAlone> real_borders;
-    if (target && has_codes(graph)) {
-      QuantizeOptions run;
-      run.executor = &executor;
-      QUADRANT_TRY(fused, in_file(fuse_qdq(graph, {.target = *target}, run), options_.model));
-      report = report_computation(fused->model, fused->analysis.registry, fused->analysis);
-    }
-    Graph& result = fused ? fused->graph : graph;
-    if (borders_ == "codes") real_borders = make_borders_coded(result);
-    const std::vector<std::string> coded_borders = describe_coded_borders(result);
+    if (borders_ == "codes") real_borders = make_borders_coded(graph);
+    const std::vector<std::string> coded_borders = describe_coded_borders(graph);
     QUADRANT_TRY(WrittenModel written,
-                 write_model(result, output_, format, target, executor, console));
-    if (fused && fused->made_signed > 0) {
-      written.remarks.push_back(
-          fmt::format("{} tensors of type u8 became i8, for which there are more kernels: the same "
-                      "numbers, zero points 128 less",
-                      fused->made_signed));
-    }
+                 write_model(graph, output_, format,
+                             {.qoperators = target == KernelsTarget(FusionTarget::onnx_qoperator),
+                              .executor = &executor,
+                              .sink = &console}));
+    written.remarks.insert(written.remarks.end(), remarks.begin(), remarks.end());
     written.remarks.insert(written.remarks.end(), coded_borders.begin(), coded_borders.end());
     add_remarks(written.remarks, "in real numbers still", real_borders);
     print(report, target, written, console);
@@ -188,7 +117,7 @@ class Convert final : public Command {
 
  private:
   // As it is, or quantized if that was asked for.
-  [[nodiscard]] Expected<Graph> model(std::optional<FusionTarget> target, Console& console,
+  [[nodiscard]] Expected<Graph> model(std::optional<KernelsTarget> target, Console& console,
                                       Executor& executor) {
     const RecipeOptions& recipe = options_.recipe;
     if (recipe.scheme.empty() && recipe.mix.empty() && recipe.preset.empty() &&
@@ -204,7 +133,10 @@ class Convert final : public Command {
       return read_model(options_.model, console);
     }
     options_.coded_borders = borders_ == "codes";
-    if (target && *target != FusionTarget::onnx_qoperator) options_.kernels = "tflite";
+    if (target == KernelsTarget(FusionTarget::tflite) ||
+        target == KernelsTarget(FusionTarget::webnn)) {
+      options_.kernels = "tflite";
+    }
     QUADRANT_TRY(Subject subject, prepare(options_, console));
     QuantizeOptions engine = subject.engine_options();
     engine.executor = &executor;
@@ -215,29 +147,42 @@ class Convert final : public Command {
     return std::move(result.graph);
   }
 
+  [[nodiscard]] static bool is_openvino(const std::optional<KernelsTarget>& target) {
+    return target && std::holds_alternative<LowPrecisionTarget>(*target);
+  }
+
   [[nodiscard]] Expected<void> check_target(ModelFormat format) const {
-    if (format != ModelFormat::tflite || chosen_target(format) != FusionTarget::onnx_qoperator) {
-      return {};
+    const auto target = chosen_target(format);
+    if (format != ModelFormat::tflite || !target) return {};
+    if (is_openvino(target)) {
+      return fail(
+          ErrorCode::usage,
+          fmt::format("--target {} is about OpenVINO's kernels: it goes with .xml, and with "
+                      ".qd and .onnx to look at",
+                      target_),
+          {.file = output_});
     }
+    if (target != KernelsTarget(FusionTarget::onnx_qoperator)) return {};
     return fail(ErrorCode::usage,
                 "--target onnx-qoperator fuses what ONNX's operators compute: it goes with .onnx",
                 {.file = output_});
   }
 
-  [[nodiscard]] std::optional<FusionTarget> chosen_target(ModelFormat format) const {
-    if (!target_.empty()) return parse_fusion_target(target_);
-    return format == ModelFormat::tflite ? std::optional(FusionTarget::tflite) : std::nullopt;
+  [[nodiscard]] std::optional<KernelsTarget> chosen_target(ModelFormat format) const {
+    if (!target_.empty()) return parse_kernels_target(target_);
+    return format == ModelFormat::tflite ? std::optional<KernelsTarget>(FusionTarget::tflite)
+                                         : std::nullopt;
   }
 
   static constexpr std::size_t most = 20;  ///< lines of one sort
 
-  void print(const std::optional<ComputationReport>& fused, std::optional<FusionTarget> target,
+  void print(const std::optional<ComputationReport>& fused, std::optional<KernelsTarget> target,
              const WrittenModel& written, Console& console) const {
     if (options_.json) {
       console.print_json({{"model", options_.model},
                           {"output", output_},
                           {"bytes", written.bytes},
-                          {"target", target ? Json(to_string(*target)) : Json(nullptr)},
+                          {"target", target ? Json(name_of(*target)) : Json(nullptr)},
                           {"fused", fused ? to_json(*fused) : Json(nullptr)},
                           {"remarks", written.remarks}});
       return;
@@ -252,7 +197,7 @@ class Convert final : public Command {
         console.print(fmt::format("  and {} more: --json has all\n\n", left - most));
       }
       console.print(fmt::format("  {} of {} operations compute on codes, for {}", report.on_codes,
-                                report.operations.size(), target ? to_string(*target) : ""));
+                                report.operations.size(), target ? name_of(*target) : ""));
       if (report.requantized > 0) {
         console.print(fmt::format(
             "; {}", report.requantized == 1

@@ -9,9 +9,9 @@
 #include "cli/decision.hpp"
 #include "cli/help.hpp"
 #include "cli/schemes.hpp"
+#include "cli/target_rules.hpp"
 #include "io/onnx/names.hpp"
 #include "quadrant/engine/hardware_profile.hpp"
-#include "quadrant/methods/qdq_fusion.hpp"
 #include "quadrant/recipe/hardware_json.hpp"
 #include "quadrant/recipe/presets.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
@@ -95,38 +95,7 @@ Json scheme_json(const SchemeCommand& scheme, const Registry& registry) {
           {"methods", std::move(methods)}};
 }
 
-// The rules of explicit quantization, which is no scheme of `quantize`: a table a target.
-std::string print_fusion_rules() {
-  std::string text =
-      "qdq_fusion: Operations between dequantize and quantize compute on codes: for 'quadrant "
-      "convert'\n";
-  for (const FusionTarget target : fusion_targets) {
-    Table table({{"operation"}, {"becomes"}, {"codes"}, {"parameters"}});
-    for (const FusionRuleText& rule : describe_rules(target)) {
-      table.add({rule.kind, rule.operation, rule.storages, rule.parameters});
-    }
-    text += fmt::format("\nFor --target {}:\n{}", to_string(target), table.print());
-  }
-  return text;
-}
-
-Json fusion_rules_json() {
-  Json targets = Json::array();
-  for (const FusionTarget target : fusion_targets) {
-    Json rules = Json::array();
-    for (const FusionRuleText& rule : describe_rules(target)) {
-      rules.push_back({{"operation", rule.kind},
-                       {"becomes", rule.operation},
-                       {"codes", rule.storages},
-                       {"parameters", rule.parameters}});
-    }
-    targets.push_back({{"target", to_string(target)}, {"rules", std::move(rules)}});
-  }
-  return {{"scheme", "qdq_fusion"}, {"targets", std::move(targets)}};
-}
-
 // In the place of a scheme.
-constexpr std::string_view explicit_quantization = "qdq_fusion";
 constexpr std::string_view operations = "operations";
 constexpr std::string_view all_presets = "presets";
 constexpr std::string_view all_hardware = "hardware";
@@ -217,7 +186,8 @@ class List final : public Command {
             "SCHEME", scheme_,
             "Scheme to show; or 'presets', recipes that come with the program; or "
             "'operations', those that the interpreter computes; or 'hardware', what --gain "
-            "latency predicts with; or 'qdq_fusion', what 'convert' fuses")
+            "latency predicts with; or 'qdq_fusion' or 'fake_quantize', what 'convert' can have "
+            "computed on codes")
         ->type_name("");
     declare_json(*command, json_);
     command->footer("Examples:\n  quadrant list weight-only\n  quadrant list operations");
@@ -228,8 +198,8 @@ class List final : public Command {
 
   Expected<void> run(Console& console) override {
     if (scheme_.empty()) return show(console, schemes_json, print_schemes);
-    if (scheme_ == explicit_quantization || scheme_ == "qdq-fusion") {
-      return show(console, fusion_rules_json, print_fusion_rules);
+    if (const auto rules = find_target_scheme(scheme_)) {
+      return show(console, [&] { return to_json(*rules); }, [&] { return cli::print(*rules); });
     }
     if (scheme_ == operations) return show(console, operations_json, print_operations);
     if (scheme_ == all_hardware) return show(console, hardware_json, print_hardware_profiles);
@@ -242,7 +212,8 @@ class List final : public Command {
     const Schemes schemes;
     auto found = schemes.find(scheme_);
     if (!found) {
-      constexpr std::array others{explicit_quantization, operations, all_presets, all_hardware};
+      std::vector<std::string_view> others = target_schemes();
+      others.insert(others.end(), {operations, all_presets, all_hardware});
       Error error = std::move(found).error();
       error.message += did_you_mean(scheme_, others);
       return fail(std::move(error));

@@ -136,7 +136,7 @@ std::optional<std::int64_t> FakeQuantize::levels() const {
 }
 
 std::optional<FakeQuantize::Broadcast> FakeQuantize::broadcast() const {
-  const std::string given = node.attribute_or<std::string>("auto_broadcast", "numpy");
+  const auto given = node.attribute_or<std::string>("auto_broadcast", "numpy");
   if (given == "numpy") return Broadcast::numpy;
   if (given == "none") return Broadcast::none;
   if (given == "pdpd") return Broadcast::pdpd;

@@ -27,7 +27,7 @@ Expected<NudgedRange> nudged_range(const ConstFakeQuant& given) {
                 fmt::format("a fake quantization to {} bits", given.num_bits));
   }
   NudgedRange range{.storage = storage_of(given)};
-  const auto codes = *integer_range(range.storage);
+  const auto codes = integer_range(range.storage).value_or(IntegerRange{});
   range.storage_min = codes.min + (given.narrow_range ? 1 : 0);
   range.storage_max = codes.max;
   if (length < std::numeric_limits<double>::epsilon()) {

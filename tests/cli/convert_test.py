@@ -39,6 +39,22 @@ output(%y)
 """
 
 
+# What OpenVINO's tools make of a convolution.
+FAKE = """
+graph {opset = 21}
+%x: tensor<1x2x4x4xf32> = input()
+%low: tensor<f32> = constant() [-1.28]
+%high: tensor<f32> = constant() [1.27]
+%xq: tensor<1x2x4x4xf32> = fake_quantize(%x, %low, %high, %low, %high) {levels = 256}
+%w: tensor<2x2x1x1xf32> = constant() [0.3, -0.2, 0.7, 0.4]
+%least: tensor<2x1x1x1xf32> = constant() [-0.3, -0.7]
+%most: tensor<2x1x1x1xf32> = constant() [0.3, 0.7]
+%wq: tensor<2x2x1x1xf32> = fake_quantize(%w, %least, %most, %least, %most) {levels = 255}
+%y: tensor<1x2x4x4xf32> = conv(%xq, %wq)
+output(%y)
+"""
+
+
 class ConvertTest(CommandTest):
     def setUp(self):
         super().setUp()
@@ -54,6 +70,39 @@ class ConvertTest(CommandTest):
         operations = self.operations("chain.tflite")
         for kind, count in {"quantize": 1, "conv": 1, "onnx.AveragePool": 1, "dequantize": 1}.items():
             self.assertEqual(operations[kind], count, kind)
+
+    def test_openvino_there_and_back(self):
+        self.succeeds("convert", "chain.qd", "chain.xml")
+        self.assertEqual(self.json_of("inspect", "chain.xml")["format"], "openvino")
+        operations = self.operations("chain.xml")
+        self.assertEqual(operations["fake_quantize"], 3)
+        # What was in between has names from then on, and nothing changes any more.
+        self.succeeds("convert", "chain.xml", "again.xml")
+        self.succeeds("convert", "again.xml", "third.xml")
+        for ending in ("xml", "bin"):
+            self.assertEqual(self.bytes_of(f"again.{ending}"), self.bytes_of(f"third.{ending}"))
+
+    def test_fake_quantize_on_codes(self):
+        self.put("fake.qd", FAKE.encode())
+        document = self.json_of("convert", "fake.qd", "codes.qd", "--target", "openvino-cpu")
+        self.assertEqual(document["target"], "openvino-cpu")
+        self.assertEqual([row["on_codes"] for row in document["fused"]["operations"]], [True])
+        operations = self.operations("codes.qd")
+        self.assertNotIn("fake_quantize", operations)
+        self.assertEqual(operations["conv"], 1)
+
+    def test_fake_quantize_in_other_formats(self):
+        self.put("fake.qd", FAKE.encode())
+        self.succeeds("convert", "fake.qd", "fake.onnx")
+        operations = self.operations("fake.onnx")
+        self.assertEqual((operations["quantize"], operations["dequantize"]), (1, 2))
+        self.succeeds("convert", "fake.qd", "fake.tflite")
+        self.assertNotIn("fake_quantize", self.operations("fake.tflite"))
+
+    def test_targets_of_openvino_are_none_of_tflite(self):
+        self.put("fake.qd", FAKE.encode())
+        self.fails(USAGE, "--target openvino-gpu is about OpenVINO's kernels", "convert", "fake.qd",
+                   "fake.tflite", "--target", "openvino-gpu")
 
     def test_codes_at_the_borders(self):
         self.succeeds("convert", "chain.qd", "codes.tflite", "--io", "codes")

@@ -418,6 +418,58 @@ def tflite_files():
     yield three.bytes([x], [y, k[1]])
 
 
+def openvino_files():
+    """Small IRs: each is the .xml file, a byte 0, and the .bin file."""
+
+    def ir(layers, edges, contents=b"", version=11):
+        text = "".join(
+            f'<layer id="{i}" name="{name}" type="{kind}" version="opset1"><data {data}/>'
+            + "<input>" + "".join(f'<port id="{p}"/>' for p in range(inputs)) + "</input>"
+            + ("" if kind == "Result" else
+               f'<output><port id="{inputs}" precision="{precision}" names="{name},{name}2">'
+               + "".join(f"<dim>{dim}</dim>" for dim in dims) + "</port></output>")
+            + more + "</layer>"
+            for i, (name, kind, data, inputs, precision, dims, more) in enumerate(layers))
+        lines = "".join(f'<edge from-layer="{a}" from-port="{p}" to-layer="{b}" to-port="{q}"/>'
+                        for a, p, b, q in edges)
+        return (f'<?xml version="1.0"?><net name="m" version="{version}"><layers>{text}</layers>'
+                f"<edges>{lines}</edges><rt_info/></net>").encode() + b"\0" + contents
+
+    def parameter(shape, element="f32", precision="FP32"):
+        dims = ",".join(map(str, shape))
+        return ("x", "Parameter", f'shape="{dims}" element_type="{element}"', 0, precision, shape, "")
+
+    def constant(name, shape, offset, size, element="f32", precision="FP32"):
+        dims = ",".join(map(str, shape))
+        return (name, "Const", f'element_type="{element}" shape="{dims}" offset="{offset}" size="{size}"',
+                0, precision, shape, "")
+
+    result = ("y", "Result", "", 1, "", [], "")
+    windows = 'strides="1,1" dilations="1,1" pads_begin="1,1" pads_end="1,1" auto_pad="explicit"'
+    decompression = '<rt_info><attribute name="decompression" version="0"/></rt_info>'
+    yield ir([parameter([1, 2, 4, 4]), constant("w", [3, 2, 3, 3], 0, 216),
+              ("c", "Convolution", windows, 2, "FP32", [1, 3, 4, 4], ""),
+              constant("s", [3], 216, 12), ("p", "PReLU", "", 2, "FP32", [1, 3, 4, 4], ""), result],
+             [(0, 0, 2, 0), (1, 0, 2, 1), (2, 2, 4, 0), (3, 0, 4, 1), (4, 2, 5, 0)], bytes(228))
+    yield ir([parameter([1, 2, 2, 2]), constant("w", [2, 1, 1, 1, 1], 0, 4, "f16", "FP16"),
+              ("d", "Convert", 'destination_type="f32"', 1, "FP32", [2, 1, 1, 1, 1], decompression),
+              ("g", "GroupConvolution", windows.replace('"1,1" pads_end="1,1"', '"0,0" pads_end="0,0"'),
+               2, "FP32", [1, 2, 2, 2], ""), result],
+             [(1, 0, 2, 0), (0, 0, 3, 0), (2, 1, 3, 1), (3, 2, 4, 0)], b"\x00\x3c\x00\x40")
+    yield ir([parameter([1, 4]), constant("a", [], 0, 4), constant("b", [], 4, 4),
+              ("q", "FakeQuantize", 'levels="256" auto_broadcast="numpy"', 5, "FP32", [1, 4], ""),
+              constant("w", [3, 4], 8, 12, "i8", "I8"),
+              ("wc", "Convert", 'destination_type="f32"', 1, "FP32", [3, 4], ""),
+              constant("ws", [3, 1], 20, 12), ("wm", "Multiply", "", 2, "FP32", [3, 4], ""),
+              ("m", "MatMul", 'transpose_a="false" transpose_b="true"', 2, "FP32", [1, 3], ""), result],
+             [(0, 0, 3, 0), (1, 0, 3, 1), (2, 0, 3, 2), (1, 0, 3, 3), (2, 0, 3, 4), (4, 0, 5, 0),
+              (5, 1, 7, 0), (6, 0, 7, 1), (3, 5, 8, 0), (7, 2, 8, 1), (8, 2, 9, 0)], bytes(32))
+    yield ir([parameter([2], "f16", "FP16"), constant("k", [3], 0, 2, "u4", "U4"),
+              ("u", "Unheard", 'depth="3"', 2, "I64", ["-1"],
+               '<body><layers><layer id="0" type="Const"><data offset="0" size="2"/></layer></layers></body>'),
+              result], [(0, 0, 2, 0), (1, 0, 2, 1), (2, 2, 3, 0)], b"\x21\x03", version=10)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     dice = random.Random(1)
@@ -431,6 +483,7 @@ def main():
         "encodings": [text.encode() for text in ENCODINGS],
         "recipe": [text.encode() for text in RECIPES],
         "tflite": list(tflite_files()),
+        "openvino": list(openvino_files()),
         "graph": [dice.randbytes(size) for size in (64, 128, 256, 256, 512, 512, 1024, 1024)],
     }
     for name, inputs in corpora.items():

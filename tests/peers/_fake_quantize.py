@@ -97,13 +97,13 @@ def interpreted(all_nodes, element="f32"):
         return run_model(folder, "model.qd", all_nodes)
 
 
-def run_model(folder, model, all_nodes):
+def run_model(folder, model, all_nodes, *options):
     """A model in the folder whose inputs and outputs are called as the nodes call them."""
     (folder / "data").mkdir()
     feeds = {name: array for node in all_nodes for name, array in node.feeds().items()}
     np.savez(folder / "data" / "sample.npz", **feeds)
     done = quadrant("run", folder / model, "--data", folder / "data", "-o", folder / "out",
-                    "--allow-non-finite")
+                    "--allow-non-finite", *options)
     assert done.returncode == 0, done.stderr
     with np.load(folder / "out" / "sample.npz") as arrays:
         return [arrays[node.name] for node in all_nodes]
@@ -111,3 +111,37 @@ def run_model(folder, model, all_nodes):
 
 def bits(array):
     return array.view(f"u{array.itemsize}")
+
+
+class Differences:
+    """From the definition's numbers: a level lies within `last_bits` of float32's, at the larger output
+    bound, and only next to the middle of two levels the one beside it is right as well."""
+
+    def __init__(self, last_bits):
+        self.last_bits = last_bits
+        self.count = self.equal = self.beside = 0
+
+    def check(self, node, found, wanted, where=True):
+        """`where`: which numbers count."""
+        where = np.broadcast_to(where, node.x.shape)
+        low, high = (np.broadcast_to(bound, node.x.shape)[where] for bound in node.aligned()[:2])
+        x, step = node.x[where].astype(np.float64), node.step()[where]
+        rounding = self.last_bits * 2**-23 * node.largest()[where]
+        difference = np.abs(found[where].astype(np.float64) - wanted[where])
+        beside = difference > rounding
+        self.count += x.size
+        self.equal += int(np.count_nonzero(difference == 0))
+        self.beside += int(np.count_nonzero(beside))
+        assert (difference <= beside * step + rounding).all(), node.name
+        # By how much float32 may be off: two last bits, where the numbers from end to end are.
+        low, high, x, step = (array[beside] for array in (low, high, x, step))
+        position = (x - low) / (high - low) * (node.levels - 1)
+        off_middle = np.abs(position - np.floor(position) - 0.5)
+        allowed = 2 * 2**-23 * node.levels * np.maximum(np.abs(low), np.abs(high)) / np.abs(high - low)
+        assert (off_middle <= allowed).all(), node.name
+
+    def __str__(self):
+        rounded = self.count - self.equal - self.beside
+        return (f"of {self.count} numbers, {self.equal} are equal, {rounded} differ by at most "
+                f"{self.last_bits} last bits, {self.beside} lie in the middle of two levels and go to the "
+                "other one")

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 
 from _command import quadrant, run_tests, scratch
-from _fake_quantize import Node, bits, interpreted, nodes, write_text
+from _fake_quantize import Differences, Node, bits, interpreted, nodes, write_text
 from _models import session_of
 
 # Low and high end, levels: signed and unsigned codes, all of an integer type's or fewer.
@@ -83,26 +83,13 @@ def linear_cases(kind=np.float32):
 
 
 def test_codes_and_scales():
-    """Levels lie within three last bits of float32 of each other, where the larger end is; and only
-    next to the middle of two levels, where the one rounds up and the other down, is there another."""
     cases = linear_cases()
     results, operators = run_in_onnx_runtime(cases, constant_bounds=True)
     assert operators == {"QuantizeLinear", "DequantizeLinear", "Clip"}, operators
-    count = beside = equal = 0
-    worst = 0.0
+    differences = Differences(2)
     for node, found, wanted in zip(cases, results, interpreted(cases)):
-        low, high = (np.broadcast_to(bound, node.x.shape) for bound in node.aligned()[:2])
-        difference, last_bit = np.abs(found.astype(np.float64) - wanted), 2**-23 * node.largest()
-        other = difference > node.step() / 2
-        count, beside = count + node.x.size, beside + int(np.count_nonzero(other))
-        equal += int(np.count_nonzero(found == wanted))
-        worst = max(worst, (difference / last_bit)[~other].max(initial=0))
-        assert (difference <= other * node.step() + 3 * last_bit).all(), node.name
-        position = (node.x.astype(np.float64) - low) / (high - low) * (node.levels - 1)
-        off_middle = np.abs(position - np.floor(position) - 0.5)
-        assert (off_middle[other] <= 2 * 2**-23 * node.levels).all(), node.name
-    print(f"of {count} numbers, {equal} have the interpreter's value, {count - equal - beside} differ by "
-          f"at most {worst:.2f} last bits, {beside} lie in the middle of two levels and go to the other")
+        differences.check(node, found, wanted)
+    print("codes and scales:", differences)
 
 
 if __name__ == "__main__":

@@ -13,11 +13,13 @@ import _peers
 import subprocess
 import sys
 
+import ml_dtypes
 import numpy as np
 
 from _command import run_tests, scratch
-from _fake_quantize import bits, interpreted, nodes, run_model, write_text
+from _fake_quantize import Differences, bits, interpreted, nodes, run_model, write_text
 from _text import tool
+from openvino_test import is_built_in
 
 try:
     import openvino as ov
@@ -94,6 +96,33 @@ def test_float16():
         assert np.array_equal(bits(found), bits(wanted)), (node.name, node.levels)
 
 
+def test_bfloat16():
+    """Computed in float32, and rounded by the interpreter to the nearest, by OpenVINO in a way of its own:
+    where the last bit that is kept is 0, down."""
+    cases = nodes()
+    for node in cases:
+        node.x, *node.bounds = (array.astype(ml_dtypes.bfloat16).astype(np.float32)
+                                for array in (node.x, *node.bounds))
+    wide = defined(cases)
+    with scratch() as folder:
+        write_text(folder / "model.qd", cases, "bf16")
+        ours = run_model(folder, "model.qd", cases, "--convert")
+    for node, found, wanted in zip(cases, ours, wide):
+        assert np.array_equal(found, wanted.astype(ml_dtypes.bfloat16).astype(np.float32)), node.name
+
+    def tensor(array):
+        made = ov.Tensor(ov.Type.bf16, array.shape)
+        bits(made.data)[...] = bits(array.astype(ml_dtypes.bfloat16))
+        return made
+
+    model = openvino_model(cases, False, ov.Type.bf16)
+    results = [tensor(node.x) for node in cases]
+    assert model.evaluate(results, [tensor(a) for node in cases for a in node.feeds().values()])
+    for node, result, wanted in zip(cases, results, wide):
+        rounded = (bits(wanted) + ((bits(wanted) & 0x10000) >> 1)) >> 16
+        assert np.array_equal(bits(result.data), rounded), node.name
+
+
 def test_operator_in_onnx():
     """OpenVINO's FakeQuantize in an ONNX file, which both read."""
     cases = [node for node in nodes() if node.broadcast != "pdpd"]
@@ -109,35 +138,31 @@ def test_operator_in_onnx():
         assert np.array_equal(bits(other), bits(value)), node.name
 
 
-def difference_allowed(node, low, high):
-    """By which a number may be off the middle of two levels and still be rounded to the other one: two
-    of the last bits that float32 has where the numbers from one bound to the other are."""
-    return 2 * 2**-23 * node.levels * np.maximum(np.abs(low), np.abs(high)) / (high - low)
-
-
 def test_cpu_plugin():
     """It computes something else where input bounds are reversed, and where the four bounds have
-    different axes; and it gives results the rank of the bounds, where that is larger. The rest is the
-    definition's level, or, next to the middle of two, the one beside it."""
+    different axes; and it gives results the rank of the bounds, where that is larger."""
     cases = [node for node in nodes()
              if len({bound.shape for bound in node.bounds}) < 4 and node.bounds[0].ndim <= node.x.ndim]
-    count = equal = beside = 0
+    differences = Differences(2)
     for node, ours, plugin in zip(cases, interpreted(cases), on_cpu(cases)):
-        low, high = (np.broadcast_to(bound, node.x.shape) for bound in node.aligned()[:2])
-        forward = low < high
-        low, high, x = low[forward], high[forward], node.x[forward].astype(np.float64)
-        difference = np.abs(ours.astype(np.float64) - plugin)[forward]
-        step, rounding = node.step()[forward], 2 * 2**-23 * node.largest()[forward]
-        other = difference > step / 2
-        count, equal = count + x.size, equal + int(np.count_nonzero(ours[forward] == plugin[forward]))
-        beside += int(np.count_nonzero(other))
-        assert (difference[~other] <= rounding[~other]).all(), node.name
-        assert (difference[other] <= (step + rounding)[other]).all(), node.name
-        position = (x - low) / (high - low) * (node.levels - 1)
-        off_middle = np.abs(position - np.floor(position) - 0.5)
-        assert (off_middle[other] <= difference_allowed(node, low, high)[other]).all(), node.name
-    print(f"of {count} numbers, {equal} are the CPU plugin's, {count - equal - beside} differ by "
-          f"rounding, {beside} lie in the middle of two levels and go to the other one")
+        low, high = node.aligned()[:2]
+        differences.check(node, plugin, ours, low < high)
+    print("the CPU plugin:", differences)
+
+
+def test_adapter():
+    """`--runtime openvino`: elementary operators, right for all kinds of bounds."""
+    if not is_built_in():
+        print("--runtime openvino: the command was built without it")
+        return
+    cases = nodes()
+    differences = Differences(3)
+    with scratch() as folder:
+        write_text(folder / "model.qd", cases)
+        found = run_model(folder, "model.qd", cases, "--runtime", "openvino")
+    for node, ours, theirs in zip(cases, interpreted(cases), found):
+        differences.check(node, theirs, ours)
+    print("--runtime openvino:", differences)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,19 @@ struct OnnxReadOptions {
 [[nodiscard]] Expected<Graph> read_onnx(const std::string& path,
                                         const OnnxReadOptions& options = {});
 
+/// What a `fake_quantize` is written as.
+enum class FakeQuantizeForm : std::uint8_t {
+  /// QuantizeLinear and DequantizeLinear where these have the same levels: constant bounds, those
+  /// of input and output the same, with zero among at most 256 levels. A number in the middle of
+  /// two may go to the other one, and NaN becomes a number. The others as `elementary`.
+  linear,
+  /// Sub, Div, Mul, Round and others: the same bits.
+  elementary,
+  /// FakeQuantize of the domain org.openvinotoolkit, which OpenVINO reads and ONNX Runtime does
+  /// not. Those with pdpd broadcasting, which OpenVINO ignores there, as `linear`.
+  openvino,
+};
+
 struct OnnxWriteOptions {
   Executor* executor = nullptr;  ///< null: one thread. The bytes written do not depend on it.
   Sink* sink = nullptr;          ///< progress in bytes, notes about fallbacks; may be null
@@ -49,10 +62,7 @@ struct OnnxWriteOptions {
   /// Clip on plain integers from opset 12 on. Codes have 8 bits. The rest is written as without it:
   /// DequantizeLinear and QuantizeLinear around operators on floats.
   bool qoperators = false;
-  /// Writes `fake_quantize` as OpenVINO's operator FakeQuantize of the domain org.openvinotoolkit,
-  /// which OpenVINO reads and ONNX Runtime does not. Those with pdpd broadcasting, which it ignores
-  /// there, are written as without it: as operators that ONNX has.
-  bool fake_quantize = false;
+  FakeQuantizeForm fake_quantize = FakeQuantizeForm::linear;
 };
 
 /// What writing a model did beyond copying.

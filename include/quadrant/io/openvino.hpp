@@ -40,9 +40,9 @@ struct OpenVinoReadOptions {
                                             const OpenVinoReadOptions& options = {});
 
 /// The same of what is in both files; `bin` is copied. `name` stands for the .xml file in messages.
-[[nodiscard]] Expected<Graph> read_openvino(std::string_view xml, std::span<const std::byte> bin,
-                                            const std::string& name = {},
-                                            const OpenVinoReadOptions& options = {});
+[[nodiscard]] Expected<Graph> parse_openvino(std::string_view xml, std::span<const std::byte> bin,
+                                             const std::string& name = {},
+                                             const OpenVinoReadOptions& options = {});
 
 struct OpenVinoWriteOptions {
   Sink* sink = nullptr;  ///< receives what the report says, as notes; may be null

@@ -13,7 +13,6 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,44 +25,11 @@
 #include "quadrant/engine/macros.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/engine/scheme.hpp"
+#include "quadrant/ir/given_form.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
-
-/// A quantization that came with the model, known by what it says: two of the same contents are
-/// one.
-struct GivenForm {
-  /// `i8 0.05:3`: storage, scale and zero point. Of several scales: `i8 axis=0 #` and a hash of
-  /// them.
-  std::string text;
-  /// Null for a form that was parsed.
-  std::shared_ptr<const UniformType> type;
-  float scale = 1;              ///< of one that is per tensor
-  std::int64_t zero_point = 0;  ///< of one that is per tensor
-
-  /// Empty where the scales cannot be read. Reads them whole.
-  [[nodiscard]] static std::optional<GivenForm> of(std::shared_ptr<const UniformType> type);
-  /// One scale and zero point, codes of the whole range of `storage`, an integer type of at most 16
-  /// bits; real values are float32.
-  [[nodiscard]] static GivenForm per_tensor(ElementType storage, float scale,
-                                            std::int64_t zero_point);
-
-  [[nodiscard]] bool is_per_tensor() const noexcept {
-    return type->granularity.kind == Granularity::Kind::tensor;
-  }
-  [[nodiscard]] ElementType storage() const noexcept { return type->storage; }
-
-  [[nodiscard]] std::size_t hash() const noexcept { return std::hash<std::string>{}(text); }
-  [[nodiscard]] std::string print() const { return text; }
-  [[nodiscard]] static std::optional<GivenForm> parse(std::string_view text);
-  friend bool operator==(const GivenForm& a, const GivenForm& b) noexcept {
-    return a.text == b.text;
-  }
-  friend auto operator<=>(const GivenForm& a, const GivenForm& b) noexcept {
-    return a.text <=> b.text;
-  }
-};
 
 /// Whose integer kernels an operation is fused for.
 enum class FusionTarget : std::uint8_t {

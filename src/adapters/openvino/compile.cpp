@@ -92,7 +92,7 @@ Expected<std::vector<std::size_t>> keep_only(Graph& graph, const std::vector<Val
 
 /// The name of the file is of interest only where that is the trouble.
 Expected<void> write(const Graph& graph, const std::string& path) {
-  auto written = write_onnx(graph, path);
+  auto written = write_onnx(graph, path, {.fake_quantize = FakeQuantizeForm::elementary});
   if (written) return {};
   if (written.error().code != ErrorCode::io) written.error().place.file.clear();
   return fail(std::move(written).error());

@@ -99,7 +99,7 @@ Constant parameters_of(ElementType element, const Intervals& intervals,
 }
 
 /// The type whose codes are the levels, and its real values what a level stands for.
-std::optional<UniformType> uniform_type(NodeRef node, std::int64_t levels) {
+std::optional<UniformType> linear_type(NodeRef node, std::int64_t levels) {
   constexpr std::int64_t most_levels = 256;
   const ElementType expressed = node.operand_type(0)->element;
   if (levels > most_levels || !is_float(expressed) || expressed == ElementType::float64) {
@@ -142,7 +142,7 @@ std::optional<UniformType> uniform_type(NodeRef node, std::int64_t levels) {
 
 class FakeQuantizeLowering {
  public:
-  FakeQuantizeLowering(Graph& graph, bool keep) : graph_(graph), keep_(keep) {}
+  FakeQuantizeLowering(Graph& graph, FakeQuantizeForm form) : graph_(graph), form_(form) {}
 
   LoweredFakeQuantize run() {
     const std::vector<NodeId> nodes = nodes_to_replace();
@@ -164,7 +164,8 @@ class FakeQuantizeLowering {
       graph_.erase_attribute(node, key::domain);
       graph_.erase_attribute(node, key::op_type);
       const auto broadcast = ops::FakeQuantize{graph_.ref(node)}.broadcast();
-      if (!keep_ || broadcast == Broadcast::pdpd) nodes.push_back(node);
+      const bool keeps = form_ == FakeQuantizeForm::openvino && broadcast != Broadcast::pdpd;
+      if (!keeps) nodes.push_back(node);
     }
     return nodes;
   }
@@ -187,7 +188,8 @@ class FakeQuantizeLowering {
     }
     std::string name(ref.name());
     const std::vector<Value> operands(ref.operands().begin(), ref.operands().end());
-    const auto type = uniform_type(ref, *levels);
+    const auto type =
+        form_ == FakeQuantizeForm::elementary ? std::nullopt : linear_type(ref, *levels);
     const Value result = type ? as_codes(node, *type) : as_arithmetic(node, *levels);
     ++(type ? lowered_.linear : lowered_.arithmetic);
     take_over(graph_, {node}, result);
@@ -284,14 +286,14 @@ class FakeQuantizeLowering {
   }
 
   Graph& graph_;
-  bool keep_;
+  FakeQuantizeForm form_;
   LoweredFakeQuantize lowered_;
 };
 
 }  // namespace
 
-LoweredFakeQuantize lower_fake_quantize(Graph& graph, bool keep) {
-  return FakeQuantizeLowering(graph, keep).run();
+LoweredFakeQuantize lower_fake_quantize(Graph& graph, FakeQuantizeForm form) {
+  return FakeQuantizeLowering(graph, form).run();
 }
 
 }  // namespace quadrant::inline v0::onnx

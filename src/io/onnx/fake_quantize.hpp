@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "quadrant/ir/graph.hpp"
+#include "quadrant/io/onnx.hpp"
 
 namespace quadrant::inline v0::onnx {
 
@@ -17,14 +17,13 @@ struct LoweredFakeQuantize {
 ///
 ///  - by `quantize` and `dequantize`, whose levels are the same but for float32 rounding, if input
 ///    and output bounds are the same constants, one pair for all of X or one for each index along
-///    an axis, with at most 256 levels, of which zero is one, and X is not float64. A number in the
-///    middle of two levels may go to the other one: QuantizeLinear rounds half to even before it
-///    adds the zero point. A NaN becomes a number;
-///  - else by elementary operators in the order of numerics/fake_quantize.hpp: the same bits.
+///    an axis, with at most 256 levels, of which zero is one, and X is not float64. In the middle
+///    of two levels QuantizeLinear, which rounds half to even before it adds the zero point, may
+///    take the other one;
+///  - else, and by the form `elementary`, by operators in the order of numerics/fake_quantize.hpp;
+///  - by the form `openvino` not at all, if bounds go with X by numpy's rules.
 ///
 /// The model is converted to opset 13 for it, if need be; throws `impossible` where that cannot be.
-/// `keep`: those stay whose bounds go with X as OpenVINO's operator in ONNX reads them, by numpy's
-/// rules.
-LoweredFakeQuantize lower_fake_quantize(Graph& graph, bool keep);
+LoweredFakeQuantize lower_fake_quantize(Graph& graph, FakeQuantizeForm form);
 
 }  // namespace quadrant::inline v0::onnx

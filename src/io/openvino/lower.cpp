@@ -240,8 +240,12 @@ std::string Lowering::xml() const {
 
 std::string Lowering::unique_name(std::string_view wanted) {
   std::string name(wanted);
-  for (int i = 1; !layer_names_.insert(name).second; ++i) name = fmt::format("{}_{}", wanted, i);
-  return name;
+  while (true) {
+    // Counts on from the last time that this name was taken.
+    const auto [known, is_new] = layer_names_.try_emplace(name, 0);
+    if (is_new) return name;
+    name = fmt::format("{}_{}", wanted, ++layer_names_[std::string(wanted)]);
+  }
 }
 
 std::size_t Lowering::add_layer(const OpName& op, const std::string& name,
@@ -354,7 +358,9 @@ void Lowering::lower_constant(NodeRef node) {
   const Constant* contents = graph_.constant(node.id);
   if (!contents || !*contents) impossible("a constant without contents");
   const Output output = add_constant(std::string(label(graph_, node.id)), *contents);
-  add_name(output, graph_.value_name(node.result()));
+  // That of the layer is enough, unless the file had more.
+  const std::string_view name = graph_.value_name(node.result());
+  if (tensor_names_.contains(std::string(name))) add_name(output, name);
   define(node.result(), output);
 }
 

@@ -178,7 +178,8 @@ class Lowering {
   std::vector<MadeLayer> layers_;
   Weights weights_;
   std::unordered_map<Value, Output> values_;
-  std::unordered_set<std::string> layer_names_;
+  std::unordered_map<std::string, std::size_t>
+      layer_names_;  ///< and how often each was wanted again
   std::unordered_map<std::string, std::vector<std::string>> tensor_names_;  ///< as they were read
   std::unordered_map<std::string, std::string> layer_info_;
   std::unordered_set<std::string> given_names_;  ///< of tensors

@@ -69,11 +69,18 @@ std::vector<Port> read_ports(const pugi::xml_node& side) {
   return ports;
 }
 
-/// The index of the port of that id, as in `ports`.
-std::optional<std::size_t> find_port(const std::vector<Port>& ports, std::int64_t id) {
-  const auto found = std::ranges::find(ports, id, &Port::id);
-  if (found == ports.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - ports.begin());
+/// By id: where a port is among the layer's.
+using PortIndex = std::unordered_map<std::int64_t, std::size_t>;
+
+PortIndex index_of(const std::vector<Port>& ports) {
+  PortIndex index;
+  for (std::size_t i = 0; i < ports.size(); ++i) index.emplace(ports[i].id, i);
+  return index;
+}
+
+std::optional<std::size_t> find_port(const PortIndex& ports, std::int64_t id) {
+  const auto found = ports.find(id);
+  return found == ports.end() ? std::nullopt : std::optional(found->second);
 }
 
 Layer read_layer(const pugi::xml_node& node) {
@@ -194,6 +201,7 @@ Net::Net(std::string_view xml) {
   read_layers(net);
   read_edges(net);
   sort();
+  if (version_ == 10) widen();
 }
 
 std::vector<pugi::xml_node> Net::extras() const {
@@ -216,7 +224,11 @@ void Net::read_layers(const pugi::xml_node& net) {
 
 void Net::read_edges(const pugi::xml_node& net) {
   std::unordered_map<std::int64_t, std::size_t> by_id;
+  std::vector<PortIndex> inputs;
+  std::vector<PortIndex> outputs;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
+    inputs.push_back(index_of(layers_[i].inputs));
+    outputs.push_back(index_of(layers_[i].outputs));
     if (!by_id.emplace(layers_[i].id, i).second) {
       invalid(fmt::format("two layers {}", layers_[i].id), {.node = layers_[i].name});
     }
@@ -229,11 +241,12 @@ void Net::read_edges(const pugi::xml_node& net) {
       return found->second;
     };
     const std::size_t from = layer_at("from-layer");
-    Layer& to = layers_[layer_at("to-layer")];
+    const std::size_t to_layer = layer_at("to-layer");
+    Layer& to = layers_[to_layer];
     const std::int64_t from_port = required_integer(edge, "from-port");
     const std::int64_t to_port = required_integer(edge, "to-port");
-    const auto output = find_port(layers_[from].outputs, from_port);
-    const auto input = find_port(to.inputs, to_port);
+    const auto output = find_port(outputs[from], from_port);
+    const auto input = find_port(inputs[to_layer], to_port);
     if (!output) {
       invalid(fmt::format("an edge from output port {}: there is none", from_port),
               {.node = layers_[from].name});
@@ -245,6 +258,19 @@ void Net::read_edges(const pugi::xml_node& net) {
       invalid(fmt::format("two edges to input port {}", to_port), {.node = to.name});
     }
     to.sources[*input] = OutputRef{from, *output};
+  }
+}
+
+void Net::widen() {
+  const bool has_bodies = std::ranges::any_of(layers_, [](const Layer& layer) {
+    return layer.node.child("body") || layer.node.child("then_body");
+  });
+  if (has_bodies) return;
+  stores_halves_ = true;
+  for (Layer& layer : layers_) {
+    for (Port& port : layer.outputs) {
+      if (port.type.element == ElementType::float16) port.type.element = ElementType::float32;
+    }
   }
 }
 

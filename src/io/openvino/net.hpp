@@ -54,6 +54,10 @@ class Net {
 
   [[nodiscard]] int version() const noexcept { return version_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// Whether float16 is only how numbers are stored, and types here are float32 instead: in version
+  /// 10, whose models OpenVINO computes in whatever its device has. Not with bodies, whose types
+  /// stay what they are.
+  [[nodiscard]] bool stores_halves() const noexcept { return stores_halves_; }
   [[nodiscard]] const std::vector<Layer>& layers() const noexcept { return layers_; }
   /// Indices of the layers, producers before users; among those that could come next, in the order
   /// of the file.
@@ -65,10 +69,12 @@ class Net {
   void read_layers(const pugi::xml_node& net);
   void read_edges(const pugi::xml_node& net);
   void sort();
+  void widen();
 
   pugi::xml_document document_;
   int version_ = 0;
   std::string name_;
+  bool stores_halves_ = false;
   std::vector<Layer> layers_;
   std::vector<std::size_t> order_;
 };

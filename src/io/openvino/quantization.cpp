@@ -117,10 +117,11 @@ void make_fake_quantize(LoweredNode& node, const UniformType& type, bool to_code
   const Output input_high = reals(node, "input_high", element, given.shape, high);
   const Data data{{"levels", std::to_string(type.storage_max - type.storage_min + 1)},
                   {"auto_broadcast", "numpy"}};
-  if (!to_codes) {
-    return node.make({"FakeQuantize"},
-                     std::array{node.operand(0), input_low, input_high, input_low, input_high},
-                     data);
+  if (!to_codes) {  // the result is what the codes stand for
+    const TensorType real{element, node.node().type().shape, nullptr};
+    return node.finish(node.step(
+        {"FakeQuantize"}, std::array{node.operand(0), input_low, input_high, input_low, input_high},
+        data, real, "rounded"));
   }
   const Output first = node.number("lowest", element, static_cast<double>(type.storage_min));
   const Output last = node.number("highest", element, static_cast<double>(type.storage_max));
@@ -153,7 +154,10 @@ struct Blocks {
 Blocks blocks_of(const Shape& shape, const Granularity& granularity) {
   std::vector<std::int64_t> codes(shape.extents().begin(), shape.extents().end());
   const auto axis = static_cast<std::size_t>(granularity.axis);
-  if (codes[axis] % granularity.block_size != 0) impossible("a last block that is not full");
+  if (codes[axis] <= granularity.block_size) {  // one block, full or not
+    codes[axis] = 1;
+    return {shape, Shape(std::move(codes))};
+  }
   codes[axis] /= granularity.block_size;
   std::vector<std::int64_t> parameters = codes;
   const auto behind = static_cast<std::ptrdiff_t>(axis) + 1;
@@ -180,14 +184,35 @@ Output real_values(LoweredNode& node, Output codes, const UniformType& type, con
   return node.step({"Multiply"}, std::array{result, scale}, numpy, real, "scaled");
 }
 
+/// The real values of wide codes, a bias, which are no wider than float32 for long.
+Constant real_sums(const Constant& codes, const UniformType& type) {
+  const Parameters given = parameters_of(type, codes.shape());
+  const std::vector<std::int64_t> sums = value_of(read_integers(codes, codes.element_count()));
+  // How many elements in a row have one scale.
+  std::int64_t run = codes.element_count();
+  if (type.granularity.kind == Granularity::Kind::axis) {
+    run = 1;
+    for (std::int64_t axis = type.granularity.axis + 1; axis < codes.shape().rank(); ++axis) {
+      run *= codes.shape()[axis];
+    }
+  }
+  std::vector<float> reals_of_sums;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const std::size_t at = i / static_cast<std::size_t>(run) % given.scales.size();
+    reals_of_sums.push_back(static_cast<float>(sums[i] - given.zero_points[at]) * given.scales[at]);
+  }
+  return Constant::from_values(ElementType::float32, codes.shape(),
+                               std::span<const float>(reals_of_sums));
+}
+
 /// Const, Convert, Subtract, Multiply: a quantized weight.
 void lower_dequantize(LoweredNode& node) {
   const TensorType& codes = node.type(0);
   const UniformType& type = *codes.quantization;
   const NodeRef producer{node.node().graph, node.node().operand(0).node};
   const Constant* known = node.constant(0);
-  if (known && is_accumulator(type)) {  // a bias
-    return node.finish(node.constant("values", value_of(dequantized(*known, codes.quantization))));
+  if (known && is_accumulator(type)) {
+    return node.finish(node.constant("values", real_sums(*known, type)));
   }
   if (producer.kind() == ops::Quantize::kind && is_read_as_real(producer)) {
     return node.alias(node.operand(0));
@@ -196,7 +221,15 @@ void lower_dequantize(LoweredNode& node) {
     const Parameters given = parameters_of(type, codes.shape);
     return node.finish(real_values(node, node.operand(0), type, codes.shape, given));
   }
-  if (!known) impossible("blocks of codes that are computed");
+  if (!codes.shape.is_static()) impossible("blocks of codes of unknown extents");
+  const std::int64_t extent = codes.shape[type.granularity.axis];
+  const bool is_cut_off =
+      extent > type.granularity.block_size && extent % type.granularity.block_size != 0;
+  if (is_cut_off && !known) impossible("blocks of codes that are computed, the last cut off");
+  if (is_cut_off) {  // no shape broadcasts to that
+    node.decomposed("a constant of real numbers: the last block is cut off");
+    return node.finish(node.constant("values", value_of(dequantized(*known, codes.quantization))));
+  }
   const Blocks blocks = blocks_of(codes.shape, type.granularity);
   UniformType list = type;
   list.granularity = Granularity::per_tensor();
@@ -208,7 +241,8 @@ void lower_dequantize(LoweredNode& node) {
         value_of(read_integers(type.zero_points, static_cast<std::int64_t>(given.scales.size())));
   }
   given.shape = blocks.parameters;
-  const Output in_blocks = node.constant("in_blocks", known->reshaped(blocks.codes));
+  const Output in_blocks = known ? node.constant("in_blocks", known->reshaped(blocks.codes))
+                                 : node.reshaped(node.operand(0), blocks.codes, "in_blocks");
   const Output real = real_values(node, in_blocks, list, blocks.codes, given);
   node.finish(node.reshaped(real, codes.shape, "whole"));
 }

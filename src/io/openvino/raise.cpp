@@ -124,7 +124,10 @@ std::vector<std::int64_t> RaisedLayer::integers(const char* name) {
 
 ElementType RaisedLayer::element(const char* name) {
   const auto given = text(name);
-  return given ? element_named(*given) : ElementType::undefined;
+  if (!given) return ElementType::undefined;
+  const ElementType named = element_named(*given);
+  const bool is_wider = named == ElementType::float16 && raising_.net_.stores_halves();
+  return is_wider ? ElementType::float32 : named;
 }
 
 bool RaisedLayer::has_input(std::size_t index) const noexcept {
@@ -321,7 +324,7 @@ void Raising::raise_parameter(RaisedLayer& layer) {
 bool Raising::raise_constant(RaisedLayer& layer) {
   const Layer& from = layer.layer();
   if (from.outputs.size() != 1) invalid("a constant with other than one output");
-  const ElementType element = layer.element("element_type");
+  const ElementType element = element_named(layer.text("element_type", ""));
   if (element == ElementType::opaque) return false;
   const std::string given = layer.text("shape", "");
   const auto shape = parse_shape(given);
@@ -331,8 +334,12 @@ bool Raising::raise_constant(RaisedLayer& layer) {
   const auto offset = layer.integer("offset", -1);
   const auto size = layer.integer("size", -1);
   if (offset < 0 || size < 0) invalid("a constant without offset and size");
-  const Constant constant = constant_in(bin_, element, *shape, static_cast<std::uint64_t>(offset),
-                                        static_cast<std::uint64_t>(size));
+  Constant constant = constant_in(bin_, element, *shape, static_cast<std::uint64_t>(offset),
+                                  static_cast<std::uint64_t>(size));
+  if (element == ElementType::float16 && net_.stores_halves()) {
+    constant = widened_constant(constant);
+    graph_.attributes().set(std::string(compressed_key), std::int64_t{1});
+  }
   const Value value = graph_.add_constant(result_name(from, 0), constant);
   graph_.set_node_name(value.node, from.name);
   layer.alias(value);
@@ -450,8 +457,7 @@ void Raising::add_outputs() {
       cast.attributes = {{"to", *number_of(given_as)}};
       value = {graph_.add(std::move(cast))};
     }
-    const NodeId output = graph_.add_output(std::move(name), value);
-    graph_.set_node_name(output, layer.name);
+    graph_.add_output(std::move(name), value);
   }
 }
 
@@ -465,6 +471,7 @@ void Raising::keep_model_facts() {
   }
   std::vector<std::string> names;
   for (const Value value : named_) {
+    if (!graph_.contains(value.node)) continue;  // looked through
     const std::vector<std::string>& all = tensor_names_[value];
     const std::string_view name = graph_.value_name(value);
     if (all.size() == 1 && all.front() == name) continue;

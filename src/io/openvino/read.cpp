@@ -18,8 +18,8 @@ Expected<Graph> read_openvino(const std::string& path, const OpenVinoReadOptions
   });
 }
 
-Expected<Graph> read_openvino(std::string_view xml, std::span<const std::byte> bin,
-                              const std::string& name, const OpenVinoReadOptions& options) {
+Expected<Graph> parse_openvino(std::string_view xml, std::span<const std::byte> bin,
+                               const std::string& name, const OpenVinoReadOptions& options) {
   return openvino_ir::at_border(name, [&] {
     const openvino_ir::Net net(xml);
     return openvino_ir::Raising(net, std::make_shared<openvino_ir::Bin>(bin), options).run();

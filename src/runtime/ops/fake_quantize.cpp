@@ -1,5 +1,6 @@
 #include "quadrant/numerics/fake_quantize.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "quadrant/ir/ops.hpp"
@@ -29,17 +30,28 @@ Expected<Tensors> fake_quantize(const KernelCall& call) {
     std::array<const T*, count> in{};
     for (std::size_t i = 0; i < count; ++i) in[i] = call.operand(i).as<T>().data();
     T* const out = y.fill<T>().data();
-    for_each_run(y.shape(), strides,
-                 [&](std::int64_t position, const std::array<std::int64_t, count>& offsets,
-                     std::int64_t length, const std::array<std::int64_t, count>& steps) {
-                   const auto at = [&](std::size_t k, std::int64_t i) {
-                     return in[k][offsets[k] + i * steps[k]];
-                   };
-                   for (std::int64_t i = 0; i < length; ++i) {
-                     const FakeQuantizeBounds<T> bounds{at(1, i), at(2, i), at(3, i), at(4, i)};
-                     out[position + i] = quadrant::fake_quantize(at(0, i), bounds, *levels);
-                   }
-                 });
+    for_each_run(
+        y.shape(), strides,
+        [&](std::int64_t position, const std::array<std::int64_t, count>& offsets,
+            std::int64_t length, const std::array<std::int64_t, count>& steps) {
+          const auto at = [&](std::size_t k, std::int64_t i) {
+            return in[k][offsets[k] + i * steps[k]];
+          };
+          const auto bounds_at = [&](std::int64_t i) {
+            return FakeQuantizeBounds<T>{at(1, i), at(2, i), at(3, i), at(4, i)};
+          };
+          const auto run = [&](auto bounds_of) {
+            for (std::int64_t i = 0; i < length; ++i) {
+              out[position + i] = quadrant::fake_quantize(at(0, i), bounds_of(i), *levels);
+            }
+          };
+          // Bounds that all share are read once.
+          if (std::all_of(steps.begin() + 1, steps.end(), [](auto step) { return step == 0; })) {
+            run([first = bounds_at(0)](std::int64_t /*i*/) { return first; });
+          } else {
+            run(bounds_at);
+          }
+        });
     return Tensors{std::move(y)};
   });
 }

@@ -111,7 +111,8 @@ TEST_CASE("it stays where that is asked for, as OpenVINO's") {
   for (const std::string_view domain : {"org.openvinotoolkit", ""}) {
     for (const std::int64_t opset : {9, 17}) {
       const Graph graph = read_bytes(folder, fake_quantize_model(domain, opset));
-      const WrittenForm kept = write_and_read(folder, graph, {.fake_quantize = true});
+      const WrittenForm kept =
+          write_and_read(folder, graph, {.fake_quantize = FakeQuantizeForm::openvino});
       CHECK(kept.kinds == std::vector<std::string>{"fake_quantize"});
       CHECK(kept.report.opset_written == opset);
       CHECK(contains(contents_of(folder / "out.onnx"), "org.openvinotoolkit"));
@@ -120,7 +121,8 @@ TEST_CASE("it stays where that is asked for, as OpenVINO's") {
   // OpenVINO does not read there how bounds are stretched.
   const Graph graph = parsed(
       text_of(x_type, "tensor<2xf32>", "0, 0", "1, 2", R"(auto_broadcast = "pdpd", levels = 256)"));
-  CHECK(write_and_read(folder, graph, {.fake_quantize = true}).kinds == linear_form);
+  CHECK(write_and_read(folder, graph, {.fake_quantize = FakeQuantizeForm::openvino}).kinds ==
+        linear_form);
 }
 
 TEST_CASE("QuantizeLinear and DequantizeLinear: unsigned") {
@@ -132,6 +134,16 @@ TEST_CASE("QuantizeLinear and DequantizeLinear: unsigned") {
   CHECK(y.name() == "fq");
   CHECK(values_of<float>(*y.operand_constant(1)) == std::vector<float>{0.01F});
   CHECK(values_of<std::uint8_t>(*y.operand_constant(2)) == std::vector<std::uint8_t>{0});
+}
+
+TEST_CASE("elementary operators, also where codes would do") {
+  const Folder folder;
+  const Graph graph = read_bytes(folder, fake_quantize_model("org.openvinotoolkit", 17));
+  const WrittenForm written =
+      write_and_read(folder, graph, {.fake_quantize = FakeQuantizeForm::elementary});
+  CHECK(written.report.fake_quantize_arithmetic == 1);
+  CHECK(written.kinds.size() == 15);
+  CHECK(written.kinds.back() == "onnx.Where");
 }
 
 TEST_CASE("QuantizeLinear and DequantizeLinear: signed, with a zero point, and with a Clip") {

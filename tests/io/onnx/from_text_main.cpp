@@ -54,7 +54,9 @@ int main(int argc, char** argv) {
   options.sink = &sink;
   for (int i = 3; i < argc; ++i) {
     if (std::string_view(argv[i]) == "--matmul-nbits") options.matmul_nbits = true;
-    if (std::string_view(argv[i]) == "--fake-quantize") options.fake_quantize = true;
+    if (std::string_view(argv[i]) == "--fake-quantize") {
+      options.fake_quantize = FakeQuantizeForm::openvino;
+    }
   }
   const auto done = run(argv[1], argv[2], options);
   return done ? 0 : failed(done.error());

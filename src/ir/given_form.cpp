@@ -1,10 +1,13 @@
+#include "quadrant/ir/given_form.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
-#include "quadrant/methods/qdq_fusion.hpp"
 #include "quadrant/support/content_hash.hpp"
 
 namespace quadrant::inline v0 {
@@ -94,6 +97,30 @@ std::optional<GivenForm> GivenForm::parse(std::string_view text) {
   GivenForm form;
   form.text = text;
   return form;
+}
+
+std::optional<GivenForm> moved_form(NodeRef node, const GivenForm& form) {
+  if (form.is_per_tensor()) return form;
+  const Granularity& before = form.type->granularity;
+  const std::string_view kind = node.kind();
+  const bool keeps_all = kind == ops::Identity::kind || kind == ops::Transpose::kind ||
+                         kind == ops::Reshape::kind || kind == ops::Squeeze::kind ||
+                         kind == ops::Unsqueeze::kind || kind == ops::Flatten::kind;
+  const Move* const move = find_move(kind);
+  const Shape& shape = node.type().shape;
+  if (!keeps_all || move == nullptr || before.kind != Granularity::Kind::axis ||
+      !shape.is_ranked()) {
+    return std::nullopt;
+  }
+  const std::int64_t channels = form.type->scales.element_count();
+  for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] != channels) continue;
+    if (move->source(node, Granularity::per_axis(axis)) != before) continue;
+    auto type = std::make_shared<UniformType>(*form.type);
+    type->granularity = Granularity::per_axis(axis);
+    return GivenForm::of(std::move(type));
+  }
+  return std::nullopt;
 }
 
 }  // namespace quadrant::inline v0

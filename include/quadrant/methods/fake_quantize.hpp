@@ -1,0 +1,171 @@
+// FakeQuantize, interpreted: what it says of real numbers becomes operations on codes.
+//
+//   x -> fake_quantize -> conv(., fake_quantize(w)) -> add bias -> relu -> fake_quantize -> conv
+//   ... x -> quantize u8 -> conv i32 -> add i32 -> relu u8 -> conv i32 ...             (codes
+//   throughout)
+//
+// Each fake_quantize is a `quantize` and a `dequantize`. The `dequantize` is not computed but kept
+// in mind, as the type of a value, through all that is linear or only chooses elements; the next
+// `quantize` takes over from there. Results of the model are real numbers.
+//
+//   auto lowered = lower_fake_quantize(graph, {.target = LowPrecisionTarget::cpu});
+//
+// docs/schemes/fake_quantize.md has the rules.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "quadrant/engine/macros.hpp"
+#include "quadrant/engine/quantize.hpp"
+#include "quadrant/engine/scheme.hpp"
+#include "quadrant/ir/given_form.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/node_spec.hpp"
+#include "quadrant/support/expected.hpp"
+#include "quadrant/support/left_alone.hpp"
+
+namespace quadrant::inline v0 {
+
+/// Whose kernels compute on codes: a table of types and granularities for each operation and port,
+/// `describe_low_precision`.
+enum class LowPrecisionTarget : std::uint8_t {
+  cpu,      ///< data of u8, weights of i8
+  gpu,      ///< data of u8 or i8, weights of i8
+  generic,  ///< 8 and 4 bits, with and without a sign
+};
+
+struct FakeQuantizeOptions {
+  LowPrecisionTarget target = LowPrecisionTarget::cpu;
+  /// Ranges whose grid misses zero are moved: stretched until zero lies inside, then shifted by at
+  /// most half a step. Otherwise their fake_quantize stays, and is reported.
+  bool repair = false;
+  /// By how much of a step zero may lie beside the grid, to count as the nearest code: bounds that
+  /// were rounded to float16 miss it by a few hundredths. From 0 to 0.5; 0.1 is what OpenVINO's own
+  /// transformations round away. More than 1/256 is in the notes.
+  double zero_tolerance = 0.1;
+};
+
+// --- step 0: fake_quantize is quantize and dequantize -------------------------------------------
+
+/// A fake_quantize that was split: what it takes to put it back.
+struct SplitNode {
+  std::string value;  ///< the name of its result, which the `dequantize` has now
+  std::string codes;  ///< of the result of the `quantize`
+  std::string meant;  ///< of what is dequantized: `codes`, or what they were cast to
+  std::string name;   ///< its own
+  Attributes attributes;
+  std::array<NodeSpec, 4> bounds;  ///< the constants
+};
+
+struct SplitGraph {
+  Graph graph;
+  std::vector<SplitNode> splits;
+  /// Each fake_quantize that stayed, and each one that changed by `repair`, with the reason.
+  std::vector<LeftAlone> notes;
+};
+
+/// Each fake_quantize of `graph` whose bounds are constants, along one axis at most, becomes
+/// `quantize` and `dequantize`; of a constant, codes that are computed when they are read, and
+/// `dequantize`. So do weights that are stored as integers, a cast, a subtraction and a
+/// multiplication. Where input and output ranges differ, the codes are cast from one meaning to the
+/// other
+/// (`storage_cast`).
+///
+/// `quantize` rounds x / scale where fake_quantize rounds (x - low) / (high - low) * (levels - 1):
+/// within float32 the same, but for elements that lie on a tie. Linear; `graph` is not changed.
+/// Fails only where constants cannot be read. May be called from any thread.
+[[nodiscard]] Expected<SplitGraph> split_fake_quantize(const Graph& graph,
+                                                       const FakeQuantizeOptions& options = {});
+
+/// The opposite, wherever nobody but a `dequantize` reads the codes of a `quantize` that was made
+/// by the split: the same node, of the same name and bounds. Where codes are read, their real
+/// numbers get the name back that the fake_quantize gave them. Returns how many were fused. Linear
+/// in `splits`.
+std::int64_t fuse_back_fake_quantize(Graph& graph, const std::vector<SplitNode>& splits);
+
+// --- the scheme ---------------------------------------------------------------------------------
+
+/// What is known of the results of a node: the codes that they can be, and from which operands.
+struct PendingDequantize {
+  std::optional<GivenForm> form;        ///< the results are this form's real numbers
+  std::vector<std::uint32_t> operands;  ///< which are read as codes, in their own pending forms
+  /// Whether the node can make codes of any other form from its sum, too.
+  bool requantizes = false;
+  const char* why = nullptr;  ///< there is no `form`: a literal
+};
+
+/// The scheme, for one graph. Roots are dequantized values; operations ask for themselves.
+class FakeQuantizeScheme final : public Scheme {
+ public:
+  QUADRANT_SCHEME(FakeQuantizeScheme, GivenForm, "fake_quantize")
+
+  /// Follows what was dequantized through `graph`, whose ids the scheme keeps: it is for this
+  /// graph, or copies of it. Linear. `invalid_model` for a cycle.
+  [[nodiscard]] static Expected<FakeQuantizeScheme> make(const GraphView& graph,
+                                                         FakeQuantizeOptions options = {});
+
+  [[nodiscard]] const FakeQuantizeOptions& options() const noexcept { return options_; }
+  [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] const PendingDequantize& pending(NodeId node) const noexcept;
+
+  [[nodiscard]] std::optional<GivenForm> recognize(const TensorType& type) const;
+  /// Requantize, where the operation in front does not do it: `dequantize`, `quantize`.
+  [[nodiscard]] Expected<Value> convert(Value quantized, const GivenForm& to,
+                                        RewriteContext& context) const;
+  [[nodiscard]] static ElementType storage_type(const GivenForm& form) noexcept {
+    return form.storage();
+  }
+
+ private:
+  explicit FakeQuantizeScheme(FakeQuantizeOptions options) : options_(options) {}
+
+  FakeQuantizeOptions options_;
+  std::shared_ptr<const std::unordered_map<NodeId, PendingDequantize>> pending_;
+};
+
+/// The registry of the scheme's methods for `graph`, which is a `LowPrecision::model`.
+[[nodiscard]] Expected<Registry> fake_quantize_registry(const GraphView& graph,
+                                                        const FakeQuantizeOptions& options = {});
+
+struct LowPrecision {
+  Graph model;        ///< what was given, split
+  Graph graph;        ///< types say what computes on codes; what is left was fused back
+  Analysis analysis;  ///< node ids in it are those of `model`
+  std::int64_t fused_back = 0;
+  std::vector<LeftAlone> notes;  ///< of the split, and of branches that were aligned
+};
+
+/// Split, all four phases, fused back; where `run` names no gains, by OperationsGain and the
+/// optimal policy. `graph` is not changed; the result shares its constants. `invalid_model` for a
+/// cycle; else what `quantize` fails with.
+[[nodiscard]] Expected<LowPrecision> lower_fake_quantize(const Graph& graph,
+                                                         const FakeQuantizeOptions& options = {},
+                                                         const QuantizeOptions& run = {});
+
+/// A row of a target's table, for people.
+struct LowPrecisionRuleText {
+  std::string kind;         ///< of the operation, in the graph
+  std::string data;         ///< types of the codes that it reads: `u8, i8`
+  std::string weight;       ///< of its second port, where that is one of its own
+  std::string granularity;  ///< of its data: `tensor`, `tensor or channel`
+  std::string result;       ///< what it makes of codes
+};
+[[nodiscard]] std::vector<LowPrecisionRuleText> describe_low_precision(LowPrecisionTarget target);
+
+/// All targets.
+inline constexpr std::array low_precision_targets{LowPrecisionTarget::cpu, LowPrecisionTarget::gpu,
+                                                  LowPrecisionTarget::generic};
+
+/// `cpu`, `gpu`, `generic`.
+[[nodiscard]] std::string_view to_string(LowPrecisionTarget target) noexcept;
+[[nodiscard]] std::optional<LowPrecisionTarget> parse_low_precision_target(
+    std::string_view text) noexcept;
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,81 @@
+// `dequantize`, where codes are remembered as real numbers, and `quantize`, which takes them over.
+#include <algorithm>
+#include <vector>
+
+#include "fake_quantize/methods.hpp"
+#include "quadrant/engine/macros.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0::low_precision {
+namespace {
+
+// The root: its result can be the codes that it reads.
+QUADRANT_QUANTIZER(DequantizeMethod, FakeQuantizeScheme, ops::Dequantize,
+                   requires_parents(AnyQuantized)) {
+  void possible(NodeRef node, Possibilities& possibilities) const override {
+    const PendingDequantize& pending = scheme().pending(node.id);
+    if (!pending.form) return;
+    possibilities.add(*pending.form);
+    for (const GivenForm& form : quantized_by_readers(node)) {
+      if (form != pending.form) possibilities.add(form);
+    }
+  }
+
+  void request(NodeRef node, Asks& asks) const override {
+    const PendingDequantize& pending = scheme().pending(node.id);
+    if (pending.form) asks.produce(*pending.form);
+  }
+
+  void callback(const GivenForm& wanted, NodeRef /*node*/, Asks& asks) const override {
+    asks.compute({{0, wanted}});
+  }
+
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
+    return context.replace(node.result(), node.operand(0));
+  }
+};
+
+// Requantize: it asks for the codes that it makes, of whoever computes what it reads.
+QUADRANT_CONSUMER(QuantizeMethod, FakeQuantizeScheme, ops::Quantize,
+                  requires_parents(AnyQuantizable)) {
+  void request(NodeRef node, Asks& asks) const override {
+    const auto form = GivenForm::of(node.type().quantization);
+    if (form) {
+      asks.take(0, *form);
+    } else {
+      asks.refuse("its scales cannot be read");
+    }
+  }
+
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
+    if (context.read<GivenForm>(node, 0) == nullptr) return {};
+    const Value codes = node.operand(0);
+    const std::string_view maker = node.graph->kind(codes.node);
+    const bool has_name = maker == ops::Input::kind || maker == ops::Constant::kind ||
+                          maker == ops::Quantize::kind || maker == ops::StorageCast::kind;
+    if (has_name) return context.replace(node.result(), codes);
+    // What computes the codes now is called as they were.
+    return context.take_place(node.result(), codes, "_requantized");
+  }
+};
+
+}  // namespace
+
+std::vector<GivenForm> quantized_by_readers(NodeRef node) {
+  std::vector<GivenForm> forms;
+  constexpr std::size_t most_forms = 8;
+  for (const Use& use : node.graph->uses(node.id)) {
+    if (node.graph->kind(use.user) != ops::Quantize::kind || forms.size() == most_forms) continue;
+    auto form = GivenForm::of(node.graph->type({use.user}).quantization);
+    if (form && std::ranges::find(forms, *form) == forms.end()) forms.push_back(*std::move(form));
+  }
+  std::ranges::sort(forms);
+  return forms;
+}
+
+void register_borders(FakeQuantizeScheme::Registration& methods) {
+  methods.add<DequantizeMethod>();
+  methods.add<QuantizeMethod>();
+}
+
+}  // namespace quadrant::inline v0::low_precision

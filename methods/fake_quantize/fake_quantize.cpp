@@ -1,0 +1,84 @@
+#include "quadrant/methods/fake_quantize.hpp"
+
+#include <utility>
+
+#include "fake_quantize/align.hpp"
+#include "fake_quantize/methods.hpp"
+#include "fake_quantize/profiles.hpp"
+#include "quadrant/ir/explicit_quantization.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/topology.hpp"
+
+namespace quadrant::inline v0 {
+
+QUADRANT_METHODS(FakeQuantizeScheme) { low_precision::register_borders(*this); }
+
+QUADRANT_DEQUANTIZER(FakeQuantizeScheme)(Value quantized, RewriteContext& context) const {
+  const GraphView& graph = context.view();
+  return context.emit(ops::Dequantize::kind, {quantized}, std::string(graph.value_name(quantized)),
+                      graph.type(quantized).expressed());
+}
+
+Expected<FakeQuantizeScheme> FakeQuantizeScheme::make(const GraphView& graph,
+                                                      FakeQuantizeOptions options) {
+  QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
+  FakeQuantizeScheme scheme(options);
+  scheme.pending_ = std::make_shared<const std::unordered_map<NodeId, PendingDequantize>>(
+      low_precision::follow_dequantized(graph, order, options.target));
+  return scheme;
+}
+
+std::string FakeQuantizeScheme::describe() const {
+  return std::string("target=").append(to_string(options_.target));
+}
+
+const PendingDequantize& FakeQuantizeScheme::pending(NodeId node) const noexcept {
+  static const PendingDequantize none;
+  const auto found = pending_->find(node);
+  return found == pending_->end() ? none : found->second;
+}
+
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): a hook
+std::optional<GivenForm> FakeQuantizeScheme::recognize(const TensorType& type) const {
+  return GivenForm::of(type.quantization);
+}
+
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): a hook
+Expected<Value> FakeQuantizeScheme::convert(Value quantized, const GivenForm& to,
+                                            RewriteContext& context) const {
+  const TensorType type = context.view().type(quantized);
+  const std::string name(context.view().value_name(quantized));
+  QUADRANT_TRY(const Value real,
+               context.emit(ops::Dequantize::kind, {quantized},
+                            name + std::string(dequantized_ending), type.expressed()));
+  return context.emit(ops::Quantize::kind, {real}, name, {to.storage(), type.shape, to.type});
+}
+
+Expected<Registry> fake_quantize_registry(const GraphView& graph,
+                                          const FakeQuantizeOptions& options) {
+  QUADRANT_TRY(FakeQuantizeScheme scheme, FakeQuantizeScheme::make(graph, options));
+  RegistryBuilder builder = RegistryBuilder::of(std::move(scheme));
+  FakeQuantizeScheme::Registration methods(builder);
+  low_precision::register_computations(methods, low_precision::profile(options.target));
+  return std::move(builder).freeze();
+}
+
+Expected<LowPrecision> lower_fake_quantize(const Graph& graph, const FakeQuantizeOptions& options,
+                                           const QuantizeOptions& run) {
+  QUADRANT_TRY(SplitGraph split, split_fake_quantize(graph, options));
+  QUADRANT_CHECK(low_precision::align_branches(split, options.target));
+  QUADRANT_TRY(const Registry registry, fake_quantize_registry(split.graph, options));
+  const OperationsGain operations;
+  QuantizeOptions chosen = run;
+  if (chosen.gains == nullptr) {
+    chosen.gains = &operations;
+    chosen.policy = SelectionPolicy::optimal;
+  }
+  QUADRANT_TRY(QuantizeResult result, quantize(split.graph, registry, chosen));
+  LowPrecision lowered{std::move(split.graph), std::move(result.graph), std::move(result.analysis),
+                       0, std::move(split.notes)};
+  lowered.fused_back = fuse_back_fake_quantize(lowered.graph, split.splits);
+  return lowered;
+}
+
+}  // namespace quadrant::inline v0

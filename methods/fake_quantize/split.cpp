@@ -1,0 +1,180 @@
+// Step 0: each fake_quantize becomes `quantize` and `dequantize`, or a constant of codes.
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fake_quantize/coded_constants.hpp"
+#include "fake_quantize/grid.hpp"
+#include "fake_quantize/profiles.hpp"
+#include "fake_quantize/stored_weight.hpp"
+#include "quadrant/ir/explicit_quantization.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/methods/fake_quantize.hpp"
+
+namespace quadrant::inline v0 {
+namespace low_precision {
+namespace {
+
+class Splitting {
+ public:
+  Splitting(const Graph& graph, const FakeQuantizeOptions& options)
+      : profile_(profile(options.target)),
+        zero_{options.repair, options.zero_tolerance},
+        split_{graph, {}, {}} {}
+
+  Expected<SplitGraph> run() && {
+    Graph& graph = split_.graph;
+    const std::uint32_t bound = graph.index_bound();
+    for (std::uint32_t index = 0; index < bound; ++index) {
+      const NodeId id = graph.node_at(index);
+      if (!id.is_valid()) continue;
+      const NodeRef node = graph.ref(id);
+      // Whatever is refused stays as it is, and is reported.
+      if (node.kind() == ops::FakeQuantize::kind) {
+        if (auto done = split(node); !done) leave(node, std::move(done).error().message);
+      } else if (node.kind() == ops::Multiply::kind) {
+        if (auto done = fold_stored(node); !done) leave(node, std::move(done).error().message);
+      }
+    }
+    return std::move(split_);
+  }
+
+ private:
+  void leave(NodeRef node, std::string reason) {
+    split_.notes.push_back({std::string(node.graph->value_name(node.result())), std::move(reason)});
+  }
+
+  Expected<void> split(NodeRef node) {
+    QUADRANT_TRY(const Ranges ranges, read_ranges(node));
+    const ElementType expressed = node.type().element;
+    const NodeId constant = constant_behind_cast(node);
+    if (constant.is_valid()) {
+      QUADRANT_TRY(const CodeTypes types,
+                   constant_types(ranges, expressed, profile_.constants, zero_));
+      const Constant& real = *split_.graph.constant(constant);
+      QUADRANT_TRY(Constant codes, fake_quantized_codes(real, ranges, *types.output));
+      note_remark(node, types);
+      replace_by_constant(node.id, std::move(codes), types.output);
+      return {};
+    }
+    QUADRANT_TRY(const CodeTypes types,
+                 activation_types(ranges, expressed, profile_.activations, zero_));
+    note_remark(node, types);
+    replace_by_pair(node, types);
+    return {};
+  }
+
+  Expected<void> fold_stored(NodeRef node) {
+    QUADRANT_TRY(const auto stored, read_stored_weight(node, zero_.tolerance));
+    if (!stored) return {};
+    replace_by_constant(node.id, *split_.graph.constant(stored->codes), stored->type);
+    return {};
+  }
+
+  void note_remark(NodeRef node, const CodeTypes& types) {
+    if (!types.remark.empty()) leave(node, types.remark);
+  }
+
+  // The constant that operand 0 is, or that is cast to it.
+  static NodeId constant_behind_cast(NodeRef node) {
+    NodeRef maker{node.graph, node.operand(0).node};
+    if (maker.kind() == ops::Cast::kind && !maker.operand(0).is_absent()) {
+      maker.id = maker.operand(0).node;
+    }
+    return node.graph->constant(maker.id) == nullptr ? NodeId{} : maker.id;
+  }
+
+  void replace_by_constant(NodeId node, Constant codes,
+                           const std::shared_ptr<const UniformType>& type) {
+    Graph& graph = split_.graph;
+    std::string name(graph.value_name({node}));
+    const Value made = graph.add_constant(name + std::string(quantized_ending), codes);
+    graph.set_constant(made.node, std::move(codes), type);
+    put_in_place(node, dequantize(made, name, type));
+  }
+
+  void replace_by_pair(NodeRef node, const CodeTypes& types) {
+    Graph& graph = split_.graph;
+    const std::string name(graph.value_name(node.result()));
+    const Shape shape = node.type().shape;
+    SplitNode original{.value = name,
+                       .codes = {},
+                       .meant = {},
+                       .name = std::string(node.name()),
+                       .attributes = graph.attributes(node.id),
+                       .bounds = {}};
+    for (std::size_t i = 0; i < original.bounds.size(); ++i) {
+      const Value bound = node.operand(i + 1);
+      original.bounds[i] = {.kind = std::string(ops::Constant::kind),
+                            .name = std::string(graph.name(bound.node)),
+                            .operands = {},
+                            .results = {{std::string(graph.value_name(bound)), graph.type(bound)}},
+                            .attributes = {},
+                            .constant = *graph.constant(bound.node)};
+    }
+    Value codes =
+        add(ops::Quantize::kind, node.operand(0), name, name + std::string(quantized_ending),
+            {types.input->storage, shape, types.input});
+    original.codes = graph.value_name(codes);
+    if (types.output != types.input) {
+      const ElementType storage = types.output->storage;
+      codes = add(ops::StorageCast::kind, codes, name, name + "_codes", {storage, shape, nullptr});
+      codes = add(ops::StorageCast::kind, codes, name, name + "_recast",
+                  {storage, shape, types.output});
+    }
+    original.meant = graph.value_name(codes);
+    put_in_place(node.id, dequantize(codes, name, types.output));
+    split_.splits.push_back(std::move(original));
+  }
+
+  Value dequantize(Value codes, const std::string& name,
+                   const std::shared_ptr<const UniformType>& type) {
+    return add(ops::Dequantize::kind, codes, name, name,
+               {type->expressed, split_.graph.type(codes).shape, nullptr});
+  }
+
+  Value add(std::string_view kind, Value operand, const std::string& of, std::string result,
+            TensorType type) {
+    return {split_.graph.add({.kind = std::string(kind),
+                              .name = fmt::format("{}_{}", of, kind),
+                              .operands = {operand},
+                              .results = {{std::move(result), std::move(type)}},
+                              .attributes = {},
+                              .constant = {}})};
+  }
+
+  // `made` takes the place and the name of the node's result; what nobody reads then goes.
+  void put_in_place(NodeId node, Value made) {
+    Graph& graph = split_.graph;
+    const std::string name(graph.value_name({node}));
+    graph.replace_uses({node}, made);
+    std::vector<NodeId> unread{node};
+    while (!unread.empty()) {
+      const NodeId next = unread.back();
+      unread.pop_back();
+      const bool is_unread =
+          graph.contains(next) && graph.uses(next).empty() && graph.kind(next) != ops::Input::kind;
+      if (!is_unread) continue;
+      for (const Value operand : graph.operands(next)) {
+        if (!operand.is_absent()) unread.push_back(operand.node);
+      }
+      graph.erase(next);
+    }
+    graph.set_value_name(made, name);
+  }
+
+  const LowPrecisionProfile& profile_;
+  ZeroRule zero_;
+  SplitGraph split_;
+};
+
+}  // namespace
+}  // namespace low_precision
+
+Expected<SplitGraph> split_fake_quantize(const Graph& graph, const FakeQuantizeOptions& options) {
+  return low_precision::Splitting(graph, options).run();
+}
+
+}  // namespace quadrant::inline v0

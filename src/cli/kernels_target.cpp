@@ -1,0 +1,106 @@
+#include "cli/kernels_target.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "quadrant/ir/ops.hpp"
+#include "support/printable.hpp"
+
+namespace quadrant::cli {
+namespace {
+
+constexpr std::string_view openvino_prefix = "openvino-";
+
+bool has_fake_quantize(const Graph& graph) {
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (node.is_valid() && graph.kind(node) == ops::FakeQuantize::kind) return true;
+  }
+  return false;
+}
+
+void add_notes(std::vector<std::string>& remarks, const std::vector<LeftAlone>& notes) {
+  for (const LeftAlone& note : notes) {
+    remarks.push_back(
+        fmt::format("fake_quantize: {}: {}", failures::printable(note.name), note.reason));
+  }
+}
+
+Expected<OnTarget> on_fusion_target(const Graph& graph, FusionTarget target,
+                                    const QuantizeOptions& run) {
+  QUADRANT_TRY(FusedGraph fused, fuse_qdq(graph, {.target = target}, run));
+  OnTarget made{std::move(fused.graph),
+                report_computation(fused.model, fused.analysis.registry, fused.analysis),
+                {}};
+  if (fused.made_signed > 0) {
+    made.remarks.push_back(
+        fmt::format("{} tensors of type u8 became i8, for which there are more kernels: the same "
+                    "numbers, zero points 128 less",
+                    fused.made_signed));
+  }
+  return made;
+}
+
+Expected<OnTarget> on_low_precision(const Graph& graph, LowPrecisionTarget target,
+                                    const QuantizeOptions& run) {
+  QUADRANT_TRY(LowPrecision lowered, lower_fake_quantize(graph, {.target = target}, run));
+  OnTarget made{std::move(lowered.graph),
+                report_computation(lowered.model, lowered.analysis.registry, lowered.analysis),
+                {}};
+  add_notes(made.remarks, lowered.notes);
+  return made;
+}
+
+}  // namespace
+
+std::vector<std::string> kernels_targets() {
+  std::vector<std::string> names;
+  for (const FusionTarget target : fusion_targets) names.push_back(name_of(target));
+  for (const LowPrecisionTarget target : low_precision_targets) names.push_back(name_of(target));
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string name_of(const KernelsTarget& target) {
+  if (const auto* fusion = std::get_if<FusionTarget>(&target))
+    return std::string(to_string(*fusion));
+  return fmt::format("{}{}", openvino_prefix, to_string(std::get<LowPrecisionTarget>(target)));
+}
+
+std::optional<KernelsTarget> parse_kernels_target(std::string_view name) {
+  if (name.starts_with(openvino_prefix)) {
+    return parse_low_precision_target(name.substr(openvino_prefix.size()));
+  }
+  return parse_fusion_target(name);
+}
+
+bool has_quantization(const Graph& graph) {
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (!node.is_valid()) continue;
+    for (std::uint32_t i = 0; i < graph.result_count(node); ++i) {
+      if (graph.type({node, i}).is_quantized()) return true;
+    }
+  }
+  return has_fake_quantize(graph);
+}
+
+Expected<Graph> without_fake_quantize(Graph graph, std::vector<std::string>& remarks) {
+  if (!has_fake_quantize(graph)) return graph;
+  QUADRANT_TRY(SplitGraph split,
+               split_fake_quantize(graph, {.target = LowPrecisionTarget::generic}));
+  add_notes(remarks, split.notes);
+  return std::move(split.graph);
+}
+
+Expected<OnTarget> compute_on(const Graph& graph, const KernelsTarget& target, Executor& executor) {
+  QuantizeOptions run;
+  run.executor = &executor;
+  if (const auto* fusion = std::get_if<FusionTarget>(&target)) {
+    return on_fusion_target(graph, *fusion, run);
+  }
+  return on_low_precision(graph, std::get<LowPrecisionTarget>(target), run);
+}
+
+}  // namespace quadrant::cli

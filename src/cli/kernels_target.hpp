@@ -1,0 +1,40 @@
+// `--target`: whose kernels are to compute on codes, and what of a model they can.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "quadrant/methods/fake_quantize.hpp"
+#include "quadrant/methods/qdq_fusion.hpp"
+#include "quadrant/report/computation.hpp"
+#include "quadrant/support/executor.hpp"
+
+namespace quadrant::cli {
+
+using KernelsTarget = std::variant<FusionTarget, LowPrecisionTarget>;
+
+/// `tflite`, `webnn`, `onnx-qoperator`, `openvino-cpu`, `openvino-gpu`, `openvino-generic`.
+[[nodiscard]] std::vector<std::string> kernels_targets();
+[[nodiscard]] std::string name_of(const KernelsTarget& target);
+[[nodiscard]] std::optional<KernelsTarget> parse_kernels_target(std::string_view name);
+
+/// Whether one of the values has codes, or is a fake_quantize, that stands for some.
+[[nodiscard]] bool has_quantization(const Graph& graph);
+
+/// A model that computes on codes what its target can.
+struct OnTarget {
+  Graph graph;
+  ComputationReport report;
+  std::vector<std::string> remarks;
+};
+[[nodiscard]] Expected<OnTarget> compute_on(const Graph& graph, const KernelsTarget& target,
+                                            Executor& executor);
+
+/// `quantize` and `dequantize` for each fake_quantize, as far as they can say the same; adds what
+/// stayed to `remarks`.
+[[nodiscard]] Expected<Graph> without_fake_quantize(Graph graph, std::vector<std::string>& remarks);
+
+}  // namespace quadrant::cli

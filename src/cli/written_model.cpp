@@ -1,0 +1,92 @@
+#include "cli/written_model.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include "cli/model.hpp"
+#include "quadrant/io/onnx.hpp"
+#include "quadrant/io/openvino.hpp"
+#include "quadrant/io/tflite.hpp"
+#include "quadrant/ir/text.hpp"
+#include "quadrant/report/terminal_text.hpp"
+
+namespace quadrant::cli {
+namespace {
+
+Expected<WrittenModel> write_as_tflite(const Graph& graph, const std::string& path) {
+  QUADRANT_TRY(const TfliteWriteReport report, write_tflite(graph, path));
+  WrittenModel written{report.file_bytes, {}};
+  written.remarks.push_back(fmt::format("{} operators, of which {} transposes for the layout",
+                                        report.operators, report.transposes));
+  add_remarks(written.remarks, "decomposed", report.decomposed);
+  add_remarks(written.remarks, "changed", report.changed);
+  add_remarks(written.remarks, "not in the file", report.not_honoured);
+  return written;
+}
+
+Expected<WrittenModel> write_as_openvino(const Graph& graph, const std::string& path) {
+  QUADRANT_TRY(const OpenVinoWriteReport report, write_openvino(graph, path));
+  WrittenModel written{report.xml_bytes + report.bin_bytes, {}};
+  written.remarks.push_back(fmt::format("{} layers, and {} of weights beside them", report.layers,
+                                        format_bytes(report.bin_bytes)));
+  add_remarks(written.remarks, "decomposed", report.decomposed);
+  return written;
+}
+
+Expected<WrittenModel> write_as_onnx(const Graph& graph, const std::string& path,
+                                     const WriteOptions& options) {
+  OnnxWriteOptions onnx;
+  onnx.executor = options.executor;
+  onnx.sink = options.sink;
+  onnx.qoperators = options.qoperators;
+  QUADRANT_TRY(const OnnxWriteReport report, write_onnx(graph, path, onnx));
+  WrittenModel written{report.model_bytes + report.external_bytes, {}};
+  if (onnx.qoperators) {
+    written.remarks.push_back(fmt::format("{} operators on codes", report.qoperators));
+  }
+  return written;
+}
+
+// Text has the contents of all constants, whichever file they are in so far.
+Expected<WrittenModel> write_as_text(Graph graph, const std::string& path) {
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    const Constant* constant = node.is_valid() ? graph.constant(node) : nullptr;
+    if (constant == nullptr || !*constant || !constant->is_deferred()) continue;
+    std::vector<std::byte> bytes(constant->byte_size());
+    QUADRANT_CHECK(constant->read(0, bytes));
+    auto quantization = graph.type({node}).quantization;
+    graph.set_constant(
+        node, Constant::from_bytes(constant->element(), constant->shape(), std::move(bytes)),
+        std::move(quantization));
+  }
+  QUADRANT_CHECK(write_text(path, print_graph(graph, {.largest_constant = INT64_MAX})));
+  return WrittenModel{file_bytes(path), {}};
+}
+
+}  // namespace
+
+void add_remarks(std::vector<std::string>& remarks, std::string_view what,
+                 const std::vector<LeftAlone>& items) {
+  for (const LeftAlone& item : items) {
+    remarks.push_back(fmt::format("{}: {}: {}", what, printable(item.name), item.reason));
+  }
+}
+
+Expected<WrittenModel> write_model(const Graph& graph, const std::string& path, ModelFormat format,
+                                   const WriteOptions& options) {
+  switch (format) {
+    case ModelFormat::tflite:
+      return write_as_tflite(graph, path);
+    case ModelFormat::openvino:
+      return write_as_openvino(graph, path);
+    case ModelFormat::text:
+      return write_as_text(graph, path);
+    case ModelFormat::onnx:
+      break;
+  }
+  return write_as_onnx(graph, path, options);
+}
+
+}  // namespace quadrant::cli

@@ -1,0 +1,36 @@
+// Writes a model in the format that its file's name says.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/model_format.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/support/diagnostics.hpp"
+#include "quadrant/support/executor.hpp"
+#include "quadrant/support/left_alone.hpp"
+
+namespace quadrant::cli {
+
+/// What was written, in the terms of one format.
+struct WrittenModel {
+  std::uint64_t bytes = 0;
+  std::vector<std::string> remarks;
+};
+
+struct WriteOptions {
+  bool qoperators = false;  ///< ONNX's operators on codes
+  Executor* executor = nullptr;
+  Sink* sink = nullptr;
+};
+
+[[nodiscard]] Expected<WrittenModel> write_model(const Graph& graph, const std::string& path,
+                                                 ModelFormat format, const WriteOptions& options);
+
+/// `what: name: reason` for each.
+void add_remarks(std::vector<std::string>& remarks, std::string_view what,
+                 const std::vector<LeftAlone>& items);
+
+}  // namespace quadrant::cli

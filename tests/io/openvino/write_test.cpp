@@ -1,0 +1,169 @@
+// Graphs to IRs: what operations and types become.
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include "ir_text.hpp"
+#include "temporary_folder.hpp"
+
+using namespace openvino_test;
+using Kinds = std::vector<std::string>;
+
+namespace {
+
+bool has(const OpenVinoFiles& files, std::string_view part) {
+  return files.xml.find(part) != std::string::npos;
+}
+
+/// The types of the layers, in the order of the file.
+Kinds types_of(const OpenVinoFiles& files) {
+  Kinds types;
+  std::string_view rest = files.xml;
+  constexpr std::string_view mark = "type=\"";
+  for (std::size_t at = rest.find("<layer "); at != std::string_view::npos;
+       at = rest.find("<layer ")) {
+    rest.remove_prefix(at + 1);
+    rest.remove_prefix(rest.find(mark) + mark.size());
+    types.emplace_back(rest.substr(0, rest.find('"')));
+  }
+  return types;
+}
+
+}  // namespace
+
+TEST_CASE("a bias is added behind the convolution, along the channels") {
+  const OpenVinoFiles files = files_of(graph_of(R"(graph {}
+%x: tensor<1x2x4x4xf32> = input()
+%w: tensor<3x2x1x1xf32> = constant() [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+%b: tensor<3xf32> = constant() [1.0, 2.0, 3.0]
+%y: tensor<1x3x4x4xf32> = conv(%x, %w, %b)
+output(%y)
+)"));
+  CHECK(types_of(files) == Kinds{"Parameter", "Const", "Convolution", "Const", "Add", "Result"});
+  CHECK(has(files, R"(shape="1,3,1,1")"));
+}
+
+TEST_CASE("codes between quantize and dequantize are one FakeQuantize") {
+  const OpenVinoFiles files = files_of(graph_of(R"(graph {}
+%x: tensor<1x2xf32> = input()
+%q: tensor<1x2x!quant.uniform<u8:f32, 0.5:10>> = quantize(%x)
+%y: tensor<1x2xf32> = dequantize(%q)
+output(%y)
+)"));
+  CHECK(types_of(files) == Kinds{"Parameter", "Const", "Const", "FakeQuantize", "Result"});
+  CHECK(has(files, R"(levels="256")"));
+  const Graph again = graph_of(files);
+  // (0 - 10) * 0.5 to (255 - 10) * 0.5
+  std::vector<float> bounds;
+  for (std::uint32_t i = 0; i < again.index_bound(); ++i) {
+    if (const Constant* constant = again.constant(again.node_at(i))) {
+      bounds.push_back(constant->read().value().as<float>()[0]);
+    }
+  }
+  CHECK(bounds == std::vector<float>{-5, 122.5F});
+}
+
+TEST_CASE("a constant of codes is Const, Convert, Subtract, Multiply") {
+  const OpenVinoFiles files = files_of(graph_of(R"(graph {}
+%x: tensor<1x2xf32> = input()
+%w: tensor<2x3x!quant.uniform<u8:f32:1, {0.5:3, 0.25:128, 2.0:0}>> = constant() [1, 2, 3, 4, 5, 6]
+%y: tensor<1x3xf32> = matmul(%x, %w)
+output(%y)
+)"));
+  CHECK(types_of(files) == Kinds{"Parameter", "Const", "Convert", "Const", "Convert", "Subtract",
+                                 "Const", "Multiply", "MatMul", "Result"});
+  CHECK(has(files, R"(element_type="u8" shape="2,3")"));
+  CHECK(has(files, R"(element_type="u8" shape="1,3")"));
+}
+
+TEST_CASE("blocks of a constant are an axis of their own until they have their scales") {
+  const OpenVinoFiles files = files_of(graph_of(R"(graph {}
+%x: tensor<1x4xf32> = input()
+%w: tensor<4x2x!quant.uniform<i4:f32:{0:2}, {0.5, 1.0, 2.0, 4.0}>> = constant() [1, 2, 3, 4, 5, 6, 7, -8]
+%y: tensor<1x2xf32> = matmul(%x, %w)
+output(%y)
+)"));
+  CHECK(types_of(files) == Kinds{"Parameter", "Const", "Convert", "Const", "Multiply", "Const",
+                                 "Reshape", "MatMul", "Result"});
+  CHECK(has(files, R"(element_type="i4" shape="2,2,2")"));
+  CHECK(has(files, R"(shape="2,1,2")"));
+}
+
+TEST_CASE("sums of products stay real, and a bias of codes becomes what it stands for") {
+  OpenVinoWriteReport report;
+  const OpenVinoFiles files = files_of(graph_of(R"(graph {}
+%x: tensor<1x1x1x1x!quant.uniform<u8:f32, 0.5>> = input()
+%w: tensor<2x1x1x1x!quant.uniform<i8:f32:0, {0.25, 2.0}>> = constant() [1, 2]
+%b: tensor<2x!quant.uniform<i32:f32:0, {0.125, 1.0}>> = constant() [8, -3]
+%y: tensor<1x2x1x1xf32> = conv(%x, %w, %b)
+output(%y)
+)"),
+                                       &report);
+  const Graph again = graph_of(files);
+  const Constant* bias = nullptr;
+  for (std::uint32_t i = 0; i < again.index_bound(); ++i) {
+    const Constant* constant = again.constant(again.node_at(i));
+    if (constant && constant->shape() == Shape{2} && constant->element() == ElementType::float32) {
+      bias = constant;
+    }
+  }
+  REQUIRE(bias != nullptr);
+  const auto bytes = bias->read();
+  REQUIRE(bytes.has_value());
+  CHECK(bytes->as<float>()[0] == 1.0F);
+  CHECK(bytes->as<float>()[1] == -3.0F);
+}
+
+TEST_CASE("a product with the sigmoid of the other factor is Swish") {
+  const OpenVinoFiles files = files_of(graph_of(R"(graph {}
+%x: tensor<4xf32> = input()
+%s: tensor<4xf32> = onnx.Sigmoid(%x)
+%y: tensor<4xf32> = multiply(%x, %s)
+output(%y)
+)"));
+  CHECK(types_of(files) == Kinds{"Parameter", "Swish", "Result"});
+}
+
+TEST_CASE("operations without a counterpart are named, all of them") {
+  const auto files = openvino_files(graph_of(R"(graph {}
+%x: tensor<4xf32> = input()
+%a: tensor<4xf32> = mine.Strange(%x)
+%b: tensor<4xf32> = other.Odd(%a)
+%c: tensor<4xf32> = other.Odd(%x)
+output(%b)
+output(%c)
+)"));
+  REQUIRE_FALSE(files.has_value());
+  CHECK(files.error().code == ErrorCode::impossible);
+  CHECK(files.error().message.find("mine.Strange ('a')") != std::string::npos);
+  CHECK(files.error().message.find("other.Odd ('c')") != std::string::npos);
+}
+
+TEST_CASE("both files appear, or none") {
+  const quadrant::test::TemporaryFolder scratch;
+  const std::string path = scratch / "m.xml";
+  const Graph good = graph_of(R"(graph {}
+%x: tensor<2xf32> = input()
+%k: tensor<2xf32> = constant() [1.0, 2.0]
+%y: tensor<2xf32> = add(%x, %k)
+output(%y)
+)");
+  const auto report = write_openvino(good, path);
+  REQUIRE(report.has_value());
+  CHECK(report->bin_bytes == std::filesystem::file_size(scratch / "m.bin"));
+  CHECK(report->xml_bytes == std::filesystem::file_size(path));
+  const auto again = read_openvino(path);
+  REQUIRE(again.has_value());
+  CHECK(kinds_of(*again) == Kinds{"add"});
+
+  const std::string other = scratch / "n.xml";
+  const auto refused = write_openvino(graph_of(R"(graph {}
+%x: tensor<2xf32> = input()
+%y: tensor<2xf32> = mine.Strange(%x)
+output(%y)
+)"),
+                                      other);
+  CHECK_FALSE(refused.has_value());
+  CHECK_FALSE(std::filesystem::exists(other));
+  CHECK_FALSE(std::filesystem::exists(scratch / "n.bin"));
+}

@@ -1,0 +1,291 @@
+// Chains of products and what stands between them: codes from the first fake_quantize to the last.
+#include "methods/fake_quantize/lower.hpp"
+
+using namespace quadrant;
+using test::kinds_of;
+using test::lowered;
+using test::parsed;
+using test::reason;
+using test::type_of;
+
+namespace {
+
+// A convolution, its bias as OpenVINO writes it, a PRelu, a depthwise convolution, and a Clip.
+constexpr std::string_view chain = R"(
+graph {opset = 21}
+%x: tensor<1x2x6x6xf32> = input()
+%l0: tensor<f32> = constant() [-1.28]
+%h0: tensor<f32> = constant() [1.27]
+%xq: tensor<1x2x6x6xf32> = fake_quantize(%x, %l0, %h0, %l0, %h0) {levels = 256}
+%w: tensor<3x2x3x3xf32> = constant() [0.1, -0.2, 0.3, 0.4, -0.5, 0.6, 0.7, -0.8, 0.9, -1, 1.1, 0.2, 0.3, -0.4, 0.5, 0.6, -0.7, 0.8, 0.3, 0.2, -0.1, 0.5, 0.4, -0.9, 0.7, -0.6, 0.1, 0.2, 0.3, -0.4, 0.5, -0.6, 0.7, -0.8, 0.9, 0.1, -0.5, 0.6, 0.2, -0.3, 0.1, -0.2, 0.4, 0.5, -0.7, 0.3, 0.8, -0.1, 0.2, 0.6, -0.4, 0.9, 0.7, -0.3]
+%wl: tensor<3x1x1x1xf32> = constant() [-1.27, -0.9, -1]
+%wh: tensor<3x1x1x1xf32> = constant() [1.27, 0.9, 1]
+%wq: tensor<3x2x3x3xf32> = fake_quantize(%w, %wl, %wh, %wl, %wh) {levels = 255}
+%c: tensor<1x3x4x4xf32> = conv(%xq, %wq) {kernel_shape = [3, 3]}
+%b: tensor<1x3x1x1xf32> = constant() [0.5, -0.25, 0.1]
+%cb: tensor<1x3x4x4xf32> = add(%c, %b)
+%s: tensor<3x1x1xf32> = constant() [0.25, 0.1, 0.3]
+%p: tensor<1x3x4x4xf32> = onnx.PRelu(%cb, %s)
+%l1: tensor<f32> = constant() [-0.5]
+%h1: tensor<f32> = constant() [4.6]
+%pq: tensor<1x3x4x4xf32> = fake_quantize(%p, %l1, %h1, %l1, %h1) {levels = 256}
+%d: tensor<3x1x3x3xf32> = constant() [0.1, -0.2, 0.3, 0.4, -0.5, 0.6, 0.7, -0.8, 0.9, -1, 0.1, 0.2, 0.3, -0.4, 0.5, 0.6, -0.7, 0.8, 0.3, 0.2, -0.1, 0.5, 0.4, -0.9, 0.7, -0.6, 0.1]
+%dl: tensor<3x1x1x1xf32> = constant() [-1, -1, -0.9]
+%dh: tensor<3x1x1x1xf32> = constant() [1, 1, 0.9]
+%dq: tensor<3x1x3x3xf32> = fake_quantize(%d, %dl, %dh, %dl, %dh) {levels = 255}
+%db: tensor<3xf32> = constant() [0.125, 0, -1]
+%e: tensor<1x3x2x2xf32> = conv(%pq, %dq, %db) {kernel_shape = [3, 3], group = 3}
+%zero: tensor<f32> = constant() [0]
+%six: tensor<f32> = constant() [6]
+%r: tensor<1x3x2x2xf32> = onnx.Clip(%e, %zero, %six)
+%l2: tensor<f32> = constant() [0]
+%h2: tensor<f32> = constant() [5.1]
+%rq: tensor<1x3x2x2xf32> = fake_quantize(%r, %l2, %h2, %l2, %h2) {levels = 256}
+output(%rq)
+)";
+
+}  // namespace
+
+TEST_CASE("a chain computes on codes from its input to its output") {
+  const Graph model = parsed(chain);
+  for (const LowPrecisionTarget target : low_precision_targets) {
+    const LowPrecision result = lowered(model, {.target = target});
+    CHECK(result.notes.empty());
+    CHECK(result.fused_back == 0);
+    CHECK(kinds_of(result.graph) == "quantize, conv, add, onnx.PRelu, conv, onnx.Clip, dequantize");
+    CHECK(type_of(result.graph, "c").starts_with("tensor<1x3x4x4x!quant.uniform<i32:f32:1, {"));
+    CHECK(type_of(result.graph, "cb").starts_with("tensor<1x3x4x4x!quant.uniform<i32:f32:1, {"));
+    CHECK(type_of(result.graph, "pq_quantized") ==
+          "tensor<1x3x4x4x!quant.uniform<u8:f32, 0.02:25>>");
+    CHECK(type_of(result.graph, "rq_quantized") == "tensor<1x3x2x2x!quant.uniform<u8:f32, 0.02>>");
+    CHECK(type_of(result.graph, "rq") == "tensor<1x3x2x2xf32>");
+    // One step of the last fake_quantize, where a sum lies on a tie and its bias was rounded.
+    CHECK(test::distance(model, result.graph, -1.5F, 1.5F) < 0.0201);
+  }
+}
+
+TEST_CASE("biases are codes in the scale of the products, or a 32nd of it behind them") {
+  const LowPrecision result = lowered(chain, {.target = LowPrecisionTarget::gpu});
+  const Value b = result.graph.find_value("b_quantized");
+  REQUIRE(!b.is_absent());
+  CHECK(result.graph.type(b).element == ElementType::int32);
+  CHECK(result.graph.type(b).quantization->granularity == Granularity::per_axis(1));
+  // 32 times 0.5 / (0.01 * 0.01), -0.25 / (0.01 * 0.9 / 127), 0.1 / (0.01 * 1 / 127)
+  CHECK(*read_integers(*result.graph.constant(b.node)) ==
+        std::vector<std::int64_t>{160000, -112889, 40640});
+  const Value db = result.graph.find_value("db_quantized");
+  REQUIRE(!db.is_absent());
+  CHECK(result.graph.type(db).quantization->granularity == Granularity::per_axis(0));
+  // 0.125 / (0.02 / 127), -1 / (0.02 * 0.9 / 127)
+  CHECK(*read_integers(*result.graph.constant(db.node)) ==
+        std::vector<std::int64_t>{794, 0, -7056});
+}
+
+TEST_CASE("a result in real numbers is dequantized once, from the sum") {
+  constexpr std::string_view text = R"(
+graph {opset = 21}
+%x: tensor<2x8xf32> = input()
+%l: tensor<f32> = constant() [0]
+%h: tensor<f32> = constant() [2.55]
+%xq: tensor<2x8xf32> = fake_quantize(%x, %l, %h, %l, %h) {levels = 256}
+%i: tensor<8x4xi8> = constant() [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32]
+%f: tensor<8x4xf32> = cast(%i) {to = 1}
+%s: tensor<1x4xf32> = constant() [0.01, 0.02, 0.03, 0.04]
+%w: tensor<8x4xf32> = multiply(%f, %s)
+%m: tensor<2x4xf32> = matmul(%xq, %w)
+%b: tensor<4xf32> = constant() [1, 2, 3, 4]
+%y: tensor<2x4xf32> = add(%m, %b)
+output(%y)
+)";
+  const Graph model = parsed(text);
+  const LowPrecision result = lowered(model);
+  CHECK(kinds_of(result.graph) == "quantize, matmul, add, dequantize");
+  CHECK(type_of(result.graph, "y") == "tensor<2x4xf32>");
+  CHECK(type_of(result.graph, "m").starts_with("tensor<2x4x!quant.uniform<i32:f32:1, {"));
+  CHECK(test::distance(model, result.graph, 0, 3) < 1e-4);  // half a step of the sums: 2e-4
+}
+
+TEST_CASE("zero points of data and weight [hand]") {
+  // .05 ((10 - 3) 1 + (20 - 3) 2) = 2.05
+  const LowPrecision result = lowered(R"(
+graph {opset = 21}
+%xc: tensor<1x2x!quant.uniform<u8:f32, 0.5:3>> = input()
+%x: tensor<1x2xf32> = dequantize(%xc)
+%wc: tensor<2x1x!quant.uniform<i8:f32, 0.1>> = constant() [1, 2]
+%w: tensor<2x1xf32> = dequantize(%wc)
+%y: tensor<1x1xf32> = matmul(%x, %w)
+output(%y)
+)");
+  CHECK(kinds_of(result.graph) == "matmul, dequantize");
+  const Tensor x = Tensor::from_values<std::uint8_t>(ElementType::uint8, Shape{1, 2},
+                                                     std::vector<std::uint8_t>{10, 20});
+  CHECK(test::run(result.graph, {x}).front() == doctest::Approx(2.05));
+}
+
+TEST_CASE("a requantize is the next fake_quantize, on the sum") {
+  // s = .01 * .005, next [0, 2.55]: what the sum's codes become.
+  const LowPrecision result = lowered(R"(
+graph {opset = 21}
+%xc: tensor<6x1x!quant.uniform<u8:f32, 0.01>> = input()
+%x: tensor<6x1xf32> = dequantize(%xc)
+%wc: tensor<1x1x!quant.uniform<i8:f32, 0.005>> = constant() [100]
+%w: tensor<1x1xf32> = dequantize(%wc)
+%m: tensor<6x1xf32> = matmul(%x, %w)
+%l: tensor<f32> = constant() [0]
+%h: tensor<f32> = constant() [2.55]
+%q: tensor<6x1xf32> = fake_quantize(%m, %l, %h, %l, %h) {levels = 256}
+output(%q)
+)");
+  CHECK(kinds_of(result.graph) == "matmul, dequantize");
+  CHECK(type_of(result.graph, "q_quantized") == "tensor<6x1x!quant.uniform<u8:f32, 0.01>>");
+  const Tensor x = Tensor::from_values<std::uint8_t>(
+      ElementType::uint8, Shape{6, 1}, std::vector<std::uint8_t>{0, 1, 2, 3, 123, 255});
+  const auto y = test::run(result.graph, {x});
+  const std::vector<int> codes{0, 0, 1, 2, 62, 128};  // of 0, 100 (a tie), 200, 300, 12300, 25500
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    // Ties of the sum may fall to either side in float32.
+    CHECK(std::abs(y[i] - 0.01F * static_cast<float>(codes[i])) <
+          (i == 5 || i == 1 ? 0.0101 : 1e-6));
+  }
+}
+
+TEST_CASE("what nobody computes on codes with is the fake_quantize that it was") {
+  constexpr std::string_view text = R"(
+graph {opset = 21}
+%x: tensor<2x8xf32> = input()
+%l: tensor<f32> = constant() [0]
+%h: tensor<f32> = constant() [2.55]
+%xq: tensor<2x8xf32> = fake_quantize(%x, %l, %h, %l, %h) {name = "fq", levels = 256}
+%y: tensor<2x8xf32> = onnx.Sin(%xq)
+output(%y)
+)";
+  const Graph model = parsed(text);
+  const LowPrecision result = lowered(model);
+  CHECK(result.fused_back == 1);
+  CHECK(print_graph(result.graph) == print_graph(model));
+  CHECK(test::distance(model, result.graph, 0, 3) == 0);
+}
+
+TEST_CASE("moves, pooling and limits hand codes on") {
+  constexpr std::string_view text = R"(
+graph {opset = 21}
+%x: tensor<1x2x4x4xf32> = input()
+%l: tensor<f32> = constant() [-1]
+%h: tensor<f32> = constant() [1.55]
+%xq: tensor<1x2x4x4xf32> = fake_quantize(%x, %l, %h, %l, %h) {levels = 256}
+%r: tensor<1x2x4x4xf32> = onnx.Relu(%xq)
+%p: tensor<1x2x2x2xf32> = onnx.MaxPool(%r) {kernel_shape = [2, 2], strides = [2, 2]}
+%t: tensor<1x2x2x2xf32> = transpose(%p) {perm = [0, 1, 3, 2]}
+%g: tensor<1x2x1x1xf32> = onnx.GlobalAveragePool(%t)
+%f: tensor<1x2xf32> = flatten(%g)
+%wc: tensor<2x2x!quant.uniform<i8:f32, 0.1>> = constant() [1, 2, 3, 4]
+%w: tensor<2x2xf32> = dequantize(%wc)
+%l1: tensor<f32> = constant() [0]
+%h1: tensor<f32> = constant() [2.55]
+%fq: tensor<1x2xf32> = fake_quantize(%f, %l1, %h1, %l1, %h1) {levels = 256}
+%y: tensor<1x2xf32> = matmul(%fq, %w)
+output(%y)
+)";
+  const Graph model = parsed(text);
+  const LowPrecision result = lowered(model);
+  CHECK(type_of(result.graph, "p") == "tensor<1x2x2x2x!quant.uniform<u8:f32, 0.01:100>>");
+  CHECK(type_of(result.graph, "t") == type_of(result.graph, "p"));
+  CHECK(type_of(result.graph, "g") == "tensor<1x2x1x1x!quant.uniform<i32:f32, 0.0025>>");
+  CHECK(test::distance(model, result.graph, -1, 2) < 0.0071);  // a tie of the mean, times .7
+}
+
+TEST_CASE("a bias that came as codes of the sum stays as it is") {
+  const LowPrecision result = lowered(R"(
+graph {opset = 21}
+%xc: tensor<1x1x4x4x!quant.uniform<u8:f32, 0.5:3>> = input()
+%x: tensor<1x1x4x4xf32> = dequantize(%xc)
+%wc: tensor<2x1x1x1x!quant.uniform<i8:f32:0, {0.25, 0.5}>> = constant() [1, 2]
+%w: tensor<2x1x1x1xf32> = dequantize(%wc)
+%bc: tensor<2x!quant.uniform<i32:f32:0, {0.125, 0.25}>> = constant() [100, -7]
+%b: tensor<2xf32> = dequantize(%bc)
+%y: tensor<1x2x4x4xf32> = conv(%x, %w, %b)
+output(%y)
+)");
+  CHECK(kinds_of(result.graph) == "conv, dequantize");
+  const Value conv = result.graph.find_value("y_quantized");
+  CHECK(result.graph.value_name(result.graph.operands(conv.node)[2]) == "bc");
+}
+
+TEST_CASE("what is not finite, or too large for a sum, keeps an operation real") {
+  const auto why = [](std::string_view bias) {
+    std::string text(R"(
+graph {opset = 21}
+%xc: tensor<4x4x!quant.uniform<u8:f32, 1e-4>> = input()
+%x: tensor<4x4xf32> = dequantize(%xc)
+%wc: tensor<4x4x!quant.uniform<i8:f32, 1e-4>> = constant() [1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7]
+%w: tensor<4x4xf32> = dequantize(%wc)
+%b: tensor<4xf32> = constant() [1, 2, 3, BIAS]
+%y: tensor<4x4xf32> = gemm(%x, %w, %b)
+output(%y)
+)");
+    text.replace(text.find("BIAS"), 4, bias);
+    return reason(lowered(text), "y");
+  };
+  CHECK(why("nan").ends_with("its bias is not finite, or needs more than 32 bits"));
+  CHECK(why("11").ends_with("its bias is not finite, or needs more than 32 bits"));
+  CHECK_FALSE(why("10").ends_with("bits"));
+}
+
+TEST_CASE("a negative multiplier goes through a product, and not through a limit") {
+  constexpr std::string_view text = R"(
+graph {opset = 21}
+%x: tensor<4x4xf32> = input()
+%il: tensor<f32> = constant() [0]
+%ih: tensor<f32> = constant() [2.55]
+%ol: tensor<f32> = constant() [1.55]
+%oh: tensor<f32> = constant() [-1]
+%q: tensor<4x4xf32> = fake_quantize(%x, %il, %ih, %ol, %oh) {levels = 256}
+%wc: tensor<4x4x!quant.uniform<i8:f32, 0.01>> = constant() [1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7]
+%w: tensor<4x4xf32> = dequantize(%wc)
+%m: tensor<4x4xf32> = matmul(%q, %w)
+%r: tensor<4x4xf32> = onnx.Relu(%m)
+output(%r)
+)";
+  const Graph model = parsed(text);
+  const LowPrecision result = lowered(model);
+  CHECK(kinds_of(result.graph) ==
+        "quantize, storage_cast, storage_cast, matmul, dequantize, onnx.Relu");
+  CHECK(
+      reason(result, "r").ends_with("a scale is negative, which turns the order of codes around"));
+  CHECK(test::distance(model, result.graph, -1, 3) < 1e-5);
+}
+
+TEST_CASE("a chain of 20,000 operations") {
+  std::string text =
+      "graph {opset = 21}\n%xc: tensor<4x!quant.uniform<u8:f32, 0.1>> = input()\n"
+      "%v0: tensor<4xf32> = dequantize(%xc)\n";
+  constexpr int count = 20000;
+  for (int i = 0; i < count; ++i) {
+    text +=
+        "%v" + std::to_string(i + 1) + ": tensor<4xf32> = onnx.Relu(%v" + std::to_string(i) + ")\n";
+  }
+  text += "output(%v" + std::to_string(count) + ")\n";
+  const LowPrecision result = lowered(text);
+  CHECK(type_of(result.graph, "v7") == "tensor<4x!quant.uniform<u8:f32, 0.1>>");
+}
+
+TEST_CASE("a constant beside a channel that is next to nothing is held as finely as float32 does") {
+  // The second channel has a step of 1e-16; 0.7 of it would take 53 bits.
+  const LowPrecision result = lowered(R"(
+graph {opset = 21}
+%xc: tensor<1x1x2x2x!quant.uniform<u8:f32, 0.01>> = input()
+%x: tensor<1x1x2x2xf32> = dequantize(%xc)
+%wc: tensor<2x1x1x1x!quant.uniform<i8:f32:0, {0.01, 1e-14}>> = constant() [3, 5]
+%w: tensor<2x1x1x1xf32> = dequantize(%wc)
+%c: tensor<1x2x2x2xf32> = conv(%x, %w)
+%b: tensor<1x2x1x1xf32> = constant() [0.5, 0.7]
+%y: tensor<1x2x2x2xf32> = add(%c, %b)
+output(%y)
+)");
+  CHECK(kinds_of(result.graph) == "conv, add, dequantize");
+  const auto scales =
+      read_scales(result.graph.type(result.graph.find_value("y_quantized")).quantization->scales);
+  REQUIRE(scales.has_value());
+  CHECK((*scales)[0] < 0.01F * 0.01F);
+  CHECK((*scales)[1] == doctest::Approx(0.7 / 0x1p24));
+}
