@@ -510,15 +510,22 @@ op("cast_like", "CastLike", r(3, 4), r(1, dtype=I))
 
 # --- poolings --------------------------------------------------------------------------------------
 
-ir("max_pool_8", In(1, 2, 6, 8), lambda x: ops.max_pool(x, [2, 2], [1, 1], [0, 0], [0, 0], [2, 2]).output(0).get_node())
 ir("max_pool_first_output", In(1, 2, 6, 8), lambda x: ops.relu(ops.max_pool(x, [2, 2], [1, 1], [0, 0], [0, 0], [2, 2]).output(0)))
-ir("max_pool_indices_i32", In(1, 2, 6, 8), lambda x: ops.max_pool(x, [2, 2], [1, 1], [0, 0], [0, 0], [2, 2], index_element_type="i32"))
 ir("max_pool_indices_axis", In(1, 2, 6, 8), lambda x: ops.max_pool(x, [2, 2], [1, 1], [0, 0], [0, 0], [2, 2], axis=2), carried=True)
 ir("adaptive_avg_pool", In(1, 2, 6, 8), lambda x: ops.adaptive_avg_pool(x, c([2, 4])))
-ir("adaptive_avg_pool_one", In(1, 2, 6, 8), lambda x: ops.adaptive_avg_pool(x, c([1, 1])))
+ir("adaptive_avg_pool_one", In(1, 2, 6, 8), lambda x: ops.adaptive_avg_pool(x, c([1, 1])), copy_tolerance=1e-6)
 ir("adaptive_avg_pool_uneven", In(1, 2, 6, 8), lambda x: ops.adaptive_avg_pool(x, c([4, 3])), carried=True)
-ir("adaptive_max_pool", In(1, 2, 6, 8), lambda x: ops.relu(ops.adaptive_max_pool(x, c([3, 2])).output(0)))
-op("max_pool_indices", "MaxPool", r(2, 2, 6, 8), outputs=2, kernel_shape=[2, 3], strides=[2, 2])
+ir("adaptive_max_pool", In(1, 2, 6, 8), lambda x: ops.relu(ops.adaptive_max_pool(x, c([3, 2]), "i32").output(0)))
+
+# --- transposed convolutions -----------------------------------------------------------------------
+
+for auto_pad in "same_upper", "same_lower":
+    ir(f"conv_transpose_{auto_pad}", In(1, 2, 5, 4), lambda x, p=auto_pad: ops.convolution_backprop_data(x, rnd(2, 3, 3, 4), [2, 2], c([10, 9]), auto_pad=p), tolerance=1e-5)
+ir("conv_transpose_explicit", In(1, 2, 5, 4), lambda x: ops.convolution_backprop_data(x, rnd(2, 3, 3, 4), [2, 2], c([10, 9]), [1, 0], [0, 1]), tolerance=1e-5)
+ir("conv_transpose_groups", In(1, 4, 5, 4), lambda x: ops.group_convolution_backprop_data(x, rnd(2, 2, 3, 3, 3), [2, 2], pads_begin=[1, 1], pads_end=[0, 1]), tolerance=1e-5)
+for auto_pad in "NOTSET", "SAME_UPPER", "SAME_LOWER":
+    op(f"conv_transpose_{auto_pad}", "ConvTranspose", r(1, 2, 5, 4), r(2, 3, 3, 4), weights=(1,), strides=[2, 2], output_shape=[10, 9], auto_pad=auto_pad, tolerance=1e-5)
+op("conv_transpose_bias", "ConvTranspose", r(1, 4, 5, 4), r(4, 3, 3, 3), r(6), weights=(1, 2), strides=[2, 2], pads=[1, 0, 0, 1], output_padding=[1, 0], group=2, tolerance=1e-5)
 
 # --- codes -----------------------------------------------------------------------------------------
 

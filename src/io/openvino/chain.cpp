@@ -64,10 +64,18 @@ Output LayerChain::reduced(std::string_view type, Output value,
                {{"keep_dims", text_of(keeps)}});
 }
 
+std::vector<Output> all_operands(const LoweredNode& node) {
+  std::vector<Output> outputs;
+  outputs.reserve(node.operand_count());
+  for (std::size_t i = 0; i < node.operand_count(); ++i) outputs.push_back(node.operand(i));
+  return outputs;
+}
+
 std::optional<Output> list_operand(LoweredNode& node, std::size_t index,
                                    std::string_view attribute) {
   if (node.node().graph->attribute(node.node().id, attribute) != nullptr) {
-    return node.integers(attribute, *node.list(index, attribute));
+    return node.integers(attribute,
+                         node.list(index, attribute).value_or(std::vector<std::int64_t>{}));
   }
   if (!node.has(index)) return std::nullopt;
   return node.operand(index);
@@ -92,7 +100,8 @@ void expect_one_result(const LoweredNode& node) {
 void make_first(LoweredNode& node, const OpName& op, std::span<const Output> inputs, Data data) {
   expect_one_result(node);
   if (node.node().graph->result_count(node.node().id) == 1) {
-    return node.make(op, inputs, std::move(data));
+    node.make(op, inputs, std::move(data));
+    return;
   }
   node.finish(node.step(op, inputs, std::move(data), node.result_type(), op.type));
 }
@@ -104,6 +113,13 @@ std::vector<std::int64_t> axes_from(std::int64_t first, std::int64_t rank) {
 }
 
 // --- nodes of a layer ----------------------------------------------------------------------------
+
+std::vector<Value> all_inputs(const RaisedLayer& layer) {
+  std::vector<Value> values;
+  values.reserve(layer.input_count());
+  for (std::size_t i = 0; i < layer.input_count(); ++i) values.push_back(layer.input(i));
+  return values;
+}
 
 Value stepped(RaisedLayer& layer, std::string_view kind, std::vector<Value> operands,
               Attributes attributes, ElementType element) {
@@ -118,7 +134,8 @@ void make_int64(RaisedLayer& layer, std::string_view kind, std::vector<Value> op
                 Attributes attributes) {
   const ElementType wanted = layer.result_type().element;
   if (wanted == ElementType::int64) {
-    return layer.make(kind, std::move(operands), std::move(attributes));
+    layer.make(kind, std::move(operands), std::move(attributes));
+    return;
   }
   const auto number = number_of(wanted);
   if (!number) invalid("a result of no integer type");
@@ -131,7 +148,8 @@ void make_with_indices(RaisedLayer& layer, std::string_view kind, std::vector<Va
                        Attributes attributes) {
   const TensorType& indices = layer.result_type(1);
   if (indices.element == ElementType::int64) {
-    return layer.make(kind, std::move(operands), std::move(attributes));
+    layer.make(kind, std::move(operands), std::move(attributes));
+    return;
   }
   const auto number = number_of(indices.element);
   if (!number) invalid("indices of no integer type");

@@ -52,6 +52,9 @@ class LayerChain {
   ElementType element_;
 };
 
+/// All operands, none of which may be missing.
+[[nodiscard]] std::vector<Output> all_operands(const LoweredNode& node);
+
 /// A list that is an operand, or an attribute in older versions of ONNX; it may be computed.
 [[nodiscard]] std::optional<Output> list_operand(LoweredNode& node, std::size_t index,
                                                  std::string_view attribute);
@@ -69,6 +72,8 @@ void make_first(LoweredNode& node, const OpName& op, std::span<const Output> inp
 [[nodiscard]] std::vector<std::int64_t> axes_from(std::int64_t first, std::int64_t rank);
 
 // --- nodes of a layer ----------------------------------------------------------------------------
+
+[[nodiscard]] std::vector<Value> all_inputs(const RaisedLayer& layer);
 
 /// A node on the way, of the element type of the first operand, or of `element`.
 Value stepped(RaisedLayer& layer, std::string_view kind, std::vector<Value> operands,

@@ -27,7 +27,10 @@ void lower_sum(LoweredNode& node) {
   for (std::size_t i = 1; i < node.operand_count(); ++i) {
     sum = chain.pair({"Add"}, sum, node.operand(i));
   }
-  if (node.operand_count() == 1) return node.alias(sum);
+  if (node.operand_count() == 1) {
+    node.alias(sum);
+    return;
+  }
   if (node.node().kind() == "onnx.Mean") {
     sum = chain.pair({"Divide"}, sum, chain.number(static_cast<double>(node.operand_count())));
   }
@@ -59,7 +62,7 @@ void lower_celu(LoweredNode& node) {
 void lower_shrink(LoweredNode& node) {
   LayerChain chain(node);
   const Output x = node.operand(0);
-  const double lambda = node.attribute_or<double>("lambd", 0.5);
+  const auto lambda = node.attribute_or<double>("lambd", 0.5);
   const Output bias = chain.number(node.attribute_or<double>("bias", 0));
   const Data numpy{{"auto_broadcast", "numpy"}};
   const Output is_above = chain.test({"Greater"}, x, chain.number(lambda));

@@ -28,7 +28,8 @@ void lower_shape(LoweredNode& node) {
   const auto start = node.attribute_or<std::int64_t>("start", 0);
   const auto end = node.attribute_or<std::int64_t>("end", std::numeric_limits<std::int64_t>::max());
   if (start == 0 && end == std::numeric_limits<std::int64_t>::max()) {
-    return node.make(shape_of, std::array{node.operand(0)}, as_int64);
+    node.make(shape_of, std::array{node.operand(0)}, as_int64);
+    return;
   }
   LayerChain chain(node);
   const Output all = chain.extents(node.operand(0));

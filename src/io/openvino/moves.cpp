@@ -46,9 +46,7 @@ void lower_transpose(LoweredNode& node) {
 bool raise_concat(RaisedLayer& layer) {
   const auto axis = layer.integer("axis");
   if (!axis) invalid("a Concat without an axis");
-  std::vector<Value> operands;
-  for (std::size_t i = 0; i < layer.input_count(); ++i) operands.push_back(layer.input(i));
-  layer.make(ops::Concat::kind, std::move(operands), {{"axis", *axis}});
+  layer.make(ops::Concat::kind, all_inputs(layer), {{"axis", *axis}});
   return true;
 }
 
@@ -56,9 +54,7 @@ void lower_concat(LoweredNode& node) {
   const Attribute* given = node.node().graph->attribute(node.node().id, "axis");
   const auto* axis = given != nullptr ? std::get_if<std::int64_t>(given) : nullptr;
   if (axis == nullptr) invalid("a concat along no axis");
-  std::vector<Output> inputs;
-  for (std::size_t i = 0; i < node.operand_count(); ++i) inputs.push_back(node.operand(i));
-  node.make({"Concat"}, inputs, {{"axis", std::to_string(*axis)}});
+  node.make({"Concat"}, all_operands(node), {{"axis", std::to_string(*axis)}});
 }
 
 // --- axes of extent 1 ----------------------------------------------------------------------------
@@ -177,7 +173,7 @@ bool raise_pad(RaisedLayer& layer) {
 }
 
 void lower_pad(LoweredNode& node) {
-  const std::string mode = node.attribute_or<std::string>("mode", "constant");
+  const auto mode = node.attribute_or<std::string>("mode", "constant");
   if (mode != "constant" && mode != "edge" && mode != "reflect") {
     impossible(fmt::format("mode {}", printable(mode)));
   }

@@ -46,6 +46,7 @@ bool raise_batch_norm(RaisedLayer& layer) {
                                ? std::array<std::size_t, 5>{2, 0, 1, 3, 4}
                                : std::array<std::size_t, 5>{0, 1, 2, 3, 4};
   std::vector<Value> operands;
+  operands.reserve(order.size());
   for (const std::size_t index : order) operands.push_back(layer.input(index));
   layer.make("onnx.BatchNormalization", std::move(operands),
              {{"epsilon", layer.real("epsilon", 1e-5)}});
@@ -55,9 +56,8 @@ bool raise_batch_norm(RaisedLayer& layer) {
 void lower_batch_norm(LoweredNode& node) {
   if (node.attribute_or<std::int64_t>("training_mode", 0) != 0) impossible("the mode of training");
   if (node.attribute_or<std::int64_t>("spatial", 1) == 0) impossible("a mean for each pixel");
-  std::vector<Output> inputs;
-  for (std::size_t i = 0; i < 5; ++i) inputs.push_back(node.operand(i));
-  make_first(node, {"BatchNormInference", "opset5"}, inputs,
+  if (node.operand_count() != 5) invalid("a normalization of other than five operands");
+  make_first(node, {"BatchNormInference", "opset5"}, all_operands(node),
              {{"epsilon", text_of(node.attribute_or<double>("epsilon", 1e-5))}});
 }
 
@@ -75,7 +75,10 @@ void make_normalized(RaisedLayer& layer, const Normalization& how, bool divides)
   const ElementType element = layer.type_of(x).element;
   const Value axes = layer.list("axes", how.axes);
   const Value mean = stepped(layer, "onnx.ReduceMean", {x, axes});
-  if (!divides) return layer.make("onnx.Sub", {x, mean});
+  if (!divides) {
+    layer.make("onnx.Sub", {x, mean});
+    return;
+  }
   const Value centred = stepped(layer, "onnx.Sub", {x, mean});
   const Value squares = stepped(layer, ops::Multiply::kind, {centred, centred});
   Value deviation = stepped(layer, "onnx.ReduceMean", {squares, axes});

@@ -63,8 +63,9 @@ void lower_split(LoweredNode& node) {
   const bool are_equal =
       std::ranges::adjacent_find(lengths, std::not_equal_to<>()) == lengths.end();
   if (are_equal) {
-    return node.make({"Split"}, std::array{node.operand(0), along},
-                     {{"num_splits", std::to_string(results)}});
+    node.make({"Split"}, std::array{node.operand(0), along},
+              {{"num_splits", std::to_string(results)}});
+    return;
   }
   node.make({"VariadicSplit"}, std::array{node.operand(0), along, chain.integers(lengths)});
 }
@@ -95,6 +96,7 @@ void lower_slice(LoweredNode& node) {
   if (!steps) {
     // As many ones as there are starts.
     const auto known = node.list(1, "starts");
+    if (!known) invalid("a slice without starts");
     steps = node.integers("steps", std::vector<std::int64_t>(known->size(), 1));
   }
   std::vector<Output> inputs{node.operand(0), *starts, *ends, *steps};
@@ -198,7 +200,10 @@ void make_planned(RaisedLayer& layer, const SlicePlan& plan) {
   };
   const bool drops = !plan.dropped.empty();
   const bool adds = !plan.added.empty();
-  if (plan.axes.empty() && !drops && !adds) return layer.alias(value);
+  if (plan.axes.empty() && !drops && !adds) {
+    layer.alias(value);
+    return;
+  }
   if (!plan.axes.empty()) {
     make(ops::Slice::kind,
          {value, layer.list("starts", plan.starts), layer.list("ends", plan.ends),
@@ -330,7 +335,7 @@ bool raise_scatter_rows(RaisedLayer& layer) {
 }
 
 void lower_scatter(LoweredNode& node) {
-  const std::string given = node.attribute_or<std::string>("reduction", "none");
+  const auto given = node.attribute_or<std::string>("reduction", "none");
   const auto* const found = std::ranges::find(reductions_of_updates, given, &Reduction::onnx);
   if (found == reductions_of_updates.end()) {
     impossible(fmt::format("reduction {}", printable(given)));
@@ -339,9 +344,9 @@ void lower_scatter(LoweredNode& node) {
   Data data;
   if (!is_plain) data.emplace_back("reduction", found->openvino);
   if (node.node().kind() == "onnx.ScatterND") {
-    return node.make({"ScatterNDUpdate", is_plain ? "opset4" : "opset15"},
-                     std::array{node.operand(0), node.operand(1), node.operand(2)},
-                     std::move(data));
+    node.make({"ScatterNDUpdate", is_plain ? "opset4" : "opset15"},
+              std::array{node.operand(0), node.operand(1), node.operand(2)}, std::move(data));
+    return;
   }
   if (!is_plain) data.emplace_back("use_init_val", "true");
   const std::int64_t axis = axis_of(node, 0);

@@ -87,15 +87,17 @@ void lower_pooling(LoweredNode& node) {
   if (!is_max) {
     const bool counts = node.attribute_or<std::int64_t>("count_include_pad", 0) != 0;
     data.emplace_back("exclude-pad", text_of(!counts));
-    return node.make({"AvgPool", is_dilated ? "opset16"
-                                 : ceils    ? "opset14"
-                                            : "opset1"},
-                     std::array{node.operand(0)}, std::move(data));
+    node.make({"AvgPool", is_dilated ? "opset16"
+                          : ceils    ? "opset14"
+                                     : "opset1"},
+              std::array{node.operand(0)}, std::move(data));
+    return;
   }
   // The version of a time that knew no dilations is what most readers fuse best.
   if (!is_dilated && !ceils && !has_indices) {
     std::erase_if(data, [](const auto& entry) { return entry.first == "dilations"; });
-    return node.make({"MaxPool"}, std::array{node.operand(0)}, std::move(data));
+    node.make({"MaxPool"}, std::array{node.operand(0)}, std::move(data));
+    return;
   }
   data.emplace_back("index_element_type", "i64");
   data.emplace_back("axis", "0");

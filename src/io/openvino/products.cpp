@@ -19,6 +19,37 @@ std::vector<std::int64_t> extents_of(const Shape& shape) {
 
 // --- convolutions --------------------------------------------------------------------------------
 
+/// Where the result's extents are an operand, what is taken off at the borders follows from them:
+/// sets `pads`. False where it does not, or is less than nothing.
+bool set_pads_from_result(RaisedLayer& layer, std::span<const std::int64_t> kernel,
+                          Attributes& attributes) {
+  const auto wanted = layer.constant_integers(2);
+  const Shape& shape = layer.shape_of(layer.input(0));
+  if (!wanted || wanted->size() != kernel.size() || !shape.is_static()) return false;
+  using List = std::vector<std::int64_t>;
+  const List strides = attributes.get_or<List>("strides", {});
+  const List dilations = attributes.get_or<List>("dilations", {});
+  const List added = attributes.get_or<List>("output_padding", {});
+  const std::string auto_pad = attributes.get_or<std::string>("auto_pad", "NOTSET");
+  const List given = attributes.get_or<List>("pads", {});
+  const std::size_t rank = kernel.size();
+  List pads(2 * rank);
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::int64_t whole = strides[i] * (shape[static_cast<std::int64_t>(i) + 2] - 1) +
+                               added[i] + dilations[i] * (kernel[i] - 1) + 1;
+    const std::int64_t total = whole - (*wanted)[i];
+    if (total < 0) return false;
+    pads[i] = auto_pad == "SAME_UPPER" ? total - total / 2 : total / 2;
+    pads[rank + i] = total - pads[i];
+    if (auto_pad == "NOTSET" && given[i] + given[rank + i] != total) return false;
+  }
+  if (auto_pad == "NOTSET") return true;
+  if (auto_pad == "VALID") return false;
+  attributes.erase("auto_pad");
+  attributes.set("pads", std::move(pads));
+  return true;
+}
+
 /// Weights of groups have an axis more there: `[G, O / G, I / G, kernel]`, where ONNX has
 /// `[O, I / G, kernel]`; of transposed convolutions `[G, I / G, O / G, kernel]` and
 /// `[I, O / G, kernel]`. Either way, the first two are one.
@@ -29,13 +60,13 @@ bool raise_convolution(RaisedLayer& layer) {
   const std::int64_t axes = has_groups ? 3 : 2;
   if (!weights.is_static() || weights.rank() <= axes) return false;
   const auto rank = static_cast<std::size_t>(weights.rank() - axes);
-  if (is_transposed && layer.input_count() > 2) return false;  // the result's shape is an operand
-
   Attributes attributes = raised_windows(layer, rank, true);
   if (is_transposed) {
     auto added = layer.integers("output_padding");
     if (added.empty()) added.assign(rank, 0);
     attributes.set("output_padding", std::move(added));
+    const auto kernel = weights.extents().last(rank);
+    if (layer.input_count() > 2 && !set_pads_from_result(layer, kernel, attributes)) return false;
   }
   Value filter = layer.input(1);
   if (has_groups) {
@@ -91,11 +122,13 @@ void lower_convolution(LoweredNode& node) {
     data.emplace_back("output_padding", text_of(list_of(node, "output_padding", rank, 0)));
     const auto shape = node.attribute_or<std::vector<std::int64_t>>("output_shape", {});
     if (!shape.empty()) {
-      // The last `rank` extents; OpenVINO then finds the padding by auto_pad, as ONNX does.
+      // The last `rank` extents; OpenVINO then finds the padding by auto_pad.
       const auto spatial = std::span(shape).last(std::min(rank, shape.size()));
       inputs.push_back(node.integers("output_shape", spatial));
+      // Of an odd number of pixels, it takes one more off in front where ONNX does so behind.
+      const bool is_upper = node.attribute_or<std::string>("auto_pad", "NOTSET") == "SAME_UPPER";
       for (auto& [name, value] : data) {
-        if (name == "auto_pad" && value == "explicit") value = "same_lower";
+        if (name == "auto_pad") value = is_upper ? "same_lower" : "same_upper";
       }
     }
   }

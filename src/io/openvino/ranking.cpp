@@ -80,7 +80,8 @@ void lower_arg_extreme(LoweredNode& node) {
     indices = chain.pair({"Subtract"}, last, indices);
   }
   if (node.attribute_or<std::int64_t>("keepdims", 1) == 0) {
-    return node.make({"Squeeze"}, std::array{indices, chain.integers({axis})});
+    node.make({"Squeeze"}, std::array{indices, chain.integers({axis})});
+    return;
   }
   node.finish(indices);
 }

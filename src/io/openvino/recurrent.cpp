@@ -196,7 +196,7 @@ bool raise_recurrence(RaisedLayer& layer) {
   const NodeId node =
       layer.steps(recurrence.kind, std::move(operands), types, recurrence.kind, std::move(all));
   const std::vector<std::int64_t> of_y{2, 1, 0, 3};
-  for (std::uint32_t i = static_cast<std::uint32_t>(types.size()); i-- > 0;) {
+  for (auto i = static_cast<std::uint32_t>(types.size()); i-- > 0;) {
     layer.finish(layer.step(ops::Transpose::kind, {{node, i}}, layer.result_type(i), "moved",
                             {{"perm", i == 0 ? of_y : batch_and_first}}),
                  i);

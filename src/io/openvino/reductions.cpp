@@ -90,7 +90,10 @@ void lower_reduction(LoweredNode& node) {
   const auto* const found =
       std::ranges::find(same_reductions, node.node().kind(), &SameReduction::kind);
   const auto over = reduced_axes(node);
-  if (!over) return node.alias(node.operand(0));
+  if (!over) {
+    node.alias(node.operand(0));
+    return;
+  }
   std::string_view type = found->type;
   if (node.type(0).element == ElementType::boolean) {
     type = type == "ReduceMin" ? "ReduceLogicalAnd" : "ReduceLogicalOr";
@@ -102,7 +105,10 @@ void lower_sum_of_squares(LoweredNode& node) {
   LayerChain chain(node);
   const Output square = chain.pair({"Multiply"}, node.operand(0), node.operand(0));
   const auto over = reduced_axes(node);
-  if (!over) return node.finish(square);
+  if (!over) {
+    node.finish(square);
+    return;
+  }
   node.make({"ReduceSum"}, std::array{square, over->axes}, over->data);
 }
 
@@ -119,7 +125,10 @@ void lower_log_of_sum_of_exponents(LoweredNode& node) {
   LayerChain chain(node);
   const Output x = node.operand(0);
   const auto over = reduced_axes(node);
-  if (!over) return node.alias(x);
+  if (!over) {
+    node.alias(x);
+    return;
+  }
   const Output kept = chain.apply({"ReduceMax"}, {x, over->axes}, {{"keep_dims", "true"}});
   const Output exponents = chain.apply({"Exp"}, {chain.pair({"Subtract"}, x, kept)});
   const Output sum = chain.apply({"ReduceSum"}, {exponents, over->axes}, over->data);
@@ -132,7 +141,7 @@ void lower_log_of_sum_of_exponents(LoweredNode& node) {
 
 void lower_global_pool(LoweredNode& node) {
   const std::string_view kind = node.node().kind();
-  const std::int64_t p = node.attribute_or<std::int64_t>("p", 2);
+  const auto p = node.attribute_or<std::int64_t>("p", 2);
   std::string_view type = kind == "onnx.GlobalMaxPool" ? "ReduceMax" : "ReduceMean";
   if (kind == "onnx.GlobalLpPool") {
     if (p != 1 && p != 2) impossible(fmt::format("a norm of p = {}", p));
@@ -158,8 +167,13 @@ void lower_softmax(LoweredNode& node) {
   const bool is_log = node.node().kind() == "onnx.LogSoftmax";
   const OpName op{is_log ? "LogSoftmax" : "SoftMax", is_log ? "opset5" : "opset8"};
   const Data data{{"axis", std::to_string(axis)}};
-  if (is_new || axis + 1 == node.ranked(0).rank())
-    return node.make(op, std::array{node.operand(0)}, data);
+  const Shape& shape = node.type(0).shape;
+  const bool is_last = axis == -1 || (shape.is_ranked() && axis + 1 == shape.rank());
+  if (is_new || is_last) {
+    node.make(op, std::array{node.operand(0)}, data);
+    return;
+  }
+  if (axis < 0) impossible("an operand of unknown rank");
   // Before opset 13 all axes from this one on were one.
   LayerChain chain(node);
   std::vector<std::int64_t> extents(static_cast<std::size_t>(axis), 0);  // as they are

@@ -128,12 +128,12 @@ void expect_plain_resize(const LoweredNode& node, std::string_view mode) {
   };
   if (is_set("antialias")) impossible("antialiasing");
   if (mode == "cubic" && is_set("exclude_outside")) impossible("pixels outside that do not count");
-  const std::string policy = node.attribute_or<std::string>("keep_aspect_ratio_policy", "stretch");
+  const auto policy = node.attribute_or<std::string>("keep_aspect_ratio_policy", "stretch");
   if (policy != "stretch") impossible("an aspect ratio that is kept");
 }
 
 Data interpolation_data(const LoweredNode& node, bool has_modes, bool has_sizes) {
-  const std::string mode = node.attribute_or<std::string>("mode", "nearest");
+  const auto mode = node.attribute_or<std::string>("mode", "nearest");
   expect_plain_resize(node, mode);
   const std::string coordinate =
       has_modes ? node.attribute_or<std::string>("coordinate_transformation_mode", "half_pixel")
@@ -174,16 +174,18 @@ void lower_resize(LoweredNode& node) {
   const bool has_modes = node.node().kind() == "onnx.Resize" && node.opset() >= 11;
   // An empty list of scales stood for none in opset 11.
   const bool has_sizes = has_modes && node.has(3);
-  const std::size_t operand = has_sizes ? 3 : has_modes ? 2 : 1;
+  const std::size_t scales = has_modes ? 2 : 1;
+  const std::size_t operand = has_sizes ? 3 : scales;
   const Shape shape = node.ranked(0);
   auto axes = node.list(node.operand_count(), "axes").value_or(axes_from(0, shape.rank()));
   Data data = interpolation_data(node, has_modes, has_sizes);
   LayerChain chain(node);
   const auto numbers = known_numbers(node, operand, has_sizes);
   if (!numbers) {
-    return node.make({"Interpolate", "opset11"},
-                     std::array{node.operand(0), node.operand(operand), chain.integers(axes)},
-                     std::move(data));
+    node.make({"Interpolate", "opset11"},
+              std::array{node.operand(0), node.operand(operand), chain.integers(axes)},
+              std::move(data));
+    return;
   }
   if (numbers->size() != axes.size()) invalid("sizes of other axes");
   std::vector<std::int64_t> resized;
@@ -196,7 +198,10 @@ void lower_resize(LoweredNode& node) {
     resized.push_back(*axis);
     wanted.push_back((*numbers)[i]);
   }
-  if (resized.empty()) return node.alias(node.operand(0));
+  if (resized.empty()) {
+    node.alias(node.operand(0));
+    return;
+  }
   const auto count = static_cast<std::int64_t>(wanted.size());
   const std::vector<std::int64_t> sizes(wanted.begin(), wanted.end());
   const Output target =
@@ -224,7 +229,7 @@ bool raise_grid_sample(RaisedLayer& layer) {
 }
 
 void lower_grid_sample(LoweredNode& node) {
-  const std::string given = node.attribute_or<std::string>("mode", "linear");
+  const auto given = node.attribute_or<std::string>("mode", "linear");
   const auto* const mode = spelled(grid_modes, given, &Spelling::onnx);
   if (!mode) impossible(fmt::format("mode {}", printable(given)));
   if (node.ranked(0).rank() != 4) impossible("an operand that is no image");
