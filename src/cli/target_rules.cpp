@@ -1,0 +1,85 @@
+#include "cli/target_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/kernels_target.hpp"
+#include "quadrant/report/table.hpp"
+
+namespace quadrant::cli {
+namespace {
+
+constexpr std::string_view explicit_scheme = "qdq_fusion";
+constexpr std::string_view fake_scheme = "fake_quantize";
+
+TargetScheme explicit_quantization_rules() {
+  TargetScheme scheme{explicit_scheme,
+                      "Operations between dequantize and quantize compute on codes",
+                      {"operation", "becomes", "codes", "parameters"},
+                      {}};
+  for (const FusionTarget target : fusion_targets) {
+    TargetRules& rules = scheme.targets.emplace_back();
+    rules.target = name_of(target);
+    for (const FusionRuleText& rule : describe_rules(target)) {
+      rules.rows.push_back({rule.kind, rule.operation, rule.storages, rule.parameters});
+    }
+  }
+  return scheme;
+}
+
+TargetScheme fake_quantize_rules() {
+  TargetScheme scheme{fake_scheme,
+                      "What fake_quantize says of real numbers becomes operations on codes",
+                      {"operation", "data", "weight", "scales of data", "result"},
+                      {}};
+  for (const LowPrecisionTarget target : low_precision_targets) {
+    TargetRules& rules = scheme.targets.emplace_back();
+    rules.target = name_of(target);
+    for (const LowPrecisionRuleText& rule : describe_low_precision(target)) {
+      rules.rows.push_back({rule.kind, rule.data, rule.weight, rule.granularity, rule.result});
+    }
+  }
+  return scheme;
+}
+
+}  // namespace
+
+std::vector<std::string_view> target_schemes() { return {fake_scheme, explicit_scheme}; }
+
+std::optional<TargetScheme> find_target_scheme(std::string_view name) {
+  std::string plain(name);
+  std::ranges::replace(plain, '-', '_');
+  if (plain == explicit_scheme) return explicit_quantization_rules();
+  if (plain == fake_scheme) return fake_quantize_rules();
+  return std::nullopt;
+}
+
+std::string print(const TargetScheme& scheme) {
+  std::string text = fmt::format("{}: {}: for 'quadrant convert'\n", scheme.name, scheme.summary);
+  for (const TargetRules& rules : scheme.targets) {
+    std::vector<Table::Column> columns;
+    for (const std::string& column : scheme.columns) columns.push_back({column});
+    Table table(std::move(columns));
+    for (const auto& row : rules.rows) table.add(row);
+    text += fmt::format("\nFor --target {}:\n{}", rules.target, table.print());
+  }
+  return text;
+}
+
+Json to_json(const TargetScheme& scheme) {
+  Json targets = Json::array();
+  for (const TargetRules& rules : scheme.targets) {
+    Json rows = Json::array();
+    for (const auto& row : rules.rows) {
+      Json object;
+      for (std::size_t i = 0; i < row.size(); ++i) object[scheme.columns[i]] = row[i];
+      rows.push_back(std::move(object));
+    }
+    targets.push_back({{"target", rules.target}, {"rules", std::move(rows)}});
+  }
+  return {{"scheme", scheme.name}, {"targets", std::move(targets)}};
+}
+
+}  // namespace quadrant::cli
