@@ -102,7 +102,7 @@ void lower_pooling(LoweredNode& node) {
   data.emplace_back("axis", "0");
   const TensorType indices{ElementType::int64, node.result_type().shape, nullptr};
   node.make({"MaxPool", ceils ? "opset14" : "opset8"}, std::array{node.operand(0)}, std::move(data),
-            std::span(&indices, 1));
+            std::span(&indices, has_indices ? 0U : 1U));
 }
 
 constexpr std::array raised_pooling{
