@@ -143,48 +143,54 @@ class MaskReader {
   std::array<std::vector<std::int64_t>, 5> masks_;
 };
 
+/// Adds what entry `i` takes of `axis`.
+void take(SlicePlan& plan, const StridedEntries& entries, const MaskReader& masks, std::size_t i,
+          std::int64_t axis) {
+  const bool shrinks = masks.has(MaskReader::shrink, i);
+  const std::int64_t step = shrinks ? 1 : entries.strides[i];
+  std::int64_t begin = entries.begins[i];
+  std::int64_t end = entries.ends[i];
+  if (masks.has(MaskReader::from_front, i)) begin = step < 0 ? to_the_end : 0;
+  if (masks.has(MaskReader::to_back, i)) end = step < 0 ? to_the_front : to_the_end;
+  if (shrinks) {
+    end = begin == -1 ? to_the_end : begin + 1;
+    plan.dropped.push_back(axis);
+  }
+  const bool is_whole = begin == 0 && step == 1 && end == to_the_end;
+  if (is_whole) return;
+  plan.starts.push_back(begin);
+  plan.ends.push_back(end);
+  plan.axes.push_back(axis);
+  plan.steps.push_back(step);
+}
+
+/// How many axes of the operand there are entries for, the ellipsis left out.
+std::int64_t taken_axes(const StridedEntries& entries, const MaskReader& masks) {
+  std::int64_t taken = 0;
+  for (std::size_t i = 0; i < entries.begins.size(); ++i) {
+    if (!masks.has(MaskReader::ellipsis, i) && !masks.has(MaskReader::new_axis, i)) ++taken;
+  }
+  return taken;
+}
+
 /// Empty where there are more entries than axes.
 std::optional<SlicePlan> plan_of(const StridedEntries& entries, const MaskReader& masks,
                                  std::int64_t rank) {
-  const std::size_t count = entries.begins.size();
-  std::int64_t taken = 0;  // axes of the operand that entries other than the ellipsis stand for
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!masks.has(MaskReader::ellipsis, i) && !masks.has(MaskReader::new_axis, i)) ++taken;
-  }
-  if (taken > rank) return std::nullopt;
+  const std::int64_t between = rank - taken_axes(entries, masks);  // axes the ellipsis stands for
+  if (between < 0) return std::nullopt;
   SlicePlan plan;
   std::int64_t axis = 0;    // of the operand
   std::int64_t result = 0;  // of the result
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < entries.begins.size(); ++i) {
     if (masks.has(MaskReader::ellipsis, i)) {
-      axis += rank - taken;
-      result += rank - taken;
-      continue;
-    }
-    if (masks.has(MaskReader::new_axis, i)) {
+      axis += between;
+      result += between;
+    } else if (masks.has(MaskReader::new_axis, i)) {
       plan.added.push_back(result++);
-      continue;
-    }
-    const bool shrinks = masks.has(MaskReader::shrink, i);
-    const std::int64_t step = shrinks ? 1 : entries.strides[i];
-    std::int64_t begin = entries.begins[i];
-    std::int64_t end = entries.ends[i];
-    if (masks.has(MaskReader::from_front, i)) begin = step < 0 ? to_the_end : 0;
-    if (masks.has(MaskReader::to_back, i)) end = step < 0 ? to_the_front : to_the_end;
-    if (shrinks) end = begin == -1 ? to_the_end : begin + 1;
-    const bool is_whole = begin == 0 && step == 1 && end == to_the_end;
-    if (!is_whole) {
-      plan.starts.push_back(begin);
-      plan.ends.push_back(end);
-      plan.axes.push_back(axis);
-      plan.steps.push_back(step);
-    }
-    if (shrinks) {
-      plan.dropped.push_back(axis);
     } else {
-      ++result;
+      take(plan, entries, masks, i, axis++);
+      if (!masks.has(MaskReader::shrink, i)) ++result;
     }
-    ++axis;
   }
   return plan;
 }

@@ -87,10 +87,9 @@ void lower_pooling(LoweredNode& node) {
   if (!is_max) {
     const bool counts = node.attribute_or<std::int64_t>("count_include_pad", 0) != 0;
     data.emplace_back("exclude-pad", text_of(!counts));
-    node.make({"AvgPool", is_dilated ? "opset16"
-                          : ceils    ? "opset14"
-                                     : "opset1"},
-              std::array{node.operand(0)}, std::move(data));
+    const std::string_view version = ceils ? "opset14" : "opset1";
+    node.make({"AvgPool", is_dilated ? "opset16" : version}, std::array{node.operand(0)},
+              std::move(data));
     return;
   }
   // The version of a time that knew no dilations is what most readers fuse best.

@@ -5,6 +5,7 @@
 #include <array>
 #include <numeric>
 
+#include "io/openvino/chain.hpp"
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
 #include "io/openvino/windows.hpp"
@@ -30,7 +31,7 @@ bool set_pads_from_result(RaisedLayer& layer, std::span<const std::int64_t> kern
   const List strides = attributes.get_or<List>("strides", {});
   const List dilations = attributes.get_or<List>("dilations", {});
   const List added = attributes.get_or<List>("output_padding", {});
-  const std::string auto_pad = attributes.get_or<std::string>("auto_pad", "NOTSET");
+  const auto auto_pad = attributes.get_or<std::string>("auto_pad", "NOTSET");
   const List given = attributes.get_or<List>("pads", {});
   const std::size_t rank = kernel.size();
   List pads(2 * rank);
@@ -84,7 +85,10 @@ bool raise_convolution(RaisedLayer& layer) {
 /// The node's result is `sum`, or what is left once operand `index` is added to it along axis 1.
 void finish_with_bias(LoweredNode& node, std::size_t index, std::int64_t rank, const OpName& op,
                       std::span<const Output> inputs, const Data& data) {
-  if (!node.has(index)) return node.make(op, inputs, data);
+  if (!node.has(index)) {
+    node.make(op, inputs, data);
+    return;
+  }
   TensorType type = node.result_type();
   const Output product = node.step(op, inputs, data, type, "without_bias");
   const Shape& list = node.ranked(index);
@@ -162,6 +166,7 @@ Value transposed_input(RaisedLayer& layer, std::size_t index) {
 bool raise_matmul(RaisedLayer& layer) {
   const std::array flags{layer.flag("transpose_a", false), layer.flag("transpose_b", false)};
   std::vector<Value> operands;
+  operands.reserve(flags.size());
   for (std::size_t i = 0; i < flags.size(); ++i) {
     const Shape& shape = layer.shape_of(layer.input(i));
     if (flags.at(i) && (!shape.is_ranked() || shape.rank() < 1)) return false;
@@ -210,19 +215,25 @@ Output scaled(LoweredNode& node, Output output, double factor, std::string_view 
 
 void lower_gemm(LoweredNode& node) {
   const ops::Gemm gemm{node.node()};
-  const double alpha = node.attribute_or<double>("alpha", 1);
-  const double beta = node.attribute_or<double>("beta", 1);
+  const auto alpha = node.attribute_or<double>("alpha", 1);
+  const auto beta = node.attribute_or<double>("beta", 1);
   const Factor a = factor_of(node, 0);
   const Factor b = factor_of(node, 1);
   const Data data{{"transpose_a", text_of(gemm.trans_a() != a.is_transposed)},
                   {"transpose_b", text_of(gemm.trans_b() != b.is_transposed)}};
   const std::array factors{a.output, b.output};
   const bool has_summand = node.has(2) && beta != 0;
-  if (!has_summand && alpha == 1) return node.make({"MatMul"}, factors, data);
+  if (!has_summand && alpha == 1) {
+    node.make({"MatMul"}, factors, data);
+    return;
+  }
   const Output product =
       scaled(node, node.step({"MatMul"}, factors, data, node.result_type(), "product"), alpha,
              "scaled_product");
-  if (!has_summand) return node.finish(product);
+  if (!has_summand) {
+    node.finish(product);
+    return;
+  }
   const Output summand = scaled(node, node.operand(2), beta, "scaled_summand");
   node.make({"Add"}, std::array{product, summand}, {{"auto_broadcast", "numpy"}});
 }
@@ -231,7 +242,10 @@ void lower_gemm(LoweredNode& node) {
 void lower_linear(LoweredNode& node) {
   const std::array factors{node.operand(0), node.operand(1)};
   const Data data{{"transpose_a", "false"}, {"transpose_b", "true"}};
-  if (!node.has(2)) return node.make({"MatMul"}, factors, data);
+  if (!node.has(2)) {
+    node.make({"MatMul"}, factors, data);
+    return;
+  }
   const Output product = node.step({"MatMul"}, factors, data, node.result_type(), "product");
   node.make({"Add"}, std::array{product, node.operand(2)}, {{"auto_broadcast", "numpy"}});
 }
@@ -239,16 +253,12 @@ void lower_linear(LoweredNode& node) {
 bool raise_einsum(RaisedLayer& layer) {
   const auto equation = layer.text("equation");
   if (!equation) invalid("an Einsum without an equation");
-  std::vector<Value> operands;
-  for (std::size_t i = 0; i < layer.input_count(); ++i) operands.push_back(layer.input(i));
-  layer.make(ops::Einsum::kind, std::move(operands), {{"equation", *equation}});
+  layer.make(ops::Einsum::kind, all_inputs(layer), {{"equation", *equation}});
   return true;
 }
 
 void lower_einsum(LoweredNode& node) {
-  std::vector<Output> inputs;
-  for (std::size_t i = 0; i < node.operand_count(); ++i) inputs.push_back(node.operand(i));
-  node.make({"Einsum", "opset7"}, inputs,
+  node.make({"Einsum", "opset7"}, all_operands(node),
             {{"equation", node.attribute_or<std::string>("equation", "")}});
 }
 

@@ -142,6 +142,25 @@ std::optional<std::vector<std::string>> raised_activations(RaisedLayer& layer, b
   return names;
 }
 
+/// One bias was for both products: it is W's, and R's is zero. Apart where R's alone is reset.
+Sums apart(const Order& order, bool is_linear) {
+  Sums sums;
+  for (const std::int64_t gate : order) sums.push_back({gate});
+  for (const std::int64_t gate : order) sums.push_back(is_linear && gate == 2 ? Order{3} : Order{});
+  return sums;
+}
+
+/// Copies, since nodes that are made move what constants lie in; empty where one is computed.
+std::vector<Constant> known_inputs(const RaisedLayer& layer, std::size_t first, std::size_t count) {
+  std::vector<Constant> known;
+  for (std::size_t i = first; i < first + count; ++i) {
+    const Constant* found = layer.constant(i);
+    if (found == nullptr) return {};
+    known.push_back(*found);
+  }
+  return known;
+}
+
 bool raise_recurrence(RaisedLayer& layer) {
   const Recurrence& recurrence = *std::ranges::find(recurrences, layer.type(), &Recurrence::type);
   const bool is_lstm = recurrence.kind == ops::Lstm::kind;
@@ -150,13 +169,8 @@ bool raise_recurrence(RaisedLayer& layer) {
                         layer.text("activations_beta", "").empty();
   const std::size_t weights = is_lstm ? 4 : 3;
   if (!is_plain || layer.input_count() != weights + 3) return false;
-  // Copies: nodes that are made move what constants lie in.
-  std::vector<Constant> known;
-  for (std::size_t i = weights; i < weights + 3; ++i) {
-    const Constant* found = layer.constant(i);
-    if (found == nullptr) return false;
-    known.push_back(*found);
-  }
+  const std::vector<Constant> known = known_inputs(layer, weights, 3);
+  if (known.empty()) return false;
   const Constant& bias = known.back();
   if (!is_wide_float(bias.element())) return false;
   const Attributes attributes = recurrent_attributes(layer, recurrence);
@@ -166,10 +180,6 @@ bool raise_recurrence(RaisedLayer& layer) {
 
   const Order order = gates_from_openvino(recurrence);
   const bool is_linear = attributes.get_or<std::int64_t>("linear_before_reset", 0) != 0;
-  // One bias was for both products: it is W's, and R's is zero. Apart where R's alone is reset.
-  Sums sums;
-  for (const std::int64_t gate : order) sums.push_back({gate});
-  for (const std::int64_t gate : order) sums.push_back(is_linear && gate == 2 ? Order{3} : Order{});
   const std::int64_t blocks = recurrence.gates + (is_linear ? 1 : 0);
   const TensorType x = layer.type_of(layer.input(0));
   const std::int64_t steps = x.shape.rank() == 3 ? x.shape[1] : Shape::dynamic;
@@ -180,7 +190,7 @@ bool raise_recurrence(RaisedLayer& layer) {
     operands.push_back(is_lstm ? layer.constant(i == 0 ? "W" : "R", rearranged(known[i], order))
                                : layer.input(weights + i));
   }
-  operands.push_back(layer.constant("B", summed(bias, blocks, sums)));
+  operands.push_back(layer.constant("B", summed(bias, blocks, apart(order, is_linear))));
   constexpr std::int64_t onnx_int32 = 6;
   const bool is_whole = are_whole(layer, lengths, steps);
   operands.push_back(is_whole ? Value{}
