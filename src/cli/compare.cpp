@@ -41,7 +41,8 @@ class Compare final : public Command {
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command =
         app.add_subcommand("compare", "Run two models on the same samples and say how they differ");
-    command->add_option("MODEL_A", first_, "Model to compare with: .onnx, .tflite, .xml, or .qd, text")
+    command
+        ->add_option("MODEL_A", first_, "Model to compare with: .onnx, .tflite, .xml, or .qd, text")
         ->required()
         ->type_name("");
     command->add_option("MODEL_B", second_, "Model that is compared, a quantized one say")

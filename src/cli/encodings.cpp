@@ -25,7 +25,8 @@ class Encodings final : public Command {
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand(
         "encodings", "Write the scales and zero points of a quantized model, by name");
-    command->add_option("MODEL", model_, "Quantized model to read: .onnx, .tflite, .xml, or .qd, text")
+    command
+        ->add_option("MODEL", model_, "Quantized model to read: .onnx, .tflite, .xml, or .qd, text")
         ->required()
         ->type_name("");
     command->add_option("-o,--output", output_, "File to write")->required()->type_name("FILE");

@@ -32,9 +32,10 @@ std::optional<ModelFormat> known_format(const std::string& path) {
 
 Expected<ModelFormat> model_format(const std::string& path) {
   if (const auto format = known_format(path)) return *format;
-  return fail(ErrorCode::usage,
-              "the ending says which format to write: .onnx, .tflite, .xml for OpenVINO, or .qd for text",
-              {.file = path});
+  return fail(
+      ErrorCode::usage,
+      "the ending says which format to write: .onnx, .tflite, .xml for OpenVINO, or .qd for text",
+      {.file = path});
 }
 
 Expected<void> check_onnx_ending(const std::string& path) {

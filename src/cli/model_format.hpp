@@ -13,7 +13,7 @@ enum class ModelFormat : std::uint8_t {
   onnx,
   tflite,
   openvino,  ///< `.xml`, and a `.bin` beside it
-  text,  ///< `.qd`, what ir/text.hpp prints
+  text,      ///< `.qd`, what ir/text.hpp prints
 };
 
 /// `usage` for another ending, with those that there are.

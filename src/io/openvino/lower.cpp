@@ -121,7 +121,7 @@ std::optional<std::vector<std::int64_t>> LoweredNode::list(std::size_t index,
   return value_of(read_integers(*contents));
 }
 
-const TensorType& LoweredNode::type(Output output) const { return lowering_.made(output).type; }
+TensorType LoweredNode::type(Output output) const { return lowering_.made(output).type; }
 
 std::string LoweredNode::name_with(std::string_view ending) const {
   return fmt::format("{}/{}", node_.graph->value_name(node_.result()), ending);

@@ -66,7 +66,8 @@ class LoweredNode {
                                                               std::string_view attribute) const;
 
   // --- layers -----------------------------------------------------------------------------------
-  [[nodiscard]] const TensorType& type(Output output) const;
+  /// By value: layers that are made move those that were.
+  [[nodiscard]] TensorType type(Output output) const;
   [[nodiscard]] const TensorType& result_type(std::uint32_t result = 0) const {
     return node_.type(result);
   }

@@ -140,33 +140,33 @@ Value RaisedLayer::input(std::size_t index) const {
   return raising_.values_[source.layer][source.output];
 }
 
-const TensorType& RaisedLayer::type_of(Value value) const { return raising_.graph_.type(value); }
+TensorType RaisedLayer::type_of(Value value) const { return raising_.graph_.type(value); }
 
 NodeRef RaisedLayer::producer(Value value) const { return raising_.graph_.ref(value.node); }
 
-const Constant* RaisedLayer::constant(std::size_t input_index) const {
-  if (!has_input(input_index)) return nullptr;
+Constant RaisedLayer::constant(std::size_t input_index) const {
+  if (!has_input(input_index)) return {};
   const Constant* found = raising_.graph_.constant(input(input_index).node);
-  return found != nullptr && *found ? found : nullptr;
+  return found != nullptr ? *found : Constant();
 }
 
 std::optional<std::vector<std::int64_t>> RaisedLayer::constant_integers(
     std::size_t input_index) const {
-  const Constant* found = constant(input_index);
-  if (found == nullptr || !is_integer(found->element())) return std::nullopt;
-  auto values = read_integers(*found);
+  const Constant found = constant(input_index);
+  if (!found || !is_integer(found.element())) return std::nullopt;
+  auto values = read_integers(found);
   if (!values) return std::nullopt;
   return *std::move(values);
 }
 
 std::optional<double> RaisedLayer::constant_number(std::size_t input_index) const {
-  const Constant* found = constant(input_index);
-  if (found == nullptr || found->element_count() != 1) return std::nullopt;
-  if (is_integer(found->element())) {
-    const auto values = read_integers(*found);
+  const Constant found = constant(input_index);
+  if (!found || found.element_count() != 1) return std::nullopt;
+  if (is_integer(found.element())) {
+    const auto values = read_integers(found);
     return values ? std::optional(static_cast<double>(values->front())) : std::nullopt;
   }
-  const auto values = read_reals(*found);
+  const auto values = read_reals(found);
   return values ? std::optional(values->front()) : std::nullopt;
 }
 
@@ -245,7 +245,7 @@ Value RaisedLayer::number(std::string_view ending, ElementType element, double v
 }
 
 Value RaisedLayer::wide(Value value, std::string_view ending) {
-  const TensorType& type = type_of(value);
+  const TensorType type = type_of(value);
   if (type.element == ElementType::int64) return value;
   const Constant* known = raising_.graph_.constant(value.node);
   if (known != nullptr && *known && is_integer(known->element())) {
@@ -267,7 +267,7 @@ Value RaisedLayer::reshaped(Value value, const Shape& shape, std::string_view en
     value = producer.operand(0);
     if (shape_of(value) == shape) return value;
   }
-  const TensorType& type = type_of(value);
+  const TensorType type = type_of(value);
   const Constant* known = raising_.graph_.constant(value.node);
   if (known != nullptr && *known && known->element_count() == shape.element_count()) {
     return constant(ending, known->reshaped(shape));
@@ -347,12 +347,12 @@ bool Raising::raise_constant(RaisedLayer& layer) {
 }
 
 bool Raising::raise_decompression(RaisedLayer& layer) {
-  const Constant* half = layer.constant(0);
-  if (half == nullptr || half->element() != ElementType::float16) return false;
+  const Constant half = layer.constant(0);
+  if (!half || half.element() != ElementType::float16) return false;
   if (layer.element("destination_type") != ElementType::float32) return false;
   if (!is_decompression(layer.layer())) return false;
   const Value compressed = layer.input(0);
-  const Value value = graph_.add_constant(result_name(layer.layer(), 0), widened_constant(*half));
+  const Value value = graph_.add_constant(result_name(layer.layer(), 0), widened_constant(half));
   graph_.set_node_name(value.node, layer.layer().name);
   layer.alias(value);
   looked_through_.push_back(compressed.node);

@@ -54,11 +54,13 @@ class RaisedLayer {
   /// `invalid` where there is no such input, or no edge to it.
   [[nodiscard]] Value input(std::size_t index) const;
   [[nodiscard]] bool has_input(std::size_t index) const noexcept;
-  [[nodiscard]] const TensorType& type_of(Value value) const;
-  [[nodiscard]] const Shape& shape_of(Value value) const { return type_of(value).shape; }
+  // By value: nodes that are added move the graph's own.
+  [[nodiscard]] TensorType type_of(Value value) const;
+  [[nodiscard]] Shape shape_of(Value value) const { return type_of(value).shape; }
   /// The node that `value` comes from.
   [[nodiscard]] NodeRef producer(Value value) const;
-  [[nodiscard]] const Constant* constant(std::size_t input) const;
+  /// Empty where the input is computed, or is a constant that is only carried.
+  [[nodiscard]] Constant constant(std::size_t input) const;
   /// Contents of a constant input, which is a short list of integers.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> constant_integers(std::size_t input) const;
   /// The number that a constant input of one element is.

@@ -150,13 +150,13 @@ Sums apart(const Order& order, bool is_linear) {
   return sums;
 }
 
-/// Copies, since nodes that are made move what constants lie in; empty where one is computed.
+/// Empty where one is computed.
 std::vector<Constant> known_inputs(const RaisedLayer& layer, std::size_t first, std::size_t count) {
   std::vector<Constant> known;
   for (std::size_t i = first; i < first + count; ++i) {
-    const Constant* found = layer.constant(i);
-    if (found == nullptr) return {};
-    known.push_back(*found);
+    const Constant found = layer.constant(i);
+    if (!found) return {};
+    known.push_back(found);
   }
   return known;
 }

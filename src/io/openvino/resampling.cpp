@@ -75,9 +75,9 @@ std::optional<Value> known_target(RaisedLayer& layer, std::size_t input, bool ha
     return layer.list("sizes",
                       over_all<std::int64_t>(axes, *sizes, {extents.begin(), extents.end()}));
   }
-  const Constant* known = layer.constant(input);
-  if (!known || !is_float(known->element())) return std::nullopt;
-  const std::vector<double> scales = value_of(read_reals(*known));
+  const Constant known = layer.constant(input);
+  if (!known || !is_float(known.element())) return std::nullopt;
+  const std::vector<double> scales = value_of(read_reals(known));
   if (scales.size() != axes.size()) return std::nullopt;
   const auto rank = static_cast<std::size_t>(shape.rank());
   const auto all = over_all(axes, scales, std::vector<double>(rank, 1));

@@ -31,7 +31,7 @@ class Weights {
  private:
   struct Entry {
     Constant constant;
-    ElementType stored;
+    ElementType stored = ElementType::undefined;
     Place place;
   };
   std::vector<Entry> entries_;
