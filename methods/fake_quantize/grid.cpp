@@ -138,10 +138,13 @@ bool is_centred(const std::vector<Step>& steps, std::int64_t levels) {
   });
 }
 
+// `is_constant`: nobody has to limit codes that are there to fewer than their type has, for which
+// runtimes have no operator in 4 bits.
 std::optional<CodeRange> choose_codes(const std::vector<Step>& steps, std::int64_t levels,
-                                      Storages storages) {
+                                      Storages storages, bool is_constant) {
   constexpr std::int64_t levels_of_4_bits = 16;
-  const bool may_be_short = levels <= levels_of_4_bits;
+  const bool may_be_short =
+      levels == levels_of_4_bits || (is_constant && levels < levels_of_4_bits);
   const auto find = [&](bool has_sign) -> std::optional<CodeRange> {
     const ElementType narrow = has_sign ? ElementType::int4 : ElementType::uint4;
     const ElementType wide = has_sign ? ElementType::int8 : ElementType::uint8;
@@ -252,7 +255,7 @@ Expected<CodeTypes> activation_types(const Ranges& ranges, ElementType expressed
     output.push_back(out.step(ranges.levels));
   }
   // Codes are what the output means; the input's zero point may be another.
-  const auto codes = choose_codes(output, ranges.levels, storages);
+  const auto codes = choose_codes(output, ranges.levels, storages, false);
   if (!codes) return no_storage(storages);
   types.output = make_type(output, ranges.granularity, ranges.levels, *codes, expressed);
   types.input = is_same ? types.output
@@ -281,7 +284,7 @@ Expected<CodeTypes> constant_types(const Ranges& ranges, ElementType expressed, 
   for (std::size_t group = 0; group < output.size(); ++group) {
     if (!std::ranges::binary_search(dead, group)) live.push_back(output[group]);
   }
-  const auto codes = choose_codes(live, ranges.levels, storages);
+  const auto codes = choose_codes(live, ranges.levels, storages, true);
   if (!codes) return no_storage(storages);
   for (const std::size_t group : dead) {
     const double number = ranges.groups[group].output_low;

@@ -95,15 +95,7 @@ Expected<TensorType> infer_reshape(NodeRef node) {
   QUADRANT_TRY(const std::int64_t allow_zero, attribute_or<std::int64_t>(node, "allowzero", 0));
   TensorType result = moved(node);
   const Constant* asked = node.operand_constant(1);
-  if (!asked || !*asked) {
-    // Of a shape that is computed, how many extents there are may be known.
-    const Shape list = operand_shape(node, 1);
-    const bool is_known = list.rank() == 1 && list.is_static() && list[0] <= largest_rank;
-    if (!is_known) return result;
-    result.shape =
-        Shape(std::vector<std::int64_t>(static_cast<std::size_t>(list[0]), Shape::dynamic));
-    return result;
-  }
+  if (!asked || !*asked) return result;
   if (asked->shape().rank() != 1) return invalid("the shape of a reshape must be one-dimensional");
   if (asked->element_count() > largest_rank) return result;
   QUADRANT_TRY(auto extents, read_integers(*asked, largest_rank));
