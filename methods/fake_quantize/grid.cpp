@@ -110,7 +110,7 @@ Expected<void> settle(Interval& range, const Ranges& ranges, std::size_t group,
                                         : std::string("zero is no value");
   what +=
       fmt::format(" of the {} range of channel {}, {} to {}", which, group, range.low, range.high);
-  if (range.holds_zero() && off <= zero.tolerance) {
+  if (range.holds_zero() && off * 256 <= zero.tolerance * static_cast<double>(ranges.levels)) {
     what += ": the nearest code stands for it";
   } else if (zero.repair) {
     range = repaired(range, ranges.levels);

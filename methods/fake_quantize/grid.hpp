@@ -36,7 +36,7 @@ struct CodeTypes {
 /// What is done about a grid that misses zero.
 struct ZeroRule {
   bool repair = false;
-  double tolerance = 0;  ///< in steps
+  double tolerance = 0;  ///< in 256ths of the range
 };
 
 /// Types of codes for real numbers `expressed` (Jacob et al., arXiv 1712.05877, equation 1):

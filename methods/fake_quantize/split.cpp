@@ -21,6 +21,7 @@ class Splitting {
  public:
   Splitting(const Graph& graph, const FakeQuantizeOptions& options)
       : profile_(profile(options.target)),
+        data_(options.data.value_or(profile_.activations)),
         zero_{options.repair, options.zero_tolerance},
         split_{graph, {}, {}} {}
 
@@ -59,8 +60,7 @@ class Splitting {
       replace_by_constant(node.id, std::move(codes), types.output);
       return {};
     }
-    QUADRANT_TRY(const CodeTypes types,
-                 activation_types(ranges, expressed, profile_.activations, zero_));
+    QUADRANT_TRY(const CodeTypes types, activation_types(ranges, expressed, data_, zero_));
     note_remark(node, types);
     replace_by_pair(node, types);
     return {};
@@ -166,6 +166,7 @@ class Splitting {
   }
 
   const LowPrecisionProfile& profile_;
+  Storages data_;
   ZeroRule zero_;
   SplitGraph split_;
 };

@@ -94,7 +94,9 @@ Expected<std::vector<std::int64_t>> read_shifts(const Constant& points, const In
     QUADRANT_TRY(const auto reals, read_reals(points));
     for (const double real : reals) {
       const double nearest = std::nearbyint(real);
-      const bool is_code = std::abs(real - nearest) <= tolerance && std::abs(nearest) <= 255;
+      const auto levels = static_cast<double>(range.max - range.min + 1);
+      const bool is_code =
+          std::abs(real - nearest) * 256 <= tolerance * levels && std::abs(nearest) <= 255;
       if (!is_code) {
         return fail(ErrorCode::impossible, fmt::format("a zero point of {} is no code", real));
       }

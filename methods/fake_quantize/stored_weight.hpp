@@ -21,7 +21,7 @@ struct StoredWeight {
 
 /// Empty where `node` is nothing of the kind. `impossible`, with the reason, where it is and cannot
 /// be a quantized type: scales that are zero or along several axes, zero points that are no codes,
-/// by more than `tolerance` of a step.
+/// by more than `tolerance` of a 256th of the range.
 [[nodiscard]] Expected<std::optional<StoredWeight>> read_stored_weight(NodeRef node,
                                                                        double tolerance);
 

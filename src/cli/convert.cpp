@@ -90,8 +90,9 @@ class Convert final : public Command {
     QUADRANT_TRY(Graph graph, model(target, console, executor));
     std::vector<std::string> remarks;
     if (!is_openvino(target) && (format == ModelFormat::onnx || format == ModelFormat::tflite)) {
-      QUADRANT_TRY(graph,
-                   in_file(without_fake_quantize(std::move(graph), remarks), options_.model));
+      QUADRANT_TRY(graph, in_file(without_fake_quantize(std::move(graph),
+                                                        format != ModelFormat::tflite, remarks),
+                                  options_.model));
     }
     std::optional<ComputationReport> report;
     if (target && has_quantization(graph)) {
@@ -153,16 +154,17 @@ class Convert final : public Command {
 
   [[nodiscard]] Expected<void> check_target(ModelFormat format) const {
     const auto target = chosen_target(format);
-    if (format != ModelFormat::tflite || !target) return {};
-    if (is_openvino(target)) {
-      return fail(
-          ErrorCode::usage,
-          fmt::format("--target {} is about OpenVINO's kernels: it goes with .xml, and with "
-                      ".qd and .onnx to look at",
-                      target_),
-          {.file = output_});
+    if (is_openvino(target) && format != ModelFormat::text) {
+      return fail(ErrorCode::usage,
+                  fmt::format("--target {} shows what OpenVINO's kernels compute on codes, with "
+                              "sums that no format has: it goes with .qd. OpenVINO itself finds it "
+                              "in the .xml file that is written without it",
+                              target_),
+                  {.file = output_});
     }
-    if (target != KernelsTarget(FusionTarget::onnx_qoperator)) return {};
+    if (format != ModelFormat::tflite || target != KernelsTarget(FusionTarget::onnx_qoperator)) {
+      return {};
+    }
     return fail(ErrorCode::usage,
                 "--target onnx-qoperator fuses what ONNX's operators compute: it goes with .onnx",
                 {.file = output_});

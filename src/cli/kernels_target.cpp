@@ -86,11 +86,24 @@ bool has_quantization(const Graph& graph) {
   return has_fake_quantize(graph);
 }
 
-Expected<Graph> without_fake_quantize(Graph graph, std::vector<std::string>& remarks) {
+Expected<Graph> without_fake_quantize(Graph graph, bool has_limits,
+                                      std::vector<std::string>& remarks) {
   if (!has_fake_quantize(graph)) return graph;
-  QUADRANT_TRY(SplitGraph split,
-               split_fake_quantize(graph, {.target = LowPrecisionTarget::generic}));
+  // Data of 4 bits is what runtimes of these formats compute least.
+  FakeQuantizeOptions options;
+  options.target = LowPrecisionTarget::generic;
+  options.data = Storages{ElementType::uint8, ElementType::int8};
+  QUADRANT_TRY(SplitGraph split, split_fake_quantize(graph, options));
   add_notes(remarks, split.notes);
+  if (!has_limits) {
+    QUADRANT_TRY(const std::int64_t limited, limit_before_quantize(split.graph));
+    if (limited > 0) {
+      remarks.push_back(
+          fmt::format("fake_quantize: {} of fewer levels than codes of 8 bits have "
+                      "are limits on real numbers, and then codes",
+                      limited));
+    }
+  }
   return std::move(split.graph);
 }
 

@@ -34,7 +34,8 @@ struct OnTarget {
                                             Executor& executor);
 
 /// `quantize` and `dequantize` for each fake_quantize, as far as they can say the same; adds what
-/// stayed to `remarks`.
-[[nodiscard]] Expected<Graph> without_fake_quantize(Graph graph, std::vector<std::string>& remarks);
+/// stayed to `remarks`. `has_limits`: whether the format knows codes that are part of their type.
+[[nodiscard]] Expected<Graph> without_fake_quantize(Graph graph, bool has_limits,
+                                                    std::vector<std::string>& remarks);
 
 }  // namespace quadrant::cli

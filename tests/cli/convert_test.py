@@ -99,10 +99,11 @@ class ConvertTest(CommandTest):
         self.succeeds("convert", "fake.qd", "fake.tflite")
         self.assertNotIn("fake_quantize", self.operations("fake.tflite"))
 
-    def test_targets_of_openvino_are_none_of_tflite(self):
+    def test_targets_of_openvino_go_with_text(self):
         self.put("fake.qd", FAKE.encode())
-        self.fails(USAGE, "--target openvino-gpu is about OpenVINO's kernels", "convert", "fake.qd",
-                   "fake.tflite", "--target", "openvino-gpu")
+        for ending in ("tflite", "onnx", "xml"):
+            self.fails(USAGE, "it goes with .qd", "convert", "fake.qd", f"fake.{ending}", "--target",
+                       "openvino-gpu")
 
     def test_codes_at_the_borders(self):
         self.succeeds("convert", "chain.qd", "codes.tflite", "--io", "codes")

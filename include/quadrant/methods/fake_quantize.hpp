@@ -28,6 +28,7 @@
 #include "quadrant/ir/given_form.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/node_spec.hpp"
+#include "quadrant/ir/storages.hpp"
 #include "quadrant/support/expected.hpp"
 #include "quadrant/support/left_alone.hpp"
 
@@ -46,10 +47,13 @@ struct FakeQuantizeOptions {
   /// Ranges whose grid misses zero are moved: stretched until zero lies inside, then shifted by at
   /// most half a step. Otherwise their fake_quantize stays, and is reported.
   bool repair = false;
-  /// By how much of a step zero may lie beside the grid, to count as the nearest code: bounds that
-  /// were rounded to float16 miss it by a few hundredths. From 0 to 0.5; 0.1 is what OpenVINO's own
-  /// transformations round away. More than 1/256 is in the notes.
+  /// By how much of a 256th of the range zero may lie beside the grid, to count as the nearest
+  /// code: of 256 levels, in steps. Bounds that were rounded to float16 miss it by a few
+  /// hundredths; 0.1 is what OpenVINO's own transformations round away. More than 1/256 of a step
+  /// is in the notes.
   double zero_tolerance = 0.1;
+  /// Types of codes for data, instead of those of the target: for `split_fake_quantize` alone.
+  std::optional<Storages> data;
 };
 
 // --- step 0: fake_quantize is quantize and dequantize -------------------------------------------
@@ -89,6 +93,12 @@ struct SplitGraph {
 /// numbers get the name back that the fake_quantize gave them. Returns how many were fused. Linear
 /// in `splits`.
 std::int64_t fuse_back_fake_quantize(Graph& graph, const std::vector<SplitNode>& splits);
+
+/// For formats whose codes are always all that their type has: real numbers are limited in front of
+/// each `quantize` to those that its codes stand for, and the types of computed codes lose their
+/// limits. The numbers stay the same. Returns how many it were. Fails where parameters cannot be
+/// read. Linear.
+[[nodiscard]] Expected<std::int64_t> limit_before_quantize(Graph& graph);
 
 // --- the scheme ---------------------------------------------------------------------------------
 

@@ -341,6 +341,10 @@ void Lowering::read_facts() {
   for (std::size_t i = 0; i + 1 < names.size(); i += 2) {
     tensor_names_.emplace(names[i], split_names(names[i + 1]));
   }
+  const auto shapes = facts.get_or<std::vector<std::string>>(input_shapes_key, {});
+  for (std::size_t i = 0; i + 1 < shapes.size(); i += 2) {
+    input_shapes_.emplace(shapes[i], shapes[i + 1]);
+  }
   const auto info = facts.get_or<std::vector<std::string>>(layer_info_key, {});
   for (std::size_t i = 0; i + 1 < info.size(); i += 2) layer_info_.emplace(info[i], info[i + 1]);
 }
@@ -349,9 +353,13 @@ void Lowering::lower_input(NodeRef node) {
   LoweredNode lowered(*this, node);
   const TensorType& type = node.type();
   if (name_of(type.element).empty()) impossible("an input of unknown type");
-  lowered.make(
-      {"Parameter"}, {},
-      {{"shape", shape_text(type.shape)}, {"element_type", std::string(name_of(type.element))}});
+  // With the bounds of open extents, unless the shape has changed since.
+  std::string shape = shape_text(type.shape);
+  const auto read = input_shapes_.find(std::string(graph_.value_name(node.result())));
+  if (read != input_shapes_.end() && parse_shape(read->second) == type.shape) shape = read->second;
+  lowered.make({"Parameter"}, {},
+               {{"shape", shape}, {"element_type", std::string(name_of(type.element))}});
+  layers_.back().is_kept = true;
 }
 
 void Lowering::lower_constant(NodeRef node) {
@@ -370,7 +378,10 @@ void Lowering::lower_output(NodeRef node) {
   const std::string name = std::string(node.name()) + "/result";
   const std::size_t layer = add_layer({"Result"}, name, std::array{output}, {}, {});
   layers_[layer].is_kept = true;
-  set(layers_[layer].node, "output_names", join_names({std::string(node.name())}));
+  const std::vector<std::string>& names = made(output).names;
+  const bool is_one_of_them = std::ranges::find(names, node.name()) != names.end();
+  set(layers_[layer].node, "output_names",
+      join_names(is_one_of_them ? names : std::vector<std::string>{std::string(node.name())}));
 }
 
 void Lowering::lower_carried(NodeRef node) {

@@ -183,7 +183,8 @@ class Lowering {
       layer_names_;  ///< and how often each was wanted again
   std::unordered_map<std::string, std::vector<std::string>> tensor_names_;  ///< as they were read
   std::unordered_map<std::string, std::string> layer_info_;
-  std::unordered_set<std::string> given_names_;  ///< of tensors
+  std::unordered_map<std::string, std::string> input_shapes_;  ///< as they were read
+  std::unordered_set<std::string> given_names_;                ///< of tensors
   std::vector<Refused> refused_;
   std::unordered_set<Value> missing_;  ///< results of those
 };

@@ -50,6 +50,8 @@ inline constexpr std::string_view extras_key = "openvino.extras";
 inline constexpr std::string_view tensor_names_key = "openvino.tensor_names";
 /// Pairs: the name of a layer, and its `<rt_info>`.
 inline constexpr std::string_view layer_info_key = "openvino.layer_info";
+/// Pairs: the name of an input, and its shape as the file has it, with bounds of open extents.
+inline constexpr std::string_view input_shapes_key = "openvino.input_shapes";
 /// 1 where float32 constants were stored as float16.
 inline constexpr std::string_view compressed_key = "openvino.compressed";
 

@@ -316,6 +316,10 @@ void Raising::raise_parameter(RaisedLayer& layer) {
   const Value value = graph_.add_input(result_name(from, 0), TensorType{given_as, *shape, nullptr});
   graph_.set_node_name(value.node, from.name);
   layer.alias(value);
+  if (given.find("..") != std::string::npos && shape->is_ranked()) {  // as of `1..8`
+    input_shapes_.emplace_back(graph_.value_name(value));
+    input_shapes_.push_back(given);
+  }
   if (given_as == element) return;
   values_[layer.index()].front() = layer.step(ops::Cast::kind, {value}, {element, *shape, nullptr},
                                               to_string(element), {{"to", *number_of(element)}});
@@ -416,8 +420,11 @@ void Raising::keep_info(const Layer& layer) {
 void Raising::raise(std::size_t index) {
   const Layer& from = net_.layers()[index];
   values_[index].resize(from.outputs.size());
-  if (from.type == "Result") return;
   RaisedLayer layer(*this, from, index);
+  if (from.type == "Result") {
+    for (Value& value : values_[index]) value = layer.input(0);  // what reads it reads that
+    return;
+  }
   keep_info(from);
   if (from.type == "Parameter") {
     raise_parameter(layer);
@@ -479,6 +486,7 @@ void Raising::keep_model_facts() {
     names.push_back(join_names(all));
   }
   if (!names.empty()) facts.set(std::string(tensor_names_key), std::move(names));
+  if (!input_shapes_.empty()) facts.set(std::string(input_shapes_key), std::move(input_shapes_));
   if (!layer_info_.empty()) facts.set(std::string(layer_info_key), std::move(layer_info_));
 }
 

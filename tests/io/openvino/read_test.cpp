@@ -234,6 +234,33 @@ TEST_CASE("what a file says beside its layers is kept, and what is not understoo
   CHECK(xml.find(R"(layout="[C]")") != std::string::npos);
 }
 
+TEST_CASE("what a user of the model sees stays: inputs that nobody reads, bounds of extents, names") {
+  IrText ir;
+  const int x = ir.add("Parameter", "x", {}, R"(shape="1..8,?,4" element_type="f32")",
+                       {{"FP32", {-1, -1, 4}, "x"}});
+  ir.input("unread", "f32", "FP32", {3});
+  const int r = ir.add("ReLU", "r", {{x}}, "", {{"FP32", {-1, -1, 4}, "first,second"}});
+  ir.output("out", {r});
+  const Graph graph = graph_of(ir);
+  CHECK(graph.inputs().size() == 2);
+  const std::string xml = files_of(graph).xml;
+  CHECK(xml.find(R"(shape="1..8,?,4")") != std::string::npos);
+  CHECK(xml.find(R"(name="unread" type="Parameter")") != std::string::npos);
+  CHECK(xml.find(R"(output_names="first,second")") != std::string::npos);
+}
+
+TEST_CASE("a Result that another layer reads is what it was given") {
+  IrText ir;
+  const int x = ir.input("x", "f32", "FP32", {2});
+  const int y = ir.add("Result", "y", {{x}}, "", {{"FP32", {2}, ""}});
+  const int r = ir.add("ReLU", "r", {{y}}, "", {{"FP32", {2}, ""}});
+  ir.output("z", {y});
+  ir.output("out", {r});
+  const Graph graph = graph_of(ir);
+  CHECK(graph.outputs().size() == 3);
+  CHECK(kinds_of(graph) == Kinds{"onnx.Relu"});
+}
+
 TEST_CASE("files that are no IR are refused, and the message says where") {
   CHECK(says(error_of(""), "no well-formed XML"));
   CHECK(says(error_of("<net"), "no well-formed XML"));
