@@ -50,8 +50,7 @@ bool has_part_windows(NodeRef node) {
 PendingDequantize follow_mean(NodeRef node, const PrecisionRule& rule, Forms forms) {
   if (forms[0] == nullptr) return refuse(is_real);
   const GivenForm& form = *forms[0];
-  if (is_sum(form)) return follow_in(form, {0});
-  if (!rule.data.contains(form.storage())) {
+  if (!is_sum(form) && !rule.data.contains(form.storage())) {
     return refuse("the target has no kernel for codes of this type");
   }
   auto scales = axis_scales(form);
@@ -61,6 +60,7 @@ PendingDequantize follow_mean(NodeRef node, const PrecisionRule& rule, Forms for
   const bool keeps_axis = !scales->axis || (before.rank() == after.rank() &&
                                             before[*scales->axis] == after[*scales->axis]);
   if (!keeps_axis) return refuse("its mean is over channels of different scales");
+  if (is_sum(form)) return follow_in(form, {0});
   // Of very many, sums are held in steps that are fine enough.
   constexpr std::int64_t most_exact = 1 << 16;
   const std::int64_t count = averaged(node);

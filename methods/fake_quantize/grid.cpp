@@ -219,10 +219,13 @@ Expected<Ranges> read_ranges(NodeRef node) {
   QUADRANT_TRY(const std::int64_t axis, common_axis(shapes));
   std::size_t count = 1;
   for (const auto& list : values) count = std::max(count, list.size());
+  for (const auto& list : values) {
+    if (list.empty()) return unfit("a bound is empty");
+    if (list.size() != 1 && list.size() != count) return unfit("its bounds have other lengths");
+  }
   for (std::size_t group = 0; group < count; ++group) {
     Bounds bounds;
     for (std::size_t i = 0; i < members.size(); ++i) {
-      if (values[i].empty()) return unfit("a bound is empty");
       bounds.*members[i] = values[i][values[i].size() == 1 ? 0 : group];
     }
     QUADRANT_CHECK(check(bounds, group));

@@ -109,7 +109,10 @@ struct Branch {
 
 std::optional<Branch> spread(const GivenForm& form, std::int64_t axis, std::int64_t extent) {
   const auto scales = axis_scales(form);
-  if (!scales || extent < 0 || (scales->axis && scales->axis != axis)) return std::nullopt;
+  constexpr std::int64_t most_channels = 1 << 20;  // with a scale for each
+  if (!scales || extent < 0 || extent > most_channels || (scales->axis && scales->axis != axis)) {
+    return std::nullopt;
+  }
   const auto count = static_cast<std::size_t>(extent);
   Branch branch{scales->axis ? scales->scales : std::vector<float>(count, scales->scales.front()),
                 std::vector<std::int64_t>(count, form.zero_point)};

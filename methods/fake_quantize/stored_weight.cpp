@@ -34,8 +34,8 @@ bool is_code_type(ElementType element) {
 // Which elements of `shape` share one of `parameters`, which broadcast to it; empty where that is
 // no granularity.
 std::optional<Granularity> shared_by(const Shape& parameters, const Shape& shape) {
+  if (parameters.rank() > shape.rank()) return std::nullopt;  // the product has more axes
   if (parameters.element_count() == 1) return Granularity::per_tensor();
-  if (parameters.rank() > shape.rank()) return std::nullopt;
   const std::int64_t lead = shape.rank() - parameters.rank();
   std::vector<std::int64_t> whole;  // axes along which parameters are as many as elements
   std::vector<std::int64_t> single;

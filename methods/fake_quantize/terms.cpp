@@ -19,7 +19,9 @@ namespace {
 
 // The axis of the term that is axis `axis` of the result; a bias has its channels alone.
 std::optional<std::int64_t> axis_of_term(NodeRef node, const Shape& term, std::int64_t axis) {
-  if (find_product(node.kind()) != nullptr) return term.rank() - 1;
+  if (find_product(node.kind()) != nullptr) {
+    return term.rank() > 0 ? std::optional(term.rank() - 1) : std::nullopt;
+  }
   const std::int64_t at = axis - (node.type().shape.rank() - term.rank());
   return at >= 0 ? std::optional(at) : std::nullopt;
 }

@@ -94,13 +94,15 @@ class CodeChain {
 
 std::int64_t quantized_axis(const LoweredNode& node) {
   if (node.attribute_or<std::int64_t>("block_size", 0) != 0) impossible("blocks of codes");
-  return node.ranked(1).rank() == 0 ? 0 : axis_of(node, 1);
+  return node.ranked(1).element_count() == 1 ? 0 : axis_of(node, 1);
 }
 
 void lower_quantize_linear(LoweredNode& node) {
-  const ElementType real = node.type(0).element;
+  // Of int32 data, the real numbers are the scale's.
+  const ElementType real = node.type(1).element;
   CodeChain chain(node, real);
-  chain.finish_codes(node.operand(0), {}, quantized_axis(node), node.ranked(0).rank());
+  chain.finish_codes(node.converted(node.operand(0), real, "data"), {}, quantized_axis(node),
+                     node.ranked(0).rank());
 }
 
 void lower_dequantize_linear(LoweredNode& node) {

@@ -89,7 +89,7 @@ bool LoweredNode::has(std::size_t index) const noexcept {
 
 Output LoweredNode::operand(std::size_t index) const {
   if (!has(index)) invalid(fmt::format("operand {} is missing", index));
-  return lowering_.values_.at(node_.operands()[index]);
+  return lowering_.output_of(node_.operands()[index]);
 }
 
 const TensorType& LoweredNode::type(std::size_t index) const {
@@ -141,6 +141,7 @@ Output LoweredNode::integer(std::string_view ending, std::int64_t value) {
 }
 
 Output LoweredNode::number(std::string_view ending, ElementType element, double value) {
+  if (!is_float(element)) impossible("a number beside an operand of a type that has none");
   if (is_wide_float(element)) {
     return constant(ending, rounded_constant(element, Shape::scalar(), std::span(&value, 1)));
   }
@@ -307,6 +308,14 @@ void Lowering::rename(Output output, NodeRef node, std::uint32_t result) {
   add_name(output, graph_.value_name(node.result(result)));
 }
 
+Output Lowering::output_of(Value value) const {
+  const auto found = values_.find(value);
+  if (found == values_.end()) {
+    impossible(fmt::format("result {} of a {}", value.result, graph_.kind(value.node)));
+  }
+  return found->second;
+}
+
 void Lowering::define(Value value, Output output) { values_.insert_or_assign(value, output); }
 
 Output Lowering::add_constant(const std::string& name, const Constant& contents) {
@@ -373,7 +382,7 @@ void Lowering::lower_constant(NodeRef node) {
 }
 
 void Lowering::lower_output(NodeRef node) {
-  const Output output = values_.at(node.operand(0));
+  const Output output = output_of(node.operand(0));
   add_name(output, node.name().empty() ? graph_.value_name(node.operand(0)) : node.name());
   const std::string name = std::string(node.name()) + "/result";
   const std::size_t layer = add_layer({"Result"}, name, std::array{output}, {}, {});
@@ -414,7 +423,8 @@ void Lowering::lower_carried(NodeRef node) {
         : weights_(weights), contents_(contents) {}
     bool for_each(pugi::xml_node& element) override {
       pugi::xml_attribute offset = element.attribute("offset");
-      if (!offset || !element.attribute("size")) return true;
+      const std::string_view type = element.parent().attribute("type").as_string();
+      if (type != "Const" || !offset || !element.attribute("size")) return true;
       const std::size_t index = offset.as_ullong();
       if (index >= contents_.size()) invalid("a body with contents that are not there");
       offset.set_value(weights_.add(*contents_[index], ElementType::uint8).offset);
@@ -530,7 +540,7 @@ void Lowering::run() {
   add_edges();
   pugi::xml_node net = document_.child("net");
   append_xml(net, text_of_opaque(graph_.attributes().find(extras_key)));
-  report_.layers = static_cast<std::int64_t>(layers_.size());
+  report_.layers = std::ranges::distance(layers_node_.children());
 }
 
 }  // namespace quadrant::inline v0::openvino_ir

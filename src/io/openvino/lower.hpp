@@ -154,6 +154,8 @@ class Lowering {
   void add_name(Output output, std::string_view name);
   void rename(Output output, NodeRef node, std::uint32_t result);
   void define(Value value, Output output);
+  /// `impossible` for a result that its rule did not make.
+  [[nodiscard]] Output output_of(Value value) const;
   [[nodiscard]] std::string unique_name(std::string_view wanted);
 
   void read_facts();

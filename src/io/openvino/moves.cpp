@@ -121,6 +121,8 @@ bool raise_broadcast(RaisedLayer& layer) {
   const Shape& wanted = layer.shape_of(layer.input(1));
   const bool is_known = mapping && wanted.is_static() && wanted.rank() == 1;
   if (mode != "explicit" || !is_known || !std::ranges::is_sorted(*mapping)) return false;
+  constexpr std::int64_t most_dimensions = 64;
+  if (wanted[0] > most_dimensions) return false;
   std::vector<std::int64_t> missing;
   for (const std::int64_t axis : axes_from(0, wanted[0])) {
     if (std::ranges::find(*mapping, axis) == mapping->end()) missing.push_back(axis);

@@ -19,7 +19,7 @@ namespace quadrant::inline v0::openvino_ir {
 namespace {
 
 Constant filled(ElementType element, const Shape& shape, double value) {
-  const auto count = static_cast<std::size_t>(shape.element_count().value_or(0));
+  const auto count = static_cast<std::size_t>(shape.element_count().value_or(0));  // is_short
   if (is_wide_float(element)) {
     return rounded_constant(element, shape, std::vector<double>(count, value));
   }
@@ -92,6 +92,13 @@ void make_normalized(RaisedLayer& layer, const Normalization& how, bool divides)
   layer.make("onnx.Div", {centred, deviation});
 }
 
+/// Whether a scale for each element is worth writing down.
+bool is_short(const Shape& shape) {
+  constexpr std::int64_t most = 1 << 16U;
+  const auto count = shape.element_count();
+  return count && *count <= most;
+}
+
 /// Known normalizations whose scales are ones, where there is one.
 bool make_known_normalization(RaisedLayer& layer, const Normalization& how) {
   const Value x = layer.input(0);
@@ -99,10 +106,12 @@ bool make_known_normalization(RaisedLayer& layer, const Normalization& how) {
   const Shape shape = type.shape;
   const ElementType element = type.element;
   const std::int64_t first = how.axes.empty() ? shape.rank() : how.axes.front();
-  if (!how.is_inside || !is_float(element) || how.axes != axes_from(first, shape.rank())) {
+  const bool is_inside_rank = first >= 0 && first <= shape.rank();
+  if (!is_inside_rank || !how.is_inside || !is_float(element) ||
+      how.axes != axes_from(first, shape.rank())) {
     return false;
   }
-  if (first == 2 && shape[1] != Shape::dynamic) {
+  if (first == 2 && is_short(Shape{shape[1]})) {
     const Shape channels{shape[1]};
     layer.make("onnx.InstanceNormalization",
                {x, layer.constant("scale", filled(element, channels, 1)),
@@ -112,7 +121,7 @@ bool make_known_normalization(RaisedLayer& layer, const Normalization& how) {
   }
   const auto inner = shape.extents().subspan(static_cast<std::size_t>(first));
   const Shape normalized(std::vector<std::int64_t>(inner.begin(), inner.end()));
-  if (inner.empty() || !normalized.is_static()) return false;
+  if (inner.empty() || !normalized.is_static() || !is_short(normalized)) return false;
   layer.make("onnx.LayerNormalization",
              {x, layer.constant("scale", filled(element, normalized, 1))},
              {{"axis", first}, {"epsilon", how.epsilon}});
@@ -131,8 +140,12 @@ bool raise_mvn(RaisedLayer& layer) {
     const bool is_across = layer.flag("across_channels", false);
     if (how.axes.empty()) how.axes = axes_from(is_across ? 1 : 2, rank);
   }
-  if (rank < 1) return false;
-  for (std::int64_t& axis : how.axes) axis = axis < 0 ? axis + rank : axis;
+  if (rank < 1 || !is_float(layer.type_of(layer.input(0)).element)) return false;
+  for (std::int64_t& axis : how.axes) {
+    const auto inside = normalize_axis(axis, rank);
+    if (!inside) invalid(fmt::format("axis {} of {} dimensions", axis, rank));
+    axis = *inside;
+  }
   std::ranges::sort(how.axes);
   how.epsilon = layer.real("eps", 1e-9);
   const std::string mode = layer.text("eps_mode", "INSIDE_SQRT");

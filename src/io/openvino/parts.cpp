@@ -75,6 +75,7 @@ void lower_split(LoweredNode& node) {
 bool raise_slice(RaisedLayer& layer) {
   constexpr std::array endings{"starts", "ends", "steps", "axes"};
   std::vector<Value> operands{layer.input(0)};
+  if (layer.input_count() > endings.size() + 1) invalid("a Slice of more than five inputs");
   for (std::size_t i = 1; i < layer.input_count(); ++i) {
     operands.push_back(layer.wide(layer.input(i), endings.at(i - 1)));
   }

@@ -25,10 +25,14 @@ bool raise_pooling(RaisedLayer& layer) {
   }
   // ONNX leaves out windows that begin behind the operand, as ceil_torch does.
   if (rounding == "ceil" || layer.layer().outputs.empty()) return false;
-  Attributes attributes = raised_windows(layer, kernel.size(), is_max);
+  Attributes attributes = raised_windows(layer, kernel.size(), true);
   attributes.set("kernel_shape", kernel);
   attributes.set("ceil_mode", std::int64_t{rounding == "floor" ? 0 : 1});
   if (!is_max) {
+    const auto dilations = attributes.get_or<std::vector<std::int64_t>>("dilations", {});
+    if (std::ranges::all_of(dilations, [](std::int64_t dilation) { return dilation == 1; })) {
+      attributes.erase("dilations");
+    }
     attributes.set("count_include_pad", std::int64_t{layer.flag("exclude-pad", true) ? 0 : 1});
     layer.make(average_kind, {layer.input(0)}, std::move(attributes));
     return true;

@@ -26,7 +26,9 @@ bool set_pads_from_result(RaisedLayer& layer, std::span<const std::int64_t> kern
                           Attributes& attributes) {
   const auto wanted = layer.constant_integers(2);
   const Shape& shape = layer.shape_of(layer.input(0));
+  const std::size_t axes = kernel.size() + 2;
   if (!wanted || wanted->size() != kernel.size() || !shape.is_static()) return false;
+  if (shape.extents().size() != axes) invalid("an image of other axes than its weights");
   using List = std::vector<std::int64_t>;
   const List strides = attributes.get_or<List>("strides", {});
   const List dilations = attributes.get_or<List>("dilations", {});
@@ -65,6 +67,7 @@ bool raise_convolution(RaisedLayer& layer) {
   if (is_transposed) {
     auto added = layer.integers("output_padding");
     if (added.empty()) added.assign(rank, 0);
+    if (added.size() != rank) invalid("output_padding of other axes");
     attributes.set("output_padding", std::move(added));
     const auto kernel = weights.extents().last(rank);
     if (layer.input_count() > 2 && !set_pads_from_result(layer, kernel, attributes)) return false;

@@ -71,7 +71,9 @@ Attributes carried_attributes(const Layer& layer) {
 class RangeFinder final : public pugi::xml_tree_walker {
  public:
   bool for_each(pugi::xml_node& node) override {
-    if (node.attribute("offset") && node.attribute("size")) found.push_back(node);
+    const std::string_view type = node.parent().attribute("type").as_string();
+    const bool is_constant = type == "Const" || !node.parent().parent();
+    if (is_constant && node.attribute("offset") && node.attribute("size")) found.push_back(node);
     return true;
   }
   std::vector<pugi::xml_node> found;
@@ -136,8 +138,7 @@ bool RaisedLayer::has_input(std::size_t index) const noexcept {
 
 Value RaisedLayer::input(std::size_t index) const {
   if (!has_input(index)) invalid(fmt::format("nothing comes to input {}", index));
-  const OutputRef source = *layer_.sources[index];
-  return raising_.values_[source.layer][source.output];
+  return raising_.value_from(*layer_.sources[index]);
 }
 
 TensorType RaisedLayer::type_of(Value value) const { return raising_.graph_.type(value); }
@@ -234,6 +235,7 @@ Value RaisedLayer::list(std::string_view ending, std::span<const std::int64_t> v
 }
 
 Value RaisedLayer::number(std::string_view ending, ElementType element, double value) {
+  if (!is_float(element)) invalid(fmt::format("a {}, of a type that has none", ending));
   if (is_wide_float(element)) {
     return constant(ending, rounded_constant(element, Shape::scalar(), std::span(&value, 1)));
   }
@@ -295,6 +297,16 @@ std::string Raising::result_name(const Layer& layer, std::size_t output) const {
 void Raising::note(const Layer& layer, std::string message) const {
   if (options_.sink == nullptr) return;
   options_.sink->report({Severity::note, std::move(message), {.node = printable(layer.name)}});
+}
+
+Value Raising::value_from(const OutputRef& source) const {
+  const Value value = values_[source.layer][source.output];
+  if (value.is_absent()) {
+    const Layer& from = net_.layers()[source.layer];
+    invalid(fmt::format("it reads output {} of '{}', which a {} does not have", source.output,
+                        printable(from.name), printable(from.type)));
+  }
+  return value;
 }
 
 void Raising::define(std::size_t layer, std::size_t output, Value value) {
@@ -369,7 +381,7 @@ void Raising::carry(RaisedLayer& layer) {
   Attributes attributes = carried_attributes(from);
   std::vector<Value> operands;
   for (std::size_t i = 0; i < layer.input_count(); ++i) {
-    operands.push_back(layer.has_input(i) ? layer.input(i) : Value{});
+    operands.push_back(layer.input(i));
   }
   // Bodies of loops, and contents that their constants have.
   pugi::xml_document copy;
@@ -426,6 +438,10 @@ void Raising::raise(std::size_t index) {
     return;
   }
   keep_info(from);
+  if (from.outputs.empty()) {  // it only has effects: Assign
+    carry(layer);
+    return;
+  }
   if (from.type == "Parameter") {
     raise_parameter(layer);
     std::ignore = layer.text("layout");  // rt_info says it, too
@@ -448,8 +464,7 @@ void Raising::add_outputs() {
     if (layer.sources.empty() || !layer.sources.front()) {
       invalid("nothing comes to this output of the model", {.node = layer.name});
     }
-    const OutputRef source = *layer.sources.front();
-    Value value = values_[source.layer][source.output];
+    Value value = in_node(layer.name, [&] { return value_from(*layer.sources.front()); });
     const auto names = split_names(layer.node.attribute("output_names").as_string());
     std::string name = names.empty() ? std::string(graph_.value_name(value)) : names.front();
     const TensorType& type = graph_.type(value);

@@ -132,6 +132,8 @@ class Raising {
   void keep_info(const Layer& layer);
   /// Output `output` of a layer is `value`, which has its names from then on.
   void define(std::size_t layer, std::size_t output, Value value);
+  /// What comes from there; `invalid` for an output that the operation does not have.
+  [[nodiscard]] Value value_from(const OutputRef& source) const;
   /// What a result is called: by its port, or by its layer.
   [[nodiscard]] std::string result_name(const Layer& layer, std::size_t output) const;
   void note(const Layer& layer, std::string message) const;

@@ -130,7 +130,8 @@ Attributes recurrent_attributes(RaisedLayer& layer, const Recurrence& recurrence
 std::optional<std::vector<std::string>> raised_activations(RaisedLayer& layer, bool is_twofold) {
   std::vector<std::string> names;
   for (const std::string& given : split_names(layer.text("activations", ""))) {
-    const std::string name = given.substr(given.find_first_not_of(' '));
+    const std::size_t begin = given.find_first_not_of(' ');
+    const std::string name = begin == std::string::npos ? "" : given.substr(begin);
     const auto found = std::ranges::find(activation_names, name, [](std::string_view known) {
       return in_lower_case(std::string(known));
     });
@@ -161,6 +162,19 @@ std::vector<Constant> known_inputs(const RaisedLayer& layer, std::size_t first, 
   return known;
 }
 
+/// W `[D, gates * H, I]`, R `[D, gates * H, H]`, B `[D, blocks * H]`.
+void check_weights(const std::vector<Constant>& known, std::int64_t gates, std::int64_t blocks) {
+  const Shape& w = known[0].shape();
+  const Shape& r = known[1].shape();
+  const Shape& b = known[2].shape();
+  const bool have_ranks = w.rank() == 3 && r.rank() == 3 && b.rank() == 2;
+  const bool fit = have_ranks && (w[0] == 1 || w[0] == 2) && r[0] == w[0] && b[0] == w[0] &&
+                   r[2] > 0 && w[1] == gates * r[2] && r[1] == w[1] && b[1] == blocks * r[2];
+  if (fit) return;
+  invalid(fmt::format("weights of shapes [{}], [{}] and [{}], which are none of such a layer",
+                      to_string(w), to_string(r), to_string(b)));
+}
+
 bool raise_recurrence(RaisedLayer& layer) {
   const Recurrence& recurrence = *std::ranges::find(recurrences, layer.type(), &Recurrence::type);
   const bool is_lstm = recurrence.kind == ops::Lstm::kind;
@@ -174,6 +188,8 @@ bool raise_recurrence(RaisedLayer& layer) {
   const Constant& bias = known.back();
   if (!is_wide_float(bias.element())) return false;
   const Attributes attributes = recurrent_attributes(layer, recurrence);
+  const bool adds_block = attributes.get_or<std::int64_t>("linear_before_reset", 0) != 0;
+  check_weights(known, recurrence.gates, recurrence.gates + (adds_block ? 1 : 0));
   const bool is_twofold = bias.shape()[0] == 2;
   auto activations = raised_activations(layer, is_twofold);
   if (!activations) return false;

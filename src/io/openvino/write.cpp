@@ -66,6 +66,9 @@ Expected<OpenVinoFiles> openvino_files(const Graph& graph, const OpenVinoWriteOp
 Expected<OpenVinoWriteReport> write_openvino(const Graph& graph, const std::string& path,
                                              const OpenVinoWriteOptions& options) {
   return openvino_ir::at_border(path, [&] {
+    if (std::filesystem::path(path).extension() == ".bin") {
+      openvino_ir::impossible("this would be the file of the weights: name the .xml file");
+    }
     OpenVinoWriteReport report;
     openvino_ir::Lowering lowering(openvino_ir::prepared(graph), options, report);
     lowering.run();
