@@ -80,8 +80,13 @@ class Splitting {
   // The constant that operand 0 is, or that is cast to it.
   static NodeId constant_behind_cast(NodeRef node) {
     NodeRef maker{node.graph, node.operand(0).node};
-    if (maker.kind() == ops::Cast::kind && !maker.operand(0).is_absent()) {
-      maker.id = maker.operand(0).node;
+    if (maker.kind() == ops::Cast::kind && maker.operand_type(0) != nullptr) {
+      // Not where numbers are rounded on the way.
+      const ElementType from = maker.operand_type(0)->element;
+      const ElementType to = maker.type().element;
+      const bool is_exact =
+          is_float(to) && (!is_float(from) || from == to || bit_width(from) < bit_width(to));
+      if (is_exact) maker.id = maker.operand(0).node;
     }
     return node.graph->constant(maker.id) == nullptr ? NodeId{} : maker.id;
   }

@@ -248,6 +248,7 @@ void lower_rms_norm(LoweredNode& node) {
 }
 
 bool raise_normalize_l2(RaisedLayer& layer) {
+  if (!is_float(layer.type_of(layer.input(0)).element)) return false;
   const auto axes = layer.constant_integers(1);
   const std::string mode = layer.text("eps_mode", "add");
   if (!axes || (mode != "add" && mode != "max")) return false;

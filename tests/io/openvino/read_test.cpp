@@ -1,4 +1,5 @@
 // IRs to graphs, and files that are none.
+#include <functional>
 #include <pugixml.hpp>
 
 #include "ir_text.hpp"
@@ -234,7 +235,8 @@ TEST_CASE("what a file says beside its layers is kept, and what is not understoo
   CHECK(xml.find(R"(layout="[C]")") != std::string::npos);
 }
 
-TEST_CASE("what a user of the model sees stays: inputs that nobody reads, bounds of extents, names") {
+TEST_CASE(
+    "what a user of the model sees stays: inputs that nobody reads, bounds of extents, names") {
   IrText ir;
   const int x = ir.add("Parameter", "x", {}, R"(shape="1..8,?,4" element_type="f32")",
                        {{"FP32", {-1, -1, 4}, "x"}});
@@ -289,6 +291,62 @@ TEST_CASE("constants that are not in the .bin file are refused") {
   CHECK(says(error_after("shape=\"3,2,1,1\"", "shape=\"3,2,1,281474976710656\""), "node 'w'"));
   CHECK(says(error_after("shape=\"3,2,1,1\"", "shape=\"?,2,1,1\""), "a constant of shape"));
   CHECK(says(error_of(small().xml()), "the weights have 0 bytes"));
+}
+
+TEST_CASE("layers that ask for what there is not are refused, or carried") {
+  const PortText real{"FP32", {1, 3, 4}, ""};
+  const auto error = [&](const std::function<void(IrText&, int)>& add) {
+    IrText ir;
+    add(ir, ir.input("x", "f32", "FP32", {1, 3, 4}));
+    return error_of(ir.xml(), ir.bin());
+  };
+  CHECK(says(error([&](IrText& ir, int x) {
+               const int i = ir.add("ReLU", "i", {{x}}, "", {real});
+               ir.output("y", {i});
+               const int two = ir.add("Identity", "two", {{x}}, "", {real, real}, "opset16");
+               ir.output("z", {two, 1});
+             }),
+             "it reads output 1 of 'two', which a Identity does not have"));
+  CHECK(says(error([&](IrText& ir, int x) {
+               const int axes = ir.constant<std::int64_t>("a", "i64", "I64", {1}, {-400000000});
+               const int y =
+                   ir.add("MVN", "y", {{x}, {axes}},
+                          R"(normalize_variance="true" eps="1e-5" eps_mode="INSIDE_SQRT")", {real},
+                          "opset6");
+               ir.output("z", {y});
+             }),
+             "axis -400000000 of 3 dimensions"));
+  CHECK(says(error([&](IrText& ir, int x) {
+               const int k = ir.constant<std::int64_t>("k", "i64", "I64", {1}, {1});
+               const int y =
+                   ir.add("Slice", "y", {{x}, {k}, {k}, {k}, {k}, {k}}, "", {real}, "opset8");
+               ir.output("z", {y});
+             }),
+             "a Slice of more than five inputs"));
+  CHECK(says(error([&](IrText& ir, int x) {
+               const int h = ir.constant<float>("h", "f32", "FP32", {1, 1, 1}, {0});
+               const int n = ir.constant<std::int64_t>("n", "i64", "I64", {1}, {3});
+               const int w = ir.constant<float>("w", "f32", "FP32", {0, 4, 4}, {});
+               const int r = ir.constant<float>("r", "f32", "FP32", {1, 4, 1}, {0, 0, 0, 0});
+               const int b = ir.constant<float>("b", "f32", "FP32", {1, 4}, {0, 0, 0, 0});
+               const int y = ir.add(
+                   "LSTMSequence", "y", {{x}, {h}, {h}, {n}, {w}, {r}, {b}},
+                   R"(direction="forward" hidden_size="1" activations="sigmoid,tanh,tanh")",
+                   {{"FP32", {1, 1, 3, 1}, ""}, {"FP32", {1, 1, 1}, ""}, {"FP32", {1, 1, 1}, ""}},
+                   "opset5");
+               ir.output("z", {y});
+             }),
+             "weights of shapes [0x4x4], [1x4x1] and [1x4]"));
+
+  IrText ir;  // nothing comes out of a layer with effects alone
+  const int x = ir.input("x", "f32", "FP32", {1, 3, 4});
+  ir.add("Identity", "effect", {{x}}, "", {}, "opset16");
+  const int many = ir.constant<std::int64_t>("m", "i64", "I64", {1}, {0});
+  const int shape = ir.input("s", "i64", "I64", {400000000});
+  const int y = ir.add("Broadcast", "y", {{x}, {shape}, {many}}, R"(mode="explicit")",
+                       {{"FP32", {1, 3, 4}, ""}}, "opset3");
+  ir.output("z", {y});
+  CHECK(kinds_of(graph_of(ir)) == Kinds{"openvino.opset16.Identity", "openvino.opset3.Broadcast"});
 }
 
 TEST_CASE("cycles are refused") {
