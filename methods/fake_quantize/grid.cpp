@@ -42,6 +42,17 @@ Expected<std::int64_t> common_axis(const std::array<Shape, 4>& shapes) {
   return common;
 }
 
+// How many groups bounds of these lengths are of.
+Expected<std::size_t> common_length(const std::array<std::vector<double>, 4>& values) {
+  std::size_t count = 1;
+  for (const auto& list : values) count = std::max(count, list.size());
+  for (const auto& list : values) {
+    if (list.empty()) return unfit("a bound is empty");
+    if (list.size() != 1 && list.size() != count) return unfit("its bounds have other lengths");
+  }
+  return count;
+}
+
 Expected<void> check(const Bounds& bounds, std::size_t group) {
   for (const auto member : members) {
     if (!std::isfinite(bounds.*member)) {
@@ -217,12 +228,7 @@ Expected<Ranges> read_ranges(NodeRef node) {
     QUADRANT_TRY(values[i], read_reals(*bound));
   }
   QUADRANT_TRY(const std::int64_t axis, common_axis(shapes));
-  std::size_t count = 1;
-  for (const auto& list : values) count = std::max(count, list.size());
-  for (const auto& list : values) {
-    if (list.empty()) return unfit("a bound is empty");
-    if (list.size() != 1 && list.size() != count) return unfit("its bounds have other lengths");
-  }
+  QUADRANT_TRY(const std::size_t count, common_length(values));
   for (std::size_t group = 0; group < count; ++group) {
     Bounds bounds;
     for (std::size_t i = 0; i < members.size(); ++i) {

@@ -56,6 +56,7 @@ Expected<OnTarget> on_low_precision(const Graph& graph, LowPrecisionTarget targe
 
 std::vector<std::string> kernels_targets() {
   std::vector<std::string> names;
+  names.reserve(fusion_targets.size() + low_precision_targets.size());
   for (const FusionTarget target : fusion_targets) names.push_back(name_of(target));
   for (const LowPrecisionTarget target : low_precision_targets) names.push_back(name_of(target));
   std::ranges::sort(names);

@@ -60,6 +60,7 @@ std::string print(const TargetScheme& scheme) {
   std::string text = fmt::format("{}: {}: for 'quadrant convert'\n", scheme.name, scheme.summary);
   for (const TargetRules& rules : scheme.targets) {
     std::vector<Table::Column> columns;
+    columns.reserve(scheme.columns.size());
     for (const std::string& column : scheme.columns) columns.push_back({column});
     Table table(std::move(columns));
     for (const auto& row : rules.rows) table.add(row);

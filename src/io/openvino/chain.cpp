@@ -21,7 +21,7 @@ LayerChain::LayerChain(LoweredNode& node)
 Output LayerChain::apply(const OpName& op, const std::vector<Output>& inputs, Data data,
                          ElementType element) {
   if (element == ElementType::undefined) element = node_.type(inputs.front()).element;
-  return node_.step(op, inputs, std::move(data), {element, Shape{}, nullptr}, op.type);
+  return node_.step(op, inputs, data, {element, Shape{}, nullptr}, op.type);
 }
 
 Output LayerChain::pair(const OpName& op, Output a, Output b, ElementType element) {
@@ -100,10 +100,10 @@ void expect_one_result(const LoweredNode& node) {
 void make_first(LoweredNode& node, const OpName& op, std::span<const Output> inputs, Data data) {
   expect_one_result(node);
   if (node.node().graph->result_count(node.node().id) == 1) {
-    node.make(op, inputs, std::move(data));
+    node.make(op, inputs, data);
     return;
   }
-  node.finish(node.step(op, inputs, std::move(data), node.result_type(), op.type));
+  node.finish(node.step(op, inputs, data, node.result_type(), op.type));
 }
 
 std::vector<std::int64_t> axes_from(std::int64_t first, std::int64_t rank) {

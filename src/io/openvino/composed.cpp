@@ -116,7 +116,7 @@ void lower_is_inf(LoweredNode& node) {
   for (const char* name : infinity_signs) {
     data.emplace_back(name, text_of(node.attribute_or<std::int64_t>(name, 1) != 0));
   }
-  node.make({"IsInf", "opset10"}, std::array{node.operand(0)}, std::move(data));
+  node.make({"IsInf", "opset10"}, std::array{node.operand(0)}, data);
 }
 
 bool raise_is_finite(RaisedLayer& layer) {

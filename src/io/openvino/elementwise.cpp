@@ -76,6 +76,7 @@ constexpr std::array same_operations{
 
 std::vector<Value> inputs_of(const RaisedLayer& layer, std::size_t count) {
   std::vector<Value> values;
+  values.reserve(count);
   for (std::size_t i = 0; i < count; ++i) values.push_back(layer.input(i));
   return values;
 }
@@ -104,13 +105,20 @@ void lower_same(LoweredNode& node) {
   const auto* const found =
       std::ranges::find(same_operations, node.node().kind(), &SameOperation::kind);
   std::vector<Output> inputs;
+  inputs.reserve(node.operand_count());
   for (std::size_t i = 0; i < node.operand_count(); ++i) inputs.push_back(node.operand(i));
   const OpName op{found->type, found->version};
   const Data data = found->operands > 1 ? Data{{"auto_broadcast", "numpy"}} : Data{};
-  if (inputs.size() == found->operands) return node.make(op, inputs, data);
+  if (inputs.size() == found->operands) {
+    node.make(op, inputs, data);
+    return;
+  }
   // Max and Min of other than two.
   if (found->operands != 2) invalid(fmt::format("{} operands", inputs.size()));
-  if (inputs.size() == 1) return node.alias(inputs.front());
+  if (inputs.size() == 1) {
+    node.alias(inputs.front());
+    return;
+  }
   Output sum = inputs.front();
   const TensorType type{node.type(0).element, Shape{}, nullptr};
   for (std::size_t i = 1; i + 1 < inputs.size(); ++i) {
@@ -175,8 +183,9 @@ void lower_clip(LoweredNode& node) {
   const auto high = known_number(node.node(), 2, "max", std::numeric_limits<double>::infinity());
   const bool is_real = is_float(node.type(0).element);
   if (is_real && low && high && *low <= *high && std::isfinite(*low) && std::isfinite(*high)) {
-    return node.make({"Clamp"}, std::array{node.operand(0)},
-                     {{"min", text_of(*low)}, {"max", text_of(*high)}});
+    node.make({"Clamp"}, std::array{node.operand(0)},
+              {{"min", text_of(*low)}, {"max", text_of(*high)}});
+    return;
   }
   const Data data{{"auto_broadcast", "numpy"}};
   Output result = node.operand(0);
@@ -188,8 +197,14 @@ void lower_clip(LoweredNode& node) {
   };
   const auto least = bound(1, "min", low);
   const auto most = bound(2, "max", high);
-  if (!least && !most) return node.alias(result);
-  if (!most) return node.make({"Maximum"}, std::array{result, *least}, data);
+  if (!least && !most) {
+    node.alias(result);
+    return;
+  }
+  if (!most) {
+    node.make({"Maximum"}, std::array{result, *least}, data);
+    return;
+  }
   if (least) {
     result = node.step({"Maximum"}, std::array{result, *least}, data, node.type(0), "raised");
   }
@@ -248,7 +263,8 @@ void lower_scaled(LoweredNode& node) {
   }
   const bool is_of_six = static_cast<float>(numbers[0]) == static_cast<float>(sixth);
   if (found->type == "HardSigmoid" && is_of_six && numbers[1] == 0.5) {
-    return node.make({"HSigmoid", "opset5"}, std::array{node.operand(0)});
+    node.make({"HSigmoid", "opset5"}, std::array{node.operand(0)});
+    return;
   }
   const ElementType element = node.type(0).element;
   const Output first = node.number(found->names[0], element, numbers[0]);
@@ -300,7 +316,8 @@ std::optional<std::size_t> gate_of_swish(const NodeRef& product) {
 void lower_multiply(LoweredNode& node) {
   if (node.operand_count() == 2 && node.has(0) && node.has(1)) {
     if (const auto gate = gate_of_swish(node.node())) {
-      return node.make({"Swish", "opset4"}, std::array{node.operand(1 - *gate)});
+      node.make({"Swish", "opset4"}, std::array{node.operand(1 - *gate)});
+      return;
     }
   }
   lower_same(node);

@@ -151,20 +151,21 @@ Output LoweredNode::number(std::string_view ending, ElementType element, double 
   return constant(ending, one_of(element, Shape::scalar(), bits));
 }
 
-Output LoweredNode::step(const OpName& op, std::span<const Output> inputs, Data data,
+Output LoweredNode::step(const OpName& op, std::span<const Output> inputs, const Data& data,
                          TensorType type, std::string_view ending) {
   type.quantization = nullptr;
-  return steps(op, inputs, std::move(data), std::span(&type, 1), ending);
+  return steps(op, inputs, data, std::span(&type, 1), ending);
 }
 
-Output LoweredNode::steps(const OpName& op, std::span<const Output> inputs, Data data,
+Output LoweredNode::steps(const OpName& op, std::span<const Output> inputs, const Data& data,
                           std::span<const TensorType> types, std::string_view ending) {
   return {lowering_.add_layer(op, name_with(ending), inputs, data, types), 0};
 }
 
-void LoweredNode::make(const OpName& op, std::span<const Output> inputs, Data data,
+void LoweredNode::make(const OpName& op, std::span<const Output> inputs, const Data& data,
                        std::span<const TensorType> unused) {
   std::vector<TensorType> types;
+  types.reserve(node_.graph->result_count(node_.id) + unused.size());
   for (std::uint32_t i = 0; i < node_.graph->result_count(node_.id); ++i) {
     types.push_back(node_.type(i));
   }
@@ -398,6 +399,7 @@ void Lowering::lower_carried(NodeRef node) {
   if (!kind) impossible(std::string(node.kind()));
   LoweredNode lowered(*this, node);
   std::vector<Output> inputs;
+  inputs.reserve(lowered.operand_count());
   for (std::size_t i = 0; i < lowered.operand_count(); ++i) inputs.push_back(lowered.operand(i));
   Data data;
   std::vector<const Constant*> contents;
@@ -441,14 +443,24 @@ void Lowering::lower_carried(NodeRef node) {
 
 void Lowering::compute(NodeRef node) {
   const std::string_view kind = node.kind();
-  if (kind == ops::Input::kind) return lower_input(node);
-  if (kind == ops::Constant::kind) return lower_constant(node);
-  if (kind == ops::Output::kind) return lower_output(node);
+  if (kind == ops::Input::kind) {
+    lower_input(node);
+    return;
+  }
+  if (kind == ops::Constant::kind) {
+    lower_constant(node);
+    return;
+  }
+  if (kind == ops::Output::kind) {
+    lower_output(node);
+    return;
+  }
   for (const Rules& rules : all_rules()) {
     const auto rule = std::ranges::find(rules.lower, kind, &LowerRule::kind);
     if (rule == rules.lower.end()) continue;
     LoweredNode lowered(*this, node);
-    return rule->lower(lowered);
+    rule->lower(lowered);
+    return;
   }
   lower_carried(node);
 }

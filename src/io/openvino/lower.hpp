@@ -53,16 +53,16 @@ class LoweredNode {
 
   // --- operands ---------------------------------------------------------------------------------
   [[nodiscard]] std::size_t operand_count() const noexcept { return node_.operands().size(); }
-  [[nodiscard]] bool has(std::size_t operand) const noexcept;
+  [[nodiscard]] bool has(std::size_t index) const noexcept;
   /// `invalid` for one that is missing.
   [[nodiscard]] Output operand(std::size_t index) const;
-  [[nodiscard]] const TensorType& type(std::size_t operand) const;
+  [[nodiscard]] const TensorType& type(std::size_t index) const;
   /// Of an operand: `impossible` where the rank is not known.
-  [[nodiscard]] const Shape& ranked(std::size_t operand) const;
-  [[nodiscard]] const Constant* constant(std::size_t operand) const noexcept;
+  [[nodiscard]] const Shape& ranked(std::size_t index) const;
+  [[nodiscard]] const Constant* constant(std::size_t index) const noexcept;
   /// Contents of a constant operand, or the attribute that it was in older versions of ONNX; empty
   /// where there is neither. `impossible` for a list that is computed.
-  [[nodiscard]] std::optional<std::vector<std::int64_t>> list(std::size_t operand,
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> list(std::size_t index,
                                                               std::string_view attribute) const;
 
   // --- layers -----------------------------------------------------------------------------------
@@ -77,14 +77,14 @@ class LoweredNode {
   /// Of rank 0 and a float type.
   [[nodiscard]] Output number(std::string_view ending, ElementType element, double value);
   /// A layer on the way, of one output.
-  [[nodiscard]] Output step(const OpName& op, std::span<const Output> inputs, Data data,
+  [[nodiscard]] Output step(const OpName& op, std::span<const Output> inputs, const Data& data,
                             TensorType type, std::string_view ending);
   /// The same with an output of each of these types: output 0, which the others follow.
-  [[nodiscard]] Output steps(const OpName& op, std::span<const Output> inputs, Data data,
+  [[nodiscard]] Output steps(const OpName& op, std::span<const Output> inputs, const Data& data,
                              std::span<const TensorType> types, std::string_view ending);
   /// The node's results are those of this layer, which gets its name. More than the node has, where
   /// the operation has more, are given as `unused`.
-  void make(const OpName& op, std::span<const Output> inputs, Data data = {},
+  void make(const OpName& op, std::span<const Output> inputs, const Data& data = {},
             std::span<const TensorType> unused = {});
   /// A result is what a step made, which is there for this node alone: the step gets the name.
   void finish(Output output, std::uint32_t result = 0);

@@ -102,6 +102,7 @@ Layer read_layer(const pugi::xml_node& node) {
 std::optional<std::int64_t> parse_integer(std::string_view text) {
   std::int64_t value = 0;
   const char* const end = text.data() + text.size();
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): the end is given
   const auto [stopped, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || stopped != end) return std::nullopt;
   return value;
@@ -190,7 +191,7 @@ Net::Net(std::string_view xml) {
   }
   const pugi::xml_node net = document_.child("net");
   if (!net) invalid("no IR: there is no element <net>");
-  version_ = static_cast<int>(net.attribute("version").as_int());
+  version_ = net.attribute("version").as_int();
   if (version_ != 10 && version_ != 11) {
     invalid(
         fmt::format("IR of version '{}', where 10 and 11 are known: OpenVINO's own converter "

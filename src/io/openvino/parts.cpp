@@ -352,7 +352,7 @@ void lower_scatter(LoweredNode& node) {
   if (!is_plain) data.emplace_back("reduction", found->openvino);
   if (node.node().kind() == "onnx.ScatterND") {
     node.make({"ScatterNDUpdate", is_plain ? "opset4" : "opset15"},
-              std::array{node.operand(0), node.operand(1), node.operand(2)}, std::move(data));
+              std::array{node.operand(0), node.operand(1), node.operand(2)}, data);
     return;
   }
   if (!is_plain) data.emplace_back("use_init_val", "true");
@@ -360,7 +360,7 @@ void lower_scatter(LoweredNode& node) {
   node.make({"ScatterElementsUpdate", is_plain ? "opset3" : "opset12"},
             std::array{node.operand(0), from_the_front(node, 1, axis), node.operand(2),
                        node.integer("axis", axis)},
-            std::move(data));
+            data);
 }
 
 /// Elements, or slices along an axis, that a condition picks.

@@ -92,20 +92,19 @@ void lower_pooling(LoweredNode& node) {
     const bool counts = node.attribute_or<std::int64_t>("count_include_pad", 0) != 0;
     data.emplace_back("exclude-pad", text_of(!counts));
     const std::string_view version = ceils ? "opset14" : "opset1";
-    node.make({"AvgPool", is_dilated ? "opset16" : version}, std::array{node.operand(0)},
-              std::move(data));
+    node.make({"AvgPool", is_dilated ? "opset16" : version}, std::array{node.operand(0)}, data);
     return;
   }
   // The version of a time that knew no dilations is what most readers fuse best.
   if (!is_dilated && !ceils && !has_indices) {
     std::erase_if(data, [](const auto& entry) { return entry.first == "dilations"; });
-    node.make({"MaxPool"}, std::array{node.operand(0)}, std::move(data));
+    node.make({"MaxPool"}, std::array{node.operand(0)}, data);
     return;
   }
   data.emplace_back("index_element_type", "i64");
   data.emplace_back("axis", "0");
   const TensorType indices{ElementType::int64, node.result_type().shape, nullptr};
-  node.make({"MaxPool", ceils ? "opset14" : "opset8"}, std::array{node.operand(0)}, std::move(data),
+  node.make({"MaxPool", ceils ? "opset14" : "opset8"}, std::array{node.operand(0)}, data,
             std::span(&indices, has_indices ? 0U : 1U));
 }
 

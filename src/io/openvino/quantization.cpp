@@ -119,9 +119,10 @@ void make_fake_quantize(LoweredNode& node, const UniformType& type, bool to_code
                   {"auto_broadcast", "numpy"}};
   if (!to_codes) {  // the result is what the codes stand for
     const TensorType real{element, node.node().type().shape, nullptr};
-    return node.finish(node.step(
-        {"FakeQuantize"}, std::array{node.operand(0), input_low, input_high, input_low, input_high},
-        data, real, "rounded"));
+    node.finish(node.step({"FakeQuantize"},
+                          std::array{node.operand(0), input_low, input_high, input_low, input_high},
+                          data, real, "rounded"));
+    return;
   }
   const Output first = node.number("lowest", element, static_cast<double>(type.storage_min));
   const Output last = node.number("highest", element, static_cast<double>(type.storage_max));
@@ -137,7 +138,8 @@ void lower_quantize(LoweredNode& node) {
   if (is_accumulator(type)) {
     if (!is_read_as_real(node.node())) impossible("codes of 32 bits");
     node.decomposed("sums of products stay real numbers");
-    return node.alias(node.operand(0));
+    node.alias(node.operand(0));
+    return;
   }
   const bool negative = std::ranges::any_of(value_of(read_scales(type.scales)),
                                             [](float scale) { return scale < 0; });
@@ -212,14 +214,17 @@ void lower_dequantize(LoweredNode& node) {
   const NodeRef producer{node.node().graph, node.node().operand(0).node};
   const Constant* known = node.constant(0);
   if (known && is_accumulator(type)) {
-    return node.finish(node.constant("values", real_sums(*known, type)));
+    node.finish(node.constant("values", real_sums(*known, type)));
+    return;
   }
   if (producer.kind() == ops::Quantize::kind && is_read_as_real(producer)) {
-    return node.alias(node.operand(0));
+    node.alias(node.operand(0));
+    return;
   }
   if (type.granularity.kind != Granularity::Kind::block) {
     const Parameters given = parameters_of(type, codes.shape);
-    return node.finish(real_values(node, node.operand(0), type, codes.shape, given));
+    node.finish(real_values(node, node.operand(0), type, codes.shape, given));
+    return;
   }
   if (!codes.shape.is_static()) impossible("blocks of codes of unknown extents");
   const std::int64_t extent = codes.shape[type.granularity.axis];
@@ -228,7 +233,8 @@ void lower_dequantize(LoweredNode& node) {
   if (is_cut_off && !known) impossible("blocks of codes that are computed, the last cut off");
   if (is_cut_off) {  // no shape broadcasts to that
     node.decomposed("a constant of real numbers: the last block is cut off");
-    return node.finish(node.constant("values", value_of(dequantized(*known, codes.quantization))));
+    node.finish(node.constant("values", value_of(dequantized(*known, codes.quantization))));
+    return;
   }
   const Blocks blocks = blocks_of(codes.shape, type.granularity);
   UniformType list = type;

@@ -398,8 +398,7 @@ void lower_recurrence(LoweredNode& node) {
   const std::size_t outputs = recurrence.kind == ops::Lstm::kind ? 3 : 2;
   const std::vector<TensorType> types(outputs, TensorType{node.type(0).element, Shape{}, nullptr});
   const std::vector<Output> all = inputs.all();
-  const Output made =
-      node.steps({recurrence.type, "opset5"}, all, std::move(data), types, "sequence");
+  const Output made = node.steps({recurrence.type, "opset5"}, all, data, types, "sequence");
   const bool batch_is_first = inputs.batch_is_first();
   const std::vector<std::int64_t> of_y = batch_is_first ? std::vector<std::int64_t>{0, 2, 1, 3}
                                                         : std::vector<std::int64_t>{2, 1, 0, 3};

@@ -183,8 +183,7 @@ void lower_resize(LoweredNode& node) {
   const auto numbers = known_numbers(node, operand, has_sizes);
   if (!numbers) {
     node.make({"Interpolate", "opset11"},
-              std::array{node.operand(0), node.operand(operand), chain.integers(axes)},
-              std::move(data));
+              std::array{node.operand(0), node.operand(operand), chain.integers(axes)}, data);
     return;
   }
   if (numbers->size() != axes.size()) invalid("sizes of other axes");
@@ -209,7 +208,7 @@ void lower_resize(LoweredNode& node) {
           ? chain.integers(sizes)
           : node.constant("scales", rounded_constant(ElementType::float32, Shape{count}, wanted));
   node.make({"Interpolate", "opset11"},
-            std::array{node.operand(0), target, chain.integers(resized)}, std::move(data));
+            std::array{node.operand(0), target, chain.integers(resized)}, data);
 }
 
 // --- GridSample ----------------------------------------------------------------------------------
