@@ -18,7 +18,7 @@ namespace quadrant::inline v0::openvino_ir {
 LayerChain::LayerChain(LoweredNode& node)
     : node_(node), element_(node.type(node.operand(0)).element) {}
 
-Output LayerChain::apply(const OpName& op, const std::vector<Output>& inputs, Data data,
+Output LayerChain::apply(const OpName& op, const std::vector<Output>& inputs, const Data& data,
                          ElementType element) {
   if (element == ElementType::undefined) element = node_.type(inputs.front()).element;
   return node_.step(op, inputs, data, {element, Shape{}, nullptr}, op.type);
@@ -97,7 +97,8 @@ void expect_one_result(const LoweredNode& node) {
   }
 }
 
-void make_first(LoweredNode& node, const OpName& op, std::span<const Output> inputs, Data data) {
+void make_first(LoweredNode& node, const OpName& op, std::span<const Output> inputs,
+                const Data& data) {
   expect_one_result(node);
   if (node.node().graph->result_count(node.node().id) == 1) {
     node.make(op, inputs, data);

@@ -19,7 +19,7 @@ class LayerChain {
   explicit LayerChain(LoweredNode& node);
 
   /// Of the element type of the first input, or of `element`.
-  Output apply(const OpName& op, const std::vector<Output>& inputs, Data data = {},
+  Output apply(const OpName& op, const std::vector<Output>& inputs, const Data& data = {},
                ElementType element = ElementType::undefined);
   /// One with broadcasting: `Add`, `Less`, ...
   Output pair(const OpName& op, Output a, Output b, ElementType element = ElementType::undefined);
@@ -66,7 +66,8 @@ class LayerChain {
 void expect_one_result(const LoweredNode& node);
 
 /// As LoweredNode::make, for an operation of one result whose node may list more.
-void make_first(LoweredNode& node, const OpName& op, std::span<const Output> inputs, Data data);
+void make_first(LoweredNode& node, const OpName& op, std::span<const Output> inputs,
+                const Data& data);
 
 /// All axes from `first` to before `rank`.
 [[nodiscard]] std::vector<std::int64_t> axes_from(std::int64_t first, std::int64_t rank);

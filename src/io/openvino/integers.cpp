@@ -141,7 +141,7 @@ void finish_integers(LoweredNode& node, const OpName& op, const Output& a, const
                      Data data) {
   LayerChain chain(node);
   node.decomposed("products of integers are summed up as float32");
-  const Output sum = chain.apply(op, {a, b}, std::move(data));
+  const Output sum = chain.apply(op, {a, b}, data);
   node.make({"Convert"}, std::array{sum}, {{"destination_type", "i32"}});
 }
 

@@ -52,10 +52,11 @@ ElementType output_type(ElementType element) {
 
 /// What `rt_info` says to those who read a float16 constant.
 bool is_decompression(const Layer& layer) {
-  for (const pugi::xml_node& fact : layer.node.child("rt_info").children("attribute")) {
-    if (std::string_view(fact.attribute("name").as_string()) == "decompression") return true;
-  }
-  return false;
+  const auto facts = layer.node.child("rt_info").children("attribute");
+  // NOLINTNEXTLINE(modernize-use-ranges): the library knows nothing of ranges
+  return std::any_of(facts.begin(), facts.end(), [](const pugi::xml_node& fact) {
+    return std::string_view(fact.attribute("name").as_string()) == "decompression";
+  });
 }
 
 /// The attributes of the `<data>` of a layer that is carried, each as its text.
@@ -72,8 +73,9 @@ class RangeFinder final : public pugi::xml_tree_walker {
  public:
   bool for_each(pugi::xml_node& node) override {
     const std::string_view type = node.parent().attribute("type").as_string();
-    const bool is_constant = type == "Const" || !node.parent().parent();
-    if (is_constant && node.attribute("offset") && node.attribute("size")) found.push_back(node);
+    const bool is_constant = type == "Const" || node.parent().parent().empty();
+    const bool is_range = !node.attribute("offset").empty() && !node.attribute("size").empty();
+    if (is_constant && is_range) found.push_back(node);
     return true;
   }
   std::vector<pugi::xml_node> found;
@@ -137,8 +139,9 @@ bool RaisedLayer::has_input(std::size_t index) const noexcept {
 }
 
 Value RaisedLayer::input(std::size_t index) const {
-  if (!has_input(index)) invalid(fmt::format("nothing comes to input {}", index));
-  return raising_.value_from(*layer_.sources[index]);
+  const auto source = has_input(index) ? layer_.sources[index] : std::nullopt;
+  if (!source) invalid(fmt::format("nothing comes to input {}", index));
+  return raising_.value_from(*source);
 }
 
 TensorType RaisedLayer::type_of(Value value) const { return raising_.graph_.type(value); }
@@ -185,7 +188,7 @@ bool RaisedLayer::is_read(std::size_t output) const {
 }
 
 std::string RaisedLayer::name_with(std::string_view ending) const {
-  return fmt::format("{}_{}", raising_.result_name(layer_, 0), ending);
+  return fmt::format("{}_{}", Raising::result_name(layer_, 0), ending);
 }
 
 void RaisedLayer::make(std::string_view kind, std::vector<Value> operands, Attributes attributes) {
@@ -195,7 +198,7 @@ void RaisedLayer::make(std::string_view kind, std::vector<Value> operands, Attri
   spec.operands = std::move(operands);
   spec.attributes = std::move(attributes);
   for (std::size_t i = 0; i < layer_.outputs.size(); ++i) {
-    spec.results.push_back({raising_.result_name(layer_, i), layer_.outputs[i].type});
+    spec.results.push_back({Raising::result_name(layer_, i), layer_.outputs[i].type});
   }
   const NodeId node = raising_.graph_.add(std::move(spec));
   for (std::uint32_t i = 0; i < layer_.outputs.size(); ++i) raising_.define(index_, i, {node, i});
@@ -204,7 +207,7 @@ void RaisedLayer::make(std::string_view kind, std::vector<Value> operands, Attri
 void RaisedLayer::alias(Value value) { raising_.define(index_, 0, value); }
 
 void RaisedLayer::finish(Value value, std::size_t output) {
-  raising_.graph_.set_value_name(value, raising_.result_name(layer_, output));
+  raising_.graph_.set_value_name(value, Raising::result_name(layer_, output));
   if (output == 0) raising_.graph_.set_node_name(value.node, layer_.name);
   raising_.define(index_, output, value);
 }
@@ -288,7 +291,7 @@ std::vector<std::string> RaisedLayer::unread() const {
 
 // --- Raising -------------------------------------------------------------------------------------
 
-std::string Raising::result_name(const Layer& layer, std::size_t output) const {
+std::string Raising::result_name(const Layer& layer, std::size_t output) {
   const std::vector<std::string>& names = layer.outputs[output].names;
   if (!names.empty()) return names.front();
   return layer.outputs.size() == 1 ? layer.name : fmt::format("{}.{}", layer.name, output);
@@ -380,6 +383,7 @@ void Raising::carry(RaisedLayer& layer) {
   const Layer& from = layer.layer();
   Attributes attributes = carried_attributes(from);
   std::vector<Value> operands;
+  operands.reserve(layer.input_count());
   for (std::size_t i = 0; i < layer.input_count(); ++i) {
     operands.push_back(layer.input(i));
   }
@@ -392,7 +396,7 @@ void Raising::carry(RaisedLayer& layer) {
     if (name == "data" && !is_constant) continue;
     copy.append_copy(child);
   }
-  if (copy.first_child()) {
+  if (!copy.first_child().empty()) {
     RangeFinder ranges;
     copy.traverse(ranges);
     for (std::size_t i = 0; i < ranges.found.size(); ++i) {

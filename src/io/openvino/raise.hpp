@@ -135,7 +135,7 @@ class Raising {
   /// What comes from there; `invalid` for an output that the operation does not have.
   [[nodiscard]] Value value_from(const OutputRef& source) const;
   /// What a result is called: by its port, or by its layer.
-  [[nodiscard]] std::string result_name(const Layer& layer, std::size_t output) const;
+  [[nodiscard]] static std::string result_name(const Layer& layer, std::size_t output);
   void note(const Layer& layer, std::string message) const;
 
   const Net& net_;

@@ -61,7 +61,7 @@ Data lowered_windows(const LoweredNode& node, std::size_t rank, bool has_dilatio
   const auto pads = list_of(node, "pads", 2 * rank, 0);
   data.emplace_back("pads_begin", text_of(std::span(pads).first(rank)));
   data.emplace_back("pads_end", text_of(std::span(pads).last(rank)));
-  const std::string given = node.attribute_or<std::string>("auto_pad", "NOTSET");
+  const auto given = node.attribute_or<std::string>("auto_pad", "NOTSET");
   const auto* const found =
       std::ranges::find(auto_pads, given.empty() ? "NOTSET" : given, &AutoPad::onnx);
   if (found == auto_pads.end()) invalid(fmt::format("auto_pad {}", printable(given)));

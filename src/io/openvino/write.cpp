@@ -23,7 +23,7 @@ bool rank_reshapes(Graph& graph) {
     const TensorType* const list = graph.ref(node).operand_type(1);
     TensorType type = graph.type({node});
     constexpr std::int64_t most_dimensions = 64;
-    const bool is_known = list && list->shape.rank() == 1 && list->shape.is_static() &&
+    const bool is_known = list != nullptr && list->shape.rank() == 1 && list->shape.is_static() &&
                           list->shape[0] <= most_dimensions;
     if (type.shape.is_ranked() || !is_known) continue;
     type.shape =

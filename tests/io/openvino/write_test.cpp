@@ -103,7 +103,8 @@ output(%y)
   const Constant* bias = nullptr;
   for (std::uint32_t i = 0; i < again.index_bound(); ++i) {
     const Constant* constant = again.constant(again.node_at(i));
-    if (constant && constant->shape() == Shape{2} && constant->element() == ElementType::float32) {
+    if (constant != nullptr && constant->shape() == Shape{2} &&
+        constant->element() == ElementType::float32) {
       bias = constant;
     }
   }
