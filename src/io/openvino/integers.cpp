@@ -138,7 +138,7 @@ void lower_dynamic_quantize(LoweredNode& node) {
 
 /// Sums of products of integers, as float32: exact up to 2^24.
 void finish_integers(LoweredNode& node, const OpName& op, const Output& a, const Output& b,
-                     Data data) {
+                     const Data& data) {
   LayerChain chain(node);
   node.decomposed("products of integers are summed up as float32");
   const Output sum = chain.apply(op, {a, b}, data);
@@ -201,7 +201,7 @@ void lower_conv_integer(LoweredNode& node) {
   CodeChain chain(node, ElementType::float32);
   const Output x = chain.centred(0, 2, 1);
   RealConvolution product = real_convolution(node, 1, chain.centred(1, 3, 0));
-  finish_integers(node, product.op, x, product.filters, std::move(product.data));
+  finish_integers(node, product.op, x, product.filters, product.data);
 }
 
 void lower_qlinear_conv(LoweredNode& node) {
@@ -213,7 +213,7 @@ void lower_qlinear_conv(LoweredNode& node) {
   LayerChain& plain = chain.plain();
   const Output image = chain.real_values(x, 1);
   RealConvolution product = real_convolution(node, 3, chain.real_values(w, 0));
-  Output sum = plain.apply(product.op, {image, product.filters}, std::move(product.data));
+  Output sum = plain.apply(product.op, {image, product.filters}, product.data);
   const std::int64_t rank = node.ranked(3).rank();
   if (node.has(bias)) {  // its scale is that of the products
     const Output scale = plain.pair({"Multiply"}, chain.real(1, 1, rank), chain.real(4, 1, rank));
