@@ -91,6 +91,9 @@ Layer read_layer(const pugi::xml_node& node) {
   layer.version = node.attribute("version").as_string();
   layer.id = required_integer(node, "id");
   if (layer.type.empty()) invalid("a layer without a type");
+  if (layer.version.find('.') != std::string::npos) {  // kinds of what is carried end it with one
+    invalid(fmt::format("version=\"{}\"", printable(layer.version)));
+  }
   layer.inputs = read_ports(node.child("input"));
   layer.outputs = read_ports(node.child("output"));
   layer.sources.resize(layer.inputs.size());
