@@ -74,7 +74,7 @@ def measure(options, model, folder):
     except (subprocess.CalledProcessError, RuntimeError) as error:
         reason = (getattr(error, "stderr", b"") or str(error).encode()).decode().strip()
         return [Row((model.stem, *["-"] * (len(HEADER) - 1)),
-                    [f"- `{model.stem}`: {reason.splitlines()[-1]}"])]
+                    [f"- `{model.stem}`: {reason.splitlines()[-1].split('.xml: ')[-1]}"])]
     on_integers, products = quantized.products()
     times = fastest([whole, quantized], evaluation[0])
     figures = [tables.sqnr(floats, tables.run(tables.session_of(qdq), evaluation)),
