@@ -9,14 +9,13 @@
 
 #include "io/openvino/element.hpp"
 #include "io/openvino/failure.hpp"
+#include "io/openvino/filled.hpp"
 #include "io/openvino/names.hpp"
 #include "io/openvino/net.hpp"
 #include "io/openvino/rules.hpp"
-#include "quadrant/ir/float16.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/opset.hpp"
 #include "quadrant/ir/topology.hpp"
-#include "quadrant/numerics/reals.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {
@@ -142,13 +141,7 @@ Output LoweredNode::integer(std::string_view ending, std::int64_t value) {
 
 Output LoweredNode::number(std::string_view ending, ElementType element, double value) {
   if (!is_float(element)) impossible("a number beside an operand of a type that has none");
-  if (is_wide_float(element)) {
-    return constant(ending, rounded_constant(element, Shape::scalar(), std::span(&value, 1)));
-  }
-  const auto narrow = static_cast<float>(value);
-  const std::uint16_t bits =
-      element == ElementType::bfloat16 ? round_to_bfloat16(narrow) : round_to_float16(narrow);
-  return constant(ending, one_of(element, Shape::scalar(), bits));
+  return constant(ending, filled(element, Shape::scalar(), value));
 }
 
 Output LoweredNode::step(const OpName& op, std::span<const Output> inputs, const Data& data,

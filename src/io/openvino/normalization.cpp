@@ -10,25 +10,13 @@
 
 #include "io/openvino/chain.hpp"
 #include "io/openvino/failure.hpp"
+#include "io/openvino/filled.hpp"
 #include "io/openvino/rules.hpp"
-#include "quadrant/ir/float16.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/numerics/reals.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {
-
-Constant filled(ElementType element, const Shape& shape, double value) {
-  const auto count = static_cast<std::size_t>(shape.element_count().value_or(0));  // is_short
-  if (is_wide_float(element)) {
-    return rounded_constant(element, shape, std::vector<double>(count, value));
-  }
-  const auto narrow = static_cast<float>(value);
-  const std::vector<std::uint16_t> bits(count, element == ElementType::bfloat16
-                                                   ? round_to_bfloat16(narrow)
-                                                   : round_to_float16(narrow));
-  return Constant::from_values(element, shape, std::span<const std::uint16_t>(bits));
-}
 
 /// Whether a constant operand is there that has this number alone.
 bool is_filled_with(const LoweredNode& node, std::size_t index, double value) {

@@ -10,9 +10,9 @@
 
 #include "io/openvino/element.hpp"
 #include "io/openvino/failure.hpp"
+#include "io/openvino/filled.hpp"
 #include "io/openvino/names.hpp"
 #include "io/openvino/rules.hpp"
-#include "quadrant/ir/float16.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/opset.hpp"
 #include "quadrant/ir/shape_inference.hpp"
@@ -239,14 +239,7 @@ Value RaisedLayer::list(std::string_view ending, std::span<const std::int64_t> v
 
 Value RaisedLayer::number(std::string_view ending, ElementType element, double value) {
   if (!is_float(element)) invalid(fmt::format("a {}, of a type that has none", ending));
-  if (is_wide_float(element)) {
-    return constant(ending, rounded_constant(element, Shape::scalar(), std::span(&value, 1)));
-  }
-  const auto narrow = static_cast<float>(value);
-  const std::uint16_t bits =
-      element == ElementType::bfloat16 ? round_to_bfloat16(narrow) : round_to_float16(narrow);
-  return constant(ending, Constant::from_values(element, Shape::scalar(),
-                                                std::span<const std::uint16_t>(&bits, 1)));
+  return constant(ending, filled(element, Shape::scalar(), value));
 }
 
 Value RaisedLayer::wide(Value value, std::string_view ending) {

@@ -25,7 +25,6 @@ bool raise_top_k(RaisedLayer& layer) {
   const Attributes attributes{{"axis", *axis},
                               {"largest", std::int64_t{mode == "max" ? 1 : 0}},
                               {"sorted", std::int64_t{sort == "value" ? 1 : 0}}};
-  const std::vector<Value> operands{layer.input(0), list};
   if (layer.layer().outputs.size() != 2) invalid("a TopK of other than two outputs");
   make_with_indices(layer, "onnx.TopK", {layer.input(0), list}, attributes);
   return true;
