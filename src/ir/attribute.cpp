@@ -1,8 +1,14 @@
 #include "quadrant/ir/attribute.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace quadrant::inline v0 {
+
+Attributes::Attributes(std::vector<Entry> entries) : entries_(std::move(entries)) {
+  std::unordered_set<std::string> names;
+  std::erase_if(entries_, [&](const Entry& entry) { return !names.insert(entry.first).second; });
+}
 
 const Attribute* Attributes::find(std::string_view name) const noexcept {
   const auto found = std::ranges::find(entries_, name, &Entry::first);

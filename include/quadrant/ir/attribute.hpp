@@ -30,6 +30,8 @@ class Attributes {
 
   Attributes() = default;
   Attributes(std::initializer_list<Entry> entries) : entries_(entries) {}
+  /// Many at once, which `set` would take quadratic time for. Of those of one name, the first.
+  explicit Attributes(std::vector<Entry> entries);
 
   /// Null when there is none of that name.
   [[nodiscard]] const Attribute* find(std::string_view name) const noexcept;
