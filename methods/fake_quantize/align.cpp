@@ -49,7 +49,11 @@ class Aligning {
     for (const NodeId node : meeting.branches) {
       auto form =
           GivenForm::of(split_.graph.type(split_.graph.operands(node).front()).quantization);
-      if (form) branches.push_back({node, *std::move(form)});
+      if (!form) {
+        leave(meeting, "the codes of a branch are of no known form");
+        return;
+      }
+      branches.push_back({node, *std::move(form)});
     }
     const bool is_one = std::ranges::all_of(
         branches, [&](const Branch& branch) { return branch.form == branches.front().form; });

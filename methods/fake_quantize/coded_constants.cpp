@@ -34,7 +34,11 @@ class FakeQuantizedCodes final : public ConstantSource {
  public:
   FakeQuantizedCodes(Constant real, const Ranges& ranges, std::int64_t inner,
                      const UniformType& type)
-      : real_(std::move(real)), levels_(ranges.levels), inner_(inner), first_(type.storage_min) {
+      : real_(std::move(real)),
+        levels_(ranges.levels),
+        inner_(inner),
+        first_(type.storage_min),
+        of_one_number_(code_of_one_number(type.storage_min, ranges.levels)) {
     for (const auto& wide : ranges.groups) {
       groups_.push_back({static_cast<float>(wide.input_low), static_cast<float>(wide.input_high),
                          static_cast<float>(wide.output_low),
@@ -77,7 +81,7 @@ class FakeQuantizedCodes final : public ConstantSource {
 
   [[nodiscard]] std::int64_t code(float value, const Bounds32& bounds) const {
     // One number, whatever the value is: see constant_types.
-    if (bounds.output_low == bounds.output_high) return bounds.output_low == 0 ? 0 : 1;
+    if (bounds.output_low == bounds.output_high) return bounds.output_low == 0 ? 0 : of_one_number_;
     return static_cast<std::int64_t>(fake_quantize_level(value, bounds, levels_)) + first_;
   }
 
@@ -85,6 +89,7 @@ class FakeQuantizedCodes final : public ConstantSource {
   std::int64_t levels_;
   std::int64_t inner_;  // elements with one index of the axis, in a row
   std::int64_t first_;
+  std::int64_t of_one_number_;
   std::vector<Bounds32> groups_;
 };
 

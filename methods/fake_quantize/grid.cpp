@@ -200,6 +200,10 @@ tl::unexpected<Error> no_storage(Storages storages) {
 
 }  // namespace
 
+std::int64_t code_of_one_number(std::int64_t smallest, std::int64_t levels) noexcept {
+  return smallest + levels - 1 >= 1 ? 1 : -1;
+}
+
 Expected<Ranges> read_ranges(NodeRef node) {
   const ops::FakeQuantize view{node};
   Ranges ranges;
@@ -298,7 +302,8 @@ Expected<CodeTypes> constant_types(const Ranges& ranges, ElementType expressed, 
   for (const std::size_t group : dead) {
     const double number = ranges.groups[group].output_low;
     const auto smallest = static_cast<double>(codes->min);
-    output[group] = {number == 0 ? 1 : number, smallest};  // zero point 0, whatever the type
+    const auto code = static_cast<double>(code_of_one_number(codes->min, ranges.levels));
+    output[group] = {number == 0 ? 1 : number / code, smallest};  // zero point 0, for any type
   }
   types.output = make_type(output, ranges.granularity, ranges.levels, *codes, expressed);
   types.input = types.output;

@@ -57,8 +57,12 @@ struct ZeroRule {
 [[nodiscard]] Expected<CodeTypes> activation_types(const Ranges& ranges, ElementType expressed,
                                                    Storages storages, const ZeroRule& zero);
 
+/// The code, of those from `smallest` on, of a channel that is one number other than zero: 1, with
+/// that number as its scale, or -1, of two levels with a sign, with the opposite one.
+[[nodiscard]] std::int64_t code_of_one_number(std::int64_t smallest, std::int64_t levels) noexcept;
+
 /// The same for constants, of which `output` is all that is asked for. A channel whose output range
-/// has no length is that one number: code 1 of a scale that it is.
+/// has no length is that one number, by `code_of_one_number`.
 [[nodiscard]] Expected<CodeTypes> constant_types(const Ranges& ranges, ElementType expressed,
                                                  Storages storages, const ZeroRule& zero);
 

@@ -65,6 +65,9 @@ Channels weight_channels(NodeRef node, const Product& product, const AxisScales&
   AxisScales channels{is_convolution(node.kind()) ? 1 : rank - 1, {}};
   // Of a transposed convolution, each group has the weight's channels anew.
   const std::int64_t repeats = node.kind() == ops::ConvTranspose::kind ? groups_of(node) : 1;
+  if (repeats < 1 || (repeats > 1 && (shape[0] < 1 || shape[0] % repeats != 0))) {
+    return {{}, "its groups are not equal parts of its channels"};
+  }
   for (std::int64_t i = 0; i < repeats; ++i) {
     channels.scales.insert(channels.scales.end(), weight.scales.begin(), weight.scales.end());
   }

@@ -17,6 +17,12 @@ TEST_CASE("attributes keep the order in which they were first set") {
   CHECK(attributes.get_or<std::int64_t>("b", 0) == 9);
 }
 
+TEST_CASE("of many attributes at once, the first of a name stays") {
+  const Attributes attributes(std::vector<Attributes::Entry>{
+      {"b", std::int64_t{1}}, {"a", 2.5}, {"b", std::int64_t{3}}, {"c", std::int64_t{4}}});
+  CHECK(attributes == Attributes{{"b", std::int64_t{1}}, {"a", 2.5}, {"c", std::int64_t{4}}});
+}
+
 TEST_CASE("get_or falls back when the name or the type is another") {
   const Attributes attributes{{"axis", std::int64_t{1}}};
   CHECK(attributes.get_or<std::int64_t>("axis", 7) == 1);

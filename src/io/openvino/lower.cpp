@@ -395,15 +395,13 @@ void Lowering::lower_carried(NodeRef node) {
   inputs.reserve(lowered.operand_count());
   for (std::size_t i = 0; i < lowered.operand_count(); ++i) inputs.push_back(lowered.operand(i));
   Data data;
-  std::vector<const Constant*> contents;
+  std::vector<const Constant*> contents;  // in the order in which they were carried
   for (const auto& [name, value] : graph_.attributes(node.id)) {
     if (const auto* text = std::get_if<std::string>(&value)) data.emplace_back(name, *text);
-  }
-  while (true) {
-    const auto* found = graph_.attribute(node.id, fmt::format("{}{}", bytes_key, contents.size()));
-    const auto* constant = found ? std::get_if<Constant>(found) : nullptr;
-    if (!constant) break;
-    contents.push_back(constant);
+    const auto* constant = std::get_if<Constant>(&value);
+    if (constant && name == fmt::format("{}{}", bytes_key, contents.size())) {
+      contents.push_back(constant);
+    }
   }
   const bool is_constant = kind->type == "Const";
   lowered.make({kind->type, kind->version}, inputs, is_constant ? Data{} : data);
@@ -476,9 +474,9 @@ void Lowering::lower(NodeRef node) {
     const std::string why = failure.error.message == node.kind()
                                 ? failure.error.message
                                 : fmt::format("{}: {}", node.kind(), failure.error.message);
-    auto known = std::ranges::find(refused_, why, &Refused::why);
-    if (known == refused_.end()) known = refused_.insert(refused_.end(), Refused{why, {}});
-    known->nodes.emplace_back(label(graph_, node.id));
+    const auto [known, is_new] = refusal_of_.try_emplace(why, refused_.size());
+    if (is_new) refused_.push_back({why, {}});
+    refused_[known->second].nodes.emplace_back(label(graph_, node.id));
     give_up();
     return;
   }
@@ -514,9 +512,10 @@ void Lowering::add_edges() {
 }
 
 void Lowering::fail_with_all() const {
+  constexpr std::size_t most_reasons = 50;
   constexpr std::size_t most_names = 3;
   std::string all;
-  for (const Refused& refused : refused_) {
+  for (const Refused& refused : refused_ | std::views::take(most_reasons)) {
     if (!all.empty()) all += "; ";
     const std::size_t shown = std::min(most_names, refused.nodes.size());
     all += fmt::format(
@@ -526,6 +525,9 @@ void Lowering::fail_with_all() const {
                             refused.nodes.begin() + static_cast<std::ptrdiff_t>(shown), "', '"))),
         shown < refused.nodes.size() ? fmt::format(" and {} more", refused.nodes.size() - shown)
                                      : "");
+  }
+  if (refused_.size() > most_reasons) {
+    all += fmt::format("; and {} more reasons", refused_.size() - most_reasons);
   }
   impossible("what OpenVINO's IR has no counterpart for: " + all);
 }

@@ -188,7 +188,8 @@ class Lowering {
   std::unordered_map<std::string, std::string> input_shapes_;  ///< as they were read
   std::unordered_set<std::string> given_names_;                ///< of tensors
   std::vector<Refused> refused_;
-  std::unordered_set<Value> missing_;  ///< results of those
+  std::unordered_map<std::string, std::size_t> refusal_of_;  ///< its index, by why
+  std::unordered_set<Value> missing_;                        ///< results of those
 };
 
 }  // namespace quadrant::inline v0::openvino_ir

@@ -35,9 +35,12 @@ bool raise_split_of_lengths(RaisedLayer& layer) {
   if (const auto rest = std::ranges::find(*lengths, -1); rest != lengths->end()) {
     if (shape[*axis] == Shape::dynamic) return false;
     *rest = 0;
-    std::int64_t others = 0;
-    for (const std::int64_t length : *lengths) others += length;
-    *rest = shape[*axis] - others;
+    std::int64_t left = shape[*axis];
+    for (const std::int64_t length : *lengths) {
+      if (length < 0 || length > left) invalid("parts that are more than there is");
+      left -= length;
+    }
+    *rest = left;
   }
   layer.make(ops::Split::kind, {layer.input(0), layer.list("lengths", *lengths)},
              {{"axis", *axis}});
@@ -154,7 +157,7 @@ void take(SlicePlan& plan, const StridedEntries& entries, const MaskReader& mask
   if (masks.has(MaskReader::from_front, i)) begin = step < 0 ? to_the_end : 0;
   if (masks.has(MaskReader::to_back, i)) end = step < 0 ? to_the_front : to_the_end;
   if (shrinks) {
-    end = begin == -1 ? to_the_end : begin + 1;
+    end = begin == -1 || begin == to_the_end ? to_the_end : begin + 1;
     plan.dropped.push_back(axis);
   }
   const bool is_whole = begin == 0 && step == 1 && end == to_the_end;

@@ -10,6 +10,7 @@
 #include "io/openvino/rules.hpp"
 #include "io/openvino/windows.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "support/saturating.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {
@@ -19,6 +20,28 @@ std::vector<std::int64_t> extents_of(const Shape& shape) {
 }
 
 // --- convolutions --------------------------------------------------------------------------------
+
+constexpr std::int64_t most_pixels = std::int64_t{1} << 40U;  // along an axis
+
+struct TransposedAxis {
+  std::int64_t extent = 0;
+  std::int64_t kernel = 1;
+  std::int64_t stride = 1;
+  std::int64_t dilation = 1;
+  std::int64_t added = 0;  // output_padding
+};
+
+/// Of the result of a transposed convolution, before its borders are taken off. Empty for what is
+/// none.
+std::optional<std::int64_t> extent_without_pads(const TransposedAxis& axis) {
+  const bool is_one = axis.extent >= 1 && axis.kernel >= 1 && axis.stride >= 1 &&
+                      axis.dilation >= 1 && axis.added >= 0;
+  if (!is_one) return std::nullopt;
+  const std::int64_t reach = saturating_add(saturating_multiply(axis.stride, axis.extent - 1),
+                                            saturating_multiply(axis.dilation, axis.kernel - 1));
+  const std::int64_t whole = saturating_add(saturating_add(reach, axis.added), 1);
+  return whole <= most_pixels ? std::optional(whole) : std::nullopt;
+}
 
 /// Where the result's extents are an operand, what is taken off at the borders follows from them:
 /// sets `pads`. False where it does not, or is less than nothing.
@@ -38,13 +61,18 @@ bool set_pads_from_result(RaisedLayer& layer, std::span<const std::int64_t> kern
   const std::size_t rank = kernel.size();
   List pads(2 * rank);
   for (std::size_t i = 0; i < rank; ++i) {
-    const std::int64_t whole = strides[i] * (shape[static_cast<std::int64_t>(i) + 2] - 1) +
-                               added[i] + dilations[i] * (kernel[i] - 1) + 1;
-    const std::int64_t total = whole - (*wanted)[i];
-    if (total < 0) return false;
+    const auto whole = extent_without_pads({.extent = shape[static_cast<std::int64_t>(i) + 2],
+                                            .kernel = kernel[i],
+                                            .stride = strides[i],
+                                            .dilation = dilations[i],
+                                            .added = added[i]});
+    const std::int64_t result = (*wanted)[i];
+    if (!whole || result < 0 || result > *whole) return false;
+    const std::int64_t total = *whole - result;
     pads[i] = auto_pad == "SAME_UPPER" ? total - total / 2 : total / 2;
     pads[rank + i] = total - pads[i];
-    if (auto_pad == "NOTSET" && given[i] + given[rank + i] != total) return false;
+    if (auto_pad != "NOTSET") continue;
+    if (given[rank + i] < -most_pixels || given[i] != total - given[rank + i]) return false;
   }
   if (auto_pad == "NOTSET") return true;
   if (auto_pad == "VALID") return false;
@@ -76,7 +104,7 @@ bool raise_convolution(RaisedLayer& layer) {
   if (has_groups) {
     std::vector<std::int64_t> extents = extents_of(weights);
     attributes.set("group", extents[0]);
-    extents[1] *= extents[0];
+    extents[1] = saturating_multiply(extents[1], extents[0]);
     extents.erase(extents.begin());
     filter = layer.reshaped(filter, Shape(std::move(extents)), "weights");
   }

@@ -60,10 +60,10 @@ bool is_decompression(const Layer& layer) {
 }
 
 /// The attributes of the `<data>` of a layer that is carried, each as its text.
-Attributes carried_attributes(const Layer& layer) {
-  Attributes attributes;
+std::vector<Attributes::Entry> carried_attributes(const Layer& layer) {
+  std::vector<Attributes::Entry> attributes;
   for (const pugi::xml_attribute& attribute : layer.node.child("data").attributes()) {
-    attributes.set(attribute.name(), std::string(attribute.value()));
+    attributes.emplace_back(attribute.name(), std::string(attribute.value()));
   }
   return attributes;
 }
@@ -180,11 +180,8 @@ const TensorType& RaisedLayer::result_type(std::size_t output) const {
 }
 
 bool RaisedLayer::is_read(std::size_t output) const {
-  return std::ranges::any_of(raising_.net_.layers(), [&](const Layer& other) {
-    return std::ranges::any_of(other.sources, [&](const std::optional<OutputRef>& source) {
-      return source && source->layer == index_ && source->output == output;
-    });
-  });
+  const std::vector<bool>& outputs = raising_.is_read_[index_];
+  return output < outputs.size() && outputs[output];
 }
 
 std::string RaisedLayer::name_with(std::string_view ending) const {
@@ -284,6 +281,16 @@ std::vector<std::string> RaisedLayer::unread() const {
 
 // --- Raising -------------------------------------------------------------------------------------
 
+Raising::Raising(const Net& net, std::shared_ptr<const Bin> bin, const OpenVinoReadOptions& options)
+    : net_(net), bin_(std::move(bin)), options_(options), values_(net.layers().size()) {
+  for (const Layer& layer : net.layers()) is_read_.emplace_back(layer.outputs.size());
+  for (const Layer& layer : net.layers()) {
+    for (const auto& source : layer.sources) {
+      if (source) is_read_[source->layer][source->output] = true;
+    }
+  }
+}
+
 std::string Raising::result_name(const Layer& layer, std::size_t output) {
   const std::vector<std::string>& names = layer.outputs[output].names;
   if (!names.empty()) return names.front();
@@ -374,7 +381,7 @@ bool Raising::raise_decompression(RaisedLayer& layer) {
 
 void Raising::carry(RaisedLayer& layer) {
   const Layer& from = layer.layer();
-  Attributes attributes = carried_attributes(from);
+  std::vector<Attributes::Entry> attributes = carried_attributes(from);
   std::vector<Value> operands;
   operands.reserve(layer.input_count());
   for (std::size_t i = 0; i < layer.input_count(); ++i) {
@@ -397,15 +404,16 @@ void Raising::carry(RaisedLayer& layer) {
       const std::int64_t offset = required_integer(node, "offset");
       const std::int64_t size = required_integer(node, "size");
       if (offset < 0 || size < 0) invalid("a constant before the weights");
-      attributes.set(
+      attributes.emplace_back(
           fmt::format("{}{}", bytes_key, i),
           bytes_in(bin_, static_cast<std::uint64_t>(offset), static_cast<std::uint64_t>(size)));
       node.attribute("offset").set_value(i);
     }
-    attributes.set(std::string(layer_key),
-                   opaque_xml(xml_of({copy.children().begin(), copy.children().end()})));
+    attributes.emplace_back(std::string(layer_key),
+                            opaque_xml(xml_of({copy.children().begin(), copy.children().end()})));
   }
-  layer.make(carried_kind({from.version, from.type}), std::move(operands), std::move(attributes));
+  layer.make(carried_kind({from.version, from.type}), std::move(operands),
+             Attributes(std::move(attributes)));
 }
 
 bool Raising::raise_plain(RaisedLayer& layer) {

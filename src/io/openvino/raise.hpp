@@ -113,8 +113,7 @@ struct RaiseRule {
 
 class Raising {
  public:
-  Raising(const Net& net, std::shared_ptr<const Bin> bin, const OpenVinoReadOptions& options)
-      : net_(net), bin_(std::move(bin)), options_(options), values_(net.layers().size()) {}
+  Raising(const Net& net, std::shared_ptr<const Bin> bin, const OpenVinoReadOptions& options);
 
   [[nodiscard]] Graph run();
 
@@ -143,6 +142,7 @@ class Raising {
   const OpenVinoReadOptions& options_;
   Graph graph_;
   std::vector<std::vector<Value>> values_;  ///< of each layer, by output
+  std::vector<std::vector<bool>> is_read_;  ///< by any other layer
   std::unordered_map<Value, std::vector<std::string>> tensor_names_;
   std::vector<Value> named_;            ///< the keys of these, in the order of the file
   std::vector<NodeId> looked_through_;  ///< not needed if nobody else reads them

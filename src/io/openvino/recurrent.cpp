@@ -95,6 +95,28 @@ Constant summed(const Constant& constant, std::int64_t blocks, const Sums& sums)
 
 // --- from IRs ------------------------------------------------------------------------------------
 
+/// Which extent of a shape a Gather or a Slice takes; empty for several, and for a computed one.
+std::optional<std::int64_t> index_of_part(NodeRef part) {
+  const Constant* first = part.operand_constant(1);
+  if (first == nullptr || first->element_count() != 1) return std::nullopt;
+  const auto index = read_integers(*first);
+  return index ? std::optional(index->front()) : std::nullopt;
+}
+
+/// Whether `part` is the number of steps of X, `[batch, seq, I]`, which may be a transpose of what
+/// the shape was asked of.
+bool is_step_count(const RaisedLayer& layer, NodeRef part) {
+  if (part.kind() != ops::Gather::kind && part.kind() != ops::Slice::kind) return false;
+  const auto index = index_of_part(part);
+  const NodeRef shape = layer.producer(part.operand(0));
+  if (!index || shape.kind() != "onnx.Shape") return false;
+  const Value of = shape.operand(0);
+  if (of == layer.input(0)) return index == 1;
+  const NodeRef maker = layer.producer(layer.input(0));
+  return maker.kind() == ops::Transpose::kind && maker.operand(0) == of && index == 0 &&
+         ops::Transpose{maker}.perm() == batch_and_first;
+}
+
 /// Whether lengths are those of whole sequences: a constant, or an extent of X that is repeated.
 bool are_whole(const RaisedLayer& layer, std::size_t input, std::int64_t steps) {
   if (const auto known = layer.constant_integers(input)) {
@@ -107,8 +129,7 @@ bool are_whole(const RaisedLayer& layer, std::size_t input, std::int64_t steps) 
   while (std::ranges::find(moves, node.kind()) != moves.end()) {
     node = layer.producer(node.operand(0));
   }
-  const bool is_part = node.kind() == ops::Gather::kind || node.kind() == ops::Slice::kind;
-  return is_part && layer.producer(node.operand(0)).kind() == "onnx.Shape";
+  return is_step_count(layer, node);
 }
 
 Value with_batch_second(RaisedLayer& layer, Value value) {

@@ -185,6 +185,26 @@ output(%y)
   CHECK(test::run(result.graph, {}) == std::vector<float>{-1.27F, 0, 0.5F, 2.54F, 0, 0});
 }
 
+TEST_CASE("a channel that is one number has a code of two levels, too") {
+  constexpr std::string_view text = R"(
+graph {opset = 21}
+%w: tensor<3x2xf32> = constant() [-2, 0, 5, -5, 1, 1]
+%il: tensor<3x1xf32> = constant() [-2, 0.5, 0]
+%ih: tensor<3x1xf32> = constant() [0, 0.5, 0]
+%y: tensor<3x2xf32> = fake_quantize(%w, %il, %ih, %il, %ih) {levels = 2}
+output(%y)
+)";
+  const SplitGraph result = split(text);
+  REQUIRE(kinds_of(result.graph) == "dequantize");
+  const NodeId codes = result.graph.find_value("y_quantized").node;
+  const UniformType& type = *result.graph.type({codes}).quantization;
+  for (const std::int64_t code : *read_integers(*result.graph.constant(codes))) {
+    CHECK(code >= type.storage_min);
+    CHECK(code <= type.storage_max);
+  }
+  CHECK(test::run(result.graph, {}) == std::vector<float>{-2, 0, 0.5F, 0.5F, 0, 0});
+}
+
 TEST_CASE("both ways to hold integer weights give the same integers") {
   // u8 - 127 = i8, as OpenVINO's older and newer files have it.
   const SplitGraph older = split(R"(
