@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "fake_quantize/methods.hpp"
+#include "quadrant/engine/given_forms.hpp"
 #include "quadrant/engine/macros.hpp"
 #include "quadrant/ir/ops.hpp"
 
@@ -38,24 +39,10 @@ QUADRANT_QUANTIZER(DequantizeMethod, FakeQuantizeScheme, ops::Dequantize,
 // Requantize: it asks for the codes that it makes, of whoever computes what it reads.
 QUADRANT_CONSUMER(QuantizeMethod, FakeQuantizeScheme, ops::Quantize,
                   requires_parents(AnyQuantizable)) {
-  void request(NodeRef node, Asks& asks) const override {
-    const auto form = GivenForm::of(node.type().quantization);
-    if (form) {
-      asks.take(0, *form);
-    } else {
-      asks.refuse("its scales cannot be read");
-    }
-  }
+  void request(NodeRef node, Asks& asks) const override { request_own_form(node, asks); }
 
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
-    if (context.read<GivenForm>(node, 0) == nullptr) return {};
-    const Value codes = node.operand(0);
-    const std::string_view maker = node.graph->kind(codes.node);
-    const bool has_name = maker == ops::Input::kind || maker == ops::Constant::kind ||
-                          maker == ops::Quantize::kind || maker == ops::StorageCast::kind;
-    if (has_name) return context.replace(node.result(), codes);
-    // What computes the codes now is called as they were.
-    return context.take_place(node.result(), codes, "_requantized");
+    return take_codes_over(node, context);
   }
 };
 

@@ -5,8 +5,7 @@
 #include "fake_quantize/align.hpp"
 #include "fake_quantize/methods.hpp"
 #include "fake_quantize/profiles.hpp"
-#include "quadrant/ir/explicit_quantization.hpp"
-#include "quadrant/ir/ops.hpp"
+#include "quadrant/engine/given_forms.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0 {
@@ -14,9 +13,7 @@ namespace quadrant::inline v0 {
 QUADRANT_METHODS(FakeQuantizeScheme) { low_precision::register_borders(*this); }
 
 QUADRANT_DEQUANTIZER(FakeQuantizeScheme)(Value quantized, RewriteContext& context) const {
-  const GraphView& graph = context.view();
-  return context.emit(ops::Dequantize::kind, {quantized}, std::string(graph.value_name(quantized)),
-                      graph.type(quantized).expressed());
+  return dequantize_given(quantized, context);
 }
 
 Expected<FakeQuantizeScheme> FakeQuantizeScheme::make(const GraphView& graph,
@@ -46,12 +43,7 @@ std::optional<GivenForm> FakeQuantizeScheme::recognize(const TensorType& type) c
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): a hook
 Expected<Value> FakeQuantizeScheme::convert(Value quantized, const GivenForm& to,
                                             RewriteContext& context) const {
-  const TensorType type = context.view().type(quantized);
-  const std::string name(context.view().value_name(quantized));
-  QUADRANT_TRY(const Value real,
-               context.emit(ops::Dequantize::kind, {quantized},
-                            name + std::string(dequantized_ending), type.expressed()));
-  return context.emit(ops::Quantize::kind, {real}, name, {to.storage(), type.shape, to.type});
+  return requantize_given(quantized, to, context);
 }
 
 Expected<Registry> fake_quantize_registry(const GraphView& graph,

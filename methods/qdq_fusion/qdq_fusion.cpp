@@ -8,7 +8,7 @@
 #include "qdq_fusion/forms.hpp"
 #include "qdq_fusion/methods.hpp"
 #include "qdq_fusion/signed_codes.hpp"
-#include "quadrant/ir/explicit_quantization.hpp"
+#include "quadrant/engine/given_forms.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/topology.hpp"
 
@@ -17,9 +17,7 @@ namespace quadrant::inline v0 {
 QUADRANT_METHODS(QdqFusion) { qdq_fusion::register_borders(*this); }
 
 QUADRANT_DEQUANTIZER(QdqFusion)(Value quantized, RewriteContext& context) const {
-  const GraphView& graph = context.view();
-  return context.emit(ops::Dequantize::kind, {quantized}, std::string(graph.value_name(quantized)),
-                      graph.type(quantized).expressed());
+  return dequantize_given(quantized, context);
 }
 
 namespace {
@@ -74,12 +72,7 @@ Expected<Value> QdqFusion::enter(Value real, const GivenForm& to, RewriteContext
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): a hook
 Expected<Value> QdqFusion::convert(Value quantized, const GivenForm& to,
                                    RewriteContext& context) const {
-  const TensorType type = context.view().type(quantized);
-  const std::string name(context.view().value_name(quantized));
-  QUADRANT_TRY(const Value real,
-               context.emit(ops::Dequantize::kind, {quantized},
-                            name + std::string(dequantized_ending), type.expressed()));
-  return context.emit(ops::Quantize::kind, {real}, name, {to.storage(), type.shape, to.type});
+  return requantize_given(quantized, to, context);
 }
 
 std::optional<Gain> QdqFusion::price(const ConversionOf<GivenForm>& conversion,
