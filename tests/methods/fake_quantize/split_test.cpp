@@ -198,7 +198,8 @@ output(%y)
   REQUIRE(kinds_of(result.graph) == "dequantize");
   const NodeId codes = result.graph.find_value("y_quantized").node;
   const UniformType& type = *result.graph.type({codes}).quantization;
-  for (const std::int64_t code : *read_integers(*result.graph.constant(codes))) {
+  const std::vector<std::int64_t> all = *read_integers(*result.graph.constant(codes));
+  for (const std::int64_t code : all) {
     CHECK(code >= type.storage_min);
     CHECK(code <= type.storage_max);
   }
