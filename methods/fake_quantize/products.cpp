@@ -19,10 +19,6 @@
 namespace quadrant::inline v0::low_precision {
 namespace {
 
-bool is_convolution(std::string_view kind) {
-  return kind == ops::Conv::kind || kind == ops::ConvTranspose::kind;
-}
-
 std::int64_t groups_of(NodeRef node) { return node.attribute_or<std::int64_t>("group", 1); }
 
 // A convolution each of whose groups has one channel of the data.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/products.hpp"
 #include "quadrant/numerics/find_encoding.hpp"
 #include "static_affine/element_moves.hpp"
 #include "static_affine/encodings.hpp"
@@ -129,6 +130,25 @@ std::optional<Encoding> fixed_encoding(const StaticAffineOptions& options, const
   return encoding;
 }
 
+bool is_matrix_product(std::string_view kind) noexcept {
+  return find_product(kind) != nullptr && !is_convolution(kind);
+}
+
+// The rule for values that share an encoding. OpenVINO's matrix products have no zero points of
+// data: it takes them off in real numbers, in front of the product.
+EncodingRule rule_for(const StaticAffineOptions& options, const GraphView& graph,
+                      const std::set<Value>& members) {
+  EncodingRule rule = options.activations;
+  if (options.kernels != AffineKernels::openvino) return rule;
+  const bool is_factor = std::ranges::any_of(members, [&](Value member) {
+    return std::ranges::any_of(graph.uses(member.node), [&](const Use& use) {
+      return use.result == member.result && is_matrix_product(graph.kind(use.user));
+    });
+  });
+  if (is_factor) rule.symmetry = EncodingSymmetry::symmetric;
+  return rule;
+}
+
 // Softmax computes exponentials: half a step of its operand is a factor of exp(step / 2), and what
 // is added to a mask of -1e9 has steps of millions.
 bool is_too_wide_for_softmax(const GraphView& graph, Value value, const Histogram& histogram,
@@ -209,7 +229,7 @@ FoundType activation_type(const StaticAffineOptions& options, const Query& query
     for (const Value source : sources) {
       QUADRANT_CHECK(add_observations(options, graph, source, all));
     }
-    QUADRANT_TRY(encoding, encoding_of(all, options.activations));
+    QUADRANT_TRY(encoding, encoding_of(all, rule_for(options, graph, members)));
   }
   const auto sign =
       options.unsigned_activations ? CodeSign::unsigned_codes : CodeSign::signed_codes;

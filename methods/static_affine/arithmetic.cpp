@@ -10,20 +10,26 @@
 namespace quadrant::inline v0::static_affine {
 namespace {
 
-/// How many operands are values; those behind are numbers that say how.
-struct Values {
-  std::size_t most = SIZE_MAX;
+struct Arithmetic {
+  bool is_real_in_openvino = false;  ///< its kernels read and make codes, and compute real numbers
 };
 
-QUADRANT_PARAMETERIZED(ArithmeticMethod, StaticAffine, Values,
+QUADRANT_PARAMETERIZED(ArithmeticMethod, StaticAffine, Arithmetic,
                        requires_parents(variadic(optional(AnyState)))) {
   using ArithmeticMethodBase::ArithmeticMethodBase;
+
+  [[nodiscard]] Verdict check_eligibility(NodeRef node,
+                                          const EligibilityContext& context) const override {
+    if (parameters().is_real_in_openvino && scheme().options().kernels == AffineKernels::openvino) {
+      return {State::Unquantized, "OpenVINO computes it in real numbers"};
+    }
+    return ArithmeticMethodBase::check_eligibility(node, context);
+  }
 
   void callback(const AffineForm& wanted, NodeRef node, Asks& asks) const override {
     if (!makes_activation(scheme(), node, wanted, asks)) return;
     std::vector<Asks::Need> needs;
-    const std::size_t count = std::min(parameters().most, node.operands().size());
-    for (std::uint32_t i = 0; i < count; ++i) {
+    for (std::uint32_t i = 0; i < node.operands().size(); ++i) {
       if (!node.operand(i).is_absent()) needs.push_back({i, wanted});
     }
     asks.compute(needs);
@@ -38,12 +44,13 @@ QUADRANT_PARAMETERIZED(ArithmeticMethod, StaticAffine, Values,
 
 void register_arithmetic(StaticAffine::Registration& methods) {
   methods.add_parameterized<ArithmeticMethod, ops::Add>({});
-  methods.add_parameterized<ArithmeticMethod, ops::Multiply>({});
   methods.add_parameterized<ArithmeticMethod, ops::Concat>({});
   methods.add_parameterized<ArithmeticMethod, OnnxOp<"onnx.GlobalAveragePool">>({});
-  methods.add_parameterized<ArithmeticMethod, OnnxOp<"onnx.LeakyRelu">>({});
-  methods.add_parameterized<ArithmeticMethod, OnnxOp<"onnx.Sigmoid">>({});
-  methods.add_parameterized<ArithmeticMethod, OnnxOp<"onnx.Softmax">>({});
+  constexpr Arithmetic real_in_openvino{.is_real_in_openvino = true};
+  methods.add_parameterized<ArithmeticMethod, ops::Multiply>(real_in_openvino);
+  methods.add_parameterized<ArithmeticMethod, OnnxOp<"onnx.LeakyRelu">>(real_in_openvino);
+  methods.add_parameterized<ArithmeticMethod, OnnxOp<"onnx.Sigmoid">>(real_in_openvino);
+  methods.add_parameterized<ArithmeticMethod, OnnxOp<"onnx.Softmax">>(real_in_openvino);
 }
 
 }  // namespace quadrant::inline v0::static_affine

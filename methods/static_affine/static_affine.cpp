@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
@@ -27,6 +29,8 @@ QUADRANT_DEQUANTIZER(StaticAffine)(Value quantized, RewriteContext& context) con
 }
 
 namespace {
+
+constexpr std::array<std::string_view, 3> kernels_names{"any", "tflite", "openvino"};
 
 ElementType storage_of(int bits, bool is_unsigned) {
   switch (bits) {
@@ -94,6 +98,16 @@ Expected<void> check_bits(std::string_view of, int bits, int first, int second) 
 
 }  // namespace
 
+std::string_view to_string(AffineKernels kernels) noexcept {
+  return kernels_names[static_cast<std::size_t>(kernels)];
+}
+
+std::optional<AffineKernels> parse_affine_kernels(std::string_view text) noexcept {
+  const auto* const found = std::ranges::find(kernels_names, text);
+  if (found == kernels_names.end()) return std::nullopt;
+  return static_cast<AffineKernels>(found - kernels_names.begin());
+}
+
 Expected<StaticAffine> StaticAffine::make(StaticAffineOptions options) {
   QUADRANT_CHECK(check_bits("activations", options.activations.bits, 8, 16));
   QUADRANT_CHECK(check_bits("weights", options.weights.bits, 8, 4));
@@ -137,7 +151,9 @@ std::string StaticAffine::describe() const {
       options_.weight_granularity == Granularity::Kind::axis ? "channel" : "tensor",
       to_string(bias(0).storage), form(options_.quantized_recurrent_weights),
       form(options_.quantized_inputs), form(options_.quantized_outputs),
-      options_.kernels == AffineKernels::tflite ? " kernels=tflite" : "");
+      options_.kernels == AffineKernels::any
+          ? ""
+          : fmt::format(" kernels={}", to_string(options_.kernels)));
 }
 
 AffineForm StaticAffine::activation() const noexcept {

@@ -138,6 +138,10 @@ class Convert final : public Command {
         target == KernelsTarget(FusionTarget::webnn)) {
       options_.kernels = "tflite";
     }
+    QUADRANT_TRY(const ModelFormat format, model_format(output_));
+    if (is_openvino(target) || (!target && format == ModelFormat::openvino)) {
+      options_.kernels = "openvino";
+    }
     QUADRANT_TRY(Subject subject, prepare(options_, console));
     QuantizeOptions engine = subject.engine_options();
     engine.executor = &executor;

@@ -47,4 +47,8 @@ const Product* find_product(std::string_view kind) noexcept {
   return found == products.end() ? nullptr : found;
 }
 
+bool is_convolution(std::string_view kind) noexcept {
+  return kind == ops::Conv::kind || kind == ops::ConvTranspose::kind;
+}
+
 }  // namespace quadrant::inline v0

@@ -52,7 +52,7 @@ class AffineOptionReader {
              is_asymmetric ? EncodingSymmetry::asymmetric : EncodingSymmetry::symmetric_strict);
     if (word("weights", "channel") == "tensor") made.weight_granularity = Granularity::Kind::tensor;
     made.unsigned_activations = flag("unsigned_activations");
-    if (word("kernels", "any") == "tflite") made.kernels = AffineKernels::tflite;
+    made.kernels = parse_affine_kernels(word("kernels", "any")).value_or(AffineKernels::any);
     made.bias_bits = number("bias_bits", 32);
     made.quantized_recurrent_weights = word("recurrent_weights", "float") == "codes";
     made.quantized_inputs = flag("quantized_inputs");
@@ -176,10 +176,11 @@ std::span<const OptionSpec> static_affine_option_table() {
        .fallback = "float"},
       {.key = "kernels",
        .kind = word,
-       .summary = "Whose integer kernels parameters are for: of 'tflite', codes of 16 bits have no "
-                  "zero point, and results of Sigmoid and Softmax are fixed; 'convert' to .tflite "
-                  "chooses it",
-       .words = {{"any"}, {"tflite"}},
+       .summary = "Whose integer kernels it is for: of 'tflite', codes of 16 bits have no zero "
+                  "point, and results of Sigmoid and Softmax are fixed; of 'openvino', Multiply, "
+                  "Sigmoid, Softmax and LeakyRelu stay real numbers, and data of matrix products "
+                  "has no zero point; 'convert' to .tflite and .xml chooses it",
+       .words = {{"any"}, {"tflite"}, {"openvino"}},
        .fallback = "any"},
       {.key = "unsigned_activations", .kind = flag, .summary = "Codes of activations from 0 on"},
       {.key = "quantized_inputs", .kind = flag, .summary = "The model's inputs are codes, too"},

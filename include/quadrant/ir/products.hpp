@@ -23,4 +23,8 @@ struct Product {
 /// Null for operations of another kind.
 [[nodiscard]] const Product* find_product(std::string_view kind) noexcept;
 
+/// Whether it is one of images, along axes that follow batch and channels: `conv`,
+/// `conv_transpose`. The others are products of matrices.
+[[nodiscard]] bool is_convolution(std::string_view kind) noexcept;
+
 }  // namespace quadrant::inline v0

@@ -49,10 +49,17 @@ struct AffineForm {
 
 /// For whose integer kernels parameters are chosen.
 enum class AffineKernels : std::uint8_t {
-  any,     ///< each operand and result has parameters of its own
-  tflite,  ///< LiteRT's: codes of 16 bits have no zero point, and results of Sigmoid, Softmax and
-           ///< Tanh are fixed: https://ai.google.dev/edge/litert/models/quantization_spec
+  any,       ///< each operand and result has parameters of its own
+  tflite,    ///< LiteRT's: codes of 16 bits have no zero point, and results of Sigmoid, Softmax and
+             ///< Tanh are fixed: https://ai.google.dev/edge/litert/models/quantization_spec
+  openvino,  ///< OpenVINO's, which compute products and means on codes, and what only moves or
+             ///< limits elements; Multiply, Sigmoid, Softmax and LeakyRelu stay real numbers, and
+             ///< data of matrix products has no zero point
 };
+
+/// `any`, `tflite`, `openvino`.
+[[nodiscard]] std::string_view to_string(AffineKernels kernels) noexcept;
+[[nodiscard]] std::optional<AffineKernels> parse_affine_kernels(std::string_view text) noexcept;
 
 struct StaticAffineOptions {
   /// What the values of the model are on samples, by name: `calibrate` gathers it. Values that are
@@ -76,7 +83,8 @@ struct StaticAffineOptions {
   Granularity::Kind weight_granularity = Granularity::Kind::axis;
   /// Codes of activations without a sign.
   bool unsigned_activations = false;
-  /// `tflite`: activations of 16 bits are symmetric, whatever their rule says.
+  /// `tflite`: activations of 16 bits are symmetric, whatever their rule says; `openvino`: those
+  /// that a matrix product reads.
   AffineKernels kernels = AffineKernels::any;
   /// 32: in the scale of the products that it is added to; 8: in a scale of its own, by the rule
   /// of the activations.
