@@ -141,6 +141,20 @@ class ConvertTest(CommandTest):
             requantized[kernels] = document["fused"]["requantized"]
         self.assertEqual(list(requantized.values()), [0, 1])
 
+    def test_openvino_gets_codes_where_it_computes_on_them(self):
+        # A gate without parameters of its own: its quantize would be in the way.
+        self.put("gate.qd", GATE.encode())
+        self.succeeds("convert", "gate.qd", "gate.onnx")
+        self.succeeds("calibrate", "gate.onnx", "--random", 2, "-o", "s.json")
+        found = {}
+        for kernels in ("", "any", "openvino"):
+            options = ("--kernels", kernels) if kernels else ()
+            self.succeeds("convert", "gate.onnx", "out.xml", "--scheme", "static-affine",
+                          "--calibration", "s.json", "--gain", "unit", *options)
+            found[kernels] = self.operations("out.xml")["fake_quantize"]
+        self.assertEqual(found[""], found["openvino"])
+        self.assertLess(found["openvino"], found["any"])
+
     def test_other_commands_write_onnx(self):
         for command in (("quantize", self.model, "--scheme", "weight-only"), ("transform", self.model)):
             self.fails(USAGE, "'quadrant convert' writes TFLite ones", *command, "-o", "out.tflite")

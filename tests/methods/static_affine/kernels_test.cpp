@@ -11,6 +11,12 @@ using quadrant::test::Model;
 
 namespace {
 
+StaticAffineOptions for_openvino() {
+  StaticAffineOptions options;
+  options.kernels = AffineKernels::openvino;
+  return options;
+}
+
 StaticAffineOptions for_tflite(int bits) {
   StaticAffineOptions options;
   options.kernels = AffineKernels::tflite;
@@ -84,4 +90,33 @@ TEST_CASE("static_affine for LiteRT: codes of 16 bits have no zero point, those 
   const auto refused = StaticAffine::make(without_sign);
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().code == ErrorCode::impossible);
+}
+
+TEST_CASE("static_affine for OpenVINO: what it computes in real numbers is not made of codes") {
+  for (const std::string_view operation : {"onnx.Sigmoid", "onnx.Softmax", "onnx.LeakyRelu"}) {
+    CAPTURE(operation);
+    Model model = model_of(operation);
+    StaticAffineOptions options = for_openvino();
+    options.statistics = model.statistics();
+    const QuantizeResult result = test::quantized(model.graph, options, test::by_operands());
+    // Its result is quantized for the product behind it, from real numbers.
+    CHECK(test::reason(model.graph, result, "made") == "OpenVINO computes it in real numbers");
+    CHECK(test::type_of_codes(result.graph, "made") != nullptr);
+  }
+}
+
+TEST_CASE("static_affine for OpenVINO: data of matrix products has no zero point") {
+  const auto model_with = [](std::string_view product) {
+    Model model;
+    const bool is_matrix = product == "matmul";
+    const Value x = is_matrix ? model.input("x", {4, 3}) : model.input("x", {1, 3, 4, 4});
+    const Value made = model.add("onnx.Sigmoid", {x}, "made");
+    const Value w = is_matrix ? model.weight("w", {3, 3}) : model.weight("w", {3, 3, 1, 1});
+    model.output(model.add(std::string(product), {made, w}, "last"));
+    return model;
+  };
+  CHECK(test::zero_points_of(*type_made(model_with("matmul"), for_openvino(), "made")).front() ==
+        0);
+  CHECK(test::zero_points_of(*type_made(model_with("conv"), for_openvino(), "made")).front() ==
+        -128);
 }
