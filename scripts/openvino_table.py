@@ -67,7 +67,7 @@ def measure(options, model, folder):
     samples, calibration, evaluation, data = prepared(model, session, options.inputs, folder)
     floats = tables.run(session, evaluation)
     qdq = folder / "qdq.onnx"
-    by_quadrant(command, model, qdq, data)
+    by_quadrant(command, model, qdq, data, "--kernels", "openvino")  # the plan of the IR
     try:
         whole = convert(command, model, folder / "float.xml")
         quantized = convert(command, model, folder / "int8.xml", "--scheme", "static-affine",
