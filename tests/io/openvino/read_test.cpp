@@ -338,6 +338,17 @@ TEST_CASE("layers that ask for what there is not are refused, or carried") {
              }),
              "weights of shapes [0x4x4], [1x4x1] and [1x4]"));
 
+  CHECK(says(error([&](IrText& ir, int x) {
+               const int axis = ir.constant<std::int64_t>("a", "i64", "I64", {}, {1});
+               const int n =
+                   ir.constant<std::int64_t>("n", "i64", "I64", {3}, {INT64_MAX, INT64_MAX, -1});
+               const PortText part{"FP32", {1, -1, 4}, ""};
+               const int y =
+                   ir.add("VariadicSplit", "y", {{x}, {axis}, {n}}, "", {part, part, part});
+               ir.output("z", {y});
+             }),
+             "parts that are more than there is"));
+
   IrText ir;  // nothing comes out of a layer with effects alone
   const int x = ir.input("x", "f32", "FP32", {1, 3, 4});
   ir.add("Identity", "effect", {{x}}, "", {}, "opset16");
@@ -347,6 +358,41 @@ TEST_CASE("layers that ask for what there is not are refused, or carried") {
                        {{"FP32", {1, 3, 4}, ""}}, "opset3");
   ir.output("z", {y});
   CHECK(kinds_of(graph_of(ir)) == Kinds{"openvino.opset16.Identity", "openvino.opset3.Broadcast"});
+}
+
+TEST_CASE("lengths of sequences are left out where they are the steps of X, and no other extent") {
+  const auto has_no_lengths = [](bool is_of_x, std::int64_t extent) {
+    IrText ir;
+    const int x = ir.input("x", "f32", "FP32", {1, -1, 2});
+    const int other = ir.input("other", "f32", "FP32", {1, -1, 2});
+    const int of = ir.add("ShapeOf", "of", {{is_of_x ? x : other}}, R"(output_type="i64")",
+                          {{"I64", {3}, ""}}, "opset3");
+    const int which = ir.constant<std::int64_t>("which", "i64", "I64", {1}, {extent});
+    const int axis = ir.constant<std::int64_t>("axis", "i64", "I64", {}, {0});
+    const int steps = ir.add("Gather", "steps", {{of}, {which}, {axis}}, R"(batch_dims="0")",
+                             {{"I64", {1}, ""}}, "opset8");
+    const int h = ir.constant<float>("h", "f32", "FP32", {1, 1, 1}, {0});
+    const int w = ir.constant<float>("w", "f32", "FP32", {1, 1, 2}, {1, 1});
+    const int r = ir.constant<float>("r", "f32", "FP32", {1, 1, 1}, {1});
+    const int b = ir.constant<float>("b", "f32", "FP32", {1, 1}, {0});
+    const int y = ir.add("RNNSequence", "y", {{x}, {h}, {steps}, {w}, {r}, {b}},
+                         R"(direction="forward" hidden_size="1" activations="tanh")",
+                         {{"FP32", {1, 1, -1, 1}, ""}, {"FP32", {1, 1, 1}, ""}}, "opset5");
+    ir.output("out", {y});
+    ir.output("also", {other});
+    const Graph graph = graph_of(ir);
+    for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+      const NodeId node = graph.node_at(i);
+      if (node.is_valid() && graph.kind(node) == ops::Rnn::kind) {
+        return graph.ref(node).operand(4).is_absent();
+      }
+    }
+    FAIL("no recurrent layer");
+    return false;
+  };
+  CHECK(has_no_lengths(true, 1));
+  CHECK_FALSE(has_no_lengths(true, 0));
+  CHECK_FALSE(has_no_lengths(false, 1));
 }
 
 TEST_CASE("cycles are refused") {
