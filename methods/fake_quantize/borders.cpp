@@ -10,16 +10,24 @@
 namespace quadrant::inline v0::low_precision {
 namespace {
 
+// The forms in which those who read the node's results quantize them, each once, in order.
+std::vector<GivenForm> quantized_by_readers(NodeRef node) {
+  std::vector<GivenForm> forms;
+  constexpr std::size_t most_forms = 8;
+  for (const Use& use : node.graph->uses(node.id)) {
+    if (node.graph->kind(use.user) != ops::Quantize::kind || forms.size() == most_forms) continue;
+    auto form = GivenForm::of(node.graph->type({use.user}).quantization);
+    if (form && std::ranges::find(forms, *form) == forms.end()) forms.push_back(*std::move(form));
+  }
+  std::ranges::sort(forms);
+  return forms;
+}
+
 // The root: its result can be the codes that it reads.
 QUADRANT_QUANTIZER(DequantizeMethod, FakeQuantizeScheme, ops::Dequantize,
                    requires_parents(AnyQuantized)) {
   void possible(NodeRef node, Possibilities& possibilities) const override {
-    const PendingDequantize& pending = scheme().pending(node.id);
-    if (!pending.form) return;
-    possibilities.add(*pending.form);
-    for (const GivenForm& form : quantized_by_readers(node)) {
-      if (form != pending.form) possibilities.add(form);
-    }
+    add_forms(scheme().pending(node.id), node, possibilities);
   }
 
   void request(NodeRef node, Asks& asks) const override {
@@ -48,16 +56,13 @@ QUADRANT_CONSUMER(QuantizeMethod, FakeQuantizeScheme, ops::Quantize,
 
 }  // namespace
 
-std::vector<GivenForm> quantized_by_readers(NodeRef node) {
-  std::vector<GivenForm> forms;
-  constexpr std::size_t most_forms = 8;
-  for (const Use& use : node.graph->uses(node.id)) {
-    if (node.graph->kind(use.user) != ops::Quantize::kind || forms.size() == most_forms) continue;
-    auto form = GivenForm::of(node.graph->type({use.user}).quantization);
-    if (form && std::ranges::find(forms, *form) == forms.end()) forms.push_back(*std::move(form));
+void add_forms(const PendingDequantize& pending, NodeRef node,
+               Possibilities<GivenForm>& possibilities) {
+  if (!pending.form) return;
+  possibilities.add(*pending.form);
+  for (const GivenForm& form : quantized_by_readers(node)) {
+    if (form != pending.form) possibilities.add(form);
   }
-  std::ranges::sort(forms);
-  return forms;
 }
 
 void register_borders(FakeQuantizeScheme::Registration& methods) {

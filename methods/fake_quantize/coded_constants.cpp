@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "quadrant/ir/ops.hpp"
 #include "quadrant/numerics/convert.hpp"
 
 namespace quadrant::inline v0::low_precision {
@@ -94,6 +95,19 @@ class FakeQuantizedCodes final : public ConstantSource {
 };
 
 }  // namespace
+
+NodeId constant_behind_cast(const GraphView& graph, Value value) {
+  if (value.is_absent()) return {};
+  NodeRef maker{&graph, value.node};
+  if (maker.kind() == ops::Cast::kind && maker.operand_type(0) != nullptr) {
+    const ElementType from = maker.operand_type(0)->element;
+    const ElementType to = maker.type().element;
+    const bool is_exact =
+        is_float(to) && (!is_float(from) || from == to || bit_width(from) < bit_width(to));
+    if (is_exact) maker.id = maker.operand(0).node;
+  }
+  return graph.constant(maker.id) == nullptr ? NodeId{} : maker.id;
+}
 
 Expected<Constant> fake_quantized_codes(const Constant& real, const Ranges& ranges,
                                         const UniformType& type) {

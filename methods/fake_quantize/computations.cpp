@@ -22,12 +22,7 @@ QUADRANT_PARAMETERIZED(CodesMethod, FakeQuantizeScheme, const PrecisionRule*,
   }
 
   void possible(NodeRef node, Possibilities& possibilities) const override {
-    const PendingDequantize& pending = scheme().pending(node.id);
-    if (!pending.form) return;
-    possibilities.add(*pending.form);
-    for (const GivenForm& form : quantized_by_readers(node)) {
-      if (form != pending.form) possibilities.add(form);
-    }
+    add_forms(scheme().pending(node.id), node, possibilities);
   }
 
   // Codes are computed with for their own sake, whoever reads the result.

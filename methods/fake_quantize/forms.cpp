@@ -10,6 +10,12 @@
 
 namespace quadrant::inline v0::low_precision {
 
+bool is_depthwise(NodeRef node) {
+  const Shape& data = node.operand_type(0)->shape;
+  return node.kind() == ops::Conv::kind && data.rank() > 1 && data[1] > 0 &&
+         groups_of(node) == data[1];
+}
+
 std::optional<AxisScales> axis_scales(const GivenForm& form) {
   const Granularity& granularity = form.type->granularity;
   if (granularity.kind == Granularity::Kind::block) return std::nullopt;

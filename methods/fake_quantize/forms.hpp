@@ -10,6 +10,14 @@
 
 namespace quadrant::inline v0::low_precision {
 
+/// Of a convolution.
+[[nodiscard]] inline std::int64_t groups_of(NodeRef node) {
+  return node.attribute_or<std::int64_t>("group", 1);
+}
+
+/// Whether it is a convolution, with data, each of whose groups has one channel of that.
+[[nodiscard]] bool is_depthwise(NodeRef node);
+
 /// Codes of 32 bits: what sums are held in. They have no zero point.
 [[nodiscard]] inline bool is_sum(const GivenForm& form) noexcept {
   return form.storage() == ElementType::int32;

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "fake_quantize/forms.hpp"
 #include "fake_quantize/methods.hpp"
 #include "fake_quantize/profiles.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -81,9 +82,7 @@ class MeetingFinder {
   }
 
   static bool takes_channels(NodeRef user) {
-    const Shape& data = user.operand_type(0)->shape;
-    return user.kind() == ops::Conv::kind && data.rank() > 1 && data[1] > 1 &&
-           user.attribute_or<std::int64_t>("group", 1) == data[1];
+    return is_depthwise(user) && user.operand_type(0)->shape[1] > 1;
   }
 
   void follow(NodeRef node) {

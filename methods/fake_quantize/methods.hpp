@@ -14,8 +14,10 @@ namespace quadrant::inline v0::low_precision {
 [[nodiscard]] std::unordered_map<NodeId, PendingDequantize> follow_dequantized(
     const GraphView& graph, std::span<const NodeId> order, LowPrecisionTarget target);
 
-/// The forms in which those who read the node's results quantize them, each once, in order.
-[[nodiscard]] std::vector<GivenForm> quantized_by_readers(NodeRef node);
+/// What the node's results can be: the pending form, and those in which their readers quantize
+/// them.
+void add_forms(const PendingDequantize& pending, NodeRef node,
+               Possibilities<GivenForm>& possibilities);
 
 /// Phase 4: the constant that is operand `operand` becomes codes of `sum`, where each of its
 /// elements belongs to one scale.

@@ -19,15 +19,6 @@
 namespace quadrant::inline v0::low_precision {
 namespace {
 
-std::int64_t groups_of(NodeRef node) { return node.attribute_or<std::int64_t>("group", 1); }
-
-// A convolution each of whose groups has one channel of the data.
-bool is_depthwise(NodeRef node) {
-  const Shape& data = node.operand_type(0)->shape;
-  return node.kind() == ops::Conv::kind && data.rank() > 1 && data[1] > 0 &&
-         groups_of(node) == data[1];
-}
-
 bool is_constant_codes(NodeRef node, std::uint32_t operand) {
   NodeRef maker{node.graph, node.operand(operand).node};
   constexpr int most_moves = 8;  // a limit, so that a chain is not walked by each reader

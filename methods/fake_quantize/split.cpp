@@ -50,7 +50,7 @@ class Splitting {
   Expected<void> split(NodeRef node) {
     QUADRANT_TRY(const Ranges ranges, read_ranges(node));
     const ElementType expressed = node.type().element;
-    const NodeId constant = constant_behind_cast(node);
+    const NodeId constant = constant_behind_cast(*node.graph, node.operand(0));
     if (constant.is_valid()) {
       QUADRANT_TRY(const CodeTypes types,
                    constant_types(ranges, expressed, profile_.constants, zero_));
@@ -75,20 +75,6 @@ class Splitting {
 
   void note_remark(NodeRef node, const CodeTypes& types) {
     if (!types.remark.empty()) leave(node, types.remark);
-  }
-
-  // The constant that operand 0 is, or that is cast to it.
-  static NodeId constant_behind_cast(NodeRef node) {
-    NodeRef maker{node.graph, node.operand(0).node};
-    if (maker.kind() == ops::Cast::kind && maker.operand_type(0) != nullptr) {
-      // Not where numbers are rounded on the way.
-      const ElementType from = maker.operand_type(0)->element;
-      const ElementType to = maker.type().element;
-      const bool is_exact =
-          is_float(to) && (!is_float(from) || from == to || bit_width(from) < bit_width(to));
-      if (is_exact) maker.id = maker.operand(0).node;
-    }
-    return node.graph->constant(maker.id) == nullptr ? NodeId{} : maker.id;
   }
 
   void replace_by_constant(NodeId node, Constant codes,

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "fake_quantize/coded_constants.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/reals.hpp"
@@ -16,14 +17,6 @@ namespace {
 
 NodeRef maker_of(NodeRef node, std::size_t operand) {
   return {node.graph, node.operand(operand).node};
-}
-
-// The constant that `value` is, or that is cast to it.
-NodeId cast_constant(const GraphView& graph, Value value) {
-  if (value.is_absent()) return {};
-  NodeRef maker{&graph, value.node};
-  if (maker.kind() == ops::Cast::kind && !maker.operand(0).is_absent()) maker = maker_of(maker, 0);
-  return graph.constant(maker.id) == nullptr ? NodeId{} : maker.id;
 }
 
 bool is_code_type(ElementType element) {
@@ -65,8 +58,8 @@ std::optional<Parts> find_parts(NodeRef node, std::size_t side) {
   const Value stored = has_zero_points ? shifted.operand(0) : node.operand(side);
   const bool is_cast = !stored.is_absent() && node.graph->kind(stored.node) == ops::Cast::kind;
   if (!is_cast) return std::nullopt;
-  const NodeId codes = cast_constant(*node.graph, stored);
-  const NodeId scales = cast_constant(*node.graph, node.operand(1 - side));
+  const NodeId codes = constant_behind_cast(*node.graph, stored);
+  const NodeId scales = constant_behind_cast(*node.graph, node.operand(1 - side));
   if (!codes.is_valid() || !scales.is_valid()) return std::nullopt;
   const bool are_codes = is_code_type(node.graph->constant(codes)->element()) &&
                          is_float(node.graph->constant(scales)->element());
@@ -135,7 +128,7 @@ Expected<std::optional<StoredWeight>> read_stored_weight(NodeRef node, double to
   const Shape layout = parameter_shape(codes.shape(), *granularity);
   type->scales = make_scales(ElementType::float32, layout, steps);
   if (!parts->zero_points.is_absent()) {
-    const NodeId zeros = cast_constant(*node.graph, parts->zero_points);
+    const NodeId zeros = constant_behind_cast(*node.graph, parts->zero_points);
     if (!zeros.is_valid()) return fail(ErrorCode::impossible, "its zero points are computed");
     const Constant& points = *node.graph->constant(zeros);
     QUADRANT_TRY(std::vector<std::int64_t> shifts, read_shifts(points, range, tolerance));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,43 +11,19 @@
 #include <string_view>
 #include <vector>
 
+#include "model_text.hpp"
 #include "quadrant/engine/explain.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
-#include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
-#include "quadrant/ir/shape_inference.hpp"
-#include "quadrant/ir/text.hpp"
-#include "quadrant/ir/topology.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "quadrant/methods/fake_quantize.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::test {
 
-template <class T>
-T value_of(Expected<T> result) {
-  REQUIRE_MESSAGE(result, (result ? std::string() : to_string(result.error())));
-  return *std::move(result);
-}
-
-inline Graph parsed(std::string_view text) {
-  Graph graph = value_of(parse_graph(text));
-  const auto inferred = infer_shapes(graph);
-  REQUIRE_MESSAGE(inferred, (inferred ? std::string() : to_string(inferred.error())));
-  return graph;
-}
-
-/// Kinds of the operations, producers first, inputs, constants and outputs left out.
+/// Kinds of the operations, as `operations_of` has them.
 inline std::string kinds_of(const Graph& graph) {
-  std::string found;
-  for (const NodeId node : value_of(topological_order(graph))) {
-    const std::string_view kind = graph.kind(node);
-    if (kind != ops::Input::kind && kind != ops::Constant::kind && kind != ops::Output::kind) {
-      found += found.empty() ? "" : ", ";
-      found += kind;
-    }
-  }
-  return found;
+  return fmt::format("{}", fmt::join(operations_of(graph), ", "));
 }
 
 /// The type of a value, as text.
