@@ -68,16 +68,18 @@ struct OpenVinoWriteReport {
 /// - Constants are float16 with a Convert where the model that was read had them so and nothing is
 ///   lost by it.
 ///
-/// `impossible` when operations have no counterpart, naming all of them. The files appear complete
-/// or not at all, the .xml file last.
+/// `impossible` when operations have no counterpart, with each reason and some of the nodes that it
+/// is about. The files appear complete or not at all, the .xml file last.
 [[nodiscard]] Expected<OpenVinoWriteReport> write_openvino(
     const Graph& graph, const std::string& path, const OpenVinoWriteOptions& options = {});
 
-/// What `write_openvino` would write.
 struct OpenVinoFiles {
   std::string xml;
   std::vector<std::byte> bin;
 };
+
+/// What `write_openvino` would write, all of it in memory. `report` gets what that returns, unless
+/// it is null. `impossible` as there; what reading the graph's constants fails with.
 [[nodiscard]] Expected<OpenVinoFiles> openvino_files(const Graph& graph,
                                                      const OpenVinoWriteOptions& options = {},
                                                      OpenVinoWriteReport* report = nullptr);
