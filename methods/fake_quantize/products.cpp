@@ -75,6 +75,33 @@ Channels data_channels(NodeRef node, const AxisScales& data) {
   return {std::move(channels)};
 }
 
+// How many products are summed up to an element of the result, as far as the weight's shape tells.
+std::optional<std::int64_t> terms_of(NodeRef node, const Product& product) {
+  const Shape& weight = node.operand_type(product.weight)->shape;
+  const auto count = weight.element_count();
+  const auto kept = weight.is_ranked() ? product.channel(node, weight) : std::nullopt;
+  if (!count || !kept || weight[*kept] < 1) return std::nullopt;
+  if (node.kind() == ops::ConvTranspose::kind) {
+    return *count / weight[*kept] / std::max<std::int64_t>(groups_of(node), 1);
+  }
+  if (is_convolution(node.kind())) return *count / weight[*kept];
+  return weight[*kept == weight.rank() - 1 ? weight.rank() - 2 : weight.rank() - 1];
+}
+
+// The largest number that a code stands for, in steps, wherever zero is among them.
+std::int64_t most_steps(const GivenForm& form) {
+  const UniformType& type = *form.type;
+  return type.zero_points ? type.storage_max - type.storage_min
+                          : std::max(type.storage_max, -type.storage_min);
+}
+
+// Whether sums of products of all codes that there can be stay within 32 bits.
+bool fits_sums(NodeRef node, const Product& product, const GivenForm& data,
+               const GivenForm& weight) {
+  const auto terms = terms_of(node, product);
+  return !terms || *terms <= INT32_MAX / (most_steps(data) * most_steps(weight));
+}
+
 PendingDequantize follow_product(NodeRef node, const PrecisionRule& rule, Forms forms) {
   const Product& product = *find_product(node.kind());
   const GivenForm* const data = forms[product.data];
@@ -88,6 +115,9 @@ PendingDequantize follow_product(NodeRef node, const PrecisionRule& rule, Forms 
     return refuse("the target has no kernel for a weight of this type");
   }
   if (const char* const why = refuse_factors(node)) return refuse(why);
+  if (!fits_sums(node, product, *data, *weight)) {
+    return refuse("so many products are summed up that they need more than 32 bits");
+  }
   const Shape& shape = node.type().shape;
   if (!shape.is_ranked()) return refuse("its rank is not known");
   const auto data_scales = axis_scales(*data);

@@ -231,6 +231,29 @@ output(%y)
   CHECK_FALSE(why("10").ends_with("bits"));
 }
 
+TEST_CASE("sums that may need more than 32 bits stay real") {
+  // u8 times i8<-127:127>: 255 * 127 * 66311 is the last multiple below 2^31.
+  const auto kinds_with = [](std::int64_t length) {
+    std::string ones = "1";
+    for (std::int64_t i = 1; i < length; ++i) ones += ",1";
+    return kinds_of(lowered(fmt::format(R"(
+graph {{opset = 21}}
+%x: tensor<1x{0}xf32> = input()
+%low: tensor<f32> = constant() [0]
+%high: tensor<f32> = constant() [2.55]
+%q: tensor<1x{0}xf32> = fake_quantize(%x, %low, %high, %low, %high) {{levels = 256}}
+%w: tensor<{0}x1x!quant.uniform<i8<-127:127>:f32, 0.01>> = constant() [{1}]
+%wr: tensor<{0}x1xf32> = dequantize(%w)
+%y: tensor<1x1xf32> = matmul(%q, %wr)
+output(%y)
+)",
+                                        length, ones))
+                        .graph);
+  };
+  CHECK(kinds_with(66311) == "quantize, matmul, dequantize");
+  CHECK(kinds_with(66312) == "dequantize, fake_quantize, matmul");
+}
+
 TEST_CASE("a negative multiplier goes through a product, and not through a limit") {
   constexpr std::string_view text = R"(
 graph {opset = 21}
