@@ -95,7 +95,8 @@ class Convert final : public Command {
                                   options_.model));
     }
     std::optional<ComputationReport> report;
-    if (target && has_quantization(graph)) {
+    // Whoever names a target hears what it computes, be it nothing.
+    if (target && (!target_.empty() || has_quantization(graph))) {
       QUADRANT_TRY(OnTarget made, in_file(compute_on(graph, *target, executor), options_.model));
       graph = std::move(made.graph);
       report = std::move(made.report);

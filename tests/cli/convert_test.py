@@ -55,6 +55,21 @@ output(%y)
 """
 
 
+# Weights alone are stored as integers.
+STORED = """
+graph {opset = 21}
+%x: tensor<1x2x4x4xf32> = input()
+%codes: tensor<2x2x1x1xi8> = constant() [3, -2, 7, 4]
+%cast: tensor<2x2x1x1xf32> = cast(%codes) {to = 1}
+%zero: tensor<f32> = constant() [1]
+%shifted: tensor<2x2x1x1xf32> = onnx.Sub(%cast, %zero)
+%scale: tensor<2x1x1x1xf32> = constant() [0.5, 0.25]
+%w: tensor<2x2x1x1xf32> = multiply(%shifted, %scale)
+%y: tensor<1x2x4x4xf32> = conv(%x, %w)
+output(%y)
+"""
+
+
 class ConvertTest(CommandTest):
     def setUp(self):
         super().setUp()
@@ -90,6 +105,21 @@ class ConvertTest(CommandTest):
         operations = self.operations("codes.qd")
         self.assertNotIn("fake_quantize", operations)
         self.assertEqual(operations["conv"], 1)
+
+    def test_a_target_that_is_named_says_what_it_computes(self):
+        self.put("stored.qd", STORED.encode())
+        document = self.json_of("convert", "stored.qd", "codes.qd", "--target", "openvino-cpu")
+        rows = [(row["operation"], row["on_codes"]) for row in document["fused"]["operations"]]
+        self.assertEqual(rows, [("conv", False)])
+        operations = self.operations("codes.qd")
+        self.assertEqual(operations["dequantize"], 1)  # the weight is codes that have a type
+        self.assertNotIn("multiply", operations)
+        # Where nothing is quantized at all, too.
+        self.put("gate.qd", GATE.encode())
+        for target, name in (("openvino-cpu", "gate2.qd"), ("tflite", "gate.tflite")):
+            text = self.succeeds("convert", "gate.qd", name, "--target", target)
+            self.assertIn(f"0 of 4 operations compute on codes, for {target}", text)
+        self.assertIsNone(self.json_of("convert", "gate.qd", "gate.tflite")["fused"])
 
     def test_fake_quantize_in_other_formats(self):
         self.put("fake.qd", FAKE.encode())
