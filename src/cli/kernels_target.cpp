@@ -30,9 +30,7 @@ void add_notes(std::vector<std::string>& remarks, const std::vector<LeftAlone>& 
 Expected<OnTarget> on_fusion_target(const Graph& graph, FusionTarget target,
                                     const QuantizeOptions& run) {
   QUADRANT_TRY(FusedGraph fused, fuse_qdq(graph, {.target = target}, run));
-  OnTarget made{std::move(fused.graph),
-                report_computation(fused.model, fused.analysis.registry, fused.analysis),
-                {}};
+  OnTarget made{std::move(fused.model), std::move(fused.graph), std::move(fused.analysis), {}};
   if (fused.made_signed > 0) {
     made.remarks.push_back(
         fmt::format("{} tensors of type u8 became i8, for which there are more kernels: the same "
@@ -43,11 +41,11 @@ Expected<OnTarget> on_fusion_target(const Graph& graph, FusionTarget target,
 }
 
 Expected<OnTarget> on_low_precision(const Graph& graph, LowPrecisionTarget target,
-                                    const QuantizeOptions& run) {
-  QUADRANT_TRY(LowPrecision lowered, lower_fake_quantize(graph, {.target = target}, run));
-  OnTarget made{std::move(lowered.graph),
-                report_computation(lowered.model, lowered.analysis.registry, lowered.analysis),
-                {}};
+                                    bool repair_ranges, const QuantizeOptions& run) {
+  const FakeQuantizeOptions options{.target = target, .repair = repair_ranges};
+  QUADRANT_TRY(LowPrecision lowered, lower_fake_quantize(graph, options, run));
+  OnTarget made{
+      std::move(lowered.model), std::move(lowered.graph), std::move(lowered.analysis), {}};
   add_notes(made.remarks, lowered.notes);
   return made;
 }
@@ -87,16 +85,17 @@ bool has_quantization(const Graph& graph) {
   return has_fake_quantize(graph);
 }
 
-Expected<Graph> without_fake_quantize(Graph graph, bool has_limits,
+Expected<Graph> without_fake_quantize(Graph graph, const SplitForFormat& format,
                                       std::vector<std::string>& remarks) {
   if (!has_fake_quantize(graph)) return graph;
   // Data of 4 bits is what runtimes of these formats compute least.
   FakeQuantizeOptions options;
   options.target = LowPrecisionTarget::generic;
   options.data = Storages{ElementType::uint8, ElementType::int8};
+  options.repair = format.repair_ranges;
   QUADRANT_TRY(SplitGraph split, split_fake_quantize(graph, options));
   add_notes(remarks, split.notes);
-  if (!has_limits) {
+  if (!format.has_limits) {
     QUADRANT_TRY(const std::int64_t limited, limit_before_quantize(split.graph));
     if (limited > 0) {
       remarks.push_back(
@@ -108,13 +107,14 @@ Expected<Graph> without_fake_quantize(Graph graph, bool has_limits,
   return std::move(split.graph);
 }
 
-Expected<OnTarget> compute_on(const Graph& graph, const KernelsTarget& target, Executor& executor) {
+Expected<OnTarget> compute_on(const Graph& graph, const KernelsTarget& target, bool repair_ranges,
+                              Executor& executor) {
   QuantizeOptions run;
   run.executor = &executor;
   if (const auto* fusion = std::get_if<FusionTarget>(&target)) {
     return on_fusion_target(graph, *fusion, run);
   }
-  return on_low_precision(graph, std::get<LowPrecisionTarget>(target), run);
+  return on_low_precision(graph, std::get<LowPrecisionTarget>(target), repair_ranges, run);
 }
 
 }  // namespace quadrant::cli

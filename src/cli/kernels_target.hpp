@@ -9,7 +9,6 @@
 
 #include "quadrant/methods/fake_quantize.hpp"
 #include "quadrant/methods/qdq_fusion.hpp"
-#include "quadrant/report/computation.hpp"
 #include "quadrant/support/executor.hpp"
 
 namespace quadrant::cli {
@@ -26,16 +25,22 @@ using KernelsTarget = std::variant<FusionTarget, LowPrecisionTarget>;
 
 /// A model that computes on codes what its target can.
 struct OnTarget {
+  Graph model;  ///< what was decided on: each fake_quantize in it is a pair of its own
   Graph graph;
-  ComputationReport report;
+  Analysis analysis;  ///< of `model`
   std::vector<std::string> remarks;
 };
+/// `repair_ranges`: a fake_quantize whose grid misses zero is moved.
 [[nodiscard]] Expected<OnTarget> compute_on(const Graph& graph, const KernelsTarget& target,
-                                            Executor& executor);
+                                            bool repair_ranges, Executor& executor);
 
+struct SplitForFormat {
+  bool has_limits = true;  ///< the format knows codes that are part of their type
+  bool repair_ranges = false;
+};
 /// `quantize` and `dequantize` for each fake_quantize, as far as they can say the same; adds what
-/// stayed to `remarks`. `has_limits`: whether the format knows codes that are part of their type.
-[[nodiscard]] Expected<Graph> without_fake_quantize(Graph graph, bool has_limits,
+/// stayed, and what was moved, to `remarks`.
+[[nodiscard]] Expected<Graph> without_fake_quantize(Graph graph, const SplitForFormat& format,
                                                     std::vector<std::string>& remarks);
 
 }  // namespace quadrant::cli

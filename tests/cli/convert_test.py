@@ -7,7 +7,7 @@ Needs Python's standard library alone.
 
 import sys
 
-from command_case import BAD_INPUT, INPUT_OUTPUT, USAGE, CommandTest, run_tests
+from command_case import BAD_INPUT, IMPOSSIBLE, INPUT_OUTPUT, USAGE, CommandTest, run_tests
 
 # The example of the WebNN seed.
 CHAIN = """
@@ -54,6 +54,9 @@ graph {opset = 21}
 output(%y)
 """
 
+
+# Zero lies in the middle of two codes of 256.
+BESIDE_ZERO = FAKE.replace("[-1.28]", "[-1]").replace("[1.27]", "[1]")
 
 # Weights alone are stored as integers.
 STORED = """
@@ -120,6 +123,24 @@ class ConvertTest(CommandTest):
             text = self.succeeds("convert", "gate.qd", name, "--target", target)
             self.assertIn(f"0 of 4 operations compute on codes, for {target}", text)
         self.assertIsNone(self.json_of("convert", "gate.qd", "gate.tflite")["fused"])
+
+    def test_ranges_that_miss_zero_are_moved_on_request(self):
+        self.put("beside.qd", BESIDE_ZERO.encode())
+        hint = "it can be moved ('quadrant convert --repair-ranges')"
+        for name, target in (("codes.qd", ("--target", "openvino-cpu")), ("codes.onnx", ()),
+                             ("codes.tflite", ())):
+            if name == "codes.tflite":  # which has no fake_quantize
+                self.fails(IMPOSSIBLE, hint, "convert", "beside.qd", name)
+            else:
+                kept = self.json_of("convert", "beside.qd", name, *target)
+                self.assertIn(hint, " ".join(kept["remarks"]), name)
+            moved = self.json_of("convert", "beside.qd", name, *target, "--repair-ranges")
+            self.assertIn("xq: zero is 0.5 steps off the grid", " ".join(moved["remarks"]), name)
+            self.assertIn("it was moved to -1.00392", " ".join(moved["remarks"]), name)
+            self.assertNotIn("fake_quantize", self.operations(name))
+        for name in ("out.qd", "out.xml"):
+            self.fails(USAGE, "here it stays as it is", "convert", "beside.qd", name,
+                       "--repair-ranges")
 
     def test_fake_quantize_in_other_formats(self):
         self.put("fake.qd", FAKE.encode())
