@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/recipe/option_table.hpp"
 #include "support/printable.hpp"
 
 namespace quadrant::cli {
@@ -72,6 +74,23 @@ std::optional<KernelsTarget> parse_kernels_target(std::string_view name) {
     return parse_low_precision_target(name.substr(openvino_prefix.size()));
   }
   return parse_fusion_target(name);
+}
+
+std::string_view scheme_of(const KernelsTarget& target) {
+  return std::holds_alternative<FusionTarget>(target) ? fusion_scheme : low_precision_scheme;
+}
+
+Expected<std::optional<KernelsTarget>> target_of(std::string_view scheme, std::string_view name) {
+  const std::string wanted = key_of(scheme);
+  const std::array firsts{KernelsTarget(fusion_targets.front()),
+                          KernelsTarget(low_precision_targets.front())};
+  const auto* const first = std::ranges::find(firsts, wanted, scheme_of);
+  if (first == firsts.end()) return std::nullopt;
+  const auto named = name.empty() ? *first : parse_kernels_target(name);
+  if (named && scheme_of(*named) == wanted) return named;
+  return fail(ErrorCode::usage,
+              fmt::format("--target {} is not of {}: 'quadrant list {}' shows its targets", name,
+                          wanted, option_of(wanted)));
 }
 
 bool has_quantization(const Graph& graph) {

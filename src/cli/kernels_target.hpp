@@ -20,6 +20,16 @@ using KernelsTarget = std::variant<FusionTarget, LowPrecisionTarget>;
 [[nodiscard]] std::string name_of(const KernelsTarget& target);
 [[nodiscard]] std::optional<KernelsTarget> parse_kernels_target(std::string_view name);
 
+/// The schemes that run for targets.
+inline constexpr std::string_view fusion_scheme = "qdq_fusion";
+inline constexpr std::string_view low_precision_scheme = "fake_quantize";
+/// The one that runs for `target`.
+[[nodiscard]] std::string_view scheme_of(const KernelsTarget& target);
+/// The target of `--scheme SCHEME --target NAME`; its first one where `name` is empty. Empty for a
+/// scheme that no target has; a `usage` error for the target of another one.
+[[nodiscard]] Expected<std::optional<KernelsTarget>> target_of(std::string_view scheme,
+                                                               std::string_view name);
+
 /// Whether one of the values has codes, or is a fake_quantize, that stands for some.
 [[nodiscard]] bool has_quantization(const Graph& graph);
 

@@ -1,4 +1,5 @@
-"""quadrant convert: formats by the ending, fusing for a target, codes at the borders.
+"""quadrant convert: formats by the ending, fusing for a target, codes at the borders; and explain, of
+what is fused.
 
     python3 tests/cli/convert_test.py path/to/quadrant        or with the path in $QUADRANT
 
@@ -217,6 +218,45 @@ class ConvertTest(CommandTest):
         self.assertEqual(self.json_of("inspect", "chain.qd")["format"], "qd")
         self.assertEqual(self.json_of("inspect", self.model)["format"], "onnx")
         self.assertIn("TFLite", self.succeeds("inspect", "chain.tflite"))
+
+    def test_why_it_computes_on_codes(self):
+        self.put("fake.qd", FAKE.encode())
+        document = self.json_of("explain", "fake.qd", "--scheme", "fake_quantize", "--target",
+                                "openvino-cpu")
+        self.assertEqual(document["gain_unit"], "operations")
+        states = [(row["value"], row["state"]) for row in document["explanations"]]
+        self.assertEqual(states, [("y", "ToQuantize")])
+        text = self.succeeds("explain", "fake.qd", "xq", "--scheme", "fake-quantize")
+        self.assertRegex(text, r"\Axq \(dequantize\): ToQuantize\n  u8 0.01:128, gain \d+\n")
+        self.assertIn("asked for u8 0.01:128 by y (operand 0)", text)
+        fusion = ("explain", "chain.qd", "--scheme", "qdq_fusion")
+        for target in ("tflite", "onnx-qoperator"):
+            rows = self.json_of(*fusion, "--target", target)["explanations"]
+            self.assertEqual([row["value"] for row in rows], ["c", "p"])
+            self.assertEqual({row["state"] for row in rows}, {"ToQuantize"})
+        self.assertIn("asked for i8 0.1:-5 by cq (operand 0)", self.succeeds(*fusion, "c"))
+        # As convert decides, and otherwise with the options of all decisions.
+        kept = self.json_of(*fusion, "--exclude", "^c$")["explanations"]
+        self.assertEqual([row["state"] for row in kept], ["Unquantized", "ToQuantize"])
+        self.assertIn("excluded by --exclude", kept[0]["reason"])
+
+    def test_why_it_computes_on_real_numbers(self):
+        self.put("fake.qd", FAKE.encode())
+        text = self.succeeds("explain", "fake.qd", "y", "--scheme", "qdq_fusion")
+        self.assertIn("the real result is an output of the model", text)
+        self.put("beside.qd", BESIDE_ZERO.encode())
+        result = self.run_command("explain", "beside.qd", "y", "--scheme", "fake_quantize")
+        self.assertIn(b"its data is real numbers", result.stdout)
+        self.assertIn(b"note: beside.qd: fake_quantize: xq: zero is 0.5 steps off", result.stderr)
+
+    def test_mistakes_about_targets(self):
+        fusion = ("explain", "chain.qd", "--scheme", "qdq_fusion")
+        self.fails(USAGE, "not of qdq_fusion", *fusion, "--target", "openvino-cpu")
+        self.fails(USAGE, "--target is for --scheme fake_quantize and qdq_fusion", "explain",
+                   self.model, "--scheme", "weight-only", "--target", "tflite")
+        self.fails(USAGE, "--bits is an option of weight_only", *fusion, "--bits", 4)
+        self.fails(USAGE, "does not run qdq_fusion", *fusion, "--against", "plan.json")
+        self.fails(USAGE, "did you mean", *fusion, "cr2")
 
     def test_mistakes(self):
         self.fails(USAGE, "the ending says which format", "convert", "chain.qd", "chain.bin")
