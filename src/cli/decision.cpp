@@ -269,6 +269,7 @@ Expected<Subject> prepare_for(const KernelsTarget& target, const DecisionOptions
   }
   const Registry& registry = made.analysis.registry;
   QUADRANT_TRY(Vetoes vetoes, find_vetoes(made.model, registry, scope, origin_of(options, meant)));
+  vetoes.merge(made.analysis.vetoes);
   return Subject{std::move(made.model), registry, std::move(gains), std::move(vetoes), {},
                  std::move(meant),      {}};
 }

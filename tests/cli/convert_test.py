@@ -134,6 +134,8 @@ class ConvertTest(CommandTest):
                 self.fails(IMPOSSIBLE, hint, "convert", "beside.qd", name)
             else:
                 kept = self.json_of("convert", "beside.qd", name, *target)
+                if target:
+                    self.assertIn(hint, kept["fused"]["operations"][0]["reason"])
                 self.assertIn(hint, " ".join(kept["remarks"]), name)
             moved = self.json_of("convert", "beside.qd", name, *target, "--repair-ranges")
             self.assertIn("xq: zero is 0.5 steps off the grid", " ".join(moved["remarks"]), name)
@@ -248,6 +250,9 @@ class ConvertTest(CommandTest):
         result = self.run_command("explain", "beside.qd", "y", "--scheme", "fake_quantize")
         self.assertIn(b"its data is real numbers", result.stdout)
         self.assertIn(b"note: beside.qd: fake_quantize: xq: zero is 0.5 steps off", result.stderr)
+        result = self.run_command("explain", "beside.qd", "xq", "--scheme", "fake_quantize")
+        self.assertTrue(result.stdout.startswith(
+            b"xq (fake_quantize): Unquantized\n  zero is 0.5 steps off the grid"), result.stdout)
 
     def test_mistakes_about_targets(self):
         fusion = ("explain", "chain.qd", "--scheme", "qdq_fusion")
