@@ -6,6 +6,7 @@
 #include "fake_quantize/methods.hpp"
 #include "fake_quantize/profiles.hpp"
 #include "quadrant/engine/given_forms.hpp"
+#include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0 {
@@ -46,6 +47,22 @@ Expected<Value> FakeQuantizeScheme::convert(Value quantized, const GivenForm& to
   return requantize_given(quantized, to, context);
 }
 
+namespace {
+
+// Each fake_quantize that stayed, with the reason.
+Vetoes vetoes_of(const SplitGraph& split) {
+  Vetoes vetoes;
+  for (const LeftAlone& note : split.notes) {
+    const Value value = split.graph.find_value(note.name);
+    const bool stayed =
+        !value.is_absent() && split.graph.kind(value.node) == ops::FakeQuantize::kind;
+    if (stayed) vetoes.emplace(value.node, note.reason);
+  }
+  return vetoes;
+}
+
+}  // namespace
+
 Expected<Registry> fake_quantize_registry(const GraphView& graph,
                                           const FakeQuantizeOptions& options) {
   QUADRANT_TRY(FakeQuantizeScheme scheme, FakeQuantizeScheme::make(graph, options));
@@ -66,6 +83,7 @@ Expected<LowPrecision> lower_fake_quantize(const Graph& graph, const FakeQuantiz
     chosen.gains = &operations;
     chosen.policy = SelectionPolicy::optimal;
   }
+  chosen.vetoes.merge(vetoes_of(split));
   QUADRANT_TRY(QuantizeResult result, quantize(split.graph, registry, chosen));
   LowPrecision lowered{std::move(split.graph), std::move(result.graph), std::move(result.analysis),
                        0, std::move(split.notes)};

@@ -127,7 +127,7 @@ Expected<void> settle(Interval& range, const Ranges& ranges, std::size_t group,
     range = repaired(range, ranges.levels);
     what += fmt::format("; it was moved to {} to {}", range.low, range.high);
   } else {
-    return unfit(std::move(what));
+    return unfit(what + "; it can be moved ('quadrant convert --repair-ranges')");
   }
   if (note.empty()) note = std::move(what);
   return {};

@@ -26,6 +26,8 @@
 namespace quadrant::cli {
 namespace {
 
+constexpr std::string_view repair_option = "--repair-ranges";
+
 // What whoever feeds and reads the model has to know: not all formats say it.
 std::vector<std::string> describe_coded_borders(const Graph& graph) {
   std::vector<std::string> lines;
@@ -54,6 +56,15 @@ Json to_json(const ComputationReport& report) {
           {"operations", std::move(operations)}};
 }
 
+// Some formats have no fake_quantize: what one would take that stayed.
+Error with_way_out(Error error, const std::vector<std::string>& remarks) {
+  const auto found = std::ranges::find_if(remarks, [](const std::string& remark) {
+    return remark.find(repair_option) != std::string::npos;
+  });
+  if (found != remarks.end()) error.message += "; " + *found;
+  return error;
+}
+
 class Convert final : public Command {
  public:
   CLI::App* declare(CLI::App& app) override {
@@ -68,6 +79,9 @@ class Convert final : public Command {
     add_choice(*command, "--io", borders_, {"codes", "real"},
                "Whether the model takes and gives 'codes', where it quantizes its inputs and "
                "dequantizes its outputs, or 'real' numbers, the default");
+    command->add_flag(std::string(repair_option), repairs_ranges_,
+                      "Move the range of a fake_quantize of which real zero is no code, so that it "
+                      "becomes codes, too; by at most half a step where zero lies inside");
     declare_non_finite(*command, options_.non_finite);
     command->footer(
         "Examples:\n"
@@ -90,25 +104,29 @@ class Convert final : public Command {
     QUADRANT_TRY(Graph graph, model(target, console, executor));
     std::vector<std::string> remarks;
     if (!is_openvino(target) && (format == ModelFormat::onnx || format == ModelFormat::tflite)) {
-      QUADRANT_TRY(graph, in_file(without_fake_quantize(std::move(graph),
-                                                        format != ModelFormat::tflite, remarks),
-                                  options_.model));
+      const SplitForFormat split{.has_limits = format != ModelFormat::tflite,
+                                 .repair_ranges = repairs_ranges_};
+      QUADRANT_TRY(
+          graph, in_file(without_fake_quantize(std::move(graph), split, remarks), options_.model));
     }
     std::optional<ComputationReport> report;
-    if (target && has_quantization(graph)) {
-      QUADRANT_TRY(OnTarget made, in_file(compute_on(graph, *target, executor), options_.model));
+    // Whoever names a target hears what it computes, be it nothing.
+    if (target && (!target_.empty() || has_quantization(graph))) {
+      QUADRANT_TRY(OnTarget made,
+                   in_file(compute_on(graph, *target, repairs_ranges_, executor), options_.model));
       graph = std::move(made.graph);
-      report = std::move(made.report);
+      report = report_computation(made.model, made.analysis.registry, made.analysis);
       remarks.insert(remarks.end(), made.remarks.begin(), made.remarks.end());
     }
     std::vector<LeftAlone> real_borders;
     if (borders_ == "codes") real_borders = make_borders_coded(graph);
     const std::vector<std::string> coded_borders = describe_coded_borders(graph);
-    QUADRANT_TRY(WrittenModel written,
-                 write_model(graph, output_, format,
-                             {.qoperators = target == KernelsTarget(FusionTarget::onnx_qoperator),
-                              .executor = &executor,
-                              .sink = &console}));
+    auto result = write_model(graph, output_, format,
+                              {.qoperators = target == KernelsTarget(FusionTarget::onnx_qoperator),
+                               .executor = &executor,
+                               .sink = &console});
+    if (!result) return fail(with_way_out(std::move(result).error(), remarks));
+    WrittenModel& written = *result;
     written.remarks.insert(written.remarks.end(), remarks.begin(), remarks.end());
     written.remarks.insert(written.remarks.end(), coded_borders.begin(), coded_borders.end());
     add_remarks(written.remarks, "in real numbers still", real_borders);
@@ -164,6 +182,13 @@ class Convert final : public Command {
                               "sums that no format has: it goes with .qd. OpenVINO itself finds it "
                               "in the .xml file that is written without it",
                               target_),
+                  {.file = output_});
+    }
+    const bool keeps_fake_quantize = format == ModelFormat::openvino || format == ModelFormat::text;
+    if (repairs_ranges_ && keeps_fake_quantize && !is_openvino(target)) {
+      return fail(ErrorCode::usage,
+                  "--repair-ranges is for a fake_quantize that becomes codes: here it stays as it "
+                  "is. It goes with .onnx, .tflite, and --target openvino-cpu and its like",
                   {.file = output_});
     }
     if (format != ModelFormat::tflite || target != KernelsTarget(FusionTarget::onnx_qoperator)) {
@@ -226,6 +251,7 @@ class Convert final : public Command {
   std::string output_;
   std::string target_;
   std::string borders_;
+  bool repairs_ranges_ = false;
 };
 
 }  // namespace

@@ -4,10 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "calibration/located.hpp"
 #include "cli/choices.hpp"
 #include "cli/hardware.hpp"
 #include "cli/model.hpp"
@@ -27,8 +30,7 @@ void add_patterns(CLI::App& command, const std::string& name, std::vector<std::s
 }
 
 // The recipe, with what other options say besides.
-Expected<NamedRecipe> meant_by(const DecisionOptions& options) {
-  QUADRANT_TRY(NamedRecipe meant, recipe_of(options.recipe, options.schemes));
+Expected<NamedRecipe> with_options(NamedRecipe meant, const DecisionOptions& options) {
   Recipe& recipe = meant.recipe;
   if (!options.gain.empty()) {
     recipe.gain = options.gain;
@@ -62,6 +64,33 @@ Expected<NamedRecipe> meant_by(const DecisionOptions& options) {
   recipe.include.insert(recipe.include.end(), include.begin(), include.end());
   recipe.exclude.insert(recipe.exclude.end(), exclude.begin(), exclude.end());
   return meant;
+}
+
+Expected<NamedRecipe> meant_by(const DecisionOptions& options) {
+  QUADRANT_TRY(NamedRecipe recipe, recipe_of(options.recipe, options.schemes));
+  return with_options(std::move(recipe), options);
+}
+
+// What `convert --target` runs, with what the options say.
+Expected<NamedRecipe> meant_for(const KernelsTarget& target, const DecisionOptions& options) {
+  NamedRecipe recipe;
+  recipe.label = scheme_of(target);
+  recipe.recipe.gain = "operations";
+  recipe.recipe.policy = "optimal";
+  QUADRANT_CHECK(options.schemes.check_given(std::array{recipe.label}, {}));
+  return with_options(std::move(recipe), options);
+}
+
+// Of the graph that a model becomes for `target`, what was decided on.
+Expected<OnTarget> decided_for(const KernelsTarget& target, Graph graph, Executor& executor) {
+  std::vector<std::string> remarks;
+  if (const auto* fusion = std::get_if<FusionTarget>(&target)) {
+    const SplitForFormat format{.has_limits = *fusion != FusionTarget::tflite};
+    QUADRANT_TRY(graph, without_fake_quantize(std::move(graph), format, remarks));
+  }
+  QUADRANT_TRY(OnTarget made, compute_on(graph, target, false, executor));
+  made.remarks.insert(made.remarks.begin(), remarks.begin(), remarks.end());
+  return made;
 }
 
 Expected<void> check_budget(const NamedRecipe& meant) {
@@ -222,6 +251,27 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   Subject made{std::move(subject.graph), std::move(registry), std::move(gains), std::move(vetoes),
                std::move(subject.steps), std::move(meant),    std::move(rules)};
   return made;
+}
+
+Expected<Subject> prepare_for(const KernelsTarget& target, const DecisionOptions& options,
+                              Console& console) {
+  QUADRANT_TRY(NamedRecipe meant, meant_for(target, options));
+  QUADRANT_CHECK(check_hardware_is_kept(*options.command, meant.recipe.hardware, meant.label));
+  const ScopeOptions scope{meant.recipe.include, meant.recipe.exclude};
+  QUADRANT_CHECK(check_patterns(scope));
+  QUADRANT_TRY(auto gains, gains_of(options, meant, {}));
+  QUADRANT_TRY(Graph graph, read_model(options.model, console));
+  ThreadExecutor executor(0);
+  QUADRANT_TRY(OnTarget made,
+               in_file(decided_for(target, std::move(graph), executor), options.model));
+  for (const std::string& remark : made.remarks) {
+    console.report({Severity::note, remark, {.file = options.model}});
+  }
+  const Registry& registry = made.analysis.registry;
+  QUADRANT_TRY(Vetoes vetoes, find_vetoes(made.model, registry, scope, origin_of(options, meant)));
+  vetoes.merge(made.analysis.vetoes);
+  return Subject{std::move(made.model), registry, std::move(gains), std::move(vetoes), {},
+                 std::move(meant),      {}};
 }
 
 Expected<void> save_recipe(const DecisionOptions& options, const Subject& subject) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "cli/console.hpp"
+#include "cli/kernels_target.hpp"
 #include "cli/recipe_options.hpp"
 #include "cli/schemes.hpp"
 #include "cli/scope.hpp"
@@ -75,6 +76,11 @@ struct Subject {
 /// Checks the options, then reads the model, so that mistakes in the call show before the long
 /// work.
 [[nodiscard]] Expected<Subject> prepare(const DecisionOptions& options, Console& console);
+
+/// The same for the scheme of `target`, which decides as in `convert --target`: on a model that is
+/// made of the one that was read, by what is worth most there, unless the options say otherwise.
+[[nodiscard]] Expected<Subject> prepare_for(const KernelsTarget& target,
+                                            const DecisionOptions& options, Console& console);
 
 /// Writes the file of --save-recipe, if there is to be one.
 [[nodiscard]] Expected<void> save_recipe(const DecisionOptions& options, const Subject& subject);

@@ -11,10 +11,13 @@
 #include <unordered_map>
 #include <utility>
 
+#include "cli/choices.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
+#include "cli/kernels_target.hpp"
 #include "cli/model.hpp"
 #include "cli/variants.hpp"
+#include "quadrant/report/computation.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
 #include "recipe/node_names.hpp"
@@ -67,6 +70,16 @@ std::vector<Explanation> of_interest(const Subject& subject, const Analysis& ana
   result.reserve(weights.size() + consumers.size());
   for (auto& [bytes, explanation] : weights) result.push_back(std::move(explanation));
   std::ranges::move(consumers, std::back_inserter(result));
+  return result;
+}
+
+// Of a scheme that is for a target: what it could compute on codes.
+std::vector<Explanation> of_computations(const Subject& subject, const Analysis& analysis) {
+  std::vector<Explanation> all = explain_all(subject.graph, subject.registry, analysis);
+  std::vector<Explanation> result;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (is_computation(subject.graph.ref(analysis.order[i]))) result.push_back(std::move(all[i]));
+  }
   return result;
 }
 
@@ -139,6 +152,9 @@ class Explain final : public Command {
                 "Node or value to explain in full; without it, a line for each weight and each "
                 "operation that could gain")
             ->type_name("");
+    add_choice(*command, "--target", target_, kernels_targets(),
+               "With --scheme fake_quantize or qdq_fusion, which 'quadrant convert' runs: whose "
+               "kernels compute on codes (default: openvino-cpu, tflite)");
     command->add_flag("--all", all_, "A line for every operation, input and constant");
     plan_option_ =
         command
@@ -153,7 +169,8 @@ class Explain final : public Command {
         "Examples:\n"
         "  quadrant explain model.onnx --scheme weight-only\n"
         "  quadrant explain model.onnx fc1.weight --scheme weight-only\n"
-        "  quadrant explain model.onnx --scheme weight-only --exclude head --against plan.json");
+        "  quadrant explain model.onnx --scheme weight-only --exclude head --against plan.json\n"
+        "  quadrant explain model.xml conv1 --scheme fake-quantize --target openvino-cpu");
     return command;
   }
 
@@ -161,6 +178,8 @@ class Explain final : public Command {
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check_call());
+    QUADRANT_TRY(const auto target, target_of(options_.recipe.scheme, target_));
+    QUADRANT_CHECK(check_target(target));
     std::optional<Plan> plan;
     std::optional<Plan> against;
     if (!plan_path_.empty()) {
@@ -170,7 +189,8 @@ class Explain final : public Command {
       QUADRANT_TRY(against, read_plan(against_));
     }
     options_.meets_budgets = plan.has_value();  // a budget is what made it
-    QUADRANT_TRY(Subject subject, prepare(options_, console));
+    QUADRANT_TRY(Subject subject,
+                 target ? prepare_for(*target, options_, console) : prepare(options_, console));
     if (plan) QUADRANT_CHECK(use_variants_of(*plan, options_, subject));
     std::vector<NodeId> nodes;
     if (!node_.empty()) {
@@ -193,7 +213,7 @@ class Explain final : public Command {
     if (all_) {
       explanations = explain_all(subject.graph, subject.registry, analysis);
     } else if (node_.empty()) {
-      explanations = of_interest(subject, analysis);
+      explanations = target ? of_computations(subject, analysis) : of_interest(subject, analysis);
     }
     print(explanations, subject, console);
     return {};
@@ -215,6 +235,21 @@ class Explain final : public Command {
       return fail(ErrorCode::usage,
                   "explain: --plan says what to quantize; --include and --exclude belong to the "
                   "'quadrant plan' that made it");
+    }
+    return {};
+  }
+
+  [[nodiscard]] Expected<void> check_target(const std::optional<KernelsTarget>& target) const {
+    if (!target && !target_.empty()) {
+      return fail(ErrorCode::usage,
+                  fmt::format("--target is for --scheme {} and {}, which 'quadrant convert' runs",
+                              low_precision_scheme, fusion_scheme));
+    }
+    if (target && !(plan_path_.empty() && against_.empty())) {
+      return fail(ErrorCode::usage,
+                  fmt::format("--plan and --against are plans of 'quadrant plan', which does not "
+                              "run {}",
+                              scheme_of(*target)));
     }
     return {};
   }
@@ -291,6 +326,7 @@ class Explain final : public Command {
   DecisionOptions options_;
   std::string node_;
   CLI::Option* node_option_ = nullptr;
+  std::string target_;
   bool all_ = false;
   std::string plan_path_;
   CLI::Option* plan_option_ = nullptr;

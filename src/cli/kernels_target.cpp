@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/recipe/option_table.hpp"
 #include "support/printable.hpp"
 
 namespace quadrant::cli {
@@ -30,9 +32,7 @@ void add_notes(std::vector<std::string>& remarks, const std::vector<LeftAlone>& 
 Expected<OnTarget> on_fusion_target(const Graph& graph, FusionTarget target,
                                     const QuantizeOptions& run) {
   QUADRANT_TRY(FusedGraph fused, fuse_qdq(graph, {.target = target}, run));
-  OnTarget made{std::move(fused.graph),
-                report_computation(fused.model, fused.analysis.registry, fused.analysis),
-                {}};
+  OnTarget made{std::move(fused.model), std::move(fused.graph), std::move(fused.analysis), {}};
   if (fused.made_signed > 0) {
     made.remarks.push_back(
         fmt::format("{} tensors of type u8 became i8, for which there are more kernels: the same "
@@ -43,11 +43,11 @@ Expected<OnTarget> on_fusion_target(const Graph& graph, FusionTarget target,
 }
 
 Expected<OnTarget> on_low_precision(const Graph& graph, LowPrecisionTarget target,
-                                    const QuantizeOptions& run) {
-  QUADRANT_TRY(LowPrecision lowered, lower_fake_quantize(graph, {.target = target}, run));
-  OnTarget made{std::move(lowered.graph),
-                report_computation(lowered.model, lowered.analysis.registry, lowered.analysis),
-                {}};
+                                    bool repair_ranges, const QuantizeOptions& run) {
+  const FakeQuantizeOptions options{.target = target, .repair = repair_ranges};
+  QUADRANT_TRY(LowPrecision lowered, lower_fake_quantize(graph, options, run));
+  OnTarget made{
+      std::move(lowered.model), std::move(lowered.graph), std::move(lowered.analysis), {}};
   add_notes(made.remarks, lowered.notes);
   return made;
 }
@@ -76,6 +76,23 @@ std::optional<KernelsTarget> parse_kernels_target(std::string_view name) {
   return parse_fusion_target(name);
 }
 
+std::string_view scheme_of(const KernelsTarget& target) {
+  return std::holds_alternative<FusionTarget>(target) ? fusion_scheme : low_precision_scheme;
+}
+
+Expected<std::optional<KernelsTarget>> target_of(std::string_view scheme, std::string_view name) {
+  const std::string wanted = key_of(scheme);
+  const std::array firsts{KernelsTarget(fusion_targets.front()),
+                          KernelsTarget(low_precision_targets.front())};
+  const auto* const first = std::ranges::find(firsts, wanted, scheme_of);
+  if (first == firsts.end()) return std::nullopt;
+  const auto named = name.empty() ? *first : parse_kernels_target(name);
+  if (named && scheme_of(*named) == wanted) return named;
+  return fail(ErrorCode::usage,
+              fmt::format("--target {} is not of {}: 'quadrant list {}' shows its targets", name,
+                          wanted, option_of(wanted)));
+}
+
 bool has_quantization(const Graph& graph) {
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     const NodeId node = graph.node_at(index);
@@ -87,16 +104,17 @@ bool has_quantization(const Graph& graph) {
   return has_fake_quantize(graph);
 }
 
-Expected<Graph> without_fake_quantize(Graph graph, bool has_limits,
+Expected<Graph> without_fake_quantize(Graph graph, const SplitForFormat& format,
                                       std::vector<std::string>& remarks) {
   if (!has_fake_quantize(graph)) return graph;
   // Data of 4 bits is what runtimes of these formats compute least.
   FakeQuantizeOptions options;
   options.target = LowPrecisionTarget::generic;
   options.data = Storages{ElementType::uint8, ElementType::int8};
+  options.repair = format.repair_ranges;
   QUADRANT_TRY(SplitGraph split, split_fake_quantize(graph, options));
   add_notes(remarks, split.notes);
-  if (!has_limits) {
+  if (!format.has_limits) {
     QUADRANT_TRY(const std::int64_t limited, limit_before_quantize(split.graph));
     if (limited > 0) {
       remarks.push_back(
@@ -108,13 +126,14 @@ Expected<Graph> without_fake_quantize(Graph graph, bool has_limits,
   return std::move(split.graph);
 }
 
-Expected<OnTarget> compute_on(const Graph& graph, const KernelsTarget& target, Executor& executor) {
+Expected<OnTarget> compute_on(const Graph& graph, const KernelsTarget& target, bool repair_ranges,
+                              Executor& executor) {
   QuantizeOptions run;
   run.executor = &executor;
   if (const auto* fusion = std::get_if<FusionTarget>(&target)) {
     return on_fusion_target(graph, *fusion, run);
   }
-  return on_low_precision(graph, std::get<LowPrecisionTarget>(target), run);
+  return on_low_precision(graph, std::get<LowPrecisionTarget>(target), repair_ranges, run);
 }
 
 }  // namespace quadrant::cli

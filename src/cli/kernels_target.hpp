@@ -9,7 +9,6 @@
 
 #include "quadrant/methods/fake_quantize.hpp"
 #include "quadrant/methods/qdq_fusion.hpp"
-#include "quadrant/report/computation.hpp"
 #include "quadrant/support/executor.hpp"
 
 namespace quadrant::cli {
@@ -21,21 +20,37 @@ using KernelsTarget = std::variant<FusionTarget, LowPrecisionTarget>;
 [[nodiscard]] std::string name_of(const KernelsTarget& target);
 [[nodiscard]] std::optional<KernelsTarget> parse_kernels_target(std::string_view name);
 
+/// The schemes that run for targets.
+inline constexpr std::string_view fusion_scheme = "qdq_fusion";
+inline constexpr std::string_view low_precision_scheme = "fake_quantize";
+/// The one that runs for `target`.
+[[nodiscard]] std::string_view scheme_of(const KernelsTarget& target);
+/// The target of `--scheme SCHEME --target NAME`; its first one where `name` is empty. Empty for a
+/// scheme that no target has; a `usage` error for the target of another one.
+[[nodiscard]] Expected<std::optional<KernelsTarget>> target_of(std::string_view scheme,
+                                                               std::string_view name);
+
 /// Whether one of the values has codes, or is a fake_quantize, that stands for some.
 [[nodiscard]] bool has_quantization(const Graph& graph);
 
 /// A model that computes on codes what its target can.
 struct OnTarget {
+  Graph model;  ///< what was decided on: each fake_quantize in it is a pair of its own
   Graph graph;
-  ComputationReport report;
+  Analysis analysis;  ///< of `model`
   std::vector<std::string> remarks;
 };
+/// `repair_ranges`: a fake_quantize whose grid misses zero is moved.
 [[nodiscard]] Expected<OnTarget> compute_on(const Graph& graph, const KernelsTarget& target,
-                                            Executor& executor);
+                                            bool repair_ranges, Executor& executor);
 
+struct SplitForFormat {
+  bool has_limits = true;  ///< the format knows codes that are part of their type
+  bool repair_ranges = false;
+};
 /// `quantize` and `dequantize` for each fake_quantize, as far as they can say the same; adds what
-/// stayed to `remarks`. `has_limits`: whether the format knows codes that are part of their type.
-[[nodiscard]] Expected<Graph> without_fake_quantize(Graph graph, bool has_limits,
+/// stayed, and what was moved, to `remarks`.
+[[nodiscard]] Expected<Graph> without_fake_quantize(Graph graph, const SplitForFormat& format,
                                                     std::vector<std::string>& remarks);
 
 }  // namespace quadrant::cli

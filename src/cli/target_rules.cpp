@@ -2,20 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "cli/kernels_target.hpp"
+#include "quadrant/recipe/option_table.hpp"
 #include "quadrant/report/table.hpp"
 
 namespace quadrant::cli {
 namespace {
 
-constexpr std::string_view explicit_scheme = "qdq_fusion";
-constexpr std::string_view fake_scheme = "fake_quantize";
-
 TargetScheme explicit_quantization_rules() {
-  TargetScheme scheme{explicit_scheme,
+  TargetScheme scheme{fusion_scheme,
                       "Operations between dequantize and quantize compute on codes",
                       {"operation", "becomes", "codes", "parameters"},
                       {}};
@@ -30,7 +27,7 @@ TargetScheme explicit_quantization_rules() {
 }
 
 TargetScheme fake_quantize_rules() {
-  TargetScheme scheme{fake_scheme,
+  TargetScheme scheme{low_precision_scheme,
                       "What fake_quantize says of real numbers becomes operations on codes",
                       {"operation", "data", "weight", "scales of data", "result"},
                       {}};
@@ -46,13 +43,12 @@ TargetScheme fake_quantize_rules() {
 
 }  // namespace
 
-std::vector<std::string_view> target_schemes() { return {fake_scheme, explicit_scheme}; }
+std::vector<std::string_view> target_schemes() { return {low_precision_scheme, fusion_scheme}; }
 
 std::optional<TargetScheme> find_target_scheme(std::string_view name) {
-  std::string plain(name);
-  std::ranges::replace(plain, '-', '_');
-  if (plain == explicit_scheme) return explicit_quantization_rules();
-  if (plain == fake_scheme) return fake_quantize_rules();
+  const std::string plain = key_of(name);
+  if (plain == fusion_scheme) return explicit_quantization_rules();
+  if (plain == low_precision_scheme) return fake_quantize_rules();
   return std::nullopt;
 }
 

@@ -11,27 +11,6 @@
 namespace quadrant::inline v0 {
 namespace {
 
-bool is_computation(NodeRef node) {
-  const std::string_view kind = node.kind();
-  if (kind == "onnx.Shape" || kind == "onnx.Size") return false;  // no number of it is looked at
-  if (kind == ops::Input::kind || kind == ops::Constant::kind || kind == ops::Output::kind ||
-      kind == ops::Quantize::kind || kind == ops::Dequantize::kind ||
-      kind == ops::StorageCast::kind || kind == ops::Identity::kind) {
-    return false;
-  }
-  const auto is_real = [&](Value value) {
-    if (value.is_absent()) return false;
-    const TensorType& type = node.graph->type(value);
-    return type.is_quantized() || may_be_real(type.element);
-  };
-  if (std::ranges::any_of(node.operands(), is_real)) return true;
-  const std::uint32_t results = node.graph->result_count(node.id);
-  for (std::uint32_t i = 0; i < results; ++i) {
-    if (is_real(node.result(i))) return true;
-  }
-  return false;
-}
-
 bool computes_on_codes(NodeRef node, const Selection& selection) {
   if (node.graph->result_count(node.id) != 0) {
     if (node.type().is_quantized() || selection.produced(node.result()) != float_form) return true;
@@ -66,6 +45,27 @@ std::string why_on_reals(NodeRef node, const Analysis& analysis, const std::stri
 }
 
 }  // namespace
+
+bool is_computation(NodeRef node) {
+  const std::string_view kind = node.kind();
+  if (kind == "onnx.Shape" || kind == "onnx.Size") return false;  // no number of it is looked at
+  if (kind == ops::Input::kind || kind == ops::Constant::kind || kind == ops::Output::kind ||
+      kind == ops::Quantize::kind || kind == ops::Dequantize::kind ||
+      kind == ops::StorageCast::kind || kind == ops::Identity::kind) {
+    return false;
+  }
+  const auto is_real = [&](Value value) {
+    if (value.is_absent()) return false;
+    const TensorType& type = node.graph->type(value);
+    return type.is_quantized() || may_be_real(type.element);
+  };
+  if (std::ranges::any_of(node.operands(), is_real)) return true;
+  const std::uint32_t results = node.graph->result_count(node.id);
+  for (std::uint32_t i = 0; i < results; ++i) {
+    if (is_real(node.result(i))) return true;
+  }
+  return false;
+}
 
 ComputationReport report_computation(const GraphView& graph, const Registry& registry,
                                      const Analysis& analysis) {

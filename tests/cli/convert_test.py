@@ -1,4 +1,5 @@
-"""quadrant convert: formats by the ending, fusing for a target, codes at the borders.
+"""quadrant convert: formats by the ending, fusing for a target, codes at the borders; and explain, of
+what is fused.
 
     python3 tests/cli/convert_test.py path/to/quadrant        or with the path in $QUADRANT
 
@@ -7,7 +8,7 @@ Needs Python's standard library alone.
 
 import sys
 
-from command_case import BAD_INPUT, INPUT_OUTPUT, USAGE, CommandTest, run_tests
+from command_case import BAD_INPUT, IMPOSSIBLE, INPUT_OUTPUT, USAGE, CommandTest, run_tests
 
 # The example of the WebNN seed.
 CHAIN = """
@@ -55,6 +56,24 @@ output(%y)
 """
 
 
+# Zero lies in the middle of two codes of 256.
+BESIDE_ZERO = FAKE.replace("[-1.28]", "[-1]").replace("[1.27]", "[1]")
+
+# Weights alone are stored as integers.
+STORED = """
+graph {opset = 21}
+%x: tensor<1x2x4x4xf32> = input()
+%codes: tensor<2x2x1x1xi8> = constant() [3, -2, 7, 4]
+%cast: tensor<2x2x1x1xf32> = cast(%codes) {to = 1}
+%zero: tensor<f32> = constant() [1]
+%shifted: tensor<2x2x1x1xf32> = onnx.Sub(%cast, %zero)
+%scale: tensor<2x1x1x1xf32> = constant() [0.5, 0.25]
+%w: tensor<2x2x1x1xf32> = multiply(%shifted, %scale)
+%y: tensor<1x2x4x4xf32> = conv(%x, %w)
+output(%y)
+"""
+
+
 class ConvertTest(CommandTest):
     def setUp(self):
         super().setUp()
@@ -90,6 +109,41 @@ class ConvertTest(CommandTest):
         operations = self.operations("codes.qd")
         self.assertNotIn("fake_quantize", operations)
         self.assertEqual(operations["conv"], 1)
+
+    def test_a_target_that_is_named_says_what_it_computes(self):
+        self.put("stored.qd", STORED.encode())
+        document = self.json_of("convert", "stored.qd", "codes.qd", "--target", "openvino-cpu")
+        rows = [(row["operation"], row["on_codes"]) for row in document["fused"]["operations"]]
+        self.assertEqual(rows, [("conv", False)])
+        operations = self.operations("codes.qd")
+        self.assertEqual(operations["dequantize"], 1)  # the weight is codes that have a type
+        self.assertNotIn("multiply", operations)
+        # Where nothing is quantized at all, too.
+        self.put("gate.qd", GATE.encode())
+        for target, name in (("openvino-cpu", "gate2.qd"), ("tflite", "gate.tflite")):
+            text = self.succeeds("convert", "gate.qd", name, "--target", target)
+            self.assertIn(f"0 of 4 operations compute on codes, for {target}", text)
+        self.assertIsNone(self.json_of("convert", "gate.qd", "gate.tflite")["fused"])
+
+    def test_ranges_that_miss_zero_are_moved_on_request(self):
+        self.put("beside.qd", BESIDE_ZERO.encode())
+        hint = "it can be moved ('quadrant convert --repair-ranges')"
+        for name, target in (("codes.qd", ("--target", "openvino-cpu")), ("codes.onnx", ()),
+                             ("codes.tflite", ())):
+            if name == "codes.tflite":  # which has no fake_quantize
+                self.fails(IMPOSSIBLE, hint, "convert", "beside.qd", name)
+            else:
+                kept = self.json_of("convert", "beside.qd", name, *target)
+                if target:
+                    self.assertIn(hint, kept["fused"]["operations"][0]["reason"])
+                self.assertIn(hint, " ".join(kept["remarks"]), name)
+            moved = self.json_of("convert", "beside.qd", name, *target, "--repair-ranges")
+            self.assertIn("xq: zero is 0.5 steps off the grid", " ".join(moved["remarks"]), name)
+            self.assertIn("it was moved to -1.00392", " ".join(moved["remarks"]), name)
+            self.assertNotIn("fake_quantize", self.operations(name))
+        for name in ("out.qd", "out.xml"):
+            self.fails(USAGE, "here it stays as it is", "convert", "beside.qd", name,
+                       "--repair-ranges")
 
     def test_fake_quantize_in_other_formats(self):
         self.put("fake.qd", FAKE.encode())
@@ -166,6 +220,48 @@ class ConvertTest(CommandTest):
         self.assertEqual(self.json_of("inspect", "chain.qd")["format"], "qd")
         self.assertEqual(self.json_of("inspect", self.model)["format"], "onnx")
         self.assertIn("TFLite", self.succeeds("inspect", "chain.tflite"))
+
+    def test_why_it_computes_on_codes(self):
+        self.put("fake.qd", FAKE.encode())
+        document = self.json_of("explain", "fake.qd", "--scheme", "fake_quantize", "--target",
+                                "openvino-cpu")
+        self.assertEqual(document["gain_unit"], "operations")
+        states = [(row["value"], row["state"]) for row in document["explanations"]]
+        self.assertEqual(states, [("y", "ToQuantize")])
+        text = self.succeeds("explain", "fake.qd", "xq", "--scheme", "fake-quantize")
+        self.assertRegex(text, r"\Axq \(dequantize\): ToQuantize\n  u8 0.01:128, gain \d+\n")
+        self.assertIn("asked for u8 0.01:128 by y (operand 0)", text)
+        fusion = ("explain", "chain.qd", "--scheme", "qdq_fusion")
+        for target in ("tflite", "onnx-qoperator"):
+            rows = self.json_of(*fusion, "--target", target)["explanations"]
+            self.assertEqual([row["value"] for row in rows], ["c", "p"])
+            self.assertEqual({row["state"] for row in rows}, {"ToQuantize"})
+        self.assertIn("asked for i8 0.1:-5 by cq (operand 0)", self.succeeds(*fusion, "c"))
+        # As convert decides, and otherwise with the options of all decisions.
+        kept = self.json_of(*fusion, "--exclude", "^c$")["explanations"]
+        self.assertEqual([row["state"] for row in kept], ["Unquantized", "ToQuantize"])
+        self.assertIn("excluded by --exclude", kept[0]["reason"])
+
+    def test_why_it_computes_on_real_numbers(self):
+        self.put("fake.qd", FAKE.encode())
+        text = self.succeeds("explain", "fake.qd", "y", "--scheme", "qdq_fusion")
+        self.assertIn("the real result is an output of the model", text)
+        self.put("beside.qd", BESIDE_ZERO.encode())
+        result = self.run_command("explain", "beside.qd", "y", "--scheme", "fake_quantize")
+        self.assertIn(b"its data is real numbers", result.stdout)
+        self.assertIn(b"note: beside.qd: fake_quantize: xq: zero is 0.5 steps off", result.stderr)
+        result = self.run_command("explain", "beside.qd", "xq", "--scheme", "fake_quantize")
+        self.assertTrue(result.stdout.startswith(
+            b"xq (fake_quantize): Unquantized\n  zero is 0.5 steps off the grid"), result.stdout)
+
+    def test_mistakes_about_targets(self):
+        fusion = ("explain", "chain.qd", "--scheme", "qdq_fusion")
+        self.fails(USAGE, "not of qdq_fusion", *fusion, "--target", "openvino-cpu")
+        self.fails(USAGE, "--target is for --scheme fake_quantize and qdq_fusion", "explain",
+                   self.model, "--scheme", "weight-only", "--target", "tflite")
+        self.fails(USAGE, "--bits is an option of weight_only", *fusion, "--bits", 4)
+        self.fails(USAGE, "does not run qdq_fusion", *fusion, "--against", "plan.json")
+        self.fails(USAGE, "did you mean", *fusion, "cr2")
 
     def test_mistakes(self):
         self.fails(USAGE, "the ending says which format", "convert", "chain.qd", "chain.bin")

@@ -63,11 +63,32 @@ def check_round_trip(path):
             assert np.array_equal(old, new, equal_nan=True), f"output {i} differs"
 
 
+def check_adapter(path):
+    """`--runtime openvino` computes what OpenVINO does."""
+    model = core.read_model(str(path))
+    feeds = feeds_of(model)
+    with scratch() as folder:
+        (folder / "data").mkdir()
+        names = [port.node.get_friendly_name() for port in model.inputs]
+        np.savez(folder / "data" / "sample.npz", **dict(zip(names, feeds)))
+        done = quadrant("run", path, "--data", folder / "data", "-o", folder / "out", "--runtime", "openvino")
+        assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr.strip()}"
+        with np.load(folder / "out" / "sample.npz") as arrays:
+            found = list(arrays.values())
+        wanted = outputs_of(model, feeds)
+        assert len(found) == len(wanted), f"{len(found)} outputs"
+        for i, (one, other) in enumerate(zip(found, wanted)):
+            assert one.dtype == other.dtype and np.array_equal(one, other), f"output {i} differs"
+        done = quadrant("compare", path, path, "--data", folder / "data", "--runtime", "openvino")
+        assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr.strip()}"
+
+
 def check_model(*arguments):
-    """A model that was made here, through its file."""
+    """A model that was made here, through its file: written again, and run by the adapter."""
     with scratch() as folder:
         openvino.save_model(openvino.Model(*arguments), folder / "model.xml", compress_to_fp16=False)
         check_round_trip(folder / "model.xml")
+        check_adapter(folder / "model.xml")
 
 
 def test_real_models_there_and_back():
@@ -119,6 +140,23 @@ def test_loops_and_branches_there_and_back():
     choice.set_input(y.output(0), then_in, other_in)
     choice.set_output(then.results[0], other.results[0])
     check_model([choice.output(0)], [condition, y], "m")
+
+
+def test_the_adapter_starts_each_sample_anew():
+    x = ops.parameter([3], np.float32, name="x")
+    known = ops.read_value(ops.constant(np.arange(3, dtype=np.float32)), "sum", np.float32, [3])
+    total = ops.add(known, x)
+    total.output(0).set_names({"total"})
+    with scratch() as folder:
+        model = openvino.Model([ops.result(total)], [ops.assign(total, "sum")], [x], "m")
+        openvino.save_model(model, folder / "model.xml", compress_to_fp16=False)
+        done = quadrant("run", folder / "model.xml", "--random", 3, "-o", folder / "out", "--outputs",
+                        "x,total", "--runtime", "openvino")
+        assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr.strip()}"
+        for path in (folder / "out").glob("*.npz"):
+            with np.load(path) as arrays:
+                x_fed, found = arrays.values()
+                assert np.array_equal(found, np.arange(3, dtype=np.float32) + x_fed), path.name
 
 
 def test_operations_that_are_carried_there_and_back():

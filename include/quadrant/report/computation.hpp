@@ -25,8 +25,12 @@ struct ComputationReport {
   std::uint64_t requantized = 0;  ///< codes that become other codes between two operations
 };
 
-/// After phase 3: what the decision makes of each operation but `quantize`, `dequantize` and what
-/// only holds or hands on values. Of `graph`, which was analyzed. Linear.
+/// Whether the report has a row for `node`: not `quantize`, `dequantize`, and what only holds or
+/// hands on values.
+[[nodiscard]] bool is_computation(NodeRef node);
+
+/// After phase 3: what the decision makes of each computation of `graph`, which was analyzed.
+/// Linear.
 [[nodiscard]] ComputationReport report_computation(const GraphView& graph, const Registry& registry,
                                                    const Analysis& analysis);
 

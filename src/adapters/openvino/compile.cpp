@@ -14,7 +14,9 @@
 #include "adapters/openvino/plain_quantization.hpp"
 #include "adapters/openvino/recurrent_layers.hpp"
 #include "adapters/openvino/tensors.hpp"
+#include "io/openvino/names.hpp"
 #include "quadrant/io/onnx.hpp"
+#include "quadrant/io/openvino.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/topology.hpp"
 
@@ -90,12 +92,52 @@ Expected<std::vector<std::size_t>> keep_only(Graph& graph, const std::vector<Val
   return kept;
 }
 
+/// Operations that only OpenVINO's IR can say, as it came from one.
+bool has_carried_operations(const Graph& graph) {
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (node.is_valid() && openvino_ir::parse_carried_kind(graph.kind(node))) return true;
+  }
+  return false;
+}
+
+/// Each run starts anew: what a state gives is what it begins with. What sets one is gone already,
+/// as nobody reads it.
+void forget_states(Graph& graph) {
+  const std::uint32_t end = graph.index_bound();
+  for (std::uint32_t index = 0; index < end; ++index) {
+    const NodeId node = graph.node_at(index);
+    if (!node.is_valid() || graph.operands(node).empty()) continue;
+    const auto carried = openvino_ir::parse_carried_kind(graph.kind(node));
+    if (!carried || carried->type != "ReadValue") continue;
+    graph.replace_uses({node}, graph.operands(node)[0]);
+    graph.erase(node);
+  }
+}
+
 /// The name of the file is of interest only where that is the trouble.
-Expected<void> write(const Graph& graph, const std::string& path) {
-  auto written = write_onnx(graph, path, {.fake_quantize = FakeQuantizeForm::elementary});
+template <class Report>
+Expected<void> without_file(Expected<Report> written) {
   if (written) return {};
   if (written.error().code != ErrorCode::io) written.error().place.file.clear();
   return fail(std::move(written).error());
+}
+
+/// For OpenVINO to read: as ONNX, whose operations it takes each by itself, or as an IR where
+/// nothing else will do. Returns the path.
+Expected<std::string> write(Graph graph, const TemporaryFolder& folder) {
+  QUADRANT_CHECK(use_plain_quantization(graph));
+  if (has_carried_operations(graph)) {
+    forget_states(graph);
+    std::string path = folder.file("model.xml");
+    QUADRANT_CHECK(without_file(write_openvino(graph, path)));
+    return path;
+  }
+  QUADRANT_CHECK(check_recurrent_layers(graph));
+  std::string path = folder.file("model.onnx");
+  QUADRANT_CHECK(
+      without_file(write_onnx(graph, path, {.fake_quantize = FakeQuantizeForm::elementary})));
+  return path;
 }
 
 Expected<void> check_count(const Library& library, const ov_compiled_model_t& model,
@@ -113,12 +155,8 @@ Expected<void> check_count(const Library& library, const ov_compiled_model_t& mo
 Expected<CompiledModel> compile(const Library& library, const ov_core_t& core, Graph graph,
                                 const std::vector<Value>& outputs) {
   QUADRANT_TRY(std::vector<std::size_t> inputs, keep_only(graph, outputs));
-  QUADRANT_CHECK(check_recurrent_layers(graph));
-  QUADRANT_CHECK(use_plain_quantization(graph));
-
   QUADRANT_TRY(const TemporaryFolder folder, TemporaryFolder::make());
-  const std::string path = folder.file("model.onnx");
-  QUADRANT_CHECK(write(graph, path));
+  QUADRANT_TRY(const std::string path, write(std::move(graph), folder));
   QUADRANT_TRY(const Handle<ov_model_t> model,
                library.make("read the model", library.ov_model_free, library.ov_core_read_model,
                             &core, path.c_str(), nullptr));
