@@ -247,9 +247,9 @@ class Lowering {
   }
 
   Value add_cast(NodeId node, Value value, TensorType to) {
-    const DataType* type = find_data_type(to.element);
-    if (!type) impossible(fmt::format("ONNX has no tensors of {}", to_string(to.element)));
-    return add(node, "onnx.Cast", {value}, std::move(to), {{"to", type->number}});
+    const std::int64_t number = element_type_number(to.element);
+    if (number == 0) impossible(fmt::format("ONNX has no tensors of {}", to_string(to.element)));
+    return add(node, "onnx.Cast", {value}, std::move(to), {{"to", number}});
   }
 
   /// Scales stay float32 whatever the expressed type is: float16 cannot hold small ones (below 6e-5

@@ -1,5 +1,3 @@
-#include "io/onnx/fake_quantize.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,6 +11,7 @@
 #include "io/onnx/edit.hpp"
 #include "io/onnx/element.hpp"
 #include "io/onnx/failure.hpp"
+#include "io/onnx/fake_quantize.hpp"
 #include "io/onnx/names.hpp"
 #include "io/onnx/opset.hpp"
 #include "io/onnx/unused.hpp"
@@ -274,8 +273,7 @@ class FakeQuantizeLowering {
     TensorType type = graph_.type(value);
     if (type.element == to) return value;
     type.element = to;
-    return add(node, ops::Cast::kind, {value}, std::move(type),
-               {{"to", find_data_type(to)->number}});
+    return add(node, ops::Cast::kind, {value}, std::move(type), {{"to", element_type_number(to)}});
   }
 
   /// An operator whose result is called after the node's.

@@ -268,7 +268,7 @@ NodeId Lowering::add_cast(Value operand, std::string_view ending, ElementType to
   TensorType type = graph_.type(operand);
   type.element = to;
   const NodeId cast = add_conversion(ops::Cast::kind, operand, ending, std::move(type));
-  graph_.set_attribute(cast, "to", numbered(to));
+  graph_.set_attribute(cast, "to", element_type_number(to));
   return cast;
 }
 
