@@ -304,6 +304,17 @@ std::vector<NodeId> Lowering::compute_as(Value result, TensorType computed) {
   return added;
 }
 
+void Lowering::compute_by(NodeRef node, Expected<std::vector<NodeId>> (*add)(Graph&, NodeId)) {
+  const Value result = node.result();
+  const std::vector<Use> readers(graph_.uses(node.id).begin(), graph_.uses(node.id).end());
+  const std::vector<NodeId> made = value_of(add(graph_, node.id));
+  hand_over(result, {made.back()}, readers);
+  std::string name(graph_.value_name(result));
+  graph_.set_value_name(result, name + "_replaced");
+  graph_.set_value_name({made.back()}, std::move(name));
+  for (const NodeId id : made) lower(graph_.ref(id));
+}
+
 void Lowering::hand_over(Value result, Value from, const std::vector<Use>& readers) {
   for (const Use& use : readers) {
     if (use.result == result.result) graph_.set_operand(use.user, use.operand, from);
