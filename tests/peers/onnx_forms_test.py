@@ -234,5 +234,23 @@ def test_unscaled_codes_of_constants():
             yield f"{storage} {granularity}", check_value, lines, raw.real(), 21
 
 
+# --- outputs that are no results of their own --------------------------------------------------------
+
+
+def test_outputs_of_one_value_and_of_an_input():
+    lines = ["%x: tensor<4xf32> = input()", "%y: tensor<4xf32> = onnx.Neg(%x)", "output(%y)",
+             'output(%y) {name = "y"}', "output(%x)", 'output(%x) {name = "same"}']
+    x = np.arange(4, dtype=np.float32)
+    with scratch() as folder:
+        written = Written(folder, lines)
+        onnx.checker.check_model(written.model, full_check=True)
+        names = [value.name for value in written.model.graph.output]
+        assert names == ["y", "y_1", "x_1", "same"], names
+        found = written.run({"x": x})
+    for array, wanted in zip(found, (-x, -x, x, x)):
+        assert np.array_equal(array, wanted)
+        assert not np.shares_memory(array, x)
+
+
 if __name__ == "__main__":
     run_tests(globals())
