@@ -34,6 +34,11 @@ std::optional<ElementType> numbered_element_type(std::int64_t number) noexcept {
                                                   : ElementType::opaque;
 }
 
+std::int64_t element_type_number(ElementType element) noexcept {
+  if (element == ElementType::opaque) return 0;
+  return std::ranges::find(onnx_types, element) - onnx_types.begin();
+}
+
 namespace ops {
 namespace {
 

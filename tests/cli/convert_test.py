@@ -153,6 +153,18 @@ class ConvertTest(CommandTest):
         self.succeeds("convert", "fake.qd", "fake.tflite")
         self.assertNotIn("fake_quantize", self.operations("fake.tflite"))
 
+    def test_fake_quantize_that_is_no_codes(self):
+        self.put("fake.qd", FAKE.replace("[-1.28]", "[-1.27]").encode())  # zero is no level
+        document = self.json_of("convert", "fake.qd", "fake.tflite")
+        self.assertTrue(any(remark.startswith("fake_quantize: xq: zero is")
+                            for remark in document["remarks"]), document["remarks"])
+        operations = self.operations("fake.tflite")
+        self.assertNotIn("fake_quantize", operations)
+        self.assertEqual(operations["onnx.Round"], 1)
+        # TFLite computes in float32 alone, and says so.
+        self.put("half.qd", FAKE.replace("f32", "f16").replace("[-1.28]", "[-1.27]").encode())
+        self.fails(IMPOSSIBLE, "fake_quantize: computes in f16", "convert", "half.qd", "half.tflite")
+
     def test_targets_of_openvino_go_with_text(self):
         self.put("fake.qd", FAKE.encode())
         for ending in ("tflite", "onnx", "xml"):

@@ -394,3 +394,18 @@ TEST_CASE("FakeQuantize::aligned") {
   CHECK(aligned({4}, x, "explicit") ==
         "auto_broadcast 'explicit', where numpy, none or pdpd is wanted");
 }
+
+TEST_CASE("ONNX's numbers of element types, there and back") {
+  std::int64_t read = 0;
+  for (std::int64_t number = 1; number < 32; ++number) {
+    const ElementType element = numbered_element_type(number).value();
+    if (element == ElementType::opaque) continue;
+    ++read;
+    CHECK(element_type_number(element) == number);
+  }
+  CHECK(read == 15);
+  CHECK(numbered_element_type(10) == ElementType::float16);
+  CHECK(!numbered_element_type(0));
+  CHECK(element_type_number(ElementType::undefined) == 0);
+  CHECK(element_type_number(ElementType::opaque) == 0);
+}

@@ -234,5 +234,60 @@ def test_unscaled_codes_of_constants():
             yield f"{storage} {granularity}", check_value, lines, raw.real(), 21
 
 
+# --- fewer codes than the storage type has -----------------------------------------------------------
+
+
+def check_part(storage, low, high, zero, axis, expressed):
+    rng = np.random.default_rng(6)
+    scales = rng.uniform(0.1, 1, () if axis is None else (3, 4)[axis]).astype(np.float32)
+    where = "" if axis is None else f":{axis}"
+    values = ", ".join(f"{float(scale):.9e}:{zero}" for scale in scales.ravel())
+    values = values if axis is None else "{" + values + "}"
+    codes = tensor_type((3, 4), f"!quant.uniform<{storage}<{low}:{high}>:{expressed}{where}, {values}>")
+    real = tensor_type((3, 4), expressed)
+    lines = [f"%x: {real} = input()", f"%q: {codes} = quantize(%x)", f"%y: {real} = dequantize(%q)",
+             "output(%y)"]
+    scales = scales.reshape(scales.shape + (1,) * (1 - (axis or 0))) if axis is not None else scales
+    # Far outside, at the ends, and anywhere.
+    steps = np.concatenate([[-1e4, 1e4, low - zero, high - zero],
+                            rng.uniform(2 * low - zero, 2 * high - zero, 8)]).reshape(3, 4)
+    x = (steps * scales).astype({"f32": np.float32, "f16": np.float16}[expressed])
+    wanted = np.clip(np.rint(x.astype(np.float32) / scales) + zero, low, high) - zero
+    wanted = (wanted.astype(np.float32) * scales).astype(x.dtype)
+    with scratch() as folder:
+        written = Written(folder, lines)
+        onnx.checker.check_model(written.model, full_check=True)
+        (found,) = written.run({"x": x})
+        assert np.array_equal(found, wanted), f"{found}\nnot\n{wanted}"
+
+
+def test_part_of_the_codes():
+    for storage, low, high, zero in (("i4", -7, 7, 0), ("i4", -3, 5, 1), ("u4", 1, 14, 3), ("u4", 0, 3, 2),
+                                     ("i8", -127, 127, 0), ("u8", 3, 250, 128), ("i16", -2047, 2047, 0),
+                                     ("i16", -500, 32767, 100), ("u16", 0, 4095, 2048)):
+        for axis in (None, 0, 1):
+            for expressed in ("f32", "f16"):
+                yield (f"{storage}<{low}:{high}> {axis} {expressed}", check_part, storage, low, high, zero,
+                       axis, expressed)
+
+
+# --- outputs that are no results of their own --------------------------------------------------------
+
+
+def test_outputs_of_one_value_and_of_an_input():
+    lines = ["%x: tensor<4xf32> = input()", "%y: tensor<4xf32> = onnx.Neg(%x)", "output(%y)",
+             'output(%y) {name = "y"}', "output(%x)", 'output(%x) {name = "same"}']
+    x = np.arange(4, dtype=np.float32)
+    with scratch() as folder:
+        written = Written(folder, lines)
+        onnx.checker.check_model(written.model, full_check=True)
+        names = [value.name for value in written.model.graph.output]
+        assert names == ["y", "y_1", "x_1", "same"], names
+        found = written.run({"x": x})
+    for array, wanted in zip(found, (-x, -x, x, x)):
+        assert np.array_equal(array, wanted)
+        assert not np.shares_memory(array, x)
+
+
 if __name__ == "__main__":
     run_tests(globals())

@@ -12,14 +12,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+import _litert
 from _command import COMMAND, run_tests, scratch
 from _models import SHARED, session_of
-
-try:
-    from ai_edge_litert.interpreter import Interpreter, OpResolverType
-except ImportError as missing:
-    print(f"peer missing: {missing}")
-    raise SystemExit(77)
 
 RNG = np.random.default_rng(20261122)
 OPSET = 21
@@ -277,16 +272,9 @@ def convert(source, target, name, *options):
 
 
 def run_litert(path, feeds, accepted=frozenset()):
-    interpreter = Interpreter(
-        str(path), experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
-    interpreter.allocate_tensors()
-    for detail in interpreter.get_input_details():
-        interpreter.set_tensor(detail["index"], feeds[detail["name"]])
-    interpreter.invoke()
-    kinds = {detail["op_name"] for detail in interpreter._get_ops_details()}
+    kinds = set(_litert.operators_of(path))
     assert not kinds & {"QUANTIZE", "DEQUANTIZE"} - accepted, sorted(kinds)
-    return {detail["name"]: interpreter.get_tensor(detail["index"])
-            for detail in interpreter.get_output_details()}
+    return _litert.run_litert(path, feeds)
 
 
 def run_onnxruntime(path, feeds):
@@ -548,9 +536,7 @@ def test_a_transcription_becomes_the_model_that_it_is_of():
         convert(transcription, made, "tflite", "--io", "codes")
         models = []
         for path in (original, made):
-            models.append(Interpreter(
-                str(path),
-                experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES))
+            models.append(_litert.interpreter_of(path))
             models[-1].allocate_tensors()
         ours, theirs = operators_of(models[1]), operators_of(models[0])
         assert [name for name, *_ in ours] == [name for name, *_ in theirs]

@@ -21,12 +21,12 @@ from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from _command import ROOT, run_tests, scratch
+from _litert import interpreter_of, operators_of, run_litert
 from _models import EXAMPLES, SHARED, random_feeds, session_of
 
 try:
     import flatbuffers
     from ai_edge_litert import schema_py_generated as schema
-    from ai_edge_litert.interpreter import Interpreter, OpResolverType
 except ImportError as missing:
     print(f"peer missing: {missing}")
     sys.exit(77)
@@ -43,31 +43,6 @@ def convert(source, target):
                           timeout=300)
     assert done.returncode == 0, done.stderr.strip()
     return done.stdout
-
-
-def interpreter_of(path, optimised=False):
-    resolver = OpResolverType.AUTO if optimised else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-    interpreter = Interpreter(str(path), experimental_op_resolver_type=resolver, num_threads=1)
-    return interpreter
-
-
-def run_litert(path, feeds, optimised=False):
-    """Outputs by name. Inputs get the shapes of what they are fed."""
-    interpreter = interpreter_of(path, optimised)
-    for detail in interpreter.get_input_details():
-        if tuple(detail["shape"]) != feeds[detail["name"]].shape:
-            interpreter.resize_tensor_input(detail["index"], feeds[detail["name"]].shape)
-    interpreter.allocate_tensors()
-    for detail in interpreter.get_input_details():
-        interpreter.set_tensor(detail["index"], feeds[detail["name"]])
-    interpreter.invoke()
-    return {detail["name"]: interpreter.get_tensor(detail["index"])
-            for detail in interpreter.get_output_details()}
-
-
-def operators_of(path):
-    return collections.Counter(op["op_name"] for op in interpreter_of(path)._get_ops_details()
-                               if op["op_name"] != "DELEGATE")
 
 
 def compare(found, expected, tolerance, name):

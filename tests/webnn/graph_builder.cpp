@@ -121,13 +121,9 @@ Expected<Value> GraphBuilder::fold(std::string_view kind, std::vector<Value> ope
 }
 
 Expected<Value> GraphBuilder::cast(Value value, ElementType to) {
-  constexpr std::int64_t numbers = 32;  // more than ONNX gives to types
-  for (std::int64_t number = 1; number < numbers; ++number) {
-    if (numbered_element_type(number) == to) {
-      return fold(ops::Cast::kind, {value}, {{"to", number}});
-    }
-  }
-  return fail(ErrorCode::impossible, fmt::format("a cast to {}", to_string(to)));
+  const std::int64_t number = element_type_number(to);
+  if (number == 0) return fail(ErrorCode::impossible, fmt::format("a cast to {}", to_string(to)));
+  return fold(ops::Cast::kind, {value}, {{"to", number}});
 }
 
 Expected<Value> GraphBuilder::transpose(Value value, const Integers& permutation) {

@@ -30,6 +30,8 @@ namespace quadrant::inline v0 {
 /// The element type that ONNX numbers so (TensorProto.DataType): `ElementType::opaque` for a type
 /// that the library does not read. Empty for 0, which is none, and below.
 [[nodiscard]] std::optional<ElementType> numbered_element_type(std::int64_t number) noexcept;
+/// The opposite, for types that the library reads; 0 for the others.
+[[nodiscard]] std::int64_t element_type_number(ElementType element) noexcept;
 
 namespace ops {
 

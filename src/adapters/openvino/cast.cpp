@@ -2,13 +2,12 @@
 
 #include <string>
 
-#include "io/onnx/element.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::openvino {
 
 Value add_cast(Graph& graph, Value value, TensorType type) {
-  const std::int64_t to = onnx::find_data_type(type.element)->number;
+  const std::int64_t to = element_type_number(type.element);
   return {graph.add({.kind = std::string(ops::Cast::kind),
                      .name = {},
                      .operands = {value},

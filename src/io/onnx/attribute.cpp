@@ -3,11 +3,11 @@
 #include <bit>
 #include <optional>
 
-#include "io/onnx/element.hpp"
 #include "io/onnx/failure.hpp"
 #include "io/onnx/fields.hpp"
 #include "io/onnx/names.hpp"
 #include "io/onnx/tensor.hpp"
+#include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
@@ -172,10 +172,10 @@ void add_carried(Rope& message, const Attributes& attributes, std::string_view n
 }
 
 void add_tensor_type(Rope& tensor, ElementType element, const Shape& shape) {
-  const DataType* type = find_data_type(element);
-  if (!type) impossible(fmt::format("ONNX has no tensors of {}", to_string(element)));
+  const std::int64_t number = element_type_number(element);
+  if (number == 0) impossible(fmt::format("ONNX has no tensors of {}", to_string(element)));
   for (const std::int64_t extent : shape.extents()) tensor.add_integer(tensor::dims, extent);
-  tensor.add_integer(tensor::data_type, type->number);
+  tensor.add_integer(tensor::data_type, number);
 }
 
 void add_tensor(Rope& tensor, const Constant& constant) {

@@ -1,7 +1,7 @@
 #include "io/onnx/edit.hpp"
 
-#include "io/onnx/element.hpp"
 #include "io/onnx/names.hpp"
+#include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
@@ -30,7 +30,7 @@ Value add_scales(Graph& graph, std::string name, Constant scales) {
   const Value stored = graph.add_constant(name, std::move(scales));
   if (!is_half) return stored;
   return add_op(graph, kind_of({{}, "Cast"}), {}, {stored}, {std::move(name), std::move(type)},
-                {{"to", find_data_type(ElementType::float32)->number}});
+                {{"to", element_type_number(ElementType::float32)}});
 }
 
 void take_over(Graph& graph, Value from, Value to) {

@@ -1,4 +1,4 @@
-// TensorProto.DataType and the library's element types.
+// How TensorProto holds elements of the library's types.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,6 @@ enum class TypedField : std::uint8_t {
 };
 
 struct DataType {
-  std::int64_t number;  ///< TensorProto.DataType
   ElementType element;
   TypedField field;
 };

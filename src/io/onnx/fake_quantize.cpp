@@ -1,9 +1,7 @@
 #include "io/onnx/fake_quantize.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,11 +9,11 @@
 #include <vector>
 
 #include "io/onnx/edit.hpp"
-#include "io/onnx/element.hpp"
 #include "io/onnx/failure.hpp"
 #include "io/onnx/names.hpp"
 #include "io/onnx/opset.hpp"
 #include "io/onnx/unused.hpp"
+#include "numerics/elementary_fake_quantize.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/numerics/reals.hpp"
 
@@ -99,16 +97,16 @@ Constant parameters_of(ElementType element, const Intervals& intervals,
 }
 
 /// The type whose codes are the levels, and its real values what a level stands for.
-std::optional<UniformType> linear_type(NodeRef node, std::int64_t levels) {
+std::optional<UniformType> linear_type(NodeRef node) {
   constexpr std::int64_t most_levels = 256;
+  const auto levels = ops::FakeQuantize{node}.levels();
+  if (!levels || *levels > most_levels || node.operand(0).is_absent()) return std::nullopt;
   const ElementType expressed = node.operand_type(0)->element;
-  if (levels > most_levels || !is_float(expressed) || expressed == ElementType::float64) {
-    return std::nullopt;
-  }
+  if (!is_float(expressed) || expressed == ElementType::float64) return std::nullopt;
   const auto intervals = same_intervals(node);
   if (!intervals) return std::nullopt;
 
-  const std::int64_t last = levels - 1;
+  const std::int64_t last = *levels - 1;
   std::vector<float> scales;
   std::vector<std::uint8_t> zeros;
   for (std::size_t i = 0; i < intervals->lows.size(); ++i) {
@@ -127,7 +125,7 @@ std::optional<UniformType> linear_type(NodeRef node, std::int64_t levels) {
   type.scales = parameters_of(ElementType::float32, *intervals, scales);
   if (intervals->axis) type.granularity = Granularity::per_axis(*intervals->axis);
   // Zero in the middle: signed codes, without zero points.
-  const std::int64_t middle = levels / 2;
+  const std::int64_t middle = *levels / 2;
   const bool is_signed = std::ranges::all_of(zeros, [&](auto zero) { return zero == middle; });
   type.storage_min = is_signed ? -middle : 0;
   type.storage_max = type.storage_min + last;
@@ -181,16 +179,10 @@ class FakeQuantizeLowering {
 
   void replace(NodeId node) {
     const NodeRef ref = graph_.ref(node);
-    const auto levels = ops::FakeQuantize{ref}.levels();
-    if (!levels) impossible("the attribute 'levels' is missing or less than 2");
-    for (std::size_t i = 0; i <= bound_count; ++i) {
-      if (ref.operand(i).is_absent()) impossible("a fake_quantize has five operands");
-    }
     std::string name(ref.name());
     const std::vector<Value> operands(ref.operands().begin(), ref.operands().end());
-    const auto type =
-        form_ == FakeQuantizeForm::elementary ? std::nullopt : linear_type(ref, *levels);
-    const Value result = type ? as_codes(node, *type) : as_arithmetic(node, *levels);
+    const auto type = form_ == FakeQuantizeForm::elementary ? std::nullopt : linear_type(ref);
+    const Value result = type ? as_codes(node, *type) : as_arithmetic(node);
     ++(type ? lowered_.linear : lowered_.arithmetic);
     take_over(graph_, {node}, result);
     graph_.set_node_name(result.node, std::move(name));
@@ -202,87 +194,18 @@ class FakeQuantizeLowering {
     TensorType codes = graph_.type(x);
     codes.element = type.storage;
     codes.quantization = std::make_shared<const UniformType>(type);
-    const Value quantized = add(node, ops::Quantize::kind, {x}, std::move(codes));
-    return add(node, ops::Dequantize::kind, {quantized}, graph_.type(x));
+    const Value quantized = add(node, ops::Quantize::kind, x, std::move(codes));
+    return add(node, ops::Dequantize::kind, quantized, graph_.type(x));
   }
 
-  // --- elementary operators ---
-
-  Value as_arithmetic(NodeId node, std::int64_t levels) {
-    const Value given = graph_.ref(node).operand(0);
-    const ElementType element = graph_.type(given).element;
-    if (!is_float(element)) {
-      impossible(fmt::format("a fake_quantize of elements of type {}", to_string(element)));
-    }
-    // Half floats are computed in float32.
-    const ElementType wide = is_wide_float(element) ? element : ElementType::float32;
-    const TensorType real{wide, graph_.type(given).shape, nullptr};
-    const TensorType one_a_bound{wide, {}, nullptr};
-    const TensorType condition{ElementType::boolean, real.shape, nullptr};
-
-    std::array<Value, bound_count> bounds;
-    for (std::size_t i = 0; i < bound_count; ++i) {
-      bounds[i] = cast(node, aligned(node, i + 1), wide);
-    }
-    const auto [input_low, input_high, output_low, output_high] = bounds;
-    const Value x = cast(node, given, wide);
-    const std::array last{static_cast<double>(levels - 1)};
-    const Value steps = graph_.add_constant(std::string(graph_.value_name({node})) + "_levels",
-                                            rounded_constant(wide, Shape::scalar(), last));
-
-    const Value input_span = add(node, "onnx.Sub", {input_high, input_low}, one_a_bound);
-    const Value output_span = add(node, "onnx.Sub", {output_high, output_low}, one_a_bound);
-    Value y = add(node, "onnx.Sub", {x, input_low}, real);
-    y = add(node, "onnx.Div", {y, input_span}, real);
-    y = add(node, ops::Multiply::kind, {y, steps}, real);
-    y = add(node, "onnx.Round", {y}, real);
-    y = add(node, "onnx.Div", {y, steps}, real);
-    y = add(node, ops::Multiply::kind, {y, output_span}, real);
-    y = add(node, ops::Add::kind, {y, output_low}, real);
-
-    const Value highest = add(node, "onnx.Max", {input_low, input_high}, one_a_bound);
-    const Value above = add(node, "onnx.Greater", {x, highest}, condition);
-    y = add(node, "onnx.Where", {above, output_high, y}, real);
-    const Value lowest = add(node, "onnx.Min", {input_low, input_high}, one_a_bound);
-    const Value below = add(node, "onnx.LessOrEqual", {x, lowest}, condition);
-    y = add(node, "onnx.Where", {below, output_low, y}, real);
-    return cast(node, y, element);
-  }
-
-  /// A bound, of a shape that goes with X by numpy's rules, and has no more axes.
-  Value aligned(NodeId node, std::size_t operand) {
-    const ops::FakeQuantize view{graph_.ref(node)};
-    const Value bound = view.node.operand(operand);
-    const Shape& given = graph_.type(bound).shape;
-    const Shape& x = view.node.operand_type(0)->shape;
-    const Shape wanted = value_of(view.aligned(given, x));
-    const bool is_pdpd = view.broadcast() == Broadcast::pdpd;
-    if (!is_pdpd && (!wanted.is_ranked() || given.rank() <= x.rank())) return bound;
-    if (!wanted.is_ranked() || std::ranges::count(wanted.extents(), Shape::dynamic) > 1) {
-      impossible("bounds of a shape that is not known");
-    }
-    std::string name(graph_.value_name(bound));
-    if (const Constant* constant = view.node.operand_constant(operand)) {
-      return graph_.add_constant(std::move(name), constant->reshaped(wanted));
-    }
-    const Value shape = graph_.add_constant(name + "_shape", int64_constant(wanted.extents()));
-    return add(node, ops::Reshape::kind, {bound, shape},
-               {graph_.type(bound).element, wanted, nullptr});
-  }
-
-  Value cast(NodeId node, Value value, ElementType to) {
-    TensorType type = graph_.type(value);
-    if (type.element == to) return value;
-    type.element = to;
-    return add(node, ops::Cast::kind, {value}, std::move(type),
-               {{"to", find_data_type(to)->number}});
+  Value as_arithmetic(NodeId node) {
+    return {value_of(add_elementary_fake_quantize(graph_, node)).back()};
   }
 
   /// An operator whose result is called after the node's.
-  Value add(NodeId node, std::string_view kind, std::vector<Value> operands, TensorType type,
-            Attributes attributes = {}) {
-    return add_op(graph_, std::string(kind), {}, std::move(operands),
-                  {std::string(graph_.value_name({node})), std::move(type)}, std::move(attributes));
+  Value add(NodeId node, std::string_view kind, Value operand, TensorType type) {
+    return add_op(graph_, std::string(kind), {}, {operand},
+                  {std::string(graph_.value_name({node})), std::move(type)});
   }
 
   Graph& graph_;

@@ -20,7 +20,8 @@ struct LoweredFakeQuantize {
 ///    an axis, with at most 256 levels, of which zero is one, and X is not float64. In the middle
 ///    of two levels QuantizeLinear, which rounds half to even before it adds the zero point, may
 ///    take the other one;
-///  - else, and by the form `elementary`, by operators in the order of numerics/fake_quantize.hpp;
+///  - else, and by the form `elementary`, by the operators of
+///  numerics/elementary_fake_quantize.hpp;
 ///  - by the form `openvino` not at all, if bounds go with X by numpy's rules.
 ///
 /// The model is converted to opset 13 for it, if need be; throws `impossible` where that cannot be.

@@ -177,7 +177,7 @@ class Moves {
     type.element = wide(graph_.type(value).element);
     type.quantization = widened(graph_.type(value).quantization);
     return made = add_op(graph_, "onnx.Cast", {}, {floats}, {name + "_wide", type},
-                         {{"to", find_data_type(type.element)->number}});
+                         {{"to", element_type_number(type.element)}});
   }
 
   /// Codes that mean themselves.

@@ -315,7 +315,7 @@ class LookupPass {
   }
 
   Value cast(const Lookup& lookup, Value value, TensorType type) {
-    const std::int64_t to = find_data_type(type.element)->number;
+    const std::int64_t to = element_type_number(type.element);
     return add_op(graph_, kind_of({{}, "Cast"}), {}, {value}, {name_of(lookup), std::move(type)},
                   {{"to", to}});
   }

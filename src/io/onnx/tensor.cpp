@@ -154,7 +154,7 @@ std::shared_ptr<const ConstantSource> typed_contents(const Source& source, Field
                                                      const DataType& type, std::uint64_t count) {
   if (fields.runs_field != field_number(type.field)) {
     invalid(fmt::format("its contents stand in field {}, which does not belong to data type {}",
-                        fields.runs_field, type.number));
+                        fields.runs_field, fields.data_type.value_or(0)));
   }
   Coding coding = Coding::varint;
   if (type.field == TypedField::float_data) coding = Coding::fixed32;

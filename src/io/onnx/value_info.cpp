@@ -5,6 +5,7 @@
 #include "io/onnx/element.hpp"
 #include "io/onnx/fields.hpp"
 #include "io/onnx/rope.hpp"
+#include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
@@ -76,8 +77,8 @@ std::optional<TensorType> merged(const TensorType& a, const TensorType& b) {
 
 std::string make_value_info(std::string_view name, const TensorType& type) {
   Rope tensor_type;
-  const DataType* data_type = find_data_type(type.element);
-  tensor_type.add_integer(type::tensor_elem_type, data_type ? data_type->number : 0);
+  const std::int64_t number = element_type_number(type.element);
+  tensor_type.add_integer(type::tensor_elem_type, number);
   if (type.shape.is_ranked()) {
     Rope shape;
     for (const std::int64_t extent : type.shape.extents()) {
@@ -90,7 +91,7 @@ std::string make_value_info(std::string_view name, const TensorType& type) {
   }
   Rope info;
   info.add_text(value_info::name, name);
-  if (data_type) {
+  if (number != 0) {
     Rope type_message;
     type_message.add_message(type::tensor_type, tensor_type);
     info.add_message(value_info::type, type_message);

@@ -26,6 +26,22 @@ bool may_be_renamed(const Graph& graph, Value value) {
   return graph.kind(value.node) != ops::Input::kind && !is_captured(graph, value);
 }
 
+/// Whether the output cannot be its value itself: ONNX Runtime gives back the very memory that it
+/// was fed for an input that is an output. A file that says so keeps it.
+bool is_input_alone(const Graph& graph, NodeId output) {
+  return graph.kind(graph.operands(output)[0].node) == ops::Input::kind &&
+         graph.attribute(output, key::value_info) == nullptr;
+}
+
+/// Puts a value of that name in between, or of one that is like it where it is taken.
+void copy_output(Graph& graph, NodeId output, std::string name) {
+  const Value value = graph.operands(output)[0];
+  TensorType type = graph.type(value);
+  graph.set_operand(output, 0,
+                    add_op(graph, std::string(ops::Identity::kind), {}, {value},
+                           {std::move(name), std::move(type)}));
+}
+
 /// Domains that operators use and no opset import names (of graphs built by hand).
 void add_missing_domains(const Graph& graph, std::vector<std::string>& domains,
                          std::vector<std::int64_t>& versions) {
@@ -97,13 +113,15 @@ void add_opsets(Rope& message, const Graph& graph) {
 
 void settle_output_names(Graph& graph) {
   std::set<std::string, std::less<>> settled;
+  std::vector<NodeId> copies;  // under names that the others leave
   for (const NodeId output : std::vector(graph.outputs().begin(), graph.outputs().end())) {
     const Value value = graph.ref(output).operand(0);
     if (value.is_absent()) impossible("a graph output without a value");
     const std::string name(graph.name(output));
     const std::string present(graph.value_name(value));
     if (name.empty() || name == present) {
-      settled.insert(present);
+      const bool is_first = settled.insert(present).second;
+      if (!is_first || is_input_alone(graph, output)) copies.push_back(output);
       continue;
     }
     if (settled.contains(name)) {
@@ -121,11 +139,12 @@ void settle_output_names(Graph& graph) {
         !settled.contains(present)) {
       graph.set_value_name(value, name);
     } else {
-      const Value copy =
-          add_op(graph, std::string(ops::Identity::kind), {}, {value}, {name, graph.type(value)});
-      graph.set_operand(output, 0, copy);
+      copy_output(graph, output, name);
     }
     settled.insert(name);
+  }
+  for (const NodeId output : copies) {
+    copy_output(graph, output, std::string(graph.value_name(graph.operands(output)[0])));
   }
 }
 

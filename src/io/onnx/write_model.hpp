@@ -19,7 +19,8 @@ struct DataFile {
 };
 
 /// Gives the values that are outputs the names of those outputs: in ONNX an output has no other
-/// name. Where the value must keep its own, an Identity goes in between.
+/// name. Where the value must keep its own, is several outputs or an input, an Identity goes in
+/// between.
 void settle_output_names(Graph& graph);
 
 /// The whole file. `directory` is where it will be: carried bytes that name data files are only

@@ -138,11 +138,11 @@ void make_int64(RaisedLayer& layer, std::string_view kind, std::vector<Value> op
     layer.make(kind, std::move(operands), std::move(attributes));
     return;
   }
-  const auto number = number_of(wanted);
-  if (!number) invalid("a result of no integer type");
+  const std::int64_t number = element_type_number(wanted);
+  if (number == 0) invalid("a result of no integer type");
   const Value wide =
       stepped(layer, kind, std::move(operands), std::move(attributes), ElementType::int64);
-  layer.make(ops::Cast::kind, {wide}, {{"to", *number}});
+  layer.make(ops::Cast::kind, {wide}, {{"to", number}});
 }
 
 void make_with_indices(RaisedLayer& layer, std::string_view kind, std::vector<Value> operands,
@@ -152,12 +152,12 @@ void make_with_indices(RaisedLayer& layer, std::string_view kind, std::vector<Va
     layer.make(kind, std::move(operands), std::move(attributes));
     return;
   }
-  const auto number = number_of(indices.element);
-  if (!number) invalid("indices of no integer type");
+  const std::int64_t number = element_type_number(indices.element);
+  if (number == 0) invalid("indices of no integer type");
   const std::array types{layer.result_type(0),
                          TensorType{ElementType::int64, indices.shape, nullptr}};
   const NodeId node = layer.steps(kind, std::move(operands), types, "found", std::move(attributes));
-  layer.finish(layer.step(ops::Cast::kind, {{node, 1}}, indices, "indices", {{"to", *number}}), 1);
+  layer.finish(layer.step(ops::Cast::kind, {{node, 1}}, indices, "indices", {{"to", number}}), 1);
   layer.finish({node, 0}, 0);
 }
 

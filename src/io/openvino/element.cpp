@@ -30,22 +30,6 @@ constexpr std::array element_names{
     ElementName{ElementType::float64, "f64", "FP64"},
 };
 
-struct NumberedElement {
-  ElementType element;
-  std::int64_t number;
-};
-// TensorProto.DataType
-constexpr std::array numbered_elements{
-    NumberedElement{ElementType::float32, 1},   NumberedElement{ElementType::uint8, 2},
-    NumberedElement{ElementType::int8, 3},      NumberedElement{ElementType::uint16, 4},
-    NumberedElement{ElementType::int16, 5},     NumberedElement{ElementType::int32, 6},
-    NumberedElement{ElementType::int64, 7},     NumberedElement{ElementType::boolean, 9},
-    NumberedElement{ElementType::float16, 10},  NumberedElement{ElementType::float64, 11},
-    NumberedElement{ElementType::uint32, 12},   NumberedElement{ElementType::uint64, 13},
-    NumberedElement{ElementType::bfloat16, 16}, NumberedElement{ElementType::uint4, 21},
-    NumberedElement{ElementType::int4, 22},
-};
-
 }  // namespace
 
 ElementType element_named(std::string_view name) noexcept {
@@ -75,12 +59,6 @@ std::optional<std::uint64_t> stored_bytes_of(ElementType element, std::int64_t c
   const auto elements = static_cast<std::uint64_t>(count);
   if (bit_width(element) == 4) return (elements + 1) / 2;
   return elements * static_cast<std::uint64_t>(byte_width(element));
-}
-
-std::optional<std::int64_t> number_of(ElementType element) noexcept {
-  const auto* const found =
-      std::ranges::find(numbered_elements, element, &NumberedElement::element);
-  return found == numbered_elements.end() ? std::nullopt : std::optional(found->number);
 }
 
 }  // namespace quadrant::inline v0::openvino_ir

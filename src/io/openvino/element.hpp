@@ -23,7 +23,4 @@ namespace quadrant::inline v0::openvino_ir {
 [[nodiscard]] std::optional<std::uint64_t> stored_bytes_of(ElementType element,
                                                            std::int64_t count) noexcept;
 
-/// ONNX's number of the type, as a cast has it; empty where it has none.
-[[nodiscard]] std::optional<std::int64_t> number_of(ElementType element) noexcept;
-
 }  // namespace quadrant::inline v0::openvino_ir

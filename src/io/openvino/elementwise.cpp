@@ -385,9 +385,9 @@ void lower_round(LoweredNode& node) {
 bool raise_convert(RaisedLayer& layer) {
   const ElementType to = layer.type() == "ConvertLike" ? layer.type_of(layer.input(1)).element
                                                        : layer.element("destination_type");
-  const auto number = number_of(to);
-  if (!number) return false;
-  layer.make(ops::Cast::kind, {layer.input(0)}, {{"to", *number}});
+  const std::int64_t number = element_type_number(to);
+  if (number == 0) return false;
+  layer.make(ops::Cast::kind, {layer.input(0)}, {{"to", number}});
   return true;
 }
 

@@ -57,14 +57,14 @@ void lower_constant_of_shape(LoweredNode& node) {
 
 bool raise_range(RaisedLayer& layer) {
   const ElementType wanted = layer.element("output_type");
-  const auto number = number_of(wanted);
-  if (layer.input_count() != 3 || !number) return false;
+  const std::int64_t number = element_type_number(wanted);
+  if (layer.input_count() != 3 || number == 0) return false;
   std::vector<Value> operands;
   for (std::size_t i = 0; i < 3; ++i) {
     const Value value = layer.input(i);
     const bool is_same = layer.type_of(value).element == wanted;
     operands.push_back(
-        is_same ? value : stepped(layer, ops::Cast::kind, {value}, {{"to", *number}}, wanted));
+        is_same ? value : stepped(layer, ops::Cast::kind, {value}, {{"to", number}}, wanted));
   }
   layer.make("onnx.Range", std::move(operands));
   return true;

@@ -249,9 +249,8 @@ Value RaisedLayer::wide(Value value, std::string_view ending) {
                                                     std::span<const std::int64_t>(*values)));
     }
   }
-  constexpr std::int64_t onnx_int64 = 7;
   return step(ops::Cast::kind, {value}, {ElementType::int64, type.shape, nullptr}, ending,
-              {{"to", onnx_int64}});
+              {{"to", element_type_number(ElementType::int64)}});
 }
 
 Value RaisedLayer::reshaped(Value value, const Shape& shape, std::string_view ending) {
@@ -336,8 +335,9 @@ void Raising::raise_parameter(RaisedLayer& layer) {
     input_shapes_.push_back(given);
   }
   if (given_as == element) return;
-  values_[layer.index()].front() = layer.step(ops::Cast::kind, {value}, {element, *shape, nullptr},
-                                              to_string(element), {{"to", *number_of(element)}});
+  values_[layer.index()].front() =
+      layer.step(ops::Cast::kind, {value}, {element, *shape, nullptr}, to_string(element),
+                 {{"to", element_type_number(element)}});
 }
 
 bool Raising::raise_constant(RaisedLayer& layer) {
@@ -481,7 +481,7 @@ void Raising::add_outputs() {
       cast.operands = {value};
       cast.results.push_back(
           {fmt::format("{}_{}", name, to_string(given_as)), {given_as, type.shape, nullptr}});
-      cast.attributes = {{"to", *number_of(given_as)}};
+      cast.attributes = {{"to", element_type_number(given_as)}};
       value = {graph_.add(std::move(cast))};
     }
     graph_.add_output(std::move(name), value);

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "io/openvino/chain.hpp"
-#include "io/openvino/element.hpp"
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -228,11 +227,11 @@ bool raise_recurrence(RaisedLayer& layer) {
                                : layer.input(weights + i));
   }
   operands.push_back(layer.constant("B", summed(bias, blocks, apart(order, is_linear))));
-  constexpr std::int64_t onnx_int32 = 6;
   const bool is_whole = are_whole(layer, lengths, steps);
   operands.push_back(is_whole ? Value{}
                               : stepped(layer, ops::Cast::kind, {layer.input(lengths)},
-                                        {{"to", onnx_int32}}, ElementType::int32));
+                                        {{"to", element_type_number(ElementType::int32)}},
+                                        ElementType::int32));
   for (std::size_t i = 1; i < lengths; ++i) {
     operands.push_back(with_batch_second(layer, layer.input(i)));
   }

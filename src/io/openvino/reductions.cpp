@@ -42,14 +42,13 @@ bool raise_reduction(RaisedLayer& layer) {
     return true;
   }
   // ReduceLogicalAnd and ReduceLogicalOr: the least and the largest of zeros and ones.
-  constexpr std::int64_t onnx_uint8 = 2;
-  constexpr std::int64_t onnx_bool = 9;
   const Value numbers =
-      stepped(layer, ops::Cast::kind, {layer.input(0)}, {{"to", onnx_uint8}}, ElementType::uint8);
+      stepped(layer, ops::Cast::kind, {layer.input(0)},
+              {{"to", element_type_number(ElementType::uint8)}}, ElementType::uint8);
   const bool is_and = layer.type() == "ReduceLogicalAnd";
   const Value extreme =
       stepped(layer, is_and ? "onnx.ReduceMin" : "onnx.ReduceMax", {numbers, list}, attributes);
-  layer.make(ops::Cast::kind, {extreme}, {{"to", onnx_bool}});
+  layer.make(ops::Cast::kind, {extreme}, {{"to", element_type_number(ElementType::boolean)}});
   return true;
 }
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "quadrant/ir/ops.hpp"
-
 namespace quadrant::inline v0::tflite {
 namespace {
 
@@ -42,13 +40,6 @@ std::optional<schema::TensorType> tensor_type_of(ElementType element) noexcept {
 ElementType element_of(schema::TensorType type) noexcept {
   const auto* found = std::ranges::find(element_pairs, type, &ElementPair::type);
   return found == element_pairs.end() ? ElementType::opaque : found->element;
-}
-
-std::int64_t numbered(ElementType element) noexcept {
-  for (std::int64_t number = 1; const auto found = numbered_element_type(number); ++number) {
-    if (*found == element) return number;
-  }
-  return 0;
 }
 
 std::uint64_t stored_size(ElementType element, std::uint64_t count) noexcept {

@@ -17,9 +17,6 @@ namespace quadrant::inline v0::tflite {
 /// `ElementType::opaque` for a type that the library does not read (strings, complex numbers).
 [[nodiscard]] ElementType element_of(schema::TensorType type) noexcept;
 
-/// ONNX's number of the type, as casts have it; 0 for one that has none.
-[[nodiscard]] std::int64_t numbered(ElementType element) noexcept;
-
 /// Bytes of `count` elements in a file, where two of 4 bits share one.
 [[nodiscard]] std::uint64_t stored_size(ElementType element, std::uint64_t count) noexcept;
 /// Elements as a file holds them: 4-bit ones in pairs, the first in the low half.

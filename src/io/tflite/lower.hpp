@@ -97,6 +97,10 @@ class Lowering {
   /// what the operator computes.
   bool fuse(schema::ActivationFunctionType activation, Value operand, Value result);
 
+  /// What `add` adds to the graph computes the result of `node`: nodes in their order, the last one
+  /// that result.
+  void compute_by(NodeRef node, Expected<std::vector<NodeId>> (*add)(Graph&, NodeId));
+
   // --- the report -----------------------------------------------------------------------------
   void decomposed(NodeRef node, std::string how);
   void changed(NodeRef node, std::string how);

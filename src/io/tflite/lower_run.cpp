@@ -268,7 +268,7 @@ NodeId Lowering::add_cast(Value operand, std::string_view ending, ElementType to
   TensorType type = graph_.type(operand);
   type.element = to;
   const NodeId cast = add_conversion(ops::Cast::kind, operand, ending, std::move(type));
-  graph_.set_attribute(cast, "to", numbered(to));
+  graph_.set_attribute(cast, "to", element_type_number(to));
   return cast;
 }
 
@@ -302,6 +302,17 @@ std::vector<NodeId> Lowering::compute_as(Value result, TensorType computed) {
   std::vector<NodeId> added = add_quantize(result, wanted);
   hand_over(result, {added.back()}, uses);
   return added;
+}
+
+void Lowering::compute_by(NodeRef node, Expected<std::vector<NodeId>> (*add)(Graph&, NodeId)) {
+  const Value result = node.result();
+  const std::vector<Use> readers(graph_.uses(node.id).begin(), graph_.uses(node.id).end());
+  const std::vector<NodeId> made = value_of(add(graph_, node.id));
+  hand_over(result, {made.back()}, readers);
+  std::string name(graph_.value_name(result));
+  graph_.set_value_name(result, name + "_replaced");
+  graph_.set_value_name({made.back()}, std::move(name));
+  for (const NodeId id : made) lower(graph_.ref(id));
 }
 
 void Lowering::hand_over(Value result, Value from, const std::vector<Use>& readers) {

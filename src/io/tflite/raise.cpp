@@ -293,7 +293,7 @@ NodeId Raising::add_cast(Value from, std::string name, const TensorType& to) {
                      .name = {},
                      .operands = {from},
                      .results = {{std::move(name), to}},
-                     .attributes = {{"to", numbered(to.element)}},
+                     .attributes = {{"to", element_type_number(to.element)}},
                      .constant = {}});
 }
 

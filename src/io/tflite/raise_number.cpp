@@ -104,7 +104,7 @@ bool raise_softmax(Raising& raising, const RaisedOp& op) {
 
 bool raise_cast(Raising& raising, const RaisedOp& op) {
   const TensorType& to = raising.type(op.output());
-  const std::int64_t number = numbered(to.element);
+  const std::int64_t number = element_type_number(to.element);
   if (op.input(0) == no_tensor || to.is_quantized() || number == 0) return false;
   return add_unary(raising, op, ops::Cast::kind, {{"to", number}});
 }

@@ -6,6 +6,8 @@
 #include "io/tflite/chain.hpp"
 #include "io/tflite/elementwise.hpp"
 #include "io/tflite/failure.hpp"
+#include "numerics/elementary_fake_quantize.hpp"
+#include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
@@ -152,7 +154,13 @@ void lower_thresholded_relu(Lowering& lowering, const NodeRef& node, const Rule&
                    lowering.define(node.result(), axes));
 }
 
+void lower_fake_quantize(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
+  lowering.decomposed(node, "SUB, DIV, MUL, ROUND, ADD and SELECT_V2");
+  lowering.compute_by(node, add_elementary_fake_quantize);
+}
+
 constexpr std::array composed_rows{
+    Rule{.kind = ops::FakeQuantize::kind, .lower = lower_fake_quantize},
     Rule{.kind = "onnx.Celu", .lower = lower_formula},
     Rule{.kind = "onnx.Elu",
          .lower = lower_elu,

@@ -1,6 +1,7 @@
 // How quantized types are written.
 #include "model_helpers.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/text.hpp"
 
 using namespace onnx_test;
 
@@ -368,6 +369,41 @@ TEST_CASE("quantize, and storage_cast") {
   const bool narrow = type.storage_min == -127;
   CHECK(written.kind("q") == (narrow ? "onnx.Clip" : "onnx.QuantizeLinear"));
   CHECK(written.graph.type(written.graph.find_value("i")).element == ElementType::int8);
+}
+
+TEST_CASE("quantize to a part of 4 or 16 bits, of which there is no Clip: limits in front") {
+  const Folder folder;
+  for (const std::string type : {"u4<1:6>:f32, 0.5", "i16<1:6>:f32:0, {0.5, 0.25}"}) {
+    CAPTURE(type);
+    const auto graph =
+        parse_graph("%x: tensor<2x2xf32> = input()\n%q: tensor<2x2x!quant.uniform<" + type +
+                    ">> = quantize(%x)\n%y: tensor<2x2xf32> = dequantize(%q)\noutput(%y)\n");
+    REQUIRE(graph);
+    const Written written = write_and_read(folder, *graph);
+    CHECK(written.kind("q") == "onnx.QuantizeLinear");
+    const Value low = written.graph.find_value("x_limited");
+    const Value high = written.operand("q", 0);
+    CHECK(written.graph.kind(low.node) == "onnx.Max");
+    CHECK(written.graph.kind(high.node) == "onnx.Min");
+    CHECK(written.graph.operands(high.node)[0] == low);
+    CHECK(values_of<float>(written.constant("x_limit")).front() == 0.5F);
+    CHECK(written.constant("x_limit").shape().rank() == (type.front() == 'u' ? 0 : 2));
+  }
+}
+
+TEST_CASE("quantize to a part of 4 bits by blocks, for which there is no form, is refused") {
+  const Folder folder;
+  const auto graph = parse_graph(R"(
+%x: tensor<2x2xf32> = input()
+%q: tensor<2x2x!quant.uniform<i4<-7:7>:f32:{1:2}, {0.5, 0.25}>> = quantize(%x)
+%y: tensor<2x2xf32> = dequantize(%q)
+output(%y)
+)");
+  REQUIRE_MESSAGE(graph, (graph ? "" : to_string(graph.error())));
+  const auto report = write_onnx(*graph, folder / "out.onnx");
+  REQUIRE_FALSE(report);
+  CHECK(report.error().code == ErrorCode::impossible);
+  CHECK(contains(report.error().message, "part of the codes (axis=1 block=2"));
 }
 
 TEST_CASE("listed initializers are listed while they are what they were") {

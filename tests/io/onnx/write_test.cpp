@@ -96,6 +96,38 @@ TEST_CASE("outputs of the same value, of an input and of a constant") {
   CHECK(read->kind(read->find_value("again").node) == "identity");
 }
 
+TEST_CASE("outputs that share a name, or have that of an input, get their own values") {
+  const Folder folder;
+  Graph graph = graph_by_hand(some_weights());
+  graph.add_output("y", graph.find_value("h"));
+  graph.add_output("", graph.find_value("h"));
+  graph.add_output("x", graph.find_value("x"));
+  graph.add_output("y_1", graph.find_value("w"));
+  REQUIRE(write_onnx(graph, folder / "out.onnx"));
+  const auto read = read_onnx(folder / "out.onnx");
+  REQUIRE(read);
+  std::vector<std::string> names;
+  for (const NodeId output : read->outputs()) names.emplace_back(read->name(output));
+  CHECK(names == std::vector<std::string>{"y", "y_2", "y_3", "x_1", "y_1"});
+  for (const char* const name : {"y_2", "y_3", "x_1", "y_1"}) {
+    CHECK(read->kind(read->find_value(name).node) == "identity");
+  }
+  CHECK(read->kind(read->find_value("x").node) == "input");
+}
+
+TEST_CASE("an input that a file has as an output stays one") {
+  const Folder folder;
+  GraphParts parts = matmul_parts();
+  parts.outputs.push_back(value_info("x", {2, 3}));
+  const Graph graph = read_bytes(folder, model(parts));
+  REQUIRE(write_onnx(graph, folder / "first.onnx"));
+  const auto read = read_onnx(folder / "first.onnx");
+  REQUIRE(read);
+  CHECK(read->kind(read->operands(read->outputs().back())[0].node) == "input");
+  REQUIRE(write_onnx(*read, folder / "second.onnx"));
+  CHECK(contents_of(folder / "first.onnx") == contents_of(folder / "second.onnx"));
+}
+
 TEST_CASE("an output has the name of another value") {
   const Folder folder;
   Graph graph = graph_by_hand(some_weights());

@@ -246,3 +246,49 @@ TEST_CASE("a file appears complete or not at all") {
   REQUIRE_FALSE(failed);
   CHECK(failed.error().code == ErrorCode::io);
 }
+
+TEST_CASE("a fake_quantize is arithmetic, and what reads it reads on") {
+  constexpr std::string_view text = R"(graph {}
+%x: tensor<1x2x4x4xf32> = input()
+%low: tensor<2x1x1xf32> = input()
+%high: tensor<f32> = constant() [1.27]
+%f: tensor<1x2x4x4xf32> = fake_quantize(%x, %low, %high, %low, %high) {levels = 256}
+%y: tensor<1x2x4x4xf32> = onnx.Relu(%f)
+output(%f) {name = "f"}
+output(%y) {name = "y"}
+)";
+  TfliteWriteReport report;
+  schema::ModelT model = model_of(bytes_of(graph_of(text), &report));
+  CHECK(operators_of(model) == Names{"SUB", "SUB", "SUB", "DIV", "MUL", "ROUND", "DIV", "MUL",
+                                     "ADD", "MAXIMUM", "GREATER", "SELECT_V2", "MINIMUM",
+                                     "LESS_EQUAL", "SELECT_V2", "RELU"});
+  CHECK(main_of(model).operators[14]->outputs == main_of(model).operators[15]->inputs);
+  CHECK(tensor_of(model, "f").shape == std::vector<std::int32_t>{1, 2, 4, 4});
+  REQUIRE(report.decomposed.size() == 1);
+  CHECK(report.decomposed[0].name == "f");
+}
+
+TEST_CASE("a fake_quantize whose result is codes is arithmetic between conversions") {
+  schema::ModelT model = model_of(bytes_of(graph_of(R"(graph {}
+%x: tensor<2x3x!quant.uniform<i8:f32, 0.5:3>> = input()
+%a: tensor<f32> = input()
+%f: tensor<2x3x!quant.uniform<i8:f32, 0.25>> = fake_quantize(%x, %a, %a, %a, %a) {levels = 256}
+output(%f)
+)")));
+  const Names names = operators_of(model);
+  CHECK(names.front() == "DEQUANTIZE");
+  CHECK(names.back() == "QUANTIZE");
+  CHECK(names.size() == 17);
+}
+
+TEST_CASE("a fake_quantize that TFLite cannot compute is named, with the reason") {
+  const auto bytes = tflite_bytes(graph_of(R"(graph {}
+%x: tensor<2x3xf64> = input()
+%a: tensor<f64> = input()
+%f: tensor<2x3xf64> = fake_quantize(%x, %a, %a, %a, %a) {levels = 256, name = "fine"}
+output(%f)
+)"));
+  REQUIRE_FALSE(bytes);
+  CHECK(bytes.error().message.find("fake_quantize: computes in f64, TFLite in f32") !=
+        std::string::npos);
+}
