@@ -77,14 +77,9 @@ Expected<LowPrecision> lower_fake_quantize(const Graph& graph, const FakeQuantiz
   QUADRANT_TRY(SplitGraph split, split_fake_quantize(graph, options));
   QUADRANT_CHECK(low_precision::align_branches(split, options.target));
   QUADRANT_TRY(const Registry registry, fake_quantize_registry(split.graph, options));
-  const OperationsGain operations;
   QuantizeOptions chosen = run;
-  if (chosen.gains == nullptr) {
-    chosen.gains = &operations;
-    chosen.policy = SelectionPolicy::optimal;
-  }
   chosen.vetoes.merge(vetoes_of(split));
-  QUADRANT_TRY(QuantizeResult result, quantize(split.graph, registry, chosen));
+  QUADRANT_TRY(QuantizeResult result, quantize_given(split.graph, registry, std::move(chosen)));
   LowPrecision lowered{std::move(split.graph), std::move(result.graph), std::move(result.analysis),
                        0, std::move(split.notes)};
   lowered.fused_back = fuse_back_fake_quantize(lowered.graph, split.splits);

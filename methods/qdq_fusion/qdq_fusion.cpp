@@ -137,13 +137,7 @@ Expected<FusedGraph> fuse_qdq(const Graph& graph, const QdqFusionOptions& option
     QUADRANT_TRY(made_signed, qdq_fusion::prefer_signed_codes(model));
   }
   QUADRANT_TRY(const Registry registry, qdq_fusion_registry(model, options));
-  const OperationsGain operations;
-  QuantizeOptions chosen = run;
-  if (chosen.gains == nullptr) {
-    chosen.gains = &operations;
-    chosen.policy = SelectionPolicy::optimal;
-  }
-  QUADRANT_TRY(QuantizeResult result, quantize(model, registry, chosen));
+  QUADRANT_TRY(QuantizeResult result, quantize_given(model, registry, run));
   return FusedGraph{std::move(model), std::move(result.graph), std::move(result.analysis),
                     made_signed};
 }

@@ -121,16 +121,16 @@ class Convert final : public Command {
     std::vector<LeftAlone> real_borders;
     if (borders_ == "codes") real_borders = make_borders_coded(graph);
     const std::vector<std::string> coded_borders = describe_coded_borders(graph);
-    auto result = write_model(graph, output_, format,
-                              {.qoperators = target == KernelsTarget(FusionTarget::onnx_qoperator),
-                               .executor = &executor,
-                               .sink = &console});
-    if (!result) return fail(with_way_out(std::move(result).error(), remarks));
-    WrittenModel& written = *result;
-    written.remarks.insert(written.remarks.end(), remarks.begin(), remarks.end());
-    written.remarks.insert(written.remarks.end(), coded_borders.begin(), coded_borders.end());
-    add_remarks(written.remarks, "in real numbers still", real_borders);
-    print(report, target, written, console);
+    auto written = write_model(graph, output_, format,
+                               {.qoperators = target == KernelsTarget(FusionTarget::onnx_qoperator),
+                                .executor = &executor,
+                                .sink = &console});
+    if (!written) return fail(with_way_out(std::move(written).error(), remarks));
+    remarks.insert(remarks.end(), coded_borders.begin(), coded_borders.end());
+    add_remarks(remarks, "in real numbers still", real_borders);
+    // What the user can do something about comes first.
+    written->remarks.insert(written->remarks.begin(), remarks.begin(), remarks.end());
+    print(report, target, *written, console);
     return {};
   }
 
@@ -215,6 +215,7 @@ class Convert final : public Command {
                           {"bytes", written.bytes},
                           {"target", target ? Json(name_of(*target)) : Json(nullptr)},
                           {"fused", fused ? to_json(*fused) : Json(nullptr)},
+                          {"summary", written.summary},
                           {"remarks", written.remarks}});
       return;
     }
@@ -239,6 +240,7 @@ class Convert final : public Command {
     }
     console.print(
         fmt::format("  written to {}: {}\n", printable(output_), format_bytes(written.bytes)));
+    if (!written.summary.empty()) console.print(fmt::format("  {}\n", written.summary));
     for (std::size_t i = 0; i < std::min(most, written.remarks.size()); ++i) {
       console.print("  " + written.remarks[i] + '\n');
     }

@@ -16,9 +16,10 @@ namespace {
 
 Expected<WrittenModel> write_as_tflite(const Graph& graph, const std::string& path) {
   QUADRANT_TRY(const TfliteWriteReport report, write_tflite(graph, path));
-  WrittenModel written{report.file_bytes, {}};
-  written.remarks.push_back(fmt::format("{} operators, of which {} transposes for the layout",
-                                        report.operators, report.transposes));
+  WrittenModel written{report.file_bytes,
+                       fmt::format("{} operators, of which {} transposes for the layout",
+                                   report.operators, report.transposes),
+                       {}};
   add_remarks(written.remarks, "decomposed", report.decomposed);
   add_remarks(written.remarks, "changed", report.changed);
   add_remarks(written.remarks, "not in the file", report.not_honoured);
@@ -27,9 +28,10 @@ Expected<WrittenModel> write_as_tflite(const Graph& graph, const std::string& pa
 
 Expected<WrittenModel> write_as_openvino(const Graph& graph, const std::string& path) {
   QUADRANT_TRY(const OpenVinoWriteReport report, write_openvino(graph, path));
-  WrittenModel written{report.xml_bytes + report.bin_bytes, {}};
-  written.remarks.push_back(fmt::format("{} layers, and {} of weights beside them", report.layers,
-                                        format_bytes(report.bin_bytes)));
+  WrittenModel written{report.xml_bytes + report.bin_bytes,
+                       fmt::format("{} layers, and {} of weights beside them", report.layers,
+                                   format_bytes(report.bin_bytes)),
+                       {}};
   add_remarks(written.remarks, "decomposed", report.decomposed);
   return written;
 }
@@ -41,11 +43,10 @@ Expected<WrittenModel> write_as_onnx(const Graph& graph, const std::string& path
   onnx.sink = options.sink;
   onnx.qoperators = options.qoperators;
   QUADRANT_TRY(const OnnxWriteReport report, write_onnx(graph, path, onnx));
-  WrittenModel written{report.model_bytes + report.external_bytes, {}};
-  if (onnx.qoperators) {
-    written.remarks.push_back(fmt::format("{} operators on codes", report.qoperators));
-  }
-  return written;
+  return WrittenModel{
+      report.model_bytes + report.external_bytes,
+      onnx.qoperators ? fmt::format("{} operators on codes", report.qoperators) : std::string(),
+      {}};
 }
 
 // Text has the contents of all constants, whichever file they are in so far.
@@ -62,7 +63,7 @@ Expected<WrittenModel> write_as_text(Graph graph, const std::string& path) {
         std::move(quantization));
   }
   QUADRANT_CHECK(write_text(path, print_graph(graph, {.largest_constant = INT64_MAX})));
-  return WrittenModel{file_bytes(path), {}};
+  return WrittenModel{file_bytes(path), {}, {}};
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ namespace quadrant::cli {
 /// What was written, in the terms of one format.
 struct WrittenModel {
   std::uint64_t bytes = 0;
-  std::vector<std::string> remarks;
+  std::string summary;               ///< what it consists of; may be empty
+  std::vector<std::string> remarks;  ///< operation by operation, where there is something to say
 };
 
 struct WriteOptions {

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "quadrant/engine/gain.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
 
@@ -41,6 +42,16 @@ Expected<Value> requantize_given(Value quantized, const GivenForm& to, RewriteCo
                context.emit(ops::Dequantize::kind, {quantized},
                             name + std::string(dequantized_ending), type.expressed()));
   return context.emit(ops::Quantize::kind, {real}, name, {to.storage(), type.shape, to.type});
+}
+
+Expected<QuantizeResult> quantize_given(const Graph& graph, const Registry& registry,
+                                        QuantizeOptions options) {
+  const OperationsGain operations;
+  if (options.gains == nullptr) {
+    options.gains = &operations;
+    options.policy = SelectionPolicy::optimal;
+  }
+  return quantize(graph, registry, options);
 }
 
 }  // namespace quadrant::inline v0

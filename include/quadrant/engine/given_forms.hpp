@@ -3,6 +3,7 @@
 #pragma once
 
 #include "quadrant/engine/method.hpp"
+#include "quadrant/engine/quantize.hpp"
 #include "quadrant/engine/rewriting.hpp"
 #include "quadrant/ir/given_form.hpp"
 #include "quadrant/support/expected.hpp"
@@ -23,5 +24,10 @@ void request_own_form(NodeRef quantize, Asks<GivenForm>& asks);
 /// For `Scheme::convert`: a `dequantize` and a `quantize`.
 [[nodiscard]] Expected<Value> requantize_given(Value quantized, const GivenForm& to,
                                                RewriteContext& context);
+
+/// All four phases; where `options` name no gains, by OperationsGain and the optimal policy: the
+/// forms are given, and what is left to decide is which operations compute on them.
+[[nodiscard]] Expected<QuantizeResult> quantize_given(const Graph& graph, const Registry& registry,
+                                                      QuantizeOptions options);
 
 }  // namespace quadrant::inline v0
