@@ -26,8 +26,6 @@
 namespace quadrant::cli {
 namespace {
 
-constexpr std::string_view repair_option = "--repair-ranges";
-
 // What whoever feeds and reads the model has to know: not all formats say it.
 std::vector<std::string> describe_coded_borders(const Graph& graph) {
   std::vector<std::string> lines;
@@ -56,15 +54,6 @@ Json to_json(const ComputationReport& report) {
           {"operations", std::move(operations)}};
 }
 
-// Some formats have no fake_quantize: what one would take that stayed.
-Error with_way_out(Error error, const std::vector<std::string>& remarks) {
-  const auto found = std::ranges::find_if(remarks, [](const std::string& remark) {
-    return remark.find(repair_option) != std::string::npos;
-  });
-  if (found != remarks.end()) error.message += "; " + *found;
-  return error;
-}
-
 class Convert final : public Command {
  public:
   CLI::App* declare(CLI::App& app) override {
@@ -79,7 +68,7 @@ class Convert final : public Command {
     add_choice(*command, "--io", borders_, {"codes", "real"},
                "Whether the model takes and gives 'codes', where it quantizes its inputs and "
                "dequantizes its outputs, or 'real' numbers, the default");
-    command->add_flag(std::string(repair_option), repairs_ranges_,
+    command->add_flag("--repair-ranges", repairs_ranges_,
                       "Move the range of a fake_quantize of which real zero is no code, so that it "
                       "becomes codes, too; by at most half a step where zero lies inside");
     declare_non_finite(*command, options_.non_finite);
@@ -121,16 +110,16 @@ class Convert final : public Command {
     std::vector<LeftAlone> real_borders;
     if (borders_ == "codes") real_borders = make_borders_coded(graph);
     const std::vector<std::string> coded_borders = describe_coded_borders(graph);
-    auto written = write_model(graph, output_, format,
-                               {.qoperators = target == KernelsTarget(FusionTarget::onnx_qoperator),
-                                .executor = &executor,
-                                .sink = &console});
-    if (!written) return fail(with_way_out(std::move(written).error(), remarks));
+    QUADRANT_TRY(WrittenModel written,
+                 write_model(graph, output_, format,
+                             {.qoperators = target == KernelsTarget(FusionTarget::onnx_qoperator),
+                              .executor = &executor,
+                              .sink = &console}));
     remarks.insert(remarks.end(), coded_borders.begin(), coded_borders.end());
     add_remarks(remarks, "in real numbers still", real_borders);
     // What the user can do something about comes first.
-    written->remarks.insert(written->remarks.begin(), remarks.begin(), remarks.end());
-    print(report, target, *written, console);
+    written.remarks.insert(written.remarks.begin(), remarks.begin(), remarks.end());
+    print(report, target, written, console);
     return {};
   }
 

@@ -130,13 +130,10 @@ class ConvertTest(CommandTest):
         hint = "it can be moved ('quadrant convert --repair-ranges')"
         for name, target in (("codes.qd", ("--target", "openvino-cpu")), ("codes.onnx", ()),
                              ("codes.tflite", ())):
-            if name == "codes.tflite":  # which has no fake_quantize
-                self.fails(IMPOSSIBLE, hint, "convert", "beside.qd", name)
-            else:
-                kept = self.json_of("convert", "beside.qd", name, *target)
-                if target:
-                    self.assertIn(hint, kept["fused"]["operations"][0]["reason"])
-                self.assertIn(hint, " ".join(kept["remarks"]), name)
+            kept = self.json_of("convert", "beside.qd", name, *target)
+            if target:
+                self.assertIn(hint, kept["fused"]["operations"][0]["reason"])
+            self.assertIn(hint, " ".join(kept["remarks"]), name)
             moved = self.json_of("convert", "beside.qd", name, *target, "--repair-ranges")
             self.assertIn("xq: zero is 0.5 steps off the grid", " ".join(moved["remarks"]), name)
             self.assertIn("it was moved to -1.00392", " ".join(moved["remarks"]), name)
