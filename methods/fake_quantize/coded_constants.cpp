@@ -96,14 +96,33 @@ class FakeQuantizedCodes final : public ConstantSource {
 
 }  // namespace
 
+namespace {
+
+int significand_bits(ElementType real) {
+  switch (real) {
+    case ElementType::float64:
+      return 53;
+    case ElementType::float32:
+      return 24;
+    case ElementType::float16:
+      return 11;
+    default:
+      return 8;  // bfloat16
+  }
+}
+
+}  // namespace
+
 NodeId constant_behind_cast(const GraphView& graph, Value value) {
   if (value.is_absent()) return {};
   NodeRef maker{&graph, value.node};
   if (maker.kind() == ops::Cast::kind && maker.operand_type(0) != nullptr) {
     const ElementType from = maker.operand_type(0)->element;
     const ElementType to = maker.type().element;
+    // Integers as wide as the significand, and floats into wider ones.
     const bool is_exact =
-        is_float(to) && (!is_float(from) || from == to || bit_width(from) < bit_width(to));
+        is_float(to) && (is_float(from) ? from == to || bit_width(from) < bit_width(to)
+                                        : bit_width(from) <= significand_bits(to));
     if (is_exact) maker.id = maker.operand(0).node;
   }
   return graph.constant(maker.id) == nullptr ? NodeId{} : maker.id;

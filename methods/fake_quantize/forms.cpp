@@ -11,9 +11,9 @@
 namespace quadrant::inline v0::low_precision {
 
 bool is_depthwise(NodeRef node) {
+  if (node.kind() != ops::Conv::kind) return false;
   const Shape& data = node.operand_type(0)->shape;
-  return node.kind() == ops::Conv::kind && data.rank() > 1 && data[1] > 0 &&
-         groups_of(node) == data[1];
+  return data.rank() > 1 && data[1] > 0 && groups_of(node) == data[1];
 }
 
 std::optional<AxisScales> axis_scales(const GivenForm& form) {
@@ -58,7 +58,7 @@ std::optional<GivenForm> fine_form(const GivenForm& form) {
   return sum_form(*scales, form.type->expressed);
 }
 
-bool fits_sum(const Constant& numbers, const GivenForm& sum) {
+bool fits_sum(const Constant& numbers, const GivenForm& sum, double room) {
   const auto reals =
       is_float(numbers.element()) ? read_reals(numbers) : Expected<std::vector<double>>();
   const auto scales = axis_scales(sum);
@@ -67,8 +67,9 @@ bool fits_sum(const Constant& numbers, const GivenForm& sum) {
       std::ranges::all_of(*reals, [](double real) { return std::isfinite(real); });
   if (!are_finite) return false;
   constexpr double most_steps = 0x1p30;
-  const auto fits = [](double real, float step) {
-    return std::abs(real) / std::abs(static_cast<double>(step)) < most_steps;
+  const double limit = std::min(room, most_steps);
+  const auto fits = [limit](double real, float step) {
+    return std::abs(real) / std::abs(static_cast<double>(step)) < limit;
   };
   const std::vector<float>& steps = scales->scales;
   // One for each channel; else the largest beside the finest.

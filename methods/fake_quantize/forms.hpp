@@ -69,8 +69,9 @@ template <class Combine>
 /// grid.
 [[nodiscard]] std::optional<GivenForm> fine_form(const GivenForm& form);
 
-/// Whether numbers that are added to such a sum, in float, leave it room.
-[[nodiscard]] bool fits_sum(const Constant& numbers, const GivenForm& sum);
+/// Whether numbers that are added to such a sum, in float, leave it room: half of its 32 bits, or
+/// stay within `room` codes, where less is left.
+[[nodiscard]] bool fits_sum(const Constant& numbers, const GivenForm& sum, double room = 0x1p30);
 
 /// Whether all scales are above zero: the order of codes is that of the real numbers.
 [[nodiscard]] bool keeps_order(const GivenForm& form);

@@ -8,6 +8,8 @@
 // weight.
 #include "quadrant/ir/products.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "fake_quantize/forms.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
+#include "support/saturating.hpp"
 
 namespace quadrant::inline v0::low_precision {
 namespace {
@@ -35,7 +38,7 @@ const char* refuse_factors(NodeRef node) {
   return is_plain ? nullptr : "alpha or beta is not 1";
 }
 
-// The scale of each channel of the sum. `count`: how many those are, where it is known.
+// The scale of each channel of the sum.
 struct Channels {
   std::optional<AxisScales> scales{};
   const char* why = nullptr;
@@ -75,17 +78,28 @@ Channels data_channels(NodeRef node, const AxisScales& data) {
   return {std::move(channels)};
 }
 
-// How many products are summed up to an element of the result, as far as the weight's shape tells.
-std::optional<std::int64_t> terms_of(NodeRef node, const Product& product) {
-  const Shape& weight = node.operand_type(product.weight)->shape;
-  const auto count = weight.element_count();
-  const auto kept = weight.is_ranked() ? product.channel(node, weight) : std::nullopt;
-  if (!count || !kept || weight[*kept] < 1) return std::nullopt;
-  if (node.kind() == ops::ConvTranspose::kind) {
-    return *count / weight[*kept] / std::max<std::int64_t>(groups_of(node), 1);
-  }
-  if (is_convolution(node.kind())) return *count / weight[*kept];
+// Of a product of matrices, how many elements of the weight are summed up; dynamic where that is
+// not known.
+std::int64_t matrix_terms(NodeRef node, const Product& product, const Shape& weight) {
+  if (weight.rank() == 1) return weight[0];
+  if (weight.rank() < 2) return Shape::dynamic;
+  const auto kept = product.channel(node, weight);
+  if (!kept) return Shape::dynamic;
   return weight[*kept == weight.rank() - 1 ? weight.rank() - 2 : weight.rank() - 1];
+}
+
+// The same of a convolution: all axes but the one that the sum keeps.
+std::int64_t window_terms(NodeRef node, const Product& product, const Shape& weight) {
+  const auto kept = weight.rank() > 2 ? product.channel(node, weight) : std::nullopt;
+  if (!kept) return Shape::dynamic;
+  std::int64_t terms = 1;
+  for (std::int64_t axis = 0; axis < weight.rank(); ++axis) {
+    if (axis == *kept) continue;
+    if (weight[axis] == Shape::dynamic) return Shape::dynamic;
+    terms = saturating_multiply(terms, weight[axis]);
+  }
+  const bool is_transposed = node.kind() == ops::ConvTranspose::kind;
+  return is_transposed ? terms / std::max<std::int64_t>(groups_of(node), 1) : terms;
 }
 
 // The largest number that a code stands for, in steps, wherever zero is among them.
@@ -95,11 +109,16 @@ std::int64_t most_steps(const GivenForm& form) {
                           : std::max(type.storage_max, -type.storage_min);
 }
 
-// Whether sums of products of all codes that there can be stay within 32 bits.
-bool fits_sums(NodeRef node, const Product& product, const GivenForm& data,
-               const GivenForm& weight) {
-  const auto terms = terms_of(node, product);
-  return !terms || *terms <= INT32_MAX / (most_steps(data) * most_steps(weight));
+// The largest magnitude that a sum of products of codes can have; 0 where the shape of the weight
+// does not tell how many there are.
+double largest_sum(NodeRef node, const Product& product, const GivenForm& data,
+                   const GivenForm& weight) {
+  const Shape& shape = node.operand_type(product.weight)->shape;
+  const std::int64_t terms = is_convolution(node.kind()) ? window_terms(node, product, shape)
+                                                         : matrix_terms(node, product, shape);
+  if (terms == Shape::dynamic) return 0;
+  return static_cast<double>(terms) * static_cast<double>(most_steps(data)) *
+         static_cast<double>(most_steps(weight));
 }
 
 PendingDequantize follow_product(NodeRef node, const PrecisionRule& rule, Forms forms) {
@@ -115,7 +134,9 @@ PendingDequantize follow_product(NodeRef node, const PrecisionRule& rule, Forms 
     return refuse("the target has no kernel for a weight of this type");
   }
   if (const char* const why = refuse_factors(node)) return refuse(why);
-  if (!fits_sums(node, product, *data, *weight)) {
+  constexpr double largest_code = INT32_MAX;
+  const double largest = largest_sum(node, product, *data, *weight);
+  if (largest > largest_code) {
     return refuse("so many products are summed up that they need more than 32 bits");
   }
   const Shape& shape = node.type().shape;
@@ -132,7 +153,8 @@ PendingDequantize follow_product(NodeRef node, const PrecisionRule& rule, Forms 
   if (!scales) return refuse("its data and its weight have other numbers of channels");
   auto sum = sum_form(*scales, data->type->expressed);
   const Constant* const bias = node.operand_constant(product.bias);
-  if (bias != nullptr && product.adds_bias(node) && sum && !fits_sum(*bias, *sum)) {
+  if (bias != nullptr && product.adds_bias(node) && sum &&
+      !fits_sum(*bias, *sum, largest_code - largest)) {
     return refuse("its bias is not finite, or needs more than 32 bits");
   }
   std::vector<std::uint32_t> operands{product.data, product.weight};

@@ -136,10 +136,11 @@ class Splitting {
                               .constant = {}})};
   }
 
-  // `made` takes the place and the name of the node's result; what nobody reads then goes.
+  // `made` takes the place and the names of the node and its result; what nobody reads then goes.
   void put_in_place(NodeId node, Value made) {
     Graph& graph = split_.graph;
     const std::string name(graph.value_name({node}));
+    std::string node_name(graph.name(node));
     graph.replace_uses({node}, made);
     std::vector<NodeId> unread{node};
     while (!unread.empty()) {
@@ -154,6 +155,7 @@ class Splitting {
       graph.erase(next);
     }
     graph.set_value_name(made, name);
+    if (!node_name.empty()) graph.set_node_name(made.node, std::move(node_name));
   }
 
   const LowPrecisionProfile& profile_;

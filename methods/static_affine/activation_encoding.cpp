@@ -130,22 +130,43 @@ std::optional<Encoding> fixed_encoding(const StaticAffineOptions& options, const
   return encoding;
 }
 
-bool is_matrix_product(std::string_view kind) noexcept {
-  return find_product(kind) != nullptr && !is_convolution(kind);
+// As which factors of a product of two computed matrices values are read.
+struct Factors {
+  bool first = false;
+  bool second = false;
+};
+
+Factors factors_of(const GraphView& graph, const std::set<Value>& members) {
+  Factors factors;
+  for (const Value member : members) {
+    for (const Use& use : graph.uses(member.node)) {
+      const NodeRef user{&graph, use.user};
+      const Product* const product = find_product(user.kind());
+      if (use.result != member.result || product == nullptr || is_convolution(user.kind()) ||
+          constant_behind(graph, user.operand(product->weight)) != nullptr) {
+        continue;
+      }
+      factors.first |= use.operand == product->data;
+      factors.second |= use.operand == product->weight;
+    }
+  }
+  return factors;
 }
 
-// The rule for values that share an encoding. OpenVINO's matrix products have no zero points of
-// data: it takes them off in real numbers, in front of the product.
+// The rule for values that share an encoding. OpenVINO's products of two computed matrices take u8
+// and i8, neither with a zero point (seen in release 2026.4): all other pairs are real numbers.
 EncodingRule rule_for(const StaticAffineOptions& options, const GraphView& graph,
                       const std::set<Value>& members) {
   EncodingRule rule = options.activations;
-  if (options.kernels != AffineKernels::openvino) return rule;
-  const bool is_factor = std::ranges::any_of(members, [&](Value member) {
-    return std::ranges::any_of(graph.uses(member.node), [&](const Use& use) {
-      return use.result == member.result && is_matrix_product(graph.kind(use.user));
-    });
-  });
-  if (is_factor) rule.symmetry = EncodingSymmetry::symmetric;
+  if (options.kernels != AffineKernels::openvino || rule.symmetry != EncodingSymmetry::asymmetric) {
+    return rule;
+  }
+  const Factors factors = factors_of(graph, members);
+  if (factors.second) {
+    rule.symmetry = EncodingSymmetry::symmetric;
+  } else if (factors.first) {
+    rule.symmetry = EncodingSymmetry::symmetric_unsigned;
+  }
   return rule;
 }
 

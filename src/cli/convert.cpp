@@ -90,7 +90,7 @@ class Convert final : public Command {
     QUADRANT_CHECK(check_files(*options_.command, options_.model, false));
     ThreadExecutor executor(0);
     const auto target = chosen_target(format);
-    QUADRANT_TRY(Graph graph, model(target, console, executor));
+    QUADRANT_TRY(Graph graph, model(format, target, console, executor));
     std::vector<std::string> remarks;
     if (!is_openvino(target) && (format == ModelFormat::onnx || format == ModelFormat::tflite)) {
       const SplitForFormat split{.has_limits = format != ModelFormat::tflite,
@@ -125,8 +125,8 @@ class Convert final : public Command {
 
  private:
   // As it is, or quantized if that was asked for.
-  [[nodiscard]] Expected<Graph> model(std::optional<KernelsTarget> target, Console& console,
-                                      Executor& executor) {
+  [[nodiscard]] Expected<Graph> model(ModelFormat format, std::optional<KernelsTarget> target,
+                                      Console& console, Executor& executor) {
     const RecipeOptions& recipe = options_.recipe;
     if (recipe.scheme.empty() && recipe.mix.empty() && recipe.preset.empty() &&
         recipe.file.empty()) {
@@ -145,7 +145,6 @@ class Convert final : public Command {
         target == KernelsTarget(FusionTarget::webnn)) {
       options_.kernels = "tflite";
     }
-    QUADRANT_TRY(const ModelFormat format, model_format(output_));
     if (is_openvino(target) || (!target && format == ModelFormat::openvino)) {
       options_.kernels = "openvino";
     }

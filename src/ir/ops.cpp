@@ -35,8 +35,9 @@ std::optional<ElementType> numbered_element_type(std::int64_t number) noexcept {
 }
 
 std::int64_t element_type_number(ElementType element) noexcept {
-  if (element == ElementType::opaque) return 0;
-  return std::ranges::find(onnx_types, element) - onnx_types.begin();
+  const auto* const found = std::ranges::find(onnx_types, element);
+  const bool is_known = element != ElementType::opaque && found != onnx_types.end();
+  return is_known ? found - onnx_types.begin() : 0;
 }
 
 namespace ops {

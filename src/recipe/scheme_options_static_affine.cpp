@@ -176,10 +176,11 @@ std::span<const OptionSpec> static_affine_option_table() {
        .fallback = "float"},
       {.key = "kernels",
        .kind = word,
-       .summary = "Whose integer kernels it is for: of 'tflite', codes of 16 bits have no zero "
-                  "point, and results of Sigmoid and Softmax are fixed; of 'openvino', Multiply, "
-                  "Sigmoid, Softmax and LeakyRelu stay real numbers, and data of matrix products "
-                  "has no zero point; 'convert' to .tflite and .xml chooses it",
+       .summary =
+           "Whose integer kernels it is for: of 'tflite', codes of 16 bits have no zero "
+           "point, and results of Sigmoid and Softmax are fixed; of 'openvino', Multiply, "
+           "Sigmoid, Softmax and LeakyRelu stay real numbers, and factors of products "
+           "of two computed matrices have no zero points; 'convert' to .tflite and .xml chooses it",
        .words = {{"any"}, {"tflite"}, {"openvino"}},
        .fallback = "any"},
       {.key = "unsigned_activations", .kind = flag, .summary = "Codes of activations from 0 on"},

@@ -54,7 +54,7 @@ enum class AffineKernels : std::uint8_t {
              ///< Tanh are fixed: https://ai.google.dev/edge/litert/models/quantization_spec
   openvino,  ///< OpenVINO's, which compute products and means on codes, and what only moves or
              ///< limits elements; Multiply, Sigmoid, Softmax and LeakyRelu stay real numbers, and
-             ///< data of matrix products has no zero point
+             ///< the factors of a product of two computed matrices have no zero points
 };
 
 /// `any`, `tflite`, `openvino`.
@@ -83,8 +83,8 @@ struct StaticAffineOptions {
   Granularity::Kind weight_granularity = Granularity::Kind::axis;
   /// Codes of activations without a sign.
   bool unsigned_activations = false;
-  /// `tflite`: activations of 16 bits are symmetric, whatever their rule says; `openvino`: those
-  /// that a matrix product reads.
+  /// `tflite`: activations of 16 bits are symmetric, whatever their rule says; `openvino`: the
+  /// factors of products of two computed matrices, of which the first may be on one side of zero.
   AffineKernels kernels = AffineKernels::any;
   /// 32: in the scale of the products that it is added to; 8: in a scale of its own, by the rule
   /// of the activations.

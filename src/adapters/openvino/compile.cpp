@@ -101,18 +101,41 @@ bool has_carried_operations(const Graph& graph) {
   return false;
 }
 
-/// Each run starts anew: what a state gives is what it begins with. What sets one is gone already,
-/// as nobody reads it.
-void forget_states(Graph& graph) {
+/// What a state is before anything was assigned to it: zeros.
+Expected<Value> first_state(Graph& graph, NodeId read) {
+  const TensorType& type = graph.type({read});
+  constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30U;
+  const auto count = type.shape.element_count();
+  const auto width = static_cast<std::uint64_t>(byte_width(type.element));
+  if (!count || width == 0 || static_cast<std::uint64_t>(*count) > most_bytes / width) {
+    return fail(ErrorCode::impossible,
+                "a state begins with zeros of a shape that is not known: give it a first value",
+                {.node = std::string(graph.name(read))});
+  }
+  std::vector<std::byte> zeros(static_cast<std::size_t>(*count) * width);
+  return graph.add_constant(std::string(graph.value_name({read})),
+                            Constant::from_bytes(type.element, type.shape, std::move(zeros)));
+}
+
+/// Each run starts anew: what reads a state gets what that begins with, and what sets one only
+/// hands on what it is set to.
+Expected<void> forget_states(Graph& graph) {
   const std::uint32_t end = graph.index_bound();
   for (std::uint32_t index = 0; index < end; ++index) {
     const NodeId node = graph.node_at(index);
-    if (!node.is_valid() || graph.operands(node).empty()) continue;
+    if (!node.is_valid()) continue;
     const auto carried = openvino_ir::parse_carried_kind(graph.kind(node));
-    if (!carried || carried->type != "ReadValue") continue;
-    graph.replace_uses({node}, graph.operands(node)[0]);
+    if (!carried || (carried->type != "ReadValue" && carried->type != "Assign")) continue;
+    if (graph.result_count(node) == 1) {
+      Value stands = graph.ref(node).operand(0);
+      if (stands.is_absent()) {
+        QUADRANT_TRY(stands, first_state(graph, node));
+      }
+      graph.replace_uses({node}, stands);
+    }
     graph.erase(node);
   }
+  return {};
 }
 
 /// The name of the file is of interest only where that is the trouble.
@@ -128,7 +151,7 @@ Expected<void> without_file(Expected<Report> written) {
 Expected<std::string> write(Graph graph, const TemporaryFolder& folder) {
   QUADRANT_CHECK(use_plain_quantization(graph));
   if (has_carried_operations(graph)) {
-    forget_states(graph);
+    QUADRANT_CHECK(forget_states(graph));
     std::string path = folder.file("model.xml");
     QUADRANT_CHECK(without_file(write_openvino(graph, path)));
     return path;

@@ -29,7 +29,10 @@ bool may_be_renamed(const Graph& graph, Value value) {
 /// Whether the output cannot be its value itself: ONNX Runtime gives back the very memory that it
 /// was fed for an input that is an output. A file that says so keeps it.
 bool is_input_alone(const Graph& graph, NodeId output) {
-  return graph.kind(graph.operands(output)[0].node) == ops::Input::kind &&
+  const Value value = graph.operands(output)[0];
+  constexpr int least_bits = 8;  // ONNX Runtime copies nothing smaller
+  if (bit_width(graph.type(value).element) < least_bits) return false;
+  return graph.kind(value.node) == ops::Input::kind &&
          graph.attribute(output, key::value_info) == nullptr;
 }
 

@@ -99,7 +99,13 @@ std::optional<std::int64_t> index_of_part(NodeRef part) {
   const Constant* first = part.operand_constant(1);
   if (first == nullptr || first->element_count() != 1) return std::nullopt;
   const auto index = read_integers(*first);
-  return index ? std::optional(index->front()) : std::nullopt;
+  if (!index) return std::nullopt;
+  if (part.kind() != ops::Slice::kind) return index->front();
+  const Constant* end = part.operand_constant(2);
+  const auto ends = end != nullptr ? read_integers(*end) : Expected<std::vector<std::int64_t>>();
+  const bool is_one =
+      ends && ends->size() == 1 && index->front() >= 0 && ends->front() == index->front() + 1;
+  return is_one ? std::optional(index->front()) : std::nullopt;
 }
 
 /// Whether `part` is the number of steps of X, `[batch, seq, I]`, which may be a transpose of what

@@ -115,6 +115,18 @@ TEST_CASE("outputs that share a name, or have that of an input, get their own va
   CHECK(read->kind(read->find_value("x").node) == "input");
 }
 
+TEST_CASE("an input of 4 bits that is an output stays one: ONNX Runtime has no Identity for it") {
+  const Folder folder;
+  Graph graph;
+  graph.attributes().set("onnx.opset_domains", std::vector<std::string>{""});
+  graph.attributes().set("onnx.opset_versions", std::vector<std::int64_t>{21});
+  graph.add_output("x", graph.add_input("x", {ElementType::int4, {2}, nullptr}));
+  REQUIRE(write_onnx(graph, folder / "out.onnx"));
+  const auto read = read_onnx(folder / "out.onnx");
+  REQUIRE(read);
+  CHECK(read->kind(read->operands(read->outputs().front())[0].node) == "input");
+}
+
 TEST_CASE("an input that a file has as an output stays one") {
   const Folder folder;
   GraphParts parts = matmul_parts();

@@ -231,27 +231,71 @@ output(%y)
   CHECK_FALSE(why("10").ends_with("bits"));
 }
 
-TEST_CASE("sums that may need more than 32 bits stay real") {
-  // u8 times i8<-127:127>: 255 * 127 * 66311 is the last multiple below 2^31.
-  const auto kinds_with = [](std::int64_t length) {
-    std::string ones = "1";
-    for (std::int64_t i = 1; i < length; ++i) ones += ",1";
-    return kinds_of(lowered(fmt::format(R"(
+namespace {
+
+// A product whose data is u8 0.01, and its weight, of so many ones, i8<-127:127> 0.01.
+std::string summed(std::string_view data, std::string_view weight, std::int64_t ones,
+                   std::string_view product, std::string_view more = "") {
+  std::string list = "1";
+  for (std::int64_t i = 1; i < ones; ++i) list += ",1";
+  return fmt::format(R"(
 graph {{opset = 21}}
-%x: tensor<1x{0}xf32> = input()
+%x: tensor<{0}xf32> = input()
 %low: tensor<f32> = constant() [0]
 %high: tensor<f32> = constant() [2.55]
-%q: tensor<1x{0}xf32> = fake_quantize(%x, %low, %high, %low, %high) {{levels = 256}}
-%w: tensor<{0}x1x!quant.uniform<i8<-127:127>:f32, 0.01>> = constant() [{1}]
-%wr: tensor<{0}x1xf32> = dequantize(%w)
-%y: tensor<1x1xf32> = matmul(%q, %wr)
+%q: tensor<{0}xf32> = fake_quantize(%x, %low, %high, %low, %high) {{levels = 256}}
+%w: tensor<{1}x!quant.uniform<i8<-127:127>:f32, 0.01>> = constant() [{2}]
+%wr: tensor<{1}xf32> = dequantize(%w)
+{4}
+%y: tensor<*xf32> = {3}
 output(%y)
 )",
-                                        length, ones))
-                        .graph);
+                     data, weight, list, product, more);
+}
+
+bool is_on_codes(const std::string& text) {
+  return kinds_of(lowered(parsed(text)).graph).find("fake_quantize") == std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("sums that may need more than 32 bits stay real") {
+  // u8 times i8<-127:127>: 255 * 127 * 66311 is the last multiple below 2^31.
+  struct Case {
+    std::string_view data, weight, product;
   };
-  CHECK(kinds_with(66311) == "quantize, matmul, dequantize");
-  CHECK(kinds_with(66312) == "dequantize, fake_quantize, matmul");
+  for (const auto& [data, weight, product] :
+       {Case{"1x{}", "{}x1", "matmul(%q, %wr)"}, Case{"1x{}", "{}", "matmul(%q, %wr)"},
+        Case{"1x{}", "1x{}", "linear(%q, %wr)"}, Case{"1x{}", "1x{}", "gemm(%q, %wr) {transB = 1}"},
+        Case{"1x{}x1x1", "1x{}x1x1", "conv(%q, %wr)"},
+        Case{"1x{}x1x1", "{}x1x1x1", "conv_transpose(%q, %wr)"}}) {
+    CAPTURE(product);
+    const auto text = [&](std::int64_t terms) {
+      return summed(fmt::format(fmt::runtime(data), terms),
+                    fmt::format(fmt::runtime(weight), terms), terms, product);
+    };
+    CHECK(is_on_codes(text(66311)));
+    CHECK_FALSE(is_on_codes(text(66312)));
+  }
+}
+
+TEST_CASE("a bias takes of the room that sums leave it") {
+  const auto text = [](std::int64_t terms) {
+    return summed(fmt::format("1x{}", terms), fmt::format("1x{}", terms), terms,
+                  "linear(%q, %wr, %b)", "%b: tensor<1xf32> = constant() [10]");
+  };
+  // 10 is code 100,000: three more products of 255 and 127.
+  CHECK(is_on_codes(text(66307)));
+  CHECK_FALSE(is_on_codes(text(66310)));
+}
+
+TEST_CASE("weights of ranks that no product has are no reason to read beyond them") {
+  for (const std::string_view product : {"gemm(%q, %wr)", "linear(%q, %wr)", "conv(%q, %wr)",
+                                         "conv_transpose(%q, %wr)", "addmm(%q, %q, %wr)"}) {
+    CAPTURE(product);
+    const Graph model = test::value_of(parse_graph(summed("1x8", "8", 8, product)));
+    CHECK(lower_fake_quantize(model).has_value());
+  }
 }
 
 TEST_CASE("a negative multiplier goes through a product, and not through a limit") {

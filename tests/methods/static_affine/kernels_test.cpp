@@ -105,18 +105,20 @@ TEST_CASE("static_affine for OpenVINO: what it computes in real numbers is not m
   }
 }
 
-TEST_CASE("static_affine for OpenVINO: data of matrix products has no zero point") {
-  const auto model_with = [](std::string_view product) {
-    Model model;
-    const bool is_matrix = product == "matmul";
-    const Value x = is_matrix ? model.input("x", {4, 3}) : model.input("x", {1, 3, 4, 4});
-    const Value made = model.add("onnx.Sigmoid", {x}, "made");
-    const Value w = is_matrix ? model.weight("w", {3, 3}) : model.weight("w", {3, 3, 1, 1});
-    model.output(model.add(std::string(product), {made, w}, "last"));
-    return model;
+TEST_CASE("static_affine for OpenVINO: factors of two computed matrices have no zero points") {
+  Model model;
+  const Value x = model.input("x", {3, 3});
+  const Value first = model.add("matmul", {x, model.weight("v", {3, 3})}, "first");
+  const Value positive = model.add("onnx.Softmax", {first}, "positive");
+  const Value product = model.add("matmul", {positive, first}, "product");
+  model.output(model.add("matmul", {product, model.weight("w", {3, 3})}, "last"));
+  const auto zero_point = [&](std::string_view name, StaticAffineOptions options = for_openvino()) {
+    return test::zero_points_of(*type_made(model, std::move(options), name)).front();
   };
-  CHECK(test::zero_points_of(*type_made(model_with("matmul"), for_openvino(), "made")).front() ==
-        0);
-  CHECK(test::zero_points_of(*type_made(model_with("conv"), for_openvino(), "made")).front() ==
-        -128);
+  CHECK(zero_point("first") == 0);        // a second factor: i8
+  CHECK(zero_point("positive") == -128);  // u8, from zero on
+  CHECK(zero_point("first", {}) != 0);
+  // Beside a weight, zero points are the kernel's.
+  CHECK(zero_point("x") == zero_point("x", {}));
+  CHECK(zero_point("x") != 0);
 }
