@@ -1,6 +1,6 @@
 // `dequantize`, where codes are remembered as real numbers, and `quantize`, which takes them over.
-#include <algorithm>
-#include <vector>
+#include <optional>
+#include <utility>
 
 #include "fake_quantize/methods.hpp"
 #include "quadrant/engine/given_forms.hpp"
@@ -10,17 +10,17 @@
 namespace quadrant::inline v0::low_precision {
 namespace {
 
-// The forms in which those who read the node's results quantize them, each once, in order.
-std::vector<GivenForm> quantized_by_readers(NodeRef node) {
-  std::vector<GivenForm> forms;
-  constexpr std::size_t most_forms = 8;
+// The form in which all who read the node's results quantize them. Where they differ, or one reads
+// real numbers, each form has to be made of the pending one: another has other numbers.
+std::optional<GivenForm> quantized_by_all_readers(NodeRef node) {
+  std::optional<GivenForm> common;
   for (const Use& use : node.graph->uses(node.id)) {
-    if (node.graph->kind(use.user) != ops::Quantize::kind || forms.size() == most_forms) continue;
+    if (node.graph->kind(use.user) != ops::Quantize::kind) return std::nullopt;
     auto form = GivenForm::of(node.graph->type({use.user}).quantization);
-    if (form && std::ranges::find(forms, *form) == forms.end()) forms.push_back(*std::move(form));
+    if (!form || (common && common != form)) return std::nullopt;
+    common = std::move(form);
   }
-  std::ranges::sort(forms);
-  return forms;
+  return common;
 }
 
 // The root: its result can be the codes that it reads.
@@ -60,9 +60,8 @@ void add_forms(const PendingDequantize& pending, NodeRef node,
                Possibilities<GivenForm>& possibilities) {
   if (!pending.form) return;
   possibilities.add(*pending.form);
-  for (const GivenForm& form : quantized_by_readers(node)) {
-    if (form != pending.form) possibilities.add(form);
-  }
+  const auto wanted = quantized_by_all_readers(node);
+  if (wanted && wanted != pending.form) possibilities.add(*wanted);
 }
 
 void register_borders(FakeQuantizeScheme::Registration& methods) {

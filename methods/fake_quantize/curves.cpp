@@ -9,6 +9,7 @@
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/clamp_bounds.hpp"
+#include "support/saturating.hpp"
 
 namespace quadrant::inline v0::low_precision {
 namespace {
@@ -24,7 +25,7 @@ std::int64_t averaged(NodeRef node) {
   if (node.kind() == "onnx.AveragePool") {
     for (const std::int64_t extent :
          node.attribute_or<std::vector<std::int64_t>>("kernel_shape", {})) {
-      count *= std::clamp<std::int64_t>(extent, 1, 1 << 20);
+      count = saturating_multiply(count, std::max<std::int64_t>(extent, 1));
     }
     return count;
   }
@@ -50,7 +51,8 @@ bool has_part_windows(NodeRef node) {
 PendingDequantize follow_mean(NodeRef node, const PrecisionRule& rule, Forms forms) {
   if (forms[0] == nullptr) return refuse(is_real);
   const GivenForm& form = *forms[0];
-  if (!is_sum(form) && !rule.data.contains(form.storage())) {
+  if (is_sum(form)) return refuse("sums of 32 bits have no room for the sum of several of them");
+  if (!rule.data.contains(form.storage())) {
     return refuse("the target has no kernel for codes of this type");
   }
   auto scales = axis_scales(form);
@@ -60,7 +62,6 @@ PendingDequantize follow_mean(NodeRef node, const PrecisionRule& rule, Forms for
   const bool keeps_axis = !scales->axis || (before.rank() == after.rank() &&
                                             before[*scales->axis] == after[*scales->axis]);
   if (!keeps_axis) return refuse("its mean is over channels of different scales");
-  if (is_sum(form)) return follow_in(form, {0});
   // Of very many, sums are held in steps that are fine enough.
   constexpr std::int64_t most_exact = 1 << 16;
   const std::int64_t count = averaged(node);

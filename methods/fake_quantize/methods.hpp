@@ -14,8 +14,8 @@ namespace quadrant::inline v0::low_precision {
 [[nodiscard]] std::unordered_map<NodeId, PendingDequantize> follow_dequantized(
     const GraphView& graph, std::span<const NodeId> order, LowPrecisionTarget target);
 
-/// What the node's results can be: the pending form, and those in which their readers quantize
-/// them.
+/// What the node's results can be: the pending form, and the one in which all their readers
+/// quantize them.
 void add_forms(const PendingDequantize& pending, NodeRef node,
                Possibilities<GivenForm>& possibilities);
 
