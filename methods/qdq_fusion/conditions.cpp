@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/numerics/clamp_bounds.hpp"
 
@@ -41,6 +42,20 @@ GivenForm of_storage(ElementType storage, float scale8, std::int64_t zero_of_sig
 }
 
 }  // namespace
+
+bool is_constant_matrix(NodeRef node, std::uint32_t operand) {
+  const TensorType* const type = node.operand_type(operand);
+  if (type == nullptr || type->shape.rank() != 2) return false;
+  NodeRef maker{node.graph, node.operand(operand).node};
+  constexpr int most_moves = 8;
+  for (int i = 0; i < most_moves && node.graph->constant(maker.id) == nullptr; ++i) {
+    const bool hands_on =
+        maker.kind() == ops::Dequantize::kind || find_move(maker.kind()) != nullptr;
+    if (!hands_on || maker.operand(0).is_absent()) return false;
+    maker.id = maker.operand(0).node;
+  }
+  return node.graph->constant(maker.id) != nullptr;
+}
 
 bool always(NodeRef /*node*/) { return true; }
 

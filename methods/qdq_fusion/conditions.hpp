@@ -8,6 +8,9 @@
 
 namespace quadrant::inline v0::qdq_fusion {
 
+/// Whether the operand is a matrix that is known, behind what moves it.
+[[nodiscard]] bool is_constant_matrix(NodeRef node, std::uint32_t operand);
+
 // --- FusionRule::commutes ------------------------------------------------------------------------
 [[nodiscard]] bool always(NodeRef node);
 /// Resize to the nearest element.

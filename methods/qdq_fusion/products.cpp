@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "qdq_fusion/bias.hpp"
+#include "qdq_fusion/conditions.hpp"
 #include "qdq_fusion/fusing.hpp"
 #include "qdq_fusion/methods.hpp"
 #include "quadrant/engine/macros.hpp"
@@ -181,21 +182,6 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const FusionRule*,
     const auto values = read_integers(zeros, zeros.element_count());
     return values &&
            std::ranges::adjacent_find(*values, std::ranges::not_equal_to{}) == values->end();
-  }
-
-  // Whether the operand is a matrix that is known, behind what moves it.
-  [[nodiscard]] static bool is_constant_matrix(NodeRef node, std::uint32_t operand) {
-    const TensorType* const type = node.operand_type(operand);
-    if (type == nullptr || type->shape.rank() != 2) return false;
-    NodeRef maker{node.graph, node.operand(operand).node};
-    constexpr int most_moves = 8;
-    for (int i = 0; i < most_moves && node.graph->constant(maker.id) == nullptr; ++i) {
-      const bool hands_on =
-          maker.kind() == ops::Dequantize::kind || find_move(maker.kind()) != nullptr;
-      if (!hands_on || maker.operand(0).is_absent()) return false;
-      maker.id = maker.operand(0).node;
-    }
-    return node.graph->constant(maker.id) != nullptr;
   }
 
   // One scale, or one for each channel of the sum.

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "qdq_fusion/added_bias.hpp"
 #include "qdq_fusion/explicit_model.hpp"
 #include "qdq_fusion/forms.hpp"
 #include "qdq_fusion/methods.hpp"
@@ -132,6 +133,8 @@ Expected<Registry> qdq_fusion_registry(const GraphView& graph, const QdqFusionOp
 Expected<FusedGraph> fuse_qdq(const Graph& graph, const QdqFusionOptions& options,
                               const QuantizeOptions& run) {
   QUADRANT_TRY(Graph model, qdq_fusion::explicit_model(graph));
+  // The browsers' converter takes an Add for an Add.
+  if (options.target != FusionTarget::webnn) qdq_fusion::take_added_biases(model);
   std::int64_t made_signed = 0;
   if (options.target == FusionTarget::tflite) {
     QUADRANT_TRY(made_signed, qdq_fusion::prefer_signed_codes(model));

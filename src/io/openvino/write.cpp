@@ -3,6 +3,7 @@
 
 #include "io/openvino/failure.hpp"
 #include "io/openvino/lower.hpp"
+#include "io/openvino/real_moves.hpp"
 #include "quadrant/io/openvino.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -38,6 +39,7 @@ bool rank_reshapes(Graph& graph) {
 Graph prepared(const Graph& graph) {
   Graph copy = graph;
   make_quantization_explicit(copy);
+  move_real_numbers(copy);
   value_of(infer_shapes(copy));
   if (rank_reshapes(copy)) value_of(infer_shapes(copy));
   return copy;
