@@ -297,6 +297,25 @@ NodeId Raising::add_cast(Value from, std::string name, const TensorType& to) {
                      .constant = {}});
 }
 
+Value Raising::relabelled(Value codes, std::shared_ptr<const UniformType> type,
+                          const std::string& name) {
+  const auto cast = [&](Value from, std::string_view ending, TensorType to) {
+    return Value{graph_.add({.kind = std::string(ops::StorageCast::kind),
+                             .name = {},
+                             .operands = {from},
+                             .results = {{name + std::string(ending), std::move(to)}},
+                             .attributes = {},
+                             .constant = {}})};
+  };
+  TensorType plain = graph_.type(codes);
+  const bool has_meaning = plain.is_quantized();
+  plain.quantization = nullptr;
+  if (has_meaning) codes = cast(codes, "_codes", plain);
+  if (type == nullptr) return codes;
+  plain.quantization = std::move(type);
+  return cast(codes, "_recast", plain);
+}
+
 bool Raising::add_wide(std::string_view kind, std::vector<Value> operands, TensorId output,
                        Attributes attributes) {
   const TensorType& narrow = type(output);

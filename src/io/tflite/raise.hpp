@@ -83,6 +83,9 @@ class Raising {
   [[nodiscard]] Value wide_integers(TensorId id, TensorId output);
   /// `output` is the same as `value`.
   void alias(TensorId output, Value value, const Axes& axes);
+  /// The same codes, which mean something else, or are plain integers where `type` is null. `name`
+  /// is what they are for.
+  Value relabelled(Value codes, std::shared_ptr<const UniformType> type, const std::string& name);
   [[nodiscard]] Graph& graph() noexcept { return graph_; }
   [[nodiscard]] std::string name(TensorId id) const;
   /// The type of a value that is the tensor in the order `axes`.

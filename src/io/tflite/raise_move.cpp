@@ -5,6 +5,7 @@
 #include "io/tflite/failure.hpp"
 #include "io/tflite/lower.hpp"
 #include "io/tflite/raise.hpp"
+#include "quadrant/ir/given_form.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::tflite {
@@ -40,6 +41,16 @@ bool raise_transpose(Raising& raising, const RaisedOp& op) {
 }
 
 /// RESHAPE, SQUEEZE and EXPAND_DIMS: the result's shape says what happens.
+// Kernels that move codes copy them, whatever the tensors say that these mean.
+Value meant_as(Raising& raising, const RaisedOp& op) {
+  const Value codes = raising.plain(op.input(0));
+  const auto& to = raising.type(op.output()).quantization;
+  const auto from = GivenForm::of(raising.type(op.input(0)).quantization);
+  const auto wanted = GivenForm::of(to);
+  const bool is_same = from == wanted || (wanted && !wanted->is_per_tensor());
+  return is_same ? codes : raising.relabelled(codes, to, raising.name(op.output()));
+}
+
 bool raise_reshape(Raising& raising, const RaisedOp& op) {
   if (op.input(0) == no_tensor) return false;
   const Shape& shape = raising.type(op.output()).shape;
@@ -49,7 +60,7 @@ bool raise_reshape(Raising& raising, const RaisedOp& op) {
     return false;
   }
   const Value target = raising.integer_constant(raising.name(op.output()) + "_shape", extents);
-  raising.add(ops::Reshape::kind, {raising.plain(op.input(0)), target}, op.output(),
+  raising.add(ops::Reshape::kind, {meant_as(raising, op), target}, op.output(),
               plain_axes(shape.rank()));
   return true;
 }
