@@ -92,9 +92,10 @@ class Convert final : public Command {
     const auto target = chosen_target(format);
     QUADRANT_TRY(Graph graph, model(format, target, console, executor));
     std::vector<std::string> remarks;
-    if (!is_openvino(target) && (format == ModelFormat::onnx || format == ModelFormat::tflite)) {
-      const SplitForFormat split{.has_limits = format != ModelFormat::tflite,
-                                 .repair_ranges = repairs_ranges_};
+    const bool is_for_tflite =
+        format == ModelFormat::tflite || target == KernelsTarget(FusionTarget::tflite);
+    if (!is_openvino(target) && (target || format == ModelFormat::onnx || is_for_tflite)) {
+      const SplitForFormat split{.has_limits = !is_for_tflite, .repair_ranges = repairs_ranges_};
       QUADRANT_TRY(
           graph, in_file(without_fake_quantize(std::move(graph), split, remarks), options_.model));
     }

@@ -142,6 +142,19 @@ class ConvertTest(CommandTest):
             self.fails(USAGE, "here it stays as it is", "convert", "beside.qd", name,
                        "--repair-ranges")
 
+    def test_targets_split_fake_quantize_in_text_too(self):
+        self.put("fake.qd", FAKE.encode())
+        for target in ("tflite", "webnn", "onnx-qoperator"):
+            self.succeeds("convert", "fake.qd", "codes.qd", "--target", target)
+            self.assertNotIn("fake_quantize", self.operations("codes.qd"), target)
+
+    def test_weights_that_are_not_there(self):
+        self.put("fake.qd", FAKE.encode())
+        self.succeeds("convert", "fake.qd", "model.xml")
+        (self.folder / "model.bin").unlink()
+        self.fails(INPUT_OUTPUT, "the weights of this model are in it, and there is no such file",
+                   "inspect", "model.xml")
+
     def test_fake_quantize_in_other_formats(self):
         self.put("fake.qd", FAKE.encode())
         self.succeeds("convert", "fake.qd", "fake.onnx")

@@ -106,6 +106,10 @@ Constant in_memory_if_short(Constant constant) {
 
 void check_range(const Bin& bin, std::uint64_t offset, std::uint64_t size) {
   if (offset <= bin.size() && size <= bin.size() - offset) return;
+  if (bin.is_missing()) {
+    failures::io_failure("the weights of this model are in it, and there is no such file",
+                         {.file = bin.path()});
+  }
   const std::string where =
       bin.path().empty() ? std::string("the weights have") : fmt::format("'{}' has", bin.path());
   invalid(fmt::format("a constant of {} bytes from byte {} on: {} {} bytes", size, offset, where,

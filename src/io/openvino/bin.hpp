@@ -23,6 +23,8 @@ class Bin {
   [[nodiscard]] std::uint64_t size() const noexcept {
     return file_ ? file_->size() : bytes_.size();
   }
+  /// A file that is not there: read_openvino allows it for models without constants.
+  [[nodiscard]] bool is_missing() const noexcept { return !path_.empty() && !file_; }
   /// What stands for it in messages.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const;

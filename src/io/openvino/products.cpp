@@ -81,6 +81,36 @@ bool set_pads_from_result(RaisedLayer& layer, std::span<const std::int64_t> kern
   return true;
 }
 
+/// ONNX Runtime knows no `auto_pad` beside dilations: what it means for an image of known extents.
+void set_pads_of_dilated(const Shape& image, std::span<const std::int64_t> kernel,
+                         Attributes& attributes) {
+  using List = std::vector<std::int64_t>;
+  const auto auto_pad = attributes.get_or<std::string>("auto_pad", "NOTSET");
+  const List dilations = attributes.get_or<List>("dilations", {});
+  const List strides = attributes.get_or<List>("strides", {});
+  const std::size_t rank = kernel.size();
+  const bool is_dilated = std::ranges::any_of(dilations, [](auto each) { return each != 1; });
+  if (!auto_pad.starts_with("SAME") || !is_dilated || !image.is_static() ||
+      image.extents().size() != rank + 2) {
+    return;
+  }
+  List pads(2 * rank);
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::int64_t extent = image[static_cast<std::int64_t>(i) + 2];
+    if (strides[i] < 1 || dilations[i] < 1 || kernel[i] < 1 || extent < 1 || extent > most_pixels) {
+      return;
+    }
+    const std::int64_t steps = (extent - 1) / strides[i] * strides[i];
+    const std::int64_t reach = saturating_multiply(dilations[i], kernel[i] - 1);
+    if (reach > most_pixels) return;
+    const std::int64_t total = std::max<std::int64_t>(steps + reach + 1 - extent, 0);
+    pads[i] = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
+    pads[rank + i] = total - pads[i];
+  }
+  attributes.erase("auto_pad");
+  attributes.set("pads", std::move(pads));
+}
+
 /// Weights of groups have an axis more there: `[G, O / G, I / G, kernel]`, where ONNX has
 /// `[O, I / G, kernel]`; of transposed convolutions `[G, I / G, O / G, kernel]` and
 /// `[I, O / G, kernel]`. Either way, the first two are one.
@@ -99,6 +129,10 @@ bool raise_convolution(RaisedLayer& layer) {
     attributes.set("output_padding", std::move(added));
     const auto kernel = weights.extents().last(rank);
     if (layer.input_count() > 2 && !set_pads_from_result(layer, kernel, attributes)) return false;
+  }
+  if (!is_transposed) {
+    const auto kernel = weights.extents().last(rank);
+    set_pads_of_dilated(layer.shape_of(layer.input(0)), kernel, attributes);
   }
   Value filter = layer.input(1);
   if (has_groups) {

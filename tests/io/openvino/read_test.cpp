@@ -395,6 +395,24 @@ TEST_CASE("lengths of sequences are left out where they are the steps of X, and 
   CHECK_FALSE(has_no_lengths(false, 1));
 }
 
+TEST_CASE("auto_pad beside dilations becomes the pads that it means") {
+  const auto pads_of = [](std::string_view auto_pad) {
+    IrText ir;
+    const int x = ir.input("x", "f32", "FP32", {1, 1, 7, 8});
+    const int w = ir.constant<float>("w", "f32", "FP32", {1, 1, 2, 3}, {1, 2, 3, 4, 5, 6});
+    const int c = ir.add("Convolution", "c", {{x}, {w}},
+                         fmt::format(R"(strides="1,2" dilations="3,2" auto_pad="{}")", auto_pad),
+                         {{"FP32", {1, 1, 7, 4}, ""}});
+    ir.output("y", {c});
+    const Graph graph = graph_of(ir);
+    return graph.ref(graph.find_value("c").node)
+        .attribute_or<std::vector<std::int64_t>>("pads", {});
+  };
+  // A window reaches over 4 and 5 pixels; 7 and 4 of them start at steps of 1 and 2.
+  CHECK(pads_of("same_upper") == std::vector<std::int64_t>{1, 1, 2, 2});
+  CHECK(pads_of("same_lower") == std::vector<std::int64_t>{2, 2, 1, 1});
+}
+
 TEST_CASE("cycles are refused") {
   IrText ir = small();
   const int a = ir.add("ReLU", "a", {{0}}, "", {{"FP32", {2}, ""}});

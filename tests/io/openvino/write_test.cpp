@@ -1,4 +1,5 @@
 // Graphs to IRs: what operations and types become.
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -61,6 +62,28 @@ output(%y)
     }
   }
   CHECK(bounds == std::vector<float>{-5, 122.5F});
+}
+
+TEST_CASE("what moves codes that are dequantized behind it moves real numbers") {
+  const OpenVinoFiles files = files_of(graph_of(R"(graph {}
+%x: tensor<2x3xf32> = input()
+%w: tensor<4x3x!quant.uniform<i8:f32:0, {0.5, 0.25, 1.0, 2.0}>> = constant() [1,2,3,4,5,6,7,8,9,10,11,12]
+%s: tensor<2xi64> = constant() [1, 6]
+%t: tensor<2xi64> = constant() [2, 3]
+%q: tensor<2x3x!quant.uniform<i8:f32, 0.5>> = quantize(%x)
+%flat: tensor<1x6x!quant.uniform<i8:f32, 0.5>> = reshape(%q, %s)
+%again: tensor<2x3x!quant.uniform<i8:f32, 0.5>> = reshape(%flat, %t)
+%r: tensor<2x3xf32> = dequantize(%again)
+%wt: tensor<3x4x!quant.uniform<i8:f32:1, {0.5, 0.25, 1.0, 2.0}>> = transpose(%w) {perm = [1, 0]}
+%wr: tensor<3x4xf32> = dequantize(%wt)
+%y: tensor<2x4xf32> = matmul(%r, %wr)
+output(%y)
+)"));
+  const Kinds types = types_of(files);
+  CHECK(std::ranges::count(types, "FakeQuantize") == 1);
+  CHECK(std::ranges::count(types, "Convert") == 1);  // of the weight
+  CHECK(std::ranges::count(types, "Transpose") == 0);
+  CHECK(has(files, R"(transpose_b="true")"));
 }
 
 TEST_CASE("a constant of codes is Const, Convert, Subtract, Multiply") {

@@ -149,6 +149,36 @@ output(%q)
   }
 }
 
+TEST_CASE("a value whose readers want other codes, or real numbers, is what its own are") {
+  // The first fake_quantize is an output, and is quantized anew for the product.
+  for (const std::string_view more :
+       {"output(%a)", "%c: tensor<1x2x3x3xf32> = onnx.Sigmoid(%a)\noutput(%c)",
+        "%c: tensor<1x2x3x3xf32> = conv(%a, %wr)\noutput(%c)"}) {
+    CAPTURE(more);
+    const Graph model = parsed(fmt::format(R"(
+graph {{opset = 21}}
+%x: tensor<1x2x3x3xf32> = input()
+%l: tensor<f32> = constant() [-2.321]
+%h: tensor<f32> = constant() [3.0595]
+%k: tensor<f32> = constant() [-2.5283]
+%g: tensor<f32> = constant() [2.3932]
+%r: tensor<1x2x3x3xf32> = fake_quantize(%x, %l, %h, %l, %h) {{levels = 256}}
+%p: tensor<1x2x3x3xf32> = onnx.Relu(%r)
+%a: tensor<1x2x3x3xf32> = fake_quantize(%p, %k, %g, %k, %g) {{levels = 256}}
+%e: tensor<f32> = constant() [-3.084]
+%f: tensor<f32> = constant() [3.4695]
+%b: tensor<1x2x3x3xf32> = fake_quantize(%a, %e, %f, %e, %f) {{levels = 256}}
+%w: tensor<2x2x1x1x!quant.uniform<i8<-127:127>:f32, 0.01>> = constant() [1, 2, 3, 4]
+%wr: tensor<2x2x1x1xf32> = dequantize(%w)
+%y: tensor<1x2x3x3xf32> = conv(%b, %wr)
+{}
+output(%y)
+)",
+                                           more));
+    CHECK(test::distance(model, lowered(model).graph, -3, 4) < 1e-5);
+  }
+}
+
 TEST_CASE("what nobody computes on codes with is the fake_quantize that it was") {
   constexpr std::string_view text = R"(
 graph {opset = 21}

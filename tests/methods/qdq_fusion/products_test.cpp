@@ -152,3 +152,50 @@ TEST_CASE("a bias that needs more than 32 bits leaves the sum in real numbers") 
   CHECK_MESSAGE(result.reason("conv").ends_with("its bias needs more than 32 bits"),
                 result.reason("conv"));
 }
+
+TEST_CASE("a constant that is added to a sum of products is its bias") {
+  const auto text = [](std::string_view bias, std::string_view more = "") {
+    return fmt::format(R"(
+graph {{opset = 21}}
+%xq: tensor<1x2x4x4x!quant.uniform<i8:f32, 0.05:3>> = input()
+%wq: tensor<3x2x1x1x!quant.uniform<i8:f32, 0.02>> = constant() [1, 2, 3, 4, 5, 6]
+%b: {0}
+%x: tensor<1x2x4x4xf32> = dequantize(%xq)
+%w: tensor<3x2x1x1xf32> = dequantize(%wq)
+%c: tensor<1x3x4x4xf32> = conv(%x, %w)
+%y: tensor<1x3x4x4xf32> = add(%b, %c)
+%yq: tensor<1x3x4x4x!quant.uniform<i8:f32, 0.1:-5>> = quantize(%y)
+output(%yq)
+{1}
+)",
+                       bias, more);
+  };
+  const std::string list = "tensor<1x3x1x1xf32> = constant() [1, -0.2, 0.03]";
+  const Fused result = fused(text(list));
+  CHECK(result.kinds() == Kinds{"conv"});
+  CHECK(bias_of(result).codes == std::vector<std::int64_t>{1000, -200, 30});
+  CHECK(result.graph().contains(result.graph().find_value("yq").node));
+  // For the browsers it stays an Add; and so it does where somebody else reads the sum, or where it
+  // is no number for each channel.
+  CHECK(fused(text(list), FusionTarget::webnn).kinds() != Kinds{"conv"});
+  CHECK(fused(text(list, "output(%c)")).kinds() != Kinds{"conv"});
+  CHECK(fused(text("tensor<1x1x1x4xf32> = constant() [1, 2, 3, 4]")).kinds() != Kinds{"conv"});
+}
+
+TEST_CASE("a product of matrices with a constant behind it has that as its bias") {
+  const Fused result = fused(R"(
+graph {opset = 21}
+%xq: tensor<2x3x!quant.uniform<i8:f32, 0.05>> = input()
+%wq: tensor<3x2x!quant.uniform<i8:f32, 0.02>> = constant() [1, 2, 3, 4, 5, 6]
+%list: tensor<2xf32> = constant() [1, -0.2]
+%s: tensor<2xi64> = constant() [1, 2]
+%b: tensor<1x2xf32> = reshape(%list, %s)
+%x: tensor<2x3xf32> = dequantize(%xq)
+%w: tensor<3x2xf32> = dequantize(%wq)
+%m: tensor<2x2xf32> = matmul(%x, %w)
+%y: tensor<2x2xf32> = add(%m, %b)
+%yq: tensor<2x2x!quant.uniform<i8:f32, 0.1>> = quantize(%y)
+output(%yq)
+)");
+  CHECK(result.kinds() == Kinds{"gemm"});
+}
