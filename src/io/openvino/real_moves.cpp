@@ -1,9 +1,11 @@
 #include "io/openvino/real_moves.hpp"
 
 #include <algorithm>
+#include <array>
 #include <ranges>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "io/openvino/failure.hpp"
@@ -21,6 +23,7 @@ class RealMoves {
 
   void run() {
     const std::vector<NodeId> order = value_of(topological_order(graph_));
+    for (const NodeId node : order) reshape_constant(node);
     // Behind first: what is dequantized in front of a move is dequantized behind the one before.
     for (const NodeId node : order | std::views::reverse) {
       if (graph_.contains(node) && moves_for_reals(node)) move_reals(node);
@@ -28,6 +31,23 @@ class RealMoves {
   }
 
  private:
+  // A constant of codes in another shape is a constant.
+  void reshape_constant(NodeId node) {
+    constexpr std::array reshaping{ops::Reshape::kind, ops::Flatten::kind, ops::Squeeze::kind,
+                                   ops::Unsqueeze::kind};
+    if (std::ranges::find(reshaping, graph_.kind(node)) == reshaping.end()) return;
+    const Constant* const codes = graph_.ref(node).operand_constant(0);
+    const TensorType type = graph_.type({node});
+    if (codes == nullptr || !*codes || !type.is_quantized() || !type.shape.is_static()) return;
+    const std::string name(graph_.value_name({node}));
+    Constant reshaped = codes->reshaped(type.shape);
+    const Value made = graph_.add_constant(name, reshaped);
+    graph_.set_constant(made.node, std::move(reshaped), type.quantization);
+    graph_.replace_uses({node}, made);
+    graph_.erase(node);
+    graph_.set_value_name(made, name);
+  }
+
   [[nodiscard]] bool moves_for_reals(NodeId node) const {
     if (find_move(graph_.kind(node)) == nullptr || graph_.uses(node).empty()) return false;
     const auto is_quantized = [&](Value value) {

@@ -11,6 +11,7 @@ namespace quadrant::inline v0::openvino_ir {
 ///
 ///   quantize, reshape, dequantize    ->  quantize, dequantize, reshape
 ///   constant, transpose, dequantize  ->  constant, dequantize, transpose
+///   constant, reshape                ->  constant
 ///
 /// Both pairs are patterns that OpenVINO's transformations know, FakeQuantize and a compressed
 /// weight; codes between are arithmetic to them. The numbers stay the same to the last bit. The
