@@ -20,6 +20,9 @@ using Bounds = FakeQuantizeBounds<double>;
 constexpr std::array<double Bounds::*, 4> members{&Bounds::input_low, &Bounds::input_high,
                                                   &Bounds::output_low, &Bounds::output_high};
 
+// Of fewer levels, half a step would be as much as the numbers themselves.
+constexpr std::int64_t least_repaired = 3;
+
 // What is not worth a word: what float32 bounds leave of a range's end, with room.
 constexpr double unremarkable = 1.0 / 256;
 
@@ -123,6 +126,8 @@ Expected<void> settle(Interval& range, const Ranges& ranges, std::size_t group,
       fmt::format(" of the {} range of channel {}, {} to {}", which, group, range.low, range.high);
   if (range.holds_zero() && off * 256 <= zero.tolerance * static_cast<double>(ranges.levels)) {
     what += ": the nearest code stands for it";
+  } else if (ranges.levels < least_repaired) {
+    return unfit(what + ", of which there are too few to move them");
   } else if (zero.repair) {
     range = repaired(range, ranges.levels);
     what += fmt::format("; it was moved to {} to {}", range.low, range.high);

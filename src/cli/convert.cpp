@@ -90,8 +90,8 @@ class Convert final : public Command {
     QUADRANT_CHECK(check_files(*options_.command, options_.model, false));
     ThreadExecutor executor(0);
     const auto target = chosen_target(format);
-    QUADRANT_TRY(Graph graph, model(format, target, console, executor));
     std::vector<std::string> remarks;
+    QUADRANT_TRY(Graph graph, model(format, target, console, executor, remarks));
     const bool is_for_tflite =
         format == ModelFormat::tflite || target == KernelsTarget(FusionTarget::tflite);
     if (!is_openvino(target) && (target || format == ModelFormat::onnx || is_for_tflite)) {
@@ -127,7 +127,8 @@ class Convert final : public Command {
  private:
   // As it is, or quantized if that was asked for.
   [[nodiscard]] Expected<Graph> model(ModelFormat format, std::optional<KernelsTarget> target,
-                                      Console& console, Executor& executor) {
+                                      Console& console, Executor& executor,
+                                      std::vector<std::string>& remarks) {
     const RecipeOptions& recipe = options_.recipe;
     if (recipe.scheme.empty() && recipe.mix.empty() && recipe.preset.empty() &&
         recipe.file.empty()) {
@@ -156,6 +157,9 @@ class Convert final : public Command {
     QUADRANT_TRY(QuantizeResult result, in_file(quantize_with(subject.steps, subject.graph,
                                                               subject.registry, engine, true),
                                                 options_.model));
+    const std::size_t count = result.analysis.plan.values.size();
+    remarks.push_back(count == 0 ? "nothing is quantized: 'quadrant explain' says why"
+                                 : fmt::format("{} values are quantized", count));
     return std::move(result.graph);
   }
 

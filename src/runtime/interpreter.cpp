@@ -130,7 +130,7 @@ Expected<void> InterpretedModel::add_steps(std::span<const NodeId> order,
   std::ranges::sort(unknown);
   return fail(ErrorCode::impossible,
               fmt::format("the interpreter does not know these operations: {}; another runtime may "
-                          "('quadrant calibrate --runtime openvino')",
+                          "('--runtime openvino')",
                           fmt::join(unknown, ", ")));
 }
 

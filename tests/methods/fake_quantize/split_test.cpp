@@ -162,6 +162,17 @@ TEST_CASE("a repaired range holds what it held, to half a step") {
   CHECK(type_of(stretched.graph, "y_quantized") == uniform("u8:f32, 0.01"));
 }
 
+TEST_CASE("two levels are not moved: they would be other numbers") {
+  FakeQuantizeOptions options = gpu;
+  options.repair = true;
+  const SplitGraph two = split(activation("-1;1;-1;1", 2), options);
+  CHECK(kinds_of(two.graph) == "fake_quantize");
+  CHECK(
+      two.notes[0].reason ==
+      "zero is 0.5 steps off the grid of the input range of channel 0, -1 to 1, of which there are "
+      "too few to move them");
+}
+
 TEST_CASE("more levels than codes have, and bounds that are no channels', stay") {
   CHECK(split(activation("0;1;0;1", 65536)).notes[0].reason ==
         "65536 levels are more than 8 bits hold");
