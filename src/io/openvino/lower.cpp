@@ -399,7 +399,7 @@ void Lowering::lower_carried(NodeRef node) {
   for (const auto& [name, value] : graph_.attributes(node.id)) {
     if (const auto* text = std::get_if<std::string>(&value)) data.emplace_back(name, *text);
     const auto* constant = std::get_if<Constant>(&value);
-    if (constant && name == fmt::format("{}{}", bytes_key, contents.size())) {
+    if (constant != nullptr && name == fmt::format("{}{}", bytes_key, contents.size())) {
       contents.push_back(constant);
     }
   }
