@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/numerics/code_limits.hpp"
 #include "quadrant/recipe/option_table.hpp"
 #include "support/printable.hpp"
 
@@ -18,6 +20,19 @@ bool has_fake_quantize(const Graph& graph) {
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     const NodeId node = graph.node_at(index);
     if (node.is_valid() && graph.kind(node) == ops::FakeQuantize::kind) return true;
+  }
+  return false;
+}
+
+// Whether codes are computed that are part of their type.
+bool has_limited_results(const Graph& graph) {
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (!node.is_valid() || graph.constant(node) != nullptr) continue;
+    for (std::uint32_t i = 0; i < graph.result_count(node); ++i) {
+      const TensorType& type = graph.type({node, i});
+      if (type.is_quantized() && is_part_of_storage(*type.quantization)) return true;
+    }
   }
   return false;
 }
@@ -106,24 +121,26 @@ bool has_quantization(const Graph& graph) {
 
 Expected<Graph> without_fake_quantize(Graph graph, const SplitForFormat& format,
                                       std::vector<std::string>& remarks) {
-  if (!has_fake_quantize(graph)) return graph;
-  // Data of 4 bits is what runtimes of these formats compute least.
-  FakeQuantizeOptions options;
-  options.target = LowPrecisionTarget::generic;
-  options.data = Storages{ElementType::uint8, ElementType::int8};
-  options.repair = format.repair_ranges;
-  QUADRANT_TRY(SplitGraph split, split_fake_quantize(graph, options));
-  add_notes(remarks, split.notes);
-  if (!format.has_limits) {
-    QUADRANT_TRY(const std::int64_t limited, limit_before_quantize(split.graph));
-    if (limited > 0) {
-      remarks.push_back(
-          fmt::format("fake_quantize: {} of fewer levels than codes of 8 bits have "
-                      "are limits on real numbers, and then codes",
-                      limited));
-    }
+  if (has_fake_quantize(graph)) {
+    // Data of 4 bits is what runtimes of these formats compute least.
+    FakeQuantizeOptions options;
+    options.target = LowPrecisionTarget::generic;
+    options.data = Storages{ElementType::uint8, ElementType::int8};
+    options.repair = format.repair_ranges;
+    QUADRANT_TRY(SplitGraph split, split_fake_quantize(graph, options));
+    add_notes(remarks, split.notes);
+    graph = std::move(split.graph);
   }
-  return std::move(split.graph);
+  if (format.has_limits || !has_limited_results(graph)) return graph;
+  make_quantization_explicit(graph);
+  QUADRANT_TRY(const std::int64_t limited, limit_before_quantize(graph));
+  if (limited > 0) {
+    remarks.push_back(
+        fmt::format("values quantized to fewer codes than their type has: {}; real numbers are "
+                    "limited in front of them",
+                    limited));
+  }
+  return graph;
 }
 
 Expected<OnTarget> compute_on(const Graph& graph, const KernelsTarget& target, bool repair_ranges,

@@ -74,6 +74,16 @@ output(%y)
 """
 
 
+# Codes that are a part of their type.
+PART = """
+graph {"onnx.opset_domains" = [""], "onnx.opset_versions" = [21]}
+%x: tensor<1x64xf32> = input()
+%q: tensor<1x64x!quant.uniform<i8<-7:7>:f32, 0.01>> = quantize(%x)
+%y: tensor<1x64xf32> = dequantize(%q)
+output(%y)
+"""
+
+
 class ConvertTest(CommandTest):
     def setUp(self):
         super().setUp()
@@ -147,6 +157,16 @@ class ConvertTest(CommandTest):
         for target in ("tflite", "webnn", "onnx-qoperator"):
             self.succeeds("convert", "fake.qd", "codes.qd", "--target", target)
             self.assertNotIn("fake_quantize", self.operations("codes.qd"), target)
+
+    def test_a_part_of_the_codes_stays_one(self):
+        self.put("part.qd", PART.encode())
+        self.succeeds("convert", "part.qd", "part.onnx")
+        self.succeeds("convert", "part.onnx", "again.onnx")
+        self.assertEqual(self.operations("again.onnx"), self.operations("part.qd"))
+        for source in ("part.qd", "part.onnx"):
+            self.succeeds("convert", source, "part.tflite")
+            document = self.json_of("compare", source, "part.tflite", "--random", 2)
+            self.assertTrue(document["comparison"]["outputs"][0]["exact"], source)
 
     def test_weights_that_are_not_there(self):
         self.put("fake.qd", FAKE.encode())

@@ -11,6 +11,7 @@
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/ir/verify.hpp"
+#include "quadrant/numerics/code_limits.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
@@ -23,6 +24,7 @@ using TypePtr = std::shared_ptr<const UniformType>;
 struct Linear {
   NodeId node;
   NodeId cast;  ///< the Cast behind it, if that becomes part of it
+  NodeId clip;  ///< so with a Clip that limits the codes
   bool to_real = false;
   bool microsoft = false;
   NodeId scale;
@@ -137,7 +139,9 @@ class Raising {
 
   bool settle_type(Linear& linear) {
     const NodeRef node = graph_.ref(linear.node);
-    const Value codes = linear.to_real ? node.operand(0) : node.result();
+    if (!linear.to_real) linear.clip = clip_behind(linear.node);
+    const Value made = linear.clip.is_valid() ? Value{linear.clip} : node.result();
+    const Value codes = linear.to_real ? node.operand(0) : made;
     // Not known before the types behind other operators are: the scales are float32, then so is it.
     const ElementType real = graph_.type(node.operand(0)).element;
     if (!linear.to_real && real != ElementType::float32 && real != ElementType::undefined) {
@@ -165,6 +169,7 @@ class Raising {
     if (!range || type.storage == ElementType::uint32) return false;
     type.storage_min = range->min;
     type.storage_max = range->max;
+    if (linear.clip.is_valid() && !limit(type, linear.clip)) return false;
     if (linear.cast.is_valid()) type.expressed = graph_.type({linear.cast}).element;
     const TypeParameters& parameters = parameters_of(linear);
     type.scales = parameters.scales;
@@ -215,6 +220,30 @@ class Raising {
     const DataType* to = find_data_type(user.attribute_or<std::int64_t>("to", 0));
     if (!to || !is_float(to->element) || to->element == ElementType::float32) return {};
     return graph_.type({user.id}).element == to->element ? user.id : NodeId{};
+  }
+
+  /// The one reader of a QuantizeLinear, if that is a Clip between known codes.
+  [[nodiscard]] NodeId clip_behind(NodeId node) const {
+    const auto uses = graph_.uses(node);
+    if (uses.size() != 1 || uses[0].operand != 0) return {};
+    const NodeRef user = graph_.ref(uses[0].user);
+    const OpName name = op_name_of(user);
+    const bool is_clip = name.op_type == "Clip" && in_default_domain(name) &&
+                         user.operands().size() == 3 && graph_.result_count(user.id) == 1 &&
+                         user.operand_constant(1) != nullptr && user.operand_constant(2) != nullptr;
+    return is_clip ? user.id : NodeId{};
+  }
+
+  /// The codes of the type are those between the bounds of the Clip. False where these are none.
+  [[nodiscard]] bool limit(UniformType& type, NodeId clip) const {
+    for (const std::size_t operand : {std::size_t{1}, std::size_t{2}}) {
+      const Constant& bound = *graph_.ref(clip).operand_constant(operand);
+      if (bound.element() != type.storage || bound.element_count() != 1) return false;
+      const auto value = read_integers(bound);
+      if (!value) return false;
+      (operand == 1 ? type.storage_min : type.storage_max) = value->front();
+    }
+    return type.storage_min < type.storage_max;
   }
 
   const TypeParameters& parameters_of(const Linear& linear) {
@@ -291,10 +320,12 @@ class Raising {
   /// is not tried again, which keeps many readers of one long chain linear.
   bool settle_codes(Value codes, TypePtr type) {
     std::vector<std::pair<Value, TypePtr>> chain;
+    TypePtr limited;  // says which codes there are, where it is not all of them
     bool found = false;
     while (!codes.is_absent() && type && !hopeless_.contains(codes)) {
       if (const auto known = types_.find(codes); known != types_.end()) {
-        found = *known->second == *type;
+        found = *with_limits(type, *known->second) == *known->second;
+        limited = known->second;
         break;
       }
       const ElementType element = graph_.type(codes).element;
@@ -309,12 +340,23 @@ class Raising {
     }
     for (auto& [value, its_type] : chain) {
       if (found) {
-        types_.emplace(value, std::move(its_type));
+        types_.emplace(value, limited ? with_limits(its_type, *limited) : std::move(its_type));
       } else {
         hopeless_.insert(value);
       }
     }
     return found;
+  }
+
+  /// A DequantizeLinear does not say which codes there are.
+  static TypePtr with_limits(const TypePtr& type, const UniformType& limits) {
+    if (type->storage_min == limits.storage_min && type->storage_max == limits.storage_max) {
+      return type;
+    }
+    UniformType limited = *type;
+    limited.storage_min = limits.storage_min;
+    limited.storage_max = limits.storage_max;
+    return std::make_shared<const UniformType>(std::move(limited));
   }
 
   /// An input of the model that nobody reads as plain integers.
@@ -388,10 +430,9 @@ class Raising {
 
   // --- rewriting ---
 
-  void raise(const Linear& linear) {
+  /// What it takes to make the same operator again.
+  [[nodiscard]] Attributes kept_operator(const Linear& linear) const {
     const NodeRef node = graph_.ref(linear.node);
-    const NodeId last = linear.cast.is_valid() ? linear.cast : linear.node;
-    const Value operand = node.operand(0);
     Attributes kept;
     const auto keep = [&](std::string_view name, Attribute value) {
       kept.set(std::string(name), std::move(value));
@@ -415,6 +456,24 @@ class Raising {
         keep(name.starts_with(prefix) ? name : std::string(raised::cast_attribute) + name, value);
       }
     }
+    return kept;
+  }
+
+  void raise(const Linear& linear) {
+    const NodeId behind = linear.cast.is_valid() ? linear.cast : linear.clip;
+    const NodeId last = behind.is_valid() ? behind : linear.node;
+    const Value operand = graph_.ref(linear.node).operand(0);
+    std::vector<NodeId> bounds;
+    if (linear.clip.is_valid()) {
+      for (const std::size_t bound : {std::size_t{1}, std::size_t{2}}) {
+        bounds.push_back(graph_.ref(linear.clip).operand(bound).node);
+      }
+    }
+    // Beside a Clip, operators are made anew, as this library makes them.
+    const auto* const codes =
+        linear.to_real ? graph_.type(operand).quantization.get() : linear.type.get();
+    const bool has_clip = codes != nullptr && is_part_of_storage(*codes);
+    Attributes kept = has_clip ? Attributes{} : kept_operator(linear);
     TensorType type = graph_.type({last});
     if (!type.shape.is_ranked()) type.shape = graph_.type(operand).shape;
     if (linear.to_real) {
@@ -432,7 +491,7 @@ class Raising {
          .results = {{name, std::move(type)}},
          .attributes = std::move(kept),
          .constant = {}});
-    moved_.emplace(linear.node, made);
+    moved_.emplace(linear.clip.is_valid() ? linear.clip : linear.node, made);
     for (const NodeId parameter : {linear.scale, linear.zero_point}) {
       if (!parameter.is_valid()) continue;
       if (is_plain(parameter)) {
@@ -441,7 +500,8 @@ class Raising {
         graph_.set_attribute(parameter, std::string(raised::parameter), std::int64_t{1});
       }
     }
-    if (linear.cast.is_valid()) unused_.insert(linear.node);
+    unused_.insert(bounds.begin(), bounds.end());
+    if (behind.is_valid()) unused_.insert(linear.node);
   }
 
   void keep_parameter(Attributes& kept, std::string_view key, NodeId node) const {

@@ -197,6 +197,42 @@ TEST_CASE("parameters that are shared, and a quantized activation") {
   CHECK(contents_of(folder / "first.onnx") == contents_of(folder / "second.onnx"));
 }
 
+TEST_CASE("a Clip of codes says which of them there are") {
+  for (const std::string& type : {uniform("i8<-7:7>", ", 0.5"), uniform("u8<0:15>", ", 0.5:8"),
+                                  uniform("i8<-127:127>", ":1, {0.5, 0.25, 1.0, 2.0}")}) {
+    const Folder folder;
+    const Graph graph =
+        graph_of(opset_13 + "%x: tensor<2x4xf32> = input()\n%q: tensor<2x4x" + type +
+                 "> = quantize(%x) {name = \"q\"}\n"
+                 "%r: tensor<2x4xf32> = dequantize(%q) {name = \"d\"}\n"
+                 "%y: tensor<2x4xf32> = onnx.Neg(%r)\noutput(%y)\n");
+    write_file(graph, folder / "first.onnx");
+    const Graph read = read_file(folder / "first.onnx");
+    CHECK(meaning(read) == meaning(graph));
+    // The same again, with the parameters in another order.
+    write_file(read, folder / "second.onnx");
+    CHECK(meaning(read_file(folder / "second.onnx")) == meaning(graph));
+    CHECK(contents_of(folder / "second.onnx").size() == contents_of(folder / "first.onnx").size());
+  }
+  // Of codes that are read as integers, or between bounds that are computed, it is an operation.
+  for (const std::string_view text : {"%c: tensor<2xi8> = onnx.Clip(%q, %z, %s)\n",
+                                      "%c: tensor<2xi8> = onnx.Clip(%q, %z, %m)\n"}) {
+    const bool is_computed = text.find("%m") != std::string_view::npos;
+    const Folder folder;
+    write_file(
+        graph_of(opset_13 +
+                 "%x: tensor<2xf32> = input()\n%m: tensor<i8> = input()\n"
+                 "%one: tensor<f32> = constant() [1]\n%z: tensor<i8> = constant() [0]\n"
+                 "%s: tensor<i8> = constant() [7]\n"
+                 "%q: tensor<2xi8> = onnx.QuantizeLinear(%x, %one, %z)\n" +
+                 std::string(text) + "%y: tensor<2xf32> = onnx.DequantizeLinear(%c, %one, %z)\n" +
+                 (is_computed ? "output(%y)\n"
+                              : "%n: tensor<2xi8> = onnx.Neg(%c)\noutput(%n)\noutput(%y)\n")),
+        folder / "first.onnx");
+    CHECK(operators(read_file(folder / "first.onnx")) == 2);
+  }
+}
+
 TEST_CASE("inputs and outputs of codes") {
   check_same(opset_13 +
              "%x: tensor<2x4x!quant.uniform<u8:f32, 0.5:128>> = input()\n"
