@@ -381,6 +381,11 @@ bool Raising::raise_decompression(RaisedLayer& layer) {
 
 void Raising::carry(RaisedLayer& layer) {
   const Layer& from = layer.layer();
+  if (carried_types_.insert(from.type).second) {
+    note(from, fmt::format("{} is carried as it is, for OpenVINO alone: there is no such operation "
+                           "here, or not with these attributes",
+                           printable(from.type)));
+  }
   std::vector<Attributes::Entry> attributes = carried_attributes(from);
   std::vector<Value> operands;
   operands.reserve(layer.input_count());

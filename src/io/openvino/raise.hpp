@@ -147,6 +147,7 @@ class Raising {
   std::vector<Value> named_;            ///< the keys of these, in the order of the file
   std::vector<NodeId> looked_through_;  ///< not needed if nobody else reads them
   std::vector<std::string> layer_info_;
+  std::unordered_set<std::string> carried_types_;  ///< each is reported once
   std::vector<std::string> input_shapes_;
 };
 

@@ -150,8 +150,11 @@ TEST_CASE("an operation that is not known is carried, attributes and all") {
   const int u = ir.add("Unheard", "u", {{x}}, R"(depth="3" mode="a &lt; b")",
                        {{"FP32", {1, 2}, ""}, {"I32", {1}, ""}}, "custom");
   ir.output("out", {u, 1});
-  const Graph graph = graph_of(ir);
+  Notes notes;
+  const Graph graph = graph_of(ir, 11, "", &notes);
   CHECK(kinds_of(graph) == Kinds{"openvino.custom.Unheard"});
+  REQUIRE(notes.all.size() == 1);
+  CHECK(notes.all[0].find("Unheard is carried as it is") != std::string::npos);
   const Graph again = graph_of(files_of(graph));
   const NodeRef carried = again.ref(again.find_value("u.0").node);
   CHECK(carried.attribute_or<std::string>("depth", "") == "3");
