@@ -201,11 +201,14 @@ TEST_CASE("a Clip of codes says which of them there are") {
   for (const std::string& type : {uniform("i8<-7:7>", ", 0.5"), uniform("u8<0:15>", ", 0.5:8"),
                                   uniform("i8<-127:127>", ":1, {0.5, 0.25, 1.0, 2.0}")}) {
     const Folder folder;
-    const Graph graph =
-        graph_of(opset_13 + "%x: tensor<2x4xf32> = input()\n%q: tensor<2x4x" + type +
-                 "> = quantize(%x) {name = \"q\"}\n"
-                 "%r: tensor<2x4xf32> = dequantize(%q) {name = \"d\"}\n"
-                 "%y: tensor<2x4xf32> = onnx.Neg(%r)\noutput(%y)\n");
+    std::string text = opset_13;
+    text += "%x: tensor<2x4xf32> = input()\n%q: tensor<2x4x";
+    text += type;
+    text +=
+        "> = quantize(%x) {name = \"q\"}\n"
+        "%r: tensor<2x4xf32> = dequantize(%q) {name = \"d\"}\n"
+        "%y: tensor<2x4xf32> = onnx.Neg(%r)\noutput(%y)\n";
+    const Graph graph = graph_of(text);
     write_file(graph, folder / "first.onnx");
     const Graph read = read_file(folder / "first.onnx");
     CHECK(meaning(read) == meaning(graph));
