@@ -12,6 +12,7 @@
 
 #include "calibration/memory_data.hpp"
 #include "ir/build.hpp"
+#include "model_text.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/engine/explain.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -22,12 +23,6 @@
 #include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::test {
-
-template <class T>
-T value_of(Expected<T> result) {
-  REQUIRE_MESSAGE(result, (result ? std::string() : to_string(result.error())));
-  return *std::move(result);
-}
 
 /// A graph that grows; shapes are known after each step.
 class Model {
