@@ -149,6 +149,24 @@ output(%q)
   }
 }
 
+TEST_CASE("the mean of a sum of 32 bits is one of real numbers") {
+  const Graph model = parsed(R"(
+graph {opset = 21}
+%x: tensor<1x2x4x4xf32> = input()
+%l: tensor<f32> = constant() [-1.28]
+%h: tensor<f32> = constant() [1.27]
+%q: tensor<1x2x4x4xf32> = fake_quantize(%x, %l, %h, %l, %h) {levels = 256}
+%w: tensor<2x2x1x1x!quant.uniform<i8<-127:127>:f32, 0.1>> = constant() [1, -2, 3, 4]
+%wr: tensor<2x2x1x1xf32> = dequantize(%w)
+%c: tensor<1x2x4x4xf32> = conv(%q, %wr)
+%m: tensor<1x2x1x1xf32> = onnx.GlobalAveragePool(%c)
+output(%m)
+)");
+  const LowPrecision result = lowered(model);
+  CHECK(reason(result, "m") == "sums of 32 bits have no room for the sum of several of them");
+  CHECK(test::distance(model, result.graph, -1, 1) < 1e-6);
+}
+
 TEST_CASE("a value whose readers want other codes, or real numbers, is what its own are") {
   // The first fake_quantize is an output, and is quantized anew for the product.
   for (const std::string_view more :
