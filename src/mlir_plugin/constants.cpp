@@ -1,0 +1,96 @@
+#include "mlir_plugin/constants.hpp"
+
+#include <mlir/IR/AsmState.h>
+#include <mlir/IR/DialectResourceBlobManager.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "mlir_plugin/types.hpp"
+
+namespace quadrant::inline v0::mlir_plugin {
+namespace {
+
+constexpr std::uint64_t resource_bytes = 64 * 1024;
+
+// Bytes of MLIR's context. A splat's are one element, again and again.
+class KeptBytes final : public ConstantSource {
+ public:
+  KeptBytes(llvm::ArrayRef<char> bytes, bool is_splat) : bytes_(bytes), is_splat_(is_splat) {}
+
+  [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
+    if (!is_splat_) {
+      std::memcpy(out.data(), bytes_.data() + offset, out.size());
+      return {};
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i] = static_cast<std::byte>(bytes_[(offset + i) % bytes_.size()]);
+    }
+    return {};
+  }
+
+ private:
+  llvm::ArrayRef<char> bytes_;
+  bool is_splat_;
+};
+
+bool is_splat(std::span<const std::byte> bytes, std::size_t width) {
+  if (bytes.size() <= width) return true;
+  return std::memcmp(bytes.data(), bytes.data() + width, bytes.size() - width) == 0;
+}
+
+llvm::ArrayRef<char> characters(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+Constant to_constant(mlir::Attribute attribute) {
+  llvm::ArrayRef<char> bytes;
+  bool one_element = false;
+  mlir::ShapedType type;
+  if (const auto dense = llvm::dyn_cast<mlir::DenseIntOrFPElementsAttr>(attribute)) {
+    type = dense.getType();
+    bytes = dense.getRawData();
+    one_element = dense.isSplat();
+  } else if (const auto resource = llvm::dyn_cast<mlir::DenseResourceElementsAttr>(attribute)) {
+    const mlir::AsmResourceBlob* const blob = resource.getRawHandle().getBlob();
+    if (blob == nullptr) return {};
+    type = resource.getType();
+    bytes = blob->getData();
+  } else {
+    return {};
+  }
+  const TensorType known = to_tensor_type(type);
+  const auto width = static_cast<std::uint64_t>(byte_width(known.element));
+  const auto count = known.shape.element_count();
+  // A boolean takes a bit there, and a byte here.
+  if (width == 0 || !count || known.element == ElementType::boolean) return {};
+  if (bytes.size() != width * (one_element ? 1 : static_cast<std::uint64_t>(*count))) return {};
+  return Constant::deferred(known.element, known.shape,
+                            std::make_shared<KeptBytes>(bytes, one_element));
+}
+
+Expected<mlir::ElementsAttr> to_elements(mlir::RankedTensorType type, const Constant& codes,
+                                         std::string_view name) {
+  const auto width = static_cast<std::size_t>(byte_width(codes.element()));
+  const std::uint64_t size = codes.byte_size();
+  if (size < resource_bytes || bit_width(codes.element()) < 8) {
+    QUADRANT_TRY(const ConstantBytes bytes, codes.read());
+    const std::size_t shown = is_splat(bytes.bytes(), width) ? width : bytes.bytes().size();
+    return mlir::DenseElementsAttr::getFromRawBuffer(type,
+                                                     characters(bytes.bytes().first(shown)));
+  }
+  mlir::AsmResourceBlob blob = mlir::HeapAsmResourceBlob::allocate(size, 64);
+  const llvm::MutableArrayRef<char> room = blob.getMutableData();
+  const auto bytes = std::as_writable_bytes(std::span(room.data(), room.size()));
+  QUADRANT_CHECK(codes.read(0, bytes));
+  if (is_splat(bytes, width)) {
+    return mlir::DenseElementsAttr::getFromRawBuffer(type, characters(bytes.first(width)));
+  }
+  return mlir::DenseResourceElementsAttr::get(type, llvm::StringRef(name), std::move(blob));
+}
+
+}  // namespace quadrant::inline v0::mlir_plugin

@@ -1,0 +1,335 @@
+#include "mlir_plugin/function_graph.hpp"
+
+#include <fmt/format.h>
+#include <llvm/ADT/SetVector.h>
+#include <mlir/IR/Builders.h>
+#include <mlir/Transforms/RegionUtils.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "mlir_plugin/constants.hpp"
+#include "mlir_plugin/headers.hpp"
+#include "mlir_plugin/moved_codes.hpp"
+#include "mlir_plugin/seen.hpp"
+#include "mlir_plugin/types.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0::mlir_plugin {
+namespace {
+
+// The name that a front end gave; empty where there is none.
+std::string given_name(mlir::Location location) {
+  const auto named = llvm::dyn_cast<mlir::NameLoc>(location);
+  return named ? named.getName().str() : std::string();
+}
+
+// Behind whoever makes `value`.
+mlir::OpBuilder builder_behind(mlir::Value value) {
+  mlir::OpBuilder builder(value.getContext());
+  builder.setInsertionPointAfterValue(value);
+  return builder;
+}
+
+mlir::Operation* create(mlir::OpBuilder& builder, mlir::Location location, llvm::StringRef name,
+                        mlir::Value operand, mlir::Type type) {
+  mlir::OperationState state(location, name);
+  state.addOperands(operand);
+  state.addTypes(type);
+  return builder.create(state);
+}
+
+// Names that are unique, by counting those of each operation.
+class Names {
+ public:
+  explicit Names(std::unordered_set<std::string>& taken) : taken_(&taken) {}
+
+  std::string of(mlir::Location location, llvm::StringRef what) {
+    std::string given = given_name(location);
+    if (!given.empty() && taken_->insert(given).second) return given;
+    std::string made;
+    do {
+      made = fmt::format("{}#{}", std::string_view(what), counts_[what.str()]++);
+    } while (!taken_->insert(made).second);
+    return made;
+  }
+
+ private:
+  std::unordered_set<std::string>* taken_;
+  std::unordered_map<std::string, std::size_t> counts_;
+};
+
+}  // namespace
+
+FunctionGraph::FunctionGraph(mlir::FunctionOpInterface function) {
+  std::unordered_map<void*, Value> values;
+  Names names(names_);
+  const auto add_arguments = [&](mlir::Block& block) {
+    for (const mlir::BlockArgument argument : block.getArguments()) {
+      Row& row = add_row(names.of(argument.getLoc(), "argument"), {nullptr, 0});
+      row.argument = argument;
+      row.kind = ops::Input::kind;
+      row.results.push_back({to_tensor_type(argument.getType()), row.name});
+      values.emplace(argument.getAsOpaquePointer(), Value{{index_bound() - 1}});
+    }
+  };
+  const auto add_regions = [&](mlir::Operation& op) {
+    for (mlir::Region& region : op.getRegions()) std::ranges::for_each(region, add_arguments);
+  };
+  add_regions(*function);
+  function->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
+    if (op == function.getOperation()) return mlir::WalkResult::advance();
+    Row& row =
+        add_row(names.of(op->getLoc(), op->getName().getStringRef()), op->getResults());
+    row.op = op;
+    Seen seen = see(*op);
+    row.kind = std::move(seen.kind);
+    row.attributes = std::move(seen.attributes);
+    row.shown = seen.operands;
+    if (const mlir::Attribute contents = contents_of(*op)) {
+      row.constant = to_constant(contents);
+      if (row.constant) row.kind = ops::Constant::kind;
+    }
+    const Value first{{index_bound() - 1}};
+    for (const mlir::OpResult result : op->getResults()) {
+      values.emplace(result.getAsOpaquePointer(), Value{first.node, result.getResultNumber()});
+    }
+    if (!hides_regions(*op)) {
+      add_regions(*op);
+      return mlir::WalkResult::advance();
+    }
+    llvm::SetVector<mlir::Value> captured;
+    mlir::getUsedValuesDefinedAbove(op->getRegions(), captured);
+    rows_[first.node.index].captured.assign(captured.begin(), captured.end());
+    return mlir::WalkResult::skip();
+  });
+
+  for (std::uint32_t index = 0; index < index_bound(); ++index) {
+    Row& row = rows_[index];
+    if (row.op == nullptr) continue;
+    std::vector<mlir::Value> read(row.op->operand_begin(), row.op->operand_end());
+    read.resize(row.shown);
+    read.insert(read.end(), row.captured.begin(), row.captured.end());
+    for (const mlir::Value operand : read) {
+      const auto found = values.find(operand.getAsOpaquePointer());
+      const Value known = found == values.end() ? Value{} : found->second;
+      add_use(known, {index}, static_cast<std::uint32_t>(row.operands.size()));
+      row.operands.push_back(known);
+    }
+  }
+}
+
+FunctionGraph::Row& FunctionGraph::add_row(std::string name, mlir::ResultRange results) {
+  Row& row = rows_.emplace_back();
+  row.name = std::move(name);
+  for (const mlir::OpResult result : results) {
+    const unsigned number = result.getResultNumber();
+    row.results.push_back({to_tensor_type(result.getType()),
+                           number == 0 ? row.name : fmt::format("{}:{}", row.name, number)});
+  }
+  return row;
+}
+
+void FunctionGraph::add_use(Value value, NodeId user, std::uint32_t operand) {
+  if (!value.is_absent()) rows_[value.node.index].uses.push_back({value.result, user, operand});
+}
+
+void FunctionGraph::drop_use(Value value, NodeId user, std::uint32_t operand) {
+  if (value.is_absent()) return;
+  std::vector<Use>& uses = rows_[value.node.index].uses;
+  const auto found = std::ranges::find(uses, Use{value.result, user, operand});
+  if (found != uses.end()) uses.erase(found);
+}
+
+mlir::Value FunctionGraph::mlir_value(Value value) const {
+  const Row& row = rows_[value.node.index];
+  if (row.op == nullptr) return row.argument;
+  return row.op->getResult(value.result);
+}
+
+mlir::Location FunctionGraph::location(NodeId node) const {
+  const Row& row = rows_[node.index];
+  return row.op == nullptr ? row.argument.getLoc() : row.op->getLoc();
+}
+
+// --- GraphView ----------------------------------------------------------------------------------
+
+std::uint32_t FunctionGraph::index_bound() const noexcept {
+  return static_cast<std::uint32_t>(rows_.size());
+}
+
+NodeId FunctionGraph::node_at(std::uint32_t index) const noexcept {
+  return rows_[index].is_erased ? NodeId{} : NodeId{index};
+}
+
+std::string_view FunctionGraph::kind(NodeId node) const noexcept { return rows_[node.index].kind; }
+
+std::string_view FunctionGraph::name(NodeId node) const noexcept { return rows_[node.index].name; }
+
+std::span<const Value> FunctionGraph::operands(NodeId node) const noexcept {
+  return rows_[node.index].operands;
+}
+
+std::uint32_t FunctionGraph::result_count(NodeId node) const noexcept {
+  return static_cast<std::uint32_t>(rows_[node.index].results.size());
+}
+
+std::span<const Use> FunctionGraph::uses(NodeId node) const noexcept {
+  return rows_[node.index].uses;
+}
+
+const Attribute* FunctionGraph::attribute(NodeId node, std::string_view name) const noexcept {
+  return rows_[node.index].attributes.find(name);
+}
+
+const Constant* FunctionGraph::constant(NodeId node) const noexcept {
+  const Row& row = rows_[node.index];
+  return row.constant ? &row.constant : nullptr;
+}
+
+const TensorType& FunctionGraph::type(Value value) const noexcept {
+  return rows_[value.node.index].results[value.result].type;
+}
+
+std::string_view FunctionGraph::value_name(Value value) const noexcept {
+  return rows_[value.node.index].results[value.result].name;
+}
+
+// --- GraphRewriter ------------------------------------------------------------------------------
+
+NodeId FunctionGraph::adopt(mlir::Operation* made, std::string name, Value operand,
+                            TensorType type) {
+  const NodeId node{index_bound()};
+  Row& row = rows_.emplace_back();
+  row.op = made;
+  row.kind = see(*made).kind;
+  row.name = name;
+  row.results.push_back({std::move(type), std::move(name)});
+  if (!operand.is_absent()) {
+    row.shown = 1;
+    row.operands.push_back(operand);
+    add_use(operand, node, 0);
+  }
+  return node;
+}
+
+Expected<NodeId> FunctionGraph::emit_dequantize(NodeSpec spec) {
+  const Value codes = spec.operands[0];
+  const mlir::Value value = mlir_value(codes);
+  const TensorType& type = this->type(codes);
+  QUADRANT_TRY(const mlir::quant::QuantizedType quantized,
+               to_quantized_type(value.getContext(), *type.quantization));
+  mlir::OpBuilder builder = builder_behind(value);
+  mlir::Operation* const cast = create(builder, value.getLoc(), "quant.scast", value,
+                                       with_element(value.getType(), quantized));
+  mlir::Operation* const real =
+      create(builder, value.getLoc(), "quant.dcast", cast->getResult(0),
+             with_element(value.getType(), quantized.getExpressedType()));
+  const NodeId typed = adopt(cast, spec.name + "_scast", codes, type);
+  return adopt(real, std::move(spec.results[0].name), {typed}, std::move(spec.results[0].type));
+}
+
+Expected<NodeId> FunctionGraph::emit_quantize(NodeSpec spec) {
+  const Value real = spec.operands[0];
+  const mlir::Value value = mlir_value(real);
+  TensorType& type = spec.results[0].type;
+  QUADRANT_TRY(const mlir::quant::QuantizedType quantized,
+               to_quantized_type(value.getContext(), *type.quantization));
+  mlir::OpBuilder builder = builder_behind(value);
+  mlir::Operation* const typed = create(builder, value.getLoc(), "quant.qcast", value,
+                                        with_element(value.getType(), quantized));
+  mlir::Operation* const codes =
+      create(builder, value.getLoc(), "quant.scast", typed->getResult(0),
+             with_element(value.getType(), quantized.getStorageType()));
+  const NodeId node = adopt(typed, spec.name + "_qcast", real, type);
+  return adopt(codes, std::move(spec.results[0].name), {node}, std::move(type));
+}
+
+Expected<NodeId> FunctionGraph::emit(NodeSpec spec) {
+  if (spec.kind == ops::Dequantize::kind) return emit_dequantize(std::move(spec));
+  if (spec.kind == ops::Quantize::kind) return emit_quantize(std::move(spec));
+  return fail(ErrorCode::impossible,
+              fmt::format("the plug-in has no operation of MLIR for '{}'", spec.kind),
+              {.node = spec.name});
+}
+
+Expected<void> FunctionGraph::set_operand(NodeId node, std::uint32_t operand, Value value) {
+  Row& row = rows_[node.index];
+  const mlir::Value made = mlir_value(value);
+  if (operand < row.shown) {
+    row.op->setOperand(operand, made);
+  } else {
+    mlir::Value& captured = row.captured[operand - row.shown];
+    captured.replaceUsesWithIf(made, [&](mlir::OpOperand& use) {
+      return row.op->isProperAncestor(use.getOwner());
+    });
+    captured = made;
+  }
+  drop_use(row.operands[operand], node, operand);
+  row.operands[operand] = value;
+  add_use(value, node, operand);
+  return {};
+}
+
+Expected<void> FunctionGraph::set_type(Value value, TensorType type) {
+  Row& row = rows_[value.node.index];
+  if (row.op == nullptr || !type.quantization) {
+    return fail(ErrorCode::impossible, "this value cannot get another type",
+                {.tensor = std::string(value_name(value))});
+  }
+  const mlir::IntegerType codes = to_code_type(row.op->getContext(), *type.quantization);
+  QUADRANT_TRY(row.op, move_codes(row.op, codes));
+  row.results[value.result].type = std::move(type);
+  return {};
+}
+
+Expected<void> FunctionGraph::set_constant(NodeId node, Constant constant,
+                                           std::shared_ptr<const UniformType> quantization) {
+  Row& row = rows_[node.index];
+  if (!quantization) {
+    return fail(ErrorCode::impossible, "constants become codes", {.tensor = row.name});
+  }
+  const auto before = llvm::cast<mlir::RankedTensorType>(row.op->getResult(0).getType());
+  const auto type = llvm::cast<mlir::RankedTensorType>(
+      with_element(before, to_code_type(before.getContext(), *quantization)));
+  QUADRANT_TRY(const mlir::ElementsAttr contents, to_elements(type, constant, row.name));
+  mlir::OpBuilder builder(row.op);
+  mlir::OperationState state(row.op->getLoc(), row.op->getName());
+  const bool is_tosa = row.op->getName().getStringRef() == "tosa.const";
+  state.addAttribute(is_tosa ? llvm::StringRef(tosa_constant_attribute) : "value", contents);
+  state.addAttributes(llvm::to_vector(row.op->getDiscardableAttrs()));
+  state.addTypes(type);
+  mlir::Operation* const made = builder.create(state);
+  row.op->replaceAllUsesWith(made);
+  row.op->erase();
+  row.op = made;
+  row.results[0].type = {constant.element(), constant.shape(), std::move(quantization)};
+  row.constant = std::move(constant);
+  return {};
+}
+
+Expected<void> FunctionGraph::set_value_name(Value value, std::string name) {
+  std::string& own = rows_[value.node.index].results[value.result].name;
+  names_.erase(own);
+  std::string free = name;
+  for (std::size_t suffix = 1; !names_.insert(free).second; ++suffix) {
+    free = fmt::format("{}_{}", name, suffix);
+  }
+  own = std::move(free);
+  return {};
+}
+
+Expected<void> FunctionGraph::erase(NodeId node) {
+  Row& row = rows_[node.index];
+  // Others have effects, or are read where the engine does not look.
+  if (row.op == nullptr || !mlir::isOpTriviallyDead(row.op)) return {};
+  for (std::uint32_t i = 0; i < row.operands.size(); ++i) drop_use(row.operands[i], node, i);
+  row.op->erase();
+  row.op = nullptr;
+  row.operands.clear();
+  row.is_erased = true;
+  return {};
+}
+
+}  // namespace quadrant::inline v0::mlir_plugin

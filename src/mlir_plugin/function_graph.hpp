@@ -1,0 +1,94 @@
+// A function of MLIR as the engine reads and rewrites it: no conversion, the function stays the
+// truth. Beside each operation stands what the two interfaces hand out by reference.
+#pragma once
+
+#include <mlir/IR/Operation.h>
+#include <mlir/Interfaces/FunctionInterfaces.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "quadrant/ir/graph_rewriter.hpp"
+#include "quadrant/ir/graph_view.hpp"
+
+namespace quadrant::inline v0::mlir_plugin {
+
+/// Every operation of the function and of the regions in it is a node, and so is every argument of
+/// a block, as an `input`. Operations whose regions are their own business (linalg's) are one node,
+/// which reads what its regions capture.
+///
+/// Codes are plain integers; `quant.scast` and `quant.dcast` stand where real numbers are read, and
+/// `quant.qcast` and `quant.scast` where they are quantized.
+///
+/// Refers to the function, which nobody else may change meanwhile.
+class FunctionGraph final : public GraphView, public GraphRewriter {
+ public:
+  explicit FunctionGraph(mlir::FunctionOpInterface function);
+
+  /// Null for an argument of a block.
+  [[nodiscard]] mlir::Operation* operation(NodeId node) const { return rows_[node.index].op; }
+  [[nodiscard]] mlir::Location location(NodeId node) const;
+
+  // --- GraphView ------------------------------------------------------------------------------
+  [[nodiscard]] std::uint32_t index_bound() const noexcept override;
+  [[nodiscard]] NodeId node_at(std::uint32_t index) const noexcept override;
+  [[nodiscard]] std::string_view kind(NodeId node) const noexcept override;
+  [[nodiscard]] std::string_view name(NodeId node) const noexcept override;
+  [[nodiscard]] std::span<const Value> operands(NodeId node) const noexcept override;
+  [[nodiscard]] std::uint32_t result_count(NodeId node) const noexcept override;
+  [[nodiscard]] std::span<const Use> uses(NodeId node) const noexcept override;
+  [[nodiscard]] const Attribute* attribute(NodeId node,
+                                           std::string_view name) const noexcept override;
+  [[nodiscard]] const Constant* constant(NodeId node) const noexcept override;
+  [[nodiscard]] const TensorType& type(Value value) const noexcept override;
+  [[nodiscard]] std::string_view value_name(Value value) const noexcept override;
+
+  // --- GraphRewriter --------------------------------------------------------------------------
+  [[nodiscard]] const GraphView& view() const noexcept override { return *this; }
+  [[nodiscard]] Expected<NodeId> emit(NodeSpec spec) override;
+  [[nodiscard]] Expected<void> set_operand(NodeId node, std::uint32_t operand,
+                                           Value value) override;
+  [[nodiscard]] Expected<void> set_type(Value value, TensorType type) override;
+  [[nodiscard]] Expected<void> set_constant(
+      NodeId node, Constant constant, std::shared_ptr<const UniformType> quantization) override;
+  [[nodiscard]] Expected<void> set_value_name(Value value, std::string name) override;
+  [[nodiscard]] Expected<void> erase(NodeId node) override;
+
+ private:
+  struct Result {
+    TensorType type;
+    std::string name;
+  };
+  struct Row {
+    mlir::Operation* op = nullptr;
+    mlir::BlockArgument argument;  // where `op` is null
+    std::string kind;
+    std::string name;
+    Attributes attributes;
+    Constant constant;
+    std::uint32_t shown = 0;            // how many operands of `op` are operands here
+    std::vector<mlir::Value> captured;  // what its regions read, behind those
+    std::vector<Value> operands;
+    std::vector<Use> uses;
+    std::vector<Result> results;
+    bool is_erased = false;
+  };
+
+  Row& add_row(std::string name, mlir::ResultRange results);
+  [[nodiscard]] mlir::Value mlir_value(Value value) const;
+  NodeId adopt(mlir::Operation* made, std::string name, Value operand, TensorType type);
+  [[nodiscard]] Expected<NodeId> emit_quantize(NodeSpec spec);
+  [[nodiscard]] Expected<NodeId> emit_dequantize(NodeSpec spec);
+  [[nodiscard]] Expected<NodeId> emit_constant(NodeSpec spec);
+  void add_use(Value value, NodeId user, std::uint32_t operand);
+  void drop_use(Value value, NodeId user, std::uint32_t operand);
+
+  std::vector<Row> rows_;  // by the index of the node
+  std::unordered_set<std::string> names_;
+};
+
+}  // namespace quadrant::inline v0::mlir_plugin

@@ -1,0 +1,29 @@
+// The border between the library and MLIR, which takes no exceptions.
+#pragma once
+
+#include <mlir/IR/Diagnostics.h>
+#include <mlir/IR/Operation.h>
+
+#include <exception>
+#include <string>
+
+#include "quadrant/support/error.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0::mlir_plugin {
+
+/// Calls `body`, which returns an Expected<void>, and says at `op` why it failed. No exception
+/// passes: allocation is what can fail that way.
+template <class Body>
+[[nodiscard]] mlir::LogicalResult guarded(mlir::Operation* op, Body body) noexcept {
+  try {
+    const Expected<void> done = body();
+    if (done) return mlir::success();
+    op->emitError(to_string(done.error()));
+  } catch (const std::exception& problem) {
+    op->emitError(std::string("quadrant: ") + problem.what());
+  }
+  return mlir::failure();
+}
+
+}  // namespace quadrant::inline v0::mlir_plugin

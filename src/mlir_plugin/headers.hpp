@@ -1,0 +1,26 @@
+// MLIR's headers that moved between the versions that the plug-in is built for.
+#pragma once
+
+#include <llvm/Config/llvm-config.h>
+
+#include <string_view>
+
+#if LLVM_VERSION_MAJOR >= 20
+#include <mlir/Dialect/Quant/IR/Quant.h>
+#include <mlir/Dialect/Quant/IR/QuantTypes.h>
+#else
+#include <mlir/Dialect/Quant/QuantOps.h>
+#include <mlir/Dialect/Quant/QuantTypes.h>
+#endif
+
+namespace quadrant::inline v0::mlir_plugin {
+
+#if LLVM_VERSION_MAJOR >= 20
+using QuantDialect = mlir::quant::QuantDialect;
+inline constexpr std::string_view tosa_constant_attribute = "values";
+#else
+using QuantDialect = mlir::quant::QuantizationDialect;
+inline constexpr std::string_view tosa_constant_attribute = "value";
+#endif
+
+}  // namespace quadrant::inline v0::mlir_plugin

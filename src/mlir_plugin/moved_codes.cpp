@@ -1,0 +1,50 @@
+#include "mlir_plugin/moved_codes.hpp"
+
+#include <mlir/Dialect/Linalg/IR/Linalg.h>
+#include <mlir/Dialect/Tensor/IR/Tensor.h>
+#include <mlir/IR/Builders.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace quadrant::inline v0::mlir_plugin {
+namespace {
+
+// It writes into a destination, of the element type of what is written.
+mlir::Operation* move_into_codes(mlir::linalg::TransposeOp op, mlir::IntegerType codes) {
+  mlir::OpBuilder builder(op);
+  const mlir::Value before = op.getInit();
+  const mlir::Value destination = builder.create<mlir::tensor::EmptyOp>(
+      op.getLoc(), mlir::tensor::getMixedSizes(builder, op.getLoc(), before), codes);
+  const auto moved = builder.create<mlir::linalg::TransposeOp>(op.getLoc(), op.getInput(),
+                                                               destination, op.getPermutation());
+  moved->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  op->replaceAllUsesWith(moved);
+  op->erase();
+  if (mlir::Operation* const made = before.getDefiningOp()) {
+    if (mlir::isOpTriviallyDead(made)) made->erase();
+  }
+  return moved;
+}
+
+}  // namespace
+
+Expected<mlir::Operation*> move_codes(mlir::Operation* op, mlir::IntegerType codes) {
+  if (const auto transpose = llvm::dyn_cast<mlir::linalg::TransposeOp>(op)) {
+    return move_into_codes(transpose, codes);
+  }
+  static constexpr std::array<std::string_view, 7> moves{
+      "tensor.expand_shape", "tensor.collapse_shape", "tensor.reshape", "tensor.cast",
+      "tosa.reshape",        "tosa.transpose",        "tosa.identity"};
+  const auto name = std::string_view(op->getName().getStringRef());
+  if (std::ranges::find(moves, name) == moves.end()) {
+    return fail(ErrorCode::impossible, std::string(name) + " computes real numbers");
+  }
+  mlir::OpResult result = op->getResult(0);
+  result.setType(llvm::cast<mlir::ShapedType>(result.getType()).clone(codes));
+  return op;
+}
+
+}  // namespace quadrant::inline v0::mlir_plugin

@@ -1,0 +1,184 @@
+#include "mlir_plugin/seen.hpp"
+
+#include <mlir/Dialect/Linalg/IR/Linalg.h>
+#include <mlir/IR/Matchers.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "mlir_plugin/headers.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0::mlir_plugin {
+namespace {
+
+using Axes = std::vector<std::int64_t>;
+
+Attributes product_attributes(Axes channels, Axes contracted) {
+  return Attributes{{std::string(MlirProduct::channels), std::move(channels)},
+                    {std::string(MlirProduct::contracted), std::move(contracted)}};
+}
+
+// --- linalg -------------------------------------------------------------------------------------
+
+// The axis of `map`'s operand that is dimension `dim` itself, -1 if it is none or part of a sum.
+std::int64_t axis_of(mlir::AffineMap map, unsigned dim) {
+  const auto position = map.getResultPosition(mlir::getAffineDimExpr(dim, map.getContext()));
+  return position ? static_cast<std::int64_t>(*position) : -1;
+}
+
+// By the maps: scales may differ along axes that are not summed. One that the other operand does
+// not share is the axis of channels; depthwise, both have it.
+void find_axes(mlir::linalg::LinalgOp op, unsigned operand, Axes& channels, Axes& contracted) {
+  const llvm::SmallVector<mlir::AffineMap> maps = op.getIndexingMapsArray();
+  const auto iterators = op.getIteratorTypesArray();
+  std::int64_t own = -1;
+  std::int64_t shared = -1;
+  std::int64_t summed = -1;
+  for (unsigned dim = 0; dim < iterators.size(); ++dim) {
+    const std::int64_t axis = axis_of(maps[operand], dim);
+    if (axis < 0) continue;
+    if (iterators[dim] == mlir::utils::IteratorType::reduction) {
+      // Of several, the one that the other operand has as it is, too: not a kernel's window.
+      if (summed < 0 || axis_of(maps[1 - operand], dim) >= 0) summed = axis;
+    } else if (maps[1 - operand].isFunctionOfDim(dim)) {
+      shared = axis;
+    } else {
+      own = axis;
+    }
+  }
+  channels.push_back(own >= 0 ? own : shared);
+  contracted.push_back(summed);
+}
+
+std::optional<Seen> see_linalg_product(mlir::Operation& operation) {
+  auto op = llvm::dyn_cast<mlir::linalg::LinalgOp>(operation);
+  if (!op || op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1) return std::nullopt;
+  if (!mlir::linalg::isaContractionOpInterface(op) &&
+      !mlir::linalg::isaConvolutionOpInterface(op)) {
+    return std::nullopt;
+  }
+  // Pooling has a window that is only a shape.
+  if (operation.getName().getStringRef().contains("pooling")) return std::nullopt;
+  Axes channels;
+  Axes contracted;
+  for (unsigned operand = 0; operand < 2; ++operand) {
+    find_axes(op, operand, channels, contracted);
+  }
+  return Seen{std::string(MlirProduct::kind), operation.getNumOperands(),
+              product_attributes(std::move(channels), std::move(contracted))};
+}
+
+// --- tosa ---------------------------------------------------------------------------------------
+
+struct TosaProduct {
+  llvm::StringRef name;
+  Axes channels;
+  Axes contracted;
+};
+
+// Data, then weight (https://www.mlplatform.org/tosa/tosa_spec.html#_tensor_operators). A window's
+// sum runs over several axes of the data, of which scales may not depend.
+const std::array<TosaProduct, 5>& tosa_products() {
+  static const std::array<TosaProduct, 5> products{
+      TosaProduct{"tosa.matmul", {1, 2}, {2, 1}},
+      TosaProduct{"tosa.fully_connected", {0, 0}, {1, 1}},
+      TosaProduct{"tosa.conv2d", {-1, 0}, {-1, 3}},
+      TosaProduct{"tosa.conv3d", {-1, 0}, {-1, 4}},
+      TosaProduct{"tosa.depthwise_conv2d", {-1, 2}, {-1, -1}}};
+  return products;
+}
+
+std::optional<Seen> see_tosa_product(mlir::Operation& op) {
+  const auto* const found =
+      std::ranges::find(tosa_products(), op.getName().getStringRef(), &TosaProduct::name);
+  if (found == tosa_products().end() || op.getNumOperands() < 2) return std::nullopt;
+  return Seen{std::string(MlirProduct::kind), op.getNumOperands(),
+              product_attributes(found->channels, found->contracted)};
+}
+
+// --- moves --------------------------------------------------------------------------------------
+
+// From an attribute, or from the constant that is operand 1. Empty: neither.
+Axes permutation(mlir::Operation& op) {
+  for (const llvm::StringRef name : {"permutation", "perms"}) {
+    if (const auto axes = op.getAttrOfType<mlir::DenseI64ArrayAttr>(name)) {
+      return {axes.asArrayRef().begin(), axes.asArrayRef().end()};
+    }
+    if (const auto axes = op.getAttrOfType<mlir::DenseI32ArrayAttr>(name)) {
+      return {axes.asArrayRef().begin(), axes.asArrayRef().end()};
+    }
+  }
+  mlir::DenseIntElementsAttr axes;
+  if (op.getNumOperands() < 2 || !mlir::matchPattern(op.getOperand(1), mlir::m_Constant(&axes))) {
+    return {};
+  }
+  Axes found;
+  for (const llvm::APInt& axis : axes.getValues<llvm::APInt>()) {
+    found.push_back(axis.getSExtValue());
+  }
+  return found;
+}
+
+std::optional<Seen> see_move(mlir::Operation& op) {
+  const llvm::StringRef name = op.getName().getStringRef();
+  if (op.getNumOperands() == 0 || op.getNumResults() != 1) return std::nullopt;
+  if (name == "linalg.transpose" || name == "tosa.transpose") {
+    Axes axes = permutation(op);
+    if (axes.empty()) return std::nullopt;
+    return Seen{std::string(ops::Transpose::kind), 1, Attributes{{"perm", std::move(axes)}}};
+  }
+  for (const llvm::StringRef reshape :
+       {"tensor.expand_shape", "tensor.collapse_shape", "tensor.reshape", "tosa.reshape"}) {
+    if (name == reshape) return Seen{std::string(ops::Reshape::kind), 1, {}};
+  }
+  for (const llvm::StringRef identity : {"tensor.cast", "tosa.identity"}) {
+    if (name == identity) return Seen{std::string(ops::Identity::kind), 1, {}};
+  }
+  return std::nullopt;
+}
+
+// --- the rest -----------------------------------------------------------------------------------
+
+std::optional<std::string_view> same_meaning(llvm::StringRef name) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> names{{
+      {"quant.qcast", ops::Quantize::kind},
+      {"quant.dcast", ops::Dequantize::kind},
+      {"quant.scast", ops::StorageCast::kind},
+      {"arith.addf", ops::Add::kind},
+      {"linalg.add", ops::Add::kind},
+      {"tosa.add", ops::Add::kind},
+  }};
+  const auto* const found =
+      std::ranges::find(names, std::string_view(name), [](const auto& pair) { return pair.first; });
+  return found == names.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace
+
+bool hides_regions(mlir::Operation& op) {
+  return llvm::isa<mlir::linalg::LinalgOp>(op) || op.hasTrait<mlir::OpTrait::IsIsolatedFromAbove>();
+}
+
+mlir::Attribute contents_of(mlir::Operation& op) {
+  const llvm::StringRef name = op.getName().getStringRef();
+  if (name == "arith.constant") return op.getAttr("value");
+  if (name == "tosa.const") return op.getAttr(llvm::StringRef(tosa_constant_attribute));
+  return {};
+}
+
+Seen see(mlir::Operation& op) {
+  if (auto seen = see_linalg_product(op)) return *std::move(seen);
+  if (auto seen = see_tosa_product(op)) return *std::move(seen);
+  if (auto seen = see_move(op)) return *std::move(seen);
+  if (const auto kind = same_meaning(op.getName().getStringRef())) {
+    const bool has_destination = op.getName().getStringRef() == "linalg.add";
+    return {std::string(*kind), op.getNumOperands() - (has_destination ? 1U : 0U), {}};
+  }
+  return {op.getName().getStringRef().str(), op.getNumOperands(), {}};
+}
+
+}  // namespace quadrant::inline v0::mlir_plugin

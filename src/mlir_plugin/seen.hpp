@@ -1,0 +1,40 @@
+// What the engine sees of an operation of MLIR.
+#pragma once
+
+#include <mlir/IR/Operation.h>
+
+#include <cstdint>
+#include <string>
+
+#include "quadrant/ir/attribute.hpp"
+
+namespace quadrant::inline v0::mlir_plugin {
+
+/// Sums of products, whatever they are called and however their operands lie: linalg's
+/// contractions and convolutions, by name or `linalg.generic`, and tosa's. Attributes: for operand
+/// 0 and 1, the axis along which the result keeps scales apart, and one that is summed; -1: none.
+struct MlirProduct {
+  static constexpr std::string_view kind = "mlir.product";
+  static constexpr std::string_view channels = "channels";
+  static constexpr std::string_view contracted = "contracted";
+};
+
+struct Seen {
+  /// The library's name where the operation means exactly that, or MlirProduct's; else MLIR's.
+  std::string kind;
+  /// Its first ones; what follows says where the result is put, or which shape it has.
+  std::uint32_t operands = 0;
+  Attributes attributes;
+};
+
+/// Linear in the operands and in the rank.
+[[nodiscard]] Seen see(mlir::Operation& op);
+
+/// Whether the operations of its regions are its own business: what they read from outside counts
+/// as its operands.
+[[nodiscard]] bool hides_regions(mlir::Operation& op);
+
+/// The attribute that holds a constant's contents; null for other operations.
+[[nodiscard]] mlir::Attribute contents_of(mlir::Operation& op);
+
+}  // namespace quadrant::inline v0::mlir_plugin

@@ -1,0 +1,154 @@
+#include "mlir_plugin/types.hpp"
+
+#include <mlir/IR/Builders.h>
+
+#include <utility>
+#include <vector>
+
+#include "mlir_plugin/shim.hpp"
+
+namespace quadrant::inline v0::mlir_plugin {
+namespace {
+
+using mlir::quant::QuantizedType;
+using mlir::quant::UniformQuantizedPerAxisType;
+using mlir::quant::UniformQuantizedType;
+
+Shape to_shape(mlir::Type type) {
+  const auto shaped = llvm::dyn_cast<mlir::ShapedType>(type);
+  if (!shaped || !shaped.hasRank()) return {};
+  std::vector<std::int64_t> extents(shaped.getShape().begin(), shaped.getShape().end());
+  for (std::int64_t& extent : extents) {
+    if (mlir::ShapedType::isDynamic(extent)) extent = Shape::dynamic;
+  }
+  return Shape(std::move(extents));
+}
+
+ElementType integer_element(mlir::IntegerType type) {
+  const bool is_unsigned = type.isUnsigned();
+  switch (type.getWidth()) {
+    case 1:
+      return is_unsigned ? ElementType::opaque : ElementType::boolean;
+    case 4:
+      return is_unsigned ? ElementType::uint4 : ElementType::int4;
+    case 8:
+      return is_unsigned ? ElementType::uint8 : ElementType::int8;
+    case 16:
+      return is_unsigned ? ElementType::uint16 : ElementType::int16;
+    case 32:
+      return is_unsigned ? ElementType::uint32 : ElementType::int32;
+    case 64:
+      return is_unsigned ? ElementType::uint64 : ElementType::int64;
+    default:
+      return ElementType::opaque;
+  }
+}
+
+ElementType to_element(mlir::Type type) {
+  if (type.isF16()) return ElementType::float16;
+  if (type.isBF16()) return ElementType::bfloat16;
+  if (type.isF32()) return ElementType::float32;
+  if (type.isF64()) return ElementType::float64;
+  if (const auto integer = llvm::dyn_cast<mlir::IntegerType>(type)) return integer_element(integer);
+  return ElementType::opaque;
+}
+
+mlir::Type to_float_type(mlir::MLIRContext* context, ElementType element) {
+  mlir::Builder builder(context);
+  switch (element) {
+    case ElementType::float16:
+      return builder.getF16Type();
+    case ElementType::bfloat16:
+      return builder.getBF16Type();
+    case ElementType::float64:
+      return builder.getF64Type();
+    default:
+      return builder.getF32Type();
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const UniformType> to_uniform_type(QuantizedType type) {
+  UniformType made;
+  const auto bits = static_cast<int>(type.getStorageTypeIntegralWidth());
+  made.storage = storage_element(bits, type.isSigned());
+  
+  made.storage_min = type.getStorageTypeMin();
+  made.storage_max = type.getStorageTypeMax();
+  std::vector<double> scales;
+  std::vector<std::int64_t> zero_points;
+  Shape shape = Shape::scalar();
+  if (const auto whole = llvm::dyn_cast<UniformQuantizedType>(type)) {
+    scales = {whole.getScale()};
+    zero_points = {whole.getZeroPoint()};
+  } else if (const auto axis = llvm::dyn_cast<UniformQuantizedPerAxisType>(type)) {
+    made.granularity = Granularity::per_axis(axis.getQuantizedDimension());
+    scales.assign(axis.getScales().begin(), axis.getScales().end());
+    zero_points.assign(axis.getZeroPoints().begin(), axis.getZeroPoints().end());
+    shape = Shape{static_cast<std::int64_t>(scales.size())};
+  } else {
+    return nullptr;
+  }
+  made.expressed = to_element(type.getExpressedType());
+  made.scales = make_scales(ElementType::float64, shape, scales);
+  made.zero_points = make_zero_points(made.storage, shape, zero_points);
+  return std::make_shared<const UniformType>(std::move(made));
+}
+
+TensorType to_tensor_type(mlir::Type type) {
+  const auto tensor = llvm::dyn_cast<mlir::TensorType>(type);
+  if (!tensor) return {ElementType::opaque, {}, nullptr};
+  TensorType made{to_element(tensor.getElementType()), to_shape(tensor), nullptr};
+  if (const auto quantized = llvm::dyn_cast<QuantizedType>(tensor.getElementType())) {
+    made.quantization = to_uniform_type(quantized);
+    if (made.quantization) made.element = made.quantization->storage;
+  }
+  return made;
+}
+
+mlir::Type with_element(mlir::Type type, mlir::Type element) {
+  auto shaped = llvm::dyn_cast<mlir::ShapedType>(type);
+  return shaped ? mlir::Type(shaped.clone(element)) : element;
+}
+
+mlir::IntegerType to_code_type(mlir::MLIRContext* context, const UniformType& type) {
+  return mlir::IntegerType::get(context, static_cast<unsigned>(declared_bits(type)));
+}
+
+Expected<QuantizedType> to_quantized_type(mlir::MLIRContext* context, const UniformType& type) {
+  QUADRANT_TRY(const std::vector<double> scales, read_exact_scales(type.scales));
+  std::vector<std::int64_t> zero_points(scales.size(), 0);
+  if (type.zero_points) {
+    QUADRANT_TRY(zero_points,
+                 read_integers(type.zero_points, type.zero_points.element_count()));
+  }
+  const IntegerRange range = integer_range(type.storage).value_or(IntegerRange{});
+  const unsigned flags = range.min < 0 ? mlir::quant::QuantizationFlags::Signed : 0;
+  const mlir::Type storage = to_code_type(context, type);
+  const mlir::Type expressed = to_float_type(context, type.expressed);
+  const auto refuse = [context] { return mlir::emitError(mlir::UnknownLoc::get(context)); };
+  QuantizedType made;
+  switch (type.granularity.kind) {
+    case Granularity::Kind::tensor:
+      made = UniformQuantizedType::getChecked(refuse, flags, storage, expressed, scales.front(),
+                                              zero_points.front(), type.storage_min,
+                                              type.storage_max);
+      break;
+    case Granularity::Kind::axis:
+      made = UniformQuantizedPerAxisType::getChecked(
+          refuse, flags, storage, expressed, scales, zero_points,
+          static_cast<std::int32_t>(type.granularity.axis), type.storage_min, type.storage_max);
+      break;
+    case Granularity::Kind::block:
+      return fail(ErrorCode::impossible,
+                  "MLIR's type has a scale for the tensor or for each index of an axis, not for "
+                  "blocks: use granularity=channel");
+  }
+  if (!made) {
+    return fail(ErrorCode::impossible, "MLIR has no type " + to_string(type));
+  }
+  return made;
+}
+
+}  // namespace quadrant::inline v0::mlir_plugin
