@@ -9,6 +9,7 @@
 #include "static_affine/coded_bias.hpp"
 #include "static_affine/element_moves.hpp"
 #include "static_affine/methods.hpp"
+#include "static_affine/products.hpp"
 
 namespace quadrant::inline v0::static_affine {
 namespace {
@@ -84,17 +85,16 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
 
 }  // namespace
 
+void add_product(StaticAffine::Registration& methods, const Product& product) {
+  methods.add_parameterized<ProductMethod>(product.kind, &product);
+}
+
 void register_products(StaticAffine::Registration& methods) {
-  const auto add = [&]<class Op>() {
-    methods.add_parameterized<ProductMethod, Op>(find_product(Op::kind));
-  };
-  add.operator()<ops::Conv>();
-  add.operator()<ops::ConvTranspose>();
-  add.operator()<ops::Gemm>();
-  add.operator()<ops::MatMul>();
-  add.operator()<ops::BatchMatMul>();
-  add.operator()<ops::Linear>();
-  add.operator()<ops::Addmm>();
+  for (const std::string_view kind :
+       {ops::Conv::kind, ops::ConvTranspose::kind, ops::Gemm::kind, ops::MatMul::kind,
+        ops::BatchMatMul::kind, ops::Linear::kind, ops::Addmm::kind}) {
+    add_product(methods, *find_product(kind));
+  }
 }
 
 }  // namespace quadrant::inline v0::static_affine

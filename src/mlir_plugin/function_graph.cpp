@@ -11,6 +11,7 @@
 
 #include "mlir_plugin/constants.hpp"
 #include "mlir_plugin/headers.hpp"
+#include "mlir_plugin/integer_products.hpp"
 #include "mlir_plugin/moved_codes.hpp"
 #include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/types.hpp"
@@ -153,6 +154,15 @@ mlir::Location FunctionGraph::location(NodeId node) const {
   return row.op == nullptr ? row.argument.getLoc() : row.op->getLoc();
 }
 
+mlir::Attribute FunctionGraph::annotation(NodeId node, llvm::StringRef name) const {
+  const Row& row = rows_[node.index];
+  if (row.op != nullptr) return row.op->getDiscardableAttr(name);
+  auto function =
+      llvm::dyn_cast<mlir::FunctionOpInterface>(row.argument.getOwner()->getParentOp());
+  const bool is_own = function && row.argument.getOwner()->isEntryBlock();
+  return is_own ? function.getArgAttr(row.argument.getArgNumber(), name) : mlir::Attribute();
+}
+
 // --- GraphView ----------------------------------------------------------------------------------
 
 std::uint32_t FunctionGraph::index_bound() const noexcept {
@@ -278,8 +288,11 @@ Expected<void> FunctionGraph::set_type(Value value, TensorType type) {
     return fail(ErrorCode::impossible, "this value cannot get another type",
                 {.tensor = std::string(value_name(value))});
   }
-  const mlir::IntegerType codes = to_code_type(row.op->getContext(), *type.quantization);
-  QUADRANT_TRY(row.op, move_codes(row.op, codes));
+  if (is_move(row.op)) {
+    row.op = move_codes(row.op, to_code_type(row.op->getContext(), *type.quantization));
+  } else {
+    row.makes_codes = true;
+  }
   row.results[value.result].type = std::move(type);
   return {};
 }
@@ -329,6 +342,67 @@ Expected<void> FunctionGraph::erase(NodeId node) {
   row.op = nullptr;
   row.operands.clear();
   row.is_erased = true;
+  return {};
+}
+
+// --- operations on codes ------------------------------------------------------------------------
+
+// Reads the real values of its operands; all who do share them.
+Expected<void> FunctionGraph::compute_real(NodeId node, std::unordered_map<Value, Value>& real) {
+  for (std::uint32_t i = 0; i < rows_[node.index].operands.size(); ++i) {
+    const Value codes = rows_[node.index].operands[i];
+    if (codes.is_absent() || !type(codes).quantization) continue;
+    Value& made = real[codes];
+    if (made.is_absent()) {
+      const std::string name = fmt::format("{}_dequantized", value_name(codes));
+      QUADRANT_TRY(const NodeId dequantized,
+                   emit({.kind = std::string(ops::Dequantize::kind),
+                         .name = name,
+                         .operands = {codes},
+                         .results = {{name, type(codes).expressed()}}}));
+      made = {dequantized};
+    }
+    QUADRANT_CHECK(set_operand(node, i, made));
+  }
+  return {};
+}
+
+// `real`, what the operation computes, is quantized, and whoever read its result reads the codes.
+Expected<void> FunctionGraph::compute_codes(NodeId node, mlir::Value real) {
+  Row& row = rows_[node.index];
+  mlir::Operation* const before = row.op;
+  QUADRANT_TRY(const mlir::quant::QuantizedType quantized,
+               to_quantized_type(before->getContext(), *row.results[0].type.quantization));
+  mlir::OpBuilder builder = builder_behind(real);
+  mlir::Operation* const typed = create(builder, before->getLoc(), "quant.qcast", real,
+                                        with_element(real.getType(), quantized));
+  row.op = create(builder, before->getLoc(), "quant.scast", typed->getResult(0),
+                  with_element(real.getType(), quantized.getStorageType()));
+  before->getResult(0).replaceAllUsesExcept(row.op->getResult(0), typed);
+  if (real != before->getResult(0)) before->erase();
+  return {};
+}
+
+Expected<void> FunctionGraph::finish(Products products) {
+  std::unordered_map<Value, Value> real_values;
+  // Those that are emitted meanwhile are casts.
+  for (std::uint32_t index = 0, count = index_bound(); index < count; ++index) {
+    if (!rows_[index].makes_codes || rows_[index].is_erased) continue;
+    const NodeId node{index};
+    mlir::Value real;
+    if (products == Products::integers && rows_[index].kind == MlirProduct::kind) {
+      const UniformType* const data = type(rows_[index].operands[0]).quantization.get();
+      const UniformType* const weight = type(rows_[index].operands[1]).quantization.get();
+      if (data != nullptr && weight != nullptr) {
+        real = sum_integers(rows_[index].op, *data, *weight);
+      }
+    }
+    if (!real) {
+      QUADRANT_CHECK(compute_real(node, real_values));
+      real = rows_[index].op->getResult(0);
+    }
+    QUADRANT_CHECK(compute_codes(node, real));
+  }
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -32,6 +33,17 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
   /// Null for an argument of a block.
   [[nodiscard]] mlir::Operation* operation(NodeId node) const { return rows_[node.index].op; }
   [[nodiscard]] mlir::Location location(NodeId node) const;
+  /// An attribute that somebody put on the operation, or on the argument of the function; null
+  /// where there is none.
+  [[nodiscard]] mlir::Attribute annotation(NodeId node, llvm::StringRef name) const;
+
+  /// Whether products on codes are sums of integers, or stay in real numbers between casts, for
+  /// another compiler to fuse.
+  enum class Products : std::uint8_t { integers, casts };
+  /// To be called once, after phase 4: operations that compute codes of codes, which only types say
+  /// so far, do. Sums of products as in `sum_integers`, where that can be and is wanted; others
+  /// between `quant.dcast` and `quant.qcast`.
+  [[nodiscard]] Expected<void> finish(Products products);
 
   // --- GraphView ------------------------------------------------------------------------------
   [[nodiscard]] std::uint32_t index_bound() const noexcept override;
@@ -75,6 +87,7 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
     std::vector<Value> operands;
     std::vector<Use> uses;
     std::vector<Result> results;
+    bool makes_codes = false;  // by its type; `finish` makes it so
     bool is_erased = false;
   };
 
@@ -84,6 +97,9 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
   [[nodiscard]] Expected<NodeId> emit_quantize(NodeSpec spec);
   [[nodiscard]] Expected<NodeId> emit_dequantize(NodeSpec spec);
   [[nodiscard]] Expected<NodeId> emit_constant(NodeSpec spec);
+  [[nodiscard]] Expected<void> compute_real(NodeId node,
+                                            std::unordered_map<Value, Value>& real);
+  [[nodiscard]] Expected<void> compute_codes(NodeId node, mlir::Value real);
   void add_use(Value value, NodeId user, std::uint32_t operand);
   void drop_use(Value value, NodeId user, std::uint32_t operand);
 

@@ -1,4 +1,7 @@
 // MLIR's headers that moved between the versions that the plug-in is built for.
+//
+// The plug-in asks no operation for its traits (`hasTrait`, `matchPattern(m_Constant)`): their
+// identity is a name that compilers print differently, and mlir-opt may come from another one.
 #pragma once
 
 #include <llvm/Config/llvm-config.h>

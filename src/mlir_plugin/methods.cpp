@@ -1,9 +1,12 @@
 #include "mlir_plugin/methods.hpp"
 
+#include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "mlir_plugin/seen.hpp"
+#include "static_affine/products.hpp"
 #include "weight_only/weighted.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
@@ -36,7 +39,28 @@ QUADRANT_CONSUMER(MlirProductMethod, WeightOnly, ProductOp,
   }
 };
 
+// --- static_affine ------------------------------------------------------------------------------
+
+std::optional<std::int64_t> weight_channel(NodeRef node, const Shape& /*weight*/) {
+  const auto channels = node.attribute_or(MlirProduct::channels, std::vector<std::int64_t>());
+  return channels.size() < 2 || channels[1] < 0 ? std::nullopt : std::optional(channels[1]);
+}
+
+bool adds_no_bias(NodeRef /*node*/) { return false; }
+
+// What it adds to are real numbers, added behind the sum: no operand is a bias.
+constexpr std::uint32_t no_operand = std::numeric_limits<std::uint32_t>::max();
+constexpr Product mlir_product{MlirProduct::kind, 0, 1, no_operand, weight_channel, adds_no_bias};
+
 }  // namespace
+
+Expected<Registry> mlir_static_registry(StaticAffineOptions options) {
+  QUADRANT_TRY(StaticAffine scheme, StaticAffine::make(std::move(options)));
+  RegistryBuilder builder = RegistryBuilder::of(std::move(scheme));
+  StaticAffine::Registration methods(builder);
+  static_affine::add_product(methods, mlir_product);
+  return std::move(builder).freeze();
+}
 
 Expected<Registry> mlir_weight_only_registry(const WeightOnlyOptions& options) {
   QUADRANT_TRY(WeightOnly scheme, WeightOnly::make(options));

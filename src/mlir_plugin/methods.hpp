@@ -2,9 +2,13 @@
 #pragma once
 
 #include "quadrant/engine/registry.hpp"
+#include "quadrant/methods/static_affine.hpp"
 #include "quadrant/methods/weight_only.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
+
+/// static_affine, which knows it, too.
+[[nodiscard]] Expected<Registry> mlir_static_registry(StaticAffineOptions options);
 
 /// weight_only, which knows MlirProduct, too.
 [[nodiscard]] Expected<Registry> mlir_weight_only_registry(const WeightOnlyOptions& options);

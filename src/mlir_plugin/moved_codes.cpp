@@ -6,8 +6,9 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 #include <string_view>
+
+#include "mlir_plugin/types.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
@@ -31,19 +32,19 @@ mlir::Operation* move_into_codes(mlir::linalg::TransposeOp op, mlir::IntegerType
 
 }  // namespace
 
-Expected<mlir::Operation*> move_codes(mlir::Operation* op, mlir::IntegerType codes) {
+bool is_move(mlir::Operation* op) {
+  static constexpr std::array<std::string_view, 8> moves{
+      "linalg.transpose", "tensor.expand_shape", "tensor.collapse_shape", "tensor.reshape",
+      "tensor.cast",      "tosa.reshape",        "tosa.transpose",        "tosa.identity"};
+  return std::ranges::find(moves, std::string_view(op->getName().getStringRef())) != moves.end();
+}
+
+mlir::Operation* move_codes(mlir::Operation* op, mlir::IntegerType codes) {
   if (const auto transpose = llvm::dyn_cast<mlir::linalg::TransposeOp>(op)) {
     return move_into_codes(transpose, codes);
   }
-  static constexpr std::array<std::string_view, 7> moves{
-      "tensor.expand_shape", "tensor.collapse_shape", "tensor.reshape", "tensor.cast",
-      "tosa.reshape",        "tosa.transpose",        "tosa.identity"};
-  const auto name = std::string_view(op->getName().getStringRef());
-  if (std::ranges::find(moves, name) == moves.end()) {
-    return fail(ErrorCode::impossible, std::string(name) + " computes real numbers");
-  }
   mlir::OpResult result = op->getResult(0);
-  result.setType(llvm::cast<mlir::ShapedType>(result.getType()).clone(codes));
+  result.setType(with_element(result.getType(), codes));
   return op;
 }
 

@@ -10,9 +10,9 @@
 #include "mlir_plugin/function_graph.hpp"
 #include "mlir_plugin/guarded.hpp"
 #include "mlir_plugin/headers.hpp"
+#include "mlir_plugin/instrumentation.hpp"
 #include "mlir_plugin/methods.hpp"
 #include "mlir_plugin/passes.hpp"
-#include "quadrant/engine/explain.hpp"
 #include "quadrant/engine/quantize.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
@@ -38,13 +38,12 @@ class QuantizePass final : public mlir::PassWrapper<QuantizePass, mlir::Operatio
 
   void runOnOperation() final {
     const auto done = guarded(getOperation(), [&]() -> Expected<void> {
-      QUADRANT_TRY(const Registry registry, make_registry());
       std::vector<mlir::FunctionOpInterface> functions;
       getOperation()->walk([&](mlir::FunctionOpInterface function) {
         if (!function.isExternal()) functions.push_back(function);
       });
       for (const mlir::FunctionOpInterface function : functions) {
-        QUADRANT_CHECK(quantize_function(function, registry));
+        QUADRANT_CHECK(quantize_function(function));
       }
       return {};
     });
@@ -52,41 +51,75 @@ class QuantizePass final : public mlir::PassWrapper<QuantizePass, mlir::Operatio
   }
 
  private:
-  [[nodiscard]] Expected<Registry> make_registry() const {
-    if (scheme_ != "weight-only") {
-      return fail(ErrorCode::usage,
-                  fmt::format("there is no scheme '{}': weight-only", scheme_.getValue()));
-    }
+  // Weights alone: the same methods for all functions.
+  [[nodiscard]] Expected<WeightOnlyOptions> weight_only_options() const {
     WeightOnlyOptions options{.bits = bits_};
-    if (granularity_ == "tensor") {
-      options.granularity = Granularity::Kind::tensor;
-    } else if (granularity_ != "channel") {
-      return fail(ErrorCode::usage, fmt::format("there is no granularity '{}': channel, tensor",
-                                                granularity_.getValue()));
-    }
+    QUADRANT_TRY(options.granularity, granularity());
     if (symmetry_ == "asymmetric") {
       options.symmetry = Symmetry::asymmetric;
     } else if (symmetry_ != "symmetric") {
-      return fail(ErrorCode::usage, fmt::format("there is no symmetry '{}': symmetric, asymmetric",
-                                                symmetry_.getValue()));
+      return unknown("symmetry", symmetry_, "symmetric, asymmetric");
     }
-    return mlir_weight_only_registry(options);
+    return options;
   }
 
-  Expected<void> quantize_function(mlir::FunctionOpInterface function, const Registry& registry) {
+  [[nodiscard]] Expected<StaticAffineOptions> static_options(StatisticsTable statistics) const {
+    StaticAffineOptions options;
+    options.statistics = std::make_shared<const StatisticsTable>(std::move(statistics));
+    options.weights.bits = bits_;
+    QUADRANT_TRY(options.weight_granularity, granularity());
+    return options;
+  }
+
+  [[nodiscard]] Expected<Granularity::Kind> granularity() const {
+    if (granularity_ == "channel") return Granularity::Kind::axis;
+    if (granularity_ == "tensor") return Granularity::Kind::tensor;
+    return unknown("granularity", granularity_, "channel, tensor");
+  }
+
+  [[nodiscard]] Expected<FunctionGraph::Products> products() const {
+    if (products_ == "integers") return FunctionGraph::Products::integers;
+    if (products_ == "casts") return FunctionGraph::Products::casts;
+    return unknown("products", products_, "integers, casts");
+  }
+
+  static tl::unexpected<Error> unknown(std::string_view option, std::string_view value,
+                                       std::string_view known) {
+    return fail(ErrorCode::usage, fmt::format("{}={}: there are {}", option, value, known));
+  }
+
+  Expected<void> quantize_function(mlir::FunctionOpInterface function) {
     FunctionGraph graph(function);
-    QUADRANT_TRY(const Analysis analysis, quantize(graph, registry));
-    (void)analysis;
-    return {};
+    QUADRANT_TRY(const FunctionGraph::Products products, products());
+    QUADRANT_TRY(Instrumentation known, read_instrumentation(graph));
+    QuantizeOptions run;
+    run.couplings = std::move(known.couplings);
+    if (scheme_ == "weight-only") {
+      QUADRANT_TRY(const WeightOnlyOptions options, weight_only_options());
+      QUADRANT_TRY(const Registry registry, mlir_weight_only_registry(options));
+      QUADRANT_CHECK(quantize(graph, registry, run));
+    } else if (scheme_ == "static") {
+      QUADRANT_TRY(StaticAffineOptions options, static_options(std::move(known.statistics)));
+      QUADRANT_TRY(const Registry registry, mlir_static_registry(std::move(options)));
+      const OperationsGain operations;
+      run.gains = &operations;
+      QUADRANT_CHECK(quantize(graph, registry, run));
+    } else {
+      return unknown("scheme", scheme_, "weight-only, static");
+    }
+    return graph.finish(products);
   }
 
   Option<std::string> scheme_{*this, "scheme", llvm::cl::init("weight-only"),
-                              llvm::cl::desc("weight-only")};
-  Option<int> bits_{*this, "bits", llvm::cl::init(8), llvm::cl::desc("of the codes: 8 or 4")};
+                              llvm::cl::desc("weight-only, or static: activations, too, by quadrant.stats")};
+  Option<int> bits_{*this, "bits", llvm::cl::init(8), llvm::cl::desc("of the codes of weights: 8 or 4")};
   Option<std::string> granularity_{*this, "granularity", llvm::cl::init("channel"),
                                    llvm::cl::desc("what shares a scale: channel or tensor")};
   Option<std::string> symmetry_{*this, "symmetry", llvm::cl::init("symmetric"),
-                                llvm::cl::desc("symmetric, or asymmetric: with zero points")};
+                                llvm::cl::desc("of weight-only: symmetric, or asymmetric, with zero points")};
+  Option<std::string> products_{
+      *this, "products", llvm::cl::init("integers"),
+      llvm::cl::desc("of static: sums of integers, or casts around sums of real numbers")};
 };
 
 }  // namespace

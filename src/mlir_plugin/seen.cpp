@@ -1,7 +1,7 @@
 #include "mlir_plugin/seen.hpp"
 
 #include <mlir/Dialect/Linalg/IR/Linalg.h>
-#include <mlir/IR/Matchers.h>
+#include <mlir/Interfaces/FunctionInterfaces.h>
 
 #include <algorithm>
 #include <array>
@@ -112,10 +112,11 @@ Axes permutation(mlir::Operation& op) {
       return {axes.asArrayRef().begin(), axes.asArrayRef().end()};
     }
   }
-  mlir::DenseIntElementsAttr axes;
-  if (op.getNumOperands() < 2 || !mlir::matchPattern(op.getOperand(1), mlir::m_Constant(&axes))) {
-    return {};
-  }
+  mlir::Operation* const second =
+      op.getNumOperands() < 2 ? nullptr : op.getOperand(1).getDefiningOp();
+  const auto axes = llvm::dyn_cast_if_present<mlir::DenseIntElementsAttr>(
+      second == nullptr ? mlir::Attribute() : contents_of(*second));
+  if (!axes) return {};
   Axes found;
   for (const llvm::APInt& axis : axes.getValues<llvm::APInt>()) {
     found.push_back(axis.getSExtValue());
@@ -160,7 +161,7 @@ std::optional<std::string_view> same_meaning(llvm::StringRef name) {
 }  // namespace
 
 bool hides_regions(mlir::Operation& op) {
-  return llvm::isa<mlir::linalg::LinalgOp>(op) || op.hasTrait<mlir::OpTrait::IsIsolatedFromAbove>();
+  return llvm::isa<mlir::linalg::LinalgOp, mlir::FunctionOpInterface>(op);
 }
 
 mlir::Attribute contents_of(mlir::Operation& op) {

@@ -1,0 +1,70 @@
+#include "mlir_plugin/instrumentation.hpp"
+
+#include <fmt/format.h>
+#include <mlir/IR/BuiltinAttributes.h>
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace quadrant::inline v0::mlir_plugin {
+namespace {
+
+Expected<TensorStatistics> parse_stats(mlir::Attribute attribute, std::string_view value) {
+  const auto refuse = [&](std::string_view why) {
+    return fail(ErrorCode::invalid_model,
+                fmt::format("quadrant.stats is [min, max] of f32, or [n x 2]: {}", why),
+                {.tensor = std::string(value)});
+  };
+  const auto dense = llvm::dyn_cast<mlir::DenseFPElementsAttr>(attribute);
+  if (!dense) return refuse("this is no dense attribute of real numbers");
+  const auto shape = dense.getType().getShape();
+  if (shape.empty() || shape.size() > 2 || shape.back() != 2) {
+    return refuse("this has another shape");
+  }
+  TensorStatistics made;
+  std::array<float, 2> extremes{};
+  std::size_t count = 0;
+  for (const llvm::APFloat& number : dense.getValues<llvm::APFloat>()) {
+    llvm::APFloat single = number;
+    bool is_inexact = false;
+    single.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &is_inexact);
+    extremes[count++ % 2] = single.convertToFloat();
+    if (!std::isfinite(extremes[(count - 1) % 2])) return refuse("a number is not finite");
+    if (count % 2 != 0) continue;
+    if (extremes[0] > extremes[1]) return refuse("a minimum is above its maximum");
+    made.histogram.add(extremes);
+  }
+  made.samples = 1;
+  return made;
+}
+
+}  // namespace
+
+Expected<Instrumentation> read_instrumentation(const FunctionGraph& graph) {
+  Instrumentation made;
+  std::map<std::string, std::vector<Value>> coupled;
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node{index};
+    if (graph.result_count(node) == 0) continue;
+    if (const mlir::Attribute stats = graph.annotation(node, "quadrant.stats")) {
+      const std::string name(graph.value_name({node}));
+      QUADRANT_TRY(TensorStatistics parsed, parse_stats(stats, name));
+      made.statistics.values.insert_or_assign(name, std::move(parsed));
+    }
+    if (const mlir::Attribute key = graph.annotation(node, "quadrant.coupled_ref")) {
+      const auto text = llvm::dyn_cast<mlir::StringAttr>(key);
+      if (!text) {
+        return fail(ErrorCode::invalid_model, "quadrant.coupled_ref is a string",
+                    {.tensor = std::string(graph.value_name({node}))});
+      }
+      coupled[text.getValue().str()].push_back({node});
+    }
+  }
+  for (auto& [key, values] : coupled) made.couplings.push_back(std::move(values));
+  return made;
+}
+
+}  // namespace quadrant::inline v0::mlir_plugin

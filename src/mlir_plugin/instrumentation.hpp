@@ -1,0 +1,27 @@
+// What a module says of its values: statistics, and which belong together. The dialect's operations
+// for it (quant.stats, quant.coupled_ref) are gone since version 16, so they are attributes, which
+// MLIR carries along: of the operation that makes the value, or of the function's argument.
+//
+//   %y = linalg.matmul {quadrant.stats = dense<[-1.5, 2.0]> : tensor<2xf32>} ins(...) outs(...)
+//   func.func @f(%x: tensor<2x4xf32> {quadrant.stats = dense<[-1.0, 1.0]> : tensor<2xf32>})
+#pragma once
+
+#include "mlir_plugin/function_graph.hpp"
+#include "quadrant/engine/selection.hpp"
+#include "quadrant/numerics/statistics.hpp"
+
+namespace quadrant::inline v0::mlir_plugin {
+
+/// `quadrant.stats`: [min, max], or [n x 2] with the extremes of each index of an axis, of the
+/// first result. `quadrant.coupled_ref`: a string; values with the same one have the same
+/// parameters.
+struct Instrumentation {
+  StatisticsTable statistics;
+  Couplings couplings;
+};
+
+/// `invalid_model` for attributes of another form, for numbers that are not finite, and for a
+/// minimum above the maximum.
+[[nodiscard]] Expected<Instrumentation> read_instrumentation(const FunctionGraph& graph);
+
+}  // namespace quadrant::inline v0::mlir_plugin

@@ -1,0 +1,227 @@
+#include "mlir_plugin/integer_products.hpp"
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Linalg/IR/Linalg.h>
+#include <mlir/Dialect/Tensor/IR/Tensor.h>
+#include <mlir/IR/Builders.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "mlir_plugin/shim.hpp"
+#include "mlir_plugin/seen.hpp"
+#include "mlir_plugin/types.hpp"
+#include "quadrant/ir/scales.hpp"
+
+namespace quadrant::inline v0::mlir_plugin {
+namespace {
+
+namespace arith = mlir::arith;
+namespace linalg = mlir::linalg;
+
+// The one zero point of all codes; empty where they differ or cannot be read.
+std::optional<std::int64_t> common_zero_point(const UniformType& type) {
+  if (!type.zero_points) return 0;
+  const auto zeros = read_integers(type.zero_points, type.zero_points.element_count());
+  if (!zeros || zeros->empty()) return std::nullopt;
+  const bool is_common = std::ranges::all_of(
+      *zeros, [&](std::int64_t zero) { return zero == zeros->front(); });
+  return is_common ? std::optional(zeros->front()) : std::nullopt;
+}
+
+std::int64_t largest_magnitude(const UniformType& type, std::int64_t zero_point) {
+  return std::max(std::abs(type.storage_min - zero_point), std::abs(type.storage_max - zero_point));
+}
+
+// Whether any partial sum is a 32-bit integer, as far as the extents are known.
+bool fits_32_bits(linalg::LinalgOp op, std::int64_t largest_product) {
+  const llvm::SmallVector<std::int64_t> ranges = op.getStaticLoopRanges();
+  const auto iterators = op.getIteratorTypesArray();
+  auto terms = static_cast<double>(largest_product);
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    if (iterators[i] != mlir::utils::IteratorType::reduction) continue;
+    if (mlir::ShapedType::isDynamic(ranges[i])) return false;
+    terms *= static_cast<double>(ranges[i]);
+  }
+  return terms <= std::numeric_limits<std::int32_t>::max();
+}
+
+bool is_signed(const UniformType& type) { return type.storage_min < 0; }
+
+struct Sum {
+  mlir::OpBuilder builder;
+  linalg::LinalgOp op;
+  mlir::Value zero;  // where the sum begins
+  std::int64_t data_zero_point = 0;
+  std::int64_t weight_zero_point = 0;
+  bool data_is_signed = true;
+  bool weight_is_signed = true;
+};
+
+mlir::Value integer(mlir::OpBuilder& builder, mlir::Location location, std::int64_t value) {
+  return builder.create<arith::ConstantOp>(
+      location, builder.getI32IntegerAttr(static_cast<std::int32_t>(value)));
+}
+
+template <class Plain, class Quantized>
+mlir::Value sum_named(Sum& sum) {
+  if (!llvm::isa<Plain>(sum.op.getOperation())) return {};
+  const mlir::Location location = sum.op.getLoc();
+  llvm::SmallVector<mlir::NamedAttribute> window;
+  for (const llvm::StringRef name : {"strides", "dilations"}) {
+    if (const mlir::Attribute found = sum.op->getAttr(name)) {
+      window.push_back(sum.builder.getNamedAttr(name, found));
+    }
+  }
+  const llvm::SmallVector<mlir::Value> inputs{
+      sum.op->getOperand(0), sum.op->getOperand(1),
+      integer(sum.builder, location, sum.data_zero_point),
+      integer(sum.builder, location, sum.weight_zero_point)};
+  return sum.builder
+      .create<Quantized>(location, mlir::TypeRange{sum.zero.getType()}, mlir::ValueRange(inputs),
+                         mlir::ValueRange{sum.zero}, llvm::ArrayRef(window))
+      ->getResult(0);
+}
+
+template <class... Pairs>
+struct NamedSums;
+
+template <class Plain, class Quantized, class... Rest>
+struct NamedSums<Plain, Quantized, Rest...> {
+  static mlir::Value make(Sum& sum) {
+    if (const mlir::Value made = sum_named<Plain, Quantized>(sum)) return made;
+    return NamedSums<Rest...>::make(sum);
+  }
+};
+
+template <>
+struct NamedSums<> {
+  static mlir::Value make(Sum& /*sum*/) { return {}; }
+};
+
+using Named = NamedSums<linalg::MatmulOp, linalg::QuantizedMatmulOp,           //
+                        linalg::BatchMatmulOp, linalg::QuantizedBatchMatmulOp,  //
+                        linalg::Conv2DNhwcHwcfOp, linalg::Conv2DNhwcHwcfQOp,    //
+                        linalg::Conv2DNhwcFhwcOp, linalg::Conv2DNhwcFhwcQOp,    //
+                        linalg::DepthwiseConv2DNhwcHwcOp, linalg::DepthwiseConv2DNhwcHwcQOp,
+                        linalg::DepthwiseConv2DNhwcHwcmOp, linalg::DepthwiseConv2DNhwcHwcmQOp>;
+
+// By the same maps. Whoever has no name for it, and codes without a sign.
+mlir::Value sum_generic(Sum& sum) {
+  const auto less = [&](mlir::OpBuilder& inside, mlir::Location at, mlir::Value code, bool has_sign,
+                        std::int64_t zero_point) {
+    const mlir::Type type = inside.getI32Type();
+    const mlir::Value wide = has_sign ? inside.create<arith::ExtSIOp>(at, type, code).getResult()
+                                      : inside.create<arith::ExtUIOp>(at, type, code).getResult();
+    if (zero_point == 0) return wide;
+    return inside.create<arith::SubIOp>(at, wide, integer(inside, at, zero_point)).getResult();
+  };
+  const auto body = [&](mlir::OpBuilder& inside, mlir::Location at, mlir::ValueRange elements) {
+    const mlir::Value a = less(inside, at, elements[0], sum.data_is_signed, sum.data_zero_point);
+    const mlir::Value b =
+        less(inside, at, elements[1], sum.weight_is_signed, sum.weight_zero_point);
+    const mlir::Value product = inside.create<arith::MulIOp>(at, a, b);
+    const mlir::Value added = inside.create<arith::AddIOp>(at, elements[2], product);
+    inside.create<linalg::YieldOp>(at, added);
+  };
+  const llvm::SmallVector<mlir::Value> inputs{sum.op->getOperand(0), sum.op->getOperand(1)};
+  return sum.builder
+      .create<linalg::GenericOp>(sum.op.getLoc(), sum.zero.getType(), inputs, sum.zero,
+                                 sum.op.getIndexingMapsArray(), sum.op.getIteratorTypesArray(),
+                                 body)
+      ->getResult(0);
+}
+
+// The axis of the result that the weight's axis becomes; -1: none.
+std::int64_t result_axis(linalg::LinalgOp op, std::int64_t axis) {
+  const llvm::SmallVector<mlir::AffineMap> maps = op.getIndexingMapsArray();
+  const auto position =
+      maps[2].getResultPosition(maps[1].getResult(static_cast<unsigned>(axis)));
+  return position ? static_cast<std::int64_t>(*position) : -1;
+}
+
+// That of the products: the scale of each is the product of both (the design document, "Fixed point
+// values").
+std::shared_ptr<const UniformType> product_type(linalg::LinalgOp op, const UniformType& data,
+                                                const UniformType& weight) {
+  const auto of_data = read_exact_scales(data.scales);
+  auto scales = read_exact_scales(weight.scales);
+  if (!of_data || !scales) return nullptr;
+  for (double& scale : *scales) scale *= of_data->front();
+  auto made = std::make_shared<UniformType>();
+  made->storage = ElementType::int32;
+  made->storage_min = std::numeric_limits<std::int32_t>::min();
+  made->storage_max = std::numeric_limits<std::int32_t>::max();
+  made->expressed = data.expressed;
+  Shape shape = Shape::scalar();
+  if (weight.granularity.kind == Granularity::Kind::axis) {
+    const std::int64_t axis = result_axis(op, weight.granularity.axis);
+    if (axis < 0) return nullptr;
+    made->granularity = Granularity::per_axis(axis);
+    shape = Shape{static_cast<std::int64_t>(scales->size())};
+  }
+  made->scales = make_scales(ElementType::float64, shape, *scales);
+  return made;
+}
+
+bool is_zero(mlir::Value value) {
+  if (auto fill = value.getDefiningOp<linalg::FillOp>()) value = fill.getInputs()[0];
+  mlir::Operation* const maker = value.getDefiningOp();
+  const mlir::Attribute contents = maker == nullptr ? mlir::Attribute() : contents_of(*maker);
+  if (const auto number = llvm::dyn_cast_if_present<mlir::FloatAttr>(contents)) {
+    return number.getValue().isZero();
+  }
+  const auto dense = llvm::dyn_cast_if_present<mlir::DenseFPElementsAttr>(contents);
+  return dense && dense.isSplat() && dense.getSplatValue<llvm::APFloat>().isZero();
+}
+
+}  // namespace
+
+mlir::Value sum_integers(mlir::Operation* operation, const UniformType& data,
+                         const UniformType& weight) {
+  auto op = llvm::dyn_cast<linalg::LinalgOp>(operation);
+  if (!op || op->getNumResults() != 1 || data.granularity.kind != Granularity::Kind::tensor ||
+      weight.granularity.kind == Granularity::Kind::block) {
+    return {};
+  }
+  const auto data_zero_point = common_zero_point(data);
+  const auto weight_zero_point = common_zero_point(weight);
+  if (!data_zero_point || !weight_zero_point) return {};
+  const std::int64_t largest =
+      largest_magnitude(data, *data_zero_point) * largest_magnitude(weight, *weight_zero_point);
+  const auto type = product_type(op, data, weight);
+  if (!fits_32_bits(op, largest) || !type) return {};
+  const auto quantized = to_quantized_type(op->getContext(), *type);
+  if (!quantized) return {};
+
+  mlir::OpBuilder builder(operation);
+  const mlir::Location location = op->getLoc();
+  const mlir::Value init = op->getOperand(2);
+  const mlir::Value empty = builder.create<mlir::tensor::EmptyOp>(
+      location, mlir::tensor::getMixedSizes(builder, location, init), builder.getI32Type());
+  const mlir::Value zero =
+      builder.create<linalg::FillOp>(location, integer(builder, location, 0), empty).getResult(0);
+  Sum sum{builder,          op,
+          zero,             *data_zero_point,
+          *weight_zero_point, is_signed(data),
+          is_signed(weight)};
+  mlir::Value made;
+  if (sum.data_is_signed && sum.weight_is_signed) made = Named::make(sum);
+  if (!made) made = sum_generic(sum);
+  const auto cast = [&](llvm::StringRef name, mlir::Value value, mlir::Type element) {
+    mlir::OperationState state(location, name);
+    state.addOperands(value);
+    state.addTypes(with_element(value.getType(), element));
+    return sum.builder.create(state)->getResult(0);
+  };
+  const mlir::Value real = cast("quant.dcast", cast("quant.scast", made, *quantized),
+                                quantized->getExpressedType());
+  if (is_zero(init)) return real;
+  return sum.builder.create<arith::AddFOp>(location, real, init);
+}
+
+}  // namespace quadrant::inline v0::mlir_plugin

@@ -1,0 +1,22 @@
+// Sums of products, of codes.
+#pragma once
+
+#include <mlir/IR/Operation.h>
+
+#include "quadrant/ir/type.hpp"
+
+namespace quadrant::inline v0::mlir_plugin {
+
+/// The same sum of real numbers as `op`, a product whose operands 0 and 1 are codes of types `data`
+/// and `weight` by now, computed on the integers and put in front of it:
+///
+///   sum (s_x (q_x - z_x)) (s_w q_w) + init  =  s_x s_w (sum (q_x - z_x) q_w) + init
+///
+/// The inner sum is linalg's quantized operation where there is one, else `linalg.generic`; it is a
+/// fixed point value in the scale of the products, which `quant.dcast` makes real. Null where there
+/// is none: for operations of other dialects, data with a scale for each channel, weights with zero
+/// points that differ, and sums that may not fit into 32 bits.
+[[nodiscard]] mlir::Value sum_integers(mlir::Operation* op, const UniformType& data,
+                                       const UniformType& weight);
+
+}  // namespace quadrant::inline v0::mlir_plugin
