@@ -19,9 +19,9 @@ template <class Body>
   try {
     const Expected<void> done = body();
     if (done) return mlir::success();
-    op->emitError(to_string(done.error()));
+    mlir::emitError(op->getLoc(), to_string(done.error()));
   } catch (const std::exception& problem) {
-    op->emitError(std::string("quadrant: ") + problem.what());
+    mlir::emitError(op->getLoc(), std::string("quadrant: ") + problem.what());
   }
   return mlir::failure();
 }
