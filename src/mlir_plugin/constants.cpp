@@ -80,8 +80,7 @@ Expected<mlir::ElementsAttr> to_elements(mlir::RankedTensorType type, const Cons
   if (size < resource_bytes || bit_width(codes.element()) < 8) {
     QUADRANT_TRY(const ConstantBytes bytes, codes.read());
     const std::size_t shown = is_splat(bytes.bytes(), width) ? width : bytes.bytes().size();
-    return mlir::DenseElementsAttr::getFromRawBuffer(type,
-                                                     characters(bytes.bytes().first(shown)));
+    return mlir::DenseElementsAttr::getFromRawBuffer(type, characters(bytes.bytes().first(shown)));
   }
   mlir::AsmResourceBlob blob = mlir::HeapAsmResourceBlob::allocate(size, 64);
   const llvm::MutableArrayRef<char> room = blob.getMutableData();

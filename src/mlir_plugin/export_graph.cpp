@@ -24,27 +24,48 @@ using Axes = std::vector<std::int64_t>;
 // Operations of real numbers that are computed element by element.
 std::string_view elementwise_kind(llvm::StringRef name) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 42> kinds{{
-      {"arith.addf", ops::Add::kind},      {"linalg.add", ops::Add::kind},
-      {"tosa.add", ops::Add::kind},        {"arith.mulf", ops::Multiply::kind},
-      {"linalg.mul", ops::Multiply::kind}, {"tosa.mul", ops::Multiply::kind},
-      {"arith.subf", "onnx.Sub"},          {"linalg.sub", "onnx.Sub"},
-      {"tosa.sub", "onnx.Sub"},            {"arith.divf", "onnx.Div"},
-      {"linalg.div", "onnx.Div"},          {"arith.maximumf", "onnx.Max"},
-      {"linalg.max", "onnx.Max"},          {"tosa.maximum", "onnx.Max"},
-      {"arith.minimumf", "onnx.Min"},      {"linalg.min", "onnx.Min"},
-      {"tosa.minimum", "onnx.Min"},        {"arith.negf", "onnx.Neg"},
-      {"linalg.negf", "onnx.Neg"},         {"math.exp", "onnx.Exp"},
-      {"linalg.exp", "onnx.Exp"},          {"tosa.exp", "onnx.Exp"},
-      {"math.log", "onnx.Log"},            {"linalg.log", "onnx.Log"},
-      {"tosa.log", "onnx.Log"},            {"math.tanh", "onnx.Tanh"},
-      {"linalg.tanh", "onnx.Tanh"},        {"tosa.tanh", "onnx.Tanh"},
-      {"tosa.sigmoid", "onnx.Sigmoid"},    {"math.sqrt", "onnx.Sqrt"},
-      {"linalg.sqrt", "onnx.Sqrt"},        {"math.erf", "onnx.Erf"},
-      {"linalg.erf", "onnx.Erf"},          {"tosa.erf", "onnx.Erf"},
-      {"math.absf", "onnx.Abs"},           {"linalg.abs", "onnx.Abs"},
-      {"tosa.abs", "onnx.Abs"},            {"tosa.reciprocal", "onnx.Reciprocal"},
-      {"linalg.reciprocal", "onnx.Reciprocal"}, {"math.floor", "onnx.Floor"},
-      {"math.ceil", "onnx.Ceil"},          {"math.roundeven", "onnx.Round"},
+      {"arith.addf", ops::Add::kind},
+      {"linalg.add", ops::Add::kind},
+      {"tosa.add", ops::Add::kind},
+      {"arith.mulf", ops::Multiply::kind},
+      {"linalg.mul", ops::Multiply::kind},
+      {"tosa.mul", ops::Multiply::kind},
+      {"arith.subf", "onnx.Sub"},
+      {"linalg.sub", "onnx.Sub"},
+      {"tosa.sub", "onnx.Sub"},
+      {"arith.divf", "onnx.Div"},
+      {"linalg.div", "onnx.Div"},
+      {"arith.maximumf", "onnx.Max"},
+      {"linalg.max", "onnx.Max"},
+      {"tosa.maximum", "onnx.Max"},
+      {"arith.minimumf", "onnx.Min"},
+      {"linalg.min", "onnx.Min"},
+      {"tosa.minimum", "onnx.Min"},
+      {"arith.negf", "onnx.Neg"},
+      {"linalg.negf", "onnx.Neg"},
+      {"math.exp", "onnx.Exp"},
+      {"linalg.exp", "onnx.Exp"},
+      {"tosa.exp", "onnx.Exp"},
+      {"math.log", "onnx.Log"},
+      {"linalg.log", "onnx.Log"},
+      {"tosa.log", "onnx.Log"},
+      {"math.tanh", "onnx.Tanh"},
+      {"linalg.tanh", "onnx.Tanh"},
+      {"tosa.tanh", "onnx.Tanh"},
+      {"tosa.sigmoid", "onnx.Sigmoid"},
+      {"math.sqrt", "onnx.Sqrt"},
+      {"linalg.sqrt", "onnx.Sqrt"},
+      {"math.erf", "onnx.Erf"},
+      {"linalg.erf", "onnx.Erf"},
+      {"tosa.erf", "onnx.Erf"},
+      {"math.absf", "onnx.Abs"},
+      {"linalg.abs", "onnx.Abs"},
+      {"tosa.abs", "onnx.Abs"},
+      {"tosa.reciprocal", "onnx.Reciprocal"},
+      {"linalg.reciprocal", "onnx.Reciprocal"},
+      {"math.floor", "onnx.Floor"},
+      {"math.ceil", "onnx.Ceil"},
+      {"math.roundeven", "onnx.Round"},
   }};
   const auto* const found =
       std::ranges::find(kinds, std::string_view(name), [](const auto& pair) { return pair.first; });
@@ -147,9 +168,8 @@ class Exporting {
   }
 
   static tl::unexpected<Error> unknown(mlir::Operation& op) {
-    return refuse(op.getLoc(),
-                  fmt::format("the operation {} is not exported",
-                              std::string_view(op.getName().getStringRef())));
+    return refuse(op.getLoc(), fmt::format("the operation {} is not exported",
+                                           std::string_view(op.getName().getStringRef())));
   }
 
   static bool is_looked_at_later(mlir::Operation& op) {
@@ -305,8 +325,8 @@ class Exporting {
         transposed(weight, is_multiplied ? Axes{2, 3, 0, 1} : Axes{2, 0, 1});
     const Value kernel =
         reshaped(channels_first, Shape{channels * multiplier, 1, shape[0], shape[1]});
-    const Value made = transposed(convolved(op, transposed(data, {0, 3, 1, 2}), kernel, channels),
-                                  {0, 2, 3, 1});
+    const Value made =
+        transposed(convolved(op, transposed(data, {0, 3, 1, 2}), kernel, channels), {0, 2, 3, 1});
     return is_multiplied ? reshaped(made, to_tensor_type(op.getResult(0).getType()).shape) : made;
   }
 
@@ -325,7 +345,8 @@ class Exporting {
     const Constant* constant = graph_.constant(value.node);
     if (constant == nullptr || constant->byte_size() > 1U << 20U) return false;
     const auto bytes = constant->read();
-    return bytes && std::ranges::all_of(bytes->bytes(), [](std::byte b) { return b == std::byte{}; });
+    return bytes &&
+           std::ranges::all_of(bytes->bytes(), [](std::byte b) { return b == std::byte{}; });
   }
 
   mlir::FunctionOpInterface function_;

@@ -8,10 +8,11 @@
 
 namespace quadrant::inline v0::mlir_plugin {
 
-/// The same computation: arguments are inputs, returned values outputs, `quant.qcast`, `quant.dcast`
-/// and `quant.scast` the library's conversions. Constants stay where MLIR keeps them: the graph
-/// lives as long as the module's context at most. `impossible` names what has no counterpart: other
-/// dialects, several blocks, values that are no tensors, shapes that are not static.
+/// The same computation: arguments are inputs, returned values outputs, `quant.qcast`,
+/// `quant.dcast` and `quant.scast` the library's conversions. Constants stay where MLIR keeps them:
+/// the graph lives as long as the module's context at most. `impossible` names what has no
+/// counterpart: other dialects, several blocks, values that are no tensors, shapes that are not
+/// static.
 [[nodiscard]] Expected<Graph> export_graph(mlir::FunctionOpInterface function);
 
 }  // namespace quadrant::inline v0::mlir_plugin

@@ -81,8 +81,7 @@ FunctionGraph::FunctionGraph(mlir::FunctionOpInterface function) {
   add_regions(*function);
   function->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
     if (op == function.getOperation()) return mlir::WalkResult::advance();
-    Row& row =
-        add_row(names.of(op->getLoc(), op->getName().getStringRef()), op->getResults());
+    Row& row = add_row(names.of(op->getLoc(), op->getName().getStringRef()), op->getResults());
     row.op = op;
     Seen seen = see(*op);
     row.kind = std::move(seen.kind);
@@ -157,8 +156,7 @@ mlir::Location FunctionGraph::location(NodeId node) const {
 mlir::Attribute FunctionGraph::annotation(NodeId node, llvm::StringRef name) const {
   const Row& row = rows_[node.index];
   if (row.op != nullptr) return row.op->getDiscardableAttr(name);
-  auto function =
-      llvm::dyn_cast<mlir::FunctionOpInterface>(row.argument.getOwner()->getParentOp());
+  auto function = llvm::dyn_cast<mlir::FunctionOpInterface>(row.argument.getOwner()->getParentOp());
   const bool is_own = function && row.argument.getOwner()->isEntryBlock();
   return is_own ? function.getArgAttr(row.argument.getArgNumber(), name) : mlir::Attribute();
 }
@@ -233,9 +231,8 @@ Expected<NodeId> FunctionGraph::emit_dequantize(NodeSpec spec) {
   mlir::OpBuilder builder = builder_behind(value);
   mlir::Operation* const cast = create(builder, value.getLoc(), "quant.scast", value,
                                        with_element(value.getType(), quantized));
-  mlir::Operation* const real =
-      create(builder, value.getLoc(), "quant.dcast", cast->getResult(0),
-             with_element(value.getType(), quantized.getExpressedType()));
+  mlir::Operation* const real = create(builder, value.getLoc(), "quant.dcast", cast->getResult(0),
+                                       with_element(value.getType(), quantized.getExpressedType()));
   const NodeId typed = adopt(cast, spec.name + "_scast", codes, type);
   return adopt(real, std::move(spec.results[0].name), {typed}, std::move(spec.results[0].type));
 }
@@ -249,9 +246,8 @@ Expected<NodeId> FunctionGraph::emit_quantize(NodeSpec spec) {
   mlir::OpBuilder builder = builder_behind(value);
   mlir::Operation* const typed = create(builder, value.getLoc(), "quant.qcast", value,
                                         with_element(value.getType(), quantized));
-  mlir::Operation* const codes =
-      create(builder, value.getLoc(), "quant.scast", typed->getResult(0),
-             with_element(value.getType(), quantized.getStorageType()));
+  mlir::Operation* const codes = create(builder, value.getLoc(), "quant.scast", typed->getResult(0),
+                                        with_element(value.getType(), quantized.getStorageType()));
   const NodeId node = adopt(typed, spec.name + "_qcast", real, type);
   return adopt(codes, std::move(spec.results[0].name), {node}, std::move(type));
 }
@@ -271,9 +267,8 @@ Expected<void> FunctionGraph::set_operand(NodeId node, std::uint32_t operand, Va
     row.op->setOperand(operand, made);
   } else {
     mlir::Value& captured = row.captured[operand - row.shown];
-    captured.replaceUsesWithIf(made, [&](mlir::OpOperand& use) {
-      return row.op->isProperAncestor(use.getOwner());
-    });
+    captured.replaceUsesWithIf(
+        made, [&](mlir::OpOperand& use) { return row.op->isProperAncestor(use.getOwner()); });
     captured = made;
   }
   drop_use(row.operands[operand], node, operand);
@@ -355,11 +350,10 @@ Expected<void> FunctionGraph::compute_real(NodeId node, std::unordered_map<Value
     Value& made = real[codes];
     if (made.is_absent()) {
       const std::string name = fmt::format("{}_dequantized", value_name(codes));
-      QUADRANT_TRY(const NodeId dequantized,
-                   emit({.kind = std::string(ops::Dequantize::kind),
-                         .name = name,
-                         .operands = {codes},
-                         .results = {{name, type(codes).expressed()}}}));
+      QUADRANT_TRY(const NodeId dequantized, emit({.kind = std::string(ops::Dequantize::kind),
+                                                   .name = name,
+                                                   .operands = {codes},
+                                                   .results = {{name, type(codes).expressed()}}}));
       made = {dequantized};
     }
     QUADRANT_CHECK(set_operand(node, i, made));

@@ -97,8 +97,7 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
   [[nodiscard]] Expected<NodeId> emit_quantize(NodeSpec spec);
   [[nodiscard]] Expected<NodeId> emit_dequantize(NodeSpec spec);
   [[nodiscard]] Expected<NodeId> emit_constant(NodeSpec spec);
-  [[nodiscard]] Expected<void> compute_real(NodeId node,
-                                            std::unordered_map<Value, Value>& real);
+  [[nodiscard]] Expected<void> compute_real(NodeId node, std::unordered_map<Value, Value>& real);
   [[nodiscard]] Expected<void> compute_codes(NodeId node, mlir::Value real);
   void add_use(Value value, NodeId user, std::uint32_t operand);
   void drop_use(Value value, NodeId user, std::uint32_t operand);

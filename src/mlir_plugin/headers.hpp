@@ -5,8 +5,10 @@
 #pragma once
 
 #include <llvm/Config/llvm-config.h>
+#include <mlir/IR/Builders.h>
 
 #include <string_view>
+#include <utility>
 
 #if LLVM_VERSION_MAJOR >= 20
 #include <mlir/Dialect/Quant/IR/Quant.h>
@@ -25,5 +27,15 @@ inline constexpr std::string_view tosa_constant_attribute = "values";
 using QuantDialect = mlir::quant::QuantizationDialect;
 inline constexpr std::string_view tosa_constant_attribute = "value";
 #endif
+
+/// A new operation where `builder` stands.
+template <class Op, class... Arguments>
+Op make_op(mlir::OpBuilder& builder, mlir::Location location, Arguments&&... arguments) {
+#if LLVM_VERSION_MAJOR >= 21
+  return Op::create(builder, location, std::forward<Arguments>(arguments)...);
+#else
+  return builder.create<Op>(location, std::forward<Arguments>(arguments)...);
+#endif
+}
 
 }  // namespace quadrant::inline v0::mlir_plugin

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "mlir_plugin/shim.hpp"
 #include "mlir_plugin/seen.hpp"
+#include "mlir_plugin/shim.hpp"
 #include "mlir_plugin/types.hpp"
 #include "quadrant/ir/scales.hpp"
 
@@ -28,8 +28,8 @@ std::optional<std::int64_t> common_zero_point(const UniformType& type) {
   if (!type.zero_points) return 0;
   const auto zeros = read_integers(type.zero_points, type.zero_points.element_count());
   if (!zeros || zeros->empty()) return std::nullopt;
-  const bool is_common = std::ranges::all_of(
-      *zeros, [&](std::int64_t zero) { return zero == zeros->front(); });
+  const bool is_common =
+      std::ranges::all_of(*zeros, [&](std::int64_t zero) { return zero == zeros->front(); });
   return is_common ? std::optional(zeros->front()) : std::nullopt;
 }
 
@@ -63,8 +63,8 @@ struct Sum {
 };
 
 mlir::Value integer(mlir::OpBuilder& builder, mlir::Location location, std::int64_t value) {
-  return builder.create<arith::ConstantOp>(
-      location, builder.getI32IntegerAttr(static_cast<std::int32_t>(value)));
+  return make_op<arith::ConstantOp>(builder, location,
+                                    builder.getI32IntegerAttr(static_cast<std::int32_t>(value)));
 }
 
 template <class Plain, class Quantized>
@@ -81,9 +81,9 @@ mlir::Value sum_named(Sum& sum) {
       sum.op->getOperand(0), sum.op->getOperand(1),
       integer(sum.builder, location, sum.data_zero_point),
       integer(sum.builder, location, sum.weight_zero_point)};
-  return sum.builder
-      .create<Quantized>(location, mlir::TypeRange{sum.zero.getType()}, mlir::ValueRange(inputs),
-                         mlir::ValueRange{sum.zero}, llvm::ArrayRef(window))
+  return make_op<Quantized>(sum.builder, location, mlir::TypeRange{sum.zero.getType()},
+                            mlir::ValueRange(inputs), mlir::ValueRange{sum.zero},
+                            llvm::ArrayRef(window))
       ->getResult(0);
 }
 
@@ -103,7 +103,7 @@ struct NamedSums<> {
   static mlir::Value make(Sum& /*sum*/) { return {}; }
 };
 
-using Named = NamedSums<linalg::MatmulOp, linalg::QuantizedMatmulOp,           //
+using Named = NamedSums<linalg::MatmulOp, linalg::QuantizedMatmulOp,            //
                         linalg::BatchMatmulOp, linalg::QuantizedBatchMatmulOp,  //
                         linalg::Conv2DNhwcHwcfOp, linalg::Conv2DNhwcHwcfQOp,    //
                         linalg::Conv2DNhwcFhwcOp, linalg::Conv2DNhwcFhwcQOp,    //
@@ -115,32 +115,30 @@ mlir::Value sum_generic(Sum& sum) {
   const auto less = [&](mlir::OpBuilder& inside, mlir::Location at, mlir::Value code, bool has_sign,
                         std::int64_t zero_point) {
     const mlir::Type type = inside.getI32Type();
-    const mlir::Value wide = has_sign ? inside.create<arith::ExtSIOp>(at, type, code).getResult()
-                                      : inside.create<arith::ExtUIOp>(at, type, code).getResult();
+    const mlir::Value wide = has_sign ? make_op<arith::ExtSIOp>(inside, at, type, code).getResult()
+                                      : make_op<arith::ExtUIOp>(inside, at, type, code).getResult();
     if (zero_point == 0) return wide;
-    return inside.create<arith::SubIOp>(at, wide, integer(inside, at, zero_point)).getResult();
+    return make_op<arith::SubIOp>(inside, at, wide, integer(inside, at, zero_point)).getResult();
   };
   const auto body = [&](mlir::OpBuilder& inside, mlir::Location at, mlir::ValueRange elements) {
     const mlir::Value a = less(inside, at, elements[0], sum.data_is_signed, sum.data_zero_point);
     const mlir::Value b =
         less(inside, at, elements[1], sum.weight_is_signed, sum.weight_zero_point);
-    const mlir::Value product = inside.create<arith::MulIOp>(at, a, b);
-    const mlir::Value added = inside.create<arith::AddIOp>(at, elements[2], product);
-    inside.create<linalg::YieldOp>(at, added);
+    const mlir::Value product = make_op<arith::MulIOp>(inside, at, a, b);
+    const mlir::Value added = make_op<arith::AddIOp>(inside, at, elements[2], product);
+    make_op<linalg::YieldOp>(inside, at, added);
   };
   const llvm::SmallVector<mlir::Value> inputs{sum.op->getOperand(0), sum.op->getOperand(1)};
-  return sum.builder
-      .create<linalg::GenericOp>(sum.op.getLoc(), sum.zero.getType(), inputs, sum.zero,
-                                 sum.op.getIndexingMapsArray(), sum.op.getIteratorTypesArray(),
-                                 body)
+  return make_op<linalg::GenericOp>(sum.builder, sum.op.getLoc(), sum.zero.getType(), inputs,
+                                    sum.zero, sum.op.getIndexingMapsArray(),
+                                    sum.op.getIteratorTypesArray(), body)
       ->getResult(0);
 }
 
 // The axis of the result that the weight's axis becomes; -1: none.
 std::int64_t result_axis(linalg::LinalgOp op, std::int64_t axis) {
   const llvm::SmallVector<mlir::AffineMap> maps = op.getIndexingMapsArray();
-  const auto position =
-      maps[2].getResultPosition(maps[1].getResult(static_cast<unsigned>(axis)));
+  const auto position = maps[2].getResultPosition(maps[1].getResult(static_cast<unsigned>(axis)));
   return position ? static_cast<std::int64_t>(*position) : -1;
 }
 
@@ -201,13 +199,12 @@ mlir::Value sum_integers(mlir::Operation* operation, const UniformType& data,
   mlir::OpBuilder builder(operation);
   const mlir::Location location = op->getLoc();
   const mlir::Value init = op->getOperand(2);
-  const mlir::Value empty = builder.create<mlir::tensor::EmptyOp>(
-      location, mlir::tensor::getMixedSizes(builder, location, init), builder.getI32Type());
+  const mlir::Value empty = make_op<mlir::tensor::EmptyOp>(
+      builder, location, mlir::tensor::getMixedSizes(builder, location, init),
+      builder.getI32Type());
   const mlir::Value zero =
-      builder.create<linalg::FillOp>(location, integer(builder, location, 0), empty).getResult(0);
-  Sum sum{builder,          op,
-          zero,             *data_zero_point,
-          *weight_zero_point, is_signed(data),
+      make_op<linalg::FillOp>(builder, location, integer(builder, location, 0), empty).getResult(0);
+  Sum sum{builder,          op, zero, *data_zero_point, *weight_zero_point, is_signed(data),
           is_signed(weight)};
   mlir::Value made;
   if (sum.data_is_signed && sum.weight_is_signed) made = Named::make(sum);
@@ -218,10 +215,10 @@ mlir::Value sum_integers(mlir::Operation* operation, const UniformType& data,
     state.addTypes(with_element(value.getType(), element));
     return sum.builder.create(state)->getResult(0);
   };
-  const mlir::Value real = cast("quant.dcast", cast("quant.scast", made, *quantized),
-                                quantized->getExpressedType());
+  const mlir::Value real =
+      cast("quant.dcast", cast("quant.scast", made, *quantized), quantized->getExpressedType());
   if (is_zero(init)) return real;
-  return sum.builder.create<arith::AddFOp>(location, real, init);
+  return make_op<arith::AddFOp>(sum.builder, location, real, init);
 }
 
 }  // namespace quadrant::inline v0::mlir_plugin

@@ -65,7 +65,8 @@ Expected<Arithmetic> arithmetic_of(QuantizedType type, Location location) {
   made.storage = builder.getIntegerType(type.getStorageTypeIntegralWidth());
   made.expressed = llvm::cast<mlir::FloatType>(type.getExpressedType());
   const bool is_wide = type.getStorageTypeIntegralWidth() > 16;
-  made.real = type.getExpressedType().getIntOrFloatBitWidth() < 32 ? builder.getF32Type() : made.expressed;
+  made.real =
+      type.getExpressedType().getIntOrFloatBitWidth() < 32 ? builder.getF32Type() : made.expressed;
   made.rounded = is_wide ? builder.getF64Type() : made.real;
   made.integer = is_wide ? builder.getI64Type() : builder.getI32Type();
   return made;
@@ -74,32 +75,32 @@ Expected<Arithmetic> arithmetic_of(QuantizedType type, Location location) {
 // --- one element --------------------------------------------------------------------------------
 
 mlir::Value constant(OpBuilder& builder, Location location, mlir::FloatType type, double value) {
-  return builder.create<arith::ConstantOp>(location, builder.getFloatAttr(type, value));
+  return make_op<arith::ConstantOp>(builder, location, builder.getFloatAttr(type, value));
 }
 
 mlir::Value constant(OpBuilder& builder, Location location, mlir::IntegerType type,
                      std::int64_t value) {
-  return builder.create<arith::ConstantOp>(location, builder.getIntegerAttr(type, value));
+  return make_op<arith::ConstantOp>(builder, location, builder.getIntegerAttr(type, value));
 }
 
 mlir::Value resize(OpBuilder& builder, Location location, mlir::Value value, mlir::FloatType type) {
   auto from = llvm::cast<mlir::FloatType>(value.getType());
   if (from == type) return value;
   if (from.getWidth() < type.getWidth()) {
-    return builder.create<arith::ExtFOp>(location, type, value);
+    return make_op<arith::ExtFOp>(builder, location, type, value);
   }
-  return builder.create<arith::TruncFOp>(location, type, value);
+  return make_op<arith::TruncFOp>(builder, location, type, value);
 }
 
 // `zero_point` null: all zero.
 mlir::Value dequantize(OpBuilder& builder, Location location, const Arithmetic& type,
                        mlir::Value code, mlir::Value scale, mlir::Value zero_point) {
-  mlir::Value wide = type.is_signed
-                         ? builder.create<arith::ExtSIOp>(location, type.integer, code).getResult()
-                         : builder.create<arith::ExtUIOp>(location, type.integer, code).getResult();
-  if (zero_point) wide = builder.create<arith::SubIOp>(location, wide, zero_point);
-  const mlir::Value real = builder.create<arith::SIToFPOp>(location, type.real, wide);
-  const mlir::Value product = builder.create<arith::MulFOp>(location, real, scale);
+  mlir::Value wide =
+      type.is_signed ? make_op<arith::ExtSIOp>(builder, location, type.integer, code).getResult()
+                     : make_op<arith::ExtUIOp>(builder, location, type.integer, code).getResult();
+  if (zero_point) wide = make_op<arith::SubIOp>(builder, location, wide, zero_point);
+  const mlir::Value real = make_op<arith::SIToFPOp>(builder, location, type.real, wide);
+  const mlir::Value product = make_op<arith::MulFOp>(builder, location, real, scale);
   return resize(builder, location, product, type.expressed);
 }
 
@@ -108,31 +109,31 @@ mlir::Value dequantize(OpBuilder& builder, Location location, const Arithmetic& 
 mlir::Value quantize(OpBuilder& builder, Location location, const Arithmetic& type, TieRule ties,
                      mlir::Value real, mlir::Value scale, mlir::Value zero_point) {
   const mlir::Value wide = resize(builder, location, real, type.real);
-  const mlir::Value divided = builder.create<arith::DivFOp>(location, wide, scale);
+  const mlir::Value divided = make_op<arith::DivFOp>(builder, location, wide, scale);
   const mlir::Value is_nan =
-      builder.create<arith::CmpFOp>(location, arith::CmpFPredicate::UNO, wide, wide);
-  const mlir::Value number = builder.create<arith::SelectOp>(
-      location, is_nan, constant(builder, location, type.real, 0), divided);
+      make_op<arith::CmpFOp>(builder, location, arith::CmpFPredicate::UNO, wide, wide);
+  const mlir::Value number = make_op<arith::SelectOp>(
+      builder, location, is_nan, constant(builder, location, type.real, 0), divided);
   const mlir::Value quotient = resize(builder, location, number, type.rounded);
   const auto bound = [&](std::int64_t code) -> mlir::Value {
     const mlir::Value limit = constant(builder, location, type.integer, code);
     if (!zero_point) {
       return constant(builder, location, type.rounded, static_cast<double>(code));
     }
-    const mlir::Value left = builder.create<arith::SubIOp>(location, limit, zero_point);
-    return builder.create<arith::SIToFPOp>(location, type.rounded, left);
+    const mlir::Value left = make_op<arith::SubIOp>(builder, location, limit, zero_point);
+    return make_op<arith::SIToFPOp>(builder, location, type.rounded, left);
   };
   const mlir::Value above =
-      builder.create<arith::MaximumFOp>(location, quotient, bound(type.min));
-  const mlir::Value inside = builder.create<arith::MinimumFOp>(location, above, bound(type.max));
+      make_op<arith::MaximumFOp>(builder, location, quotient, bound(type.min));
+  const mlir::Value inside = make_op<arith::MinimumFOp>(builder, location, above, bound(type.max));
   const mlir::Value rounded =
       ties == TieRule::half_even
-          ? builder.create<mlir::math::RoundEvenOp>(location, inside).getResult()
-          : builder.create<mlir::math::RoundOp>(location, inside).getResult();
-  mlir::Value code = builder.create<arith::FPToSIOp>(location, type.integer, rounded);
-  if (zero_point) code = builder.create<arith::AddIOp>(location, code, zero_point);
+          ? make_op<mlir::math::RoundEvenOp>(builder, location, inside).getResult()
+          : make_op<mlir::math::RoundOp>(builder, location, inside).getResult();
+  mlir::Value code = make_op<arith::FPToSIOp>(builder, location, type.integer, rounded);
+  if (zero_point) code = make_op<arith::AddIOp>(builder, location, code, zero_point);
   if (type.storage == type.integer) return code;
-  return builder.create<arith::TruncIOp>(location, type.storage, code);
+  return make_op<arith::TruncIOp>(builder, location, type.storage, code);
 }
 
 // --- all elements -------------------------------------------------------------------------------
@@ -159,9 +160,8 @@ mlir::Value for_each(OpBuilder& builder, Location location, const Arithmetic& ty
   llvm::SmallVector<mlir::Value> inputs{operand};
   llvm::SmallVector<mlir::AffineMap> maps{all};
   if (type.axis >= 0) {
-    const mlir::AffineMap along =
-        mlir::AffineMap::get(rank, 0, builder.getAffineDimExpr(static_cast<unsigned>(type.axis)),
-                             builder.getContext());
+    const mlir::AffineMap along = mlir::AffineMap::get(
+        rank, 0, builder.getAffineDimExpr(static_cast<unsigned>(type.axis)), builder.getContext());
     const auto count = static_cast<std::int64_t>(type.scales.size());
     llvm::SmallVector<mlir::Attribute> scales;
     llvm::SmallVector<mlir::Attribute> zero_points;
@@ -172,29 +172,27 @@ mlir::Value for_each(OpBuilder& builder, Location location, const Arithmetic& ty
       zero_points.push_back(builder.getIntegerAttr(type.integer, zero));
     }
     const auto add = [&](mlir::Type of, llvm::ArrayRef<mlir::Attribute> values) {
-      const auto contents = mlir::DenseElementsAttr::get(
-          mlir::RankedTensorType::get({count}, of), values);
-      inputs.push_back(builder.create<arith::ConstantOp>(location, contents));
+      const auto contents =
+          mlir::DenseElementsAttr::get(mlir::RankedTensorType::get({count}, of), values);
+      inputs.push_back(make_op<arith::ConstantOp>(builder, location, contents));
       maps.push_back(along);
     };
     add(type.real, scales);
     if (type.has_zero_points()) add(type.integer, zero_points);
   }
   maps.push_back(all);
-  const mlir::Value out = builder.create<mlir::tensor::EmptyOp>(
-      location, mlir::tensor::getMixedSizes(builder, location, operand), element_type);
+  const mlir::Value out = make_op<mlir::tensor::EmptyOp>(
+      builder, location, mlir::tensor::getMixedSizes(builder, location, operand), element_type);
   const llvm::SmallVector<mlir::utils::IteratorType> loops(rank,
                                                            mlir::utils::IteratorType::parallel);
   const auto body = [&](OpBuilder& inside, Location at, mlir::ValueRange elements) {
     const mlir::Value scale = type.axis >= 0 ? elements[1] : own_scale(inside);
     mlir::Value zero_point;
     if (type.has_zero_points()) zero_point = type.axis >= 0 ? elements[2] : own_zero(inside);
-    inside.create<mlir::linalg::YieldOp>(at,
-                                         element(inside, at, elements[0], scale, zero_point));
+    make_op<mlir::linalg::YieldOp>(inside, at, element(inside, at, elements[0], scale, zero_point));
   };
-  return builder
-      .create<mlir::linalg::GenericOp>(location, tensor.clone(element_type), inputs, out, maps,
-                                       loops, body)
+  return make_op<mlir::linalg::GenericOp>(builder, location, tensor.clone(element_type), inputs,
+                                          out, maps, loops, body)
       .getResult(0);
 }
 
@@ -213,9 +211,8 @@ mlir::Value cast_storage(OpBuilder& builder, Location location, mlir::Value valu
 mlir::Value lower_dequantize(mlir::Operation* op, const Arithmetic& type) {
   OpBuilder builder(op);
   const mlir::Value quantized = op->getOperand(0);
-  const mlir::Value codes =
-      cast_storage(builder, op->getLoc(), quantized,
-                   with_element(quantized.getType(), type.storage));
+  const mlir::Value codes = cast_storage(builder, op->getLoc(), quantized,
+                                         with_element(quantized.getType(), type.storage));
   return for_each(builder, op->getLoc(), type, codes, type.expressed,
                   [&](OpBuilder& inside, Location at, mlir::Value code, mlir::Value scale,
                       mlir::Value zero_point) {
@@ -272,8 +269,7 @@ Expected<void> lower_casts(mlir::Operation* root, TieRule ties) {
   casts.reserve(found.size());
   for (mlir::Operation* const op : found) {
     const bool is_quantize = op->getName().getStringRef() == "quant.qcast";
-    const mlir::Type type =
-        is_quantize ? op->getResult(0).getType() : op->getOperand(0).getType();
+    const mlir::Type type = is_quantize ? op->getResult(0).getType() : op->getOperand(0).getType();
     const auto quantized = llvm::dyn_cast<QuantizedType>(element_of(type));
     if (!quantized || is_unranked(type)) {
       std::string text;

@@ -19,8 +19,7 @@ weight_only::Weighted product(NodeRef node) {
   weight_only::Weighted weighted;
   for (std::uint32_t i = 0; i < channels.size(); ++i) {
     if (channels[i] < 0 && contracted[i] < 0) continue;  // it may not be a weight
-    weighted.weights.push_back(
-        {.operand = i, .channel = channels[i], .contracted = contracted[i]});
+    weighted.weights.push_back({.operand = i, .channel = channels[i], .contracted = contracted[i]});
   }
   return weighted;
 }

@@ -8,6 +8,7 @@
 #include <array>
 #include <string_view>
 
+#include "mlir_plugin/headers.hpp"
 #include "mlir_plugin/types.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
@@ -17,10 +18,10 @@ namespace {
 mlir::Operation* move_into_codes(mlir::linalg::TransposeOp op, mlir::IntegerType codes) {
   mlir::OpBuilder builder(op);
   const mlir::Value before = op.getInit();
-  const mlir::Value destination = builder.create<mlir::tensor::EmptyOp>(
-      op.getLoc(), mlir::tensor::getMixedSizes(builder, op.getLoc(), before), codes);
-  const auto moved = builder.create<mlir::linalg::TransposeOp>(op.getLoc(), op.getInput(),
-                                                               destination, op.getPermutation());
+  const mlir::Value destination = make_op<mlir::tensor::EmptyOp>(
+      builder, op.getLoc(), mlir::tensor::getMixedSizes(builder, op.getLoc(), before), codes);
+  const auto moved = make_op<mlir::linalg::TransposeOp>(builder, op.getLoc(), op.getInput(),
+                                                        destination, op.getPermutation());
   moved->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   op->replaceAllUsesWith(moved);
   op->erase();

@@ -4,7 +4,6 @@
 #include <mlir/IR/BuiltinTypes.h>
 #include <mlir/IR/Operation.h>
 
-
 namespace quadrant::inline v0::mlir_plugin {
 
 /// Whether its result is elements of operand 0, as they are.

@@ -110,13 +110,16 @@ class QuantizePass final : public mlir::PassWrapper<QuantizePass, mlir::Operatio
     return graph.finish(products);
   }
 
-  Option<std::string> scheme_{*this, "scheme", llvm::cl::init("weight-only"),
-                              llvm::cl::desc("weight-only, or static: activations, too, by quadrant.stats")};
-  Option<int> bits_{*this, "bits", llvm::cl::init(8), llvm::cl::desc("of the codes of weights: 8 or 4")};
+  Option<std::string> scheme_{
+      *this, "scheme", llvm::cl::init("weight-only"),
+      llvm::cl::desc("weight-only, or static: activations, too, by quadrant.stats")};
+  Option<int> bits_{*this, "bits", llvm::cl::init(8),
+                    llvm::cl::desc("of the codes of weights: 8 or 4")};
   Option<std::string> granularity_{*this, "granularity", llvm::cl::init("channel"),
                                    llvm::cl::desc("what shares a scale: channel or tensor")};
-  Option<std::string> symmetry_{*this, "symmetry", llvm::cl::init("symmetric"),
-                                llvm::cl::desc("of weight-only: symmetric, or asymmetric, with zero points")};
+  Option<std::string> symmetry_{
+      *this, "symmetry", llvm::cl::init("symmetric"),
+      llvm::cl::desc("of weight-only: symmetric, or asymmetric, with zero points")};
   Option<std::string> products_{
       *this, "products", llvm::cl::init("integers"),
       llvm::cl::desc("of static: sums of integers, or casts around sums of real numbers")};

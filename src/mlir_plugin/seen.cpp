@@ -86,8 +86,7 @@ const std::array<TosaProduct, 5>& tosa_products() {
   static const std::array<TosaProduct, 5> products{
       TosaProduct{"tosa.matmul", {1, 2}, {2, 1}},
       TosaProduct{"tosa.fully_connected", {0, 0}, {1, 1}},
-      TosaProduct{"tosa.conv2d", {-1, 0}, {-1, 3}},
-      TosaProduct{"tosa.conv3d", {-1, 0}, {-1, 4}},
+      TosaProduct{"tosa.conv2d", {-1, 0}, {-1, 3}}, TosaProduct{"tosa.conv3d", {-1, 0}, {-1, 4}},
       TosaProduct{"tosa.depthwise_conv2d", {-1, 2}, {-1, -1}}};
   return products;
 }

@@ -15,4 +15,4 @@ inline Expected<std::vector<double>> read_exact_scales(const Constant& c) {
   QUADRANT_TRY(const std::vector<float> f, read_scales(c));
   return std::vector<double>(f.begin(), f.end());
 }
-}
+}  // namespace quadrant::inline v0::mlir_plugin

@@ -73,7 +73,7 @@ std::shared_ptr<const UniformType> to_uniform_type(QuantizedType type) {
   UniformType made;
   const auto bits = static_cast<int>(type.getStorageTypeIntegralWidth());
   made.storage = storage_element(bits, type.isSigned());
-  
+
   made.storage_min = type.getStorageTypeMin();
   made.storage_max = type.getStorageTypeMax();
   std::vector<double> scales;
@@ -120,8 +120,7 @@ Expected<QuantizedType> to_quantized_type(mlir::MLIRContext* context, const Unif
   QUADRANT_TRY(const std::vector<double> scales, read_exact_scales(type.scales));
   std::vector<std::int64_t> zero_points(scales.size(), 0);
   if (type.zero_points) {
-    QUADRANT_TRY(zero_points,
-                 read_integers(type.zero_points, type.zero_points.element_count()));
+    QUADRANT_TRY(zero_points, read_integers(type.zero_points, type.zero_points.element_count()));
   }
   const IntegerRange range = integer_range(type.storage).value_or(IntegerRange{});
   const unsigned flags = range.min < 0 ? mlir::quant::QuantizationFlags::Signed : 0;
@@ -131,9 +130,9 @@ Expected<QuantizedType> to_quantized_type(mlir::MLIRContext* context, const Unif
   QuantizedType made;
   switch (type.granularity.kind) {
     case Granularity::Kind::tensor:
-      made = UniformQuantizedType::getChecked(refuse, flags, storage, expressed, scales.front(),
-                                              zero_points.front(), type.storage_min,
-                                              type.storage_max);
+      made =
+          UniformQuantizedType::getChecked(refuse, flags, storage, expressed, scales.front(),
+                                           zero_points.front(), type.storage_min, type.storage_max);
       break;
     case Granularity::Kind::axis:
       made = UniformQuantizedPerAxisType::getChecked(
