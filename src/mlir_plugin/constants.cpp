@@ -18,23 +18,49 @@ constexpr std::uint64_t resource_bytes = 64 * 1024;
 // Bytes of MLIR's context. A splat's are one element, again and again.
 class KeptBytes final : public ConstantSource {
  public:
-  KeptBytes(llvm::ArrayRef<char> bytes, bool is_splat) : bytes_(bytes), is_splat_(is_splat) {}
+  KeptBytes(llvm::ArrayRef<char> bytes, ElementType element, bool is_splat)
+      : bytes_(bytes), element_(element), is_splat_(is_splat) {}
 
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
-    if (!is_splat_) {
+    if (is_splat_) {
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        out[i] = static_cast<std::byte>(bytes_[(offset + i) % bytes_.size()]);
+      }
+    } else {
       std::memcpy(out.data(), bytes_.data() + offset, out.size());
-      return {};
     }
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      out[i] = static_cast<std::byte>(bytes_[(offset + i) % bytes_.size()]);
+    // What is in the upper half of a byte is not said.
+    if (element_ == ElementType::uint4) {
+      for (std::byte& code : out) code &= std::byte{0x0F};
+    } else if (element_ == ElementType::int4) {
+      for (std::byte& code : out) {
+        const auto low = static_cast<int>(code) & 0x0F;
+        code = static_cast<std::byte>(low < 8 ? low : low - 16);
+      }
     }
     return {};
   }
 
  private:
   llvm::ArrayRef<char> bytes_;
+  ElementType element_;
   bool is_splat_;
 };
+
+ElementType without_sign(ElementType element) {
+  switch (element) {
+    case ElementType::int4:
+      return ElementType::uint4;
+    case ElementType::int8:
+      return ElementType::uint8;
+    case ElementType::int16:
+      return ElementType::uint16;
+    case ElementType::int32:
+      return ElementType::uint32;
+    default:
+      return element;
+  }
+}
 
 bool is_splat(std::span<const std::byte> bytes, std::size_t width) {
   if (bytes.size() <= width) return true;
@@ -47,7 +73,7 @@ llvm::ArrayRef<char> characters(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Constant to_constant(mlir::Attribute attribute) {
+Constant to_constant(mlir::Attribute attribute, bool is_unsigned) {
   llvm::ArrayRef<char> bytes;
   bool one_element = false;
   mlir::ShapedType type;
@@ -63,14 +89,15 @@ Constant to_constant(mlir::Attribute attribute) {
   } else {
     return {};
   }
-  const TensorType known = to_tensor_type(type);
+  TensorType known = to_tensor_type(type);
+  if (is_unsigned) known.element = without_sign(known.element);
   const auto width = static_cast<std::uint64_t>(byte_width(known.element));
   const auto count = known.shape.element_count();
   // A boolean takes a bit there, and a byte here.
   if (width == 0 || !count || known.element == ElementType::boolean) return {};
   if (bytes.size() != width * (one_element ? 1 : static_cast<std::uint64_t>(*count))) return {};
   return Constant::deferred(known.element, known.shape,
-                            std::make_shared<KeptBytes>(bytes, one_element));
+                            std::make_shared<KeptBytes>(bytes, known.element, one_element));
 }
 
 Expected<mlir::ElementsAttr> to_elements(mlir::RankedTensorType type, const Constant& codes,

@@ -14,7 +14,9 @@ namespace quadrant::inline v0::mlir_plugin {
 /// copied. Empty for attributes of other kinds than dense, splat and resources; for elements that
 /// the library has no type for; for resources that were elided, or whose size is not that of the
 /// type.
-[[nodiscard]] Constant to_constant(mlir::Attribute attribute);
+///
+/// Integers of MLIR have no sign: `is_unsigned` says how those that are codes are meant.
+[[nodiscard]] Constant to_constant(mlir::Attribute attribute, bool is_unsigned = false);
 
 /// Reads `codes`, integers, once, into an attribute of type `type`. Contents of 64 KiB and more
 /// become a resource called after `name`, where they are not hashed and copied; elements smaller

@@ -12,9 +12,12 @@
 #include <vector>
 
 #include "mlir_plugin/constants.hpp"
+#include "mlir_plugin/moved_codes.hpp"
 #include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/types.hpp"
+#include "quadrant/ir/given_form.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
@@ -146,14 +149,30 @@ class Exporting {
     Axes extents;
     for (const std::int64_t axis : perm) extents.push_back(type.shape[axis]);
     type.shape = Shape(std::move(extents));
-    return emit(ops::Transpose::kind, {value}, std::move(type), Attributes{{"perm", perm}});
+    return emit_move(ops::Transpose::kind, {value}, std::move(type), Attributes{{"perm", perm}});
   }
 
   Value reshaped(Value value, const Shape& shape) {
     TensorType type = graph_.type(value);
     type.shape = shape;
     const Axes extents(shape.extents().begin(), shape.extents().end());
-    return emit(ops::Reshape::kind, {value, integers(extents)}, std::move(type));
+    return emit_move(ops::Reshape::kind, {value, integers(extents)}, std::move(type), {});
+  }
+
+  // Of codes, scales of an axis go where the axis goes; where they cannot stay together, these are
+  // plain integers from there on.
+  Value emit_move(std::string_view kind, std::vector<Value> operands, TensorType type,
+                  Attributes attributes) {
+    const auto quantization = std::exchange(type.quantization, nullptr);
+    const Value made = emit(kind, std::move(operands), std::move(type), std::move(attributes));
+    const auto before = quantization ? GivenForm::of(quantization) : std::nullopt;
+    const auto moved = before ? moved_form(graph_.ref(made.node), *before) : std::nullopt;
+    if (moved) {
+      TensorType typed = graph_.type(made);
+      typed.quantization = moved->type;
+      graph_.set_type(made, std::move(typed));
+    }
+    return made;
   }
 
   Expected<void> convert(mlir::Operation& op) {
@@ -194,7 +213,7 @@ class Exporting {
   Expected<Value> converted(mlir::Operation& op) {
     QUADRANT_TRY(TensorType type, static_type(op.getResult(0)));
     if (const mlir::Attribute contents = contents_of(op)) {
-      const Constant constant = to_constant(contents);
+      const Constant constant = to_constant(contents, are_unsigned_codes(op.getResult(0)));
       if (!constant) return refuse(op.getLoc(), "the contents of this constant are not there");
       return graph_.add_constant({}, constant);
     }
@@ -211,14 +230,47 @@ class Exporting {
     if (!kind.empty()) return emit(kind, std::move(operands), std::move(type));
     if (seen.kind == MlirProduct::kind) return product(op);
     if (seen.kind == ops::Reshape::kind) return reshaped(operands[0], type.shape);
+    if (seen.kind == ops::Transpose::kind) {
+      return transposed(operands[0], std::get<Axes>(*seen.attributes.find("perm")));
+    }
+    if (seen.kind == ops::StorageCast::kind) return storage_cast(operands[0], std::move(type));
     for (const std::string_view same :
-         {ops::Transpose::kind, ops::Identity::kind, ops::Quantize::kind, ops::Dequantize::kind,
-          ops::StorageCast::kind}) {
-      if (seen.kind == same) {
-        return emit(same, std::move(operands), std::move(type), std::move(seen.attributes));
-      }
+         {ops::Identity::kind, ops::Quantize::kind, ops::Dequantize::kind}) {
+      if (seen.kind == same) return emit(same, std::move(operands), std::move(type));
     }
     return Value{};
+  }
+
+  // Integers between two casts keep the type that they were cast from, while they are moved.
+  Value storage_cast(Value value, TensorType type) {
+    const TensorType& before = graph_.type(value);
+    if (!type.quantization && before.quantization) return value;
+    const bool is_known = before.quantization && type.quantization &&
+                          mean_the_same(*before.quantization, *type.quantization);
+    if (is_known) return value;
+    if (before.quantization) {
+      value = emit(ops::StorageCast::kind, {value}, {before.element, before.shape, nullptr});
+    }
+    return emit(ops::StorageCast::kind, {value}, std::move(type));
+  }
+
+  // Whether these integers, moved or not, become codes without a sign.
+  static bool are_unsigned_codes(mlir::Value integers) {
+    std::vector<mlir::Value> moved{integers};
+    while (!moved.empty()) {
+      const mlir::Value value = moved.back();
+      moved.pop_back();
+      for (mlir::Operation* const user : value.getUsers()) {
+        if (is_move(user)) {
+          moved.push_back(user->getResult(0));
+        } else if (user->getName().getStringRef() == "quant.scast") {
+          const auto quantized = llvm::dyn_cast<mlir::quant::QuantizedType>(
+              mlir::getElementTypeOrSelf(user->getResult(0)));
+          return quantized && !quantized.isSigned();
+        }
+      }
+    }
+    return false;
   }
 
   // Without destinations, and tosa.mul's shift.

@@ -101,8 +101,9 @@ class QuantizePass final : public mlir::PassWrapper<QuantizePass, mlir::Operatio
     } else if (scheme_ == "static") {
       QUADRANT_TRY(StaticAffineOptions options, static_options(std::move(known.statistics)));
       QUADRANT_TRY(const Registry registry, mlir_static_registry(std::move(options)));
-      const OperationsGain operations;
-      run.gains = &operations;
+      const std::unique_ptr<GainModel> gains = make_gain_model(gains_.getValue());
+      if (!gains) return unknown("gains", gains_, "unit, bytes, operations");
+      run.gains = gains.get();
       QUADRANT_CHECK(quantize(graph, registry, run));
     } else {
       return unknown("scheme", scheme_, "weight-only, static");
@@ -120,6 +121,9 @@ class QuantizePass final : public mlir::PassWrapper<QuantizePass, mlir::Operatio
   Option<std::string> symmetry_{
       *this, "symmetry", llvm::cl::init("symmetric"),
       llvm::cl::desc("of weight-only: symmetric, or asymmetric, with zero points")};
+  Option<std::string> gains_{
+      *this, "gains", llvm::cl::init("operations"),
+      llvm::cl::desc("of static, what is worth a conversion: unit, bytes or operations")};
   Option<std::string> products_{
       *this, "products", llvm::cl::init("integers"),
       llvm::cl::desc("of static: sums of integers, or casts around sums of real numbers")};

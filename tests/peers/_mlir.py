@@ -9,6 +9,8 @@ import pathlib
 import subprocess
 import sys
 
+from _command import COMMAND
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 APART = ROOT / ".packages"  # packages that cannot be installed beside others: see scripts/setup
 
@@ -43,3 +45,47 @@ def refusal(version, text, *arguments):
     """Why mlir-opt refuses `text`; empty where it does not."""
     done = tool(version, "mlir-opt", *arguments, text=text)
     return done.stderr if done.returncode else ""
+
+
+# --- the plug-in --------------------------------------------------------------------------------
+
+_LIBRARIES = COMMAND.parent.parent / "lib"
+PLUGINS = {19: _LIBRARIES / "QuadrantPlugin.so", 22: _LIBRARIES / "QuadrantPlugin22.so"}
+
+
+def plugin(version, text, passes, *arguments):
+    """A finished mlir-opt with the plug-in. One that does not load is an error: mlir-opt prints a line
+    and goes on."""
+    done = tool(version, "mlir-opt", f"--load-pass-plugin={PLUGINS[version]}",
+                f"--pass-pipeline=builtin.module({passes})", *arguments, text=text)
+    assert "Failed to load" not in done.stderr, done.stderr[:500]
+    return done
+
+
+def rewritten(version, text, passes, *arguments):
+    """What the plug-in's passes make of `text`; an assertion with its message where they fail."""
+    done = plugin(version, text, passes, *arguments)
+    assert done.returncode == 0, f"mlir-opt {version}: {done.stderr[:2000]}"
+    return done.stdout
+
+
+# From linalg on tensors to LLVM.
+TO_LLVM = (
+    "func.func(canonicalize,cse,convert-elementwise-to-linalg),"
+    "one-shot-bufferize{bufferize-function-boundaries=1 "
+    "function-boundary-type-conversion=identity-layout-map},"
+    "func.func(buffer-deallocation-simplification,convert-linalg-to-loops),convert-scf-to-cf,"
+    "expand-strided-metadata,lower-affine,convert-arith-to-llvm,convert-math-to-llvm,convert-math-to-libm,"
+    "finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,reconcile-unrealized-casts"
+)
+
+
+def run_main(text, passes=""):
+    """What `main` of a module prints, compiled and run by version 19, behind `passes`."""
+    lowered = rewritten(19, text, passes + ("," if passes else "") + TO_LLVM)
+    libraries = ",".join(str(FOLDERS[19] / "lib" / f"libmlir_{name}runner_utils.so")
+                         for name in ("", "c_"))
+    done = tool(19, "mlir-cpu-runner", "-e", "main", "-entry-point-result=void",
+                f"-shared-libs={libraries}", text=lowered)
+    assert done.returncode == 0, f"mlir-cpu-runner: {done.stderr[:2000]}"
+    return done.stdout

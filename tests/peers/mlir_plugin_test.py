@@ -1,0 +1,184 @@
+"""The plug-in for mlir-opt: modules are quantized by the four phases, lowered to LLVM and run; what they
+compute is what the library's interpreter makes of the same module, exported.
+"""
+
+import re
+
+import _mlir  # first: ends the test where MLIR is missing
+
+import numpy as np
+
+from _command import quadrant, run_tests, scratch
+from _mlir import PLUGINS, plugin, rewritten, run_main, tool
+from _mlir_modules import Module, dense, networks
+
+LOWER = "quadrant-lower-quant-ops"
+
+
+def interpreted(module, passes):
+    """What the library's interpreter makes of @f behind `passes`."""
+    with scratch() as folder:
+        model = folder / "model.onnx"
+        rewritten(19, module.program(), f"{passes}quadrant-export{{to={model} function=f}}")
+        np.savez(folder / "sample.npz", **{f"argument_{i}": module.values[name]
+                                           for i, name in enumerate(module.inputs)})
+        done = quadrant("run", model, "--data", folder / "sample.npz", "-o", folder / "out")
+        assert done.returncode == 0, done.stderr
+        return np.load(folder / "out" / "sample.npz")["result_0"]
+
+
+def close(ours, theirs, bound=1e-5):
+    error = np.abs(ours - theirs).max() / max(1.0, np.abs(theirs).max())
+    assert error <= bound, f"differ by {error}"
+
+
+# --- whole pipelines ----------------------------------------------------------------------------
+
+
+def check_float(module):
+    ours = module.parse(run_main(module.program()))
+    close(ours, module.values[module.result])
+    close(interpreted(module, ""), module.values[module.result])
+
+
+def test_the_modules_compute_what_they_say():
+    for name, module in networks():
+        yield name, check_float, module
+
+
+def check_weights(module, options):
+    quantize = f"quadrant-quantize{{{options}}},"
+    text = rewritten(19, module.program(), quantize[:-1])
+    codes = len(re.findall(r"arith\.constant dense<.*> : tensor<[0-9x]+xi(?:8|4)>", text))
+    assert codes == len(module.weights), f"{codes} of {len(module.weights)} weights are codes"
+    ours = module.parse(run_main(module.program(), quantize + LOWER))
+    theirs = interpreted(module, quantize)
+    close(ours, theirs)
+    assert not np.array_equal(ours, module.values[module.result]), "nothing was rounded"
+
+
+def test_weight_only():
+    for options in ("bits=8", "bits=4", "bits=8 granularity=tensor", "bits=4 symmetry=asymmetric"):
+        for name, module in networks():
+            yield f"{options}, {name}", check_weights, module, options
+
+
+def channel_codes(weight, axis, largest):
+    """Symmetric codes and scales, by the definition (arXiv 1712.05877), in float32."""
+    others = tuple(i for i in range(weight.ndim) if i != axis)
+    scales = np.abs(weight).max(others, keepdims=True) / np.float32(largest)
+    return np.rint(weight / scales).astype(np.int32), scales.astype(np.float32)
+
+
+def test_weights_are_by_their_definition():
+    """Codes and scales of a matrix, without any of the library's code."""
+    module = Module(20)
+    module.output(module.matmul(module.input(3, 16), module.weight(16, 5)))
+    text = rewritten(19, module.function(), "quadrant-quantize{bits=8}")
+    codes, scales = channel_codes(next(iter(module.weights.values())), 1, 127)
+    found = re.search(r"dense<(.*?)> : tensor<16x5xi8>", text)[1]
+    assert np.array_equal(np.array(eval(found)), codes), "codes"
+    printed = re.search(r"!quant\.uniform<i8<-127:127>:f32:1, \{(.*?)\}>", text)[1].split(",")
+    assert np.array_equal(np.array([float(scale) for scale in printed], np.float32), scales[0])
+
+
+def check_static(module, products):
+    quantize = "quadrant-quantize{{scheme=static gains=unit products={}}},".format
+    text = rewritten(19, module.program(), quantize(products)[:-1])
+    assert "quant.qcast" in text, text[:3000]
+    ours = module.parse(run_main(module.program(), quantize(products) + LOWER))
+    theirs = interpreted(module, quantize("casts"))
+    close(ours, theirs)
+    real = module.values[module.result]
+    close(ours, real, 0.1)  # it is still the same network
+    return text
+
+
+def test_static():
+    for products in ("integers", "casts"):
+        for name, module in networks(has_stats=True):
+            yield f"{products}, {name}", check_static, module, products
+
+
+def test_sums_of_integers_are_linalgs_where_it_has_them():
+    wanted = {"matmul": "linalg.quantized_matmul", "batch": "linalg.quantized_batch_matmul",
+              "conv nhwc_hwcf": "linalg.conv_2d_nhwc_hwcf_q",
+              "depthwise": "linalg.depthwise_conv_2d_nhwc_hwc_q", "transposed": "linalg.generic"}
+    for name, module in networks(has_stats=True):
+        if name in wanted:
+            text = rewritten(19, module.function(), "quadrant-quantize{scheme=static gains=unit}")
+            assert wanted[name] in text, f"{name}: {text[:2000]}"
+
+
+# --- what else holds ----------------------------------------------------------------------------
+
+
+def test_version_22_makes_the_same():
+    for name, module in networks(has_stats=True):
+        if "matmul_transpose_b" in module.function():  # an operation that 22 does not have any more
+            continue
+        for passes in ("quadrant-quantize{bits=4}", "quadrant-quantize{scheme=static}",
+                       f"quadrant-quantize{{scheme=static}},{LOWER}"):
+            # Both print the generic form alike, but for what 22 names otherwise.
+            texts = [rewritten(version, module.function(), passes) for version in (19, 22)]
+            counts = [sorted(re.findall(r"(?:linalg|arith|math|quant|tensor)\.[a-z_0-9]+", text))
+                      for text in texts]
+            types = [sorted(re.findall(r"!quant\.[^>]*>(?:[^>]*>)?", text)) for text in texts]
+            assert counts[0] == counts[1], f"{name}, {passes}: operations"
+            assert types[0] == types[1], f"{name}, {passes}: types"
+
+
+def test_nothing_to_do_changes_nothing():
+    text = "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {\n  return %x : tensor<2xf32>\n}\n"
+    plain = _mlir.opt(19, text)
+    for scheme in ("weight-only", "static"):
+        assert rewritten(19, text, f"quadrant-quantize{{scheme={scheme}}}") == plain
+
+
+def test_a_quantized_module_is_left_as_it_is():
+    module = Module(21)
+    module.output(module.matmul(module.input(3, 16), module.weight(16, 5)))
+    once = rewritten(19, module.function(), "quadrant-quantize")
+    assert rewritten(19, once, "quadrant-quantize") == once
+
+
+def check_refusal(passes, words):
+    done = plugin(19, "module {}", passes)
+    module = Module(22)
+    module.output(module.matmul(module.input(3, 4), module.weight(4, 5)))
+    done = plugin(19, module.function(), passes)
+    assert done.returncode == 1 and "error:" in done.stderr, done
+    for word in words:
+        assert word in done.stderr, done.stderr
+
+
+def test_mistakes_are_explained():
+    for passes, *words in (
+            ("quadrant-quantize{scheme=dynamic}", "scheme=dynamic", "weight-only", "static"),
+            ("quadrant-quantize{bits=5}", "8 or 4"),
+            ("quadrant-quantize{granularity=row}", "granularity=row", "channel"),
+            ("quadrant-quantize{symmetry=odd}", "symmetry=odd", "asymmetric"),
+            ("quadrant-quantize{scheme=static products=x}", "products=x", "casts"),
+            ("quadrant-lower-quant-ops{ties=up}", "half-even", "half-away"),
+            ("quadrant-export", "FILE.onnx"),
+            ("quadrant-export{to=x.onnx function=g}", "'g'")):
+        yield passes, check_refusal, passes, words
+
+
+def test_a_plugin_that_does_not_load_is_noticed():
+    with scratch() as folder:
+        broken = folder / "QuadrantPlugin.so"
+        broken.write_bytes(b"no library")
+        before, PLUGINS[19] = PLUGINS[19], broken
+        try:
+            plugin(19, "module {}", "quadrant-quantize")
+        except AssertionError as problem:
+            assert "Failed to load" in str(problem)
+        else:
+            raise AssertionError("it was not noticed")
+        finally:
+            PLUGINS[19] = before
+
+
+if __name__ == "__main__":
+    run_tests(globals())
