@@ -3,8 +3,9 @@
 #include <mlir/IR/AsmState.h>
 #include <mlir/IR/DialectResourceBlobManager.h>
 
-#include <algorithm>
+#include <cctype>
 #include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -67,6 +68,15 @@ bool is_splat(std::span<const std::byte> bytes, std::size_t width) {
   return std::memcmp(bytes.data(), bytes.data() + width, bytes.size() - width) == 0;
 }
 
+// Keys of resources are bare identifiers where they are printed.
+std::string resource_key(std::string_view name) {
+  std::string key(name);
+  for (char& letter : key) {
+    if (std::isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';
+  }
+  return "quadrant_" + key;
+}
+
 llvm::ArrayRef<char> characters(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -116,7 +126,7 @@ Expected<mlir::ElementsAttr> to_elements(mlir::RankedTensorType type, const Cons
   if (is_splat(bytes, width)) {
     return mlir::DenseElementsAttr::getFromRawBuffer(type, characters(bytes.first(width)));
   }
-  return mlir::DenseResourceElementsAttr::get(type, llvm::StringRef(name), std::move(blob));
+  return mlir::DenseResourceElementsAttr::get(type, resource_key(name), std::move(blob));
 }
 
 }  // namespace quadrant::inline v0::mlir_plugin

@@ -63,7 +63,7 @@ class Names {
 
 }  // namespace
 
-FunctionGraph::FunctionGraph(mlir::FunctionOpInterface function) {
+FunctionGraph::FunctionGraph(mlir::FunctionOpInterface function) : function_(function) {
   std::unordered_map<void*, Value> values;
   Names names(names_);
   const auto add_arguments = [&](mlir::Block& block) {
@@ -283,11 +283,7 @@ Expected<void> FunctionGraph::set_type(Value value, TensorType type) {
     return fail(ErrorCode::impossible, "this value cannot get another type",
                 {.tensor = std::string(value_name(value))});
   }
-  if (is_move(row.op)) {
-    row.op = move_codes(row.op, to_code_type(row.op->getContext(), *type.quantization));
-  } else {
-    row.makes_codes = true;
-  }
+  row.makes_codes = true;
   row.results[value.result].type = std::move(type);
   return {};
 }
@@ -379,10 +375,17 @@ Expected<void> FunctionGraph::compute_codes(NodeId node, mlir::Value real) {
 
 Expected<void> FunctionGraph::finish(Products products) {
   std::unordered_map<Value, Value> real_values;
-  // Those that are emitted meanwhile are casts.
+  // In the order of the program: operands are codes before their readers are looked at. Those that
+  // are emitted meanwhile are casts.
   for (std::uint32_t index = 0, count = index_bound(); index < count; ++index) {
     if (!rows_[index].makes_codes || rows_[index].is_erased) continue;
     const NodeId node{index};
+    if (is_move(rows_[index].op)) {
+      const UniformType& type = *rows_[index].results[0].type.quantization;
+      rows_[index].op =
+          move_codes(rows_[index].op, to_code_type(rows_[index].op->getContext(), type));
+      continue;
+    }
     mlir::Value real;
     if (products == Products::integers && rows_[index].kind == MlirProduct::kind) {
       const UniformType* const data = type(rows_[index].operands[0]).quantization.get();

@@ -30,6 +30,7 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
  public:
   explicit FunctionGraph(mlir::FunctionOpInterface function);
 
+  [[nodiscard]] mlir::FunctionOpInterface function() const { return function_; }
   /// Null for an argument of a block.
   [[nodiscard]] mlir::Operation* operation(NodeId node) const { return rows_[node.index].op; }
   [[nodiscard]] mlir::Location location(NodeId node) const;
@@ -40,8 +41,8 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
   /// Whether products on codes are sums of integers, or stay in real numbers between casts, for
   /// another compiler to fuse.
   enum class Products : std::uint8_t { integers, casts };
-  /// To be called once, after phase 4: operations that compute codes of codes, which only types say
-  /// so far, do. Sums of products as in `sum_integers`, where that can be and is wanted; others
+  /// To be called once, after phase 4: operations that make codes of codes, which only types say so
+  /// far, do. Sums of products as in `sum_integers`, where that can be and is wanted; others
   /// between `quant.dcast` and `quant.qcast`.
   [[nodiscard]] Expected<void> finish(Products products);
 
@@ -102,6 +103,7 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
   void add_use(Value value, NodeId user, std::uint32_t operand);
   void drop_use(Value value, NodeId user, std::uint32_t operand);
 
+  mlir::FunctionOpInterface function_;
   std::vector<Row> rows_;  // by the index of the node
   std::unordered_set<std::string> names_;
 };

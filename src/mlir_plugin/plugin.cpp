@@ -11,5 +11,6 @@ mlirGetPassPluginInfo() {
             mlir::registerPass(quadrant::mlir_plugin::make_quantize_pass);
             mlir::registerPass(quadrant::mlir_plugin::make_export_pass);
             mlir::registerPass(quadrant::mlir_plugin::make_lower_quant_ops_pass);
+            mlir::registerPass(quadrant::mlir_plugin::make_report_pass);
           }};
 }

@@ -113,6 +113,132 @@ def test_sums_of_integers_are_linalgs_where_it_has_them():
 # --- what else holds ----------------------------------------------------------------------------
 
 
+def remarks(text, passes):
+    done = plugin(19, text, passes)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == _mlir.opt(19, text), "the report changed the module"
+    return re.findall(r"remark: (.*)", done.stderr)
+
+
+def test_the_report_says_what_and_why():
+    module = Module(23)
+    x = module.input(3, 16)
+    weight, other = module.weight(16, 5), module.weight(3, 5)
+    text = module.output(module.add(module.matmul(x, weight), other)).function()
+    found = remarks(text, "quadrant-report{bits=4}")
+    wanted = ("arith.constant#0: codes: axis=1", "arith.constant#1: real numbers: nobody asks",
+              "argument#0: real numbers: scheme 'weight_only' has no method for 'input'",
+              "func.return#0: real numbers: scheme 'weight_only' has no method for 'func.return'",
+              "1 of 2 constants with real numbers become codes")
+    for words in wanted:
+        assert any(words in line for line in found), f"{words}: {found}"
+    assert remarks(text, "quadrant-report")  # no option is needed
+
+
+ELIDED = """func.func @f(%x: tensor<2x4xf32>, %d: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %w = arith.constant dense_resource<__elided__> : tensor<4x3xf32>
+  %y = linalg.matmul ins(%x, %w : tensor<2x4xf32>, tensor<4x3xf32>) outs(%d : tensor<2x3xf32>)
+    -> tensor<2x3xf32>
+  return %y : tensor<2x3xf32>
+}
+"""
+
+
+def test_elided_contents_are_left_with_a_remark():
+    for scheme in ("weight-only", "static"):
+        assert rewritten(19, ELIDED, f"quadrant-quantize{{scheme={scheme}}}") == _mlir.opt(19, ELIDED)
+        found = remarks(ELIDED, f"quadrant-report{{scheme={scheme}}}")
+        assert any("its contents are not here" in line for line in found), found
+
+
+def test_resources_of_any_size():
+    """A blob of another size than its type's is left alone; one that fits becomes codes."""
+    resources = '{{-#\n dialect_resources: {{ builtin: {{ blob: "0x04000000{}" }} }}\n#-}}\n'.format
+    weight = np.arange(12, dtype=np.float32)
+    for count in (0, 1, 5, 11, 12, 13, 100):
+        content = np.resize(weight, count).tobytes().hex()
+        text = ELIDED.replace("__elided__", "blob") + resources(content)
+        made = rewritten(19, text, "quadrant-quantize")
+        assert ("xi8>" in made) == (count == 12), f"{count}: {made}"
+
+
+def test_a_large_weight_becomes_a_resource():
+    module = Module(24)
+    module.output(module.matmul(module.input(1, 512), module.weight(512, 256)))
+    made = rewritten(19, module.function(), "quadrant-quantize")
+    assert "dense_resource<" in made and "dialect_resources" in made, made[:500]
+    quantize = "quadrant-quantize,"
+    ours = module.parse(run_main(module.program(), quantize + LOWER))
+    close(ours, interpreted(module, quantize))
+
+
+# --- modules at random ----------------------------------------------------------------------------
+
+
+def random_module(seed):
+    """A chain of operations on matrices, some of them unknown to the schemes; not all are read."""
+    m = Module(seed, has_stats=seed % 2 == 0)
+    pick = m.random
+    rows, columns = (int(n) for n in pick.integers(1, 9, 2))
+    values = [m.input(rows, columns)]
+    for _ in range(int(pick.integers(1, 8))):
+        value = values[int(pick.integers(len(values)))]
+        height, width = m.values[value].shape
+        step = int(pick.integers(7))
+        if step == 0:
+            made = m.matmul(value, m.weight(width, int(pick.integers(1, 9))),
+                            fill=float(pick.integers(3)))
+        elif step == 1:
+            made = m.matmul_transpose_b(value, m.weight(int(pick.integers(1, 9)), width))
+        elif step == 2:
+            made = m.matmul(m.weight(int(pick.integers(1, 9)), height), value)
+        elif step == 3:
+            made = m.transpose(value, 1, 0)
+        elif step == 4:
+            made = m.add(value, m.weight(height, width))
+        elif step == 5:
+            made = m.tanh(value)
+        else:
+            made = m.matmul_transpose_b(value, value)
+        values.append(made)
+    return m.output(values[-1])
+
+
+OPTIONS = ("bits=8", "bits=4", "bits=4 symmetry=asymmetric", "granularity=tensor", "scheme=static",
+           "scheme=static gains=unit", "scheme=static gains=unit products=casts",
+           "scheme=static gains=unit bits=4")
+
+
+def test_random_modules():
+    """1,000 of them, 50 a process: functions of a module. All verify, behind each pass."""
+    for start in range(0, 1000, 50):
+        yield f"{start}", check_random, range(start, start + 50), OPTIONS[start // 50 % len(OPTIONS)]
+
+
+def check_random(seeds, options):
+    text = "".join(random_module(seed).function().replace("@f(", f"@f{seed}(") for seed in seeds)
+    quantized = rewritten(19, text, f"quadrant-quantize{{{options}}}")
+    assert "xi8>" in quantized or "xi4>" in quantized
+    lowered = rewritten(19, text, f"quadrant-quantize{{{options}}},{LOWER}")
+    assert "!quant" not in lowered
+    rewritten(19, text, f"quadrant-report{{{options}}}")
+
+
+def check_random_numbers(seed, options):
+    module = random_module(seed)
+    quantize = f"quadrant-quantize{{{options}}},"
+    ours = module.parse(run_main(module.program(), quantize + LOWER))
+    reference = options.replace(" products=integers", "") + (
+        " products=casts" if "static" in options and "products" not in options else "")
+    close(ours, interpreted(module, f"quadrant-quantize{{{reference}}},"))
+
+
+def test_numbers_of_random_modules():
+    for seed in range(40):
+        options = OPTIONS[seed % len(OPTIONS)]
+        yield f"{seed} {options}", check_random_numbers, 5000 + seed, options
+
+
 def test_version_22_makes_the_same():
     for name, module in networks(has_stats=True):
         if "matmul_transpose_b" in module.function():  # an operation that 22 does not have any more

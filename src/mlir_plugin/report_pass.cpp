@@ -1,0 +1,83 @@
+// quadrant-report: what quadrant-quantize would do with each operation, and why, as remarks.
+#include <fmt/format.h>
+#include <mlir/IR/Diagnostics.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "mlir_plugin/passes.hpp"
+#include "mlir_plugin/scheme_pass.hpp"
+#include "mlir_plugin/seen.hpp"
+#include "quadrant/engine/explain.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0::mlir_plugin {
+namespace {
+
+bool holds_reals(const GraphView& graph, Value value) {
+  return !value.is_absent() && is_float(graph.type(value).element);
+}
+
+// Whether the operation has to do with real numbers in tensors. What is only a place for results has
+// not.
+bool is_of_interest(const GraphView& graph, NodeId node) {
+  if (graph.kind(node) == "tensor.empty" || graph.kind(node) == "linalg.fill") return false;
+  for (std::uint32_t i = 0; i < graph.result_count(node); ++i) {
+    if (holds_reals(graph, {node, i})) return true;
+  }
+  return std::ranges::any_of(graph.operands(node),
+                             [&](Value operand) { return holds_reals(graph, operand); });
+}
+
+class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ReportPass)
+
+  [[nodiscard]] llvm::StringRef getArgument() const final { return "quadrant-report"; }
+  [[nodiscard]] llvm::StringRef getDescription() const final {
+    return "Says what quadrant-quantize with the same options would do with each operation, and "
+           "why; the module stays as it is";
+  }
+
+ private:
+  [[nodiscard]] Expected<void> run(FunctionGraph& graph, const Registry& registry,
+                                   const QuantizeOptions& options) final {
+    QUADRANT_TRY(const Analysis analysis, analyze(graph, registry, options));
+    std::size_t weights = 0;
+    std::size_t selected = 0;
+    const std::vector<Explanation> explanations = explain_all(graph, registry, analysis);
+    for (std::size_t i = 0; i < explanations.size(); ++i) {
+      const NodeId node = analysis.order[i];
+      if (!is_of_interest(graph, node)) continue;
+      const Explanation& explanation = explanations[i];
+      const bool is_selected = explanation.state == State::ToQuantize;
+      if (graph.constant(node) != nullptr) {
+        ++weights;
+        if (is_selected) ++selected;
+      }
+      std::string text = fmt::format("{}: {}: {}", graph.name(node),
+                                     is_selected ? "codes" : "real numbers", explanation.reason);
+      mlir::Operation* const op = graph.operation(node);
+      if (op != nullptr && graph.constant(node) == nullptr && contents_of(*op)) {
+        text += "; its contents are not here (an elided resource, or elements of another type)";
+      }
+      for (const ExplainedBenefit& benefit : explanation.benefits) {
+        text += fmt::format("; {} as {}: {}", benefit.operand, benefit.constraint,
+                            benefit.realized ? "granted" : benefit.why_not);
+      }
+      mlir::emitRemark(graph.location(node), text);
+    }
+    if (weights == 0) return {};
+    mlir::emitRemark(graph.function().getLoc(),
+                     fmt::format("{} of {} constants with real numbers become codes", selected,
+                                 weights));
+    return {};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> make_report_pass() { return std::make_unique<ReportPass>(); }
+
+}  // namespace quadrant::inline v0::mlir_plugin

@@ -1,0 +1,56 @@
+// What passes that decide with a scheme share: its options.
+#pragma once
+
+#include <mlir/Pass/Pass.h>
+
+#include <string>
+
+#include "mlir_plugin/function_graph.hpp"
+#include "quadrant/engine/quantize.hpp"
+#include "quadrant/engine/registry.hpp"
+#include "quadrant/methods/static_affine.hpp"
+#include "quadrant/methods/weight_only.hpp"
+
+namespace quadrant::inline v0::mlir_plugin {
+
+/// Calls `run` for each function with a body below the operation that it is run on.
+class SchemePass : public mlir::OperationPass<> {
+ public:
+  void getDependentDialects(mlir::DialectRegistry& registry) const override;
+  void runOnOperation() final;
+
+ protected:
+  explicit SchemePass(mlir::TypeID id) : OperationPass(id) {}
+  SchemePass(const SchemePass& other) : OperationPass(other) {}
+  SchemePass& operator=(const SchemePass&) = delete;
+
+  [[nodiscard]] virtual Expected<void> run(FunctionGraph& graph, const Registry& registry,
+                                           const QuantizeOptions& options) = 0;
+  [[nodiscard]] Expected<FunctionGraph::Products> products() const;
+
+ private:
+  [[nodiscard]] Expected<void> run(mlir::FunctionOpInterface function);
+  [[nodiscard]] Expected<Registry> make_registry(StatisticsTable statistics) const;
+  [[nodiscard]] Expected<WeightOnlyOptions> weight_only_options() const;
+  [[nodiscard]] Expected<StaticAffineOptions> static_options(StatisticsTable statistics) const;
+  [[nodiscard]] Expected<Granularity::Kind> granularity() const;
+
+  Option<std::string> scheme_{
+      *this, "scheme", llvm::cl::init("weight-only"),
+      llvm::cl::desc("weight-only, or static: activations, too, by quadrant.stats")};
+  Option<int> bits_{*this, "bits", llvm::cl::init(8),
+                    llvm::cl::desc("of the codes of weights: 8 or 4")};
+  Option<std::string> granularity_{*this, "granularity", llvm::cl::init("channel"),
+                                   llvm::cl::desc("what shares a scale: channel or tensor")};
+  Option<std::string> symmetry_{
+      *this, "symmetry", llvm::cl::init("symmetric"),
+      llvm::cl::desc("of weight-only: symmetric, or asymmetric, with zero points")};
+  Option<std::string> gains_{
+      *this, "gains", llvm::cl::init(""),
+      llvm::cl::desc("what is worth a conversion: unit, bytes (weight-only), operations (static)")};
+  Option<std::string> products_{
+      *this, "products", llvm::cl::init("integers"),
+      llvm::cl::desc("of static: sums of integers, or casts around sums of real numbers")};
+};
+
+}  // namespace quadrant::inline v0::mlir_plugin
