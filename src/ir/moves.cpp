@@ -14,13 +14,13 @@ using Index = std::vector<std::int64_t>;
 struct Parameters {
   const UniformType* type = nullptr;
   Shape shape;  // of the tensor
-  std::vector<float> scales;
+  std::vector<double> scales;
   std::vector<std::int64_t> zero_points;  // empty: all zero
 };
 
 Expected<Parameters> read_parameters(const TensorType& type) {
   Parameters parameters{type.quantization.get(), type.shape, {}, {}};
-  QUADRANT_TRY(parameters.scales, read_scales(parameters.type->scales));
+  QUADRANT_TRY(parameters.scales, read_exact_scales(parameters.type->scales));
   if (const Constant& zero_points = parameters.type->zero_points) {
     QUADRANT_TRY(parameters.zero_points, read_integers(zero_points, zero_points.element_count()));
   }
@@ -93,7 +93,7 @@ Expected<std::shared_ptr<const UniformType>> moved_type(const Move& move, NodeRe
 
   const bool has_zero_points = std::ranges::any_of(
       operands, [](const Parameters& operand) { return !operand.zero_points.empty(); });
-  std::vector<float> scales(count);
+  std::vector<double> scales(count);
   std::vector<std::int64_t> zero_points(has_zero_points ? count : 0);
   const Origin origin = move.origin(node, result);
   FirstElements first(shape, moved->granularity);
@@ -109,7 +109,7 @@ Expected<std::shared_ptr<const UniformType>> moved_type(const Move& move, NodeRe
     if (!operand.zero_points.empty()) zero_points[i] = operand.zero_points[group];
   }
   if (is_same) return moved;  // the very constants, so that formats that share them still do
-  moved->scales = make_scales(moved->scales.element(), layout, scales);
+  moved->scales = make_exact_scales(moved->scales.element(), layout, scales);
   if (has_zero_points) moved->zero_points = make_zero_points(moved->storage, layout, zero_points);
   return moved;
 }

@@ -10,20 +10,32 @@
 
 namespace quadrant::inline v0 {
 
-Expected<std::vector<float>> read_scales(const Constant& scales) {
-  if (!scales || !is_scale_type(scales.element())) {
+Expected<std::vector<double>> read_exact_scales(const Constant& scales) {
+  const ElementType element = scales ? scales.element() : ElementType::undefined;
+  if (!is_scale_type(element) && element != ElementType::float64) {
     return fail(ErrorCode::impossible,
-                fmt::format("scales of type {}: they are f32 or f16",
-                            to_string(scales ? scales.element() : ElementType::undefined)));
+                fmt::format("scales of type {}: they are f32, f16 or f64", to_string(element)));
   }
   QUADRANT_TRY(const ConstantBytes bytes, scales.read());
-  if (scales.element() == ElementType::float32) {
+  if (element == ElementType::float64) {
+    const auto values = bytes.as<double>();
+    return std::vector<double>(values.begin(), values.end());
+  }
+  if (element == ElementType::float32) {
     const auto values = bytes.as<float>();
-    return std::vector<float>(values.begin(), values.end());
+    return std::vector<double>(values.begin(), values.end());
   }
   const auto halves = bytes.as<std::uint16_t>();
-  std::vector<float> values(halves.size());
+  std::vector<double> values(halves.size());
   std::ranges::transform(halves, values.begin(), widen_float16);
+  return values;
+}
+
+Expected<std::vector<float>> read_scales(const Constant& scales) {
+  QUADRANT_TRY(const std::vector<double> exact, read_exact_scales(scales));
+  std::vector<float> values(exact.size());
+  std::ranges::transform(exact, values.begin(),
+                         [](double scale) { return static_cast<float>(scale); });
   return values;
 }
 
@@ -34,6 +46,16 @@ Constant make_scales(ElementType element, Shape shape, const std::vector<float>&
   std::vector<std::uint16_t> halves(values.size());
   std::ranges::transform(values, halves.begin(), round_to_float16);
   return Constant::from_values<std::uint16_t>(element, std::move(shape), halves);
+}
+
+Constant make_exact_scales(ElementType element, Shape shape, const std::vector<double>& values) {
+  if (element == ElementType::float64) {
+    return Constant::from_values<double>(element, std::move(shape), values);
+  }
+  std::vector<float> singles(values.size());
+  std::ranges::transform(values, singles.begin(),
+                         [](double value) { return static_cast<float>(value); });
+  return make_scales(element, std::move(shape), singles);
 }
 
 Constant make_zero_points(ElementType storage, Shape shape, std::span<const std::int64_t> values) {
@@ -80,11 +102,12 @@ std::uint64_t stored_bytes(const Shape& shape, const Granularity& granularity, E
 bool mean_the_same(const UniformType& a, const UniformType& b) {
   if (a == b) return true;
   if (a.storage != b.storage || a.expressed != b.expressed || a.granularity != b.granularity ||
-      a.storage_min != b.storage_min || a.storage_max != b.storage_max || !a.scales || !b.scales) {
+      declared_bits(a) != declared_bits(b) || a.storage_min != b.storage_min ||
+      a.storage_max != b.storage_max || !a.scales || !b.scales) {
     return false;
   }
-  const auto scales_a = read_scales(a.scales);
-  const auto scales_b = read_scales(b.scales);
+  const auto scales_a = read_exact_scales(a.scales);
+  const auto scales_b = read_exact_scales(b.scales);
   if (!scales_a || !scales_b || *scales_a != *scales_b) return false;
   const auto zeros = [&](const UniformType& type) -> Expected<std::vector<std::int64_t>> {
     if (!type.zero_points) return std::vector<std::int64_t>(scales_a->size(), 0);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -140,18 +141,16 @@ class Parser {
     const std::size_t start = scan_.position();
     UniformType type;
     QUADRANT_CHECK(scan_.expect("!quant.uniform<"));
-    QUADRANT_TRY(type.storage, element_type());
-    if (!is_integer(type.storage)) return scan_.error(start, "codes must be integers");
+    QUADRANT_CHECK(storage(type));
     if (scan_.accept("<")) {
       QUADRANT_TRY(type.storage_min, integer());
       QUADRANT_CHECK(scan_.expect(":"));
       QUADRANT_TRY(type.storage_max, integer());
       QUADRANT_CHECK(scan_.expect(">"));
     } else {
-      const auto range = integer_range(type.storage);
-      if (!range) return scan_.error(start, "codes of this type need a range");
-      type.storage_min = range->min;
-      type.storage_max = range->max;
+      const IntegerRange range = code_range(declared_bits(type), has_signed_codes(type));
+      type.storage_min = range.min;
+      type.storage_max = range.max;
     }
     QUADRANT_CHECK(scan_.expect(":"));
     QUADRANT_TRY(type.expressed, element_type());
@@ -166,6 +165,23 @@ class Parser {
     auto& known = types_[std::move(key)];
     if (!known) known = std::make_shared<const UniformType>(std::move(type));
     return known;
+  }
+
+  // `i8`, `u3`: any width up to 32 bits.
+  Expected<void> storage(UniformType& type) {
+    const std::size_t at = scan_.position();
+    const std::string_view word = scan_.word();
+    const bool is_signed = word.starts_with('i');
+    int bits = 0;
+    const char* const end = word.data() + word.size();
+    const bool is_width = (is_signed || word.starts_with('u')) &&
+                          std::from_chars(word.data() + 1, end, bits).ptr == end;
+    if (!is_width || word[1] == '0' || bits < 1 || bits > 32) {
+      return scan_.error(at, "codes are integers of 1 to 32 bits, for example i8 or u4");
+    }
+    type.storage = storage_element(bits, is_signed);
+    if (bits != bit_width(type.storage)) type.storage_bits = bits;
+    return {};
   }
 
   Expected<Granularity> granularity() {
@@ -183,7 +199,9 @@ class Parser {
 
   Expected<void> parameters(UniformType& type, const Shape& shape) {
     const std::size_t at = scan_.position();
-    const ElementType element = scan_.accept("f16") ? ElementType::float16 : ElementType::float32;
+    ElementType element = ElementType::float32;
+    if (scan_.accept("f16")) element = ElementType::float16;
+    if (scan_.accept("f64")) element = ElementType::float64;
     const bool many = scan_.accept("{");
     if (many && scan_.accept("...")) {
       return scan_.error(at,
@@ -193,14 +211,19 @@ class Parser {
     if (many != (type.granularity.kind != Granularity::Kind::tensor)) {
       return scan_.error(at, many ? "one scale was expected" : "scales in braces were expected");
     }
-    std::vector<float> scales;
+    std::vector<double> scales;
     std::vector<std::byte> zero_points;
     bool has_zero_points = false;
     if (!many || !scan_.accept("}")) {
       do {
         QUADRANT_TRY(const Number scale, scan_.number());
-        QUADRANT_TRY(const float value, detail::to_float(scan_, scale));
-        scales.push_back(value);
+        if (element == ElementType::float64) {
+          QUADRANT_TRY(const double value, detail::to_double(scan_, scale));
+          scales.push_back(value);
+        } else {
+          QUADRANT_TRY(const float value, detail::to_float(scan_, scale));
+          scales.push_back(static_cast<double>(value));
+        }
         const bool stated = scan_.accept(":");
         has_zero_points = has_zero_points || stated;
         Number zero_point{.text = "0", .at = scale.at};
@@ -216,7 +239,7 @@ class Parser {
     if (has_zero_points) {
       type.zero_points = Constant::from_bytes(type.storage, parameters, std::move(zero_points));
     }
-    type.scales = make_scales(element, std::move(parameters), scales);
+    type.scales = make_exact_scales(element, std::move(parameters), scales);
     return {};
   }
 

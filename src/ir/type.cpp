@@ -23,6 +23,27 @@ Shape parameter_shape(const Shape& shape, const Granularity& granularity) {
   return {};
 }
 
+IntegerRange code_range(int bits, bool is_signed) noexcept {
+  const std::int64_t count = std::int64_t{1} << bits;
+  return is_signed ? IntegerRange{-count / 2, count / 2 - 1} : IntegerRange{0, count - 1};
+}
+
+ElementType storage_element(int bits, bool is_signed) noexcept {
+  if (bits <= 4) return is_signed ? ElementType::int4 : ElementType::uint4;
+  if (bits <= 8) return is_signed ? ElementType::int8 : ElementType::uint8;
+  if (bits <= 16) return is_signed ? ElementType::int16 : ElementType::uint16;
+  return is_signed ? ElementType::int32 : ElementType::uint32;
+}
+
+int declared_bits(const UniformType& type) noexcept {
+  return type.storage_bits != 0 ? type.storage_bits : bit_width(type.storage);
+}
+
+bool has_signed_codes(const UniformType& type) noexcept {
+  const auto range = integer_range(type.storage);
+  return range && range->min < 0;
+}
+
 TensorType TensorType::expressed() const {
   if (!quantization) return *this;
   return {quantization->expressed, shape, nullptr};
@@ -42,22 +63,25 @@ bool is_shown(const Constant& constant, std::int64_t largest) {
 }
 
 std::string parameters(const UniformType& type, std::int64_t largest) {
-  if (!is_shown(type.scales, largest) || !is_scale_type(type.scales.element()) ||
+  if (!is_shown(type.scales, largest) ||
       (type.zero_points && !is_shown(type.zero_points, largest))) {
     return "{...}";
   }
-  const auto scales = read_scales(type.scales);
+  const auto scales = read_exact_scales(type.scales);
   const auto zero_points = type.zero_points
                                ? read_integers(type.zero_points, largest)
                                : Expected<std::vector<std::int64_t>>(std::vector<std::int64_t>{});
   if (!scales || !zero_points) return "{...}";
   const bool braces = type.granularity.kind != Granularity::Kind::tensor;
-  std::string text = type.scales.element() == ElementType::float16 ? "f16 " : "";
+  const ElementType element = type.scales.element();
+  std::string text = element == ElementType::float32 ? "" : fmt::format("{} ", to_string(element));
   if (braces) text += '{';
   for (std::size_t i = 0; i < scales->size(); ++i) {
     if (i != 0) text += ", ";
-    // Nine digits give every float32 back; MLIR wants a point or an exponent in it.
-    std::string scale = fmt::format("{}", (*scales)[i]);
+    // As many digits as give it back; MLIR wants a point or an exponent in it.
+    std::string scale = element == ElementType::float64
+                            ? fmt::format("{}", (*scales)[i])
+                            : fmt::format("{}", static_cast<float>((*scales)[i]));
     if (scale.find_first_of(".en") == std::string::npos) scale += ".0";
     text += scale;
     if (i < zero_points->size() && (*zero_points)[i] != 0) {
@@ -72,8 +96,14 @@ std::string parameters(const UniformType& type, std::int64_t largest) {
 namespace detail {
 
 std::string print_type(const UniformType& type, std::int64_t largest) {
-  std::string text = fmt::format("!quant.uniform<{}", to_string(type.storage));
-  const auto range = integer_range(type.storage);
+  std::string text = "!quant.uniform<";
+  auto range = integer_range(type.storage);
+  if (type.storage_bits == 0) {
+    text += to_string(type.storage);
+  } else {
+    text += fmt::format("{}{}", has_signed_codes(type) ? 'i' : 'u', type.storage_bits);
+    range = code_range(type.storage_bits, has_signed_codes(type));
+  }
   if (!range || range->min != type.storage_min || range->max != type.storage_max) {
     text += fmt::format("<{}:{}>", type.storage_min, type.storage_max);
   }

@@ -49,17 +49,18 @@ bool fits(const Shape& have, const Shape& expected) {
 Expected<void> check_scales(const UniformType& type, const Shape& expected) {
   const Constant& scales = type.scales;
   if (!scales) return invalid("a quantized type without scales");
-  if (!is_scale_type(scales.element())) {
-    return invalid(fmt::format("scales of type {}, not f32 or f16", to_string(scales.element())));
+  if (!is_scale_type(scales.element()) && scales.element() != ElementType::float64) {
+    return invalid(
+        fmt::format("scales of type {}, not f32, f16 or f64", to_string(scales.element())));
   }
   if (!fits(scales.shape(), expected)) {
     return invalid(fmt::format("scales of shape [{}] where [{}] is needed",
                                to_string(scales.shape()), to_string(expected)));
   }
   if (scales.is_deferred()) return {};
-  QUADRANT_TRY(const std::vector<float> values, read_scales(scales));
-  for (const float scale : values) {
-    if (scale == 0.0F || !std::isfinite(scale)) {
+  QUADRANT_TRY(const std::vector<double> values, read_exact_scales(scales));
+  for (const double scale : values) {
+    if (scale == 0.0 || !std::isfinite(scale)) {
       return invalid(fmt::format("a scale of {}; scales are finite and not zero", scale));
     }
   }
@@ -188,19 +189,25 @@ Expected<void> check_node(NodeRef node) {
 }  // namespace
 
 Expected<void> verify(const UniformType& type, const Shape& shape) {
-  const auto range = integer_range(type.storage);
-  if (!range) {
+  if (!integer_range(type.storage)) {
     return invalid(
         fmt::format("codes of {}; they are integers of at most 32 bits", to_string(type.storage)));
   }
+  const bool is_signed = has_signed_codes(type);
+  if (type.storage_bits < 0 || type.storage_bits > bit_width(type.storage) ||
+      storage_element(declared_bits(type), is_signed) != type.storage) {
+    return invalid(
+        fmt::format("codes of {} bits, stored as {}", type.storage_bits, to_string(type.storage)));
+  }
+  const IntegerRange range = code_range(declared_bits(type), is_signed);
   if (!is_float(type.expressed)) {
     return invalid(
         fmt::format("codes that express {}, not a float type", to_string(type.expressed)));
   }
-  if (type.storage_min >= type.storage_max || type.storage_min < range->min ||
-      type.storage_max > range->max) {
-    return invalid(fmt::format("codes from {} to {}, where {} holds {} to {}", type.storage_min,
-                               type.storage_max, to_string(type.storage), range->min, range->max));
+  if (type.storage_min >= type.storage_max || type.storage_min < range.min ||
+      type.storage_max > range.max) {
+    return invalid(fmt::format("codes from {} to {}, where {} bits hold {} to {}", type.storage_min,
+                               type.storage_max, declared_bits(type), range.min, range.max));
   }
   QUADRANT_TRY(const Shape expected, expected_parameters(type, shape));
   QUADRANT_CHECK(check_scales(type, expected));

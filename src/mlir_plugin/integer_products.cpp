@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "mlir_plugin/seen.hpp"
-#include "mlir_plugin/shim.hpp"
 #include "mlir_plugin/types.hpp"
 #include "quadrant/ir/scales.hpp"
 
@@ -162,7 +161,7 @@ std::shared_ptr<const UniformType> product_type(linalg::LinalgOp op, const Unifo
     made->granularity = Granularity::per_axis(axis);
     shape = Shape{static_cast<std::int64_t>(scales->size())};
   }
-  made->scales = make_scales(ElementType::float64, shape, *scales);
+  made->scales = make_exact_scales(ElementType::float64, shape, *scales);
   return made;
 }
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "mlir_plugin/shim.hpp"
+#include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
@@ -74,6 +74,7 @@ std::shared_ptr<const UniformType> to_uniform_type(QuantizedType type) {
   const auto bits = static_cast<int>(type.getStorageTypeIntegralWidth());
   made.storage = storage_element(bits, type.isSigned());
 
+  if (bits != bit_width(made.storage)) made.storage_bits = bits;
   made.storage_min = type.getStorageTypeMin();
   made.storage_max = type.getStorageTypeMax();
   std::vector<double> scales;
@@ -91,7 +92,7 @@ std::shared_ptr<const UniformType> to_uniform_type(QuantizedType type) {
     return nullptr;
   }
   made.expressed = to_element(type.getExpressedType());
-  made.scales = make_scales(ElementType::float64, shape, scales);
+  made.scales = make_exact_scales(ElementType::float64, shape, scales);
   made.zero_points = make_zero_points(made.storage, shape, zero_points);
   return std::make_shared<const UniformType>(std::move(made));
 }

@@ -19,9 +19,55 @@ TEST_CASE("scales come back as they were, or rounded to float16") {
 
 TEST_CASE("scales of other types are refused") {
   CHECK_FALSE(read_scales(Constant{}).has_value());
-  const Constant doubles =
-      Constant::from_values<double>(ElementType::float64, Shape{1}, std::vector<double>{1});
-  CHECK_FALSE(read_scales(doubles).has_value());
+  const Constant integers =
+      Constant::from_values<std::int32_t>(ElementType::int32, Shape{1}, std::vector{1});
+  CHECK_FALSE(read_scales(integers).has_value());
+  CHECK_FALSE(read_exact_scales(integers).has_value());
+}
+
+TEST_CASE("scales of float64 are read as they are, and rounded to float32") {
+  const std::vector<double> values{0.1, 1.0 / 3};
+  const Constant exact = make_exact_scales(ElementType::float64, Shape{2}, values);
+  CHECK(*read_exact_scales(exact) == values);
+  CHECK(*read_scales(exact) == std::vector<float>{0.1F, static_cast<float>(1.0 / 3)});
+  CHECK(*read_exact_scales(make_scales(ElementType::float32, Shape{1}, {0.1F})) ==
+        std::vector<double>{static_cast<double>(0.1F)});
+  CHECK(*read_scales(make_exact_scales(ElementType::float16, Shape{1}, {0.1})) ==
+        std::vector<float>{1638.0F / 16384.0F});
+}
+
+TEST_CASE("codes of any width, and scales of float64, come back from text") {
+  for (const std::string type :
+       {"i1:f32, 0.5", "u1:f32, 0.5", "i3:f32, 0.5", "u3<1:6>:f64, f64 0.1:2", "i5:f16, 0.5:-16",
+        "i13:f32:1, {0.5:-4096, 0.25, 3.0}", "u31:f32, 0.5", "i32:f64, f64 0.3333333333333333",
+        "i8:f32:1, f64 {0.1, 1e-300, 3.0:-3}"}) {
+    const std::string line = "%w: tensor<2x3x!quant.uniform<" + type + ">> = input()\n";
+    const auto graph = parse_graph("graph {}\n" + line + "output(%w)\n");
+    if (!graph) MESSAGE(type, ": ", to_string(graph.error()));
+    REQUIRE(graph.has_value());
+    CHECK_MESSAGE(print_graph(*graph).find(line.substr(0, line.size() - 1)) != std::string::npos,
+                  type, " became ", print_graph(*graph));
+  }
+  for (const std::string type : {"i0:f32, 0.5", "i33:f32, 0.5", "u64:f32, 0.5", "i08:f32, 0.5",
+                                 "s8:f32, 0.5", "i:f32, 0.5", "i3x:f32, 0.5"}) {
+    CHECK_FALSE(
+        parse_graph("graph {}\n%w: tensor<2x!quant.uniform<" + type + ">> = input()\noutput(%w)\n")
+            .has_value());
+  }
+}
+
+TEST_CASE("the range of a width, and the storage that holds it") {
+  for (int bits = 1; bits <= 32; ++bits) {
+    for (const bool is_signed : {false, true}) {
+      const IntegerRange range = code_range(bits, is_signed);
+      CHECK(range.max - range.min + 1 == std::int64_t{1} << bits);
+      CHECK((range.min < 0) == is_signed);
+      const ElementType storage = storage_element(bits, is_signed);
+      const IntegerRange held = *integer_range(storage);
+      CHECK((held.min <= range.min && range.max <= held.max));
+      CHECK((bits <= 4 || 2 * bits > bit_width(storage)));
+    }
+  }
 }
 
 TEST_CASE("float16 scales have a mark of their own in text") {

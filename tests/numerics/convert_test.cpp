@@ -423,7 +423,7 @@ TEST_CASE("what cannot be done is refused by name") {
   CHECK(!with([](UniformType& type) { type.storage_min = 128; }).empty());
   CHECK(!with([](UniformType& type) { type.scales = Constant(); }).empty());
   CHECK(!with([](UniformType& type) {
-           type.scales = float_constant(ElementType::float64, {3}, std::array{1.0F, 1.0F, 1.0F});
+           type.scales = float_constant(ElementType::bfloat16, {3}, std::array{1.0F, 1.0F, 1.0F});
          }).empty());
   CHECK(!with([](UniformType& type) {
            type.zero_points = integers(ElementType::uint8, {3}, {0, 0, 0});

@@ -10,18 +10,24 @@
 
 namespace quadrant::inline v0 {
 
-/// Whether scales may be stored so: float32, or float16 where they should take less.
+/// Whether scales are found and stored so: float32, or float16 where they should take less.
 [[nodiscard]] constexpr bool is_scale_type(ElementType element) noexcept {
   return element == ElementType::float32 || element == ElementType::float16;
 }
 
-/// Scales as float32, whichever type they are stored in; exact. `impossible` for a type that
-/// scales do not have. Reads the constant whole.
+/// Scales as float32, whichever type they are stored in; those of float64 are rounded to nearest.
+/// `impossible` for a type that scales do not have. Reads the constant whole.
 [[nodiscard]] Expected<std::vector<float>> read_scales(const Constant& scales);
+/// The same as they are.
+[[nodiscard]] Expected<std::vector<double>> read_exact_scales(const Constant& scales);
 
 /// The opposite: float16 ones are rounded to nearest even. `values`: as many as `shape` has.
 [[nodiscard]] Constant make_scales(ElementType element, Shape shape,
                                    const std::vector<float>& values);
+
+/// The same of numbers that are rounded to `element`, which may be float64.
+[[nodiscard]] Constant make_exact_scales(ElementType element, Shape shape,
+                                         const std::vector<double>& values);
 
 /// Zero points of the integer type `storage`, which holds `values`: as many as `shape` has.
 [[nodiscard]] Constant make_zero_points(ElementType storage, Shape shape,

@@ -50,17 +50,31 @@ struct Granularity {
 /// (Jacob et al., "Quantization and Training of Neural Networks for Efficient
 /// Integer-Arithmetic-Only Inference", arXiv 1712.05877, equation 1.)
 struct UniformType {
-  ElementType storage = ElementType::int8;       ///< type of the codes
+  /// Type of the codes; of 4, 8, 16 or 32 bits.
+  ElementType storage = ElementType::int8;
+  /// Width of the codes as declared, up to that of `storage`, which is the least that holds it: 3
+  /// for MLIR's i3, whose storage is int4. 0: that of `storage`.
+  int storage_bits = 0;
   ElementType expressed = ElementType::float32;  ///< type of the real values
   Granularity granularity;
   std::int64_t storage_min = -128;  ///< smallest code in use
   std::int64_t storage_max = 127;   ///< largest code in use
-  /// float32 or float16, of `parameter_shape`; finite, not zero. A negative one mirrors the range.
+  /// float32, float16, or float64 as in MLIR, of `parameter_shape`; finite, not zero. A negative
+  /// one mirrors the range. Whoever computes with float32 rounds those of float64.
   Constant scales;
   Constant zero_points;  ///< of the storage type and the same shape; empty: all zero
 
   friend bool operator==(const UniformType&, const UniformType&) = default;
 };
+
+/// Codes of `bits` bits (1 to 32), with a sign in two's complement: -4 to 3 for 3 with a sign.
+[[nodiscard]] IntegerRange code_range(int bits, bool is_signed) noexcept;
+/// The smallest storage type of codes of that width (1 to 32) and sign: int4 for 3 with a sign.
+[[nodiscard]] ElementType storage_element(int bits, bool is_signed) noexcept;
+/// Width of the codes as declared.
+[[nodiscard]] int declared_bits(const UniformType& type) noexcept;
+/// Whether codes have a sign, by their storage.
+[[nodiscard]] bool has_signed_codes(const UniformType& type) noexcept;
 
 /// Type of one value.
 struct TensorType {
