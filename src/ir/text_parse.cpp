@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "ir/codes_text.hpp"
 #include "ir/text_numbers.hpp"
 #include "ir/text_scanner.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -141,17 +141,11 @@ class Parser {
     const std::size_t start = scan_.position();
     UniformType type;
     QUADRANT_CHECK(scan_.expect("!quant.uniform<"));
-    QUADRANT_CHECK(storage(type));
-    if (scan_.accept("<")) {
-      QUADRANT_TRY(type.storage_min, integer());
-      QUADRANT_CHECK(scan_.expect(":"));
-      QUADRANT_TRY(type.storage_max, integer());
-      QUADRANT_CHECK(scan_.expect(">"));
-    } else {
-      const IntegerRange range = code_range(declared_bits(type), has_signed_codes(type));
-      type.storage_min = range.min;
-      type.storage_max = range.max;
-    }
+    QUADRANT_TRY(const detail::CodesText codes, detail::parse_codes(scan_));
+    type.storage = codes.storage;
+    type.storage_bits = codes.storage_bits;
+    type.storage_min = codes.storage_min;
+    type.storage_max = codes.storage_max;
     QUADRANT_CHECK(scan_.expect(":"));
     QUADRANT_TRY(type.expressed, element_type());
     QUADRANT_TRY(type.granularity, granularity());
@@ -165,23 +159,6 @@ class Parser {
     auto& known = types_[std::move(key)];
     if (!known) known = std::make_shared<const UniformType>(std::move(type));
     return known;
-  }
-
-  // `i8`, `u3`: any width up to 32 bits.
-  Expected<void> storage(UniformType& type) {
-    const std::size_t at = scan_.position();
-    const std::string_view word = scan_.word();
-    const bool is_signed = word.starts_with('i');
-    int bits = 0;
-    const char* const end = word.data() + word.size();
-    const bool is_width = (is_signed || word.starts_with('u')) &&
-                          std::from_chars(word.data() + 1, end, bits).ptr == end;
-    if (!is_width || word[1] == '0' || bits < 1 || bits > 32) {
-      return scan_.error(at, "codes are integers of 1 to 32 bits, for example i8 or u4");
-    }
-    type.storage = storage_element(bits, is_signed);
-    if (bits != bit_width(type.storage)) type.storage_bits = bits;
-    return {};
   }
 
   Expected<Granularity> granularity() {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/codes_text.hpp"
 #include "ir/type_text.hpp"
 #include "quadrant/ir/scales.hpp"
 
@@ -96,17 +97,9 @@ std::string parameters(const UniformType& type, std::int64_t largest) {
 namespace detail {
 
 std::string print_type(const UniformType& type, std::int64_t largest) {
-  std::string text = "!quant.uniform<";
-  auto range = integer_range(type.storage);
-  if (type.storage_bits == 0) {
-    text += to_string(type.storage);
-  } else {
-    text += fmt::format("{}{}", has_signed_codes(type) ? 'i' : 'u', type.storage_bits);
-    range = code_range(type.storage_bits, has_signed_codes(type));
-  }
-  if (!range || range->min != type.storage_min || range->max != type.storage_max) {
-    text += fmt::format("<{}:{}>", type.storage_min, type.storage_max);
-  }
+  std::string text =
+      "!quant.uniform<" +
+      print_codes({type.storage, type.storage_bits, type.storage_min, type.storage_max});
   text += fmt::format(":{}", to_string(type.expressed));
   if (type.granularity.kind == Granularity::Kind::axis) {
     text += fmt::format(":{}", type.granularity.axis);
