@@ -59,9 +59,9 @@ TEST_CASE("fake_quant: bounds are scalars, or lists along an axis") {
   CHECK(wanted("3xf32", "{axis = -1}") == "tensor<2x3xf32>");
   CHECK(wanted("?xf32", "{axis = -1}") == "tensor<2x3xf32>");
   CHECK(wanted("3xf32", "{}") == "a bound of shape [3] without an axis");
-  CHECK(wanted("2xf32", "{axis = 1}") == "2 channels along axis 1 of shape [2, 3]");
+  CHECK(wanted("2xf32", "{axis = 1}") == "2 channels along axis 1 of shape [2x3]");
   CHECK(wanted("f32", "{axis = 1}") == "a bound of shape []");
-  CHECK(wanted("3xf32", "{axis = 2}") == "axis 2 of shape [2, 3]");
+  CHECK(wanted("3xf32", "{axis = 2}") == "axis 2 of shape [2x3]");
   CHECK(wanted("f64", "{}").find("operands of types") != std::string::npos);
 }
 
@@ -96,9 +96,9 @@ TEST_CASE("const_fake_quant: what is refused") {
         "attribute 'num_bits' has the wrong type");
   CHECK(refused("min = 0.0, max = 1.0, is_signed = 2") == "attribute 'is_signed' is 2");
   CHECK(refused("min = [0.0], max = [1.0, 2.0], axis = 0") == "1 smallest values and 2 largest");
-  CHECK(refused("min = [0.0], max = [1.0], axis = 0") == "1 channels along axis 0 of shape [2, 3]");
+  CHECK(refused("min = [0.0], max = [1.0], axis = 0") == "1 channels along axis 0 of shape [2x3]");
   CHECK(refused("min = real[], max = real[], axis = 0") == "no channels");
-  CHECK(refused("min = [0.0], max = [1.0], axis = -3") == "axis -3 of shape [2, 3]");
+  CHECK(refused("min = [0.0], max = [1.0], axis = -3") == "axis -3 of shape [2x3]");
 }
 
 TEST_CASE("stats: of all elements, and along an axis") {
@@ -126,8 +126,8 @@ TEST_CASE("instrumentation: what is refused") {
         "attribute 'axis' must be there beside 'axis_stats'");
   CHECK(problem(layer + "[0.0, 1.0, 0.0], axis = 0}") ==
         "attribute 'axis_stats' has an odd length");
-  CHECK(problem(layer + "[0.0, 1.0], axis = 0}") == "1 channels along axis 0 of shape [2, 3]");
-  CHECK(problem(layer + "[0.0, 1.0, 0.0, 1.0], axis = 2}") == "axis 2 of shape [2, 3]");
+  CHECK(problem(layer + "[0.0, 1.0], axis = 0}") == "1 channels along axis 0 of shape [2x3]");
+  CHECK(problem(layer + "[0.0, 1.0, 0.0, 1.0], axis = 2}") == "axis 2 of shape [2x3]");
   CHECK(problem("stats_ref(%x) {}") == "attribute 'stats_key' must be a string");
   CHECK(problem("stats_ref(%x) {stats_key = 1}") == "attribute 'stats_key' must be a string");
   CHECK(problem("coupled_ref(%x) {}") == "attribute 'coupled_key' must be a string");

@@ -92,7 +92,8 @@ Graph two_products(bool coupled) {
       couple + "\n%cb: tensor<4x2xf32> = " + other +
       "\n%y: tensor<4x2xf32> = add(%ca, %cb)\n"
       "%sy: tensor<4x2xf32> = stats(%y) {layer_stats = [-5.0, 7.0]}\n"
-      "%z: tensor<4x2xf32> = matmul(%sy, %v)\noutput(%z)\n");
+      "%z: tensor<4x2xf32> = matmul(%sy, %v)\n"
+      "%sz: tensor<4x2xf32> = stats(%z) {layer_stats = [-5.0, 7.0]}\noutput(%sz)\n");
 }
 
 // The types of %a and %b, as static_affine chooses them by what the model says.
