@@ -1,6 +1,4 @@
 // Step 0: each fake_quantize becomes `quantize` and `dequantize`, or a constant of codes.
-#include <fmt/format.h>
-
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +7,7 @@
 #include "fake_quantize/grid.hpp"
 #include "fake_quantize/profiles.hpp"
 #include "fake_quantize/stored_weight.hpp"
+#include "ir/put_in_place.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/methods/fake_quantize.hpp"
@@ -83,7 +82,7 @@ class Splitting {
     std::string name(graph.value_name({node}));
     const Value made = graph.add_constant(name + std::string(quantized_ending), codes);
     graph.set_constant(made.node, std::move(codes), type);
-    put_in_place(node, dequantize(made, name, type));
+    put_in_place(graph, node, dequantize(made, name, type));
   }
 
   void replace_by_pair(NodeRef node, const CodeTypes& types) {
@@ -106,56 +105,24 @@ class Splitting {
                             .constant = *graph.constant(bound.node)};
     }
     Value codes =
-        add(ops::Quantize::kind, node.operand(0), name, name + std::string(quantized_ending),
+        add_cast(graph, ops::Quantize::kind, node.operand(0), name, name + std::string(quantized_ending),
             {types.input->storage, shape, types.input});
     original.codes = graph.value_name(codes);
     if (types.output != types.input) {
       const ElementType storage = types.output->storage;
-      codes = add(ops::StorageCast::kind, codes, name, name + "_codes", {storage, shape, nullptr});
-      codes = add(ops::StorageCast::kind, codes, name, name + "_recast",
+      codes = add_cast(graph, ops::StorageCast::kind, codes, name, name + "_codes", {storage, shape, nullptr});
+      codes = add_cast(graph, ops::StorageCast::kind, codes, name, name + "_recast",
                   {storage, shape, types.output});
     }
     original.meant = graph.value_name(codes);
-    put_in_place(node.id, dequantize(codes, name, types.output));
+    put_in_place(graph, node.id, dequantize(codes, name, types.output));
     split_.splits.push_back(std::move(original));
   }
 
   Value dequantize(Value codes, const std::string& name,
                    const std::shared_ptr<const UniformType>& type) {
-    return add(ops::Dequantize::kind, codes, name, name,
-               {type->expressed, split_.graph.type(codes).shape, nullptr});
-  }
-
-  Value add(std::string_view kind, Value operand, const std::string& of, std::string result,
-            TensorType type) {
-    return {split_.graph.add({.kind = std::string(kind),
-                              .name = fmt::format("{}_{}", of, kind),
-                              .operands = {operand},
-                              .results = {{std::move(result), std::move(type)}},
-                              .attributes = {},
-                              .constant = {}})};
-  }
-
-  // `made` takes the place and the names of the node and its result; what nobody reads then goes.
-  void put_in_place(NodeId node, Value made) {
-    Graph& graph = split_.graph;
-    const std::string name(graph.value_name({node}));
-    std::string node_name(graph.name(node));
-    graph.replace_uses({node}, made);
-    std::vector<NodeId> unread{node};
-    while (!unread.empty()) {
-      const NodeId next = unread.back();
-      unread.pop_back();
-      const bool is_unread =
-          graph.contains(next) && graph.uses(next).empty() && graph.kind(next) != ops::Input::kind;
-      if (!is_unread) continue;
-      for (const Value operand : graph.operands(next)) {
-        if (!operand.is_absent()) unread.push_back(operand.node);
-      }
-      graph.erase(next);
-    }
-    graph.set_value_name(made, name);
-    if (!node_name.empty()) graph.set_node_name(made.node, std::move(node_name));
+    return add_cast(split_.graph, ops::Dequantize::kind, codes, name, name,
+                    {type->expressed, split_.graph.type(codes).shape, nullptr});
   }
 
   const LowPrecisionProfile& profile_;

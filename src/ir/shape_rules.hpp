@@ -124,6 +124,12 @@ inline TensorType moved(NodeRef node, Shape shape = {}) {
 [[nodiscard]] Expected<TensorType> infer_conv_transpose(NodeRef node);
 // shape_rules_recurrent.cpp
 [[nodiscard]] Expected<std::vector<TensorType>> infer_recurrent(NodeRef node);
+// shape_rules_simulation.cpp
+[[nodiscard]] Expected<TensorType> infer_const_fake_quant(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_fake_quant(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_stats(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_stats_ref(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_coupled_ref(NodeRef node);
 
 // shape_rules_onnx.cpp: result 0 of what only ONNX has; empty for what is not known.
 [[nodiscard]] Expected<std::vector<TensorType>> infer_onnx(NodeRef node);

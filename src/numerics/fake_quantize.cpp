@@ -1,13 +1,11 @@
 #include "quadrant/numerics/fake_quantize.hpp"
 
-#include <fmt/format.h>
-
 #include <limits>
 
 namespace quadrant::inline v0 {
 namespace {
 
-ElementType storage_of(const ConstFakeQuant& given) {
+ElementType storage_of(const FakeQuantRange& given) {
   if (given.num_bits <= 8) return given.is_signed ? ElementType::int8 : ElementType::uint8;
   if (given.num_bits <= 16) return given.is_signed ? ElementType::int16 : ElementType::uint16;
   return given.is_signed ? ElementType::int32 : ElementType::uint32;
@@ -15,21 +13,13 @@ ElementType storage_of(const ConstFakeQuant& given) {
 
 }  // namespace
 
-Expected<NudgedRange> nudged_range(const ConstFakeQuant& given) {
-  const double length = given.max - given.min;
-  if (!(length >= 0) || !std::isfinite(length)) {
-    return fail(ErrorCode::invalid_model,
-                fmt::format("a fake quantization of the range {} to {}", given.min, given.max));
-  }
-  constexpr std::int64_t most_bits = 32;
-  if (given.num_bits < 1 || given.num_bits > most_bits) {
-    return fail(ErrorCode::invalid_model,
-                fmt::format("a fake quantization to {} bits", given.num_bits));
-  }
+Expected<NudgedRange> nudged_range(const FakeQuantRange& given) {
+  QUADRANT_CHECK(check(given));
   NudgedRange range{.storage = storage_of(given)};
   const auto codes = integer_range(range.storage).value_or(IntegerRange{});
   range.storage_min = codes.min + (given.narrow_range ? 1 : 0);
   range.storage_max = codes.max;
+  const double length = given.max - given.min;
   if (length < std::numeric_limits<double>::epsilon()) {
     range.zero_point = range.storage_min;
     return range;

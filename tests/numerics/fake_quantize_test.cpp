@@ -153,7 +153,7 @@ TEST_CASE("fake_quantize: scaled by powers of two, the bits are the same") {
 
 TEST_CASE("nudged_range: what mlir-opt-15 makes of const_fake_quant") {
   struct Example {
-    ConstFakeQuant given;
+    FakeQuantRange given;
     NudgedRange wanted;
   };
   constexpr auto u8 = ElementType::uint8;
@@ -195,8 +195,8 @@ TEST_CASE("nudged_range: what is refused") {
 }
 
 TEST_CASE("nudged_range: its bounds are those of a fake_quantize with zero among the levels") {
-  for (const ConstFakeQuant& given :
-       {ConstFakeQuant{-1, 1}, ConstFakeQuant{-0.9, 2.1, 8, true, true}, ConstFakeQuant{0.5, 2}}) {
+  for (const FakeQuantRange& given :
+       {FakeQuantRange{-1, 1}, FakeQuantRange{-0.9, 2.1, 8, true, true}, FakeQuantRange{0.5, 2}}) {
     const auto range = nudged_range(given);
     REQUIRE(range);
     const auto bounds = range->bounds<double>();

@@ -11,10 +11,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "quadrant/ir/fake_quant_range.hpp"
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/support/expected.hpp"
 
@@ -303,6 +305,37 @@ struct FakeQuantize {
   [[nodiscard]] Expected<Shape> aligned(const Shape& bound, const Shape& x) const;
 };
 
+/// Real values quantized, and dequantized again, by the type that attributes say: MLIR's
+/// const_fake_quant and const_fake_quant_per_axis, TensorFlow's fake_quant_with_min_max_args.
+/// Operand: X, real numbers. Attributes `min` and `max`, two reals; or, with the attribute `axis`,
+/// two lists of as many reals as X has indices along it. Attributes `num_bits` (8 where it is
+/// missing), `narrow_range` and `is_signed` (0 or 1; 0) as in FakeQuantRange. What is computed:
+/// numerics/fake_quant_type.hpp.
+struct ConstFakeQuant {
+  static constexpr std::string_view kind = "const_fake_quant";
+  NodeRef node;
+  /// Counted from the front. Empty: one range for all elements. `invalid_model` for one that X,
+  /// if its rank is known, does not have.
+  [[nodiscard]] Expected<std::optional<std::int64_t>> axis() const;
+  /// One, or one for each index along `axis`. `invalid_model` where attributes are missing, of
+  /// other types, make no sense, or do not go with the shape of X.
+  [[nodiscard]] Expected<std::vector<FakeQuantRange>> ranges() const;
+};
+
+/// The same with bounds that are computed: TensorFlow's fake_quant_with_min_max_vars and
+/// fake_quant_with_min_max_vars_per_channel. Operands: X, min, max; the bounds are of X's type, and
+/// scalars, or, with the attribute `axis`, lists.
+struct FakeQuant {
+  static constexpr std::string_view kind = "fake_quant";
+  NodeRef node;
+  /// As of ConstFakeQuant.
+  [[nodiscard]] Expected<std::optional<std::int64_t>> axis() const;
+  /// What is meant where the bounds hold these numbers: one each, or as many as there are
+  /// channels. Fails as that of ConstFakeQuant.
+  [[nodiscard]] Expected<std::vector<FakeQuantRange>> ranges(std::span<const double> min,
+                                                             std::span<const double> max) const;
+};
+
 /// Real values to codes (MLIR's qcast). The result's type holds the parameters.
 struct Quantize {
   static constexpr std::string_view kind = "quantize";
@@ -319,6 +352,53 @@ struct Dequantize {
 struct StorageCast {
   static constexpr std::string_view kind = "storage_cast";
   NodeRef node;
+};
+
+// --- instrumentation -----------------------------------------------------------------------------
+
+/// What is known of the values at this point (MLIR's stats). Operand: X, real numbers; the result
+/// is X. Attributes: `layer_stats`, the smallest and the largest element; and, or not, the same for
+/// each index along `axis` in `axis_stats`: min, max, min, max, ...
+struct Stats {
+  static constexpr std::string_view kind = "stats";
+  NodeRef node;
+
+  struct Range {
+    double min = 0;
+    double max = 0;
+    friend bool operator==(const Range&, const Range&) = default;
+  };
+  /// Of all elements. `invalid_model` where the attribute is missing, of another type, or no range
+  /// of finite numbers.
+  [[nodiscard]] Expected<Range> layer() const;
+  struct Axis {
+    std::int64_t axis = 0;  ///< counted from the front; from the end if X's rank is not known
+    std::vector<Range> ranges;
+  };
+  /// Empty where there are none. `invalid_model` as above, and where they do not go with the shape
+  /// of X.
+  [[nodiscard]] Expected<std::optional<Axis>> by_axis() const;
+};
+
+/// A point at which statistics are wanted, which trial runs find (MLIR's stats_ref):
+/// calibration/gather_stats.hpp. Operand: X, real numbers; the result is X. Attribute `stats_key`,
+/// a string.
+struct StatsRef {
+  static constexpr std::string_view kind = "stats_ref";
+  NodeRef node;
+  /// Empty where the attribute is missing or no string.
+  [[nodiscard]] std::string key() const { return node.attribute_or<std::string>("stats_key", {}); }
+};
+
+/// Points of the same key must not be quantized differently (MLIR's coupled_ref). Operand: X, real
+/// numbers; the result is X. Attribute `coupled_key`, a string.
+struct CoupledRef {
+  static constexpr std::string_view kind = "coupled_ref";
+  NodeRef node;
+  /// Empty where the attribute is missing or no string.
+  [[nodiscard]] std::string key() const {
+    return node.attribute_or<std::string>("coupled_key", {});
+  }
 };
 
 }  // namespace ops

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "quadrant/ir/element_type.hpp"
+#include "quadrant/ir/fake_quant_range.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
@@ -59,15 +60,6 @@ template <std::floating_point Real>
          bounds.output_low;
 }
 
-/// The attributes of MLIR's `quant.const_fake_quant`; of the per-axis one, those of one channel.
-struct ConstFakeQuant {
-  double min = 0;  ///< as float32, which the attribute is
-  double max = 0;
-  std::int64_t num_bits = 8;
-  bool narrow_range = false;  ///< without the lowest code
-  bool is_signed = false;
-};
-
 /// Codes, and the reals that they stand for: scale * (code - zero_point).
 struct NudgedRange {
   ElementType storage = ElementType::int8;
@@ -93,7 +85,7 @@ struct NudgedRange {
 /// and moved into the codes, so that a range without zero is shifted. A range without length has
 /// scale 1, and its first code for zero.
 ///
-/// `invalid_model`: ends that are not finite or in the wrong order, other than 1 to 32 bits.
-[[nodiscard]] Expected<NudgedRange> nudged_range(const ConstFakeQuant& given);
+/// Fails as `check` of the range does.
+[[nodiscard]] Expected<NudgedRange> nudged_range(const FakeQuantRange& given);
 
 }  // namespace quadrant::inline v0

@@ -7,6 +7,8 @@
 
 namespace quadrant::inline v0::interpreted {
 
+[[nodiscard]] Expected<Tensors> const_fake_quant(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> fake_quant(const KernelCall& call);
 [[nodiscard]] Expected<Tensors> fake_quantize(const KernelCall& call);
 [[nodiscard]] Expected<Tensors> quantize(const KernelCall& call);
 [[nodiscard]] Expected<Tensors> dequantize(const KernelCall& call);
@@ -18,7 +20,9 @@ namespace quadrant::inline v0::interpreted {
 // Scales and values may be of different types, which the kernels see to. Those of a fake_quantize
 // are of one; OpenVINO computes half floats in float32, too.
 inline constexpr std::array quantization{
+    KernelEntry{"const_fake_quant", const_fake_quant},
     KernelEntry{"dequantize", dequantize},
+    KernelEntry{"fake_quant", fake_quant},
     KernelEntry{"fake_quantize", fake_quantize, HalfFloats::widened},
     KernelEntry{"onnx.DequantizeLinear", dequantize_linear},
     KernelEntry{"onnx.DynamicQuantizeLinear", dynamic_quantize_linear},

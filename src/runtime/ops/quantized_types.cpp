@@ -1,6 +1,9 @@
-// `quantize`, `dequantize` and `storage_cast`, whose parameters are in the types of values.
+// `quantize`, `dequantize` and `storage_cast`, whose parameters are in the types of values; and
+// `const_fake_quant` and `fake_quant`, which are the first two with a type that they say themselves.
+#include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/verify.hpp"
+#include "quadrant/numerics/fake_quant_type.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/ops/affine.hpp"
 #include "runtime/ops/quantization.hpp"
@@ -10,10 +13,8 @@ namespace quadrant::inline v0::interpreted {
 
 namespace {
 
-// What `type`, which the graph gives to a value, means for a tensor of that shape.
-Expected<Parameters> parameters_of(const TensorType& type, const Shape& shape) {
-  if (!type.quantization) return KernelCall::refuse("codes without a quantized type");
-  const UniformType& uniform = *type.quantization;
+// What `uniform` means for a tensor of that shape.
+Expected<Parameters> parameters_of(const UniformType& uniform, const Shape& shape) {
   QUADRANT_CHECK(verify(uniform, shape));
   QUADRANT_TRY(std::vector<float> scales, read_scales(uniform.scales));
   std::vector<std::int64_t> zero_points;
@@ -26,6 +27,25 @@ Expected<Parameters> parameters_of(const TensorType& type, const Shape& shape) {
   parameters.storage_min = static_cast<std::int32_t>(uniform.storage_min);
   parameters.storage_max = static_cast<std::int32_t>(uniform.storage_max);
   return parameters;
+}
+
+// The same of the type that the graph gives to a value.
+Expected<Parameters> parameters_of(const TensorType& type, const Shape& shape) {
+  if (!type.quantization) return KernelCall::refuse("codes without a quantized type");
+  return parameters_of(*type.quantization, shape);
+}
+
+Expected<Tensors> fake_quantized(const Tensor& real, std::span<const FakeQuantRange> ranges,
+                                 std::optional<std::int64_t> axis) {
+  // The graph need not have known the rank.
+  if (axis) {
+    QUADRANT_TRY(axis, axis_below(*axis, real.rank()));
+  }
+  QUADRANT_TRY(const auto type, fake_quant_type(ranges, axis, real.element()));
+  QUADRANT_TRY(const Parameters parameters, parameters_of(*type, real.shape()));
+  QUADRANT_TRY(const Tensor codes, quantize_tensor(real, parameters, type->storage));
+  QUADRANT_TRY(Tensor rounded, dequantize_tensor(codes, parameters, real.element()));
+  return Tensors{std::move(rounded)};
 }
 
 }  // namespace
@@ -61,6 +81,25 @@ Expected<Tensors> storage_cast(const KernelCall& call) {
   if (element == bits.element() || element == ElementType::undefined) return Tensors{bits};
   return KernelCall::refuse(
       fmt::format("codes of type {} stored as {}", to_string(bits.element()), to_string(element)));
+}
+
+Expected<Tensors> const_fake_quant(const KernelCall& call) {
+  QUADRANT_CHECK(require_operands(call, 1));
+  const ops::ConstFakeQuant view{call.node()};
+  QUADRANT_TRY(const auto ranges, view.ranges());
+  QUADRANT_TRY(const auto axis, view.axis());
+  return fake_quantized(call.operand(0), ranges, axis);
+}
+
+// Operands: X, min, max.
+Expected<Tensors> fake_quant(const KernelCall& call) {
+  QUADRANT_CHECK(require_operands(call, 3));
+  const ops::FakeQuant view{call.node()};
+  QUADRANT_TRY(const std::vector<double> min, reals_of(call.operand(1)));
+  QUADRANT_TRY(const std::vector<double> max, reals_of(call.operand(2)));
+  QUADRANT_TRY(const auto ranges, view.ranges(min, max));
+  QUADRANT_TRY(const auto axis, view.axis());
+  return fake_quantized(call.operand(0), ranges, axis);
 }
 
 }  // namespace quadrant::inline v0::interpreted
