@@ -15,7 +15,7 @@ namespace {
 using Range = ops::Slice::Range;
 using State = IntegerList::State;
 
-tl::unexpected<Error> invalid(std::string message) {
+tl::unexpected<Error> bad_list(std::string message) {
   return fail(ErrorCode::invalid_model, std::move(message));
 }
 
@@ -108,7 +108,7 @@ Expected<IntegerList> integer_list(NodeRef node, std::string_view attribute, std
                                    std::int64_t limit) {
   if (const Attribute* stated = node.graph->attribute(node.id, attribute)) {
     const auto* values = std::get_if<std::vector<std::int64_t>>(stated);
-    if (!values) return invalid(fmt::format("attribute '{}' has the wrong type", attribute));
+    if (!values) return bad_list(fmt::format("attribute '{}' has the wrong type", attribute));
     if (std::cmp_greater(values->size(), limit)) return IntegerList{State::computed, {}};
     return IntegerList{State::known, *values};
   }
@@ -116,7 +116,7 @@ Expected<IntegerList> integer_list(NodeRef node, std::string_view attribute, std
   const Constant* contents = node.operand_constant(operand);
   if (!contents || !*contents) return IntegerList{State::computed, {}};
   if (contents->shape().rank() > 1) {
-    return invalid(fmt::format("operand {} ('{}') has {} dimensions and not one", operand,
+    return bad_list(fmt::format("operand {} ('{}') has {} dimensions and not one", operand,
                                attribute, contents->shape().rank()));
   }
   if (contents->element_count() > limit) return IntegerList{State::computed, {}};
@@ -132,7 +132,7 @@ Expected<std::vector<std::optional<Range>>> slice_ranges(NodeRef node, const Sha
   const std::int64_t rank = shape.rank();
   std::vector<std::optional<Range>> ranges(static_cast<std::size_t>(rank));
   if (starts.state == State::missing || ends.state == State::missing) {
-    return invalid("a slice without starts or ends");
+    return bad_list("a slice without starts or ends");
   }
   if (axes.is_empty()) {
     if (starts.is_computed() && ends.is_computed()) return ranges;
@@ -144,7 +144,7 @@ Expected<std::vector<std::optional<Range>>> slice_ranges(NodeRef node, const Sha
   if (steps.is_empty()) steps = {State::known, std::vector<std::int64_t>(count, 1)};
   for (const IntegerList* list : {&starts, &ends, &steps}) {
     if (!list->is_computed() && list->values.size() != count) {
-      return invalid(fmt::format("a slice of {} axes with {} starts, ends or steps", count,
+      return bad_list(fmt::format("a slice of {} axes with {} starts, ends or steps", count,
                                  list->values.size()));
     }
   }
@@ -155,11 +155,11 @@ Expected<std::vector<std::optional<Range>>> slice_ranges(NodeRef node, const Sha
   std::vector<bool> seen(ranges.size(), false);
   for (std::size_t i = 0; i < count; ++i) {
     const auto axis = normalize_axis(axes.values[i], rank);
-    if (!axis) return invalid(fmt::format("a slice of axis {} of {}", axes.values[i], rank));
+    if (!axis) return bad_list(fmt::format("a slice of axis {} of {}", axes.values[i], rank));
     const auto at = static_cast<std::size_t>(*axis);
-    if (seen[at]) return invalid("a slice that names an axis twice");
+    if (seen[at]) return bad_list("a slice that names an axis twice");
     seen[at] = true;
-    if (!steps.is_computed() && steps.values[i] == 0) return invalid("a slice with a step of 0");
+    if (!steps.is_computed() && steps.values[i] == 0) return bad_list("a slice with a step of 0");
     ranges[at] = stated_range(shape[*axis], starts, ends, steps, i);
   }
   return ranges;
@@ -172,30 +172,30 @@ Expected<std::vector<std::int64_t>> split_sizes(NodeRef node, std::int64_t exten
   if (!list.is_empty()) {
     if (list.is_computed()) return sizes;
     if (list.values.size() != sizes.size()) {
-      return invalid(fmt::format("a split into {} with {} results", list.values.size(), count));
+      return bad_list(fmt::format("a split into {} with {} results", list.values.size(), count));
     }
     std::int64_t sum = 0;
     for (const std::int64_t size : list.values) {
       if (size < 0 || __builtin_add_overflow(sum, size, &sum)) {
-        return invalid(fmt::format("a split with a part of {}", size));
+        return bad_list(fmt::format("a split with a part of {}", size));
       }
     }
     if (extent != Shape::dynamic && sum != extent) {
-      return invalid(fmt::format("a split of {} into parts that are {} together", extent, sum));
+      return bad_list(fmt::format("a split of {} into parts that are {} together", extent, sum));
     }
     return std::move(list.values);
   }
   const Attribute* stated = node.graph->attribute(node.id, "num_outputs");
   const auto* outputs = stated ? std::get_if<std::int64_t>(stated) : nullptr;
   if (stated && (!outputs || *outputs != count)) {
-    return invalid(fmt::format("a split whose 'num_outputs' is not its {} results", count));
+    return bad_list(fmt::format("a split whose 'num_outputs' is not its {} results", count));
   }
   if (extent == Shape::dynamic || count == 0) return sizes;
   const std::int64_t size = extent / count + (extent % count != 0 ? 1 : 0);
   // All parts but the last are of that size; at most `count` more than the extent, so no overflow.
   const std::int64_t last = extent - size * (count - 1);
   if (last < 0 || (last != size && !stated)) {
-    return invalid(fmt::format("a split of {} into {} equal parts", extent, count));
+    return bad_list(fmt::format("a split of {} into {} equal parts", extent, count));
   }
   std::ranges::fill(sizes, size);
   sizes.back() = last;
@@ -205,7 +205,7 @@ Expected<std::vector<std::int64_t>> split_sizes(NodeRef node, std::int64_t exten
 Expected<std::optional<ops::Einsum::Equation>> einsum_equation(NodeRef node) {
   const Attribute* attribute = node.graph->attribute(node.id, "equation");
   const auto* stated = attribute ? std::get_if<std::string>(attribute) : nullptr;
-  if (!stated) return invalid("an einsum without an equation");
+  if (!stated) return bad_list("an einsum without an equation");
   std::string text = *stated;
   std::erase(text, ' ');
   if (text.find("...") != std::string::npos) return std::nullopt;
@@ -215,7 +215,7 @@ Expected<std::optional<ops::Einsum::Equation>> einsum_equation(NodeRef node) {
   equation.operands = operand_terms(std::string_view(text).substr(0, arrow));
   Labels occurrences{};  // among the operands
   bool repeats = false;  // a label, inside one operand
-  const auto nonsense = [] { return invalid("attribute 'equation' is no einsum equation"); };
+  const auto nonsense = [] { return bad_list("attribute 'equation' is no einsum equation"); };
   for (const std::string& term : equation.operands) {
     const auto labels = labels_of(term);
     if (!labels) return nonsense();
@@ -225,7 +225,7 @@ Expected<std::optional<ops::Einsum::Equation>> einsum_equation(NodeRef node) {
     }
   }
   if (equation.operands.size() != node.operands().size()) {
-    return invalid(fmt::format("an equation of {} operands for {}", equation.operands.size(),
+    return bad_list(fmt::format("an equation of {} operands for {}", equation.operands.size(),
                                node.operands().size()));
   }
   if (arrow != std::string::npos) {

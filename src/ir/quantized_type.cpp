@@ -23,7 +23,7 @@ using detail::Scanner;
 
 constexpr std::size_t largest_rank = 64;
 
-tl::unexpected<Error> invalid(std::string message) {
+tl::unexpected<Error> breaks(std::string message) {
   return fail(ErrorCode::invalid_model, std::move(message));
 }
 
@@ -205,15 +205,15 @@ class QuantizedTypeReader {
 Expected<void> check_codes(ElementType storage, int storage_bits, std::int64_t min,
                            std::int64_t max) {
   const auto stored = integer_range(storage);
-  if (!stored) return invalid("codes are integers of 1 to 32 bits");
+  if (!stored) return breaks("codes are integers of 1 to 32 bits");
   const bool is_signed = stored->min < 0;
   const int bits = storage_bits != 0 ? storage_bits : bit_width(storage);
   if (storage_bits < 0 || storage_bits > 32 || storage_element(bits, is_signed) != storage) {
-    return invalid(fmt::format("codes of {} bits, stored as {}", storage_bits, to_string(storage)));
+    return breaks(fmt::format("codes of {} bits, stored as {}", storage_bits, to_string(storage)));
   }
   const IntegerRange range = code_range(bits, is_signed);
   if (min >= max || min < range.min || max > range.max) {
-    return invalid(fmt::format("codes from {} to {}: a range of two and more inside {} to {}", min,
+    return breaks(fmt::format("codes from {} to {}: a range of two and more inside {} to {}", min,
                                max, range.min, range.max));
   }
   return {};
@@ -239,7 +239,7 @@ Expected<void> check_scale_range(const UniformType& type) {
   const auto [smallest, largest] = range_of(type.expressed);
   for (const double scale : scales) {
     if (scale >= smallest && scale <= largest) continue;
-    return invalid(fmt::format("a scale of {}: scales of {} are from {} to {}", scale,
+    return breaks(fmt::format("a scale of {}: scales of {} are from {} to {}", scale,
                                to_string(type.expressed), smallest, largest));
   }
   return {};
@@ -259,9 +259,9 @@ Shape shape_of_parameters(const UniformType& type) {
 Expected<void> check_uniform(const UniformType& type, const Shape& shape) {
   QUADRANT_CHECK(
       check_codes(type.storage, type.storage_bits, type.storage_min, type.storage_max));
-  if (!is_float(type.expressed)) return invalid("a type without real numbers that it expresses");
+  if (!is_float(type.expressed)) return breaks("a type without real numbers that it expresses");
   if (type.granularity.kind == Granularity::Kind::axis && type.granularity.axis < 0) {
-    return invalid(fmt::format("an axis of {}: axes are counted from 0", type.granularity.axis));
+    return breaks(fmt::format("an axis of {}: axes are counted from 0", type.granularity.axis));
   }
   QUADRANT_CHECK(verify(type, shape));
   return check_scale_range(type);
@@ -272,9 +272,9 @@ Expected<void> check_any(const AnyQuantizedType& type) {
 }
 
 Expected<void> check_calibrated(const CalibratedType& type) {
-  if (!is_float(type.expressed)) return invalid("a type without real numbers that it expresses");
+  if (!is_float(type.expressed)) return breaks("a type without real numbers that it expresses");
   if (std::isfinite(type.min) && std::isfinite(type.max) && type.min < type.max) return {};
-  return invalid(fmt::format("a range from {} to {}: the first is below the second", type.min,
+  return breaks(fmt::format("a range from {} to {}: the first is below the second", type.min,
                              type.max));
 }
 
@@ -374,7 +374,7 @@ Expected<void> verify_quantized_type(const QuantizedType& type, const Shape& sha
   if (uniform == nullptr || uniform->granularity.kind != Granularity::Kind::block) return {};
   const std::int64_t extent = shape.is_ranked() ? shape[uniform->granularity.axis] : 0;
   if (extent < 0 || extent % uniform->granularity.block_size == 0) return {};
-  return invalid(fmt::format("blocks of {} do not divide axis {} of extent {}",
+  return breaks(fmt::format("blocks of {} do not divide axis {} of extent {}",
                              uniform->granularity.block_size, uniform->granularity.axis, extent));
 }
 

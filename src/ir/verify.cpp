@@ -14,7 +14,7 @@
 namespace quadrant::inline v0 {
 namespace {
 
-tl::unexpected<Error> invalid(std::string message) {
+tl::unexpected<Error> broken_rule(std::string message) {
   return fail(ErrorCode::invalid_model, std::move(message));
 }
 
@@ -26,12 +26,12 @@ Expected<Shape> expected_parameters(const UniformType& type, const Shape& shape)
   const Granularity& granularity = type.granularity;
   if (granularity.kind == Granularity::Kind::tensor) return parameter_shape(shape, granularity);
   if (granularity.axis < 0 || (shape.is_ranked() && granularity.axis >= shape.rank())) {
-    return invalid(
+    return broken_rule(
         fmt::format("quantized along axis {} of shape [{}]", granularity.axis, to_string(shape)));
   }
   const bool blocks = granularity.kind == Granularity::Kind::block;
   if (blocks && granularity.block_size < 1) {
-    return invalid(fmt::format("quantized in blocks of {}", granularity.block_size));
+    return broken_rule(fmt::format("quantized in blocks of {}", granularity.block_size));
   }
   if (shape.is_ranked()) return parameter_shape(shape, granularity);
   return blocks ? Shape() : Shape{Shape::dynamic};
@@ -48,20 +48,20 @@ bool fits(const Shape& have, const Shape& expected) {
 
 Expected<void> check_scales(const UniformType& type, const Shape& expected) {
   const Constant& scales = type.scales;
-  if (!scales) return invalid("a quantized type without scales");
+  if (!scales) return broken_rule("a quantized type without scales");
   if (!is_scale_type(scales.element()) && scales.element() != ElementType::float64) {
-    return invalid(
+    return broken_rule(
         fmt::format("scales of type {}, not f32, f16 or f64", to_string(scales.element())));
   }
   if (!fits(scales.shape(), expected)) {
-    return invalid(fmt::format("scales of shape [{}] where [{}] is needed",
+    return broken_rule(fmt::format("scales of shape [{}] where [{}] is needed",
                                to_string(scales.shape()), to_string(expected)));
   }
   if (scales.is_deferred()) return {};
   QUADRANT_TRY(const std::vector<double> values, read_exact_scales(scales));
   for (const double scale : values) {
     if (scale == 0.0 || !std::isfinite(scale)) {
-      return invalid(fmt::format("a scale of {}; scales are finite and not zero", scale));
+      return broken_rule(fmt::format("a scale of {}; scales are finite and not zero", scale));
     }
   }
   return {};
@@ -71,18 +71,18 @@ Expected<void> check_zero_points(const UniformType& type) {
   const Constant& zero_points = type.zero_points;
   if (!zero_points) return {};
   if (zero_points.element() != type.storage) {
-    return invalid(fmt::format("zero points of type {} for codes of {}",
+    return broken_rule(fmt::format("zero points of type {} for codes of {}",
                                to_string(zero_points.element()), to_string(type.storage)));
   }
   if (zero_points.shape() != type.scales.shape()) {
-    return invalid(fmt::format("zero points of shape [{}] with scales of shape [{}]",
+    return broken_rule(fmt::format("zero points of shape [{}] with scales of shape [{}]",
                                to_string(zero_points.shape()), to_string(type.scales.shape())));
   }
   if (zero_points.is_deferred()) return {};
   QUADRANT_TRY(const auto values, read_integers(zero_points, zero_points.element_count()));
   for (const std::int64_t value : values) {
     if (value < type.storage_min || value > type.storage_max) {
-      return invalid(fmt::format("a zero point of {} outside {} to {}", value, type.storage_min,
+      return broken_rule(fmt::format("a zero point of {} outside {} to {}", value, type.storage_min,
                                  type.storage_max));
     }
   }
@@ -93,7 +93,7 @@ Expected<void> check_type(const TensorType& type) {
   QUADRANT_CHECK(detail::check_extents(type.shape));
   if (!type.is_quantized()) return {};
   if (type.element != type.quantization->storage) {
-    return invalid(fmt::format("a tensor of {} whose codes are {}", to_string(type.element),
+    return broken_rule(fmt::format("a tensor of {} whose codes are {}", to_string(type.element),
                                to_string(type.quantization->storage)));
   }
   return verify(*type.quantization, type.shape);
@@ -128,7 +128,7 @@ Expected<void> check_edges(const GraphView& graph) {
       const Value value = node.operand(i);
       if (value.is_absent()) continue;
       if (!exists(graph, value.node) || value.result >= graph.result_count(value.node)) {
-        return invalid(fmt::format("operand {} does not exist", i));
+        return broken_rule(fmt::format("operand {} does not exist", i));
       }
     }
     return {};
@@ -140,7 +140,7 @@ Expected<void> check_edges(const GraphView& graph) {
       const bool real = exists(graph, use.user) && use.operand < user.operands().size() &&
                         user.operand(use.operand) == node.result(use.result);
       if (!real || listed[first[use.user.index] + use.operand]) {
-        return invalid("the uses differ from the operands of the users");
+        return broken_rule("the uses differ from the operands of the users");
       }
       listed[first[use.user.index] + use.operand] = true;
     }
@@ -149,7 +149,7 @@ Expected<void> check_edges(const GraphView& graph) {
   return for_each_node(graph, [&](NodeRef node) -> Expected<void> {
     for (std::size_t i = 0; i < node.operands().size(); ++i) {
       if (!node.operand(i).is_absent() && !listed[first[node.id.index] + i]) {
-        return invalid(fmt::format("operand {} is not among the uses of its producer", i));
+        return broken_rule(fmt::format("operand {} is not among the uses of its producer", i));
       }
     }
     return {};
@@ -161,9 +161,9 @@ Expected<void> check_names(const GraphView& graph) {
   return for_each_node(graph, [&](NodeRef node) -> Expected<void> {
     for (std::uint32_t result = 0; result < graph.result_count(node.id); ++result) {
       const std::string_view name = graph.value_name(node.result(result));
-      if (name.empty()) return invalid(fmt::format("result {} has no name", result));
+      if (name.empty()) return broken_rule(fmt::format("result {} has no name", result));
       if (!names.insert(name).second) {
-        return invalid(fmt::format("two values have the name '{}'", name));
+        return broken_rule(fmt::format("two values have the name '{}'", name));
       }
     }
     return {};
@@ -190,23 +190,23 @@ Expected<void> check_node(NodeRef node) {
 
 Expected<void> verify(const UniformType& type, const Shape& shape) {
   if (!integer_range(type.storage)) {
-    return invalid(
+    return broken_rule(
         fmt::format("codes of {}; they are integers of at most 32 bits", to_string(type.storage)));
   }
   const bool is_signed = has_signed_codes(type);
   if (type.storage_bits < 0 || type.storage_bits > bit_width(type.storage) ||
       storage_element(declared_bits(type), is_signed) != type.storage) {
-    return invalid(
+    return broken_rule(
         fmt::format("codes of {} bits, stored as {}", type.storage_bits, to_string(type.storage)));
   }
   const IntegerRange range = code_range(declared_bits(type), is_signed);
   if (!is_float(type.expressed)) {
-    return invalid(
+    return broken_rule(
         fmt::format("codes that express {}, not a float type", to_string(type.expressed)));
   }
   if (type.storage_min >= type.storage_max || type.storage_min < range.min ||
       type.storage_max > range.max) {
-    return invalid(fmt::format("codes from {} to {}, where {} bits hold {} to {}", type.storage_min,
+    return broken_rule(fmt::format("codes from {} to {}, where {} bits hold {} to {}", type.storage_min,
                                type.storage_max, declared_bits(type), range.min, range.max));
   }
   QUADRANT_TRY(const Shape expected, expected_parameters(type, shape));
