@@ -79,7 +79,7 @@ TEST_CASE("what MLIR refuses is refused, with the place and the remedy") {
   CHECK(refuses("!quant.uniform<i8:f32, -0.5>", "a scale of -0.5"));
   CHECK(refuses("!quant.uniform<i8:f32, 1.0e-50>", "scales of f32 are from"));
   CHECK(refuses("!quant.uniform<i8:f16, 70000.0>", "65504"));
-  CHECK(refuses("!quant.uniform<i8:f32, 0.1:200>", "range of i8"));
+  CHECK(refuses("!quant.uniform<i8:f32, 0.1:200>", "from -128 to 127"));
   CHECK(refuses("!quant.uniform<i8<-127:127>:f32, 0.1:-128>", "outside -127 to 127"));
   CHECK(refuses("!quant.uniform<i8:f32:-1, {0.1}>", "axis"));
   CHECK(refuses("!quant.uniform<i8:f32:1, {}>", "expected a number"));
@@ -95,7 +95,7 @@ TEST_CASE("what MLIR refuses is refused, with the place and the remedy") {
   CHECK(refuses("!quant.calibrated<f32<1.0:0.5>>", "below the second"));
   CHECK(refuses("!quant.calibrated<f32<-1.0:1>>", "a point"));
   CHECK(refuses("!quant.unknown<i8>", "!quant.uniform<"));
-  CHECK(refuses("!quant.uniform<i8:f32, 0.1", "column 28: expected '>'"));
+  CHECK(refuses("!quant.uniform<i8:f32, 0.1", "column 27: expected '>'"));
 }
 
 TEST_CASE("as the element of a tensor, a type fits its shape") {
