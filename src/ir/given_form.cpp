@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/codes_text.hpp"
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
@@ -14,12 +15,9 @@ namespace quadrant::inline v0 {
 namespace {
 
 // `i8`, `i8<-127:127>`, `i8->f16`
-std::string print_storage(const UniformType& type) {
-  std::string text(to_string(type.storage));
-  const auto range = integer_range(type.storage);
-  if (!range || range->min != type.storage_min || range->max != type.storage_max) {
-    text += fmt::format("<{}:{}>", type.storage_min, type.storage_max);
-  }
+std::string print_types(const UniformType& type) {
+  std::string text =
+      detail::print_codes({type.storage, type.storage_bits, type.storage_min, type.storage_max});
   if (type.expressed != ElementType::float32) {
     text += fmt::format("->{}", to_string(type.expressed));
   }
@@ -52,22 +50,26 @@ std::optional<GivenForm> GivenForm::of(std::shared_ptr<const UniformType> type) 
   }
   GivenForm form;
   if (type->granularity.kind == Granularity::Kind::tensor) {
-    const auto scales = read_scales(type->scales);
-    if (!scales || scales->size() != 1) return std::nullopt;
-    form.scale = scales->front();
+    const auto scales = read_exact_scales(type->scales);
+    const auto singles = read_scales(type->scales);
+    if (!scales || !singles || scales->size() != 1) return std::nullopt;
+    form.scale = singles->front();
+    const std::string scale = type->scales.element() == ElementType::float64
+                                  ? fmt::format("f64 {}", scales->front())
+                                  : fmt::format("{}", form.scale);
     if (type->zero_points) {
       const auto zero_points = read_integers(type->zero_points);
       if (!zero_points || zero_points->size() != 1) return std::nullopt;
       form.zero_point = zero_points->front();
     }
-    form.text = fmt::format("{} {}:{}", print_storage(*type), form.scale, form.zero_point);
+    form.text = fmt::format("{} {}:{}", print_types(*type), scale, form.zero_point);
   } else {
     ContentHash hash;
     if (!add_contents(type->scales, hash) || !add_contents(type->zero_points, hash)) {
       return std::nullopt;
     }
-    form.text = fmt::format("{} {} #{:016x}", print_storage(*type), type->granularity.print(),
-                            hash.value());
+    form.text =
+        fmt::format("{} {} #{:016x}", print_types(*type), type->granularity.print(), hash.value());
   }
   form.type = std::move(type);
   return form;
@@ -92,8 +94,8 @@ std::optional<GivenForm> GivenForm::parse(std::string_view text) {
   if (end == std::string_view::npos || text.find(' ') == std::string_view::npos) {
     return std::nullopt;
   }
-  const auto storage = parse_element_type(text.substr(0, end));
-  if (!storage || !is_integer(*storage)) return std::nullopt;
+  detail::Scanner storage(text.substr(0, end));
+  if (!detail::parse_codes(storage)) return std::nullopt;
   GivenForm form;
   form.text = text;
   return form;

@@ -141,8 +141,10 @@ class QuantizedTypeReader {
     named_axes_ = named.size();
     if (blocked <= 1 && std::ranges::find(named, false) == named.end()) return {};
     return fail(ErrorCode::impossible,
-                scan_.error(at, "blocks have an extent along one axis here, and 1 along every "
-                                "other, each of which is named: {0:1, 1:32}")
+                scan_
+                    .error(at,
+                           "blocks have an extent along one axis here, and 1 along every "
+                           "other, each of which is named: {0:1, 1:32}")
                     .value()
                     .message);
   }
@@ -214,7 +216,7 @@ Expected<void> check_codes(ElementType storage, int storage_bits, std::int64_t m
   const IntegerRange range = code_range(bits, is_signed);
   if (min >= max || min < range.min || max > range.max) {
     return breaks(fmt::format("codes from {} to {}: a range of two and more inside {} to {}", min,
-                               max, range.min, range.max));
+                              max, range.min, range.max));
   }
   return {};
 }
@@ -240,7 +242,7 @@ Expected<void> check_scale_range(const UniformType& type) {
   for (const double scale : scales) {
     if (scale >= smallest && scale <= largest) continue;
     return breaks(fmt::format("a scale of {}: scales of {} are from {} to {}", scale,
-                               to_string(type.expressed), smallest, largest));
+                              to_string(type.expressed), smallest, largest));
   }
   return {};
 }
@@ -257,8 +259,7 @@ Shape shape_of_parameters(const UniformType& type) {
 }
 
 Expected<void> check_uniform(const UniformType& type, const Shape& shape) {
-  QUADRANT_CHECK(
-      check_codes(type.storage, type.storage_bits, type.storage_min, type.storage_max));
+  QUADRANT_CHECK(check_codes(type.storage, type.storage_bits, type.storage_min, type.storage_max));
   if (!is_float(type.expressed)) return breaks("a type without real numbers that it expresses");
   if (type.granularity.kind == Granularity::Kind::axis && type.granularity.axis < 0) {
     return breaks(fmt::format("an axis of {}: axes are counted from 0", type.granularity.axis));
@@ -274,8 +275,8 @@ Expected<void> check_any(const AnyQuantizedType& type) {
 Expected<void> check_calibrated(const CalibratedType& type) {
   if (!is_float(type.expressed)) return breaks("a type without real numbers that it expresses");
   if (std::isfinite(type.min) && std::isfinite(type.max) && type.min < type.max) return {};
-  return breaks(fmt::format("a range from {} to {}: the first is below the second", type.min,
-                             type.max));
+  return breaks(
+      fmt::format("a range from {} to {}: the first is below the second", type.min, type.max));
 }
 
 Expected<void> check(const QuantizedType& type, const Shape* shape) {
@@ -375,7 +376,7 @@ Expected<void> verify_quantized_type(const QuantizedType& type, const Shape& sha
   const std::int64_t extent = shape.is_ranked() ? shape[uniform->granularity.axis] : 0;
   if (extent < 0 || extent % uniform->granularity.block_size == 0) return {};
   return breaks(fmt::format("blocks of {} do not divide axis {} of extent {}",
-                             uniform->granularity.block_size, uniform->granularity.axis, extent));
+                            uniform->granularity.block_size, uniform->granularity.axis, extent));
 }
 
 Expected<std::string> print_quantized_type(const QuantizedType& type) {

@@ -33,9 +33,17 @@ Expected<std::vector<double>> read_exact_scales(const Constant& scales) {
 
 Expected<std::vector<float>> read_scales(const Constant& scales) {
   QUADRANT_TRY(const std::vector<double> exact, read_exact_scales(scales));
-  std::vector<float> values(exact.size());
-  std::ranges::transform(exact, values.begin(),
-                         [](double scale) { return static_cast<float>(scale); });
+  std::vector<float> values;
+  values.reserve(exact.size());
+  for (const double scale : exact) {
+    const auto single = static_cast<float>(scale);
+    const bool is_lost = single == 0.0F ? scale != 0 : std::isinf(single);
+    if (is_lost && std::isfinite(scale)) {
+      return fail(ErrorCode::impossible,
+                  fmt::format("a scale of {}, which is outside float32", scale));
+    }
+    values.push_back(single);
+  }
   return values;
 }
 
@@ -95,8 +103,34 @@ std::uint64_t stored_bytes(const Shape& shape, const Granularity& granularity, E
   const auto groups =
       static_cast<std::uint64_t>(parameter_shape(shape, granularity).element_count().value_or(0));
   const bool stores_zero_points = has_zero_points || granularity.kind != Granularity::Kind::block;
-  return packed(elements) + groups * static_cast<std::uint64_t>(byte_width(scale)) +
+  return packed(elements) + groups * static_cast<std::uint64_t>(std::min(byte_width(scale), 4)) +
          (stores_zero_points ? packed(groups) : 0);
+}
+
+void note_rounded_scales(const GraphView& graph, Sink* sink) {
+  if (sink == nullptr) return;
+  const auto is_rounded = [](const UniformType& type) {
+    if (!type.scales || type.scales.element() != ElementType::float64) return false;
+    const auto exact = read_exact_scales(type.scales);
+    return exact && !std::ranges::all_of(*exact, [](double scale) {
+             return static_cast<double>(static_cast<float>(scale)) == scale;
+           });
+  };
+  std::int64_t count = 0;
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (!node.is_valid()) continue;
+    for (std::uint32_t result = 0; result < graph.result_count(node); ++result) {
+      const auto& type = graph.type({node, result}).quantization;
+      if (type && is_rounded(*type)) ++count;
+    }
+  }
+  if (count == 0) return;
+  sink->report({Severity::note,
+                fmt::format("the float64 scales of {} values are written as the float32 nearest to "
+                            "them",
+                            count),
+                {}});
 }
 
 bool mean_the_same(const UniformType& a, const UniformType& b) {

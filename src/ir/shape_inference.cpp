@@ -47,7 +47,8 @@ bool may_be_same(const Constant& a, const Constant& b) {
 }
 
 bool may_be_same(const UniformType& a, const UniformType& b) {
-  return a.storage == b.storage && a.expressed == b.expressed && a.granularity == b.granularity &&
+  return a.storage == b.storage && declared_bits(a) == declared_bits(b) &&
+         a.expressed == b.expressed && a.granularity == b.granularity &&
          a.storage_min == b.storage_min && a.storage_max == b.storage_max &&
          may_be_same(a.scales, b.scales) && may_be_same(a.zero_points, b.zero_points);
 }

@@ -55,7 +55,7 @@ Expected<void> check_scales(const UniformType& type, const Shape& expected) {
   }
   if (!fits(scales.shape(), expected)) {
     return broken_rule(fmt::format("scales of shape [{}] where [{}] is needed",
-                               to_string(scales.shape()), to_string(expected)));
+                                   to_string(scales.shape()), to_string(expected)));
   }
   if (scales.is_deferred()) return {};
   QUADRANT_TRY(const std::vector<double> values, read_exact_scales(scales));
@@ -72,18 +72,18 @@ Expected<void> check_zero_points(const UniformType& type) {
   if (!zero_points) return {};
   if (zero_points.element() != type.storage) {
     return broken_rule(fmt::format("zero points of type {} for codes of {}",
-                               to_string(zero_points.element()), to_string(type.storage)));
+                                   to_string(zero_points.element()), to_string(type.storage)));
   }
   if (zero_points.shape() != type.scales.shape()) {
     return broken_rule(fmt::format("zero points of shape [{}] with scales of shape [{}]",
-                               to_string(zero_points.shape()), to_string(type.scales.shape())));
+                                   to_string(zero_points.shape()), to_string(type.scales.shape())));
   }
   if (zero_points.is_deferred()) return {};
   QUADRANT_TRY(const auto values, read_integers(zero_points, zero_points.element_count()));
   for (const std::int64_t value : values) {
     if (value < type.storage_min || value > type.storage_max) {
       return broken_rule(fmt::format("a zero point of {} outside {} to {}", value, type.storage_min,
-                                 type.storage_max));
+                                     type.storage_max));
     }
   }
   return {};
@@ -94,7 +94,7 @@ Expected<void> check_type(const TensorType& type) {
   if (!type.is_quantized()) return {};
   if (type.element != type.quantization->storage) {
     return broken_rule(fmt::format("a tensor of {} whose codes are {}", to_string(type.element),
-                               to_string(type.quantization->storage)));
+                                   to_string(type.quantization->storage)));
   }
   return verify(*type.quantization, type.shape);
 }
@@ -206,8 +206,9 @@ Expected<void> verify(const UniformType& type, const Shape& shape) {
   }
   if (type.storage_min >= type.storage_max || type.storage_min < range.min ||
       type.storage_max > range.max) {
-    return broken_rule(fmt::format("codes from {} to {}, where {} bits hold {} to {}", type.storage_min,
-                               type.storage_max, declared_bits(type), range.min, range.max));
+    return broken_rule(fmt::format("codes from {} to {}, where {} bits hold {} to {}",
+                                   type.storage_min, type.storage_max, declared_bits(type),
+                                   range.min, range.max));
   }
   QUADRANT_TRY(const Shape expected, expected_parameters(type, shape));
   QUADRANT_CHECK(check_scales(type, expected));

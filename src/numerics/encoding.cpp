@@ -12,14 +12,6 @@
 namespace quadrant::inline v0 {
 namespace {
 
-ElementType storage_of(int bits, CodeSign sign) {
-  const bool is_signed = sign == CodeSign::signed_codes;
-  if (bits <= 4) return is_signed ? ElementType::int4 : ElementType::uint4;
-  if (bits <= 8) return is_signed ? ElementType::int8 : ElementType::uint8;
-  if (bits <= 16) return is_signed ? ElementType::int16 : ElementType::uint16;
-  return is_signed ? ElementType::int32 : ElementType::uint32;
-}
-
 Expected<void> check(const Encoding& encoding, const Encoding& first, std::size_t index) {
   const auto refuse = [index](std::string_view what) {
     return fail(ErrorCode::impossible, fmt::format("encoding {} {}", index, what));
@@ -64,7 +56,7 @@ Expected<UniformType> uniform_type(std::span<const Encoding> encodings, const Sh
   const std::int64_t shift = sign == CodeSign::signed_codes ? (first.steps + 1) / 2 : 0;
 
   UniformType type;
-  type.storage = storage_of(first.bits, sign);
+  type.storage = storage_element(first.bits, sign == CodeSign::signed_codes);
   type.granularity = granularity;
   type.storage_min = -shift;
   type.storage_max = first.steps - shift;

@@ -300,9 +300,8 @@ Expected<TensorEncoding> to_tensor_encoding(const UniformType& type, const Shape
   TensorEncoding encoding;
   encoding.bits = codes.bits;
   encoding.sign = codes.sign;
-  QUADRANT_TRY(const std::vector<float> scales, read_scales(type.scales));
-  encoding.scales.assign(scales.begin(), scales.end());
-  QUADRANT_TRY(encoding.zero_points, zero_points_of(type, scales.size()));
+  QUADRANT_TRY(encoding.scales, read_exact_scales(type.scales));
+  QUADRANT_TRY(encoding.zero_points, zero_points_of(type, encoding.scales.size()));
   for (std::int64_t& zero_point : encoding.zero_points) zero_point -= type.storage_min;
   QUADRANT_TRY(encoding.symmetry, symmetry_of_storage(type, codes, encoding.zero_points));
   switch (type.granularity.kind) {

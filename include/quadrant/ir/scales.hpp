@@ -5,7 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/type.hpp"
+#include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
@@ -16,7 +18,8 @@ namespace quadrant::inline v0 {
 }
 
 /// Scales as float32, whichever type they are stored in; those of float64 are rounded to nearest.
-/// `impossible` for a type that scales do not have. Reads the constant whole.
+/// `impossible` for a type that scales do not have, and for a number that float32 does not have,
+/// but as zero or infinity. Reads the constant whole.
 [[nodiscard]] Expected<std::vector<float>> read_scales(const Constant& scales);
 /// The same as they are.
 [[nodiscard]] Expected<std::vector<double>> read_exact_scales(const Constant& scales);
@@ -43,12 +46,17 @@ namespace quadrant::inline v0 {
 [[nodiscard]] Expected<std::vector<float>> product_scales(const UniformType& data,
                                                           const UniformType& weight);
 
+/// Tells `sink`, which may be null, how many values have scales of float64 that a format with
+/// scales of float32 does not hold exactly, if there are any. Reads those scales.
+void note_rounded_scales(const GraphView& graph, Sink* sink);
+
 /// Whether the scales of `bias` are those, as many, to what float32 makes of the same products
 /// computed otherwise. False where they cannot be read.
 [[nodiscard]] bool has_product_scales(const UniformType& bias, const UniformType& data,
                                       const UniformType& weight);
 
-/// Bytes that codes of type `storage` take in a file, with scales of type `scale` and zero points.
+/// Bytes that codes of type `storage` take in a file, with scales of type `scale`, float64 ones as
+/// float32, and zero points.
 /// 4-bit integers are packed; zero points that are all zero (`has_zero_points` is false) take room
 /// all the same, but not for blocks: that is how formats store them. `shape`: static.
 [[nodiscard]] std::uint64_t stored_bytes(const Shape& shape, const Granularity& granularity,

@@ -1,7 +1,9 @@
 #include "io/onnx/edit.hpp"
 
+#include "io/onnx/failure.hpp"
 #include "io/onnx/names.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
@@ -25,6 +27,9 @@ Value add_op(Graph& graph, std::string kind, std::string node_name, std::vector<
 }
 
 Value add_scales(Graph& graph, std::string name, Constant scales) {
+  if (scales.element() == ElementType::float64) {
+    scales = make_scales(ElementType::float32, scales.shape(), value_of(read_scales(scales)));
+  }
   const bool is_half = scales.element() == ElementType::float16;
   TensorType type{ElementType::float32, scales.shape(), nullptr};
   const Value stored = graph.add_constant(name, std::move(scales));

@@ -5,7 +5,6 @@
 #include "io/onnx/edit.hpp"
 #include "io/onnx/failure.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
@@ -19,13 +18,6 @@ Constant as_floats(const Constant& integers) {
                                std::span<const float>(floats));
 }
 
-// Operators take scales of the type of their real numbers, which are float32 wherever scales are
-// float64: the library computes with those rounded alike.
-Constant as_written(const Constant& scales) {
-  if (scales.element() != ElementType::float64) return scales;
-  return make_scales(ElementType::float32, scales.shape(), value_of(read_scales(scales)));
-}
-
 const Constant& scales_of(const UniformType& type) {
   if (!type.scales) impossible("a quantized type without scales");
   return type.scales;
@@ -35,7 +27,7 @@ const Constant& scales_of(const UniformType& type) {
 
 Value Parameters::scales(const std::string& name, const UniformType& type) {
   return shared(scales_of(type), 0,
-                [&] { return add_scales(graph_, name + "_scale", as_written(type.scales)); });
+                [&] { return add_scales(graph_, name + "_scale", type.scales); });
 }
 
 Value Parameters::zero_points(const std::string& name, const UniformType& type) {
@@ -59,7 +51,7 @@ Value Parameters::unit_scale() {
 }
 
 Value Parameters::factors(const std::string& name, Value codes, const UniformType& type) {
-  return broadcast(as_written(scales_of(type)), name + "_scale", codes, type);
+  return broadcast(scales_of(type), name + "_scale", codes, type);
 }
 
 Value Parameters::offsets(const std::string& name, Value codes, const UniformType& type) {

@@ -19,6 +19,7 @@
 #include "io/onnx/write_model.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
+#include "quadrant/ir/scales.hpp"
 #include "quadrant/support/content_hash.hpp"
 #include "quadrant/support/new_file.hpp"
 
@@ -74,6 +75,7 @@ class ModelFileWriter {
   // All messages, as references to contents that are not read yet. The report says what they take.
   Rope make_messages(DataFile& data, Rope& contents) {
     const std::int64_t opset_read = opset_version(graph_);
+    note_rounded_scales(graph_, options_.sink);
     raise_opset_for_operators();
     if (options_.qoperators) {
       const auto [made, why_not] = use_qoperators(graph_);

@@ -15,6 +15,7 @@
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/opset.hpp"
+#include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
@@ -533,6 +534,7 @@ void Lowering::fail_with_all() const {
 }
 
 void Lowering::run() {
+  note_rounded_scales(graph_, options_.sink);
   read_facts();
   // Inputs first, in the model's order: readers number them by it.
   for (const NodeId input : graph_.inputs()) lower(graph_.ref(input));

@@ -2,6 +2,7 @@
 #include "io/tflite/failure.hpp"
 #include "io/tflite/lower.hpp"
 #include "quadrant/io/tflite.hpp"
+#include "quadrant/ir/scales.hpp"
 #include "quadrant/support/new_file.hpp"
 
 namespace quadrant::inline v0 {
@@ -10,6 +11,7 @@ Expected<std::vector<std::byte>> tflite_bytes(const Graph& graph, const TfliteWr
                                               TfliteWriteReport* report) {
   return tflite::at_border("", [&] {
     TfliteWriteReport made;
+    note_rounded_scales(graph, options.sink);
     std::vector<std::byte> bytes = tflite::Lowering(graph, options, made).run();
     made.file_bytes = bytes.size();
     if (report) *report = std::move(made);

@@ -1,11 +1,13 @@
 // `quantize`, `dequantize` and `storage_cast`, whose parameters are in the types of values; and
-// `const_fake_quant` and `fake_quant`, which are the first two with a type that they say themselves.
+// `const_fake_quant` and `fake_quant`, which are the first two with a type that they say
+// themselves.
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "quadrant/numerics/fake_quant_type.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/ops/affine.hpp"
+#include "runtime/ops/affine_wide.hpp"
 #include "runtime/ops/quantization.hpp"
 #include "runtime/parameters.hpp"
 
@@ -54,6 +56,10 @@ Expected<Tensors> quantize(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
   const Tensor& real = call.operand(0);
   const TensorType& type = call.node().type();
+  if (type.quantization && is_wide(*type.quantization)) {
+    QUADRANT_TRY(Tensor wide, quantize_wide_tensor(real, *type.quantization));
+    return Tensors{std::move(wide)};
+  }
   QUADRANT_TRY(const Parameters parameters, parameters_of(type, real.shape()));
   QUADRANT_TRY(Tensor codes, quantize_tensor(real, parameters, type.quantization->storage));
   return Tensors{std::move(codes)};
@@ -63,12 +69,16 @@ Expected<Tensors> dequantize(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
   const Tensor& codes = call.operand(0);
   const TensorType& type = *call.node().operand_type(0);
-  QUADRANT_TRY(const Parameters parameters, parameters_of(type, codes.shape()));
-  if (codes.element() != type.quantization->storage) {
+  if (type.quantization && codes.element() != type.quantization->storage) {
     return KernelCall::refuse(fmt::format("codes of type {}, where the value's type has {}",
                                           to_string(codes.element()),
                                           to_string(type.quantization->storage)));
   }
+  if (type.quantization && is_wide(*type.quantization)) {
+    QUADRANT_TRY(Tensor wide, dequantize_wide_tensor(codes, *type.quantization));
+    return Tensors{std::move(wide)};
+  }
+  QUADRANT_TRY(const Parameters parameters, parameters_of(type, codes.shape()));
   QUADRANT_TRY(Tensor real, dequantize_tensor(codes, parameters, type.quantization->expressed));
   return Tensors{std::move(real)};
 }
