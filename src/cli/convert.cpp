@@ -92,6 +92,10 @@ class Convert final : public Command {
     const auto target = chosen_target(format);
     std::vector<std::string> remarks;
     QUADRANT_TRY(Graph graph, model(format, target, console, executor, remarks));
+    const bool is_simulated = has_simulated_quantization(graph);
+    if (is_simulated && (target || format != ModelFormat::text)) {
+      QUADRANT_CHECK(in_file(convert_simulated(graph, remarks), options_.model));
+    }
     const bool is_for_tflite =
         format == ModelFormat::tflite || target == KernelsTarget(FusionTarget::tflite);
     if (!is_openvino(target) && (target || format == ModelFormat::onnx || is_for_tflite)) {
@@ -105,6 +109,7 @@ class Convert final : public Command {
       QUADRANT_TRY(OnTarget made,
                    in_file(compute_on(graph, *target, repairs_ranges_, executor), options_.model));
       graph = std::move(made.graph);
+      if (is_simulated) QUADRANT_CHECK(name_unquantized(made.model, *target, remarks));
       report = report_computation(made.model, made.analysis.registry, made.analysis);
       remarks.insert(remarks.end(), made.remarks.begin(), made.remarks.end());
     }
@@ -161,6 +166,17 @@ class Convert final : public Command {
     remarks.push_back(count == 0 ? "nothing is quantized: 'quadrant explain' says why"
                                  : fmt::format("{} values are quantized", count));
     return std::move(result.graph);
+  }
+
+  // What training left out: each tensor that passes through no fake quantization, and should.
+  [[nodiscard]] static Expected<void> name_unquantized(const Graph& model,
+                                                       const KernelsTarget& target,
+                                                       std::vector<std::string>& remarks) {
+    const auto* const fusion = std::get_if<FusionTarget>(&target);
+    if (fusion == nullptr) return {};
+    QUADRANT_TRY(const auto missing, unquantized_tensors(model, {.target = *fusion}));
+    add_remarks(remarks, "no fake quantization", missing);
+    return {};
   }
 
   [[nodiscard]] static bool is_openvino(const std::optional<KernelsTarget>& target) {

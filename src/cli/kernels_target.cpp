@@ -9,6 +9,7 @@
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/numerics/code_limits.hpp"
 #include "quadrant/recipe/option_table.hpp"
+#include "quadrant/transforms/convert_fake_quant.hpp"
 #include "support/printable.hpp"
 
 namespace quadrant::cli {
@@ -16,13 +17,15 @@ namespace {
 
 constexpr std::string_view openvino_prefix = "openvino-";
 
-bool has_fake_quantize(const Graph& graph) {
+bool has_kind(const Graph& graph, std::string_view kind) {
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     const NodeId node = graph.node_at(index);
-    if (node.is_valid() && graph.kind(node) == ops::FakeQuantize::kind) return true;
+    if (node.is_valid() && graph.kind(node) == kind) return true;
   }
   return false;
 }
+
+bool has_fake_quantize(const Graph& graph) { return has_kind(graph, ops::FakeQuantize::kind); }
 
 // Whether codes are computed that are part of their type.
 bool has_limited_results(const Graph& graph) {
@@ -37,10 +40,11 @@ bool has_limited_results(const Graph& graph) {
   return false;
 }
 
-void add_notes(std::vector<std::string>& remarks, const std::vector<LeftAlone>& notes) {
+void add_notes(std::vector<std::string>& remarks, const std::vector<LeftAlone>& notes,
+               std::string_view about = ops::FakeQuantize::kind) {
   for (const LeftAlone& note : notes) {
-    remarks.push_back(
-        fmt::format("fake_quantize: {}: {}", failures::printable(note.name), note.reason));
+    remarks.push_back(fmt::format("{}: {}: {}", about, failures::printable(note.name),
+                                  note.reason));
   }
 }
 
@@ -117,6 +121,16 @@ bool has_quantization(const Graph& graph) {
     }
   }
   return has_fake_quantize(graph);
+}
+
+bool has_simulated_quantization(const Graph& graph) {
+  return has_kind(graph, ops::ConstFakeQuant::kind) || has_kind(graph, ops::FakeQuant::kind);
+}
+
+Expected<void> convert_simulated(Graph& graph, std::vector<std::string>& remarks) {
+  QUADRANT_TRY(const ConvertedFakeQuants done, convert_fake_quant(graph));
+  add_notes(remarks, done.left, ops::FakeQuant::kind);
+  return {};
 }
 
 Expected<Graph> without_fake_quantize(Graph graph, const SplitForFormat& format,

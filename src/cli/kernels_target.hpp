@@ -33,6 +33,11 @@ inline constexpr std::string_view low_precision_scheme = "fake_quantize";
 /// Whether one of the values has codes, or is a fake_quantize, that stands for some.
 [[nodiscard]] bool has_quantization(const Graph& graph);
 
+/// Whether it has simulated quantization: const_fake_quant or fake_quant.
+[[nodiscard]] bool has_simulated_quantization(const Graph& graph);
+/// `quantize` and `dequantize` for each of these, but those that `remarks` then names.
+[[nodiscard]] Expected<void> convert_simulated(Graph& graph, std::vector<std::string>& remarks);
+
 /// A model that computes on codes what its target can.
 struct OnTarget {
   Graph model;  ///< what was decided on: each fake_quantize in it is a pair of its own
