@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "qdq_fusion/rules.hpp"
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/products.hpp"
@@ -153,11 +154,19 @@ class Signing {
     votes.for_unsigned += is_per_tensor && node.kind() != ops::MatMul::kind ? 1 : 0;
   }
 
-  // What a `dequantize` makes the operand of; absent where it is real numbers.
+  // What a `dequantize` makes the operand of, or what the operand's elements are chosen from;
+  // absent where it is real numbers.
   [[nodiscard]] Value codes_behind(NodeRef node, std::uint32_t operand) const {
-    const Value value = node.operand(operand);
-    const bool is_real = value.is_absent() || model_.kind(value.node) != ops::Dequantize::kind;
-    return is_real ? Value{} : model_.operands(value.node)[0];
+    constexpr int most_steps = 8;  // a limit, so that a chain is not walked by each of its readers
+    Value value = node.operand(operand);
+    for (int step = 0; step < most_steps && !value.is_absent(); ++step) {
+      const NodeRef maker = model_.ref(value.node);
+      if (maker.kind() == ops::Dequantize::kind) return maker.operand(0);
+      const FusionRule* const rule = find_rule(FusionTarget::tflite, maker.kind());
+      if (rule == nullptr || rule->commutes == nullptr || !rule->commutes(maker)) break;
+      value = maker.operand(rule->first);
+    }
+    return {};
   }
 
   // --- doing it ---
