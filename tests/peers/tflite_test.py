@@ -20,7 +20,7 @@ import onnxruntime
 from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from _command import ROOT, run_tests, scratch
+from _command import ROOT, quadrant, run_tests, scratch
 from _litert import interpreter_of, operators_of, run_litert
 from _models import EXAMPLES, SHARED, random_feeds, session_of
 
@@ -1279,6 +1279,80 @@ def test_read_foreign():
         Tensor(np.zeros(3, np.int32))), "ShapeOptions"
     yield "arg_max", functools.partial(check_foreign, outputType=i32), "onnx.ArgMax", "ARG_MAX", [
         x, Tensor(np.array(-1, np.int32), True)], Tensor(np.zeros((2, 3), np.int32)), "ArgMaxOptions"
+
+
+def check_fake_quant(low, high, bits, steps_off=0):
+    """FAKE_QUANT, which training with simulated quantization leaves, is read, written back as it was, and
+    computes what LiteRT does: here, as a const_fake_quant, and as a QUANTIZE and a DEQUANTIZE."""
+    scale = (high - low) / (2 ** bits - 1)
+    x = RNG.uniform(low - 5 * scale, high + 5 * scale, (40, 50)).astype(np.float32)
+    # Where a real number lies in the middle of two codes, each kernel rounds as it likes.
+    place = x / scale - np.floor(x / scale)
+    x[np.abs(place - 0.5) < 0.02] = 0
+    # Their real numbers are a sum with the smallest one, rounded.
+    tolerance = 1e-6 + steps_off * scale / max(1, abs(low), abs(high))
+    with scratch() as folder:
+        (folder / "m.tflite").write_bytes(file_of("FAKE_QUANT", [Tensor(x)], Tensor(x), "FakeQuantOptions",
+                                                  min=low, max=high, numBits=bits, narrowRange=False))
+        said = subprocess.run([str(TOOL), folder / "m.tflite", folder / "n.tflite", "--print"],
+                              capture_output=True, text=True, check=True).stdout
+        assert "= const_fake_quant(" in said, said
+        assert operators_of(folder / "n.tflite") == {"FAKE_QUANT": 1}
+        expected, = run_litert(folder / "m.tflite", {"t0": x}).values()
+        assert 150 < np.unique(expected).size <= 2 ** bits  # it does round
+        found, = run_litert(folder / "n.tflite", {"t0": x}).values()
+        compare(found, expected, 0, "written back")
+
+        np.savez(folder / "x.npz", t0=x)
+        done = quadrant("run", folder / "m.tflite", "--data", folder / "x.npz", "-o", folder / "out")
+        assert done.returncode == 0, done.stderr
+        computed = np.load(next((folder / "out").glob("*.npz")))
+        compare(computed[computed.files[0]], expected, tolerance, "interpreter")
+
+        done = quadrant("convert", folder / "m.tflite", folder / "c.tflite")
+        assert done.returncode == 0, done.stderr
+        assert "FAKE_QUANT" not in operators_of(folder / "c.tflite")
+        casts, = run_litert(folder / "c.tflite", {"t0": x}).values()
+        compare(casts, expected, tolerance, "casts")
+
+
+def test_fake_quant():
+    for name, ends in {"asymmetric": (-0.9, 2.1), "positive": (0.0, 6.0), "negative": (-3.0, 0.0),
+                       "wide": (-1000.0, 600.0), "beside_zero": (0.5, 2.0)}.items():
+        for bits in (8, 16):
+            yield f"{name}_{bits}", check_fake_quant, *ends, bits
+    # The zero point lies in the middle of two codes: LiteRT, in float32, rounds it to the other one.
+    yield "middle_8", check_fake_quant, -1.0, 1.0, 8, 1
+    yield "middle_16", check_fake_quant, -1.0, 1.0, 16, 1
+
+
+def test_narrow_fake_quant():
+    """LiteRT reads none, so none is written; as casts it computes the const_fake_quant."""
+    x = Tensor(np.float32([-2, -1, 0.004, 0.3, 1, 2]))
+    with scratch() as folder:
+        (folder / "m.tflite").write_bytes(file_of("FAKE_QUANT", [x], x, "FakeQuantOptions", min=-1.0, max=1.0,
+                                                  numBits=8, narrowRange=True))
+        done = subprocess.run([str(TOOL), folder / "m.tflite", folder / "n.tflite"], capture_output=True,
+                              text=True)
+        assert done.returncode == 1 and "not a narrow one" in done.stderr, done.stderr
+        done = quadrant("convert", folder / "m.tflite", folder / "c.tflite")
+        assert done.returncode == 0, done.stderr
+        casts, = run_litert(folder / "c.tflite", {"t0": x.values}).values()
+        compare(casts, np.float32([-127, -127, 1, 38, 127, 127]) / np.float32(127), 1e-6, "casts")
+
+
+def test_fake_quant_of_few_bits():
+    """Is carried: of 4 bits, LiteRT has 16 codes, where MLIR has 256."""
+    x = np.float32([0.1, 0.5, 3])
+    with scratch() as folder:
+        (folder / "m.tflite").write_bytes(file_of("FAKE_QUANT", [Tensor(x)], Tensor(x), "FakeQuantOptions",
+                                                  min=0.0, max=1.5, numBits=4, narrowRange=False))
+        said = subprocess.run([str(TOOL), folder / "m.tflite", folder / "n.tflite", "--print"],
+                              capture_output=True, text=True, check=True).stdout
+        assert "tflite.FAKE_QUANT" in said, said
+        expected, = run_litert(folder / "m.tflite", {"t0": x}).values()
+        found, = run_litert(folder / "n.tflite", {"t0": x}).values()
+        compare(found, expected, 0, "carried")
 
 
 def test_reference_file():

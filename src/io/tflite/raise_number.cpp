@@ -91,6 +91,19 @@ bool raise_clip(Raising& raising, const RaisedOp& op) {
   return true;
 }
 
+// Of other bits, the kernel has fewer codes than a const_fake_quant.
+bool raise_fake_quant(Raising& raising, const RaisedOp& op) {
+  const auto* options = op.op->builtin_options_as_FakeQuantOptions();
+  if (options == nullptr || (options->num_bits() != 8 && options->num_bits() != 16)) return false;
+  const FakeQuantRange range{options->min(), options->max(), options->num_bits()};
+  if (!check(range)) return false;
+  return add_unary(raising, op, ops::ConstFakeQuant::kind,
+                   {{"min", range.min},
+                    {"max", range.max},
+                    {"num_bits", range.num_bits},
+                    {"narrow_range", std::int64_t{options->narrow_range() ? 1 : 0}}});
+}
+
 bool raise_softmax(Raising& raising, const RaisedOp& op) {
   const TensorId data = op.input(0);
   const bool is_log = op.code == BuiltinOperator::LOG_SOFTMAX;
@@ -350,6 +363,7 @@ constexpr std::array raise_number_rows{
     RaiseRule{SOFTMAX, raise_softmax},
     RaiseRule{LOG_SOFTMAX, raise_softmax},
     RaiseRule{CAST, raise_cast},
+    RaiseRule{FAKE_QUANT, raise_fake_quant},
     RaiseRule{ARG_MAX, raise_arg},
     RaiseRule{ARG_MIN, raise_arg},
     RaiseRule{NOT_EQUAL, raise_not_equal},

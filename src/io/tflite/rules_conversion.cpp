@@ -145,6 +145,28 @@ void lower_cast(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   lowering.model().emit({BuiltinOperator::CAST}, {source}, {result}, options);
 }
 
+// The range is the same with and without a sign, and codes of fewer bits than 8 have 8.
+void lower_const_fake_quant(Lowering& lowering, const NodeRef& node, const Rule& rule) {
+  const std::vector<FakeQuantRange> ranges = value_of(ops::ConstFakeQuant{node}.ranges());
+  const FakeQuantRange& range = ranges.front();
+  constexpr std::int64_t most_bits = 16;
+  // LiteRT reads no other range in a file: "only meant to be applied to weights".
+  if (ranges.size() != 1 || range.num_bits > most_bits || range.narrow_range) {
+    impossible(
+        "FAKE_QUANT has one range, of 16 bits at most, and not a narrow one: 'convert_fake_quant' "
+        "makes codes of it");
+  }
+  const Value operand = node.operand(0);
+  lowering.settle(node.result(), lowering.type(operand).element, lowering.ranked(operand));
+  const Axes axes = lowering.axes(operand);
+  const TensorId from = lowering.tensor(operand, axes);
+  schema::FakeQuantOptionsT options;
+  options.min = static_cast<float>(range.min);
+  options.max = static_cast<float>(range.max);
+  options.num_bits = range.num_bits <= 8 ? 8 : 16;
+  lowering.model().emit({rule.code}, {from}, {lowering.define(node.result(), axes)}, options);
+}
+
 // --- ONNX's own operators, whose parameters are computed or contradict others
 // ----------------------
 
@@ -181,6 +203,9 @@ constexpr std::array conversion_rows{
     Rule{.kind = ops::Quantize::kind, .lower = lower_quantize, .codes = Codes::any},
     Rule{.kind = ops::Dequantize::kind, .lower = lower_dequantize, .codes = Codes::any},
     Rule{.kind = ops::StorageCast::kind, .lower = lower_storage_cast, .codes = Codes::any},
+    Rule{.kind = ops::ConstFakeQuant::kind,
+         .lower = lower_const_fake_quant,
+         .code = BuiltinOperator::FAKE_QUANT},
     // These read codes as the integers that they are, whatever is known of their meaning.
     Rule{.kind = ops::Cast::kind, .lower = lower_cast, .codes = Codes::any},
     Rule{.kind = "onnx.DequantizeLinear", .lower = lower_dequantize_linear, .codes = Codes::any},
