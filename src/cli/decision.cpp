@@ -19,6 +19,7 @@
 #include "cli/variants.hpp"
 #include "quadrant/engine/latency_gain.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
+#include "quadrant/transforms/take_instrumentation.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -145,6 +146,35 @@ ScopeOrigin origin_of(const DecisionOptions& options, const NamedRecipe& meant) 
           .exclude = meant.recipe.exclude.size() - options.scope.exclude.size()};
 }
 
+// By name: a scheme may change the graph before they count.
+using NamedCouplings = std::vector<std::vector<std::string>>;
+
+// Takes the model's instrumentation off, and hands on what it says.
+Expected<NamedCouplings> take_instrumentation(SchemeSubject& subject) {
+  QUADRANT_TRY(Instrumentation taken, in_file(take_instrumentation(subject.graph), subject.path));
+  subject.statistics = std::move(taken.statistics);
+  subject.unfinished = std::move(taken.unfinished);
+  NamedCouplings couplings;
+  for (const std::vector<Value>& values : taken.couplings) {
+    std::vector<std::string>& names = couplings.emplace_back();
+    for (const Value value : values) names.emplace_back(subject.graph.value_name(value));
+  }
+  return couplings;
+}
+
+Couplings couplings_in(const Graph& graph, const NamedCouplings& named) {
+  Couplings couplings;
+  for (const std::vector<std::string>& names : named) {
+    std::vector<Value> values;
+    for (const std::string& name : names) {
+      const Value value = graph.find_value(name);
+      if (!value.is_absent()) values.push_back(value);
+    }
+    if (values.size() > 1) couplings.push_back(std::move(values));
+  }
+  return couplings;
+}
+
 // What is saved can be read: of bits, options may say more than a recipe.
 Expected<void> check_savable(const DecisionOptions& options, const Recipe& recipe) {
   if (options.save_recipe.empty()) return {};
@@ -214,6 +244,7 @@ QuantizeOptions Subject::engine_options() const {
   options.scheme_vetoes = rules.vetoes;
   options.policy = selection_policy(recipe.recipe.policy).value_or(SelectionPolicy::greedy);
   options.non_finite = recipe.recipe.non_finite;
+  options.couplings = couplings;
   return options;
 }
 
@@ -238,6 +269,7 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   QUADRANT_TRY(Graph graph, read_model(options.model, console));
   ThreadExecutor executor(0);
   SchemeSubject subject{options.model, std::move(graph), &executor, &console};
+  QUADRANT_TRY(const NamedCouplings named, take_instrumentation(subject));
   std::vector<Registry> registries;
   for (const auto& scheme : options.schemes.all()) {
     const std::vector<SchemeChoice> choices = of_scheme(schemes.all, scheme->name());
@@ -249,8 +281,13 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   QUADRANT_TRY(RuleDecisions rules, apply_rules(subject.graph, recipe, meant.label));
   QUADRANT_TRY(Vetoes vetoes,
                find_vetoes(subject.graph, registry, scope, origin_of(options, meant)));
-  Subject made{std::move(subject.graph), std::move(registry), std::move(gains), std::move(vetoes),
-               std::move(subject.steps), std::move(meant),    std::move(rules)};
+  for (const LeftAlone& each : subject.unfinished) {
+    console.report({Severity::warning, each.reason, {.file = options.model, .tensor = each.name}});
+  }
+  Couplings couplings = couplings_in(subject.graph, named);
+  Subject made{std::move(subject.graph), std::move(registry),      std::move(gains),
+               std::move(vetoes),        std::move(subject.steps), std::move(meant),
+               std::move(rules),         std::move(couplings)};
   return made;
 }
 
@@ -271,8 +308,14 @@ Expected<Subject> prepare_for(const KernelsTarget& target, const DecisionOptions
   const Registry& registry = made.analysis.registry;
   QUADRANT_TRY(Vetoes vetoes, find_vetoes(made.model, registry, scope, origin_of(options, meant)));
   vetoes.merge(made.analysis.vetoes);
-  return Subject{std::move(made.model), registry, std::move(gains), std::move(vetoes), {},
-                 std::move(meant),      {}};
+  return Subject{std::move(made.model),
+                 registry,
+                 std::move(gains),
+                 std::move(vetoes),
+                 {},
+                 std::move(meant),
+                 {},
+                 {}};
 }
 
 Expected<void> save_recipe(const DecisionOptions& options, const Subject& subject) {

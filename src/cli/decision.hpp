@@ -66,6 +66,7 @@ struct Subject {
   SchemeSteps steps;
   NamedRecipe recipe;  ///< with what the options add to it
   RuleDecisions rules;
+  Couplings couplings{};  ///< the model's own
 
   /// Phases 1 to 3.
   [[nodiscard]] Expected<Analysis> decide();

@@ -43,8 +43,8 @@ bool has_limited_results(const Graph& graph) {
 void add_notes(std::vector<std::string>& remarks, const std::vector<LeftAlone>& notes,
                std::string_view about = ops::FakeQuantize::kind) {
   for (const LeftAlone& note : notes) {
-    remarks.push_back(fmt::format("{}: {}: {}", about, failures::printable(note.name),
-                                  note.reason));
+    remarks.push_back(
+        fmt::format("{}: {}: {}", about, failures::printable(note.name), note.reason));
   }
 }
 

@@ -12,9 +12,11 @@
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/engine/registry.hpp"
 #include "quadrant/ir/graph.hpp"
+#include "quadrant/numerics/statistics.hpp"
 #include "quadrant/recipe/scheme_choice.hpp"
 #include "quadrant/support/executor.hpp"
 #include "quadrant/support/expected.hpp"
+#include "quadrant/support/left_alone.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;
@@ -43,6 +45,10 @@ struct SchemeSubject {
   Executor* executor = nullptr;  ///< for what runs the model
   Console* console = nullptr;    ///< outlives the steps
   SchemeSteps steps{};           ///< a scheme may set them
+  StatisticsTable statistics{};  ///< what the model says of its values itself
+  /// Of the model's instrumentation, what leads to nothing, to be told: a scheme takes from it the
+  /// values that it knows.
+  std::vector<LeftAlone> unfinished{};
 };
 
 /// A scheme of the library for one call of the command: its options, and what it takes from files.

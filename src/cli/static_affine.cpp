@@ -95,12 +95,6 @@ class StaticAffineCommand final : public StaticAffineScheme {
   [[nodiscard]] Expected<void> check(std::span<const SchemeChoice> choices,
                                      const OptionValues& model) const override {
     const Optimizations wanted = optimizations_of(model);
-    if (calibration_.empty() && encodings_.empty()) {
-      return fail(
-          ErrorCode::usage,
-          "static_affine finds ranges on data: --calibration PATH, of samples or of "
-          "statistics that 'quadrant calibrate' saved; or --encodings FILE prescribes them");
-    }
     if (!encodings_.empty() && !wanted.names.empty()) {
       return fail(ErrorCode::usage,
                   "--optimize changes the values that were encoded: leave out it or --encodings",
@@ -129,6 +123,17 @@ class StaticAffineCommand final : public StaticAffineScheme {
                                         std::span<const SchemeChoice> choices,
                                         const OptionValues& model) const override {
     const Optimizations wanted = optimizations_of(model);
+    if (calibration_.empty() && encodings_.empty() && subject.statistics.values.empty()) {
+      return fail(ErrorCode::usage,
+                  "static_affine finds ranges on data: --calibration PATH, of samples or of "
+                  "statistics that 'quadrant calibrate' saved; or --encodings FILE prescribes "
+                  "them; or the model has 'stats' of its own");
+    }
+    if (!subject.statistics.values.empty() && !wanted.names.empty()) {
+      return fail(ErrorCode::usage,
+                  "--optimize changes the values that the model has 'stats' of: leave it out",
+                  {.file = subject.path});
+    }
     QUADRANT_CHECK(in_file(check_float(subject.graph), subject.path));
     Prescribed prescribed;
     if (!encodings_.empty()) {
@@ -147,6 +152,9 @@ class StaticAffineCommand final : public StaticAffineScheme {
     if (!is_saved && !calibration_.empty()) {
       QUADRANT_TRY(statistics, observe(subject));
     }
+    statistics.merge(subject.statistics);
+    std::erase_if(subject.unfinished,
+                  [&](const LeftAlone& each) { return statistics.find(each.name) != nullptr; });
     SchemeData data;
     data.statistics = std::make_shared<const StatisticsTable>(std::move(statistics));
     if (!encodings_.empty()) {

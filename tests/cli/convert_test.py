@@ -27,6 +27,44 @@ graph {opset = 21}
 output(%pr)
 """
 
+# What training with simulated quantization leaves; but for %w2, which it left out.
+SIMULATED = """
+graph {}
+%x: tensor<1x2x4x4xf32> = input()
+%xq: tensor<1x2x4x4xf32> = const_fake_quant(%x) {min = -1.0, max = 1.0}
+%w: tensor<3x2x1x1xf32> = constant() [0.5, -0.25, 0.125, 0.5, -0.25, 0.125]
+%wq: tensor<3x2x1x1xf32> = const_fake_quant(%w) {min = [-1.0, -0.9, -1.0], max = [1.0, 0.9, 1.0], axis = 0,
+  narrow_range = 1, is_signed = 1}
+%c: tensor<1x3x4x4xf32> = conv(%xq, %wq) {name = "first"}
+%low: tensor<f32> = constant() [0]
+%high: tensor<f32> = constant() [6]
+%cq: tensor<1x3x4x4xf32> = fake_quant(%c, %low, %high)
+%w2: tensor<3x3x1x1xf32> = constant() [0.5, -0.25, 0.125, 0.5, -0.25, 0.125, 1, 2, 3]
+%d: tensor<1x3x4x4xf32> = conv(%cq, %w2) {name = "second"}
+%dq: tensor<1x3x4x4xf32> = const_fake_quant(%d) {min = 0.0, max = 6.0}
+output(%dq)
+"""
+
+# Of which all is known, and %a and %b are to have the same parameters.
+INSTRUMENTED = """
+graph {"onnx.opset_domains" = [""], "onnx.opset_versions" = [17]}
+%x: tensor<4x2xf32> = input()
+%sx: tensor<4x2xf32> = stats(%x) {layer_stats = [-1.0, 1.0]}
+%w: tensor<2x2xf32> = constant() [1, 2, 3, 4]
+%v: tensor<2x2xf32> = constant() [1, 0, 0, 1]
+%a: tensor<4x2xf32> = matmul(%sx, %w)
+%b: tensor<4x2xf32> = matmul(%sx, %v)
+%sa: tensor<4x2xf32> = stats(%a) {layer_stats = [-4.0, 6.0]}
+%sb: tensor<4x2xf32> = stats(%b) {layer_stats = [-1.0, 1.0]}
+%ca: tensor<4x2xf32> = coupled_ref(%sa) {coupled_key = "both"}
+%cb: tensor<4x2xf32> = coupled_ref(%sb) {coupled_key = "both"}
+%y: tensor<4x2xf32> = add(%ca, %cb)
+%sy: tensor<4x2xf32> = stats(%y) {layer_stats = [-5.0, 7.0]}
+%z: tensor<4x2xf32> = matmul(%sy, %v)
+%sz: tensor<4x2xf32> = stats(%z) {layer_stats = [-5.0, 7.0]}
+output(%sz)
+"""
+
 # x * sigmoid(conv(x)), which many networks are made of.
 GATE = """
 graph {"onnx.opset_domains" = [""], "onnx.opset_versions" = [17]}
@@ -250,6 +288,50 @@ class ConvertTest(CommandTest):
             found[kernels] = self.operations("out.xml")["fake_quantize"]
         self.assertEqual(found[""], found["openvino"])
         self.assertLess(found["openvino"], found["any"])
+
+    def test_simulated_quantization_is_converted(self):
+        self.put("trained.qd", SIMULATED.encode())
+        document = self.json_of("convert", "trained.qd", "out.tflite")
+        self.assertEqual(document["fused"]["on_codes"], 1)
+        self.assertIn("no fake quantization: w2: conv 'second' reads it in real numbers", document["remarks"])
+        self.succeeds("convert", "trained.qd", "out.onnx")
+        operations = self.operations("out.onnx")
+        self.assertEqual((operations["quantize"], operations["dequantize"]), (3, 4))
+        self.succeeds("convert", "trained.qd", "out.xml")
+        # As text it stays what it is.
+        self.succeeds("convert", "trained.qd", "same.qd")
+        self.assertEqual(self.operations("same.qd")["const_fake_quant"], 3)
+
+    def test_the_missing_fake_quant_is_explained(self):
+        self.put("trained.qd", SIMULATED.encode())
+        done = self.run_command("explain", "trained.qd", "second", "--scheme", "qdq-fusion")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"it reads 'w2', which nobody quantizes", done.stdout)
+
+    def test_fake_quants_whose_bounds_are_computed_are_named(self):
+        self.put("trained.qd", SIMULATED.replace("%high: tensor<f32> = constant() [6]",
+                                                 "%high: tensor<f32> = input()").encode())
+        document = self.json_of("convert", "trained.qd", "out.qd", "--target", "tflite")
+        self.assertIn("fake_quant: cq: its bounds are computed", document["remarks"])
+
+    def test_statistics_and_couplings_of_the_model_itself(self):
+        self.put("instrumented.qd", INSTRUMENTED.encode())
+        self.succeeds("convert", "instrumented.qd", "out.qd", "--scheme", "static-affine")
+        types = {line.split(":")[0]: line.split("!quant.uniform")[1].split(">")[0]
+                 for line in (self.folder / "out.qd").read_text().splitlines() if line[:2] in ("%a", "%b")}
+        self.assertEqual(types["%a"], types["%b"])
+        self.assertIn(f"{10 / 255:.4f}"[:5], types["%a"])  # of -4 to 6
+
+    def test_instrumentation_that_leads_to_nothing_is_told(self):
+        text = INSTRUMENTED.replace("stats(%z) {layer_stats = [-5.0, 7.0]}", 'stats_ref(%z) {stats_key = "end"}')
+        self.put("instrumented.qd", text.replace('coupled_ref(%sb) {coupled_key = "both"}',
+                                                 'coupled_ref(%sb) {coupled_key = "other"}').encode())
+        done = self.run_command("convert", "instrumented.qd", "out.qd", "--scheme", "static-affine")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"no statistics were gathered for stats_key 'end'", done.stderr)
+        self.assertIn(b"no other value has the coupled_key 'other'", done.stderr)
+        self.fails(USAGE, "--optimize changes the values that the model has 'stats' of", "convert",
+                   "instrumented.qd", "out.qd", "--scheme", "static-affine", "--optimize", "cle")
 
     def test_other_commands_write_onnx(self):
         for command in (("quantize", self.model, "--scheme", "weight-only"), ("transform", self.model)):
