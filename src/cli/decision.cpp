@@ -146,6 +146,13 @@ ScopeOrigin origin_of(const DecisionOptions& options, const NamedRecipe& meant) 
           .exclude = meant.recipe.exclude.size() - options.scope.exclude.size()};
 }
 
+void tell(const std::vector<LeftAlone>& unfinished, const SchemeSubject& subject) {
+  for (const LeftAlone& each : unfinished) {
+    subject.console->report(
+        {Severity::warning, each.reason, {.file = subject.path, .tensor = each.name}});
+  }
+}
+
 // By name: a scheme may change the graph before they count.
 using NamedCouplings = std::vector<std::vector<std::string>>;
 
@@ -153,7 +160,8 @@ using NamedCouplings = std::vector<std::vector<std::string>>;
 Expected<NamedCouplings> take_instrumentation(SchemeSubject& subject) {
   QUADRANT_TRY(Instrumentation taken, in_file(take_instrumentation(subject.graph), subject.path));
   subject.statistics = std::move(taken.statistics);
-  subject.unfinished = std::move(taken.unfinished);
+  subject.ungathered = std::move(taken.ungathered);
+  tell(taken.uncoupled, subject);
   NamedCouplings couplings;
   for (const std::vector<Value>& values : taken.couplings) {
     std::vector<std::string>& names = couplings.emplace_back();
@@ -281,9 +289,7 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   QUADRANT_TRY(RuleDecisions rules, apply_rules(subject.graph, recipe, meant.label));
   QUADRANT_TRY(Vetoes vetoes,
                find_vetoes(subject.graph, registry, scope, origin_of(options, meant)));
-  for (const LeftAlone& each : subject.unfinished) {
-    console.report({Severity::warning, each.reason, {.file = options.model, .tensor = each.name}});
-  }
+  tell(subject.ungathered, subject);
   Couplings couplings = couplings_in(subject.graph, named);
   Subject made{std::move(subject.graph), std::move(registry),      std::move(gains),
                std::move(vetoes),        std::move(subject.steps), std::move(meant),

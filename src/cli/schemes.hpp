@@ -46,9 +46,9 @@ struct SchemeSubject {
   Console* console = nullptr;    ///< outlives the steps
   SchemeSteps steps{};           ///< a scheme may set them
   StatisticsTable statistics{};  ///< what the model says of its values itself
-  /// Of the model's instrumentation, what leads to nothing, to be told: a scheme takes from it the
-  /// values that it knows.
-  std::vector<LeftAlone> unfinished{};
+  /// Values that the model wants statistics of. A scheme takes those away that it has some of; the
+  /// others are told.
+  std::vector<LeftAlone> ungathered{};
 };
 
 /// A scheme of the library for one call of the command: its options, and what it takes from files.

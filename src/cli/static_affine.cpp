@@ -153,7 +153,7 @@ class StaticAffineCommand final : public StaticAffineScheme {
       QUADRANT_TRY(statistics, observe(subject));
     }
     statistics.merge(subject.statistics);
-    std::erase_if(subject.unfinished,
+    std::erase_if(subject.ungathered,
                   [&](const LeftAlone& each) { return statistics.find(each.name) != nullptr; });
     SchemeData data;
     data.statistics = std::make_shared<const StatisticsTable>(std::move(statistics));

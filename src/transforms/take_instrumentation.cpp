@@ -56,8 +56,9 @@ class Taking {
       if (node.kind() == ops::Stats::kind) {
         take_stats(node, std::move(next++->second));
       } else if (node.kind() == ops::StatsRef::kind) {
-        leave(node.operand(0), fmt::format("no statistics were gathered for stats_key '{}'",
-                                           ops::StatsRef{node}.key()));
+        taken_.ungathered.push_back(
+            left(node.operand(0), fmt::format("no statistics were gathered for stats_key '{}'",
+                                              ops::StatsRef{node}.key())));
       } else if (node.kind() == ops::CoupledRef::kind) {
         coupled_[ops::CoupledRef{node}.key()].push_back(node.operand(0));
       } else {
@@ -86,13 +87,14 @@ class Taking {
       if (values.size() > 1) {
         taken_.couplings.push_back(std::move(values));
       } else {
-        leave(values.front(), fmt::format("no other value has the coupled_key '{}'", key));
+        taken_.uncoupled.push_back(
+            left(values.front(), fmt::format("no other value has the coupled_key '{}'", key)));
       }
     }
   }
 
-  void leave(Value value, std::string reason) {
-    taken_.unfinished.push_back({std::string(graph_.value_name(value)), std::move(reason)});
+  [[nodiscard]] LeftAlone left(Value value, std::string reason) const {
+    return {std::string(graph_.value_name(value)), std::move(reason)};
   }
 
   Graph& graph_;

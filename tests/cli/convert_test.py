@@ -306,7 +306,7 @@ class ConvertTest(CommandTest):
         self.put("trained.qd", SIMULATED.encode())
         done = self.run_command("explain", "trained.qd", "second", "--scheme", "qdq-fusion")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(b"it reads 'w2', which nobody quantizes", done.stdout)
+        self.assertIn(b"in the way: w2", done.stdout)
 
     def test_fake_quants_whose_bounds_are_computed_are_named(self):
         self.put("trained.qd", SIMULATED.replace("%high: tensor<f32> = constant() [6]",

@@ -74,7 +74,8 @@ TEST_CASE("simulated quantization becomes casts, and computes the same bits") {
   const Graph simulated = parsed(trained);
   const Graph graph = converted(trained, 3);
   // The weight is codes; the casts have the names.
-CHECK(text_of(operations_of(graph)) == "dequantize quantize dequantize conv onnx.Relu quantize dequantize onnx.MaxPool");
+  CHECK(text_of(operations_of(graph)) ==
+        "dequantize quantize dequantize conv onnx.Relu quantize dequantize onnx.MaxPool");
   CHECK(graph.kind(graph.find_value("wq").node) == "dequantize");
   CHECK(to_string(graph.type(graph.find_value("wq_quantized"))) ==
         "tensor<3x2x3x3x!quant.uniform<i8<-127:127>:f32:0, {0.007874016, 0.007086614, "
@@ -90,8 +91,7 @@ TEST_CASE("a model whose every tensor passes through a fake_quant goes to codes 
   const Graph graph = converted(trained, 3);
   const auto fused = value_of(fuse_qdq(graph));
   // What is left of the casts is at the borders.
-  CHECK(text_of(operations_of(fused.graph)) ==
-        "quantize conv onnx.Relu onnx.MaxPool dequantize");
+  CHECK(text_of(operations_of(fused.graph)) == "quantize conv onnx.Relu onnx.MaxPool dequantize");
   for (const NodeId node : value_of(topological_order(fused.graph))) {
     const std::string_view kind = fused.graph.kind(node);
     if (kind == "conv" || kind.starts_with("onnx.")) CHECK(fused.graph.type({node}).is_quantized());

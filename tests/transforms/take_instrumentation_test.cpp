@@ -40,9 +40,10 @@ TEST_CASE("stats, stats_ref and coupled_ref are taken off, wherever they stand")
   CHECK(known->histogram.max() == 2);
   CHECK(!known->by_channel);  // only one of the two knows channels
   CHECK(taken.couplings == std::vector<std::vector<Value>>{{x, r}});
-  CHECK(taken.unfinished ==
-        std::vector<LeftAlone>{{"r", "no statistics were gathered for stats_key 'after'"},
-                               {"r", "no other value has the coupled_key 'alone'"}});
+  CHECK(taken.ungathered ==
+        std::vector<LeftAlone>{{"r", "no statistics were gathered for stats_key 'after'"}});
+  CHECK(taken.uncoupled ==
+        std::vector<LeftAlone>{{"r", "no other value has the coupled_key 'alone'"}});
 }
 
 TEST_CASE("stats along an axis are those of the channels") {
@@ -100,7 +101,8 @@ Graph two_products(bool coupled) {
 std::pair<std::string, std::string> types_of(bool coupled) {
   Graph graph = two_products(coupled);
   auto taken = value_of(take_instrumentation(graph));
-  CHECK(taken.unfinished.empty());
+  CHECK(taken.ungathered.empty());
+  CHECK(taken.uncoupled.empty());
   StaticAffineOptions options;
   options.statistics = std::make_shared<const StatisticsTable>(std::move(taken.statistics));
   QuantizeOptions run;

@@ -18,9 +18,10 @@ struct Instrumentation {
   /// Values that share a key of `coupled_ref`, two at least, by the keys: QuantizeOptions's
   /// `couplings`.
   std::vector<std::vector<Value>> couplings;
-  /// Each `stats_ref`, whose statistics nobody gathered (calibration/gather_stats.hpp does), and
-  /// each `coupled_ref` whose key no other value has.
-  std::vector<LeftAlone> unfinished;
+  /// Each `stats_ref`: nobody gathered its statistics (calibration/gather_stats.hpp does).
+  std::vector<LeftAlone> ungathered;
+  /// Each `coupled_ref` whose key no other value has.
+  std::vector<LeftAlone> uncoupled;
 };
 
 /// Removes each `stats`, `stats_ref` and `coupled_ref`: who read its result reads its operand. What
