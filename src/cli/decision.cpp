@@ -85,7 +85,7 @@ Expected<NamedRecipe> meant_for(const KernelsTarget& target, const DecisionOptio
 // Of the graph that a model becomes for `target`, what was decided on.
 Expected<OnTarget> decided_for(const KernelsTarget& target, Graph graph, Executor& executor) {
   std::vector<std::string> remarks;
-  QUADRANT_CHECK(convert_simulated(graph, remarks));
+  if (has_simulated_quantization(graph)) QUADRANT_CHECK(convert_simulated(graph, remarks));
   if (const auto* fusion = std::get_if<FusionTarget>(&target)) {
     const SplitForFormat format{.has_limits = *fusion != FusionTarget::tflite};
     QUADRANT_TRY(graph, without_fake_quantize(std::move(graph), format, remarks));

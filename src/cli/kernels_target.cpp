@@ -9,6 +9,7 @@
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/numerics/code_limits.hpp"
 #include "quadrant/recipe/option_table.hpp"
+#include "quadrant/runtime/fold_constants.hpp"
 #include "quadrant/transforms/convert_fake_quant.hpp"
 #include "support/printable.hpp"
 
@@ -128,6 +129,9 @@ bool has_simulated_quantization(const Graph& graph) {
 }
 
 Expected<void> convert_simulated(Graph& graph, std::vector<std::string>& remarks) {
+  // Bounds and weights may be computed from constants.
+  QUADRANT_TRY(const FoldedConstants folded, fold_constants(graph));
+  add_notes(remarks, folded.left, "not folded");
   QUADRANT_TRY(const ConvertedFakeQuants done, convert_fake_quant(graph));
   add_notes(remarks, done.left, ops::FakeQuant::kind);
   return {};

@@ -35,7 +35,8 @@ inline constexpr std::string_view low_precision_scheme = "fake_quantize";
 
 /// Whether it has simulated quantization: const_fake_quant or fake_quant.
 [[nodiscard]] bool has_simulated_quantization(const Graph& graph);
-/// `quantize` and `dequantize` for each of these, but those that `remarks` then names.
+/// `quantize` and `dequantize` for each of these, but those that `remarks` then names, once what is
+/// computed from constants alone is constants.
 [[nodiscard]] Expected<void> convert_simulated(Graph& graph, std::vector<std::string>& remarks);
 
 /// A model that computes on codes what its target can.
