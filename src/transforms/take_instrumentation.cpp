@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "ir/result_type.hpp"
@@ -13,6 +14,10 @@
 
 namespace quadrant::inline v0 {
 namespace {
+
+bool is_instrumentation(std::string_view kind) {
+  return kind == ops::Stats::kind || kind == ops::StatsRef::kind || kind == ops::CoupledRef::kind;
+}
 
 std::array<float, 2> ends_of(const ops::Stats::Range& range) {
   return {static_cast<float>(range.min), static_cast<float>(range.max)};
@@ -45,24 +50,27 @@ class Taking {
     // may fail comes first.
     std::vector<std::pair<NodeId, TensorStatistics>> stats;
     for (const NodeId id : order) {
-      if (graph_.kind(id) != ops::Stats::kind) continue;
-      auto statistics = statistics_of(ops::Stats{graph_.ref(id)});
-      if (!statistics) return fail(detail::at(graph_.ref(id), std::move(statistics).error()));
-      stats.emplace_back(id, *std::move(statistics));
+      const NodeRef node = graph_.ref(id);
+      if (!is_instrumentation(node.kind())) continue;
+      if (auto valid = detail::infer_results(node); !valid) {
+        return fail(detail::at(node, std::move(valid).error()));
+      }
+      if (node.kind() != ops::Stats::kind) continue;
+      QUADRANT_TRY(TensorStatistics statistics, statistics_of(ops::Stats{node}));
+      stats.emplace_back(id, std::move(statistics));
     }
     auto next = stats.begin();
     for (const NodeId id : order) {
       const NodeRef node = graph_.ref(id);
+      if (!is_instrumentation(node.kind())) continue;
       if (node.kind() == ops::Stats::kind) {
         take_stats(node, std::move(next++->second));
       } else if (node.kind() == ops::StatsRef::kind) {
         taken_.ungathered.push_back(
             left(node.operand(0), fmt::format("no statistics were gathered for stats_key '{}'",
                                               ops::StatsRef{node}.key())));
-      } else if (node.kind() == ops::CoupledRef::kind) {
-        coupled_[ops::CoupledRef{node}.key()].push_back(node.operand(0));
       } else {
-        continue;
+        coupled_[ops::CoupledRef{node}.key()].push_back(node.operand(0));
       }
       graph_.replace_uses(node.result(), node.operand(0));
       graph_.erase(id);
@@ -72,7 +80,7 @@ class Taking {
   }
 
  private:
-  void take_stats(NodeRef node, TensorStatistics statistics) {
+  void take_stats(NodeRef node, TensorStatistics&& statistics) {
     const auto [place, is_new] = taken_.statistics.values.try_emplace(
         std::string(graph_.value_name(node.operand(0))), std::move(statistics));
     if (!is_new) place->second.merge(statistics);

@@ -1341,6 +1341,37 @@ def test_narrow_fake_quant():
         compare(casts, np.float32([-127, -127, 1, 38, 127, 127]) / np.float32(127), 1e-6, "casts")
 
 
+def test_simulated_model():
+    """A model of const_fake_quants, whole on codes in LiteRT, gives what the interpreter computes of the
+    simulation, to a step of the result."""
+    text = """graph {}
+%x: tensor<1x2x4x4xf32> = input()
+%xq: tensor<1x2x4x4xf32> = const_fake_quant(%x) {min = -0.9, max = 2.1}
+%w: tensor<3x2x1x1xf32> = constant() [0.5, -0.25, 0.125, 0.5, -0.25, 0.125]
+%wq: tensor<3x2x1x1xf32> = const_fake_quant(%w) {min = [-1.0, -0.9, -1.0], max = [1.0, 0.9, 1.0], axis = 0,
+  narrow_range = 1, is_signed = 1}
+%b: tensor<3xf32> = constant() [0.5, -0.5, 0]
+%c: tensor<1x3x4x4xf32> = conv(%xq, %wq, %b)
+%r: tensor<1x3x4x4xf32> = onnx.Relu(%c)
+%y: tensor<1x3x4x4xf32> = const_fake_quant(%r) {min = 0.0, max = 1.5}
+output(%y) {name = "y"}
+"""
+    x = RNG.normal(size=(1, 2, 4, 4)).astype(np.float32)
+    with scratch() as folder:
+        (folder / "m.qd").write_text(text)
+        np.savez(folder / "x.npz", x=x)
+        for arguments in (("run", folder / "m.qd", "--data", folder / "x.npz", "-o", folder / "out"),
+                          ("convert", folder / "m.qd", folder / "m.tflite")):
+            done = quadrant(*arguments)
+            assert done.returncode == 0, done.stderr
+        assert "no fake quantization" not in done.stdout
+        simulated = np.load(next((folder / "out").glob("*.npz")))
+        found, = run_litert(folder / "m.tflite", {"x": x}).values()
+        expected = simulated[simulated.files[0]]
+        assert np.unique(expected).size > 10
+        compare(found, expected, 1.001 * 1.5 / 255 / max(1, np.abs(expected).max()), "codes")
+
+
 def test_fake_quant_of_few_bits():
     """Is carried: of 4 bits, LiteRT has 16 codes, where MLIR has 256."""
     x = np.float32([0.1, 0.5, 3])

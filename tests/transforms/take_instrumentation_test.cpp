@@ -62,17 +62,20 @@ TEST_CASE("stats along an axis are those of the channels") {
   CHECK(channels->channels[1].max == 2);
 }
 
-TEST_CASE("what is no instrumentation of these stays: the graph is as it was") {
-  const std::string text =
-      "graph {}\n%x: tensor<2xf32> = input()\n"
-      "%a: tensor<2xf32> = stats_ref(%x) {stats_key = \"k\"}\n"
-      "%s: tensor<2xf32> = stats(%a) {layer_stats = [1.0, 0.0]}\noutput(%s)\n";
-  Graph graph = value_of(parse_graph(text));
-  const std::string before = print_graph(graph);
-  const auto taken = take_instrumentation(graph);
-  REQUIRE(!taken);
-  CHECK(taken.error().place.node == "s");
-  CHECK(print_graph(graph) == before);
+TEST_CASE("attributes that make no sense are an error, and the graph is as it was") {
+  for (const std::string bad : {"stats(%a) {layer_stats = [1.0, 0.0]}", "coupled_ref(%a) {}",
+                                "stats_ref(%a) {stats_key = 1}"}) {
+    CAPTURE(bad);
+    Graph graph = value_of(parse_graph("graph {}\n%x: tensor<2xf32> = input()\n"
+                                       "%a: tensor<2xf32> = stats_ref(%x) {stats_key = \"k\"}\n"
+                                       "%s: tensor<2xf32> = " +
+                                       bad + "\noutput(%s)\n"));
+    const std::string before = print_graph(graph);
+    const auto taken = take_instrumentation(graph);
+    REQUIRE(!taken);
+    CHECK(taken.error().place.node == "s");
+    CHECK(print_graph(graph) == before);
+  }
 }
 
 // Two products whose results are added; each has statistics of its own, and they are coupled or
