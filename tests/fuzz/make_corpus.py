@@ -211,6 +211,10 @@ def plan(values, conversions=(), shared=()):
             f' "conversions": [{changes}], "shared": [{groups}]}}')
 
 
+QUANTIZED_TYPES = [
+    "!quant.uniform<i8<-127:127>:f32, 0.1:3>", "!quant.uniform<u4:f16:1, {0.1:1, 2.0e-03}>",
+    "!quant.uniform<i8:f32:{0:1, 1:2}, {{0.1:1, 0.2}, {0.3, 0.4}}>", "!quant.any<i8<-16:15>:f32>",
+    "!quant.any<u3>", "!quant.calibrated<f32<-0.998:1.2321>>"]
 PLANS = (
     plan([]),
     plan([("w", "axis=1", 20), ("v", "axis=0", -9223372036854775808)],
@@ -475,6 +479,7 @@ def main():
     dice = random.Random(1)
     corpora = {
         "text": [text.encode() for text in TEXTS],
+        "quantized_type": [text.encode() for text in QUANTIZED_TYPES],
         "plan": [text.encode() for text in PLANS],
         "onnx": [made.SerializeToString(deterministic=True)
                  for part in (tensors, operations, structures) for made in part()],

@@ -53,11 +53,16 @@ def uniform_types():
         low, high = (-2 ** (bits - 1), 2 ** (bits - 1) - 1) if signed else (0, 2 ** bits - 1)
         ranges = {f"<{low}:{high}>", ""} | ({f"<{low + 1}:{high}>"} if bits > 1 else set())
         for bounds in sorted(ranges):
-            zero = high
+            zero, least = high, low + (str(low + 1) in bounds)
             yield f"!quant.uniform<{storage}{bounds}:{expressed}, 0.1:{zero}>", "4x2", expressed
             if low == 0 and str(low + 1) in bounds:
                 continue  # 0, which is left out where nothing is said, is no code
             yield f"!quant.uniform<{storage}{bounds}:{expressed}, 1.0e-3>", "4x2", expressed
+            yield (f"!quant.uniform<{storage}{bounds}:{expressed}, 0.0039215686274509803:{least}>",
+                   "4x2", expressed)
+            yield (f"!quant.uniform<{storage}{bounds}:{expressed}:0, "
+                   f"{{3.0518509475997192e-05, 0.25:{zero}, 0.0078431372549019607, 60000.5}}>",
+                   "4x2", expressed)
             yield (f"!quant.uniform<{storage}{bounds}:{expressed}:1, {{0.1:{zero}, 0.2}}>", "4x2",
                    expressed)
 
@@ -89,6 +94,18 @@ def test_any_and_calibrated():
         yield f"{version}", check_unchanged, version, [(text, "4x2", "f32") for text in texts]
 
 
+def test_types_without_real_numbers():
+    """An argument, since no operation makes one."""
+    for version in (19, 22):
+        for text in ("!quant.any<i8<-16:15>>", "!quant.any<u3>"):
+            printed = ours([text])[0][1]
+            made = opt(version, f'"builtin.module"() ({{ "func.func"() <{{function_type = '
+                       f'(tensor<4x2x{printed}>) -> (), sym_name = "f"}}> ({{ ^bb0(%x: '
+                       f'tensor<4x2x{printed}>): "func.return"() : () -> () }}) : () -> () }}) '
+                       ': () -> ()')
+            assert printed == text and f"tensor<4x2x{text}>" in made, made
+
+
 def test_blocks_are_for_22():
     cases = [("!quant.uniform<i8:f32:{0:1, 1:2}, {{0.1:1}, {0.2:2}, {0.3}, {0.4}}>", "4x2", "f32"),
              ("!quant.uniform<i4:f32:{0:2, 1:1}, {{0.1, 0.2:2}, {0.3, 0.4}}>", "4x2", "f32")]
@@ -109,6 +126,8 @@ REJECTED = {
     "!quant.uniform<i8:f32, -1.0>": "", "!quant.uniform<i8:f32, 1.0e-50>": "",
     "!quant.uniform<i8:f32, 1.0e+39>": "", "!quant.uniform<i8:f32, 1.0e-5": "",
     "!quant.uniform<i8:f32:{0:3, 1:1}, {{0.1, 0.2}, {0.3, 0.4}}>": "",
+    "!quant.uniform<i8<5:5>:f32, 0.1:5>": "", "!quant.uniform<i8:f32, inf>": "",
+    "!quant.uniform<i8:f32, nan>": "", "!quant.uniform<i8:f32, 1e-05>": "",
     "!quant.uniform<i8:f32, 0.1:200>": "a zero point that is no code",
     "!quant.uniform<u8:f32, 0.1:-1>": "a zero point that is no code",
     "!quant.uniform<i8<-127:127>:f32, 0.1:-128>": "a zero point that is no code",
