@@ -7,6 +7,7 @@
 // `of_fresh_memcpy` is that against memcpy into new memory, which the pass's codes are, too. Each
 // rate is that of the best iteration.
 #include <benchmark/benchmark.h>
+#include <llvm/ADT/SmallVector.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 #include <mlir/Dialect/Linalg/IR/Linalg.h>
@@ -22,7 +23,6 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -106,11 +106,12 @@ void quantize(benchmark::State& state, const char* text, unsigned bits, bool thr
   double running = copying;
   for (auto _ : state) {
     copying = std::min(copying, seconds([&] { copy_to(copy.data()); }));
-    copying_fresh =
-        std::min(copying_fresh, seconds([&] {
-                   const std::unique_ptr<std::byte[]> fresh(new std::byte[weight_bytes]);
-                   copy_to(fresh.get());
-                 }));
+    const double into_fresh = seconds([&] {
+      llvm::SmallVector<std::byte, 0> fresh;
+      fresh.resize_for_overwrite(weight_bytes);
+      copy_to(fresh.data());
+    });
+    copying_fresh = std::min(copying_fresh, into_fresh);
     mlir::MLIRContext context(threads ? mlir::MLIRContext::Threading::ENABLED
                                       : mlir::MLIRContext::Threading::DISABLED);
     context.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect,
@@ -123,7 +124,10 @@ void quantize(benchmark::State& state, const char* text, unsigned bits, bool thr
     const auto refuse = [](const llvm::Twine&) { return mlir::failure(); };
     bool done = module && mlir::succeeded(passes.begin()->initializeOptions(options, refuse));
     const double once = seconds([&] { done = done && mlir::succeeded(passes.run(module.get())); });
-    if (!done || !has_codes(module.get(), bits)) return state.SkipWithError("not quantized");
+    if (!done || !has_codes(module.get(), bits)) {
+      state.SkipWithError("not quantized");
+      return;
+    }
     running = std::min(running, once);
     state.SetIterationTime(once);
   }

@@ -1,5 +1,6 @@
 #include "mlir_plugin/constants.hpp"
 
+#include <llvm/ADT/SmallVector.h>
 #include <mlir/IR/AsmState.h>
 #include <mlir/IR/DialectResourceBlobManager.h>
 
@@ -18,9 +19,9 @@
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
 
-constexpr std::uint64_t resource_bytes = 64 * 1024;
+constexpr std::uint64_t resource_bytes = std::uint64_t{64} << 10;
 // Of codes that a thread computes at a time.
-constexpr std::size_t piece_bytes = 512 * 1024;
+constexpr std::size_t piece_bytes = std::size_t{512} << 10;
 
 // Bytes of MLIR's context. A splat's are one element, again and again.
 class KeptBytes final : public ConstantSource {
@@ -136,11 +137,12 @@ Expected<mlir::ElementsAttr> to_elements(mlir::RankedTensorType type, const Cons
   const auto width = static_cast<std::size_t>(byte_width(codes.element()));
   const std::uint64_t size = codes.byte_size();
   if (size < resource_bytes || bit_width(codes.element()) < 8) {
-    const auto room = std::make_unique_for_overwrite<std::byte[]>(size);
-    const std::span<std::byte> bytes(room.get(), size);
+    llvm::SmallVector<std::byte, 0> bytes;
+    bytes.resize_for_overwrite(size);
     QUADRANT_CHECK(read_all(codes, bytes, type.getContext()));
     const std::size_t shown = is_splat(bytes, width) ? width : bytes.size();
-    return mlir::DenseElementsAttr::getFromRawBuffer(type, characters(bytes.first(shown)));
+    return mlir::DenseElementsAttr::getFromRawBuffer(type,
+                                                     characters(std::span(bytes).first(shown)));
   }
   mlir::AsmResourceBlob blob = mlir::HeapAsmResourceBlob::allocate(size, 64);
   const llvm::MutableArrayRef<char> room = blob.getMutableData();
