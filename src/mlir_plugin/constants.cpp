@@ -1,20 +1,27 @@
 #include "mlir_plugin/constants.hpp"
 
+#include <llvm/ADT/SmallVector.h>
 #include <mlir/IR/AsmState.h>
 #include <mlir/IR/DialectResourceBlobManager.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "mlir_plugin/context_executor.hpp"
 #include "mlir_plugin/types.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
 
-constexpr std::uint64_t resource_bytes = 64 * 1024;
+constexpr std::uint64_t resource_bytes = std::uint64_t{64} << 10;
+// Of codes that a thread computes at a time.
+constexpr std::size_t piece_bytes = std::size_t{512} << 10;
 
 // Bytes of MLIR's context. A splat's are one element, again and again.
 class KeptBytes final : public ConstantSource {
@@ -81,6 +88,21 @@ llvm::ArrayRef<char> characters(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// All of `codes`, in the threads of `context`.
+Expected<void> read_all(const Constant& codes, std::span<std::byte> out,
+                        mlir::MLIRContext* context) {
+  std::vector<std::optional<Error>> errors((out.size() + piece_bytes - 1) / piece_bytes);
+  ContextExecutor(context).parallel_for(errors.size(), [&](std::size_t piece) {
+    const std::size_t first = piece * piece_bytes;
+    auto done = codes.read(first, out.subspan(first, std::min(piece_bytes, out.size() - first)));
+    if (!done) errors[piece] = std::move(done).error();
+  });
+  for (std::optional<Error>& error : errors) {
+    if (error) return fail(*std::move(error));
+  }
+  return {};
+}
+
 }  // namespace
 
 Constant to_constant(mlir::Attribute attribute, bool is_unsigned) {
@@ -115,14 +137,17 @@ Expected<mlir::ElementsAttr> to_elements(mlir::RankedTensorType type, const Cons
   const auto width = static_cast<std::size_t>(byte_width(codes.element()));
   const std::uint64_t size = codes.byte_size();
   if (size < resource_bytes || bit_width(codes.element()) < 8) {
-    QUADRANT_TRY(const ConstantBytes bytes, codes.read());
-    const std::size_t shown = is_splat(bytes.bytes(), width) ? width : bytes.bytes().size();
-    return mlir::DenseElementsAttr::getFromRawBuffer(type, characters(bytes.bytes().first(shown)));
+    llvm::SmallVector<std::byte, 0> bytes;
+    bytes.resize_for_overwrite(size);
+    QUADRANT_CHECK(read_all(codes, bytes, type.getContext()));
+    const std::size_t shown = is_splat(bytes, width) ? width : bytes.size();
+    return mlir::DenseElementsAttr::getFromRawBuffer(type,
+                                                     characters(std::span(bytes).first(shown)));
   }
   mlir::AsmResourceBlob blob = mlir::HeapAsmResourceBlob::allocate(size, 64);
   const llvm::MutableArrayRef<char> room = blob.getMutableData();
   const auto bytes = std::as_writable_bytes(std::span(room.data(), room.size()));
-  QUADRANT_CHECK(codes.read(0, bytes));
+  QUADRANT_CHECK(read_all(codes, bytes, type.getContext()));
   if (is_splat(bytes, width)) {
     return mlir::DenseElementsAttr::getFromRawBuffer(type, characters(bytes.first(width)));
   }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "mlir_plugin/context_executor.hpp"
 #include "mlir_plugin/guarded.hpp"
 #include "mlir_plugin/headers.hpp"
 #include "mlir_plugin/instrumentation.hpp"
@@ -50,7 +51,9 @@ Expected<void> SchemePass::run(mlir::FunctionOpInterface function) {
   const std::unique_ptr<GainModel> gains =
       make_gain_model(gains_.empty() ? by_default : gains_.getValue());
   if (!gains) return unknown("gains", gains_, "unit, bytes, operations");
+  ContextExecutor executor(function->getContext());
   QuantizeOptions options;
+  options.executor = &executor;
   options.gains = gains.get();
   options.couplings = std::move(known.couplings);
   return run(graph, registry, options);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -19,10 +20,13 @@ namespace quadrant::inline v0 {
 
 /// Whether none of `values` is NaN or infinite.
 [[nodiscard]] inline bool are_finite(std::span<const float> values) noexcept {
-  constexpr std::int32_t infinity = 0x7f800000;
-  std::int32_t largest = 0;
-  for (const float value : values) largest = std::max(largest, magnitude_bits(value));
-  return largest < infinity;
+  // Carried into the sign's place from infinity's bits on. A maximum would take more instructions.
+  constexpr std::uint32_t above_infinity = 0x80000000 - 0x7f800000;
+  std::uint32_t carries = 0;
+  for (const float value : values) {
+    carries |= static_cast<std::uint32_t>(magnitude_bits(value)) + above_infinity;
+  }
+  return (carries & 0x80000000) == 0;
 }
 
 /// min(w, 0) and max(w, 0) of finite values; each of a number of groups has its own.
@@ -38,11 +42,22 @@ class Extremes {
   void add(std::size_t group, std::span<const float> values) noexcept {
     float min = min_[group];
     float max = max_[group];
+    // Compilers may not reorder a minimum of floats, and so vectorise many side by side instead.
+    constexpr std::size_t lanes = 64;
+    if (values.size() >= 4 * lanes) {
+      std::array<float, lanes> mins{};
+      std::array<float, lanes> maxs{};
+      for (; values.size() >= lanes; values = values.subspan(lanes)) {
+        extend_each(mins.data(), maxs.data(), values.first(lanes));
+      }
+      min = std::min(min, std::ranges::min(mins));
+      max = std::max(max, std::ranges::max(maxs));
+    }
     constexpr std::size_t many = 32;
     if (values.size() < many) {
       for (const float value : values) extend(min, max, value);
     } else {
-      // A sign makes the integer negative, which is no maximum with 0.
+      // In few, as integers: a sign makes the integer negative, which is no maximum with 0.
       std::int32_t above = 0;
       std::int32_t below = 0;
       for (const float value : values) {
@@ -58,9 +73,7 @@ class Extremes {
 
   /// Value i belongs to group `first` + i.
   void add_each(std::size_t first, std::span<const float> values) noexcept {
-    float* __restrict min = min_.data() + first;
-    float* __restrict max = max_.data() + first;
-    for (std::size_t i = 0; i < values.size(); ++i) extend(min[i], max[i], values[i]);
+    extend_each(min_.data() + first, max_.data() + first, values);
   }
 
  private:
@@ -68,6 +81,12 @@ class Extremes {
   static void extend(float& min, float& max, float value) noexcept {
     min = value < min ? value : min;
     max = value > max ? value : max;
+  }
+
+  // Of value i, its own.
+  static void extend_each(float* __restrict min, float* __restrict max,
+                          std::span<const float> values) noexcept {
+    for (std::size_t i = 0; i < values.size(); ++i) extend(min[i], max[i], values[i]);
   }
 
   std::vector<float> min_;

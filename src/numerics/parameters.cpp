@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -56,6 +57,9 @@ Expected<Parameters> Parameters::read(const UniformType& type, const Shape& shap
     std::ranges::transform(zero_points, parameters.zero_points.begin(),
                            [](std::int64_t value) { return static_cast<std::int32_t>(value); });
   }
+  parameters.same_zero_point =
+      std::ranges::adjacent_find(parameters.zero_points, std::not_equal_to{}) ==
+      parameters.zero_points.end();
   return parameters;
 }
 

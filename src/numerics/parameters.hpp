@@ -21,6 +21,7 @@ struct Parameters {
   std::vector<std::int32_t> zero_points;  ///< one for each group
   std::int32_t storage_min = 0;
   std::int32_t storage_max = 0;
+  bool same_zero_point = false;  ///< all zero points are the same
 
   /// `impossible` when `type` does not fit tensors of `shape`, or is not supported.
   [[nodiscard]] static Expected<Parameters> read(const UniformType& type, const Shape& shape);
@@ -29,15 +30,16 @@ struct Parameters {
   /// `first` on; `each` is std::true_type where the elements of a run differ in their parameters.
   template <class Body>
   void for_each_run(std::int64_t first, std::size_t count, Body body) const {
-    groups.for_each_run(
-        first, count, [&](std::size_t group, std::size_t position, std::size_t length) {
-          const RunParameters run{scales.data() + group, zero_points.data() + group};
-          if (groups.interleaved()) {
-            body(std::true_type{}, run, position, length);
-          } else {
-            body(std::false_type{}, run, position, length);
-          }
-        });
+    groups.for_each_run(first, count,
+                        [&](std::size_t group, std::size_t position, std::size_t length) {
+                          const RunParameters run{scales.data() + group, zero_points.data() + group,
+                                                  same_zero_point};
+                          if (groups.interleaved()) {
+                            body(std::true_type{}, run, position, length);
+                          } else {
+                            body(std::false_type{}, run, position, length);
+                          }
+                        });
   }
 };
 
