@@ -110,6 +110,74 @@ def test_sums_of_integers_are_linalgs_where_it_has_them():
             assert wanted[name] in text, f"{name}: {text[:2000]}"
 
 
+def test_a_quantized_module_becomes_tflite():
+    """All products of an exported module are on codes in TFLite."""
+    module = Module(25, has_stats=True)
+    hidden = module.matmul(module.input(4, 32), module.weight(32, 16), fill=0.5)
+    module.output(module.matmul(hidden, module.weight(16, 8)))
+    with scratch() as folder:
+        exported, model = folder / "q.onnx", folder / "q.tflite"
+        rewritten(19, module.function(), "quadrant-quantize{scheme=static gains=unit products=casts},"
+                  f"quadrant-export{{to={exported}}}")
+        done = quadrant("convert", exported, model)
+        assert done.returncode == 0, done.stderr
+        assert re.search(r"matmul +2 +0", done.stdout), done.stdout
+
+
+REGIONS = """func.func @f(%x: tensor<2x4xf32>, %n: index) -> tensor<2x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %w = arith.constant dense<1.5> : tensor<4x4xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<2x4xf32>) {
+    %b = arith.constant dense<0.5> : tensor<4x4xf32>
+    %z = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<2x4xf32>
+    %d = linalg.fill ins(%z : f32) outs(%e : tensor<2x4xf32>) -> tensor<2x4xf32>
+    %y = linalg.matmul ins(%a, %w : tensor<2x4xf32>, tensor<4x4xf32>) outs(%d : tensor<2x4xf32>)
+      -> tensor<2x4xf32>
+    %q = linalg.matmul ins(%y, %b : tensor<2x4xf32>, tensor<4x4xf32>) outs(%d : tensor<2x4xf32>)
+      -> tensor<2x4xf32>
+    scf.yield %q : tensor<2x4xf32>
+  }
+  return %r : tensor<2x4xf32>
+}
+"""
+
+
+def test_weights_in_and_for_regions():
+    quantized = rewritten(19, REGIONS, "quadrant-quantize")
+    assert quantized.count("tensor<4x4xi8>\n") == 2, quantized
+    assert rewritten(22, REGIONS, f"quadrant-quantize,{LOWER}").count("quant") == 0
+
+
+TOSA = """func.func @g(%x: tensor<1x5x5x3xf32>, %m: tensor<1x2x4xf32>)
+    -> (tensor<1x3x3x2xf32>, tensor<1x2x3xf32>, tensor<4x2xf32>) {
+  %w = "tosa.const"() <{value = dense<0.25> : tensor<2x3x3x3xf32>}> : () -> tensor<2x3x3x3xf32>
+  %b = "tosa.const"() <{value = dense<0.25> : tensor<2xf32>}> : () -> tensor<2xf32>
+  %y = tosa.conv2d %x, %w, %b {dilation = array<i64: 1, 1>, pad = array<i64: 0, 0, 0, 0>,
+    stride = array<i64: 1, 1>} : (tensor<1x5x5x3xf32>, tensor<2x3x3x3xf32>, tensor<2xf32>)
+    -> tensor<1x3x3x2xf32>
+  %v = "tosa.const"() <{value = dense<0.5> : tensor<1x3x4xf32>}> : () -> tensor<1x3x4xf32>
+  %p = "tosa.const"() <{value = dense<[0,2,1]> : tensor<3xi32>}> : () -> tensor<3xi32>
+  %t = tosa.transpose %v, %p : (tensor<1x3x4xf32>, tensor<3xi32>) -> tensor<1x4x3xf32>
+  %o = tosa.matmul %m, %t : (tensor<1x2x4xf32>, tensor<1x4x3xf32>) -> tensor<1x2x3xf32>
+  %k = "tosa.const"() <{value = dense<2.0> : tensor<2x75xf32>}> : () -> tensor<2x75xf32>
+  %s = arith.constant dense<1.0> : tensor<4x75xf32>
+  %f = tosa.fully_connected %s, %k, %b : (tensor<4x75xf32>, tensor<2x75xf32>, tensor<2xf32>)
+    -> tensor<4x2xf32>
+  return %y, %o, %f : tensor<1x3x3x2xf32>, tensor<1x2x3xf32>, tensor<4x2xf32>
+}
+"""
+
+
+def test_tosa():
+    made = rewritten(19, TOSA, "quadrant-quantize")
+    for weight, axis in (("2x3x3x3", 0), ("1x3x4", None), ("2x75", 0), ("1x4x3", 2)):
+        assert f"tensor<{weight}xi8>" in made, f"{weight}: {made}"
+        if axis is not None:
+            assert f"tensor<{weight}x!quant.uniform<i8<-127:127>:f32:{axis}, {{" in made, made
+
+
 # --- what else holds ----------------------------------------------------------------------------
 
 
