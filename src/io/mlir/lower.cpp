@@ -38,6 +38,8 @@ std::string segments(std::size_t inputs, std::size_t outputs) {
 
 TensorType plain(ElementType element, const Shape& shape) { return {element, shape, nullptr}; }
 
+bool is_fixed(const Shape& shape) { return shape.is_static() && shape.element_count(); }
+
 }  // namespace
 
 std::string broadcast_map(const Shape& operand, const Shape& result) {
@@ -53,6 +55,19 @@ std::string broadcast_map(const Shape& operand, const Shape& result) {
     loops.push_back(is_stretched ? -1 : axis + offset);
   }
   return map_of_loops(static_cast<std::size_t>(result.rank()), loops);
+}
+
+Shape broadcast_shape(const Shape& a, const Shape& b) {
+  const Shape& longer = a.rank() < b.rank() ? b : a;
+  const Shape& other = a.rank() < b.rank() ? a : b;
+  std::vector<std::int64_t> extents(longer.extents().begin(), longer.extents().end());
+  const std::int64_t offset = longer.rank() - other.rank();
+  for (std::int64_t axis = 0; axis < other.rank(); ++axis) {
+    std::int64_t& extent = extents[static_cast<std::size_t>(axis + offset)];
+    if (extent == 1) extent = other[axis];
+    if (other[axis] != 1 && other[axis] != extent) invalid("operands that do not broadcast");
+  }
+  return Shape(std::move(extents));
 }
 
 // --- LoweredNode
@@ -286,21 +301,15 @@ Term Lowering::term_of(Value value) {
   return made;
 }
 
-void Lowering::check_shapes() {
-  for (std::uint32_t index = 0; index < graph_.index_bound(); ++index) {
-    const NodeId node = graph_.node_at(index);
-    if (!node.is_valid()) continue;
-    for (std::uint32_t i = 0; i < graph_.result_count(node); ++i) {
-      const Value value{node, i};
-      const Shape& shape = graph_.type(value).shape;
-      if (shape.is_static() && shape.element_count()) continue;
-      failures::impossible(
-          fmt::format(
-              "a shape with open extents, {}: MLIR is written of fixed ones alone. Fix those "
-              "of the model's inputs where it is exported",
-              to_string(shape)),
-          {.tensor = std::string(graph_.value_name(value))});
-    }
+void Lowering::check_inputs() const {
+  for (const NodeId id : graph_.inputs()) {
+    const Shape& shape = graph_.type({id}).shape;
+    if (is_fixed(shape)) continue;
+    failures::impossible(
+        fmt::format("an input of open extents, {}: MLIR is written of fixed ones alone. Fix them "
+                    "where the model is exported",
+                    to_string(shape)),
+        {.tensor = std::string(graph_.value_name({id}))});
   }
 }
 
@@ -309,6 +318,11 @@ void Lowering::compute(NodeRef node) {
   for (const LowerRules& rules : all_rules()) {
     const auto found = std::ranges::find(rules, kind, &LowerRule::kind);
     if (found == rules.end()) continue;
+    for (std::uint32_t i = 0; i < graph_.result_count(node.id); ++i) {
+      if (!is_fixed(node.type(i).shape)) {
+        impossible(fmt::format("{} of open extents, which only data tells", kind));
+      }
+    }
     LoweredNode lowered(*this, node);
     found->lower(lowered);
     return;
@@ -318,21 +332,27 @@ void Lowering::compute(NodeRef node) {
 
 void Lowering::lower(NodeRef node) {
   location_ = label(graph_, node.id);
+  // What reads what is refused says nothing of its own.
+  const bool is_behind_refused = std::ranges::any_of(
+      node.operands(), [&](Value operand) { return refused_values_.contains(operand); });
   try {
-    in_node(location_, [&] { compute(node); });
+    if (!is_behind_refused) in_node(location_, [&] { compute(node); });
   } catch (Failure& failure) {
     if (failure.error.code != ErrorCode::impossible) throw;
-    // To name all that is in the way at once: what reads the results goes on with these names.
     refusals_.add(failure.error.message, location_);
-    for (std::uint32_t i = 0; i < graph_.result_count(node.id); ++i) {
-      TensorType type = node.type(i);
-      values_.insert_or_assign(node.result(i), Term{"%refused", std::move(type), {}});
-    }
+    refuse_results(node);
+  }
+  if (is_behind_refused) refuse_results(node);
+}
+
+void Lowering::refuse_results(NodeRef node) {
+  for (std::uint32_t i = 0; i < graph_.result_count(node.id); ++i) {
+    refused_values_.insert(node.result(i));
   }
 }
 
 void Lowering::run() {
-  check_shapes();
+  check_inputs();
   std::string arguments;
   std::string argument_types;
   std::string argument_attributes;

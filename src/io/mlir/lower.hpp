@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "io/mlir/region.hpp"
@@ -136,6 +137,9 @@ class LoweredNode {
 /// How an operand's elements are read by loops over `result`, to which it broadcasts.
 [[nodiscard]] std::string broadcast_map(const Shape& operand, const Shape& result);
 
+/// The shape that both broadcast to, as numpy has it. `invalid` where there is none.
+[[nodiscard]] Shape broadcast_shape(const Shape& a, const Shape& b);
+
 struct LowerRule {
   std::string_view kind;
   void (*lower)(LoweredNode& node) = nullptr;
@@ -166,7 +170,8 @@ class Lowering {
   Term typed(const Term& term, const TensorType& type);
   [[nodiscard]] Term term_of(Value value);
   void define(Value value, Term term) { values_.insert_or_assign(value, std::move(term)); }
-  void check_shapes();
+  void check_inputs() const;
+  void refuse_results(NodeRef node);
   void lower(NodeRef node);
   void compute(NodeRef node);
 
@@ -182,6 +187,7 @@ class Lowering {
   std::string head_;
   std::string tail_;
   failures::Refusals refusals_;
+  std::unordered_set<Value> refused_values_;
 };
 
 }  // namespace quadrant::inline v0::mlir_ir

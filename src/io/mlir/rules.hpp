@@ -14,14 +14,14 @@ using LowerRules = std::span<const LowerRule>;
 [[nodiscard]] LowerRules elementwise_rules() noexcept;
 [[nodiscard]] LowerRules moves_rules() noexcept;
 [[nodiscard]] LowerRules normalization_rules() noexcept;
-[[nodiscard]] LowerRules parts_rules() noexcept;
 [[nodiscard]] LowerRules pooling_rules() noexcept;
 [[nodiscard]] LowerRules products_rules() noexcept;
 [[nodiscard]] LowerRules quantization_rules() noexcept;
 [[nodiscard]] LowerRules reductions_rules() noexcept;
 
-[[nodiscard]] inline std::array<LowerRules, 2> all_rules() noexcept {
-  return {products_rules(), quantization_rules()};
+[[nodiscard]] inline std::array<LowerRules, 8> all_rules() noexcept {
+  return {convolution_rules(), elementwise_rules(), moves_rules(),        normalization_rules(),
+          pooling_rules(),     products_rules(),    quantization_rules(), reductions_rules()};
 }
 
 }  // namespace quadrant::inline v0::mlir_ir
