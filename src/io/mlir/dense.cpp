@@ -42,7 +42,7 @@ void write_constant(const std::string& name, const Constant& contents, std::stri
   const std::string type = text_of({contents.element(), contents.shape(), nullptr});
   const std::string stored =
       is_bits ? text_of({ElementType::int8, contents.shape(), nullptr}) : type;
-  const std::string stored_name = is_bits ? name + "_bytes" : name;
+  const std::string stored_name = is_bits ? "%bytes_" + name.substr(1) : name;
   const std::string place = quoted(location);
   sink(fmt::format("    {} = \"arith.constant\"() <{{value = dense<", stored_name));
   if (contents.element_count() != 0) {

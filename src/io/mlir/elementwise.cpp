@@ -22,13 +22,12 @@ struct UnaryOperation {
 };
 
 constexpr std::array unary_operations{
-    UnaryOperation{"onnx.Abs", "math.absf"},    UnaryOperation{"onnx.Atan", "math.atan"},
-    UnaryOperation{"onnx.Ceil", "math.ceil"},   UnaryOperation{"onnx.Cos", "math.cos"},
+    UnaryOperation{"onnx.Abs", "math.absf"},    UnaryOperation{"onnx.Ceil", "math.ceil"},   UnaryOperation{"onnx.Cos", "math.cos"},
     UnaryOperation{"onnx.Erf", "math.erf"},     UnaryOperation{"onnx.Exp", "math.exp"},
     UnaryOperation{"onnx.Floor", "math.floor"}, UnaryOperation{"onnx.Log", "math.log"},
     UnaryOperation{"onnx.Neg", "arith.negf"},   UnaryOperation{"onnx.Round", "math.roundeven"},
     UnaryOperation{"onnx.Sin", "math.sin"},     UnaryOperation{"onnx.Sqrt", "math.sqrt"},
-    UnaryOperation{"onnx.Tan", "math.tan"},     UnaryOperation{"onnx.Tanh", "math.tanh"},
+    UnaryOperation{"onnx.Tanh", "math.tanh"},
 };
 
 void lower_unary(LoweredNode& node) {
@@ -302,7 +301,6 @@ void lower_cast(LoweredNode& node) {
 
 constexpr std::array lowered_elementwise{
     LowerRule{"onnx.Abs", lower_unary},
-    LowerRule{"onnx.Atan", lower_unary},
     LowerRule{"onnx.Ceil", lower_unary},
     LowerRule{"onnx.Cos", lower_unary},
     LowerRule{"onnx.Erf", lower_unary},
@@ -313,7 +311,6 @@ constexpr std::array lowered_elementwise{
     LowerRule{"onnx.Round", lower_unary},
     LowerRule{"onnx.Sin", lower_unary},
     LowerRule{"onnx.Sqrt", lower_unary},
-    LowerRule{"onnx.Tan", lower_unary},
     LowerRule{"onnx.Tanh", lower_unary},
     LowerRule{ops::Add::kind, lower_add},
     LowerRule{"onnx.Sum", lower_add},
@@ -349,7 +346,6 @@ constexpr std::array lowered_elementwise{
     LowerRule{"onnx.Gelu", lower_gelu},
     LowerRule{"onnx.Pow", lower_pow},
     LowerRule{ops::Cast::kind, lower_cast},
-    LowerRule{"onnx.CastLike", lower_cast},
 };
 
 }  // namespace
