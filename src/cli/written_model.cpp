@@ -39,9 +39,7 @@ Expected<WrittenModel> write_as_openvino(const Graph& graph, const std::string& 
 
 Expected<WrittenModel> write_as_mlir(const Graph& graph, const std::string& path) {
   QUADRANT_TRY(const MlirWriteReport report, write_mlir(graph, path));
-  WrittenModel written{report.file_bytes, fmt::format("{} operations", report.operations), {}};
-  add_remarks(written.remarks, "changed", report.changed);
-  return written;
+  return WrittenModel{report.file_bytes, fmt::format("{} operations", report.operations), {}};
 }
 
 Expected<WrittenModel> write_as_onnx(const Graph& graph, const std::string& path,

@@ -44,7 +44,7 @@ def close(ours, theirs, bound):
         finite = np.isfinite(wanted)
         assert np.array_equal(found[~finite], wanted[~finite])
         if finite.any():
-            error = np.abs(found - wanted)[finite].max() / max(1.0, np.abs(wanted[finite]).max())
+            error = np.abs(found[finite] - wanted[finite]).max() / max(1.0, np.abs(wanted[finite]).max())
             assert error <= bound, f"differ by {error}"
 
 
@@ -56,7 +56,7 @@ COVERED = set("""
     Elu Equal Erf Exp Expand Flatten Floor Gather Gelu Gemm GlobalAveragePool GlobalMaxPool Greater
     GreaterOrEqual HardSigmoid HardSwish Identity InstanceNormalization LayerNormalization LeakyRelu Less
     LessOrEqual Log LogSoftmax MatMul Max MaxPool Mean Min Mul Neg Not Or PRelu Pad Pow Reciprocal ReduceL2
-    ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Round Selu Sigmoid
+    ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Round Selu Sigmoid Sign
     Sin Slice Softmax Softplus Softsign Split Sqrt Squeeze Sub Sum Swish Tanh Tile Transpose Unsqueeze
     Where Xor
 """.split())
@@ -70,13 +70,19 @@ REFUSED = {
 }
 
 
+def kind_of(case):
+    """As graphs call the operation: some by a name of their own."""
+    own = {"ConvTranspose": "conv_transpose", "LSTM": "lstm", "GRU": "gru", "RNN": "rnn"}
+    return own.get(case.op, f"onnx.{case.op}")
+
+
 def check_case(case):
     with scratch() as folder:
         text, why = written(case.model(), folder)
         reason = "open extents" if case.is_open else REFUSED.get(case.name)
         if reason or case.op not in COVERED:
             assert text is None, "was written"
-            assert (reason or "operation ") in why and "MLIR" in why, why
+            assert (reason or f"has no counterpart for: {kind_of(case)} (") in why and "MLIR" in why, why
             return
         assert text is not None, why
         session = session_of(case.model())
@@ -113,7 +119,8 @@ def own_cases():
         op(f"max_pool_{label}", "MaxPool", f(2, 3, 9, 8), kernel_shape=[3, 2], **settings)
         for counts in 0, 1:
             op(f"average_pool_{counts}_{label}", "AveragePool", f(2, 3, 9, 8), kernel_shape=[3, 2],
-               count_include_pad=counts, opset=17, **settings)  # from 19 on, asymmetric pads are counted wrong
+               # From 19 on, ONNX Runtime counts asymmetric pads wrong.
+               count_include_pad=counts, opset=21 if "dilations" in settings else 17, **settings)
     op("conv_multiplied", "Conv", f(1, 3, 6, 6), f(6, 1, 3, 3), weights=(1,), group=3)
     op("conv_1d", "Conv", f(2, 3, 9), f(4, 3, 3), f(4), weights=(1, 2), pads=[1, 1])
     op("conv_3d", "Conv", f(1, 2, 5, 4, 6), f(3, 2, 2, 2, 3), weights=(1,), strides=[1, 2, 1])
@@ -165,10 +172,12 @@ def own_cases():
 
     positive = np.abs(f(3, 4)) + np.float32(0.1)
     for name in ("Abs Ceil Cos Elu Erf Exp Floor HardSigmoid HardSwish LeakyRelu Neg Reciprocal Relu Round "
-                 "Selu Sigmoid Sin Softplus Softsign Tanh Identity").split():
+                 "Selu Sigmoid Sign Sin Softplus Softsign Tanh Identity").split():
         op(f"{name}_float", name, f(3, 4) * np.float32(2))
     for name in "Log", "Sqrt":
         op(f"{name}_float", name, positive)
+    op("sign_zero", "Sign", np.array([-2.5, -0.0, 0, 3, np.inf], np.float32))
+    op("sign_int", "Sign", np.array([-3, 0, 5], np.int32))
     op("round_half", "Round", np.array([0.5, 1.5, 2.5, -0.5, -1.5], np.float32))
     op("softplus_large", "Softplus", np.array([-200, -20, 20, 200], np.float32))
     op("sigmoid_large", "Sigmoid", np.array([-200, -20, 20, 200], np.float32))
@@ -263,24 +272,23 @@ def fixed(path, folder):
     return folder / "fixed.onnx"
 
 
-def check_model(path, *options, casts=0, bound=1e-5):
+def check_model(path, *options, ending="qd", casts=0):
     with scratch() as folder:
         model = fixed(path, folder)
         feeds = random_feeds(session_of(model))
         if options:
             np.savez(folder / "calibration.npz", **feeds)
             options = [folder / "calibration.npz" if option == "CALIBRATION" else option for option in options]
-            done = quadrant("quantize", model, "-o", folder / "quantized.onnx", *options)
+            done = quadrant("convert", model, folder / f"quantized.{ending}", *options)
             assert done.returncode == 0, done.stderr
-            model = folder / "quantized.onnx"
+            model = folder / f"quantized.{ending}"
         text, why = written(model, folder)
         assert text is not None, why
         for op, least in (("quant.scast", 1 if options else 0), ("quant.qcast", casts)):
             assert (text.count(f'"{op}"') > 0) == (least > 0), f"{text.count(op)} times {op}"
         wanted = interpreted(model, feeds, folder)
-        ours = computed(text, [feeds[v.name] for v in session_of(model).get_inputs()], wanted,
-                        LOWER if options else "")
-        close(ours, wanted, bound)
+        ours = computed(text, list(feeds.values()), wanted, LOWER if options else "")
+        close(ours, wanted, 1e-5)
 
 
 WEIGHTS = ("--scheme", "weight-only")
@@ -300,7 +308,11 @@ def test_example_models():
 
 def test_static():
     for name in "digits_cnn", "tiny_transformer":
-        yield name, lambda p=EXAMPLES / f"{name}.onnx": check_model(p, *STATIC, casts=1)
+        for ending in "qd", "onnx", "tflite":
+            yield (f"{name}, {ending}",
+                   lambda n=name, e=ending: check_model(EXAMPLES / f"{n}.onnx", *STATIC, ending=e, casts=1))
+    # Of a FakeQuantize without zero points of its own, conversions may round another way.
+    yield "digits_cnn, xml", lambda: check_model(EXAMPLES / "digits_cnn.onnx", *STATIC, ending="xml", casts=1)
 
 
 def test_blocks_are_refused():

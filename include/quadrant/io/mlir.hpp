@@ -4,26 +4,15 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/expected.hpp"
-#include "quadrant/support/left_alone.hpp"
 
 namespace quadrant::inline v0 {
 
-struct MlirWriteOptions {
-  Sink* sink = nullptr;  ///< receives what the report says, as notes; may be null
-};
-
-/// What writing a model did beyond copying.
 struct MlirWriteReport {
   std::uint64_t file_bytes = 0;
-  /// Operations of the function, those inside regions not counted.
-  std::int64_t operations = 0;
-  /// What the file does not say as the graph did.
-  std::vector<LeftAlone> changed;
+  std::int64_t operations = 0;  ///< of the function; those inside regions are not counted
 };
 
 /// Writes `graph` as a module with one function, @main: its arguments are the graph's inputs and
@@ -41,12 +30,9 @@ struct MlirWriteReport {
 /// `impossible` when an extent is open, and when operations have no counterpart, with each reason
 /// and some of the nodes that it is about. The file appears complete or not at all. Reading `graph`
 /// is all that is done to it: several threads may.
-[[nodiscard]] Expected<MlirWriteReport> write_mlir(const Graph& graph, const std::string& path,
-                                                   const MlirWriteOptions& options = {});
+[[nodiscard]] Expected<MlirWriteReport> write_mlir(const Graph& graph, const std::string& path);
 
 /// What `write_mlir` would write, all of it in memory.
-[[nodiscard]] Expected<std::string> mlir_text(const Graph& graph,
-                                              const MlirWriteOptions& options = {},
-                                              MlirWriteReport* report = nullptr);
+[[nodiscard]] Expected<std::string> mlir_text(const Graph& graph);
 
 }  // namespace quadrant::inline v0

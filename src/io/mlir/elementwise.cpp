@@ -22,12 +22,12 @@ struct UnaryOperation {
 };
 
 constexpr std::array unary_operations{
-    UnaryOperation{"onnx.Abs", "math.absf"},    UnaryOperation{"onnx.Ceil", "math.ceil"},   UnaryOperation{"onnx.Cos", "math.cos"},
-    UnaryOperation{"onnx.Erf", "math.erf"},     UnaryOperation{"onnx.Exp", "math.exp"},
-    UnaryOperation{"onnx.Floor", "math.floor"}, UnaryOperation{"onnx.Log", "math.log"},
-    UnaryOperation{"onnx.Neg", "arith.negf"},   UnaryOperation{"onnx.Round", "math.roundeven"},
-    UnaryOperation{"onnx.Sin", "math.sin"},     UnaryOperation{"onnx.Sqrt", "math.sqrt"},
-    UnaryOperation{"onnx.Tanh", "math.tanh"},
+    UnaryOperation{"onnx.Abs", "math.absf"},        UnaryOperation{"onnx.Ceil", "math.ceil"},
+    UnaryOperation{"onnx.Cos", "math.cos"},         UnaryOperation{"onnx.Erf", "math.erf"},
+    UnaryOperation{"onnx.Exp", "math.exp"},         UnaryOperation{"onnx.Floor", "math.floor"},
+    UnaryOperation{"onnx.Log", "math.log"},         UnaryOperation{"onnx.Neg", "arith.negf"},
+    UnaryOperation{"onnx.Round", "math.roundeven"}, UnaryOperation{"onnx.Sin", "math.sin"},
+    UnaryOperation{"onnx.Sqrt", "math.sqrt"},       UnaryOperation{"onnx.Tanh", "math.tanh"},
 };
 
 void lower_unary(LoweredNode& node) {
@@ -41,7 +41,7 @@ void lower_unary(LoweredNode& node) {
   if (!is_integer(x.type.element)) impossible("numbers that are truth values");
   const bool is_absolute = found->kind == "onnx.Abs";
   if (!is_absolute && found->kind != "onnx.Neg") {
-    impossible(fmt::format("{} of integers", found->kind));
+    impossible("integers");
   }
   node.finish(node.map(std::array{x}, x.type.element, x.type.shape, [&](Region& region) {
     const Scalar& value = region.argument(0);
@@ -132,9 +132,7 @@ void lower_where(LoweredNode& node) {
 /// One element of operand 0 after the other, which are real numbers.
 void lower_formula(LoweredNode& node, FunctionRef<Scalar(Region&, const Scalar&)> formula) {
   const Term x = node.operand(0);
-  if (!is_float(x.type.element)) {
-    impossible(fmt::format("{} of integers", node.node().kind()));
-  }
+  if (!is_float(x.type.element)) impossible("integers");
   node.finish(node.map(std::array{x}, x.type.element, x.type.shape,
                        [&](Region& region) { return formula(region, region.argument(0)); }));
 }
@@ -284,10 +282,23 @@ void lower_gelu(LoweredNode& node) {
   });
 }
 
+/// -1, 0 or 1, by the type of x.
+void lower_sign(LoweredNode& node) {
+  const Term x = node.operand(0);
+  node.finish(node.map(std::array{x}, x.type.element, x.type.shape, [](Region& region) {
+    const Scalar& value = region.argument(0);
+    const Scalar zero = region.number(value, 0);
+    const Scalar above =
+        region.select(region.test(Region::Test::less, zero, value), region.number(value, 1), zero);
+    return region.select(region.test(Region::Test::less, value, zero), region.number(value, -1),
+                         above);
+  }));
+}
+
 void lower_pow(LoweredNode& node) {
   const std::array operands{node.operand(0), node.operand(1)};
   const ElementType element = node.result_element();
-  if (!is_float(element)) impossible("onnx.Pow of integers");
+  if (!is_float(element)) impossible("integers");
   node.finish(node.map(operands, element, node.result_shape(), [&](Region& region) {
     return region.apply("math.powf",
                         {region.argument(0), region.cast(region.argument(1), element)});
@@ -333,6 +344,7 @@ constexpr std::array lowered_elementwise{
     LowerRule{"onnx.Relu", lower_relu},
     LowerRule{"onnx.Clip", lower_clip},
     LowerRule{"onnx.Sigmoid", lower_sigmoid},
+    LowerRule{"onnx.Sign", lower_sign},
     LowerRule{"onnx.Swish", lower_swish},
     LowerRule{"onnx.Reciprocal", lower_reciprocal},
     LowerRule{"onnx.HardSigmoid", lower_hard_sigmoid},

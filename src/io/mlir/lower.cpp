@@ -239,20 +239,10 @@ Term LoweredNode::expanded(const Term& term, const Shape& shape) {
              [](Region& region) { return region.argument(0); });
 }
 
-void LoweredNode::changed(std::string how) {
-  if (lowering_.options_.sink != nullptr) {
-    lowering_.options_.sink->report(
-        {Severity::note, how, {.node = std::string(label(*node_.graph, node_.id))}});
-  }
-  lowering_.report_.changed.push_back(
-      {std::string(node_.graph->value_name(node_.result())), std::move(how)});
-}
-
 // --- Lowering
 // --------------------------------------------------------------------------------------
 
-Lowering::Lowering(Graph graph, const MlirWriteOptions& options, MlirWriteReport& report)
-    : graph_(std::move(graph)), options_(options), report_(report), opset_(opset_version(graph_)) {}
+Lowering::Lowering(Graph graph) : graph_(std::move(graph)), opset_(opset_version(graph_)) {}
 
 Term Lowering::term(TensorType type) {
   // An unranked type stands for a number.
@@ -273,7 +263,7 @@ Term Lowering::make(std::string_view op, std::span<const Term> operands, TensorT
                        joined(names), in_braces("<{", text.properties, "}>"),
                        in_braces("", text.region, ""), in_braces("{", text.attributes, "}"),
                        joined(types), result.type_text, quoted(location_));
-  ++report_.operations;
+  ++operations_;
   return result;
 }
 
@@ -286,7 +276,7 @@ Term Lowering::typed(const Term& term, const TensorType& type) {
 Term Lowering::add_constant(const Constant& contents, std::string_view location) {
   Term made = term(plain(contents.element(), contents.shape()));
   constants_.push_back({made.name, contents, std::string(location)});
-  ++report_.operations;
+  ++operations_;
   return made;
 }
 
@@ -320,34 +310,35 @@ void Lowering::compute(NodeRef node) {
     if (found == rules.end()) continue;
     for (std::uint32_t i = 0; i < graph_.result_count(node.id); ++i) {
       if (!is_fixed(node.type(i).shape)) {
-        impossible(fmt::format("{} of open extents, which only data tells", kind));
+        impossible("a result of open extents, which only data tells");
       }
     }
     LoweredNode lowered(*this, node);
     found->lower(lowered);
     return;
   }
-  impossible(fmt::format("operation {}", kind));
+  impossible(std::string(kind));
 }
 
 void Lowering::lower(NodeRef node) {
-  location_ = label(graph_, node.id);
-  // What reads what is refused says nothing of its own.
-  const bool is_behind_refused = std::ranges::any_of(
-      node.operands(), [&](Value operand) { return refused_values_.contains(operand); });
-  try {
-    if (!is_behind_refused) in_node(location_, [&] { compute(node); });
-  } catch (Failure& failure) {
-    if (failure.error.code != ErrorCode::impossible) throw;
-    refusals_.add(failure.error.message, location_);
-    refuse_results(node);
+  const auto give_up = [&] {
+    for (std::uint32_t i = 0; i < graph_.result_count(node.id); ++i) {
+      missing_.insert(node.result(i));
+    }
+  };
+  for (const Value operand : node.operands()) {
+    if (!missing_.contains(operand)) continue;
+    give_up();
+    return;
   }
-  if (is_behind_refused) refuse_results(node);
-}
-
-void Lowering::refuse_results(NodeRef node) {
-  for (std::uint32_t i = 0; i < graph_.result_count(node.id); ++i) {
-    refused_values_.insert(node.result(i));
+  location_ = label(graph_, node.id);
+  try {
+    in_node(location_, [&] { compute(node); });
+  } catch (const Failure& failure) {
+    if (failure.error.code != ErrorCode::impossible) throw;
+    const std::string& why = failure.error.message;
+    refusals_.add(why == node.kind() ? why : fmt::format("{}: {}", node.kind(), why), location_);
+    give_up();
   }
 }
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "io/mlir/region.hpp"
-#include "quadrant/io/mlir.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/support/function_ref.hpp"
 #include "support/refusals.hpp"
@@ -126,9 +125,6 @@ class LoweredNode {
   Term expanded(const Term& term, const Shape& shape);
   Term cast(const Term& term, ElementType element);
 
-  /// For the report.
-  void changed(std::string how);
-
  private:
   Lowering& lowering_;
   NodeRef node_;
@@ -147,12 +143,13 @@ struct LowerRule {
 
 class Lowering {
  public:
-  Lowering(Graph graph, const MlirWriteOptions& options, MlirWriteReport& report);
+  explicit Lowering(Graph graph);
 
   /// Makes all operations. To be called once.
   void run();
   /// The whole text, constants read on the way.
   void write(FunctionRef<void(std::string_view)> sink) const;
+  [[nodiscard]] std::int64_t operations() const noexcept { return operations_; }
 
  private:
   friend class LoweredNode;
@@ -171,15 +168,13 @@ class Lowering {
   [[nodiscard]] Term term_of(Value value);
   void define(Value value, Term term) { values_.insert_or_assign(value, std::move(term)); }
   void check_inputs() const;
-  void refuse_results(NodeRef node);
   void lower(NodeRef node);
   void compute(NodeRef node);
 
   Graph graph_;
-  const MlirWriteOptions& options_;
-  MlirWriteReport& report_;
   std::int64_t opset_;
   Names names_;
+  std::int64_t operations_ = 0;
   std::string location_;  ///< of the node at hand
   std::string body_;
   std::vector<NamedConstant> constants_;
@@ -187,7 +182,7 @@ class Lowering {
   std::string head_;
   std::string tail_;
   failures::Refusals refusals_;
-  std::unordered_set<Value> refused_values_;
+  std::unordered_set<Value> missing_;  ///< results of what is refused
 };
 
 }  // namespace quadrant::inline v0::mlir_ir

@@ -15,7 +15,7 @@ namespace {
 void lower_identity(LoweredNode& node) { node.finish(node.operand(0)); }
 
 void lower_dropout(LoweredNode& node) {
-  if (node.has(2)) impossible("onnx.Dropout in the mode of training");
+  if (node.has(2)) impossible("the mode of training");
   lower_identity(node);
 }
 
@@ -93,7 +93,7 @@ void lower_concat(LoweredNode& node) {
 /// Negative pads take elements away.
 void lower_pad(LoweredNode& node) {
   const auto mode = node.attribute_or<std::string>("mode", "constant");
-  if (mode != "constant") impossible(fmt::format("a padding of mode {}", printable(mode)));
+  if (mode != "constant") impossible(fmt::format("the mode {}", printable(mode)));
   const auto given = node.list(1, node.opset() < 2 ? "paddings" : "pads");
   Term x = node.operand(0);
   const auto rank = static_cast<std::size_t>(x.type.shape.rank());

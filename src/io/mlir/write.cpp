@@ -21,26 +21,21 @@ Graph with_conversions(const Graph& graph) {
 }  // namespace
 }  // namespace mlir_ir
 
-Expected<std::string> mlir_text(const Graph& graph, const MlirWriteOptions& options,
-                                MlirWriteReport* report) {
+Expected<std::string> mlir_text(const Graph& graph) {
   return mlir_ir::at_border("", [&] {
-    MlirWriteReport made;
-    mlir_ir::Lowering lowering(mlir_ir::with_conversions(graph), options, made);
+    mlir_ir::Lowering lowering(mlir_ir::with_conversions(graph));
     lowering.run();
     std::string text;
     lowering.write([&](std::string_view part) { text += part; });
-    made.file_bytes = text.size();
-    if (report != nullptr) *report = std::move(made);
     return text;
   });
 }
 
-Expected<MlirWriteReport> write_mlir(const Graph& graph, const std::string& path,
-                                     const MlirWriteOptions& options) {
+Expected<MlirWriteReport> write_mlir(const Graph& graph, const std::string& path) {
   return mlir_ir::at_border(path, [&] {
-    MlirWriteReport report;
-    mlir_ir::Lowering lowering(mlir_ir::with_conversions(graph), options, report);
+    mlir_ir::Lowering lowering(mlir_ir::with_conversions(graph));
     lowering.run();
+    MlirWriteReport report{0, lowering.operations()};
     NewFile file = mlir_ir::value_of(NewFile::create(path));
     lowering.write([&](std::string_view part) {
       mlir_ir::value_of(file.write(std::as_bytes(std::span(part))));
