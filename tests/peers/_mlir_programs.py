@@ -82,6 +82,6 @@ def parse(printed, wanted):
     return found
 
 
-def computed(text, feeds, wanted, passes=""):
-    """What the module `text` gives for `feeds`, compiled by version 19 behind `passes`."""
-    return parse(run_main(program(text, feeds, wanted), passes), wanted)
+def computed(text, feeds, wanted, passes="", version=19):
+    """What the module `text` gives for `feeds`, compiled behind `passes`."""
+    return parse(run_main(program(text, feeds, wanted), passes, version), wanted)

@@ -16,11 +16,13 @@ namespace {
 void write_hexadecimal(const Constant& contents, FunctionRef<void(std::string_view)> sink) {
   constexpr std::string_view digits = "0123456789ABCDEF";
   constexpr std::uint64_t piece = std::uint64_t{1} << 16U;
+  // The bits beside an element are 0, as MLIR has them itself.
+  const std::size_t mask = bit_width(contents.element()) == 4 ? 0x0F : 0xFF;
   std::string text;
   const auto append = [&](std::span<const std::byte> bytes) {
     text.resize(2 * bytes.size());
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-      const auto byte = std::to_integer<std::size_t>(bytes[i]);
+      const auto byte = std::to_integer<std::size_t>(bytes[i]) & mask;
       text[2 * i] = digits[byte >> 4U];
       text[2 * i + 1] = digits[byte & 15U];
     }

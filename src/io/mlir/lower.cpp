@@ -377,7 +377,9 @@ void Lowering::run() {
     const Term made = typed(term_of(value), graph_.type(value));
     list(results, made.name);
     list(result_types, made.type_text);
-    list(result_attributes, border_attributes(graph_.name(id), made.type));
+    const std::string_view name =
+        graph_.name(id).empty() ? graph_.value_name(value) : graph_.name(id);
+    list(result_attributes, border_attributes(name, made.type));
   }
   head_ = fmt::format(
       "\"builtin.module\"() ({{\n  \"func.func\"() <{{sym_name = \"main\", function_type = ({}) -> "
