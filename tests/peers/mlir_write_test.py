@@ -197,6 +197,9 @@ def own_cases():
     op("clip_6", "Clip", f(3, 4), opset=7, min=-0.5, max=0.5)
     op("clip_int", "Clip", np.array([-3, 0, 5], np.int32), np.array(-1, np.int32), np.array(3, np.int32), weights=(1, 2))
 
+    op("clip_int64", "Clip", np.array([-3, 2**60 + 1, 2**62], np.int64), np.array(-2**63, np.int64),
+       np.array(2**61 + 3, np.int64), weights=(1, 2))
+
     kinds = [np.float32, np.float64, np.float16, np.int8, np.uint8, np.int32, np.int64, bool]
     for source in kinds:
         for target in kinds:

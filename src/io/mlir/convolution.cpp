@@ -29,6 +29,7 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& more) 
 
 std::vector<std::string> loop_names(std::size_t first, std::size_t count) {
   std::vector<std::string> names;
+  names.reserve(count);
   for (std::size_t i = 0; i < count; ++i) names.push_back(loop_name(first + i));
   return names;
 }

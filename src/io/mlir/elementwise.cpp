@@ -84,16 +84,16 @@ void lower_mean(LoweredNode& node) {
 
 // --- truth values --------------------------------------------------------------------------------
 
-void lower_logical(LoweredNode& node) {
-  const std::string_view kind = node.node().kind();
-  const std::string_view op = kind == "onnx.And"  ? "arith.andi"
-                              : kind == "onnx.Or" ? "arith.ori"
-                                                  : "arith.xori";
+void lower_logical(LoweredNode& node, std::string_view op) {
   const std::array operands{node.operand(0), node.operand(1)};
   node.finish(node.map(operands, ElementType::boolean, node.result_shape(), [&](Region& region) {
     return region.apply(op, {region.argument(0), region.argument(1)});
   }));
 }
+
+void lower_and(LoweredNode& node) { lower_logical(node, "arith.andi"); }
+void lower_or(LoweredNode& node) { lower_logical(node, "arith.ori"); }
+void lower_xor(LoweredNode& node) { lower_logical(node, "arith.xori"); }
 
 void lower_not(LoweredNode& node) {
   const Term x = node.operand(0);
@@ -153,7 +153,8 @@ void lower_clip(LoweredNode& node) {
   std::array<std::optional<double>, 2> numbers;
   constexpr std::array names{"min", "max"};
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (node.has(i + 1) && node.constant(i + 1) == nullptr) {
+    // Integers as they are: not all of them are a double.
+    if (node.has(i + 1) && (node.constant(i + 1) == nullptr || !is_float(x.type.element))) {
       places[i] = operands.size();
       operands.push_back(node.operand(i + 1));
     } else {
@@ -331,9 +332,9 @@ constexpr std::array lowered_elementwise{
     LowerRule{"onnx.Max", lower_max},
     LowerRule{"onnx.Min", lower_min},
     LowerRule{"onnx.Mean", lower_mean},
-    LowerRule{"onnx.And", lower_logical},
-    LowerRule{"onnx.Or", lower_logical},
-    LowerRule{"onnx.Xor", lower_logical},
+    LowerRule{"onnx.And", lower_and},
+    LowerRule{"onnx.Or", lower_or},
+    LowerRule{"onnx.Xor", lower_xor},
     LowerRule{"onnx.Not", lower_not},
     LowerRule{"onnx.Equal", lower_equal},
     LowerRule{"onnx.Less", lower_less},

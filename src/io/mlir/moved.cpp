@@ -109,6 +109,7 @@ Term LoweredNode::inserted(const Term& part, const Term& into,
 Term LoweredNode::padded(const Term& term, std::span<const std::int64_t> before,
                          std::span<const std::int64_t> after, double value) {
   std::vector<std::int64_t> extents;
+  extents.reserve(before.size());
   for (std::size_t axis = 0; axis < before.size(); ++axis) {
     extents.push_back(before[axis] + term.type.shape[static_cast<std::int64_t>(axis)] +
                       after[axis]);

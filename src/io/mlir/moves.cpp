@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "io/mlir/failure.hpp"
 #include "io/mlir/rules.hpp"
@@ -50,6 +51,7 @@ Term strided(LoweredNode& node, const Term& term, std::span<const ops::Slice::Ra
   }
   return node.map({}, term.type.element, shape, [&](Region& region) {
     std::vector<std::string> indices;
+    indices.reserve(steps.size());
     for (std::size_t axis = 0; axis < steps.size(); ++axis) {
       indices.push_back(region.moved_index(region.index(axis), offsets[axis], steps[axis]));
     }
@@ -97,13 +99,14 @@ void lower_pad(LoweredNode& node) {
   const auto given = node.list(1, node.opset() < 2 ? "paddings" : "pads");
   Term x = node.operand(0);
   const auto rank = static_cast<std::size_t>(x.type.shape.rank());
-  std::vector<std::int64_t> axes;
-  if (node.has(3)) {
-    axes = *node.list(3, "axes");
-  } else {
-    for (std::size_t axis = 0; axis < rank; ++axis) axes.push_back(static_cast<std::int64_t>(axis));
-  }
+  std::vector<std::int64_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  axes = node.list(3, "axes").value_or(axes);
   if (!given || given->size() != 2 * axes.size()) invalid("the pads");
+  constexpr std::int64_t most = std::int64_t{1} << 40U;
+  for (const std::int64_t pad : *given) {
+    if (pad < -most || pad > most) impossible("pads beyond 2^40");
+  }
   std::vector<std::int64_t> before(rank, 0);
   std::vector<std::int64_t> after(rank, 0);
   std::vector<std::int64_t> starts(rank, 0);
@@ -149,8 +152,8 @@ void lower_gather(LoweredNode& node) {
   const Term indices = node.operand(1);
   const std::int64_t index_rank = indices.type.shape.rank();
   const auto loops = static_cast<std::size_t>(node.result_shape().rank());
-  std::vector<std::int64_t> index_loops;
-  for (std::int64_t i = 0; i < index_rank; ++i) index_loops.push_back(*axis + i);
+  std::vector<std::int64_t> index_loops(static_cast<std::size_t>(index_rank));
+  std::iota(index_loops.begin(), index_loops.end(), *axis);
   const Read read{indices, map_of_loops(loops, index_loops)};
   const Term into = node.empty(data.type.element, node.result_shape());
   node.finish(node.loop(

@@ -1,7 +1,7 @@
 // Maxima and means of windows that slide over images [N, C, spatial...].
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <numeric>
 
 #include "io/mlir/failure.hpp"
 #include "io/mlir/reductions.hpp"
@@ -20,10 +20,10 @@ Term pooled(LoweredNode& node, const Term& image, const Windows& windows,
   const ElementType element = image.type.element;
   std::vector<std::string> at{"d0", "d1"};
   for (std::string& index : image_indices(windows, 2, 2 + rank)) at.push_back(std::move(index));
-  std::vector<std::int64_t> window;
-  std::vector<std::int64_t> result;
-  for (std::size_t i = 0; i < rank; ++i) window.push_back(static_cast<std::int64_t>(2 + rank + i));
-  for (std::size_t i = 0; i < 2 + rank; ++i) result.push_back(static_cast<std::int64_t>(i));
+  std::vector<std::int64_t> result(2 + rank);
+  std::iota(result.begin(), result.end(), 0);
+  std::vector<std::int64_t> window(rank);
+  std::iota(window.begin(), window.end(), static_cast<std::int64_t>(2 + rank));
   const std::array reads{
       Read{image, map_text(loops, at)},
       Read{node.empty(element, Shape(windows.kernel)), map_of_loops(loops, window)}};
@@ -51,17 +51,23 @@ void lower_max_pool(LoweredNode& node) {
   node.finish(pooled(node, image, windows, maximum, least));
 }
 
-/// How many elements of the image, or of it and its padding, each window holds along one axis.
+/// How many elements from `first` up to `last` of the padded image each window holds, along one
+/// axis.
 std::vector<float> counts_of(const Windows& windows, std::size_t axis, std::int64_t pixels,
                              std::int64_t first, std::int64_t last) {
+  constexpr std::int64_t most_pixels = 1 << 24;
+  if (pixels > most_pixels) impossible("more windows along an axis than 2^24");
   std::vector<float> counts;
+  counts.reserve(static_cast<std::size_t>(pixels));
+  const std::int64_t dilation = windows.dilations[axis];
   for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
-    std::int64_t count = 0;
-    for (std::int64_t i = 0; i < windows.kernel[axis]; ++i) {
-      const std::int64_t at = pixel * windows.strides[axis] + i * windows.dilations[axis];
-      if (at >= first && at < last) ++count;
-    }
-    counts.push_back(static_cast<float>(count));
+    // Elements of the window in front of that place.
+    const auto in_front_of = [&](std::int64_t place) {
+      const std::int64_t distance = place - pixel * windows.strides[axis];
+      const std::int64_t count = distance <= 0 ? 0 : (distance + dilation - 1) / dilation;
+      return std::min(count, windows.kernel[axis]);
+    };
+    counts.push_back(static_cast<float>(in_front_of(last) - in_front_of(first)));
   }
   return counts;
 }

@@ -50,10 +50,9 @@ Term product(LoweredNode& node, Term a, Term b, const Shape& result) {
   const std::int64_t depth = as[as.rank() - 1];
   const std::int64_t columns = bs[bs.rank() - 1];
   if (bs[bs.rank() - 2] != depth) invalid("factors that do not fit together");
-  const std::int64_t a_count = *as.element_count();
   if (bs.rank() == 2) {  // all rows at once
-    const std::int64_t all_rows = depth == 0 ? 0 : a_count / depth;
     if (depth == 0) impossible("a product over no elements");
+    const std::int64_t all_rows = as.element_count().value_or(0) / depth;
     return node.reshaped(matrix_product(node, node.reshaped(a, Shape{all_rows, depth}), b), result);
   }
   // The leading axes of both, stretched to those of the result.
@@ -66,8 +65,7 @@ Term product(LoweredNode& node, Term a, Term b, const Shape& result) {
     };
     batch.push_back(extent_of(as) == 1 ? extent_of(bs) : extent_of(as));
   }
-  std::int64_t count = 1;
-  for (const std::int64_t extent : batch) count *= extent;
+  const std::int64_t count = Shape(batch).element_count().value_or(0);
   a = node.reshaped(node.expanded(a, with_batch(batch, rows, depth)), Shape{count, rows, depth});
   b = node.reshaped(node.expanded(b, with_batch(batch, depth, columns)),
                     Shape{count, depth, columns});

@@ -9,6 +9,7 @@
 #include "io/mlir/failure.hpp"
 #include "io/mlir/rules.hpp"
 #include "io/mlir/text.hpp"
+#include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::mlir_ir {
 

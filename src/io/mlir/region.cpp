@@ -11,8 +11,7 @@ namespace quadrant::inline v0::mlir_ir {
 namespace {
 
 bool is_unsigned(ElementType element) {
-  return is_integer(element) && integer_range(element) ? integer_range(element)->min == 0
-                                                       : element == ElementType::uint64;
+  return to_string(element).starts_with('u') && is_integer(element);
 }
 
 bool is_number(ElementType element) { return is_integer(element) || is_float(element); }
@@ -27,9 +26,9 @@ std::string_view operation_of(const Arithmetic& arithmetic, ElementType element)
   return is_unsigned(element) ? arithmetic.unsigned_integer : arithmetic.integer;
 }
 
-Region::Region(Names& names, std::span<const ElementType> arguments) : names_(names) {
+Region::Region(Names& names, std::span<const ElementType> arguments)
+    : names_(names), text_("({\n    ^bb0(") {
   arguments_.reserve(arguments.size());
-  text_ = "({\n    ^bb0(";
   for (const ElementType element : arguments) {
     arguments_.push_back({names_.next(), element});
     if (arguments_.size() > 1) text_ += ", ";
@@ -159,7 +158,7 @@ std::string Region::index_of(const Scalar& value, std::int64_t extent) {
 
 std::string Region::moved_index(const std::string& index, std::int64_t start, std::int64_t step) {
   const std::array<std::string, 2> types{"index", "index"};
-  const std::string scaled =
+  std::string scaled =
       step == 1 ? index
                 : line("arith.muli", std::array{index, index_number(step)}, {}, types, "index");
   if (start == 0) return scaled;

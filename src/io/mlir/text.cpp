@@ -107,7 +107,11 @@ std::string text_of(const TensorType& type) {
 }
 
 std::string number_text(ElementType element, double value) {
-  if (!is_float(element)) return fmt::format("{}", static_cast<std::int64_t>(value));
+  if (!is_float(element)) {
+    constexpr double most = 9007199254740992;  // 2^53: up to here a double holds each integer
+    if (!(std::abs(value) <= most)) impossible("an integer beyond 2^53");
+    return fmt::format("{}", static_cast<std::int64_t>(value));
+  }
   if (!std::isfinite(value)) return bits_text(element, value);
   std::string text = fmt::format("{}", value);
   if (text.find('.') == std::string::npos) {

@@ -78,6 +78,7 @@ Term padded_image(LoweredNode& node, const Term& image, const Windows& windows, 
 std::vector<std::string> image_indices(const Windows& windows, std::size_t pixel,
                                        std::size_t window) {
   std::vector<std::string> indices;
+  indices.reserve(windows.kernel.size());
   for (std::size_t axis = 0; axis < windows.kernel.size(); ++axis) {
     indices.push_back(fmt::format("d{} * {} + d{} * {}", pixel + axis, windows.strides[axis],
                                   window + axis, windows.dilations[axis]));
