@@ -52,13 +52,13 @@ def close(ours, theirs, bound):
 
 # What is written; of everything else a reason is given.
 COVERED = set("""
-    Abs Add And AveragePool BatchNormalization Cast Ceil Clip Concat Conv Cos Div Dropout
+    Abs Add And AveragePool BatchNormalization Cast Ceil Clip Concat Conv Cos DepthToSpace Div Dropout
     Elu Equal Erf Exp Expand Flatten Floor Gather Gelu Gemm GlobalAveragePool GlobalMaxPool Greater
     GreaterOrEqual HardSigmoid HardSwish Identity InstanceNormalization LayerNormalization LeakyRelu Less
-    LessOrEqual Log LogSoftmax MatMul Max MaxPool Mean Min Mul Neg Not Or PRelu Pad Pow Reciprocal ReduceL2
-    ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Round Selu Sigmoid Sign
-    Sin Slice Softmax Softplus Softsign Split Sqrt Squeeze Sub Sum Swish Tanh Tile Transpose Unsqueeze
-    Where Xor
+    LessOrEqual Log LogSoftmax MatMul Max MaxPool Mean Min Mul Neg Not Or PRelu Pad Pow Reciprocal
+    ReduceL2 ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Round Selu
+    Sigmoid Sign Sin Slice Softmax Softplus Softsign Split Sqrt Squeeze Sub Sum Swish Tanh Tile Transpose
+    Unsqueeze Where Xor
 """.split())
 # Cases of those that are refused all the same, and why.
 REFUSED = {

@@ -171,7 +171,28 @@ void lower_gather(LoweredNode& node) {
       }));
 }
 
+/// Channels in blocks of b * b become b * b pixels.
+void lower_depth_to_space(LoweredNode& node) {
+  const Term x = node.operand(0);
+  const Shape& from = x.type.shape;
+  const auto block = node.attribute_or<std::int64_t>("blocksize", 0);
+  if (from.rank() != 4 || block < 1 || block > from[1] || from[1] % block != 0 ||
+      from[1] / block % block != 0) {
+    invalid("the blocksize");
+  }
+  const std::int64_t channels = from[1] / block / block;
+  const bool has_blocks_first = node.attribute_or<std::string>("mode", "DCR") == "DCR";
+  const Shape split = has_blocks_first ? Shape{from[0], block, block, channels, from[2], from[3]}
+                                       : Shape{from[0], channels, block, block, from[2], from[3]};
+  const std::array<std::int64_t, 6> perm = has_blocks_first
+                                               ? std::array<std::int64_t, 6>{0, 3, 4, 1, 5, 2}
+                                               : std::array<std::int64_t, 6>{0, 1, 4, 2, 5, 3};
+  const Term moved = node.transposed(node.reshaped(x, split), perm);
+  node.finish(node.reshaped(moved, node.result_shape()));
+}
+
 constexpr std::array lowered_moves{
+    LowerRule{"onnx.DepthToSpace", lower_depth_to_space},
     LowerRule{ops::Concat::kind, lower_concat},
     LowerRule{ops::Expand::kind, lower_expand},
     LowerRule{ops::Flatten::kind, lower_reshape},
