@@ -59,7 +59,7 @@ class Convert final : public Command {
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("convert", "Write a model in another format");
     cli::declare(*command, options_);
-    command->add_option("OUT", output_, "Model to write: .onnx, .tflite, .xml, or .qd, text")
+    command->add_option("OUT", output_, "Model to write: .onnx, .tflite, .xml, .mlir, or .qd, text")
         ->required()
         ->type_name("");
     add_choice(*command, "--target", target_, kernels_targets(),
@@ -98,7 +98,8 @@ class Convert final : public Command {
     }
     const bool is_for_tflite =
         format == ModelFormat::tflite || target == KernelsTarget(FusionTarget::tflite);
-    if (!is_openvino(target) && (target || format == ModelFormat::onnx || is_for_tflite)) {
+    if (!is_openvino(target) &&
+        (target || format == ModelFormat::onnx || format == ModelFormat::mlir || is_for_tflite)) {
       const SplitForFormat split{.has_limits = !is_for_tflite, .repair_ranges = repairs_ranges_};
       QUADRANT_TRY(
           graph, in_file(without_fake_quantize(std::move(graph), split, remarks), options_.model));

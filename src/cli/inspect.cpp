@@ -100,6 +100,8 @@ std::string_view format_key(ModelFormat format) {
       return "tflite";
     case ModelFormat::openvino:
       return "openvino";
+    case ModelFormat::mlir:
+      return "mlir";
     case ModelFormat::text:
       return "qd";
     case ModelFormat::onnx:

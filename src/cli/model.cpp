@@ -73,6 +73,10 @@ Expected<Graph> read_model(const std::string& path, Sink& sink) {
       return read_tflite(path);
     case ModelFormat::openvino:
       return read_openvino(path, {.sink = &sink});
+    case ModelFormat::mlir:
+      return fail(ErrorCode::usage,
+                  "MLIR is written alone: mlir-opt with the plug-in quantizes modules as they are",
+                  {.file = path});
     case ModelFormat::text:
       return read_as(path, parse_graph);
     case ModelFormat::onnx:

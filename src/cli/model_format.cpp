@@ -12,10 +12,11 @@
 namespace quadrant::cli {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, ModelFormat>, 4> endings{
+constexpr std::array<std::pair<std::string_view, ModelFormat>, 5> endings{
     {{".onnx", ModelFormat::onnx},
      {".tflite", ModelFormat::tflite},
      {".xml", ModelFormat::openvino},
+     {".mlir", ModelFormat::mlir},
      {".qd", ModelFormat::text}}};
 
 std::optional<ModelFormat> known_format(const std::string& path) {
@@ -32,10 +33,10 @@ std::optional<ModelFormat> known_format(const std::string& path) {
 
 Expected<ModelFormat> model_format(const std::string& path) {
   if (const auto format = known_format(path)) return *format;
-  return fail(
-      ErrorCode::usage,
-      "the ending says which format to write: .onnx, .tflite, .xml for OpenVINO, or .qd for text",
-      {.file = path});
+  return fail(ErrorCode::usage,
+              "the ending says which format to write: .onnx, .tflite, .xml for OpenVINO, .mlir, or "
+              ".qd for text",
+              {.file = path});
 }
 
 Expected<void> check_onnx_ending(const std::string& path) {
@@ -54,6 +55,8 @@ std::string_view to_string(ModelFormat format) noexcept {
       return "TFLite";
     case ModelFormat::openvino:
       return "OpenVINO";
+    case ModelFormat::mlir:
+      return "MLIR";
     case ModelFormat::text:
       return "text";
     case ModelFormat::onnx:

@@ -13,6 +13,7 @@ enum class ModelFormat : std::uint8_t {
   onnx,
   tflite,
   openvino,  ///< `.xml`, and a `.bin` beside it
+  mlir,      ///< `.mlir`, which is only written
   text,      ///< `.qd`, what ir/text.hpp prints
 };
 
@@ -23,7 +24,7 @@ enum class ModelFormat : std::uint8_t {
 /// alone.
 [[nodiscard]] Expected<void> check_onnx_ending(const std::string& path);
 
-/// `ONNX`, `TFLite`, `OpenVINO`, `text`
+/// `ONNX`, `TFLite`, `OpenVINO`, `MLIR`, `text`
 [[nodiscard]] std::string_view to_string(ModelFormat format) noexcept;
 
 /// The same for a file that is read: ONNX's have any ending.

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "cli/model.hpp"
+#include "quadrant/io/mlir.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/io/openvino.hpp"
 #include "quadrant/io/tflite.hpp"
@@ -34,6 +35,11 @@ Expected<WrittenModel> write_as_openvino(const Graph& graph, const std::string& 
                        {}};
   add_remarks(written.remarks, "decomposed", report.decomposed);
   return written;
+}
+
+Expected<WrittenModel> write_as_mlir(const Graph& graph, const std::string& path) {
+  QUADRANT_TRY(const MlirWriteReport report, write_mlir(graph, path));
+  return WrittenModel{report.file_bytes, fmt::format("{} operations", report.operations), {}};
 }
 
 Expected<WrittenModel> write_as_onnx(const Graph& graph, const std::string& path,
@@ -82,6 +88,8 @@ Expected<WrittenModel> write_model(const Graph& graph, const std::string& path, 
       return write_as_tflite(graph, path);
     case ModelFormat::openvino:
       return write_as_openvino(graph, path);
+    case ModelFormat::mlir:
+      return write_as_mlir(graph, path);
     case ModelFormat::text:
       return write_as_text(graph, path);
     case ModelFormat::onnx:

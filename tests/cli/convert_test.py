@@ -138,6 +138,13 @@ class ConvertTest(CommandTest):
         for kind, count in {"quantize": 1, "conv": 1, "onnx.AveragePool": 1, "dequantize": 1}.items():
             self.assertEqual(operations[kind], count, kind)
 
+    def test_mlir_is_written_and_not_read(self):
+        self.assertIn("operations", self.succeeds("convert", "chain.qd", "chain.mlir"))
+        text = self.bytes_of("chain.mlir").decode()
+        self.assertTrue(text.startswith('"builtin.module"()'))
+        self.assertIn("!quant.uniform<", text)
+        self.fails(USAGE, "MLIR is written alone", "convert", "chain.mlir", "chain.onnx")
+
     def test_openvino_there_and_back(self):
         self.succeeds("convert", "chain.qd", "chain.xml")
         self.assertEqual(self.json_of("inspect", "chain.xml")["format"], "openvino")

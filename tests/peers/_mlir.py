@@ -80,12 +80,18 @@ TO_LLVM = (
 )
 
 
-def run_main(text, passes=""):
-    """What `main` of a module prints, compiled and run by version 19, behind `passes`."""
-    lowered = rewritten(19, text, passes + ("," if passes else "") + TO_LLVM)
-    libraries = ",".join(str(FOLDERS[19] / "lib" / f"libmlir_{name}runner_utils.so")
+RUNNERS = {19: "mlir-cpu-runner", 22: "mlir-runner"}
+
+
+def run_main(text, passes="", version=19):
+    """What `main` of a module prints, compiled and run behind `passes`, for which the plug-in is loaded."""
+    if passes:
+        lowered = rewritten(version, text, f"{passes},{TO_LLVM}")
+    else:
+        lowered = opt(version, text, f"--pass-pipeline=builtin.module({TO_LLVM})")
+    libraries = ",".join(str(FOLDERS[version] / "lib" / f"libmlir_{name}runner_utils.so")
                          for name in ("", "c_"))
-    done = tool(19, "mlir-cpu-runner", "-e", "main", "-entry-point-result=void",
+    done = tool(version, RUNNERS[version], "-e", "main", "-entry-point-result=void",
                 f"-shared-libs={libraries}", text=lowered)
-    assert done.returncode == 0, f"mlir-cpu-runner: {done.stderr[:2000]}"
+    assert done.returncode == 0, f"{RUNNERS[version]}: {done.stderr[:2000]}"
     return done.stdout

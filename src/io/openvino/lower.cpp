@@ -475,9 +475,7 @@ void Lowering::lower(NodeRef node) {
     const std::string why = failure.error.message == node.kind()
                                 ? failure.error.message
                                 : fmt::format("{}: {}", node.kind(), failure.error.message);
-    const auto [known, is_new] = refusal_of_.try_emplace(why, refused_.size());
-    if (is_new) refused_.push_back({why, {}});
-    refused_[known->second].nodes.emplace_back(label(graph_, node.id));
+    refusals_.add(why, label(graph_, node.id));
     give_up();
     return;
   }
@@ -512,27 +510,6 @@ void Lowering::add_edges() {
   }
 }
 
-void Lowering::fail_with_all() const {
-  constexpr std::size_t most_reasons = 50;
-  constexpr std::size_t most_names = 3;
-  std::string all;
-  for (const Refused& refused : refused_ | std::views::take(most_reasons)) {
-    if (!all.empty()) all += "; ";
-    const std::size_t shown = std::min(most_names, refused.nodes.size());
-    all += fmt::format(
-        "{} ('{}'{})", printable(refused.why),
-        printable(fmt::format(
-            "{}", fmt::join(refused.nodes.begin(),
-                            refused.nodes.begin() + static_cast<std::ptrdiff_t>(shown), "', '"))),
-        shown < refused.nodes.size() ? fmt::format(" and {} more", refused.nodes.size() - shown)
-                                     : "");
-  }
-  if (refused_.size() > most_reasons) {
-    all += fmt::format("; and {} more reasons", refused_.size() - most_reasons);
-  }
-  impossible("what OpenVINO's IR has no counterpart for: " + all);
-}
-
 void Lowering::run() {
   note_rounded_scales(graph_, options_.sink);
   read_facts();
@@ -544,7 +521,9 @@ void Lowering::run() {
     if (kind != ops::Input::kind && kind != ops::Output::kind) lower(graph_.ref(id));
   }
   for (const NodeId output : graph_.outputs()) lower(graph_.ref(output));
-  if (!refused_.empty()) fail_with_all();
+  if (!refusals_.empty()) {
+    impossible("what OpenVINO's IR has no counterpart for: " + refusals_.text());
+  }
   drop_unused();
   add_edges();
   pugi::xml_node net = document_.child("net");

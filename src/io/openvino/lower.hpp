@@ -14,6 +14,7 @@
 #include "io/openvino/weights.hpp"
 #include "quadrant/io/openvino.hpp"
 #include "quadrant/ir/graph.hpp"
+#include "support/refusals.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 
@@ -139,11 +140,6 @@ class Lowering {
     std::size_t users = 0;
     bool is_kept = false;  ///< whether or not somebody reads it
   };
-  /// Operations without a counterpart.
-  struct Refused {
-    std::string why;
-    std::vector<std::string> nodes;
-  };
 
   [[nodiscard]] const MadeOutput& made(Output output) const {
     return layers_[output.layer].outputs[output.index];
@@ -168,7 +164,6 @@ class Lowering {
   /// Layers that rules looked through, and whose results nobody else reads.
   void drop_unused();
   void add_edges();
-  void fail_with_all() const;
 
   Graph graph_;
   const OpenVinoWriteOptions& options_;
@@ -187,9 +182,8 @@ class Lowering {
   std::unordered_map<std::string, std::string> layer_info_;
   std::unordered_map<std::string, std::string> input_shapes_;  ///< as they were read
   std::unordered_set<std::string> given_names_;                ///< of tensors
-  std::vector<Refused> refused_;
-  std::unordered_map<std::string, std::size_t> refusal_of_;  ///< its index, by why
-  std::unordered_set<Value> missing_;                        ///< results of those
+  failures::Refusals refusals_;
+  std::unordered_set<Value> missing_;  ///< results of those
 };
 
 }  // namespace quadrant::inline v0::openvino_ir

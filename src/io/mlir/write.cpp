@@ -1,0 +1,49 @@
+// Graphs to files.
+#include "io/mlir/failure.hpp"
+#include "io/mlir/lower.hpp"
+#include "quadrant/io/mlir.hpp"
+#include "quadrant/ir/explicit_quantization.hpp"
+#include "quadrant/ir/shape_inference.hpp"
+#include "quadrant/support/new_file.hpp"
+
+namespace quadrant::inline v0 {
+namespace mlir_ir {
+namespace {
+
+/// With operations on real values, between conversions.
+Graph with_conversions(const Graph& graph) {
+  Graph copy = graph;
+  make_quantization_explicit(copy);
+  value_of(infer_shapes(copy));
+  return copy;
+}
+
+}  // namespace
+}  // namespace mlir_ir
+
+Expected<std::string> mlir_text(const Graph& graph) {
+  return mlir_ir::at_border("", [&] {
+    mlir_ir::Lowering lowering(mlir_ir::with_conversions(graph));
+    lowering.run();
+    std::string text;
+    lowering.write([&](std::string_view part) { text += part; });
+    return text;
+  });
+}
+
+Expected<MlirWriteReport> write_mlir(const Graph& graph, const std::string& path) {
+  return mlir_ir::at_border(path, [&] {
+    mlir_ir::Lowering lowering(mlir_ir::with_conversions(graph));
+    lowering.run();
+    MlirWriteReport report{0, lowering.operations()};
+    NewFile file = mlir_ir::value_of(NewFile::create(path));
+    lowering.write([&](std::string_view part) {
+      mlir_ir::value_of(file.write(std::as_bytes(std::span(part))));
+      report.file_bytes += part.size();
+    });
+    mlir_ir::value_of(file.commit());
+    return report;
+  });
+}
+
+}  // namespace quadrant::inline v0
