@@ -113,7 +113,7 @@ def test_sums_of_integers_are_linalgs_where_it_has_them():
 def test_a_quantized_module_becomes_tflite():
     """All products of an exported module are on codes in TFLite."""
     module = Module(25, has_stats=True)
-    hidden = module.matmul(module.input(4, 32), module.weight(32, 16), fill=0.5)
+    hidden = module.matmul(module.input(4, 32), module.weight(32, 16))
     module.output(module.matmul(hidden, module.weight(16, 8)))
     with scratch() as folder:
         exported, model = folder / "q.onnx", folder / "q.tflite"

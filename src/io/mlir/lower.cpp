@@ -70,8 +70,7 @@ Shape broadcast_shape(const Shape& a, const Shape& b) {
   return Shape(std::move(extents));
 }
 
-// --- LoweredNode
-// -----------------------------------------------------------------------------------
+// --- LoweredNode ---------------------------------------------------------------------------------
 
 std::int64_t LoweredNode::opset() const noexcept { return lowering_.opset_; }
 
@@ -239,8 +238,7 @@ Term LoweredNode::expanded(const Term& term, const Shape& shape) {
              [](Region& region) { return region.argument(0); });
 }
 
-// --- Lowering
-// --------------------------------------------------------------------------------------
+// --- Lowering ------------------------------------------------------------------------------------
 
 Lowering::Lowering(Graph graph) : graph_(std::move(graph)), opset_(opset_version(graph_)) {}
 

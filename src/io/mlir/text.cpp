@@ -8,7 +8,7 @@
 
 #include "io/mlir/failure.hpp"
 #include "quadrant/ir/float16.hpp"
-#include "quadrant/ir/scales.hpp"
+#include "quadrant/ir/quantized_type.hpp"
 
 namespace quadrant::inline v0::mlir_ir {
 namespace {
@@ -23,15 +23,6 @@ std::string bits_text(ElementType element, double value) {
   if (element == ElementType::bfloat16) return fmt::format("0x{:04X}", wide >> 16U);
   if (std::isnan(value)) return "0x7E00";
   return value < 0 ? "0xFC00" : "0x7C00";
-}
-
-std::string scale_text(float scale, std::int64_t zero_point) {
-  if (!(scale > 0)) {
-    impossible("a scale that is not positive: MLIR has none; quantize the model anew");
-  }
-  std::string text = number_text(ElementType::float64, static_cast<double>(scale));
-  if (zero_point != 0) text += fmt::format(":{}", zero_point);
-  return text;
 }
 
 }  // namespace
@@ -68,35 +59,16 @@ std::string_view name_of(ElementType element) {
 }
 
 std::string text_of(const UniformType& type) {
-  std::string text = fmt::format("!quant.uniform<{}", to_string(type.storage));
-  const auto range = integer_range(type.storage);
-  if (!range) impossible(fmt::format("codes of type {}", to_string(type.storage)));
-  if (IntegerRange{type.storage_min, type.storage_max} != *range) {
-    text += fmt::format("<{}:{}>", type.storage_min, type.storage_max);
+  if (type.granularity.kind == Granularity::Kind::block) {
+    impossible(
+        "a scale for each block: versions of MLIR before 20 have none; quantize with a scale for "
+        "each channel (--granularity channel)");
   }
-  text += fmt::format(":{}", to_string(type.expressed));
-  const std::vector<float> scales = value_of(read_scales(type.scales));
-  std::vector<std::int64_t> zero_points(scales.size(), 0);
-  if (type.zero_points) {
-    zero_points =
-        value_of(read_integers(type.zero_points, static_cast<std::int64_t>(scales.size())));
+  if (type.storage_bits != 0) {
+    impossible(fmt::format("codes of {} bits: only 4, 8, 16 and 32 are written as MLIR",
+                           type.storage_bits));
   }
-  switch (type.granularity.kind) {
-    case Granularity::Kind::tensor:
-      return text + ", " + scale_text(scales.at(0), zero_points.at(0)) + ">";
-    case Granularity::Kind::axis:
-      break;
-    case Granularity::Kind::block:
-      impossible(
-          "a scale for each block: versions of MLIR before 20 have none; quantize with a scale for "
-          "each channel (--granularity channel)");
-  }
-  text += fmt::format(":{}, {{", type.granularity.axis);
-  for (std::size_t i = 0; i < scales.size(); ++i) {
-    if (i != 0) text += ", ";
-    text += scale_text(scales[i], zero_points[i]);
-  }
-  return text + "}>";
+  return value_of(print_quantized_type(type));
 }
 
 std::string text_of(const TensorType& type) {

@@ -24,8 +24,7 @@ namespace quadrant::inline v0::mlir_ir {
 [[nodiscard]] std::string array_text(std::span<const std::int64_t> values);
 [[nodiscard]] std::string joined(std::span<const std::string> parts);
 
-// --- maps of loops to indices
-// ---------------------------------------------------------------------
+// --- maps of loops to indices --------------------------------------------------------------------
 
 /// `affine_map<(d0, d1) -> (d0, d0 + d1)>`, of so many loops.
 [[nodiscard]] std::string map_text(std::size_t loops, std::span<const std::string> indices);

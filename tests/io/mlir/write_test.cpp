@@ -189,7 +189,7 @@ output(%r)
 %r: tensor<2xf32> = dequantize(%w)
 output(%r)
 )");
-  CHECK(negative.message.find("not positive") != std::string::npos);
+  CHECK(negative.message.find("a scale of -") != std::string::npos);
 }
 
 TEST_CASE("strings end where they end") {
