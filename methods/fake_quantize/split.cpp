@@ -105,14 +105,15 @@ class Splitting {
                             .constant = *graph.constant(bound.node)};
     }
     Value codes =
-        add_cast(graph, ops::Quantize::kind, node.operand(0), name, name + std::string(quantized_ending),
-            {types.input->storage, shape, types.input});
+        add_cast(graph, ops::Quantize::kind, node.operand(0), name,
+                 name + std::string(quantized_ending), {types.input->storage, shape, types.input});
     original.codes = graph.value_name(codes);
     if (types.output != types.input) {
       const ElementType storage = types.output->storage;
-      codes = add_cast(graph, ops::StorageCast::kind, codes, name, name + "_codes", {storage, shape, nullptr});
+      codes = add_cast(graph, ops::StorageCast::kind, codes, name, name + "_codes",
+                       {storage, shape, nullptr});
       codes = add_cast(graph, ops::StorageCast::kind, codes, name, name + "_recast",
-                  {storage, shape, types.output});
+                       {storage, shape, types.output});
     }
     original.meant = graph.value_name(codes);
     put_in_place(graph, node.id, dequantize(codes, name, types.output));

@@ -4,12 +4,13 @@
 //
 // The sum is of integers, and so is the bias, whose scale is the product of the other two (Jacob et
 // al., arXiv 1712.05877, section 2.4).
+#include "static_affine/products.hpp"
+
 #include "quadrant/ir/ops.hpp"
 #include "static_affine/activations.hpp"
 #include "static_affine/coded_bias.hpp"
 #include "static_affine/element_moves.hpp"
 #include "static_affine/methods.hpp"
-#include "static_affine/products.hpp"
 
 namespace quadrant::inline v0::static_affine {
 namespace {

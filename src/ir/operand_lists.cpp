@@ -117,7 +117,7 @@ Expected<IntegerList> integer_list(NodeRef node, std::string_view attribute, std
   if (!contents || !*contents) return IntegerList{State::computed, {}};
   if (contents->shape().rank() > 1) {
     return bad_list(fmt::format("operand {} ('{}') has {} dimensions and not one", operand,
-                               attribute, contents->shape().rank()));
+                                attribute, contents->shape().rank()));
   }
   if (contents->element_count() > limit) return IntegerList{State::computed, {}};
   QUADRANT_TRY(auto values, read_integers(*contents, limit));
@@ -145,7 +145,7 @@ Expected<std::vector<std::optional<Range>>> slice_ranges(NodeRef node, const Sha
   for (const IntegerList* list : {&starts, &ends, &steps}) {
     if (!list->is_computed() && list->values.size() != count) {
       return bad_list(fmt::format("a slice of {} axes with {} starts, ends or steps", count,
-                                 list->values.size()));
+                                  list->values.size()));
     }
   }
   for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
@@ -226,7 +226,7 @@ Expected<std::optional<ops::Einsum::Equation>> einsum_equation(NodeRef node) {
   }
   if (equation.operands.size() != node.operands().size()) {
     return bad_list(fmt::format("an equation of {} operands for {}", equation.operands.size(),
-                               node.operands().size()));
+                                node.operands().size()));
   }
   if (arrow != std::string::npos) {
     equation.result = text.substr(arrow + 2);

@@ -97,9 +97,8 @@ std::string parameters(const UniformType& type, std::int64_t largest) {
 namespace detail {
 
 std::string print_type(const UniformType& type, std::int64_t largest) {
-  std::string text =
-      "!quant.uniform<" +
-      print_codes({type.storage, type.storage_bits, type.storage_min, type.storage_max});
+  std::string text = "!quant.uniform<" + print_codes({type.storage, type.storage_bits,
+                                                      type.storage_min, type.storage_max});
   text += fmt::format(":{}", to_string(type.expressed));
   if (type.granularity.kind == Granularity::Kind::axis) {
     text += fmt::format(":{}", type.granularity.axis);

@@ -19,8 +19,8 @@ bool holds_reals(const GraphView& graph, Value value) {
   return !value.is_absent() && is_float(graph.type(value).element);
 }
 
-// Whether the operation has to do with real numbers in tensors. What is only a place for results has
-// not.
+// Whether the operation has to do with real numbers in tensors. What is only a place for results
+// has not.
 bool is_of_interest(const GraphView& graph, NodeId node) {
   if (graph.kind(node) == "tensor.empty" || graph.kind(node) == "linalg.fill") return false;
   for (std::uint32_t i = 0; i < graph.result_count(node); ++i) {
@@ -69,9 +69,9 @@ class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
       mlir::emitRemark(graph.location(node), text);
     }
     if (weights == 0) return {};
-    mlir::emitRemark(graph.function().getLoc(),
-                     fmt::format("{} of {} constants with real numbers become codes", selected,
-                                 weights));
+    mlir::emitRemark(
+        graph.function().getLoc(),
+        fmt::format("{} of {} constants with real numbers become codes", selected, weights));
     return {};
   }
 };

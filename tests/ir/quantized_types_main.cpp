@@ -1,5 +1,5 @@
-// For each line, a quantized type of MLIR: `ok` and the type as it is printed, or `error` and why. A
-// shape in front, `4x2 !quant...`, is that of the tensor.
+// For each line, a quantized type of MLIR: `ok` and the type as it is printed, or `error` and why.
+// A shape in front, `4x2 !quant...`, is that of the tensor.
 #include <cstdio>
 #include <iostream>
 #include <string>

@@ -72,7 +72,7 @@ TEST_CASE("simulated quantization: zero is exact, and rounding loses half a step
     for (int k = 0; k < 50; ++k) {
       const float real = in(random);
       if (real < low || real > high) continue;
-// Float32's own roundings, of the scale, the quotient and the product.
+      // Float32's own roundings, of the scale, the quotient and the product.
       const double roundings = std::abs(real) * std::ldexp(1, -22);
       CHECK(std::abs(there_and_back(real) - real) <= nudged->scale / 2 + roundings);
     }

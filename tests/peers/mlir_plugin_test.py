@@ -3,6 +3,7 @@ compute is what the library's interpreter makes of the same module, exported.
 """
 
 import re
+import subprocess
 
 import _mlir  # first: ends the test where MLIR is missing
 
@@ -176,6 +177,21 @@ def test_tosa():
         assert f"tensor<{weight}xi8>" in made, f"{weight}: {made}"
         if axis is not None:
             assert f"tensor<{weight}x!quant.uniform<i8<-127:127>:f32:{axis}, {{" in made, made
+
+
+def test_the_example():
+    script = _mlir.ROOT / "examples" / "mlir" / "run.sh"
+    done = subprocess.run([script, PLUGINS[19]], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    names = re.findall(r"^[a-z].*$", done.stdout, re.MULTILINE)
+    assert names == ["float", "weights of 8 bits", "weights of 4 bits", "all in 8 bits"], done.stdout
+    numbers = np.array(re.findall(r"-?\d+\.\d+", done.stdout), float).reshape(4, 4)
+    x = np.array([[1.0, 2.0, 3.0, 4.0], [0.5, 0.25, -1.0, 2.0]])
+    w1 = np.array([[0.8, -0.3, 0.5], [-0.6, 0.9, 0.1], [0.2, 0.4, -0.7], [0.1, -0.2, 0.3]])
+    w2 = np.array([[0.7, -0.4], [0.3, 0.6], [-0.5, 0.2]])
+    y = ((x @ w1 + [0.1, -0.1, 0.2]) @ w2).reshape(4)
+    for found, bound in zip(numbers, (1e-5, 0.02, 0.4, 0.03)):
+        assert np.abs(found - y).max() < bound, f"{found}: {y}"
 
 
 # --- what else holds ----------------------------------------------------------------------------

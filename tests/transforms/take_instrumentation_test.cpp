@@ -66,10 +66,11 @@ TEST_CASE("attributes that make no sense are an error, and the graph is as it wa
   for (const std::string bad : {"stats(%a) {layer_stats = [1.0, 0.0]}", "coupled_ref(%a) {}",
                                 "stats_ref(%a) {stats_key = 1}"}) {
     CAPTURE(bad);
-    Graph graph = value_of(parse_graph("graph {}\n%x: tensor<2xf32> = input()\n"
-                                       "%a: tensor<2xf32> = stats_ref(%x) {stats_key = \"k\"}\n"
-                                       "%s: tensor<2xf32> = " +
-                                       bad + "\noutput(%s)\n"));
+    Graph graph =
+        value_of(parse_graph("graph {}\n%x: tensor<2xf32> = input()\n"
+                             "%a: tensor<2xf32> = stats_ref(%x) {stats_key = \"k\"}\n"
+                             "%s: tensor<2xf32> = " +
+                             bad + "\noutput(%s)\n"));
     const std::string before = print_graph(graph);
     const auto taken = take_instrumentation(graph);
     REQUIRE(!taken);

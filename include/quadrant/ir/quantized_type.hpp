@@ -41,14 +41,14 @@ using QuantizedType = std::variant<UniformType, AnyQuantizedType, CalibratedType
 /// axes. Linear; takes memory in proportion to the text.
 [[nodiscard]] Expected<QuantizedType> parse_quantized_type(std::string_view text);
 
-/// MLIR's text, which versions 19 and 22 read; blocks are for versions from 20 on, and want the rank
-/// of their scales. Reads the scales whole. `impossible` where `verify_quantized_type` refuses the
-/// type.
+/// MLIR's text, which versions 19 and 22 read; blocks are for versions from 20 on, and want the
+/// rank of their scales. Reads the scales whole. `impossible` where `verify_quantized_type` refuses
+/// the type.
 [[nodiscard]] Expected<std::string> print_quantized_type(const QuantizedType& type);
 
-/// MLIR's rules: codes of 1 to 32 bits in a range of two and more; a float type is expressed; scales
-/// are above zero and inside the expressed type's range, subnormal numbers included; zero points are
-/// codes; a calibrated range has two ends, and zero need not be inside.
+/// MLIR's rules: codes of 1 to 32 bits in a range of two and more; a float type is expressed;
+/// scales are above zero and inside the expressed type's range, subnormal numbers included; zero
+/// points are codes; a calibrated range has two ends, and zero need not be inside.
 [[nodiscard]] Expected<void> verify_quantized_type(const QuantizedType& type);
 
 /// The same, as the element type of a tensor of shape `shape`: the axis is one of it, with as many

@@ -115,11 +115,12 @@ struct FusedGraph {
                                             const QdqFusionOptions& options = {},
                                             const QuantizeOptions& run = {});
 
-/// The tensors that would have to be quantized for all operations with a kernel to compute on codes,
-/// and are not, producers first, each with the reason: operands and results of these operations that
-/// no quantization is put on, neither at once nor behind operations that only choose elements. A
-/// model is quantized whole, as simulated quantization at training time should leave it, where there
-/// are none; biases need none. `model` is a `FusedGraph::model`. Linear. `invalid_model` for a cycle.
+/// The tensors that would have to be quantized for all operations with a kernel to compute on
+/// codes, and are not, producers first, each with the reason: operands and results of these
+/// operations that no quantization is put on, neither at once nor behind operations that only
+/// choose elements. A model is quantized whole, as simulated quantization at training time should
+/// leave it, where there are none; biases need none. `model` is a `FusedGraph::model`. Linear.
+/// `invalid_model` for a cycle.
 [[nodiscard]] Expected<std::vector<LeftAlone>> unquantized_tensors(
     const GraphView& model, const QdqFusionOptions& options = {});
 
