@@ -56,6 +56,7 @@ void add_relu6(CLI::App& command, Optimizations& wanted) {
   const auto options = recipe_model_options();
   const auto& relu6 = *std::ranges::find(options, "relu6", &OptionSpec::key);
   std::vector<std::string> words;
+  words.reserve(relu6.words.size());
   for (const OptionWord& word : relu6.words) words.emplace_back(word.word);
   add_choice(command, "--relu6", wanted.relu6, words, std::string(relu6.summary))
       ->capture_default_str();

@@ -59,7 +59,7 @@ class OptionDeclarer {
   }
 
   template <class T>
-  CLI::Option* add(const OptionSpec& spec) const {
+  [[nodiscard]] CLI::Option* add(const OptionSpec& spec) const {
     return command_.add_option_function<T>(
         name(spec.key),
         [&values = values_, key = std::string(spec.key)](const T& value) { values[key] = value; },

@@ -121,6 +121,7 @@ Constant to_constant(mlir::Attribute attribute, bool is_unsigned) {
   } else {
     return {};
   }
+  // NOLINTNEXTLINE(cppcoreguidelines-slicing): an interface is what it is of, and its functions
   TensorType known = to_tensor_type(type);
   if (is_unsigned) known.element = without_sign(known.element);
   const auto width = static_cast<std::uint64_t>(byte_width(known.element));

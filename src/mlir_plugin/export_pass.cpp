@@ -20,6 +20,7 @@ class ExportPass final : public mlir::PassWrapper<ExportPass, mlir::OperationPas
   ExportPass() = default;
   ExportPass(const ExportPass& other) : PassWrapper(other) {}
   ExportPass& operator=(const ExportPass&) = delete;
+  ~ExportPass() final = default;
 
   [[nodiscard]] llvm::StringRef getArgument() const final { return "quadrant-export"; }
   [[nodiscard]] llvm::StringRef getDescription() const final {

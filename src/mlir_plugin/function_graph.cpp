@@ -301,6 +301,7 @@ Expected<void> FunctionGraph::set_constant(NodeId node, Constant constant,
   mlir::OpBuilder builder(row.op);
   mlir::OperationState state(row.op->getLoc(), row.op->getName());
   const bool is_tosa = row.op->getName().getStringRef() == "tosa.const";
+  // NOLINTNEXTLINE(cppcoreguidelines-slicing): an interface is what it is of, and its functions
   state.addAttribute(is_tosa ? llvm::StringRef(tosa_constant_attribute) : "value", contents);
   state.addAttributes(llvm::to_vector(row.op->getDiscardableAttrs()));
   state.addTypes(type);

@@ -245,8 +245,8 @@ void drop_storage_casts(mlir::Operation* root) {
     }
   }
   // Users come after what they use.
-  for (auto cast = casts.rbegin(); cast != casts.rend(); ++cast) {
-    if ((*cast)->use_empty()) (*cast)->erase();
+  for (mlir::Operation* const cast : llvm::reverse(casts)) {
+    if (cast->use_empty()) cast->erase();
   }
 }
 

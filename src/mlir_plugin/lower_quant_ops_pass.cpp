@@ -22,6 +22,7 @@ class LowerQuantOpsPass final : public mlir::PassWrapper<LowerQuantOpsPass, mlir
   LowerQuantOpsPass() = default;
   LowerQuantOpsPass(const LowerQuantOpsPass& other) : PassWrapper(other) {}
   LowerQuantOpsPass& operator=(const LowerQuantOpsPass&) = delete;
+  ~LowerQuantOpsPass() final = default;
 
   [[nodiscard]] llvm::StringRef getArgument() const final { return "quadrant-lower-quant-ops"; }
   [[nodiscard]] llvm::StringRef getDescription() const final {

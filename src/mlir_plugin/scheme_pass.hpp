@@ -16,14 +16,15 @@ namespace quadrant::inline v0::mlir_plugin {
 /// Calls `run` for each function with a body below the operation that it is run on.
 class SchemePass : public mlir::OperationPass<> {
  public:
+  SchemePass& operator=(const SchemePass&) = delete;
+  ~SchemePass() override = default;
+
   void getDependentDialects(mlir::DialectRegistry& registry) const override;
   void runOnOperation() final;
 
  protected:
   explicit SchemePass(mlir::TypeID id) : OperationPass(id) {}
   SchemePass(const SchemePass& other) : OperationPass(other) {}
-  SchemePass& operator=(const SchemePass&) = delete;
-
   [[nodiscard]] virtual Expected<void> run(FunctionGraph& graph, const Registry& registry,
                                            const QuantizeOptions& options) = 0;
   [[nodiscard]] Expected<FunctionGraph::Products> products() const;

@@ -110,6 +110,7 @@ TensorType to_tensor_type(mlir::Type type) {
 
 mlir::Type with_element(mlir::Type type, mlir::Type element) {
   auto shaped = llvm::dyn_cast<mlir::ShapedType>(type);
+  // NOLINTNEXTLINE(cppcoreguidelines-slicing): an interface is what it is of, and its functions
   return shaped ? mlir::Type(shaped.clone(element)) : element;
 }
 
