@@ -7,6 +7,8 @@
 namespace quadrant::inline v0 {
 namespace {
 
+__extension__ using Int128 = __int128;
+
 tl::unexpected<Error> leaves_64_bits(const char* what, std::int64_t a, std::int64_t b) {
   return fail(ErrorCode::impossible,
               fmt::format("the {} of {} and {} does not fit into 64 bits", what, a, b));
@@ -19,12 +21,8 @@ double to_real(const ScaledValue& scaled) noexcept {
 }
 
 double to_real(const AffineValue& affine) noexcept {
-  std::int64_t difference = 0;
-  if (__builtin_sub_overflow(affine.value, affine.zero_point, &difference)) {
-    return (static_cast<double>(affine.value) - static_cast<double>(affine.zero_point)) *
-           affine.scale;
-  }
-  return static_cast<double>(difference) * affine.scale;
+  // The difference of two 64-bit integers has 65 bits, and is to be rounded once.
+  return static_cast<double>(static_cast<Int128>(affine.value) - affine.zero_point) * affine.scale;
 }
 
 AffineValue quantize_real(float real, float scale, std::int64_t zero_point,

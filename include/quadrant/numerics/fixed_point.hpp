@@ -30,14 +30,16 @@ struct AffineValue {
   friend bool operator==(const AffineValue&, const AffineValue&) = default;
 };
 
-/// In float64; rounded where the product is no float64.
+/// In float64: the integer, or the difference, and its product with the scale are each rounded
+/// where they are no float64.
 [[nodiscard]] double to_real(const ScaledValue& scaled) noexcept;
 [[nodiscard]] double to_real(const AffineValue& affine) noexcept;
 
 /// clamp(round(real / scale) + zero_point): "Real to affine". The quotient is float32's, ties as
-/// `ties` says; NaN becomes the zero point. Inside the range of `codes` the error is scale / 2 at
-/// most, and zero is exact. `scale` is above zero and finite, `zero_point` one of `codes`, which
-/// are of at most 32 bits.
+/// `ties` says; NaN becomes the zero point. Zero is exact. Inside the range of `codes` the error is
+/// scale / 2 at most, and |real| / 2^24 more, which float32 may take from the quotient: little for
+/// codes of up to 16 bits, but many scales for those of 32. `scale` is above zero and finite,
+/// `zero_point` one of `codes`, which are of at most 32 bits.
 ///
 ///   quantize_real(2.5F, 1.0F, 0, {-128, 127})                        ->  2
 ///   quantize_real(2.5F, 1.0F, 0, {-128, 127}, TieRule::half_away)    ->  3
