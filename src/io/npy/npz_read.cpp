@@ -152,7 +152,10 @@ Expected<NpzReader> NpzReader::open(const std::string& path) {
     archive->size = file.size();
   }
   int code = 0;
-  archive->zip.reset(zip_open(path.c_str(), ZIP_RDONLY, &code));
+  {
+    const auto lock = npy::lock_opening();
+    archive->zip.reset(zip_open(path.c_str(), ZIP_RDONLY, &code));
+  }
   if (!archive->zip) {
     zip_error_t error;
     zip_error_init_with_code(&error, code);

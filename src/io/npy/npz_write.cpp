@@ -46,6 +46,7 @@ class Archive {
   Expected<void> open() {
     source_.reset(zip_source_buffer_create(nullptr, 0, 0, &error_));
     if (!source_) return failed(&error_);
+    const auto lock = lock_opening();
     zip_.reset(zip_open_from_source(source_.get(), ZIP_TRUNCATE, &error_));
     if (!zip_) return failed(&error_);
     zip_source_keep(source_.get());  // closing the archive frees it once

@@ -6,6 +6,11 @@
 
 namespace quadrant::inline v0::npy {
 
+std::unique_lock<std::mutex> lock_opening() {
+  static std::mutex opening;
+  return std::unique_lock(opening);
+}
+
 tl::unexpected<Error> unreadable(zip_error_t* error, Place place) {
   switch (zip_error_code_zip(error)) {
     case ZIP_ER_OPEN:

@@ -4,6 +4,7 @@
 #include <zip.h>
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "quadrant/support/expected.hpp"
@@ -20,6 +21,11 @@ struct CloseZip {
 using ZipArchive = std::unique_ptr<zip_t, CloseZip>;
 using ZipMember = std::unique_ptr<zip_file_t, CloseZip>;
 using ZipSource = std::unique_ptr<zip_source_t, CloseZip>;
+
+/// To be held while an archive is opened, for reading or writing. The first call that opens one
+/// finds out what libzip needs of a source, in two variables that all threads see one by one: up to
+/// version 1.7.3 at least, a second thread may take an archive for one that cannot be written.
+[[nodiscard]] std::unique_lock<std::mutex> lock_opening();
 
 /// What libzip found wrong with an archive that it reads.
 [[nodiscard]] tl::unexpected<Error> unreadable(zip_error_t* error, Place place);
