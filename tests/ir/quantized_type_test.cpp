@@ -121,18 +121,20 @@ TEST_CASE("random types come back; damaged ones are an error or a type") {
     return all[random() % all.size()];
   };
   for (int i = 0; i < 20000; ++i) {
-    std::string text = "!quant.uniform<" + pick("i8", "u4", "i3<-3:3>", "u31", "i32") + ":" +
-                       pick("f32", "f16", "f64", "bf16");
+    std::string text = "!quant.uniform<";
+    text.append(pick("i8", "u4", "i3<-3:3>", "u31", "i32")).append(":");
+    text.append(pick("f32", "f16", "f64", "bf16"));
     const std::string scales = pick("0.1", "0.25:1", "1.0e-3:2", "3.0");
     switch (random() % 3) {
       case 0:
-        text += ", " + scales + ">";
+        text.append(", ").append(scales).append(">");
         break;
       case 1:
-        text += ":3, {" + scales + ", " + scales + "}>";
+        text.append(":3, {").append(scales).append(", ").append(scales).append("}>");
         break;
       default:
-        text += ":{0:1, 1:" + pick("1", "2", "32") + "}, {{" + scales + "}, {" + scales + "}}>";
+        text.append(":{0:1, 1:").append(pick("1", "2", "32")).append("}, {{").append(scales);
+        text.append("}, {").append(scales).append("}}>");
     }
     const std::string once = printed(text);
     REQUIRE_MESSAGE(once.starts_with("!quant"), text, ": ", once);
