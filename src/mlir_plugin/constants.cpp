@@ -19,6 +19,9 @@
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
 
+// A few bytes of text can claim any number of elements, each of which would be looked at.
+constexpr std::int64_t largest_splat = std::int64_t{1} << 28;
+
 constexpr std::uint64_t resource_bytes = std::uint64_t{64} << 10;
 // Of codes that a thread computes at a time.
 constexpr std::size_t piece_bytes = std::size_t{512} << 10;
@@ -128,6 +131,7 @@ Constant to_constant(mlir::Attribute attribute, bool is_unsigned) {
   const auto count = known.shape.element_count();
   // A boolean takes a bit there, and a byte here.
   if (width == 0 || !count || known.element == ElementType::boolean) return {};
+  if (one_element && *count > largest_splat) return {};
   if (bytes.size() != width * (one_element ? 1 : static_cast<std::uint64_t>(*count))) return {};
   return Constant::deferred(known.element, known.shape,
                             std::make_shared<KeptBytes>(bytes, known.element, one_element));

@@ -13,7 +13,7 @@ namespace quadrant::inline v0::mlir_plugin {
 /// Contents that stay where MLIR keeps them, which is as long as its context lives: nothing is
 /// copied. Empty for attributes of other kinds than dense, splat and resources; for elements that
 /// the library has no type for; for resources that were elided, or whose size is not that of the
-/// type.
+/// type; for splats of more than 2^28 elements.
 ///
 /// Integers of MLIR have no sign: `is_unsigned` says how those that are codes are meant.
 [[nodiscard]] Constant to_constant(mlir::Attribute attribute, bool is_unsigned = false);

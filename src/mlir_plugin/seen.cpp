@@ -56,7 +56,11 @@ void find_axes(mlir::linalg::LinalgOp op, unsigned operand, Axes& channels, Axes
 
 std::optional<Seen> see_linalg_product(mlir::Operation& operation) {
   auto op = llvm::dyn_cast<mlir::linalg::LinalgOp>(operation);
-  if (!op || op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1) return std::nullopt;
+  if (!op || op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || op->getNumResults() != 1) {
+    return std::nullopt;
+  }
+  // Version 19 takes what is computed element by element for a contraction, whatever it computes.
+  if (op.getNumReductionLoops() == 0) return std::nullopt;
   if (!mlir::linalg::isaContractionOpInterface(op) &&
       !mlir::linalg::isaConvolutionOpInterface(op)) {
     return std::nullopt;
@@ -126,6 +130,11 @@ Axes permutation(mlir::Operation& op) {
 std::optional<Seen> see_move(mlir::Operation& op) {
   const llvm::StringRef name = op.getName().getStringRef();
   if (op.getNumOperands() == 0 || op.getNumResults() != 1) return std::nullopt;
+  // Without a rank, nobody knows where an axis goes.
+  if (!llvm::isa<mlir::RankedTensorType>(op.getOperand(0).getType()) ||
+      !llvm::isa<mlir::RankedTensorType>(op.getResult(0).getType())) {
+    return std::nullopt;
+  }
   if (name == "linalg.transpose" || name == "tosa.transpose") {
     Axes axes = permutation(op);
     if (axes.empty()) return std::nullopt;

@@ -70,6 +70,8 @@ mlir::Type to_float_type(mlir::MLIRContext* context, ElementType element) {
 }  // namespace
 
 std::shared_ptr<const UniformType> to_uniform_type(QuantizedType type) {
+  // The others have no storage, or say nothing of it.
+  if (!llvm::isa<UniformQuantizedType, UniformQuantizedPerAxisType>(type)) return nullptr;
   UniformType made;
   const auto bits = static_cast<int>(type.getStorageTypeIntegralWidth());
   made.storage = storage_element(bits, type.isSigned());

@@ -256,6 +256,45 @@ def test_a_large_weight_becomes_a_resource():
     close(ours, interpreted(module, quantize))
 
 
+ELEMENTWISE = """func.func @f(%a: tensor<2x2xf32> {quadrant.stats = dense<[-4.0, 4.0]> : tensor<2xf32>})
+    -> tensor<2x2xf32> {
+  %b = arith.constant dense<[[1.0, 2.0], [3.0, -1.0]]> : tensor<2x2xf32>
+  %e = tensor.empty() : tensor<2x2xf32>
+  %y = linalg.OP {quadrant.stats = dense<[-4.0, 4.0]> : tensor<2xf32>}
+    ins(%a, %b : tensor<2x2xf32>, tensor<2x2xf32>) outs(%e : tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %y : tensor<2x2xf32>
+}
+"""
+
+
+def test_element_by_element_is_no_product():
+    for name in ("sub", "mul", "div", "max"):
+        for version in (19, 22):
+            for options in ("bits=8", "scheme=static gains=unit"):
+                text = ELEMENTWISE.replace("OP", name)
+                made = rewritten(version, text, f"quadrant-quantize{{{options}}}")
+                assert f"linalg.{name}" in made and "muli" not in made and "xi8" not in made, made
+
+
+def test_types_that_say_nothing_are_left():
+    """Each took mlir-opt down once."""
+    calibrated = ("func.func @f(%x: tensor<!quant.calibrated<f32<-1.0:1.0>>>) {\n  return\n}\n")
+    unranked = ELIDED.replace("dense_resource<__elided__>", "dense<0.5>").replace(
+        "  %y", "  %u = tensor.cast %w : tensor<4x3xf32> to tensor<*xf32>\n"
+        "  %r = tensor.cast %u : tensor<*xf32> to tensor<4x3xf32>\n  %y").replace("%x, %w", "%x, %r")
+    buffers = """func.func @f(%a: memref<2xf32>, %b: memref<2xf32>, %c: memref<2xf32>) {
+  linalg.add {quadrant.stats = dense<[-1.0, 1.0]> : tensor<2xf32>}
+    ins(%a, %b : memref<2xf32>, memref<2xf32>) outs(%c : memref<2xf32>)
+  return
+}
+"""
+    for text in (calibrated, unranked, buffers):
+        for version in (19, 22):
+            for options in ("bits=8", "scheme=static gains=unit"):
+                rewritten(version, text, f"quadrant-quantize{{{options}}}")
+                rewritten(version, text, f"quadrant-report{{{options}}}")
+
+
 # --- modules at random ----------------------------------------------------------------------------
 
 
