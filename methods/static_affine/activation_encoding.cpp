@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "quadrant/ir/float16.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/products.hpp"
 #include "quadrant/numerics/find_encoding.hpp"
@@ -170,6 +171,10 @@ EncodingRule rule_for(const StaticAffineOptions& options, const GraphView& graph
   return rule;
 }
 
+bool is_beyond_float16(const Histogram& histogram) {
+  return histogram.max() > largest_float16 || histogram.min() < -largest_float16;
+}
+
 // Softmax computes exponentials: half a step of its operand is a factor of exp(step / 2), and what
 // is added to a mask of -1e9 has steps of millions.
 bool is_too_wide_for_softmax(const GraphView& graph, Value value, const Histogram& histogram,
@@ -223,6 +228,9 @@ const char* activation_refusal(const StaticAffineOptions& options, const GraphVi
   if (known->histogram.finite_count() == 0) {
     return "the samples had no element of it: calibrate the model";
   }
+  if (type.element == ElementType::float16 && is_beyond_float16(known->histogram)) {
+    return "the range that is known of it is beyond its type, float16";
+  }
   if (is_too_wide_for_softmax(graph, source, known->histogram, options.activations)) {
     return "Softmax reads it, and its range is so wide that a step would change exponentials a lot";
   }
@@ -244,19 +252,25 @@ FoundType activation_type(const StaticAffineOptions& options, const Query& query
   if (given != nullptr) return given;
   QUADRANT_TRY(auto prescribed, prescribed_type(options, query));
   if (prescribed != nullptr) return prescribed;
+  const ElementType expressed = real_element(graph, query.members.front());
   std::optional<Encoding> encoding = fixed_encoding(options, graph, sources);
   if (!encoding) {
     TensorStatistics all;
     for (const Value source : sources) {
       QUADRANT_CHECK(add_observations(options, graph, source, all));
     }
-    QUADRANT_TRY(encoding, encoding_of(all, rule_for(options, graph, members)));
+    EncodingRule rule = rule_for(options, graph, members);
+    if (expressed == ElementType::float16) {
+      rule.minimum_range =
+          std::max(rule.minimum_range, std::ldexp(static_cast<double>(float16_spacing), rule.bits));
+    }
+    QUADRANT_TRY(encoding, encoding_of(all, rule));
   }
   const auto sign =
       options.unsigned_activations ? CodeSign::unsigned_codes : CodeSign::signed_codes;
   QUADRANT_TRY(UniformType type, uniform_type(std::span(&*encoding, 1), Shape::scalar(),
                                               Granularity::per_tensor(), sign));
-  type.expressed = real_element(graph, query.members.front());
+  type.expressed = expressed;
   return std::make_shared<const UniformType>(std::move(type));
 }
 

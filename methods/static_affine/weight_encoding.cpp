@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "quadrant/ir/float16.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/find_encoding.hpp"
 #include "quadrant/numerics/reals.hpp"
@@ -140,6 +141,9 @@ FoundType weight_type(const StaticAffineOptions& options, const Query& query) {
   }
   QUADRANT_TRY(std::vector<float> scales, read_scales(type.scales));
   const std::vector<float> found = scales;
+  if (prescribed == nullptr && contents.element() == ElementType::float16) {
+    for (float& scale : scales) scale = std::max(scale, float16_spacing);
+  }
   QUADRANT_TRY(const std::vector<Demand> demands, demands_on(options, query, weight));
   for (const Demand& demand : demands) {
     // So that the scale of the products is a normal number.

@@ -93,7 +93,8 @@ const std::array<ImageLayout, 3>& image_layouts() {
 
 class Exporting {
  public:
-  explicit Exporting(mlir::FunctionOpInterface function) : function_(function) {}
+  Exporting(mlir::FunctionOpInterface function, mlir::Location& at)
+      : function_(function), at_(&at) {}
 
   Expected<Graph> run() {
     mlir::Region& body = function_.getFunctionBody();
@@ -101,19 +102,21 @@ class Exporting {
       return fail(ErrorCode::impossible, "functions with branches are not exported");
     }
     for (const mlir::BlockArgument argument : body.getArguments()) {
+      *at_ = argument.getLoc();
       QUADRANT_TRY(TensorType type, static_type(argument));
       const std::string name = fmt::format("argument_{}", argument.getArgNumber());
       values_[argument] = graph_.add_input(name, std::move(type));
     }
-    for (mlir::Operation& op : body.front()) QUADRANT_CHECK(convert(op));
+    for (mlir::Operation& op : body.front()) {
+      *at_ = op.getLoc();
+      QUADRANT_CHECK(convert(op));
+    }
     return std::move(graph_);
   }
 
  private:
-  [[nodiscard]] static tl::unexpected<Error> refuse(mlir::Location location, std::string what) {
-    std::string at;
-    llvm::raw_string_ostream(at) << location;
-    return fail(ErrorCode::impossible, fmt::format("{}, at {}", what, at));
+  [[nodiscard]] static tl::unexpected<Error> refuse(std::string what) {
+    return fail(ErrorCode::impossible, std::move(what));
   }
 
   [[nodiscard]] static Expected<TensorType> static_type(mlir::Value value) {
@@ -121,7 +124,7 @@ class Exporting {
     if (!type.shape.is_static() || type.element == ElementType::opaque) {
       std::string text;
       llvm::raw_string_ostream(text) << value.getType();
-      return refuse(value.getLoc(), fmt::format("values of type {} are not exported", text));
+      return refuse(fmt::format("values of type {} are not exported", text));
     }
     return type;
   }
@@ -187,8 +190,8 @@ class Exporting {
   }
 
   static tl::unexpected<Error> unknown(mlir::Operation& op) {
-    return refuse(op.getLoc(), fmt::format("the operation {} is not exported",
-                                           std::string_view(op.getName().getStringRef())));
+    return refuse(fmt::format("the operation {} is not exported",
+                              std::string_view(op.getName().getStringRef())));
   }
 
   static bool is_looked_at_later(mlir::Operation& op) {
@@ -207,14 +210,18 @@ class Exporting {
   Expected<Value> read(mlir::Value value) {
     const auto found = values_.find(value);
     if (found != values_.end()) return found->second;
-    return refuse(value.getLoc(), "this value is not exported");
+    mlir::Operation* const maker = value.getDefiningOp();
+    return refuse(fmt::format("an operand that {} makes is not exported",
+                              maker == nullptr
+                                  ? std::string_view("another block")
+                                  : std::string_view(maker->getName().getStringRef())));
   }
 
   Expected<Value> converted(mlir::Operation& op) {
     QUADRANT_TRY(TensorType type, static_type(op.getResult(0)));
     if (const mlir::Attribute contents = contents_of(op)) {
       const Constant constant = to_constant(contents, are_unsigned_codes(op.getResult(0)));
-      if (!constant) return refuse(op.getLoc(), "the contents of this constant are not there");
+      if (!constant) return refuse("the contents of this constant are not there");
       return graph_.add_constant({}, constant);
     }
     const llvm::StringRef name = op.getName().getStringRef();
@@ -285,12 +292,12 @@ class Exporting {
     mlir::Operation* const maker = op.getOperand(0).getDefiningOp();
     const auto number = llvm::dyn_cast_if_present<mlir::FloatAttr>(
         maker == nullptr ? mlir::Attribute() : contents_of(*maker));
-    if (!number) return refuse(op.getLoc(), "linalg.fill with a computed number is not exported");
+    if (!number) return refuse("linalg.fill with a computed number is not exported");
     const auto splat = mlir::DenseElementsAttr::get(
         llvm::cast<mlir::ShapedType>(op.getResult(0).getType()), mlir::Attribute(number));
     const Constant contents = to_constant(splat);
     if (!contents) {
-      return refuse(op.getLoc(), fmt::format("{} is not exported", to_string(type)));
+      return refuse(fmt::format("{} is not exported", to_string(type)));
     }
     return graph_.add_constant({}, contents);
   }
@@ -386,7 +393,7 @@ class Exporting {
   Expected<Value> added_to_init(mlir::Operation& op, Value made, const TensorType& type) {
     mlir::Operation* const maker = op.getOperand(2).getDefiningOp();
     if (maker != nullptr && maker->getName().getStringRef() == "tensor.empty") {
-      return refuse(op.getLoc(), "a sum that begins with what is in memory is not exported");
+      return refuse("a sum that begins with what is in memory is not exported");
     }
     QUADRANT_TRY(const Value init, read(op.getOperand(2)));
     if (is_zero(init)) return made;
@@ -402,14 +409,15 @@ class Exporting {
   }
 
   mlir::FunctionOpInterface function_;
+  mlir::Location* at_;  // of what is looked at
   Graph graph_;
   llvm::DenseMap<mlir::Value, Value> values_;
 };
 
 }  // namespace
 
-Expected<Graph> export_graph(mlir::FunctionOpInterface function) {
-  return Exporting(function).run();
+Expected<Graph> export_graph(mlir::FunctionOpInterface function, mlir::Location& at) {
+  return Exporting(function, at).run();
 }
 
 }  // namespace quadrant::inline v0::mlir_plugin

@@ -12,7 +12,7 @@ namespace quadrant::inline v0::mlir_plugin {
 /// `quant.dcast` and `quant.scast` the library's conversions. Constants stay where MLIR keeps them:
 /// the graph lives as long as the module's context at most. `impossible` names what has no
 /// counterpart: other dialects, several blocks, values that are no tensors, shapes that are not
-/// static.
-[[nodiscard]] Expected<Graph> export_graph(mlir::FunctionOpInterface function);
+/// static; `at` is where that is.
+[[nodiscard]] Expected<Graph> export_graph(mlir::FunctionOpInterface function, mlir::Location& at);
 
 }  // namespace quadrant::inline v0::mlir_plugin

@@ -28,15 +28,17 @@ class ExportPass final : public mlir::PassWrapper<ExportPass, mlir::OperationPas
   }
 
   void runOnOperation() final {
-    const auto done = guarded(getOperation(), [&]() -> Expected<void> {
+    mlir::Location at = getOperation()->getLoc();
+    const auto write = [&]() -> Expected<void> {
       if (!llvm::StringRef(to_).ends_with(".onnx")) {
         return fail(ErrorCode::usage, "quadrant-export{to=FILE.onnx} names the file to write");
       }
       QUADRANT_TRY(const mlir::FunctionOpInterface function, find_function());
-      QUADRANT_TRY(const Graph graph, export_graph(function));
+      QUADRANT_TRY(const Graph graph, export_graph(function, at));
       QUADRANT_CHECK(write_onnx(graph, to_));
       return {};
-    });
+    };
+    const auto done = guarded(getOperation(), write, [&](const Error& /*error*/) { return at; });
     if (mlir::failed(done)) signalPassFailure();
   }
 

@@ -153,6 +153,17 @@ mlir::Location FunctionGraph::location(NodeId node) const {
   return row.op == nullptr ? row.argument.getLoc() : row.op->getLoc();
 }
 
+mlir::Location FunctionGraph::location(const Place& place) const {
+  const std::string& name = place.tensor.empty() ? place.node : place.tensor;
+  const auto found = std::ranges::find_if(rows_, [&](const Row& row) {
+    return !row.is_erased &&
+           (row.name == name ||
+            std::ranges::find(row.results, name, &Result::name) != row.results.end());
+  });
+  if (name.empty() || found == rows_.end()) return function_->getLoc();
+  return location(NodeId{static_cast<std::uint32_t>(found - rows_.begin())});
+}
+
 mlir::Attribute FunctionGraph::annotation(NodeId node, llvm::StringRef name) const {
   const Row& row = rows_[node.index];
   if (row.op != nullptr) return row.op->getDiscardableAttr(name);
@@ -222,12 +233,19 @@ NodeId FunctionGraph::adopt(mlir::Operation* made, std::string name, Value opera
   return node;
 }
 
+Expected<mlir::quant::QuantizedType> FunctionGraph::quantized_type(const UniformType& type,
+                                                                   std::string_view of) const {
+  auto made = to_quantized_type(function_->getContext(), type);
+  if (!made) made.error().place.tensor = of;
+  return made;
+}
+
 Expected<NodeId> FunctionGraph::emit_dequantize(NodeSpec spec) {
   const Value codes = spec.operands[0];
   const mlir::Value value = mlir_value(codes);
   const TensorType& type = this->type(codes);
   QUADRANT_TRY(const mlir::quant::QuantizedType quantized,
-               to_quantized_type(value.getContext(), *type.quantization));
+               quantized_type(*type.quantization, value_name(codes)));
   mlir::OpBuilder builder = builder_behind(value);
   mlir::Operation* const cast = create(builder, value.getLoc(), "quant.scast", value,
                                        with_element(value.getType(), quantized));
@@ -242,7 +260,7 @@ Expected<NodeId> FunctionGraph::emit_quantize(NodeSpec spec) {
   const mlir::Value value = mlir_value(real);
   TensorType& type = spec.results[0].type;
   QUADRANT_TRY(const mlir::quant::QuantizedType quantized,
-               to_quantized_type(value.getContext(), *type.quantization));
+               quantized_type(*type.quantization, value_name(real)));
   mlir::OpBuilder builder = builder_behind(value);
   mlir::Operation* const typed = create(builder, value.getLoc(), "quant.qcast", value,
                                         with_element(value.getType(), quantized));
@@ -363,7 +381,7 @@ Expected<void> FunctionGraph::compute_codes(NodeId node, mlir::Value real) {
   Row& row = rows_[node.index];
   mlir::Operation* const before = row.op;
   QUADRANT_TRY(const mlir::quant::QuantizedType quantized,
-               to_quantized_type(before->getContext(), *row.results[0].type.quantization));
+               quantized_type(*row.results[0].type.quantization, row.results[0].name));
   mlir::OpBuilder builder = builder_behind(real);
   mlir::Operation* const typed = create(builder, before->getLoc(), "quant.qcast", real,
                                         with_element(real.getType(), quantized));

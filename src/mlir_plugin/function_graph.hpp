@@ -13,6 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "mlir_plugin/headers.hpp"
 #include "quadrant/ir/graph_rewriter.hpp"
 #include "quadrant/ir/graph_view.hpp"
 
@@ -34,6 +35,8 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
   /// Null for an argument of a block.
   [[nodiscard]] mlir::Operation* operation(NodeId node) const { return rows_[node.index].op; }
   [[nodiscard]] mlir::Location location(NodeId node) const;
+  /// That of the operation or the value that is named; else the function's.
+  [[nodiscard]] mlir::Location location(const Place& place) const;
   /// An attribute that somebody put on the operation, or on the argument of the function; null
   /// where there is none.
   [[nodiscard]] mlir::Attribute annotation(NodeId node, llvm::StringRef name) const;
@@ -94,6 +97,8 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
 
   Row& add_row(std::string name, mlir::ResultRange results);
   [[nodiscard]] mlir::Value mlir_value(Value value) const;
+  [[nodiscard]] Expected<mlir::quant::QuantizedType> quantized_type(const UniformType& type,
+                                                                    std::string_view of) const;
   NodeId adopt(mlir::Operation* made, std::string name, Value operand, TensorType type);
   [[nodiscard]] Expected<NodeId> emit_quantize(NodeSpec spec);
   [[nodiscard]] Expected<NodeId> emit_dequantize(NodeSpec spec);

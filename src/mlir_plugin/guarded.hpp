@@ -12,18 +12,24 @@
 
 namespace quadrant::inline v0::mlir_plugin {
 
-/// Calls `body`, which returns an Expected<void>, and says at `op` why it failed. No exception
-/// passes: allocation is what can fail that way.
-template <class Body>
-[[nodiscard]] mlir::LogicalResult guarded(mlir::Operation* op, Body body) noexcept {
+/// Calls `body`, which returns an Expected<void>, and says why it failed at the location that
+/// `where` finds for the error. No exception passes: allocation is what can fail that way.
+template <class Body, class Where>
+[[nodiscard]] mlir::LogicalResult guarded(mlir::Operation* op, Body body, Where where) noexcept {
   try {
     const Expected<void> done = body();
     if (done) return mlir::success();
-    mlir::emitError(op->getLoc(), to_string(done.error()));
+    mlir::emitError(where(done.error()), to_string(done.error()));
   } catch (const std::exception& problem) {
     mlir::emitError(op->getLoc(), std::string("quadrant: ") + problem.what());
   }
   return mlir::failure();
+}
+
+/// The same, at `op`.
+template <class Body>
+[[nodiscard]] mlir::LogicalResult guarded(mlir::Operation* op, Body body) noexcept {
+  return guarded(op, std::move(body), [op](const Error& /*error*/) { return op->getLoc(); });
 }
 
 }  // namespace quadrant::inline v0::mlir_plugin

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
@@ -32,7 +33,7 @@ Expected<TensorStatistics> parse_stats(mlir::Attribute attribute, std::string_vi
     bool is_inexact = false;
     single.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &is_inexact);
     extremes[count++ % 2] = single.convertToFloat();
-    if (!std::isfinite(extremes[(count - 1) % 2])) return refuse("a number is not finite");
+    if (!std::isfinite(extremes[(count - 1) % 2])) return refuse("a number is no finite float32");
     if (count % 2 != 0) continue;
     if (extremes[0] > extremes[1]) return refuse("a minimum is above its maximum");
     made.histogram.add(extremes);
@@ -41,29 +42,42 @@ Expected<TensorStatistics> parse_stats(mlir::Attribute attribute, std::string_vi
   return made;
 }
 
-}  // namespace
-
-Expected<Instrumentation> read_instrumentation(const FunctionGraph& graph) {
-  Instrumentation made;
-  std::map<std::string, std::vector<Value>> coupled;
+// First results with the attribute `name`, in the order of the program.
+std::vector<std::pair<Value, mlir::Attribute>> annotated(const FunctionGraph& graph,
+                                                         llvm::StringRef name) {
+  std::vector<std::pair<Value, mlir::Attribute>> found;
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     const NodeId node{index};
-    if (graph.result_count(node) == 0) continue;
-    if (const mlir::Attribute stats = graph.annotation(node, "quadrant.stats")) {
-      const std::string name(graph.value_name({node}));
-      QUADRANT_TRY(TensorStatistics parsed, parse_stats(stats, name));
-      made.statistics.values.insert_or_assign(name, std::move(parsed));
-    }
-    if (const mlir::Attribute key = graph.annotation(node, "quadrant.coupled_ref")) {
-      const auto text = llvm::dyn_cast<mlir::StringAttr>(key);
-      if (!text) {
-        return fail(ErrorCode::invalid_model, "quadrant.coupled_ref is a string",
-                    {.tensor = std::string(graph.value_name({node}))});
-      }
-      coupled[text.getValue().str()].push_back({node});
-    }
+    const mlir::Attribute attribute = graph.annotation(node, name);
+    if (attribute && graph.result_count(node) != 0) found.emplace_back(Value{node}, attribute);
   }
-  for (auto& [key, values] : coupled) made.couplings.push_back(std::move(values));
+  return found;
+}
+
+}  // namespace
+
+Expected<StatisticsTable> read_statistics(const FunctionGraph& graph) {
+  StatisticsTable made;
+  for (const auto& [value, stats] : annotated(graph, "quadrant.stats")) {
+    const std::string name(graph.value_name(value));
+    QUADRANT_TRY(TensorStatistics parsed, parse_stats(stats, name));
+    made.values.insert_or_assign(name, std::move(parsed));
+  }
+  return made;
+}
+
+Expected<Couplings> read_couplings(const FunctionGraph& graph) {
+  std::map<std::string, std::vector<Value>> coupled;
+  for (const auto& [value, key] : annotated(graph, "quadrant.coupled_ref")) {
+    const auto text = llvm::dyn_cast<mlir::StringAttr>(key);
+    if (!text) {
+      return fail(ErrorCode::invalid_model, "quadrant.coupled_ref is a string",
+                  {.tensor = std::string(graph.value_name(value))});
+    }
+    coupled[text.getValue().str()].push_back(value);
+  }
+  Couplings made;
+  for (auto& [key, values] : coupled) made.push_back(std::move(values));
   return made;
 }
 

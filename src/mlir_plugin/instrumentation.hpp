@@ -13,15 +13,12 @@
 namespace quadrant::inline v0::mlir_plugin {
 
 /// `quadrant.stats`: [min, max], or [n x 2] with the extremes of each index of an axis, of the
-/// first result. `quadrant.coupled_ref`: a string; values with the same one have the same
-/// parameters.
-struct Instrumentation {
-  StatisticsTable statistics;
-  Couplings couplings;
-};
+/// first result. `invalid_model` for attributes of another form, for numbers that are no finite
+/// float32, and for a minimum above the maximum.
+[[nodiscard]] Expected<StatisticsTable> read_statistics(const FunctionGraph& graph);
 
-/// `invalid_model` for attributes of another form, for numbers that are not finite, and for a
-/// minimum above the maximum.
-[[nodiscard]] Expected<Instrumentation> read_instrumentation(const FunctionGraph& graph);
+/// `quadrant.coupled_ref`: a string; values with the same one have the same parameters.
+/// `invalid_model` for what is none.
+[[nodiscard]] Expected<Couplings> read_couplings(const FunctionGraph& graph);
 
 }  // namespace quadrant::inline v0::mlir_plugin

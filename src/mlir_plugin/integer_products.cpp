@@ -153,7 +153,7 @@ std::shared_ptr<const UniformType> product_type(linalg::LinalgOp op, const Unifo
   made->storage = ElementType::int32;
   made->storage_min = std::numeric_limits<std::int32_t>::min();
   made->storage_max = std::numeric_limits<std::int32_t>::max();
-  made->expressed = data.expressed;
+  made->expressed = to_tensor_type(op->getResult(0).getType()).element;
   Shape shape = Shape::scalar();
   if (weight.granularity.kind == Granularity::Kind::axis) {
     const std::int64_t axis = result_axis(op, weight.granularity.axis);
@@ -192,6 +192,7 @@ mlir::Value sum_integers(mlir::Operation* operation, const UniformType& data,
       largest_magnitude(data, *data_zero_point) * largest_magnitude(weight, *weight_zero_point);
   const auto type = product_type(op, data, weight);
   if (!fits_32_bits(op, largest) || !type) return {};
+  // The product of two scales may be none of the result's type, float16.
   const auto quantized = to_quantized_type(op->getContext(), *type);
   if (!quantized) return {};
 

@@ -41,7 +41,13 @@ struct Arithmetic {
   }
 };
 
-Expected<Arithmetic> arithmetic_of(QuantizedType type, Location location) {
+std::string printed(mlir::Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+Expected<Arithmetic> arithmetic_of(QuantizedType type) {
   Arithmetic made;
   if (const auto whole = llvm::dyn_cast<mlir::quant::UniformQuantizedType>(type)) {
     made.scales = {whole.getScale()};
@@ -51,12 +57,10 @@ Expected<Arithmetic> arithmetic_of(QuantizedType type, Location location) {
     made.zero_points.assign(axis.getZeroPoints().begin(), axis.getZeroPoints().end());
     made.axis = axis.getQuantizedDimension();
   } else {
-    std::string text;
-    llvm::raw_string_ostream(text) << type << " at " << location;
     return fail(ErrorCode::impossible,
                 "quadrant-lower-quant-ops knows types with one scale, or one for each index of an "
                 "axis, not " +
-                    text);
+                    printed(type));
   }
   mlir::Builder builder(type.getContext());
   made.min = type.getStorageTypeMin();
@@ -250,11 +254,25 @@ void drop_storage_casts(mlir::Operation* root) {
   }
 }
 
+// Versions before 20 do not look at it.
+Expected<void> check_axis(const Arithmetic& arithmetic, mlir::Type type) {
+  if (arithmetic.axis < 0) return {};
+  const auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
+  const auto count = static_cast<std::int64_t>(arithmetic.scales.size());
+  if (tensor && arithmetic.axis < tensor.getRank()) {
+    const std::int64_t extent = tensor.getDimSize(static_cast<unsigned>(arithmetic.axis));
+    if (extent == count || mlir::ShapedType::isDynamic(extent)) return {};
+  }
+  return fail(ErrorCode::invalid_model,
+              fmt::format("{} scales, one for each index of axis {}, are not for {}", count,
+                          arithmetic.axis, printed(type)));
+}
+
 bool is_unranked(mlir::Type type) { return llvm::isa<mlir::UnrankedTensorType>(type); }
 
 }  // namespace
 
-Expected<void> lower_casts(mlir::Operation* root, TieRule ties) {
+Expected<void> lower_casts(mlir::Operation* root, TieRule ties, mlir::Location& at) {
   struct Cast {
     mlir::Operation* op = nullptr;
     bool is_quantize = false;
@@ -268,16 +286,17 @@ Expected<void> lower_casts(mlir::Operation* root, TieRule ties) {
   std::vector<Cast> casts;
   casts.reserve(found.size());
   for (mlir::Operation* const op : found) {
+    at = op->getLoc();
     const bool is_quantize = op->getName().getStringRef() == "quant.qcast";
     const mlir::Type type = is_quantize ? op->getResult(0).getType() : op->getOperand(0).getType();
     const auto quantized = llvm::dyn_cast<QuantizedType>(element_of(type));
     if (!quantized || is_unranked(type)) {
-      std::string text;
-      llvm::raw_string_ostream(text) << type << " at " << op->getLoc();
-      return fail(ErrorCode::impossible,
-                  "quadrant-lower-quant-ops knows scalars and ranked tensors, not " + text);
+      return fail(
+          ErrorCode::impossible,
+          "quadrant-lower-quant-ops knows scalars and ranked tensors, not " + printed(type));
     }
-    QUADRANT_TRY(Arithmetic arithmetic, arithmetic_of(quantized, op->getLoc()));
+    QUADRANT_TRY(Arithmetic arithmetic, arithmetic_of(quantized));
+    QUADRANT_CHECK(check_axis(arithmetic, type));
     casts.push_back({op, is_quantize, std::move(arithmetic)});
   }
   for (const Cast& cast : casts) {

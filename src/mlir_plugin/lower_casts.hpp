@@ -18,7 +18,7 @@ namespace quadrant::inline v0::mlir_plugin {
 ///           becomes the zero point, infinities saturate
 ///
 /// Scalars and ranked tensors, per tensor and per axis. `impossible` names what else there is;
-/// nothing has changed then.
-[[nodiscard]] Expected<void> lower_casts(mlir::Operation* root, TieRule ties);
+/// nothing has changed then, and `at` is where that is.
+[[nodiscard]] Expected<void> lower_casts(mlir::Operation* root, TieRule ties, mlir::Location& at);
 
 }  // namespace quadrant::inline v0::mlir_plugin

@@ -35,15 +35,17 @@ class LowerQuantOpsPass final : public mlir::PassWrapper<LowerQuantOpsPass, mlir
   }
 
   void runOnOperation() final {
-    const auto done = guarded(getOperation(), [&]() -> Expected<void> {
+    mlir::Location at = getOperation()->getLoc();
+    const auto lower = [&]() -> Expected<void> {
       if (ties_ != "half-even" && ties_ != "half-away") {
         return fail(ErrorCode::usage,
                     fmt::format("there is no rounding '{}' of ties: half-even, half-away",
                                 ties_.getValue()));
       }
       return lower_casts(getOperation(),
-                         ties_ == "half-away" ? TieRule::half_away : TieRule::half_even);
-    });
+                         ties_ == "half-away" ? TieRule::half_away : TieRule::half_even, at);
+    };
+    const auto done = guarded(getOperation(), lower, [&](const Error& /*error*/) { return at; });
     if (mlir::failed(done)) signalPassFailure();
   }
 

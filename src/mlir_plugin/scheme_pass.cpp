@@ -6,6 +6,7 @@
 #include <mlir/Dialect/Tensor/IR/Tensor.h>
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "mlir_plugin/instrumentation.hpp"
 #include "mlir_plugin/methods.hpp"
 #include "quadrant/engine/gain.hpp"
+#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
@@ -32,22 +34,37 @@ void SchemePass::getDependentDialects(mlir::DialectRegistry& registry) const {
 }
 
 void SchemePass::runOnOperation() {
-  const auto done = guarded(getOperation(), [&]() -> Expected<void> {
-    std::vector<mlir::FunctionOpInterface> functions;
-    getOperation()->walk([&](mlir::FunctionOpInterface function) {
-      if (!function.isExternal()) functions.push_back(function);
-    });
-    for (const mlir::FunctionOpInterface function : functions) QUADRANT_CHECK(run(function));
-    return {};
+  std::vector<mlir::FunctionOpInterface> functions;
+  getOperation()->walk([&](mlir::FunctionOpInterface function) {
+    if (!function.isExternal()) functions.push_back(function);
   });
-  if (mlir::failed(done)) signalPassFailure();
+  for (const mlir::FunctionOpInterface function : functions) {
+    std::optional<FunctionGraph> graph;
+    const auto done = guarded(
+        function,
+        [&]() -> Expected<void> {
+          graph.emplace(function);
+          return run(*graph);
+        },
+        [&](const Error& error) { return graph->location(error.place); });
+    if (mlir::failed(done)) return signalPassFailure();
+  }
 }
 
-Expected<void> SchemePass::run(mlir::FunctionOpInterface function) {
-  FunctionGraph graph(function);
-  QUADRANT_TRY(Instrumentation known, read_instrumentation(graph));
-  QUADRANT_TRY(const Registry registry, make_registry(std::move(known.statistics)));
-  const std::string by_default = scheme_ == "static" ? "operations" : "bytes";
+Expected<void> SchemePass::run(FunctionGraph& graph) {
+  const mlir::FunctionOpInterface function = graph.function();
+  if (const auto order = topological_order(graph); !order) {
+    mlir::emitWarning(graph.location(order.error().place),
+                      "this is computed from its own result: the function is left as it is");
+    return {};
+  }
+  StatisticsTable statistics;
+  if (is_static()) {
+    QUADRANT_TRY(statistics, read_statistics(graph));
+  }
+  QUADRANT_TRY(Couplings couplings, read_couplings(graph));
+  QUADRANT_TRY(const Registry registry, make_registry(std::move(statistics)));
+  const std::string by_default = is_static() ? "operations" : "bytes";
   const std::unique_ptr<GainModel> gains =
       make_gain_model(gains_.empty() ? by_default : gains_.getValue());
   if (!gains) return unknown("gains", gains_, "unit, bytes, operations");
@@ -55,7 +72,8 @@ Expected<void> SchemePass::run(mlir::FunctionOpInterface function) {
   QuantizeOptions options;
   options.executor = &executor;
   options.gains = gains.get();
-  options.couplings = std::move(known.couplings);
+  options.couplings = std::move(couplings);
+  QUADRANT_TRY(options.non_finite, non_finite());
   return run(graph, registry, options);
 }
 
@@ -64,7 +82,7 @@ Expected<Registry> SchemePass::make_registry(StatisticsTable statistics) const {
     QUADRANT_TRY(const WeightOnlyOptions options, weight_only_options());
     return mlir_weight_only_registry(options);
   }
-  if (scheme_ == "static") {
+  if (is_static()) {
     QUADRANT_TRY(StaticAffineOptions options, static_options(std::move(statistics)));
     return mlir_static_registry(std::move(options));
   }
@@ -76,13 +94,18 @@ Expected<WeightOnlyOptions> SchemePass::weight_only_options() const {
   QUADRANT_TRY(options.granularity, granularity());
   if (symmetry_ == "asymmetric") {
     options.symmetry = Symmetry::asymmetric;
-  } else if (symmetry_ != "symmetric") {
+  } else if (!symmetry_.empty() && symmetry_ != "symmetric") {
     return unknown("symmetry", symmetry_, "symmetric, asymmetric");
   }
   return options;
 }
 
 Expected<StaticAffineOptions> SchemePass::static_options(StatisticsTable statistics) const {
+  if (!symmetry_.empty()) {
+    return fail(ErrorCode::usage,
+                "symmetry is for scheme=weight-only: static has zero points for activations and "
+                "none for weights");
+  }
   StaticAffineOptions options;
   options.statistics = std::make_shared<const StatisticsTable>(std::move(statistics));
   options.weights.bits = bits_;
@@ -96,8 +119,17 @@ Expected<Granularity::Kind> SchemePass::granularity() const {
   return unknown("granularity", granularity_, "channel, tensor");
 }
 
+Expected<NonFinitePolicy> SchemePass::non_finite() const {
+  if (non_finite_ == "refuse") return NonFinitePolicy::refuse;
+  if (non_finite_ == "leave") return NonFinitePolicy::leave_float;
+  return unknown("non-finite", non_finite_, "refuse, leave");
+}
+
 Expected<FunctionGraph::Products> SchemePass::products() const {
-  if (products_ == "integers") return FunctionGraph::Products::integers;
+  if (!products_.empty() && !is_static()) {
+    return fail(ErrorCode::usage, "products is for scheme=static: weight-only has real products");
+  }
+  if (products_.empty() || products_ == "integers") return FunctionGraph::Products::integers;
   if (products_ == "casts") return FunctionGraph::Products::casts;
   return unknown("products", products_, "integers, casts");
 }

@@ -28,13 +28,15 @@ class SchemePass : public mlir::OperationPass<> {
   [[nodiscard]] virtual Expected<void> run(FunctionGraph& graph, const Registry& registry,
                                            const QuantizeOptions& options) = 0;
   [[nodiscard]] Expected<FunctionGraph::Products> products() const;
+  [[nodiscard]] bool is_static() const { return scheme_ == "static"; }
 
  private:
-  [[nodiscard]] Expected<void> run(mlir::FunctionOpInterface function);
+  [[nodiscard]] Expected<void> run(FunctionGraph& graph);
   [[nodiscard]] Expected<Registry> make_registry(StatisticsTable statistics) const;
   [[nodiscard]] Expected<WeightOnlyOptions> weight_only_options() const;
   [[nodiscard]] Expected<StaticAffineOptions> static_options(StatisticsTable statistics) const;
   [[nodiscard]] Expected<Granularity::Kind> granularity() const;
+  [[nodiscard]] Expected<NonFinitePolicy> non_finite() const;
 
   Option<std::string> scheme_{
       *this, "scheme", llvm::cl::init("weight-only"),
@@ -44,14 +46,18 @@ class SchemePass : public mlir::OperationPass<> {
   Option<std::string> granularity_{*this, "granularity", llvm::cl::init("channel"),
                                    llvm::cl::desc("what shares a scale: channel or tensor")};
   Option<std::string> symmetry_{
-      *this, "symmetry", llvm::cl::init("symmetric"),
-      llvm::cl::desc("of weight-only: symmetric, or asymmetric, with zero points")};
+      *this, "symmetry", llvm::cl::init(""),
+      llvm::cl::desc("of weight-only: symmetric (default), or asymmetric, with zero points")};
+  Option<std::string> non_finite_{
+      *this, "non-finite", llvm::cl::init("refuse"),
+      llvm::cl::desc("weights with NaN or infinity: refuse, or leave them real numbers")};
   Option<std::string> gains_{
       *this, "gains", llvm::cl::init(""),
       llvm::cl::desc("what is worth a conversion: unit, bytes (weight-only), operations (static)")};
   Option<std::string> products_{
-      *this, "products", llvm::cl::init("integers"),
-      llvm::cl::desc("of static: sums of integers, or casts around sums of real numbers")};
+      *this, "products", llvm::cl::init(""),
+      llvm::cl::desc("of static: integers (default): sums of them, or casts around sums of real "
+                     "numbers")};
 };
 
 }  // namespace quadrant::inline v0::mlir_plugin

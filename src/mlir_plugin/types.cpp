@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "quadrant/ir/quantized_type.hpp"
 #include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
@@ -102,6 +103,9 @@ std::shared_ptr<const UniformType> to_uniform_type(QuantizedType type) {
 TensorType to_tensor_type(mlir::Type type) {
   const auto tensor = llvm::dyn_cast<mlir::TensorType>(type);
   if (!tensor) return {ElementType::opaque, {}, nullptr};
+  // What an encoding says of the elements, nobody here knows.
+  const auto ranked = llvm::dyn_cast<mlir::RankedTensorType>(type);
+  if (ranked && ranked.getEncoding()) return {ElementType::opaque, to_shape(tensor), nullptr};
   TensorType made{to_element(tensor.getElementType()), to_shape(tensor), nullptr};
   if (const auto quantized = llvm::dyn_cast<QuantizedType>(tensor.getElementType())) {
     made.quantization = to_uniform_type(quantized);
@@ -121,6 +125,8 @@ mlir::IntegerType to_code_type(mlir::MLIRContext* context, const UniformType& ty
 }
 
 Expected<QuantizedType> to_quantized_type(mlir::MLIRContext* context, const UniformType& type) {
+  // MLIR's own check says nothing of the place, and version 19 lets types pass that 22 refuses.
+  QUADRANT_CHECK(verify_quantized_type(type));
   QUADRANT_TRY(const std::vector<double> scales, read_exact_scales(type.scales));
   std::vector<std::int64_t> zero_points(scales.size(), 0);
   if (type.zero_points) {

@@ -43,7 +43,8 @@ std::int64_t fixed_zero_point(const RealRange& range, const EncodingRule& rule) 
 
 double width(const RealRange& range, const EncodingRule& rule) noexcept {
   const double exact = range.max - range.min;
-  return rule.float32_width ? static_cast<double>(static_cast<float>(exact)) : exact;
+  if (!rule.float32_width || exact > std::numeric_limits<float>::max()) return exact;
+  return static_cast<double>(static_cast<float>(exact));
 }
 
 std::int64_t rounded_zero_point(const RealRange& range, const EncodingRule& rule) noexcept {

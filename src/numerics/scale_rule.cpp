@@ -61,6 +61,12 @@ double containing_scale(const ValueRange& values, const CodeRange& codes) noexce
 
 namespace {
 
+std::int64_t zero_point_at(const ScaleRule& rule, const ValueRange& values, double scale) noexcept {
+  const double zero_point = std::nearbyint(static_cast<double>(rule.storage_min) -
+                                           static_cast<double>(values.min) / scale);
+  return std::clamp(static_cast<std::int64_t>(zero_point), rule.storage_min, rule.storage_max);
+}
+
 GroupParameters asymmetric_parameters(const ScaleRule& rule, const ValueRange& values) noexcept {
   // The difference is rounded to float32, but where that would be infinite, and the scale is not
   // before the zero point is known: that is how ONNX Runtime's tools do it.
@@ -70,11 +76,7 @@ GroupParameters asymmetric_parameters(const ScaleRule& rule, const ValueRange& v
                            : static_cast<double>(rounded);
   const double scale = width / static_cast<double>(rule.storage_max - rule.storage_min);
   if (scale == 0) return usable(rule, values, 0, 0);
-  const double zero_point = std::nearbyint(static_cast<double>(rule.storage_min) -
-                                           static_cast<double>(values.min) / scale);
-  return usable(
-      rule, values, scale,
-      std::clamp(static_cast<std::int64_t>(zero_point), rule.storage_min, rule.storage_max));
+  return usable(rule, values, scale, zero_point_at(rule, values, scale));
 }
 
 double signed_scale(const CodeRange& codes, Clip clip, const ValueRange& values) noexcept {
@@ -153,12 +155,18 @@ GroupParameters unsearched_parameters(const ScaleRule& rule, Clip clip,
 
 GroupParameters usable(const ScaleRule& rule, const ValueRange& values, double scale,
                        std::int64_t zero_point) noexcept {
-  const float rounded = as_stored(rule, scale);
+  float rounded = as_stored(rule, scale);
   if (std::fabs(rounded) < std::numeric_limits<float>::min()) {
     if (rule.symmetry == Symmetry::asymmetric) {
       zero_point = std::clamp<std::int64_t>(0, rule.storage_min, rule.storage_max);
     }
     return {1.0F, static_cast<std::int32_t>(zero_point)};
+  }
+  if (std::fabs(rounded) < rule.least) {
+    rounded = std::copysign(rule.least, rounded);
+    if (rule.symmetry == Symmetry::asymmetric) {
+      zero_point = zero_point_at(rule, values, static_cast<double>(rounded));
+    }
   }
   const CodeRange codes = codes_around(rule, zero_point);
   const auto furthest = static_cast<float>(std::max(codes.hi, -codes.lo));

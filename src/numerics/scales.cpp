@@ -12,6 +12,7 @@
 #include "numerics/groups.hpp"
 #include "numerics/pieces.hpp"
 #include "numerics/scale_rule.hpp"
+#include "quadrant/ir/float16.hpp"
 #include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0 {
@@ -78,7 +79,9 @@ Expected<Found> search_each(const Constant& weights, const Groups& groups, const
 }  // namespace
 
 Expected<ParameterScan> scan_parameters(const Constant& weights, const Granularity& granularity,
-                                        const ScaleRule& rule) {
+                                        const ScaleRule& given) {
+  ScaleRule rule = given;
+  if (weights.element() == ElementType::float16) rule.least = std::max(rule.least, float16_spacing);
   if (!is_float(weights.element())) {
     return fail(ErrorCode::impossible,
                 fmt::format("weights of type {} cannot be quantized: only floats can",

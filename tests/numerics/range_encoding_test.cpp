@@ -261,6 +261,14 @@ TEST_CASE("every range is covered up to half a step, zero is exact, ends are tho
   }
 }
 
+TEST_CASE("a width beyond float32 is not rounded to it") {
+  for (const EncodingRule& rule : {EncodingRule::onnx(), EncodingRule::snpe()}) {
+    const Encoding encoding = find_encoding(-3e38F, 3e38F, rule).value();
+    CHECK(encoding.scale == doctest::Approx(6e38 / 255));
+    CHECK(encoding.zero_point == 128);
+  }
+}
+
 TEST_CASE("the ends of an encoding give it back") {
   std::mt19937 random(4);
   std::normal_distribution<double> normal;

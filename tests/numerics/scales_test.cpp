@@ -7,9 +7,12 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <span>
 
 #include "numerics/helpers.hpp"
+#include "quadrant/ir/float16.hpp"
 #include "quadrant/ir/scales.hpp"
+#include "quadrant/numerics/affine.hpp"
 
 namespace quadrant {
 namespace {
@@ -369,6 +372,43 @@ TEST_CASE("scales that float16 does not hold as normal numbers stay float32, all
     CHECK(scan->scales.element() == ElementType::float32);
     CHECK((*read_scales(scan->scales))[1] == odd / 127);
   }
+}
+
+TEST_CASE("the smallest numbers of float16 are exact: no scale is below their spacing") {
+  const auto check = [](const ScaleRule& rule, std::span<const int> steps) {
+    std::vector<std::uint16_t> halves;
+    for (const int step : steps) {
+      halves.push_back(round_to_float16(static_cast<float>(step) * 0x1p-24F));
+    }
+    const auto count = static_cast<std::int64_t>(steps.size());
+    const Constant weights =
+        Constant::from_values<std::uint16_t>(ElementType::float16, Shape{count}, halves);
+    const auto scan = scan_parameters(weights, Granularity::per_tensor(), rule);
+    REQUIRE(scan.has_value());
+    const float scale = (*read_scales(scan->scales))[0];
+    const std::int64_t zero_point =
+        scan->zero_points ? read_integers(scan->zero_points, 1).value().front() : 0;
+    CHECK(scale == 0x1p-24F);
+    for (const int step : steps) {
+      const float value = static_cast<float>(step) * 0x1p-24F;
+      const std::int64_t code =
+          quantize_value(value, scale, zero_point, rule.storage_min, rule.storage_max);
+      CHECK(dequantize_value(code, scale, zero_point) == value);
+    }
+  };
+  for (const Clip clip : {Clip::absmax, Clip::mse}) {
+    check({.clip = clip}, std::array{1, -1, 0, 37});
+    check({.clip = clip}, std::array{1, -127, 0, 37});
+  }
+  ScaleRule unsigned_codes{.storage = ElementType::uint4,
+                           .storage_min = 0,
+                           .storage_max = 15,
+                           .symmetry = Symmetry::asymmetric,
+                           .clip = Clip::minmax};
+  check(unsigned_codes, std::array{-3, 4, 0, 1});
+  check(unsigned_codes, std::array{-15, -1, -2, -7});
+  unsigned_codes.clip = Clip::mse;
+  check(unsigned_codes, std::array{-3, 4, 0, 1});
 }
 
 }  // namespace quadrant

@@ -146,6 +146,33 @@ class Module:
         self.lines.append(f"{name} = math.tanh {a} {{{self.stats(name)}}} : {self.type(a)}")
         return name
 
+    def softmax(self, a):
+        """Over the last axis."""
+        powers = np.exp(self.real(a))
+        value = powers / powers.sum(-1, keepdims=True)
+        rank, rows = value.ndim, self.type(a)
+        sums = "tensor<" + "".join(f"{extent}x" for extent in value.shape[:-1]) + "f32>"
+        axes = [f"d{i}" for i in range(rank)]
+        every, kept = ", ".join(axes), ", ".join(axes[:-1])
+        element, row = (f"affine_map<({every}) -> ({to})>" for to in (every, kept))
+        loops = ", ".join(['"parallel"'] * rank)
+        summing = ", ".join(['"parallel"'] * (rank - 1) + ['"reduction"'])
+        index = len(self.lines)
+        name = self.fresh(value)
+        self.lines += [
+            f"%p{index} = math.exp {a} : {rows}",
+            f"%i{index} = arith.constant dense<0.0> : {sums}",
+            f"%s{index} = linalg.generic {{indexing_maps = [{element}, {row}], iterator_types = "
+            f"[{summing}]}} ins(%p{index} : {rows}) outs(%i{index} : {sums}) "
+            "{ ^bb0(%p: f32, %s: f32): %t = arith.addf %p, %s : f32 linalg.yield %t : f32 } -> " + sums,
+            f"%e{index} = tensor.empty() : {rows}",
+            f"{name} = linalg.generic {{indexing_maps = [{element}, {row}, {element}], iterator_types = "
+            f"[{loops}]}} ins(%p{index}, %s{index} : {rows}, {sums}) "
+            f"outs(%e{index} : {rows}) attrs = {{{self.stats(name)}}} "
+            "{ ^bb0(%p: f32, %s: f32, %o: f32): %q = arith.divf %p, %s : f32 linalg.yield %q : f32 } -> "
+            + rows]
+        return name
+
     def output(self, name):
         self.result = name
         return self

@@ -295,6 +295,131 @@ def test_types_that_say_nothing_are_left():
                 rewritten(version, text, f"quadrant-report{{{options}}}")
 
 
+def test_non_finite_weights():
+    text = ELIDED.replace("dense_resource<__elided__>",
+                          "dense<[[0x7FC00000, 1.0, 2.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]>")
+    done = plugin(19, text, "quadrant-quantize")
+    # At the constant, which is in the second line.
+    assert done.returncode == 1 and ":2:8: error:" in done.stderr and "nan" in done.stderr, done.stderr
+    left = rewritten(19, text, "quadrant-quantize{non-finite=leave}")
+    assert left == _mlir.opt(19, text), left
+
+
+WEIGHT = ELIDED.replace("dense_resource<__elided__>", "dense<0.5>")
+
+
+def test_what_is_computed_from_itself():
+    """In blocks that nothing reaches that is allowed: the function is left, others are not."""
+    loop = """func.func @loop(%x: tensor<2xf32>) {
+  return
+^bb1:
+  %z = arith.addf %z, %x : tensor<2xf32>
+  cf.br ^bb1
+}
+"""
+    done = plugin(19, loop + WEIGHT, "quadrant-quantize")
+    assert done.returncode == 0 and ":4:8: warning:" in done.stderr, done.stderr
+    assert "arith.addf" in done.stdout and "xi8>" in done.stdout, done.stdout
+
+
+def test_tensors_with_an_encoding_are_left():
+    text = WEIGHT.replace("4x3xf32>", '4x3xf32, "packed">')
+    for scheme in ("weight-only", "static"):
+        assert rewritten(19, text, f"quadrant-quantize{{scheme={scheme}}}") == _mlir.opt(19, text)
+
+
+RANGES = """func.func @f(%x: tensor<2x4xDATA> {quadrant.stats = dense<[-LARGE, LARGE]> : tensor<2xf32>},
+    %d: tensor<2x3xSUM>) -> tensor<2x3xSUM> {
+  %w = arith.constant dense<VALUE> : tensor<4x3xWEIGHT>
+  %y = linalg.matmul {quadrant.stats = dense<[-1.0, 1.0]> : tensor<2xf32>}
+    ins(%x, %w : tensor<2x4xDATA>, tensor<4x3xWEIGHT>) outs(%d : tensor<2x3xSUM>) -> tensor<2x3xSUM>
+  return %y : tensor<2x3xSUM>
+}
+"""
+
+
+def ranges(data="f32", weight="f32", result="f32", large="4.0", value="0.5"):
+    text = RANGES
+    for word, by in zip(("DATA", "WEIGHT", "SUM", "LARGE", "VALUE"), (data, weight, result, large, value)):
+        text = text.replace(word, by)
+    return text
+
+
+def test_types_of_operands_that_differ():
+    """A sum has the type of the result, whatever its factors are of."""
+    for version in (19, 22):
+        for types in (("f16", "f64", "f32"), ("f16", "f16", "f32"), ("bf16", "f32", "f64")):
+            made = rewritten(version, ranges(*types), "quadrant-quantize{scheme=static gains=unit}")
+            assert f"!quant.uniform<i32:{types[2]}:1" in made, made
+            rewritten(version, made, LOWER)
+
+
+def test_small_numbers_of_float16():
+    """No scale is below the spacing of float16, 2^-24; version 22 would refuse it."""
+    for version in (19, 22):
+        for options in ("bits=8", "bits=4 symmetry=asymmetric", "scheme=static gains=unit"):
+            # One step of the spacing, in a tensor large enough to be worth it.
+            text = ranges("f16", "f16", "f16", value="6.0e-8").replace("4x", "40x")
+            made = rewritten(version, text, f"quadrant-quantize{{{options}}}")
+            scales = set(re.findall(r"5\.9604644775390625E-8(?::-?[0-9]+)?", made))
+            assert len(scales) == 1 and "!quant.uniform<" in made, made
+            lowered = rewritten(version, made, LOWER)
+            assert "!quant" not in lowered
+
+
+def test_ranges_up_to_the_largest_number():
+    made = rewritten(19, ranges(large="3.4e38"), "quadrant-quantize{scheme=static gains=unit}")
+    scale = float(re.search(r"!quant\.uniform<i8:f32, ([0-9.E+]+)>", made)[1])
+    assert abs(scale / (2 * 3.4e38 / 255) - 1) < 0.01, scale
+    # No number of float16 is as large.
+    text = ranges("f16", "f16", "f16", large="1.0e6")
+    made = rewritten(19, text, "quadrant-quantize{scheme=static gains=unit}")
+    assert "qcast\"(%arg0)" not in made, made
+
+
+def test_ranges_that_are_none():
+    for stats in ("dense<[1.0, -1.0]> : tensor<2xf32>", "dense<[0.0, 1.0e300]> : tensor<2xf64>",
+                  "dense<[1, 2]> : tensor<2xi32>", "dense<0.0> : tensor<3xf32>", '"wide"'):
+        text = ranges().replace("dense<[-1.0, 1.0]> : tensor<2xf32>", stats)
+        done = plugin(19, text, "quadrant-quantize{scheme=static}")
+        assert done.returncode == 1 and ":4:8: error:" in done.stderr, done.stderr
+        assert "quadrant.stats is [min, max]" in done.stderr, done.stderr
+        assert "xi8>" in rewritten(19, text, "quadrant-quantize"), "weight-only has no use for it"
+
+
+def test_static_says_when_nothing_came_of_it():
+    done = plugin(19, ranges(), "quadrant-quantize{scheme=static}")
+    assert done.returncode == 0 and done.stdout == _mlir.opt(19, ranges()), done.stdout
+    assert ":1:1: remark: no value becomes codes" in done.stderr and "gains=unit" in done.stderr, done.stderr
+
+
+def test_casts_that_do_not_fit_are_named():
+    axis = "tensor<2x4x!quant.uniform<i8:f32:1, {0.5, 1.0}>>"
+    text = (f"func.func @f(%x: {axis}) -> tensor<2x4xf32> {{\n"
+            f"  %y = \"quant.dcast\"(%x) : ({axis}) -> tensor<2x4xf32>\n  return %y : tensor<2x4xf32>\n}}\n")
+    done = plugin(19, text, LOWER)
+    assert done.returncode == 1 and ":2:8: error: 2 scales" in done.stderr, done.stderr
+
+
+def check_attention(has_stats, options):
+    m = Module(30, has_stats=has_stats)
+    x = m.input(2, 6, 8)
+    queries, keys, values = (m.batch_matmul(x, m.weight(2, 8, 8)) for _ in range(3))
+    weights = m.softmax(m.tanh(m.batch_matmul(queries, m.transpose(keys, 0, 2, 1))))
+    m.output(m.batch_matmul(m.batch_matmul(weights, values), m.weight(2, 8, 4)))
+    quantize = f"quadrant-quantize{{{options}}}"
+    text = rewritten(19, m.program(), quantize)
+    assert text.count("xi8>") > 4, text
+    close(m.parse(run_main(m.program())), m.values[m.result])
+    close(m.parse(run_main(m.program(), f"{quantize},{LOWER}")), m.values[m.result], 0.1)
+
+
+def test_attention():
+    """Beside what NumPy makes of it: the interpreter has no such linalg.generic."""
+    for options in ("bits=8", "scheme=static gains=unit", "scheme=static gains=unit products=casts"):
+        yield options, check_attention, "static" in options, options
+
+
 # --- modules at random ----------------------------------------------------------------------------
 
 
@@ -345,6 +470,14 @@ def check_random(seeds, options):
     lowered = rewritten(19, text, f"quadrant-quantize{{{options}}},{LOWER}")
     assert "!quant" not in lowered
     rewritten(19, text, f"quadrant-report{{{options}}}")
+
+
+def test_functions_in_parallel():
+    """mlir-opt runs a pass of functions in as many threads as there are."""
+    text = "".join(random_module(seed).function().replace("@f(", f"@f{seed}(") for seed in range(60))
+    for options in ("bits=8", "scheme=static gains=unit"):
+        passes = f"quadrant-quantize{{{options}}},{LOWER}"
+        assert rewritten(19, text, f"func.func({passes})") == rewritten(19, text, passes)
 
 
 def check_random_numbers(seed, options):
@@ -408,6 +541,9 @@ def test_mistakes_are_explained():
             ("quadrant-quantize{granularity=row}", "granularity=row", "channel"),
             ("quadrant-quantize{symmetry=odd}", "symmetry=odd", "asymmetric"),
             ("quadrant-quantize{scheme=static products=x}", "products=x", "casts"),
+            ("quadrant-quantize{products=casts}", "scheme=static"),
+            ("quadrant-quantize{scheme=static symmetry=asymmetric}", "scheme=weight-only"),
+            ("quadrant-quantize{non-finite=drop}", "non-finite=drop", "refuse, leave"),
             ("quadrant-lower-quant-ops{ties=up}", "half-even", "half-away"),
             ("quadrant-export", "FILE.onnx"),
             ("quadrant-export{to=x.onnx function=g}", "'g'")):

@@ -9,6 +9,10 @@ namespace quadrant::inline v0 {
 // Bits are selected, not branched on, and no step goes through a subnormal float32: loops over the
 // widening functions vectorise, and a caller's flush-to-zero mode cannot change a result.
 
+/// All finite binary16 numbers are multiples of it.
+inline constexpr float float16_spacing = 0x1p-24F;
+inline constexpr float largest_float16 = 65504;
+
 /// The value of IEEE 754 binary16 `bits`, exact; a NaN keeps its sign and payload.
 [[nodiscard]] constexpr float widen_float16(std::uint16_t bits) noexcept {
   const std::uint32_t magnitude = bits & 0x7fffU;

@@ -78,8 +78,9 @@ struct EncodingRule {
   /// known implementations weigh clipped values with 3.
   double gamma = 1;
   double percentile = 99.99;  ///< above 50, up to 100; of `percentile`
-  /// The width hi - lo of an asymmetric range is rounded to float32 before it is divided: ONNX's
-  /// formulas are of float32 numbers, and its tools compute the same scales, bit by bit.
+  /// The width hi - lo of an asymmetric range is rounded to float32, if that is finite, before it
+  /// is divided: ONNX's formulas are of float32 numbers, and its tools compute the same scales, bit
+  /// by bit.
   bool float32_width = false;
 
   /// SNPE: minimum range 0.01.

@@ -51,7 +51,7 @@ enum class Clip : std::uint8_t {
 ///
 /// A group whose scale would be zero or subnormal (all zeros, say) gets scale 1 and the code of
 /// zero nearest 0: never 0/0. Near float32's end scales stay so small that codes do not become
-/// infinite.
+/// infinite. No scale is less than `least`.
 struct ScaleRule {
   ElementType storage = ElementType::int8;
   std::int64_t storage_min = -127;  ///< smallest code in use
@@ -61,6 +61,10 @@ struct ScaleRule {
   /// float32 or float16. float16: quotients are rounded to float16 instead; but where some scale of
   /// the tensor is no normal number there (2^-14 to 65504), its scales stay float32.
   ElementType scale = ElementType::float32;
+  /// 0 or more. `scan_parameters` takes 2^-24 for float16 contents, if that is more: all their
+  /// numbers are multiples of it, so the codes of a group of such small ones are exact, and the
+  /// scale is a float16 number, too.
+  float least = 0;
 };
 
 /// The first element, in row-major order, that is NaN or infinite.
