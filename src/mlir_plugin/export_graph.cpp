@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +25,9 @@ namespace quadrant::inline v0::mlir_plugin {
 namespace {
 
 using Axes = std::vector<std::int64_t>;
+
+// Bytes of what sums begin with, beyond which nobody looks whether it is all the same.
+constexpr std::uint64_t largest_init = std::uint64_t{1} << 20;
 
 // Operations of real numbers that are computed element by element.
 std::string_view elementwise_kind(llvm::StringRef name) {
@@ -111,10 +116,20 @@ class Exporting {
       *at_ = op.getLoc();
       QUADRANT_CHECK(convert(op));
     }
+    drop_unread_constants();
     return std::move(graph_);
   }
 
  private:
+  // Zeros that sums begin with, and lists in their former shapes.
+  void drop_unread_constants() {
+    for (std::uint32_t index = 0; index < graph_.index_bound(); ++index) {
+      const NodeId node = graph_.node_at(index);
+      if (!node.is_valid() || graph_.constant(node) == nullptr) continue;
+      if (graph_.uses(node).empty()) graph_.erase(node);
+    }
+  }
+
   [[nodiscard]] static tl::unexpected<Error> refuse(std::string what) {
     return fail(ErrorCode::impossible, std::move(what));
   }
@@ -152,10 +167,22 @@ class Exporting {
     Axes extents;
     for (const std::int64_t axis : perm) extents.push_back(type.shape[axis]);
     type.shape = Shape(std::move(extents));
+    if (is_list(value)) return reshaped(value, type.shape);
     return emit_move(ops::Transpose::kind, {value}, std::move(type), Attributes{{"perm", perm}});
   }
 
+  // A constant of which at most one extent is not 1: its elements stay in order wherever it goes.
+  bool is_list(Value value) {
+    const Constant* const constant = graph_.constant(value.node);
+    if (constant == nullptr || graph_.type(value).is_quantized()) return false;
+    return std::ranges::count_if(constant->shape().extents(),
+                                 [](std::int64_t extent) { return extent != 1; }) <= 1;
+  }
+
   Value reshaped(Value value, const Shape& shape) {
+    if (is_list(value)) {
+      return graph_.add_constant({}, graph_.constant(value.node)->reshaped(shape));
+    }
     TensorType type = graph_.type(value);
     type.shape = shape;
     const Axes extents(shape.extents().begin(), shape.extents().end());
@@ -183,10 +210,31 @@ class Exporting {
     // Destinations and scalars are looked at where they are used.
     if (op.getNumResults() == 1 && is_looked_at_later(op)) return {};
     if (op.getNumResults() != 1) return unknown(op);
+    if (const auto axes = stretched_axes(op)) return stretch(op, *axes);
     QUADRANT_TRY(const Value made, converted(op));
     if (made.is_absent()) return unknown(op);
     values_[op.getResult(0)] = made;
     return {};
+  }
+
+  // Operations that are computed element by element repeat their operands themselves.
+  Expected<void> stretch(mlir::Operation& op, const Axes& axes) {
+    QUADRANT_TRY(const TensorType type, static_type(op.getResult(0)));
+    QUADRANT_TRY(const Value operand, read(op.getOperand(0)));
+    Axes extents(static_cast<std::size_t>(type.shape.rank()), 1);
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      extents[static_cast<std::size_t>(axes[i])] =
+          graph_.type(operand).shape[static_cast<std::int64_t>(i)];
+    }
+    stretched_[op.getResult(0)] = reshaped(operand, Shape(std::move(extents)));
+    return {};
+  }
+
+  // `value`, perhaps not yet stretched.
+  Expected<Value> read_for_broadcast(mlir::Value value) {
+    const auto stretched = stretched_.find(value);
+    if (stretched != stretched_.end()) return stretched->second;
+    return read(value);
   }
 
   static tl::unexpected<Error> unknown(mlir::Operation& op) {
@@ -207,7 +255,18 @@ class Exporting {
     return {};
   }
 
+  // Of its own shape: what was stretched is, once.
   Expected<Value> read(mlir::Value value) {
+    const auto stretched = stretched_.find(value);
+    if (stretched != stretched_.end()) {
+      QUADRANT_TRY(TensorType type, static_type(value));
+      const Axes extents(type.shape.extents().begin(), type.shape.extents().end());
+      const Value whole =
+          emit("onnx.Expand", {stretched->second, integers(extents)}, std::move(type));
+      values_[value] = whole;
+      stretched_.erase(stretched);
+      return whole;
+    }
     const auto found = values_.find(value);
     if (found != values_.end()) return found->second;
     mlir::Operation* const maker = value.getDefiningOp();
@@ -230,8 +289,14 @@ class Exporting {
     Seen seen = see(op);
     std::vector<Value> operands;
     const auto count = kind.empty() ? seen.operands : inputs_of(op);
+    bool has_whole = kind.empty();
     for (std::uint32_t i = 0; i < count && seen.kind != MlirProduct::kind; ++i) {
-      QUADRANT_TRY(const Value operand, read(op.getOperand(i)));
+      // One of them has the shape of the result.
+      const bool is_last = i + 1 == count;
+      const bool may_repeat = !kind.empty() && (has_whole || !is_last);
+      QUADRANT_TRY(const Value operand,
+                   may_repeat ? read_for_broadcast(op.getOperand(i)) : read(op.getOperand(i)));
+      has_whole = has_whole || graph_.type(operand).shape == type.shape;
       operands.push_back(operand);
     }
     if (!kind.empty()) return emit(kind, std::move(operands), std::move(type));
@@ -314,10 +379,10 @@ class Exporting {
         name == "tosa.matmul") {
       made = matrix_product(op, a, b, type);
     } else if (name.starts_with("linalg.conv_2d") || name.starts_with("linalg.depthwise")) {
-      made = convolution(op, a, b);
+      return convolution(op, a, b);
     }
     if (made.is_absent() || op.getNumOperands() < 3 || name.starts_with("tosa")) return made;
-    return added_to_init(op, made, type);
+    return added_to_init(op, made, {}, type);
   }
 
   Value matrix_product(mlir::Operation& op, Value a, Value b, const TensorType& type) {
@@ -367,42 +432,69 @@ class Exporting {
                            {"kernel_shape", Axes{kernel[2], kernel[3]}}});
   }
 
-  Value convolution(mlir::Operation& op, Value data, Value weight) {
+  Expected<Value> convolution(mlir::Operation& op, Value data, Value weight) {
     const llvm::StringRef name = op.getName().getStringRef();
     const auto* const layout = std::ranges::find(image_layouts(), name, &ImageLayout::name);
     if (layout != image_layouts().end()) {
       const Value made =
           convolved(op, transposed(data, layout->data), transposed(weight, layout->weight), 1);
-      return transposed(made, layout->result);
+      QUADRANT_TRY(const Value sum, added_to_init(op, made, layout->data, graph_.type(made)));
+      return transposed(sum, layout->result);
     }
     const Shape shape = graph_.type(weight).shape;  // [H, W, C] or [H, W, C, M]
     const bool is_multiplied = name == "linalg.depthwise_conv_2d_nhwc_hwcm";
-    if (!is_multiplied && name != "linalg.depthwise_conv_2d_nhwc_hwc") return {};
+    if (!is_multiplied && name != "linalg.depthwise_conv_2d_nhwc_hwc") return Value{};
     const std::int64_t channels = shape[2];
     const std::int64_t multiplier = is_multiplied ? shape[3] : 1;
     const Value channels_first =
         transposed(weight, is_multiplied ? Axes{2, 3, 0, 1} : Axes{2, 0, 1});
     const Value kernel =
         reshaped(channels_first, Shape{channels * multiplier, 1, shape[0], shape[1]});
-    const Value made =
-        transposed(convolved(op, transposed(data, {0, 3, 1, 2}), kernel, channels), {0, 2, 3, 1});
-    return is_multiplied ? reshaped(made, to_tensor_type(op.getResult(0).getType()).shape) : made;
+    const Value made = convolved(op, transposed(data, {0, 3, 1, 2}), kernel, channels);
+    if (!is_multiplied) {
+      QUADRANT_TRY(const Value sum, added_to_init(op, made, {0, 3, 1, 2}, graph_.type(made)));
+      return transposed(sum, {0, 2, 3, 1});
+    }
+    // [N, H, W, C, M], of which ONNX has the last two as one.
+    QUADRANT_TRY(const TensorType type, static_type(op.getResult(0)));
+    return added_to_init(op, reshaped(transposed(made, {0, 2, 3, 1}), type.shape), {}, type);
   }
 
-  // linalg adds to its destination.
-  Expected<Value> added_to_init(mlir::Operation& op, Value made, const TensorType& type) {
+  // linalg adds to its destination, which `made` is transposed from by `perm`. A number for each
+  // channel is added as such: other formats make a bias of it.
+  Expected<Value> added_to_init(mlir::Operation& op, Value made, const Axes& perm,
+                                const TensorType& type) {
     mlir::Operation* const maker = op.getOperand(2).getDefiningOp();
     if (maker != nullptr && maker->getName().getStringRef() == "tensor.empty") {
       return refuse("a sum that begins with what is in memory is not exported");
     }
-    QUADRANT_TRY(const Value init, read(op.getOperand(2)));
+    QUADRANT_TRY(const Value init, read_for_broadcast(op.getOperand(2)));
     if (is_zero(init)) return made;
-    return emit(ops::Add::kind, {made, init}, type);
+    return emit(ops::Add::kind, {made, transposed(narrowed(init), perm)}, type);
+  }
+
+  // A constant that is the same along all axes but the last, with one index of these: as a whole
+  // one that was stretched before the module was read.
+  Value narrowed(Value init) {
+    const Constant* const constant = graph_.constant(init.node);
+    if (constant == nullptr || constant->byte_size() > largest_init) return init;
+    const Shape& shape = constant->shape();
+    const auto bytes = constant->read();
+    if (!bytes || shape.rank() == 0 || bytes->bytes().empty()) return init;
+    const std::int64_t extent = shape[shape.rank() - 1];
+    const auto row = static_cast<std::size_t>(extent * byte_width(constant->element()));
+    const std::span<const std::byte> all = bytes->bytes();
+    if (std::memcmp(all.data(), all.data() + row, all.size() - row) != 0) return init;
+    Axes extents(static_cast<std::size_t>(shape.rank()), 1);
+    extents.back() = extent;
+    return graph_.add_constant(
+        {}, Constant::from_bytes(constant->element(), Shape(extents),
+                                 {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(row)}));
   }
 
   bool is_zero(Value value) {
     const Constant* constant = graph_.constant(value.node);
-    if (constant == nullptr || constant->byte_size() > 1U << 20U) return false;
+    if (constant == nullptr || constant->byte_size() > largest_init) return false;
     const auto bytes = constant->read();
     return bytes &&
            std::ranges::all_of(bytes->bytes(), [](std::byte b) { return b == std::byte{}; });
@@ -412,6 +504,7 @@ class Exporting {
   mlir::Location* at_;  // of what is looked at
   Graph graph_;
   llvm::DenseMap<mlir::Value, Value> values_;
+  llvm::DenseMap<mlir::Value, Value> stretched_;  // of the result's rank, not its extents
 };
 
 }  // namespace

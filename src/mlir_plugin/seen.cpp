@@ -76,6 +76,12 @@ std::optional<Seen> see_linalg_product(mlir::Operation& operation) {
               product_attributes(std::move(channels), std::move(contracted))};
 }
 
+bool yields_its_operand(mlir::Block& body) {
+  mlir::Operation& last = body.back();
+  return &body.front() == &last && last.getNumOperands() == 1 &&
+         last.getOperand(0) == body.getArgument(0);
+}
+
 // --- tosa ---------------------------------------------------------------------------------------
 
 struct TosaProduct {
@@ -167,6 +173,21 @@ std::optional<std::string_view> same_meaning(llvm::StringRef name) {
 }
 
 }  // namespace
+
+std::optional<std::vector<std::int64_t>> stretched_axes(mlir::Operation& operation) {
+  auto op = llvm::dyn_cast<mlir::linalg::LinalgOp>(operation);
+  if (!op || op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 || op->getNumResults() != 1 ||
+      !llvm::isa<mlir::RankedTensorType>(op->getOperand(0).getType()) ||
+      op.getNumReductionLoops() != 0 || !yields_its_operand(*op.getBlock())) {
+    return std::nullopt;
+  }
+  const llvm::SmallVector<mlir::AffineMap> maps = op.getIndexingMapsArray();
+  if (!maps[1].isIdentity() || !maps[0].isProjectedPermutation()) return std::nullopt;
+  Axes axes;
+  for (unsigned i = 0; i < maps[0].getNumResults(); ++i) axes.push_back(maps[0].getDimPosition(i));
+  if (!std::ranges::is_sorted(axes)) return std::nullopt;
+  return axes;
+}
 
 bool hides_regions(mlir::Operation& op) {
   return llvm::isa<mlir::linalg::LinalgOp, mlir::FunctionOpInterface>(op);

@@ -4,7 +4,9 @@
 #include <mlir/IR/Operation.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "quadrant/ir/attribute.hpp"
 
@@ -29,6 +31,10 @@ struct Seen {
 
 /// Linear in the operands and in the rank.
 [[nodiscard]] Seen see(mlir::Operation& op);
+
+/// Of an operation of linalg that repeats its operand along axes of the result: the axes of the
+/// result that are the operand's, in order. Empty optional: it does something else.
+[[nodiscard]] std::optional<std::vector<std::int64_t>> stretched_axes(mlir::Operation& op);
 
 /// Whether the operations of its regions are its own business: what they read from outside counts
 /// as its operands.

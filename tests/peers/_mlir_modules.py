@@ -83,8 +83,23 @@ class Module:
             f"%d{index} = linalg.fill ins(%z{index} : f32) outs(%e{index} : {shape}) -> {shape}"]
         return f"%d{index}", shape
 
-    def linalg(self, op, operands, value, attributes="", fill=0.0):
-        into, shape = self.destination(value, fill)
+    def stretched(self, value, axis):
+        """A destination with a number for each index of `axis`."""
+        bias = self.random.standard_normal(value.shape[axis]).astype(np.float32)
+        into, shape = self.destination(value)
+        others = [i for i in range(value.ndim) if i != axis]
+        name = f"%b{len(self.lines)}"
+        self.lines += [
+            f"{name} = arith.constant {dense(bias)}",
+            f"{name}s = linalg.broadcast ins({name} : {type_of(bias)}) outs({into} : {shape}) "
+            f"dimensions = {others}"]
+        return f"{name}s", shape, bias.reshape([-1 if i == axis else 1 for i in range(value.ndim)])
+
+    def linalg(self, op, operands, value, attributes="", fill=0.0, bias_axis=None):
+        if bias_axis is None:
+            into, shape = self.destination(value, fill)
+        else:
+            into, shape, fill = self.stretched(value, bias_axis)
         name = self.fresh(value + fill)
         held = ", ".join(part for part in (attributes, self.stats(name)) if part)
         types = ", ".join(map(self.type, operands))
@@ -104,7 +119,8 @@ class Module:
     def batch_matmul(self, a, b):
         return self.linalg("batch_matmul", (a, b), self.real(a) @ self.real(b))
 
-    def conv(self, layout, image, kernel, strides=(1, 1), dilations=(1, 1)):
+    def conv(self, layout, image, kernel, strides=(1, 1), dilations=(1, 1),
+             has_bias=False):
         x, w = self.real(image), self.real(kernel)
         depthwise = layout == "nhwc_hwc"
         if layout == "nchw_fchw":
@@ -117,7 +133,8 @@ class Module:
         pair = "dense<[{}, {}]> : tensor<2xi64>"
         attributes = f"strides = {pair.format(*strides)}, dilations = {pair.format(*dilations)}"
         op = f"depthwise_conv_2d_{layout}" if depthwise else f"conv_2d_{layout}"
-        return self.linalg(op, (image, kernel), y, attributes)
+        channels = (1 if layout == "nchw_fchw" else 3) if has_bias else None
+        return self.linalg(op, (image, kernel), y, attributes, bias_axis=channels)
 
     def transpose(self, a, *perm):
         value = self.values[a].transpose(perm)
@@ -250,6 +267,13 @@ def networks(**options):
 
     m = Module(11, **options)
     yield "depthwise", m.output(m.conv("nhwc_hwc", m.input(1, 6, 6, 4), m.weight(3, 3, 4)))
+
+    shapes = {"nhwc_hwcf": (3, 3, 3, 4), "nhwc_fhwc": (4, 3, 3, 3), "nchw_fchw": (4, 6, 3, 3),
+              "nhwc_hwc": (3, 3, 3)}
+    for seed, (layout, shape) in enumerate(shapes.items(), 15):
+        m = Module(seed, **options)
+        yield f"conv {layout} with a bias", m.output(
+            m.conv(layout, m.input(1, 6, 6, 3), m.weight(*shape), has_bias=True))
 
     m = Module(12, **options)
     x = m.input(4, 8)

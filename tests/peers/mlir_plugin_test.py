@@ -125,6 +125,74 @@ def test_a_quantized_module_becomes_tflite():
         assert re.search(r"matmul +2 +0", done.stdout), done.stdout
 
 
+BIASED = """func.func @f(%x: tensor<4x32xf32> {quadrant.stats = dense<[-4.0, 4.0]> : tensor<2xf32>})
+    -> tensor<4x16xf32> {
+  %w = arith.constant WEIGHT
+  %b = arith.constant BIAS
+  %e = tensor.empty() : tensor<4x16xf32>
+  %d = STRETCHED
+  %y = linalg.matmul {quadrant.stats = dense<[-30.0, 30.0]> : tensor<2xf32>}
+    ins(%x, %w : tensor<4x32xf32>, tensor<32x16xf32>) outs(%d : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
+}
+"""
+STRETCHED = (
+    "linalg.broadcast ins(%b : tensor<16xf32>) outs(%e : tensor<4x16xf32>) dimensions = [0]",
+    "linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1)>, affine_map<(d0, d1) -> (d0, d1)>], "
+    "iterator_types = [\"parallel\", \"parallel\"]} ins(%b : tensor<16xf32>) outs(%e : tensor<4x16xf32>) "
+    "{ ^bb0(%i: f32, %o: f32): linalg.yield %i : f32 } -> tensor<4x16xf32>",
+    "arith.constant REPEATED")
+
+
+def biased(stretched):
+    """The function, and its three constants and result for `x`."""
+    random = np.random.default_rng(31)
+    x, weight, bias = (random.standard_normal(shape).astype(np.float32)
+                       for shape in ((4, 32), (32, 16), 16))
+    text = BIASED.replace("STRETCHED", stretched)
+    for word, value in (("WEIGHT", weight), ("BIAS", bias), ("REPEATED", np.tile(bias, (4, 1)))):
+        text = text.replace(word, dense(value))
+    return text, x, x @ weight + bias
+
+
+def exported_values(exported, x):
+    with scratch() as folder:
+        np.savez(folder / "sample.npz", argument_0=x)
+        done = quadrant("run", exported, "--data", folder / "sample.npz", "-o", folder / "out")
+        assert done.returncode == 0, done.stderr
+        return np.load(folder / "out" / "sample.npz")["result_0"]
+
+
+def test_what_sums_begin_with_is_a_bias_in_tflite():
+    for stretched in STRETCHED:
+        text, x, expected = biased(stretched)
+        with scratch() as folder:
+            exported, model = folder / "q.onnx", folder / "q.tflite"
+            rewritten(19, text, f"quadrant-export{{to={exported}}}")
+            close(exported_values(exported, x), expected)
+            rewritten(19, text, "quadrant-quantize{scheme=static gains=unit products=casts},"
+                      f"quadrant-export{{to={exported}}}")
+            close(exported_values(exported, x), expected, 0.02)
+            done = quadrant("convert", exported, model)
+            assert done.returncode == 0, done.stderr
+            assert "1 of 1 operations compute on codes" in done.stdout and re.search(r"gemm +1 +0", done.stdout), done.stdout
+            close(exported_values(model, x), expected, 0.02)
+
+
+def test_convolutions_with_a_bias_are_on_codes_in_tflite():
+    names = {name: module for name, module in networks(has_stats=True) if "with a bias" in name}
+    assert len(names) == 4
+    for name, module in names.items():
+        with scratch() as folder:
+            exported, model = folder / "q.onnx", folder / "q.tflite"
+            rewritten(19, module.function(), "quadrant-quantize{scheme=static gains=unit products=casts},"
+                      f"quadrant-export{{to={exported} function=f}}")
+            done = quadrant("convert", exported, model)
+            assert done.returncode == 0, done.stderr
+            found = re.search(r"(\d+) of (\d+) operations compute on codes", done.stdout)
+            assert found and found[1] == found[2], f"{name}: {done.stdout}"
+
+
 REGIONS = """func.func @f(%x: tensor<2x4xf32>, %n: index) -> tensor<2x4xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
