@@ -47,7 +47,10 @@ void SchemePass::runOnOperation() {
           return run(*graph);
         },
         [&](const Error& error) { return graph->location(error.place); });
-    if (mlir::failed(done)) return signalPassFailure();
+    if (mlir::failed(done)) {
+      signalPassFailure();
+      return;
+    }
   }
 }
 

@@ -79,9 +79,12 @@ Expected<Found> search_each(const Constant& weights, const Groups& groups, const
 }  // namespace
 
 Expected<ParameterScan> scan_parameters(const Constant& weights, const Granularity& granularity,
-                                        const ScaleRule& given) {
-  ScaleRule rule = given;
-  if (weights.element() == ElementType::float16) rule.least = std::max(rule.least, float16_spacing);
+                                        const ScaleRule& rule) {
+  if (weights.element() == ElementType::float16 && rule.least < float16_spacing) {
+    ScaleRule spaced = rule;
+    spaced.least = float16_spacing;
+    return scan_parameters(weights, granularity, spaced);
+  }
   if (!is_float(weights.element())) {
     return fail(ErrorCode::impossible,
                 fmt::format("weights of type {} cannot be quantized: only floats can",
