@@ -54,19 +54,50 @@ void find_axes(mlir::linalg::LinalgOp op, unsigned operand, Axes& channels, Axes
   contracted.push_back(summed);
 }
 
+// Of real numbers; what it was before it got the type of the sum.
+mlir::Value without_casts(mlir::Value value) {
+  while (mlir::Operation* const maker = value.getDefiningOp()) {
+    const llvm::StringRef name = maker->getName().getStringRef();
+    if (name != "arith.extf" && name != "arith.truncf") break;
+    value = maker->getOperand(0);
+  }
+  return value;
+}
+
+// The operands of `value` if `name` makes it, else nothing.
+std::optional<std::array<mlir::Value, 2>> operands_of(mlir::Value value, llvm::StringRef name) {
+  mlir::Operation* const maker = value.getDefiningOp();
+  if (maker == nullptr || maker->getName().getStringRef() != name) return std::nullopt;
+  return std::array<mlir::Value, 2>{maker->getOperand(0), maker->getOperand(1)};
+}
+
+// Whether it computes sum + a * b, and nothing else.
+bool adds_products(mlir::Block& body) {
+  if (body.getNumArguments() != 3 || body.back().getNumOperands() != 1) return false;
+  const auto terms = operands_of(body.back().getOperand(0), "arith.addf");
+  if (!terms) return false;
+  const mlir::Value sum = body.getArgument(2);
+  const auto& [left, right] = *terms;
+  if (left != sum && right != sum) return false;
+  const auto factors = operands_of(left == sum ? right : left, "arith.mulf");
+  if (!factors) return false;
+  const mlir::Value a = without_casts((*factors)[0]);
+  const mlir::Value b = without_casts((*factors)[1]);
+  return (a == body.getArgument(0) && b == body.getArgument(1)) ||
+         (a == body.getArgument(1) && b == body.getArgument(0));
+}
+
 std::optional<Seen> see_linalg_product(mlir::Operation& operation) {
   auto op = llvm::dyn_cast<mlir::linalg::LinalgOp>(operation);
   if (!op || op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || op->getNumResults() != 1) {
     return std::nullopt;
   }
-  // Version 19 takes what is computed element by element for a contraction, whatever it computes.
-  if (op.getNumReductionLoops() == 0) return std::nullopt;
+  // The two interfaces tell by the maps, and whatever the body computes: pooling, distances.
+  if (op.getNumReductionLoops() == 0 || !adds_products(*op.getBlock())) return std::nullopt;
   if (!mlir::linalg::isaContractionOpInterface(op) &&
       !mlir::linalg::isaConvolutionOpInterface(op)) {
     return std::nullopt;
   }
-  // Pooling has a window that is only a shape.
-  if (operation.getName().getStringRef().contains("pooling")) return std::nullopt;
   Axes channels;
   Axes contracted;
   for (unsigned operand = 0; operand < 2; ++operand) {

@@ -344,6 +344,57 @@ def test_element_by_element_is_no_product():
                 assert f"linalg.{name}" in made and "muli" not in made and "xi8" not in made, made
 
 
+LIKE_A_PRODUCT = """func.func @f(%x: tensor<2x4xf32> {quadrant.stats = dense<[-3.0, 3.0]> : tensor<2xf32>},
+    %d: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %w = arith.constant dense<0.5> : tensor<4x3xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
+    affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"],
+    quadrant.stats = dense<[-6.0, 6.0]> : tensor<2xf32>}
+    ins(%x, %w : tensor<2x4xf32>, tensor<4x3xf32>) outs(%d : tensor<2x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    BODY
+    linalg.yield %s : f32
+  } -> tensor<2x3xf32>
+  return %y : tensor<2x3xf32>
+}
+"""
+WINDOWED = """func.func @f(%x: tensor<1x6x3xf32> {quadrant.stats = dense<[-3.0, 3.0]> : tensor<2xf32>},
+    %d: tensor<1x4x5xf32>) -> tensor<1x4x5xf32> {
+  %w = arith.constant dense<0.5> : tensor<3x3x5xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(n, w, f, v, c) -> (n, w + v, c)>,
+    affine_map<(n, w, f, v, c) -> (v, c, f)>, affine_map<(n, w, f, v, c) -> (n, w, f)>],
+    iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"],
+    quadrant.stats = dense<[-6.0, 6.0]> : tensor<2xf32>}
+    ins(%x, %w : tensor<1x6x3xf32>, tensor<3x3x5xf32>) outs(%d : tensor<1x4x5xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    BODY
+    linalg.yield %s : f32
+  } -> tensor<1x4x5xf32>
+  return %y : tensor<1x4x5xf32>
+}
+"""
+BODIES = (  # what they compute, and whether that is a sum of products
+    ("%t = arith.mulf %a, %b : f32\n%s = arith.addf %c, %t : f32", True),
+    ("%t = arith.mulf %b, %a : f32\n%s = arith.addf %t, %c : f32", True),
+    ("%t = arith.addf %a, %b : f32\n%s = arith.maximumf %c, %t : f32", False),
+    ("%t = arith.mulf %a, %b : f32\n%s = arith.subf %c, %t : f32", False),
+    ("%t = arith.mulf %a, %a : f32\n%s = arith.addf %c, %t : f32", False),
+    ("%t = arith.mulf %a, %c : f32\n%s = arith.addf %b, %t : f32", False),
+    ("%r = arith.subf %a, %b : f32\n%t = arith.mulf %r, %r : f32\n%s = arith.addf %c, %t : f32", False),
+    ("%r = math.absf %a : f32\n%t = arith.mulf %r, %b : f32\n%s = arith.addf %c, %t : f32", False),
+)
+
+
+def test_only_sums_of_products_are_products():
+    """Whatever the maps look like."""
+    for version in (19, 22):
+        for frame in (LIKE_A_PRODUCT, WINDOWED):
+            for body, is_product in BODIES:
+                text = frame.replace("BODY", body)
+                made = rewritten(version, text, "quadrant-quantize{scheme=static gains=unit}")
+                assert ("arith.muli" in made) == is_product and ("xi8>" in made) == is_product, made
+
+
 def test_types_that_say_nothing_are_left():
     """Each took mlir-opt down once."""
     calibrated = ("func.func @f(%x: tensor<!quant.calibrated<f32<-1.0:1.0>>>) {\n  return\n}\n")
