@@ -315,7 +315,9 @@ Expected<void> FunctionGraph::set_constant(NodeId node, Constant constant,
   const auto before = llvm::cast<mlir::RankedTensorType>(row.op->getResult(0).getType());
   const auto type = llvm::cast<mlir::RankedTensorType>(
       with_element(before, to_code_type(before.getContext(), *quantization)));
-  QUADRANT_TRY(const mlir::ElementsAttr contents, to_elements(type, constant, row.name));
+  // Functions are rewritten at the same time, and have names in common.
+  const std::string name = fmt::format("{}_{}", std::string_view(function_.getName()), row.name);
+  QUADRANT_TRY(const mlir::ElementsAttr contents, to_elements(type, constant, name));
   mlir::OpBuilder builder(row.op);
   mlir::OperationState state(row.op->getLoc(), row.op->getName());
   const bool is_tosa = row.op->getName().getStringRef() == "tosa.const";

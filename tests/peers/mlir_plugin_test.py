@@ -599,6 +599,20 @@ def test_functions_in_parallel():
         assert rewritten(19, text, f"func.func({passes})") == rewritten(19, text, passes)
 
 
+def test_resources_of_functions_in_parallel():
+    """Their keys do not depend on which thread comes first."""
+    def large(seed):
+        module = Module(seed)
+        module.output(module.matmul(module.input(1, 256), module.weight(256, 256)))
+        return module.function().replace("@f(", f"@f{seed}(")
+
+    text = "".join(map(large, range(12)))
+    one_by_one = rewritten(19, text, "quadrant-quantize")
+    assert one_by_one.count("quadrant_f") == 24, "a use and a content for each"
+    for _ in range(3):
+        assert rewritten(19, text, "func.func(quadrant-quantize)") == one_by_one
+
+
 def check_random_numbers(seed, options):
     module = random_module(seed)
     quantize = f"quadrant-quantize{{{options}}},"
