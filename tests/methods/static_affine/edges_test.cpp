@@ -266,3 +266,31 @@ TEST_CASE("static_affine: a value of unknown type expresses the type that it is 
   CHECK(expressed("f32") == ElementType::float32);
   CHECK(expressed("f16") == ElementType::float16);
 }
+
+namespace {
+
+// One product of float16, whose data, weight and result are as large as said.
+QuantizeResult half_product(float data, const std::string& weight, float result) {
+  const auto graph =
+      parse_graph("%x: tensor<1x2x4x4xf16> = input()\n%w: tensor<2x2x1x1xf16> = constant() [" +
+                  weight + "]\n%y: tensor<1x2x4x4xf16> = conv(%x, %w)\noutput(%y)\n");
+  REQUIRE_MESSAGE(graph, (graph ? std::string() : to_string(graph.error())));
+  const auto statistics = test::statistics_of({{"x", -data, data}, {"y", -result, result}});
+  return test::quantized(*graph, {.statistics = statistics}, test::by_operands());
+}
+
+}  // namespace
+
+TEST_CASE("static_affine: scales of float16 values are float16 numbers") {
+  // 2^-24 and 127 times that, the smallest steps there are: codes are exact.
+  const QuantizeResult small = half_product(1e-6F, "5.9604645e-8, 0, 7.5697899e-6, 0", 1);
+  for (const float scale : test::value_of(read_scales(type_of(small, "w").scales))) {
+    CHECK(scale == 0x1p-24F);
+  }
+  CHECK(test::value_of(read_scales(type_of(small, "x_quantized").scales))[0] >= 0x1p-24F);
+}
+
+TEST_CASE("static_affine: what is beyond float16 stays float16") {
+  CHECK(planned(half_product(1, "1, 2, 3, 4", 1e6F), "y") == "float");
+  CHECK(planned(half_product(1, "1, 2, 3, 4", 65504), "y") != "float");
+}
