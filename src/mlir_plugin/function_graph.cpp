@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <llvm/ADT/SetVector.h>
+#include <mlir/Dialect/Tensor/IR/Tensor.h>
 #include <mlir/IR/Builders.h>
 #include <mlir/Transforms/RegionUtils.h>
 
@@ -39,6 +40,21 @@ mlir::Operation* create(mlir::OpBuilder& builder, mlir::Location location, llvm:
   state.addOperands(operand);
   state.addTypes(type);
   return builder.create(state);
+}
+
+// Whoever only puts its result where `value` is gets another place: `value` becomes codes.
+void free_destinations(mlir::Value value) {
+  std::vector<mlir::OpOperand*> uses;
+  for (mlir::OpOperand& use : value.getUses()) {
+    if (is_unread_destination(use)) uses.push_back(&use);
+  }
+  for (mlir::OpOperand* const use : uses) {
+    const mlir::Location location = use->getOwner()->getLoc();
+    mlir::OpBuilder builder(use->getOwner());
+    use->set(make_op<mlir::tensor::EmptyOp>(builder, location,
+                                            mlir::tensor::getMixedSizes(builder, location, value),
+                                            mlir::getElementTypeOrSelf(value)));
+  }
 }
 
 // Names that are unique, by counting those of each operation.
@@ -326,6 +342,7 @@ Expected<void> FunctionGraph::set_constant(NodeId node, Constant constant,
   state.addAttributes(llvm::to_vector(row.op->getDiscardableAttrs()));
   state.addTypes(type);
   mlir::Operation* const made = builder.create(state);
+  free_destinations(row.op->getResult(0));
   row.op->replaceAllUsesWith(made);
   row.op->erase();
   row.op = made;
@@ -384,6 +401,7 @@ Expected<void> FunctionGraph::compute_codes(NodeId node, mlir::Value real) {
   mlir::Operation* const before = row.op;
   QUADRANT_TRY(const mlir::quant::QuantizedType quantized,
                quantized_type(*row.results[0].type.quantization, row.results[0].name));
+  free_destinations(before->getResult(0));
   mlir::OpBuilder builder = builder_behind(real);
   mlir::Operation* const typed = create(builder, before->getLoc(), "quant.qcast", real,
                                         with_element(real.getType(), quantized));
@@ -403,6 +421,7 @@ Expected<void> FunctionGraph::finish(Products products) {
     const NodeId node{index};
     if (is_move(rows_[index].op)) {
       const UniformType& type = *rows_[index].results[0].type.quantization;
+      free_destinations(rows_[index].op->getResult(0));
       rows_[index].op =
           move_codes(rows_[index].op, to_code_type(rows_[index].op->getContext(), type));
       continue;

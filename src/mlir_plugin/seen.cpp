@@ -205,6 +205,11 @@ std::optional<std::string_view> same_meaning(llvm::StringRef name) {
 
 }  // namespace
 
+bool is_unread_destination(mlir::OpOperand& operand) {
+  mlir::Operation& op = *operand.getOwner();
+  return llvm::isa<mlir::linalg::LinalgOp>(op) && operand.getOperandNumber() >= see(op).operands;
+}
+
 std::optional<std::vector<std::int64_t>> stretched_axes(mlir::Operation& operation) {
   auto op = llvm::dyn_cast<mlir::linalg::LinalgOp>(operation);
   if (!op || op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 || op->getNumResults() != 1 ||

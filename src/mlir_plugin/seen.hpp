@@ -32,6 +32,9 @@ struct Seen {
 /// Linear in the operands and in the rank.
 [[nodiscard]] Seen see(mlir::Operation& op);
 
+/// Whether the operand only says where the result is put: of what `see` leaves out, linalg's.
+[[nodiscard]] bool is_unread_destination(mlir::OpOperand& operand);
+
 /// Of an operation of linalg that repeats its operand along axes of the result: the axes of the
 /// result that are the operand's, in order. Empty optional: it does something else.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> stretched_axes(mlir::Operation& op);

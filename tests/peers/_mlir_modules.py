@@ -158,6 +158,21 @@ class Module:
         self.lines.append(f"{name} = arith.addf {a}, {b} {{{self.stats(name)}}} : {self.type(a)}")
         return name
 
+    def add_into(self, a, b, place):
+        """linalg.add, which puts its result where `place` is."""
+        name = self.fresh(self.real(a) + self.real(b))
+        shape = self.type(a)
+        self.lines.append(f"{name} = linalg.add {{{self.stats(name)}}} ins({a}, {b} : {shape}, {shape}) "
+                          f"outs({place} : {shape}) -> {shape}")
+        return name
+
+    def transpose_into(self, a, place):
+        name = self.fresh(self.values[a].T)
+        shape = self.type(place)
+        self.lines.append(f"{name} = linalg.transpose ins({a} : {self.type(a)}) outs({place} : {shape}) "
+                          "permutation = [1, 0]")
+        return name
+
     def tanh(self, a):
         name = self.fresh(np.tanh(self.real(a)))
         self.lines.append(f"{name} = math.tanh {a} {{{self.stats(name)}}} : {self.type(a)}")
@@ -283,6 +298,13 @@ def networks(**options):
     m = Module(13, **options)
     x, weight = m.input(4, 8), m.weight(8, 8)
     yield "shared weight", m.output(m.matmul(m.matmul(x, weight), weight))
+
+    m = Module(19, **options)
+    x, weight, other = m.input(8, 8), m.weight(8, 8), m.weight(8, 8)
+    product = m.matmul(x, weight)
+    total = m.add_into(product, m.matmul(product, other), product)
+    total = m.transpose_into(m.add_into(total, x, weight), product)
+    yield "values as destinations", m.output(m.matmul(total, m.transpose_into(weight, other)))
 
     m = Module(14, **options)
     x = m.input(6, 8)

@@ -551,7 +551,7 @@ def random_module(seed):
     for _ in range(int(pick.integers(1, 8))):
         value = values[int(pick.integers(len(values)))]
         height, width = m.values[value].shape
-        step = int(pick.integers(7))
+        step = int(pick.integers(8))
         if step == 0:
             made = m.matmul(value, m.weight(width, int(pick.integers(1, 9))),
                             fill=float(pick.integers(3)))
@@ -565,6 +565,9 @@ def random_module(seed):
             made = m.add(value, m.weight(height, width))
         elif step == 5:
             made = m.tanh(value)
+        elif step == 6:
+            weight = m.weight(height, width)
+            made = m.add_into(value, weight, (value, weight)[int(pick.integers(2))])
         else:
             made = m.matmul_transpose_b(value, value)
         values.append(made)
