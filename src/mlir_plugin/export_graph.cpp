@@ -81,6 +81,7 @@ class Exporting {
       : function_(function), at_(&at) {}
 
   Expected<Graph> run() {
+    *at_ = function_->getLoc();
     mlir::Region& body = function_.getFunctionBody();
     if (!body.hasOneBlock()) {
       return fail(ErrorCode::impossible, "functions with branches are not exported");

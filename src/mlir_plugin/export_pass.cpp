@@ -35,6 +35,7 @@ class ExportPass final : public mlir::PassWrapper<ExportPass, mlir::OperationPas
       }
       QUADRANT_TRY(const mlir::FunctionOpInterface function, find_function());
       QUADRANT_TRY(const Graph graph, export_graph(function, at));
+      at = function->getLoc();
       QUADRANT_CHECK(write_onnx(graph, to_));
       return {};
     };
