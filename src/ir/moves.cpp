@@ -89,6 +89,10 @@ Expected<std::shared_ptr<const UniformType>> moved_type(const Move& move, NodeRe
   moved->granularity = groups;
   const Shape& shape = node.type(result).shape;
   const Shape layout = parameter_shape(shape, groups);
+  if (!layout.is_static()) {
+    return fail(ErrorCode::impossible, "scales are moved in shapes that are known",
+                {.tensor = std::string(node.graph->value_name(node.result(result)))});
+  }
   const auto count = static_cast<std::size_t>(layout.element_count().value_or(0));
 
   const bool has_zero_points = std::ranges::any_of(

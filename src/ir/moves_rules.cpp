@@ -27,8 +27,15 @@ const Shape* static_shape(NodeRef node, std::uint32_t operand) {
 
 // --- identity -----------------------------------------------------------------------------------
 
-std::optional<Granularity> same_groups(NodeRef /*node*/, const Granularity& wanted) {
-  return wanted;
+// Whether the result has as many groups as can be told.
+bool can_count_groups(NodeRef node, const Granularity& groups) {
+  const Shape& shape = node.type().shape;
+  return shape.is_ranked() && parameter_shape(shape, groups).is_static();
+}
+
+std::optional<Granularity> same_groups(NodeRef node, const Granularity& wanted) {
+  if (is_tensor(wanted)) return wanted;
+  return can_count_groups(node, wanted) ? std::optional(wanted) : std::nullopt;
 }
 
 std::uint32_t same_element(std::span<const std::int64_t> at, std::span<std::int64_t> from) {
@@ -42,6 +49,7 @@ Origin same_elements(NodeRef /*node*/, std::uint32_t /*result*/) { return same_e
 
 std::optional<Granularity> transposed_groups(NodeRef node, const Granularity& wanted) {
   if (is_tensor(wanted)) return wanted;
+  if (!can_count_groups(node, wanted)) return std::nullopt;
   const std::vector<std::int64_t> perm = ops::Transpose{node}.perm();
   const auto axis = static_cast<std::size_t>(wanted.axis);
   if (axis >= perm.size()) return std::nullopt;

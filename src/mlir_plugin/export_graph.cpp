@@ -26,7 +26,7 @@ using Axes = std::vector<std::int64_t>;
 
 // Operations of real numbers that are computed element by element.
 std::string_view elementwise_kind(llvm::StringRef name) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 42> kinds{{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 47> kinds{{
       {"arith.addf", ops::Add::kind},
       {"linalg.add", ops::Add::kind},
       {"tosa.add", ops::Add::kind},
@@ -67,6 +67,11 @@ std::string_view elementwise_kind(llvm::StringRef name) {
       {"tosa.reciprocal", "onnx.Reciprocal"},
       {"linalg.reciprocal", "onnx.Reciprocal"},
       {"math.floor", "onnx.Floor"},
+      {"linalg.floor", "onnx.Floor"},
+      {"tosa.floor", "onnx.Floor"},
+      {"linalg.ceil", "onnx.Ceil"},
+      {"tosa.ceil", "onnx.Ceil"},
+      {"tosa.negate", "onnx.Neg"},
       {"math.ceil", "onnx.Ceil"},
       {"math.roundeven", "onnx.Round"},
   }};
@@ -135,7 +140,9 @@ class Exporting {
 
   static bool is_looked_at_later(mlir::Operation& op) {
     const llvm::StringRef name = op.getName().getStringRef();
-    return name == "tensor.empty" || !llvm::isa<mlir::ShapedType>(op.getResult(0).getType());
+    const auto shaped = llvm::dyn_cast<mlir::ShapedType>(op.getResult(0).getType());
+    // Lists of extents are read where shapes are not known already.
+    return name == "tensor.empty" || !shaped || shaped.getElementType().isIndex();
   }
 
   Expected<void> add_outputs(mlir::Operation& op) {
@@ -169,8 +176,14 @@ class Exporting {
       has_whole = has_whole || values_.type(operand).shape == type.shape;
       operands.push_back(operand);
     }
+    const bool is_product = seen.kind == MlirProduct::kind;
+    const bool computes = !kind.empty() || is_product;
+    if (computes && !has_one_real_type(op, is_product ? 2 : count, type.element)) {
+      return refuse_export(fmt::format("{} of other than real numbers of one type is not exported",
+                                       std::string_view(name)));
+    }
     if (!kind.empty()) return values_.emit(kind, std::move(operands), std::move(type));
-    if (seen.kind == MlirProduct::kind) return export_product(values_, op);
+    if (is_product) return export_product(values_, op);
     if (seen.kind == ops::Reshape::kind) return values_.reshaped(operands[0], type.shape);
     if (seen.kind == ops::Transpose::kind) {
       return values_.transposed(operands[0], std::get<Axes>(*seen.attributes.find("perm")));
@@ -181,6 +194,14 @@ class Exporting {
       if (seen.kind == same) return values_.emit(same, std::move(operands), std::move(type));
     }
     return Value{};
+  }
+
+  // Integers have shifts, zero points and widths of their own, which ONNX's operations do not.
+  static bool has_one_real_type(mlir::Operation& op, std::uint32_t inputs, ElementType result) {
+    const auto operands = op.getOperands().take_front(inputs);
+    return is_float(result) && llvm::all_of(operands, [&](mlir::Value operand) {
+             return to_tensor_type(operand.getType()).element == result;
+           });
   }
 
   // Integers between two casts keep the type that they were cast from, while they are moved.
@@ -204,7 +225,7 @@ class Exporting {
       const mlir::Value value = moved.back();
       moved.pop_back();
       for (mlir::Operation* const user : value.getUsers()) {
-        if (is_move(user)) {
+        if (is_move(user) || stretched_axes(*user)) {
           moved.push_back(user->getResult(0));
         } else if (user->getName().getStringRef() == "quant.scast") {
           const auto quantized = llvm::dyn_cast<mlir::quant::QuantizedType>(
@@ -216,8 +237,9 @@ class Exporting {
     return false;
   }
 
-  // Without destinations, and tosa.mul's shift.
+  // Without destinations, tosa.mul's shift and tosa.negate's zero points.
   static std::uint32_t inputs_of(mlir::Operation& op) {
+    if (op.getName().getStringRef() == "tosa.negate") return 1;
     if (auto linalg = llvm::dyn_cast<mlir::linalg::LinalgOp>(op)) {
       return static_cast<std::uint32_t>(linalg.getNumDpsInputs());
     }

@@ -45,6 +45,11 @@ class ExportPass final : public mlir::PassWrapper<ExportPass, mlir::OperationPas
 
  private:
   Expected<mlir::FunctionOpInterface> find_function() {
+    if (llvm::isa<mlir::FunctionOpInterface>(getOperation())) {
+      return fail(ErrorCode::usage,
+                  "quadrant-export writes one file: it runs on the module, and function=NAME says "
+                  "which");
+    }
     std::vector<mlir::FunctionOpInterface> functions;
     getOperation()->walk([&](mlir::FunctionOpInterface function) {
       const bool is_wanted = function_.empty() || llvm::StringRef(function.getName()) == function_;

@@ -144,26 +144,40 @@ class ProductExport {
     }
     QUADRANT_TRY(const Value init, values_.read_for_broadcast(op_.getOperand(2)));
     if (is_zero(init)) return made;
-    return values_.emit(ops::Add::kind, {made, values_.transposed(narrowed(init), perm)}, type);
+    const std::int64_t rank = values_.type(init).shape.rank();
+    const bool is_channels_first = op_.getName().getStringRef() == "linalg.conv_2d_nchw_fchw";
+    const std::int64_t kept = is_channels_first ? 1 : rank - 1;
+    return values_.emit(ops::Add::kind, {made, values_.transposed(narrowed(init, kept), perm)},
+                        type);
   }
 
-  // A constant that is the same along all axes but the last, with one index of these: as a whole
-  // one that was stretched before the module was read.
-  Value narrowed(Value init) {
+  // A constant that is the same along all axes but `kept`, with one index of these: as a whole one
+  // that was stretched before the module was read.
+  Value narrowed(Value init, std::int64_t kept) {
     const Constant* const constant = values_.graph.constant(init.node);
     if (constant == nullptr || constant->byte_size() > largest_init) return init;
     const Shape& shape = constant->shape();
     const auto bytes = constant->read();
     if (!bytes || shape.rank() == 0 || bytes->bytes().empty()) return init;
-    const std::int64_t extent = shape[shape.rank() - 1];
-    const auto row = static_cast<std::size_t>(extent * byte_width(constant->element()));
+    const auto width = static_cast<std::size_t>(byte_width(constant->element()));
+    const auto extent = static_cast<std::size_t>(shape[kept]);
+    std::size_t inner = 1;
+    for (std::int64_t axis = kept + 1; axis < shape.rank(); ++axis) {
+      inner *= static_cast<std::size_t>(shape[axis]);
+    }
     const std::span<const std::byte> all = bytes->bytes();
-    if (std::memcmp(all.data(), all.data() + row, all.size() - row) != 0) return init;
+    std::vector<std::byte> list(extent * width);
+    for (std::size_t i = 0; i < extent; ++i) {
+      std::memcpy(&list[i * width], &all[i * inner * width], width);
+    }
+    for (std::size_t i = 0; i < all.size() / width; ++i) {
+      const std::size_t index = i / inner % extent;
+      if (std::memcmp(&all[i * width], &list[index * width], width) != 0) return init;
+    }
     Axes extents(static_cast<std::size_t>(shape.rank()), 1);
-    extents.back() = extent;
+    extents[static_cast<std::size_t>(kept)] = shape[kept];
     return values_.graph.add_constant(
-        {}, Constant::from_bytes(constant->element(), Shape(extents),
-                                 {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(row)}));
+        {}, Constant::from_bytes(constant->element(), Shape(extents), std::move(list)));
   }
 
   [[nodiscard]] bool is_zero(Value value) const {

@@ -17,6 +17,7 @@
 #include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/types.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
@@ -72,6 +73,13 @@ class Names {
     return made;
   }
 
+  // `name`, or one like it that is free.
+  std::string free(std::string name) {
+    std::string made = name;
+    while (!taken_->insert(made).second) made = fmt::format("{}#{}", name, counts_[name]++);
+    return made;
+  }
+
  private:
   std::unordered_set<std::string>* taken_;
   std::unordered_map<std::string, std::size_t> counts_;
@@ -81,6 +89,7 @@ class Names {
 
 FunctionGraph::FunctionGraph(mlir::FunctionOpInterface function) : function_(function) {
   std::unordered_map<void*, Value> values;
+  std::unordered_map<std::uint32_t, llvm::SetVector<mlir::Value>> captured;  // by node
   Names names(names_);
   const auto add_arguments = [&](mlir::Block& block) {
     for (const mlir::BlockArgument argument : block.getArguments()) {
@@ -98,6 +107,9 @@ FunctionGraph::FunctionGraph(mlir::FunctionOpInterface function) : function_(fun
   function->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
     if (op == function.getOperation()) return mlir::WalkResult::advance();
     Row& row = add_row(names.of(op->getLoc(), op->getName().getStringRef()), op->getResults());
+    for (Result& result : std::span(row.results).subspan(row.results.empty() ? 0 : 1)) {
+      result.name = names.free(std::move(result.name));
+    }
     row.op = op;
     Seen seen = see(*op);
     row.kind = std::move(seen.kind);
@@ -115,9 +127,7 @@ FunctionGraph::FunctionGraph(mlir::FunctionOpInterface function) : function_(fun
       add_regions(*op);
       return mlir::WalkResult::advance();
     }
-    llvm::SetVector<mlir::Value> captured;
-    mlir::getUsedValuesDefinedAbove(op->getRegions(), captured);
-    rows_[first.node.index].captured.assign(captured.begin(), captured.end());
+    mlir::getUsedValuesDefinedAbove(op->getRegions(), captured[first.node.index]);
     return mlir::WalkResult::skip();
   });
 
@@ -126,7 +136,9 @@ FunctionGraph::FunctionGraph(mlir::FunctionOpInterface function) : function_(fun
     if (row.op == nullptr) continue;
     std::vector<mlir::Value> read(row.op->operand_begin(), row.op->operand_end());
     read.resize(row.shown);
-    read.insert(read.end(), row.captured.begin(), row.captured.end());
+    if (const auto found = captured.find(index); found != captured.end()) {
+      read.insert(read.end(), found->second.begin(), found->second.end());
+    }
     for (const mlir::Value operand : read) {
       const auto found = values.find(operand.getAsOpaquePointer());
       const Value known = found == values.end() ? Value{} : found->second;
@@ -239,6 +251,7 @@ NodeId FunctionGraph::adopt(mlir::Operation* made, std::string name, Value opera
   Row& row = rows_.emplace_back();
   row.op = made;
   row.kind = see(*made).kind;
+  name = Names(names_).free(std::move(name));
   row.name = name;
   row.results.push_back({std::move(type), std::move(name)});
   if (!operand.is_absent()) {
@@ -300,10 +313,10 @@ Expected<void> FunctionGraph::set_operand(NodeId node, std::uint32_t operand, Va
   if (operand < row.shown) {
     row.op->setOperand(operand, made);
   } else {
-    mlir::Value& captured = row.captured[operand - row.shown];
-    captured.replaceUsesWithIf(
-        made, [&](mlir::OpOperand& use) { return row.op->isProperAncestor(use.getOwner()); });
-    captured = made;
+    // Only its regions read it, or those have read it before it became codes.
+    mlir_value(row.operands[operand]).replaceUsesWithIf(made, [&](mlir::OpOperand& use) {
+      return row.op->isProperAncestor(use.getOwner());
+    });
   }
   drop_use(row.operands[operand], node, operand);
   row.operands[operand] = value;
@@ -414,11 +427,11 @@ Expected<void> FunctionGraph::compute_codes(NodeId node, mlir::Value real) {
 
 Expected<void> FunctionGraph::finish(Products products) {
   std::unordered_map<Value, Value> real_values;
-  // In the order of the program: operands are codes before their readers are looked at. Those that
-  // are emitted meanwhile are casts.
-  for (std::uint32_t index = 0, count = index_bound(); index < count; ++index) {
+  // Operands are codes before their readers are looked at; blocks may stand in any order.
+  QUADRANT_TRY(const std::vector<NodeId> order, topological_order(*this));
+  for (const NodeId node : order) {
+    const std::uint32_t index = node.index;
     if (!rows_[index].makes_codes || rows_[index].is_erased) continue;
-    const NodeId node{index};
     if (is_move(rows_[index].op)) {
       const UniformType& type = *rows_[index].results[0].type.quantization;
       free_destinations(rows_[index].op->getResult(0));

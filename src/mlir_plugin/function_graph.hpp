@@ -86,9 +86,8 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
     std::string name;
     Attributes attributes;
     Constant constant;
-    std::uint32_t shown = 0;            // how many operands of `op` are operands here
-    std::vector<mlir::Value> captured;  // what its regions read, behind those
-    std::vector<Value> operands;
+    std::uint32_t shown = 0;      // how many operands of `op` are operands here
+    std::vector<Value> operands;  // those, and behind them what its regions read
     std::vector<Use> uses;
     std::vector<Result> results;
     bool makes_codes = false;  // by its type; `finish` makes it so
@@ -102,7 +101,6 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
   NodeId adopt(mlir::Operation* made, std::string name, Value operand, TensorType type);
   [[nodiscard]] Expected<NodeId> emit_quantize(NodeSpec spec);
   [[nodiscard]] Expected<NodeId> emit_dequantize(NodeSpec spec);
-  [[nodiscard]] Expected<NodeId> emit_constant(NodeSpec spec);
   [[nodiscard]] Expected<void> compute_real(NodeId node, std::unordered_map<Value, Value>& real);
   [[nodiscard]] Expected<void> compute_codes(NodeId node, mlir::Value real);
   void add_use(Value value, NodeId user, std::uint32_t operand);

@@ -66,6 +66,13 @@ mlir::Value integer(mlir::OpBuilder& builder, mlir::Location location, std::int6
                                     builder.getI32IntegerAttr(static_cast<std::int32_t>(value)));
 }
 
+// Whether it reads data and weight, and puts the sum, as `op` does.
+bool has_maps_of(linalg::LinalgOp quantized, linalg::LinalgOp op) {
+  const llvm::SmallVector<mlir::AffineMap> ours = quantized.getIndexingMapsArray();
+  const llvm::SmallVector<mlir::AffineMap> theirs = op.getIndexingMapsArray();
+  return ours[0] == theirs[0] && ours[1] == theirs[1] && ours.back() == theirs.back();
+}
+
 template <class Plain, class Quantized>
 mlir::Value sum_named(Sum& sum) {
   if (!llvm::isa<Plain>(sum.op.getOperation())) return {};
@@ -80,10 +87,15 @@ mlir::Value sum_named(Sum& sum) {
       sum.op->getOperand(0), sum.op->getOperand(1),
       integer(sum.builder, location, sum.data_zero_point),
       integer(sum.builder, location, sum.weight_zero_point)};
-  return make_op<Quantized>(sum.builder, location, mlir::TypeRange{sum.zero.getType()},
-                            mlir::ValueRange(inputs), mlir::ValueRange{sum.zero},
-                            llvm::ArrayRef(window))
-      ->getResult(0);
+  Quantized made = make_op<Quantized>(sum.builder, location, mlir::TypeRange{sum.zero.getType()},
+                                      mlir::ValueRange(inputs), mlir::ValueRange{sum.zero},
+                                      llvm::ArrayRef(window));
+  // From version 21 on, what is called a product of matrices may have maps of its own.
+  if (!has_maps_of(llvm::cast<linalg::LinalgOp>(made.getOperation()), sum.op)) {
+    made->erase();
+    return {};
+  }
+  return made->getResult(0);
 }
 
 template <class... Pairs>

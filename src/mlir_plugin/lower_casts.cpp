@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -26,7 +27,7 @@ using mlir::quant::QuantizedType;
 struct Arithmetic {
   std::vector<double> scales;
   std::vector<std::int64_t> zero_points;
-  int axis = -1;  // -1: one scale
+  std::optional<std::int64_t> axis;  // empty: one scale
   std::int64_t min = 0;
   std::int64_t max = 0;
   bool is_signed = true;
@@ -163,9 +164,9 @@ mlir::Value for_each(OpBuilder& builder, Location location, const Arithmetic& ty
   const mlir::AffineMap all = builder.getMultiDimIdentityMap(rank);
   llvm::SmallVector<mlir::Value> inputs{operand};
   llvm::SmallVector<mlir::AffineMap> maps{all};
-  if (type.axis >= 0) {
+  if (type.axis) {
     const mlir::AffineMap along = mlir::AffineMap::get(
-        rank, 0, builder.getAffineDimExpr(static_cast<unsigned>(type.axis)), builder.getContext());
+        rank, 0, builder.getAffineDimExpr(static_cast<unsigned>(*type.axis)), builder.getContext());
     const auto count = static_cast<std::int64_t>(type.scales.size());
     llvm::SmallVector<mlir::Attribute> scales;
     llvm::SmallVector<mlir::Attribute> zero_points;
@@ -190,9 +191,9 @@ mlir::Value for_each(OpBuilder& builder, Location location, const Arithmetic& ty
   const llvm::SmallVector<mlir::utils::IteratorType> loops(rank,
                                                            mlir::utils::IteratorType::parallel);
   const auto body = [&](OpBuilder& inside, Location at, mlir::ValueRange elements) {
-    const mlir::Value scale = type.axis >= 0 ? elements[1] : own_scale(inside);
+    const mlir::Value scale = type.axis ? elements[1] : own_scale(inside);
     mlir::Value zero_point;
-    if (type.has_zero_points()) zero_point = type.axis >= 0 ? elements[2] : own_zero(inside);
+    if (type.has_zero_points()) zero_point = type.axis ? elements[2] : own_zero(inside);
     make_op<mlir::linalg::YieldOp>(inside, at, element(inside, at, elements[0], scale, zero_point));
   };
   return make_op<mlir::linalg::GenericOp>(builder, location, tensor.clone(element_type), inputs,
@@ -256,19 +257,25 @@ void drop_storage_casts(mlir::Operation* root) {
 
 // Versions before 20 do not look at it.
 Expected<void> check_axis(const Arithmetic& arithmetic, mlir::Type type) {
-  if (arithmetic.axis < 0) return {};
+  if (!arithmetic.axis) return {};
   const auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
   const auto count = static_cast<std::int64_t>(arithmetic.scales.size());
-  if (tensor && arithmetic.axis < tensor.getRank()) {
-    const std::int64_t extent = tensor.getDimSize(static_cast<unsigned>(arithmetic.axis));
+  if (tensor && *arithmetic.axis >= 0 && *arithmetic.axis < tensor.getRank()) {
+    const std::int64_t extent = tensor.getDimSize(static_cast<unsigned>(*arithmetic.axis));
     if (extent == count || mlir::ShapedType::isDynamic(extent)) return {};
   }
   return fail(ErrorCode::invalid_model,
               fmt::format("{} scales, one for each index of axis {}, are not for {}", count,
-                          arithmetic.axis, printed(type)));
+                          *arithmetic.axis, printed(type)));
 }
 
-bool is_unranked(mlir::Type type) { return llvm::isa<mlir::UnrankedTensorType>(type); }
+// Scalars and ranked tensors, whose encoding would say of the elements what nobody here knows.
+bool is_lowered(mlir::Type type) {
+  if (const auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type)) {
+    return !tensor.getEncoding();
+  }
+  return !llvm::isa<mlir::ShapedType>(type);
+}
 
 }  // namespace
 
@@ -290,10 +297,11 @@ Expected<void> lower_casts(mlir::Operation* root, TieRule ties, mlir::Location& 
     const bool is_quantize = op->getName().getStringRef() == "quant.qcast";
     const mlir::Type type = is_quantize ? op->getResult(0).getType() : op->getOperand(0).getType();
     const auto quantized = llvm::dyn_cast<QuantizedType>(element_of(type));
-    if (!quantized || is_unranked(type)) {
+    if (!quantized || !is_lowered(type)) {
       return fail(
           ErrorCode::impossible,
-          "quadrant-lower-quant-ops knows scalars and ranked tensors, not " + printed(type));
+          "quadrant-lower-quant-ops knows scalars and ranked tensors without an encoding, not " +
+              printed(type));
     }
     QUADRANT_TRY(Arithmetic arithmetic, arithmetic_of(quantized));
     QUADRANT_CHECK(check_axis(arithmetic, type));

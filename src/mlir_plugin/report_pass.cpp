@@ -60,7 +60,9 @@ class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
                                      is_selected ? "codes" : "real numbers", explanation.reason);
       mlir::Operation* const op = graph.operation(node);
       if (op != nullptr && graph.constant(node) == nullptr && contents_of(*op)) {
-        text += "; its contents are not here (an elided resource, or elements of another type)";
+        text +=
+            "; its contents are not here, or not read: a resource that was elided or is of another "
+            "size than its type's, more than 2^28 equal elements, or elements of another type";
       }
       for (const ExplainedBenefit& benefit : explanation.benefits) {
         text += fmt::format("; {} as {}: {}", benefit.operand, benefit.constraint,

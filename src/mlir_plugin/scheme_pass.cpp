@@ -33,7 +33,19 @@ void SchemePass::getDependentDialects(mlir::DialectRegistry& registry) const {
                   mlir::tensor::TensorDialect>();
 }
 
+Expected<void> SchemePass::check_options() const {
+  QUADRANT_CHECK(make_registry({}));
+  QUADRANT_CHECK(products());
+  QUADRANT_CHECK(non_finite());
+  QUADRANT_CHECK(gain_model());
+  return {};
+}
+
 void SchemePass::runOnOperation() {
+  if (mlir::failed(guarded(getOperation(), [&] { return check_options(); }))) {
+    signalPassFailure();
+    return;
+  }
   std::vector<mlir::FunctionOpInterface> functions;
   getOperation()->walk([&](mlir::FunctionOpInterface function) {
     if (!function.isExternal()) functions.push_back(function);
@@ -67,10 +79,7 @@ Expected<void> SchemePass::run(FunctionGraph& graph) {
   }
   QUADRANT_TRY(Couplings couplings, read_couplings(graph));
   QUADRANT_TRY(const Registry registry, make_registry(std::move(statistics)));
-  const std::string by_default = is_static() ? "operations" : "bytes";
-  const std::unique_ptr<GainModel> gains =
-      make_gain_model(gains_.empty() ? by_default : gains_.getValue());
-  if (!gains) return unknown("gains", gains_, "unit, bytes, operations");
+  QUADRANT_TRY(const std::unique_ptr<GainModel> gains, gain_model());
   ContextExecutor executor(function->getContext());
   QuantizeOptions options;
   options.executor = &executor;
@@ -120,6 +129,13 @@ Expected<Granularity::Kind> SchemePass::granularity() const {
   if (granularity_ == "channel") return Granularity::Kind::axis;
   if (granularity_ == "tensor") return Granularity::Kind::tensor;
   return unknown("granularity", granularity_, "channel, tensor");
+}
+
+Expected<std::unique_ptr<GainModel>> SchemePass::gain_model() const {
+  const std::string by_default = is_static() ? "operations" : "bytes";
+  auto made = make_gain_model(gains_.empty() ? by_default : gains_.getValue());
+  if (!made) return unknown("gains", gains_, "unit, bytes, operations");
+  return made;
 }
 
 Expected<NonFinitePolicy> SchemePass::non_finite() const {

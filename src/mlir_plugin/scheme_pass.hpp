@@ -3,9 +3,11 @@
 
 #include <mlir/Pass/Pass.h>
 
+#include <memory>
 #include <string>
 
 #include "mlir_plugin/function_graph.hpp"
+#include "quadrant/engine/gain.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/engine/registry.hpp"
 #include "quadrant/methods/static_affine.hpp"
@@ -37,6 +39,9 @@ class SchemePass : public mlir::OperationPass<> {
   [[nodiscard]] Expected<StaticAffineOptions> static_options(StatisticsTable statistics) const;
   [[nodiscard]] Expected<Granularity::Kind> granularity() const;
   [[nodiscard]] Expected<NonFinitePolicy> non_finite() const;
+  [[nodiscard]] Expected<std::unique_ptr<GainModel>> gain_model() const;
+  /// All that do not depend on a function.
+  [[nodiscard]] Expected<void> check_options() const;
 
   Option<std::string> scheme_{
       *this, "scheme", llvm::cl::init("weight-only"),

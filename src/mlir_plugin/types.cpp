@@ -2,6 +2,7 @@
 
 #include <mlir/IR/Builders.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -94,6 +95,12 @@ std::shared_ptr<const UniformType> to_uniform_type(QuantizedType type) {
   } else {
     return nullptr;
   }
+  // MLIR does not look at them; what is no code cannot be stored as one.
+  const auto range = integer_range(made.storage);
+  const bool are_codes = range && std::ranges::all_of(zero_points, [&](std::int64_t zero) {
+                           return zero >= range->min && zero <= range->max;
+                         });
+  if (!are_codes) return nullptr;
   made.expressed = to_element(type.getExpressedType());
   made.scales = make_exact_scales(ElementType::float64, shape, scales);
   made.zero_points = make_zero_points(made.storage, shape, zero_points);

@@ -219,6 +219,21 @@ def own_cases():
        weights=(1, 2, 3, 4), epsilon=0.01)
     op("instance_norm", "InstanceNormalization", f(2, 3, 4, 5), f(3), f(3, seed=5), weights=(1, 2))
     op("layer_norm_axis_1", "LayerNormalization", f(2, 3, 4), f(3, 4), f(3, 4, seed=5), weights=(1, 2), axis=1)
+    # Sums that float16 cannot hold while they are made.
+    half = {"dtype": np.float16}
+    op("half_matmul", "MatMul", np.ones((1, 4096), np.float16), np.ones((4096, 1), np.float16), tolerance=1e-3)
+    op("half_mean", "GlobalAveragePool", np.ones((1, 2, 64, 64), np.float16), tolerance=1e-3)
+    op("half_norm", "LayerNormalization", (f(4, 512) * 300).astype(np.float16), np.ones(512, np.float16),
+       weights=(1,), tolerance=2e-3)
+    op("half_softmax", "Softmax", f(3, 2000, **half), tolerance=1e-3)
+    op("half_reduce", "ReduceSumSquare", (f(2, 3000) * 4).astype(np.float16), tolerance=1e-3, axes=[1], opset=13)
+    op("half_conv", "Conv", f(1, 64, 9, 9, **half), f(8, 64, 3, 3, **half), weights=(1,), tolerance=2e-3)
+    op("half_add", "Add", f(2, 3, **half), f(3, **half), tolerance=1e-3)
+
+    op("concat_empty", "Concat", f(2, 3), f(0, 3), axis=0)
+    op("concat_empty_between", "Concat", f(2, 3), f(2, 0), f(2, 4), axis=1)
+    op("split_empty", "Split", f(3, 2), np.array([3, 0], np.int64), weights=(1,), outputs=2, axis=0)
+
     for keeps in 0, 1:
         for name in "Sum", "Mean", "Max", "Min", "Prod", "L2", "SumSquare":
             axes = np.array([0, -1], np.int64)

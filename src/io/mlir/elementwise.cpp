@@ -307,8 +307,9 @@ void lower_pow(LoweredNode& node) {
 }
 
 void lower_cast(LoweredNode& node) {
-  if (bit_width(node.result_element()) == 0) impossible("a cast to a type that MLIR has none of");
-  node.finish(node.cast(node.operand(0), node.result_element()));
+  const ElementType element = node.result_type().element;
+  if (bit_width(element) == 0) impossible("a cast to a type that MLIR has none of");
+  node.finish(node.cast(node.operand(0), element));
 }
 
 constexpr std::array lowered_elementwise{

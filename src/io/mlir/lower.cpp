@@ -88,10 +88,15 @@ Term LoweredNode::typed_operand(std::size_t index) {
   return lowering_.typed(lowering_.term_of(node_.operands()[index]), wanted);
 }
 
+ElementType LoweredNode::computed(ElementType element) const noexcept {
+  const bool is_half = element == ElementType::float16 || element == ElementType::bfloat16;
+  return is_half && precision_ == Precision::float32 ? ElementType::float32 : element;
+}
+
 Term LoweredNode::operand(std::size_t index) {
-  const TensorType& wanted = type(index);
-  return lowering_.typed(lowering_.term_of(node_.operands()[index]),
-                         plain(wanted.element, wanted.shape));
+  const TensorType wanted = plain(type(index).element, shape(index));
+  return cast(lowering_.typed(lowering_.term_of(node_.operands()[index]), wanted),
+              computed(wanted.element));
 }
 
 const Constant* LoweredNode::constant(std::size_t index) const noexcept {
@@ -126,8 +131,11 @@ std::optional<double> LoweredNode::real(std::size_t index, std::string_view attr
   return value_of(read_reals(*contents)).front();
 }
 
-void LoweredNode::finish(const Term& term, std::uint32_t result) {
+void LoweredNode::finish(const Term& made, std::uint32_t result) {
   const TensorType& wanted = node_.type(result);
+  const bool is_wide =
+      made.type.element != wanted.element && made.type.element == computed(wanted.element);
+  const Term term = is_wide ? cast(made, wanted.element) : made;
   if (term.type.shape != wanted.shape || term.type.element != wanted.element) {
     invalid(
         fmt::format("a result {} where the model has {}", to_string(term.type), to_string(wanted)));
@@ -303,15 +311,15 @@ void Lowering::check_inputs() const {
 
 void Lowering::compute(NodeRef node) {
   const std::string_view kind = node.kind();
-  for (const LowerRules& rules : all_rules()) {
-    const auto found = std::ranges::find(rules, kind, &LowerRule::kind);
-    if (found == rules.end()) continue;
+  for (const LowerFamily& family : all_families()) {
+    const auto found = std::ranges::find(family.rules, kind, &LowerRule::kind);
+    if (found == family.rules.end()) continue;
     for (std::uint32_t i = 0; i < graph_.result_count(node.id); ++i) {
       if (!is_fixed(node.type(i).shape)) {
         impossible("a result of open extents, which only data tells");
       }
     }
-    LoweredNode lowered(*this, node);
+    LoweredNode lowered(*this, node, family.precision);
     found->lower(lowered);
     return;
   }

@@ -42,11 +42,17 @@ struct Read {
 /// Makes the region's operations and its `yield`.
 using Body = FunctionRef<Scalar(Region&)>;
 
+/// In what an operation on float16 and bfloat16 computes: as ONNX Runtime does, in float32, which
+/// is rounded once at the end, or in the type itself, for what only moves elements or converts
+/// them.
+enum class Precision : std::uint8_t { float32, own };
+
 /// One node, as a rule reads it and makes operations of it. What fails names the node: `impossible`
 /// what it cannot be written as, `invalid` what is wrong with it.
 class LoweredNode {
  public:
-  LoweredNode(Lowering& lowering, NodeRef node) : lowering_(lowering), node_(node) {}
+  LoweredNode(Lowering& lowering, NodeRef node, Precision precision)
+      : lowering_(lowering), node_(node), precision_(precision) {}
 
   [[nodiscard]] const NodeRef& node() const noexcept { return node_; }
   template <class T>
@@ -55,11 +61,11 @@ class LoweredNode {
   }
   [[nodiscard]] std::int64_t opset() const noexcept;
 
-  // --- operands
-  // -----------------------------------------------------------------------------------
+  // --- operands --------------------------------------------------------------------------------
   [[nodiscard]] std::size_t operand_count() const noexcept { return node_.operands().size(); }
   [[nodiscard]] bool has(std::size_t index) const noexcept;
-  /// With codes as plain integers. `invalid` for one that is missing.
+  /// With codes as plain integers, and in the precision in which is computed. `invalid` for one
+  /// that is missing.
   [[nodiscard]] Term operand(std::size_t index);
   /// With the type that it has in the graph.
   [[nodiscard]] Term typed_operand(std::size_t index);
@@ -74,19 +80,17 @@ class LoweredNode {
   /// neither. `impossible` for one that is computed.
   [[nodiscard]] std::optional<double> real(std::size_t index, std::string_view attribute) const;
 
-  // --- the result
-  // ---------------------------------------------------------------------------------
+  // --- the result ------------------------------------------------------------------------------
   [[nodiscard]] const TensorType& result_type(std::uint32_t result = 0) const {
     return node_.type(result);
   }
   [[nodiscard]] const Shape& result_shape() const { return node_.type().shape; }
-  /// Of the plain integers, where it is codes.
-  [[nodiscard]] ElementType result_element() const { return node_.type().element; }
+  /// Of the plain integers, where it is codes; in the precision in which is computed.
+  [[nodiscard]] ElementType result_element() const { return computed(node_.type().element); }
   /// A result is this, with the type that the graph says.
-  void finish(const Term& term, std::uint32_t result = 0);
+  void finish(const Term& made, std::uint32_t result = 0);
 
-  // --- operations
-  // ---------------------------------------------------------------------------------
+  // --- operations ------------------------------------------------------------------------------
   Term make(std::string_view op, std::span<const Term> operands, TensorType type,
             const OperationText& text = {});
   Term empty(ElementType element, const Shape& shape);
@@ -126,8 +130,11 @@ class LoweredNode {
   Term cast(const Term& term, ElementType element);
 
  private:
+  [[nodiscard]] ElementType computed(ElementType element) const noexcept;
+
   Lowering& lowering_;
   NodeRef node_;
+  Precision precision_;
 };
 
 /// How an operand's elements are read by loops over `result`, to which it broadcasts.

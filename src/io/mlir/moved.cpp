@@ -94,6 +94,8 @@ Term LoweredNode::transposed(const Term& term, std::span<const std::int64_t> per
 Term LoweredNode::slice(const Term& term, std::span<const std::int64_t> offsets, const Shape& shape,
                         std::span<const std::int64_t> steps) {
   if (term.type.shape == shape) return term;
+  // Version 22 has no place for one behind the last element.
+  if (shape.element_count() == 0) return empty(term.type.element, shape);
   return make("tensor.extract_slice", std::array{term}, {term.type.element, shape, nullptr},
               {.properties = slice_text("1, 0, 0, 0", offsets, shape, steps)});
 }
@@ -101,6 +103,7 @@ Term LoweredNode::slice(const Term& term, std::span<const std::int64_t> offsets,
 Term LoweredNode::inserted(const Term& part, const Term& into,
                            std::span<const std::int64_t> offsets) {
   if (part.type.shape == into.type.shape) return part;
+  if (part.type.shape.element_count() == 0) return into;
   const std::vector<std::int64_t> steps(offsets.size(), 1);
   return make("tensor.insert_slice", std::array{part, into}, into.type,
               {.properties = slice_text("1, 1, 0, 0, 0", offsets, part.type.shape, steps)});

@@ -19,9 +19,20 @@ using LowerRules = std::span<const LowerRule>;
 [[nodiscard]] LowerRules quantization_rules() noexcept;
 [[nodiscard]] LowerRules reductions_rules() noexcept;
 
-[[nodiscard]] inline std::array<LowerRules, 8> all_rules() noexcept {
-  return {convolution_rules(), elementwise_rules(), moves_rules(),        normalization_rules(),
-          pooling_rules(),     products_rules(),    quantization_rules(), reductions_rules()};
+struct LowerFamily {
+  LowerRules rules;
+  Precision precision = Precision::float32;
+};
+
+[[nodiscard]] inline std::array<LowerFamily, 8> all_families() noexcept {
+  return {LowerFamily{convolution_rules()},
+          LowerFamily{elementwise_rules()},
+          LowerFamily{moves_rules(), Precision::own},
+          LowerFamily{normalization_rules()},
+          LowerFamily{pooling_rules()},
+          LowerFamily{products_rules()},
+          LowerFamily{quantization_rules(), Precision::own},
+          LowerFamily{reductions_rules()}};
 }
 
 }  // namespace quadrant::inline v0::mlir_ir
