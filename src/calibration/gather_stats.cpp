@@ -40,6 +40,7 @@ bool add_axis(const ChannelTable& channels, Attributes& attributes) {
   std::vector<double> ends;
   ends.reserve(channels.channels.size() * 2);
   for (const ChannelStatistics& channel : channels.channels) {
+    if (channel.count == 0) return false;
     ends.push_back(channel.min);
     ends.push_back(channel.max);
   }
@@ -69,7 +70,10 @@ Expected<GatheredStats> gather_stats(Graph& graph, const Runtime& runtime, const
     Attributes attributes{
         {"layer_stats", std::vector<double>{seen->histogram.min(), seen->histogram.max()}}};
     if (seen->by_channel && !add_axis(*seen->by_channel, attributes)) {
-      result.left.push_back({name, "its channels were not as many in all samples: no axis_stats"});
+      result.left.push_back(
+          {name,
+           "its channels were not as many in all samples, or one had no finite number: no "
+           "axis_stats"});
     }
     const Value made = add_cast(graph, ops::Stats::kind, graph.operands(node)[0], name, name,
                                 graph.type(point.value));

@@ -17,7 +17,7 @@ namespace quadrant::inline v0::mlir_plugin {
 /// float32, and for a minimum above the maximum.
 [[nodiscard]] Expected<StatisticsTable> read_statistics(const FunctionGraph& graph);
 
-/// `quadrant.coupled_ref`: a string; values with the same one have the same parameters.
+/// `quadrant.coupled_ref`: a string; results with the same one have the same parameters.
 /// `invalid_model` for what is none.
 [[nodiscard]] Expected<Couplings> read_couplings(const FunctionGraph& graph);
 

@@ -17,7 +17,8 @@ namespace quadrant::inline v0 {
 
 struct ConvertedFakeQuants {
   std::int64_t converted = 0;
-  /// Those that stand as before, with the reason: bounds that are computed while the model runs.
+  /// Those that stand as before, with the reason: bounds that are computed while the model runs,
+  /// constants of more than 16 bits, an axis of a value of unknown rank.
   std::vector<LeftAlone> left;
 };
 
