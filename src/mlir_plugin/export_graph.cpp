@@ -250,7 +250,12 @@ class Exporting {
     mlir::Operation* const maker = op.getOperand(0).getDefiningOp();
     const auto number = llvm::dyn_cast_if_present<mlir::FloatAttr>(
         maker == nullptr ? mlir::Attribute() : contents_of(*maker));
-    if (!number) return refuse_export("linalg.fill with a computed number is not exported");
+    if (!number) {
+      return refuse_export(
+          "linalg.fill with a computed number, or an integer, is not exported: products=casts "
+          "leaves "
+          "sums of real numbers");
+    }
     const auto splat = mlir::DenseElementsAttr::get(
         llvm::cast<mlir::ShapedType>(op.getResult(0).getType()), mlir::Attribute(number));
     const Constant contents = to_constant(splat);

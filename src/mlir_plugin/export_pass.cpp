@@ -58,7 +58,8 @@ class ExportPass final : public mlir::PassWrapper<ExportPass, mlir::OperationPas
     if (functions.size() == 1) return functions.front();
     return fail(ErrorCode::usage,
                 functions.empty()
-                    ? fmt::format("there is no function '{}' with a body", function_.getValue())
+                    ? fmt::format("there is no function{} with a body",
+                                  function_.empty() ? "" : " '" + function_.getValue() + "'")
                     : fmt::format("there are {} functions: function=NAME says which to export",
                                   functions.size()));
   }
