@@ -88,8 +88,8 @@ class Names {
 }  // namespace
 
 FunctionGraph::FunctionGraph(mlir::FunctionOpInterface function) : function_(function) {
-  std::unordered_map<void*, Value> values;
-  std::unordered_map<std::uint32_t, llvm::SetVector<mlir::Value>> captured;  // by node
+  Known values;
+  Captured captured;
   Names names(names_);
   const auto add_arguments = [&](mlir::Block& block) {
     for (const mlir::BlockArgument argument : block.getArguments()) {
@@ -131,6 +131,10 @@ FunctionGraph::FunctionGraph(mlir::FunctionOpInterface function) : function_(fun
     return mlir::WalkResult::skip();
   });
 
+  connect(values, captured);
+}
+
+void FunctionGraph::connect(const Known& values, const Captured& captured) {
   for (std::uint32_t index = 0; index < index_bound(); ++index) {
     Row& row = rows_[index];
     if (row.op == nullptr) continue;

@@ -2,6 +2,7 @@
 // truth. Beside each operation stands what the two interfaces hand out by reference.
 #pragma once
 
+#include <llvm/ADT/SetVector.h>
 #include <mlir/IR/Operation.h>
 #include <mlir/Interfaces/FunctionInterfaces.h>
 
@@ -94,6 +95,10 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
     bool is_erased = false;
   };
 
+  using Known = std::unordered_map<void*, Value>;  // by MLIR's own
+  /// What regions that are hidden read, by their operations' nodes.
+  using Captured = std::unordered_map<std::uint32_t, llvm::SetVector<mlir::Value>>;
+  void connect(const Known& values, const Captured& captured);
   Row& add_row(std::string name, mlir::ResultRange results);
   [[nodiscard]] mlir::Value mlir_value(Value value) const;
   [[nodiscard]] Expected<mlir::quant::QuantizedType> quantized_type(const UniformType& type,

@@ -87,9 +87,9 @@ mlir::Value sum_named(Sum& sum) {
       sum.op->getOperand(0), sum.op->getOperand(1),
       integer(sum.builder, location, sum.data_zero_point),
       integer(sum.builder, location, sum.weight_zero_point)};
-  Quantized made = make_op<Quantized>(sum.builder, location, mlir::TypeRange{sum.zero.getType()},
-                                      mlir::ValueRange(inputs), mlir::ValueRange{sum.zero},
-                                      llvm::ArrayRef(window));
+  auto made = make_op<Quantized>(sum.builder, location, mlir::TypeRange{sum.zero.getType()},
+                                 mlir::ValueRange(inputs), mlir::ValueRange{sum.zero},
+                                 llvm::ArrayRef(window));
   // From version 21 on, what is called a product of matrices may have maps of its own.
   if (!has_maps_of(llvm::cast<linalg::LinalgOp>(made.getOperation()), sum.op)) {
     made->erase();
