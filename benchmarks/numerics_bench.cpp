@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/quantize_weights.hpp"
 #include "quadrant/numerics/scales.hpp"
 
 namespace {
@@ -91,6 +92,22 @@ void quantize(benchmark::State& state, const Shape& shape, const Granularity& gr
   run(state, weights, [&] { benchmark::DoNotOptimize(codes->read(0, out)); });
 }
 
+// Scales and codes together, from memory to memory.
+void quantize_in_memory(benchmark::State& state, const Shape& shape, const Granularity& granularity,
+                        const ScaleRule& rule) {
+  const Constant weights = make_weights(shape);
+  const auto values = weights.read();
+  const bool packed = quadrant::bit_width(rule.storage) == 4;
+  std::vector<std::byte> codes(packed ? weights.byte_size() / 8 : weights.byte_size() / 4);
+  run(state, weights, [&] {
+    benchmark::DoNotOptimize(quadrant::quantize_weights(values->as<float>(), shape, granularity,
+                                                        rule, codes, {.packed = packed}));
+  });
+}
+
+const ScaleRule int8{};
+const ScaleRule int4{ElementType::int4, -8, 7};
+const ScaleRule uint8_asymmetric{ElementType::uint8, 0, 255, Symmetry::asymmetric, Clip::minmax};
 const ScaleRule narrow8_mse{.clip = Clip::mse};
 const ScaleRule int4_mse{ElementType::int4, -8, 7, Symmetry::symmetric, Clip::mse};
 const ScaleRule int4_signed_mse{ElementType::int4, -8, 7, Symmetry::signed_scale, Clip::mse};
@@ -98,6 +115,7 @@ const ScaleRule uint4_minmax{ElementType::uint4, 0, 15, Symmetry::asymmetric, Cl
 const ScaleRule uint4_mse{ElementType::uint4, 0, 15, Symmetry::asymmetric, Clip::mse};
 
 const Shape matrix{rows, columns};
+const Shape tall_matrix{4 * rows, columns};
 const Shape small_matrix{512, 4096};
 const Shape kernels{2048, 910, 3, 3};
 const Shape depthwise{1864128, 1, 3, 3};
@@ -129,6 +147,30 @@ BENCHMARK_CAPTURE(quantize, kernels_in, kernels, Granularity::per_axis(1));
 BENCHMARK_CAPTURE(quantize, depthwise, depthwise, Granularity::per_axis(0));
 BENCHMARK_CAPTURE(quantize, row_blocks, matrix, Granularity::per_block(1, 32));
 BENCHMARK_CAPTURE(quantize, column_blocks, matrix, Granularity::per_block(0, 32));
+
+BENCHMARK_CAPTURE(quantize_in_memory, int8_per_tensor, matrix, Granularity::per_tensor(), int8);
+BENCHMARK_CAPTURE(quantize_in_memory, int8_rows, matrix, Granularity::per_axis(0), int8);
+BENCHMARK_CAPTURE(quantize_in_memory, uint8_asymmetric_rows, matrix, Granularity::per_axis(0),
+                  uint8_asymmetric);
+BENCHMARK_CAPTURE(quantize_in_memory, int8_columns, matrix, Granularity::per_axis(1), int8);
+BENCHMARK_CAPTURE(quantize_in_memory, int8_tall_columns, tall_matrix, Granularity::per_axis(1),
+                  int8);
+BENCHMARK_CAPTURE(quantize_in_memory, int8_kernels_out, kernels, Granularity::per_axis(0), int8);
+BENCHMARK_CAPTURE(quantize_in_memory, int8_kernels_in, kernels, Granularity::per_axis(1), int8);
+BENCHMARK_CAPTURE(quantize_in_memory, int8_row_blocks_32, matrix, Granularity::per_block(1, 32),
+                  int8);
+BENCHMARK_CAPTURE(quantize_in_memory, int8_row_blocks_128, matrix, Granularity::per_block(1, 128),
+                  int8);
+BENCHMARK_CAPTURE(quantize_in_memory, int8_column_blocks_32, matrix, Granularity::per_block(0, 32),
+                  int8);
+BENCHMARK_CAPTURE(quantize_in_memory, int4_rows, matrix, Granularity::per_axis(0), int4);
+BENCHMARK_CAPTURE(quantize_in_memory, int4_columns, matrix, Granularity::per_axis(1), int4);
+BENCHMARK_CAPTURE(quantize_in_memory, int4_row_blocks_32, matrix, Granularity::per_block(1, 32),
+                  int4);
+BENCHMARK_CAPTURE(quantize_in_memory, int4_row_blocks_128, matrix, Granularity::per_block(1, 128),
+                  int4);
+BENCHMARK_CAPTURE(quantize_in_memory, int4_column_blocks_32, matrix, Granularity::per_block(0, 32),
+                  int4);
 
 }  // namespace
 

@@ -6,6 +6,7 @@ endif()
 
 find_package(Boost 1.74 REQUIRED) # headers only: BGL's own target would link some 30 libraries
 find_package(fmt REQUIRED)
+find_package(hwy REQUIRED)
 find_package(range-v3 REQUIRED)
 find_package(tl-expected REQUIRED)
 

@@ -32,18 +32,25 @@ class QuantizedSource final : public ConstantSource {
         [&](std::int64_t first, std::size_t count) -> Expected<std::span<const std::byte>> {
           QUADRANT_TRY(const std::span<const float> values, reader.read(first, count));
           codes.resize(count);
-          parameters_.for_each_run(
-              first, count,
-              [&](auto each, RunParameters run, std::size_t position, std::size_t length) {
-                quantize_run<each.value>(values.data() + position, codes.data() + position, length,
-                                         run, parameters_.storage_min, parameters_.storage_max,
-                                         rounding_);
-              });
+          if (rounding_ == RoundingProfile::onnx()) {
+            parameters_.quantize(first, values, codes.data());
+          } else {
+            quantize_otherwise(first, values, codes.data());
+          }
           return std::as_bytes(std::span(codes));
         });
   }
 
  private:
+  void quantize_otherwise(std::int64_t first, std::span<const float> values, Code* codes) const {
+    parameters_.for_each_run(
+        first, values.size(),
+        [&](auto each, RunParameters run, std::size_t position, std::size_t length) {
+          quantize_run<each.value>(values.data() + position, codes + position, length, run,
+                                   parameters_.storage_min, parameters_.storage_max, rounding_);
+        });
+  }
+
   Constant real_;
   Parameters parameters_;
   RoundingProfile rounding_;

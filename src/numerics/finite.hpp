@@ -2,15 +2,34 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 #include <span>
 #include <vector>
 
-#include "numerics/extremes.hpp"
 #include "quadrant/numerics/float_range.hpp"
 
 namespace quadrant::inline v0 {
+
+// The bit pattern of a value without its sign: as integers these order as the magnitudes do, and
+// infinity and NaN are above all others. Unlike a maximum of floats, one of integers may be
+// reordered, so that compilers vectorise it.
+[[nodiscard]] inline std::int32_t magnitude_bits(float value) noexcept {
+  return std::bit_cast<std::int32_t>(value) & 0x7fffffff;
+}
+
+/// Whether none of `values` is NaN or infinite.
+[[nodiscard]] inline bool are_finite(std::span<const float> values) noexcept {
+  // Carried into the sign's place from infinity's bits on. A maximum would take more instructions.
+  constexpr std::uint32_t above_infinity = 0x80000000 - 0x7f800000;
+  std::uint32_t carries = 0;
+  for (const float value : values) {
+    carries |= static_cast<std::uint32_t>(magnitude_bits(value)) + above_infinity;
+  }
+  return (carries & 0x80000000) == 0;
+}
 
 /// The finite ones among `values`, in order, copied to `buffer`.
 [[nodiscard]] inline std::span<const float> finite_part(std::span<const float> values,

@@ -52,6 +52,7 @@ Expected<Groups> Groups::of(const Shape& shape, const Granularity& granularity) 
     groups.run_length_ = groups.interleaved_ ? inner : size;
     groups.runs_per_group_ = groups.interleaved_ ? size : 1;
     groups.group_step_ = groups.inner_ = inner;
+    groups.seamless_ = !groups.interleaved_ && extent % size == 0;
     return groups;
   }
   if (blocks) {  // each element has a scale of its own, in the same order
@@ -61,10 +62,30 @@ Expected<Groups> Groups::of(const Shape& shape, const Granularity& granularity) 
   if (extent == 1) return groups;  // the same as per tensor, in one run
   groups.group_count_ = extent;
   groups.cycle_length_ = extent * inner;
-  groups.interleaved_ = inner == 1;
+  groups.interleaved_ = groups.seamless_ = inner == 1;
   groups.run_length_ = groups.interleaved_ ? extent : inner;
   groups.inner_ = inner;
   return groups;
+}
+
+RunBatch Groups::batch_at(std::int64_t element, std::int64_t most,
+                          std::size_t position) const noexcept {
+  const std::int64_t in_cycle = element % cycle_length_;
+  const std::int64_t run = in_cycle / run_length_;
+  const std::int64_t inside = in_cycle % run_length_;
+  const std::int64_t in_this_cycle = std::min(cycle_length_ - in_cycle, most);
+  const std::int64_t length = std::min(run_length_ - inside, in_this_cycle);
+  std::int64_t runs = 1;
+  if (length == run_length_) {
+    runs = (seamless_ ? most : in_this_cycle) / run_length_;
+    if (runs_per_group_ > 1) runs = std::min(runs, runs_per_group_ - run % runs_per_group_);
+  }
+  const std::int64_t group =
+      element / cycle_length_ * groups_per_cycle_ + run / runs_per_group_ * group_step_;
+  return {.group = static_cast<std::size_t>(interleaved_ ? group + inside : group),
+          .position = position,
+          .length = static_cast<std::size_t>(length),
+          .runs = static_cast<std::size_t>(runs)};
 }
 
 Members Groups::members(std::int64_t group) const noexcept {

@@ -23,6 +23,15 @@ struct Members {
   }
 };
 
+/// Runs of the same length, one behind the other. Where groups are interleaved, element i of each
+/// run belongs to `group` + i; else the elements of run i do.
+struct RunBatch {
+  std::size_t group = 0;
+  std::size_t position = 0;  ///< of the first element
+  std::size_t length = 0;
+  std::size_t runs = 0;
+};
+
 /// A tensor seen as [outer, extent, inner], the middle being the axis of the scales: per axis,
 /// elements with the same middle index form a group; per block, those of the same outer and inner
 /// index whose middle indices lie in the same block. Groups are numbered as their scales are.
@@ -41,40 +50,48 @@ class Groups {
   /// The elements of a group. Both ends of where groups lie grow with their number.
   [[nodiscard]] Members members(std::int64_t group) const noexcept;
 
-  /// Cuts the `count` elements from `first` on into runs and calls `body(group, position, length)`
-  /// for each, in order; `position` counts from `first`. Element i of a run belongs to `group + i`
-  /// when interleaved, else to `group`.
+  /// Cuts the `count` elements from `first` on into batches of runs and calls `body(batch)` for
+  /// each, in order.
+  template <class Body>
+  void for_each_batch(std::int64_t first, std::size_t count, Body body) const {
+    for (std::size_t position = 0; position < count;) {
+      const auto left = static_cast<std::int64_t>(count - position);
+      const RunBatch batch = batch_at(first + static_cast<std::int64_t>(position), left, position);
+      body(batch);
+      position += batch.runs * batch.length;
+    }
+  }
+
+  /// The same run by run: calls `body(group, position, length)`.
   template <class Body>
   void for_each_run(std::int64_t first, std::size_t count, Body body) const {
-    if (count == 0) return;
-    std::int64_t inside = first % cycle_length_;
-    std::int64_t left = cycle_length_ - inside;
-    const std::int64_t run = inside / run_length_;
-    inside %= run_length_;
-    std::int64_t repeat = run % runs_per_group_;
-    std::int64_t group =
-        first / cycle_length_ * groups_per_cycle_ + run / runs_per_group_ * group_step_;
-    for (std::size_t position = 0; position < count;) {
-      const std::size_t length = std::min(
-          static_cast<std::size_t>(std::min(run_length_ - inside, left)), count - position);
-      body(static_cast<std::size_t>(interleaved_ ? group + inside : group), position, length);
-      position += length;
-      left -= static_cast<std::int64_t>(length);
-      inside = 0;
-      ++repeat;
-      if (left == 0) {
-        left = cycle_length_;
-        repeat = 0;
-        group = groups_per_cycle_ == 0 ? 0 : group + group_step_;
-      } else if (repeat == runs_per_group_) {
-        repeat = 0;
-        group += group_step_;
+    for_each_batch(first, count, [&](const RunBatch& batch) {
+      for (std::size_t run = 0; run < batch.runs; ++run) {
+        body(interleaved_ ? batch.group : batch.group + run, batch.position + run * batch.length,
+             batch.length);
       }
-    }
+    });
+  }
+
+  /// How many neighbouring groups, from each multiple of that number on, together are one stretch
+  /// of memory: 0 where groups are spread over the whole tensor.
+  [[nodiscard]] std::int64_t groups_together() const noexcept {
+    if (groups_per_cycle_ != 0) return interleaved_ ? inner_ : 1;
+    return !interleaved_ && cycle_length_ == element_count_ ? 1 : 0;
+  }
+
+  /// Whether every such stretch, and where there are none every row, begins at an even element.
+  [[nodiscard]] bool begin_even() const noexcept {
+    const bool one_cycle = cycle_length_ == element_count_;
+    return run_length_ * runs_per_group_ % 2 == 0 && (one_cycle || cycle_length_ % 2 == 0);
   }
 
  private:
   Groups() = default;
+
+  /// As long as can be, and at most `most` elements.
+  [[nodiscard]] RunBatch batch_at(std::int64_t element, std::int64_t most,
+                                  std::size_t position) const noexcept;
 
   std::int64_t element_count_ = 0;
   std::int64_t group_count_ = 1;
@@ -86,6 +103,7 @@ class Groups {
   std::int64_t group_step_ = 1;  ///< from a run's group to the next one's that is not the same
   std::int64_t inner_ = 1;
   bool interleaved_ = false;
+  bool seamless_ = false;  ///< runs go on from one cycle to the next as they do inside
 };
 
 }  // namespace quadrant::inline v0

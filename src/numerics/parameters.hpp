@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <vector>
 
 #include "numerics/affine_kernels.hpp"
 #include "numerics/groups.hpp"
+#include "numerics/kernels/quantize.hpp"
 #include "quadrant/ir/type.hpp"
 #include "quadrant/support/expected.hpp"
 
@@ -40,6 +42,21 @@ struct Parameters {
                             body(std::false_type{}, run, position, length);
                           }
                         });
+  }
+
+  /// quantize_value of `real`, which are the elements from `first` on; codes have 8 or 16 bits.
+  template <class Code>
+  void quantize(std::int64_t first, std::span<const float> real, Code* codes) const {
+    groups.for_each_batch(first, real.size(), [&](const RunBatch& batch) {
+      const kernels::Rows rows = kernels::Rows::packed(batch.runs, batch.length);
+      const auto apply =
+          groups.interleaved() ? kernels::quantize_columns<Code> : kernels::quantize_rows<Code>;
+      apply(real.data() + batch.position, codes + batch.position, rows,
+            {.scales = scales.data() + batch.group,
+             .zero_points = zero_points.data() + batch.group,
+             .min = storage_min,
+             .max = storage_max});
+    });
   }
 };
 

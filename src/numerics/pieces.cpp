@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "numerics/extremes.hpp"
+#include "numerics/finite.hpp"
 #include "quadrant/numerics/convert.hpp"
 
 namespace quadrant::inline v0 {

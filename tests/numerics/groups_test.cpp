@@ -17,16 +17,19 @@ std::vector<Granularity> all_granularities(const Shape& shape) {
   return result;
 }
 
-// Groups as for_each_run names them, over a part of the tensor; runs must follow each other.
+// Groups as for_each_batch names them, over a part of the tensor; batches must follow each other.
 std::vector<std::size_t> runs(const Groups& groups, std::size_t first, std::size_t count) {
   std::vector<std::size_t> result;
-  groups.for_each_run(static_cast<std::int64_t>(first), count,
-                      [&](std::size_t group, std::size_t position, std::size_t length) {
-                        if (position != result.size() || length == 0) FAIL("runs with gaps");
-                        for (std::size_t i = 0; i < length; ++i) {
-                          result.push_back(groups.interleaved() ? group + i : group);
-                        }
-                      });
+  groups.for_each_batch(static_cast<std::int64_t>(first), count, [&](const RunBatch& batch) {
+    if (batch.position != result.size() || batch.length == 0 || batch.runs == 0) {
+      FAIL("batches with gaps");
+    }
+    for (std::size_t run = 0; run < batch.runs; ++run) {
+      for (std::size_t i = 0; i < batch.length; ++i) {
+        result.push_back(batch.group + (groups.interleaved() ? i : run));
+      }
+    }
+  });
   return result;
 }
 

@@ -1,0 +1,35 @@
+// Weights in memory to codes, at the speed of memory.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "quadrant/numerics/scales.hpp"
+#include "quadrant/support/executor.hpp"
+
+namespace quadrant::inline v0 {
+
+struct QuantizeWeightsOptions {
+  /// Codes of 4 bits two in a byte, the first in the low half, as files have them; else each has a
+  /// byte.
+  bool packed = false;
+  /// Runs the loop over parts of the tensor; null: the calling thread alone. Codes and parameters
+  /// do not depend on it.
+  Executor* executor = nullptr;
+};
+
+/// scan_parameters and the codes by what it finds, together: where a group's values fit a
+/// processor's cache they are read from memory once.
+///
+///   [2x2] {1, -254, 0, 0}, per axis 0, by default  ->  scales [2] {2, 1}, codes {0, -127, 0, 0}
+///
+/// `weights` are the elements of a tensor of the static shape `shape`, in row-major order. `codes`
+/// has a byte for each of them (two where the rule's storage has 16 bits; where `packed`, half of
+/// one, rounded up) and does not overlap; its contents are unspecified where there is an error or
+/// a value that is not finite. `impossible` where sizes do not fit, for `packed` codes that do not
+/// have 4 bits, and for what scan_parameters refuses. May be called from any thread.
+[[nodiscard]] Expected<ParameterScan> quantize_weights(
+    std::span<const float> weights, const Shape& shape, const Granularity& granularity,
+    const ScaleRule& rule, std::span<std::byte> codes, const QuantizeWeightsOptions& options = {});
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,50 @@
+#include "numerics/group_reach.hpp"
+
+#include <algorithm>
+
+#include "numerics/finite.hpp"
+#include "numerics/kernels/extremes.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+// With two operands and no branch, so that it vectorises.
+void extend_each(std::span<float> so_far, std::span<const float> by) noexcept {
+  for (std::size_t i = 0; i < by.size(); ++i) so_far[i] = so_far[i] < by[i] ? by[i] : so_far[i];
+}
+
+}  // namespace
+
+bool GroupReach::add(const Groups& groups, std::int64_t first, std::span<const float> values) {
+  bool is_finite = true;
+  groups.for_each_batch(first, values.size(), [&](const RunBatch& batch) {
+    const float* const begin = values.data() + batch.position;
+    if (!groups.interleaved()) {
+      is_finite = add_rows(batch, begin) && is_finite;
+      return;
+    }
+    const auto above = std::span(above_).subspan(batch.group, batch.length);
+    const auto below = std::span(below_).subspan(batch.group, batch.length);
+    kernels::reach_of_columns(begin, {batch.runs, batch.length, batch.length},
+                              {above.data(), below.data()});
+    is_finite = is_finite && are_finite(above) && are_finite(below);
+  });
+  return is_finite;
+}
+
+bool GroupReach::add_rows(const RunBatch& batch, const float* values) {
+  rows_above_.resize(batch.runs);
+  rows_below_.resize(batch.runs);
+  kernels::reach_of_rows(values, {batch.runs, batch.length, batch.length},
+                         {rows_above_.data(), rows_below_.data()});
+  extend_each(std::span(above_).subspan(batch.group), rows_above_);
+  extend_each(std::span(below_).subspan(batch.group), rows_below_);
+  return are_finite(rows_above_) && are_finite(rows_below_);
+}
+
+void GroupReach::merge(const GroupReach& other) noexcept {
+  extend_each(above_, other.above_);
+  extend_each(below_, other.below_);
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,17 @@
+// Codes of 4 bits, two in a byte.
+#pragma once
+
+#include <cstddef>
+
+namespace quadrant::inline v0::kernels {
+
+/// Puts the low halves of `count` bytes into (count + 1) / 2 bytes, the first of a pair in the low
+/// half; the half behind a last odd one is 0. May work in place.
+void pack_halves(const std::byte* codes, std::size_t count, std::byte* packed) noexcept;
+
+/// The inverse: the `count` halves of `packed` become bytes; their upper bits repeat the sign where
+/// `is_signed`, else they are 0. No overlap.
+void unpack_halves(const std::byte* packed, std::size_t count, bool is_signed,
+                   std::byte* codes) noexcept;
+
+}  // namespace quadrant::inline v0::kernels

@@ -1,0 +1,371 @@
+#include "quadrant/numerics/quantize_weights.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "numerics/finite.hpp"
+#include "numerics/found_parameters.hpp"
+#include "numerics/group_reach.hpp"
+#include "numerics/groups.hpp"
+#include "numerics/kernels/extremes.hpp"
+#include "numerics/kernels/pack.hpp"
+#include "numerics/kernels/quantize.hpp"
+#include "numerics/pieces.hpp"
+#include "quadrant/ir/scales.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+// Elements of a step, if groups are not larger: their values, once looked at, are still in the
+// first-level cache when they become codes.
+constexpr std::int64_t step_elements = 4096;
+// A group of more is not in any cache the second time: its parts may as well be read by different
+// threads.
+constexpr std::int64_t most_together = std::int64_t{1} << 19;
+// Elements that a thread takes at a time: enough to make up for asking.
+constexpr std::int64_t task_elements = std::int64_t{1} << 18;
+// Columns of a panel: a kilobyte of each row, which memory delivers well.
+constexpr std::int64_t panel_columns = 256;
+constexpr std::size_t panel_rows_ahead = 4;
+
+// A constant over memory that outlives it.
+class BorrowedSource final : public ConstantSource {
+ public:
+  explicit BorrowedSource(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
+    std::memcpy(out.data(), bytes_.data() + offset, out.size());
+    return {};
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+/// One call of quantize_weights, for codes that are computed as `Code`.
+template <class Code>
+class WeightQuantizer {
+ public:
+  WeightQuantizer(std::span<const float> weights, const Groups& groups, const ScaleRule& rule,
+                  Code* codes, Executor& executor)
+      : weights_(weights),
+        groups_(groups),
+        rule_(rule),
+        codes_(codes),
+        executor_(executor),
+        found_(rule, static_cast<std::size_t>(groups.group_count())) {}
+
+  /// Codes go there instead, in pairs.
+  void pack_into(std::byte* packed) noexcept { packed_ = packed; }
+
+  /// False where a value is not finite.
+  [[nodiscard]] bool run() {
+    const std::int64_t together = groups_.groups_together();
+    const std::int64_t size =
+        together == 0 ? 0 : groups_.element_count() / groups_.group_count() * together;
+    if (together != 0 && size <= most_together) {
+      const std::int64_t stretches = step_elements / std::max<std::int64_t>(size, 1);
+      quantize_steps(std::max<std::int64_t>(stretches, 1) * together);
+    } else if (groups_.interleaved() && together == 0) {
+      quantize_panels();
+    } else {
+      quantize_in_two_passes();
+    }
+    return is_finite_;
+  }
+
+  /// By parameters that were found already.
+  [[nodiscard]] Expected<void> use(const ParameterScan& scan) {
+    QUADRANT_TRY(found_.scales, read_scales(scan.scales));
+    if (!found_.zero_points.empty()) {
+      QUADRANT_TRY(const auto zero_points,
+                   read_integers(scan.zero_points, scan.zero_points.element_count()));
+      std::ranges::transform(zero_points, found_.zero_points.begin(),
+                             [](std::int64_t value) { return static_cast<std::int32_t>(value); });
+    }
+    quantize_all();
+    return {};
+  }
+
+  [[nodiscard]] const FoundParameters& found() const noexcept { return found_; }
+
+ private:
+  // Of each task, kept from one step to the next.
+  struct Scratch {
+    std::vector<float> above;
+    std::vector<float> below;
+    std::vector<Code> codes;
+  };
+
+  // Groups that lie together, `count` at a time.
+  void quantize_steps(std::int64_t count) {
+    const std::int64_t steps = (groups_.group_count() + count - 1) / count;
+    const std::int64_t step_size = std::max<std::int64_t>(groups_.element_count() / steps, 1);
+    const std::int64_t each = std::max<std::int64_t>(task_elements / step_size, 1);
+    for_each_task(steps, each, [&](std::int64_t first, std::int64_t last) {
+      Scratch scratch;
+      for (std::int64_t step = first; step < last; ++step) {
+        const std::int64_t begin = step * count;
+        quantize_groups(begin, std::min(begin + count, groups_.group_count()), scratch);
+      }
+    });
+  }
+
+  void quantize_groups(std::int64_t first, std::int64_t last, Scratch& scratch) {
+    const std::int64_t begin = groups_.members(first).first;
+    const std::int64_t end = groups_.members(last - 1).end();
+    const auto values =
+        weights_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+    const auto group_count = static_cast<std::size_t>(last - first);
+    scratch.above.assign(group_count, 0);
+    scratch.below.assign(group_count, 0);
+    const bool magnitudes = needs_magnitudes_alone(rule_);
+    groups_.for_each_batch(begin, values.size(), [&](const RunBatch& batch) {
+      const float* const from = values.data() + batch.position;
+      const std::size_t group = batch.group - static_cast<std::size_t>(first);
+      const kernels::NumberRows rows{batch.runs, batch.length, batch.length};
+      const kernels::Reach reach{scratch.above.data() + group, scratch.below.data() + group};
+      if (groups_.interleaved()) {
+        kernels::reach_of_columns(from, rows, reach);
+      } else if (magnitudes) {
+        kernels::magnitudes_of_rows(from, rows, reach.above);
+      } else {
+        kernels::reach_of_rows(from, rows, reach);
+      }
+    });
+    if (!are_finite(scratch.above) || !are_finite(scratch.below)) {
+      is_finite_ = false;
+      return;
+    }
+    found_.set_unsearched(rule_, static_cast<std::size_t>(first), scratch.above, scratch.below);
+    quantize_part(begin, values, static_cast<std::size_t>(end - begin), scratch);
+  }
+
+  // Groups that are columns: all rows of some columns, then the next ones.
+  void quantize_panels() {
+    const std::int64_t columns = groups_.group_count();
+    const auto rows = static_cast<std::size_t>(groups_.element_count() / columns);
+    for_each_task(columns, panel_columns, [&](std::int64_t first, std::int64_t last) {
+      const auto begin = static_cast<std::size_t>(first);
+      const auto length = static_cast<std::size_t>(last - first);
+      const auto stride = static_cast<std::size_t>(columns);
+      std::vector<float> above(length);
+      std::vector<float> below(length);
+      kernels::reach_of_columns(weights_.data() + begin, {rows, length, stride},
+                                {above.data(), below.data()});
+      if (!are_finite(above) || !are_finite(below)) {
+        is_finite_ = false;
+        return;
+      }
+      found_.set_unsearched(rule_, begin, above, below);
+      quantize_panel({rows, length, stride, stride, panel_rows_ahead * stride}, begin);
+    });
+  }
+
+  void quantize_panel(const kernels::Rows& panel, std::size_t begin) {
+    const float* const from = weights_.data() + begin;
+    const kernels::Affine by = found_.from(rule_, begin);
+    if (packed_ == nullptr) {
+      kernels::quantize_columns(from, codes_ + begin, panel, by);
+      return;
+    }
+    constexpr std::size_t most_rows = 64;
+    std::vector<Code> codes(most_rows * panel.length);
+    kernels::Rows part = panel;
+    part.code_stride = panel.length;
+    for (std::size_t first = 0; first < panel.count; first += most_rows) {
+      part.count = std::min(most_rows, panel.count - first);
+      kernels::quantize_columns(from + first * panel.real_stride, codes.data(), part, by);
+      for (std::size_t row = 0; row < part.count; ++row) {
+        pack(codes.data() + row * panel.length, panel.length,
+             (first + row) * panel.real_stride + begin);
+      }
+    }
+  }
+
+  void quantize_in_two_passes() {
+    const std::int64_t count = groups_.element_count();
+    // What tasks find takes less than the weights.
+    const std::int64_t size = std::max(task_elements, 16 * groups_.group_count());
+    const std::int64_t tasks = (count + size - 1) / size;
+    std::vector<std::unique_ptr<GroupReach>> reaches(static_cast<std::size_t>(tasks));
+    for_each_task(count, size, [&](std::int64_t first, std::int64_t last) {
+      auto reach = std::make_unique<GroupReach>(found_.scales.size());
+      if (!reach->add(groups_, first, part(first, last))) is_finite_ = false;
+      reaches[static_cast<std::size_t>(first / size)] = std::move(reach);
+    });
+    if (!is_finite_) return;
+    GroupReach all(found_.scales.size());
+    for (const auto& reach : reaches) all.merge(*reach);
+    found_.set_unsearched(rule_, 0, all.above(), all.below());
+    quantize_all();
+  }
+
+  void quantize_all() {
+    for_each_task(groups_.element_count(), task_elements,
+                  [&](std::int64_t first, std::int64_t last) {
+                    Scratch scratch;
+                    for (std::int64_t begin = first; begin < last; begin += step_elements) {
+                      const auto values = part(begin, std::min(begin + step_elements, last));
+                      quantize_part(begin, values, values.size(), scratch);
+                    }
+                  });
+  }
+
+  // The elements from `begin` on; others, `ahead` from here, are needed soon.
+  void quantize_part(std::int64_t begin, std::span<const float> values, std::size_t ahead,
+                     Scratch& scratch) {
+    Code* to = codes_ + begin;
+    if (packed_ != nullptr) {
+      scratch.codes.resize(values.size());
+      to = scratch.codes.data();
+    }
+    groups_.for_each_batch(begin, values.size(), [&](const RunBatch& batch) {
+      const auto rows = kernels::Rows::packed(batch.runs, batch.length, ahead);
+      const float* const from = values.data() + batch.position;
+      const kernels::Affine by = found_.from(rule_, batch.group);
+      if (groups_.interleaved()) {
+        kernels::quantize_columns(from, to + batch.position, rows, by);
+      } else {
+        kernels::quantize_rows(from, to + batch.position, rows, by);
+      }
+    });
+    if (packed_ != nullptr) {
+      pack(to, values.size(), static_cast<std::size_t>(begin));
+    }
+  }
+
+  // The codes of the elements from `begin` on, an even number.
+  void pack(const Code* codes, std::size_t count, std::size_t begin) {
+    kernels::pack_halves(reinterpret_cast<const std::byte*>(codes), count, packed_ + begin / 2);
+  }
+
+  [[nodiscard]] std::span<const float> part(std::int64_t first, std::int64_t last) const {
+    return weights_.subspan(static_cast<std::size_t>(first),
+                            static_cast<std::size_t>(last - first));
+  }
+
+  // Calls body(first, last) for each `size` of `count` things; several threads may.
+  template <class Body>
+  void for_each_task(std::int64_t count, std::int64_t size, Body body) {
+    const auto tasks = static_cast<std::size_t>((count + size - 1) / size);
+    executor_.parallel_for(tasks, [&](std::size_t task) {
+      const std::int64_t first = static_cast<std::int64_t>(task) * size;
+      if (is_finite_) body(first, std::min(first + size, count));
+    });
+  }
+
+  std::span<const float> weights_;
+  Groups groups_;
+  ScaleRule rule_;
+  Code* codes_;
+  std::byte* packed_ = nullptr;
+  Executor& executor_;
+  FoundParameters found_;
+  std::atomic<bool> is_finite_ = true;
+};
+
+struct Request {
+  std::span<const float> weights;
+  const Shape& shape;
+  const Granularity& granularity;
+  const ScaleRule& rule;
+  std::span<std::byte> codes;
+  bool packed = false;
+  Executor& executor;
+};
+
+Constant as_constant(const Request& request) {
+  return Constant::deferred(ElementType::float32, request.shape,
+                            std::make_shared<BorrowedSource>(std::as_bytes(request.weights)));
+}
+
+template <class Code>
+Expected<ParameterScan> quantize_as(const Request& request, const Groups& groups) {
+  // Halves of one byte must not be written by different steps.
+  const bool whole = request.packed && !groups.begin_even();
+  std::vector<Code> bytes(whole ? request.weights.size() : 0);
+  Code* const codes = whole ? bytes.data() : reinterpret_cast<Code*>(request.codes.data());
+  WeightQuantizer<Code> quantizer(request.weights, groups, request.rule, codes, request.executor);
+  if (request.packed && !whole) quantizer.pack_into(request.codes.data());
+
+  ParameterScan scan;
+  if (request.rule.clip == Clip::mse || request.weights.empty()) {
+    QUADRANT_TRY(scan, scan_parameters(as_constant(request), request.granularity, request.rule));
+    if (scan.non_finite) return scan;
+    QUADRANT_CHECK(quantizer.use(scan));
+  } else if (!quantizer.run()) {
+    scan.non_finite = first_non_finite(request.weights, 0);
+    return scan;
+  } else {
+    scan = quantizer.found().constants(request.rule,
+                                       parameter_shape(request.shape, request.granularity));
+  }
+  if (whole) {
+    kernels::pack_halves(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(),
+                         request.codes.data());
+  }
+  return scan;
+}
+
+Expected<void> check_sizes(const Request& request, std::int64_t count) {
+  if (request.weights.size() != static_cast<std::size_t>(count)) {
+    return fail(ErrorCode::impossible,
+                fmt::format("{} numbers for a tensor of shape [{}], which has {}",
+                            request.weights.size(), to_string(request.shape), count));
+  }
+  const int bits = bit_width(request.rule.storage);
+  if (request.packed && bits != 4) {
+    return fail(ErrorCode::impossible,
+                fmt::format("codes of type {} cannot be packed in pairs: they have {} bits, not 4",
+                            to_string(request.rule.storage), bits));
+  }
+  const auto elements = static_cast<std::size_t>(count);
+  const std::size_t needed =
+      request.packed ? elements / 2 + elements % 2
+                     : elements * static_cast<std::size_t>(byte_width(request.rule.storage));
+  if (request.codes.size() != needed) {
+    return fail(ErrorCode::impossible,
+                fmt::format("{} bytes for codes that take {}", request.codes.size(), needed));
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<ParameterScan> quantize_weights(std::span<const float> weights, const Shape& shape,
+                                         const Granularity& granularity, const ScaleRule& rule,
+                                         std::span<std::byte> codes,
+                                         const QuantizeWeightsOptions& options) {
+  SerialExecutor serial;
+  const Request request{weights,
+                        shape,
+                        granularity,
+                        rule,
+                        codes,
+                        options.packed,
+                        options.executor != nullptr ? *options.executor : serial};
+  QUADRANT_CHECK(check(rule));
+  QUADRANT_TRY(const Groups groups, Groups::of(shape, granularity));
+  QUADRANT_CHECK(check_sizes(request, groups.element_count()));
+  switch (rule.storage) {
+    case ElementType::int4:
+    case ElementType::int8:
+      return quantize_as<std::int8_t>(request, groups);
+    case ElementType::uint4:
+    case ElementType::uint8:
+      return quantize_as<std::uint8_t>(request, groups);
+    case ElementType::int16:
+      return quantize_as<std::int16_t>(request, groups);
+    default:
+      return quantize_as<std::uint16_t>(request, groups);
+  }
+}
+
+}  // namespace quadrant::inline v0
