@@ -18,6 +18,8 @@ if(NOT QUADRANT_CORE_ONLY)
   mark_as_advanced(QUADRANT_PROTOZERO)
   add_library(quadrant_protozero INTERFACE IMPORTED)
   target_include_directories(quadrant_protozero INTERFACE "${QUADRANT_PROTOZERO}")
+  find_path(QUADRANT_XXHASH xxhash.h REQUIRED) # headers alone, as above
+  mark_as_advanced(QUADRANT_XXHASH)
   find_program(QUADRANT_FLATC flatc REQUIRED)
   find_path(QUADRANT_FLATBUFFERS flatbuffers/flatbuffers.h REQUIRED) # headers alone, as above
   mark_as_advanced(QUADRANT_FLATC QUADRANT_FLATBUFFERS)

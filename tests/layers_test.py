@@ -23,7 +23,7 @@ IR = SUPPORT | {"ir"}
 ROOMS = {
     "support": (set(), CORE_LIBRARIES),
     "ir": (SUPPORT, CORE_LIBRARIES),
-    "numerics": (IR, CORE_LIBRARIES),
+    "numerics": (IR, CORE_LIBRARIES | {"hwy"}),
     "engine": (IR, CORE_LIBRARIES),
     "targets": (IR, CORE_LIBRARIES),
     "transforms": (IR | {"numerics"}, CORE_LIBRARIES),

@@ -69,6 +69,18 @@ Expected<void> NewFile::write(std::span<const std::byte> bytes) {
   return {};
 }
 
+Expected<void> NewFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t done =
+        ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return refused(path_);
+    bytes = bytes.subspan(static_cast<std::size_t>(done));
+    offset += static_cast<std::uint64_t>(done);
+  }
+  return {};
+}
+
 Expected<void> NewFile::commit() {
   // A full disk may only show here.
   if (::close(std::exchange(descriptor_, -1)) != 0) return refused(path_);

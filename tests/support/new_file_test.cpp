@@ -42,6 +42,16 @@ TEST_CASE("a file appears when it is committed, and not before") {
   CHECK(folder.names().size() == 1);
 }
 
+TEST_CASE("parts of a file may be written in any order") {
+  const Folder folder;
+  auto file = NewFile::create(folder / "a");
+  REQUIRE(file.has_value());
+  REQUIRE(file->write_at(5, bytes("world")).has_value());
+  REQUIRE(file->write_at(0, bytes("hello")).has_value());
+  REQUIRE(file->commit().has_value());
+  CHECK(contents(folder / "a") == "helloworld");
+}
+
 TEST_CASE("what is not committed leaves nothing, and an old file as it was") {
   const Folder folder;
   std::ofstream(folder / "a") << "old";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,7 +13,8 @@ namespace quadrant::inline v0 {
 
 /// Written under another name in the same folder, and renamed by `commit`. One that goes without
 /// having been committed leaves nothing behind. A symbolic link stays one: what it points to is
-/// replaced. Errors are `io` and name the file. Not thread safe.
+/// replaced. Errors are `io` and name the file. But for
+/// `write_at`, not thread safe.
 class NewFile {
  public:
   [[nodiscard]] static Expected<NewFile> create(const std::string& path);
@@ -23,7 +25,12 @@ class NewFile {
   NewFile& operator=(const NewFile&) = delete;
   ~NewFile();
 
+  /// At the end of what `write` has written.
   [[nodiscard]] Expected<void> write(std::span<const std::byte> bytes);
+  /// `offset` bytes into the file, which becomes longer where it must. Several threads may do so at
+  /// the same time, in different places.
+  [[nodiscard]] Expected<void> write_at(std::uint64_t offset,
+                                        std::span<const std::byte> bytes) const;
   /// Another final name in the same folder: one made from the contents, say.
   void rename_to(std::string path) { path_ = std::move(path); }
   /// Puts the file in place.

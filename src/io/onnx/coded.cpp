@@ -7,6 +7,7 @@
 #include <protozero/varint.hpp>
 
 #include "io/onnx/failure.hpp"
+#include "numerics/kernels/pack.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
@@ -151,14 +152,15 @@ class UnpackedSource final : public ConstantSource {
       const std::uint64_t last = (offset + out.size() - 1) / 2;
       const auto size = std::min<std::uint64_t>(bytes.size(), last - first + 1);
       QUADRANT_CHECK(packed_->read(first, std::span(bytes).first(size)));
-      const auto available = static_cast<std::size_t>((first + size) * 2 - offset);
-      const std::size_t count = std::min(available, out.size());
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::byte both = bytes[(offset + i) / 2 - first];
-        const std::byte half = (offset + i) % 2 == 0 ? both & std::byte{15} : both >> 4;
-        const bool negative = signed_ && (half & std::byte{8}) != std::byte{0};
-        out[i] = negative ? half | std::byte{0xF0} : half;
+      if (offset % 2 != 0) {  // the high half of a byte, which becomes the low one
+        bytes[0] >>= 4;
+        kernels::unpack_halves(bytes.data(), 1, signed_, out.data());
+        out = out.subspan(1);
+        ++offset;
+        continue;
       }
+      const std::size_t count = std::min<std::size_t>(size * 2, out.size());
+      kernels::unpack_halves(bytes.data(), count, signed_, out.data());
       out = out.subspan(count);
       offset += count;
     }
@@ -181,14 +183,6 @@ std::shared_ptr<const ConstantSource> coded_elements(std::shared_ptr<const File>
 std::shared_ptr<const ConstantSource> unpacked(std::shared_ptr<const ConstantSource> packed,
                                                bool is_signed) {
   return std::make_shared<UnpackedSource>(std::move(packed), is_signed);
-}
-
-void pack(std::span<const std::byte> elements, std::span<std::byte> packed) noexcept {
-  std::ranges::fill(packed, std::byte{0});
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    const std::byte half = elements[i] & std::byte{15};
-    packed[i / 2] |= i % 2 == 0 ? half : half << 4;
-  }
 }
 
 }  // namespace quadrant::inline v0::onnx

@@ -31,8 +31,4 @@ enum class Coding : std::uint8_t { varint, fixed32, fixed64 };
 [[nodiscard]] std::shared_ptr<const ConstantSource> unpacked(
     std::shared_ptr<const ConstantSource> packed, bool is_signed);
 
-/// The inverse, for `elements`, which start at an even place; a last odd one leaves the high half
-/// 0.
-void pack(std::span<const std::byte> elements, std::span<std::byte> packed) noexcept;
-
 }  // namespace quadrant::inline v0::onnx

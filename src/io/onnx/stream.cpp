@@ -1,111 +1,148 @@
 #include "io/onnx/stream.hpp"
 
+#define XXH_INLINE_ALL  // NOLINT(cppcoreguidelines-macro-usage): the library's own way
+#include <xxhash.h>
+
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <mutex>
 #include <optional>
+#include <utility>
 
-#include "io/onnx/coded.hpp"
 #include "io/onnx/element.hpp"
 #include "io/onnx/failure.hpp"
+#include "numerics/kernels/pack.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
 
-constexpr std::size_t batch_bytes = 8U << 20U;
-constexpr std::size_t piece_bytes = 1U << 20U;
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+// Between two reports of progress.
+constexpr std::size_t pieces_a_round = 64;
 
-/// A part of a payload, to be read into its place in the batch.
-struct Piece {
-  const Constant* constant;
-  std::uint64_t offset;  // in the file's form
-  std::span<std::byte> out;
-};
-
-Expected<void> read_piece(const Piece& piece) {
-  const Constant& constant = *piece.constant;
-  if (!is_packed(constant.element())) return constant.read(piece.offset, piece.out);
-  const std::uint64_t first = piece.offset * 2;
-  const std::uint64_t count =
-      std::min<std::uint64_t>(piece.out.size() * 2, constant.byte_size() - first);
-  std::vector<std::byte> elements(count);
-  QUADRANT_CHECK(constant.read(first, elements));
-  pack(elements, piece.out);
-  return {};
-}
-
-/// Collects bytes and pieces until the batch is full, then fills the pieces and hands it on.
-class Batch {
+/// Buffers of a piece each, for as many as are asked for at the same time.
+class Buffers {
  public:
-  /// For `size` bytes in all.
-  Batch(std::uint64_t size, Executor& executor, ByteSink out)
-      : executor_(executor), out_(out), bytes_(std::min<std::uint64_t>(size, batch_bytes)) {}
+  using Buffer = std::vector<std::byte>;
 
-  void add(std::string_view own) {
-    while (!own.empty()) {
-      const std::size_t size = std::min(own.size(), room());
-      std::memcpy(take(size).data(), own.data(), size);
-      own.remove_prefix(size);
-      flush_if_full();
-    }
+  Buffer take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return Buffer(piece_bytes);
+    Buffer buffer = std::move(free_.back());
+    free_.pop_back();
+    return buffer;
   }
 
-  void add(const Payload& payload) {
-    for (std::uint64_t offset = 0; offset < payload.size;) {
-      const auto size = static_cast<std::size_t>(
-          std::min<std::uint64_t>({payload.size - offset, room(), piece_bytes}));
-      pieces_.push_back({&payload.constant, offset, take(size)});
-      offset += size;
-      flush_if_full();
-    }
-  }
-
-  void flush() {
-    std::vector<std::optional<Error>> errors(pieces_.size());
-    executor_.parallel_for(pieces_.size(), [&](std::size_t i) {
-      auto done = at_border({}, [&] { value_of(read_piece(pieces_[i])); });
-      if (!done) errors[i] = std::move(done).error();
-    });
-    for (std::optional<Error>& error : errors) {
-      if (error) throw Failure{*std::move(error)};
-    }
-    out_(std::span<const std::byte>(bytes_).first(used_));
-    pieces_.clear();
-    used_ = 0;
+  void give_back(Buffer buffer) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(buffer));
   }
 
  private:
-  [[nodiscard]] std::size_t room() const { return bytes_.size() - used_; }
+  std::mutex mutex_;
+  std::vector<Buffer> free_;
+};
 
-  std::span<std::byte> take(std::size_t size) {
-    const auto taken = std::span(bytes_).subspan(used_, size);
-    used_ += size;
-    return taken;
+// The bytes of `payload` from `offset` on, as the file has them. `unpacked` is room for elements.
+void read_payload(const Payload& payload, std::uint64_t offset, std::span<std::byte> out,
+                  std::vector<std::byte>& unpacked) {
+  const Constant& constant = payload.constant;
+  if (!is_packed(constant.element())) {
+    value_of(constant.read(offset, out));
+    return;
+  }
+  const std::uint64_t first = offset * 2;
+  unpacked.resize(std::min<std::uint64_t>(out.size() * 2, constant.byte_size() - first));
+  value_of(constant.read(first, unpacked));
+  kernels::pack_halves(unpacked.data(), unpacked.size(), out.data());
+}
+
+/// The bytes of a rope, from any place on.
+class RopeReader {
+ public:
+  explicit RopeReader(const Rope& rope) : rope_(rope) {
+    std::uint64_t contents = 0;
+    begins_.reserve(rope.payloads().size());
+    for (const Payload& payload : rope.payloads()) {
+      begins_.push_back(payload.after + contents);
+      contents += payload.size;
+    }
   }
 
-  void flush_if_full() {
-    if (room() == 0) flush();
+  void read(std::uint64_t offset, std::span<std::byte> out) const {
+    std::vector<std::byte> unpacked;
+    const auto behind = std::ranges::upper_bound(begins_, offset);
+    // The last payload that begins here or before.
+    auto next = static_cast<std::size_t>(behind - begins_.begin());
+    if (next > 0) --next;
+    while (!out.empty()) {
+      const std::size_t taken = read_part(next, offset, out, unpacked);
+      if (taken == 0) ++next;
+      offset += taken;
+      out = out.subspan(taken);
+    }
   }
 
-  Executor& executor_;
-  ByteSink out_;
-  std::vector<std::byte> bytes_;
-  std::size_t used_ = 0;
-  std::vector<Piece> pieces_;
+ private:
+  // Up to the end of payload `index`, or to its beginning; 0 where that lies behind.
+  std::size_t read_part(std::size_t index, std::uint64_t offset, std::span<std::byte> out,
+                        std::vector<std::byte>& unpacked) const {
+    const auto payloads = std::span(rope_.payloads());
+    const std::uint64_t begin = index < payloads.size() ? begins_[index] : rope_.size();
+    if (offset < begin) {
+      const auto size =
+          static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), begin - offset));
+      // Own bytes up to here: all bytes but the payloads before.
+      const std::uint64_t own = index < payloads.size()
+                                    ? payloads[index].after - (begin - offset)
+                                    : rope_.own_bytes().size() - (begin - offset);
+      std::memcpy(out.data(), rope_.own_bytes().data() + own, size);
+      return size;
+    }
+    const std::uint64_t inside = offset - begin;
+    if (inside >= payloads[index].size) return 0;
+    const auto size = static_cast<std::size_t>(
+        std::min<std::uint64_t>(out.size(), payloads[index].size - inside));
+    read_payload(payloads[index], inside, out.first(size), unpacked);
+    return size;
+  }
+
+  const Rope& rope_;
+  std::vector<std::uint64_t> begins_;  // of payloads, in the file
 };
 
 }  // namespace
 
-void stream(const Rope& rope, Executor& executor, ByteSink out) {
-  Batch batch(rope.size(), executor, out);
-  const std::string_view own = rope.own_bytes();
-  std::uint64_t written = 0;
-  for (const Payload& payload : rope.payloads()) {
-    batch.add(own.substr(written, payload.after - written));
-    written = payload.after;
-    batch.add(payload);
+std::uint64_t stream(const Rope& rope, Executor& executor, PieceSink out, BytesDone done) {
+  const RopeReader reader(rope);
+  Buffers buffers;
+  const std::uint64_t size = rope.size();
+  const auto pieces = static_cast<std::size_t>((size + piece_bytes - 1) / piece_bytes);
+  std::vector<std::uint64_t> hashes(pieces);
+  for (std::size_t first = 0; first < pieces; first += pieces_a_round) {
+    const std::size_t count = std::min(pieces_a_round, pieces - first);
+    std::vector<std::optional<Error>> errors(count);
+    executor.parallel_for(count, [&](std::size_t i) {
+      const std::uint64_t offset = std::uint64_t{first + i} * piece_bytes;
+      auto written = at_border({}, [&] {
+        Buffers::Buffer buffer = buffers.take();
+        const auto bytes = std::span(buffer).first(
+            static_cast<std::size_t>(std::min<std::uint64_t>(piece_bytes, size - offset)));
+        reader.read(offset, bytes);
+        hashes[first + i] = XXH3_64bits(bytes.data(), bytes.size());
+        out(offset, bytes);
+        buffers.give_back(std::move(buffer));
+      });
+      if (!written) errors[i] = std::move(written).error();
+    });
+    for (std::optional<Error>& error : errors) {
+      if (error) throw Failure{*std::move(error)};
+    }
+    done(std::min<std::uint64_t>(size, std::uint64_t{first + count} * piece_bytes) -
+         std::uint64_t{first} * piece_bytes);
   }
-  batch.add(own.substr(written));
-  batch.flush();
+  return XXH3_64bits(hashes.data(), hashes.size() * sizeof(std::uint64_t));
 }
 
 }  // namespace quadrant::inline v0::onnx

@@ -2,6 +2,7 @@
 // go to files, files go in place.
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <tuple>
 
@@ -20,7 +21,6 @@
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/scales.hpp"
-#include "quadrant/support/content_hash.hpp"
 #include "quadrant/support/new_file.hpp"
 
 namespace quadrant::inline v0 {
@@ -49,15 +49,14 @@ class ModelFileWriter {
     std::optional<NewFile> data_file;
     if (!data.places.empty()) {
       data_file.emplace(value_of(NewFile::create(path_ + ".data")));
-      ContentHash hash;
-      write_bytes(contents, *data_file, &hash);
+      const std::uint64_t hash = write_bytes(contents, *data_file);
       // As long as the placeholder: the sizes that were counted stay right.
-      data.name = data_name(hash.value());
+      data.name = data_name(hash);
       data_file->rename_to((std::filesystem::path(path_).parent_path() / data.name).string());
       model = model_message(graph_, directory_, data, nullptr);
     }
     NewFile model_file = value_of(NewFile::create(path_));
-    write_bytes(model, model_file, nullptr);
+    write_bytes(model, model_file);
     put_in_place(model_file, data_file);
 
     report_.external_file = data.name;
@@ -170,13 +169,21 @@ class ModelFileWriter {
     return contents;
   }
 
-  void write_bytes(const Rope& rope, NewFile& file, ContentHash* hash) {
-    stream(rope, executor_, [&](std::span<const std::byte> bytes) {
-      value_of(file.write(bytes));
-      if (hash) hash->add(bytes);
-      done_ += bytes.size();
-      if (options_.sink) options_.sink->progress("write", done_, total_);
-    });
+  // Returns a hash of what is written.
+  std::uint64_t write_bytes(const Rope& rope, NewFile& file) {
+    // File systems write to one file one piece after the other. Threads that wait for that here
+    // sleep; in the kernel they would keep the processor from those that compute.
+    std::mutex writing;
+    return stream(
+        rope, executor_,
+        [&](std::uint64_t offset, std::span<const std::byte> bytes) {
+          const std::lock_guard lock(writing);
+          value_of(file.write_at(offset, bytes));
+        },
+        [&](std::uint64_t bytes) {
+          done_ += bytes;
+          if (options_.sink) options_.sink->progress("write", done_, total_);
+        });
   }
 
   static void put_in_place(NewFile& model_file, std::optional<NewFile>& data_file) {

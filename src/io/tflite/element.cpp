@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "numerics/kernels/pack.hpp"
+
 namespace quadrant::inline v0::tflite {
 namespace {
 
@@ -54,10 +56,7 @@ std::vector<std::uint8_t> packed(ElementType element, std::span<const std::byte>
     std::ranges::transform(bytes, stored.begin(), std::to_integer<std::uint8_t>);
     return stored;
   }
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const unsigned half = std::to_integer<unsigned>(bytes[i]) & 0xfU;
-    stored[i / 2] = static_cast<std::uint8_t>(stored[i / 2] | (i % 2 == 0 ? half : half << 4U));
-  }
+  kernels::pack_halves(bytes.data(), bytes.size(), reinterpret_cast<std::byte*>(stored.data()));
   return stored;
 }
 
@@ -65,12 +64,7 @@ std::vector<std::byte> unpacked(ElementType element, std::uint64_t count,
                                 std::span<const std::byte> bytes) {
   if (bit_width(element) != 4) return {bytes.begin(), bytes.end()};
   std::vector<std::byte> elements(count);
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    const auto pair = std::to_integer<unsigned>(bytes[i / 2]);
-    const unsigned half = (i % 2 == 0 ? pair : pair >> 4U) & 0xfU;
-    const bool negative = element == ElementType::int4 && half > 7;
-    elements[i] = static_cast<std::byte>(negative ? half | 0xf0U : half);
-  }
+  kernels::unpack_halves(bytes.data(), count, element == ElementType::int4, elements.data());
   return elements;
 }
 
