@@ -131,6 +131,7 @@ BENCHMARK_CAPTURE(scan, column_blocks, matrix, Granularity::per_block(0, 32));
 BENCHMARK_CAPTURE(scan, row_blocks_minmax, matrix, Granularity::per_block(1, 32), uint4_minmax);
 
 BENCHMARK_CAPTURE(scan, row_blocks_mse, small_matrix, Granularity::per_block(1, 32), int4_mse);
+BENCHMARK_CAPTURE(scan, row_blocks_128_mse, small_matrix, Granularity::per_block(1, 128), int4_mse);
 BENCHMARK_CAPTURE(scan, column_blocks_mse, small_matrix, Granularity::per_block(0, 32), int4_mse);
 BENCHMARK_CAPTURE(scan, row_blocks_signed_mse, small_matrix, Granularity::per_block(1, 32),
                   int4_signed_mse);

@@ -1,81 +1,91 @@
 #include "numerics/clip_search.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
+#include <optional>
 
-#include "numerics/affine_kernels.hpp"
+#include "numerics/kernels/extremes.hpp"
+#include "numerics/kernels/squared_error.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
 
 double squared_error(std::span<const float> values, const GroupParameters& parameters,
                      const ScaleRule& rule) {
-  const RunParameters run{&parameters.scale, &parameters.zero_point};
-  constexpr std::size_t chunk = 1024;
-  // NOLINTBEGIN(cppcoreguidelines-pro-type-member-init): filled before they are read
-  std::array<std::int32_t, chunk> codes;
-  std::array<float, chunk> approximations;
-  // NOLINTEND(cppcoreguidelines-pro-type-member-init)
-  double sum = 0;
-  while (!values.empty()) {
-    const std::size_t count = std::min(values.size(), chunk);
-    quantize_run<false>(values.data(), codes.data(), count, run,
-                        static_cast<std::int32_t>(rule.storage_min),
-                        static_cast<std::int32_t>(rule.storage_max));
-    dequantize_run<false>(codes.data(), approximations.data(), count, run);
-    for (std::size_t i = 0; i < count; ++i) {
-      const double error = static_cast<double>(values[i]) - static_cast<double>(approximations[i]);
-      sum += error * error;
-    }
-    values = values.subspan(count);
-  }
-  return sum;
+  const CodeRange codes = codes_around(rule, parameters.zero_point);
+  return kernels::squared_error(values.data(), values.size(), parameters.scale,
+                                static_cast<float>(codes.lo), static_cast<float>(codes.hi));
 }
 
 }  // namespace
 
 GroupParameters ClipSearch::best(std::span<const float> values) {
-  ValueRange range;
-  for (const float value : values) {
-    range = {std::min(range.min, value), std::max(range.max, value)};
-  }
-  GroupParameters best = unsearched_parameters(rule_, Clip::minmax, range);
-  double error = squared_error(values, best, rule_);
-  const auto consider = [&](const GroupParameters& other) {
-    const double other_error = squared_error(values, other, rule_);
-    if (!(other_error < error)) return;
-    best = other;
-    error = other_error;
-  };
-  consider(unsearched_parameters(rule_, Clip::absmax, range));
-  if (error == 0) return best;
+  values_ = values;
+  kernels::reach_of_rows(values.data(), {1, values.size(), values.size()},
+                         {&range_.max, &range_.min});
+  range_.min = -range_.min;
+  best_ = unsearched_parameters(rule_, Clip::minmax, range_);
+  error_ = squared_error(values, best_, rule_);
+  consider(unsearched_parameters(rule_, Clip::absmax, range_));
+  if (error_ == 0) return best_;
 
-  search_.load(values);
-  const std::int64_t steps = rule_.storage_max - rule_.storage_min;
-  // Above the scale that clips nothing more codes can coincide with weights, which helps where both
-  // are few. With many codes it would take long to gain nothing.
-  const double reach = steps < 256 ? 2 : 1;
+  is_small_ =
+      values.size() <= SmallScaleSearch::most_values && steps() <= SmallScaleSearch::most_codes;
+  if (is_small_) {
+    small_search_.load(values, range_);
+  } else {
+    search_.load(values);
+  }
   if (rule_.symmetry == Symmetry::asymmetric) {
-    const double width = static_cast<double>(range.max) - static_cast<double>(range.min);
-    const double containing = width / static_cast<double>(std::max<std::int64_t>(steps - 1, 1));
-    const auto found =
-        search_.best({.most = reach * containing, .below = steps, .free_zero = true}, error);
-    if (found) consider(usable(rule_, range, found->scale, rule_.storage_min + found->below));
-    return best;
+    search_zero_points();
+    return best_;
   }
-  const std::int64_t zero_point = fixed_zero_point(rule_);
-  const auto consider_scales = [&](const CodeRange& codes, double sign) {
-    const auto found = search_.best(
-        {.most = reach * containing_scale(range, codes), .below = -codes.lo, .above = codes.hi},
-        error);
-    if (found) consider(usable(rule_, range, sign * found->scale, zero_point));
-  };
-  const CodeRange codes = codes_around(rule_, zero_point);
-  consider_scales(codes, 1);
+  const CodeRange codes = codes_around(rule_, fixed_zero_point(rule_));
+  search_scales(codes, 1);
   if (rule_.symmetry == Symmetry::signed_scale && !codes.is_balanced()) {
-    consider_scales(codes.mirrored(), -1);
+    search_scales(codes.mirrored(), -1);
   }
-  return best;
+  return best_;
+}
+
+void ClipSearch::consider(const GroupParameters& other) {
+  const double error = squared_error(values_, other, rule_);
+  if (!(error < error_)) return;
+  best_ = other;
+  error_ = error;
+}
+
+// Above the scale that clips nothing more codes can coincide with weights, which helps where both
+// are few. With many codes it would take long to gain nothing.
+double ClipSearch::reach() const noexcept { return steps() < 256 ? 2 : 1; }
+
+void ClipSearch::search_scales(const CodeRange& codes, double sign) {
+  const ScaleDomain domain{
+      .most = reach() * containing_scale(range_, codes), .below = -codes.lo, .above = codes.hi};
+  const auto found = is_small_ ? small_search_.best(domain, error_) : search_.best(domain, error_);
+  if (found) consider(usable(rule_, range_, sign * found->scale, fixed_zero_point(rule_)));
+}
+
+void ClipSearch::search_zero_points() {
+  const double width = static_cast<double>(range_.max) - static_cast<double>(range_.min);
+  const double most = reach() * width / static_cast<double>(std::max<std::int64_t>(steps() - 1, 1));
+  const auto consider_found = [&](const std::optional<FoundScale>& found) {
+    if (found) consider(usable(rule_, range_, found->scale, rule_.storage_min + found->below));
+  };
+  if (!is_small_) {
+    consider_found(search_.best({.most = most, .below = steps(), .free_zero = true}, error_));
+    return;
+  }
+  // From the zero point on that fits the range best: the less is known to cost, the fewer scales
+  // there are to look at.
+  const auto balanced = static_cast<std::int64_t>(
+      std::nearbyint(-static_cast<double>(range_.min) / width * static_cast<double>(steps())));
+  for (std::int64_t i = 0; i <= 2 * steps(); ++i) {
+    const std::int64_t below = balanced + (i % 2 == 0 ? i / 2 : -(i + 1) / 2);
+    if (below < 0 || below > steps()) continue;
+    consider_found(small_search_.best({.most = most, .below = below, .above = steps() - below},
+                                      error_, i == 0));
+  }
 }
 
 }  // namespace quadrant::inline v0
