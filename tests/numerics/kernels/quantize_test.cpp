@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 #include "numerics/kernels/targets.hpp"
@@ -48,8 +49,9 @@ float any_scale(std::mt19937& random) {
 
 template <class Code>
 void check_codes(bool are_columns, std::size_t count, std::size_t length, std::mt19937& random) {
-  const std::int64_t lowest = std::numeric_limits<Code>::min();
-  const std::int64_t highest = std::numeric_limits<Code>::max();
+  constexpr std::int64_t all = std::int64_t{1} << (8 * sizeof(Code));
+  const std::int64_t lowest = std::is_signed_v<Code> ? -all / 2 : 0;
+  const std::int64_t highest = lowest + all - 1;
   const std::size_t gap = random() % 3;
   const std::size_t stride = length + gap;
   const std::size_t groups = are_columns ? length : count;
@@ -126,7 +128,7 @@ TEST_CASE("kernels: quotients round as division does, next to every tie of 8 bit
   std::vector<std::uint8_t> expected;
   std::vector<std::uint8_t> codes;
   for (std::uint32_t mantissa = 0; mantissa < (1U << 23U); mantissa += 997) {
-    const float scale = std::bit_cast<float>(0x3f800000U + mantissa);
+    const auto scale = std::bit_cast<float>(0x3f800000U + mantissa);
     real.clear();
     expected.clear();
     for (int tie = 0; tie < ties; ++tie) {
