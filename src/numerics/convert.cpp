@@ -72,12 +72,7 @@ class DequantizedSource final : public ConstantSource {
           QUADRANT_CHECK(codes_.read(static_cast<std::uint64_t>(first) * sizeof(Code),
                                      std::as_writable_bytes(std::span(codes))));
           values.resize(count);
-          parameters_.for_each_run(
-              first, count,
-              [&](auto each, RunParameters run, std::size_t position, std::size_t length) {
-                dequantize_run<each.value>(codes.data() + position, values.data() + position,
-                                           length, run);
-              });
+          parameters_.dequantize<Code>(first, codes, values.data());
           return std::as_bytes(std::span(values));
         });
   }

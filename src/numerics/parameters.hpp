@@ -9,6 +9,7 @@
 
 #include "numerics/affine_kernels.hpp"
 #include "numerics/groups.hpp"
+#include "numerics/kernels/dequantize.hpp"
 #include "numerics/kernels/quantize.hpp"
 #include "quadrant/ir/type.hpp"
 #include "quadrant/support/expected.hpp"
@@ -48,15 +49,34 @@ struct Parameters {
   template <class Code>
   void quantize(std::int64_t first, std::span<const float> real, Code* codes) const {
     groups.for_each_batch(first, real.size(), [&](const RunBatch& batch) {
-      const kernels::Rows rows = kernels::Rows::packed(batch.runs, batch.length);
       const auto apply =
           groups.interleaved() ? kernels::quantize_columns<Code> : kernels::quantize_rows<Code>;
-      apply(real.data() + batch.position, codes + batch.position, rows,
-            {.scales = scales.data() + batch.group,
-             .zero_points = zero_points.data() + batch.group,
-             .min = storage_min,
-             .max = storage_max});
+      apply(real.data() + batch.position, codes + batch.position, rows_of(batch),
+            from(batch.group));
     });
+  }
+
+  /// dequantize_value of `codes`, the elements from `first` on.
+  template <class Code>
+  void dequantize(std::int64_t first, std::span<const Code> codes, float* real) const {
+    groups.for_each_batch(first, codes.size(), [&](const RunBatch& batch) {
+      const auto apply =
+          groups.interleaved() ? kernels::dequantize_columns<Code> : kernels::dequantize_rows<Code>;
+      apply(codes.data() + batch.position, real + batch.position, rows_of(batch),
+            from(batch.group));
+    });
+  }
+
+ private:
+  [[nodiscard]] static kernels::Rows rows_of(const RunBatch& batch) noexcept {
+    return kernels::Rows::packed(batch.runs, batch.length);
+  }
+
+  [[nodiscard]] kernels::Affine from(std::size_t group) const noexcept {
+    return {.scales = scales.data() + group,
+            .zero_points = zero_points.data() + group,
+            .min = storage_min,
+            .max = storage_max};
   }
 };
 

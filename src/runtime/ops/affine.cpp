@@ -77,16 +77,16 @@ Expected<Tensor> quantize_tensor(const Tensor& real, const Parameters& parameter
   return with_codes(storage, [&]<class Code>() -> Expected<Tensor> {
     const float* const from = values.as<float>().data();
     const std::span<Code> to = codes.fill<Code>();
-    parameters.for_each_run(
-        0, to.size(), [&](auto each, RunParameters run, std::size_t position, std::size_t length) {
-          if constexpr (sizeof(Code) < 4) {
-            quantize_run<each.value>(from + position, to.data() + position, length, run,
-                                     parameters.storage_min, parameters.storage_max);
-          } else {
+    if constexpr (sizeof(Code) < 4) {
+      parameters.quantize(0, std::span(from, to.size()), to.data());
+    } else {
+      parameters.for_each_run(
+          0, to.size(),
+          [&](auto each, RunParameters run, std::size_t position, std::size_t length) {
             quantize_wide<each.value>(from + position, to.data() + position, length, run,
                                       parameters.storage_min, parameters.storage_max);
-          }
-        });
+          });
+    }
     return codes;
   });
 }
@@ -97,15 +97,15 @@ Expected<Tensor> dequantize_tensor(const Tensor& codes, const Parameters& parame
   const auto dequantize_codes = [&]<class Code>() -> Expected<Tensor> {
     const std::span<const Code> from = codes.as<Code>();
     float* const to = values.fill<float>().data();
-    parameters.for_each_run(
-        0, from.size(),
-        [&](auto each, RunParameters run, std::size_t position, std::size_t length) {
-          if constexpr (sizeof(Code) < 4) {
-            dequantize_run<each.value>(from.data() + position, to + position, length, run);
-          } else {
+    if constexpr (sizeof(Code) < 4) {
+      parameters.dequantize(0, from, to);
+    } else {
+      parameters.for_each_run(
+          0, from.size(),
+          [&](auto each, RunParameters run, std::size_t position, std::size_t length) {
             dequantize_wide<each.value>(from.data() + position, to + position, length, run);
-          }
-        });
+          });
+    }
     return values;
   };
   QUADRANT_TRY(const Tensor real, with_codes(codes.element(), dequantize_codes));
