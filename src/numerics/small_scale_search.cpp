@@ -2,32 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 #include "numerics/finite.hpp"
 #include "numerics/kernels/scale_grid.hpp"
 
 namespace quadrant::inline v0 {
-namespace {
-
-// Where scales lie in a grid of that many, from 0 at the least to 1 at the largest: closer together
-// at the lower end, where the best ones are.
-template <std::size_t size>
-constexpr std::array<float, size> make_places() {
-  std::array<float, size> places{};
-  for (std::size_t i = 0; i < size; ++i) {
-    const double place = static_cast<double>(i) / (size - 1);
-    places[i] = static_cast<float>(place * (1 + 2 * place) / 3);
-  }
-  return places;
-}
-
-constexpr auto fine_places = make_places<kernels::most_scales>();
-constexpr auto coarse_places = make_places<kernels::most_scales / 2>();
-
-using Grid = std::array<float, kernels::most_scales>;
-
-}  // namespace
 
 void SmallScaleSearch::load(std::span<const float> values, const ValueRange& range) {
   unit_ = std::ldexp(1.0, exponent_above(std::max(range.max, -range.min)) - 1);
@@ -64,26 +45,19 @@ std::optional<FoundScale> SmallScaleSearch::best(const ScaleDomain& domain, doub
   const auto least = static_cast<float>(low);
   const auto most = static_cast<float>(domain_.most);
   if (!(least < most)) return std::nullopt;
+  kernels::ScaleGrid grid;
   // Where better scales are not likely, fewer do to see that there are none.
-  const std::span<const float> places =
-      is_likely ? std::span<const float>(fine_places) : std::span<const float>(coarse_places);
-  const std::size_t count = places.size();
-  Grid scales;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled
-  for (std::size_t i = 0; i < count; ++i) scales[i] = least + (most - least) * places[i];
-  Grid gains;   // NOLINT(cppcoreguidelines-pro-type-member-init): filled by the kernel
-  Grid bounds;  // NOLINT(cppcoreguidelines-pro-type-member-init): as above
-  kernels::gains_of_scales(values_.data(), values_.size(), scales.data(), count,
-                           {static_cast<float>(domain_.below), static_cast<float>(domain_.above)},
-                           gains.data(), bounds.data());
-  // Float32's rounding of the sums, and of what follows.
+  grid.count = is_likely ? kernels::ScaleGrid::most_scales : kernels::ScaleGrid::most_scales / 2;
   const double margin = 4 * static_cast<double>(values_.size() + 8) * 0x1p-24 * power_;
-  const auto known =
-      static_cast<double>(*std::max_element(gains.begin(), gains.begin() + count)) - margin;
-  const auto enough = static_cast<float>(std::max(known, best_gain_) - margin);
-  for (std::size_t i = 0; i + 1 < count; ++i) {
-    // The bound may have become too low meanwhile.
-    if (bounds[i] < enough || static_cast<double>(bounds[i]) + margin <= best_gain_) continue;
-    sweep(static_cast<double>(scales[i]), static_cast<double>(scales[i + 1]));
+  std::uint32_t promising = kernels::look_at_scales(
+      values_.data(), values_.size(), least, most,
+      {static_cast<float>(domain_.below), static_cast<float>(domain_.above)},
+      static_cast<float>(best_gain_), static_cast<float>(margin), grid);
+  for (; promising != 0; promising &= promising - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(promising));
+    // That may have become too little meanwhile.
+    if (static_cast<double>(grid.bounds[i]) + margin <= best_gain_) continue;
+    sweep(static_cast<double>(grid.scales[i]), static_cast<double>(grid.scales[i + 1]));
   }
   if (best_scale_ == 0) return std::nullopt;
   return FoundScale{best_scale_ * unit_, domain_.below};
@@ -92,24 +66,14 @@ std::optional<FoundScale> SmallScaleSearch::best(const ScaleDomain& domain, doub
 void SmallScaleSearch::sweep(double low, double high) {
   const kernels::CodeDistances codes{static_cast<float>(domain_.below),
                                      static_cast<float>(domain_.above)};
-  low_codes_.resize(values_.size());
-  high_codes_.resize(values_.size());
-  kernels::nearest_codes(values_.data(), values_.size(), static_cast<float>(low), codes,
-                         low_codes_.data());
-  kernels::nearest_codes(values_.data(), values_.size(), static_cast<float>(high), codes,
-                         high_codes_.data());
-  double a = 0;
-  double b = 0;
+  auto [a, b, changed] = kernels::codes_at_ends(
+      values_.data(), values_.size(), static_cast<float>(low), static_cast<float>(high), codes,
+      low_codes_.data(), high_codes_.data(), changed_.data());
   changes_.clear();
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    const auto value = static_cast<double>(values_[i]);
-    const auto code = static_cast<double>(high_codes_[i]);
-    a += value * code;
-    b += code * code;
-    if (low_codes_[i] == high_codes_[i]) continue;
-    const double magnitude = std::fabs(value);
+  for (const std::uint32_t i : std::span(changed_).first(changed)) {
+    const double magnitude = std::fabs(static_cast<double>(values_[i]));
     const double last = std::fabs(static_cast<double>(low_codes_[i]));
-    for (double q = std::fabs(code); q < last; ++q) {
+    for (double q = std::fabs(static_cast<double>(high_codes_[i])); q < last; ++q) {
       changes_.push_back({std::clamp(magnitude / (q + 0.5), low, high), magnitude, q});
     }
   }

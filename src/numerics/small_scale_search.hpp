@@ -1,6 +1,7 @@
 // The scale at which the quantization of a few values costs least.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -55,8 +56,10 @@ class SmallScaleSearch {
   ScaleDomain domain_;
   double best_gain_ = 0;
   double best_scale_ = 0;
-  std::vector<float> low_codes_;
-  std::vector<float> high_codes_;
+  // Of a sweep: codes at both ends, and which values have two.
+  std::array<float, most_values> low_codes_{};
+  std::array<float, most_values> high_codes_{};
+  std::array<std::uint32_t, most_values> changed_{};
   std::vector<Change> changes_;
 };
 

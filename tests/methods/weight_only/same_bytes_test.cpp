@@ -57,8 +57,8 @@ class Threads final : public Executor {
   void parallel_for(std::size_t count, FunctionRef<void(std::size_t)> body) override {
     std::vector<std::jthread> running;
     for (std::size_t thread = 0; thread < std::min(threads_, count); ++thread) {
-      running.emplace_back([=, this] {
-        for (std::size_t i = thread; i < count; i += threads_) body(i);
+      running.emplace_back([thread, count, body, threads = threads_] {
+        for (std::size_t i = thread; i < count; i += threads) body(i);
       });
     }
   }

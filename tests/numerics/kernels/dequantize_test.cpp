@@ -22,7 +22,8 @@ void check_numbers(std::size_t count, std::size_t length, std::mt19937& random) 
   std::vector<float> scales(groups);
   std::vector<std::int32_t> zero_points(groups);
   for (float& scale : scales) scale = static_cast<float>(random() % 1000) * 0.013F - 6;
-  for (std::int32_t& zero_point : zero_points) zero_point = static_cast<Code>(random());
+  for (std::int32_t& zero_point : zero_points)
+    zero_point = static_cast<std::int32_t>(random() % 128);
   std::vector<Code> codes(count * rows.code_stride);
   for (Code& code : codes) code = static_cast<Code>(random());
   for (const bool are_columns : {false, true}) {
