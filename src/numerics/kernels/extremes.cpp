@@ -101,7 +101,7 @@ HWY_INLINE Reached reach_of(const float* numbers, std::size_t length) {
 #if !HWY_HAVE_SCALABLE && HWY_TARGET != HWY_SCALAR
 // Of all blocks of four lanes, the largest in the same place.
 template <class D>
-HWY_INLINE void store_block_maxima(D integers, hn::Vec<D> blocks, float* out) {
+HWY_INLINE void store_block_maxima([[maybe_unused]] D integers, hn::Vec<D> blocks, float* out) {
   if constexpr (hn::MaxLanes(D()) > 4) {
     const hn::Half<D> half;
     const auto maxima = hn::Max(hn::LowerHalf(half, blocks), hn::UpperHalf(half, blocks));

@@ -120,13 +120,13 @@ HWY_INLINE Lanes groups_from(const Groups& groups, std::size_t i) {
           hn::LoadU(Integers(), groups.zero_point.at(i))};
 }
 
-HWY_INLINE void store_groups_at(Groups& groups, std::size_t i, const Lanes& lanes) {
+HWY_INLINE void store_groups_at(Groups& groups, std::size_t i, const Lanes& by) {
   const Floats floats;
-  hn::StoreU(lanes.scale, floats, groups.scale.at(i));
-  hn::StoreU(lanes.reciprocal, floats, groups.reciprocal.at(i));
-  hn::StoreU(lanes.low, floats, groups.low.at(i));
-  hn::StoreU(lanes.high, floats, groups.high.at(i));
-  hn::StoreU(lanes.zero_point, Integers(), groups.zero_point.at(i));
+  hn::StoreU(by.scale, floats, groups.scale.at(i));
+  hn::StoreU(by.reciprocal, floats, groups.reciprocal.at(i));
+  hn::StoreU(by.low, floats, groups.low.at(i));
+  hn::StoreU(by.high, floats, groups.high.at(i));
+  hn::StoreU(by.zero_point, Integers(), groups.zero_point.at(i));
 }
 
 HWY_INLINE FloatVector zero_if_nan(FloatVector x) { return hn::IfThenElseZero(hn::Eq(x, x), x); }
