@@ -28,10 +28,11 @@ if(NOT QUADRANT_CORE_ONLY)
   find_package(PkgConfig REQUIRED) # for those whose package file is missing, or wants more
   pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
   pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
+  find_package(TBB REQUIRED)
 endif()
 
 if(QUADRANT_BUILD_COMMAND OR QUADRANT_BUILD_TESTS)
-  find_package(Threads REQUIRED) # the library itself owns no threads
+  find_package(Threads REQUIRED) # the library itself starts none
 endif()
 
 if(QUADRANT_BUILD_COMMAND)

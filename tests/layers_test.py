@@ -30,7 +30,7 @@ ROOMS = {
     "methods": (IR | {"engine", "numerics"}, CORE_LIBRARIES),
     "io": (IR | {"numerics"}, CORE_LIBRARIES | {"flatbuffers", "protozero", "pugixml"}),
     "runtime": (IR | {"numerics"}, CORE_LIBRARIES | {"Eigen"}),
-    "adapters": (IR | {"numerics", "runtime", "io"}, CORE_LIBRARIES | {"openvino"}),
+    "adapters": (IR | {"numerics", "runtime", "io"}, CORE_LIBRARIES | {"oneapi", "openvino"}),
     "calibration": (IR | {"numerics", "runtime", "io"}, CORE_LIBRARIES),
     "recipe": (
         IR | {"engine", "numerics", "calibration", "targets", "methods"},

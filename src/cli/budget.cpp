@@ -11,7 +11,7 @@
 #include "calibration/located.hpp"
 #include "cli/choices.hpp"
 #include "cli/plan_meter.hpp"
-#include "cli/thread_executor.hpp"
+#include "quadrant/adapters/tbb.hpp"
 #include "quadrant/recipe/recipe.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 #include "support/decibels.hpp"
@@ -204,7 +204,7 @@ Expected<void> announce_frontier(DecisionOptions& decision) { return announce_va
 
 struct BudgetSubject::Parts {
   explicit Parts(unsigned threads) : executor(threads) {}
-  ThreadExecutor executor;
+  TbbExecutor executor;
   Interpreter runtime;
   std::unique_ptr<DataSet> data;
   Vetoes vetoes;
@@ -223,7 +223,7 @@ Expected<std::unique_ptr<BudgetSubject>> BudgetSubject::make(const BudgetOptions
                                                              const OnnxWriteOptions& format,
                                                              const std::string& path,
                                                              Subject& subject, Console& console) {
-  auto parts = std::make_unique<Parts>(options.data.threads);
+  auto parts = std::make_unique<Parts>(subject.threads);
   QUADRANT_CHECK(check_schemes(subject.recipe.recipe));
   if (options.has_data()) {
     QUADRANT_TRY(parts->data, open_data(options.data, subject.graph, console));

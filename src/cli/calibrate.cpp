@@ -17,8 +17,9 @@
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
+#include "cli/resources.hpp"
 #include "cli/runtimes.hpp"
-#include "cli/thread_executor.hpp"
+#include "quadrant/adapters/tbb.hpp"
 #include "quadrant/recipe/statistics_json.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
@@ -176,6 +177,7 @@ class Calibrate final : public Command {
         ->required()
         ->type_name("");
     cli::declare(*command, data_);
+    declare_threads(*command, threads_);
     command->add_option("-o,--output", output_, "File to save the statistics in (JSON)")
         ->type_name("FILE");
     command
@@ -227,7 +229,7 @@ class Calibrate final : public Command {
                                                  const Runtime& runtime, Console& console) const {
     QUADRANT_TRY(const auto data, open_data(data_, graph, console));
     QUADRANT_TRY(std::vector<WatchedValue> watched, watched_like(graph, merged));
-    ThreadExecutor executor(data_.threads);
+    TbbExecutor executor(threads_);
     const CalibrateOptions options{
         .values = std::move(watched), .executor = &executor, .sink = &console};
     return in_file(calibrate(graph, runtime, *data, options), model_);
@@ -249,6 +251,7 @@ class Calibrate final : public Command {
 
   std::string model_;
   DataOptions data_;
+  unsigned threads_ = 0;
   std::string output_;
   std::vector<std::string> merged_;
   std::string runtime_ = std::string(runtime_names.front());

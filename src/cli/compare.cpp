@@ -12,8 +12,9 @@
 #include "cli/decision.hpp"
 #include "cli/labels.hpp"
 #include "cli/model.hpp"
+#include "cli/resources.hpp"
 #include "cli/runtimes.hpp"
-#include "cli/thread_executor.hpp"
+#include "quadrant/adapters/tbb.hpp"
 #include "quadrant/ir/real_borders.hpp"
 #include "quadrant/report/comparison.hpp"
 
@@ -49,6 +50,7 @@ class Compare final : public Command {
         ->required()
         ->type_name("");
     cli::declare(*command, data_);
+    declare_threads(*command, threads_);
     command->add_flag("--layers", layers_, "Compare inner values of the same name, too");
     command
         ->add_option("--labels", labels_,
@@ -82,7 +84,7 @@ class Compare final : public Command {
     QUADRANT_TRY(Graph second, read_model(second_, console));
     if (!has_coded_borders(first)) make_borders_real(second);
     QUADRANT_TRY(const auto data, open_data(data_, first, console));
-    ThreadExecutor executor(data_.threads);
+    TbbExecutor executor(threads_);
     options.executor = &executor;
     options.sink = &console;
     QUADRANT_TRY(const Comparison comparison, compare(first, second, *runtime, *data, options));
@@ -158,6 +160,7 @@ class Compare final : public Command {
   std::string first_;
   std::string second_;
   DataOptions data_;
+  unsigned threads_ = 0;
   bool layers_ = false;
   std::string labels_;
   std::string label_output_;

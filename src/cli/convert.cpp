@@ -16,8 +16,8 @@
 #include "cli/model.hpp"
 #include "cli/model_format.hpp"
 #include "cli/named_files.hpp"
-#include "cli/thread_executor.hpp"
 #include "cli/written_model.hpp"
+#include "quadrant/adapters/tbb.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/real_borders.hpp"
 #include "quadrant/report/computation.hpp"
@@ -88,7 +88,7 @@ class Convert final : public Command {
     QUADRANT_CHECK(check_target(format));
     QUADRANT_CHECK(check_side_output(output_, options_.model));
     QUADRANT_CHECK(check_files(*options_.command, options_.model, false));
-    ThreadExecutor executor(0);
+    TbbExecutor executor(options_.threads);
     const auto target = chosen_target(format);
     std::vector<std::string> remarks;
     QUADRANT_TRY(Graph graph, model(format, target, console, executor, remarks));

@@ -87,12 +87,6 @@ void declare(CLI::App& command, DataOptions& options) {
   command
       .add_flag("--allow-non-finite", options.allow_non_finite, "Take samples with NaN or infinity")
       ->needs(data);
-  command
-      .add_option("--threads", options.threads,
-                  "Threads to use; 0: as many as the machine has. The result is the same")
-      ->check(CLI::Range(0U, 1024U).description(""))
-      ->type_name("N")
-      ->capture_default_str();
 }
 
 Expected<void> check(const DataOptions& options) {

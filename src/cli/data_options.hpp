@@ -1,4 +1,4 @@
-// What the commands that run a model share: the samples, and the threads.
+// What the commands that run a model share: the samples.
 #pragma once
 
 #include <cstddef>
@@ -25,11 +25,10 @@ struct DataOptions {
   std::vector<std::string> shapes;  ///< of random samples: NAME=2x3
   bool convert = false;
   bool allow_non_finite = false;
-  unsigned threads = 0;  ///< 0: as many as the machine has
 };
 
-/// Adds --data, --random, --seed, --shape, --convert, --allow-non-finite and --threads to a
-/// subcommand, which must then ask `check`.
+/// Adds --data, --random, --seed, --shape, --convert and --allow-non-finite to a subcommand, which
+/// must then ask `check`.
 void declare(CLI::App& command, DataOptions& options);
 
 /// Whether there are samples to be had, one way: before the long work.

@@ -15,8 +15,9 @@
 #include "cli/hardware.hpp"
 #include "cli/model.hpp"
 #include "cli/named_files.hpp"
-#include "cli/thread_executor.hpp"
+#include "cli/resources.hpp"
 #include "cli/variants.hpp"
+#include "quadrant/adapters/tbb.hpp"
 #include "quadrant/engine/latency_gain.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
 #include "quadrant/transforms/take_instrumentation.hpp"
@@ -236,6 +237,7 @@ void declare(CLI::App& command, DecisionOptions& options) {
   add_patterns(command, "--exclude", options.scope.exclude,
                "Leave what matches in float. Repeatable; stronger than --include");
   declare_json(command, options.json);
+  declare_threads(command, options.threads);
   options.schemes.declare(command);
 }
 
@@ -275,7 +277,7 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   QUADRANT_CHECK(check_savable(options, recipe));
   QUADRANT_TRY(auto gains, gains_of(options, meant, schemes.all));
   QUADRANT_TRY(Graph graph, read_model(options.model, console));
-  ThreadExecutor executor(0);
+  TbbExecutor executor(options.threads);
   SchemeSubject subject{options.model, std::move(graph), &executor, &console};
   QUADRANT_TRY(const NamedCouplings named, take_instrumentation(subject));
   std::vector<Registry> registries;
@@ -293,7 +295,7 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   Couplings couplings = couplings_in(subject.graph, named);
   Subject made{std::move(subject.graph), std::move(registry),      std::move(gains),
                std::move(vetoes),        std::move(subject.steps), std::move(meant),
-               std::move(rules),         std::move(couplings)};
+               std::move(rules),         std::move(couplings),     options.threads};
   return made;
 }
 
@@ -305,7 +307,7 @@ Expected<Subject> prepare_for(const KernelsTarget& target, const DecisionOptions
   QUADRANT_CHECK(check_patterns(scope));
   QUADRANT_TRY(auto gains, gains_of(options, meant, {}));
   QUADRANT_TRY(Graph graph, read_model(options.model, console));
-  ThreadExecutor executor(0);
+  TbbExecutor executor(options.threads);
   QUADRANT_TRY(OnTarget made,
                in_file(decided_for(target, std::move(graph), executor), options.model));
   for (const std::string& remark : made.remarks) {
@@ -321,7 +323,8 @@ Expected<Subject> prepare_for(const KernelsTarget& target, const DecisionOptions
                  {},
                  std::move(meant),
                  {},
-                 {}};
+                 {},
+                 options.threads};
 }
 
 Expected<void> save_recipe(const DecisionOptions& options, const Subject& subject) {

@@ -39,6 +39,7 @@ struct DecisionOptions {
   std::string save_recipe;
   std::string format = "qdq";  ///< of `quantize --format`: what is made must be such that it can be
   bool json = false;
+  unsigned threads = 0;  ///< 0: as many as the machine has
   // What a command that meets budgets says of them.
   bool meets_budgets = false;
   std::optional<TargetBits> budget{};  ///< in place of the recipe's
@@ -67,6 +68,7 @@ struct Subject {
   NamedRecipe recipe;  ///< with what the options add to it
   RuleDecisions rules;
   Couplings couplings{};  ///< the model's own
+  unsigned threads = 0;   ///< that the command may use
 
   /// Phases 1 to 3.
   [[nodiscard]] Expected<Analysis> decide();

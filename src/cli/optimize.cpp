@@ -17,8 +17,9 @@
 #include "cli/labels.hpp"
 #include "cli/model.hpp"
 #include "cli/model_format.hpp"
+#include "cli/resources.hpp"
 #include "cli/static_affine.hpp"
-#include "cli/thread_executor.hpp"
+#include "quadrant/adapters/tbb.hpp"
 #include "quadrant/calibration/compare.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/io/onnx.hpp"
@@ -85,6 +86,7 @@ class Optimize final : public Command {
         ->type_name("DB")
         ->capture_default_str();
     declare_json(*command, json_);
+    declare_threads(*command, threads_);
     declare_under_heading(*scheme_, *command);
     // Encodings are of the model as it is, not of what optimizations make of it.
     for (const char* const name : {"--optimize", "--encodings"}) {
@@ -157,7 +159,7 @@ class Optimize final : public Command {
     const Clock::time_point start = Clock::now();
     OptionValues before = scheme_->given_for_model();
     if (!optimizations.empty()) before["optimize"] = optimizations;
-    ThreadExecutor executor(0);
+    TbbExecutor executor(threads_);
     SchemeSubject subject{model_, graph, &executor, &console};
     QUADRANT_TRY(const Registry registry, scheme_->make(subject, choices(), before));
     const auto gains = make_gain_model(scheme_->entry().gain);
@@ -241,6 +243,7 @@ class Optimize final : public Command {
   std::string labels_;
   double accept_ = 0.5;
   double accept_sqnr_ = 30;
+  unsigned threads_ = 0;
   bool json_ = false;
   std::unique_ptr<StaticAffineScheme> scheme_ =
       make_static_affine(*find_scheme("static_affine").value());

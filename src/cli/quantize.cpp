@@ -18,8 +18,8 @@
 #include "cli/named_files.hpp"
 #include "cli/report_options.hpp"
 #include "cli/rule_summary.hpp"
-#include "cli/thread_executor.hpp"
 #include "cli/variants.hpp"
+#include "quadrant/adapters/tbb.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/report/terminal_text.hpp"
 
@@ -114,7 +114,7 @@ class Quantize final : public Command {
                                     options_.model, subject, console));
       if (decided) plan = decided->outcome.plan;
     }
-    ThreadExecutor executor(budget_.data.threads);
+    TbbExecutor executor(subject.threads);
     QuantizeOptions engine = subject.engine_options();
     engine.plan = plan ? &*plan : nullptr;
     engine.executor = &executor;

@@ -18,8 +18,9 @@
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
 #include "cli/new_files.hpp"
+#include "cli/resources.hpp"
 #include "cli/runtimes.hpp"
-#include "cli/thread_executor.hpp"
+#include "quadrant/adapters/tbb.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/io/npy.hpp"
 #include "quadrant/report/table.hpp"
@@ -138,6 +139,7 @@ class Run final : public Command {
         ->required()
         ->type_name("");
     cli::declare(*command, data_);
+    declare_threads(*command, threads_);
     command
         ->add_option("-o,--output", folder_,
                      "Folder to write to: a .npz for each sample, called after it, with an array "
@@ -188,7 +190,7 @@ class Run final : public Command {
       std::ranges::transform(types, found[slot], types.begin(), common);
       return {};
     };
-    ThreadExecutor threads(data_.threads);
+    TbbExecutor threads(threads_);
     const SampleLoop loop{.executor = &threads, .sink = &console, .task = "running"};
     QUADRANT_CHECK(for_each_sample(data->size(), loop, compute, settle));
     QUADRANT_CHECK(files.commit(names));
@@ -247,6 +249,7 @@ class Run final : public Command {
 
   std::string model_;
   DataOptions data_;
+  unsigned threads_ = 0;
   std::string folder_;
   std::vector<std::string> wanted_;
   bool compress_ = false;

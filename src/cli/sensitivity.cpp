@@ -23,7 +23,7 @@
 #include "cli/model.hpp"
 #include "cli/runtimes.hpp"
 #include "cli/sensitivity_cache.hpp"
-#include "cli/thread_executor.hpp"
+#include "quadrant/adapters/tbb.hpp"
 #include "quadrant/recipe/plan_json.hpp"
 #include "quadrant/recipe/sensitivity_json.hpp"
 #include "quadrant/report/sensitivity.hpp"
@@ -180,7 +180,7 @@ class Sensitivity final : public Command {
                                                                 const Runtime& runtime,
                                                                 const DataSet& data,
                                                                 Console& console) const {
-    ThreadExecutor executor(data_.threads);
+    TbbExecutor executor(options_.threads);
     QUADRANT_CHECK(hold_constants(subject.graph));
     QuantizeOptions engine = subject.engine_options();
     engine.executor = &executor;
