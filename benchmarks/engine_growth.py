@@ -5,25 +5,13 @@ them. Needs valgrind.
     engine_growth.py PROGRAM [LARGEST]     PROGRAM: build/release/bin/quadrant_engine_count
 """
 
-import re
-import subprocess
 import sys
-import tempfile
+
+import counting
 
 SHAPES = ("chain", "wide", "diamonds", "transformer")
 SMALLEST = 1_000
-
-
-def count(program, shape, nodes):
-    """Nodes of the graph, and instructions from the call of analyze to its return."""
-    with tempfile.NamedTemporaryFile() as out:
-        done = subprocess.run(
-            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out.name}",
-             "--collect-atstart=no", "--toggle-collect=quadrant::v0::analyze(*",
-             program, shape, str(nodes)],
-            check=True, capture_output=True, text=True)
-    instructions = int(re.search(r"Collected : (\d+)", done.stderr).group(1))
-    return int(done.stdout), instructions
+PHASES = "quadrant::v0::analyze(*"
 
 
 def main():
@@ -34,7 +22,7 @@ def main():
         before = None
         nodes = SMALLEST
         while nodes <= largest:
-            actual, instructions = count(program, shape, nodes)
+            actual, instructions = counting.count(program, PHASES, shape, nodes)
             per_node = instructions / actual
             growth = f"{per_node / before - 1:+.2%}" if before else ""
             print(f"{shape:12} {actual:9} {per_node:18.1f} {growth:>11}", flush=True)

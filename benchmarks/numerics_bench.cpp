@@ -1,19 +1,20 @@
 // How fast weights are scanned and quantized, against copying the same bytes.
 //
-// `of_memcpy` is the loop's rate of float bytes read over the rate at which memcpy copies them,
-// measured just before: 1 is the speed of memory. Both count processor time, so that other programs
-// disturb little. Of the search for the least squared error it is the weights a second that count.
+// `of_memcpy` is the loop's rate of float bytes read over the rate at which one thread's memcpy
+// copies them, measured just before: 1 is the speed of memory. Both are elapsed time. Of the search
+// for the least squared error it is the weights a second that count.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <ctime>
 #include <memory>
 #include <random>
 #include <vector>
 
+#include "quadrant/adapters/tbb.hpp"
 #include "quadrant/numerics/convert.hpp"
 #include "quadrant/numerics/quantize_weights.hpp"
 #include "quadrant/numerics/scales.hpp"
@@ -39,12 +40,11 @@ Constant make_weights(const Shape& shape) {
   return Constant::from_values<float>(ElementType::float32, shape, values);
 }
 
-/// Processor seconds that `body` takes.
 template <class Body>
 double seconds(Body body) {
-  const std::clock_t begin = std::clock();
+  const auto begin = std::chrono::steady_clock::now();
   body();
-  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 /// Seconds to copy the weights: the best of five, after one that maps the pages.
@@ -92,17 +92,23 @@ void quantize(benchmark::State& state, const Shape& shape, const Granularity& gr
   run(state, weights, [&] { benchmark::DoNotOptimize(codes->read(0, out)); });
 }
 
-// Scales and codes together, from memory to memory.
+// Scales and codes together, from memory to memory, on one thread and on two.
 void quantize_in_memory(benchmark::State& state, const Shape& shape, const Granularity& granularity,
                         const ScaleRule& rule) {
   const Constant weights = make_weights(shape);
   const auto values = weights.read();
   const bool packed = quadrant::bit_width(rule.storage) == 4;
   std::vector<std::byte> codes(packed ? weights.byte_size() / 8 : weights.byte_size() / 4);
+  quadrant::TbbExecutor threads(static_cast<std::size_t>(state.range(0)));
   run(state, weights, [&] {
     benchmark::DoNotOptimize(quadrant::quantize_weights(values->as<float>(), shape, granularity,
-                                                        rule, codes, {.packed = packed}));
+                                                        rule, codes,
+                                                        {.packed = packed, .executor = &threads}));
   });
+}
+
+void on_threads(benchmark::internal::Benchmark* one) {
+  one->ArgName("threads")->Arg(1)->Arg(2)->UseRealTime();
 }
 
 const ScaleRule int8{};
@@ -149,29 +155,44 @@ BENCHMARK_CAPTURE(quantize, depthwise, depthwise, Granularity::per_axis(0));
 BENCHMARK_CAPTURE(quantize, row_blocks, matrix, Granularity::per_block(1, 32));
 BENCHMARK_CAPTURE(quantize, column_blocks, matrix, Granularity::per_block(0, 32));
 
-BENCHMARK_CAPTURE(quantize_in_memory, int8_per_tensor, matrix, Granularity::per_tensor(), int8);
-BENCHMARK_CAPTURE(quantize_in_memory, int8_rows, matrix, Granularity::per_axis(0), int8);
+BENCHMARK_CAPTURE(quantize_in_memory, int8_per_tensor, matrix, Granularity::per_tensor(), int8)
+    ->Apply(on_threads);
+BENCHMARK_CAPTURE(quantize_in_memory, int8_rows, matrix, Granularity::per_axis(0), int8)
+    ->Apply(on_threads);
 BENCHMARK_CAPTURE(quantize_in_memory, uint8_asymmetric_rows, matrix, Granularity::per_axis(0),
-                  uint8_asymmetric);
-BENCHMARK_CAPTURE(quantize_in_memory, int8_columns, matrix, Granularity::per_axis(1), int8);
+                  uint8_asymmetric)
+    ->Apply(on_threads);
+BENCHMARK_CAPTURE(quantize_in_memory, int8_columns, matrix, Granularity::per_axis(1), int8)
+    ->Apply(on_threads);
 BENCHMARK_CAPTURE(quantize_in_memory, int8_tall_columns, tall_matrix, Granularity::per_axis(1),
-                  int8);
-BENCHMARK_CAPTURE(quantize_in_memory, int8_kernels_out, kernels, Granularity::per_axis(0), int8);
-BENCHMARK_CAPTURE(quantize_in_memory, int8_kernels_in, kernels, Granularity::per_axis(1), int8);
+                  int8)
+    ->Apply(on_threads);
+BENCHMARK_CAPTURE(quantize_in_memory, int8_kernels_out, kernels, Granularity::per_axis(0), int8)
+    ->Apply(on_threads);
+BENCHMARK_CAPTURE(quantize_in_memory, int8_kernels_in, kernels, Granularity::per_axis(1), int8)
+    ->Apply(on_threads);
 BENCHMARK_CAPTURE(quantize_in_memory, int8_row_blocks_32, matrix, Granularity::per_block(1, 32),
-                  int8);
+                  int8)
+    ->Apply(on_threads);
 BENCHMARK_CAPTURE(quantize_in_memory, int8_row_blocks_128, matrix, Granularity::per_block(1, 128),
-                  int8);
+                  int8)
+    ->Apply(on_threads);
 BENCHMARK_CAPTURE(quantize_in_memory, int8_column_blocks_32, matrix, Granularity::per_block(0, 32),
-                  int8);
-BENCHMARK_CAPTURE(quantize_in_memory, int4_rows, matrix, Granularity::per_axis(0), int4);
-BENCHMARK_CAPTURE(quantize_in_memory, int4_columns, matrix, Granularity::per_axis(1), int4);
+                  int8)
+    ->Apply(on_threads);
+BENCHMARK_CAPTURE(quantize_in_memory, int4_rows, matrix, Granularity::per_axis(0), int4)
+    ->Apply(on_threads);
+BENCHMARK_CAPTURE(quantize_in_memory, int4_columns, matrix, Granularity::per_axis(1), int4)
+    ->Apply(on_threads);
 BENCHMARK_CAPTURE(quantize_in_memory, int4_row_blocks_32, matrix, Granularity::per_block(1, 32),
-                  int4);
+                  int4)
+    ->Apply(on_threads);
 BENCHMARK_CAPTURE(quantize_in_memory, int4_row_blocks_128, matrix, Granularity::per_block(1, 128),
-                  int4);
+                  int4)
+    ->Apply(on_threads);
 BENCHMARK_CAPTURE(quantize_in_memory, int4_column_blocks_32, matrix, Granularity::per_block(0, 32),
-                  int4);
+                  int4)
+    ->Apply(on_threads);
 
 }  // namespace
 

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "calibration/located.hpp"
 #include "cli/choices.hpp"
 #include "cli/plan_meter.hpp"
+#include "cli/resources.hpp"
 #include "quadrant/adapters/tbb.hpp"
 #include "quadrant/recipe/recipe.hpp"
 #include "quadrant/runtime/interpreter.hpp"
@@ -58,28 +57,6 @@ void declare(CLI::App& command, BudgetOptions& options) {
   declare_measuring(command, options);
 }
 
-Expected<std::uint64_t> parse_bytes(const std::string& text) {
-  struct Unit {
-    std::string_view name;
-    double bytes;
-  };
-  constexpr std::array units{Unit{"", 1},         Unit{"B", 1},        Unit{"kB", 1e3},
-                             Unit{"KB", 1e3},     Unit{"MB", 1e6},     Unit{"GB", 1e9},
-                             Unit{"KiB", 0x1p10}, Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30}};
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  const std::string_view rest(stop, static_cast<std::size_t>(end - stop));
-  for (const Unit& unit : units) {
-    const double bytes = number * unit.bytes;
-    if (error == std::errc() && rest == unit.name && bytes >= 1 && bytes < 0x1p62) {
-      return static_cast<std::uint64_t>(bytes);
-    }
-  }
-  return fail(ErrorCode::usage,
-              fmt::format("--target-size: '{}' is no size: 20MB, 512KiB and 1000 are", text));
-}
-
 Expected<void> check_no_budget(const BudgetOptions& options) {
   const BudgetOptions defaults;
   std::string_view name;
@@ -113,7 +90,7 @@ Expected<Budget> parse_budget(const BudgetOptions& options) {
         "--min-weight-sqnr");
   }
   if (!options.target_size.empty()) {
-    QUADRANT_TRY(budget.file_bytes, parse_bytes(options.target_size));
+    QUADRANT_TRY(budget.file_bytes, parse_bytes("--target-size", options.target_size));
   }
   budget.bits = options.target_bits;
   budget.error = options.max_error;

@@ -46,8 +46,6 @@ void declare(CLI::App& command, BudgetOptions& options);
 [[nodiscard]] Expected<void> announce_frontier(DecisionOptions& decision);
 /// That no option is given which is of use to a budget alone.
 [[nodiscard]] Expected<void> check_no_budget(const BudgetOptions& options);
-/// Bytes in `text`: `20MB` (10^6), `512KiB` (2^10), `1000`. `usage` for anything else.
-[[nodiscard]] Expected<std::uint64_t> parse_bytes(const std::string& text);
 
 /// What is decided on under budgets: the model with the variants of its weights, measured.
 class BudgetSubject {

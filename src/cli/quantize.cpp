@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <filesystem>
 #include <optional>
 
 #include "calibration/located.hpp"
@@ -17,6 +18,7 @@
 #include "cli/model_format.hpp"
 #include "cli/named_files.hpp"
 #include "cli/report_options.hpp"
+#include "cli/resources.hpp"
 #include "cli/rule_summary.hpp"
 #include "cli/variants.hpp"
 #include "quadrant/adapters/tbb.hpp"
@@ -66,6 +68,7 @@ class Quantize final : public Command {
         "--external-data", external_data_,
         "Put tensors of 1 kB or more into a data file beside the model; models of more "
         "than 2 GB always do");
+    declare_memory(*command, memory_);
     cli::declare(*command, budget_);
     command->footer(
         "Examples:\n"
@@ -86,6 +89,7 @@ class Quantize final : public Command {
       return fail(ErrorCode::usage, "quantize: -o is required, or --dry-run");
     }
     QUADRANT_CHECK(check_onnx_ending(output_));
+    QUADRANT_TRY(const std::uint64_t kept, kept_in_memory(memory_));
     const bool has_plan = plan_option_->count() != 0;
     if (has_plan && !(options_.scope.include.empty() && options_.scope.exclude.empty())) {
       return fail(ErrorCode::usage,
@@ -118,6 +122,8 @@ class Quantize final : public Command {
     QuantizeOptions engine = subject.engine_options();
     engine.plan = plan ? &*plan : nullptr;
     engine.executor = &executor;
+    ConstantStore store(kept, scratch_folder());
+    engine.store = &store;
     engine.sink = &console;
     QUADRANT_TRY(
         const QuantizeResult result,
@@ -152,6 +158,11 @@ class Quantize final : public Command {
   }
 
  private:
+  // Where there must be room for the model, too.
+  [[nodiscard]] std::string scratch_folder() const {
+    const auto folder = std::filesystem::path(output_).parent_path();
+    return folder.empty() ? "." : folder.string();
+  }
   [[nodiscard]] OnnxWriteOptions format() const {
     return {.external_from = external_from(), .matmul_nbits = options_.format == "matmulnbits"};
   }
@@ -213,6 +224,7 @@ class Quantize final : public Command {
   ReportOptions side_;
   std::string plan_path_;
   CLI::Option* plan_option_ = nullptr;
+  std::string memory_ = "512MB";
   bool external_data_ = false;
   bool dry_run_ = false;
   BudgetOptions budget_;

@@ -15,6 +15,13 @@ struct Finding final : DataContext {
   std::optional<Error> error;
 };
 
+Expected<void> store_all(std::vector<Constant>& kept, ConstantStore& store) {
+  for (Constant& constant : kept) {
+    QUADRANT_TRY(constant, store.put(std::move(constant)));
+  }
+  return {};
+}
+
 // The first result of each node that has selected ones.
 std::vector<Value> find_selected(const SelectionProblem& problem, const Selection& selection) {
   std::vector<Value> found;
@@ -29,7 +36,8 @@ std::vector<Value> find_selected(const SelectionProblem& problem, const Selectio
 }
 
 Expected<void> examine(const SelectionProblem& problem, const Selection& selection,
-                       Executor& executor, DataPassResult& result, Sink* sink) {
+                       Executor& executor, DataPassResult& result, Sink* sink,
+                       ConstantStore* store) {
   const std::vector<Value> values = find_selected(problem, selection);
   const ConstraintTable& constraints = problem.requests.constraints();
   std::vector<std::unique_ptr<Finding>> findings(values.size());
@@ -40,6 +48,7 @@ Expected<void> examine(const SelectionProblem& problem, const Selection& selecti
     const auto* method = problem.eligibility.method(node, constraints.scheme(form));
     auto examined =
         method->erased_examine(constraints.get(form), {&problem.graph, node}, *findings[i]);
+    if (examined && store != nullptr) examined = store_all(findings[i]->kept, *store);
     if (!examined) findings[i]->error = std::move(examined).error();
   });
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -96,9 +105,9 @@ Expected<void> resolve(const SelectionProblem& problem, const ParameterTable& pa
 
 Expected<DataPassResult> run_data_pass(const SelectionProblem& problem, const Selection& selection,
                                        const ParameterTable& parameters, Executor& executor,
-                                       Sink* sink) {
+                                       Sink* sink, ConstantStore* store) {
   DataPassResult result;
-  QUADRANT_CHECK(examine(problem, selection, executor, result, sink));
+  QUADRANT_CHECK(examine(problem, selection, executor, result, sink, store));
   if (result.refused.empty()) {
     QUADRANT_CHECK(resolve(problem, parameters, executor, result.data));
   }

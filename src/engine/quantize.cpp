@@ -119,7 +119,7 @@ Expected<Prepared> prepare(const GraphView& graph, const Registry& registry,
     QUADRANT_TRY(Analysis analysis, analyze_ordered(graph, registry, settings, vetoes, order));
     QUADRANT_TRY(DataPassResult found,
                  run_data_pass(problem_of(graph, settings, analysis), analysis.selection,
-                               analysis.parameters, executor, settings->sink));
+                               analysis.parameters, executor, settings->sink, settings->store));
     if (found.refused.empty()) return Prepared{std::move(analysis), std::move(found.data)};
     const bool is_planned = settings->plan != nullptr;
     if (settings->non_finite == NonFinitePolicy::refuse || is_planned) {

@@ -21,72 +21,77 @@ static_assert(std::endian::native == std::endian::little,
 template <class Code>
 class QuantizedSource final : public ConstantSource {
  public:
-  QuantizedSource(Constant real, Parameters parameters, const RoundingProfile& rounding)
+  QuantizedSource(Constant real, ParameterReader parameters, const RoundingProfile& rounding)
       : real_(std::move(real)), parameters_(std::move(parameters)), rounding_(rounding) {}
 
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
     FloatReader reader(real_);
+    ParameterReader parameters = parameters_;
     std::vector<Code> codes;
     return read_computed(
         offset, out, sizeof(Code),
         [&](std::int64_t first, std::size_t count) -> Expected<std::span<const std::byte>> {
           QUADRANT_TRY(const std::span<const float> values, reader.read(first, count));
+          QUADRANT_TRY(const Parameters* const here, parameters.around(first, count));
           codes.resize(count);
           if (rounding_ == RoundingProfile::onnx()) {
-            parameters_.quantize(first, values, codes.data());
+            here->quantize(first, values, codes.data());
           } else {
-            quantize_otherwise(first, values, codes.data());
+            quantize_otherwise(*here, first, values, codes.data());
           }
           return std::as_bytes(std::span(codes));
         });
   }
 
  private:
-  void quantize_otherwise(std::int64_t first, std::span<const float> values, Code* codes) const {
-    parameters_.for_each_run(
+  void quantize_otherwise(const Parameters& parameters, std::int64_t first,
+                          std::span<const float> values, Code* codes) const {
+    parameters.for_each_run(
         first, values.size(),
         [&](auto each, RunParameters run, std::size_t position, std::size_t length) {
           quantize_run<each.value>(values.data() + position, codes + position, length, run,
-                                   parameters_.storage_min, parameters_.storage_max, rounding_);
+                                   parameters.storage_min, parameters.storage_max, rounding_);
         });
   }
 
   Constant real_;
-  Parameters parameters_;
+  ParameterReader parameters_;
   RoundingProfile rounding_;
 };
 
 template <class Code>
 class DequantizedSource final : public ConstantSource {
  public:
-  DequantizedSource(Constant codes, Parameters parameters)
+  DequantizedSource(Constant codes, ParameterReader parameters)
       : codes_(std::move(codes)), parameters_(std::move(parameters)) {}
 
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
+    ParameterReader parameters = parameters_;
     std::vector<Code> codes;
     std::vector<float> values;
     return read_computed(
         offset, out, sizeof(float),
         [&](std::int64_t first, std::size_t count) -> Expected<std::span<const std::byte>> {
+          QUADRANT_TRY(const Parameters* const here, parameters.around(first, count));
           codes.resize(count);
           QUADRANT_CHECK(codes_.read(static_cast<std::uint64_t>(first) * sizeof(Code),
                                      std::as_writable_bytes(std::span(codes))));
           values.resize(count);
-          parameters_.dequantize<Code>(first, codes, values.data());
+          here->template dequantize<Code>(first, codes, values.data());
           return std::as_bytes(std::span(values));
         });
   }
 
  private:
   Constant codes_;
-  Parameters parameters_;
+  ParameterReader parameters_;
 };
 
-// The source that holds codes as the integers of `storage`, which Parameters::read has accepted;
+// The source that holds codes as the integers of `storage`, which ParameterReader has accepted;
 // `rounding` where it rounds.
 template <template <class> class Source, class... Rounding>
 std::shared_ptr<const ConstantSource> make_source(ElementType storage, Constant input,
-                                                  Parameters parameters,
+                                                  ParameterReader parameters,
                                                   const Rounding&... rounding) {
   switch (storage) {
     case ElementType::int4:
@@ -124,7 +129,7 @@ Expected<Constant> quantized(const Constant& real, const std::shared_ptr<const U
                 fmt::format("values of type {} cannot be quantized: only floats can",
                             to_string(real.element())));
   }
-  QUADRANT_TRY(Parameters parameters, Parameters::read(*type, real.shape()));
+  QUADRANT_TRY(ParameterReader parameters, ParameterReader::make(type, real.shape()));
   return Constant::deferred(
       type->storage, real.shape(),
       make_source<QuantizedSource>(type->storage, real, std::move(parameters), rounding));
@@ -138,7 +143,7 @@ Expected<Constant> dequantized(const Constant& codes,
                 fmt::format("codes of type {} cannot be dequantized by a type whose storage is {}",
                             to_string(codes.element()), to_string(type->storage)));
   }
-  QUADRANT_TRY(Parameters parameters, Parameters::read(*type, codes.shape()));
+  QUADRANT_TRY(ParameterReader parameters, ParameterReader::make(type, codes.shape()));
   return Constant::deferred(
       ElementType::float32, codes.shape(),
       make_source<DequantizedSource>(type->storage, codes, std::move(parameters)));

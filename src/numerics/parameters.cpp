@@ -27,6 +27,42 @@ Expected<void> check(const UniformType& type, const Shape& shape) {
   return {};
 }
 
+// The values at `begin` to `end` of parameters in the order of groups.
+Expected<Constant> slice(const Constant& values, std::size_t begin, std::size_t end) {
+  if (!values) return values;
+  const auto width = static_cast<std::size_t>(byte_width(values.element()));
+  std::vector<std::byte> bytes((end - begin) * width);
+  QUADRANT_CHECK(values.read(begin * width, bytes));
+  return Constant::from_bytes(values.element(), Shape{static_cast<std::int64_t>(end - begin)},
+                              std::move(bytes));
+}
+
+// A type of a vector, with the parameters of these groups. Checked anew: a file may have changed.
+Expected<UniformType> part_of(const UniformType& type, std::size_t begin, std::size_t end) {
+  UniformType part = type;
+  part.granularity = Granularity::per_axis(0);
+  QUADRANT_TRY(part.scales, slice(type.scales, begin, end));
+  QUADRANT_TRY(part.zero_points, slice(type.zero_points, begin, end));
+  QUADRANT_CHECK(check(part, part.scales.shape()));
+  return part;
+}
+
+// Scales and zero points of a type that holds them in memory, as numbers.
+Expected<void> fill(Parameters& parameters, const UniformType& type) {
+  QUADRANT_TRY(parameters.scales, read_scales(type.scales));
+  parameters.zero_points.assign(parameters.scales.size(), 0);
+  if (type.zero_points) {
+    QUADRANT_TRY(const auto zero_points,
+                 read_integers(type.zero_points, type.zero_points.element_count()));
+    std::ranges::transform(zero_points, parameters.zero_points.begin(),
+                           [](std::int64_t value) { return static_cast<std::int32_t>(value); });
+  }
+  parameters.same_zero_point =
+      std::ranges::adjacent_find(parameters.zero_points, std::not_equal_to{}) ==
+      parameters.zero_points.end();
+  return {};
+}
+
 }  // namespace
 
 Expected<Parameters> Parameters::read(const UniformType& type, const Shape& shape) {
@@ -44,23 +80,45 @@ Expected<Parameters> Parameters::read(const UniformType& type, const Shape& shap
   QUADRANT_TRY(resident.zero_points, in_memory(type.zero_points));
   QUADRANT_CHECK(check(resident, shape));
 
-  QUADRANT_TRY(std::vector<float> scales, read_scales(resident.scales));
-  const std::size_t count = scales.size();
   Parameters parameters{.groups = groups,
-                        .scales = std::move(scales),
-                        .zero_points = std::vector<std::int32_t>(count),
                         .storage_min = static_cast<std::int32_t>(type.storage_min),
                         .storage_max = static_cast<std::int32_t>(type.storage_max)};
-  if (resident.zero_points) {
-    QUADRANT_TRY(const auto zero_points,
-                 read_integers(resident.zero_points, resident.zero_points.element_count()));
-    std::ranges::transform(zero_points, parameters.zero_points.begin(),
-                           [](std::int64_t value) { return static_cast<std::int32_t>(value); });
-  }
-  parameters.same_zero_point =
-      std::ranges::adjacent_find(parameters.zero_points, std::not_equal_to{}) ==
-      parameters.zero_points.end();
+  QUADRANT_CHECK(fill(parameters, resident));
   return parameters;
+}
+
+Expected<ParameterReader> ParameterReader::make(std::shared_ptr<const UniformType> type,
+                                                const Shape& shape) {
+  constexpr std::int64_t few = 16384;
+  QUADRANT_TRY(Parameters parameters, Parameters::read(*type, shape));
+  ParameterReader reader;
+  if (type->scales.is_deferred() && parameters.groups.group_count() > few) {
+    parameters.scales = {};
+    parameters.zero_points = {};
+    reader.part_ = std::move(parameters);
+    reader.type_ = std::move(type);
+  } else {
+    reader.all_ = std::make_shared<const Parameters>(std::move(parameters));
+  }
+  return reader;
+}
+
+Expected<const Parameters*> ParameterReader::around(std::int64_t first, std::size_t count) {
+  if (all_) return all_.get();
+  const Groups& groups = part_->groups;
+  auto begin = static_cast<std::size_t>(groups.group_count());
+  std::size_t end = 0;
+  groups.for_each_batch(first, count, [&](const RunBatch& batch) {
+    begin = std::min(begin, batch.group);
+    end = std::max(end, batch.group + (groups.interleaved() ? batch.length : batch.runs));
+  });
+  const std::size_t held = part_->first_group;
+  if (begin < held || end > held + part_->scales.size()) {
+    QUADRANT_TRY(const UniformType part, part_of(*type_, begin, end));
+    part_->first_group = begin;
+    QUADRANT_CHECK(fill(*part_, part));
+  }
+  return &*part_;
 }
 
 }  // namespace quadrant::inline v0

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -20,11 +22,12 @@ namespace quadrant::inline v0 {
 /// float exactly.
 struct Parameters {
   Groups groups;
-  std::vector<float> scales;              ///< one for each group, finite and not 0
-  std::vector<std::int32_t> zero_points;  ///< one for each group
+  std::vector<float> scales;              ///< of groups from `first_group` on, finite and not 0
+  std::vector<std::int32_t> zero_points;  ///< as many
   std::int32_t storage_min = 0;
   std::int32_t storage_max = 0;
   bool same_zero_point = false;  ///< all zero points are the same
+  std::size_t first_group = 0;   ///< not 0 in a ParameterReader alone
 
   /// `impossible` when `type` does not fit tensors of `shape`, or is not supported.
   [[nodiscard]] static Expected<Parameters> read(const UniformType& type, const Shape& shape);
@@ -33,16 +36,16 @@ struct Parameters {
   /// `first` on; `each` is std::true_type where the elements of a run differ in their parameters.
   template <class Body>
   void for_each_run(std::int64_t first, std::size_t count, Body body) const {
-    groups.for_each_run(first, count,
-                        [&](std::size_t group, std::size_t position, std::size_t length) {
-                          const RunParameters run{scales.data() + group, zero_points.data() + group,
-                                                  same_zero_point};
-                          if (groups.interleaved()) {
-                            body(std::true_type{}, run, position, length);
-                          } else {
-                            body(std::false_type{}, run, position, length);
-                          }
-                        });
+    groups.for_each_run(
+        first, count, [&](std::size_t group, std::size_t position, std::size_t length) {
+          const std::size_t at = group - first_group;
+          const RunParameters run{scales.data() + at, zero_points.data() + at, same_zero_point};
+          if (groups.interleaved()) {
+            body(std::true_type{}, run, position, length);
+          } else {
+            body(std::false_type{}, run, position, length);
+          }
+        });
   }
 
   /// quantize_value of `real`, which are the elements from `first` on; codes have 8 or 16 bits.
@@ -73,11 +76,31 @@ struct Parameters {
   }
 
   [[nodiscard]] kernels::Affine from(std::size_t group) const noexcept {
-    return {.scales = scales.data() + group,
-            .zero_points = zero_points.data() + group,
+    return {.scales = scales.data() + group - first_group,
+            .zero_points = zero_points.data() + group - first_group,
             .min = storage_min,
             .max = storage_max};
   }
+};
+
+/// The Parameters of a part of a tensor after another: all of them, held from the beginning, where
+/// the type holds its scales in memory; else, where they are many and in a file, only those of the
+/// part at hand. Copies begin at their own part. One reader a thread.
+class ParameterReader {
+ public:
+  /// As Parameters::read, which it calls.
+  [[nodiscard]] static Expected<ParameterReader> make(std::shared_ptr<const UniformType> type,
+                                                      const Shape& shape);
+
+  /// Those of at least the `count` elements from `first` on; valid until the next call.
+  [[nodiscard]] Expected<const Parameters*> around(std::int64_t first, std::size_t count);
+
+ private:
+  ParameterReader() = default;
+
+  std::shared_ptr<const Parameters> all_;  ///< shared by copies; null where `part_` is used
+  std::optional<Parameters> part_;
+  std::shared_ptr<const UniformType> type_;  ///< of `part_`
 };
 
 }  // namespace quadrant::inline v0

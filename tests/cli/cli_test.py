@@ -370,6 +370,14 @@ class SettingsTest(CommandTest):
                               "--threads", threads, *settings)
             self.assertEqual(self.bytes_of("1.onnx"), self.bytes_of("7.onnx"))
 
+    def test_the_same_bytes_in_little_memory(self):
+        settings = [*SCHEME, "--bits", "4", "--block-size", "16", "--asymmetric"]
+        self.succeeds("quantize", self.model, "-o", "much.onnx", *settings)
+        self.succeeds("quantize", self.model, "-o", "little.onnx", *settings, "--memory", "4B")
+        self.assertEqual(self.bytes_of("much.onnx"), self.bytes_of("little.onnx"))
+        self.fails(USAGE, ["--memory: 'much' is no size", "20MB"], "quantize", self.model, "-o",
+                   "out.onnx", *settings, "--memory", "much")
+
     def test_refusals(self):
         def refuses(code, fragments, *options):
             self.fails(code, fragments, "plan", self.model, *SCHEME, *options)

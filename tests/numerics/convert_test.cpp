@@ -8,8 +8,10 @@
 #include <thread>
 
 #include "numerics/helpers.hpp"
+#include "quadrant/ir/constant_store.hpp"
 #include "quadrant/numerics/affine.hpp"
 #include "quadrant/numerics/scales.hpp"
+#include "temporary_folder.hpp"
 
 namespace quadrant {
 namespace {
@@ -476,6 +478,47 @@ TEST_CASE("widen_to_float: unaligned bytes, every type, more room than needed") 
   CHECK(out[1] == infinity);
   CHECK(out[2] == 0.0F);
   widen_to_float(ElementType::float32, {}, {});
+}
+
+// With more groups than are held at a time.
+TEST_CASE(
+    "quantized, dequantized: parameters that are kept in a file, the same from any offset on") {
+  const test::TemporaryFolder folder;
+  ConstantStore store(0, folder.path());
+  std::mt19937 random(9);
+  const auto check = [&](const Shape& shape, const Granularity& granularity, ElementType storage,
+                         unsigned seed) {
+    const Type held = random_type(storage, shape, granularity, seed);
+    UniformType kept = *held;
+    kept.scales = store.put(held->scales).value();
+    kept.zero_points = store.put(held->zero_points).value();
+    REQUIRE(kept.scales.is_deferred());
+    std::vector<float> values(static_cast<std::size_t>(shape.element_count().value()));
+    std::normal_distribution<float> normal;
+    for (float& value : values) value = normal(random);
+    const Constant real = float_constant(shape, values);
+    const Type in_file = std::make_shared<const UniformType>(kept);
+    const Constant codes = quantized(real, in_file).value();
+    const Constant expected = quantized(real, held).value();
+    CHECK(codes_of(codes) == codes_of(expected));
+    const Constant back = dequantized(codes, in_file).value();
+    CHECK(contents<float>(back) == contents<float>(dequantized(expected, held).value()));
+    std::uniform_int_distribution<std::size_t> place(0, codes.byte_size() - 1);
+    for (int i = 0; i < 20; ++i) {
+      const std::size_t begin = place(random);
+      const std::size_t size = std::min<std::size_t>(70'000, codes.byte_size() - begin);
+      std::vector<std::byte> part(size);
+      std::vector<std::byte> all(codes.byte_size());
+      REQUIRE(codes.read(begin, part));
+      REQUIRE(expected.read(0, all));
+      CHECK(std::ranges::equal(part, std::span(all).subspan(begin, size)));
+    }
+  };
+  check({40, 16384}, Granularity::per_block(1, 32), ElementType::int4, 1);   // neighbours
+  check({100, 9000}, Granularity::per_block(0, 32), ElementType::uint4, 2);  // interleaved
+  check({3, 40, 3000}, Granularity::per_block(1, 7), ElementType::int8, 3);
+  check({4, 20000}, Granularity::per_axis(1), ElementType::int16, 4);
+  check({20000, 5}, Granularity::per_axis(0), ElementType::uint8, 5);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "quadrant/engine/rewriting.hpp"
+#include "quadrant/ir/constant_store.hpp"
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/executor.hpp"
 #include "quadrant/support/expected.hpp"
@@ -16,10 +17,12 @@ struct DataPassResult {
 
 /// Calls `examine` of every node whose results were selected, and the scheme's `resolve` for every
 /// group of values that share parameters, both in parallel on `executor`. Memory is bounded by what
-/// they keep. An error of either (an unreadable file) ends the pass.
+/// they keep, which goes to `store` unless that is null. An error of either (an unreadable file)
+/// ends the pass.
 [[nodiscard]] Expected<DataPassResult> run_data_pass(const SelectionProblem& problem,
                                                      const Selection& selection,
                                                      const ParameterTable& parameters,
-                                                     Executor& executor, Sink* sink);
+                                                     Executor& executor, Sink* sink,
+                                                     ConstantStore* store = nullptr);
 
 }  // namespace quadrant::inline v0

@@ -18,6 +18,7 @@
 #include "quadrant/engine/registry.hpp"
 #include "quadrant/engine/rewriting.hpp"
 #include "quadrant/engine/selection.hpp"
+#include "quadrant/ir/constant_store.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/graph_rewriter.hpp"
 #include "quadrant/support/diagnostics.hpp"
@@ -39,9 +40,10 @@ struct QuantizeOptions {
   SelectionPolicy policy = SelectionPolicy::greedy;
   const Plan* plan = nullptr;  ///< follow this plan instead of selecting
   NonFinitePolicy non_finite = NonFinitePolicy::refuse;
-  Couplings couplings;           ///< values that must not be quantized differently
-  Executor* executor = nullptr;  ///< for the data pass; null: the calling thread
-  Sink* sink = nullptr;          ///< progress; may be null
+  Couplings couplings;             ///< values that must not be quantized differently
+  Executor* executor = nullptr;    ///< for the data pass; null: the calling thread
+  ConstantStore* store = nullptr;  ///< for what it keeps; null: memory
+  Sink* sink = nullptr;            ///< progress; may be null
   PhaseObserver* observer = nullptr;
 };
 
