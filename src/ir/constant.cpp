@@ -8,6 +8,30 @@
 #include "quadrant/support/assert.hpp"
 
 namespace quadrant::inline v0 {
+namespace {
+
+// Calls `body(offset, part of out)` for each run.
+template <class Body>
+Expected<void> for_each_run(const ByteRuns& runs, std::span<std::byte> out, Body body) {
+  std::uint64_t offset = runs.offset;
+  for (; !out.empty(); out = out.subspan(runs.length), offset += runs.step) {
+    QUADRANT_CHECK(body(offset, out.first(runs.length)));
+  }
+  return {};
+}
+
+[[maybe_unused]] bool lie_inside(const ByteRuns& runs, std::uint64_t count, std::uint64_t size) {
+  if (runs.offset > size || runs.length > size - runs.offset) return false;
+  return count == 1 || runs.step <= (size - runs.offset - runs.length) / (count - 1);
+}
+
+}  // namespace
+
+Expected<void> ConstantSource::read_runs(const ByteRuns& runs, std::span<std::byte> out) const {
+  return for_each_run(runs, out, [this](std::uint64_t offset, std::span<std::byte> run) {
+    return read(offset, run);
+  });
+}
 
 struct Constant::Data {
   ElementType element = ElementType::undefined;
@@ -70,6 +94,17 @@ Expected<void> Constant::read(std::uint64_t offset, std::span<std::byte> out) co
   if (data_->source) return data_->source->read(offset, out);
   std::memcpy(out.data(), data_->bytes->data() + offset, out.size());
   return {};
+}
+
+Expected<void> Constant::read_runs(const ByteRuns& runs, std::span<std::byte> out) const {
+  if (out.empty()) return {};
+  QUADRANT_ASSERT(runs.length > 0 && out.size() % runs.length == 0);
+  QUADRANT_ASSERT(lie_inside(runs, out.size() / runs.length, byte_size()));
+  if (data_->source) return data_->source->read_runs(runs, out);
+  return for_each_run(runs, out, [this](std::uint64_t offset, std::span<std::byte> run) {
+    std::memcpy(run.data(), data_->bytes->data() + offset, run.size());
+    return Expected<void>{};
+  });
 }
 
 namespace {

@@ -10,29 +10,18 @@
 
 namespace quadrant::inline v0 {
 
-Expected<std::vector<double>> read_exact_scales(const Constant& scales) {
+namespace {
+
+Expected<ConstantBytes> read_checked(const Constant& scales) {
   const ElementType element = scales ? scales.element() : ElementType::undefined;
   if (!is_scale_type(element) && element != ElementType::float64) {
     return fail(ErrorCode::impossible,
                 fmt::format("scales of type {}: they are f32, f16 or f64", to_string(element)));
   }
-  QUADRANT_TRY(const ConstantBytes bytes, scales.read());
-  if (element == ElementType::float64) {
-    const auto values = bytes.as<double>();
-    return std::vector<double>(values.begin(), values.end());
-  }
-  if (element == ElementType::float32) {
-    const auto values = bytes.as<float>();
-    return std::vector<double>(values.begin(), values.end());
-  }
-  const auto halves = bytes.as<std::uint16_t>();
-  std::vector<double> values(halves.size());
-  std::ranges::transform(halves, values.begin(), widen_float16);
-  return values;
+  return scales.read();
 }
 
-Expected<std::vector<float>> read_scales(const Constant& scales) {
-  QUADRANT_TRY(const std::vector<double> exact, read_exact_scales(scales));
+Expected<std::vector<float>> rounded(std::span<const double> exact) {
   std::vector<float> values;
   values.reserve(exact.size());
   for (const double scale : exact) {
@@ -45,6 +34,42 @@ Expected<std::vector<float>> read_scales(const Constant& scales) {
     values.push_back(single);
   }
   return values;
+}
+
+template <class Real>
+std::vector<Real> widened(std::span<const std::uint16_t> halves) {
+  std::vector<Real> values(halves.size());
+  std::ranges::transform(halves, values.begin(), widen_float16);
+  return values;
+}
+
+}  // namespace
+
+Expected<std::vector<double>> read_exact_scales(const Constant& scales) {
+  QUADRANT_TRY(const ConstantBytes bytes, read_checked(scales));
+  if (scales.element() == ElementType::float16) return widened<double>(bytes.as<std::uint16_t>());
+  if (scales.element() == ElementType::float64) {
+    const auto values = bytes.as<double>();
+    return std::vector<double>(values.begin(), values.end());
+  }
+  const auto values = bytes.as<float>();
+  return std::vector<double>(values.begin(), values.end());
+}
+
+Expected<std::vector<float>> read_scales(const Constant& scales) {
+  QUADRANT_TRY(const ConstantBytes bytes, read_checked(scales));
+  if (scales.element() == ElementType::float16) return widened<float>(bytes.as<std::uint16_t>());
+  if (scales.element() == ElementType::float64) return rounded(bytes.as<double>());
+  const auto values = bytes.as<float>();
+  return std::vector<float>(values.begin(), values.end());
+}
+
+Expected<ConstantBytes> read_scale_bytes(const Constant& scales) {
+  if (scales && scales.element() == ElementType::float32) return scales.read();
+  QUADRANT_TRY(std::vector<float> values, read_scales(scales));
+  auto owner = std::make_shared<const std::vector<float>>(std::move(values));
+  const auto bytes = std::as_bytes(std::span(*owner));
+  return ConstantBytes(std::move(owner), bytes);
 }
 
 Constant make_scales(ElementType element, Shape shape, const std::vector<float>& values) {

@@ -43,6 +43,39 @@ class QuantizedSource final : public ConstantSource {
         });
   }
 
+  [[nodiscard]] Expected<void> read_runs(const ByteRuns& runs,
+                                         std::span<std::byte> out) const override {
+    const std::size_t at_a_time = piece_elements / runs.length;
+    if (sizeof(Code) > 1 || at_a_time == 0 || rounding_ != RoundingProfile::onnx()) {
+      return ConstantSource::read_runs(runs, out);
+    }
+    FloatReader reader(real_);
+    ParameterReader parameters = parameters_;
+    auto first = static_cast<std::int64_t>(runs.offset);
+    const auto step = static_cast<std::int64_t>(runs.step);
+    auto* codes = reinterpret_cast<Code*>(out.data());
+    for (std::size_t left = out.size() / runs.length; left > 0;) {
+      const std::size_t count = std::min(left, at_a_time);
+      QUADRANT_TRY(std::span<const float> values,
+                   reader.read_runs(first, step, runs.length, count));
+      for (std::size_t done = 0; done < count;) {
+        QUADRANT_TRY(const Parameters* const here, parameters.around(first, runs.length));
+        const std::size_t alike = here->groups.runs_alike(first, step, runs.length, count - done);
+        if (alike > 1) {
+          here->quantize_alike(first, runs.length, alike, values.data(), codes);
+        } else {
+          here->quantize(first, values.first(runs.length), codes);
+        }
+        values = values.subspan(alike * runs.length);
+        codes += alike * runs.length;
+        first += static_cast<std::int64_t>(alike) * step;
+        done += alike;
+      }
+      left -= count;
+    }
+    return {};
+  }
+
  private:
   void quantize_otherwise(const Parameters& parameters, std::int64_t first,
                           std::span<const float> values, Code* codes) const {

@@ -1,28 +1,43 @@
 #include "numerics/found_parameters.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 #include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
 
+// Whether scales are a magnitude by a number of codes, with a sign perhaps.
+bool is_magnitude_by_codes(const ScaleRule& rule) noexcept {
+  return rule.symmetry != Symmetry::asymmetric && rule.clip == Clip::absmax &&
+         rule.scale == ElementType::float32;
+}
+
+// What a scale is of the largest magnitude of a group.
+struct MagnitudeRule {
+  float factor;
+  float divisor;
+  std::int32_t least;  // the bits of a scale: as integers those without a sign order as they do
+  std::int32_t sign;   // of scales where the shorter side of the codes reaches further
+};
+
 // unsearched_parameters where nothing is near the ends of float32, in a form that vectorises: the
 // quotient of floats, which is what rounding the double's twice gives, since that has more than
 // twice the digits. False where it is not so: then nothing can be said of the scales.
-bool set_moderate(const ScaleRule& rule, std::span<const float> magnitudes,
-                  std::span<float> scales) {
-  const auto codes = static_cast<float>(rule.storage_max - rule.storage_min);
-  const float least = std::max(rule.least, 0x1p-100F);
-  float smallest = 1;
-  float largest = 1;
-  for (std::size_t i = 0; i < magnitudes.size(); ++i) {
-    const float scale = 2 * magnitudes[i] / codes;
-    scales[i] = scale;
-    smallest = scale < smallest ? scale : smallest;
-    largest = scale > largest ? scale : largest;
+bool set_moderate(const float* __restrict longer, const float* __restrict shorter,
+                  float* __restrict scales, std::size_t count, MagnitudeRule rule) {
+  constexpr auto most = std::bit_cast<std::int32_t>(0x1p90F);
+  std::int32_t outside = 0;  // negative where some scale is
+  for (std::size_t i = 0; i < count; ++i) {
+    const float magnitude = longer[i] < shorter[i] ? shorter[i] : longer[i];
+    const std::int32_t sign = longer[i] < shorter[i] ? rule.sign : 0;
+    const auto bits = std::bit_cast<std::int32_t>(rule.factor * magnitude / rule.divisor);
+    outside |= (bits - rule.least) | (most - bits);
+    scales[i] = std::bit_cast<float>(bits | sign);
   }
-  return smallest >= least && largest <= 0x1p90F;
+  return outside >= 0;
 }
 
 }  // namespace
@@ -47,19 +62,24 @@ kernels::Affine FoundParameters::from(const ScaleRule& rule, std::size_t first) 
 void FoundParameters::set_unsearched(const ScaleRule& rule, std::size_t first,
                                      std::span<const float> above, std::span<const float> below) {
   constexpr std::size_t few = 64;
-  const bool may_be_moderate = needs_magnitudes_alone(rule) && rule.scale == ElementType::float32;
+  const CodeRange codes = codes_around(rule, fixed_zero_point(rule));
+  const bool has_sign = rule.symmetry == Symmetry::signed_scale && !codes.is_balanced();
+  const std::int64_t divisor = has_sign ? std::max(-codes.lo, codes.hi) : codes.hi - codes.lo;
+  const MagnitudeRule moderate{
+      .factor = has_sign ? 1.0F : 2.0F,
+      .divisor = static_cast<float>(divisor),
+      .least = std::bit_cast<std::int32_t>(std::max(rule.least, 0x1p-100F)),
+      .sign = has_sign ? INT32_MIN : 0};
+  const bool is_longer_below = -codes.lo > codes.hi;
+  const float* const longer = (is_longer_below ? below : above).data();
+  const float* const shorter = (is_longer_below ? above : below).data();
+  const bool may_be_moderate = is_magnitude_by_codes(rule);
   for (std::size_t done = 0; done < above.size(); done += few) {
     const std::size_t count = std::min(few, above.size() - done);
     const std::size_t group = first + done;
-    if (may_be_moderate) {
-      std::array<float, few> magnitudes{};
-      for (std::size_t i = 0; i < count; ++i) {
-        magnitudes[i] = std::max(above[done + i], below[done + i]);
-      }
-      if (set_moderate(rule, std::span(magnitudes).first(count),
-                       std::span(scales).subspan(group, count))) {
-        continue;
-      }
+    if (may_be_moderate &&
+        set_moderate(longer + done, shorter + done, scales.data() + group, count, moderate)) {
+      continue;
     }
     for (std::size_t i = 0; i < count; ++i) {
       set(group + i, unsearched_parameters(rule, rule.clip, {-below[done + i], above[done + i]}));

@@ -88,6 +88,20 @@ RunBatch Groups::batch_at(std::int64_t element, std::int64_t most,
           .runs = static_cast<std::size_t>(runs)};
 }
 
+std::size_t Groups::runs_alike(std::int64_t first, std::int64_t step, std::size_t length,
+                               std::size_t count) const noexcept {
+  if (!interleaved_) return 1;
+  const auto most = static_cast<std::int64_t>(length);
+  const RunBatch batch = batch_at(first, most, 0);
+  if (batch.length != length) return 1;
+  for (std::size_t alike = 1; alike < count; ++alike) {
+    first += step;
+    const RunBatch next = batch_at(first, most, 0);
+    if (next.group != batch.group || next.length != length) return alike;
+  }
+  return count;
+}
+
 Members Groups::members(std::int64_t group) const noexcept {
   if (element_count_ == 0) return {};
   if (groups_per_cycle_ == 0) {

@@ -47,6 +47,11 @@ class Groups {
   /// axis is the innermost, or, for blocks, it is not.
   [[nodiscard]] bool interleaved() const noexcept { return interleaved_; }
 
+  /// How many groups a run has elements of, at most.
+  [[nodiscard]] std::int64_t groups_of_run() const noexcept {
+    return interleaved_ ? run_length_ : 1;
+  }
+
   /// The elements of a group. Both ends of where groups lie grow with their number.
   [[nodiscard]] Members members(std::int64_t group) const noexcept;
 
@@ -72,6 +77,11 @@ class Groups {
       }
     });
   }
+
+  /// How many of the `count` runs of `length` neighbours, `step` apart from `first` on, are in the
+  /// same groups as the first, place by place, and those groups neighbours as well: at least 1.
+  [[nodiscard]] std::size_t runs_alike(std::int64_t first, std::int64_t step, std::size_t length,
+                                       std::size_t count) const noexcept;
 
   /// How many neighbouring groups, from each multiple of that number on, together are one stretch
   /// of memory: 0 where groups are spread over the whole tensor.

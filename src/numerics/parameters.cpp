@@ -49,13 +49,15 @@ Expected<UniformType> part_of(const UniformType& type, std::size_t begin, std::s
 
 // Scales and zero points of a type that holds them in memory, as numbers.
 Expected<void> fill(Parameters& parameters, const UniformType& type) {
-  QUADRANT_TRY(parameters.scales, read_scales(type.scales));
-  parameters.zero_points.assign(parameters.scales.size(), 0);
+  QUADRANT_TRY(parameters.scales, read_scale_bytes(type.scales));
   if (type.zero_points) {
     QUADRANT_TRY(const auto zero_points,
                  read_integers(type.zero_points, type.zero_points.element_count()));
+    parameters.zero_points.resize(zero_points.size());
     std::ranges::transform(zero_points, parameters.zero_points.begin(),
                            [](std::int64_t value) { return static_cast<std::int32_t>(value); });
+  } else {
+    parameters.zero_points.assign(static_cast<std::size_t>(parameters.groups.groups_of_run()), 0);
   }
   parameters.same_zero_point =
       std::ranges::adjacent_find(parameters.zero_points, std::not_equal_to{}) ==
@@ -65,41 +67,47 @@ Expected<void> fill(Parameters& parameters, const UniformType& type) {
 
 }  // namespace
 
-Expected<Parameters> Parameters::read(const UniformType& type, const Shape& shape) {
+Expected<Parameters> Parameters::without_values(const UniformType& type, const Shape& shape) {
   if (!is_integer(type.storage) || bit_width(type.storage) > 16) {
     return fail(ErrorCode::impossible,
                 fmt::format("codes of type {} are not supported: choose an integer of at most 16 "
                             "bits",
                             to_string(type.storage)));
   }
-  QUADRANT_TRY(Groups groups, Groups::of(shape, type.granularity));
-  // Twice: before it reads, for the shapes; afterwards, for values that had been deferred.
+  QUADRANT_TRY(const Groups groups, Groups::of(shape, type.granularity));
   QUADRANT_CHECK(check(type, shape));
+  return Parameters{.groups = groups,
+                    .storage_min = static_cast<std::int32_t>(type.storage_min),
+                    .storage_max = static_cast<std::int32_t>(type.storage_max)};
+}
+
+Expected<Parameters> Parameters::read(const UniformType& type, const Shape& shape) {
+  QUADRANT_TRY(Parameters parameters, without_values(type, shape));
   UniformType resident = type;
   QUADRANT_TRY(resident.scales, in_memory(type.scales));
   QUADRANT_TRY(resident.zero_points, in_memory(type.zero_points));
-  QUADRANT_CHECK(check(resident, shape));
-
-  Parameters parameters{.groups = groups,
-                        .storage_min = static_cast<std::int32_t>(type.storage_min),
-                        .storage_max = static_cast<std::int32_t>(type.storage_max)};
+  // Values that had been deferred are checked only now.
+  if (resident != type) QUADRANT_CHECK(check(resident, shape));
   QUADRANT_CHECK(fill(parameters, resident));
   return parameters;
 }
 
 Expected<ParameterReader> ParameterReader::make(std::shared_ptr<const UniformType> type,
                                                 const Shape& shape) {
-  constexpr std::int64_t few = 16384;
-  QUADRANT_TRY(Parameters parameters, Parameters::read(*type, shape));
+  constexpr std::size_t few = 16384;
   ParameterReader reader;
-  if (type->scales.is_deferred() && parameters.groups.group_count() > few) {
-    parameters.scales = {};
-    parameters.zero_points = {};
-    reader.part_ = std::move(parameters);
-    reader.type_ = std::move(type);
-  } else {
-    reader.all_ = std::make_shared<const Parameters>(std::move(parameters));
+  QUADRANT_TRY(Parameters none, Parameters::without_values(*type, shape));
+  const auto groups = static_cast<std::size_t>(none.groups.group_count());
+  if (!type->scales.is_deferred() || groups <= few) {
+    QUADRANT_TRY(Parameters all, Parameters::read(*type, shape));
+    reader.all_ = std::make_shared<const Parameters>(std::move(all));
+    return reader;
   }
+  for (std::size_t begin = 0; begin < groups; begin += few) {
+    QUADRANT_CHECK(part_of(*type, begin, std::min(groups, begin + few)));
+  }
+  reader.part_ = std::move(none);
+  reader.type_ = std::move(type);
   return reader;
 }
 
@@ -113,7 +121,7 @@ Expected<const Parameters*> ParameterReader::around(std::int64_t first, std::siz
     end = std::max(end, batch.group + (groups.interleaved() ? batch.length : batch.runs));
   });
   const std::size_t held = part_->first_group;
-  if (begin < held || end > held + part_->scales.size()) {
+  if (begin < held || end > held + part_->scales.as<float>().size()) {
     QUADRANT_TRY(const UniformType part, part_of(*type_, begin, end));
     part_->first_group = begin;
     QUADRANT_CHECK(fill(*part_, part));

@@ -13,6 +13,7 @@
 #include "numerics/groups.hpp"
 #include "numerics/kernels/dequantize.hpp"
 #include "numerics/kernels/quantize.hpp"
+#include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/type.hpp"
 #include "quadrant/support/expected.hpp"
 
@@ -22,14 +23,19 @@ namespace quadrant::inline v0 {
 /// float exactly.
 struct Parameters {
   Groups groups;
-  std::vector<float> scales;              ///< of groups from `first_group` on, finite and not 0
-  std::vector<std::int32_t> zero_points;  ///< as many
+  ConstantBytes scales;  ///< float32, of groups from `first_group` on, finite and not 0
+  /// As many; where the type has none, zeros for a run.
+  std::vector<std::int32_t> zero_points;
   std::int32_t storage_min = 0;
   std::int32_t storage_max = 0;
   bool same_zero_point = false;  ///< all zero points are the same
   std::size_t first_group = 0;   ///< not 0 in a ParameterReader alone
 
-  /// `impossible` when `type` does not fit tensors of `shape`, or is not supported.
+  /// All but the scales and zero points. `impossible` when `type` does not fit tensors of `shape`,
+  /// or is not supported.
+  [[nodiscard]] static Expected<Parameters> without_values(const UniformType& type,
+                                                           const Shape& shape);
+  /// Everything; checks values that are deferred, too.
   [[nodiscard]] static Expected<Parameters> read(const UniformType& type, const Shape& shape);
 
   /// Calls `body(each, run parameters, position, length)` for each run of the `count` elements from
@@ -38,8 +44,7 @@ struct Parameters {
   void for_each_run(std::int64_t first, std::size_t count, Body body) const {
     groups.for_each_run(
         first, count, [&](std::size_t group, std::size_t position, std::size_t length) {
-          const std::size_t at = group - first_group;
-          const RunParameters run{scales.data() + at, zero_points.data() + at, same_zero_point};
+          const RunParameters run{scales_from(group), zero_points_from(group), same_zero_point};
           if (groups.interleaved()) {
             body(std::true_type{}, run, position, length);
           } else {
@@ -59,6 +64,17 @@ struct Parameters {
     });
   }
 
+  /// The same for `count` runs of `length` elements of which Groups::runs_alike is true, the first
+  /// from `first` on; they lie one behind the other.
+  template <class Code>
+  void quantize_alike(std::int64_t first, std::size_t length, std::size_t count, const float* real,
+                      Code* codes) const {
+    groups.for_each_batch(first, length, [&](const RunBatch& batch) {
+      kernels::quantize_columns<Code>(real, codes, kernels::Rows::packed(count, length),
+                                      from(batch.group));
+    });
+  }
+
   /// dequantize_value of `codes`, the elements from `first` on.
   template <class Code>
   void dequantize(std::int64_t first, std::span<const Code> codes, float* real) const {
@@ -75,9 +91,19 @@ struct Parameters {
     return kernels::Rows::packed(batch.runs, batch.length);
   }
 
+  [[nodiscard]] const float* scales_from(std::size_t group) const noexcept {
+    return scales.as<float>().data() + (group - first_group);
+  }
+
+  [[nodiscard]] const std::int32_t* zero_points_from(std::size_t group) const noexcept {
+    const bool has_all = zero_points.size() == scales.as<float>().size();
+    return zero_points.data() + (has_all ? group - first_group : 0);
+  }
+
   [[nodiscard]] kernels::Affine from(std::size_t group) const noexcept {
-    return {.scales = scales.data() + group - first_group,
-            .zero_points = zero_points.data() + group - first_group,
+    return {.scales = scales_from(group),
+            .zero_points = same_zero_point ? nullptr : zero_points_from(group),
+            .zero_point = same_zero_point ? zero_points.front() : 0,
             .min = storage_min,
             .max = storage_max};
   }

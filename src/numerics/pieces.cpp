@@ -7,17 +7,20 @@
 
 namespace quadrant::inline v0 {
 
-Expected<std::span<const float>> FloatReader::read(std::int64_t first, std::size_t count) {
-  if (values_.size() < count) values_.resize(count);
-  const std::span<float> values = std::span(values_).first(count);
+Expected<std::span<const float>> FloatReader::read_runs(std::int64_t first, std::int64_t step,
+                                                        std::size_t length, std::size_t count) {
+  if (values_.size() < length * count) values_.resize(length * count);
+  const std::span<float> values = std::span(values_).first(length * count);
   const auto width = static_cast<std::size_t>(byte_width(constant_.element()));
-  const std::uint64_t offset = static_cast<std::uint64_t>(first) * width;
+  const ByteRuns runs{.offset = static_cast<std::uint64_t>(first) * width,
+                      .step = static_cast<std::uint64_t>(step) * width,
+                      .length = length * width};
   if (constant_.element() == ElementType::float32) {
-    QUADRANT_CHECK(constant_.read(offset, std::as_writable_bytes(values)));
+    QUADRANT_CHECK(constant_.read_runs(runs, std::as_writable_bytes(values)));
     return values;
   }
-  raw_.resize(count * width);
-  QUADRANT_CHECK(constant_.read(offset, raw_));
+  raw_.resize(values.size() * width);
+  QUADRANT_CHECK(constant_.read_runs(runs, raw_));
   widen_to_float(constant_.element(), raw_, values);
   return values;
 }

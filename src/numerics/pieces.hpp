@@ -31,7 +31,13 @@ class FloatReader {
   explicit FloatReader(const Constant& constant) : constant_(constant) {}
 
   /// `count` elements from `first` on, inside the constant; valid until the next read.
-  [[nodiscard]] Expected<std::span<const float>> read(std::int64_t first, std::size_t count);
+  [[nodiscard]] Expected<std::span<const float>> read(std::int64_t first, std::size_t count) {
+    return read_runs(first, 0, count, 1);
+  }
+
+  /// `count` times `length` elements, `step` apart from `first` on, one run behind the other.
+  [[nodiscard]] Expected<std::span<const float>> read_runs(std::int64_t first, std::int64_t step,
+                                                           std::size_t length, std::size_t count);
 
  private:
   const Constant& constant_;

@@ -14,6 +14,14 @@
 
 namespace quadrant::inline v0 {
 
+/// Where `length` bytes lie again and again, `step` bytes apart from `offset` on: a column of a
+/// row-major matrix, or some that are neighbours.
+struct ByteRuns {
+  std::uint64_t offset = 0;
+  std::uint64_t step = 0;
+  std::size_t length = 0;
+};
+
 /// Where bytes come from when they are needed: a file range, or a computation.
 /// Implementations are immutable and may be read from several threads at once.
 class ConstantSource {
@@ -27,11 +35,18 @@ class ConstantSource {
   /// checked that the range lies inside.
   [[nodiscard]] virtual Expected<void> read(std::uint64_t offset,
                                             std::span<std::byte> out) const = 0;
+
+  /// Fills `out` with one run behind the other, as many as it has room for. The caller has checked
+  /// that all lie inside and that `out` has a multiple of their length. Here, reads each; a source
+  /// that has to make ready for a read does so once.
+  [[nodiscard]] virtual Expected<void> read_runs(const ByteRuns& runs,
+                                                 std::span<std::byte> out) const;
 };
 
 /// Bytes of a constant, kept alive by this object.
 class ConstantBytes {
  public:
+  ConstantBytes() = default;  ///< none
   ConstantBytes(std::shared_ptr<const void> owner, std::span<const std::byte> bytes)
       : owner_(std::move(owner)), bytes_(bytes) {}
 
@@ -86,6 +101,8 @@ class Constant {
   [[nodiscard]] Expected<ConstantBytes> read() const;
   /// The bytes from `offset` on, as many as `out` holds; for streaming.
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const;
+  /// As many runs as fill `out`, one behind the other; `out` has a multiple of their length.
+  [[nodiscard]] Expected<void> read_runs(const ByteRuns& runs, std::span<std::byte> out) const;
 
   friend bool operator==(const Constant&, const Constant&) = default;
 

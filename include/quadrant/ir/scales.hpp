@@ -21,6 +21,8 @@ namespace quadrant::inline v0 {
 /// `impossible` for a type that scales do not have, and for a number that float32 does not have,
 /// but as zero or infinity. Reads the constant whole.
 [[nodiscard]] Expected<std::vector<float>> read_scales(const Constant& scales);
+/// The same, without a copy of float32 ones that are in memory.
+[[nodiscard]] Expected<ConstantBytes> read_scale_bytes(const Constant& scales);
 /// The same as they are.
 [[nodiscard]] Expected<std::vector<double>> read_exact_scales(const Constant& scales);
 

@@ -13,6 +13,7 @@
 #include "io/onnx/failure.hpp"
 #include "io/onnx/names.hpp"
 #include "io/onnx/nbits_codes.hpp"
+#include "io/onnx/transposed.hpp"
 #include "io/onnx/unused.hpp"
 #include "quadrant/ir/float16.hpp"
 #include "quadrant/ir/scales.hpp"
@@ -333,6 +334,11 @@ class NBitsPass {
                               ? index.row_step == 1
                               : index.row_step == layout.blocks() && index.repeat == 1;
     if (expressed == ElementType::float32 && in_order) return type.scales.reshaped(shape);
+    const bool in_order_of_transpose =
+        index.row_step == 1 && index.block_step == layout.rows && index.repeat == 1;
+    if (expressed == ElementType::float32 && in_order_of_transpose) {
+      return transposed(type.scales, layout.blocks(), layout.rows, shape);
+    }
     const std::vector<float> scales = value_of(read_scales(type.scales));
     if (expressed == ElementType::float32) {
       std::vector<float> written;

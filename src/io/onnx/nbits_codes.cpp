@@ -4,14 +4,18 @@
 #include <cstring>
 #include <vector>
 
+#include "numerics/kernels/pack.hpp"
+#include "numerics/kernels/transpose.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
 
-/// Codes that are held at a time. A tile of fewer would make each run of a transposed matrix, which
-/// is read on its own, shorter.
-constexpr std::uint64_t tile_codes = std::uint64_t{1} << 20U;
+/// Of the result, at a time. Smaller tiles would make the runs shorter that a transposed matrix is
+/// read in.
+constexpr std::uint64_t tile_bytes = std::uint64_t{1} << 21U;
+/// Codes that are read at a time, so that they stay in the processor's cache.
+constexpr std::uint64_t band_codes = std::uint64_t{1} << 15U;
 
 class NBitsSource final : public ConstantSource {
  public:
@@ -23,16 +27,15 @@ class NBitsSource final : public ConstantSource {
         row_bytes_(static_cast<std::uint64_t>(layout.blocks()) *
                    static_cast<std::uint64_t>(layout.block_size) / codes_per_byte_),
         rows_first_(layout.rows_first),
-        offset_(static_cast<std::uint8_t>(nbits_offset(codes_.element()))) {}
+        flip_(static_cast<std::byte>(nbits_offset(codes_.element()))) {}
 
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
-    std::vector<std::byte> codes;
     std::vector<std::byte> packed;
     while (!out.empty()) {
       const std::uint64_t skip = offset % row_bytes_;
       const Tile tile = tile_at(offset / row_bytes_, skip, out.size());
-      QUADRANT_CHECK(read_codes(tile, codes));
-      pack(tile, codes, packed);
+      packed.assign(static_cast<std::size_t>(tile.rows * tile.bytes), std::byte{0});
+      QUADRANT_CHECK(rows_first_ ? pack_rows(tile, packed) : pack_columns(tile, packed));
       const std::uint64_t before = skip - tile.first_byte;
       const auto taken =
           static_cast<std::size_t>(std::min<std::uint64_t>(packed.size() - before, out.size()));
@@ -49,57 +52,87 @@ class NBitsSource final : public ConstantSource {
     std::uint64_t row;
     std::uint64_t rows;
     std::uint64_t first_byte;  ///< of each row
-    std::uint64_t last_byte;
+    std::uint64_t bytes;
     std::uint64_t column;
     std::uint64_t columns;  ///< fewer than its bytes say where the last block is short
   };
 
   [[nodiscard]] Tile tile_at(std::uint64_t row, std::uint64_t skip, std::uint64_t size) const {
     Tile tile{row, 1, 0, row_bytes_, 0, 0};
-    if (columns_ <= tile_codes) {
-      tile.rows = std::min((skip + size - 1) / row_bytes_ + 1, tile_codes / columns_);
+    if (row_bytes_ <= tile_bytes) {
+      tile.rows = std::min((skip + size - 1) / row_bytes_ + 1, tile_bytes / row_bytes_);
     } else {
       tile.first_byte = skip;
-      tile.last_byte = std::min(row_bytes_, skip + std::min(size, tile_codes / codes_per_byte_));
+      tile.bytes = std::min({row_bytes_ - skip, size, tile_bytes});
     }
     tile.column = std::min(columns_, tile.first_byte * codes_per_byte_);
-    tile.columns = std::min(columns_, tile.last_byte * codes_per_byte_) - tile.column;
+    const std::uint64_t end = (tile.first_byte + tile.bytes) * codes_per_byte_;
+    tile.columns = std::min(columns_, end) - tile.column;
     return tile;
   }
 
-  /// Fills `codes` in the order in which they are stored, less what is not in the tile.
-  [[nodiscard]] Expected<void> read_codes(const Tile& tile, std::vector<std::byte>& codes) const {
-    codes.resize(static_cast<std::size_t>(tile.rows * tile.columns));
-    // A tile has whole rows, or one: what lies row by row is one run either way.
-    if (rows_first_) return codes_.read(tile.row * columns_ + tile.column, codes);
-    if (tile.rows == rows_) return codes_.read(tile.column * rows_, codes);
-    for (std::uint64_t i = 0; i < tile.columns; ++i) {
-      QUADRANT_CHECK(codes_.read((tile.column + i) * rows_ + tile.row,
-                                 std::span(codes).subspan(i * tile.rows, tile.rows)));
+  /// Packs `codes` one behind the other; an odd last one with nothing in the high half.
+  void pack(std::span<std::byte> codes, std::byte* packed) const {
+    for (std::byte& code : codes) code ^= flip_;
+    if (codes_per_byte_ == 1) {
+      std::ranges::copy(codes, packed);
+    } else {
+      kernels::pack_halves(codes.data(), codes.size(), packed);
+    }
+  }
+
+  [[nodiscard]] Expected<void> pack_rows(const Tile& tile, std::span<std::byte> packed) const {
+    std::vector<std::byte> codes(std::min(band_codes, tile.columns));
+    for (std::uint64_t row = 0; row < tile.rows; ++row) {
+      for (std::uint64_t begin = 0; begin < tile.columns; begin += codes.size()) {
+        const auto part =
+            std::span(codes).first(std::min<std::uint64_t>(codes.size(), tile.columns - begin));
+        QUADRANT_CHECK(codes_.read((tile.row + row) * columns_ + tile.column + begin, part));
+        pack(part, packed.data() + row * tile.bytes + begin / codes_per_byte_);
+      }
     }
     return {};
   }
 
-  void pack(const Tile& tile, std::span<const std::byte> codes,
-            std::vector<std::byte>& packed) const {
-    const std::uint64_t bytes = tile.last_byte - tile.first_byte;
-    packed.assign(static_cast<std::size_t>(tile.rows * bytes), std::byte{0});
-    const std::uint64_t row_step = rows_first_ ? tile.columns : 1;
-    const std::uint64_t column_step = rows_first_ ? 1 : tile.rows;
-    for (std::uint64_t row = 0; row < tile.rows; ++row) {
-      const std::byte* code = codes.data() + row * row_step;
-      std::byte* out = packed.data() + row * bytes;
-      for (std::uint64_t i = 0; i < tile.columns; ++i, code += column_step) {
-        const auto moved =
-            static_cast<std::uint8_t>(std::to_integer<std::uint8_t>(*code) + offset_);
-        if (codes_per_byte_ == 1) {
-          out[i] = std::byte{moved};
-        } else {
-          const auto half = static_cast<std::uint8_t>(moved & 15U);
-          out[i / 2] |= std::byte{half} << (i % 2 == 0 ? 0 : 4);
-        }
-      }
+  /// Columns of the result are rows in which the codes are stored.
+  [[nodiscard]] Expected<void> pack_columns(const Tile& tile, std::span<std::byte> packed) const {
+    // An even number, and so many that the transposed ones make up lines of the cache.
+    const std::uint64_t band = std::max<std::uint64_t>(128, band_codes / tile.rows / 128 * 128);
+    std::vector<std::byte> codes(std::min(band, tile.columns) * tile.rows);
+    std::vector<std::byte> bytes((codes.size() / tile.rows + 1) / codes_per_byte_ * tile.rows);
+    for (std::uint64_t begin = 0; begin < tile.columns; begin += band) {
+      const std::uint64_t count = std::min(band, tile.columns - begin);
+      const auto part = std::span(codes).first(count * tile.rows);
+      const ByteRuns runs{.offset = (tile.column + begin) * rows_ + tile.row,
+                          .step = rows_,
+                          .length = static_cast<std::size_t>(tile.rows)};
+      QUADRANT_CHECK(codes_.read_runs(runs, part));
+      kernels::transpose_bytes(join_columns(part, tile.rows, bytes), tile.rows,
+                               (count + codes_per_byte_ - 1) / codes_per_byte_, tile.rows,
+                               packed.data() + begin / codes_per_byte_, tile.bytes);
     }
+    return {};
+  }
+
+  /// Columns of `length` codes, as they are to be or, two in one, in `bytes`.
+  const std::byte* join_columns(std::span<std::byte> codes, std::uint64_t length,
+                                std::span<std::byte> bytes) const {
+    for (std::byte& code : codes) code ^= flip_;
+    if (codes_per_byte_ == 1) return codes.data();
+    constexpr std::byte half{15};
+    const std::byte* from = codes.data();
+    std::byte* to = bytes.data();
+    for (std::size_t left = codes.size(); left >= 2 * length; left -= 2 * length) {
+      for (std::uint64_t i = 0; i < length; ++i) {
+        to[i] = (from[i] & half) | from[i + length] << 4;
+      }
+      from += 2 * length;
+      to += length;
+    }
+    if (codes.size() / length % 2 != 0) {
+      for (std::uint64_t i = 0; i < length; ++i) to[i] = from[i] & half;
+    }
+    return bytes.data();
   }
 
   Constant codes_;
@@ -108,7 +141,7 @@ class NBitsSource final : public ConstantSource {
   std::uint64_t codes_per_byte_;
   std::uint64_t row_bytes_;
   bool rows_first_;
-  std::uint8_t offset_;
+  std::byte flip_;  ///< the highest bit of signed codes, which adds half the range
 };
 
 }  // namespace

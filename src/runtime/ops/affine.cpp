@@ -60,8 +60,9 @@ Expected<Parameters> affine_parameters(const Shape& shape, ElementType storage,
         fmt::format("{} scales and {} zero points for a tensor of shape [{}], which needs {}",
                     scales.size(), zero_points.size(), to_string(shape), count));
   }
+  const auto owner = std::make_shared<const std::vector<float>>(std::move(scales));
   Parameters parameters{.groups = groups,
-                        .scales = std::move(scales),
+                        .scales = ConstantBytes(owner, std::as_bytes(std::span(*owner))),
                         .zero_points = std::vector<std::int32_t>(count),
                         .storage_min = static_cast<std::int32_t>(range->min),
                         .storage_max = static_cast<std::int32_t>(range->max)};
