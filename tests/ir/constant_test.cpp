@@ -64,6 +64,30 @@ TEST_CASE("parts of contents in memory") {
   CHECK(constant.read(4, {}));
 }
 
+TEST_CASE("runs at equal distances come one behind the other, from memory and from a source") {
+  const Constant deferred = build::deferred(ElementType::int16, {3, 100});
+  const ConstantBytes all = deferred.read().value();
+  const Constant in_memory =
+      Constant::from_bytes(ElementType::int16, {3, 100}, {all.bytes().begin(), all.bytes().end()});
+  for (const Constant& constant : {deferred, in_memory}) {
+    std::array<std::byte, 6> column{};  // of a matrix with rows of 200 bytes
+    REQUIRE(constant.read_runs({.offset = 4, .step = 200, .length = 2}, column));
+    // Byte i is i modulo 256.
+    CHECK(column == std::array{std::byte{4}, std::byte{5}, std::byte{204}, std::byte{205},
+                               std::byte{148}, std::byte{149}});
+    std::array<std::byte, 4> last{};
+    REQUIRE(constant.read_runs({.offset = 596, .step = 1'000'000, .length = 4}, last));
+    CHECK(last[3] == std::byte{599 - 512});
+    std::array<std::byte, 4> again{};
+    REQUIRE(constant.read_runs({.offset = 7, .step = 0, .length = 2}, again));
+    CHECK(again == std::array{std::byte{7}, std::byte{8}, std::byte{7}, std::byte{8}});
+    CHECK(constant.read_runs({.offset = 600, .step = 1, .length = 1}, {}));
+  }
+  std::array<std::byte, 2> out{};
+  const Constant broken = build::deferred(ElementType::int16, {4}, true);
+  CHECK(!broken.read_runs({.offset = 0, .step = 4, .length = 1}, out));
+}
+
 TEST_CASE("a source's error reaches the reader") {
   const Constant constant = build::deferred(ElementType::uint8, {4}, true);
   const auto contents = constant.read();

@@ -347,6 +347,45 @@ TEST_CASE("any part can be read, at any byte") {
   }
 }
 
+TEST_CASE("runs at equal distances are what single reads give") {
+  std::mt19937 random(11);
+  std::normal_distribution<float> normal;
+  const auto check = [&](const Shape& shape, const Granularity& granularity, ElementType storage,
+                         const RoundingProfile& rounding) {
+    std::vector<float> values(static_cast<std::size_t>(shape.element_count().value()));
+    for (float& value : values) value = normal(random);
+    const Type type = random_type(storage, shape, granularity, static_cast<unsigned>(random()));
+    const Constant codes = quantized(float_constant(shape, values), type, rounding).value();
+    const ConstantBytes all = codes.read().value();
+    const auto inner = static_cast<std::size_t>(shape[shape.rank() - 1] * byte_width(storage));
+    for (int i = 0; i < 10; ++i) {
+      const std::size_t length = random() % inner + 1;
+      const ByteRuns runs{.offset = random() % inner, .step = inner, .length = length};
+      const std::size_t most = (all.bytes().size() - runs.offset - length) / inner + 1;
+      const std::size_t count = random() % most + 1;
+      std::vector<std::byte> expected;
+      for (std::size_t run = 0; run < count; ++run) {
+        const auto part = all.bytes().subspan(runs.offset + run * inner, length);
+        expected.insert(expected.end(), part.begin(), part.end());
+      }
+      std::vector<std::byte> out(expected.size());
+      REQUIRE(codes.read_runs(runs, out));
+      CHECK(out == expected);
+    }
+  };
+  for (const ElementType storage : {ElementType::int4, ElementType::uint8, ElementType::int16}) {
+    for (const RoundingProfile& rounding : {RoundingProfile::onnx(), RoundingProfile::snpe()}) {
+      check({257, 300}, Granularity::per_block(0, 32), storage, rounding);
+      check({70, 900}, Granularity::per_block(1, 16), storage, rounding);
+      check({130, 301}, Granularity::per_axis(1), storage, rounding);
+      check({130, 301}, Granularity::per_axis(0), storage, rounding);
+      check({130, 301}, Granularity::per_tensor(), storage, rounding);
+      check({3, 40, 100}, Granularity::per_block(1, 7), storage, rounding);
+      check({4, 40000}, Granularity::per_axis(1), storage, rounding);
+    }
+  }
+}
+
 TEST_CASE("several threads read the same constant") {
   const Shape shape{500, 501};
   const Constant real = float_constant(shape, test::random_values(std::size_t{500} * 501, 2));

@@ -147,7 +147,7 @@ TEST_CASE("more codes than are held at a time: many rows, and rows that are too 
   std::mt19937 random(2);
   for (const bool rows_first : {false, true}) {
     for (const auto& [rows, columns] :
-         {std::pair<std::int64_t, std::int64_t>{9000, 300}, {3, 1'100'003}}) {
+         {std::pair<std::int64_t, std::int64_t>{15'000, 300}, {3, 4'300'003}}) {
       const Case example = random_case(
           random, ElementType::int4,
           {.rows = rows, .columns = columns, .block_size = 32, .rows_first = rows_first});
