@@ -10,11 +10,9 @@
 namespace quadrant::inline v0 {
 namespace {
 
-double squared_error(std::span<const float> values, const GroupParameters& parameters,
-                     const ScaleRule& rule) {
+kernels::CodedBy coded_by(const GroupParameters& parameters, const ScaleRule& rule) {
   const CodeRange codes = codes_around(rule, parameters.zero_point);
-  return kernels::squared_error(values.data(), values.size(), parameters.scale,
-                                static_cast<float>(codes.lo), static_cast<float>(codes.hi));
+  return {parameters.scale, static_cast<float>(codes.lo), static_cast<float>(codes.hi)};
 }
 
 }  // namespace
@@ -25,8 +23,14 @@ GroupParameters ClipSearch::best(std::span<const float> values) {
                          {&range_.max, &range_.min});
   range_.min = -range_.min;
   best_ = unsearched_parameters(rule_, Clip::minmax, range_);
-  error_ = squared_error(values, best_, rule_);
-  consider(unsearched_parameters(rule_, Clip::absmax, range_));
+  const GroupParameters other = unsearched_parameters(rule_, Clip::absmax, range_);
+  const auto errors = kernels::squared_errors(values.data(), values.size(),
+                                              {coded_by(best_, rule_), coded_by(other, rule_)});
+  error_ = errors[0];
+  if (errors[1] < errors[0]) {
+    best_ = other;
+    error_ = errors[1];
+  }
   if (error_ == 0) return best_;
 
   is_small_ =
@@ -49,7 +53,8 @@ GroupParameters ClipSearch::best(std::span<const float> values) {
 }
 
 void ClipSearch::consider(const GroupParameters& other) {
-  const double error = squared_error(values_, other, rule_);
+  const double error =
+      kernels::squared_error(values_.data(), values_.size(), coded_by(other, rule_));
   if (!(error < error_)) return;
   best_ = other;
   error_ = error;
@@ -63,7 +68,16 @@ void ClipSearch::search_scales(const CodeRange& codes, double sign) {
   const ScaleDomain domain{
       .most = reach() * containing_scale(range_, codes), .below = -codes.lo, .above = codes.hi};
   const auto found = is_small_ ? small_search_.best(domain, error_) : search_.best(domain, error_);
-  if (found) consider(usable(rule_, range_, sign * found->scale, fixed_zero_point(rule_)));
+  if (!found) return;
+  const auto parameters = usable(rule_, range_, sign * found->scale, fixed_zero_point(rule_));
+  // A second search would want to know the cost.
+  const bool is_last = rule_.symmetry == Symmetry::symmetric && is_small_;
+  if (is_last && small_search_.is_surely_better() &&
+      parameters.scale == static_cast<float>(found->scale)) {
+    best_ = parameters;
+    return;
+  }
+  consider(parameters);
 }
 
 void ClipSearch::search_zero_points() {

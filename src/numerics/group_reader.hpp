@@ -13,8 +13,8 @@
 
 namespace quadrant::inline v0 {
 
-/// Reads a float constant once, from its beginning to its end, and holds as much of it as the group
-/// that was asked for is spread over. One reader a thread.
+/// Reads a float constant from its beginning to its end, and holds as much of it as the group that
+/// was asked for is spread over. Once, but for groups at the ends of pieces. One reader a thread.
 class GroupReader {
  public:
   GroupReader(const Constant& constant, const Groups& groups)
@@ -29,10 +29,14 @@ class GroupReader {
   [[nodiscard]] const std::optional<NonFinite>& non_finite() const noexcept { return non_finite_; }
 
  private:
+  [[nodiscard]] Expected<std::span<const float>> read_neighbours(std::int64_t first,
+                                                                 std::size_t length);
   [[nodiscard]] Expected<void> hold(std::int64_t first, std::int64_t end);
 
   FloatReader reader_;
   Groups groups_;
+  std::span<const float> piece_;  ///< the reader's last, for groups of neighbours
+  std::int64_t piece_first_ = 0;
   std::vector<float> held_;  ///< elements from `held_first_` on
   std::int64_t held_first_ = 0;
   std::vector<float> gathered_;

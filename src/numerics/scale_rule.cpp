@@ -118,10 +118,11 @@ float finite_scale(const ScaleRule& rule, const ValueRange& values, float scale,
 // The nearest scale that is finite; where it should be float16 and is a normal number there, that
 // one.
 float as_stored(const ScaleRule& rule, double scale) noexcept {
-  const auto single = static_cast<float>(
-      std::clamp(scale, -static_cast<double>(largest_float), static_cast<double>(largest_float)));
+  constexpr double largest = largest_float;
+  const auto single = static_cast<float>(std::clamp(scale, -largest, largest));
+  if (rule.scale != ElementType::float16) return single;
   const float half = widen_float16(round_to_float16(single));
-  return rule.scale == ElementType::float16 && is_normal_half(half) ? half : single;
+  return is_normal_half(half) ? half : single;
 }
 
 }  // namespace
@@ -156,6 +157,11 @@ GroupParameters unsearched_parameters(const ScaleRule& rule, Clip clip,
 GroupParameters usable(const ScaleRule& rule, const ValueRange& values, double scale,
                        std::int64_t zero_point) noexcept {
   float rounded = as_stored(rule, scale);
+  // Most are far from where anything below could happen.
+  const float magnitude = std::fabs(rounded);
+  if (magnitude >= std::max(rule.least, 0x1p-100F) && magnitude <= 0x1p90F) {
+    return {rounded, static_cast<std::int32_t>(zero_point)};
+  }
   if (std::fabs(rounded) < std::numeric_limits<float>::min()) {
     if (rule.symmetry == Symmetry::asymmetric) {
       zero_point = std::clamp<std::int64_t>(0, rule.storage_min, rule.storage_max);

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "numerics/kernels/scale_grid.hpp"
 #include "numerics/scale_rule.hpp"
 #include "numerics/scale_search.hpp"
 
@@ -25,7 +26,7 @@ namespace quadrant::inline v0 {
 /// One search a thread; it keeps its memory from one group to the next.
 class SmallScaleSearch {
  public:
-  static constexpr std::size_t most_values = 256;
+  static constexpr std::size_t most_values = kernels::ScaleGrid::most_values;
   static constexpr std::int64_t most_codes = 31;
 
   /// Finite values, at most `most_values`, not all 0, and how far they reach.
@@ -37,6 +38,10 @@ class SmallScaleSearch {
   [[nodiscard]] std::optional<FoundScale> best(const ScaleDomain& domain, double bound,
                                                bool is_likely = true);
 
+  /// Whether the scale that was found last costs less than `bound` even if it is rounded to
+  /// float32.
+  [[nodiscard]] bool is_surely_better() const noexcept { return is_surely_better_; }
+
  private:
   struct Change {
     double scale = 0;      ///< below it, the code is one more
@@ -45,9 +50,10 @@ class SmallScaleSearch {
   };
 
   void sweep(double low, double high);
-  void look_at(double scale, double a, double b);
+  void look_between(double low, double high, double a, double b);
 
   double unit_ = 1;            ///< a power of 2: values are so many times these
+  double factor_ = 1;          ///< 1 / unit_
   std::vector<float> values_;  ///< below 2 by magnitude
   double above_ = 0;           ///< the largest
   double below_ = 0;           ///< minus the smallest, where that is negative
@@ -56,6 +62,8 @@ class SmallScaleSearch {
   ScaleDomain domain_;
   double best_gain_ = 0;
   double best_scale_ = 0;
+  bool is_surely_better_ = false;
+  kernels::ScaleGrid grid_;
   // Of a sweep: codes at both ends, and which values have two.
   std::array<float, most_values> low_codes_{};
   std::array<float, most_values> high_codes_{};

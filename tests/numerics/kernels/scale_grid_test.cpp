@@ -45,22 +45,26 @@ TEST_CASE("kernels: gains of scales and their bounds, the same on all targets") 
         for (const float w : values) power += static_cast<double>(w) * static_cast<double>(w);
         const double margin = 4 * static_cast<double>(count + 8) * 0x1p-24 * power;
         const double known = power * 0.9;
+        const auto [least, most_value] = std::ranges::minmax(values);
+        const float clipping =
+            std::max(most_value / (codes.above + 0.25F), -least / (codes.below + 0.25F));
         std::optional<ScaleGrid> first;
         test::for_each_target([&] {
-          ScaleGrid grid{.count = size, .scales = {}, .gains = {}, .bounds = {}};
+          ScaleGrid grid{.count = size, .scales = {}, .slopes = {}, .bounds = {}};
           const std::uint32_t promising =
-              kernels::look_at_scales(values.data(), count, 0.1F, 0.6F, codes,
+              kernels::look_at_scales(values.data(), count, 0.1F, 0.6F, codes, clipping,
                                       static_cast<float>(known), static_cast<float>(margin), grid);
           if (!first) first = grid;
           CHECK(grid.scales == first->scales);
-          CHECK(grid.gains == first->gains);
+          CHECK(grid.slopes == first->slopes);
           CHECK(grid.bounds == first->bounds);
           CHECK(grid.scales[0] == 0.1F);
           CHECK(grid.scales[size - 1] == doctest::Approx(0.6));
           double best = known;
           for (std::size_t i = 0; i < size; ++i) {
             const double found = gain(values, static_cast<double>(grid.scales[i]), codes);
-            CHECK(std::fabs(static_cast<double>(grid.gains[i]) - found) <= margin);
+            const float gained = grid.scales[i] * grid.slopes[i];
+            CHECK(std::fabs(static_cast<double>(gained) - found) <= margin);
             best = std::max(best, found);
           }
           for (std::size_t i = 0; i + 1 < size; ++i) {

@@ -29,10 +29,14 @@ TEST_CASE("kernels: squared errors are those of quantize_value, the same on all 
       }
       std::optional<double> first;
       test::for_each_target([&] {
-        const double found = kernels::squared_error(values.data(), values.size(), scale, -3, 12);
+        const double found = kernels::squared_error(values.data(), values.size(), {scale, -3, 12});
         CHECK(found == doctest::Approx(expected).epsilon(1e-12));
         if (!first) first = found;
         CHECK(found == *first);
+        const auto both =
+            kernels::squared_errors(values.data(), values.size(), {{{1, -8, 7}, {scale, -3, 12}}});
+        CHECK(both[1] == found);
+        CHECK(both[0] == kernels::squared_error(values.data(), values.size(), {1, -8, 7}));
       });
     }
   }
