@@ -13,7 +13,7 @@ namespace {
 
 /// Of the result, at a time. Smaller tiles would make the runs shorter that a transposed matrix is
 /// read in.
-constexpr std::uint64_t tile_bytes = std::uint64_t{1} << 21U;
+constexpr std::uint64_t tile_bytes = std::uint64_t{1} << 20U;
 /// Codes that are read at a time, so that they stay in the processor's cache.
 constexpr std::uint64_t band_codes = std::uint64_t{1} << 15U;
 
@@ -34,12 +34,15 @@ class NBitsSource final : public ConstantSource {
     while (!out.empty()) {
       const std::uint64_t skip = offset % row_bytes_;
       const Tile tile = tile_at(offset / row_bytes_, skip, out.size());
-      packed.assign(static_cast<std::size_t>(tile.rows * tile.bytes), std::byte{0});
-      QUADRANT_CHECK(rows_first_ ? pack_rows(tile, packed) : pack_columns(tile, packed));
+      const auto size = static_cast<std::size_t>(tile.rows * tile.bytes);
       const std::uint64_t before = skip - tile.first_byte;
-      const auto taken =
-          static_cast<std::size_t>(std::min<std::uint64_t>(packed.size() - before, out.size()));
-      std::memcpy(out.data(), packed.data() + before, taken);
+      const bool is_whole = before == 0 && size <= out.size();
+      if (!is_whole) packed.resize(size);
+      const std::span<std::byte> to = is_whole ? out.first(size) : std::span(packed);
+      if (tile.columns < tile.bytes * codes_per_byte_) std::ranges::fill(to, std::byte{0});
+      QUADRANT_CHECK(rows_first_ ? pack_rows(tile, to) : pack_columns(tile, to));
+      const std::size_t taken = std::min(size - before, out.size());
+      if (!is_whole) std::memcpy(out.data(), packed.data() + before, taken);
       out = out.subspan(taken);
       offset += taken;
     }

@@ -17,7 +17,7 @@
 namespace quadrant::inline v0::onnx {
 namespace {
 
-constexpr std::size_t piece_bytes = std::size_t{1} << 21;
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 // Between two reports of progress.
 constexpr std::size_t pieces_a_round = 64;
 
