@@ -12,8 +12,9 @@ namespace quadrant::inline v0::onnx {
 namespace {
 
 /// Of the result, at a time. Smaller tiles would make the runs shorter that a transposed matrix is
-/// read in.
-constexpr std::uint64_t tile_bytes = std::uint64_t{1} << 20U;
+/// read in. More than files are written in at a time: what is left of those that begin inside a row
+/// would be a single row.
+constexpr std::uint64_t tile_bytes = std::uint64_t{1} << 21U;
 /// Codes that are read at a time, so that they stay in the processor's cache.
 constexpr std::uint64_t band_codes = std::uint64_t{1} << 15U;
 
