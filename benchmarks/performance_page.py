@@ -151,6 +151,8 @@ def files(options):
         "int8, channels": [],
         "int8, channels, one thread": ["--threads", "1"],
         "int4, blocks of 32": [*BLOCKS, "--signed-scale"],
+        "int4, blocks of 32, `--memory 128MB`": [*BLOCKS, "--signed-scale", "--memory", "128MB"],
+        "int4, blocks of 32, MatMulNBits": [*BLOCKS, "--signed-scale", "--format", "matmulnbits"],
         "int4, blocks of 32, mse": [*BLOCKS, "--clip", "mse"],
     }
     inputs = [model.with_name(model.name + ".data")]
@@ -230,7 +232,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--gigabytes", type=float, default=8)
     parser.add_argument("--peer-gigabytes", type=float, default=1)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", choices=TABLES, action="append")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
