@@ -51,6 +51,7 @@ HWY_INLINE void transpose_tile(const std::uint8_t* from, std::size_t from_stride
 
 void transpose(const std::byte* source, std::size_t from_stride, std::size_t rows,
                std::size_t columns, std::byte* target, std::size_t to_stride) {
+  if (rows == 0 || columns == 0) return;  // There may be no memory to point into.
   const auto* const from = reinterpret_cast<const std::uint8_t*>(source);
   auto* const to = reinterpret_cast<std::uint8_t*>(target);
   const std::size_t whole_rows = rows / tile * tile;
