@@ -79,6 +79,7 @@ std::uint64_t Constant::byte_size() const noexcept {
          static_cast<std::uint64_t>(byte_width(data_->element));
 }
 bool Constant::is_deferred() const noexcept { return data_->source != nullptr; }
+bool Constant::gathers() const noexcept { return is_deferred() && data_->source->gathers(); }
 
 Expected<ConstantBytes> Constant::read() const {
   if (!data_->source) return ConstantBytes(data_->bytes, *data_->bytes);

@@ -41,6 +41,10 @@ class ConstantSource {
   /// that has to make ready for a read does so once.
   [[nodiscard]] virtual Expected<void> read_runs(const ByteRuns& runs,
                                                  std::span<std::byte> out) const;
+
+  /// Whether neighbours come from places far apart, so that a few large reads take less time than
+  /// many small ones.
+  [[nodiscard]] virtual bool gathers() const noexcept { return false; }
 };
 
 /// Bytes of a constant, kept alive by this object.
@@ -96,6 +100,8 @@ class Constant {
   [[nodiscard]] std::uint64_t byte_size() const noexcept;
   /// Whether reading touches a file or computes.
   [[nodiscard]] bool is_deferred() const noexcept;
+  /// What its source says of that; false where there is none.
+  [[nodiscard]] bool gathers() const noexcept;
 
   /// All bytes. Deferred contents are computed anew at each call and not kept.
   [[nodiscard]] Expected<ConstantBytes> read() const;

@@ -14,7 +14,7 @@ namespace {
 /// Of the result, at a time. Smaller tiles would make the runs shorter that a transposed matrix is
 /// read in. More than files are written in at a time: what is left of those that begin inside a row
 /// would be a single row.
-constexpr std::uint64_t tile_bytes = std::uint64_t{1} << 21U;
+constexpr std::uint64_t tile_bytes = std::uint64_t{1} << 23U;
 /// Codes that are read at a time, so that they stay in the processor's cache.
 constexpr std::uint64_t band_codes = std::uint64_t{1} << 15U;
 
@@ -49,6 +49,8 @@ class NBitsSource final : public ConstantSource {
     }
     return {};
   }
+
+  [[nodiscard]] bool gathers() const noexcept override { return !rows_first_; }
 
  private:
   /// Whole rows, as many as there is room for, or a part of one row that is longer than that.

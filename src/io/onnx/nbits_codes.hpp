@@ -24,9 +24,9 @@ struct NBitsLayout {
 
 /// `codes` (int4, uint4, int8 or uint8) as uint8 `[rows, blocks, block_size * bits / 8]`: signed
 /// ones moved up by half their range, two 4-bit ones in a byte with the first in the low half, the
-/// last block filled up with zeros. Computed when it is read, any part at a time, with at most
-/// 4 MiB of memory for each read; several threads may read. The shape's elements must be countable
-/// in 63 bits.
+/// last block filled up with zeros. Computed when it is read, any part at a time, with memory of up
+/// to four times the part's size, at most 32 MiB; several threads may read. The shape's elements
+/// must be countable in 63 bits.
 ///
 ///   i4 {{-8}, {7}, {1}} (columns first), block size 16  ->  {0xF0, 0x09, 0, 0, 0, 0, 0, 0}
 [[nodiscard]] Constant nbits_codes(Constant codes, const NBitsLayout& layout);

@@ -17,18 +17,23 @@
 namespace quadrant::inline v0::onnx {
 namespace {
 
+/// What is hashed at a time, and read.
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+/// Pieces that are read at once from constants that gather.
+constexpr std::size_t pieces_of_large = 4;
 // Between two reports of progress.
 constexpr std::size_t pieces_a_round = 64;
+static_assert(pieces_a_round % pieces_of_large == 0,
+              "none begins in one round and ends in another");
 
-/// Buffers of a piece each, for as many as are asked for at the same time.
+/// Buffers for as many as are asked for at the same time.
 class Buffers {
  public:
   using Buffer = std::vector<std::byte>;
 
   Buffer take() {
     const std::lock_guard lock(mutex_);
-    if (free_.empty()) return Buffer(piece_bytes);
+    if (free_.empty()) return {};
     Buffer buffer = std::move(free_.back());
     free_.pop_back();
     return buffer;
@@ -84,6 +89,15 @@ class RopeReader {
     }
   }
 
+  /// Whether all of this is of one constant that gathers.
+  [[nodiscard]] bool gathers(std::uint64_t begin, std::uint64_t end) const {
+    const auto behind = std::ranges::upper_bound(begins_, begin);
+    if (behind == begins_.begin()) return false;
+    const auto index = static_cast<std::size_t>(behind - begins_.begin()) - 1;
+    const Payload& payload = rope_.payloads()[index];
+    return end <= begins_[index] + payload.size && payload.constant.gathers();
+  }
+
  private:
   // Up to the end of payload `index`, or to its beginning; 0 where that lies behind.
   std::size_t read_part(std::size_t index, std::uint64_t offset, std::span<std::byte> out,
@@ -112,6 +126,24 @@ class RopeReader {
   std::vector<std::uint64_t> begins_;  // of payloads, in the file
 };
 
+struct PieceRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+// One piece at a time, but where several `are_one_read`.
+template <class Predicate>
+std::vector<PieceRange> reads_between(std::size_t first, std::size_t end, Predicate are_one_read) {
+  std::vector<PieceRange> reads;
+  while (first < end) {
+    PieceRange next{first, std::min(first + pieces_of_large, end)};
+    if (!are_one_read(next)) next.end = first + 1;
+    reads.push_back(next);
+    first = next.end;
+  }
+  return reads;
+}
+
 }  // namespace
 
 std::uint64_t stream(const Rope& rope, Executor& executor, PieceSink out, BytesDone done) {
@@ -119,19 +151,28 @@ std::uint64_t stream(const Rope& rope, Executor& executor, PieceSink out, BytesD
   Buffers buffers;
   const std::uint64_t size = rope.size();
   const auto pieces = static_cast<std::size_t>((size + piece_bytes - 1) / piece_bytes);
+  const auto offset_of = [size](std::size_t piece) {
+    return std::min<std::uint64_t>(size, std::uint64_t{piece} * piece_bytes);
+  };
   std::vector<std::uint64_t> hashes(pieces);
   for (std::size_t first = 0; first < pieces; first += pieces_a_round) {
-    const std::size_t count = std::min(pieces_a_round, pieces - first);
-    std::vector<std::optional<Error>> errors(count);
-    executor.parallel_for(count, [&](std::size_t i) {
-      const std::uint64_t offset = std::uint64_t{first + i} * piece_bytes;
+    const std::size_t end = std::min(first + pieces_a_round, pieces);
+    const std::vector<PieceRange> reads = reads_between(first, end, [&](const PieceRange& range) {
+      return reader.gathers(offset_of(range.begin), offset_of(range.end));
+    });
+    std::vector<std::optional<Error>> errors(reads.size());
+    executor.parallel_for(reads.size(), [&](std::size_t i) {
       auto written = at_border({}, [&] {
+        const std::uint64_t offset = offset_of(reads[i].begin);
         Buffers::Buffer buffer = buffers.take();
-        const auto bytes = std::span(buffer).first(
-            static_cast<std::size_t>(std::min<std::uint64_t>(piece_bytes, size - offset)));
-        reader.read(offset, bytes);
-        hashes[first + i] = XXH3_64bits(bytes.data(), bytes.size());
-        out(offset, bytes);
+        buffer.resize(static_cast<std::size_t>(offset_of(reads[i].end) - offset));
+        reader.read(offset, buffer);
+        for (std::size_t piece = reads[i].begin; piece < reads[i].end; ++piece) {
+          const auto bytes = std::span(buffer).subspan(offset_of(piece) - offset,
+                                                       offset_of(piece + 1) - offset_of(piece));
+          hashes[piece] = XXH3_64bits(bytes.data(), bytes.size());
+        }
+        out(offset, buffer);
         buffers.give_back(std::move(buffer));
       });
       if (!written) errors[i] = std::move(written).error();
@@ -139,8 +180,7 @@ std::uint64_t stream(const Rope& rope, Executor& executor, PieceSink out, BytesD
     for (std::optional<Error>& error : errors) {
       if (error) throw Failure{*std::move(error)};
     }
-    done(std::min<std::uint64_t>(size, std::uint64_t{first + count} * piece_bytes) -
-         std::uint64_t{first} * piece_bytes);
+    done(offset_of(end) - offset_of(first));
   }
   return XXH3_64bits(hashes.data(), hashes.size() * sizeof(std::uint64_t));
 }

@@ -52,6 +52,8 @@ class TransposedSource final : public ConstantSource {
         });
   }
 
+  [[nodiscard]] bool gathers() const noexcept override { return true; }
+
  private:
   void transpose(const std::byte* from, std::size_t columns, std::byte* to) const {
     const auto rows = static_cast<std::size_t>(rows_);

@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <random>
@@ -104,6 +106,60 @@ TEST_CASE("stream: own bytes and contents, in order, whatever lies on the border
     CHECK(equal);
     CHECK(one.hash == three.hash);
     CHECK(one.done == model.bytes.size());
+  }
+}
+
+// Bytes that are far apart, as it says, and the sizes of the reads that it was asked for.
+class Gathering final : public ConstantSource {
+ public:
+  explicit Gathering(std::string bytes) : bytes_(std::move(bytes)) {}
+
+  [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
+    const std::lock_guard lock(mutex_);
+    sizes_.push_back(out.size());
+    std::memcpy(out.data(), bytes_.data() + offset, out.size());
+    return {};
+  }
+  [[nodiscard]] bool gathers() const noexcept override { return true; }
+  [[nodiscard]] std::vector<std::size_t> sizes() const {
+    const std::lock_guard lock(mutex_);
+    return sizes_;
+  }
+
+ private:
+  std::string bytes_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::size_t> sizes_;
+};
+
+TEST_CASE("stream: what gathers is read in few large parts, and hashed like other contents") {
+  std::mt19937 random(3);
+  constexpr std::size_t mebibyte = std::size_t{1} << 20;
+  // Within a piece, whole pieces, more than a round, and between other contents.
+  for (const std::size_t size : {std::size_t{1000}, 8 * mebibyte, 70 * mebibyte + 12345}) {
+    for (const std::size_t before : {std::size_t{0}, mebibyte / 2, 3 * mebibyte}) {
+      Model given = make_model(1, before + 1, random);
+      std::string bytes(size, '\0');
+      for (char& byte : bytes) byte = static_cast<char>(random() & 0xffU);
+      const auto source = std::make_shared<Gathering>(bytes);
+      Rope stored = given.rope;
+      const Shape shape{static_cast<std::int64_t>(size)};
+      given.rope.add_raw(Constant::deferred(ElementType::uint8, shape, source));
+      const auto* const first = reinterpret_cast<const std::byte*>(bytes.data());
+      stored.add_raw(Constant::from_bytes(ElementType::uint8, shape, {first, first + size}));
+      given.bytes += bytes;
+
+      ThreeThreads threads;
+      const Streamed gathered = stream_with(given.rope, threads);
+      const bool equal = gathered.bytes == given.bytes;
+      CHECK(equal);
+      CHECK(gathered.hash == stream_with(stored, threads).hash);
+      CHECK(gathered.done == given.bytes.size());
+      // Single pieces are read at both ends alone.
+      const std::vector<std::size_t> sizes = source->sizes();
+      CHECK(sizes.size() <= size / (4 * mebibyte) + 8);
+      CHECK(std::ranges::max(sizes) <= 4 * mebibyte);
+    }
   }
 }
 
