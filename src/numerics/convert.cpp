@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "numerics/kernels/widen.hpp"
 #include "numerics/parameters.hpp"
 #include "numerics/pieces.hpp"
-#include "quadrant/ir/float16.hpp"
 #include "quadrant/support/assert.hpp"
 
 namespace quadrant::inline v0 {
@@ -190,14 +190,10 @@ void widen_to_float(ElementType element, std::span<const std::byte> bytes, std::
   const std::byte* const from = bytes.data();
   switch (element) {
     case ElementType::float16:
-      for (std::size_t i = 0; i < count; ++i) {
-        out[i] = widen_float16(load<std::uint16_t>(from + 2 * i));
-      }
+      kernels::widen_float16(from, count, out.data());
       break;
     case ElementType::bfloat16:
-      for (std::size_t i = 0; i < count; ++i) {
-        out[i] = widen_bfloat16(load<std::uint16_t>(from + 2 * i));
-      }
+      kernels::widen_bfloat16(from, count, out.data());
       break;
     case ElementType::float64:
       for (std::size_t i = 0; i < count; ++i) {
