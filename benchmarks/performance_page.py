@@ -138,23 +138,9 @@ def ours(model, *options):
             *options]
 
 
-def made(options, gigabytes, hidden, inner):
-    model = options.folder / f"model_{gigabytes:g}.onnx"
-    if not model.exists():
-        synthetic_model.write(model, gigabytes, hidden, inner)
-    return model
-
-
-def files(options):
-    model = made(options, options.gigabytes, 4096, 11008)
-    settings = {
-        "int8, channels": [],
-        "int8, channels, one thread": ["--threads", "1"],
-        "int4, blocks of 32": [*BLOCKS, "--signed-scale"],
-        "int4, blocks of 32, `--memory 128MB`": [*BLOCKS, "--signed-scale", "--memory", "128MB"],
-        "int4, blocks of 32, MatMulNBits": [*BLOCKS, "--signed-scale", "--format", "matmulnbits"],
-        "int4, blocks of 32, mse": [*BLOCKS, "--clip", "mse"],
-    }
+def file_table(options, element, gigabytes, settings):
+    model = options.folder / "model.onnx"
+    synthetic_model.write(model, gigabytes, 4096, 11008, element)
     inputs = [model.with_name(model.name + ".data")]
     best, yardstick = file_to_file.measure(
         {name: ours(model, *setting) for name, setting in settings.items()}, inputs, options.out,
@@ -164,8 +150,23 @@ def files(options):
     model.unlink()
     rows = [(name, f"{yardstick[name] / run.seconds:.2f}", f"{run.written / 1e9:.2f}",
              f"{run.peak_bytes / 1e6:.0f}") for name, run in best.items()]
-    return (f"A transformer of {size / 1e9:.1f} GB in float32.\n\n" + model_table.markdown_table(
+    return (f"A transformer of {size / 1e9:.1f} GB in {element}.\n\n" + model_table.markdown_table(
         ("setting", "of reading and writing as much", "GB written", "peak MB of memory"), rows))
+
+
+def files(options):
+    always = {
+        "int8, channels": [],
+        "int4, blocks of 32": [*BLOCKS, "--signed-scale"],
+        "int4, blocks of 32, MatMulNBits": [*BLOCKS, "--signed-scale", "--format", "matmulnbits"],
+    }
+    more = {
+        "int8, channels, one thread": ["--threads", "1"],
+        "int4, blocks of 32, `--memory 128MB`": [*BLOCKS, "--signed-scale", "--memory", "128MB"],
+        "int4, blocks of 32, mse": [*BLOCKS, "--clip", "mse"],
+    }
+    return "\n\n".join((file_table(options, "float32", options.gigabytes, {**always, **more}),
+                        file_table(options, "float16", options.gigabytes / 2, always)))
 
 
 def sqnr(model, out):
@@ -176,7 +177,8 @@ def sqnr(model, out):
 
 
 def peers(options):
-    model = made(options, options.peer_gigabytes, 2048, 5632)
+    model = options.folder / "model.onnx"
+    synthetic_model.write(model, options.peer_gigabytes, 2048, 5632)
     peer = [sys.executable, ROOT / "benchmarks/run_peer.py"]
     groups = {
         "int8, channels": {
