@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "quadrant/adapters/tbb.hpp"
+#include "quadrant/ir/float16.hpp"
 #include "quadrant/numerics/convert.hpp"
 #include "quadrant/numerics/quantize_weights.hpp"
 #include "quadrant/numerics/scales.hpp"
@@ -32,11 +33,16 @@ using quadrant::Symmetry;
 constexpr std::int64_t rows = 4096;
 constexpr std::int64_t columns = 4096;
 
-Constant make_weights(const Shape& shape) {
+Constant make_weights(const Shape& shape, ElementType element = ElementType::float32) {
   std::mt19937 random(1);
   std::normal_distribution<float> distribution;
   std::vector<float> values(static_cast<std::size_t>(shape.element_count().value_or(0)));
   for (float& value : values) value = distribution(random);
+  if (element == ElementType::float16) {
+    std::vector<std::uint16_t> halves(values.size());
+    std::ranges::transform(values, halves.begin(), quadrant::round_to_float16);
+    return Constant::from_values<std::uint16_t>(element, shape, halves);
+  }
   return Constant::from_values<float>(ElementType::float32, shape, values);
 }
 
@@ -94,15 +100,16 @@ void quantize(benchmark::State& state, const Shape& shape, const Granularity& gr
 
 // Scales and codes together, from memory to memory, on one thread and on two.
 void quantize_in_memory(benchmark::State& state, const Shape& shape, const Granularity& granularity,
-                        const ScaleRule& rule) {
-  const Constant weights = make_weights(shape);
+                        const ScaleRule& rule, ElementType element = ElementType::float32) {
+  const Constant weights = make_weights(shape, element);
   const auto values = weights.read();
   const bool packed = quadrant::bit_width(rule.storage) == 4;
-  std::vector<std::byte> codes(packed ? weights.byte_size() / 8 : weights.byte_size() / 4);
+  const auto count = static_cast<std::size_t>(weights.element_count());
+  std::vector<std::byte> codes(packed ? count / 2 : count);
   quadrant::TbbExecutor threads(static_cast<std::size_t>(state.range(0)));
   run(state, weights, [&] {
-    benchmark::DoNotOptimize(quadrant::quantize_weights(values->as<float>(), shape, granularity,
-                                                        rule, codes,
+    benchmark::DoNotOptimize(quadrant::quantize_weights(element, values->bytes(), shape,
+                                                        granularity, rule, codes,
                                                         {.packed = packed, .executor = &threads}));
   });
 }
@@ -192,6 +199,15 @@ BENCHMARK_CAPTURE(quantize_in_memory, int4_row_blocks_128, matrix, Granularity::
     ->Apply(on_threads);
 BENCHMARK_CAPTURE(quantize_in_memory, int4_column_blocks_32, matrix, Granularity::per_block(0, 32),
                   int4)
+    ->Apply(on_threads);
+BENCHMARK_CAPTURE(quantize_in_memory, float16_to_int8_rows, matrix, Granularity::per_axis(0), int8,
+                  ElementType::float16)
+    ->Apply(on_threads);
+BENCHMARK_CAPTURE(quantize_in_memory, float16_to_int8_columns, matrix, Granularity::per_axis(1),
+                  int8, ElementType::float16)
+    ->Apply(on_threads);
+BENCHMARK_CAPTURE(quantize_in_memory, float16_to_int4_row_blocks_32, matrix,
+                  Granularity::per_block(1, 32), int4, ElementType::float16)
     ->Apply(on_threads);
 
 }  // namespace

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,6 +20,7 @@
 #include "numerics/kernels/quantize.hpp"
 #include "numerics/pieces.hpp"
 #include "quadrant/ir/scales.hpp"
+#include "quadrant/numerics/convert.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -48,12 +51,59 @@ class BorrowedSource final : public ConstantSource {
   std::span<const std::byte> bytes_;
 };
 
+// Calls body(begin, end) for each `size` elements from `first` to `last`.
+template <class Body>
+void for_each_piece(std::int64_t first, std::int64_t last, std::size_t size, Body body) {
+  const auto step = static_cast<std::int64_t>(size);
+  for (std::int64_t begin = first; begin < last; begin += step) {
+    body(begin, std::min(begin + step, last));
+  }
+}
+
+/// Elements of a float type in memory, as float32.
+class Weights {
+ public:
+  Weights(ElementType element, std::span<const std::byte> bytes)
+      : element_(element), bytes_(bytes), width_(static_cast<std::size_t>(byte_width(element))) {
+    const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
+    if (element == ElementType::float32 && address % alignof(float) == 0) {
+      floats_ = reinterpret_cast<const float*>(bytes.data());
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return bytes_.size() / width_; }
+  [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
+  /// All of them, where they need not be widened; else null.
+  [[nodiscard]] const float* floats() const noexcept { return floats_; }
+
+  /// The elements from `first` to `last`; `wide` is room for them where they must be widened.
+  [[nodiscard]] std::span<const float> part(std::int64_t first, std::int64_t last,
+                                            std::vector<float>& wide) const {
+    const auto begin = static_cast<std::size_t>(first);
+    const auto count = static_cast<std::size_t>(last - first);
+    if (floats_ != nullptr) return {floats_ + begin, count};
+    wide.resize(count);
+    widen_to_float(element_, bytes_.subspan(begin * width_, count * width_), wide);
+    return wide;
+  }
+
+  [[nodiscard]] Constant constant(const Shape& shape) const {
+    return Constant::deferred(element_, shape, std::make_shared<BorrowedSource>(bytes_));
+  }
+
+ private:
+  ElementType element_;
+  std::span<const std::byte> bytes_;
+  std::size_t width_;
+  const float* floats_ = nullptr;
+};
+
 /// One call of quantize_weights, for codes that are computed as `Code`.
 template <class Code>
 class WeightQuantizer {
  public:
-  WeightQuantizer(std::span<const float> weights, const Groups& groups, const ScaleRule& rule,
-                  Code* codes, Executor& executor)
+  WeightQuantizer(const Weights& weights, const Groups& groups, const ScaleRule& rule, Code* codes,
+                  Executor& executor)
       : weights_(weights),
         groups_(groups),
         rule_(rule),
@@ -72,7 +122,7 @@ class WeightQuantizer {
     if (together != 0 && size <= most_together) {
       const std::int64_t stretches = step_elements / std::max<std::int64_t>(size, 1);
       quantize_steps(std::max<std::int64_t>(stretches, 1) * together);
-    } else if (groups_.interleaved() && together == 0) {
+    } else if (groups_.interleaved() && together == 0 && weights_.floats() != nullptr) {
       quantize_panels();
     } else {
       quantize_in_two_passes();
@@ -100,6 +150,7 @@ class WeightQuantizer {
   struct Scratch {
     std::vector<float> above;
     std::vector<float> below;
+    std::vector<float> wide;
     std::vector<Code> codes;
   };
 
@@ -120,8 +171,7 @@ class WeightQuantizer {
   void quantize_groups(std::int64_t first, std::int64_t last, Scratch& scratch) {
     const std::int64_t begin = groups_.members(first).first;
     const std::int64_t end = groups_.members(last - 1).end();
-    const auto values =
-        weights_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+    const auto values = weights_.part(begin, end, scratch.wide);
     const auto group_count = static_cast<std::size_t>(last - first);
     scratch.above.assign(group_count, 0);
     scratch.below.assign(group_count, 0);
@@ -157,7 +207,7 @@ class WeightQuantizer {
       const auto stride = static_cast<std::size_t>(columns);
       std::vector<float> above(length);
       std::vector<float> below(length);
-      kernels::reach_of_columns(weights_.data() + begin, {rows, length, stride},
+      kernels::reach_of_columns(weights_.floats() + begin, {rows, length, stride},
                                 {above.data(), below.data()});
       if (!are_finite(above) || !are_finite(below)) {
         is_finite_ = false;
@@ -169,7 +219,7 @@ class WeightQuantizer {
   }
 
   void quantize_panel(const kernels::Rows& panel, std::size_t begin) {
-    const float* const from = weights_.data() + begin;
+    const float* const from = weights_.floats() + begin;
     const kernels::Affine by = found_.from(rule_, begin);
     if (packed_ == nullptr) {
       kernels::quantize_columns(from, codes_ + begin, panel, by);
@@ -197,7 +247,10 @@ class WeightQuantizer {
     std::vector<std::unique_ptr<GroupReach>> reaches(static_cast<std::size_t>(tasks));
     for_each_task(count, size, [&](std::int64_t first, std::int64_t last) {
       auto reach = std::make_unique<GroupReach>(found_.scales.size());
-      if (!reach->add(groups_, first, part(first, last))) is_finite_ = false;
+      std::vector<float> wide;
+      for_each_piece(first, last, piece_elements, [&](std::int64_t begin, std::int64_t end) {
+        if (!reach->add(groups_, begin, weights_.part(begin, end, wide))) is_finite_ = false;
+      });
       reaches[static_cast<std::size_t>(first / size)] = std::move(reach);
     });
     if (!is_finite_) return;
@@ -208,13 +261,16 @@ class WeightQuantizer {
   }
 
   void quantize_all() {
+    // Columns are prepared anew for each piece, so it had better have several rows.
+    const std::size_t size =
+        groups_.interleaved() ? piece_elements : static_cast<std::size_t>(step_elements);
     for_each_task(groups_.element_count(), task_elements,
                   [&](std::int64_t first, std::int64_t last) {
                     Scratch scratch;
-                    for (std::int64_t begin = first; begin < last; begin += step_elements) {
-                      const auto values = part(begin, std::min(begin + step_elements, last));
+                    for_each_piece(first, last, size, [&](std::int64_t begin, std::int64_t end) {
+                      const auto values = weights_.part(begin, end, scratch.wide);
                       quantize_part(begin, values, values.size(), scratch);
-                    }
+                    });
                   });
   }
 
@@ -246,11 +302,6 @@ class WeightQuantizer {
     kernels::pack_halves(reinterpret_cast<const std::byte*>(codes), count, packed_ + begin / 2);
   }
 
-  [[nodiscard]] std::span<const float> part(std::int64_t first, std::int64_t last) const {
-    return weights_.subspan(static_cast<std::size_t>(first),
-                            static_cast<std::size_t>(last - first));
-  }
-
   // Calls body(first, last) for each `size` of `count` things; several threads may.
   template <class Body>
   void for_each_task(std::int64_t count, std::int64_t size, Body body) {
@@ -261,7 +312,7 @@ class WeightQuantizer {
     });
   }
 
-  std::span<const float> weights_;
+  Weights weights_;
   Groups groups_;
   ScaleRule rule_;
   Code* codes_;
@@ -272,7 +323,7 @@ class WeightQuantizer {
 };
 
 struct Request {
-  std::span<const float> weights;
+  Weights weights;
   const Shape& shape;
   const Granularity& granularity;
   const ScaleRule& rule;
@@ -281,9 +332,14 @@ struct Request {
   Executor& executor;
 };
 
-Constant as_constant(const Request& request) {
-  return Constant::deferred(ElementType::float32, request.shape,
-                            std::make_shared<BorrowedSource>(std::as_bytes(request.weights)));
+std::optional<NonFinite> non_finite_of(const Weights& weights) {
+  std::optional<NonFinite> found;
+  std::vector<float> wide;
+  for_each_piece(0, static_cast<std::int64_t>(weights.size()), piece_elements,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   if (!found) found = first_non_finite(weights.part(begin, end, wide), begin);
+                 });
+  return found;
 }
 
 template <class Code>
@@ -297,11 +353,12 @@ Expected<ParameterScan> quantize_as(const Request& request, const Groups& groups
 
   ParameterScan scan;
   if (request.rule.clip == Clip::mse || request.weights.empty()) {
-    QUADRANT_TRY(scan, scan_parameters(as_constant(request), request.granularity, request.rule));
+    QUADRANT_TRY(scan, scan_parameters(request.weights.constant(request.shape), request.granularity,
+                                       request.rule));
     if (scan.non_finite) return scan;
     QUADRANT_CHECK(quantizer.use(scan));
   } else if (!quantizer.run()) {
-    scan.non_finite = first_non_finite(request.weights, 0);
+    scan.non_finite = non_finite_of(request.weights);
     return scan;
   } else {
     scan = quantizer.found().constants(request.rule,
@@ -339,12 +396,23 @@ Expected<void> check_sizes(const Request& request, std::int64_t count) {
 
 }  // namespace
 
-Expected<ParameterScan> quantize_weights(std::span<const float> weights, const Shape& shape,
-                                         const Granularity& granularity, const ScaleRule& rule,
-                                         std::span<std::byte> codes,
+Expected<ParameterScan> quantize_weights(ElementType element, std::span<const std::byte> weights,
+                                         const Shape& shape, const Granularity& granularity,
+                                         const ScaleRule& rule, std::span<std::byte> codes,
                                          const QuantizeWeightsOptions& options) {
+  if (!is_float(element)) {
+    return fail(
+        ErrorCode::impossible,
+        fmt::format("weights of type {} cannot be quantized: only floats can", to_string(element)));
+  }
+  const auto width = static_cast<std::size_t>(byte_width(element));
+  if (weights.size() % width != 0) {
+    return fail(ErrorCode::impossible,
+                fmt::format("{} bytes of weights of type {}, each of which has {}", weights.size(),
+                            to_string(element), width));
+  }
   SerialExecutor serial;
-  const Request request{weights,
+  const Request request{{element, weights},
                         shape,
                         granularity,
                         rule,
@@ -366,6 +434,14 @@ Expected<ParameterScan> quantize_weights(std::span<const float> weights, const S
     default:
       return quantize_as<std::uint16_t>(request, groups);
   }
+}
+
+Expected<ParameterScan> quantize_weights(std::span<const float> weights, const Shape& shape,
+                                         const Granularity& granularity, const ScaleRule& rule,
+                                         std::span<std::byte> codes,
+                                         const QuantizeWeightsOptions& options) {
+  return quantize_weights(ElementType::float32, std::as_bytes(weights), shape, granularity, rule,
+                          codes, options);
 }
 
 }  // namespace quadrant::inline v0

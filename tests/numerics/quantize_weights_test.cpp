@@ -3,11 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <bit>
 #include <limits>
 #include <thread>
 
 #include "numerics/helpers.hpp"
 #include "numerics/kernels/targets.hpp"
+#include "quadrant/ir/float16.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/convert.hpp"
 
@@ -54,9 +56,7 @@ Made quantize(std::span<const float> weights, const Shape& shape, const Granular
 }
 
 // By scan_parameters and quantized, which look at the weights one after the other.
-Made expected(std::span<const float> weights, const Shape& shape, const Granularity& granularity,
-              const ScaleRule& rule) {
-  const Constant constant = test::float_constant(shape, weights);
+Made expected(const Constant& constant, const Granularity& granularity, const ScaleRule& rule) {
   Made made{scan_parameters(constant, granularity, rule).value(), {}};
   UniformType type;
   type.storage = rule.storage;
@@ -68,6 +68,11 @@ Made expected(std::span<const float> weights, const Shape& shape, const Granular
   made.codes = test::contents<std::byte>(
       quantized(constant, std::make_shared<const UniformType>(type)).value());
   return made;
+}
+
+Made expected(std::span<const float> weights, const Shape& shape, const Granularity& granularity,
+              const ScaleRule& rule) {
+  return expected(test::float_constant(shape, weights), granularity, rule);
 }
 
 void check_equal(const Made& made, const Made& wanted) {
@@ -155,6 +160,74 @@ TEST_CASE("quantize_weights: the same for all targets, and where tensors take ma
   }
 }
 
+// The values in another type, rounded, from the second byte on.
+std::vector<std::byte> stored_as(ElementType element, std::span<const float> values) {
+  std::vector<std::byte> bytes{std::byte{0x55}};
+  const auto add = [&](auto number) {
+    const auto its = std::bit_cast<std::array<std::byte, sizeof(number)>>(number);
+    bytes.insert(bytes.end(), its.begin(), its.end());
+  };
+  for (const float value : values) {
+    if (element == ElementType::float16) add(round_to_float16(value));
+    if (element == ElementType::bfloat16) add(round_to_bfloat16(value));
+    if (element == ElementType::float32) add(value);
+    if (element == ElementType::float64) add(static_cast<double>(value) * (1 + 1e-12));
+  }
+  return bytes;
+}
+
+TEST_CASE("quantize_weights: weights of any float type, wherever they lie") {
+  struct Case {
+    Shape shape;
+    Granularity granularity;
+  };
+  const std::array cases{
+      Case{{70, 500}, Granularity::per_tensor()},
+      Case{{70, 500}, Granularity::per_axis(0)},
+      Case{{70, 500}, Granularity::per_axis(1)},
+      Case{{70, 500}, Granularity::per_block(0, 32)},
+      Case{{70, 501}, Granularity::per_block(1, 32)},
+      Case{{3, 600000}, Granularity::per_axis(0)},
+      Case{{2, 70, 50}, Granularity::per_axis(1)},
+  };
+  TwoThreads threads;
+  for (const auto& [shape, granularity] : cases) {
+    CAPTURE(to_string(shape));
+    const auto values =
+        test::random_values(static_cast<std::size_t>(shape.element_count().value()), 3);
+    for (const ElementType element : {ElementType::float16, ElementType::bfloat16,
+                                      ElementType::float32, ElementType::float64}) {
+      CAPTURE(to_string(element));
+      const std::vector<std::byte> stored = stored_as(element, values);
+      const auto bytes = std::span(stored).subspan(1);
+      const Constant constant = Constant::from_bytes(element, shape, {bytes.begin(), bytes.end()});
+      for (const ScaleRule& rule : rules) {
+        if (rule.clip == Clip::mse && values.size() > 100000) continue;  // searches take long
+        CAPTURE(to_string(rule.storage));
+        const auto width = static_cast<std::size_t>(byte_width(rule.storage));
+        Made made{{}, std::vector<std::byte>(values.size() * width)};
+        made.scan = quantize_weights(element, bytes, shape, granularity, rule, made.codes,
+                                     {.executor = &threads})
+                        .value();
+        check_equal(made, expected(constant, granularity, rule));
+      }
+    }
+  }
+}
+
+TEST_CASE("quantize_weights: the first float16 that is not finite") {
+  std::vector<float> values = test::random_values(100000, 4);
+  values[70001] = std::numeric_limits<float>::infinity();
+  values[90000] = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<std::byte> stored = stored_as(ElementType::float16, values);
+  std::vector<std::byte> codes(values.size());
+  const auto scan = quantize_weights(ElementType::float16, std::span(stored).subspan(1),
+                                     {100, 1000}, Granularity::per_axis(1), {}, codes)
+                        .value();
+  REQUIRE(scan.non_finite);
+  CHECK(scan.non_finite->index == 70001);
+}
+
 TEST_CASE("quantize_weights: the first value that is not finite, wherever a group lies") {
   const Shape shape{70, 500};
   for (const Granularity& granularity :
@@ -190,6 +263,19 @@ TEST_CASE("quantize_weights: what does not fit is refused") {
   CHECK(message(weights, {3, 4}, rules[1], 12, true) == "12 bytes for codes that take 6");
   CHECK(message(weights, {3, 4}, {}, 6, true) ==
         "codes of type i8 cannot be packed in pairs: they have 8 bits, not 4");
+  const auto refused = [&](ElementType element, std::size_t bytes) {
+    const auto made = quantize_weights(element, std::as_bytes(std::span(weights)).first(bytes),
+                                       {3, 4}, Granularity::per_tensor(), {}, codes);
+    REQUIRE(!made);
+    CHECK(made.error().code == ErrorCode::impossible);
+    return made.error().message;
+  };
+  CHECK(refused(ElementType::float16, 23) ==
+        "23 bytes of weights of type f16, each of which has 2");
+  CHECK(refused(ElementType::float16, 22) ==
+        "11 numbers for a tensor of shape [3x4], which has 12");
+  CHECK(refused(ElementType::int8, 12) ==
+        "weights of type i8 cannot be quantized: only floats can");
   CHECK(message(weights, {3, Shape::dynamic}, {}, 12, false).find("size must be known") !=
         std::string::npos);
 }
