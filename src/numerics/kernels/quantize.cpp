@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
@@ -52,10 +51,17 @@ struct Groups {
 };
 
 // Whether no quotient near a code underflows on its way, nor a reciprocal, and no bound is
-// infinite.
-inline bool is_moderate(float scale) noexcept {
-  const float magnitude = std::fabs(scale);
-  return magnitude >= 0x1p-100F && magnitude <= 0x1p100F;
+// infinite, for all of `count` scales, whole vectors of them.
+HWY_INLINE bool are_moderate(const float* scales, std::size_t count) {
+  const Floats floats;
+  const FloatVector least = hn::Set(floats, 0x1p-100F);
+  const FloatVector most = hn::Set(floats, 0x1p100F);
+  auto are = hn::Eq(least, least);
+  for (std::size_t i = 0; i < count; i += hn::Lanes(floats)) {
+    const FloatVector magnitude = hn::Abs(hn::Load(floats, scales + i));
+    are = hn::And(are, hn::And(hn::Ge(magnitude, least), hn::Le(magnitude, most)));
+  }
+  return hn::AllTrue(floats, are);
 }
 
 // The `count` groups from `first` on; false where they do not allow for reciprocals.
@@ -64,17 +70,15 @@ HWY_INLINE bool prepare(Groups& groups, std::size_t count, const Affine& by, std
   const Integers integers;
   const std::size_t step = hn::Lanes(floats);
   const std::size_t whole = (count + step - 1) / step * step;
-  bool by_reciprocal = HWY_NATIVE_FMA != 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    by_reciprocal = by_reciprocal && is_moderate(by.scales[first + i]);
-    groups.scale.elements[i] = by.scales[first + i];
-    groups.zero_point.elements[i] =
-        by.zero_points != nullptr ? by.zero_points[first + i] : by.zero_point;
+  std::copy_n(by.scales + first, count, groups.scale.at(0));
+  std::fill(groups.scale.at(count), groups.scale.at(whole), 1.0F);
+  if (by.zero_points != nullptr) {
+    std::copy_n(by.zero_points + first, count, groups.zero_point.at(0));
+    std::fill(groups.zero_point.at(count), groups.zero_point.at(whole), 0);
+  } else {
+    std::fill_n(groups.zero_point.at(0), whole, by.zero_point);
   }
-  for (std::size_t i = count; i < whole; ++i) {
-    groups.scale.elements[i] = 1;
-    groups.zero_point.elements[i] = 0;
-  }
+  const bool by_reciprocal = HWY_NATIVE_FMA != 0 && are_moderate(groups.scale.at(0), whole);
   const IntegerVector min = hn::Set(integers, by.min);
   const IntegerVector max = hn::Set(integers, by.max);
   for (std::size_t i = 0; i < whole; i += step) {
