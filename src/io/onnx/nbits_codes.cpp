@@ -121,8 +121,8 @@ class NBitsSource final : public ConstantSource {
   }
 
   /// Columns of `length` codes, as they are to be or, two in one, in `bytes`.
-  const std::byte* join_columns(std::span<std::byte> codes, std::uint64_t length,
-                                std::span<std::byte> bytes) const {
+  [[nodiscard]] const std::byte* join_columns(std::span<std::byte> codes, std::uint64_t length,
+                                              std::span<std::byte> bytes) const {
     for (std::byte& code : codes) code ^= flip_;
     if (codes_per_byte_ == 1) return codes.data();
     constexpr std::byte half{15};
