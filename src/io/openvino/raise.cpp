@@ -68,17 +68,23 @@ std::vector<Attributes::Entry> carried_attributes(const Layer& layer) {
   return attributes;
 }
 
-/// Finds elements that name a range of the .bin file, in order.
+/// Finds elements that name a range of the .bin file, in order, in what a layer has. Those are of a
+/// Const: the layer itself, or one in its bodies.
 class RangeFinder final : public pugi::xml_tree_walker {
  public:
+  explicit RangeFinder(bool is_of_constant) : is_of_constant_(is_of_constant) {}
+
   bool for_each(pugi::xml_node& node) override {
     const std::string_view type = node.parent().attribute("type").as_string();
-    const bool is_constant = type == "Const" || node.parent().parent().empty();
+    const bool is_constant = type == "Const" || (is_of_constant_ && node.parent().parent().empty());
     const bool is_range = !node.attribute("offset").empty() && !node.attribute("size").empty();
     if (is_constant && is_range) found.push_back(node);
     return true;
   }
   std::vector<pugi::xml_node> found;
+
+ private:
+  bool is_of_constant_;
 };
 
 }  // namespace
@@ -402,7 +408,7 @@ void Raising::carry(RaisedLayer& layer) {
     copy.append_copy(child);
   }
   if (!copy.first_child().empty()) {
-    RangeFinder ranges;
+    RangeFinder ranges(is_constant);
     copy.traverse(ranges);
     for (std::size_t i = 0; i < ranges.found.size(); ++i) {
       pugi::xml_node& node = ranges.found[i];

@@ -190,6 +190,19 @@ TEST_CASE("the body of a loop is carried with the constants it has") {
   CHECK(inner[1] == 6);
 }
 
+TEST_CASE("what a layer that is no Const calls offset and size is no place in the .bin file") {
+  IrText ir;
+  const int x = ir.input("x", "f32", "FP32", {1, 4});
+  ir.constant<float>("first", "f32", "FP32", {2}, {1, 2});
+  const int u = ir.add("Unheard", "u", {{x}}, "", {{"FP32", {1, 2}, ""}}, "custom",
+                       R"(<table offset="0" size="8"/>)");
+  ir.output("out", {u});
+  const OpenVinoFiles files = files_of(graph_of(ir));
+  CHECK(files.xml.find(R"(<table offset="0" size="8")") != std::string::npos);
+  const OpenVinoFiles again = files_of(graph_of(files));
+  CHECK(again.xml.find(R"(<table offset="0" size="8")") != std::string::npos);
+}
+
 TEST_CASE("FakeQuantize is fake_quantize") {
   IrText ir;
   const int x = ir.input("x", "f32", "FP32", {1, 2});
