@@ -33,23 +33,28 @@ Expected<void> ConstantSource::read_runs(const ByteRuns& runs, std::span<std::by
   });
 }
 
+std::optional<ConstantBytes> ConstantSource::view(std::uint64_t /*offset*/,
+                                                  std::size_t /*size*/) const {
+  return std::nullopt;
+}
+
 struct Constant::Data {
   ElementType element = ElementType::undefined;
   Shape shape;
   std::int64_t count = 0;
-  std::shared_ptr<const std::vector<std::byte>> bytes;  // when `source` is null
-  std::shared_ptr<const ConstantSource> source;         // when deferred
+  ConstantBytes bytes;                           // when `source` is null
+  std::shared_ptr<const ConstantSource> source;  // when deferred
 };
 
-Constant Constant::from_bytes(ElementType element, Shape shape, std::vector<std::byte> bytes) {
+Constant Constant::from_shared(ElementType element, Shape shape, ConstantBytes bytes) {
   auto data = std::make_shared<Data>();
   data->count = shape.element_count().value_or(-1);
   QUADRANT_ASSERT(data->count >= 0 && static_cast<std::uint64_t>(data->count) *
                                               static_cast<std::uint64_t>(byte_width(element)) ==
-                                          bytes.size());
+                                          bytes.bytes().size());
   data->element = element;
   data->shape = std::move(shape);
-  data->bytes = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  data->bytes = std::move(bytes);
   return Constant(std::move(data));
 }
 
@@ -82,7 +87,7 @@ bool Constant::is_deferred() const noexcept { return data_->source != nullptr; }
 bool Constant::gathers() const noexcept { return is_deferred() && data_->source->gathers(); }
 
 Expected<ConstantBytes> Constant::read() const {
-  if (!data_->source) return ConstantBytes(data_->bytes, *data_->bytes);
+  if (!data_->source) return data_->bytes;
   auto bytes = std::make_shared<std::vector<std::byte>>(byte_size());
   QUADRANT_CHECK(data_->source->read(0, *bytes));
   const std::span<const std::byte> view = *bytes;
@@ -93,8 +98,14 @@ Expected<void> Constant::read(std::uint64_t offset, std::span<std::byte> out) co
   QUADRANT_ASSERT(offset <= byte_size() && out.size() <= byte_size() - offset);
   if (out.empty()) return {};
   if (data_->source) return data_->source->read(offset, out);
-  std::memcpy(out.data(), data_->bytes->data() + offset, out.size());
+  std::memcpy(out.data(), data_->bytes.bytes().data() + offset, out.size());
   return {};
+}
+
+std::optional<ConstantBytes> Constant::view(std::uint64_t offset, std::size_t size) const {
+  QUADRANT_ASSERT(offset <= byte_size() && size <= byte_size() - offset);
+  if (data_->source) return data_->source->view(offset, size);
+  return data_->bytes.subspan(offset, size);
 }
 
 Expected<void> Constant::read_runs(const ByteRuns& runs, std::span<std::byte> out) const {
@@ -103,7 +114,7 @@ Expected<void> Constant::read_runs(const ByteRuns& runs, std::span<std::byte> ou
   QUADRANT_ASSERT(lie_inside(runs, out.size() / runs.length, byte_size()));
   if (data_->source) return data_->source->read_runs(runs, out);
   return for_each_run(runs, out, [this](std::uint64_t offset, std::span<std::byte> run) {
-    std::memcpy(run.data(), data_->bytes->data() + offset, run.size());
+    std::memcpy(run.data(), data_->bytes.bytes().data() + offset, run.size());
     return Expected<void>{};
   });
 }

@@ -72,13 +72,13 @@ Expected<ConstantBytes> read_scale_bytes(const Constant& scales) {
   return ConstantBytes(std::move(owner), bytes);
 }
 
-Constant make_scales(ElementType element, Shape shape, const std::vector<float>& values) {
+Constant make_scales(ElementType element, Shape shape, std::vector<float> values) {
   if (element == ElementType::float32) {
-    return Constant::from_values<float>(element, std::move(shape), values);
+    return Constant::from_vector(element, std::move(shape), std::move(values));
   }
   std::vector<std::uint16_t> halves(values.size());
   std::ranges::transform(values, halves.begin(), round_to_float16);
-  return Constant::from_values<std::uint16_t>(element, std::move(shape), halves);
+  return Constant::from_vector(element, std::move(shape), std::move(halves));
 }
 
 Constant make_exact_scales(ElementType element, Shape shape, const std::vector<double>& values) {
@@ -88,7 +88,7 @@ Constant make_exact_scales(ElementType element, Shape shape, const std::vector<d
   std::vector<float> singles(values.size());
   std::ranges::transform(values, singles.begin(),
                          [](double value) { return static_cast<float>(value); });
-  return make_scales(element, std::move(shape), singles);
+  return make_scales(element, std::move(shape), std::move(singles));
 }
 
 Constant make_zero_points(ElementType storage, Shape shape, std::span<const std::int64_t> values) {

@@ -52,6 +52,14 @@ class KeptBytes final : public ConstantSource {
     return {};
   }
 
+  // The context keeps them.
+  [[nodiscard]] std::optional<ConstantBytes> view(std::uint64_t offset,
+                                                  std::size_t size) const override {
+    if (is_splat_ || bit_width(element_) < 8) return std::nullopt;
+    return ConstantBytes(
+        nullptr, std::as_bytes(std::span(bytes_.data(), bytes_.size())).subspan(offset, size));
+  }
+
  private:
   llvm::ArrayRef<char> bytes_;
   ElementType element_;

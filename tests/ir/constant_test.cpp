@@ -135,3 +135,21 @@ TEST_CASE("a reshaped constant has the same elements under another shape") {
   CHECK(reshaped.read()->as<float>()[4] == 5);
   CHECK(reshaped != constant);
 }
+
+TEST_CASE("contents in memory are viewed where they lie; others say whether they can be") {
+  const Constant constant = build::integers({7, 8, 9});
+  const auto view = constant.view(8, 16);
+  REQUIRE(view.has_value());
+  CHECK(view->bytes().data() == constant.read()->bytes().data() + 8);
+  CHECK(view->as<std::int64_t>()[1] == 9);
+  CHECK_FALSE(build::deferred(ElementType::int16, {3, 100}).view(0, 4).has_value());
+}
+
+TEST_CASE("a constant takes a vector over") {
+  std::vector<float> values{1, 2, 3};
+  const float* const lies = values.data();
+  const Constant constant =
+      Constant::from_vector(ElementType::float32, Shape{3}, std::move(values));
+  CHECK(constant.read()->as<float>().data() == lies);
+  CHECK(constant.byte_size() == 12);
+}

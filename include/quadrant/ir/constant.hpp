@@ -22,6 +22,32 @@ struct ByteRuns {
   std::size_t length = 0;
 };
 
+/// Bytes of a constant, kept alive by this object.
+class ConstantBytes {
+ public:
+  ConstantBytes() = default;  ///< none
+  ConstantBytes(std::shared_ptr<const void> owner, std::span<const std::byte> bytes)
+      : owner_(std::move(owner)), bytes_(bytes) {}
+
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
+
+  /// A part of them.
+  [[nodiscard]] ConstantBytes subspan(std::size_t offset, std::size_t size) const {
+    return {owner_, bytes_.subspan(offset, size)};
+  }
+
+  /// The elements as `T`, which must be the type that the constant holds. The library's own
+  /// buffers are aligned for every element type.
+  template <class T>
+  [[nodiscard]] std::span<const T> as() const noexcept {
+    return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
+  }
+
+ private:
+  std::shared_ptr<const void> owner_;
+  std::span<const std::byte> bytes_;
+};
+
 /// Where bytes come from when they are needed: a file range, or a computation.
 /// Implementations are immutable and may be read from several threads at once.
 class ConstantSource {
@@ -42,30 +68,14 @@ class ConstantSource {
   [[nodiscard]] virtual Expected<void> read_runs(const ByteRuns& runs,
                                                  std::span<std::byte> out) const;
 
+  /// What `read` would copy, where it lies, if that can be had: in memory, or in a file that is
+  /// mapped. The caller has checked that the range lies inside. Here, no.
+  [[nodiscard]] virtual std::optional<ConstantBytes> view(std::uint64_t offset,
+                                                          std::size_t size) const;
+
   /// Whether neighbours come from places far apart, so that a few large reads take less time than
   /// many small ones.
   [[nodiscard]] virtual bool gathers() const noexcept { return false; }
-};
-
-/// Bytes of a constant, kept alive by this object.
-class ConstantBytes {
- public:
-  ConstantBytes() = default;  ///< none
-  ConstantBytes(std::shared_ptr<const void> owner, std::span<const std::byte> bytes)
-      : owner_(std::move(owner)), bytes_(bytes) {}
-
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
-
-  /// The elements as `T`, which must be the type that the constant holds. The library's own
-  /// buffers are aligned for every element type.
-  template <class T>
-  [[nodiscard]] std::span<const T> as() const noexcept {
-    return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
-  }
-
- private:
-  std::shared_ptr<const void> owner_;
-  std::span<const std::byte> bytes_;
 };
 
 /// An immutable tensor of known element type and shape. A handle: copies share the contents, and
@@ -74,9 +84,21 @@ class Constant {
  public:
   Constant() = default;
 
-  /// Owns `bytes`, whose size must be that of the shape.
+  /// Shares `bytes`, whose size must be that of the shape.
+  [[nodiscard]] static Constant from_shared(ElementType element, Shape shape, ConstantBytes bytes);
+  /// Owns `values`, without a copy; `T` must have the element's width, or be std::byte.
+  template <class T>
+  [[nodiscard]] static Constant from_vector(ElementType element, Shape shape,
+                                            std::vector<T> values) {
+    auto owner = std::make_shared<const std::vector<T>>(std::move(values));
+    const auto bytes = std::as_bytes(std::span(*owner));
+    return from_shared(element, std::move(shape), ConstantBytes(std::move(owner), bytes));
+  }
+  /// Owns `bytes`.
   [[nodiscard]] static Constant from_bytes(ElementType element, Shape shape,
-                                           std::vector<std::byte> bytes);
+                                           std::vector<std::byte> bytes) {
+    return from_vector(element, std::move(shape), std::move(bytes));
+  }
   /// Copies `values`; `T` must have the element's width.
   template <class T>
   [[nodiscard]] static Constant from_values(ElementType element, Shape shape,
@@ -107,6 +129,9 @@ class Constant {
   [[nodiscard]] Expected<ConstantBytes> read() const;
   /// The bytes from `offset` on, as many as `out` holds; for streaming.
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const;
+  /// The same without a copy; empty where that cannot be had. For a few megabytes at a time that
+  /// are let go soon: a file may be mapped for it, see FileWindow.
+  [[nodiscard]] std::optional<ConstantBytes> view(std::uint64_t offset, std::size_t size) const;
   /// As many runs as fill `out`, one behind the other; `out` has a multiple of their length.
   [[nodiscard]] Expected<void> read_runs(const ByteRuns& runs, std::span<std::byte> out) const;
 

@@ -27,8 +27,7 @@ namespace quadrant::inline v0 {
 [[nodiscard]] Expected<std::vector<double>> read_exact_scales(const Constant& scales);
 
 /// The opposite: float16 ones are rounded to nearest even. `values`: as many as `shape` has.
-[[nodiscard]] Constant make_scales(ElementType element, Shape shape,
-                                   const std::vector<float>& values);
+[[nodiscard]] Constant make_scales(ElementType element, Shape shape, std::vector<float> values);
 
 /// The same of numbers that are rounded to `element`, which may be float64.
 [[nodiscard]] Constant make_exact_scales(ElementType element, Shape shape,

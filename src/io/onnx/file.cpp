@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "io/onnx/failure.hpp"
+#include "ir/file_view.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
@@ -33,6 +34,18 @@ class FileRanges final : public ConstantSource {
     });
   }
 
+  [[nodiscard]] std::optional<ConstantBytes> view(std::uint64_t offset,
+                                                  std::size_t size) const override {
+    for (const Range& range : ranges_) {
+      if (offset < range.size) {
+        if (size > range.size - offset) return std::nullopt;
+        return file_->view(range.offset + offset, size);
+      }
+      offset -= range.size;
+    }
+    return std::nullopt;
+  }
+
  private:
   std::shared_ptr<const File> file_;
   std::vector<Range> ranges_;
@@ -48,6 +61,10 @@ File::File(std::string path, bool keep_open) : path_(std::move(path)) {
 
 void File::read(std::uint64_t offset, std::span<std::byte> out) const {
   value_of(open_ ? open_->read(offset, out) : value_of(InputFile::open(path_)).read(offset, out));
+}
+
+std::optional<ConstantBytes> File::view(std::uint64_t offset, std::size_t size) const {
+  return open_ ? file_view(*open_, offset, size) : std::nullopt;
 }
 
 Mapping::Mapping(const File& file) : size_(file.size()) {

@@ -28,6 +28,8 @@ class File {
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
   /// Throws an `io` Failure.
   void read(std::uint64_t offset, std::span<std::byte> out) const;
+  /// The same where it lies; empty where that cannot be had, or the file is not kept open.
+  [[nodiscard]] std::optional<ConstantBytes> view(std::uint64_t offset, std::size_t size) const;
 
  private:
   friend class Mapping;

@@ -9,6 +9,7 @@
 
 #include "io/openvino/element.hpp"
 #include "io/openvino/failure.hpp"
+#include "ir/file_view.hpp"
 #include "quadrant/ir/float16.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
@@ -24,6 +25,11 @@ class BinRange final : public ConstantSource {
 
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
     return bin_->read(start_ + offset, out);
+  }
+
+  [[nodiscard]] std::optional<ConstantBytes> view(std::uint64_t offset,
+                                                  std::size_t size) const override {
+    return bin_->view(start_ + offset, size);
   }
 
  private:
@@ -128,6 +134,10 @@ Expected<void> Bin::read(std::uint64_t offset, std::span<std::byte> out) const {
   if (file_) return file_->read(offset, out);
   std::ranges::copy(std::span(bytes_).subspan(offset, out.size()), out.begin());
   return {};
+}
+
+std::optional<ConstantBytes> Bin::view(std::uint64_t offset, std::size_t size) const {
+  return file_ ? file_view(*file_, offset, size) : std::nullopt;
 }
 
 Constant constant_in(const std::shared_ptr<const Bin>& bin, ElementType element, const Shape& shape,

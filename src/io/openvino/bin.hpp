@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ class Bin {
   /// What stands for it in messages.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const;
+  /// The same where it lies; empty where that cannot be had.
+  [[nodiscard]] std::optional<ConstantBytes> view(std::uint64_t offset, std::size_t size) const;
 
  private:
   std::string path_;

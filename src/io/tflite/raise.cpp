@@ -35,6 +35,11 @@ class BufferSource final : public ConstantSource {
     return {};
   }
 
+  [[nodiscard]] std::optional<ConstantBytes> view(std::uint64_t offset,
+                                                  std::size_t size) const override {
+    return ConstantBytes(owner_, bytes_.subspan(offset, size));
+  }
+
  private:
   std::shared_ptr<const std::vector<std::byte>> owner_;
   std::span<const std::byte> bytes_;
