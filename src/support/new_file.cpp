@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -18,6 +19,11 @@ tl::unexpected<Error> refused(const std::string& path) {
   const std::string reason = std::generic_category().message(errno);
   return fail(ErrorCode::io, fmt::format("cannot write the file: {}", reason), {.file = path});
 }
+
+// Linux gives a file as much memory in one piece as is written at once. Large pieces are what a
+// virtual machine has handed back to its host, and getting one anew takes ten times as long as
+// writing to it; small ones are at hand.
+constexpr std::size_t most_at_once = std::size_t{256} << 10;
 
 /// Where a file of this name really is.
 std::string resolved(const std::string& path) {
@@ -51,6 +57,7 @@ NewFile::NewFile(NewFile&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::exchange(other.temporary_, {})),
       descriptor_(std::exchange(other.descriptor_, -1)),
+      end_(other.end_),
       committed_(other.committed_),
       replaced_(other.replaced_) {}
 
@@ -60,19 +67,16 @@ NewFile::~NewFile() {
 }
 
 Expected<void> NewFile::write(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t done = ::write(descriptor_, bytes.data(), bytes.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done < 0) return refused(path_);
-    bytes = bytes.subspan(static_cast<std::size_t>(done));
-  }
+  QUADRANT_CHECK(write_at(end_, bytes));
+  end_ += bytes.size();
   return {};
 }
 
 Expected<void> NewFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes) const {
   while (!bytes.empty()) {
+    const auto part = bytes.first(std::min(bytes.size(), most_at_once));
     const ssize_t done =
-        ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+        ::pwrite(descriptor_, part.data(), part.size(), static_cast<off_t>(offset));
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) return refused(path_);
     bytes = bytes.subspan(static_cast<std::size_t>(done));

@@ -45,6 +45,7 @@ class NewFile {
   std::string path_;
   std::string temporary_;  ///< empty once moved from
   int descriptor_ = -1;
+  std::uint64_t end_ = 0;  ///< of what `write` has written
   bool committed_ = false;
   bool replaced_ = false;
 };
