@@ -12,9 +12,8 @@ namespace quadrant::inline v0::onnx {
 namespace {
 
 /// Of the result, at a time. Smaller tiles would make the runs shorter that a transposed matrix is
-/// read in. More than files are written in at a time: what is left of those that begin inside a row
-/// would be a single row.
-constexpr std::uint64_t tile_bytes = std::uint64_t{1} << 23U;
+/// read in. Twice what a file is written in at a time, which may begin inside a row.
+constexpr std::uint64_t tile_bytes = std::uint64_t{1} << 26U;
 /// Codes that are read at a time, so that they stay in the processor's cache.
 constexpr std::uint64_t band_codes = std::uint64_t{1} << 15U;
 
@@ -123,20 +122,23 @@ class NBitsSource final : public ConstantSource {
   /// Columns of `length` codes, as they are to be or, two in one, in `bytes`.
   [[nodiscard]] const std::byte* join_columns(std::span<std::byte> codes, std::uint64_t length,
                                               std::span<std::byte> bytes) const {
-    for (std::byte& code : codes) code ^= flip_;
-    if (codes_per_byte_ == 1) return codes.data();
+    if (codes_per_byte_ == 1) {
+      for (std::byte& code : codes) code ^= flip_;
+      return codes.data();
+    }
     constexpr std::byte half{15};
+    const std::byte flips = flip_ | flip_ << 4;
     const std::byte* from = codes.data();
     std::byte* to = bytes.data();
     for (std::size_t left = codes.size(); left >= 2 * length; left -= 2 * length) {
       for (std::uint64_t i = 0; i < length; ++i) {
-        to[i] = (from[i] & half) | from[i + length] << 4;
+        to[i] = ((from[i] & half) | from[i + length] << 4) ^ flips;
       }
       from += 2 * length;
       to += length;
     }
     if (codes.size() / length % 2 != 0) {
-      for (std::uint64_t i = 0; i < length; ++i) to[i] = from[i] & half;
+      for (std::uint64_t i = 0; i < length; ++i) to[i] = (from[i] ^ flip_) & half;
     }
     return bytes.data();
   }

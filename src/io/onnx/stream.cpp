@@ -4,10 +4,11 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
-#include <iterator>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "io/onnx/element.hpp"
@@ -17,14 +18,10 @@
 namespace quadrant::inline v0::onnx {
 namespace {
 
-/// What is hashed at a time, and read.
-constexpr std::size_t piece_bytes = std::size_t{1} << 20;
-/// Pieces that are read at once from constants that gather.
-constexpr std::size_t pieces_of_large = 4;
-// Between two reports of progress.
-constexpr std::size_t pieces_a_round = 64;
-static_assert(pieces_a_round % pieces_of_large == 0,
-              "none begins in one round and ends in another");
+/// What is hashed at a time, and, but of constants that gather, read and written.
+constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 20;
+/// Pieces that are read at once of constants that gather, at most.
+constexpr std::size_t pieces_of_large = 32;
 
 /// Buffers for as many as are asked for at the same time.
 class Buffers {
@@ -89,15 +86,6 @@ class RopeReader {
     }
   }
 
-  /// Whether all of this is of one constant that gathers.
-  [[nodiscard]] bool gathers(std::uint64_t begin, std::uint64_t end) const {
-    const auto behind = std::ranges::upper_bound(begins_, begin);
-    if (behind == begins_.begin()) return false;
-    const auto index = static_cast<std::size_t>(behind - begins_.begin()) - 1;
-    const Payload& payload = rope_.payloads()[index];
-    return end <= begins_[index] + payload.size && payload.constant.gathers();
-  }
-
  private:
   // Up to the end of payload `index`, or to its beginning; 0 where that lies behind.
   std::size_t read_part(std::size_t index, std::uint64_t offset, std::span<std::byte> out,
@@ -126,62 +114,106 @@ class RopeReader {
   std::vector<std::uint64_t> begins_;  // of payloads, in the file
 };
 
-struct PieceRange {
-  std::size_t begin = 0;
-  std::size_t end = 0;
+/// How a rope is cut: into pieces, which depend on nothing but the sizes of what is in it, and into
+/// parts of one or more pieces.
+class Cuts {
+ public:
+  explicit Cuts(const Rope& rope) {
+    std::uint64_t contents = 0;
+    for (const Payload& payload : rope.payloads()) {
+      const std::uint64_t begin = payload.after + contents;
+      contents += payload.size;
+      if (payload.size < piece_bytes) continue;  // in a piece with what is around it
+      go_on_to(begin, 1);
+      go_on_to(begin + payload.size, payload.constant.gathers() ? pieces_of_large : 1);
+    }
+    go_on_to(rope.size(), 1);
+  }
+
+  [[nodiscard]] std::size_t pieces() const noexcept { return pieces_.size() - 1; }
+  [[nodiscard]] std::size_t parts() const noexcept { return parts_.size() - 1; }
+  /// The first piece of a part; that of the part behind the last is the number of pieces.
+  [[nodiscard]] std::size_t piece_of(std::size_t part) const noexcept { return parts_[part]; }
+  /// Where a piece begins; that of the piece behind the last is the size of the rope.
+  [[nodiscard]] std::uint64_t offset_of(std::size_t piece) const noexcept { return pieces_[piece]; }
+
+ private:
+  // In parts of as many pieces each, up to `most`, but for the last one.
+  void go_on_to(std::uint64_t end, std::size_t most) {
+    while (pieces_.back() < end) pieces_.push_back(std::min(pieces_.back() + piece_bytes, end));
+    const std::size_t count = pieces() - parts_.back();
+    if (count == 0) return;
+    const std::size_t parts = (count + most - 1) / most;
+    const std::size_t each = (count + parts - 1) / parts;
+    while (parts_.back() < pieces()) parts_.push_back(std::min(parts_.back() + each, pieces()));
+  }
+
+  std::vector<std::uint64_t> pieces_{0};
+  std::vector<std::size_t> parts_{0};
 };
 
-// One piece at a time, but where several `are_one_read`.
-template <class Predicate>
-std::vector<PieceRange> reads_between(std::size_t first, std::size_t end, Predicate are_one_read) {
-  std::vector<PieceRange> reads;
-  while (first < end) {
-    PieceRange next{first, std::min(first + pieces_of_large, end)};
-    if (!are_one_read(next)) next.end = first + 1;
-    reads.push_back(next);
-    first = next.end;
+/// Of the errors that were met before all stopped, the one of the first part.
+class FirstError {
+ public:
+  [[nodiscard]] bool is_set() const noexcept { return is_set_; }
+
+  void set(std::size_t part, Error error) {
+    const std::lock_guard lock(mutex_);
+    if (!error_ || part < part_) {
+      part_ = part;
+      error_ = std::move(error);
+    }
+    is_set_ = true;
   }
-  return reads;
-}
+
+  /// As a Failure, when all have stopped.
+  void rethrow() {
+    if (error_) throw Failure{*std::move(error_)};
+  }
+
+ private:
+  std::atomic<bool> is_set_ = false;
+  std::mutex mutex_;
+  std::size_t part_ = 0;
+  std::optional<Error> error_;
+};
 
 }  // namespace
 
 std::uint64_t stream(const Rope& rope, Executor& executor, PieceSink out, BytesDone done) {
   const RopeReader reader(rope);
+  const Cuts cuts(rope);
   Buffers buffers;
-  const std::uint64_t size = rope.size();
-  const auto pieces = static_cast<std::size_t>((size + piece_bytes - 1) / piece_bytes);
-  const auto offset_of = [size](std::size_t piece) {
-    return std::min<std::uint64_t>(size, std::uint64_t{piece} * piece_bytes);
-  };
-  std::vector<std::uint64_t> hashes(pieces);
-  for (std::size_t first = 0; first < pieces; first += pieces_a_round) {
-    const std::size_t end = std::min(first + pieces_a_round, pieces);
-    const std::vector<PieceRange> reads = reads_between(first, end, [&](const PieceRange& range) {
-      return reader.gathers(offset_of(range.begin), offset_of(range.end));
-    });
-    std::vector<std::optional<Error>> errors(reads.size());
-    executor.parallel_for(reads.size(), [&](std::size_t i) {
-      auto written = at_border({}, [&] {
-        const std::uint64_t offset = offset_of(reads[i].begin);
-        Buffers::Buffer buffer = buffers.take();
-        buffer.resize(static_cast<std::size_t>(offset_of(reads[i].end) - offset));
-        reader.read(offset, buffer);
-        for (std::size_t piece = reads[i].begin; piece < reads[i].end; ++piece) {
-          const auto bytes = std::span(buffer).subspan(offset_of(piece) - offset,
-                                                       offset_of(piece + 1) - offset_of(piece));
-          hashes[piece] = XXH3_64bits(bytes.data(), bytes.size());
-        }
-        out(offset, buffer);
-        buffers.give_back(std::move(buffer));
-      });
-      if (!written) errors[i] = std::move(written).error();
-    });
-    for (std::optional<Error>& error : errors) {
-      if (error) throw Failure{*std::move(error)};
+  std::vector<std::uint64_t> hashes(cuts.pieces());
+  const auto write_part = [&](std::size_t part) {
+    const std::uint64_t offset = cuts.offset_of(cuts.piece_of(part));
+    const auto size = static_cast<std::size_t>(cuts.offset_of(cuts.piece_of(part + 1)) - offset);
+    Buffers::Buffer buffer = buffers.take();
+    if (buffer.size() < size) buffer.resize(size);
+    reader.read(offset, std::span(buffer).first(size));
+    for (std::size_t piece = cuts.piece_of(part); piece < cuts.piece_of(part + 1); ++piece) {
+      const std::uint64_t begin = cuts.offset_of(piece);
+      const auto bytes =
+          std::span(buffer).subspan(static_cast<std::size_t>(begin - offset),
+                                    static_cast<std::size_t>(cuts.offset_of(piece + 1) - begin));
+      hashes[piece] = XXH3_64bits(bytes.data(), bytes.size());
+      out(begin, bytes);
     }
-    done(offset_of(end) - offset_of(first));
-  }
+    buffers.give_back(std::move(buffer));
+    return size;
+  };
+
+  FirstError error;
+  std::atomic<std::uint64_t> untold = 0;
+  const std::thread::id caller = std::this_thread::get_id();
+  executor.parallel_for(cuts.parts(), [&](std::size_t part) {
+    if (error.is_set()) return;
+    auto written = at_border({}, [&] { untold += write_part(part); });
+    if (!written) error.set(part, std::move(written).error());
+    if (std::this_thread::get_id() == caller) done(untold.exchange(0));
+  });
+  error.rethrow();
+  done(untold);
   return XXH3_64bits(hashes.data(), hashes.size() * sizeof(std::uint64_t));
 }
 

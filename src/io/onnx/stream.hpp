@@ -14,13 +14,14 @@ namespace quadrant::inline v0::onnx {
 /// Takes the bytes that belong at `offset`. Called from several threads, in any order.
 using PieceSink = FunctionRef<void(std::uint64_t offset, std::span<const std::byte> bytes)>;
 
-/// Is told after some pieces how many bytes are done since; in the calling thread.
+/// Is told now and then how many bytes are done since; in the calling thread.
 using BytesDone = FunctionRef<void(std::uint64_t bytes)>;
 
-/// Streams `rope` in pieces of a megabyte, four where a constant gathers, which `executor` runs
-/// side by side: payloads are read, or computed, into a buffer of the piece, which goes to `out`.
-/// The memory for it is that of as many pieces as run at the same time. Returns a hash of the
-/// contents, which depends on nothing else.
+/// Streams `rope` in pieces of a megabyte, which `executor` runs side by side: payloads are read,
+/// or computed, into a buffer, from where pieces go to `out`. Of constants that gather, up to 32
+/// pieces are read at once. Large contents begin with a piece. The memory for it is that of as many
+/// buffers as there are threads. Returns a hash, which depends on the contents and where they lie
+/// in the rope, and on nothing else.
 std::uint64_t stream(const Rope& rope, Executor& executor, PieceSink out, BytesDone done);
 
 }  // namespace quadrant::inline v0::onnx

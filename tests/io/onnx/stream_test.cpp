@@ -155,10 +155,10 @@ TEST_CASE("stream: what gathers is read in few large parts, and hashed like othe
       CHECK(equal);
       CHECK(gathered.hash == stream_with(stored, threads).hash);
       CHECK(gathered.done == given.bytes.size());
-      // Single pieces are read at both ends alone.
+      // Parts of the same size, but for the last one.
       const std::vector<std::size_t> sizes = source->sizes();
-      CHECK(sizes.size() <= size / (4 * mebibyte) + 8);
-      CHECK(std::ranges::max(sizes) <= 4 * mebibyte);
+      CHECK(sizes.size() == (size + 32 * mebibyte - 1) / (32 * mebibyte));
+      CHECK(std::ranges::max(sizes) <= 32 * mebibyte);
     }
   }
 }
