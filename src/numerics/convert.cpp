@@ -25,7 +25,7 @@ class QuantizedSource final : public ConstantSource {
       : real_(std::move(real)), parameters_(std::move(parameters)), rounding_(rounding) {}
 
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
-    FloatReader reader(real_);
+    FloatReader reader(real_, end_of(offset, out.size(), sizeof(Code)));
     ParameterReader parameters = parameters_;
     std::vector<Code> codes;
     return read_computed(
@@ -49,24 +49,25 @@ class QuantizedSource final : public ConstantSource {
     if (sizeof(Code) > 1 || at_a_time == 0 || rounding_ != RoundingProfile::onnx()) {
       return ConstantSource::read_runs(runs, out);
     }
-    FloatReader reader(real_);
-    ParameterReader parameters = parameters_;
     auto first = static_cast<std::int64_t>(runs.offset);
     const auto step = static_cast<std::int64_t>(runs.step);
+    std::size_t left = out.size() / runs.length;
+    FloatReader reader(real_, first + static_cast<std::int64_t>(left - 1) * step +
+                                  static_cast<std::int64_t>(runs.length));
+    ParameterReader parameters = parameters_;
     auto* codes = reinterpret_cast<Code*>(out.data());
-    for (std::size_t left = out.size() / runs.length; left > 0;) {
+    while (left > 0) {
       const std::size_t count = std::min(left, at_a_time);
-      QUADRANT_TRY(std::span<const float> values,
-                   reader.read_runs(first, step, runs.length, count));
+      QUADRANT_TRY(FloatRuns values, reader.read_runs(first, step, runs.length, count));
       for (std::size_t done = 0; done < count;) {
         QUADRANT_TRY(const Parameters* const here, parameters.around(first, runs.length));
         const std::size_t alike = here->groups.runs_alike(first, step, runs.length, count - done);
         if (alike > 1) {
-          here->quantize_alike(first, runs.length, alike, values.data(), codes);
+          here->quantize_alike(first, runs.length, alike, values.first, values.stride, codes);
         } else {
-          here->quantize(first, values.first(runs.length), codes);
+          here->quantize(first, std::span(values.first, runs.length), codes);
         }
-        values = values.subspan(alike * runs.length);
+        values = values.from(alike);
         codes += alike * runs.length;
         first += static_cast<std::int64_t>(alike) * step;
         done += alike;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstring>
+#include <utility>
 
 #include "quadrant/ir/scales.hpp"
 
@@ -87,16 +89,26 @@ void FoundParameters::set_unsearched(const ScaleRule& rule, std::size_t first,
   }
 }
 
-ParameterScan FoundParameters::constants(const ScaleRule& rule, const Shape& shape) const {
+// As blocks are many, not by way of numbers of 64 bits.
+std::vector<std::byte> FoundParameters::zero_point_bytes(ElementType storage) const {
+  const auto width = static_cast<std::size_t>(byte_width(storage));
+  std::vector<std::byte> bytes(scales.size() * width);
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    const std::int32_t value = zero_points.empty() ? zero_point : zero_points[i];
+    std::memcpy(bytes.data() + i * width, &value, width);  // little-endian, as constants are
+  }
+  return bytes;
+}
+
+ParameterScan FoundParameters::constants(const ScaleRule& rule, const Shape& shape) && {
   ParameterScan scan;
+  if (!zero_points.empty() || zero_point != 0) {
+    scan.zero_points = Constant::from_vector(rule.storage, shape, zero_point_bytes(rule.storage));
+  }
   const bool fits_rule =
       rule.scale == ElementType::float32 || std::ranges::all_of(scales, is_normal_half);
-  scan.scales = make_scales(fits_rule ? rule.scale : ElementType::float32, shape, scales);
-  if (!zero_points.empty() || zero_point != 0) {
-    std::vector<std::int64_t> wide(scales.size(), zero_point);
-    std::ranges::copy(zero_points, wide.begin());
-    scan.zero_points = make_zero_points(rule.storage, shape, wide);
-  }
+  scan.scales =
+      make_scales(fits_rule ? rule.scale : ElementType::float32, shape, std::move(scales));
   return scan;
 }
 

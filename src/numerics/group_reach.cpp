@@ -15,6 +15,12 @@ void extend_each(std::span<float> so_far, std::span<const float> by) noexcept {
 
 }  // namespace
 
+void GroupReach::start(std::size_t first, std::size_t count) {
+  first_ = first;
+  above_.assign(count, 0);
+  below_.assign(count, 0);
+}
+
 bool GroupReach::add(const Groups& groups, std::int64_t first, std::span<const float> values) {
   bool is_finite = true;
   groups.for_each_batch(first, values.size(), [&](const RunBatch& batch) {
@@ -23,8 +29,8 @@ bool GroupReach::add(const Groups& groups, std::int64_t first, std::span<const f
       is_finite = add_rows(batch, begin) && is_finite;
       return;
     }
-    const auto above = std::span(above_).subspan(batch.group, batch.length);
-    const auto below = std::span(below_).subspan(batch.group, batch.length);
+    const auto above = std::span(above_).subspan(batch.group - first_, batch.length);
+    const auto below = std::span(below_).subspan(batch.group - first_, batch.length);
     kernels::reach_of_columns(begin, {batch.runs, batch.length, batch.length},
                               {above.data(), below.data()});
     is_finite = is_finite && are_finite(above) && are_finite(below);
@@ -37,8 +43,8 @@ bool GroupReach::add_rows(const RunBatch& batch, const float* values) {
   rows_below_.resize(batch.runs);
   kernels::reach_of_rows(values, {batch.runs, batch.length, batch.length},
                          {rows_above_.data(), rows_below_.data()});
-  extend_each(std::span(above_).subspan(batch.group), rows_above_);
-  extend_each(std::span(below_).subspan(batch.group), rows_below_);
+  extend_each(std::span(above_).subspan(batch.group - first_), rows_above_);
+  extend_each(std::span(below_).subspan(batch.group - first_), rows_below_);
   return are_finite(rows_above_) && are_finite(rows_below_);
 }
 

@@ -13,12 +13,17 @@ namespace quadrant::inline v0 {
 /// max(w, 0) and -min(w, 0) of the values of each group that were added so far.
 class GroupReach {
  public:
-  explicit GroupReach(std::size_t groups) : above_(groups), below_(groups) {}
+  GroupReach() = default;
+  /// Of the groups from the first one on.
+  explicit GroupReach(std::size_t groups) { start(0, groups); }
 
-  /// `values` are the elements of a tensor from `first` on. False if some are not finite: what is
-  /// known of their groups is then useless.
+  /// From now on of `count` groups from `first` on, of which nothing has been added.
+  void start(std::size_t first, std::size_t count);
+
+  /// `values` are the elements of a tensor from `first` on, all in these groups. False if some are
+  /// not finite: what is known of their groups is then useless.
   [[nodiscard]] bool add(const Groups& groups, std::int64_t first, std::span<const float> values);
-  /// Of as many groups.
+  /// Of the same groups.
   void merge(const GroupReach& other) noexcept;
 
   [[nodiscard]] std::span<const float> above() const noexcept { return above_; }
@@ -27,6 +32,7 @@ class GroupReach {
  private:
   [[nodiscard]] bool add_rows(const RunBatch& batch, const float* values);
 
+  std::size_t first_ = 0;
   std::vector<float> above_;
   std::vector<float> below_;
   std::vector<float> rows_above_;  ///< of each run of a batch

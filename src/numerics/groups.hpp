@@ -90,6 +90,21 @@ class Groups {
     return !interleaved_ && cycle_length_ == element_count_ ? 1 : 0;
   }
 
+  /// The elements of such a stretch, but for what the last block of an axis is short of; 0 where
+  /// groups are spread.
+  [[nodiscard]] std::int64_t elements_together() const noexcept {
+    if (groups_together() == 0 || element_count_ == 0) return 0;
+    return run_length_ * runs_per_group_;
+  }
+
+  /// How many groups to look at together, from each multiple of that number on: as many stretches
+  /// as have about so many `elements`, and at least one; where groups are spread, all.
+  [[nodiscard]] std::int64_t groups_in(std::int64_t elements) const noexcept {
+    const std::int64_t size = elements_together();
+    if (size == 0) return std::max<std::int64_t>(group_count_, 1);
+    return std::max<std::int64_t>(elements / size, 1) * groups_together();
+  }
+
   /// Whether every such stretch, and where there are none every row, begins at an even element.
   [[nodiscard]] bool begin_even() const noexcept {
     const bool one_cycle = cycle_length_ == element_count_;

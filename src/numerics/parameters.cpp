@@ -96,13 +96,14 @@ Expected<ParameterReader> ParameterReader::make(std::shared_ptr<const UniformTyp
                                                 const Shape& shape) {
   constexpr std::size_t few = 16384;
   ParameterReader reader;
-  QUADRANT_TRY(Parameters none, Parameters::without_values(*type, shape));
-  const auto groups = static_cast<std::size_t>(none.groups.group_count());
-  if (!type->scales.is_deferred() || groups <= few) {
+  QUADRANT_TRY(const Groups layout, Groups::of(shape, type->granularity));
+  const auto groups = static_cast<std::size_t>(layout.group_count());
+  if (!type->scales || !type->scales.is_deferred() || groups <= few) {
     QUADRANT_TRY(Parameters all, Parameters::read(*type, shape));
     reader.all_ = std::make_shared<const Parameters>(std::move(all));
     return reader;
   }
+  QUADRANT_TRY(Parameters none, Parameters::without_values(*type, shape));
   for (std::size_t begin = 0; begin < groups; begin += few) {
     QUADRANT_CHECK(part_of(*type, begin, std::min(groups, begin + few)));
   }
@@ -112,7 +113,7 @@ Expected<ParameterReader> ParameterReader::make(std::shared_ptr<const UniformTyp
 }
 
 Expected<const Parameters*> ParameterReader::around(std::int64_t first, std::size_t count) {
-  if (all_) return all_.get();
+  if (!part_) return all_.get();
   const Groups& groups = part_->groups;
   auto begin = static_cast<std::size_t>(groups.group_count());
   std::size_t end = 0;

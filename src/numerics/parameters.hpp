@@ -53,24 +53,27 @@ struct Parameters {
         });
   }
 
-  /// quantize_value of `real`, which are the elements from `first` on; codes have 8 or 16 bits.
+  /// quantize_value of `real`, which are the elements from `first` on; codes have 8 or 16 bits. As
+  /// many elements behind them are likely to be next.
   template <class Code>
   void quantize(std::int64_t first, std::span<const float> real, Code* codes) const {
+    const std::size_t ahead = real.size();
     groups.for_each_batch(first, real.size(), [&](const RunBatch& batch) {
       const auto apply =
           groups.interleaved() ? kernels::quantize_columns<Code> : kernels::quantize_rows<Code>;
-      apply(real.data() + batch.position, codes + batch.position, rows_of(batch),
-            from(batch.group));
+      apply(real.data() + batch.position, codes + batch.position,
+            kernels::Rows::packed(batch.runs, batch.length, ahead), from(batch.group));
     });
   }
 
   /// The same for `count` runs of `length` elements of which Groups::runs_alike is true, the first
-  /// from `first` on; they lie one behind the other.
+  /// from `first` on; `real` are `real_stride` apart, codes one behind the other.
   template <class Code>
   void quantize_alike(std::int64_t first, std::size_t length, std::size_t count, const float* real,
-                      Code* codes) const {
+                      std::size_t real_stride, Code* codes) const {
     groups.for_each_batch(first, length, [&](const RunBatch& batch) {
-      kernels::quantize_columns<Code>(real, codes, kernels::Rows::packed(count, length),
+      kernels::quantize_columns<Code>(real, codes,
+                                      {count, length, real_stride, length, count * real_stride},
                                       from(batch.group));
     });
   }

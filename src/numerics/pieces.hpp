@@ -25,30 +25,61 @@ inline constexpr std::size_t piece_elements = std::size_t{1} << 15;
       std::min<std::int64_t>(count - first, static_cast<std::int64_t>(piece_elements)));
 }
 
-/// Reads a constant of any float type as float32. One reader a thread.
+/// Runs of numbers, each `stride` behind the one before.
+struct FloatRuns {
+  const float* first = nullptr;
+  std::size_t stride = 0;
+
+  [[nodiscard]] FloatRuns from(std::size_t run) const noexcept {
+    return {first + run * stride, stride};
+  }
+};
+
+/// Reads a constant of any float type as float32: where it lies, if it is float32 in memory or in a
+/// file that can be mapped, which happens some megabytes at a time. One reader a thread.
 class FloatReader {
  public:
-  explicit FloatReader(const Constant& constant) : constant_(constant) {}
+  explicit FloatReader(const Constant& constant)
+      : FloatReader(constant, constant.element_count()) {}
+  /// For the elements before `end` alone.
+  FloatReader(const Constant& constant, std::int64_t end)
+      : constant_(constant),
+        width_(static_cast<std::size_t>(byte_width(constant.element()))),
+        end_(static_cast<std::uint64_t>(end) * width_) {}
 
   /// `count` elements from `first` on, inside the constant; valid until the next read.
-  [[nodiscard]] Expected<std::span<const float>> read(std::int64_t first, std::size_t count) {
-    return read_runs(first, 0, count, 1);
-  }
+  [[nodiscard]] Expected<std::span<const float>> read(std::int64_t first, std::size_t count);
 
-  /// `count` times `length` elements, `step` apart from `first` on, one run behind the other.
-  [[nodiscard]] Expected<std::span<const float>> read_runs(std::int64_t first, std::int64_t step,
-                                                           std::size_t length, std::size_t count);
+  /// `count` runs of `length` elements, `step` apart from `first` on; valid until the next read.
+  [[nodiscard]] Expected<FloatRuns> read_runs(std::int64_t first, std::int64_t step,
+                                              std::size_t length, std::size_t count);
 
  private:
+  // Where so many elements lie; null if that is not in memory.
+  [[nodiscard]] const std::byte* seen(std::int64_t first, std::size_t count);
+  // Those that lie at `bytes`, as float32.
+  [[nodiscard]] const float* widened(const std::byte* bytes, std::size_t count);
+
   const Constant& constant_;
+  std::size_t width_;
+  std::uint64_t end_;  ///< in bytes
+  bool can_view_ = true;
+  ConstantBytes view_;  ///< of the bytes from `view_begin_` on
+  std::uint64_t view_begin_ = 0;
   std::vector<float> values_;
-  std::vector<std::byte> raw_;  ///< only when the constant is not float32
+  std::vector<std::byte> raw_;
 };
 
 /// The first of `values` that is NaN or infinite; `first` is the index of values[0] in its
 /// constant.
 [[nodiscard]] std::optional<NonFinite> first_non_finite(std::span<const float> values,
                                                         std::int64_t first);
+
+/// Just behind the last element, of `width` bytes each, that has a byte among `size` from `offset`.
+[[nodiscard]] inline std::int64_t end_of(std::uint64_t offset, std::size_t size,
+                                         std::size_t width) noexcept {
+  return static_cast<std::int64_t>((offset + size + width - 1) / width);
+}
 
 /// Fills `out` with the bytes from `offset` on of a constant that is computed element by element.
 /// `compute(first, count)` returns the bytes of at most `piece_elements` elements, of `width` bytes

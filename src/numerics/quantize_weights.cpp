@@ -47,6 +47,11 @@ class BorrowedSource final : public ConstantSource {
     return {};
   }
 
+  [[nodiscard]] std::optional<ConstantBytes> view(std::uint64_t offset,
+                                                  std::size_t size) const override {
+    return ConstantBytes(nullptr, bytes_.subspan(offset, size));
+  }
+
  private:
   std::span<const std::byte> bytes_;
 };
@@ -116,12 +121,9 @@ class WeightQuantizer {
 
   /// False where a value is not finite.
   [[nodiscard]] bool run() {
-    const std::int64_t together = groups_.groups_together();
-    const std::int64_t size =
-        together == 0 ? 0 : groups_.element_count() / groups_.group_count() * together;
-    if (together != 0 && size <= most_together) {
-      const std::int64_t stretches = step_elements / std::max<std::int64_t>(size, 1);
-      quantize_steps(std::max<std::int64_t>(stretches, 1) * together);
+    const std::int64_t together = groups_.elements_together();
+    if (together != 0 && together <= most_together) {
+      quantize_steps(groups_.groups_in(step_elements));
     } else if (groups_.interleaved() && together == 0 && weights_.floats() != nullptr) {
       quantize_panels();
     } else {
@@ -143,7 +145,10 @@ class WeightQuantizer {
     return {};
   }
 
-  [[nodiscard]] const FoundParameters& found() const noexcept { return found_; }
+  /// What `run` found, once.
+  [[nodiscard]] ParameterScan take_constants(const Shape& shape) {
+    return std::move(found_).constants(rule_, shape);
+  }
 
  private:
   // Of each task, kept from one step to the next.
@@ -361,8 +366,7 @@ Expected<ParameterScan> quantize_as(const Request& request, const Groups& groups
     scan.non_finite = non_finite_of(request.weights);
     return scan;
   } else {
-    scan = quantizer.found().constants(request.rule,
-                                       parameter_shape(request.shape, request.granularity));
+    scan = quantizer.take_constants(parameter_shape(request.shape, request.granularity));
   }
   if (whole) {
     kernels::pack_halves(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(),
@@ -412,14 +416,15 @@ Expected<ParameterScan> quantize_weights(ElementType element, std::span<const st
                             to_string(element), width));
   }
   SerialExecutor serial;
+  QUADRANT_CHECK(check(rule));
+  const ScaleRule spaced = rule_for(element, rule);
   const Request request{{element, weights},
                         shape,
                         granularity,
-                        rule,
+                        spaced,
                         codes,
                         options.packed,
                         options.executor != nullptr ? *options.executor : serial};
-  QUADRANT_CHECK(check(rule));
   QUADRANT_TRY(const Groups groups, Groups::of(shape, granularity));
   QUADRANT_CHECK(check_sizes(request, groups.element_count()));
   switch (rule.storage) {

@@ -14,6 +14,12 @@
 
 namespace quadrant::inline v0 {
 
+ScaleRule rule_for(ElementType weights, const ScaleRule& rule) noexcept {
+  ScaleRule spaced = rule;
+  if (weights == ElementType::float16) spaced.least = std::max(rule.least, float16_spacing);
+  return spaced;
+}
+
 Expected<void> check(const ScaleRule& rule) {
   const auto refuse = [](std::string message) {
     return fail(ErrorCode::impossible, std::move(message));
@@ -31,6 +37,9 @@ Expected<void> check(const ScaleRule& rule) {
       rule.storage_max > range.max) {
     return refuse(fmt::format("codes from {} to {}, where {} holds {} to {}", rule.storage_min,
                               rule.storage_max, to_string(rule.storage), range.min, range.max));
+  }
+  if (!std::isfinite(rule.least) || rule.least < 0) {
+    return refuse(fmt::format("a least scale of {}: it is 0 or more", rule.least));
   }
   if (rule.symmetry == Symmetry::asymmetric) return {};
   const CodeRange codes = codes_around(rule, fixed_zero_point(rule));

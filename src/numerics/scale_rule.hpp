@@ -11,6 +11,9 @@ namespace quadrant::inline v0 {
 /// `impossible` when the range does not fit the storage type, or the rule the range.
 [[nodiscard]] Expected<void> check(const ScaleRule& rule);
 
+/// `rule` for weights of that type: no scale is less than the distance between two of its numbers.
+[[nodiscard]] ScaleRule rule_for(ElementType weights, const ScaleRule& rule) noexcept;
+
 /// min(w, 0) and max(w, 0) of a group; both finite.
 struct ValueRange {
   float min = 0;

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
+#include <utility>
 
 #include "numerics/clip_search.hpp"
 #include "numerics/found_parameters.hpp"
@@ -22,18 +24,27 @@ struct Found {
   std::optional<NonFinite> non_finite;
 };
 
+// Groups that lie together are done with before the next ones are read: what is kept of them
+// meanwhile stays in the processor's cache.
 Expected<Found> scan_extremes(const Constant& weights, const Groups& groups,
                               const ScaleRule& rule) {
-  const auto group_count = static_cast<std::size_t>(groups.group_count());
-  GroupReach reach(group_count);
+  constexpr auto elements = static_cast<std::int64_t>(piece_elements);
+  const std::int64_t group_count = groups.group_count();
+  const std::int64_t at_a_time = groups.groups_in(elements);
+  Found found{FoundParameters(rule, static_cast<std::size_t>(group_count)), {}};
+  GroupReach reach;
   FloatReader reader(weights);
-  const std::int64_t count = groups.element_count();
-  for (std::int64_t first = 0; first < count; first += std::int64_t{piece_elements}) {
-    QUADRANT_TRY(const std::span<const float> values, reader.read(first, piece_size(first, count)));
-    if (!reach.add(groups, first, values)) return Found{{}, first_non_finite(values, first)};
+  for (std::int64_t group = 0; group < group_count; group += at_a_time) {
+    const std::int64_t count = std::min(at_a_time, group_count - group);
+    const std::int64_t end = groups.members(group + count - 1).end();
+    reach.start(static_cast<std::size_t>(group), static_cast<std::size_t>(count));
+    for (std::int64_t first = groups.members(group).first; first < end; first += elements) {
+      QUADRANT_TRY(const std::span<const float> values, reader.read(first, piece_size(first, end)));
+      if (!reach.add(groups, first, values)) return Found{{}, first_non_finite(values, first)};
+    }
+    found.parameters.set_unsearched(rule, static_cast<std::size_t>(group), reach.above(),
+                                    reach.below());
   }
-  Found found{FoundParameters(rule, group_count), {}};
-  found.parameters.set_unsearched(rule, 0, reach.above(), reach.below());
   return found;
 }
 
@@ -53,22 +64,19 @@ Expected<Found> search_each(const Constant& weights, const Groups& groups, const
 
 Expected<ParameterScan> scan_parameters(const Constant& weights, const Granularity& granularity,
                                         const ScaleRule& rule) {
-  if (weights.element() == ElementType::float16 && rule.least < float16_spacing) {
-    ScaleRule spaced = rule;
-    spaced.least = float16_spacing;
-    return scan_parameters(weights, granularity, spaced);
-  }
   if (!is_float(weights.element())) {
     return fail(ErrorCode::impossible,
                 fmt::format("weights of type {} cannot be quantized: only floats can",
                             to_string(weights.element())));
   }
   QUADRANT_CHECK(check(rule));
+  const ScaleRule spaced = rule_for(weights.element(), rule);
   QUADRANT_TRY(const Groups groups, Groups::of(weights.shape(), granularity));
-  QUADRANT_TRY(const Found found, rule.clip == Clip::mse ? search_each(weights, groups, rule)
-                                                         : scan_extremes(weights, groups, rule));
+  QUADRANT_TRY(Found found, rule.clip == Clip::mse ? search_each(weights, groups, spaced)
+                                                   : scan_extremes(weights, groups, spaced));
   if (found.non_finite) return ParameterScan{{}, {}, found.non_finite};
-  return found.parameters.constants(rule, parameter_shape(weights.shape(), granularity));
+  return std::move(found.parameters)
+      .constants(spaced, parameter_shape(weights.shape(), granularity));
 }
 
 }  // namespace quadrant::inline v0

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <limits>
@@ -212,6 +213,21 @@ TEST_CASE("quantize_weights: weights of any float type, wherever they lie") {
         check_equal(made, expected(constant, granularity, rule));
       }
     }
+  }
+}
+
+TEST_CASE("quantize_weights: no scale is less than the distance between two float16 numbers") {
+  const std::vector<float> values(64, 0x1p-24F);
+  const std::vector<std::byte> stored = stored_as(ElementType::float16, values);
+  for (const Granularity& granularity :
+       {Granularity::per_tensor(), Granularity::per_axis(1), Granularity::per_block(1, 4)}) {
+    std::vector<std::byte> codes(values.size());
+    const auto scan = quantize_weights(ElementType::float16, std::span(stored).subspan(1), {8, 8},
+                                       granularity, {}, codes)
+                          .value();
+    CHECK(std::ranges::all_of(read_scales(scan.scales).value(),
+                              [](float scale) { return scale == 0x1p-24F; }));
+    CHECK(std::ranges::all_of(codes, [](std::byte code) { return code == std::byte{1}; }));
   }
 }
 

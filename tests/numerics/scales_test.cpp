@@ -301,6 +301,10 @@ TEST_CASE("scales: what cannot be done is refused by name") {
   CHECK(contains(with({.storage = ElementType::float32}), "type f32"));
   CHECK(contains(with({.storage_min = 5, .storage_max = 5}), "codes from 5 to 5"));
   CHECK(contains(with({.storage_min = -129}), "codes from -129 to 127"));
+  for (const float least :
+       {-1.0F, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    CHECK(contains(with({.least = least}), "a least scale of"));
+  }
   CHECK(contains(with({.storage = ElementType::uint8, .storage_min = 0, .storage_max = 256}),
                  "codes from 0 to 256"));
   // There must be codes on both sides of the zero point.
