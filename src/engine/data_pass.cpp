@@ -1,6 +1,9 @@
 #include "quadrant/engine/data_pass.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <optional>
+#include <thread>
 
 namespace quadrant::inline v0 {
 namespace {
@@ -41,6 +44,9 @@ Expected<void> examine(const SelectionProblem& problem, const Selection& selecti
   const std::vector<Value> values = find_selected(problem, selection);
   const ConstraintTable& constraints = problem.requests.constraints();
   std::vector<std::unique_ptr<Finding>> findings(values.size());
+  std::atomic<std::uint64_t> done = 0;
+  const std::thread::id caller = std::this_thread::get_id();
+  const auto tell = [&] { sink->progress("reading weights", done, values.size()); };
   executor.parallel_for(values.size(), [&](std::size_t i) {
     findings[i] = std::make_unique<Finding>();
     const NodeId node = values[i].node;
@@ -50,6 +56,8 @@ Expected<void> examine(const SelectionProblem& problem, const Selection& selecti
         method->erased_examine(constraints.get(form), {&problem.graph, node}, *findings[i]);
     if (examined && store != nullptr) examined = store_all(findings[i]->kept, *store);
     if (!examined) findings[i]->error = std::move(examined).error();
+    ++done;
+    if (sink != nullptr && std::this_thread::get_id() == caller) tell();
   });
   for (std::size_t i = 0; i < values.size(); ++i) {
     Finding& finding = *findings[i];
@@ -57,7 +65,7 @@ Expected<void> examine(const SelectionProblem& problem, const Selection& selecti
     if (finding.refusal) result.refused.emplace(values[i].node, std::move(*finding.refusal));
     if (!finding.kept.empty()) result.data.kept.emplace(values[i].node, std::move(finding.kept));
   }
-  if (sink != nullptr) sink->progress("reading weights", values.size(), values.size());
+  if (sink != nullptr) tell();
   return {};
 }
 
