@@ -5,10 +5,14 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 
 namespace quadrant::inline v0 {
 namespace {
+
+constexpr std::size_t most_threads = std::numeric_limits<int>::max();
 
 std::size_t allowed_threads() {
   return tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
@@ -28,7 +32,8 @@ struct TbbExecutor::Arena {
 };
 
 TbbExecutor::TbbExecutor(std::size_t threads)
-    : arena_(std::make_unique<Arena>(threads == 0 ? allowed_threads() : threads)) {}
+    : arena_(std::make_unique<Arena>(threads == 0 ? allowed_threads()
+                                                  : std::min(threads, most_threads))) {}
 
 TbbExecutor::~TbbExecutor() = default;
 
