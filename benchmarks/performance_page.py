@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures, and writes the tables of docs/performance.md; scripts/bench calls it.
 
-    performance_page.py [--gigabytes 8] [--peer-gigabytes 1] [--rounds 3] [--only NAME]
+    performance_page.py [--gigabytes 8] [--peer-gigabytes 1] [--rounds 5] [--only NAME]
 """
 
 import argparse
@@ -34,8 +34,11 @@ def machine(_):
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     vectors = [flag for flag in ("avx512f", "avx2", "fma", "amx_tile", "asimd", "sve")
                if re.search(rf"\b{flag}\b", lines)]
+    caches = [f"L{index.joinpath('level').read_text().strip()} {index.joinpath('size').read_text().strip()}"
+              for index in sorted(pathlib.Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"))
+              if index.joinpath("type").read_text().strip() != "Instruction"]
     return (f"{name.group(1) if name else platform.machine()}, {os.cpu_count()} cores, "
-            f"{memory:.0f} GiB; {', '.join(vectors)}; {platform.system()} {platform.release().split('-')[0]}.")
+            f"{memory:.0f} GiB, caches {', '.join(caches)}; {', '.join(vectors)}; {platform.system()} {platform.release().split('-')[0]}.")
 
 
 # --- Google Benchmark ----------------------------------------------------------------------------
@@ -163,7 +166,7 @@ def files(options):
     more = {
         "int8, channels, one thread": ["--threads", "1"],
         "int4, blocks of 32, `--memory 128MB`": [*BLOCKS, "--signed-scale", "--memory", "128MB"],
-        "int4, blocks of 32, mse": [*BLOCKS, "--clip", "mse"],
+        "int4, blocks of 32, mse": [*BLOCKS, "--signed-scale", "--clip", "mse"],
     }
     return "\n\n".join((file_table(options, "float32", options.gigabytes, {**always, **more}),
                         file_table(options, "float16", options.gigabytes / 2, always)))
