@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -152,18 +153,17 @@ class Cuts {
   std::vector<std::size_t> parts_{0};
 };
 
-/// Of the errors that were met before all stopped, the one of the first part.
+/// The error of the first part that has one, whatever the order in which parts are tried: those
+/// before it are not skipped.
 class FirstError {
  public:
-  [[nodiscard]] bool is_set() const noexcept { return is_set_; }
+  [[nodiscard]] bool is_before(std::size_t part) const noexcept { return part_ < part; }
 
   void set(std::size_t part, Error error) {
     const std::lock_guard lock(mutex_);
-    if (!error_ || part < part_) {
-      part_ = part;
-      error_ = std::move(error);
-    }
-    is_set_ = true;
+    if (part >= part_) return;
+    part_ = part;
+    error_ = std::move(error);
   }
 
   /// As a Failure, when all have stopped.
@@ -172,9 +172,8 @@ class FirstError {
   }
 
  private:
-  std::atomic<bool> is_set_ = false;
+  std::atomic<std::size_t> part_ = std::numeric_limits<std::size_t>::max();
   std::mutex mutex_;
-  std::size_t part_ = 0;
   std::optional<Error> error_;
 };
 
@@ -207,7 +206,7 @@ std::uint64_t stream(const Rope& rope, Executor& executor, PieceSink out, BytesD
   std::atomic<std::uint64_t> untold = 0;
   const std::thread::id caller = std::this_thread::get_id();
   executor.parallel_for(cuts.parts(), [&](std::size_t part) {
-    if (error.is_set()) return;
+    if (error.is_before(part)) return;
     auto written = at_border({}, [&] { untold += write_part(part); });
     if (!written) error.set(part, std::move(written).error());
     if (std::this_thread::get_id() == caller) done(untold.exchange(0));

@@ -14,7 +14,8 @@ namespace quadrant::inline v0::onnx {
 /// Takes the bytes that belong at `offset`. Called from several threads, in any order.
 using PieceSink = FunctionRef<void(std::uint64_t offset, std::span<const std::byte> bytes)>;
 
-/// Is told now and then how many bytes are done since; in the calling thread.
+/// Is told now and then how many bytes are done since, in the calling thread: at the end alone if
+/// that takes no part.
 using BytesDone = FunctionRef<void(std::uint64_t bytes)>;
 
 /// Streams `rope` in pieces of a megabyte, which `executor` runs side by side: payloads are read,

@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "io/onnx/failure.hpp"
+
 namespace quadrant::onnx {
 namespace {
 
@@ -159,6 +161,39 @@ TEST_CASE("stream: what gathers is read in few large parts, and hashed like othe
       const std::vector<std::size_t> sizes = source->sizes();
       CHECK(sizes.size() == (size + 32 * mebibyte - 1) / (32 * mebibyte));
       CHECK(std::ranges::max(sizes) <= 32 * mebibyte);
+    }
+  }
+}
+
+// Cannot be read; says which it is.
+class Broken final : public ConstantSource {
+ public:
+  explicit Broken(std::string name) : name_(std::move(name)) {}
+  [[nodiscard]] Expected<void> read(std::uint64_t /*offset*/,
+                                    std::span<std::byte> /*out*/) const override {
+    return fail(ErrorCode::io, name_);
+  }
+
+ private:
+  std::string name_;
+};
+
+TEST_CASE("stream: of several errors, the first in the file is told, in any order of parts") {
+  constexpr std::int64_t size = 3'000'000;
+  Rope rope;
+  rope.add_raw(Constant::from_bytes(ElementType::uint8, {size}, std::vector<std::byte>(size)));
+  for (const char* name : {"first", "second", "third"}) {
+    rope.add_raw(Constant::deferred(ElementType::uint8, {size}, std::make_shared<Broken>(name)));
+  }
+  SerialExecutor serial;
+  ThreeThreads threads;
+  for (Executor* const executor :
+       {static_cast<Executor*>(&serial), static_cast<Executor*>(&threads)}) {
+    try {
+      stream_with(rope, *executor);
+      FAIL("it cannot be written");
+    } catch (const Failure& failure) {
+      CHECK(failure.error.message == "first");
     }
   }
 }
