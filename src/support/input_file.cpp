@@ -60,12 +60,14 @@ Expected<void> InputFile::read(std::uint64_t offset, std::span<std::byte> out) c
   return {};
 }
 
-std::optional<FileWindow> InputFile::window(std::uint64_t offset, std::size_t size) const noexcept {
+std::optional<FileWindow> InputFile::window([[maybe_unused]] std::uint64_t offset,
+                                            [[maybe_unused]] std::size_t size) const noexcept {
 #ifdef MADV_POPULATE_READ
   // Pages behind the end would stop the program; those that cannot be read are refused below.
   struct stat status{};
   if (size == 0 || ::fstat(descriptor_, &status) != 0) return std::nullopt;
-  if (offset + size > static_cast<std::uint64_t>(status.st_size)) return std::nullopt;
+  const auto end = static_cast<std::uint64_t>(status.st_size);
+  if (offset > end || size > end - offset) return std::nullopt;
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::uint64_t begin = offset / page * page;
   const auto skip = static_cast<std::size_t>(offset - begin);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -104,4 +105,5 @@ TEST_CASE("there is no window on what a file no longer has") {
   CHECK_FALSE(file->window(0, 10000).has_value());
   CHECK_FALSE(file->window(9000, 10).has_value());
   CHECK(file->window(0, 5000).has_value());
+  CHECK_FALSE(file->window(4099, std::numeric_limits<std::size_t>::max()).has_value());
 }

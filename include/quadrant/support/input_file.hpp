@@ -11,9 +11,10 @@
 
 namespace quadrant::inline v0 {
 
-/// A range of a file as it lies in the system's memory; nothing was copied. Outlives the InputFile.
+/// A range of a file as it lies in the system's memory; nothing was copied. It may outlive the
+/// InputFile.
 /// While it is in use nobody may make the file shorter: the system stops a program that touches
-/// what is gone. So it is for ranges that are asked for, used and let go within milliseconds.
+/// what is gone. So it is for ranges that are asked for, used and let go soon.
 class FileWindow {
  public:
   FileWindow(FileWindow&& other) noexcept;
