@@ -6,13 +6,13 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 namespace quadrant::inline v0 {
 namespace {
 
-constexpr std::size_t most_threads = std::numeric_limits<int>::max();
+// Each takes memory in oneTBB whether it runs or not.
+constexpr std::size_t most_threads = 1024;
 
 std::size_t allowed_threads() {
   return tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);

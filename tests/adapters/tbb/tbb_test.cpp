@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -81,6 +82,11 @@ TEST_CASE("what a body throws comes back, and the executor goes on") {
     executor.parallel_for(100, [&](std::size_t) { ++runs; });
     CHECK(runs == 100);
   }
+}
+
+TEST_CASE("there is a largest number of threads, which is taken for any larger one") {
+  TbbExecutor executor(std::numeric_limits<std::size_t>::max());
+  CHECK(executor.thread_count() == 1024);
 }
 
 TEST_CASE("as many threads as the machine has") { CHECK(TbbExecutor(0).thread_count() >= 1); }
