@@ -24,8 +24,8 @@ struct NBitsLayout {
 
 /// `codes` (int4, uint4, int8 or uint8) as uint8 `[rows, blocks, block_size * bits / 8]`: signed
 /// ones moved up by half their range, two 4-bit ones in a byte with the first in the low half, the
-/// last block filled up with zeros. Computed when it is read, any part at a time, with memory for the
-/// rows that it is in, up to 64 MiB, and for 128 columns of them; several threads may read. The
+/// last block filled up with zeros. Computed when it is read, any part at a time, with memory for
+/// the rows that it is in, up to 64 MiB, and for 128 columns of them; several threads may read. The
 /// shape's elements must be countable in 63 bits.
 ///
 ///   i4 {{-8}, {7}, {1}} (columns first), block size 16  ->  {0xF0, 0x09, 0, 0, 0, 0, 0, 0}
