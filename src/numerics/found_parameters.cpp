@@ -42,6 +42,18 @@ bool set_moderate(const float* __restrict longer, const float* __restrict shorte
   return outside >= 0;
 }
 
+// The zero point of each group, as constants have them. As blocks are many, not by way of numbers
+// of 64 bits.
+std::vector<std::byte> zero_point_bytes(const FoundParameters& found, ElementType storage) {
+  const auto width = static_cast<std::size_t>(byte_width(storage));
+  std::vector<std::byte> bytes(found.scales.size() * width);
+  for (std::size_t i = 0; i < found.scales.size(); ++i) {
+    const std::int32_t value = found.zero_points.empty() ? found.zero_point : found.zero_points[i];
+    std::memcpy(bytes.data() + i * width, &value, width);  // little-endian, as constants are
+  }
+  return bytes;
+}
+
 }  // namespace
 
 bool needs_magnitudes_alone(const ScaleRule& rule) noexcept {
@@ -89,21 +101,11 @@ void FoundParameters::set_unsearched(const ScaleRule& rule, std::size_t first,
   }
 }
 
-// As blocks are many, not by way of numbers of 64 bits.
-std::vector<std::byte> FoundParameters::zero_point_bytes(ElementType storage) const {
-  const auto width = static_cast<std::size_t>(byte_width(storage));
-  std::vector<std::byte> bytes(scales.size() * width);
-  for (std::size_t i = 0; i < scales.size(); ++i) {
-    const std::int32_t value = zero_points.empty() ? zero_point : zero_points[i];
-    std::memcpy(bytes.data() + i * width, &value, width);  // little-endian, as constants are
-  }
-  return bytes;
-}
-
 ParameterScan FoundParameters::constants(const ScaleRule& rule, const Shape& shape) && {
   ParameterScan scan;
   if (!zero_points.empty() || zero_point != 0) {
-    scan.zero_points = Constant::from_vector(rule.storage, shape, zero_point_bytes(rule.storage));
+    scan.zero_points =
+        Constant::from_vector(rule.storage, shape, zero_point_bytes(*this, rule.storage));
   }
   const bool fits_rule =
       rule.scale == ElementType::float32 || std::ranges::all_of(scales, is_normal_half);

@@ -35,9 +35,6 @@ struct FoundParameters {
 
   /// What a type needs, of constants: of the rule's types, by `parameter_shape`.
   [[nodiscard]] ParameterScan constants(const ScaleRule& rule, const Shape& shape) &&;
-
- private:
-  [[nodiscard]] std::vector<std::byte> zero_point_bytes(ElementType storage) const;
 };
 
 /// Whether the largest magnitude is all that `rule` asks of a group.

@@ -55,13 +55,14 @@ Expected<FloatRuns> FloatReader::read_runs(std::int64_t first, std::int64_t step
   const std::size_t wanted = length * count;
   const auto stride = static_cast<std::size_t>(step);
   const std::size_t region = (count - 1) * stride + length;
-  const bool is_direct = count == 1 || constant_.element() == ElementType::float32;
+  // What is widened is so with all that lies between.
+  const bool is_direct = region == wanted || constant_.element() == ElementType::float32;
   if (is_direct && region / most_between <= wanted) {
     if (const std::byte* const bytes = seen(first, region)) {
       return FloatRuns{widened(bytes, region), stride};
     }
   }
-  // Allocated once, as large as the whole of float32 ones, which have no other room.
+  // One run behind the other.
   raw_.resize(wanted * width_);
   const ByteRuns runs{.offset = static_cast<std::uint64_t>(first) * width_,
                       .step = static_cast<std::uint64_t>(step) * width_,

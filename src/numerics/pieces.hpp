@@ -35,8 +35,9 @@ struct FloatRuns {
   }
 };
 
-/// Reads a constant of any float type as float32: where it lies, if it is float32 in memory or in a
-/// file that can be mapped, which happens some megabytes at a time. One reader a thread.
+/// Reads a constant of any float type as float32: where it lies, if it is float32, aligned, and in
+/// memory or in a file that can be mapped, which happens some megabytes at a time; others are
+/// widened or copied from there. One reader a thread.
 class FloatReader {
  public:
   explicit FloatReader(const Constant& constant)

@@ -21,8 +21,8 @@ tl::unexpected<Error> refused(const std::string& path) {
 }
 
 // Linux gives a file as much memory in one piece as is written at once. Large pieces are what a
-// virtual machine has handed back to its host, and getting one anew takes ten times as long as
-// writing to it; small ones are at hand.
+// virtual machine hands back to its host, and getting one anew can take ten times as long as
+// writing to it; small ones are mostly at hand.
 constexpr std::size_t most_at_once = std::size_t{256} << 10;
 
 /// Where a file of this name really is.

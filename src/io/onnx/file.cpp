@@ -36,14 +36,8 @@ class FileRanges final : public ConstantSource {
 
   [[nodiscard]] std::optional<ConstantBytes> view(std::uint64_t offset,
                                                   std::size_t size) const override {
-    for (const Range& range : ranges_) {
-      if (offset < range.size) {
-        if (size > range.size - offset) return std::nullopt;
-        return file_->view(range.offset + offset, size);
-      }
-      offset -= range.size;
-    }
-    return std::nullopt;
+    if (ranges_.size() != 1) return std::nullopt;
+    return file_->view(ranges_.front().offset + offset, size);
   }
 
  private:
