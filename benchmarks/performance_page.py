@@ -38,7 +38,8 @@ def machine(_):
               for index in sorted(pathlib.Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"))
               if index.joinpath("type").read_text().strip() != "Instruction"]
     return (f"{name.group(1) if name else platform.machine()}, {os.cpu_count()} cores, "
-            f"{memory:.0f} GiB, caches {', '.join(caches)}; {', '.join(vectors)}; {platform.system()} {platform.release().split('-')[0]}.")
+            f"{memory:.0f} GiB, caches {', '.join(caches)}; {', '.join(vectors)}; "
+            f"{platform.system()} {platform.release().split('-')[0]}.")
 
 
 # --- Google Benchmark ----------------------------------------------------------------------------
