@@ -14,6 +14,7 @@ import json
 import subprocess
 import sys
 
+import no_amx
 import numpy as np
 import onnxruntime
 

@@ -10,6 +10,7 @@ labels).
 import pathlib
 import sys
 
+import no_amx
 import numpy as np
 import onnxruntime
 

@@ -14,6 +14,7 @@ import json
 import subprocess
 import sys
 
+import no_amx
 import onnxruntime
 
 from int8_speed_table import CALIBRATION_SAMPLES, fastest

@@ -15,6 +15,7 @@ import pathlib
 import tempfile
 import time
 
+import no_amx
 import numpy as np
 import onnx
 import onnxruntime

@@ -13,6 +13,7 @@ import logging
 import shutil
 import subprocess
 
+import no_amx
 import numpy as np
 import onnx
 import onnx.version_converter

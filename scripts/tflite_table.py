@@ -12,6 +12,7 @@ scripts/accuracy_table.py. The release build has to be there.
 import json
 import subprocess
 
+import no_amx
 import numpy as np
 import onnxruntime
 from ai_edge_litert.interpreter import Interpreter, OpResolverType

@@ -1,6 +1,10 @@
 """Ends a test with status 77, skipped, where one of its peers is missing. To be imported first."""
 
+import pathlib
 import sys
+
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "scripts"))
+import no_amx
 
 try:
     import ml_dtypes

@@ -1,6 +1,7 @@
 """Models as MLIR: modules that mlir-opt of two versions takes, and that compute what the models do."""
 
 import _mlir  # first: ends the test where MLIR is missing
+import _peers
 
 import numpy as np
 import onnx

@@ -4,21 +4,19 @@ Usage: onnx_roundtrip_test.py [TOOL], the tool of tests/io/onnx/roundtrip_main.c
 argument, the environment variable ONNX_ROUNDTRIP names it.
 """
 
+import _peers
+
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-try:
-    import ml_dtypes
-    import numpy as np
-    import onnx
-    import onnxruntime as ort
-    from onnx import TensorProto, helper, numpy_helper
-except ImportError as missing:
-    print(f"peer missing: {missing}")
-    sys.exit(77)
+import ml_dtypes
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import TensorProto, helper, numpy_helper
 
 MODELS = pathlib.Path(__file__).resolve().parents[3] / "shared" / "models"
 ort.set_default_logger_severity(4)

@@ -18,7 +18,7 @@ import sys
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from _command import ROOT, quadrant, run_tests, scratch
 from _models import SHARED, real_models, session_of
@@ -232,6 +232,28 @@ def check_model(path):
             except AssertionError as problem:
                 problems.append(str(problem))
     assert not problems, "\n  ".join(problems)
+
+
+def test_integer_products():
+    """Of ONNX Runtime itself: where these are wrong, all that follows is."""
+    rng = np.random.default_rng(1)
+    types = {np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8}
+    for columns in range(1, 80):
+        rows, depth = rng.integers(1, 200, 2)
+        a = rng.integers(0, 256, (rows, depth), dtype=np.uint8)
+        for kind, number in types.items():
+            limits = np.iinfo(kind)
+            b = rng.integers(limits.min, limits.max + 1, (depth, columns)).astype(kind)
+            product = helper.make_graph(
+                [helper.make_node("MatMulInteger", ["a", "b"], ["y"])], "product",
+                [helper.make_tensor_value_info("a", TensorProto.UINT8, a.shape)],
+                [helper.make_tensor_value_info("y", TensorProto.INT32, None)],
+                [numpy_helper.from_array(b, "b")])
+            model = helper.make_model(product, opset_imports=[helper.make_opsetid("", 13)],
+                                      ir_version=8)
+            found = session_of(model).run(None, {"a": a})[0]
+            assert np.array_equal(found, a.astype(np.int64) @ b), (
+                f"{rows} x {depth} by {depth} x {columns} of {kind.__name__}")
 
 
 def test_model():
