@@ -33,9 +33,6 @@ constexpr std::int64_t step_elements = 4096;
 constexpr std::int64_t most_together = std::int64_t{1} << 19;
 // Elements that a thread takes at a time: enough to make up for asking.
 constexpr std::int64_t task_elements = std::int64_t{1} << 18;
-// Columns of a panel: a kilobyte of each row, which memory delivers well.
-constexpr std::int64_t panel_columns = 256;
-constexpr std::size_t panel_rows_ahead = 4;
 
 // A constant over memory that outlives it.
 class BorrowedSource final : public ConstantSource {
@@ -78,8 +75,6 @@ class Weights {
 
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size() / width_; }
   [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
-  /// All of them, where they need not be widened; else null.
-  [[nodiscard]] const float* floats() const noexcept { return floats_; }
 
   /// The elements from `first` to `last`; `wide` is room for them where they must be widened.
   [[nodiscard]] std::span<const float> part(std::int64_t first, std::int64_t last,
@@ -124,8 +119,6 @@ class WeightQuantizer {
     const std::int64_t together = groups_.elements_together();
     if (together != 0 && together <= most_together) {
       quantize_steps(groups_.groups_in(step_elements));
-    } else if (groups_.interleaved() && together == 0 && weights_.floats() != nullptr) {
-      quantize_panels();
     } else {
       quantize_in_two_passes();
     }
@@ -184,7 +177,7 @@ class WeightQuantizer {
     groups_.for_each_batch(begin, values.size(), [&](const RunBatch& batch) {
       const float* const from = values.data() + batch.position;
       const std::size_t group = batch.group - static_cast<std::size_t>(first);
-      const kernels::NumberRows rows{batch.runs, batch.length, batch.length};
+      const kernels::NumberRows rows{batch.runs, batch.length};
       const kernels::Reach reach{scratch.above.data() + group, scratch.below.data() + group};
       if (groups_.interleaved()) {
         kernels::reach_of_columns(from, rows, reach);
@@ -200,48 +193,6 @@ class WeightQuantizer {
     }
     found_.set_unsearched(rule_, static_cast<std::size_t>(first), scratch.above, scratch.below);
     quantize_part(begin, values, static_cast<std::size_t>(end - begin), scratch);
-  }
-
-  // Groups that are columns: all rows of some columns, then the next ones.
-  void quantize_panels() {
-    const std::int64_t columns = groups_.group_count();
-    const auto rows = static_cast<std::size_t>(groups_.element_count() / columns);
-    for_each_task(columns, panel_columns, [&](std::int64_t first, std::int64_t last) {
-      const auto begin = static_cast<std::size_t>(first);
-      const auto length = static_cast<std::size_t>(last - first);
-      const auto stride = static_cast<std::size_t>(columns);
-      std::vector<float> above(length);
-      std::vector<float> below(length);
-      kernels::reach_of_columns(weights_.floats() + begin, {rows, length, stride},
-                                {above.data(), below.data()});
-      if (!are_finite(above) || !are_finite(below)) {
-        is_finite_ = false;
-        return;
-      }
-      found_.set_unsearched(rule_, begin, above, below);
-      quantize_panel({rows, length, stride, stride, panel_rows_ahead * stride}, begin);
-    });
-  }
-
-  void quantize_panel(const kernels::Rows& panel, std::size_t begin) {
-    const float* const from = weights_.floats() + begin;
-    const kernels::Affine by = found_.from(rule_, begin);
-    if (packed_ == nullptr) {
-      kernels::quantize_columns(from, codes_ + begin, panel, by);
-      return;
-    }
-    constexpr std::size_t most_rows = 64;
-    std::vector<Code> codes(most_rows * panel.length);
-    kernels::Rows part = panel;
-    part.code_stride = panel.length;
-    for (std::size_t first = 0; first < panel.count; first += most_rows) {
-      part.count = std::min(most_rows, panel.count - first);
-      kernels::quantize_columns(from + first * panel.real_stride, codes.data(), part, by);
-      for (std::size_t row = 0; row < part.count; ++row) {
-        pack(codes.data() + row * panel.length, panel.length,
-             (first + row) * panel.real_stride + begin);
-      }
-    }
   }
 
   void quantize_in_two_passes() {
