@@ -10,12 +10,19 @@
 namespace quadrant::inline v0 {
 namespace {
 
-// Calls `body(offset, part of out)` for each run.
-template <class Body>
-Expected<void> for_each_run(const ByteRuns& runs, std::span<std::byte> out, Body body) {
+// As Constant::read_runs; `read(offset, out)` reads one.
+template <class Read>
+Expected<void> read_each(const ByteRuns& runs, std::uint64_t count, std::span<std::byte> room,
+                         RunsSink use, Read read) {
   std::uint64_t offset = runs.offset;
-  for (; !out.empty(); out = out.subspan(runs.length), offset += runs.step) {
-    QUADRANT_CHECK(body(offset, out.first(runs.length)));
+  for (std::uint64_t left = count; left > 0;) {
+    const std::uint64_t lot = std::min<std::uint64_t>(left, room.size() / runs.length);
+    const auto out = room.first(static_cast<std::size_t>(lot) * runs.length);
+    for (std::size_t at = 0; at < out.size(); at += runs.length, offset += runs.step) {
+      QUADRANT_CHECK(read(offset, out.subspan(at, runs.length)));
+    }
+    use(out);
+    left -= lot;
   }
   return {};
 }
@@ -27,9 +34,10 @@ Expected<void> for_each_run(const ByteRuns& runs, std::span<std::byte> out, Body
 
 }  // namespace
 
-Expected<void> ConstantSource::read_runs(const ByteRuns& runs, std::span<std::byte> out) const {
-  return for_each_run(runs, out, [this](std::uint64_t offset, std::span<std::byte> run) {
-    return read(offset, run);
+Expected<void> ConstantSource::read_runs(const ByteRuns& runs, std::uint64_t count,
+                                         std::span<std::byte> room, RunsSink use) const {
+  return read_each(runs, count, room, use, [this](std::uint64_t offset, std::span<std::byte> out) {
+    return read(offset, out);
   });
 }
 
@@ -109,12 +117,18 @@ std::optional<ConstantBytes> Constant::view(std::uint64_t offset, std::size_t si
 }
 
 Expected<void> Constant::read_runs(const ByteRuns& runs, std::span<std::byte> out) const {
-  if (out.empty()) return {};
   QUADRANT_ASSERT(runs.length > 0 && out.size() % runs.length == 0);
-  QUADRANT_ASSERT(lie_inside(runs, out.size() / runs.length, byte_size()));
-  if (data_->source) return data_->source->read_runs(runs, out);
-  return for_each_run(runs, out, [this](std::uint64_t offset, std::span<std::byte> run) {
-    std::memcpy(run.data(), data_->bytes.bytes().data() + offset, run.size());
+  return read_runs(runs, out.size() / runs.length, out, [](std::span<std::byte>) {});
+}
+
+Expected<void> Constant::read_runs(const ByteRuns& runs, std::uint64_t count,
+                                   std::span<std::byte> room, RunsSink use) const {
+  if (count == 0) return {};
+  QUADRANT_ASSERT(runs.length > 0 && !room.empty() && room.size() % runs.length == 0);
+  QUADRANT_ASSERT(lie_inside(runs, count, byte_size()));
+  if (data_->source) return data_->source->read_runs(runs, count, room, use);
+  return read_each(runs, count, room, use, [this](std::uint64_t offset, std::span<std::byte> out) {
+    std::memcpy(out.data(), data_->bytes.bytes().data() + offset, out.size());
     return Expected<void>{};
   });
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "ir/file_view.hpp"
+
 namespace quadrant::inline v0 {
 namespace {
 
@@ -12,6 +14,11 @@ class ScratchSource final : public ConstantSource {
 
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
     return file_->read(begin_ + offset, out);
+  }
+
+  [[nodiscard]] std::optional<ConstantBytes> view(std::uint64_t offset,
+                                                  std::size_t size) const override {
+    return file_view(file_->window(begin_ + offset, size));
   }
 
  private:

@@ -58,15 +58,16 @@ Expected<void> check_scale_values(std::span<const double> scales) {
 }
 
 // Whether all are finite and not 0, in a form that vectorises: blocks have many scales. By their
-// bits without the sign: one from 1 to the largest number's.
-bool are_usable(std::span<const float> scales) {
-  constexpr auto most = std::bit_cast<std::int32_t>(std::numeric_limits<float>::max());
-  std::int32_t signs = 0;
+// bits without the sign: 0 is carried into the sign's place by taking one away, what is not finite
+// by adding.
+[[gnu::noinline]] bool are_usable(std::span<const float> scales) {
+  constexpr std::uint32_t above_infinity = 0x80000000 - 0x7f800000;
+  std::uint32_t carries = 0;
   for (const float scale : scales) {
-    const std::int32_t magnitude = std::bit_cast<std::int32_t>(scale) & INT32_MAX;
-    signs |= (magnitude - 1) | (most - magnitude);
+    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(scale) & 0x7fffffff;
+    carries |= (magnitude - 1) | (magnitude + above_infinity);
   }
-  return signs >= 0;
+  return (carries & 0x80000000) == 0;
 }
 
 Expected<void> check_scales(const UniformType& type, const Shape& expected) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -43,41 +44,56 @@ class QuantizedSource final : public ConstantSource {
         });
   }
 
-  [[nodiscard]] Expected<void> read_runs(const ByteRuns& runs,
-                                         std::span<std::byte> out) const override {
-    const std::size_t at_a_time = piece_elements / runs.length;
-    if (sizeof(Code) > 1 || at_a_time == 0 || rounding_ != RoundingProfile::onnx()) {
-      return ConstantSource::read_runs(runs, out);
+  [[nodiscard]] Expected<void> read_runs(const ByteRuns& runs, std::uint64_t count,
+                                         std::span<std::byte> room, RunsSink use) const override {
+    if (sizeof(Code) > 1 || runs.length > piece_elements || rounding_ != RoundingProfile::onnx()) {
+      return ConstantSource::read_runs(runs, count, room, use);
     }
-    auto first = static_cast<std::int64_t>(runs.offset);
-    const auto step = static_cast<std::int64_t>(runs.step);
-    std::size_t left = out.size() / runs.length;
-    FloatReader reader(real_, first + static_cast<std::int64_t>(left - 1) * step +
-                                  static_cast<std::int64_t>(runs.length));
+    const std::uint64_t end = runs.offset + (count - 1) * runs.step + runs.length;
+    FloatReader reader(real_, static_cast<std::int64_t>(end));
     ParameterReader parameters = parameters_;
-    auto* codes = reinterpret_cast<Code*>(out.data());
-    while (left > 0) {
-      const std::size_t count = std::min(left, at_a_time);
-      QUADRANT_TRY(FloatRuns values, reader.read_runs(first, step, runs.length, count));
-      for (std::size_t done = 0; done < count;) {
-        QUADRANT_TRY(const Parameters* const here, parameters.around(first, runs.length));
-        const std::size_t alike = here->groups.runs_alike(first, step, runs.length, count - done);
-        if (alike > 1) {
-          here->quantize_alike(first, runs.length, alike, values.first, values.stride, codes);
-        } else {
-          here->quantize(first, std::span(values.first, runs.length), codes);
-        }
-        values = values.from(alike);
-        codes += alike * runs.length;
-        first += static_cast<std::int64_t>(alike) * step;
-        done += alike;
-      }
-      left -= count;
+    ByteRuns rest = runs;
+    while (count > 0) {
+      const std::uint64_t lot = std::min<std::uint64_t>(count, room.size() / runs.length);
+      const auto out = room.first(static_cast<std::size_t>(lot) * runs.length);
+      QUADRANT_CHECK(
+          quantize_runs(rest, reader, parameters,
+                        std::span(reinterpret_cast<Code*>(out.data()), out.size() / sizeof(Code))));
+      use(out);
+      rest.offset += lot * runs.step;
+      count -= lot;
     }
     return {};
   }
 
  private:
+  // As many runs as `codes` has room for; codes have a byte.
+  [[nodiscard]] Expected<void> quantize_runs(const ByteRuns& runs, FloatReader& reader,
+                                             ParameterReader& parameters,
+                                             std::span<Code> codes) const {
+    auto first = static_cast<std::int64_t>(runs.offset);
+    const auto step = static_cast<std::int64_t>(runs.step);
+    while (!codes.empty()) {
+      const std::size_t count = std::min(codes.size() / runs.length, piece_elements / runs.length);
+      QUADRANT_TRY(FloatRuns values, reader.read_runs(first, step, runs.length, count));
+      for (std::size_t done = 0; done < count;) {
+        QUADRANT_TRY(const Parameters* const here, parameters.around(first, runs.length));
+        const std::size_t alike = here->groups.runs_alike(first, step, runs.length, count - done);
+        if (alike > 1) {
+          here->quantize_alike(first, runs.length, alike, values.first, values.stride,
+                               codes.data());
+        } else {
+          here->quantize(first, std::span(values.first, runs.length), codes.data());
+        }
+        values = values.from(alike);
+        codes = codes.subspan(alike * runs.length);
+        first += static_cast<std::int64_t>(alike) * step;
+        done += alike;
+      }
+    }
+    return {};
+  }
+
   void quantize_otherwise(const Parameters& parameters, std::int64_t first,
                           std::span<const float> values, Code* codes) const {
     parameters.for_each_run(

@@ -31,8 +31,7 @@ bool GroupReach::add(const Groups& groups, std::int64_t first, std::span<const f
     }
     const auto above = std::span(above_).subspan(batch.group - first_, batch.length);
     const auto below = std::span(below_).subspan(batch.group - first_, batch.length);
-    kernels::reach_of_columns(begin, {batch.runs, batch.length},
-                              {above.data(), below.data()});
+    kernels::reach_of_columns(begin, {batch.runs, batch.length}, {above.data(), below.data()});
     is_finite = is_finite && are_finite(above) && are_finite(below);
   });
   return is_finite;

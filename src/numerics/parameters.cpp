@@ -37,7 +37,7 @@ Expected<Constant> slice(const Constant& values, std::size_t begin, std::size_t 
                               std::move(bytes));
 }
 
-// A type of a vector, with the parameters of these groups. Checked anew: a file may have changed.
+// A type of a vector, with the parameters of these groups.
 Expected<UniformType> part_of(const UniformType& type, std::size_t begin, std::size_t end) {
   UniformType part = type;
   part.granularity = Granularity::per_axis(0);
@@ -103,11 +103,7 @@ Expected<ParameterReader> ParameterReader::make(std::shared_ptr<const UniformTyp
     reader.all_ = std::make_shared<const Parameters>(std::move(all));
     return reader;
   }
-  QUADRANT_TRY(Parameters none, Parameters::without_values(*type, shape));
-  for (std::size_t begin = 0; begin < groups; begin += few) {
-    QUADRANT_CHECK(part_of(*type, begin, std::min(groups, begin + few)));
-  }
-  reader.part_ = std::move(none);
+  QUADRANT_TRY(reader.part_, Parameters::without_values(*type, shape));
   reader.type_ = std::move(type);
   return reader;
 }

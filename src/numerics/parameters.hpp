@@ -117,7 +117,7 @@ struct Parameters {
 /// part at hand. Copies begin at their own part. One reader a thread.
 class ParameterReader {
  public:
-  /// As Parameters::read, which it calls.
+  /// Errors as of Parameters::read; of the values in a part, later, from `around`.
   [[nodiscard]] static Expected<ParameterReader> make(std::shared_ptr<const UniformType> type,
                                                       const Shape& shape);
 

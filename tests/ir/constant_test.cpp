@@ -82,6 +82,20 @@ TEST_CASE("runs at equal distances come one behind the other, from memory and fr
     REQUIRE(constant.read_runs({.offset = 7, .step = 0, .length = 2}, again));
     CHECK(again == std::array{std::byte{7}, std::byte{8}, std::byte{7}, std::byte{8}});
     CHECK(constant.read_runs({.offset = 600, .step = 1, .length = 1}, {}));
+
+    std::array<std::byte, 4> room{};  // for two of five
+    std::vector<std::vector<std::byte>> lots;
+    REQUIRE(constant.read_runs({.offset = 1, .step = 10, .length = 2}, 5, room,
+                               [&](std::span<std::byte> lot) {
+                                 lots.emplace_back(lot.begin(), lot.end());
+                                 std::ranges::fill(lot, std::byte{99});
+                               }));
+    CHECK(lots == std::vector<std::vector<std::byte>>{
+                      {std::byte{1}, std::byte{2}, std::byte{11}, std::byte{12}},
+                      {std::byte{21}, std::byte{22}, std::byte{31}, std::byte{32}},
+                      {std::byte{41}, std::byte{42}}});
+    const auto nobody = [](std::span<std::byte>) { FAIL("there are no runs"); };
+    CHECK(constant.read_runs({.offset = 1, .step = 10, .length = 2}, 0, room, nobody));
   }
   std::array<std::byte, 2> out{};
   const Constant broken = build::deferred(ElementType::int16, {4}, true);

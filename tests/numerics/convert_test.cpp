@@ -371,6 +371,14 @@ TEST_CASE("runs at equal distances are what single reads give") {
       std::vector<std::byte> out(expected.size());
       REQUIRE(codes.read_runs(runs, out));
       CHECK(out == expected);
+      const std::size_t at_a_time = random() % count + 1;
+      std::vector<std::byte> room(at_a_time * length);
+      std::vector<std::byte> in_lots;
+      REQUIRE(codes.read_runs(runs, count, room, [&](std::span<std::byte> lot) {
+        in_lots.insert(in_lots.end(), lot.begin(), lot.end());
+        std::ranges::fill(lot, std::byte{0xa5});
+      }));
+      CHECK(in_lots == expected);
     }
   };
   for (const ElementType storage : {ElementType::int4, ElementType::uint8, ElementType::int16}) {
@@ -436,6 +444,25 @@ TEST_CASE("failing reads come back as they are") {
   unreadable.scales = Constant::deferred(ElementType::float32, test::scalar_shape(), scales);
   CHECK(quantized(real, std::make_shared<const UniformType>(unreadable)).error().code ==
         ErrorCode::io);
+}
+
+TEST_CASE("many scales in a file are checked as they are needed") {
+  constexpr std::int64_t rows = 40000;
+  std::vector<float> scales(rows, 0.5F);
+  scales[30000] = 0;
+  UniformType type = *uniform(ElementType::int8, {rows, 2}, Granularity::per_axis(0),
+                              std::vector<float>(rows, 1.0F));
+  type.scales = Constant::deferred(
+      ElementType::float32, {rows},
+      test::recording(Constant::from_values<float>(ElementType::float32, {rows}, scales)));
+  const Constant real = float_constant({rows, 2}, test::random_values(2 * rows, 2));
+  const Constant codes = quantized(real, std::make_shared<const UniformType>(type)).value();
+  std::vector<std::byte> part(1000);
+  CHECK(codes.read(20000, part));
+  const Expected<void> refused = codes.read(59800, part);
+  REQUIRE(!refused);
+  CHECK(refused.error().code == ErrorCode::impossible);
+  CHECK(refused.error().message == "a scale of 0; scales are finite and not zero");
 }
 
 TEST_CASE("what cannot be done is refused by name") {

@@ -12,6 +12,7 @@
 #include "ir/file_view.hpp"
 #include "numerics/helpers.hpp"
 #include "quadrant/ir/float16.hpp"
+#include "quadrant/support/input_file.hpp"
 #include "temporary_folder.hpp"
 
 namespace quadrant {
@@ -29,7 +30,7 @@ class FileSource final : public ConstantSource {
   }
   [[nodiscard]] std::optional<ConstantBytes> view(std::uint64_t offset,
                                                   std::size_t size) const override {
-    return has_views_ ? file_view(file_, begin_ + offset, size) : std::nullopt;
+    return has_views_ ? file_view(file_.window(begin_ + offset, size)) : std::nullopt;
   }
 
   mutable int reads = 0;

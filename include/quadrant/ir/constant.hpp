@@ -11,6 +11,7 @@
 #include "quadrant/ir/element_type.hpp"
 #include "quadrant/ir/shape.hpp"
 #include "quadrant/support/expected.hpp"
+#include "quadrant/support/function_ref.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -21,6 +22,9 @@ struct ByteRuns {
   std::uint64_t step = 0;
   std::size_t length = 0;
 };
+
+/// Is handed runs, one behind the other, which it may change.
+using RunsSink = FunctionRef<void(std::span<std::byte>)>;
 
 /// Bytes of a constant, kept alive by this object.
 class ConstantBytes {
@@ -62,11 +66,11 @@ class ConstantSource {
   [[nodiscard]] virtual Expected<void> read(std::uint64_t offset,
                                             std::span<std::byte> out) const = 0;
 
-  /// Fills `out` with one run behind the other, as many as it has room for. The caller has checked
-  /// that all lie inside and that `out` has a multiple of their length. Here, reads each; a source
-  /// that has to make ready for a read does so once.
-  [[nodiscard]] virtual Expected<void> read_runs(const ByteRuns& runs,
-                                                 std::span<std::byte> out) const;
+  /// Constant::read_runs. The caller has checked that all runs lie inside, and that `room` has a
+  /// multiple of their length. Here, reads each; a source that has to make ready for a read does so
+  /// once.
+  [[nodiscard]] virtual Expected<void> read_runs(const ByteRuns& runs, std::uint64_t count,
+                                                 std::span<std::byte> room, RunsSink use) const;
 
   /// What `read` would copy, where it lies, if that can be had: in memory, or in a file that is
   /// mapped. The caller has checked that the range lies inside. Here, no.
@@ -134,6 +138,10 @@ class Constant {
   [[nodiscard]] std::optional<ConstantBytes> view(std::uint64_t offset, std::size_t size) const;
   /// As many runs as fill `out`, one behind the other; `out` has a multiple of their length.
   [[nodiscard]] Expected<void> read_runs(const ByteRuns& runs, std::span<std::byte> out) const;
+  /// `count` runs in order, as many at a time as there is `room` for, a multiple of their length:
+  /// `use` is called with each lot, in `room`, before the next is read.
+  [[nodiscard]] Expected<void> read_runs(const ByteRuns& runs, std::uint64_t count,
+                                         std::span<std::byte> room, RunsSink use) const;
 
   friend bool operator==(const Constant&, const Constant&) = default;
 

@@ -8,31 +8,9 @@
 #include <string>
 
 #include "quadrant/support/expected.hpp"
+#include "quadrant/support/file_window.hpp"
 
 namespace quadrant::inline v0 {
-
-/// A range of a file as it lies in the system's memory; nothing was copied. It may outlive the
-/// InputFile.
-/// While it is in use nobody may make the file shorter: the system stops a program that touches
-/// what is gone. So it is for ranges that are asked for, used and let go soon.
-class FileWindow {
- public:
-  FileWindow(FileWindow&& other) noexcept;
-  FileWindow& operator=(FileWindow&&) = delete;
-  FileWindow(const FileWindow&) = delete;
-  FileWindow& operator=(const FileWindow&) = delete;
-  ~FileWindow();
-
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
-
- private:
-  friend class InputFile;
-  FileWindow(std::span<std::byte> pages, std::span<const std::byte> bytes) noexcept
-      : pages_(pages), bytes_(bytes) {}
-
-  std::span<std::byte> pages_;
-  std::span<const std::byte> bytes_;
-};
 
 /// A regular file of known size: no folder, and no pipe, which might never end. It stays reachable
 /// when another file takes over its path. Errors are `io` and name the file.
@@ -55,10 +33,11 @@ class InputFile {
   /// threads may share the file.
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const;
 
-  /// The `size` bytes from `offset` on, all read from the disk by now. Empty where the system does
-  /// not do that for this file, or cannot read it: `read` does, or says why not.
+  /// FileWindow::of this file. Where there is none, `read` reads, or says why not.
   [[nodiscard]] std::optional<FileWindow> window(std::uint64_t offset,
-                                                 std::size_t size) const noexcept;
+                                                 std::size_t size) const noexcept {
+    return FileWindow::of(descriptor_, offset, size);
+  }
 
  private:
   InputFile(std::string path, int descriptor) noexcept

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "quadrant/support/expected.hpp"
+#include "quadrant/support/file_window.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -28,6 +30,11 @@ class ScratchFile {
   [[nodiscard]] Expected<std::uint64_t> append(std::span<const std::byte> bytes);
   /// Fills `out` with the bytes from `offset` on, which were appended before.
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const;
+  /// FileWindow::of this file: nobody makes it shorter.
+  [[nodiscard]] std::optional<FileWindow> window(std::uint64_t offset,
+                                                 std::size_t size) const noexcept {
+    return FileWindow::of(descriptor_, offset, size);
+  }
 
  private:
   ScratchFile(std::string directory, int descriptor) noexcept

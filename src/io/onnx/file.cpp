@@ -58,7 +58,7 @@ void File::read(std::uint64_t offset, std::span<std::byte> out) const {
 }
 
 std::optional<ConstantBytes> File::view(std::uint64_t offset, std::size_t size) const {
-  return open_ ? file_view(*open_, offset, size) : std::nullopt;
+  return open_ ? file_view(open_->window(offset, size)) : std::nullopt;
 }
 
 Mapping::Mapping(const File& file) : size_(file.size()) {

@@ -105,18 +105,16 @@ class NBitsSource final : public ConstantSource {
     const std::uint64_t band = std::max<std::uint64_t>(128, band_codes / tile.rows / 128 * 128);
     std::vector<std::byte> codes(std::min(band, tile.columns) * tile.rows);
     std::vector<std::byte> bytes((codes.size() / tile.rows + 1) / codes_per_byte_ * tile.rows);
-    for (std::uint64_t begin = 0; begin < tile.columns; begin += band) {
-      const std::uint64_t count = std::min(band, tile.columns - begin);
-      const auto part = std::span(codes).first(count * tile.rows);
-      const ByteRuns runs{.offset = (tile.column + begin) * rows_ + tile.row,
-                          .step = rows_,
-                          .length = static_cast<std::size_t>(tile.rows)};
-      QUADRANT_CHECK(codes_.read_runs(runs, part));
-      kernels::transpose_bytes(join_columns(part, tile.rows, bytes), tile.rows,
-                               (count + codes_per_byte_ - 1) / codes_per_byte_, tile.rows,
-                               packed.data() + begin / codes_per_byte_, tile.bytes);
-    }
-    return {};
+    const ByteRuns runs{.offset = tile.column * rows_ + tile.row,
+                        .step = rows_,
+                        .length = static_cast<std::size_t>(tile.rows)};
+    std::byte* to = packed.data();
+    return codes_.read_runs(runs, tile.columns, codes, [&](std::span<std::byte> part) {
+      const std::uint64_t count = (part.size() / tile.rows + codes_per_byte_ - 1) / codes_per_byte_;
+      kernels::transpose_bytes(join_columns(part, tile.rows, bytes), tile.rows, count, tile.rows,
+                               to, tile.bytes);
+      to += count;
+    });
   }
 
   /// Columns of `length` codes, as they are to be or, two in one, in `bytes`.

@@ -1,6 +1,8 @@
 #include "io/onnx/transposed.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,13 +13,28 @@
 namespace quadrant::inline v0::onnx {
 namespace {
 
+/// A matrix up to that size is looked at where it lies, if it can be.
+constexpr std::uint64_t most_viewed = std::uint64_t{16} << 20U;
+
+/// Rows of elements, `stride` bytes apart.
+struct Matrix {
+  const std::byte* first;
+  std::size_t stride;
+  std::size_t rows;
+  std::size_t columns;
+};
+
 template <class Element>
-void transpose_elements(const std::byte* from, std::size_t rows, std::size_t columns,
-                        std::byte* to) {
-  for (std::size_t column = 0; column < columns; ++column) {
-    for (std::size_t row = 0; row < rows; ++row) {
-      std::memcpy(to + (column * rows + row) * sizeof(Element),
-                  from + (row * columns + column) * sizeof(Element), sizeof(Element));
+void transpose_elements(const Matrix& from, std::byte* to) {
+  // As many as lie in a line of the cache, which is read once.
+  constexpr std::size_t tile = 64 / sizeof(Element);
+  for (std::size_t begin = 0; begin < from.columns; begin += tile) {
+    const std::size_t end = std::min(from.columns, begin + tile);
+    for (std::size_t row = 0; row < from.rows; ++row) {
+      for (std::size_t column = begin; column < end; ++column) {
+        std::memcpy(to + (column * from.rows + row) * sizeof(Element),
+                    from.first + row * from.stride + column * sizeof(Element), sizeof(Element));
+      }
     }
   }
 }
@@ -31,6 +48,7 @@ class TransposedSource final : public ConstantSource {
         width_(static_cast<std::size_t>(byte_width(matrix_.element()))) {}
 
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
+    const std::optional<ConstantBytes> whole = seen();
     std::vector<std::byte> columns;
     std::vector<std::byte> made;
     return read_computed(
@@ -41,12 +59,20 @@ class TransposedSource final : public ConstantSource {
           const std::uint64_t skip = static_cast<std::uint64_t>(first) % rows_;
           const auto taken = static_cast<std::size_t>((skip + count - 1) / rows_ + 1);
           const auto size = static_cast<std::size_t>(rows_) * taken * width_;
-          columns.resize(size);
           made.resize(size);
-          QUADRANT_CHECK(matrix_.read_runs(
-              {.offset = begin * width_, .step = columns_ * width_, .length = taken * width_},
-              columns));
-          transpose(columns.data(), taken, made.data());
+          Matrix matrix{nullptr, static_cast<std::size_t>(columns_) * width_,
+                        static_cast<std::size_t>(rows_), taken};
+          if (whole) {
+            matrix.first = whole->bytes().data() + begin * width_;
+          } else {
+            columns.resize(size);
+            const ByteRuns runs{
+                .offset = begin * width_, .step = matrix.stride, .length = taken * width_};
+            QUADRANT_CHECK(matrix_.read_runs(runs, columns));
+            matrix.first = columns.data();
+            matrix.stride = runs.length;
+          }
+          transpose(matrix, made.data());
           return std::span<const std::byte>(made).subspan(static_cast<std::size_t>(skip) * width_,
                                                           count * width_);
         });
@@ -55,13 +81,18 @@ class TransposedSource final : public ConstantSource {
   [[nodiscard]] bool gathers() const noexcept override { return true; }
 
  private:
-  void transpose(const std::byte* from, std::size_t columns, std::byte* to) const {
-    const auto rows = static_cast<std::size_t>(rows_);
+  [[nodiscard]] std::optional<ConstantBytes> seen() const {
+    const std::uint64_t size = matrix_.byte_size();
+    if (size > most_viewed) return std::nullopt;
+    return matrix_.view(0, static_cast<std::size_t>(size));
+  }
+
+  void transpose(const Matrix& from, std::byte* to) const {
     if (width_ == sizeof(std::uint16_t)) {
-      transpose_elements<std::uint16_t>(from, rows, columns, to);
+      transpose_elements<std::uint16_t>(from, to);
     } else {
       QUADRANT_ASSERT(width_ == sizeof(std::uint32_t));
-      transpose_elements<std::uint32_t>(from, rows, columns, to);
+      transpose_elements<std::uint32_t>(from, to);
     }
   }
 

@@ -137,7 +137,7 @@ Expected<void> Bin::read(std::uint64_t offset, std::span<std::byte> out) const {
 }
 
 std::optional<ConstantBytes> Bin::view(std::uint64_t offset, std::size_t size) const {
-  return file_ ? file_view(*file_, offset, size) : std::nullopt;
+  return file_ ? file_view(file_->window(offset, size)) : std::nullopt;
 }
 
 Constant constant_in(const std::shared_ptr<const Bin>& bin, ElementType element, const Shape& shape,

@@ -3,20 +3,32 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace quadrant {
 namespace {
+
+// Contents that have no view.
+class Hidden final : public ConstantSource {
+ public:
+  explicit Hidden(Constant constant) : constant_(std::move(constant)) {}
+  [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
+    return constant_.read(offset, out);
+  }
+
+ private:
+  Constant constant_;
+};
 
 template <class T>
 void check_transposed(ElementType element, std::int64_t rows, std::int64_t columns) {
   std::vector<T> values(static_cast<std::size_t>(rows * columns));
   std::iota(values.begin(), values.end(), T{1});
   const Constant matrix = Constant::from_values<T>(element, {rows, columns}, values);
-  const Constant made = onnx::transposed(matrix, rows, columns, {rows * columns});
-  CHECK(made.element() == element);
   std::vector<T> expected;
   for (std::int64_t column = 0; column < columns; ++column) {
     for (std::int64_t row = 0; row < rows; ++row) {
@@ -24,13 +36,19 @@ void check_transposed(ElementType element, std::int64_t rows, std::int64_t colum
     }
   }
   const auto bytes = std::as_bytes(std::span(expected));
-  CHECK(std::ranges::equal(made.read().value().bytes(), bytes));
   std::mt19937_64 random(1);
-  for (int i = 0; i < 20; ++i) {  // from any byte to any byte
-    const std::size_t begin = random() % bytes.size();
-    std::vector<std::byte> part(random() % (bytes.size() - begin) + 1);
-    REQUIRE(made.read(begin, part));
-    CHECK(std::ranges::equal(part, bytes.subspan(begin, part.size())));
+  const auto hidden =
+      Constant::deferred(element, {rows, columns}, std::make_shared<const Hidden>(matrix));
+  for (const Constant& from : {matrix, hidden}) {
+    const Constant made = onnx::transposed(from, rows, columns, {rows * columns});
+    CHECK(made.element() == element);
+    CHECK(std::ranges::equal(made.read().value().bytes(), bytes));
+    for (int i = 0; i < 20; ++i) {  // from any byte to any byte
+      const std::size_t begin = random() % bytes.size();
+      std::vector<std::byte> part(random() % (bytes.size() - begin) + 1);
+      REQUIRE(made.read(begin, part));
+      CHECK(std::ranges::equal(part, bytes.subspan(begin, part.size())));
+    }
   }
 }
 
