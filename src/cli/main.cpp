@@ -1,3 +1,7 @@
 #include "run.hpp"
+#include "signals.hpp"
 
-int main(int argc, char** argv) { return quadrant::cli::run(argc, argv, stdout, stderr); }
+int main(int argc, char** argv) {
+  quadrant::cli::handle_signals();
+  return quadrant::cli::run(argc, argv, stdout, stderr);
+}

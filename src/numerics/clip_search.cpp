@@ -19,7 +19,8 @@ kernels::CodedBy coded_by(const GroupParameters& parameters, const ScaleRule& ru
 
 GroupParameters ClipSearch::best(std::span<const float> values) {
   values_ = values;
-  kernels::reach_of_rows(values.data(), {1, values.size()}, {&range_.max, &range_.min});
+  kernels::reach_of_rows(values.data(), {1, values.size(), values.size()},
+                         {&range_.max, &range_.min});
   range_.min = -range_.min;
   best_ = unsearched_parameters(rule_, Clip::minmax, range_);
   const GroupParameters other = unsearched_parameters(rule_, Clip::absmax, range_);

@@ -31,7 +31,8 @@ bool GroupReach::add(const Groups& groups, std::int64_t first, std::span<const f
     }
     const auto above = std::span(above_).subspan(batch.group - first_, batch.length);
     const auto below = std::span(below_).subspan(batch.group - first_, batch.length);
-    kernels::reach_of_columns(begin, {batch.runs, batch.length}, {above.data(), below.data()});
+    kernels::reach_of_columns(begin, {batch.runs, batch.length, batch.length},
+                              {above.data(), below.data()});
     is_finite = is_finite && are_finite(above) && are_finite(below);
   });
   return is_finite;
@@ -40,7 +41,7 @@ bool GroupReach::add(const Groups& groups, std::int64_t first, std::span<const f
 bool GroupReach::add_rows(const RunBatch& batch, const float* values) {
   rows_above_.resize(batch.runs);
   rows_below_.resize(batch.runs);
-  kernels::reach_of_rows(values, {batch.runs, batch.length},
+  kernels::reach_of_rows(values, {batch.runs, batch.length, batch.length},
                          {rows_above_.data(), rows_below_.data()});
   extend_each(std::span(above_).subspan(batch.group - first_), rows_above_);
   extend_each(std::span(below_).subspan(batch.group - first_), rows_below_);

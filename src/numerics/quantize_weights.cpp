@@ -33,6 +33,13 @@ constexpr std::int64_t step_elements = 4096;
 constexpr std::int64_t most_together = std::int64_t{1} << 19;
 // Elements that a thread takes at a time: enough to make up for asking.
 constexpr std::int64_t task_elements = std::int64_t{1} << 18;
+// Columns of a panel: what is known of them stays in the second-level cache, and memory delivers 16
+// kilobytes of a row as well as all of it.
+constexpr std::size_t panel_columns = 4096;
+// Rows of a panel that become codes at a time: their columns' parameters are prepared once.
+constexpr std::size_t panel_rows = 16;
+// Rows that a task has at least, so that what tasks find takes little beside the weights.
+constexpr std::size_t least_rows_of_task = 64;
 
 // A constant over memory that outlives it.
 class BorrowedSource final : public ConstantSource {
@@ -75,6 +82,8 @@ class Weights {
 
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size() / width_; }
   [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
+  /// All of them, where they need not be widened; else null.
+  [[nodiscard]] const float* floats() const noexcept { return floats_; }
 
   /// The elements from `first` to `last`; `wide` is room for them where they must be widened.
   [[nodiscard]] std::span<const float> part(std::int64_t first, std::int64_t last,
@@ -119,6 +128,8 @@ class WeightQuantizer {
     const std::int64_t together = groups_.elements_together();
     if (together != 0 && together <= most_together) {
       quantize_steps(groups_.groups_in(step_elements));
+    } else if (groups_.interleaved() && together == 0 && weights_.floats() != nullptr) {
+      quantize_panels();
     } else {
       quantize_in_two_passes();
     }
@@ -177,7 +188,7 @@ class WeightQuantizer {
     groups_.for_each_batch(begin, values.size(), [&](const RunBatch& batch) {
       const float* const from = values.data() + batch.position;
       const std::size_t group = batch.group - static_cast<std::size_t>(first);
-      const kernels::NumberRows rows{batch.runs, batch.length};
+      const kernels::NumberRows rows{batch.runs, batch.length, batch.length};
       const kernels::Reach reach{scratch.above.data() + group, scratch.below.data() + group};
       if (groups_.interleaved()) {
         kernels::reach_of_columns(from, rows, reach);
@@ -193,6 +204,99 @@ class WeightQuantizer {
     }
     found_.set_unsearched(rule_, static_cast<std::size_t>(first), scratch.above, scratch.below);
     quantize_part(begin, values, static_cast<std::size_t>(end - begin), scratch);
+  }
+
+  // A part of a panel of columns.
+  struct Block {
+    std::size_t column;
+    std::size_t columns;
+    std::size_t row;
+    std::size_t rows;
+  };
+
+  struct ColumnReach {
+    std::vector<float> above;
+    std::vector<float> below;
+  };
+
+  // Groups that are columns, in panels of neighbours. Those of many rows are looked at in blocks
+  // of rows, so that several threads find something to do, and quantized afterwards.
+  void quantize_panels() {
+    const auto columns = static_cast<std::size_t>(groups_.group_count());
+    const std::size_t rows = weights_.size() / columns;
+    const std::size_t width = std::min(columns, panel_columns);
+    const std::size_t height =
+        std::max(least_rows_of_task, static_cast<std::size_t>(task_elements) / width);
+    const std::size_t panels = (columns + width - 1) / width;
+    const std::size_t blocks = (rows + height - 1) / height;
+    const auto block_at = [&](std::size_t panel, std::size_t block) {
+      const std::size_t column = panel * width;
+      const std::size_t row = block * height;
+      return Block{column, std::min(width, columns - column), row, std::min(height, rows - row)};
+    };
+    if (blocks == 1) {
+      for_each_task(panels, [&](std::size_t panel) {
+        const Block block = block_at(panel, 0);
+        if (set_columns(block.column, reach_of(block))) quantize_block(block);
+      });
+      return;
+    }
+    std::vector<ColumnReach> reaches(panels * blocks);
+    for_each_task(reaches.size(), [&](std::size_t task) {
+      reaches[task] = reach_of(block_at(task / blocks, task % blocks));
+    });
+    for_each_task(panels, [&](std::size_t panel) {
+      const auto of_blocks = std::span(reaches).subspan(panel * blocks, blocks);
+      for (const ColumnReach& other : of_blocks.subspan(1)) merge(of_blocks.front(), other);
+      (void)set_columns(panel * width, of_blocks.front());
+    });
+    for_each_task(reaches.size(), [&](std::size_t task) {
+      quantize_block(block_at(task / blocks, task % blocks));
+    });
+  }
+
+  [[nodiscard]] ColumnReach reach_of(const Block& block) {
+    ColumnReach reach{std::vector<float>(block.columns), std::vector<float>(block.columns)};
+    const auto stride = static_cast<std::size_t>(groups_.group_count());
+    kernels::reach_of_columns(weights_.floats() + block.row * stride + block.column,
+                              {block.rows, block.columns, stride},
+                              {reach.above.data(), reach.below.data()});
+    if (!are_finite(reach.above) || !are_finite(reach.below)) is_finite_ = false;
+    return reach;
+  }
+
+  static void merge(ColumnReach& all, const ColumnReach& other) {
+    const auto larger = [](float a, float b) { return a < b ? b : a; };
+    std::ranges::transform(all.above, other.above, all.above.begin(), larger);
+    std::ranges::transform(all.below, other.below, all.below.begin(), larger);
+  }
+
+  // False where no parameters can be found.
+  [[nodiscard]] bool set_columns(std::size_t first, const ColumnReach& reach) {
+    if (!is_finite_) return false;
+    found_.set_unsearched(rule_, first, reach.above, reach.below);
+    return true;
+  }
+
+  void quantize_block(const Block& block) {
+    const auto stride = static_cast<std::size_t>(groups_.group_count());
+    const kernels::Affine by = found_.from(rule_, block.column);
+    kernels::Rows rows{panel_rows, block.columns, stride, stride, panel_rows * stride};
+    std::vector<Code> codes;
+    if (packed_ != nullptr) {
+      codes.resize(panel_rows * block.columns);
+      rows.code_stride = block.columns;
+    }
+    for (std::size_t first = 0; first < block.rows; first += panel_rows) {
+      rows.count = std::min(panel_rows, block.rows - first);
+      const std::size_t begin = (block.row + first) * stride + block.column;
+      Code* const to = packed_ != nullptr ? codes.data() : codes_ + begin;
+      kernels::quantize_columns(weights_.floats() + begin, to, rows, by);
+      if (packed_ == nullptr) continue;
+      for (std::size_t row = 0; row < rows.count; ++row) {
+        pack(to + row * rows.code_stride, block.columns, begin + row * stride);
+      }
+    }
   }
 
   void quantize_in_two_passes() {
@@ -258,13 +362,20 @@ class WeightQuantizer {
     kernels::pack_halves(reinterpret_cast<const std::byte*>(codes), count, packed_ + begin / 2);
   }
 
+  // Calls body(task) for each of `count`; several threads may.
+  template <class Body>
+  void for_each_task(std::size_t count, Body body) {
+    executor_.parallel_for(count, [&](std::size_t task) {
+      if (is_finite_) body(task);
+    });
+  }
+
   // Calls body(first, last) for each `size` of `count` things; several threads may.
   template <class Body>
   void for_each_task(std::int64_t count, std::int64_t size, Body body) {
-    const auto tasks = static_cast<std::size_t>((count + size - 1) / size);
-    executor_.parallel_for(tasks, [&](std::size_t task) {
+    for_each_task(static_cast<std::size_t>((count + size - 1) / size), [&](std::size_t task) {
       const std::int64_t first = static_cast<std::int64_t>(task) * size;
-      if (is_finite_) body(first, std::min(first + size, count));
+      body(first, std::min(first + size, count));
     });
   }
 

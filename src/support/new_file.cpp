@@ -33,6 +33,33 @@ std::string resolved(const std::string& path) {
   return ignored ? path : target.string();
 }
 
+constexpr mode_t mode = 0666;  // less the umask, like any other file
+
+/// An open file, as the system's own link to it.
+std::string link_to(int descriptor) { return fmt::format("/proc/self/fd/{}", descriptor); }
+
+/// A file in `folder` without a name, which `link_to` can give one; -1 where there are none.
+int open_nameless([[maybe_unused]] const std::string& folder) {
+#ifdef O_TMPFILE
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): POSIX's own
+  const int descriptor = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+  if (descriptor < 0 || ::access(link_to(descriptor).c_str(), F_OK) == 0) return descriptor;
+  ::close(descriptor);
+#endif
+  return -1;
+}
+
+/// What `take` returns for the first name beside `path` that nothing has: it takes a name, and
+/// returns -1, with errno EEXIST, where it cannot have it. `name` becomes the last one tried.
+template <class Take>
+int take_free_name(const std::string& path, std::string& name, Take take) {
+  for (unsigned attempt = 0;; ++attempt) {
+    name = fmt::format("{}.{}.{}.tmp", path, ::getpid(), attempt);
+    const int result = take(name.c_str());
+    if (result >= 0 || errno != EEXIST) return result;
+  }
+}
+
 }  // namespace
 
 Expected<NewFile> NewFile::create(const std::string& path) {
@@ -43,14 +70,16 @@ Expected<NewFile> NewFile::create(const std::string& path) {
                 "cannot write the file: there is something that is not a regular file",
                 {.file = path});
   }
-  for (unsigned attempt = 0;; ++attempt) {
-    std::string temporary = fmt::format("{}.{}.{}.tmp", target, ::getpid(), attempt);
-    constexpr mode_t mode = 0666;  // less the umask, like any other file
+  const auto folder = std::filesystem::path(target).parent_path();
+  const int nameless = open_nameless(folder.empty() ? "." : folder.string());
+  if (nameless >= 0) return NewFile(std::move(target), {}, nameless);
+  std::string temporary;
+  const int descriptor = take_free_name(target, temporary, [](const char* name) {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): POSIX's own
-    const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (descriptor >= 0) return NewFile(std::move(target), std::move(temporary), descriptor);
-    if (errno != EEXIST) return refused(path);
-  }
+    return ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  });
+  if (descriptor < 0) return refused(path);
+  return NewFile(std::move(target), std::move(temporary), descriptor);
 }
 
 NewFile::NewFile(NewFile&& other) noexcept
@@ -85,7 +114,19 @@ Expected<void> NewFile::write_at(std::uint64_t offset, std::span<const std::byte
   return {};
 }
 
+Expected<void> NewFile::take_name() {
+  if (!temporary_.empty()) return {};
+  std::string name;
+  const int taken = take_free_name(path_, name, [this](const char* free) {
+    return ::linkat(AT_FDCWD, link_to(descriptor_).c_str(), AT_FDCWD, free, AT_SYMLINK_FOLLOW);
+  });
+  if (taken != 0) return refused(path_);
+  temporary_ = std::move(name);
+  return {};
+}
+
 Expected<void> NewFile::commit() {
+  QUADRANT_CHECK(take_name());
   // A full disk may only show here.
   if (::close(std::exchange(descriptor_, -1)) != 0) return refused(path_);
   replaced_ = ::access(path_.c_str(), F_OK) == 0;

@@ -82,6 +82,7 @@ TEST_CASE("runs at equal distances come one behind the other, from memory and fr
     REQUIRE(constant.read_runs({.offset = 7, .step = 0, .length = 2}, again));
     CHECK(again == std::array{std::byte{7}, std::byte{8}, std::byte{7}, std::byte{8}});
     CHECK(constant.read_runs({.offset = 600, .step = 1, .length = 1}, {}));
+    CHECK(constant.read_runs(ByteRuns{}, {}));
 
     std::array<std::byte, 4> room{};  // for two of five
     std::vector<std::vector<std::byte>> lots;

@@ -4,9 +4,9 @@ import pathlib
 import sys
 
 sys.path.append(str(pathlib.Path(__file__).parents[2] / "scripts"))
-import no_amx
 
 try:
+    import no_amx
     import ml_dtypes
     import numpy
     import onnx

@@ -1,6 +1,9 @@
 #include "quadrant/support/new_file.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -62,6 +65,42 @@ TEST_CASE("what is not committed leaves nothing, and an old file as it was") {
     const NewFile moved = *std::move(file);
   }
   CHECK(contents(folder / "a") == "old");
+  CHECK(folder.names().size() == 1);
+}
+
+TEST_CASE("a program that is stopped leaves nothing") {
+  const Folder folder;
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    auto file = NewFile::create(folder / "a");
+    const bool written = file && file->write(bytes("new"));
+    ::_exit(written ? 0 : 1);  // without destructors, as a signal would
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  // Where the file system has files without a name.
+  const int nameless = ::open(folder.path().c_str(), O_TMPFILE | O_WRONLY, 0666);
+  if (nameless >= 0) {
+    ::close(nameless);
+    CHECK(folder.names().empty());
+  } else {
+    CHECK(folder.names().size() == 1);
+  }
+}
+
+TEST_CASE("two at a time, for the same place: the last one stays") {
+  const Folder folder;
+  auto first = NewFile::create(folder / "a");
+  auto second = NewFile::create(folder / "a");
+  REQUIRE(first.has_value());
+  REQUIRE(second.has_value());
+  REQUIRE(first->write(bytes("first")).has_value());
+  REQUIRE(second->write(bytes("second")).has_value());
+  REQUIRE(second->commit().has_value());
+  REQUIRE(first->commit().has_value());
+  CHECK(contents(folder / "a") == "first");
   CHECK(folder.names().size() == 1);
 }
 

@@ -18,10 +18,10 @@ namespace quadrant::inline v0 {
 ///
 ///   {0.5, 1.5, -400} by i8<-127:127>, scale 1  ->  i8 {0, 2, -127}
 ///
-/// Scales and zero points are read and checked right away; more than 16,384 that are deferred, as
-/// they are needed, by those who read. `impossible`, with a message that names it: a storage type
-/// of more than 16 bits, a granularity that does not fit the shape, scales that are zero or not
-/// finite, zero points outside the range of codes.
+/// Scales and zero points are read and checked right away, but where the scales are deferred and
+/// more than 16,384: then as they are needed, by those who read. `impossible`, with a message that
+/// names it: a storage type of more than 16 bits, a granularity that does not fit the shape, scales
+/// that are zero or not finite, zero points outside the range of codes.
 [[nodiscard]] Expected<Constant> quantized(
     const Constant& real, const std::shared_ptr<const UniformType>& type,
     const RoundingProfile& rounding = RoundingProfile::onnx());

@@ -18,8 +18,10 @@ struct QuantizeWeightsOptions {
   Executor* executor = nullptr;
 };
 
-/// scan_parameters and the codes by what it finds, together: where a group's values fit a
-/// processor's cache they are read from memory once.
+/// scan_parameters and the codes by what it finds, together: groups whose values lie together, and
+/// fit a processor's cache, are read from memory once; tensors and columns twice. With Clip::mse
+/// the calling thread alone searches, as scan_parameters does; `packed` codes of groups that begin
+/// at odd elements take a byte each before they are joined.
 ///
 ///   [2x2] {1, -254, 0, 0}, per axis 0, by default  ->  scales [2] {2, 1}, codes {0, -127, 0, 0}
 ///

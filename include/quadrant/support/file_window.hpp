@@ -15,7 +15,7 @@ namespace quadrant::inline v0 {
 class FileWindow {
  public:
   /// The `size` bytes from `offset` on of an open file, all read from the disk by now. Empty where
-  /// the file is shorter, or the system does not do that for it, or cannot read it.
+  /// `size` is 0, the file is shorter, or the system does not do that for it, or cannot read it.
   [[nodiscard]] static std::optional<FileWindow> of(int descriptor, std::uint64_t offset,
                                                     std::size_t size) noexcept;
 

@@ -11,10 +11,10 @@
 
 namespace quadrant::inline v0 {
 
-/// Written under another name in the same folder, and renamed by `commit`. One that goes without
-/// having been committed leaves nothing behind. A symbolic link stays one: what it points to is
-/// replaced. Errors are `io` and name the file. But for
-/// `write_at`, not thread safe.
+/// Written without a name, which `commit` gives it; under another name in the same folder where the
+/// file system has no files without one. One that goes without having been committed leaves nothing
+/// behind; without a name, however the program ends. A symbolic link stays one: what it points to
+/// is replaced. Errors are `io` and name the file. But for `write_at`, not thread safe.
 class NewFile {
  public:
   [[nodiscard]] static Expected<NewFile> create(const std::string& path);
@@ -39,11 +39,14 @@ class NewFile {
   void withdraw() noexcept;
 
  private:
+  /// Under a name that nothing has, if it has none.
+  [[nodiscard]] Expected<void> take_name();
+
   NewFile(std::string path, std::string temporary, int descriptor) noexcept
       : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
 
   std::string path_;
-  std::string temporary_;  ///< empty once moved from
+  std::string temporary_;  ///< its name; empty where it has none, and once moved from
   int descriptor_ = -1;
   std::uint64_t end_ = 0;  ///< of what `write` has written
   bool committed_ = false;

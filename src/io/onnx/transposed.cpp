@@ -13,7 +13,7 @@
 namespace quadrant::inline v0::onnx {
 namespace {
 
-/// A matrix up to that size is looked at where it lies, if it can be.
+/// A matrix up to that size is looked at where it lies, if it can be; one in memory in any case.
 constexpr std::uint64_t most_viewed = std::uint64_t{16} << 20U;
 
 /// Rows of elements, `stride` bytes apart.
@@ -83,7 +83,7 @@ class TransposedSource final : public ConstantSource {
  private:
   [[nodiscard]] std::optional<ConstantBytes> seen() const {
     const std::uint64_t size = matrix_.byte_size();
-    if (size > most_viewed) return std::nullopt;
+    if (matrix_.is_deferred() && size > most_viewed) return std::nullopt;
     return matrix_.view(0, static_cast<std::size_t>(size));
   }
 

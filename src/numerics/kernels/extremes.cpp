@@ -136,16 +136,16 @@ HWY_INLINE void store_largest(Bits a, Bits b, Bits c, Bits d, float* out) {
 void reach_of_rows(const float* numbers, const NumberRows& rows, Reach reach) {
   std::size_t row = 0;
   for (; row + 4 <= rows.count; row += 4) {
-    const float* const from = numbers + row * rows.length;
+    const float* const from = numbers + row * rows.stride;
     const auto a = reach_of<BothSides>(from, rows.length);
-    const auto b = reach_of<BothSides>(from + rows.length, rows.length);
-    const auto c = reach_of<BothSides>(from + 2 * rows.length, rows.length);
-    const auto d = reach_of<BothSides>(from + 3 * rows.length, rows.length);
+    const auto b = reach_of<BothSides>(from + rows.stride, rows.length);
+    const auto c = reach_of<BothSides>(from + 2 * rows.stride, rows.length);
+    const auto d = reach_of<BothSides>(from + 3 * rows.stride, rows.length);
     store_largest(a.above, b.above, c.above, d.above, reach.above + row);
     store_largest(a.below, b.below, c.below, d.below, reach.below + row);
   }
   for (; row < rows.count; ++row) {
-    const auto all = reach_of<BothSides>(numbers + row * rows.length, rows.length);
+    const auto all = reach_of<BothSides>(numbers + row * rows.stride, rows.length);
     reach.above[row] = largest(all.above);
     reach.below[row] = largest(all.below);
   }
@@ -154,15 +154,15 @@ void reach_of_rows(const float* numbers, const NumberRows& rows, Reach reach) {
 void magnitudes_of_rows(const float* numbers, const NumberRows& rows, float* magnitudes) {
   std::size_t row = 0;
   for (; row + 4 <= rows.count; row += 4) {
-    const float* const from = numbers + row * rows.length;
+    const float* const from = numbers + row * rows.stride;
     const auto a = reach_of<Magnitude>(from, rows.length);
-    const auto b = reach_of<Magnitude>(from + rows.length, rows.length);
-    const auto c = reach_of<Magnitude>(from + 2 * rows.length, rows.length);
-    const auto d = reach_of<Magnitude>(from + 3 * rows.length, rows.length);
+    const auto b = reach_of<Magnitude>(from + rows.stride, rows.length);
+    const auto c = reach_of<Magnitude>(from + 2 * rows.stride, rows.length);
+    const auto d = reach_of<Magnitude>(from + 3 * rows.stride, rows.length);
     store_largest(a.most, b.most, c.most, d.most, magnitudes + row);
   }
   for (; row < rows.count; ++row) {
-    magnitudes[row] = largest(reach_of<Magnitude>(numbers + row * rows.length, rows.length).most);
+    magnitudes[row] = largest(reach_of<Magnitude>(numbers + row * rows.stride, rows.length).most);
   }
 }
 
@@ -170,14 +170,14 @@ void magnitudes_of_rows(const float* numbers, const NumberRows& rows, float* mag
 // streams come from memory at a time.
 constexpr std::size_t rows_at_once = 8;
 
-// A vector of columns by `count` rows of `length`.
+// `rows` of `count` rows, in a vector of columns.
 template <std::size_t count>
-HWY_INLINE void extend_lanes(const float* numbers, std::size_t length, float* above, float* below) {
+HWY_INLINE void extend_lanes(const float* numbers, std::size_t stride, float* above, float* below) {
   const Floats floats;
   BothSides all{bits_at(above), bits_at(below)};
   for (std::size_t row = 0; row < count; ++row) {
-    prefetch(numbers + row * length, count * length);  // the same of the next rows
-    all.add(bits_at(numbers + row * length));
+    prefetch(numbers + row * stride, count * stride);  // the same of the next rows
+    all.add(bits_at(numbers + row * stride));
   }
   hn::StoreU(hn::BitCast(floats, all.above), floats, above);
   hn::StoreU(hn::BitCast(floats, all.below), floats, below);
@@ -192,16 +192,16 @@ HWY_INLINE void extend_columns(const float* numbers, const NumberRows& rows, Rea
   const std::size_t step = hn::Lanes(Floats());
   std::size_t i = 0;
   for (; i + step <= rows.length; i += step) {
-    extend_lanes<count>(numbers + i, rows.length, reach.above + i, reach.below + i);
+    extend_lanes<count>(numbers + i, rows.stride, reach.above + i, reach.below + i);
   }
   if (i != rows.length && i != 0) {
     i = rows.length - step;  // some of them again
-    extend_lanes<count>(numbers + i, rows.length, reach.above + i, reach.below + i);
+    extend_lanes<count>(numbers + i, rows.stride, reach.above + i, reach.below + i);
     return;
   }
   for (; i < rows.length; ++i) {
     for (std::size_t row = 0; row < count; ++row) {
-      const auto bits = std::bit_cast<std::int32_t>(numbers[row * rows.length + i]);
+      const auto bits = std::bit_cast<std::int32_t>(numbers[row * rows.stride + i]);
       extend_one(reach.above[i], bits);
       extend_one(reach.below[i], bits ^ INT32_MIN);
     }
@@ -211,9 +211,9 @@ HWY_INLINE void extend_columns(const float* numbers, const NumberRows& rows, Rea
 void reach_of_columns(const float* numbers, const NumberRows& rows, Reach reach) {
   std::size_t row = 0;
   for (; row + rows_at_once <= rows.count; row += rows_at_once) {
-    extend_columns<rows_at_once>(numbers + row * rows.length, rows, reach);
+    extend_columns<rows_at_once>(numbers + row * rows.stride, rows, reach);
   }
-  for (; row < rows.count; ++row) extend_columns<1>(numbers + row * rows.length, rows, reach);
+  for (; row < rows.count; ++row) extend_columns<1>(numbers + row * rows.stride, rows, reach);
 }
 
 }  // namespace quadrant::inline v0::kernels::HWY_NAMESPACE

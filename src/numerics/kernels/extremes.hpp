@@ -5,10 +5,11 @@
 
 namespace quadrant::inline v0::kernels {
 
-/// Rows of numbers, one behind the other.
+/// Rows of numbers: row r starts at r * stride.
 struct NumberRows {
   std::size_t count = 0;
   std::size_t length = 0;
+  std::size_t stride = 0;
 };
 
 /// How far numbers reach from zero: above[i] is max(w, 0), below[i] is -min(w, 0). Where a NaN or

@@ -27,7 +27,7 @@ Expected expected_reach(const std::vector<float>& numbers, const NumberRows& row
   for (std::size_t row = 0; row < rows.count; ++row) {
     for (std::size_t i = 0; i < rows.length; ++i) {
       const std::size_t group = of_columns ? i : row;
-      const float number = numbers[row * rows.length + i];
+      const float number = numbers[row * rows.stride + i];
       expected.above[group] = std::max(expected.above[group], number);
       expected.below[group] = std::max(expected.below[group], -number);
     }
@@ -35,17 +35,21 @@ Expected expected_reach(const std::vector<float>& numbers, const NumberRows& row
   return expected;
 }
 
-TEST_CASE("kernels: reach of rows and of columns, for all targets and lengths") {
+TEST_CASE("kernels: reach of rows and of columns, for all targets, lengths and strides") {
   std::mt19937 random(1);
   std::normal_distribution<float> distribution(0.5F, 2.0F);
   for (const std::size_t length : {1U, 3U, 4U, 9U, 15U, 16U, 17U, 63U, 64U, 65U, 200U}) {
     for (const std::size_t count : {1U, 3U, 4U, 7U, 8U, 9U, 37U}) {
       CAPTURE(length);
       CAPTURE(count);
-      const NumberRows rows{count, length};
-      std::vector<float> numbers(rows.count * rows.length);
+      const NumberRows rows{count, length, length + random() % 3};
+      std::vector<float> numbers(rows.count * rows.stride);
       for (float& number : numbers) number = distribution(random);
       numbers[0] = -0.0F;
+      // Between rows: nobody's.
+      for (std::size_t row = 0; row < count; ++row) {
+        for (std::size_t i = length; i < rows.stride; ++i) numbers[row * rows.stride + i] = 1e30F;
+      }
       const Expected by_row = expected_reach(numbers, rows, false);
       const Expected by_column = expected_reach(numbers, rows, true);
       std::vector<float> magnitudes(count);
@@ -73,7 +77,7 @@ TEST_CASE("kernels: what is not finite shows in the reach, wherever it is") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
   for (const std::size_t length : {1U, 5U, 16U, 33U, 130U}) {
-    const NumberRows rows{5, length};
+    const NumberRows rows{5, length, length};
     for (const float bad : {nan, -nan, infinity, -infinity}) {
       for (std::size_t place = 0; place < 5 * length; ++place) {
         std::vector<float> numbers(5 * length, 1.0F);
