@@ -12,11 +12,13 @@ namespace quadrant::inline v0::onnx {
 namespace {
 
 /// Of the result, at a time. Smaller tiles would make the runs shorter that a transposed matrix is
-/// read in. Twice what a file is written in at a time, which may begin inside a row.
+/// read in. Twice what is asked for at a time (stream.cpp), which may begin inside a row.
 constexpr std::uint64_t tile_bytes = std::uint64_t{1} << 26U;
 /// Codes that are read at a time, so that they stay in the processor's cache.
 constexpr std::uint64_t band_codes = std::uint64_t{1} << 15U;
 
+/// Rows and columns are those of the result, `[rows, columns]`; codes are stored so, or as
+/// `[columns, rows]`.
 class NBitsSource final : public ConstantSource {
  public:
   NBitsSource(Constant codes, const NBitsLayout& layout)
