@@ -36,8 +36,9 @@ constexpr std::int64_t task_elements = std::int64_t{1} << 18;
 // Columns of a panel: what is known of them stays in the second-level cache, and memory delivers 16
 // kilobytes of a row as well as all of it.
 constexpr std::size_t panel_columns = 4096;
-// Rows of a panel that become codes at a time: their columns' parameters are prepared once.
-constexpr std::size_t panel_rows = 16;
+// Elements of a panel that become codes at a time, several rows: their columns' parameters are
+// prepared once.
+constexpr std::size_t panel_elements = 16 * panel_columns;
 // Rows that a task has at least, so that what tasks find takes little beside the weights.
 constexpr std::size_t least_rows_of_task = 64;
 
@@ -281,14 +282,15 @@ class WeightQuantizer {
   void quantize_block(const Block& block) {
     const auto stride = static_cast<std::size_t>(groups_.group_count());
     const kernels::Affine by = found_.from(rule_, block.column);
-    kernels::Rows rows{panel_rows, block.columns, stride, stride, panel_rows * stride};
+    const std::size_t at_a_time = panel_elements / block.columns;
+    kernels::Rows rows{at_a_time, block.columns, stride, stride, at_a_time * stride};
     std::vector<Code> codes;
     if (packed_ != nullptr) {
-      codes.resize(panel_rows * block.columns);
+      codes.resize(std::min(at_a_time, block.rows) * block.columns);
       rows.code_stride = block.columns;
     }
-    for (std::size_t first = 0; first < block.rows; first += panel_rows) {
-      rows.count = std::min(panel_rows, block.rows - first);
+    for (std::size_t first = 0; first < block.rows; first += at_a_time) {
+      rows.count = std::min(at_a_time, block.rows - first);
       const std::size_t begin = (block.row + first) * stride + block.column;
       Code* const to = packed_ != nullptr ? codes.data() : codes_ + begin;
       kernels::quantize_columns(weights_.floats() + begin, to, rows, by);
