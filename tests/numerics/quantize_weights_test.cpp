@@ -143,6 +143,10 @@ TEST_CASE("quantize_weights: the same for all targets, and where tensors take ma
       Case{{300, 1025}, Granularity::per_axis(0), {}},
       Case{{300, 1024}, Granularity::per_axis(1), int4},
       Case{{301, 1023}, Granularity::per_axis(1), int4},
+      // Several panels: in blocks of rows, and in one.
+      Case{{150, 9000}, Granularity::per_axis(1), {}},
+      Case{{150, 8450}, Granularity::per_axis(1), int4},
+      Case{{10, 20000}, Granularity::per_axis(1), int4},
       Case{{640, 1000}, Granularity::per_block(0, 32), int4},
       Case{{30, 640, 32}, Granularity::per_axis(1), {}},
       Case{{1 << 20}, Granularity::per_tensor(), {}},
