@@ -38,6 +38,11 @@ bool GroupReach::add(const Groups& groups, std::int64_t first, std::span<const f
   return is_finite;
 }
 
+bool GroupReach::add_columns(const float* values, std::size_t rows, std::size_t stride) {
+  kernels::reach_of_columns(values, {rows, above_.size(), stride}, {above_.data(), below_.data()});
+  return are_finite(above_) && are_finite(below_);
+}
+
 bool GroupReach::add_rows(const RunBatch& batch, const float* values) {
   rows_above_.resize(batch.runs);
   rows_below_.resize(batch.runs);

@@ -23,6 +23,8 @@ class GroupReach {
   /// `values` are the elements of a tensor from `first` on, all in these groups. False if some are
   /// not finite: what is known of their groups is then useless.
   [[nodiscard]] bool add(const Groups& groups, std::int64_t first, std::span<const float> values);
+  /// All of these groups, which are columns: rows of them. False as above.
+  [[nodiscard]] bool add_columns(const float* values, std::size_t rows, std::size_t stride);
   /// Of the same groups.
   void merge(const GroupReach& other) noexcept;
 

@@ -215,11 +215,6 @@ class WeightQuantizer {
     std::size_t rows;
   };
 
-  struct ColumnReach {
-    std::vector<float> above;
-    std::vector<float> below;
-  };
-
   // Groups that are columns, in panels of neighbours. Those of many rows are looked at in blocks
   // of rows, so that several threads find something to do, and quantized afterwards.
   void quantize_panels() {
@@ -238,45 +233,35 @@ class WeightQuantizer {
     if (blocks == 1) {
       for_each_task(panels, [&](std::size_t panel) {
         const Block block = block_at(panel, 0);
-        if (set_columns(block.column, reach_of(block))) quantize_block(block);
+        set_columns(block.column, reach_of(block));
+        if (is_finite_) quantize_block(block);
       });
       return;
     }
-    std::vector<ColumnReach> reaches(panels * blocks);
+    std::vector<GroupReach> reaches(panels * blocks);
     for_each_task(reaches.size(), [&](std::size_t task) {
       reaches[task] = reach_of(block_at(task / blocks, task % blocks));
     });
     for_each_task(panels, [&](std::size_t panel) {
       const auto of_blocks = std::span(reaches).subspan(panel * blocks, blocks);
-      for (const ColumnReach& other : of_blocks.subspan(1)) merge(of_blocks.front(), other);
-      (void)set_columns(panel * width, of_blocks.front());
+      for (const GroupReach& other : of_blocks.subspan(1)) of_blocks.front().merge(other);
+      set_columns(panel * width, of_blocks.front());
     });
     for_each_task(reaches.size(), [&](std::size_t task) {
       quantize_block(block_at(task / blocks, task % blocks));
     });
   }
 
-  [[nodiscard]] ColumnReach reach_of(const Block& block) {
-    ColumnReach reach{std::vector<float>(block.columns), std::vector<float>(block.columns)};
+  [[nodiscard]] GroupReach reach_of(const Block& block) {
+    GroupReach reach(block.columns);
     const auto stride = static_cast<std::size_t>(groups_.group_count());
-    kernels::reach_of_columns(weights_.floats() + block.row * stride + block.column,
-                              {block.rows, block.columns, stride},
-                              {reach.above.data(), reach.below.data()});
-    if (!are_finite(reach.above) || !are_finite(reach.below)) is_finite_ = false;
+    const float* const from = weights_.floats() + block.row * stride + block.column;
+    if (!reach.add_columns(from, block.rows, stride)) is_finite_ = false;
     return reach;
   }
 
-  static void merge(ColumnReach& all, const ColumnReach& other) {
-    const auto larger = [](float a, float b) { return a < b ? b : a; };
-    std::ranges::transform(all.above, other.above, all.above.begin(), larger);
-    std::ranges::transform(all.below, other.below, all.below.begin(), larger);
-  }
-
-  // False where no parameters can be found.
-  [[nodiscard]] bool set_columns(std::size_t first, const ColumnReach& reach) {
-    if (!is_finite_) return false;
-    found_.set_unsearched(rule_, first, reach.above, reach.below);
-    return true;
+  void set_columns(std::size_t first, const GroupReach& reach) {
+    if (is_finite_) found_.set_unsearched(rule_, first, reach.above(), reach.below());
   }
 
   void quantize_block(const Block& block) {
