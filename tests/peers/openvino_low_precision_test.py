@@ -81,8 +81,12 @@ class Network:
         return self.fake(node, (0 - zero) * scale, (255 - zero) * scale)
 
     def weight(self, *shape):
-        """255 levels, each output channel with its own."""
+        """255 levels, each output channel with its own. Its signs alternate in the order (height, width,
+        input), so that no two neighbours' products leave 16 bits together (`_saturation`)."""
         reals = self.constant(*shape)
+        alternating = (-1) ** np.arange(np.prod(shape[1:])).reshape(*shape[2:], shape[1])
+        first = np.sign(reals.reshape(shape[0], -1)[:, 0]).reshape(-1, *[1] * (len(shape) - 1))
+        reals = np.abs(reals) * first * np.moveaxis(alternating, -1, 0).astype(np.float32)
         most = np.abs(reals).reshape(shape[0], -1).max(1).reshape(-1, *[1] * (len(shape) - 1))
         return self.fake(ops.constant(reals), -most, most, 255)
 

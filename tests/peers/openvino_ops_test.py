@@ -11,6 +11,7 @@ import openvino as ov
 from _command import quadrant, run_tests, scratch
 from _models import random_feeds, real_models, session_of
 from _openvino_cases import IRS, ONNXES
+from _saturation import exact
 
 CORE = ov.Core()
 
@@ -32,7 +33,7 @@ def run_openvino(path, feeds):
 
 
 def run_onnx(path, feeds):
-    session = session_of(path)
+    session = exact(session_of(path), path)
     names = [value.name for value in session.get_inputs()]
     assert len(names) == len(feeds), f"{path}: {len(names)} inputs"
     return session.run(None, dict(zip(names, feeds)))

@@ -15,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 import _litert
 from _command import COMMAND, run_tests, scratch
 from _models import SHARED, session_of
+from _saturation import exact
 
 RNG = np.random.default_rng(20261122)
 OPSET = 21
@@ -278,7 +279,7 @@ def run_litert(path, feeds, accepted=frozenset()):
 
 
 def run_onnxruntime(path, feeds):
-    session = session_of(path)
+    session = exact(session_of(path), path)
     names = [value.name for value in session.get_outputs()]
     return dict(zip(names, session.run(names, feeds)))
 
