@@ -102,20 +102,22 @@ PendingDequantize follow_float_cast(NodeRef node, const PrecisionRule& /*rule*/,
 // --- side by side -------------------------------------------------------------------------------
 
 // The parameters of an operand, one for each index of the axis.
-struct Branch {
+struct BranchParameters {
   std::vector<float> scales;
   std::vector<std::int64_t> zero_points;
 };
 
-std::optional<Branch> spread(const GivenForm& form, std::int64_t axis, std::int64_t extent) {
+std::optional<BranchParameters> spread(const GivenForm& form, std::int64_t axis,
+                                       std::int64_t extent) {
   const auto scales = axis_scales(form);
   constexpr std::int64_t most_channels = 1 << 20;  // with a scale for each
   if (!scales || extent < 0 || extent > most_channels || (scales->axis && scales->axis != axis)) {
     return std::nullopt;
   }
   const auto count = static_cast<std::size_t>(extent);
-  Branch branch{scales->axis ? scales->scales : std::vector<float>(count, scales->scales.front()),
-                std::vector<std::int64_t>(count, form.zero_point)};
+  BranchParameters branch{
+      scales->axis ? scales->scales : std::vector<float>(count, scales->scales.front()),
+      std::vector<std::int64_t>(count, form.zero_point)};
   if (scales->axis && form.type->zero_points) {
     const Constant& zeros = form.type->zero_points;
     const auto read = read_integers(zeros, zeros.element_count());
@@ -147,7 +149,7 @@ PendingDequantize follow_concat(NodeRef node, const PrecisionRule& /*rule*/, For
   }
   if (!axis) return refuse("its axis is not known");
   auto type = std::make_shared<UniformType>(*forms[0]->type);
-  Branch all;
+  BranchParameters all;
   for (std::uint32_t i = 0; i < forms.size(); ++i) {
     const Shape& shape = node.operand_type(i)->shape;
     const auto branch = spread(*forms[i], *axis, shape.is_ranked() ? shape[*axis] : Shape::dynamic);

@@ -16,7 +16,7 @@ namespace quadrant::inline v0 {
 namespace {
 
 constexpr int word_bits = 64;
-constexpr int least_exponent = -149;
+constexpr int least_float_exponent = -149;
 
 // Floats are added up as integers, piece by piece: such sums are exact, and the compiler may
 // reorder them, so that their loops vectorise. There is room for a piece in 32 bits of 22-bit
@@ -59,7 +59,7 @@ struct NarrowSum {
 constexpr int wide_bits = 51;
 
 struct Grid {
-  explicit Grid(int wanted) : exponent(std::max(wanted, least_exponent)) {}
+  explicit Grid(int wanted) : exponent(std::max(wanted, least_float_exponent)) {}
   int exponent;
   // Adding it to a double of magnitude below 2^(exponent + 51) rounds this to a multiple of
   // 2^exponent, and leaves that multiple, in two's complement, in the lower bits of the sum.
@@ -204,7 +204,7 @@ void ExactSum::add_wide(std::span<const float> values) noexcept {
 }
 
 void ExactSum::add_multiple(std::int64_t factor, int exponent) noexcept {
-  const int position = exponent - least_exponent;
+  const int position = exponent - least_float_exponent;
   const auto first = static_cast<std::size_t>(position / word_bits);
   const int shift = position % word_bits;
   const auto low = static_cast<std::uint64_t>(factor) << shift;
@@ -234,7 +234,7 @@ double ExactSum::value() const noexcept {
   const Words upper = shifted(magnitude, word_bits - length);
   const bool has_more = trailing_zeros(magnitude) < length - word_bits;
   const auto rounded = static_cast<double>(upper[0] | (has_more ? 1U : 0U));
-  const double result = std::ldexp(rounded, length - word_bits + least_exponent);
+  const double result = std::ldexp(rounded, length - word_bits + least_float_exponent);
   return negative ? -result : result;
 }
 
@@ -255,7 +255,7 @@ std::string ExactSum::to_hex() const {
       started = true;
     }
   }
-  return text + fmt::format("p{:+d}", dropped + least_exponent);
+  return text + fmt::format("p{:+d}", dropped + least_float_exponent);
 }
 
 std::optional<ExactSum> ExactSum::from_hex(std::string_view text) {
@@ -281,7 +281,7 @@ std::optional<ExactSum> ExactSum::from_hex(std::string_view text) {
   constexpr int bits = word_bits * static_cast<int>(Words{}.size());
   if (std::abs(exponent) > bits) return std::nullopt;
   if (bit_length(magnitude) == 0) exponent = 0;
-  magnitude = shifted(magnitude, exponent - least_exponent);
+  magnitude = shifted(magnitude, exponent - least_float_exponent);
   ExactSum sum;
   sum.words_ = negative ? negated(magnitude) : magnitude;
   // What was lost on the way, and whatever is written in another way than ours, shows here.

@@ -18,7 +18,6 @@
 namespace quadrant::inline v0 {
 namespace {
 
-using Kind = TensorEncoding::Kind;
 using Spread = TensorEncoding::Spread;
 
 constexpr double smallest_scale = 1e-37;
@@ -252,7 +251,7 @@ Encoding TensorEncoding::encoding(std::size_t index) const {
 }
 
 Expected<void> check(const TensorEncoding& encoding) {
-  if (encoding.kind == Kind::floating) {
+  if (encoding.kind == TensorEncoding::Kind::floating) {
     if (encoding.bits == 16 || encoding.bits == 32) return {};
     return refuse(fmt::format("floats of {} bits: 16 and 32 are known", encoding.bits));
   }
@@ -275,7 +274,7 @@ Expected<void> check(const TensorEncoding& encoding) {
 Expected<UniformType> to_uniform_type(const TensorEncoding& encoding, const Shape& shape,
                                       std::optional<std::int64_t> channel_axis, CodeSign sign) {
   QUADRANT_CHECK(check(encoding));
-  if (encoding.kind == Kind::floating) {
+  if (encoding.kind == TensorEncoding::Kind::floating) {
     return refuse(fmt::format("a float of {} bits has no codes", encoding.bits));
   }
   QUADRANT_TRY(const Placed placed, place(encoding, shape, channel_axis));

@@ -13,7 +13,7 @@ namespace quadrant::inline v0::onnx {
 namespace {
 
 /// An AttributeProto's fields. Which of them holds the value is for `type` to say.
-struct Fields {
+struct AttributeFields {
   std::string_view name;
   std::int64_t type = attribute::type_undefined;
   std::int64_t i = 0;
@@ -32,8 +32,8 @@ struct Fields {
   }
 };
 
-Fields read_fields(const Source& source, Range range) {
-  Fields fields;
+AttributeFields read_attribute_fields(const Source& source, Range range) {
+  AttributeFields fields;
   Message message = source.message(range);
   while (message.next()) {
     switch (message.field()) {
@@ -101,7 +101,7 @@ Fields read_fields(const Source& source, Range range) {
 }
 
 /// Empty when only the bytes can say it.
-std::optional<Attribute> typed_value(Source& source, Fields& fields, Attributes& out) {
+std::optional<Attribute> typed_value(Source& source, AttributeFields& fields, Attributes& out) {
   if (fields.carried_only) return std::nullopt;
   switch (fields.type) {
     case attribute::type_float:
@@ -135,7 +135,7 @@ std::optional<Attribute> typed_value(Source& source, Fields& fields, Attributes&
 }  // namespace
 
 void read_attribute(Source& source, Range range, Attributes& out, SubgraphNames& names) {
-  Fields fields = read_fields(source, range);
+  AttributeFields fields = read_attribute_fields(source, range);
   if (fields.name.empty()) invalid("an attribute without a name", {.offset = range.offset});
   if (out.find(fields.name) != nullptr || fields.name.starts_with(prefix)) {
     invalid(out.find(fields.name) ? fmt::format("the attribute '{}' is given twice", fields.name)

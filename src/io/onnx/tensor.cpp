@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t external_location = 1;  // TensorProto.DataLocation.EXTERNAL
 
 /// A TensorProto's fields, as they stand in the file.
-struct Fields {
+struct TensorFields {
   std::vector<std::int64_t> dims;
   std::optional<std::int64_t> data_type;
   std::optional<Range> raw;
@@ -26,7 +26,7 @@ struct Fields {
   bool unreadable = false;  // strings, segments
 };
 
-void add_run(Fields& fields, const Message& message) {
+void add_run(TensorFields& fields, const Message& message) {
   const Run run{message.is_delimited() ? message.payload() : message.whole(),
                 !message.is_delimited()};
   if (message.is_delimited() && run.range.size == 0) return;
@@ -45,9 +45,9 @@ void add_run(Fields& fields, const Message& message) {
   fields.runs.push_back(run);
 }
 
-Fields read_fields(const Source& source, Range range, Tensor& tensor) {
+TensorFields read_tensor_fields(const Source& source, Range range, Tensor& tensor) {
   constexpr std::uint64_t kept_pages = 8U << 20U;
-  Fields fields;
+  TensorFields fields;
   std::uint64_t forgotten = range.offset;
   Message message = source.message(range);
   while (message.next()) {
@@ -104,7 +104,7 @@ std::uint64_t parse_size(std::string_view key, std::string_view text) {
 }
 
 /// Contents in a data file: a range of it.
-std::shared_ptr<const ConstantSource> external_contents(Source& source, const Fields& fields,
+std::shared_ptr<const ConstantSource> external_contents(Source& source, const TensorFields& fields,
                                                         std::uint64_t size) {
   std::string_view location;
   std::uint64_t offset = 0;
@@ -150,7 +150,7 @@ std::uint32_t field_number(TypedField field) noexcept {
 }
 
 /// Contents in a typed field; 4-bit elements still two a byte.
-std::shared_ptr<const ConstantSource> typed_contents(const Source& source, Fields fields,
+std::shared_ptr<const ConstantSource> typed_contents(const Source& source, TensorFields fields,
                                                      const DataType& type, std::uint64_t count) {
   if (fields.runs_field != field_number(type.field)) {
     invalid(fmt::format("its contents stand in field {}, which does not belong to data type {}",
@@ -175,7 +175,7 @@ std::shared_ptr<const ConstantSource> typed_contents(const Source& source, Field
   return file_ranges(source.file(), {range});
 }
 
-std::shared_ptr<const ConstantSource> contents_of(Source& source, Fields fields,
+std::shared_ptr<const ConstantSource> contents_of(Source& source, TensorFields fields,
                                                   const DataType& type, std::uint64_t count) {
   const std::uint64_t size = stored_size(type.element, count);
   if (fields.mixed) invalid("its contents stand in two fields of different types");
@@ -198,7 +198,7 @@ std::shared_ptr<const ConstantSource> contents_of(Source& source, Fields fields,
 // NOLINTNEXTLINE(readability-function-cognitive-complexity): a case for each way to store one
 Tensor read_tensor(Source& source, Range range) {
   Tensor result;
-  Fields fields = read_fields(source, range, result);
+  TensorFields fields = read_tensor_fields(source, range, result);
   return in_tensor(result.name, [&]() -> Tensor {
     for (const std::int64_t extent : fields.dims) {
       if (extent < 0) invalid(fmt::format("a dimension of {}", extent), {.offset = range.offset});

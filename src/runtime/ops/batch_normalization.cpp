@@ -15,7 +15,7 @@ namespace {
 using Reals = std::vector<double>;
 
 // Operands 1 to 4, one element a channel.
-struct Parameters {
+struct Normalization {
   Reals scale;
   Reals bias;
   Reals mean;
@@ -42,8 +42,8 @@ Expected<Reals> parameter(const KernelCall& call, std::size_t index, std::int64_
   return reals_of(given);
 }
 
-Expected<Parameters> parameters_of(const KernelCall& call, std::int64_t channels) {
-  Parameters result;
+Expected<Normalization> parameters_of(const KernelCall& call, std::int64_t channels) {
+  Normalization result;
   QUADRANT_TRY(result.scale, parameter(call, 1, channels));
   QUADRANT_TRY(result.bias, parameter(call, 2, channels));
   QUADRANT_TRY(result.mean, parameter(call, 3, channels));
@@ -62,7 +62,7 @@ void for_each_channel(std::span<T> data, const Lanes& lanes, Body body) {
 
 // The batch's own mean and variance.
 template <class T>
-void measure(std::span<const T> x, const Lanes& lanes, Parameters& parameters) {
+void measure(std::span<const T> x, const Lanes& lanes, Normalization& parameters) {
   const double count = static_cast<double>(lanes.outer) * static_cast<double>(lanes.inner);
   std::ranges::fill(parameters.mean, 0);
   std::ranges::fill(parameters.variance, 0);
@@ -78,7 +78,8 @@ void measure(std::span<const T> x, const Lanes& lanes, Parameters& parameters) {
 }
 
 template <class T>
-void normalize(std::span<T> y, const Lanes& lanes, const Parameters& parameters, double epsilon) {
+void normalize(std::span<T> y, const Lanes& lanes, const Normalization& parameters,
+               double epsilon) {
   for_each_channel(y, lanes, [&](std::size_t channel, std::span<T> run) {
     const auto mean = static_cast<T>(parameters.mean[channel]);
     const auto factor = static_cast<T>(parameters.scale[channel] /
@@ -114,8 +115,8 @@ Expected<Tensors> batch_normalization(const KernelCall& call) {
   }
   QUADRANT_TRY(const Tensor x, widened(call.operand(0)));
   const Lanes lanes = channels_of(call);
-  QUADRANT_TRY(Parameters parameters, parameters_of(call, lanes.length));
-  const Parameters given = parameters;
+  QUADRANT_TRY(Normalization parameters, parameters_of(call, lanes.length));
+  const Normalization given = parameters;
   const double epsilon = call.attribute_or("epsilon", 1e-5);
   QUADRANT_TRY(Tensors results, with_real(x.element(), [&]<class T>() -> Expected<Tensors> {
                  if (training) measure(x.as<T>(), lanes, parameters);

@@ -17,11 +17,11 @@ namespace {
 
 using Labels = std::vector<Label>;
 
-struct Axis {
+struct LabelledAxis {
   std::int64_t extent = 1;
   std::size_t last_reader = 0;  // the last operand that has it; beyond all where the result does
 };
-using Axes = std::map<Label, Axis>;
+using LabelledAxes = std::map<Label, LabelledAxis>;
 
 // What is computed in: integers wrap around at 64 bits, and so at fewer.
 template <class T>
@@ -43,19 +43,19 @@ bool contains(const Labels& labels, Label label) {
   return std::ranges::find(labels, label) != labels.end();
 }
 
-std::vector<std::int64_t> extents_of(const Labels& labels, const Axes& axes) {
+std::vector<std::int64_t> extents_of(const Labels& labels, const LabelledAxes& axes) {
   std::vector<std::int64_t> result;
   for (const Label label : labels) result.push_back(axes.at(label).extent);
   return result;
 }
 
 // Where extents of one label differ, those of 1 repeat.
-Expected<Axes> find_axes(const EinsumEquation& equation, std::span<const Tensor> operands) {
-  Axes axes;
+Expected<LabelledAxes> find_axes(const EinsumEquation& equation, std::span<const Tensor> operands) {
+  LabelledAxes axes;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     for (std::size_t k = 0; k < equation.operands[i].size(); ++k) {
       const std::int64_t extent = operands[i].extent(static_cast<std::int64_t>(k));
-      Axis& axis = axes[equation.operands[i][k]];
+      LabelledAxis& axis = axes[equation.operands[i][k]];
       axis.last_reader = i;
       if (axis.extent == 1) axis.extent = extent;
       if (extent != 1 && extent != axis.extent) {
@@ -69,7 +69,7 @@ Expected<Axes> find_axes(const EinsumEquation& equation, std::span<const Tensor>
   return axes;
 }
 
-View view_of(const Tensor& operand, const Labels& labels, const Axes& axes) {
+View view_of(const Tensor& operand, const Labels& labels, const LabelledAxes& axes) {
   View view{operand, {}, {}};
   const std::vector<std::int64_t> strides = operand.shape().strides();
   for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -116,7 +116,7 @@ void add_box(const Shape& box, const std::array<std::vector<std::int64_t>, 2>& s
 
 // `view` laid out by the labels `wanted`, in this order, and summed over its others. A label that
 // the view does not have repeats its elements.
-Expected<Tensor> gather(const View& view, const Labels& wanted, const Axes& axes) {
+Expected<Tensor> gather(const View& view, const Labels& wanted, const LabelledAxes& axes) {
   Labels order = wanted;
   for (const Label label : view.labels) {
     if (!contains(wanted, label)) order.push_back(label);
@@ -172,7 +172,8 @@ View dense_view(Tensor tensor, Labels labels) {
 }
 
 // The product, summed over the labels that nothing but these two needs; `right` is operand `index`.
-Expected<View> contract(const View& left, const View& right, std::size_t index, const Axes& axes) {
+Expected<View> contract(const View& left, const View& right, std::size_t index,
+                        const LabelledAxes& axes) {
   Labels needed;
   for (const auto& [label, axis] : axes) {
     if (axis.last_reader > index) needed.push_back(label);
@@ -221,7 +222,7 @@ Expected<Tensors> einsum(const KernelCall& call) {
   }
   QUADRANT_TRY(const EinsumEquation equation,
                parse_einsum(call.attribute_or("equation", std::string()), operands));
-  QUADRANT_TRY(const Axes axes, find_axes(equation, operands));
+  QUADRANT_TRY(const LabelledAxes axes, find_axes(equation, operands));
   View product = view_of(operands[0], equation.operands[0], axes);
   for (std::size_t i = 1; i < operands.size(); ++i) {
     const View next = view_of(operands[i], equation.operands[i], axes);

@@ -15,14 +15,14 @@ namespace {
 enum class Mode : std::uint8_t { nearest, linear, cubic };
 enum class Padding : std::uint8_t { zeros, border, reflection };
 
-struct Sampling {
+struct GridSampling {
   Mode mode = Mode::linear;
   Padding padding = Padding::zeros;
   bool align_corners = false;
 };
 
-Expected<Sampling> sampling_of(const KernelCall& call) {
-  Sampling sampling;
+Expected<GridSampling> sampling_of(const KernelCall& call) {
+  GridSampling sampling;
   const auto mode = call.attribute_or<std::string>("mode", "linear");
   if (mode == "nearest") {
     sampling.mode = Mode::nearest;
@@ -82,7 +82,7 @@ struct Tap {
 template <class T>
 class Sampler {
  public:
-  Sampler(const Shape& shape, const Sampling& sampling) : sampling_(sampling) {
+  Sampler(const Shape& shape, const GridSampling& sampling) : sampling_(sampling) {
     const std::vector<std::int64_t> strides = shape.strides();
     for (std::int64_t axis = 2; axis < shape.rank(); ++axis) {
       const auto edge = static_cast<T>(sampling.align_corners ? 0 : -0.5);
@@ -139,7 +139,7 @@ class Sampler {
     axis_taps_.push_back({static_cast<std::int64_t>(axis.clamped(pixel)) * axis.stride, weight});
   }
 
-  Sampling sampling_;
+  GridSampling sampling_;
   std::vector<Axis<T>> axes_;
   std::vector<Tap<T>> taps_;
   std::vector<Tap<T>> axis_taps_;
@@ -167,7 +167,7 @@ Expected<Tensors> grid_sample(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   const Tensor& grid = call.operand(1);
   QUADRANT_CHECK(check_grid(x, grid));
-  QUADRANT_TRY(const Sampling sampling, sampling_of(call));
+  QUADRANT_TRY(const GridSampling sampling, sampling_of(call));
   std::vector<std::int64_t> extents = extents_between(grid.shape(), 0, grid.rank() - 1);
   extents.insert(extents.begin() + 1, x.extent(1));
   return with_real(x.element(), [&]<class T>() -> Expected<Tensors> {

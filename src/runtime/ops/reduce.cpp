@@ -12,7 +12,7 @@ namespace quadrant::inline v0::interpreted {
 
 namespace {
 
-struct Reduction {
+struct ReducedAxes {
   Shape result;
   std::vector<std::int64_t> strides;  ///< of the result, along the operand's axes
   std::int64_t count = 1;             ///< elements that become one
@@ -20,7 +20,7 @@ struct Reduction {
 
 // The axes are an attribute, or, from opset 18 (ReduceSum: 13) on, an operand. Without any, all of
 // them; or none, where an attribute says so, and then each element is reduced by itself.
-Expected<Reduction> reduction_of(const KernelCall& call) {
+Expected<ReducedAxes> reduced_axes(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
   const Shape& shape = call.operand(0).shape();
   QUADRANT_TRY(const auto given, integers_parameter(call, 1, "axes"));
@@ -31,7 +31,7 @@ Expected<Reduction> reduction_of(const KernelCall& call) {
   for (const std::int64_t axis : axes) reduced[static_cast<std::size_t>(axis)] = true;
 
   const bool keep = call.attribute_or<std::int64_t>("keepdims", 1) != 0;
-  Reduction reduction;
+  ReducedAxes reduction;
   std::vector<std::int64_t> ones(shape.extents().begin(), shape.extents().end());
   std::vector<std::int64_t> kept;
   for (std::size_t axis = 0; axis < ones.size(); ++axis) {
@@ -52,7 +52,7 @@ Expected<Reduction> reduction_of(const KernelCall& call) {
 // For each element of the result, `finish(total)` where `total`, `initial` at first, became
 // `step(total, element)` for each element of `x`.
 template <class T, class Total, class Step, class Finish>
-Expected<Tensors> reduce_as(const Tensor& x, const Reduction& reduction, Total initial, Step step,
+Expected<Tensors> reduce_as(const Tensor& x, const ReducedAxes& reduction, Total initial, Step step,
                             Finish finish) {
   QUADRANT_TRY(Tensor y, Tensor::make(x.element(), reduction.result));
   // Only as a tensor of bytes are there limits to what a hostile shape can ask for.
@@ -97,7 +97,7 @@ Expected<Tensors> with_summand(ElementType element, Body body) {
 // are.
 template <class Step, class Finish>
 Expected<Tensors> reduce(const KernelCall& call, int initial, Step step, Finish finish) {
-  QUADRANT_TRY(const Reduction reduction, reduction_of(call));
+  QUADRANT_TRY(const ReducedAxes reduction, reduced_axes(call));
   const Tensor& x = call.operand(0);
   return with_summand(x.element(), [&]<class T>() {
     using Total = Wide<T>;
@@ -117,7 +117,7 @@ constexpr auto plus_square = [](auto total, auto value) {
 // The largest or smallest element, by `choose`; `least(T)` where there is none.
 template <class Least, class Choose>
 Expected<Tensors> reduce_to_extreme(const KernelCall& call, Least least, Choose choose) {
-  QUADRANT_TRY(const Reduction reduction, reduction_of(call));
+  QUADRANT_TRY(const ReducedAxes reduction, reduced_axes(call));
   const Tensor& x = call.operand(0);
   const auto reduce_to = [&]<class T>() {
     return reduce_as<T>(
@@ -182,7 +182,7 @@ Expected<Tensors> reduce_log_sum(const KernelCall& call) {
 }
 
 Expected<Tensors> reduce_log_sum_exp(const KernelCall& call) {
-  QUADRANT_TRY(const Reduction reduction, reduction_of(call));
+  QUADRANT_TRY(const ReducedAxes reduction, reduced_axes(call));
   const Tensor& x = call.operand(0);
   return with_summand(x.element(), [&]<class T>() {
     return reduce_as<T>(

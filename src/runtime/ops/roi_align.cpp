@@ -31,7 +31,7 @@ struct Samples {
   }
 };
 
-struct Rules {
+struct RoiRules {
   std::int64_t height = 1, width = 1;  // of the result, in bins
   std::int64_t samples = 0;            // along each axis of a bin; 0: one for each pixel
   double scale = 1;                    // from the regions' coordinates to pixels
@@ -39,11 +39,11 @@ struct Rules {
   bool largest = false;                // of the samples, else their average
 };
 
-Expected<Rules> rules_of(const KernelCall& call) {
-  Rules rules{.height = call.attribute_or<std::int64_t>("output_height", 1),
-              .width = call.attribute_or<std::int64_t>("output_width", 1),
-              .samples = call.attribute_or<std::int64_t>("sampling_ratio", 0),
-              .scale = call.attribute_or<double>("spatial_scale", 1)};
+Expected<RoiRules> roi_rules(const KernelCall& call) {
+  RoiRules rules{.height = call.attribute_or<std::int64_t>("output_height", 1),
+                 .width = call.attribute_or<std::int64_t>("output_width", 1),
+                 .samples = call.attribute_or<std::int64_t>("sampling_ratio", 0),
+                 .scale = call.attribute_or<double>("spatial_scale", 1)};
   const auto coordinates = call.attribute_or<std::string>(
       "coordinate_transformation_mode", call.opset() < 16 ? "output_half_pixel" : "half_pixel");
   rules.half_pixel = coordinates == "half_pixel";
@@ -70,7 +70,7 @@ Sample<T> sample_at(T x, std::int64_t extent) {
 }
 
 template <class T>
-Expected<Samples<T>> samples_of(const Rules& rules, T start, T end, std::int64_t bins,
+Expected<Samples<T>> samples_of(const RoiRules& rules, T start, T end, std::int64_t bins,
                                 std::int64_t extent) {
   const T offset = rules.half_pixel ? T{0.5} : T{0};
   const T first = start * static_cast<T>(rules.scale) - offset;
@@ -99,7 +99,7 @@ Expected<Samples<T>> samples_of(const Rules& rules, T start, T end, std::int64_t
 
 // One bin of one channel.
 template <class T>
-T pooled(const Rules& rules, const T* plane, std::int64_t width, std::span<const Sample<T>> rows,
+T pooled(const RoiRules& rules, const T* plane, std::int64_t width, std::span<const Sample<T>> rows,
          std::span<const Sample<T>> columns) {
   T sum = 0;
   T largest = rows.empty() || columns.empty() ? T{0} : -std::numeric_limits<T>::infinity();
@@ -122,7 +122,7 @@ T pooled(const Rules& rules, const T* plane, std::int64_t width, std::span<const
 
 // All bins of a region in one image; gives where the next region's begin.
 template <class T>
-T* pool_region(const Rules& rules, const T* image, const Shape& shape, const Samples<T>& rows,
+T* pool_region(const RoiRules& rules, const T* image, const Shape& shape, const Samples<T>& rows,
                const Samples<T>& columns, T* out) {
   const std::int64_t width = shape[3];
   for (std::int64_t channel = 0; channel < shape[1]; ++channel, image += shape[2] * width) {
@@ -152,7 +152,7 @@ Expected<void> check_operands(const KernelCall& call) {
 
 Expected<Tensors> roi_align(const KernelCall& call) {
   QUADRANT_CHECK(check_operands(call));
-  QUADRANT_TRY(const Rules rules, rules_of(call));
+  QUADRANT_TRY(const RoiRules rules, roi_rules(call));
   const Tensor& x = call.operand(0);        // [batch, channels, height, width]
   const Tensor& regions = call.operand(1);  // [regions, 4]: from x, y to x, y
   QUADRANT_TRY(const auto batches, indices_below(call.operand(2), x.extent(0)));

@@ -15,15 +15,15 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-enum class Reduction : std::uint8_t { none, add, multiply, smallest, largest };
+enum class Combination : std::uint8_t { none, add, multiply, smallest, largest };
 
-Expected<Reduction> reduction_of(const KernelCall& call) {
+Expected<Combination> combination_of(const KernelCall& call) {
   const auto name = call.attribute_or<std::string>("reduction", "none");
-  if (name == "none") return Reduction::none;
-  if (name == "add") return Reduction::add;
-  if (name == "mul") return Reduction::multiply;
-  if (name == "min") return Reduction::smallest;
-  if (name == "max") return Reduction::largest;
+  if (name == "none") return Combination::none;
+  if (name == "add") return Combination::add;
+  if (name == "mul") return Combination::multiply;
+  if (name == "min") return Combination::smallest;
+  if (name == "max") return Combination::largest;
   return KernelCall::refuse(fmt::format("the reduction '{}'", name));
 }
 
@@ -39,21 +39,21 @@ T combined(T a, T b, Function function) {
 
 // Reduces `count` elements into those from `out` on.
 template <class T>
-void reduce_into(Reduction reduction, const T* in, std::int64_t count, T* out) {
+void reduce_into(Combination reduction, const T* in, std::int64_t count, T* out) {
   const auto each = [&](auto function) {
     std::transform(out, out + count, in, out, [&](T a, T b) { return combined(a, b, function); });
   };
   switch (reduction) {
-    case Reduction::none:
+    case Combination::none:
       std::copy_n(in, count, out);
       return;
-    case Reduction::add:
+    case Combination::add:
       return each([](auto a, auto b) { return wrapping_add(a, b); });
-    case Reduction::multiply:
+    case Combination::multiply:
       return each([](auto a, auto b) { return wrapping_multiply(a, b); });
-    case Reduction::smallest:
+    case Combination::smallest:
       return each([](auto a, auto b) { return smaller(a, b); });
-    case Reduction::largest:
+    case Combination::largest:
       return each([](auto a, auto b) { return larger(a, b); });
   }
 }
@@ -66,7 +66,7 @@ Expected<Tensors> scatter(const KernelCall& call, const Integers& offsets, std::
     return KernelCall::refuse(fmt::format("updates of type {} for a tensor of {}",
                                           to_string(updates.element()), to_string(x.element())));
   }
-  QUADRANT_TRY(const Reduction reduction, reduction_of(call));
+  QUADRANT_TRY(const Combination reduction, combination_of(call));
   return with_element(x.element(), [&]<class T>() -> Expected<Tensors> {
     QUADRANT_TRY(Tensor y, Tensor::make(x.element(), x.shape()));
     std::ranges::copy(x.as<T>(), y.fill<T>().begin());
