@@ -3,7 +3,9 @@ if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(QUADRANT_CCACHE ccache)
   mark_as_advanced(QUADRANT_CCACHE)
   if(QUADRANT_CCACHE)
-    # Two build folders with the same flags share what they compile: see tests/package.
-    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_NOHASHDIR=1 "${QUADRANT_CCACHE}")
+    # Two build folders with the same flags share what they compile, also those of two clones: what it
+    # hashes are paths relative to the sources.
+    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_NOHASHDIR=1
+      "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" "${QUADRANT_CCACHE}")
   endif()
 endif()

@@ -1,6 +1,7 @@
 # quadrant_compile_settings(target): what every target of this project is compiled with.
 function(quadrant_compile_settings target)
-  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:quadrant_warnings>)
+  target_link_libraries(${target} PRIVATE
+    $<BUILD_INTERFACE:quadrant_warnings> $<BUILD_INTERFACE:quadrant_hardening>)
   # Quantized codes must not depend on the machine: a multiply and an add are fused only where the
   # source says so.
   target_compile_options(${target} PRIVATE -ffp-contract=off)
@@ -43,6 +44,8 @@ function(quadrant_room name)
     quadrant_compile_settings(${target})
     if(arg_HOT)
       target_compile_options(${target} PRIVATE ${QUADRANT_HOT_OPTIONS})
+    elseif(NOT arg_CORE)
+      target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:quadrant_checked_containers>)
     endif()
     # For private headers: "io/onnx/wire.hpp" from src/, "weight_only/axes.hpp" from methods/.
     target_include_directories(${target} PRIVATE

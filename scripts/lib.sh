@@ -4,7 +4,14 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 jobs=$(nproc)
 
-say() { printf '== %s\n' "$*"; }
+# Of the script that was called first: those that it calls go on counting.
+export QUADRANT_STARTED=${QUADRANT_STARTED:-$(date +%s)}
+
+# A step, with the time since the start in minutes and seconds.
+say() {
+  local seconds=$(($(date +%s) - QUADRANT_STARTED))
+  printf '== [%d:%02d] %s\n' $((seconds / 60)) $((seconds % 60)) "$*"
+}
 die() {
   printf 'error: %s\n' "$*" >&2
   exit 1
@@ -17,6 +24,16 @@ git() { command git -c safe.directory="$PWD" "$@"; }
 cpp_files() {
   git ls-files --cached --others --exclude-standard -- '*.cpp' '*.hpp' | sort -u |
     while read -r file; do [[ ! -f $file ]] || echo "$file"; done
+}
+
+# Runs a command as root, through sudo where need be.
+as_root() {
+  if ((EUID == 0)); then
+    "$@"
+  else
+    command -v sudo >/dev/null || die "not root, and no sudo, which this needs: $*"
+    sudo "$@"
+  fi
 }
 
 # `configure_and_build PRESET [option of cmake --build]...`

@@ -21,15 +21,17 @@ PHASES = "quadrant::v0::analyze(*"
 QUANTIZE = "quadrant::v0::quantize_weights(quadrant::v0::ElementType*"
 
 # Instructions a node, of 10,000.
-ENGINE_LIMITS = {"chain": 6523, "wide": 3209, "diamonds": 5890, "transformer": 4863}
+# Since 2026-11-25 with the stack protector (3.4 % on chain and transformer) and all of a room compiled at
+# once (2.4 %).
+ENGINE_LIMITS = {"chain": 6907, "wide": 3416, "diamonds": 6232, "transformer": 5135}
 # Instructions a weight, of 65,536.
 NUMERICS_LIMITS = {
-    "int8_rows": 3.71,
-    "int8_columns": 3.94,
-    "int8_row_blocks": 5.55,
-    "int8_column_blocks": 4.60,
-    "int4_row_blocks": 6.06,
-    "int4_row_blocks_mse": 152.2,
+    "int8_rows": 3.66,
+    "int8_columns": 3.90,
+    "int8_row_blocks": 5.49,
+    "int8_column_blocks": 4.54,
+    "int4_row_blocks": 6.00,
+    "int4_row_blocks_mse": 149.2,
 }
 LARGEST_GROWTH = 0.02  # of a node's instructions, for ten times the nodes
 

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +38,16 @@ inline std::vector<std::string> operations_of(const Graph& graph) {
     if (kind != ops::Input::kind && kind != ops::Constant::kind && kind != ops::Output::kind) {
       found.emplace_back(kind);
     }
+  }
+  return found;
+}
+
+/// How many nodes are of that kind.
+inline std::size_t count_of_kind(const Graph& graph, std::string_view kind) {
+  std::size_t found = 0;
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (node.is_valid() && graph.kind(node) == kind) ++found;
   }
   return found;
 }

@@ -1,10 +1,14 @@
 #include "quadrant/ir/element_type.hpp"
 
 #include <array>
+#include <bit>
 #include <cstddef>
 
 namespace quadrant::inline v0 {
 namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "constants are little-endian, and everything reads them as the machine's own numbers");
 
 enum class Class : std::uint8_t { none, boolean, signed_integer, unsigned_integer, floating };
 

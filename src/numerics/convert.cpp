@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -15,9 +14,6 @@
 
 namespace quadrant::inline v0 {
 namespace {
-
-static_assert(std::endian::native == std::endian::little,
-              "constants are little-endian and are read as the machine's own numbers");
 
 template <class Code>
 class QuantizedSource final : public ConstantSource {
