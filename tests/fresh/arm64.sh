@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Cross-compiles the library and its unit tests for arm64, and runs them under qemu: scripts/fresh --run
+# tests/fresh/arm64.sh does this in a bare root, since arm64's packages would stand beside others of this machine.
+# The last line is `N passed, N failed`.
+source "$(dirname "$0")/../../scripts/lib.sh"
+
+apt() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends "$@" </dev/null >/dev/null; }
+
+say "install"
+as_root dpkg --add-architecture arm64
+as_root apt-get -qq update
+apt ccache cmake flatbuffers-compiler g++-aarch64-linux-gnu ninja-build pkg-config python3 qemu-user
+# Libraries, of arm64; doctest and JSON are headers alone.
+mapfile -t libraries < <(awk '$1 == "build" && $2 ~ /^lib.*-dev$/ { print $2 ":arm64" }' scripts/packages.txt)
+apt "${libraries[@]}" doctest-dev nlohmann-json3-dev
+
+say "build"
+export PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig
+cmake --preset arm64 >/dev/null
+cmake --build --preset arm64 --parallel "$jobs" -- -k 0
+
+say "test"
+# Tests in Python start the command themselves, without qemu; those of what must not compile start the compiler.
+ctest --preset arm64 -L fast -E 'test$|^misuse|^docs$' --parallel "$jobs" --output-junit "$PWD/build/arm64/junit.xml" \
+  --test-output-size-passed 1000000 --test-output-size-failed 1000000 || true
+read -r good bad _ < <(python3 scripts/tally.py build/arm64/junit.xml)
+echo "$good passed, $bad failed"
+((bad == 0))
