@@ -5,16 +5,15 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <random>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "calibration/helpers.hpp"
 #include "calibration/memory_data.hpp"
 #include "quadrant/io/onnx.hpp"
-#include "quadrant/ir/text.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 #include "tensor_values.hpp"
 
@@ -22,18 +21,12 @@ namespace quadrant {
 namespace {
 
 using test::floats;
-
-constexpr float infinity = std::numeric_limits<float>::infinity();
-
-Graph parse(std::string_view text) {
-  auto graph = parse_graph(text);
-  REQUIRE_MESSAGE(graph, (graph ? "" : to_string(graph.error())));
-  return *std::move(graph);
-}
+using test::graph_of_text;
+using test::infinity;
 
 // y = relu(x + (1, -1))
 const Graph& example() {
-  static const Graph graph = parse(
+  static const Graph graph = graph_of_text(
       "%x: tensor<?x2xf32> = input()\n"
       "%a: tensor<2xf32> = constant() [1.0, -1.0]\n"
       "%sum: tensor<?x2xf32> = add(%x, %a)\n"
@@ -74,7 +67,7 @@ class Threads final : public Executor {
   std::size_t threads_;
 };
 
-struct Notes final : Sink {
+struct NotesAndProgress final : Sink {
   std::vector<Diagnostic> diagnostics;
   std::vector<std::uint64_t> done;
   std::uint64_t total = 0;
@@ -180,7 +173,7 @@ TEST_CASE("calibrate: neither order nor threads matter") {
 }
 
 TEST_CASE("calibrate: large values are counted apart first, and come to the same") {
-  const Graph graph = parse(
+  const Graph graph = graph_of_text(
       "%x: tensor<?xf32> = input()\n%y: tensor<?xf32> = onnx.Relu(%x)\noutput(%y) {name = "
       "\"y\"}\n");
   std::mt19937 random(3);
@@ -188,7 +181,7 @@ TEST_CASE("calibrate: large values are counted apart first, and come to the same
   std::vector<float> values(100'000);
   for (float& value : values) value = normal(random);
   values[70'000] = infinity;
-  Notes notes;
+  NotesAndProgress notes;
   const StatisticsTable whole = calibrated(graph, {sample_of({100'000}, values)}, {.sink = &notes});
   CHECK(notes.diagnostics.size() == 2);
   std::vector<Sample> parts;
@@ -270,7 +263,7 @@ TEST_CASE("calibrate: an example model on its inputs") {
 }
 
 TEST_CASE("calibrate: with a runtime of one's own") {
-  const Graph graph = parse(
+  const Graph graph = graph_of_text(
       "%x: tensor<2xf32> = input()\n"
       "%h: tensor<*xf16> = mine.Half(%x)\n"
       "%u: tensor<*xundefined> = mine.What(%h)\n"
@@ -299,7 +292,7 @@ TEST_CASE("calibrate: with a runtime of one's own") {
 }
 
 TEST_CASE("calibrate: NaN and infinity are warned of, and left out") {
-  Notes notes;
+  NotesAndProgress notes;
   const float nan = std::nanf("");
   std::vector<Sample> samples{sample_of({1, 2}, {1, 2}), sample_of({2, 2}, {nan, infinity, 3, 4}),
                               sample_of({1, 2}, {nan, 4})};
@@ -325,8 +318,8 @@ TEST_CASE("calibrate: values that are bad all the way down are not all named") {
     text +=
         "%v" + std::to_string(i) + ": tensor<?xf32> = identity(%v" + std::to_string(i - 1) + ")\n";
   }
-  const Graph graph = parse(text + "output(%v14) {name = \"v\"}\n");
-  Notes notes;
+  const Graph graph = graph_of_text(text + "output(%v14) {name = \"v\"}\n");
+  NotesAndProgress notes;
   static_cast<void>(calibrated(graph, {sample_of({1}, {infinity})}, {.sink = &notes}));
   REQUIRE(notes.diagnostics.size() == 11);
   CHECK(notes.diagnostics[0].place.tensor == "v0");
@@ -335,7 +328,7 @@ TEST_CASE("calibrate: values that are bad all the way down are not all named") {
 }
 
 TEST_CASE("calibrate: progress is complete at the end") {
-  Notes notes;
+  NotesAndProgress notes;
   static_cast<void>(calibrated(example(), random_samples(40), {.sink = &notes}));
   REQUIRE_FALSE(notes.done.empty());
   CHECK(std::ranges::is_sorted(notes.done));
@@ -344,7 +337,7 @@ TEST_CASE("calibrate: progress is complete at the end") {
 }
 
 TEST_CASE("calibrate: what is asked for must make sense") {
-  const Graph graph = parse(
+  const Graph graph = graph_of_text(
       "%x: tensor<2xf32> = input()\n%i: tensor<?xi64> = shape_of(%x)\noutput(%i) {name = \"i\"}\n");
   const MemoryData data({sample_of({2}, {1, 2})});
   const Error wrong_type = error_of(graph, data, {.values = {{graph.find_value("i"), {}}}});
@@ -397,7 +390,7 @@ TEST_CASE("calibrate: bad samples are named, the first in order") {
 }
 
 TEST_CASE("real_values: floats that somebody reads, producers first") {
-  const Graph graph = parse(
+  const Graph graph = graph_of_text(
       "%unread: tensor<2xf32> = input()\n"
       "%x: tensor<2xf32> = input()\n"
       "%c: tensor<2xf32> = constant() [1.0, 2.0]\n"

@@ -2,13 +2,12 @@
 
 #include <doctest/doctest.h>
 
-#include <limits>
+#include "calibration/helpers.hpp"
 
 using namespace quadrant;
+using test::not_a_number;
 
 namespace {
-
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
 Tensor scores(Shape shape, const std::vector<float>& values) {
   return Tensor::from_values<float>(ElementType::float32, std::move(shape), values);
@@ -28,12 +27,13 @@ TEST_CASE("the class on top, and among the five") {
 }
 
 TEST_CASE("of equal scores the first is the higher, and NaN is the lowest") {
-  const Tensor tensor = scores({1, 3}, {2, 2, nan});
+  const Tensor tensor = scores({1, 3}, {2, 2, not_a_number});
   CHECK(*top_classes(tensor) == std::vector<std::int64_t>{0});
   ClassificationScore second;
   REQUIRE(add_scores(second, tensor, std::vector<std::int64_t>{1}));
   CHECK(second.top1 == 0);
-  CHECK(*top_classes(scores({2, 2}, {nan, 1, nan, nan})) == std::vector<std::int64_t>{1, -1});
+  CHECK(*top_classes(scores({2, 2}, {not_a_number, 1, not_a_number, not_a_number})) ==
+        std::vector<std::int64_t>{1, -1});
 }
 
 TEST_CASE("negative labels are passed over") {

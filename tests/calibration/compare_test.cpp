@@ -4,27 +4,23 @@
 
 #include <cmath>
 
+#include "calibration/helpers.hpp"
 #include "calibration/memory_data.hpp"
-#include "quadrant/ir/text.hpp"
 #include "quadrant/report/comparison.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 using namespace quadrant;
+using test::graph_of_text;
 
 namespace {
 
-Graph parse(std::string_view text) {
-  auto graph = parse_graph(text);
-  REQUIRE_MESSAGE(graph, (graph ? "" : to_string(graph.error())));
-  return *std::move(graph);
-}
-
 // Adds a constant, in two steps.
 Graph adder(const std::string& first, const std::string& second) {
-  return parse("%x: tensor<?x3xf32> = input()\n%a: tensor<3xf32> = constant() [" + first +
-               "]\n%b: tensor<3xf32> = constant() [" + second +
-               "]\n%inner: tensor<?x3xf32> = add(%x, %a)\n%y: tensor<?x3xf32> = add(%inner, %b)\n"
-               "output(%y) {name = \"scores\"}\n");
+  return graph_of_text(
+      "%x: tensor<?x3xf32> = input()\n%a: tensor<3xf32> = constant() [" + first +
+      "]\n%b: tensor<3xf32> = constant() [" + second +
+      "]\n%inner: tensor<?x3xf32> = add(%x, %a)\n%y: tensor<?x3xf32> = add(%inner, %b)\n"
+      "output(%y) {name = \"scores\"}\n");
 }
 
 const Graph& reference() {
@@ -32,12 +28,12 @@ const Graph& reference() {
   return graph;
 }
 
-MemoryData data() {
+MemoryData two_samples() {
   return MemoryData({sample_of({1, 3}, {1, 2, 3}), sample_of({2, 3}, {4, 5, 6, 0, 0, 9})});
 }
 
 std::string error_of(const Graph& first, const Graph& second, const CompareOptions& options = {}) {
-  const auto comparison = compare(first, second, Interpreter(), data(), options);
+  const auto comparison = compare(first, second, Interpreter(), two_samples(), options);
   REQUIRE(!comparison);
   return to_string(comparison.error());
 }
@@ -56,7 +52,7 @@ class Listener final : public Sink {
 
 TEST_CASE("a model agrees with itself") {
   const auto comparison =
-      compare(reference(), reference(), Interpreter(), data(), {.layers = true});
+      compare(reference(), reference(), Interpreter(), two_samples(), {.layers = true});
   REQUIRE(comparison);
   CHECK(comparison->samples == 2);
   REQUIRE(comparison->outputs.size() == 1);
@@ -72,7 +68,8 @@ TEST_CASE("a model agrees with itself") {
 
 TEST_CASE("an error of a constant is the noise that it makes") {
   const Graph other = adder("1.5, 0.0, 0.0", "0.0, 0.0, 0.0");
-  const auto comparison = compare(reference(), other, Interpreter(), data(), {.layers = true});
+  const auto comparison =
+      compare(reference(), other, Interpreter(), two_samples(), {.layers = true});
   REQUIRE(comparison);
   // y = {2 2 3, 5 5 6, 1 0 9}; three errors of 0.5.
   const double signal = 4 + 4 + 9 + 25 + 25 + 36 + 1 + 81;
@@ -86,7 +83,7 @@ TEST_CASE("labels tell how often each is right") {
   // Classes on top: 2, 2, 2 of the first; 0, 0, 2 of the second.
   const Graph other = adder("9.0, 0.0, 0.0", "-2.0, 0.0, 0.0");
   const auto comparison =
-      compare(reference(), other, Interpreter(), data(), {.labels = {{0, 2, 2}}});
+      compare(reference(), other, Interpreter(), two_samples(), {.labels = {{0, 2, 2}}});
   REQUIRE(comparison);
   CHECK(comparison->label_output == "scores");
   CHECK(comparison->first->top1 == 2);
@@ -107,21 +104,21 @@ TEST_CASE("labels tell how often each is right") {
 }
 
 TEST_CASE("models with other inputs, or without outputs in common, are refused") {
-  const Graph two = parse(
+  const Graph two = graph_of_text(
       "%x: tensor<?x3xf32> = input()\n%z: tensor<?x3xf32> = input()\n"
       "%y: tensor<?x3xf32> = add(%x, %z)\noutput(%y) {name = \"scores\"}\n");
   CHECK(error_of(reference(), two).find("the models have 1 and 2 inputs") == 0);
-  const Graph integers = parse(
+  const Graph integers = graph_of_text(
       "%x: tensor<?x3xi32> = input()\n%y: tensor<?x3xi32> = add(%x, %x)\noutput(%y) {name = "
       "\"scores\"}\n");
   CHECK(error_of(reference(), integers)
             .find("second model: tensor 'x': the input is i32 [?x3], but f32 [?x3] in") == 0);
-  const Graph wide = parse(
+  const Graph wide = graph_of_text(
       "%x: tensor<?x4xf32> = input()\n%y: tensor<?x4xf32> = add(%x, %x)\noutput(%y) {name = "
       "\"scores\"}\n");
   CHECK(error_of(reference(), wide).find("the input is f32 [?x4], but f32 [?x3]") !=
         std::string::npos);
-  const Graph names = parse(
+  const Graph names = graph_of_text(
       "%x: tensor<?x3xf32> = input()\n%y: tensor<?x3xf32> = add(%x, %x)\noutput(%y) {name = "
       "\"p\"}\n"
       "output(%x) {name = \"q\"}\n");
@@ -131,7 +128,7 @@ TEST_CASE("models with other inputs, or without outputs in common, are refused")
 TEST_CASE("outputs of other names belong together by place") {
   Graph other = adder("1.0, 0.0, 0.0", "0.0, 0.0, 0.0");
   other.set_node_name(other.outputs()[0], "renamed");
-  const auto comparison = compare(reference(), other, Interpreter(), data());
+  const auto comparison = compare(reference(), other, Interpreter(), two_samples());
   REQUIRE(comparison);
   CHECK(comparison->outputs[0].agreement.equal == 9);
 }
@@ -139,9 +136,9 @@ TEST_CASE("outputs of other names belong together by place") {
 TEST_CASE("inputs belong together by name, or by place where no name is in both") {
   // The first input less the second.
   const auto difference = [](const std::string& a, const std::string& b) {
-    return parse("%" + a + ": tensor<1xf32> = input()\n%" + b +
-                 ": tensor<1xf32> = input()\n%y: tensor<1xf32> = onnx.Sub(%" + a + ", %" + b +
-                 ")\noutput(%y) {name = \"scores\"}\n");
+    return graph_of_text("%" + a + ": tensor<1xf32> = input()\n%" + b +
+                         ": tensor<1xf32> = input()\n%y: tensor<1xf32> = onnx.Sub(%" + a + ", %" +
+                         b + ")\noutput(%y) {name = \"scores\"}\n");
   };
   Sample sample = sample_of({1}, {5});
   sample.inputs.push_back(sample_of({1}, {2}).inputs[0]);
@@ -162,11 +159,11 @@ TEST_CASE("inputs belong together by name, or by place where no name is in both"
 TEST_CASE("an output that one model alone has is left out, and said to be") {
   const std::string more = "output(%y) {name = \"scores\"}\noutput(%x) {name = \"";
   const auto with = [&](const std::string& name) {
-    return parse("%x: tensor<?x3xf32> = input()\n%y: tensor<?x3xf32> = add(%x, %x)\n" + more +
-                 name + "\"}\n");
+    return graph_of_text("%x: tensor<?x3xf32> = input()\n%y: tensor<?x3xf32> = add(%x, %x)\n" +
+                         more + name + "\"}\n");
   };
   Listener listener;
-  const auto comparison = compare(with("p"), with("q"), Interpreter(), data(),
+  const auto comparison = compare(with("p"), with("q"), Interpreter(), two_samples(),
                                   {.sink = &listener, .names = {.first = "a", .second = "b"}});
   REQUIRE(comparison);
   CHECK(comparison->outputs.size() == 1);
@@ -176,7 +173,7 @@ TEST_CASE("an output that one model alone has is left out, and said to be") {
 }
 
 TEST_CASE("errors of a run name the model and the sample") {
-  const Graph any = parse(
+  const Graph any = graph_of_text(
       "%x: tensor<?x?xf32> = input()\n%y: tensor<?x?xf32> = add(%x, %x)\n"
       "output(%y) {name = \"scores\"}\n");
   const MemoryData mixed({sample_of({1, 3}, {1, 2, 3}), sample_of({1, 2}, {1, 2})});
@@ -190,7 +187,7 @@ TEST_CASE("errors of a run name the model and the sample") {
 }
 
 TEST_CASE("values of different shapes are refused") {
-  const Graph wide = parse(
+  const Graph wide = graph_of_text(
       "%x: tensor<?x3xf32> = input()\n%a: tensor<4x1x1xf32> = constant() [0, 0, 0, 0]\n"
       "%y: tensor<4x?x3xf32> = add(%x, %a)\noutput(%y) {name = \"scores\"}\n");
   CHECK(error_of(reference(), wide) ==
@@ -200,9 +197,10 @@ TEST_CASE("values of different shapes are refused") {
 
 TEST_CASE("detections of the first model are the truth where no other is given") {
   const auto model = [](const std::string& x) {
-    return parse("%scores: tensor<1x2x2xf32> = input()\n%b: tensor<1x2x4xf32> = constant() [" + x +
-                 ".0, 0.0, 20.0, 10.0, 50.0, 0.0, 60.0, 10.0]\n"
-                 "output(%b) {name = \"boxes\"}\noutput(%scores) {name = \"scores\"}\n");
+    return graph_of_text(
+        "%scores: tensor<1x2x2xf32> = input()\n%b: tensor<1x2x4xf32> = constant() [" + x +
+        ".0, 0.0, 20.0, 10.0, 50.0, 0.0, 60.0, 10.0]\n"
+        "output(%b) {name = \"boxes\"}\noutput(%scores) {name = \"scores\"}\n");
   };
   const MemoryData scores({sample_of({1, 2, 2}, {0.9F, 0.8F, 0.7F, 0.01F}),
                            sample_of({1, 2, 2}, {0.1F, 0.9F, 0.9F, 0.6F})});
@@ -226,7 +224,7 @@ TEST_CASE("detections of the first model are the truth where no other is given")
 }
 
 TEST_CASE("an image without boxes counts as one, and objects are in images that are there") {
-  const Graph model = parse(
+  const Graph model = graph_of_text(
       "%boxes: tensor<1x?x4xf32> = input()\n%scores: tensor<1x?x2xf32> = input()\n"
       "output(%boxes) {name = \"boxes\"}\noutput(%scores) {name = \"scores\"}\n");
   const auto image = [](std::int64_t count) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "calibration/helpers.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/ir/float16.hpp"
 #include "quadrant/ir/text.hpp"
@@ -18,13 +19,13 @@ using namespace quadrant::test;
 
 namespace {
 
-Graph graph_of(const std::string& type) {
+Graph graph_of_one_input(const std::string& type) {
   return parse_graph("%x: " + type + " = input()\n").value();
 }
 
 Tensor drawn(const std::string& type, std::size_t i = 0, std::uint64_t seed = 1,
              const RandomDataOptions& options = {}) {
-  const auto sample = random_data_set(graph_of(type), i + 1, seed, options)->sample(i);
+  const auto sample = random_data_set(graph_of_one_input(type), i + 1, seed, options)->sample(i);
   REQUIRE(sample.has_value());
   REQUIRE(sample->inputs.size() == 1);
   return sample->inputs[0];
@@ -35,12 +36,6 @@ std::set<T> range_of(const std::string& type, const RandomDataOptions& options =
   const std::vector<T> values = values_of<T>(drawn(type, 0, 1, options));
   return {values.begin(), values.end()};
 }
-
-class Notes final : public Sink {
- public:
-  void report(const Diagnostic& diagnostic) override { found.push_back(diagnostic); }
-  std::vector<Diagnostic> found;
-};
 
 }  // namespace
 
@@ -137,7 +132,7 @@ TEST_CASE("extents that the model does not know") {
 TEST_CASE("inputs of which too little is known") {
   for (const char* type : {"tensor<*xf32>", "tensor<2xopaque>"}) {
     CAPTURE(type);
-    const auto sample = random_data_set(graph_of(type), 1, 1)->sample(0);
+    const auto sample = random_data_set(graph_of_one_input(type), 1, 1)->sample(0);
     REQUIRE_FALSE(sample.has_value());
     CHECK(sample.error().code == ErrorCode::impossible);
     CHECK(sample.error().place.tensor == "x");

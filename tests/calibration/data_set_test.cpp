@@ -7,12 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "calibration/helpers.hpp"
 #include "quadrant/io/npy.hpp"
 #include "quadrant/ir/text.hpp"
 #include "temporary_folder.hpp"
@@ -23,11 +23,8 @@ using namespace quadrant::test;
 
 namespace {
 
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-constexpr float infinity = std::numeric_limits<float>::infinity();
-
 /// A graph of inputs alone: `x: tensor<1x2xf32>`, ...
-Graph graph_of(const std::vector<std::string>& inputs) {
+Graph graph_of_inputs(const std::vector<std::string>& inputs) {
   std::string text;
   for (const std::string& input : inputs) {
     const std::size_t colon = input.find(": ");
@@ -39,12 +36,12 @@ Graph graph_of(const std::vector<std::string>& inputs) {
 }
 
 const Graph& one_input() {
-  static const Graph graph = graph_of({"x: tensor<1x2xf32>"});
+  static const Graph graph = graph_of_inputs({"x: tensor<1x2xf32>"});
   return graph;
 }
 
 const Graph& two_inputs() {
-  static const Graph graph = graph_of({"x: tensor<1x2xf32>", "y: tensor<1xi64>"});
+  static const Graph graph = graph_of_inputs({"x: tensor<1x2xf32>", "y: tensor<1xi64>"});
   return graph;
 }
 
@@ -81,12 +78,6 @@ class Files : public TemporaryFolder {
     text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     return write(name, text);
   }
-};
-
-class Notes final : public Sink {
- public:
-  void report(const Diagnostic& diagnostic) override { found.push_back(diagnostic); }
-  std::vector<Diagnostic> found;
 };
 
 std::unique_ptr<DataSet> open(const std::string& path, const Graph& graph,
@@ -254,7 +245,7 @@ TEST_CASE("folders of ONNX's own tests") {
 }
 
 TEST_CASE("files are called as inputs, with _ for what names of files have not") {
-  const Graph graph = graph_of({"a/b:0: tensor<1x2xf32>", "c.1-d: tensor<1xi64>"});
+  const Graph graph = graph_of_inputs({"a/b:0: tensor<1x2xf32>", "c.1-d: tensor<1xi64>"});
   const Files files;
   files.npy("a_b_0.npy", numbers(1, 2));
   files.npy("c.1-d.npy", integer(3));
@@ -291,7 +282,7 @@ TEST_CASE("a list whose paths start from the working directory") {
 }
 
 TEST_CASE("raw files give the one extent that the model does not know") {
-  const Graph graph = graph_of({"x: tensor<?x2xf32>"});
+  const Graph graph = graph_of_inputs({"x: tensor<?x2xf32>"});
   const Files files;
   const std::string path = files.raw("a.raw", floats({3, 2}, {1, 2, 3, 4, 5, 6}));
   const Sample sample = sample_of(*open(path, graph), 0);
@@ -299,7 +290,7 @@ TEST_CASE("raw files give the one extent that the model does not know") {
 }
 
 TEST_CASE("raw files of types that use a part of their byte") {
-  const Graph graph = graph_of({"x: tensor<2xi4>"});
+  const Graph graph = graph_of_inputs({"x: tensor<2xi4>"});
   const Files files;
   const auto nibbles = [&](std::int8_t a, std::int8_t b) {
     return files.raw("a.raw", tensor_of<std::int8_t>(ElementType::int4, {2}, {a, b}));
@@ -308,7 +299,7 @@ TEST_CASE("raw files of types that use a part of their byte") {
              tensor_of<std::int8_t>(ElementType::int4, {2}, {-8, 7})));
   const std::string path = nibbles(0, 8);
   check_bad(path, graph, path, "x", "the byte at [1] is 8, which is no i4");
-  const Graph boolean = graph_of({"x: tensor<2xi1>"});
+  const Graph boolean = graph_of_inputs({"x: tensor<2xi1>"});
   check_bad(path, boolean, path, "x", "the byte at [1] is 8, which is no i1");
 }
 
@@ -473,7 +464,7 @@ TEST_CASE("a folder with two files for an input, or one for two") {
   files.raw("s/x.raw", numbers(1, 2));
   files.npy("s/y.npy", integer(1));
   check_bad(files.path(), two_inputs(), files / "s", "x", "more than one file");
-  const Graph alike = graph_of({"a/b: tensor<1x2xf32>", "a:b: tensor<1x2xf32>"});
+  const Graph alike = graph_of_inputs({"a/b: tensor<1x2xf32>", "a:b: tensor<1x2xf32>"});
   files.npy("t/s/a_b.npy", numbers(1, 2));
   check_bad(files / "t", alike, files / "t/s", "a:b", "'a_b.npy' would be this input and 'a/b'");
 }
@@ -492,15 +483,15 @@ TEST_CASE("another element type") {
   check_bad_array(one_input(), tensor_of<double>(ElementType::float64, {1, 2}, {1, 2}),
                   "its elements are f64, the model takes f32: store them so, or ask for conversion "
                   "(--convert) where the command has it, as 'quadrant calibrate' does");
-  check_bad_array(graph_of({"x: tensor<1xi64>"}),
+  check_bad_array(graph_of_inputs({"x: tensor<1xi64>"}),
                   tensor_of<std::int32_t>(ElementType::int32, {1}, {1}), "are i32");
-  check_bad_array(graph_of({"x: tensor<1xopaque>"}), floats({1}, {1}), "a type here");
+  check_bad_array(graph_of_inputs({"x: tensor<1xopaque>"}), floats({1}, {1}), "a type here");
 }
 
 TEST_CASE("conversion where it is asked for") {
   const DataSetOptions convert{.convert = true};
   const auto to = [&](const std::string& type, const Tensor& tensor) {
-    return taken(graph_of({"x: " + type}), tensor, convert);
+    return taken(graph_of_inputs({"x: " + type}), tensor, convert);
   };
   CHECK(same(to("tensor<2xf32>", tensor_of<double>(ElementType::float64, {2}, {0.1, -2})),
              floats({2}, {0.1F, -2})));
@@ -524,7 +515,7 @@ TEST_CASE("a float is rounded once on its way to 16 bits") {
   // Just above the middle of two neighbours, by less than float32 keeps.
   const auto bits = [](const std::string& type, double value) {
     const Tensor tensor = tensor_of<double>(ElementType::float64, {1}, {value});
-    return taken(graph_of({"x: " + type}), tensor, {.convert = true}).as<std::uint16_t>()[0];
+    return taken(graph_of_inputs({"x: " + type}), tensor, {.convert = true}).as<std::uint16_t>()[0];
   };
   CHECK(bits("tensor<1xf16>", 1 + 0x1p-11) == 0x3c00);  // a tie goes to the even one
   CHECK(bits("tensor<1xf16>", 1 + 0x1p-11 + 0x1p-40) == 0x3c01);
@@ -538,7 +529,7 @@ TEST_CASE("a float is rounded once on its way to 16 bits") {
 TEST_CASE("numbers that the model's type does not have") {
   const DataSetOptions convert{.convert = true};
   const auto bad = [&](const std::string& type, const Tensor& tensor, std::string_view words) {
-    check_bad_array(graph_of({"x: " + type}), tensor, words, convert);
+    check_bad_array(graph_of_inputs({"x: " + type}), tensor, words, convert);
   };
   const auto doubles = [](double a, double b) {
     return tensor_of<double>(ElementType::float64, {1, 2}, {a, b});
@@ -547,7 +538,7 @@ TEST_CASE("numbers that the model's type does not have") {
   bad("tensor<1x2xi64>", doubles(1, 0.5), "0.5 at [0, 1] cannot be kept as i64");
   bad("tensor<1x2xu8>", doubles(256, 0), "256 at [0, 0] cannot be kept as u8");
   bad("tensor<1x2xu8>", doubles(0, -1), "-1 at [0, 1]");
-  bad("tensor<1x2xi32>", doubles(0, nan), "nan at [0, 1]");
+  bad("tensor<1x2xi32>", doubles(0, not_a_number), "nan at [0, 1]");
   bad("tensor<1x2xi1>", doubles(2, 0), "2 at [0, 0]");
   bad("tensor<1x2xi64>", doubles(0, 1e300), "at [0, 1]");
   bad("tensor<1x2xf32>", doubles(0, 1e300), "cannot be kept as f32");
@@ -562,38 +553,39 @@ TEST_CASE("numbers that the model's type does not have") {
 TEST_CASE("another rank") {
   check_bad_array(one_input(), floats({2}, {1, 2}),
                   "its shape is [2], the model takes [1x2]: it lacks the first axis");
-  check_bad_array(graph_of({"x: tensor<?x2xf32>"}), floats({2}, {1, 2}), "lacks the first axis");
+  check_bad_array(graph_of_inputs({"x: tensor<?x2xf32>"}), floats({2}, {1, 2}),
+                  "lacks the first axis");
   check_bad_array(one_input(), floats({1, 1, 2}, {1, 2}), "3 axes instead of 2");
   check_bad_array(one_input(), floats(Shape::scalar(), {1}), "0 axes instead of 2");
 }
 
 TEST_CASE("other extents") {
   check_bad_array(one_input(), floats({1, 3}, {1, 2, 3}), "is [1x3], the model takes [1x2]");
-  check_bad_array(graph_of({"x: tensor<?x2xf32>"}), floats({4, 1}, {1, 2, 3, 4}),
+  check_bad_array(graph_of_inputs({"x: tensor<?x2xf32>"}), floats({4, 1}, {1, 2, 3, 4}),
                   "is [4x1], the model takes [?x2]");
 }
 
 TEST_CASE("several samples in one array") {
   const Tensor two = floats({2, 2}, {1, 2, 3, 4});
   check_bad_array(one_input(), two, "these are 2 samples in one array");
-  CHECK(same(taken(graph_of({"x: tensor<?x2xf32>"}), two), two));
-  CHECK(same(taken(graph_of({"x: tensor<*xf32>"}), two), two));
+  CHECK(same(taken(graph_of_inputs({"x: tensor<?x2xf32>"}), two), two));
+  CHECK(same(taken(graph_of_inputs({"x: tensor<*xf32>"}), two), two));
 }
 
 TEST_CASE("numbers that are not finite") {
-  check_bad_array(one_input(), numbers(0, nan),
+  check_bad_array(one_input(), numbers(0, not_a_number),
                   "NaN at [0, 1]: mend the data, or let it pass (--allow-non-finite) where the "
                   "command does, as 'quadrant calibrate'");
   check_bad_array(one_input(), numbers(-infinity, 0), "an infinity at [0, 0]");
-  check_bad_array(graph_of({"x: tensor<1xf64>"}),
-                  tensor_of<double>(ElementType::float64, {1}, {nan}), "NaN at [0]");
-  check_bad_array(graph_of({"x: tensor<1xf16>"}),
+  check_bad_array(graph_of_inputs({"x: tensor<1xf64>"}),
+                  tensor_of<double>(ElementType::float64, {1}, {not_a_number}), "NaN at [0]");
+  check_bad_array(graph_of_inputs({"x: tensor<1xf16>"}),
                   tensor_of<std::uint16_t>(ElementType::float16, {1}, {0x7c00}), "an infinity");
   const Files files;
   const std::string path =
       files.raw("a.raw", tensor_of<std::uint16_t>(ElementType::bfloat16, {1}, {0x7fc0}));
-  check_bad(path, graph_of({"x: tensor<1xbf16>"}), path, "x", "NaN");
-  const Tensor strange = numbers(infinity, nan);
+  check_bad(path, graph_of_inputs({"x: tensor<1xbf16>"}), path, "x", "NaN");
+  const Tensor strange = numbers(infinity, not_a_number);
   CHECK(same(taken(one_input(), strange, {.allow_non_finite = true}), strange));
 }
 
@@ -601,12 +593,13 @@ TEST_CASE("raw files of another size") {
   const Files files;
   const std::string path = files.raw("a.raw", floats({3}, {1, 2, 3}));
   check_bad(path, one_input(), path, "x", "12 bytes, where the model takes f32 [1x2], 8 bytes");
-  check_bad(path, graph_of({"x: tensor<?x2xf32>"}), path, "x",
+  check_bad(path, graph_of_inputs({"x: tensor<?x2xf32>"}), path, "x",
             "12 bytes, where the model takes f32 [?x2], 8 bytes or a multiple of that");
-  check_bad(path, graph_of({"x: tensor<?x?xf32>"}), path, "x", "does not settle");
-  check_bad(path, graph_of({"x: tensor<*xf32>"}), path, "x", "does not settle");
+  check_bad(path, graph_of_inputs({"x: tensor<?x?xf32>"}), path, "x", "does not settle");
+  check_bad(path, graph_of_inputs({"x: tensor<*xf32>"}), path, "x", "does not settle");
   files.write("b.raw", "");
-  check_bad(files / "b.raw", graph_of({"x: tensor<?x2xf32>"}), files / "b.raw", "x", "0 bytes");
+  check_bad(files / "b.raw", graph_of_inputs({"x: tensor<?x2xf32>"}), files / "b.raw", "x",
+            "0 bytes");
   files.write("c.raw", "1234567");
   check_bad(files / "c.raw", one_input(), files / "c.raw", "x", "7 bytes");
 }

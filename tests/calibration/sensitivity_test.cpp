@@ -34,7 +34,7 @@ Sample sample(const std::vector<double>& values) {
                                        {static_cast<std::int64_t>(values.size())}, values)}};
 }
 
-MemoryData data(std::size_t count = 40) {
+MemoryData many_samples(std::size_t count = 40) {
   std::vector<Sample> samples;
   for (std::size_t i = 0; i < count; ++i) samples.push_back(sample({static_cast<double>(i), 1}));
   return MemoryData(std::move(samples));
@@ -62,7 +62,8 @@ const auto nothing = []() -> Expected<void> { return {}; };
 TEST_CASE("each layer alone, on all samples") {
   Counted alone;
   const Graph graph = sum_of(1, 2, 3);
-  const auto study = measure_sensitivity(graph, layers, alone, Interpreter(), data(), {}, nothing);
+  const auto study =
+      measure_sensitivity(graph, layers, alone, Interpreter(), many_samples(), {}, nothing);
   REQUIRE(study);
   REQUIRE(study->size() == 3);
   // y is i + 6 and 7 for i below 40.
@@ -84,7 +85,7 @@ TEST_CASE("each layer alone, on all samples") {
 TEST_CASE("without room for the model's own outputs the result is the same") {
   Counted alone;
   const Graph graph = sum_of(1, 2, 3);
-  const MemoryData samples = data();
+  const MemoryData samples = many_samples();
   const auto roomy = measure_sensitivity(graph, layers, alone, Interpreter(), samples, {}, nothing);
   const auto cramped =
       measure_sensitivity(graph, layers, alone, Interpreter(), samples, {.memory = 100}, nothing);
@@ -101,7 +102,8 @@ TEST_CASE("what was measured is not measured again") {
   SensitivityCache cache{.fingerprint = 7, .layers = {}};
   SensitivityOptions options{.cache = &cache};
   const auto first = std::span(layers).first(2);
-  REQUIRE(measure_sensitivity(graph, first, alone, Interpreter(), data(), options, nothing));
+  REQUIRE(
+      measure_sensitivity(graph, first, alone, Interpreter(), many_samples(), options, nothing));
   CHECK(alone.calls == 2);
   cache.layers.at("a").decision = 9;  // another than today's
   // Through a file, and back.
@@ -111,7 +113,7 @@ TEST_CASE("what was measured is not measured again") {
   CHECK(saved->layers.at("b").outputs[0].agreement == cache.layers.at("b").outputs[0].agreement);
   options.cache = &*saved;
   const auto study =
-      measure_sensitivity(graph, layers, alone, Interpreter(), data(), options, nothing);
+      measure_sensitivity(graph, layers, alone, Interpreter(), many_samples(), options, nothing);
   REQUIRE(study);
   CHECK(alone.calls == 4);
   CHECK(!(*study)[0].is_cached);
@@ -131,7 +133,7 @@ TEST_CASE("each layer may be saved as soon as it is measured") {
       seen.push_back(cache.layers.size());
       return {};
     };
-    const MemoryData samples = data(count);
+    const MemoryData samples = many_samples(count);
     REQUIRE(
         measure_sensitivity(graph, layers, alone, Interpreter(), samples, {.cache = &cache}, look));
     CHECK(seen == std::vector<std::size_t>{1, 2, 3});
@@ -139,8 +141,8 @@ TEST_CASE("each layer may be saved as soon as it is measured") {
   // What is measured before an error is there.
   SensitivityCache cache;
   const auto full = []() -> Expected<void> { return fail(ErrorCode::io, "full"); };
-  REQUIRE(
-      !measure_sensitivity(graph, layers, alone, Interpreter(), data(), {.cache = &cache}, full));
+  REQUIRE(!measure_sensitivity(graph, layers, alone, Interpreter(), many_samples(),
+                               {.cache = &cache}, full));
   CHECK(cache.layers.size() == 1);
   CHECK(cache.layers.at("a").outputs[0].agreement.elements == 80);
 }
@@ -160,11 +162,12 @@ TEST_CASE("errors end the study") {
   const Graph graph = sum_of(1, 2, 3);
   auto unknown = layers;
   unknown.push_back({"nothing"});
-  const auto study = measure_sensitivity(graph, unknown, alone, Interpreter(), data(), {}, nothing);
+  const auto study =
+      measure_sensitivity(graph, unknown, alone, Interpreter(), many_samples(), {}, nothing);
   REQUIRE(!study);
   CHECK(study.error().message == "no such layer");
   const auto stopped =
-      measure_sensitivity(graph, layers, alone, Interpreter(), data(), {},
+      measure_sensitivity(graph, layers, alone, Interpreter(), many_samples(), {},
                           []() -> Expected<void> { return fail(ErrorCode::io, "full"); });
   REQUIRE(!stopped);
   CHECK(stopped.error().message == "full");
@@ -194,12 +197,12 @@ TEST_CASE("sums that overflow are not kept: JSON has no infinity") {
 
 TEST_CASE("the fingerprint sees weights, samples and settings") {
   const Graph graph = sum_of(1, 2, 3);
-  const MemoryData samples = data(3);
+  const MemoryData samples = many_samples(3);
   const auto same = sensitivity_fingerprint(graph, samples, "bits=8");
   REQUIRE(same);
-  CHECK(*same == *sensitivity_fingerprint(sum_of(1, 2, 3), data(3), "bits=8"));
+  CHECK(*same == *sensitivity_fingerprint(sum_of(1, 2, 3), many_samples(3), "bits=8"));
   CHECK(*same != *sensitivity_fingerprint(sum_of(1, 2, 4), samples, "bits=8"));
-  CHECK(*same != *sensitivity_fingerprint(graph, data(4), "bits=8"));
+  CHECK(*same != *sensitivity_fingerprint(graph, many_samples(4), "bits=8"));
   CHECK(*same != *sensitivity_fingerprint(graph, samples, "bits=4"));
 }
 

@@ -83,15 +83,15 @@ inline std::optional<Codes> Codes::parse(std::string_view text) {
 
 /// Amounts that can be added up by hand. A node's attributes `enter`, `leave` and `convert` replace
 /// the costs of converting its results.
-struct Worth final : GainModel {
+struct ChosenWorth final : GainModel {
   struct Amounts {
     std::int64_t operand = 10;  ///< of computing on one operand's codes
     std::int64_t enter = 3;
     std::int64_t leave = 2;
     std::int64_t convert = 1;
   };
-  Worth() = default;
-  explicit Worth(const Amounts& chosen) : amounts(chosen) {}
+  ChosenWorth() = default;
+  explicit ChosenWorth(const Amounts& chosen) : amounts(chosen) {}
 
   [[nodiscard]] std::string_view name() const noexcept override { return "worth"; }
   [[nodiscard]] std::string_view unit() const noexcept override { return "points"; }

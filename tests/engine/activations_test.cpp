@@ -11,19 +11,19 @@
 
 using namespace quadrant;
 using activations::add;
+using activations::ChosenWorth;
 using activations::Codes;
 using activations::conv;
 using activations::input;
 using activations::Ranges;
-using activations::Worth;
 using check_rewriting::count;
 using check_rewriting::quantize_checked;
 
 namespace {
 
 QuantizeResult run(const Graph& graph, const Ranges& ranges = {},
-                   const Worth::Amounts& amounts = {}) {
-  const Worth worth(amounts);
+                   const ChosenWorth::Amounts& amounts = {}) {
+  const ChosenWorth worth(amounts);
   QuantizeOptions options;
   options.gains = &worth;
   return quantize_checked(graph, activations::registry(ranges), options);
@@ -210,7 +210,7 @@ TEST_CASE("codes that came with other parameters are refused, not mixed") {
   const Value a = given(graph, "a", 0.5F);
   const Value b = given(graph, "b", 0.25F);
   graph.add_output("y", conv(graph, "c", add(graph, "add", "sum", {a, b})));
-  const Worth worth;
+  const ChosenWorth worth;
   QuantizeOptions options;
   options.gains = &worth;
   const auto result = quantize(graph, activations::registry(), options);
@@ -232,7 +232,7 @@ TEST_CASE("a bias that two convolutions would scale differently is impossible") 
   const Value c2 = conv(graph, "c2", c1);
   graph.set_operand(c2.node, 2, graph.find_value("c1.b"));
   graph.add_output("y", c2);
-  const Worth worth;
+  const ChosenWorth worth;
   QuantizeOptions options;
   options.gains = &worth;
   const auto result = analyze(graph, activations::registry(), options);
@@ -244,7 +244,7 @@ TEST_CASE("a bias that two convolutions would scale differently is impossible") 
 TEST_CASE("a plan of activations is followed as it was made") {
   const Graph graph = residual_with_island(22);
   const QuantizeResult made = run(graph);
-  const Worth worth;
+  const ChosenWorth worth;
   QuantizeOptions options;
   options.gains = &worth;
   options.plan = &made.analysis.plan;

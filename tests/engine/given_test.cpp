@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/toy_scheme.hpp"
 #include "quadrant/engine/explain.hpp"
 #include "quadrant/engine/macros.hpp"
 #include "quadrant/engine/quantize.hpp"
@@ -161,22 +162,12 @@ Registry registry(bool converts = false) {
   return *RegistryBuilder::of(given::Scheme(converts)).freeze();
 }
 
-Value add(Graph& graph, std::string_view kind, std::string name, std::vector<Value> operands,
-          Attributes attributes = {}) {
-  return {graph.add({.kind = std::string(kind),
-                     .name = name,
-                     .operands = std::move(operands),
-                     .results = {{name, {ElementType::float32, Shape{2, 3}, nullptr}}},
-                     .attributes = std::move(attributes),
-                     .constant = {}})};
-}
-
 Value levels(Graph& graph, std::string name, std::vector<std::int64_t> possible) {
-  return add(graph, "levels", std::move(name), {}, {{"levels", std::move(possible)}});
+  return toy::add(graph, "levels", std::move(name), {}, {{"levels", std::move(possible)}});
 }
 
 Value read(Graph& graph, std::string name, Value operand, std::int64_t level) {
-  return add(graph, "read", std::move(name), {operand}, {{"level", level}});
+  return toy::add(graph, "read", std::move(name), {operand}, {{"level", level}});
 }
 
 QuantizeResult quantized(const Graph& graph, bool converts = false) {
@@ -271,8 +262,8 @@ TEST_CASE("finite possibilities travel forward, and requests name one of them") 
   Graph graph;
   const Value a = levels(graph, "a", {4, 2});
   const Value b = levels(graph, "b", {2, 7});
-  const Value any = add(graph, "any", "any", {a, b});
-  const Value first = add(graph, "read_first", "f", {any});
+  const Value any = toy::add(graph, "any", "any", {a, b});
+  const Value first = toy::add(graph, "read_first", "f", {any});
   const QuantizeResult result = quantized(graph);
   const auto* possible = result.analysis.eligibility.possible(any.node, 0);
   REQUIRE(possible != nullptr);
@@ -303,7 +294,7 @@ TEST_CASE("nothing possible is not anything possible: a node that adds none can 
   Graph graph;
   const Value free = levels(graph, "free", {});
   const Value reader = read(graph, "r", free, 11);
-  const Value first = add(graph, "read_first", "f", {free});
+  const Value first = toy::add(graph, "read_first", "f", {free});
   const QuantizeResult result = quantized(graph);
   CHECK(result.analysis.eligibility.possible(free.node, 0) == nullptr);
   CHECK(form(result, result.analysis.selection.read(reader.node, 0)) == "level 11");
@@ -317,8 +308,8 @@ TEST_CASE("too many possibilities at one value make it ineligible, with the reas
     for (std::size_t i = 0; i < most_possibilities + (too_many ? 1 : 0); ++i) {
       roots.push_back(levels(graph, "w" + std::to_string(i), {static_cast<std::int64_t>(i)}));
     }
-    const Value any = add(graph, "any", "any", roots);
-    const Value after = add(graph, "any", "after", {any});
+    const Value any = toy::add(graph, "any", "any", roots);
+    const Value after = toy::add(graph, "any", "after", {any});
     read(graph, "r", after, 5);
     const QuantizeResult result = quantized(graph);
     CHECK(result.analysis.selection.is_selected(after) == !too_many);

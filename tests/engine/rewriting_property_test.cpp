@@ -211,7 +211,7 @@ TEST_CASE("the plan does not depend on the order in which the graph was built") 
 
 TEST_CASE("neither do the plan and the graph depend on the number of threads") {
   const Graph graph = convolutions(60);
-  const activations::Worth worth;
+  const activations::ChosenWorth worth;
   QuantizeOptions options;
   options.gains = &worth;
   options.non_finite = NonFinitePolicy::leave_float;

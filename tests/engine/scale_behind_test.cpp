@@ -46,7 +46,7 @@ struct Affine {
   NodeId output = graph.add_output("y", sum);
 };
 
-QuantizeResult quantized(const Graph& graph, const QuantizeOptions& options = {}) {
+QuantizeResult quantized_and_verified(const Graph& graph, const QuantizeOptions& options = {}) {
   const auto registry = RegistryBuilder::of(scale_behind::Scheme()).freeze();
   REQUIRE(registry.has_value());
   auto result = quantize(graph, *registry, options);
@@ -121,7 +121,7 @@ std::vector<std::string> spine(const Graph& graph) {
 
 TEST_CASE("a product takes codes, and the scale goes behind it and behind the addition after it") {
   const Affine affine;
-  const QuantizeResult result = quantized(affine.graph);
+  const QuantizeResult result = quantized_and_verified(affine.graph);
   const Selection& selection = result.analysis.selection;
   CHECK(selection.is_selected(affine.w));
   CHECK(selection.read(affine.product.node, 1) == selection.produced(affine.w));
@@ -131,7 +131,7 @@ TEST_CASE("a product takes codes, and the scale goes behind it and behind the ad
 }
 
 TEST_CASE("the product computes on unscaled codes") {
-  const QuantizeResult result = quantized(Affine().graph);
+  const QuantizeResult result = quantized_and_verified(Affine().graph);
   const NodeId product = result.graph.find_value("product").node;
   const Value operand = result.graph.operands(product)[1];
   CHECK(compute(result.graph, operand, {}) == Matrix{127, -64, 32, 1});
@@ -140,7 +140,7 @@ TEST_CASE("the product computes on unscaled codes") {
 TEST_CASE("who reads the product beside the addition reads it scaled") {
   Affine affine;
   affine.graph.add_output("z", affine.product);
-  const QuantizeResult result = quantized(affine.graph);
+  const QuantizeResult result = quantized_and_verified(affine.graph);
   CHECK(output(result.graph, 0) == output(affine.graph, 0));
   CHECK(output(result.graph, 1) == output(affine.graph, 1));
 }
@@ -148,7 +148,7 @@ TEST_CASE("who reads the product beside the addition reads it scaled") {
 TEST_CASE("who reads the weight in float reads it dequantized, beside those who take its codes") {
   Affine affine;
   affine.graph.add_output("weight", affine.w);
-  const QuantizeResult result = quantized(affine.graph);
+  const QuantizeResult result = quantized_and_verified(affine.graph);
   CHECK(result.analysis.selection.conversions().size() == 1);
   CHECK(output(result.graph, 0) == output(affine.graph, 0));
   CHECK(output(result.graph, 1) == output(affine.graph, 1));
@@ -159,7 +159,7 @@ TEST_CASE("two products, each with its addition, share the weight and not the sc
   const Value second = node(affine.graph, ops::MatMul::kind, "second", {affine.sum, affine.w});
   affine.graph.add_output("z",
                           node(affine.graph, scale_behind::Add::kind, "t", {second, affine.b}));
-  const QuantizeResult result = quantized(affine.graph);
+  const QuantizeResult result = quantized_and_verified(affine.graph);
   CHECK(output(result.graph, 1) == output(affine.graph, 1));
   CHECK(result.graph.kind(result.graph.find_value("w").node) == ops::Constant::kind);
 }
@@ -169,7 +169,7 @@ TEST_CASE("one addition after another: each carries the scale on") {
   affine.graph.set_operand(
       affine.output, 0,
       node(affine.graph, scale_behind::Add::kind, "again", {affine.sum, affine.b}));
-  const QuantizeResult result = quantized(affine.graph);
+  const QuantizeResult result = quantized_and_verified(affine.graph);
   CHECK(spine(result.graph) == std::vector<std::string>{"multiply", "add", "add", "matmul"});
   CHECK(output(result.graph) == output(affine.graph));
 }
@@ -178,7 +178,7 @@ TEST_CASE("AnyConsumer: an addition behind anything else is left alone") {
   Affine affine;
   const Value direct = node(affine.graph, scale_behind::Add::kind, "direct", {affine.x, affine.b});
   affine.graph.add_output("z", direct);
-  const QuantizeResult result = quantized(affine.graph);
+  const QuantizeResult result = quantized_and_verified(affine.graph);
   CHECK(result.analysis.eligibility.state(affine.sum) == State::Consumer);
   CHECK(result.analysis.eligibility.state(direct) == State::Unquantized);
   CHECK(result.analysis.eligibility.cause(direct.node) == EligibilityCause::pattern);
@@ -196,7 +196,7 @@ TEST_CASE("where the weight stays in float, neither the product nor the addition
                      .shared = {}};
   QuantizeOptions options;
   options.plan = &nothing;
-  const QuantizeResult result = quantized(affine.graph, options);
+  const QuantizeResult result = quantized_and_verified(affine.graph, options);
   CHECK(spine(result.graph) == std::vector<std::string>{"add", "matmul"});
   CHECK(result.graph.node_count() == affine.graph.node_count());
 }

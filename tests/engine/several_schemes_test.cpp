@@ -15,13 +15,13 @@
 
 using namespace quadrant;
 using activations::add;
+using activations::ChosenWorth;
 using activations::conv;
 using activations::input;
-using activations::Worth;
 using check_rewriting::count;
 using check_rewriting::quantize_checked;
 
-namespace weights {
+namespace weight_scheme {
 
 /// A scale for each index along an axis.
 struct Axis {
@@ -112,19 +112,19 @@ inline QUADRANT_METHODS(Scheme) {
 
 Registry registry(std::int64_t saved) { return *RegistryBuilder::of(Scheme(saved)).freeze(); }
 
-}  // namespace weights
+}  // namespace weight_scheme
 
 namespace {
 
 Registry both(std::int64_t saved, bool reversed = false) {
-  std::array registries{weights::registry(saved), activations::registry()};
+  std::array registries{weight_scheme::registry(saved), activations::registry()};
   if (reversed) std::ranges::reverse(registries);
   return *Registry::join(registries);
 }
 
-QuantizeResult run(const Graph& graph, const Registry& registry, const Worth::Amounts& amounts = {},
-                   const Plan* plan = nullptr) {
-  const Worth worth(amounts);
+QuantizeResult run(const Graph& graph, const Registry& registry,
+                   const ChosenWorth::Amounts& amounts = {}, const Plan* plan = nullptr) {
+  const ChosenWorth worth(amounts);
   QuantizeOptions options;
   options.gains = &worth;
   options.plan = plan;
@@ -137,7 +137,7 @@ Graph convolution_and_product() {
   const Value x = input(graph, "x");
   graph.add_output("y", conv(graph, "c", x));
   const Value weight = graph.find_value("c.w");
-  graph.add_output("z", add(graph, weights::MatMul::kind, "m", {x, weight}));
+  graph.add_output("z", add(graph, weight_scheme::MatMul::kind, "m", {x, weight}));
   return graph;
 }
 
@@ -202,7 +202,7 @@ TEST_CASE("a node may take codes of one scheme and gain from what another one st
   Graph graph;
   const Value w = graph.add_constant("w", build::zeros(ElementType::float32, {2, 2}));
   graph.add_output("y", add(graph, "score", "s", {input(graph, "x"), w}));
-  const Worth worth;
+  const ChosenWorth worth;
   QuantizeOptions options;
   options.gains = &worth;
   const auto first_of_score = [](NodeRef node, std::uint32_t operand) {
@@ -222,7 +222,7 @@ TEST_CASE("what one scheme says of parameters does not bind the other") {
   const Value w =
       graph.add_constant("w", build::zeros(ElementType::float32, activations::map_shape));
   const Value swapped = add(graph, "relu", "r", {w});
-  graph.add_output("z", add(graph, weights::MatMul::kind, "m", {input(graph, "x"), swapped}));
+  graph.add_output("z", add(graph, weight_scheme::MatMul::kind, "m", {input(graph, "x"), swapped}));
   const Plan plan = run(graph, both(500)).analysis.plan;
   CHECK(scheme_of(plan, "r") == "weights");
   CHECK(scheme_of(plan, "w") == "weights");
@@ -243,14 +243,14 @@ TEST_CASE("the order in which schemes are joined does not matter") {
 }
 
 TEST_CASE("one scheme twice, under two names, with other options each") {
-  const Registry run_by =
-      *Registry::join(std::array{weights::registry(500).renamed("more"), activations::registry(),
-                                 weights::registry(600).renamed("most")});
+  const Registry run_by = *Registry::join(std::array{weight_scheme::registry(500).renamed("more"),
+                                                     activations::registry(),
+                                                     weight_scheme::registry(600).renamed("most")});
   CHECK(run_by.names() == "activations+more+most");
   CHECK(run_by.scheme(1).name() == "weights");
   const Graph graph = convolution_and_product();
   // What saves more wins, and a plan that says so is followed.
-  const Worth::Amounts amounts{.operand = 1, .enter = 100};
+  const ChosenWorth::Amounts amounts{.operand = 1, .enter = 100};
   const Plan plan = run(graph, run_by, amounts).analysis.plan;
   CHECK(plan.schemes[1] == PlannedScheme{"more", "saved=500"});
   CHECK(scheme_of(plan, "c.w") == "most");
@@ -259,7 +259,8 @@ TEST_CASE("one scheme twice, under two names, with other options each") {
 }
 
 TEST_CASE("two schemes of one name are refused") {
-  const std::array twice{weights::registry(1), activations::registry(), weights::registry(2)};
+  const std::array twice{weight_scheme::registry(1), activations::registry(),
+                         weight_scheme::registry(2)};
   const auto joined = Registry::join(twice);
   REQUIRE_FALSE(joined.has_value());
   CHECK(joined.error().code == ErrorCode::usage);
@@ -279,7 +280,7 @@ TEST_CASE("a plan of two schemes is followed by the same two alone") {
 
   QuantizeOptions options;
   options.plan = &plan;
-  for (const Registry& wrong : {weights::registry(500), activations::registry(), both(5)}) {
+  for (const Registry& wrong : {weight_scheme::registry(500), activations::registry(), both(5)}) {
     const auto refused = analyze(graph, wrong, options);
     REQUIRE_FALSE(refused.has_value());
     CHECK(refused.error().code == ErrorCode::impossible);
@@ -295,8 +296,8 @@ TEST_CASE("a scheme that has nothing to give costs nothing") {
 }
 
 TEST_CASE("a veto of one scheme leaves the value to the others, and explain names both") {
-  const Registry run_by = *Registry::join(
-      std::array{weights::registry(500).renamed("more"), weights::registry(600).renamed("most")});
+  const Registry run_by = *Registry::join(std::array{weight_scheme::registry(500).renamed("more"),
+                                                     weight_scheme::registry(600).renamed("most")});
   const Graph graph = convolution_and_product();
   const NodeId weight = graph.find_value("c.w").node;
   QuantizeOptions options;
@@ -326,8 +327,8 @@ TEST_CASE("a veto of one scheme leaves the value to the others, and explain name
 }
 
 TEST_CASE("what schemes have in common is said once") {
-  const Registry run_by = *Registry::join(
-      std::array{weights::registry(500).renamed("more"), weights::registry(600).renamed("most")});
+  const Registry run_by = *Registry::join(std::array{weight_scheme::registry(500).renamed("more"),
+                                                     weight_scheme::registry(600).renamed("most")});
   const Graph graph = convolution_and_product();
   const auto analysis = analyze(graph, run_by);
   REQUIRE(analysis.has_value());
@@ -342,7 +343,7 @@ TEST_CASE("what schemes have in common is said once") {
 TEST_CASE("vetoes of a scheme that does not run are refused") {
   QuantizeOptions options;
   options.scheme_vetoes["wieghts"];
-  const auto refused = analyze(convolution_and_product(), weights::registry(1), options);
+  const auto refused = analyze(convolution_and_product(), weight_scheme::registry(1), options);
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().code == ErrorCode::usage);
   CHECK(refused.error().message.find("'wieghts'") != std::string::npos);
@@ -362,7 +363,7 @@ class Told final : public GainModel {
   }
   [[nodiscard]] Gain of_storage(const Storing& storing) const override {
     CHECK(storing.node.type().shape.rank() > 0);
-    CHECK(static_cast<const weights::Axis*>(storing.form.constraint)->number == 0);
+    CHECK(static_cast<const weight_scheme::Axis*>(storing.form.constraint)->number == 0);
     CHECK(storing.form.storage == ElementType::int8);
     return Gain{storing.form.scheme == told_ ? 2 : 1};
   }
@@ -374,8 +375,8 @@ class Told final : public GainModel {
 }  // namespace
 
 TEST_CASE("a gain model is told which of the run's schemes would hold a value, and how") {
-  const Registry run_by = *Registry::join(
-      std::array{weights::registry(500).renamed("more"), weights::registry(600).renamed("most")});
+  const Registry run_by = *Registry::join(std::array{weight_scheme::registry(500).renamed("more"),
+                                                     weight_scheme::registry(600).renamed("most")});
   const Graph graph = convolution_and_product();
   for (const std::string_view told : {"more", "most"}) {
     const Told gains(told);

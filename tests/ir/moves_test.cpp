@@ -38,9 +38,9 @@ struct Moved {
   std::function<Origin(std::uint32_t result, const Index& index)> origin;
 };
 
-class Random {
+class RandomExtents {
  public:
-  explicit Random(std::uint32_t seed) : engine_(seed) {}
+  explicit RandomExtents(std::uint32_t seed) : engine_(seed) {}
   // From `low` to `high`, both included.
   std::int64_t number(std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(high - low + 1));
@@ -84,14 +84,14 @@ std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 
 // --- one maker an operation; the comments are ONNX's definitions ---------------------------------
 
-void make_identity(Moved& moved, Random& random) {
+void make_identity(Moved& moved, RandomExtents& random) {
   moved.move = find_move("identity");
   add_node(moved, ops::Identity::kind, {data_of(moved, random.extents())});
   moved.origin = [](std::uint32_t, const Index& index) { return Origin{0, index}; };
 }
 
 // output.shape[i] = data.shape[perm[i]]; reversed without perm
-void make_transpose(Moved& moved, Random& random) {
+void make_transpose(Moved& moved, RandomExtents& random) {
   moved.move = find_move("transpose");
   const auto extents = random.extents();
   std::vector<std::int64_t> perm(extents.size());
@@ -121,7 +121,7 @@ void keep_order(Moved& moved) {
   };
 }
 
-void make_reshape(Moved& moved, Random& random) {
+void make_reshape(Moved& moved, RandomExtents& random) {
   // Factors 2, 2, 3, 2 thrown onto the axes of both.
   const auto thrown = [&] {
     std::vector<std::int64_t> extents(at(random.number(1, 4)), 1);
@@ -135,7 +135,7 @@ void make_reshape(Moved& moved, Random& random) {
   keep_order(moved);
 }
 
-void make_unsqueeze(Moved& moved, Random& random) {
+void make_unsqueeze(Moved& moved, RandomExtents& random) {
   const Value data = data_of(moved, random.extents());
   const std::int64_t rank = moved.graph.type(data).shape.rank();
   const bool two = random.coin();
@@ -148,7 +148,7 @@ void make_unsqueeze(Moved& moved, Random& random) {
   keep_order(moved);
 }
 
-void make_squeeze(Moved& moved, Random& random) {
+void make_squeeze(Moved& moved, RandomExtents& random) {
   auto extents = random.extents(2);
   const std::int64_t axis = random.number(0, static_cast<std::int64_t>(extents.size()) - 1);
   extents[at(axis)] = 1;
@@ -159,7 +159,7 @@ void make_squeeze(Moved& moved, Random& random) {
   keep_order(moved);
 }
 
-void make_flatten(Moved& moved, Random& random) {
+void make_flatten(Moved& moved, RandomExtents& random) {
   const Value data = data_of(moved, random.extents());
   const std::int64_t rank = moved.graph.type(data).shape.rank();
   add_node(moved, ops::Flatten::kind, {data}, {{"axis", random.number(-rank, rank)}});
@@ -167,7 +167,7 @@ void make_flatten(Moved& moved, Random& random) {
 }
 
 // Broadcasting: axes of extent 1 are repeated, axes in front are new.
-void make_expand(Moved& moved, Random& random) {
+void make_expand(Moved& moved, RandomExtents& random) {
   moved.move = find_move("expand");
   auto extents = random.extents();
   const Value data = data_of(moved, extents);
@@ -186,7 +186,7 @@ void make_expand(Moved& moved, Random& random) {
 }
 
 // output[i] = data[start + i * step], starts and ends counted from the end when negative
-void make_slice(Moved& moved, Random& random) {
+void make_slice(Moved& moved, RandomExtents& random) {
   moved.move = find_move("slice");
   const auto extents = random.extents();
   std::vector<std::int64_t> axes(extents.size());
@@ -224,7 +224,7 @@ void make_slice(Moved& moved, Random& random) {
 }
 
 // The parts follow one another along the axis.
-void make_split(Moved& moved, Random& random) {
+void make_split(Moved& moved, RandomExtents& random) {
   moved.move = find_move("split");
   auto extents = random.extents();
   const std::int64_t axis = random.number(0, static_cast<std::int64_t>(extents.size()) - 1);
@@ -247,7 +247,7 @@ void make_split(Moved& moved, Random& random) {
   };
 }
 
-void make_concat(Moved& moved, Random& random) {
+void make_concat(Moved& moved, RandomExtents& random) {
   moved.move = find_move("concat");
   auto extents = random.extents();
   const std::int64_t axis = random.number(0, static_cast<std::int64_t>(extents.size()) - 1);
@@ -269,7 +269,7 @@ void make_concat(Moved& moved, Random& random) {
 }
 
 // output[i..., j..., k...] = data[i..., indices[j...], k...]
-void make_gather(Moved& moved, Random& random) {
+void make_gather(Moved& moved, RandomExtents& random) {
   moved.move = find_move("gather");
   const auto extents = random.extents();
   const auto rank = static_cast<std::int64_t>(extents.size());
@@ -420,10 +420,10 @@ void check_node(const Moved& moved, const Storage& storage, Count& count) {
   }
 }
 
-Count check_nodes(void (*make)(Moved&, Random&)) {
+Count check_nodes(void (*make)(Moved&, RandomExtents&)) {
   const std::array storages{Storage{ElementType::int8, false}, Storage{ElementType::uint8, true},
                             Storage{ElementType::int4, true}, Storage{ElementType::uint4, true}};
-  Random random(20261121);
+  RandomExtents random(20261121);
   Count count;
   for (int round = 0; round < 40; ++round) {
     Moved moved;
@@ -441,7 +441,7 @@ Count check_nodes(void (*make)(Moved&, Random&)) {
 TEST_CASE("moves: each group comes from one group of one operand, with its scale and zero point") {
   struct Case {
     const char* name;
-    void (*make)(Moved&, Random&);
+    void (*make)(Moved&, RandomExtents&);
     bool is_always_found;
   };
   const std::vector<Case> cases{

@@ -11,7 +11,7 @@ using namespace quadrant;
 
 namespace {
 
-Graph graph_of(const std::string& text) {
+Graph graph_of_text(const std::string& text) {
   auto graph = parse_graph(text);
   REQUIRE_MESSAGE(graph, (graph ? std::string() : to_string(graph.error())));
   return *std::move(graph);
@@ -20,7 +20,7 @@ Graph graph_of(const std::string& text) {
 }  // namespace
 
 TEST_CASE("codes at the borders become real values") {
-  Graph graph = graph_of(
+  Graph graph = graph_of_text(
       "%x: tensor<2x!quant.uniform<u8:f32, 0.5:128>> = input()\n"
       "%t: tensor<2x!quant.uniform<u8:f32, 0.5:128>> = identity(%x)\n"
       "output(%t)\n"
@@ -47,7 +47,7 @@ TEST_CASE("real values at the borders stay") {
       "%q: tensor<2x!quant.uniform<u8:f32, 0.5:128>> = quantize(%x)\n"
       "%y: tensor<2xf32> = dequantize(%q)\n"
       "output(%y)\n";
-  Graph graph = graph_of(text);
+  Graph graph = graph_of_text(text);
   const std::string before = print_graph(graph);
   CHECK_FALSE(has_coded_borders(graph));
   make_borders_real(graph);
@@ -55,7 +55,7 @@ TEST_CASE("real values at the borders stay") {
 }
 
 TEST_CASE("real borders become codes where they are quantized and dequantized at once") {
-  Graph graph = graph_of(
+  Graph graph = graph_of_text(
       "%x: tensor<2xf32> = input()\n"
       "%z: tensor<2xf32> = input()\n"
       "%q: tensor<2x!quant.uniform<u8:f32, 0.5:128>> = quantize(%x)\n"

@@ -11,13 +11,13 @@ using namespace quadrant;
 namespace {
 
 // A graph of %x, of shape 2x3, and of what `line` makes of it.
-Expected<Graph> graph_of(const std::string& line, const std::string& x = "2x3xf32") {
+Expected<Graph> graph_of_line(const std::string& line, const std::string& x = "2x3xf32") {
   return parse_graph("graph {}\n%x: tensor<" + x +
                      "> = input()\n%y: tensor<*xundefined> = " + line + "\noutput(%y)\n");
 }
 
 std::string problem(const std::string& line, const std::string& x = "2x3xf32") {
-  const auto graph = graph_of(line, x);
+  const auto graph = graph_of_line(line, x);
   REQUIRE_MESSAGE(graph, (graph ? "" : to_string(graph.error())));
   const auto valid = verify(*graph);
   return valid ? "" : valid.error().message;
@@ -32,7 +32,7 @@ TEST_CASE("simulated quantization and instrumentation: the result is what X is")
         "stats(%x) {layer_stats = [-1.0, 1.0]}", "stats_ref(%x) {stats_key = \"k\"}",
         "coupled_ref(%x) {coupled_key = \"k\"}"}) {
     CAPTURE(line);
-    auto graph = graph_of(line);
+    auto graph = graph_of_line(line);
     REQUIRE(graph);
     REQUIRE(infer_shapes(*graph));
     CHECK(to_string(graph->type(graph->find_value("y"))) == "tensor<2x3xf32>");
@@ -66,7 +66,7 @@ TEST_CASE("fake_quant: bounds are scalars, or lists along an axis") {
 }
 
 TEST_CASE("const_fake_quant: its ranges, channel by channel") {
-  const auto graph = graph_of(
+  const auto graph = graph_of_line(
       "const_fake_quant(%x) {min = [0.0, -1.0], max = [1.0, 2.0], axis = -2, num_bits = 16, "
       "narrow_range = 1, is_signed = 1}");
   REQUIRE(graph);
@@ -102,7 +102,7 @@ TEST_CASE("const_fake_quant: what is refused") {
 }
 
 TEST_CASE("stats: of all elements, and along an axis") {
-  const auto graph = graph_of(
+  const auto graph = graph_of_line(
       "stats(%x) {layer_stats = [-1.0, 2.0], axis_stats = [-1.0, 1.0, 0.0, 2.0], axis = -2}");
   REQUIRE(graph);
   const ops::Stats view{node_of(*graph)};

@@ -23,9 +23,9 @@ using Extents = std::vector<std::int64_t>;
 constexpr std::int64_t unknown = Shape::dynamic;
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 
-class Random {
+class RandomNumbers {
  public:
-  explicit Random(std::uint32_t seed) : engine_(seed) {}
+  explicit RandomNumbers(std::uint32_t seed) : engine_(seed) {}
   std::int64_t number(std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
   }
@@ -78,7 +78,7 @@ struct Window {
   }
 };
 
-Window random_window(Random& random) {
+Window random_window(RandomNumbers& random) {
   Window window{.groups = random.number(1, 3),
                 .group_inputs = random.number(1, 3),
                 .group_outputs = random.number(1, 3),
@@ -152,7 +152,7 @@ TEST_CASE("work: the documentation's convolution") {
 }
 
 TEST_CASE("work: convolutions with groups, strides, dilations and padding") {
-  Random random(20261122);
+  RandomNumbers random(20261122);
   for (int round = 0; round < 200; ++round) {
     CAPTURE(round);
     const Window window = random_window(random);
@@ -175,7 +175,7 @@ TEST_CASE("work: convolutions with groups, strides, dilations and padding") {
 }
 
 TEST_CASE("work: matrix products that broadcast") {
-  Random random(7);
+  RandomNumbers random(7);
   for (int round = 0; round < 200; ++round) {
     CAPTURE(round);
     const std::int64_t rows = random.number(1, 4);
@@ -206,7 +206,7 @@ TEST_CASE("work: matrix products that broadcast") {
 }
 
 TEST_CASE("work: the other matrix products") {
-  Random random(11);
+  RandomNumbers random(11);
   for (int round = 0; round < 50; ++round) {
     CAPTURE(round);
     const std::int64_t m = random.number(1, 5);

@@ -7,10 +7,12 @@
 #include <random>
 #include <vector>
 
+#include "numerics/helpers.hpp"
+
 namespace quadrant {
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
+using test::infinity;
 
 // ONNX QuantizeLinear as its specification puts it: saturate(round(x / y_scale) + y_zero_point).
 // The quotient is a float32; from there on in long double, which holds all integers of 64 bits.

@@ -2,17 +2,16 @@
 
 #include <doctest/doctest.h>
 
-#include <limits>
 #include <string>
 
+#include "numerics/helpers.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/text.hpp"
 
 using namespace quadrant;
+using test::double_infinity;
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 std::optional<ClampBounds> bounds_of(const std::string& line) {
   const auto graph = parse_graph("graph {}\n%x: tensor<2xf32> = input()\n" + line);
@@ -24,11 +23,13 @@ std::optional<ClampBounds> bounds_of(const std::string& line) {
 
 TEST_CASE("the bounds of a clamp, as operands or as attributes") {
   const std::string low = "%low: tensor<f32> = constant() [-1.5]\n";
-  CHECK(bounds_of("%y: tensor<2xf32> = onnx.Relu(%x)\n") == ClampBounds{0, infinity});
-  CHECK(bounds_of("%y: tensor<2xf32> = onnx.Clip(%x) {max = 6.0}\n") == ClampBounds{-infinity, 6});
-  CHECK(bounds_of("%y: tensor<2xf32> = onnx.Clip(%x)\n") == ClampBounds{-infinity, infinity});
+  CHECK(bounds_of("%y: tensor<2xf32> = onnx.Relu(%x)\n") == ClampBounds{0, double_infinity});
+  CHECK(bounds_of("%y: tensor<2xf32> = onnx.Clip(%x) {max = 6.0}\n") ==
+        ClampBounds{-double_infinity, 6});
+  CHECK(bounds_of("%y: tensor<2xf32> = onnx.Clip(%x)\n") ==
+        ClampBounds{-double_infinity, double_infinity});
   CHECK(bounds_of(low + "%y: tensor<2xf32> = onnx.Clip(%x, %low)\n") ==
-        ClampBounds{-1.5, infinity});
+        ClampBounds{-1.5, double_infinity});
   CHECK(bounds_of(low + "%high: tensor<1xf16> = constant() [0.5]\n"
                         "%y: tensor<2xf32> = onnx.Clip(%x, %low, %high)\n") ==
         ClampBounds{-1.5, 0.5});

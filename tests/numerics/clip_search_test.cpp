@@ -154,7 +154,7 @@ std::vector<ScaleRule> small_rules() {
 
 // Groups of `count` values that differ in what is difficult about them.
 using Generator = std::function<float(std::mt19937&, std::size_t)>;
-std::vector<Generator> generators() {
+std::vector<Generator> group_generators() {
   const auto normal = [](std::mt19937& random) {
     return std::normal_distribution<float>()(random);
   };
@@ -188,7 +188,7 @@ template <class Body>
 void for_each_small_group(std::initializer_list<std::size_t> sizes, Body body) {
   std::mt19937 random(17);
   int which = 0;
-  for (const Generator& generator : generators()) {
+  for (const Generator& generator : group_generators()) {
     ++which;
     CAPTURE(which);
     for (const std::size_t size : sizes) {

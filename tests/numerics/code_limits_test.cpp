@@ -38,19 +38,19 @@ LimitsFound limits_of(const std::string& type) {
           test::contents<float>(*high.operand_constant(1)), low.operand_constant(1)->shape()};
 }
 
-using Reals = std::vector<float>;
+using Floats = std::vector<float>;
 
 }  // namespace
 
 TEST_CASE("limits are what the first and the last code stand for") {
   const LimitsFound one = limits_of("u4<1:14>:f32, 0.5:3");
-  CHECK(one.low == Reals{-1});
-  CHECK(one.high == Reals{5.5F});
+  CHECK(one.low == Floats{-1});
+  CHECK(one.high == Floats{5.5F});
   CHECK(one.shape == Shape::scalar());
 
   const LimitsFound channels = limits_of("i4<-7:7>:f32:1, {0.5, 1.0, -2.0}");
-  CHECK(channels.low == Reals{-3.5F, -7, -14});
-  CHECK(channels.high == Reals{3.5F, 7, 14});
+  CHECK(channels.low == Floats{-3.5F, -7, -14});
+  CHECK(channels.high == Floats{3.5F, 7, 14});
   CHECK(channels.shape == Shape{1, 3});
 }
 

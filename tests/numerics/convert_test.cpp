@@ -18,9 +18,8 @@ namespace {
 
 using test::contents;
 using test::float_constant;
+using test::infinity;
 using Type = std::shared_ptr<const UniformType>;
-
-constexpr float infinity = std::numeric_limits<float>::infinity();
 
 std::vector<std::int64_t> codes_of(const Constant& constant) {
   return read_integers(constant, constant.element_count()).value();

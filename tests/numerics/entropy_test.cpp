@@ -5,18 +5,19 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <map>
 #include <random>
 #include <vector>
 
+#include "numerics/helpers.hpp"
 #include "quadrant/numerics/find_encoding.hpp"
 
 namespace quadrant {
 namespace {
 
+using test::double_infinity;
+
 using Values = std::vector<float>;
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 EncodingRule rule_of(int bits, EncodingSymmetry symmetry = EncodingSymmetry::asymmetric) {
   EncodingRule rule = EncodingRule::snpe();
@@ -46,7 +47,7 @@ double divergence(const std::map<int, double>& bins, int first, int last, double
   double all_q = 0;
   for (const auto& [bin, count] : p) all_p += count;
   for (const auto& [bin, count] : q) all_q += count;
-  if (all_q == 0) return infinity;
+  if (all_q == 0) return double_infinity;
   double sum = 0;
   for (const auto& [bin, count] : p) {
     const double share = q[bin] == 0 ? 1e-8 : q[bin] / all_q;
@@ -112,8 +113,8 @@ TEST_CASE("entropy: the least divergence of all thresholds") {
       const Encoding found = find_encoding(values, rule).value();
       const std::vector<Candidate> all = candidates(values, rule);
       REQUIRE(!all.empty());
-      double least = infinity;
-      double of_found = infinity;
+      double least = double_infinity;
+      double of_found = double_infinity;
       for (const Candidate& candidate : all) {
         least = std::min(least, candidate.divergence);
         if (candidate.encoding == found) of_found = std::min(of_found, candidate.divergence);

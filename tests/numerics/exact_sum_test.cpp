@@ -16,6 +16,10 @@
 namespace quadrant {
 namespace {
 
+using test::infinity;
+using test::largest;
+using test::smallest;
+
 // Enough digits that no sum of floats is rounded.
 using Wide = boost::multiprecision::number<
     boost::multiprecision::cpp_bin_float<1024, boost::multiprecision::digit_base_2>>;
@@ -42,7 +46,7 @@ std::vector<float> any_bits(std::size_t count, unsigned seed) {
   return values;
 }
 
-std::vector<std::vector<float>> examples() {
+std::vector<std::vector<float>> summed_examples() {
   std::vector<float> wide = test::random_values(10000, 2);
   for (float& value : wide) value = std::exp(20 * value);  // softmax of large numbers
   std::vector<float> tiny = test::random_values(5000, 3);
@@ -56,10 +60,6 @@ std::vector<std::vector<float>> examples() {
           tiny,
           any_bits(9000, 4)};
 }
-
-constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr float largest = std::numeric_limits<float>::max();
-constexpr float smallest = std::numeric_limits<float>::denorm_min();
 
 TEST_CASE("exact sum: by hand") {
   CHECK(ExactSum().value() == 0);
@@ -86,7 +86,7 @@ TEST_CASE("exact sum: rounded once, ties to even") {
 }
 
 TEST_CASE("exact sum: as 1024 binary digits have it") {
-  for (const std::vector<float>& values : examples()) {
+  for (const std::vector<float>& values : summed_examples()) {
     CAPTURE(values.size());
     CHECK(sum_of(values).value() == oracle(values));
   }
@@ -125,7 +125,7 @@ TEST_CASE("exact sum: of the small beside the large") {
 }
 
 TEST_CASE("exact sum: neither order nor parts matter") {
-  for (std::vector<float> values : examples()) {
+  for (std::vector<float> values : summed_examples()) {
     const ExactSum whole = sum_of(values);
     std::mt19937 random(7);
     for (int round = 0; round < 5; ++round) {
@@ -143,7 +143,7 @@ TEST_CASE("exact sum: neither order nor parts matter") {
 }
 
 TEST_CASE("exact sum: what is taken back leaves nothing") {
-  for (std::vector<float> values : examples()) {
+  for (std::vector<float> values : summed_examples()) {
     std::ranges::replace_if(values, [](float value) { return !std::isfinite(value); }, 0.0F);
     ExactSum sum = sum_of(values);
     for (float& value : values) value = -value;
@@ -163,7 +163,7 @@ TEST_CASE("exact sum: as text, by hand") {
 }
 
 TEST_CASE("exact sum: text reads back") {
-  for (const std::vector<float>& values : examples()) {
+  for (const std::vector<float>& values : summed_examples()) {
     const ExactSum sum = sum_of(values);
     CHECK(ExactSum::from_hex(sum.to_hex()) == sum);
     // The text means what it means in C.

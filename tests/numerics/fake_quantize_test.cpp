@@ -3,17 +3,18 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <limits>
 #include <random>
 #include <vector>
+
+#include "numerics/helpers.hpp"
 
 namespace quadrant {
 namespace {
 
-using Bounds = FakeQuantizeBounds<float>;
+using test::infinity;
+using test::nan;
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+using Bounds = FakeQuantizeBounds<float>;
 
 struct Pair {
   float x;

@@ -13,7 +13,7 @@
 namespace quadrant {
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
+using test::infinity;
 
 TEST_CASE("range_of: the extremes, wherever they are") {
   for (const std::size_t count : {1U, 2U, 7U, 64U, 1001U}) {

@@ -17,6 +17,12 @@
 
 namespace quadrant::test {
 
+inline constexpr float infinity = std::numeric_limits<float>::infinity();
+inline constexpr double double_infinity = std::numeric_limits<double>::infinity();
+inline constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+inline constexpr float largest = std::numeric_limits<float>::max();
+inline constexpr float smallest = std::numeric_limits<float>::denorm_min();
+
 /// `Shape{}` is one of unknown rank.
 inline Shape scalar_shape() { return Shape(std::vector<std::int64_t>{}); }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <random>
 #include <vector>
@@ -15,9 +14,9 @@
 namespace quadrant {
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr float largest = std::numeric_limits<float>::max();
-constexpr float smallest = std::numeric_limits<float>::denorm_min();
+using test::infinity;
+using test::largest;
+using test::smallest;
 
 Histogram histogram_of(std::span<const float> values) {
   Histogram histogram;
@@ -31,7 +30,7 @@ std::vector<float> finite(std::vector<float> values) {
 }
 
 // Distributions of all sizes and signs, of which some make bins grow many times.
-std::vector<std::vector<float>> examples() {
+std::vector<std::vector<float>> binned_examples() {
   std::vector<float> relu = test::random_values(5000, 1);
   for (float& value : relu) value = std::max(value, 0.0F);
   std::vector<float> softmax = test::random_values(5000, 2);
@@ -109,7 +108,7 @@ TEST_CASE("histogram: by hand") {
 }
 
 TEST_CASE("histogram: as brute force counts") {
-  for (const std::vector<float>& values : examples()) {
+  for (const std::vector<float>& values : binned_examples()) {
     CAPTURE(values.size());
     const Histogram histogram = histogram_of(values);
     const Histogram::Counts counts = histogram.counts();
@@ -134,7 +133,7 @@ TEST_CASE("histogram: as brute force counts") {
 
 TEST_CASE("histogram: neither order nor parts matter") {
   std::mt19937 random(5);
-  for (std::vector<float> values : examples()) {
+  for (std::vector<float> values : binned_examples()) {
     CAPTURE(values.size());
     const Histogram whole = histogram_of(values);
     for (int round = 0; round < 4; ++round) {
@@ -173,7 +172,7 @@ TEST_CASE("histogram: growing step by step") {
 }
 
 TEST_CASE("histogram: merged with itself, it counts twice") {
-  for (std::vector<float> values : examples()) {
+  for (std::vector<float> values : binned_examples()) {
     Histogram histogram = histogram_of(values);
     const Histogram copy = histogram;
     histogram.merge(copy);
@@ -205,7 +204,7 @@ TEST_CASE("values: by hand") {
 }
 
 TEST_CASE("values: in order, as many, and half a bin away at most") {
-  for (const std::vector<float>& all : examples()) {
+  for (const std::vector<float>& all : binned_examples()) {
     CAPTURE(all.size());
     std::vector<float> sorted = finite(all);
     std::ranges::sort(sorted);
@@ -230,7 +229,7 @@ TEST_CASE("values: in order, as many, and half a bin away at most") {
 }
 
 TEST_CASE("counts make the same histogram again") {
-  for (const std::vector<float>& values : examples()) {
+  for (const std::vector<float>& values : binned_examples()) {
     CAPTURE(values.size());
     const Histogram histogram = histogram_of(values);
     const Expected<Histogram> again = Histogram::from_counts(histogram.counts());

@@ -159,7 +159,7 @@ TEST_CASE("enhanced: no scale and zero point of a grid is better") {
 // --- any data -----------------------------------------------------------------------------------
 
 using Generator = std::function<float(std::mt19937&, std::size_t)>;
-std::vector<Generator> generators() {
+std::vector<Generator> data_generators() {
   const auto normal = [](std::mt19937& random) {
     return std::normal_distribution<float>()(random);
   };
@@ -191,7 +191,7 @@ template <class Body>
 void for_each_case(std::initializer_list<std::size_t> sizes, Body body) {
   std::mt19937 random(12);
   int which = 0;
-  for (const Generator& generator : generators()) {
+  for (const Generator& generator : data_generators()) {
     CAPTURE(++which);
     for (const std::size_t size : sizes) {
       Values values(size);

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "numerics/helpers.hpp"
 #include "quadrant/numerics/affine.hpp"
@@ -13,9 +12,8 @@
 namespace quadrant {
 namespace {
 
+using test::double_infinity;
 using test::float_constant;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 std::shared_ptr<const UniformType> symmetric(const Constant& real, const Granularity& granularity,
                                              ElementType storage) {
@@ -37,10 +35,10 @@ TEST_CASE("sqnr_db: by hand") {
   CHECK(sqnr_db(std::array{3.0F, 4.0F}, std::array{3.0F, 3.5F}) == doctest::Approx(20));
   CHECK(sqnr_db(std::array{1.0F}, std::array{0.0F}) == 0);
   CHECK(sqnr_db(std::array{1.0F}, std::array{11.0F}) == doctest::Approx(-20));
-  CHECK(sqnr_db(std::array{1.0F, 2.0F}, std::array{1.0F, 2.0F}) == infinity);
-  CHECK(sqnr_db({}, {}) == infinity);
-  CHECK(sqnr_db(std::array{0.0F}, std::array{0.0F}) == infinity);
-  CHECK(sqnr_db(std::array{0.0F}, std::array{1e-30F}) == -infinity);
+  CHECK(sqnr_db(std::array{1.0F, 2.0F}, std::array{1.0F, 2.0F}) == double_infinity);
+  CHECK(sqnr_db({}, {}) == double_infinity);
+  CHECK(sqnr_db(std::array{0.0F}, std::array{0.0F}) == double_infinity);
+  CHECK(sqnr_db(std::array{0.0F}, std::array{1e-30F}) == -double_infinity);
   // Squares beyond float32's range, at both ends.
   CHECK(sqnr_db(std::array{1e30F}, std::array{0.9e30F}) == doctest::Approx(20));
   CHECK(sqnr_db(std::array{1e-30F}, std::array{0.9e-30F}) == doctest::Approx(20));
@@ -76,7 +74,7 @@ TEST_CASE("weight_sqnr_db: every shape and granularity, against a naive loop") {
         signal += value * value;
         noise += error * error;
       }
-      const double expected = noise == 0 ? infinity : 10 * std::log10(signal / noise);
+      const double expected = noise == 0 ? double_infinity : 10 * std::log10(signal / noise);
       CAPTURE(to_string(shape));
       const double actual = weight_sqnr_db(real, type).value();
       if (std::isinf(expected)) {
@@ -114,7 +112,7 @@ TEST_CASE("weight_sqnr_db: finer granularity is better, zero weights are perfect
       weight_sqnr_db(real, symmetric(real, Granularity::per_tensor(), ElementType::int8)).value());
   const Constant zeros = float_constant({8}, std::array<float, 8>{});
   CHECK(weight_sqnr_db(zeros, symmetric(zeros, Granularity::per_tensor(), ElementType::int8))
-            .value() == infinity);
+            .value() == double_infinity);
 }
 
 TEST_CASE("weight_sqnr_db: errors come back") {

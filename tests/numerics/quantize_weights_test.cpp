@@ -17,7 +17,7 @@
 namespace quadrant {
 namespace {
 
-const std::array rules{
+const std::array weight_rules{
     ScaleRule{},
     ScaleRule{ElementType::int4, -8, 7},
     ScaleRule{ElementType::uint4, 0, 15, Symmetry::asymmetric, Clip::minmax},
@@ -120,7 +120,7 @@ TEST_CASE("quantize_weights: what scan_parameters and quantized give, any shape 
     const auto weights =
         test::random_values(static_cast<std::size_t>(shape.element_count().value()), 1);
     for (const Granularity& granularity : granularities) {
-      for (const ScaleRule& rule : rules) {
+      for (const ScaleRule& rule : weight_rules) {
         if (rule.clip == Clip::mse && weights.size() > 1000) continue;  // searches take long
         CAPTURE(to_string(shape));
         CAPTURE(granularity.axis);
@@ -133,7 +133,7 @@ TEST_CASE("quantize_weights: what scan_parameters and quantized give, any shape 
 }
 
 TEST_CASE("quantize_weights: the same for all targets, and where tensors take many steps") {
-  const ScaleRule int4 = rules[1];
+  const ScaleRule int4 = weight_rules[1];
   struct Case {
     Shape shape;
     Granularity granularity;
@@ -206,7 +206,7 @@ TEST_CASE("quantize_weights: weights of any float type, wherever they lie") {
       const std::vector<std::byte> stored = stored_as(element, values);
       const auto bytes = std::span(stored).subspan(1);
       const Constant constant = Constant::from_bytes(element, shape, {bytes.begin(), bytes.end()});
-      for (const ScaleRule& rule : rules) {
+      for (const ScaleRule& rule : weight_rules) {
         if (rule.clip == Clip::mse && values.size() > 100000) continue;  // searches take long
         CAPTURE(to_string(rule.storage));
         const auto width = static_cast<std::size_t>(byte_width(rule.storage));
@@ -253,7 +253,7 @@ TEST_CASE("quantize_weights: the first value that is not finite, wherever a grou
   for (const Granularity& granularity :
        {Granularity::per_tensor(), Granularity::per_axis(0), Granularity::per_axis(1),
         Granularity::per_block(0, 32), Granularity::per_block(1, 32)}) {
-    for (const ScaleRule& rule : rules) {
+    for (const ScaleRule& rule : weight_rules) {
       std::vector<float> weights = test::random_values(35000, 2);
       weights[20001] = std::numeric_limits<float>::infinity();
       weights[30000] = std::numeric_limits<float>::quiet_NaN();
@@ -280,7 +280,7 @@ TEST_CASE("quantize_weights: what does not fit is refused") {
   CHECK(message(weights, {3, 5}, {}, 12, false) ==
         "12 numbers for a tensor of shape [3x5], which has 15");
   CHECK(message(weights, {3, 4}, {}, 11, false) == "11 bytes for codes that take 12");
-  CHECK(message(weights, {3, 4}, rules[1], 12, true) == "12 bytes for codes that take 6");
+  CHECK(message(weights, {3, 4}, weight_rules[1], 12, true) == "12 bytes for codes that take 6");
   CHECK(message(weights, {3, 4}, {}, 6, true) ==
         "codes of type i8 cannot be packed in pairs: they have 8 bits, not 4");
   const auto refused = [&](ElementType element, std::size_t bytes) {

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <string>
 
@@ -14,9 +13,9 @@ namespace quadrant {
 namespace {
 
 using test::contents;
+using test::double_infinity;
 using test::float_constant;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 // What binary32 rounds to its largest number, and what it rounds to infinity: from IEEE 754.
 constexpr double largest_float = 0x1.fffffep127;
 constexpr double too_large_for_float = 0x1.ffffffp127;
@@ -85,7 +84,7 @@ TEST_CASE("Numbers are finite where they are once rounded") {
   const std::array large{1.0, too_large_for_float};
   CHECK_FALSE(are_finite(ElementType::float32, large));
   CHECK(are_finite(ElementType::float64, large));
-  for (const double bad : {infinity, -infinity, std::nan("")}) {
+  for (const double bad : {double_infinity, -double_infinity, std::nan("")}) {
     CHECK_FALSE(are_finite(ElementType::float32, std::array{1.0, bad}));
     CHECK_FALSE(are_finite(ElementType::float64, std::array{1.0, bad}));
   }

@@ -6,12 +6,13 @@
 #include <limits>
 #include <random>
 
+#include "numerics/helpers.hpp"
 #include "quadrant/numerics/affine.hpp"
 
 namespace quadrant {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using test::double_infinity;
 
 std::int64_t code(double real, std::int64_t zero_point, const RoundingProfile& profile,
                   double scale = 1) {
@@ -71,8 +72,8 @@ TEST_CASE("rounding profiles: the precision of the quotient decides near ties") 
 
 TEST_CASE("rounding profiles: what is not a number, or too large for one") {
   for (const RoundingProfile& profile : {RoundingProfile::onnx(), RoundingProfile::snpe()}) {
-    CHECK(code(infinity, 3, profile) == 255);
-    CHECK(code(-infinity, 3, profile) == 0);
+    CHECK(code(double_infinity, 3, profile) == 255);
+    CHECK(code(-double_infinity, 3, profile) == 0);
     CHECK(code(std::numeric_limits<double>::quiet_NaN(), 3, profile) == 3);
     CHECK(code(1e300, 3, profile, 1e-30) == 255);
     CHECK(code(-1e30, 3, profile, 1e-30) == 0);

@@ -12,13 +12,13 @@
 namespace quadrant {
 namespace {
 
-using Values = std::vector<WeightedValue>;
+using WeightedValues = std::vector<WeightedValue>;
 
 constexpr double no_bound = std::numeric_limits<double>::infinity();
 
 // --- brute force --------------------------------------------------------------------------------
 
-struct Codes {
+struct CodeRange {
   double below = 0;
   double above = 0;
   double gamma = 1;
@@ -32,7 +32,7 @@ struct Codes {
   }
 };
 
-double cost_of(const Values& values, const Codes& codes, double scale) {
+double cost_of(const WeightedValues& values, const CodeRange& codes, double scale) {
   double sum = 0;
   for (const WeightedValue& value : values) {
     const double error = value.value - scale * codes.code(value.value, scale);
@@ -43,7 +43,7 @@ double cost_of(const Values& values, const Codes& codes, double scale) {
 
 // The least cost from `least` to `most`. Where a code changes, or a value begins to be clipped, is
 // a breakpoint; between two of them the cost is a parabola, whose vertex is known.
-double least_cost(const Values& values, const Codes& codes, double least, double most) {
+double least_cost(const WeightedValues& values, const CodeRange& codes, double least, double most) {
   std::vector<double> breakpoints{least, most};
   for (const WeightedValue& value : values) {
     const double limit = value.value < 0 ? codes.below : codes.above;
@@ -72,19 +72,20 @@ double least_cost(const Values& values, const Codes& codes, double least, double
   return result;
 }
 
-double least_cost(const Values& values, const ScaleDomain& domain) {
+double least_cost(const WeightedValues& values, const ScaleDomain& domain) {
   const std::int64_t all = domain.below + domain.above;
   const std::int64_t first = domain.free_zero ? 0 : domain.below;
   const std::int64_t last = domain.free_zero ? all : domain.below;
   double result = std::numeric_limits<double>::infinity();
   for (std::int64_t below = first; below <= last; ++below) {
-    const Codes codes{static_cast<double>(below), static_cast<double>(all - below), domain.gamma};
+    const CodeRange codes{static_cast<double>(below), static_cast<double>(all - below),
+                          domain.gamma};
     result = std::min(result, least_cost(values, codes, domain.least, domain.most));
   }
   return result;
 }
 
-double power_of(const Values& values) {
+double power_of(const WeightedValues& values) {
   double sum = 0;
   for (const WeightedValue& value : values) {
     sum += value.value * value.value * static_cast<double>(value.count);
@@ -94,13 +95,13 @@ double power_of(const Values& values) {
 
 // --- values -------------------------------------------------------------------------------------
 
-Values sorted(Values values) {
+WeightedValues sorted(WeightedValues values) {
   std::ranges::sort(values, {}, &WeightedValue::value);
   return values;
 }
 
-using Generator = std::function<double(std::mt19937&, std::size_t)>;
-std::vector<Generator> generators() {
+using ValueGenerator = std::function<double(std::mt19937&, std::size_t)>;
+std::vector<ValueGenerator> value_generators() {
   const auto normal = [](std::mt19937& random) {
     return std::normal_distribution<double>()(random);
   };
@@ -117,19 +118,19 @@ std::vector<Generator> generators() {
   };
 }
 
-Values made(const Generator& generator, std::size_t size, std::mt19937& random) {
+WeightedValues made(const ValueGenerator& generator, std::size_t size, std::mt19937& random) {
   std::uniform_int_distribution<std::uint64_t> count(1, 5);
-  Values values;
+  WeightedValues values;
   for (std::size_t i = 0; i < size; ++i) values.push_back({generator(random, i), count(random)});
   return sorted(std::move(values));
 }
 
 // As wide as all values.
-double containing(const Values& values, double codes) {
+double containing(const WeightedValues& values, double codes) {
   return (std::max(values.back().value, 0.0) - std::min(values.front().value, 0.0)) / codes;
 }
 
-Codes codes_of(const FoundScale& found, const ScaleDomain& domain) {
+CodeRange codes_of(const FoundScale& found, const ScaleDomain& domain) {
   return {static_cast<double>(found.below),
           static_cast<double>(domain.below + domain.above - found.below), domain.gamma};
 }
@@ -141,9 +142,9 @@ double allowed(double least, double gamma, double power) {
 
 TEST_CASE("scale search: as good as brute force") {
   std::mt19937 random(5);
-  for (const Generator& generator : generators()) {
+  for (const ValueGenerator& generator : value_generators()) {
     for (const std::size_t size : {1U, 2U, 5U, 17U, 40U}) {
-      const Values values = made(generator, size, random);
+      const WeightedValues values = made(generator, size, random);
       const double power = power_of(values);
       if (power == 0) continue;
       ScaleSearch search;
@@ -176,8 +177,8 @@ TEST_CASE("scale search: as good as brute force") {
 
 TEST_CASE("scale search: as good as brute force, with many codes") {
   std::mt19937 random(6);
-  for (const Generator& generator : generators()) {
-    const Values values = made(generator, 12, random);
+  for (const ValueGenerator& generator : value_generators()) {
+    const WeightedValues values = made(generator, 12, random);
     ScaleSearch search;
     search.load(values);
     for (const std::int64_t codes : {127, 1000}) {
@@ -196,8 +197,8 @@ TEST_CASE("scale search: as good as brute force, with many codes") {
 // More values than are looked at one by one: the two ways to find sums must agree.
 TEST_CASE("scale search: many values, against a grid") {
   std::mt19937 random(7);
-  for (const Generator& generator : generators()) {
-    const Values values = made(generator, 3000, random);
+  for (const ValueGenerator& generator : value_generators()) {
+    const WeightedValues values = made(generator, 3000, random);
     ScaleSearch search;
     search.load(values);
     for (const bool free_zero : {false, true}) {
@@ -222,7 +223,7 @@ TEST_CASE("scale search: many values, against a grid") {
 TEST_CASE("scale search: by hand") {
   ScaleSearch search;
   // Codes 0 to 3 of scale 1, zero point 1; nothing is left to search below the bound.
-  search.load(Values{{-1, 3}, {0, 1}, {2, 1}});
+  search.load(WeightedValues{{-1, 3}, {0, 1}, {2, 1}});
   const ScaleDomain free{0, 1.5, 1, 2, true};
   const auto exact = search.best(free, no_bound);
   REQUIRE(exact);
@@ -231,16 +232,16 @@ TEST_CASE("scale search: by hand") {
   CHECK(!search.best(free, 0));
   // Of codes -1 to 1, {0.9, 0.7} have the least error in the middle; clipped values that count 3
   // times pull it up: 3 (0.9 - s)^2 + (0.7 - s)^2, s = 3.4 / 4.
-  search.load(Values{{0.7, 1}, {0.9, 1}});
+  search.load(WeightedValues{{0.7, 1}, {0.9, 1}});
   CHECK(search.best({0, 0.9, 1, 1, false, 1}, no_bound)->scale == doctest::Approx(0.8));
   CHECK(search.best({0, 0.9, 1, 1, false, 3}, no_bound)->scale == doctest::Approx(0.85));
   // Counts do the same as values that are there more often: (0.9 + 3 * 0.7) / 4.
-  search.load(Values{{0.7, 3}, {0.9, 1}});
+  search.load(WeightedValues{{0.7, 3}, {0.9, 1}});
   CHECK(search.best({0, 0.9, 1, 1, false, 1}, no_bound)->scale == doctest::Approx(0.75));
   // A smallest scale is kept to.
   CHECK(search.best({0.8, 0.9, 1, 1, false, 1}, no_bound)->scale == doctest::Approx(0.8));
   // Nothing to find: no values, or no scales.
-  search.load(Values{});
+  search.load(WeightedValues{});
   CHECK(!search.best({0, 0, 1, 1, false, 1}, no_bound));
   CHECK(!search.best({0.8, 0.7, 1, 1, false, 1}, no_bound));
 }
@@ -248,7 +249,7 @@ TEST_CASE("scale search: by hand") {
 // From 0.3 to 0.6 both codes are 0, and no value is clipped: all scales there cost the same.
 TEST_CASE("scale search: a plateau") {
   ScaleSearch search;
-  search.load(Values{{-.1, 1}, {.1, 1}});
+  search.load(WeightedValues{{-.1, 1}, {.1, 1}});
   for (const double gamma : {1.0, 3.0, 100.0}) {
     const ScaleDomain domain{.3, .6, 1, 1, false, gamma};
     const auto found = search.best(domain, no_bound);
@@ -263,7 +264,7 @@ TEST_CASE("scale search: values as floats, in any order, and counted") {
   std::mt19937 random(8);
   std::vector<float> floats{0.5F, 0.5F, -0.25F, 0, 0, 3, -0.0F};
   for (int i = 0; i < 200; ++i) floats.push_back(std::normal_distribution<float>()(random));
-  Values counted;
+  WeightedValues counted;
   for (const float value : floats) counted.push_back({static_cast<double>(value), 1});
   const ScaleDomain domain{0, 0.2, 16, 15, true, 2};
   ScaleSearch search;

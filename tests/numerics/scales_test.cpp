@@ -19,9 +19,8 @@ namespace {
 
 using test::contents;
 using test::float_constant;
-
-constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+using test::infinity;
+using test::nan;
 
 // Symmetric, -max to max.
 ScaleRule up_to(std::int64_t max) {

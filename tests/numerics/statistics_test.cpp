@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -16,8 +15,7 @@ namespace quadrant {
 namespace {
 
 using test::floats;
-
-constexpr float infinity = std::numeric_limits<float>::infinity();
+using test::infinity;
 
 Tensor random_tensor(Shape shape, unsigned seed) {
   const auto count = static_cast<std::size_t>(shape.element_count().value());

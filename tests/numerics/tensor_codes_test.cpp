@@ -15,7 +15,7 @@ namespace quadrant {
 namespace {
 
 using Values = std::vector<float>;
-using Codes = std::vector<std::int32_t>;
+using TensorCodes = std::vector<std::int32_t>;
 
 std::shared_ptr<const UniformType> shared(UniformType type) {
   return std::make_shared<const UniformType>(std::move(type));
@@ -44,8 +44,8 @@ TEST_CASE("tensor codes: the documentation's example") {
   const UniformType type =
       uniform_type(std::vector{encoding}, {4}, Granularity::per_tensor(), CodeSign::unsigned_codes)
           .value();
-  const Codes codes = quantize_values(data, {4}, type, RoundingProfile::snpe()).value();
-  CHECK(codes == Codes{0, 89, 200, 255});
+  const TensorCodes codes = quantize_values(data, {4}, type, RoundingProfile::snpe()).value();
+  CHECK(codes == TensorCodes{0, 89, 200, 255});
   const Values back = dequantize_values(codes, {4}, type).value();
   const Values expected{-1.8039F, -1.0011F, 0, .4961F};
   for (std::size_t i = 0; i < back.size(); ++i) CHECK(std::fabs(back[i] - expected[i]) < 1e-4F);
@@ -68,20 +68,20 @@ TEST_CASE("tensor codes: ties go where the profile says") {
   type.zero_points =
       make_zero_points(ElementType::uint8, Shape::scalar(), std::vector<std::int64_t>{11});
   const Values data{5, -5, 7, -7, 1000, -1000};  // 2.5, -2.5, 3.5, -3.5
-  CHECK(quantize_values(data, {6}, type).value() == Codes{13, 9, 15, 7, 255, 0});
+  CHECK(quantize_values(data, {6}, type).value() == TensorCodes{13, 9, 15, 7, 255, 0});
   CHECK(quantize_values(data, {6}, type, RoundingProfile::mlir()).value() ==
-        Codes{13, 9, 15, 7, 255, 0});
+        TensorCodes{13, 9, 15, 7, 255, 0});
   CHECK(quantize_values(data, {6}, type, RoundingProfile::snpe()).value() ==
-        Codes{14, 9, 15, 8, 255, 0});
+        TensorCodes{14, 9, 15, 8, 255, 0});
 }
 
 template <class Code>
-Codes codes_of(const Tensor& tensor) {
+TensorCodes codes_of(const Tensor& tensor) {
   const auto codes = tensor.as<Code>();
   return {codes.begin(), codes.end()};
 }
 
-Codes codes_of(const Tensor& tensor) {
+TensorCodes codes_of(const Tensor& tensor) {
   switch (tensor.element()) {
     case ElementType::int4:
     case ElementType::int8:
@@ -115,7 +115,7 @@ TEST_CASE("tensor codes: per tensor, axis and block, each element by its own sca
           zero_points = read_integers(type->zero_points, 1 << 20).value();
         }
         for (const RoundingProfile& rounding : {RoundingProfile::onnx(), RoundingProfile::snpe()}) {
-          Codes expected;
+          TensorCodes expected;
           Values expected_back;
           for (std::size_t i = 0; i < count; ++i) {
             const float scale = scales[groups[i]];
@@ -126,7 +126,7 @@ TEST_CASE("tensor codes: per tensor, axis and block, each element by its own sca
             expected.push_back(static_cast<std::int32_t>(code));
             expected_back.push_back(dequantize_value(code, scale, zero_point));
           }
-          const Codes codes = quantize_values(values, shape, *type, rounding).value();
+          const TensorCodes codes = quantize_values(values, shape, *type, rounding).value();
           CHECK(codes == expected);
           const Tensor as_tensor = quantize_tensor(tensor, type, rounding).value();
           CHECK(as_tensor.element() == type->storage);
@@ -157,7 +157,7 @@ TEST_CASE("tensor codes: other floats, empty tensors, what is not finite") {
   const std::int32_t zero = quantize_values(Values{0}, {1}, *type)->front();
   for (const RoundingProfile& rounding : {RoundingProfile::onnx(), RoundingProfile::snpe()}) {
     CHECK(quantize_values(Values{nan, infinity, -infinity}, {3}, *type, rounding).value() ==
-          Codes{zero, 255, 0});
+          TensorCodes{zero, 255, 0});
   }
 }
 
@@ -174,16 +174,18 @@ TEST_CASE("tensor codes: what cannot be") {
   CHECK(contains(message(quantize_values(Values{1, 2}, {4}, *type)),
                  "2 values do not fill a tensor of shape [4]"));
   CHECK(contains(message(quantize_values(Values{1, 2}, Shape{}, *type)), "2 values do not fill"));
-  CHECK(contains(message(dequantize_values(Codes{1}, {4}, *type)), "1 values do not fill"));
-  CHECK(contains(message(dequantize_values(Codes{0, 1, 256, 3}, {4}, *type)),
+  CHECK(contains(message(dequantize_values(TensorCodes{1}, {4}, *type)), "1 values do not fill"));
+  CHECK(contains(message(dequantize_values(TensorCodes{0, 1, 256, 3}, {4}, *type)),
                  "element 2 is 256, where u8 holds 0 to 255"));
-  CHECK(contains(message(dequantize_values(Codes{0, 1, -1, 3}, {4}, *type)), "element 2 is -1"));
+  CHECK(contains(message(dequantize_values(TensorCodes{0, 1, -1, 3}, {4}, *type)),
+                 "element 2 is -1"));
   // Four scales do not fit five elements.
   CHECK(!quantize_values(Values(5), {5}, *type));
   CHECK(!quantize_tensor(Tensor::from_values<float>(ElementType::float32, {5}, Values(5)), type));
   CHECK(contains(message(quantize_tensor(Tensor(), type)), "no tensor"));
   CHECK(contains(message(dequantize_tensor(Tensor(), type)), "no tensor"));
-  const Tensor integers = Tensor::from_values<std::int32_t>(ElementType::int32, {4}, Codes(4));
+  const Tensor integers =
+      Tensor::from_values<std::int32_t>(ElementType::int32, {4}, TensorCodes(4));
   CHECK(contains(message(quantize_tensor(integers, type)), "only floats can"));
   CHECK(contains(message(dequantize_tensor(integers, type)), "codes of type i32"));
   UniformType wide = *type;

@@ -7,8 +7,12 @@
 #include <string>
 #include <string_view>
 
+#include "recipe/text.hpp"
+
 namespace quadrant {
 namespace {
+
+using test::mentions;
 
 // Every number another, so that none can take another's place.
 HardwareProfile numbered() {
@@ -28,16 +32,12 @@ std::string replaced(std::string_view part, std::string_view by) {
   return text.replace(place, part.size(), by);
 }
 
-std::string refused(std::string_view part, std::string_view by) {
+std::string refused_hardware(std::string_view part, std::string_view by) {
   const auto read = parse_hardware(replaced(part, by));
   CAPTURE(by);
   REQUIRE_FALSE(read.has_value());
   CHECK(read.error().code == ErrorCode::invalid_model);
   return read.error().message;
-}
-
-bool has_text(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
 }
 
 TEST_CASE("a profile reads back as it was") {
@@ -49,7 +49,7 @@ TEST_CASE("a profile reads back as it was") {
   bare.cache_bytes = bare.cache_bandwidth = 0;
   bare.weights8_products = bare.weights4_products = 0;
   bare.folds_constants = false;
-  CHECK_FALSE(has_text(print_hardware(bare), "weights"));
+  CHECK_FALSE(mentions(print_hardware(bare), "weights"));
   CHECK(parse_hardware(print_hardware(bare)) == bare);
 }
 
@@ -92,22 +92,23 @@ TEST_CASE("profiles that come with the library pass, and print and read back") {
 }
 
 TEST_CASE("what is no profile is refused with its place, and near names") {
-  CHECK(refused("\"bandwidth\"", "\"bandwith\"") ==
+  CHECK(refused_hardware("\"bandwidth\"", "\"bandwith\"") ==
         "$: 'bandwidth' is missing; there is \"bandwith\"");
   // "uint8_products" is near, but right where it is.
-  CHECK(refused("\"int8_products\"", "\"other\"") == "$: 'int8_products' is missing");
-  CHECK(has_text(refused("\"folds_constants\"", "\"fold_constants\""),
+  CHECK(refused_hardware("\"int8_products\"", "\"other\"") == "$: 'int8_products' is missing");
+  CHECK(mentions(refused_hardware("\"folds_constants\"", "\"fold_constants\""),
                  "$.fold_constants: unknown key; did you mean 'folds_constants'?"));
-  CHECK(has_text(refused("\"overhead\": 1.5", "\"overhead\": \"1\""),
+  CHECK(mentions(refused_hardware("\"overhead\": 1.5", "\"overhead\": \"1\""),
                  "$.overhead: expected a number"));
-  CHECK(has_text(refused("\"folds_constants\": true", "\"folds_constants\": 1"), "true or false"));
-  CHECK(has_text(refused("quadrant.hardware", "quadrant.recipe"), "quadrant.recipe"));
-  CHECK(has_text(refused("\"version\": 1", "\"version\": 2"), "version"));
-  CHECK(has_text(refused("a-b_c.1", ""), "$.name: expected"));
-  CHECK(has_text(refused("a-b_c.1", "a b"), "$.name: expected"));
-  CHECK(has_text(refused("a-b_c.1", std::string(101, 'a')), "$.name: expected"));
-  CHECK(has_text(refused("größer", std::string(1001, 'a')), "$.description"));
-  CHECK(has_text(refused("\"overhead\": 1.5", "\"overhead\": [[1]]"), "nest"));
+  CHECK(mentions(refused_hardware("\"folds_constants\": true", "\"folds_constants\": 1"),
+                 "true or false"));
+  CHECK(mentions(refused_hardware("quadrant.hardware", "quadrant.recipe"), "quadrant.recipe"));
+  CHECK(mentions(refused_hardware("\"version\": 1", "\"version\": 2"), "version"));
+  CHECK(mentions(refused_hardware("a-b_c.1", ""), "$.name: expected"));
+  CHECK(mentions(refused_hardware("a-b_c.1", "a b"), "$.name: expected"));
+  CHECK(mentions(refused_hardware("a-b_c.1", std::string(101, 'a')), "$.name: expected"));
+  CHECK(mentions(refused_hardware("größer", std::string(1001, 'a')), "$.description"));
+  CHECK(mentions(refused_hardware("\"overhead\": 1.5", "\"overhead\": [[1]]"), "nest"));
   CHECK_FALSE(parse_hardware("[]").has_value());
   CHECK_FALSE(parse_hardware("").has_value());
 }
@@ -115,11 +116,12 @@ TEST_CASE("what is no profile is refused with its place, and near names") {
 TEST_CASE("numbers of a file are in bounds") {
   for (const char* bad : {"0", "-1", "1e-7", "1e10", "null"}) {
     CAPTURE(bad);
-    CHECK(has_text(refused("\"bandwidth\": 0.75", std::string("\"bandwidth\": ") + bad),
+    CHECK(mentions(refused_hardware("\"bandwidth\": 0.75", std::string("\"bandwidth\": ") + bad),
                    "$.bandwidth"));
   }
   CHECK_FALSE(parse_hardware(replaced("\"bandwidth\": 0.75", "\"bandwidth\": 1e400")).has_value());
-  CHECK(has_text(refused("\"cache_bytes\": 1.0", "\"cache_bytes\": 0"), "$.cache_bytes: it goes"));
+  CHECK(mentions(refused_hardware("\"cache_bytes\": 1.0", "\"cache_bytes\": 0"),
+                 "$.cache_bytes: it goes"));
 }
 
 TEST_CASE("every number is checked, in bounds that are part of what is allowed") {

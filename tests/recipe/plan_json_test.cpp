@@ -5,10 +5,14 @@
 #include <limits>
 #include <string>
 
+#include "recipe/text.hpp"
+
 namespace quadrant {
 namespace {
 
-Plan example() {
+using test::edited;
+
+Plan example_plan() {
   Plan plan;
   plan.schemes = {{"weight_only", "bits=8"}};
   plan.gain_model = "bytes";
@@ -22,13 +26,7 @@ Plan example() {
 }
 
 // `text` with the first `from` replaced.
-std::string edited(std::string text, std::string_view from, std::string_view to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
-}
-
-Error refused(std::string_view text) {
+Error refused_plan(std::string_view text) {
   const Expected<Plan> plan = parse_plan(text);
   REQUIRE_FALSE(plan.has_value());
   CHECK(plan.error().code == ErrorCode::invalid_model);
@@ -36,15 +34,15 @@ Error refused(std::string_view text) {
 }
 
 TEST_CASE("a plan reads back as it was") {
-  const Expected<Plan> plan = parse_plan(print_plan(example()));
+  const Expected<Plan> plan = parse_plan(print_plan(example_plan()));
   REQUIRE(plan.has_value());
-  CHECK(*plan == example());
-  CHECK(print_plan(*plan) == print_plan(example()));
+  CHECK(*plan == example_plan());
+  CHECK(print_plan(*plan) == print_plan(example_plan()));
   CHECK(parse_plan(print_plan(Plan{})) == Plan{});
 }
 
 TEST_CASE("gains keep all 64 bits") {
-  Plan plan = example();
+  Plan plan = example_plan();
   plan.objective = Gain{std::numeric_limits<std::int64_t>::max()};
   plan.values[0].gain = Gain{std::numeric_limits<std::int64_t>::min()};
   CHECK(parse_plan(print_plan(plan)) == plan);
@@ -66,20 +64,20 @@ TEST_CASE("the text says what it is, in a fixed order") {
 }
 
 TEST_CASE("a plan says by which policy it was made; one that does not is greedy") {
-  Plan plan = example();
+  Plan plan = example_plan();
   plan.policy = SelectionPolicy::optimal;
   const std::string text = print_plan(plan);
   CHECK(parse_plan(text) == plan);
   plan.policy = SelectionPolicy::greedy;
   CHECK(parse_plan(edited(text, "  \"policy\": \"optimal\",\n", "")) == plan);
-  CHECK(refused(edited(text, "\"optimal\"", "\"best\"")).message ==
+  CHECK(refused_plan(edited(text, "\"optimal\"", "\"best\"")).message ==
         "$.policy: 'best' is neither 'greedy' nor 'optimal'");
 }
 
 TEST_CASE("what is no plan is refused with its JSON path") {
-  const std::string good = print_plan(example());
+  const std::string good = print_plan(example_plan());
   const auto message = [&](std::string_view from, std::string_view to) {
-    return refused(edited(good, from, to)).message;
+    return refused_plan(edited(good, from, to)).message;
   };
   CHECK(message("\"quadrant.plan\"", "\"other\"") ==
         "$.format: expected \"quadrant.plan\", found \"other\"");
@@ -96,33 +94,33 @@ TEST_CASE("what is no plan is refused with its JSON path") {
         "$.values[1].gian: unknown key; did you mean 'gain'?");
   CHECK(message("\"head\"", "7") == "$.conversions[0].users[1]: expected a string, found number");
   CHECK(message("\"head\"", "{\"a\": 1}") == "$.conversions[0].users: nested deeper than 4 levels");
-  CHECK(refused("[]").message == "$: expected an object, found array");
-  CHECK(refused("7").message == "$: expected an object, found number");
+  CHECK(refused_plan("[]").message == "$: expected an object, found array");
+  CHECK(refused_plan("7").message == "$: expected an object, found number");
 }
 
 TEST_CASE("numbers that are no 64-bit integers are refused") {
-  const std::string good = print_plan(example());
+  const std::string good = print_plan(example_plan());
   for (const char* number : {"9223372036854775808", "-9223372036854775809", "1e3", "1.5",
                              "99999999999999999999999999"}) {
     CAPTURE(number);
-    CHECK(refused(edited(good, "\"objective\": 3072", std::string("\"objective\": ") + number))
+    CHECK(refused_plan(edited(good, "\"objective\": 3072", std::string("\"objective\": ") + number))
               .message == "$.objective: expected an integer of 64 bits");
   }
-  CHECK(refused(edited(good, "3072", "1e400")).message ==
+  CHECK(refused_plan(edited(good, "3072", "1e400")).message ==
         "not JSON: number overflow parsing '1e400'");
 }
 
 TEST_CASE("what is no JSON is refused with its place") {
-  const Error error = refused("{\"format\": ]");
+  const Error error = refused_plan("{\"format\": ]");
   CHECK(error.message.starts_with("not JSON: "));
   CHECK(error.place.offset == 12);
-  CHECK(refused("").message.starts_with("not JSON: "));
-  CHECK(refused("{} {}").message.starts_with("not JSON: "));
-  CHECK(refused("\"\xff\"").message.starts_with("not JSON: "));
+  CHECK(refused_plan("").message.starts_with("not JSON: "));
+  CHECK(refused_plan("{} {}").message.starts_with("not JSON: "));
+  CHECK(refused_plan("\"\xff\"").message.starts_with("not JSON: "));
 }
 
 TEST_CASE("every truncation is refused") {
-  const std::string good = print_plan(example());
+  const std::string good = print_plan(example_plan());
   for (std::size_t size = 0; size + 2 < good.size(); ++size) {
     CAPTURE(size);
     CHECK_FALSE(parse_plan(std::string_view(good).substr(0, size)).has_value());
@@ -131,10 +129,10 @@ TEST_CASE("every truncation is refused") {
 
 TEST_CASE("depth is bounded") {
   const std::string deep(1'000'000, '[');
-  CHECK(refused(deep).message == "$[0][0][0]: nested deeper than 4 levels");
+  CHECK(refused_plan(deep).message == "$[0][0][0]: nested deeper than 4 levels");
   std::string objects;
   for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
-  CHECK(refused(objects).message == "$.a.a.a: nested deeper than 4 levels");
+  CHECK(refused_plan(objects).message == "$.a.a.a: nested deeper than 4 levels");
 }
 
 }  // namespace

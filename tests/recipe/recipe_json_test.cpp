@@ -8,16 +8,19 @@
 #include <string>
 
 #include "quadrant/recipe/presets.hpp"
+#include "recipe/text.hpp"
 
 namespace quadrant {
 namespace {
+
+using test::mentions;
 
 std::string recipe_with(const std::string& members) {
   return std::string(R"({"format": "quadrant.recipe", "version": 1)") +
          std::string(members.empty() ? "" : ", ") + members + "}";
 }
 
-std::string refused(const std::string& members) {
+std::string refused_members(const std::string& members) {
   const auto recipe = parse_recipe(recipe_with(members));
   CAPTURE(members);
   REQUIRE_FALSE(recipe.has_value());
@@ -26,16 +29,12 @@ std::string refused(const std::string& members) {
 }
 
 std::string refused_rule(const std::string& members) {
-  return refused(R"("schemes": {"int8": {"scheme": "weight_only"}},
+  return refused_members(R"("schemes": {"int8": {"scheme": "weight_only"}},
                     "rules": [{"scheme": "int8"}, {)" +
-                 members + "}]");
+                         members + "}]");
 }
 
-bool mentions(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-Recipe example() {
+Recipe example_recipe() {
   Recipe recipe;
   recipe.description = "größer";
   recipe.schemes = {{"int4", "weight_only", {{"bits", std::int64_t{4}}}},
@@ -67,10 +66,10 @@ Recipe example() {
 }
 
 TEST_CASE("a recipe reads back as it was") {
-  const auto recipe = parse_recipe(print_recipe(example()));
+  const auto recipe = parse_recipe(print_recipe(example_recipe()));
   REQUIRE(recipe.has_value());
-  CHECK(*recipe == example());
-  CHECK(print_recipe(*recipe) == print_recipe(example()));
+  CHECK(*recipe == example_recipe());
+  CHECK(print_recipe(*recipe) == print_recipe(example_recipe()));
   CHECK(parse_recipe(print_recipe(Recipe{})) == Recipe{});
   Recipe affine;
   affine.schemes = {{"s", "static_affine", {{"percentile", 99.25}, {"quantized_inputs", true}}}};
@@ -108,31 +107,34 @@ TEST_CASE("presets are recipes, printed as recipes are") {
 }
 
 TEST_CASE("what is no recipe is refused with its place and near names") {
-  CHECK(mentions(refused(R"("rule": [])"), "$.rule: unknown key; did you mean 'rules'?"));
-  CHECK(mentions(refused(R"("gain": "bits")"), "$.gain: 'bits' is none of bytes"));
-  CHECK(mentions(refused(R"("gain": "byte")"), "did you mean 'bytes'"));
-  CHECK(mentions(refused(R"("hardware": "x86-64-avx512-vnni")"),
+  CHECK(mentions(refused_members(R"("rule": [])"), "$.rule: unknown key; did you mean 'rules'?"));
+  CHECK(mentions(refused_members(R"("gain": "bits")"), "$.gain: 'bits' is none of bytes"));
+  CHECK(mentions(refused_members(R"("gain": "byte")"), "did you mean 'bytes'"));
+  CHECK(mentions(refused_members(R"("hardware": "x86-64-avx512-vnni")"),
                  "hardware: 'x86-64-avx512-vnni' says what"));
-  CHECK(mentions(refused(R"("gain": "latency", "hardware": "")"), "$.hardware: an empty name"));
-  CHECK(mentions(refused(R"("gain": "latency", "hardware": 2)"), "$.hardware"));
-  CHECK(mentions(refused(R"("policy": "best")"), "$.policy: 'best' is none of"));
-  CHECK(mentions(refused(R"("target_bits": 0)"), "$.target_bits"));
-  CHECK(mentions(refused(R"("target_bits": "4.5")"), "$.target_bits"));
-  CHECK(mentions(refused(R"("target_bits": 100)"), "$.target_bits: expected a number above 0"));
-  CHECK(mentions(refused(R"("non_finite": "ignore")"), "$.non_finite"));
-  CHECK(mentions(refused(R"("include": 4)"), "$.include"));
-  CHECK(mentions(refused("\"exclude\": \"(\""), "exclude: '(': missing"));
-  CHECK(mentions(refused(R"("model": {"optimise": ["cle"]})"), "did you mean 'optimize'"));
-  CHECK(mentions(refused(R"("model": {"optimize": ["cl"]})"), "$.model.optimize"));
-  CHECK(mentions(refused(R"("schemes": [])"), "$.schemes"));
-  CHECK(mentions(refused(R"("schemes": {"a": {}})"), "$.schemes.a: 'scheme' is missing"));
-  CHECK(mentions(refused(R"("schemes": {"a": {"scheme": "weight_onyl"}})"),
+  CHECK(mentions(refused_members(R"("gain": "latency", "hardware": "")"),
+                 "$.hardware: an empty name"));
+  CHECK(mentions(refused_members(R"("gain": "latency", "hardware": 2)"), "$.hardware"));
+  CHECK(mentions(refused_members(R"("policy": "best")"), "$.policy: 'best' is none of"));
+  CHECK(mentions(refused_members(R"("target_bits": 0)"), "$.target_bits"));
+  CHECK(mentions(refused_members(R"("target_bits": "4.5")"), "$.target_bits"));
+  CHECK(mentions(refused_members(R"("target_bits": 100)"),
+                 "$.target_bits: expected a number above 0"));
+  CHECK(mentions(refused_members(R"("non_finite": "ignore")"), "$.non_finite"));
+  CHECK(mentions(refused_members(R"("include": 4)"), "$.include"));
+  CHECK(mentions(refused_members("\"exclude\": \"(\""), "exclude: '(': missing"));
+  CHECK(mentions(refused_members(R"("model": {"optimise": ["cle"]})"), "did you mean 'optimize'"));
+  CHECK(mentions(refused_members(R"("model": {"optimize": ["cl"]})"), "$.model.optimize"));
+  CHECK(mentions(refused_members(R"("schemes": [])"), "$.schemes"));
+  CHECK(mentions(refused_members(R"("schemes": {"a": {}})"), "$.schemes.a: 'scheme' is missing"));
+  CHECK(mentions(refused_members(R"("schemes": {"a": {"scheme": "weight_onyl"}})"),
                  "$.schemes.a.scheme: there is no scheme 'weight_onyl'; did you mean"));
-  CHECK(mentions(refused(R"("schemes": {"float": {"scheme": "weight_only"}})"), "'float'"));
-  CHECK(mentions(refused(R"("schemes": {"a": {"scheme": "weight_only", "option": {}}})"),
+  CHECK(mentions(refused_members(R"("schemes": {"float": {"scheme": "weight_only"}})"), "'float'"));
+  CHECK(mentions(refused_members(R"("schemes": {"a": {"scheme": "weight_only", "option": {}}})"),
                  "$.schemes.a.option: unknown key; did you mean 'options'"));
   const auto option = [](const std::string& member) {
-    return refused(R"("schemes": {"a": {"scheme": "weight_only", "options": {)" + member + "}}}");
+    return refused_members(R"("schemes": {"a": {"scheme": "weight_only", "options": {)" + member +
+                           "}}}");
   };
   CHECK(mentions(option(R"("block-size": 32)"), "did you mean 'block_size'"));
   CHECK(mentions(option(R"("bits": 3)"), "$.schemes.a.options.bits: expected 8 or 4, found '3'"));
@@ -181,19 +183,19 @@ TEST_CASE("mistakes in rules name the rule and the key") {
 TEST_CASE("limits hold") {
   std::string rules = R"({"scheme": "float"})";
   for (std::size_t i = 0; i < most_rules; ++i) rules += R"(,{"scheme": "float"})";
-  CHECK(mentions(refused("\"rules\": [" + rules + "]"), "4097 rules: there can be 4096"));
+  CHECK(mentions(refused_members("\"rules\": [" + rules + "]"), "4097 rules: there can be 4096"));
   std::string schemes;
   for (std::size_t i = 0; i <= most_choices; ++i) {
     schemes += (i == 0 ? "\"s" : ",\"s") + std::to_string(i) + R"(": {"scheme": "weight_only"})";
   }
-  CHECK(mentions(refused("\"schemes\": {" + schemes + "}"), "65 schemes"));
-  CHECK(mentions(refused(R"("rules": [{"match": {"kind": [[[[]]]]}, "scheme": "float"}])"),
+  CHECK(mentions(refused_members("\"schemes\": {" + schemes + "}"), "65 schemes"));
+  CHECK(mentions(refused_members(R"("rules": [{"match": {"kind": [[[[]]]]}, "scheme": "float"}])"),
                  "nested deeper"));
 }
 
 // Cuts, and bytes that are changed: nothing but errors, and recipes that read back the same.
 TEST_CASE("damaged recipes are refused or understood, never half") {
-  const std::string text = print_recipe(example());
+  const std::string text = print_recipe(example_recipe());
   std::mt19937 random(7);
   int accepted = 0;
   const auto check_text = [&](const std::string& damaged) {

@@ -16,9 +16,12 @@
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
+#include "recipe/text.hpp"
 
 namespace quadrant {
 namespace {
+
+using test::mentions;
 
 // Two layers, a lookup in the table that the head reads transposed, and a layer of half floats.
 constexpr std::string_view graph_text = R"(
@@ -39,7 +42,7 @@ output(%c)
 output(%d)
 )";
 
-Graph example() {
+Graph example_graph() {
   auto graph = parse_graph(graph_text);
   REQUIRE_MESSAGE(graph.has_value(), (graph ? "" : to_string(graph.error())));
   return *std::move(graph);
@@ -84,19 +87,17 @@ Decided decide(const Graph& graph, const Recipe& recipe) {
 
 using Schemes = std::map<std::string, std::string>;
 
-Schemes decide(const std::string& rules) { return decide(example(), recipe_of(rules)).scheme_of; }
+Schemes decide(const std::string& rules) {
+  return decide(example_graph(), recipe_of(rules)).scheme_of;
+}
 
-std::string refused(const std::string& rules) {
-  const auto applied = apply_rules(example(), recipe_of(rules), "r.json");
+std::string refused_rules(const std::string& rules) {
+  const auto applied = apply_rules(example_graph(), recipe_of(rules), "r.json");
   CAPTURE(rules);
   REQUIRE_FALSE(applied.has_value());
   CHECK(applied.error().code == ErrorCode::usage);
   CHECK(applied.error().place.file == "r.json");
   return applied.error().message;
-}
-
-bool mentions(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
 }
 
 const std::string all4 = R"({"scheme": "int4"})";
@@ -129,8 +130,9 @@ TEST_CASE("kinds are those of readers, and must go with the name") {
   const Schemes gathered = decide(all4 + R"(, {"match": {"kind": "gather"}, "scheme": "int8"})");
   CHECK(gathered == Schemes{{"w", "int4"}, {"v", "int4"}, {"table", "int8"}, {"h", "int4"}});
   // The gather that reads the table is not called head, though the product that does is.
-  CHECK(mentions(refused(R"({"match": {"kind": "gather", "name": "^head$"}, "scheme": "int8"})"),
-                 R"(rule 1: {"name":"^head$","kind":"gather"} matches nothing)"));
+  CHECK(mentions(
+      refused_rules(R"({"match": {"kind": "gather", "name": "^head$"}, "scheme": "int8"})"),
+      R"(rule 1: {"name":"^head$","kind":"gather"} matches nothing)"));
   CHECK(decide(all4 + R"(, {"match": {"kind": ["gather"], "name": "table"}, "scheme": "int8"})")
             .at("table") == "int8");
 }
@@ -162,16 +164,17 @@ TEST_CASE("a subgraph is what lies between values") {
   CHECK(inside(R"({"to": "a"})") == "w ");
   CHECK(inside(R"({"to": ["a", "d"]})") == "h table w ");
   CHECK(inside(R"({"from": ["i", "b"], "to": ["c", "d"]})") == "h table ");
-  CHECK(mentions(refused(R"({"match": {"subgraph": {"from": "b", "to": "a"}}, "scheme": "int8"})"),
-                 "matches nothing"));
-  CHECK(mentions(refused(R"({"match": {"subgraph": {"from": "second"}}, "scheme": "int8"})"),
+  CHECK(mentions(
+      refused_rules(R"({"match": {"subgraph": {"from": "b", "to": "a"}}, "scheme": "int8"})"),
+      "matches nothing"));
+  CHECK(mentions(refused_rules(R"({"match": {"subgraph": {"from": "second"}}, "scheme": "int8"})"),
                  "rule 1: match.subgraph.from: the model has no value 'second'"));
 }
 
 TEST_CASE("what no rule matches may have any of the schemes, but none that a rule alone has") {
   const Recipe recipe =
       recipe_of(R"({"match": {"name": "^w$"}, "scheme": "int8", "options": {"clip": "mse"}})");
-  const Decided decided = decide(example(), recipe);
+  const Decided decided = decide(example_graph(), recipe);
   REQUIRE(decided.rules.schemes.size() == 3);
   CHECK(decided.rules.schemes[2].name == "int8.1");
   CHECK(decided.scheme_of.at("w") == "int8.1");
@@ -181,12 +184,13 @@ TEST_CASE("what no rule matches may have any of the schemes, but none that a rul
   const Recipe rules_alone =
       recipe_of(R"({"match": {"name": "^w$"}, "scheme": "weight-only", "options": {"bits": 4}})",
                 R"("schemes": {})");
-  CHECK(decide(example(), rules_alone).scheme_of == Schemes{{"w", "weight_only.1"}});
+  CHECK(decide(example_graph(), rules_alone).scheme_of == Schemes{{"w", "weight_only.1"}});
 }
 
 TEST_CASE("equal options make one scheme") {
-  const Decided decided = decide(
-      example(), recipe_of(R"({"match": {"name": "^w$"}, "scheme": "int8", "options": {"bits": 4}},
+  const Decided decided =
+      decide(example_graph(),
+             recipe_of(R"({"match": {"name": "^w$"}, "scheme": "int8", "options": {"bits": 4}},
                    {"match": {"name": "^v$"}, "scheme": "int8", "options": {"clip": "mse"}},
                    {"match": {"name": "^h$"}, "scheme": "int8", "options": {"clip": "mse"}})"));
   CHECK(decided.rules.schemes.size() == 3);
@@ -195,7 +199,7 @@ TEST_CASE("equal options make one scheme") {
 }
 
 TEST_CASE("reasons name the rule and the file") {
-  const Graph graph = example();
+  const Graph graph = example_graph();
   const Decided decided =
       decide(graph, recipe_of(all4 + R"(, {"match": {"name": "^w$"}, "scheme": "float"},
                                    {"match": {"name": "^v$"}, "scheme": ["int8"]})"));
@@ -209,8 +213,8 @@ TEST_CASE("reasons name the rule and the file") {
 }
 
 TEST_CASE("effects count what rules match and decide") {
-  const Decided decided =
-      decide(example(), recipe_of(all4 + R"(, {"match": {"name": "^(v|w)$"}, "scheme": "int8"},
+  const Decided decided = decide(
+      example_graph(), recipe_of(all4 + R"(, {"match": {"name": "^(v|w)$"}, "scheme": "int8"},
                                        {"match": {"name": "^v$"}, "scheme": "float"},
                                        {"match": {"name": "nothing"}, "scheme": "float",
                                         "may_match_nothing": true})"));
@@ -226,15 +230,16 @@ TEST_CASE("effects count what rules match and decide") {
 }
 
 TEST_CASE("rules that match nothing are refused with near names") {
-  CHECK(mentions(refused(all4 + R"(, {"match": {"name": "^secnod$"}, "scheme": "int8"})"),
+  CHECK(mentions(refused_rules(all4 + R"(, {"match": {"name": "^secnod$"}, "scheme": "int8"})"),
                  R"(rule 2: {"name":"^secnod$"} matches nothing; did you mean 'second'?)"));
-  CHECK(mentions(refused(R"({"match": {"kind": "matmlu"}, "scheme": "int8"})"),
+  CHECK(mentions(refused_rules(R"({"match": {"kind": "matmlu"}, "scheme": "int8"})"),
                  "rule 1: match.kind: neither the model nor a scheme has operations of kind "
                  "'matmlu'; did you mean 'matmul'"));
   // A kind of another model.
-  CHECK(mentions(refused(R"({"match": {"kind": "lstm"}, "scheme": "int8"})"), "matches nothing"));
+  CHECK(mentions(refused_rules(R"({"match": {"kind": "lstm"}, "scheme": "int8"})"),
+                 "matches nothing"));
   CHECK(decide(R"({"match": {"kind": ["lstm", "matmul"]}, "scheme": "int8"})").size() == 4);
-  CHECK(mentions(refused(R"({"match": {"size": {"min_elements": 1000}}, "scheme": "int8"})"),
+  CHECK(mentions(refused_rules(R"({"match": {"size": {"min_elements": 1000}}, "scheme": "int8"})"),
                  "matches nothing"));
 }
 

@@ -5,19 +5,19 @@
 #include <string>
 #include <vector>
 
+#include "recipe/text.hpp"
+
 namespace quadrant {
 namespace {
 
-std::string refused(std::string_view text) {
+using test::mentions;
+
+std::string refused_choice(std::string_view text) {
   const auto choice = parse_scheme_choice(text);
   CAPTURE(text);
   REQUIRE_FALSE(choice.has_value());
   CHECK(choice.error().code == ErrorCode::usage);
   return choice.error().message;
-}
-
-bool mentions(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
 }
 
 TEST_CASE("a choice is a name, a scheme, and options as on the command line") {
@@ -41,22 +41,24 @@ TEST_CASE("a choice is a name, a scheme, and options as on the command line") {
 }
 
 TEST_CASE("what is wrong with a choice is said with near names") {
-  CHECK(mentions(refused("int4=weight-onyl"), "did you mean 'weight_only'"));
-  CHECK(mentions(refused("int4=weight-only,bist=4"), "'int4': weight_only has no option 'bist'"));
-  CHECK(mentions(refused("int4=weight-only,bist=4"), "did you mean 'bits'"));
-  CHECK(mentions(refused("int4=weight-only,bits=3"), "expected 8 or 4, found '3'"));
-  CHECK(mentions(refused("int4=weight-only,bits=four"), "expected 8 or 4, found 'four'"));
-  CHECK(mentions(refused("int4=weight-only,bits"), "bits=VALUE, 8 or 4"));
-  CHECK(mentions(refused("int4=weight-only,bits=4,bits=8"), "given twice"));
-  CHECK(mentions(refused("int4=weight-only,symmetric,asymmetric"), "given twice"));
-  CHECK(mentions(refused("int4=weight-only,clip=msee"), "did you mean 'mse'"));
-  CHECK(mentions(refused("int4=weight-only,block-size=1"), "an integer from 2 to"));
-  CHECK(mentions(refused("int4=weight-only,granularity=tensor,block-size=8"), "--granularity"));
-  CHECK(mentions(refused("x=static-affine,percentile=nan"), "a number from 50 to 100"));
-  CHECK(mentions(refused("x=static-affine,quantized-inputs=yes"), "true or false"));
-  CHECK(mentions(refused("float=weight-only"), "'float'"));
+  CHECK(mentions(refused_choice("int4=weight-onyl"), "did you mean 'weight_only'"));
+  CHECK(mentions(refused_choice("int4=weight-only,bist=4"),
+                 "'int4': weight_only has no option 'bist'"));
+  CHECK(mentions(refused_choice("int4=weight-only,bist=4"), "did you mean 'bits'"));
+  CHECK(mentions(refused_choice("int4=weight-only,bits=3"), "expected 8 or 4, found '3'"));
+  CHECK(mentions(refused_choice("int4=weight-only,bits=four"), "expected 8 or 4, found 'four'"));
+  CHECK(mentions(refused_choice("int4=weight-only,bits"), "bits=VALUE, 8 or 4"));
+  CHECK(mentions(refused_choice("int4=weight-only,bits=4,bits=8"), "given twice"));
+  CHECK(mentions(refused_choice("int4=weight-only,symmetric,asymmetric"), "given twice"));
+  CHECK(mentions(refused_choice("int4=weight-only,clip=msee"), "did you mean 'mse'"));
+  CHECK(mentions(refused_choice("int4=weight-only,block-size=1"), "an integer from 2 to"));
+  CHECK(mentions(refused_choice("int4=weight-only,granularity=tensor,block-size=8"),
+                 "--granularity"));
+  CHECK(mentions(refused_choice("x=static-affine,percentile=nan"), "a number from 50 to 100"));
+  CHECK(mentions(refused_choice("x=static-affine,quantized-inputs=yes"), "true or false"));
+  CHECK(mentions(refused_choice("float=weight-only"), "'float'"));
   for (const char* const name : {"", "a b", "a+b", "ä", "a/b"}) {
-    CHECK(mentions(refused(std::string(name) + "=weight-only"), "is no name"));
+    CHECK(mentions(refused_choice(std::string(name) + "=weight-only"), "is no name"));
   }
 }
 

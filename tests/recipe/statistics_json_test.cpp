@@ -9,11 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "recipe/text.hpp"
 #include "tensor_values.hpp"
 
 namespace quadrant {
 namespace {
 
+using test::edited;
 using test::floats;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -69,13 +71,7 @@ StatisticsTable large() {
 }
 
 // `text` with the first `from` replaced.
-std::string edited(std::string text, std::string_view from, std::string_view to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
-}
-
-std::string refused(std::string_view text) {
+std::string refused_statistics(std::string_view text) {
   const Expected<StatisticsTable> table = parse_statistics(text);
   REQUIRE_FALSE(table.has_value());
   CHECK(table.error().code == ErrorCode::invalid_model);
@@ -114,7 +110,7 @@ TEST_CASE("statistics that were saved can be added to") {
 
 TEST_CASE("what are no statistics is refused with its JSON path") {
   const auto message = [&](std::string_view from, std::string_view to) {
-    return refused(edited(small_text, from, to));
+    return refused_statistics(edited(small_text, from, to));
   };
   CHECK(message("quadrant.statistics", "quadrant.plan") ==
         "$.format: expected \"quadrant.statistics\", found \"quadrant.plan\"");
@@ -138,8 +134,8 @@ TEST_CASE("what are no statistics is refused with its JSON path") {
         "$.values[0].negative[0][1]: expected an integer that is not negative, found null");
   CHECK(message("[2048,3]", "[2048,[3]]") ==
         "$.values[0].negative[0]: nested deeper than 5 levels");
-  CHECK(refused("[]") == "$: expected an object, found array");
-  CHECK(refused("").starts_with("not JSON"));
+  CHECK(refused_statistics("[]") == "$: expected an object, found array");
+  CHECK(refused_statistics("").starts_with("not JSON"));
   CHECK(message("\n  ]", ",{\"value\":\"x\"}\n  ]") ==
         "$.values[1].value: this value is there already");
 }
@@ -149,7 +145,7 @@ TEST_CASE("bins that are none are refused") {
                            "[[8191,1,1]]", "[[]]", "[[512]]", "[[18446744073709551615,1]]"}) {
     CAPTURE(std::string(runs));
     CHECK(
-        refused(edited(small_text, "[[512,1,1],[7168,4]]", runs)) ==
+        refused_statistics(edited(small_text, "[[512,1,1],[7168,4]]", runs)) ==
         "$.values[0].positive: expected runs of bins: [first, count, ...], in ascending order and "
         "below 8192");
   }
@@ -157,7 +153,7 @@ TEST_CASE("bins that are none are refused") {
 
 TEST_CASE("numbers that no data give are refused") {
   const auto message = [&](std::string_view from, std::string_view to) {
-    return refused(edited(small_text, from, to));
+    return refused_statistics(edited(small_text, from, to));
   };
   CHECK(message("[7168,4]", "[7169,4]") ==
         "$.values[0].min: values from -0.5 to 1.75 do not fill these bins");
@@ -171,7 +167,8 @@ TEST_CASE("numbers that no data give are refused") {
 TEST_CASE("more values than models have are refused") {
   std::string many;
   for (int i = 0; i < 65536; ++i) many += "{},";
-  CHECK(refused(edited(small_text, "\n    {", many + "{")) == "$.values: more than 65536 values");
+  CHECK(refused_statistics(edited(small_text, "\n    {", many + "{")) ==
+        "$.values: more than 65536 values");
 }
 
 TEST_CASE("channels that are not those of their value are refused") {
@@ -180,7 +177,7 @@ TEST_CASE("channels that are not those of their value are refused") {
   const std::string text = print_statistics(table);
   REQUIRE(parse_statistics(text).has_value());
   const auto message = [&](std::string_view from, std::string_view to) {
-    return refused(edited(text, from, to));
+    return refused_statistics(edited(text, from, to));
   };
   const std::string place = "$.values[0].by_channel";
   const std::string others = place + ".count: these are not the channels of this value";

@@ -18,11 +18,6 @@ AbsorptionReport absorb(Graph& graph, MomentsTable& moments,
   return *std::move(report);
 }
 
-bool contains(const std::string& text, std::string_view part) {
-  INFO(text);
-  return text.find(part) != std::string::npos;
-}
-
 // first -> Relu -> second, with the data that it is made for: far above zero in some channels.
 struct Pair {
   ModelBuilder model;

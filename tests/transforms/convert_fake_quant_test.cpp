@@ -33,7 +33,7 @@ Graph converted(std::string_view text, std::int64_t count) {
   return graph;
 }
 
-std::vector<float> outputs_of(const Graph& graph, const Tensors& inputs) {
+std::vector<float> first_output_of(const Graph& graph, const Tensors& inputs) {
   std::vector<Value> wanted;
   for (const NodeId node : graph.outputs()) wanted.push_back(graph.operands(node)[0]);
   const auto model = value_of(Interpreter().load(graph, wanted));
@@ -62,7 +62,7 @@ constexpr std::string_view trained =
     "%p: tensor<1x3x2x2xf32> = onnx.MaxPool(%rq) {kernel_shape = [2, 2], strides = [2, 2]}\n"
     "output(%p)\n";
 
-Tensor image(unsigned seed) {
+Tensor random_image(unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
   std::vector<float> values(32);
@@ -83,7 +83,8 @@ TEST_CASE("simulated quantization becomes casts, and computes the same bits") {
   CHECK(graph.find_value("w").is_absent());
   CHECK(graph.find_value("low").is_absent());
   for (unsigned seed = 0; seed < 5; ++seed) {
-    CHECK(outputs_of(simulated, {image(seed)}) == outputs_of(graph, {image(seed)}));
+    CHECK(first_output_of(simulated, {random_image(seed)}) ==
+          first_output_of(graph, {random_image(seed)}));
   }
 }
 
@@ -97,8 +98,8 @@ TEST_CASE("a model whose every tensor passes through a fake_quant goes to codes 
     if (kind == "conv" || kind.starts_with("onnx.")) CHECK(fused.graph.type({node}).is_quantized());
   }
   // To a step of the result's scale, 6/255, on codes.
-  const auto wanted = outputs_of(graph, {image(3)});
-  const auto got = outputs_of(fused.graph, {image(3)});
+  const auto wanted = first_output_of(graph, {random_image(3)});
+  const auto got = first_output_of(fused.graph, {random_image(3)});
   REQUIRE(wanted.size() == got.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     CHECK(std::abs(wanted[i] - got[i]) <= 6.0F / 255 * 1.001F);

@@ -11,7 +11,7 @@ using namespace quadrant::test;
 
 namespace {
 
-const Shape image{2, 4, 7, 6};
+const Shape image_7x6{2, 4, 7, 6};
 
 EqualizationReport run_equalize(Graph& graph, const EqualizationOptions& options = {}) {
   MomentsTable moments;
@@ -33,11 +33,6 @@ std::string reason_for(const EqualizationReport& report, std::string_view name) 
     if (left.name == name) return left.reason;
   }
   return {};
-}
-
-bool contains(const std::string& text, std::string_view part) {
-  INFO(text);
-  return text.find(part) != std::string::npos;
 }
 
 // max |w| along one axis of a matrix.
@@ -165,7 +160,7 @@ TEST_CASE("a chain of matrices: as plain loops on whole weights find it") {
 
 TEST_CASE("at the fixpoint all ranges of a pair are equal") {
   ModelBuilder model(11, 8);
-  Value y = model.graph.add_input("x", build::f32(image));
+  Value y = model.graph.add_input("x", build::f32(image_7x6));
   y = model.conv(y, {.inputs = 4, .outputs = 6, .kernel = 3}, "a");
   y = model.add("onnx.Relu", {y});
   y = model.conv(y, {.inputs = 6, .outputs = 6, .kernel = 3, .groups = 6, .pad = 1}, "b");
@@ -173,7 +168,7 @@ TEST_CASE("at the fixpoint all ranges of a pair are equal") {
   y = model.conv(y, {.inputs = 6, .outputs = 3}, "c");
   model.graph.add_output("out", y);
   const EqualizationReport report =
-      check_unchanged(model.graph, {random_tensor(image, 1)}, {.tolerance = 1e-9});
+      check_unchanged(model.graph, {random_tensor(image_7x6, 1)}, {.tolerance = 1e-9});
   CHECK(report.converged);
   const Reals a = row_ranges(as_reals(operand_contents(model.graph, "a", 1)), 6);
   const Reals b = row_ranges(as_reals(operand_contents(model.graph, "b", 1)), 6);
@@ -231,17 +226,17 @@ TEST_CASE("what may lie between") {
   for (const auto& [name, between] : legal) {
     CAPTURE(name);
     ModelBuilder model(20, 4);
-    const Value x = model.graph.add_input("x", build::f32(image));
+    const Value x = model.graph.add_input("x", build::f32(image_7x6));
     Value y = model.conv(x, {.inputs = 4, .outputs = 6, .kernel = 3}, "a");
     y = model.conv(between(model, y), {.inputs = 6, .outputs = 5, .kernel = 1}, "b");
     model.graph.add_output("out", y);
-    const EqualizationReport report = check_unchanged(model.graph, {random_tensor(image, 3)});
+    const EqualizationReport report = check_unchanged(model.graph, {random_tensor(image_7x6, 3)});
     REQUIRE(report.pairs.size() == 1);
     double largest = 0;
     for (const double s : report.pairs[0].scales) largest = std::max(largest, std::abs(s - 1));
     CHECK(largest > 0.1);
     // A second time there is nothing to do.
-    const EqualizationReport again = check_unchanged(model.graph, {random_tensor(image, 3)});
+    const EqualizationReport again = check_unchanged(model.graph, {random_tensor(image_7x6, 3)});
     REQUIRE(again.pairs.size() == 1);
     for (const double s : again.pairs[0].scales) CHECK(s == doctest::Approx(1).epsilon(1e-3));
   }
@@ -268,7 +263,7 @@ TEST_CASE("what may lie between") {
   for (const auto& [words, between] : illegal) {
     CAPTURE(words);
     ModelBuilder model(20, 4);
-    const Value x = model.graph.add_input("x", build::f32(image));
+    const Value x = model.graph.add_input("x", build::f32(image_7x6));
     Value y = model.conv(x, {.inputs = 4, .outputs = 6, .kernel = 3, .pad = 1}, "a");
     y = model.conv(between(model, y), {.inputs = 6, .outputs = 5, .kernel = 1}, "b");
     model.graph.add_output("out", y);
@@ -281,7 +276,7 @@ TEST_CASE("what may lie between") {
 
 TEST_CASE("what lies between may have no other reader") {
   ModelBuilder model(21);
-  const Value x = model.graph.add_input("x", build::f32(image));
+  const Value x = model.graph.add_input("x", build::f32(image_7x6));
   const Value y = model.conv(x, {.inputs = 4, .outputs = 4}, "y");
   const Value z = model.add("onnx.Relu", {y}, "z");
   model.graph.add_output("out", model.conv(z, {.inputs = 4, .outputs = 4}));
@@ -302,7 +297,7 @@ TEST_CASE("what lies between may have no other reader") {
 
 TEST_CASE("where the largest values lie does not scale") {
   ModelBuilder model(22);
-  const Value x = model.graph.add_input("x", build::f32(image));
+  const Value x = model.graph.add_input("x", build::f32(image_7x6));
   const Value y = model.conv(x, {.inputs = 4, .outputs = 4}, "y");
   const NodeId pool =
       model.graph.add({.kind = "onnx.MaxPool",
@@ -321,7 +316,7 @@ TEST_CASE("ReLU6") {
   const auto make = [](std::int64_t opset) {
     ModelBuilder model(30, 4);
     if (opset != default_opset) model.set_opset(opset);
-    const Value x = model.graph.add_input("x", build::f32(image));
+    const Value x = model.graph.add_input("x", build::f32(image_7x6));
     Value y = model.conv(x, {.inputs = 4, .outputs = 6}, "a");
     y = opset < 11 ? model.add("onnx.Clip", {y}, "clip", {{"min", 0.0}, {"max", 6.0}})
                    : model.clip(y, 0, 6, "clip");
@@ -329,7 +324,7 @@ TEST_CASE("ReLU6") {
     model.graph.add_output("out", y);
     return std::move(model.graph);
   };
-  const std::vector<Tensor> inputs{random_tensor(image, 1)};
+  const std::vector<Tensor> inputs{random_tensor(image_7x6, 1)};
 
   SUBCASE("by channel, exact") {
     for (const std::int64_t opset : {std::int64_t{8}, default_opset}) {
@@ -371,7 +366,7 @@ TEST_CASE("Flatten and Reshape before a matrix product") {
   for (const std::string how : {"flatten", "0, -1", "known"}) {
     CAPTURE(how);
     ModelBuilder model(31, 4);
-    const Value x = model.graph.add_input("x", build::f32(image));
+    const Value x = model.graph.add_input("x", build::f32(image_7x6));
     Value y = model.conv(x, {.inputs = 4, .outputs = 3}, "a");
     model.graph.set_type(y, build::f32({2, 3, 7, 6}));
     if (how == "flatten") {
@@ -386,7 +381,7 @@ TEST_CASE("Flatten and Reshape before a matrix product") {
     }
     y = model.add("gemm", {y, model.random_weight({126, 5}, 5)}, "b");
     model.graph.add_output("out", y);
-    const EqualizationReport report = check_unchanged(model.graph, {random_tensor(image, 1)});
+    const EqualizationReport report = check_unchanged(model.graph, {random_tensor(image_7x6, 1)});
     REQUIRE(report.pairs.size() == 1);
     CHECK(report.pairs[0].scales.size() == 3);
   }
@@ -526,7 +521,7 @@ TEST_CASE("single channels") {
 
 TEST_CASE("one weight for all layers") {
   ModelBuilder model(34, 3);
-  const Value x = model.graph.add_input("x", build::f32(image));
+  const Value x = model.graph.add_input("x", build::f32(image_7x6));
   const Value w = model.random_weight({4, 4, 1, 1}, 4);
   const Value b = model.random_constant({4});
   Value y = x;
@@ -535,7 +530,7 @@ TEST_CASE("one weight for all layers") {
   }
   model.graph.add_output("out", y);
   const auto before = contents(model.graph, w);
-  const EqualizationReport report = check_unchanged(model.graph, {random_tensor(image, 1)});
+  const EqualizationReport report = check_unchanged(model.graph, {random_tensor(image_7x6, 1)});
   CHECK(report.pairs.size() == 2);
   CHECK(contents(model.graph, model.graph.find_value("w")) != before);  // the last one's own by now
 }

@@ -9,7 +9,7 @@ using namespace quadrant::test;
 
 namespace {
 
-const Shape image{2, 4, 6, 5};
+const Shape image_6x5{2, 4, 6, 5};
 
 FoldReport fold(Graph& graph, const FoldOptions& options = {}) {
   auto report = fold_batch_norm(graph, options);
@@ -57,7 +57,7 @@ TEST_CASE("by hand") {
 
 TEST_CASE("behind every kind of layer") {
   ModelBuilder model(1);
-  const Value x = model.graph.add_input("x", build::f32(image));
+  const Value x = model.graph.add_input("x", build::f32(image_6x5));
   Value y =
       model.batch_norm(model.conv(x, {.inputs = 4, .outputs = 6, .kernel = 3, .groups = 2}), 6);
   y = model.batch_norm(model.conv(y, {.inputs = 6, .outputs = 6, .groups = 6, .bias = false}), 6);
@@ -77,7 +77,7 @@ TEST_CASE("behind every kind of layer") {
                 {{"beta", 0.0}}),
       3);
   model.graph.add_output("out", y);
-  const FoldReport report = check_fold(model.graph, {random_tensor(image, 2)});
+  const FoldReport report = check_fold(model.graph, {random_tensor(image_6x5, 2)});
   CHECK(report.folded.size() == 7);
   CHECK(report.moments.size() == 7);
 }
@@ -116,7 +116,7 @@ TEST_CASE("the channels of a product of rank 3 are not those of a normalization"
 
 TEST_CASE("a weight that others read is copied") {
   ModelBuilder model(4);
-  const Value x = model.graph.add_input("x", build::f32(image));
+  const Value x = model.graph.add_input("x", build::f32(image_6x5));
   const Value w = model.random_constant({4, 4, 1, 1});
   const Value bias = model.random_constant({4});
   Value y = model.batch_norm(model.add("conv", {x, w, bias}), 4);
@@ -124,13 +124,13 @@ TEST_CASE("a weight that others read is copied") {
   y = model.add("conv", {y, w, bias});
   model.graph.add_output("out", y);
   model.graph.add_output("weight", w);
-  CHECK(check_fold(model.graph, {random_tensor(image, 5)}).folded.size() == 2);
+  CHECK(check_fold(model.graph, {random_tensor(image_6x5, 5)}).folded.size() == 2);
 }
 
 TEST_CASE("normalizations that were taken apart") {
   // (y - mean) / sigma * gamma + beta, with the constants on either side.
   ModelBuilder model(6);
-  const Value x = model.graph.add_input("x", build::f32(image));
+  const Value x = model.graph.add_input("x", build::f32(image_6x5));
   const Value y = model.conv(x, {.inputs = 4, .outputs = 3});
   const Value mean = model.random_constant({3, 1, 1});
   const Value sigma = model.constant({1, 3, 1, 1}, {0.5, 2, 4});
@@ -143,7 +143,7 @@ TEST_CASE("normalizations that were taken apart") {
     z = model.add("multiply", {gamma, z});
     z = model.add("add", {beta, z}, "z");
     model.graph.add_output("out", z);
-    const FoldReport report = check_fold(model.graph, {random_tensor(image, 7)});
+    const FoldReport report = check_fold(model.graph, {random_tensor(image_6x5, 7)});
     REQUIRE(report.folded.size() == 1);
     CHECK(report.folded[0].operations.size() == 4);
     CHECK(report.moments.at("z") == ChannelMoments{{4, 5, 6}, {1, 2, 3}});
@@ -156,14 +156,14 @@ TEST_CASE("normalizations that were taken apart") {
     z = model.add("multiply", {z, model.constant(Shape::scalar(), {-2})});
     z = model.add("onnx.Sub", {model.constant({1, 1, 1}, {10}), z}, "z");
     model.graph.add_output("out", z);
-    const FoldReport report = check_fold(model.graph, {random_tensor(image, 7)});
+    const FoldReport report = check_fold(model.graph, {random_tensor(image_6x5, 7)});
     CHECK(report.moments.at("z") == ChannelMoments{{18, 20, 22}, {2, 4, 6}});
   }
   SUBCASE("one product and one sum: the moments are gone") {
     Value z = model.add("multiply", {y, sigma});
     z = model.add("add", {z, beta}, "z");
     model.graph.add_output("out", z);
-    const FoldReport report = check_fold(model.graph, {random_tensor(image, 7)});
+    const FoldReport report = check_fold(model.graph, {random_tensor(image_6x5, 7)});
     REQUIRE(report.folded.size() == 1);
     CHECK(!report.folded[0].has_moments);
     CHECK(report.moments.empty());
@@ -174,7 +174,7 @@ TEST_CASE("normalizations that were taken apart") {
     z = model.add("multiply", {z, sigma});
     z = model.add("add", {z, beta}, "z");
     model.graph.add_output("out", z);
-    CHECK(check_fold(model.graph, {random_tensor(image, 7)}).moments.empty());
+    CHECK(check_fold(model.graph, {random_tensor(image_6x5, 7)}).moments.empty());
   }
   SUBCASE("not asked for") {
     model.graph.add_output("out", model.add("add", {y, beta}, "z"));
@@ -185,7 +185,7 @@ TEST_CASE("normalizations that were taken apart") {
 
 TEST_CASE("constants that are not one a channel stay") {
   ModelBuilder model(8);
-  const Value x = model.graph.add_input("x", build::f32(image));
+  const Value x = model.graph.add_input("x", build::f32(image_6x5));
   const Value y = model.conv(x, {.inputs = 4, .outputs = 5});
   SUBCASE("one a column") {
     model.graph.add_output("out", model.add("multiply", {y, model.random_constant({5})}));
@@ -209,7 +209,7 @@ TEST_CASE("constants that are not one a channel stay") {
 
 TEST_CASE("what is left says why") {
   ModelBuilder model(9);
-  const Value x = model.graph.add_input("x", build::f32(image));
+  const Value x = model.graph.add_input("x", build::f32(image_6x5));
   const auto reason = [&](const Value& y) {
     model.graph.add_output("out", y);
     const FoldReport report = fold(model.graph);
@@ -278,7 +278,7 @@ TEST_CASE("random chains") {
   for (unsigned seed = 0; seed < 40; ++seed) {
     CAPTURE(seed);
     ModelBuilder model(seed, 3);
-    Value y = model.graph.add_input("x", build::f32(image));
+    Value y = model.graph.add_input("x", build::f32(image_6x5));
     std::int64_t channels = 4;
     for (int layer = 0; layer < 3; ++layer) {
       const std::int64_t outputs = 2 * (1 + model.random_index(3));
@@ -304,6 +304,6 @@ TEST_CASE("random chains") {
       channels = outputs;
     }
     model.graph.add_output("out", y);
-    check_fold(model.graph, {random_tensor(image, seed + 100)});
+    check_fold(model.graph, {random_tensor(image_6x5, seed + 100)});
   }
 }

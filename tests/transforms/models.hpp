@@ -203,6 +203,11 @@ inline Reals outputs_of(const Graph& graph, const std::vector<Tensor>& inputs) {
   return result;
 }
 
+inline bool contains(const std::string& text, std::string_view part) {
+  INFO(text);
+  return text.find(part) != std::string::npos;
+}
+
 /// The largest difference, relative to the largest number.
 inline double relative_error(const Reals& expected, const Reals& found) {
   REQUIRE(expected.size() == found.size());

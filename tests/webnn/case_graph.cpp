@@ -58,8 +58,6 @@ bool is_move(std::string_view op) {
   return op == "gather" || std::ranges::count(move_operations(), op, &OperationEntry::op) != 0;
 }
 
-constexpr double infinite = std::numeric_limits<double>::infinity();
-
 class CaseBuilder {
  public:
   explicit CaseBuilder(const Case& from) : from_(from), graph_(helper_prefix(from)) {}
@@ -175,7 +173,7 @@ class CaseBuilder {
     const auto values = interpreted::cast_to(graph_.tensor(real), ElementType::float64);
     if (!values) return;
     for (const double value : values->as<double>()) {
-      steps_[codes].push_back(std::isnan(value) ? infinite : 1);
+      steps_[codes].push_back(std::isnan(value) ? std::numeric_limits<double>::infinity() : 1);
     }
   }
 

@@ -25,8 +25,11 @@ struct Operation {
   [[nodiscard]] bool has(std::size_t index) const { return !input(index).is_absent(); }
 };
 
-/// Its results. `kind` is that of the table's row: many operations differ in it alone.
-using Build = Expected<std::vector<Value>> (*)(Operation& operation, std::string_view kind);
+/// What an operation gives, as many values as it has results.
+using Result = Expected<std::vector<Value>>;
+
+/// `kind` is that of the table's row: many operations differ in it alone.
+using Build = Result (*)(Operation& operation, std::string_view kind);
 
 struct OperationEntry {
   std::string_view op;

@@ -11,8 +11,6 @@
 namespace quadrant::webnn {
 namespace {
 
-using Result = Expected<std::vector<Value>>;
-
 /// How a filter's axes become those that the IR has.
 struct FilterLayout {
   std::string_view name;
@@ -230,7 +228,7 @@ Result matmul(Operation& operation, std::string_view kind) {
   return only(operation.graph.add(kind, operation.inputs));
 }
 
-constexpr std::array table{
+constexpr std::array convolution_table{
     OperationEntry{"conv2d", convolve<false>, ops::Conv::kind, 2, 3},
     OperationEntry{"convTranspose2d", convolve<true>, ops::ConvTranspose::kind, 2, 3},
     OperationEntry{"averagePool2d", pool<false>, "onnx.AveragePool"},
@@ -243,6 +241,6 @@ constexpr std::array table{
 
 }  // namespace
 
-std::span<const OperationEntry> convolution_operations() noexcept { return table; }
+std::span<const OperationEntry> convolution_operations() noexcept { return convolution_table; }
 
 }  // namespace quadrant::webnn

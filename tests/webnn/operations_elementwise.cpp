@@ -10,8 +10,6 @@
 namespace quadrant::webnn {
 namespace {
 
-using Result = Expected<std::vector<Value>>;
-
 /// One node, of the same operands.
 Result plain(Operation& operation, std::string_view kind) {
   return only(operation.graph.add(kind, operation.inputs));
@@ -100,7 +98,7 @@ Result cast(Operation& operation, std::string_view /*kind*/) {
   return only(operation.graph.cast(operation.input(0), *type));
 }
 
-constexpr std::array table{
+constexpr std::array elementwise_table{
     OperationEntry{"abs", plain, "onnx.Abs"},
     OperationEntry{"ceil", plain, "onnx.Ceil"},
     OperationEntry{"cos", plain, "onnx.Cos"},
@@ -159,6 +157,6 @@ constexpr std::array table{
 
 }  // namespace
 
-std::span<const OperationEntry> elementwise_operations() noexcept { return table; }
+std::span<const OperationEntry> elementwise_operations() noexcept { return elementwise_table; }
 
 }  // namespace quadrant::webnn

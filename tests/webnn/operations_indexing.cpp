@@ -7,8 +7,6 @@
 namespace quadrant::webnn {
 namespace {
 
-using Result = Expected<std::vector<Value>>;
-
 /// ONNX has indices of two types; WebNN has more.
 Expected<std::vector<Value>> with_plain_indices(Operation& operation) {
   std::vector<Value> operands = operation.inputs;
@@ -30,7 +28,7 @@ Result by_tuples(Operation& operation, std::string_view kind) {
   return only(operation.graph.add(kind, std::move(operands)));
 }
 
-constexpr std::array table{
+constexpr std::array indexing_table{
     OperationEntry{"gather", along_axis, ops::Gather::kind, 2, 2},
     OperationEntry{"gatherElements", along_axis, "onnx.GatherElements", 2, 2},
     OperationEntry{"gatherND", by_tuples, "onnx.GatherND", 2, 2},
@@ -40,6 +38,6 @@ constexpr std::array table{
 
 }  // namespace
 
-std::span<const OperationEntry> indexing_operations() noexcept { return table; }
+std::span<const OperationEntry> indexing_operations() noexcept { return indexing_table; }
 
 }  // namespace quadrant::webnn

@@ -10,8 +10,6 @@
 namespace quadrant::webnn {
 namespace {
 
-using Result = Expected<std::vector<Value>>;
-
 /// An operation whose second operand is the list that the option holds.
 template <const char* const& key>
 Result with_list(Operation& operation, std::string_view kind) {
@@ -133,7 +131,7 @@ Result triangular(Operation& operation, std::string_view kind) {
                                   {{"upper", flag(upper)}}));
 }
 
-constexpr std::array table{
+constexpr std::array move_table{
     OperationEntry{"concat", concat, ops::Concat::kind, 1, any_number},
     OperationEntry{"expand", with_list<new_shape>, ops::Expand::kind},
     OperationEntry{"pad", pad, "onnx.Pad"},
@@ -148,6 +146,6 @@ constexpr std::array table{
 
 }  // namespace
 
-std::span<const OperationEntry> move_operations() noexcept { return table; }
+std::span<const OperationEntry> move_operations() noexcept { return move_table; }
 
 }  // namespace quadrant::webnn

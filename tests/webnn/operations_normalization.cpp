@@ -10,8 +10,6 @@
 namespace quadrant::webnn {
 namespace {
 
-using Result = Expected<std::vector<Value>>;
-
 Result softmax(Operation& operation, std::string_view kind) {
   const std::int64_t axis = operation.options.integer("axis", -1);
   return only(operation.graph.add(kind, operation.inputs, {{"axis", axis}}));
@@ -113,7 +111,7 @@ Result layer_normalization(Operation& operation, std::string_view /*kind*/) {
   return normalize_along(operation, axes, axes);
 }
 
-constexpr std::array table{
+constexpr std::array normalization_table{
     OperationEntry{"softmax", softmax, "onnx.Softmax"},
     OperationEntry{"batchNormalization", batch_normalization, {}, 3, 5},
     OperationEntry{"instanceNormalization", instance_normalization, {}, 1, 3},
@@ -122,6 +120,6 @@ constexpr std::array table{
 
 }  // namespace
 
-std::span<const OperationEntry> normalization_operations() noexcept { return table; }
+std::span<const OperationEntry> normalization_operations() noexcept { return normalization_table; }
 
 }  // namespace quadrant::webnn

@@ -12,8 +12,6 @@
 namespace quadrant::webnn {
 namespace {
 
-using Result = Expected<std::vector<Value>>;
-
 Integers extents_of(const Shape& shape) { return {shape.extents().begin(), shape.extents().end()}; }
 
 /// `shape` with axes of 1 in front, of the rank of `data`; its extents divide those of `data`.
@@ -115,14 +113,14 @@ Result convert(Operation& operation, std::string_view kind) {
   return only(graph.add(kind, std::move(operands), layout.attributes));
 }
 
-constexpr std::array table{
+constexpr std::array quantization_table{
     OperationEntry{"dequantizeLinear", convert, "onnx.DequantizeLinear", 2, 3},
     OperationEntry{"quantizeLinear", convert, "onnx.QuantizeLinear", 2, 3},
 };
 
 }  // namespace
 
-std::span<const OperationEntry> quantization_operations() noexcept { return table; }
+std::span<const OperationEntry> quantization_operations() noexcept { return quantization_table; }
 
 Expected<Value> scale_of_each(GraphBuilder& graph, Value scale, const Shape& data) {
   QUADRANT_TRY(const Integers counts, block_counts(graph.shape(scale), data));

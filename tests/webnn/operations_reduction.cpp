@@ -10,8 +10,6 @@
 namespace quadrant::webnn {
 namespace {
 
-using Result = Expected<std::vector<Value>>;
-
 Result reduce(Operation& operation, std::string_view kind) {
   GraphBuilder& graph = operation.graph;
   Value data = operation.input(0);
@@ -50,7 +48,7 @@ Result cumulate(Operation& operation, std::string_view kind) {
                                   {{"exclusive", flag(exclusive)}, {"reverse", flag(reversed)}}));
 }
 
-constexpr std::array table{
+constexpr std::array reduction_table{
     OperationEntry{"argMax", arg_reduce, "onnx.ArgMax"},
     OperationEntry{"argMin", arg_reduce, "onnx.ArgMin"},
     OperationEntry{"cumulativeSum", cumulate, "onnx.CumSum"},
@@ -68,6 +66,6 @@ constexpr std::array table{
 
 }  // namespace
 
-std::span<const OperationEntry> reduction_operations() noexcept { return table; }
+std::span<const OperationEntry> reduction_operations() noexcept { return reduction_table; }
 
 }  // namespace quadrant::webnn

@@ -23,7 +23,7 @@ Expected<Tensor> read(const std::string& bytes) {
   return read_npy(folder.write("a.npy", bytes));
 }
 
-Error error_of(const std::string& bytes) {
+Error npy_error_of(const std::string& bytes) {
   const TemporaryFolder folder;
   const std::string path = folder.write("a.npy", bytes);
   const auto tensor = read_npy(path);
@@ -33,8 +33,8 @@ Error error_of(const std::string& bytes) {
   return tensor.error();
 }
 
-void check_says(const std::string& bytes, std::string_view words, std::uint64_t offset) {
-  const Error error = error_of(bytes);
+void check_npy_says(const std::string& bytes, std::string_view words, std::uint64_t offset) {
+  const Error error = npy_error_of(bytes);
   INFO(error.message);
   CHECK(error.message.find(words) != std::string::npos);
   CHECK(error.place.offset == offset);
@@ -123,13 +123,13 @@ TEST_CASE("types that are not read are named") {
   for (const std::string_view type : {"<c8", "<f16", "<U3", "|S2", "|O", "<M8[ns]", "|V2", "f4",
                                       "=f4", "<f", "", "<f4 ", "<\xff"}) {
     CAPTURE(type);
-    const Error error = error_of(npy(type, "(1,)", std::string(16, '\0')));
+    const Error error = npy_error_of(npy(type, "(1,)", std::string(16, '\0')));
     CHECK(error.message.find(fmt::format("of type '{}'", type)) != std::string::npos);
     CHECK(error.message.find("float32") != std::string::npos);
   }
   const std::string records =
       "{'descr': [('a', '<f4'), ('b', '<i4')], 'fortran_order': False, 'shape': (1,), }\n";
-  CHECK(error_of(npy_of(records, std::string(8, '\0'))).message.find("records") !=
+  CHECK(npy_error_of(npy_of(records, std::string(8, '\0'))).message.find("records") !=
         std::string::npos);
 }
 
@@ -138,24 +138,24 @@ TEST_CASE("files that are cut off, anywhere") {
   REQUIRE(read(whole).has_value());
   for (std::size_t size = 0; size < whole.size(); ++size) {
     CAPTURE(size);
-    const Error error = error_of(whole.substr(0, size));
+    const Error error = npy_error_of(whole.substr(0, size));
     CHECK(error.place.offset.has_value());
     CHECK(*error.place.offset <= size);
   }
-  check_says(whole.substr(0, 7), "too short", 0);
-  check_says(whole.substr(0, 40), "its header should have", 40);
-  check_says(whole.substr(0, whole.size() - 1), "23 bytes follow its header, where 6 elements",
-             whole.size() - 24);
-  check_says(whole + 'x', "25 bytes follow its header", whole.size() - 24);
+  check_npy_says(whole.substr(0, 7), "too short", 0);
+  check_npy_says(whole.substr(0, 40), "its header should have", 40);
+  check_npy_says(whole.substr(0, whole.size() - 1), "23 bytes follow its header, where 6 elements",
+                 whole.size() - 24);
+  check_npy_says(whole + 'x', "25 bytes follow its header", whole.size() - 24);
 }
 
 TEST_CASE("headers that are not NumPy's") {
-  check_says("\x93NUMPX\1" + std::string(100, ' '), "begins otherwise", 0);
-  check_says(npy_of("{}", "", 4), "version 4", 6);
-  check_says(npy_of("{}", "", 0), "version 0", 6);
+  check_npy_says("\x93NUMPX\1" + std::string(100, ' '), "begins otherwise", 0);
+  check_npy_says(npy_of("{}", "", 4), "version 4", 6);
+  check_npy_says(npy_of("{}", "", 0), "version 0", 6);
   const auto says = [](const std::string& text, std::string_view words) {
     CAPTURE(text);
-    const Error error = error_of(npy_of(text, std::string(4, '\0')));
+    const Error error = npy_error_of(npy_of(text, std::string(4, '\0')));
     INFO(error.message);
     CHECK(error.message.find(words) != std::string::npos);
     CHECK(error.place.offset.has_value());
@@ -191,10 +191,10 @@ TEST_CASE("headers that are not NumPy's") {
 
 TEST_CASE("what a header claims is not believed before the file has it") {
   // 2^62 elements of 4 bytes each in a file of a few; a header of 4 GiB.
-  check_says(npy("<f4", "(4611686018427387904,)", "1234"), "4 bytes follow its header", 128);
+  check_npy_says(npy("<f4", "(4611686018427387904,)", "1234"), "4 bytes follow its header", 128);
   std::string long_header = "\x93NUMPY\2";
   long_header += '\0';
-  check_says(long_header + "\xff\xff\xff\xff" + std::string(100, ' '), "4294967295 bytes", 8);
+  check_npy_says(long_header + "\xff\xff\xff\xff" + std::string(100, ' '), "4294967295 bytes", 8);
 }
 
 TEST_CASE("a file that is not there, or is none") {

@@ -19,7 +19,7 @@ namespace {
 const std::string floats_1_2 = npy("<f4", "(2,)", std::string_view("\0\0\x80\x3f\0\0\0\x40", 8));
 
 /// The error of opening `bytes`, or of reading `name` in them.
-Error error_of(const std::string& bytes, std::string_view name = "a") {
+Error npz_error_of(const std::string& bytes, std::string_view name = "a") {
   const TemporaryFolder folder;
   const std::string path = folder.write("a.npz", bytes);
   auto reader = NpzReader::open(path);
@@ -35,9 +35,9 @@ Error error_of(const std::string& bytes, std::string_view name = "a") {
   return tensor.error();
 }
 
-void check_says(const std::string& bytes, std::string_view words,
-                ErrorCode code = ErrorCode::invalid_model) {
-  const Error error = error_of(bytes);
+void check_npz_says(const std::string& bytes, std::string_view words,
+                    ErrorCode code = ErrorCode::invalid_model) {
+  const Error error = npz_error_of(bytes);
   INFO(error.message);
   CHECK(error.code == code);
   CHECK(error.message.find(words) != std::string::npos);
@@ -80,33 +80,35 @@ TEST_CASE("an archive without arrays") {
 }
 
 TEST_CASE("two arrays of one name") {
-  check_says(zip_of({{.name = "a.npy", .bytes = floats_1_2}, {.name = "a", .bytes = floats_1_2}}),
-             "two arrays");
+  check_npz_says(
+      zip_of({{.name = "a.npy", .bytes = floats_1_2}, {.name = "a", .bytes = floats_1_2}}),
+      "two arrays");
 }
 
 TEST_CASE("archives that are damaged") {
   const std::string whole = zip_of({{.name = "a.npy", .bytes = floats_1_2}});
-  check_says("", "not a zip archive");
-  check_says(floats_1_2, "not a zip archive");
-  check_says(whole.substr(0, whole.size() / 2), "not a zip archive");
+  check_npz_says("", "not a zip archive");
+  check_npz_says(floats_1_2, "not a zip archive");
+  check_npz_says(whole.substr(0, whole.size() / 2), "not a zip archive");
   for (std::size_t size = 0; size < whole.size(); ++size) {
     CAPTURE(size);
-    CHECK(error_of(whole.substr(0, size)).code == ErrorCode::invalid_model);
+    CHECK(npz_error_of(whole.substr(0, size)).code == ErrorCode::invalid_model);
   }
   std::string other = whole;
   other[other.find("\x80\x3f")] = '\x81';
-  check_says(other, "checksum");
+  check_npz_says(other, "checksum");
 }
 
 TEST_CASE("members that contradict the archive") {
-  check_says(zip_of({{.name = "a", .bytes = floats_1_2, .crc = 1}}), "checksum");
-  check_says(zip_of({{.name = "a", .bytes = floats_1_2, .size = 1000}}), "cannot come from");
-  check_says(zip_of({{.name = "a", .bytes = floats_1_2, .size = UINT64_MAX / 2, .zip64 = true}}),
-             "cannot come from");
+  check_npz_says(zip_of({{.name = "a", .bytes = floats_1_2, .crc = 1}}), "checksum");
+  check_npz_says(zip_of({{.name = "a", .bytes = floats_1_2, .size = 1000}}), "cannot come from");
+  check_npz_says(
+      zip_of({{.name = "a", .bytes = floats_1_2, .size = UINT64_MAX / 2, .zip64 = true}}),
+      "cannot come from");
   // Deflated, it could be a thousand times as large, but not a million.
-  check_says(zip_of({{.name = "a", .bytes = "12345678", .method = 8, .size = 8'000'000}}),
-             "cannot come from");
-  check_says(zip_of({{.name = "a", .bytes = "12345678", .method = 8, .size = 80}}), "damaged");
+  check_npz_says(zip_of({{.name = "a", .bytes = "12345678", .method = 8, .size = 8'000'000}}),
+                 "cannot come from");
+  check_npz_says(zip_of({{.name = "a", .bytes = "12345678", .method = 8, .size = 80}}), "damaged");
 }
 
 TEST_CASE("deflated contents that are longer or shorter than stated") {
@@ -128,17 +130,17 @@ TEST_CASE("deflated contents that are longer or shorter than stated") {
   auto reader = NpzReader::open(folder.write("a.npz", member(size)));
   REQUIRE(reader.has_value());
   CHECK(same(reader->read("a").value(), floats({2}, {1, 2})));
-  CHECK(error_of(member(size + 4)).code == ErrorCode::invalid_model);
-  CHECK(error_of(member(size - 4)).code == ErrorCode::invalid_model);
+  CHECK(npz_error_of(member(size + 4)).code == ErrorCode::invalid_model);
+  CHECK(npz_error_of(member(size - 4)).code == ErrorCode::invalid_model);
 }
 
 TEST_CASE("members that are not read") {
-  check_says(zip_of({{.name = "a", .bytes = floats_1_2, .flags = 1}}), "encrypted");
-  check_says(zip_of({{.name = "a", .bytes = floats_1_2, .method = 12}}), "method 12");
-  check_says(zip_of({{.name = "a", .bytes = "a text"}}), "not an array of NumPy");
-  check_says(zip_of({{.name = "a", .bytes = npy("<c8", "(1,)", "12345678")}}), "'<c8'");
+  check_npz_says(zip_of({{.name = "a", .bytes = floats_1_2, .flags = 1}}), "encrypted");
+  check_npz_says(zip_of({{.name = "a", .bytes = floats_1_2, .method = 12}}), "method 12");
+  check_npz_says(zip_of({{.name = "a", .bytes = "a text"}}), "not an array of NumPy");
+  check_npz_says(zip_of({{.name = "a", .bytes = npy("<c8", "(1,)", "12345678")}}), "'<c8'");
   // Where in the member it is.
-  check_says(zip_of({{.name = "a", .bytes = npy("<f4", "(2,)", "1234")}}), "(at byte 128 of");
+  check_npz_says(zip_of({{.name = "a", .bytes = npy("<f4", "(2,)", "1234")}}), "(at byte 128 of");
 }
 
 TEST_CASE("an archive that is not there, or is a folder") {

@@ -47,29 +47,6 @@ Graph quantized_graph(const Folder& folder, const UniformType& type, std::int64_
   return graph;
 }
 
-struct Written {
-  OnnxWriteReport report;
-  Graph graph;
-
-  [[nodiscard]] std::string_view kind(std::string_view value) const {
-    return graph.kind(graph.find_value(value).node);
-  }
-  [[nodiscard]] Value operand(std::string_view value, std::size_t index) const {
-    return graph.ref(graph.find_value(value).node).operand(index);
-  }
-  [[nodiscard]] const Constant& constant(std::string_view value) const {
-    return *graph.constant(graph.find_value(value).node);
-  }
-};
-
-Written write_and_read(const Folder& folder, const Graph& graph) {
-  auto report = write_onnx(graph, folder / "out.onnx");
-  if (!report) FAIL(to_string(report.error()));
-  auto read = read_onnx(folder / "out.onnx", {.raise_quantization = false});
-  if (!read) FAIL(to_string(read.error()));
-  return {*std::move(report), *std::move(read)};
-}
-
 }  // namespace
 
 TEST_CASE("per axis, opset 13 and later: DequantizeLinear with an axis") {

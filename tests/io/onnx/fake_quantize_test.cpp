@@ -1,10 +1,10 @@
 // FakeQuantize of a file, and what is written for it. What comes out is run in tests/peers.
 #include "model_helpers.hpp"
+#include "model_text.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/shape_inference.hpp"
-#include "quadrant/ir/text.hpp"
 
 using namespace onnx_test;
+using test::parsed;
 
 namespace {
 
@@ -24,13 +24,6 @@ Fields fake_quantize_model(std::string_view domain, std::int64_t opset) {
       .message(8, Fields().text(1, "org.openvinotoolkit").integer(2, 1));
 }
 
-Graph parsed(const std::string& text) {
-  auto graph = parse_graph(text);
-  REQUIRE_MESSAGE(graph, (graph ? "" : to_string(graph.error())));
-  if (const auto inferred = infer_shapes(*graph); !inferred) FAIL(to_string(inferred.error()));
-  return *std::move(graph);
-}
-
 struct WrittenForm {
   OnnxWriteReport report;
   Graph graph;
@@ -38,13 +31,10 @@ struct WrittenForm {
   std::vector<std::string> kinds;
 };
 
-WrittenForm write_and_read(const Folder& folder, const Graph& graph,
-                           const OnnxWriteOptions& options = {}) {
-  auto report = write_onnx(graph, folder / "out.onnx", options);
-  if (!report) FAIL(to_string(report.error()));
-  auto read = read_onnx(folder / "out.onnx", {.raise_quantization = false});
-  if (!read) FAIL(to_string(read.error()));
-  WrittenForm written{*std::move(report), *std::move(read), {}};
+WrittenForm written_form(const Folder& folder, const Graph& graph,
+                         const OnnxWriteOptions& options = {}) {
+  Written read = write_and_read(folder, graph, options);
+  WrittenForm written{std::move(read.report), std::move(read.graph), {}};
   for (std::uint32_t i = 0; i < written.graph.index_bound(); ++i) {
     const NodeId id = written.graph.node_at(i);
     if (!id.is_valid()) continue;
@@ -69,7 +59,7 @@ std::string text_of(std::string_view x, std::string_view bound, std::string_view
 const std::vector<std::string> linear_form{"onnx.QuantizeLinear", "onnx.DequantizeLinear"};
 
 bool is_linear(const Folder& folder, const std::string& text) {
-  const WrittenForm written = write_and_read(folder, parsed(text));
+  const WrittenForm written = written_form(folder, parsed(text));
   CHECK(written.report.fake_quantize_linear + written.report.fake_quantize_arithmetic == 1);
   return written.report.fake_quantize_linear == 1;
 }
@@ -112,7 +102,7 @@ TEST_CASE("it stays where that is asked for, as OpenVINO's") {
     for (const std::int64_t opset : {9, 17}) {
       const Graph graph = read_bytes(folder, fake_quantize_model(domain, opset));
       const WrittenForm kept =
-          write_and_read(folder, graph, {.fake_quantize = FakeQuantizeForm::openvino});
+          written_form(folder, graph, {.fake_quantize = FakeQuantizeForm::openvino});
       CHECK(kept.kinds == std::vector<std::string>{"fake_quantize"});
       CHECK(kept.report.opset_written == opset);
       CHECK(contains(contents_of(folder / "out.onnx"), "org.openvinotoolkit"));
@@ -121,14 +111,14 @@ TEST_CASE("it stays where that is asked for, as OpenVINO's") {
   // OpenVINO does not read there how bounds are stretched.
   const Graph graph = parsed(
       text_of(x_type, "tensor<2xf32>", "0, 0", "1, 2", R"(auto_broadcast = "pdpd", levels = 256)"));
-  CHECK(write_and_read(folder, graph, {.fake_quantize = FakeQuantizeForm::openvino}).kinds ==
+  CHECK(written_form(folder, graph, {.fake_quantize = FakeQuantizeForm::openvino}).kinds ==
         linear_form);
 }
 
 TEST_CASE("QuantizeLinear and DequantizeLinear: unsigned") {
   const Folder folder;
   const Graph graph = read_bytes(folder, fake_quantize_model("org.openvinotoolkit", 17));
-  const WrittenForm written = write_and_read(folder, graph);
+  const WrittenForm written = written_form(folder, graph);
   CHECK(written.kinds == linear_form);
   const NodeRef y = written.graph.ref(written.graph.find_value("y").node);
   CHECK(y.name() == "fq");
@@ -140,7 +130,7 @@ TEST_CASE("elementary operators, also where codes would do") {
   const Folder folder;
   const Graph graph = read_bytes(folder, fake_quantize_model("org.openvinotoolkit", 17));
   const WrittenForm written =
-      write_and_read(folder, graph, {.fake_quantize = FakeQuantizeForm::elementary});
+      written_form(folder, graph, {.fake_quantize = FakeQuantizeForm::elementary});
   CHECK(written.report.fake_quantize_arithmetic == 1);
   CHECK(written.kinds.size() == 15);
   CHECK(written.kinds.back() == "onnx.Where");
@@ -149,7 +139,7 @@ TEST_CASE("elementary operators, also where codes would do") {
 TEST_CASE("QuantizeLinear and DequantizeLinear: signed, with a zero point, and with a Clip") {
   const Folder folder;
   const auto codes = [&](std::string_view low, std::string_view high, std::string_view levels) {
-    return write_and_read(folder, parsed(text_of(x_type, one, low, high, levels)));
+    return written_form(folder, parsed(text_of(x_type, one, low, high, levels)));
   };
   const auto zero_point = [](const WrittenForm& written) {
     const NodeRef y = written.graph.ref(written.graph.find_value("y").node);
@@ -179,8 +169,8 @@ TEST_CASE("QuantizeLinear and DequantizeLinear: along an axis, converting the mo
     const std::string head = R"(graph {"onnx.opset_domains" = [""], "onnx.opset_versions" = [)" +
                              std::to_string(opset) + "]}\n";
     const WrittenForm written =
-        write_and_read(folder, parsed(head + text_of(x_type, "tensor<2x1xf32>", "0, -1.28",
-                                                     "2.55, 1.27", "levels = 256")));
+        written_form(folder, parsed(head + text_of(x_type, "tensor<2x1xf32>", "0, -1.28",
+                                                   "2.55, 1.27", "levels = 256")));
     CHECK(written.kinds == linear_form);
     CHECK(written.report.opset_written == std::max<std::int64_t>(opset, 13));
     const NodeRef y = written.graph.ref(written.graph.find_value("y").node);

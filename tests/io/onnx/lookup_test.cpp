@@ -1,28 +1,14 @@
 // Which Gathers read codes. What ONNX Runtime makes of each form: tests/peers/onnx_lookup_test.py.
 #include "io/onnx/names.hpp"
 #include "model_helpers.hpp"
-#include "quadrant/ir/shape_inference.hpp"
-#include "quadrant/ir/text.hpp"
+#include "model_text.hpp"
 
 using namespace onnx_test;
+using test::parsed;
 
 namespace {
 
-Graph graph_of(std::string_view text) {
-  auto graph = parse_graph(text);
-  if (!graph) FAIL(to_string(graph.error()));
-  if (const auto inferred = infer_shapes(*graph); !inferred) FAIL(to_string(inferred.error()));
-  return *std::move(graph);
-}
-
-Graph written(const Graph& graph) {
-  const Folder folder;
-  const auto report = write_onnx(graph, folder / "out.onnx");
-  if (!report) FAIL(to_string(report.error()));
-  auto read = read_onnx(folder / "out.onnx", {.raise_quantization = false});
-  if (!read) FAIL(to_string(read.error()));
-  return *std::move(read);
-}
+Graph written(const Graph& graph) { return write_and_read(Folder(), graph).graph; }
 
 /// The operators from a value back to the table, along operand 0.
 std::vector<std::string> path(const Graph& graph, std::string_view value) {
@@ -53,18 +39,18 @@ std::string lookup(const std::string& type, const std::string& more = "", int op
 }  // namespace
 
 TEST_CASE("the forms, by type") {
-  CHECK(path(written(graph_of(lookup("!quant.uniform<i8:f32:0, {1.0, 2.0, 3.0, 4.0}>"))), "y") ==
+  CHECK(path(written(parsed(lookup("!quant.uniform<i8:f32:0, {1.0, 2.0, 3.0, 4.0}>"))), "y") ==
         Path{"Mul", "Cast", "Gather"});
-  CHECK(path(written(graph_of(lookup("!quant.uniform<i8:f32:0, {1.0:1, 2.0, 3.0, 4.0}>"))), "y") ==
+  CHECK(path(written(parsed(lookup("!quant.uniform<i8:f32:0, {1.0:1, 2.0, 3.0, 4.0}>"))), "y") ==
         Path{"Mul", "Sub", "Cast", "Gather"});
-  CHECK(path(written(graph_of(lookup("!quant.uniform<i8:f32:1, {1.0, 2.0}>"))), "y") ==
+  CHECK(path(written(parsed(lookup("!quant.uniform<i8:f32:1, {1.0, 2.0}>"))), "y") ==
         Path{"DequantizeLinear", "Gather"});
-  CHECK(path(written(graph_of(lookup("!quant.uniform<u4:f32:1, {1.0, 2.0}>"))), "y") ==
+  CHECK(path(written(parsed(lookup("!quant.uniform<u4:f32:1, {1.0, 2.0}>"))), "y") ==
         Path{"GatherBlockQuantized"});
 }
 
 TEST_CASE("names stay") {
-  const Graph graph = written(graph_of(lookup("!quant.uniform<i8:f32:1, {1.0, 2.0}>")));
+  const Graph graph = written(parsed(lookup("!quant.uniform<i8:f32:1, {1.0, 2.0}>")));
   const Value rows = graph.ref(graph.find_value("y").node).operand(0);
   CHECK(graph.name(rows.node) == "lookup");
   CHECK(graph.find_value("w").is_absent());
@@ -72,14 +58,14 @@ TEST_CASE("names stay") {
 }
 
 TEST_CASE("others keep the dequantize of the table") {
-  const Graph graph = written(graph_of(lookup("!quant.uniform<i8:f32:1, {1.0, 2.0}>",
-                                              "%n: tensor<4x2xf32> = onnx.Neg(%w)\noutput(%n)\n")));
+  const Graph graph = written(parsed(lookup("!quant.uniform<i8:f32:1, {1.0, 2.0}>",
+                                            "%n: tensor<4x2xf32> = onnx.Neg(%w)\noutput(%n)\n")));
   CHECK(path(graph, "y") == Path{"DequantizeLinear", "Gather"});
   CHECK(path(graph, "n") == Path{"Neg", "DequantizeLinear"});
 }
 
 TEST_CASE("codes that are computed are no table") {
-  const Graph graph = written(graph_of(R"(graph {}
+  const Graph graph = written(parsed(R"(graph {}
 %x: tensor<4x2xf32> = input()
 %i: tensor<5xi64> = input()
 %q: tensor<4x2x!quant.uniform<i8:f32, 0.5>> = quantize(%x)
@@ -104,7 +90,7 @@ TEST_CASE("a file that looks up behind its DequantizeLinear stays so") {
 }
 
 TEST_CASE("an axis that the table has not is left to who checks it") {
-  Graph graph = graph_of(lookup("!quant.uniform<i8:f32:1, {1.0, 2.0}>"));
+  Graph graph = parsed(lookup("!quant.uniform<i8:f32:1, {1.0, 2.0}>"));
   graph.set_attribute(graph.find_value("y").node, "axis", std::int64_t{2});
   CHECK(path(written(graph), "y") == Path{"Gather", "DequantizeLinear"});
 }
@@ -117,6 +103,6 @@ TEST_CASE("indices of unknown rank: an axis behind cannot be counted") {
     std::string text = lookup(type);
     text.replace(text.find("tensor<5xi64>"), 13, "tensor<*xi64>");
     text.replace(text.find("tensor<5x2xf32>"), 15, "tensor<*xf32>");
-    CHECK(path(written(graph_of(text)), "y") == expected);
+    CHECK(path(written(parsed(text)), "y") == expected);
   }
 }

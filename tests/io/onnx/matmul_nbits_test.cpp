@@ -7,12 +7,12 @@
 
 #include "io/onnx/nbits_codes.hpp"
 #include "model_helpers.hpp"
-#include "quadrant/ir/shape_inference.hpp"
-#include "quadrant/ir/text.hpp"
+#include "model_text.hpp"
 
 using namespace onnx_test;
 using onnx::nbits_codes;
 using onnx::NBitsLayout;
+using test::parsed;
 
 namespace {
 
@@ -93,13 +93,6 @@ std::vector<std::byte> bytes_of_constant(const Constant& constant) {
   const auto bytes = constant.read();
   REQUIRE(bytes);
   return {bytes->bytes().begin(), bytes->bytes().end()};
-}
-
-Graph graph_of(std::string_view text) {
-  auto graph = parse_graph(text);
-  if (!graph) FAIL(to_string(graph.error()));
-  if (const auto inferred = infer_shapes(*graph); !inferred) FAIL(to_string(inferred.error()));
-  return *std::move(graph);
 }
 
 }  // namespace
@@ -186,13 +179,9 @@ struct Product {
 Product written(std::string_view text, bool wanted = true) {
   const Folder folder;
   Notes notes;
-  const Graph graph = graph_of(text);
-  const auto report =
-      write_onnx(graph, folder / "out.onnx", {.sink = &notes, .matmul_nbits = wanted});
-  if (!report) FAIL(to_string(report.error()));
-  auto read = read_onnx(folder / "out.onnx", {.raise_quantization = false});
-  if (!read) FAIL(to_string(read.error()));
-  return {*report, *std::move(read), notes.messages};
+  const Graph graph = parsed(text);
+  auto [report, read] = write_and_read(folder, graph, {.sink = &notes, .matmul_nbits = wanted});
+  return {std::move(report), std::move(read), notes.messages};
 }
 
 std::string_view kind_of(const Graph& graph, std::string_view value) {
@@ -268,7 +257,7 @@ TEST_CASE("a weight that others read, too, is stored twice") {
 
 TEST_CASE("a quantized model that was read can be written so") {
   const Folder folder;
-  const Graph graph = graph_of(head + "%y: tensor<3x2xf32> = matmul(%x, %w)\noutput(%y)\n");
+  const Graph graph = parsed(head + "%y: tensor<3x2xf32> = matmul(%x, %w)\noutput(%y)\n");
   REQUIRE(write_onnx(graph, folder / "linear.onnx"));
   const auto read = read_onnx(folder / "linear.onnx");
   REQUIRE(read);
@@ -279,7 +268,7 @@ TEST_CASE("a quantized model that was read can be written so") {
 
 TEST_CASE("shapes that are only claimed") {
   // 2^61 codes of which nobody has one: filled up to blocks of 16, they could not be counted.
-  Graph graph = graph_of(R"(graph {}
+  Graph graph = parsed(R"(graph {}
 %x: tensor<1x1xf32> = input()
 %c: tensor<1x4x!quant.uniform<i4:f32, 0.5>> = constant() <...>
 %w: tensor<1x4xf32> = dequantize(%c)

@@ -166,6 +166,31 @@ inline Error error_of(const Folder& folder, const Fields& model) {
   return error_of(folder, model.bytes());
 }
 
+/// A graph as it was written, read back with its operators as they are in the file.
+struct Written {
+  OnnxWriteReport report;
+  Graph graph;
+
+  [[nodiscard]] std::string_view kind(std::string_view value) const {
+    return graph.kind(graph.find_value(value).node);
+  }
+  [[nodiscard]] Value operand(std::string_view value, std::size_t index) const {
+    return graph.ref(graph.find_value(value).node).operand(index);
+  }
+  [[nodiscard]] const Constant& constant(std::string_view value) const {
+    return *graph.constant(graph.find_value(value).node);
+  }
+};
+
+inline Written write_and_read(const Folder& folder, const Graph& graph,
+                              const OnnxWriteOptions& options = {}) {
+  auto report = write_onnx(graph, folder / "out.onnx", options);
+  if (!report) FAIL(to_string(report.error()));
+  auto read = read_onnx(folder / "out.onnx", {.raise_quantization = false});
+  if (!read) FAIL(to_string(read.error()));
+  return {*std::move(report), *std::move(read)};
+}
+
 inline bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }

@@ -1,9 +1,11 @@
 // OnnxWriteOptions::qoperators: which operators, with which operands.
 #include "methods/qdq_fusion/fuse.hpp"
+#include "model_text.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "temporary_folder.hpp"
 
 using namespace quadrant;
+using test::count_of_kind;
 
 namespace {
 
@@ -28,15 +30,6 @@ Graph written(const Graph& graph, bool qoperators) {
   return test::value_of(read_onnx(path, {.raise_quantization = false}));
 }
 
-std::size_t count(const Graph& graph, std::string_view kind) {
-  std::size_t found = 0;
-  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
-    const NodeId node = graph.node_at(i);
-    if (node.is_valid() && graph.kind(node) == kind) ++found;
-  }
-  return found;
-}
-
 }  // namespace
 
 TEST_CASE("what computes on codes is written as operators on codes, the rest as before") {
@@ -44,11 +37,11 @@ TEST_CASE("what computes on codes is written as operators on codes, the rest as 
   Graph graph = test::parsed(chain);
   graph.set_type(graph.find_value("r"), graph.type(graph.find_value("c")));
   const Graph made = written(graph, true);
-  CHECK(count(made, "onnx.QLinearConv") == 1);
-  CHECK(count(made, "onnx.Clip") == 1);
-  CHECK(count(made, "onnx.Relu") == 0);
-  CHECK(count(made, "onnx.DequantizeLinear") == 1);
-  CHECK(count(made, "onnx.QuantizeLinear") == 1);
+  CHECK(count_of_kind(made, "onnx.QLinearConv") == 1);
+  CHECK(count_of_kind(made, "onnx.Clip") == 1);
+  CHECK(count_of_kind(made, "onnx.Relu") == 0);
+  CHECK(count_of_kind(made, "onnx.DequantizeLinear") == 1);
+  CHECK(count_of_kind(made, "onnx.QuantizeLinear") == 1);
   for (std::uint32_t i = 0; i < made.index_bound(); ++i) {
     const NodeId id = made.node_at(i);
     if (!id.is_valid() || made.kind(id) != "onnx.QLinearConv") continue;
@@ -58,5 +51,5 @@ TEST_CASE("what computes on codes is written as operators on codes, the rest as 
     CHECK(node.operand_constant(7)->element() == ElementType::uint8);  // the result's zero point
     CHECK(node.operand_constant(8)->element() == ElementType::int32);  // the bias, last
   }
-  CHECK(count(written(graph, false), "onnx.QLinearConv") == 0);
+  CHECK(count_of_kind(written(graph, false), "onnx.QLinearConv") == 0);
 }

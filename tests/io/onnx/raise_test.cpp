@@ -3,22 +3,21 @@
 #include <set>
 
 #include "model_helpers.hpp"
+#include "model_text.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/ir/verify.hpp"
 
 using namespace onnx_test;
+using test::count_of_kind;
 
 namespace {
 
-/// A graph given as text, with all types that follow.
-Graph graph_of(std::string_view text) {
-  auto graph = parse_graph(text);
-  if (!graph) FAIL(to_string(graph.error()));
-  if (const auto inferred = infer_shapes(*graph); !inferred) FAIL(to_string(inferred.error()));
-  if (const auto valid = verify(*graph); !valid) FAIL(to_string(valid.error()));
-  return *std::move(graph);
+/// A valid graph given as text, with all types that follow.
+Graph valid_graph_of(std::string_view text) {
+  Graph graph = test::parsed(text);
+  if (const auto valid = verify(graph); !valid) FAIL(to_string(valid.error()));
+  return graph;
 }
 
 /// What a graph says apart from what only its file says: one line a node, in no order.
@@ -69,25 +68,17 @@ void write_file(const Graph& graph, const std::string& path) {
   if (!report) FAIL(to_string(report.error()));
 }
 
-std::size_t count(const Graph& graph, std::string_view kind) {
-  std::size_t found = 0;
-  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
-    const NodeId node = graph.node_at(index);
-    if (node.is_valid() && graph.kind(node) == kind) ++found;
-  }
-  return found;
-}
-
 std::size_t operators(const Graph& graph) {
-  return count(graph, "onnx.DequantizeLinear") + count(graph, "onnx.QuantizeLinear") +
-         count(graph, "onnx.com.microsoft::DequantizeLinear");
+  return count_of_kind(graph, "onnx.DequantizeLinear") +
+         count_of_kind(graph, "onnx.QuantizeLinear") +
+         count_of_kind(graph, "onnx.com.microsoft::DequantizeLinear");
 }
 
 /// Written and read it is the same graph, and written again the same file.
 void check_same(std::string_view text) {
   CAPTURE(text);
   const Folder folder;
-  const Graph graph = graph_of(text);
+  const Graph graph = valid_graph_of(text);
   write_file(graph, folder / "first.onnx");
   const Graph read = read_file(folder / "first.onnx");
   CHECK(operators(read) == 0);
@@ -173,10 +164,10 @@ TEST_CASE("parameters that are shared, and a quantized activation") {
              "output(%y)\noutput(%r)\n");
   // Two weights that one scale serves: the text cannot say so, the graph can.
   const Folder folder;
-  Graph graph = graph_of(opset_13 +
-                         "%a: tensor<2x!quant.uniform<i8:f32, 0.5>> = constant() [1, 2]\n"
-                         "%b: tensor<2xi8> = constant() [3, 4]\n"
-                         "%v: tensor<2xf32> = dequantize(%a)\noutput(%v)\n");
+  Graph graph = valid_graph_of(opset_13 +
+                               "%a: tensor<2x!quant.uniform<i8:f32, 0.5>> = constant() [1, 2]\n"
+                               "%b: tensor<2xi8> = constant() [3, 4]\n"
+                               "%v: tensor<2xf32> = dequantize(%a)\noutput(%v)\n");
   const Value b = graph.find_value("b");
   graph.set_constant(b.node, *graph.constant(b.node),
                      graph.type(graph.find_value("a")).quantization);
@@ -208,7 +199,7 @@ TEST_CASE("a Clip of codes says which of them there are") {
         "> = quantize(%x) {name = \"q\"}\n"
         "%r: tensor<2x4xf32> = dequantize(%q) {name = \"d\"}\n"
         "%y: tensor<2x4xf32> = onnx.Neg(%r)\noutput(%y)\n";
-    const Graph graph = graph_of(text);
+    const Graph graph = valid_graph_of(text);
     write_file(graph, folder / "first.onnx");
     const Graph read = read_file(folder / "first.onnx");
     CHECK(meaning(read) == meaning(graph));
@@ -222,16 +213,16 @@ TEST_CASE("a Clip of codes says which of them there are") {
                                       "%c: tensor<2xi8> = onnx.Clip(%q, %z, %m)\n"}) {
     const bool is_computed = text.find("%m") != std::string_view::npos;
     const Folder folder;
-    write_file(
-        graph_of(opset_13 +
-                 "%x: tensor<2xf32> = input()\n%m: tensor<i8> = input()\n"
-                 "%one: tensor<f32> = constant() [1]\n%z: tensor<i8> = constant() [0]\n"
-                 "%s: tensor<i8> = constant() [7]\n"
-                 "%q: tensor<2xi8> = onnx.QuantizeLinear(%x, %one, %z)\n" +
-                 std::string(text) + "%y: tensor<2xf32> = onnx.DequantizeLinear(%c, %one, %z)\n" +
-                 (is_computed ? "output(%y)\n"
-                              : "%n: tensor<2xi8> = onnx.Neg(%c)\noutput(%n)\noutput(%y)\n")),
-        folder / "first.onnx");
+    write_file(valid_graph_of(
+                   opset_13 +
+                   "%x: tensor<2xf32> = input()\n%m: tensor<i8> = input()\n"
+                   "%one: tensor<f32> = constant() [1]\n%z: tensor<i8> = constant() [0]\n"
+                   "%s: tensor<i8> = constant() [7]\n"
+                   "%q: tensor<2xi8> = onnx.QuantizeLinear(%x, %one, %z)\n" +
+                   std::string(text) + "%y: tensor<2xf32> = onnx.DequantizeLinear(%c, %one, %z)\n" +
+                   (is_computed ? "output(%y)\n"
+                                : "%n: tensor<2xi8> = onnx.Neg(%c)\noutput(%n)\noutput(%y)\n")),
+               folder / "first.onnx");
     CHECK(operators(read_file(folder / "first.onnx")) == 2);
   }
 }
@@ -298,8 +289,8 @@ std::size_t raised_in(const GraphParts& parts, std::int64_t opset = 13) {
   const Graph read = read_file(path);
   write_file(read, folder / "raised.onnx");
   CHECK(contents_of(folder / "plain.onnx") == contents_of(folder / "raised.onnx"));
-  CHECK(count(*plain, "dequantize") + count(*plain, "quantize") == 0);
-  return count(read, "dequantize") + count(read, "quantize");
+  CHECK(count_of_kind(*plain, "dequantize") + count_of_kind(*plain, "quantize") == 0);
+  return count_of_kind(read, "dequantize") + count_of_kind(read, "quantize");
 }
 
 }  // namespace

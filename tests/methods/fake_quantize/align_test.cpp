@@ -4,6 +4,7 @@
 #include "methods/fake_quantize/lower.hpp"
 
 using namespace quadrant;
+using test::gpu;
 using test::kinds_of;
 using test::lowered;
 using test::parsed;
@@ -33,8 +34,6 @@ output(%c)
 )",
                      low, high, middle);
 }
-
-constexpr FakeQuantizeOptions gpu{.target = LowPrecisionTarget::gpu};
 
 }  // namespace
 

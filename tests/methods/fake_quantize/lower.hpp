@@ -21,6 +21,10 @@
 
 namespace quadrant::test {
 
+inline constexpr FakeQuantizeOptions cpu{.target = LowPrecisionTarget::cpu};
+inline constexpr FakeQuantizeOptions gpu{.target = LowPrecisionTarget::gpu};
+inline constexpr FakeQuantizeOptions generic{.target = LowPrecisionTarget::generic};
+
 /// Kinds of the operations, as `operations_of` has them.
 inline std::string kinds_of(const Graph& graph) {
   return fmt::format("{}", fmt::join(operations_of(graph), ", "));

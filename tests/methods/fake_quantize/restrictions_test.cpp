@@ -4,6 +4,9 @@
 #include "methods/fake_quantize/lower.hpp"
 
 using namespace quadrant;
+using test::cpu;
+using test::generic;
+using test::gpu;
 using test::kinds_of;
 using test::lowered;
 using test::parsed;
@@ -11,10 +14,6 @@ using test::reason;
 using test::type_of;
 
 namespace {
-
-constexpr FakeQuantizeOptions cpu{.target = LowPrecisionTarget::cpu};
-constexpr FakeQuantizeOptions gpu{.target = LowPrecisionTarget::gpu};
-constexpr FakeQuantizeOptions generic{.target = LowPrecisionTarget::generic};
 
 // A constant of numbers, and a fake_quantize between them in place of `name`.
 std::string fake_quantize(std::string_view name, std::string_view of, std::string_view type,

@@ -4,6 +4,8 @@
 #include "methods/fake_quantize/lower.hpp"
 
 using namespace quadrant;
+using test::generic;
+using test::gpu;
 using test::kinds_of;
 using test::parsed;
 using test::type_of;
@@ -34,9 +36,6 @@ SplitGraph split(std::string_view text, const FakeQuantizeOptions& options = {})
   REQUIRE_MESSAGE(verified, (verified ? std::string() : to_string(verified.error())));
   return result;
 }
-
-constexpr FakeQuantizeOptions gpu{.target = LowPrecisionTarget::gpu};
-constexpr FakeQuantizeOptions generic{.target = LowPrecisionTarget::generic};
 
 std::string uniform(std::string_view inside) {
   return fmt::format("tensor<1x2x2x2x!quant.uniform<{}>>", inside);

@@ -30,14 +30,14 @@ const TensorType& output_type(const Graph& graph, std::size_t index = 0) {
   return graph.type(graph.operands(graph.outputs()[index])[0]);
 }
 
-Value conv(Model& model, Value x, const std::string& name) {
+Value two_channel_conv(Model& model, Value x, const std::string& name) {
   return model.add("conv", {x, model.weight(name + "_w", {2, 2, 1, 1})}, name);
 }
 
 // y = conv(x)
 Model one_layer() {
   Model model;
-  model.output(conv(model, model.input("x", {1, 2, 3, 3}), "y"));
+  model.output(two_channel_conv(model, model.input("x", {1, 2, 3, 3}), "y"));
   return model;
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("static_affine: an input of integers stays what it is") {
 TEST_CASE("static_affine: an output of integers stays what it is") {
   Model model;
   const Value x = model.input("x", {1, 2, 3, 3});
-  const Value y = conv(model, x, "y");
+  const Value y = two_channel_conv(model, x, "y");
   const Value best = build::add(model.graph, "onnx.ArgMax", {y},
                                 build::tensor(ElementType::int64, Shape{1, 1, 3, 3}),
                                 {{"axis", std::int64_t{1}}}, "best");
@@ -144,8 +144,8 @@ TEST_CASE("static_affine: an input that is an output, and nothing else") {
 TEST_CASE("static_affine: an input that several read is codes for each, and real for others") {
   Model model;
   const Value x = model.input("x", {1, 2, 3, 3});
-  model.output(conv(model, x, "a"));
-  model.output(conv(model, x, "b"));
+  model.output(two_channel_conv(model, x, "a"));
+  model.output(two_channel_conv(model, x, "b"));
   model.output(model.add("onnx.Exp", {x}, "e"));
   const QuantizeResult result = test::quantized_by_operands(model, with_codes(true, false));
   CHECK(type_name(input_type(result.graph)) == "i8 codes");

@@ -106,6 +106,21 @@ class Model {
   std::mt19937 random_;
 };
 
+/// A convolution, 1x1, of three channels with a bias.
+inline Value one_by_one(Model& model, Value x, const std::string& name) {
+  return model.add(
+      "conv", {x, model.weight(name + ".w", {3, 3, 1, 1}), model.weight(name + ".b", {3})}, name);
+}
+
+/// What the first output of a graph is.
+inline std::vector<float> first_output(const Graph& graph, const std::vector<Tensor>& inputs) {
+  const std::vector<Value> watched{graph.ref(graph.outputs().front()).operand(0)};
+  const auto model = value_of(Interpreter().load(graph, watched));
+  const auto tensors = value_of(run_model(*model, inputs, 1));
+  const auto values = tensors[0].as<float>();
+  return {values.begin(), values.end()};
+}
+
 inline QuantizeResult quantized(const Graph& graph, StaticAffineOptions options,
                                 const QuantizeOptions& run = {}) {
   QuantizeResult result = value_of(quantize_static_affine(graph, std::move(options), run));

@@ -15,6 +15,7 @@
 #include "quantized_types.hpp"
 
 using namespace quadrant;
+using quadrant::test::first_output;
 using quadrant::test::Model;
 using quadrant::test::planned;
 
@@ -30,15 +31,6 @@ Model conv_model(const std::vector<float>& weight, const std::vector<float>& bia
   const Value b = model.constant("b", {outputs}, bias);
   model.output(model.add("conv", {x, w, b}, "y"));
   return model;
-}
-
-std::vector<float> run(const Graph& graph, const std::vector<Tensor>& inputs) {
-  const Value output = graph.ref(graph.outputs().front()).operand(0);
-  const std::vector<Value> watched{output};
-  const auto model = test::value_of(Interpreter().load(graph, watched));
-  const auto tensors = test::value_of(run_model(*model, inputs, 1));
-  const auto values = tensors[0].as<float>();
-  return {values.begin(), values.end()};
 }
 
 const UniformType& type_of(const QuantizeResult& result, std::string_view name) {
@@ -57,8 +49,8 @@ float largest_error(Model& model, const QuantizeResult& result) {
   float largest = 0;
   for (int i = 0; i < 3; ++i) {
     const std::vector<Tensor> inputs = model.sample();
-    const auto real = run(model.graph, inputs);
-    const auto found = run(result.graph, inputs);
+    const auto real = first_output(model.graph, inputs);
+    const auto found = first_output(result.graph, inputs);
     for (std::size_t k = 0; k < real.size(); ++k) {
       REQUIRE(std::isfinite(found[k]));
       largest = std::max(largest, std::abs(real[k] - found[k]));
@@ -96,8 +88,8 @@ TEST_CASE("static_affine: inputs that are constant, zero throughout among them")
     const Tensor input = same_everywhere({1, 2, 4, 4}, value);
     const auto statistics = statistics_on(model.graph, {input});
     const QuantizeResult result = test::quantized_by_operands(model, {.statistics = statistics});
-    const auto real = run(model.graph, {input});
-    const auto found = run(result.graph, {input});
+    const auto real = first_output(model.graph, {input});
+    const auto found = first_output(result.graph, {input});
     for (std::size_t i = 0; i < real.size(); ++i) {
       CHECK(found[i] == doctest::Approx(real[i]).epsilon(0.02));
     }
@@ -125,8 +117,8 @@ TEST_CASE("static_affine: a bias beyond 32 bits raises the scale of its channel'
   // The other channel is as it would be without.
   CHECK(scales_of(result, "w")[1] == doctest::Approx(1.0 / 127));
   const std::vector<Tensor> inputs = model.sample();
-  const auto real = run(model.graph, inputs);
-  const auto found = run(result.graph, inputs);
+  const auto real = first_output(model.graph, inputs);
+  const auto found = first_output(result.graph, inputs);
   for (std::size_t i = 0; i < real.size() / 2; ++i) {
     CHECK(found[i] == doctest::Approx(real[i]).epsilon(0.01));
   }
@@ -176,7 +168,7 @@ TEST_CASE("static_affine: scales whose product would be no normal number are rai
   if (planned(result, "b") != "float") {
     for (const float scale : scales_of(result, "b")) CHECK(std::isnormal(scale));
   }
-  for (const float value : run(result.graph, {input})) CHECK(std::isfinite(value));
+  for (const float value : first_output(result.graph, {input})) CHECK(std::isfinite(value));
 }
 
 TEST_CASE("static_affine: infinite and NaN ranges leave values in float") {

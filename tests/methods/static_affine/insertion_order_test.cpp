@@ -86,17 +86,17 @@ class Reordered {
   std::unordered_map<NodeId, NodeId> made_;
 };
 
-struct Parameters {
+struct ParametersOfCodes {
   ElementType storage = ElementType::undefined;
   Granularity granularity;
   std::vector<float> scales;
   std::vector<std::int64_t> zero_points;
-  friend bool operator==(const Parameters&, const Parameters&) = default;
+  friend bool operator==(const ParametersOfCodes&, const ParametersOfCodes&) = default;
 };
 
 // By name: the parameters of each value that is codes, and how often each kind of node occurs.
 struct Summary {
-  std::map<std::string, Parameters> parameters;
+  std::map<std::string, ParametersOfCodes> parameters;
   std::map<std::string, int> kinds;
   friend bool operator==(const Summary&, const Summary&) = default;
 };
@@ -111,9 +111,10 @@ Summary summary_of(const Graph& graph) {
       const TensorType& type = graph.type({node, k});
       if (!type.is_quantized()) continue;
       const UniformType& codes = *type.quantization;
-      summary.parameters.emplace(std::string(graph.value_name({node, k})),
-                                 Parameters{codes.storage, codes.granularity,
-                                            test::scales_of(codes), test::zero_points_of(codes)});
+      summary.parameters.emplace(
+          std::string(graph.value_name({node, k})),
+          ParametersOfCodes{codes.storage, codes.granularity, test::scales_of(codes),
+                            test::zero_points_of(codes)});
     }
   }
   return summary;

@@ -9,24 +9,13 @@
 #include "quadrant/ir/scales.hpp"
 
 using namespace quadrant;
+using quadrant::test::count_of_kind;
 using quadrant::test::Model;
+using quadrant::test::one_by_one;
 
 namespace {
 
-Value conv(Model& model, Value x, const std::string& name) {
-  return model.add(
-      "conv", {x, model.weight(name + ".w", {3, 3, 1, 1}), model.weight(name + ".b", {3})}, name);
-}
-
 Value last_result(const Graph& graph) { return graph.ref(graph.outputs().front()).operand(0); }
-
-std::size_t count(const Graph& graph, std::string_view kind) {
-  std::size_t found = 0;
-  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
-    if (graph.node_at(i).is_valid() && graph.kind(graph.node_at(i)) == kind) ++found;
-  }
-  return found;
-}
 
 float lowest(const QuantizeResult& result, std::string_view name) {
   const auto type = result.graph.type(result.graph.find_value(name)).quantization;
@@ -43,11 +32,11 @@ TEST_CASE("static_affine: a Min with bounds that repeat its operand stays") {
   Model model;
   const Value x = model.input("x", {1, 3, 1, 4});
   const Value bounds = model.constant("bounds", {1, 1, 5, 1}, std::vector<float>(5, 100));
-  const Value limited = model.add("onnx.Min", {conv(model, x, "a"), bounds}, "limited");
+  const Value limited = model.add("onnx.Min", {one_by_one(model, x, "a"), bounds}, "limited");
   REQUIRE(model.shape(limited) == Shape{1, 3, 5, 4});
-  model.output(conv(model, limited, "b"));
+  model.output(one_by_one(model, limited, "b"));
   const QuantizeResult result = test::quantized_by_operands(model);
-  CHECK(count(result.graph, "onnx.Min") == 1);
+  CHECK(count_of_kind(result.graph, "onnx.Min") == 1);
   const Value output = last_result(result.graph);
   const std::vector<Value> watched{output};
   const auto loaded = test::value_of(Interpreter().load(result.graph, watched));
@@ -57,11 +46,11 @@ TEST_CASE("static_affine: a Min with bounds that repeat its operand stays") {
 TEST_CASE("static_affine: a limit of a value that others read as it is stays") {
   Model model;
   const Value s = model.add("onnx.Sin", {model.input("x", {1, 3, 4, 4})}, "s");
-  model.output(conv(model, model.add("onnx.Relu", {s}, "relu"), "y"));
+  model.output(one_by_one(model, model.add("onnx.Relu", {s}, "relu"), "y"));
   model.output(model.add("onnx.Exp", {s}, "z"));
   const QuantizeResult result = test::quantized_by_operands(model);
   REQUIRE(test::planned(result, "y") == "activation i8");
-  CHECK(count(result.graph, "onnx.Relu") == 1);
+  CHECK(count_of_kind(result.graph, "onnx.Relu") == 1);
 }
 
 TEST_CASE("static_affine: with 16 bits limits stay") {
@@ -69,30 +58,30 @@ TEST_CASE("static_affine: with 16 bits limits stay") {
   options.activations.bits = 16;
   Model model;
   const Value x = model.input("x", {1, 3, 4, 4});
-  model.output(conv(model, model.add("onnx.Relu", {conv(model, x, "a")}, "relu"), "b"));
+  model.output(one_by_one(model, model.add("onnx.Relu", {one_by_one(model, x, "a")}, "relu"), "b"));
   const QuantizeResult result = test::quantized_by_operands(model, options);
   CHECK(test::planned(result, "relu") == "activation i16");
-  CHECK(count(result.graph, "onnx.Relu") == 1);
+  CHECK(count_of_kind(result.graph, "onnx.Relu") == 1);
 }
 
 TEST_CASE("static_affine: limits behind one another go together") {
   Model model;
   const Value x = model.input("x", {1, 3, 4, 4});
-  const Value relu = model.add("onnx.Relu", {conv(model, x, "a")}, "relu");
+  const Value relu = model.add("onnx.Relu", {one_by_one(model, x, "a")}, "relu");
   const Value bounds = model.constant("bounds", {1}, {100});
-  model.output(conv(model, model.add("onnx.Min", {relu, bounds}, "limited"), "b"));
+  model.output(one_by_one(model, model.add("onnx.Min", {relu, bounds}, "limited"), "b"));
   const QuantizeResult result = test::quantized_by_operands(model);
-  CHECK(count(result.graph, "onnx.Relu") == 0);
-  CHECK(count(result.graph, "onnx.Min") == 0);
+  CHECK(count_of_kind(result.graph, "onnx.Relu") == 0);
+  CHECK(count_of_kind(result.graph, "onnx.Min") == 0);
 }
 
 TEST_CASE("static_affine: what is chosen before it is limited has no codes beyond the limit") {
   const auto lowest_of = [](std::string_view between, Attributes attributes) {
     Model model;
     const Value x = model.input("x", {1, 3, 4, 4});
-    const Value moved =
-        model.add(std::string(between), {conv(model, x, "a")}, "moved", std::move(attributes));
-    model.output(conv(model, model.add("onnx.Relu", {moved}, "relu"), "b"));
+    const Value moved = model.add(std::string(between), {one_by_one(model, x, "a")}, "moved",
+                                  std::move(attributes));
+    model.output(one_by_one(model, model.add("onnx.Relu", {moved}, "relu"), "b"));
     return lowest(test::quantized_by_operands(model), "a");
   };
   const std::vector<std::int64_t> two{2, 2};

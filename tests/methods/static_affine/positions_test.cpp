@@ -13,6 +13,7 @@
 
 using namespace quadrant;
 using quadrant::test::Model;
+using quadrant::test::one_by_one;
 using quadrant::test::planned;
 
 namespace {
@@ -24,11 +25,6 @@ constexpr std::int64_t to_float = 1;  // as ONNX numbers types
 constexpr std::int64_t rows = 4;
 
 using MakeValue = std::function<Value(Model&)>;
-
-Value one_by_one(Model& model, Value x, const std::string& name) {
-  return model.add(
-      "conv", {x, model.weight(name + ".w", {3, 3, 1, 1}), model.weight(name + ".b", {3})}, name);
-}
 
 Value integers_of(Model& model, std::string kind, std::vector<Value> operands, const Shape& shape,
                   std::string name, ElementType element = ElementType::int64,
@@ -62,7 +58,7 @@ Model sum_with(const MakeValue& make) {
   return model;
 }
 
-std::shared_ptr<StatisticsTable> seen(const Model& model) {
+std::shared_ptr<StatisticsTable> statistics_of_first_results(const Model& model) {
   auto table = std::make_shared<StatisticsTable>();
   for (std::uint32_t i = 0; i < model.graph.index_bound(); ++i) {
     const NodeId node = model.graph.node_at(i);
@@ -73,8 +69,9 @@ std::shared_ptr<StatisticsTable> seen(const Model& model) {
   return table;
 }
 
-QuantizeResult quantized(const Model& model) {
-  return test::quantized(model.graph, {.statistics = seen(model)}, test::by_operands());
+QuantizeResult quantized_as_seen(const Model& model) {
+  return test::quantized(model.graph, {.statistics = statistics_of_first_results(model)},
+                         test::by_operands());
 }
 
 }  // namespace
@@ -134,7 +131,7 @@ TEST_CASE("static_affine: what is computed from integers alone stays float") {
       made = std::string(grown.graph.value_name(value));
       return value;
     });
-    const QuantizeResult result = quantized(model);
+    const QuantizeResult result = quantized_as_seen(model);
     CHECK(planned(result, made) == "float");
     const std::string why = test::reason(model.graph, result, made);
     const Value value = model.graph.find_value(made);
@@ -178,7 +175,7 @@ TEST_CASE("static_affine: what depends on a real input besides integers is quant
   for (std::size_t i = 0; i < cases.size(); ++i) {
     CAPTURE(i);
     const Model model = sum_with(cases[i]);
-    const QuantizeResult result = quantized(model);
+    const QuantizeResult result = quantized_as_seen(model);
     CHECK(planned(result, "sum") == "activation i8");
     CHECK(test::type_of_codes(result.graph, "p") != nullptr);
   }
@@ -194,10 +191,10 @@ TEST_CASE("static_affine: a position is known as one behind a few operations, no
       return model.add("identity", {value}, "last");
     });
   };
-  CHECK(planned(quantized(behind(4)), "sum") == "float");
-  CHECK(planned(quantized(behind(20)), "sum") == "float");
+  CHECK(planned(quantized_as_seen(behind(4)), "sum") == "float");
+  CHECK(planned(quantized_as_seen(behind(20)), "sum") == "float");
   // So that a chain of them is not walked by each of its values.
-  CHECK(planned(quantized(behind(40)), "sum") == "activation i8");
+  CHECK(planned(quantized_as_seen(behind(40)), "sum") == "activation i8");
 }
 
 TEST_CASE("static_affine: scores with a mask of -10000 stay float in front of Softmax") {

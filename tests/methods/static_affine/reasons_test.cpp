@@ -24,7 +24,7 @@ constexpr std::string_view non_finite = "it was NaN or infinite when it was cali
 const std::string asked = "activation i8 was asked for: ";
 const std::string asked_for_weight = "weight i8 axis=1 was asked for: ";
 
-std::shared_ptr<StatisticsTable> seen(const Graph& graph) {
+std::shared_ptr<StatisticsTable> statistics_of_all(const Graph& graph) {
   auto table = std::make_shared<StatisticsTable>();
   for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
     const NodeId node = graph.node_at(i);
@@ -43,9 +43,9 @@ struct Seen {
   std::string_view broken;
 };
 
-QuantizeResult quantized(const Model& model, StaticAffineOptions options = {},
-                         const Seen& except = {}) {
-  auto table = seen(model.graph);
+QuantizeResult quantized_when_seen(const Model& model, StaticAffineOptions options = {},
+                                   const Seen& except = {}) {
+  auto table = statistics_of_all(model.graph);
   if (!except.unseen.empty()) table->values.erase(std::string(except.unseen));
   if (!except.broken.empty()) {
     table->values[std::string(except.broken)].histogram.add(
@@ -55,16 +55,16 @@ QuantizeResult quantized(const Model& model, StaticAffineOptions options = {},
   return test::quantized(model.graph, std::move(options), test::by_operands());
 }
 
-Value conv(Model& model, Value x, const std::string& name = "conv") {
+Value four_channel_conv(Model& model, Value x, const std::string& name = "conv") {
   return model.add("conv", {x, model.weight(name + "_w", {4, 4, 1, 1})}, name);
 }
 
 // last = conv(v), v made of x: v is asked for codes.
-using MakeValue = std::function<Value(Model&, Value)>;
-Model model_of(const MakeValue& make) {
+using MakeFromInput = std::function<Value(Model&, Value)>;
+Model model_asking_for(const MakeFromInput& make) {
   Model model;
   const Value x = model.input("x", {1, 4, 4, 4});
-  model.output(conv(model, make(model, x), "last"));
+  model.output(four_channel_conv(model, make(model, x), "last"));
   return model;
 }
 
@@ -73,10 +73,10 @@ Model model_of(const MakeValue& make) {
 TEST_CASE("static_affine: activations of every family say why they stay float") {
   struct Family {
     std::string_view name;
-    MakeValue make;
+    MakeFromInput make;
   };
   const std::vector<Family> families{
-      {"product", [](Model& model, Value x) { return conv(model, x, "v"); }},
+      {"product", [](Model& model, Value x) { return four_channel_conv(model, x, "v"); }},
       {"arithmetic", [](Model& model, Value x) { return model.add("add", {x, x}, "v"); }},
       {"concat",
        [](Model& model, Value x) {
@@ -93,19 +93,20 @@ TEST_CASE("static_affine: activations of every family say why they stay float") 
   };
   for (const Family& family : families) {
     CAPTURE(family.name);
-    const Model model = model_of(family.make);
-    CHECK(test::reason(model.graph, quantized(model, {}, {.unseen = "v"}), "v") ==
+    const Model model = model_asking_for(family.make);
+    CHECK(test::reason(model.graph, quantized_when_seen(model, {}, {.unseen = "v"}), "v") ==
           asked + std::string(unknown));
-    CHECK(test::reason(model.graph, quantized(model, {}, {.broken = "v"}), "v") ==
+    CHECK(test::reason(model.graph, quantized_when_seen(model, {}, {.broken = "v"}), "v") ==
           asked + std::string(non_finite));
-    CHECK(test::planned(quantized(model), "v") == "activation i8");
+    CHECK(test::planned(quantized_when_seen(model), "v") == "activation i8");
   }
 }
 
 TEST_CASE("static_affine: a product whose result nobody asks for says why it makes no codes") {
-  const Model model = model_of([](Model& grown, Value x) { return conv(grown, x, "v"); });
+  const Model model =
+      model_asking_for([](Model& grown, Value x) { return four_channel_conv(grown, x, "v"); });
   const auto reason_without = [&](const Seen& except) {
-    return test::reason(model.graph, quantized(model, {}, except), "last");
+    return test::reason(model.graph, quantized_when_seen(model, {}, except), "last");
   };
   const std::string nobody =
       "nobody asks for it in quantized form; it is read by output (operand 0); its own operation "
@@ -115,20 +116,20 @@ TEST_CASE("static_affine: a product whose result nobody asks for says why it mak
 }
 
 TEST_CASE("static_affine: what limits or moves a value of an unknown range stays float with it") {
-  const auto reason_of = [](const MakeValue& make, std::string_view value) {
-    const Model model = model_of(make);
-    return test::reason(model.graph, quantized(model, {}, {.unseen = "v"}), value);
+  const auto reason_of = [](const MakeFromInput& make, std::string_view value) {
+    const Model model = model_asking_for(make);
+    return test::reason(model.graph, quantized_when_seen(model, {}, {.unseen = "v"}), value);
   };
   const std::string behind = "what it is computed from cannot be quantized as asked";
-  const MakeValue moved = [](Model& model, Value x) {
-    return model.add("transpose", {conv(model, x, "v")}, "moved",
+  const MakeFromInput moved = [](Model& model, Value x) {
+    return model.add("transpose", {four_channel_conv(model, x, "v")}, "moved",
                      {{"perm", std::vector<std::int64_t>{0, 1, 3, 2}}});
   };
   CHECK(reason_of(moved, "v") == asked + std::string(unknown));
   CHECK(reason_of(moved, "moved") == behind);
   // Of a value that is only limited, the limited one counts.
-  const MakeValue limits = [](Model& model, Value x) {
-    return model.add("onnx.Relu", {conv(model, x, "before")}, "v");
+  const MakeFromInput limits = [](Model& model, Value x) {
+    return model.add("onnx.Relu", {four_channel_conv(model, x, "before")}, "v");
   };
   CHECK(reason_of(limits, "before").ends_with(unknown));
   CHECK(reason_of(limits, "v") == asked + std::string(unknown));
@@ -136,7 +137,7 @@ TEST_CASE("static_affine: what limits or moves a value of an unknown range stays
 
 TEST_CASE("static_affine: moves that are none say so") {
   const std::string reason = asked + "its result is no choice of its operand's elements";
-  const std::vector<MakeValue> cases{
+  const std::vector<MakeFromInput> cases{
       [](Model& model, Value x) {
         return model.add("onnx.Pad",
                          {x, model.integers({0, 0, 1, 0, 0, 0, 0, 0}),
@@ -148,9 +149,9 @@ TEST_CASE("static_affine: moves that are none say so") {
                          {{"mode", std::string("cubic")}});
       },
   };
-  for (const MakeValue& make : cases) {
-    const Model model = model_of(make);
-    CHECK(test::reason(model.graph, quantized(model), "v") == reason);
+  for (const MakeFromInput& make : cases) {
+    const Model model = model_asking_for(make);
+    CHECK(test::reason(model.graph, quantized_when_seen(model), "v") == reason);
   }
 }
 
@@ -160,8 +161,8 @@ TEST_CASE("static_affine: constants say why they are no codes") {
   const Value empty = model.constant("empty", {1, 0, 4, 4}, {});
   const Value joined = model.add("concat", {x, empty}, "joined", {{"axis", std::int64_t{1}}});
   const Value shape = model.integers({1, 4, 16});
-  model.output(model.add("reshape", {conv(model, joined), shape}, "formed"));
-  const QuantizeResult result = quantized(model);
+  model.output(model.add("reshape", {four_channel_conv(model, joined), shape}, "formed"));
+  const QuantizeResult result = quantized_when_seen(model);
   CHECK(test::reason(model.graph, result, "empty") == "it is empty");
   CHECK(test::reason(model.graph, result, "integers") == "it holds no real numbers");
 }
@@ -191,7 +192,7 @@ TEST_CASE("static_affine: a weight whose channels are spread over its axes") {
   model.output(model.add("rnn", {x, w, r}, "y", {{"hidden_size", std::int64_t{2}}}));
   StaticAffineOptions options;
   options.quantized_recurrent_weights = true;
-  const QuantizeResult result = quantized(model, options);
+  const QuantizeResult result = quantized_when_seen(model, options);
   CHECK(test::reason(model.graph, result, "w") ==
         asked_for_weight + "the channels of its result are not those of one axis of its operand");
   CHECK(test::planned(result, "flat") == "float");
@@ -206,7 +207,7 @@ TEST_CASE("static_affine: integers that are computed hold no real numbers") {
   StaticAffineOptions options;
   options.quantized_inputs = true;
   options.quantized_outputs = true;
-  const QuantizeResult result = quantized(model, options);
+  const QuantizeResult result = quantized_when_seen(model, options);
   CHECK(test::reason(model.graph, result, "sum") == "its results hold no real numbers");
   CHECK(StaticAffine(options).refusal(model.graph, sum) ==
         std::string_view("it holds no real numbers"));
@@ -221,6 +222,7 @@ struct Odd {
 QUADRANT_CONSUMER(OddMethod, StaticAffine, Odd, requires_parents(AnyState)) {
   void request(NodeRef /*node*/, Asks& asks) const override { asks.benefit(0, scheme().weight(0)); }
 };
+
 }  // namespace
 
 TEST_CASE("static_affine: what is computed is no weight, whoever asks") {
@@ -229,7 +231,8 @@ TEST_CASE("static_affine: what is computed is no weight, whoever asks") {
   const Value odd = build::add(model.graph, "test.Odd", {model.add("add", {x, x}, "sum")},
                                build::f32({1, 4, 4, 4}), {}, "odd");
   model.output(odd);
-  RegistryBuilder builder = RegistryBuilder::of(StaticAffine({.statistics = seen(model.graph)}));
+  RegistryBuilder builder =
+      RegistryBuilder::of(StaticAffine({.statistics = statistics_of_all(model.graph)}));
   StaticAffine::Registration(builder).add<OddMethod>();
   const Registry registry = test::value_of(std::move(builder).freeze());
   const QuantizeResult result =
@@ -246,7 +249,7 @@ TEST_CASE("static_affine: a weight with NaN is named with its element, or left w
     grown.output(grown.add("matmul", {x, grown.constant("w", {2, 2}, values)}, "y"));
     return grown;
   }();
-  const StaticAffineOptions options{.statistics = seen(model.graph)};
+  const StaticAffineOptions options{.statistics = statistics_of_all(model.graph)};
   QuantizeOptions run = test::by_operands();
   const auto refused = quantize_static_affine(model.graph, options, run);
   REQUIRE_FALSE(refused.has_value());

@@ -13,6 +13,7 @@
 #include "quantized_types.hpp"
 
 using namespace quadrant;
+using quadrant::test::first_output;
 using quadrant::test::Model;
 using quadrant::test::planned;
 
@@ -21,13 +22,13 @@ namespace {
 constexpr std::int64_t inputs = 3;
 constexpr std::int64_t hidden = 2;
 
-struct Layer {
+struct RecurrentLayer {
   std::string_view kind;
   std::int64_t gates = 0;
 };
-constexpr Layer layers[]{{ops::Rnn::kind, ops::Rnn::gates},
-                         {ops::Gru::kind, ops::Gru::gates},
-                         {ops::Lstm::kind, ops::Lstm::gates}};
+constexpr RecurrentLayer layers[]{{ops::Rnn::kind, ops::Rnn::gates},
+                                  {ops::Gru::kind, ops::Gru::gates},
+                                  {ops::Lstm::kind, ops::Lstm::gates}};
 
 Attributes attributes_of(std::int64_t directions) {
   Attributes attributes{{"hidden_size", hidden}};
@@ -36,7 +37,7 @@ Attributes attributes_of(std::int64_t directions) {
 }
 
 // y = layer(x, w, r, b)
-Model model_of(const Layer& layer, std::int64_t directions) {
+Model recurrent_model(const RecurrentLayer& layer, std::int64_t directions) {
   Model model;
   const std::int64_t rows = layer.gates * hidden;
   const Value x = model.input("x", {5, 1, inputs});
@@ -45,14 +46,6 @@ Model model_of(const Layer& layer, std::int64_t directions) {
   const Value b = model.weight("b", {directions, 2 * rows});
   model.output(model.add(std::string(layer.kind), {x, w, r, b}, "y", attributes_of(directions)));
   return model;
-}
-
-std::vector<float> run(const Graph& graph, const std::vector<Tensor>& inputs_of_run) {
-  const std::vector<Value> watched{graph.operands(graph.outputs()[0])[0]};
-  const auto model = test::value_of(Interpreter().load(graph, watched));
-  const auto tensors = test::value_of(run_model(*model, inputs_of_run, 1));
-  const auto values = tensors[0].as<float>();
-  return {values.begin(), values.end()};
 }
 
 // Of a weight [directions, rows, columns], the largest magnitude in each row of either direction.
@@ -73,11 +66,11 @@ std::vector<double> magnitudes_of_rows(const Graph& graph, std::string_view name
 }  // namespace
 
 TEST_CASE("static_affine: recurrent weights as codes have a scale for each row of each gate") {
-  for (const Layer& layer : layers) {
+  for (const RecurrentLayer& layer : layers) {
     for (const std::int64_t directions : {1, 2}) {
       CAPTURE(layer.kind);
       CAPTURE(directions);
-      Model model = model_of(layer, directions);
+      Model model = recurrent_model(layer, directions);
       StaticAffineOptions options;
       options.quantized_recurrent_weights = true;
       const QuantizeResult result = test::quantized_by_operands(model, options);
@@ -98,8 +91,8 @@ TEST_CASE("static_affine: recurrent weights as codes have a scale for each row o
       CHECK(planned(result, "y") == "float");
       CHECK(result.graph.kind(result.graph.find_value("y").node) == layer.kind);
       const std::vector<Tensor> sample = model.sample();
-      const auto real = run(model.graph, sample);
-      const auto found = run(result.graph, sample);
+      const auto real = first_output(model.graph, sample);
+      const auto found = first_output(result.graph, sample);
       REQUIRE(found.size() == real.size());
       // A weight is off by half a step at most, about 1.5 / 254; sums have five of them.
       for (std::size_t i = 0; i < real.size(); ++i) CHECK(std::abs(found[i] - real[i]) < 0.03F);
@@ -109,9 +102,9 @@ TEST_CASE("static_affine: recurrent weights as codes have a scale for each row o
 }
 
 TEST_CASE("static_affine: recurrent weights are float unless codes are asked for") {
-  for (const Layer& layer : layers) {
+  for (const RecurrentLayer& layer : layers) {
     CAPTURE(layer.kind);
-    Model model = model_of(layer, 1);
+    Model model = recurrent_model(layer, 1);
     const QuantizeResult result = test::quantized_by_operands(model);
     CHECK(result.analysis.plan.values.empty());
     CHECK(test::reason(model.graph, result, "y") == "recurrent layers compute in float");
@@ -122,7 +115,7 @@ TEST_CASE("static_affine: recurrent weights are float unless codes are asked for
 }
 
 TEST_CASE("static_affine: recurrent weights follow the options of weights") {
-  Model model = model_of({ops::Gru::kind, ops::Gru::gates}, 1);
+  Model model = recurrent_model({ops::Gru::kind, ops::Gru::gates}, 1);
   StaticAffineOptions options;
   options.quantized_recurrent_weights = true;
   options.weights.bits = 4;

@@ -9,7 +9,7 @@ using namespace quadrant;
 
 namespace {
 
-struct Case {
+struct AxisCase {
   std::string_view kind;
   std::vector<std::optional<std::vector<std::int64_t>>> operands;  // extents; none: absent
   std::size_t weight = 1;                                          // which one is constant
@@ -18,7 +18,7 @@ struct Case {
   Attributes attributes;
 };
 
-std::string planned(const Case& each, const WeightOnlyOptions& options) {
+std::string planned(const AxisCase& each, const WeightOnlyOptions& options) {
   Graph graph;
   std::vector<Value> operands;
   for (std::size_t i = 0; i < each.operands.size(); ++i) {
@@ -37,7 +37,7 @@ std::string planned(const Case& each, const WeightOnlyOptions& options) {
 
 std::string axis(std::int64_t axis) { return "axis=" + std::to_string(axis); }
 
-void check(const Case& each) {
+void check_axes(const AxisCase& each) {
   CAPTURE(each.kind);
   CAPTURE(each.weight);
   for (const auto& extents : each.operands) {
@@ -61,7 +61,7 @@ void check(const Case& each) {
 }
 
 // The reason why a value stays float.
-std::string refusal(const Case& each, const WeightOnlyOptions& options) {
+std::string refusal(const AxisCase& each, const WeightOnlyOptions& options) {
   Graph graph;
   std::vector<Value> operands;
   for (std::size_t i = 0; i < each.operands.size(); ++i) {
@@ -86,13 +86,13 @@ TEST_CASE("matmul of all ranks: columns of B and rows of A, whatever is broadcas
     for (const auto& right : b) {
       const auto of_a = static_cast<std::int64_t>(left.size());
       const auto of_b = static_cast<std::int64_t>(right.size());
-      check({ops::MatMul::kind, {left, right}, 0, of_a == 1 ? -1 : of_a - 2, of_a - 1});
+      check_axes({ops::MatMul::kind, {left, right}, 0, of_a == 1 ? -1 : of_a - 2, of_a - 1});
       // Rank 1: a column, whose one axis is summed; else the last axis but one is.
-      check({ops::MatMul::kind,
-             {left, right},
-             1,
-             of_b == 1 ? -1 : of_b - 1,
-             of_b == 1 ? 0 : of_b - 2});
+      check_axes({ops::MatMul::kind,
+                  {left, right},
+                  1,
+                  of_b == 1 ? -1 : of_b - 1,
+                  of_b == 1 ? 0 : of_b - 2});
     }
   }
 }
@@ -105,22 +105,22 @@ TEST_CASE("gemm follows its transposes, with and without an addend") {
       const std::vector<std::int64_t> b =
           trans_b != 0 ? std::vector<std::int64_t>{3, 4} : std::vector<std::int64_t>{4, 3};
       const Attributes attributes{{"transA", trans_a}, {"transB", trans_b}};
-      check({ops::Gemm::kind, {a, b}, 0, trans_a, 1 - trans_a, attributes});
-      check({ops::Gemm::kind, {a, b, {{3}}}, 1, 1 - trans_b, trans_b, attributes});
+      check_axes({ops::Gemm::kind, {a, b}, 0, trans_a, 1 - trans_a, attributes});
+      check_axes({ops::Gemm::kind, {a, b, {{3}}}, 1, 1 - trans_b, trans_b, attributes});
     }
   }
 }
 
 TEST_CASE("batch_matmul, linear, addmm, baddbmm") {
   using Extents = std::vector<std::int64_t>;
-  check({ops::BatchMatMul::kind, {Extents{2, 5, 4}, Extents{2, 4, 3}}, 0, 1, 2});
-  check({ops::BatchMatMul::kind, {Extents{2, 5, 4}, Extents{2, 4, 3}}, 1, 2, 1});
-  check({ops::Linear::kind, {Extents{2, 5, 4}, Extents{3, 4}}, 1, 0, 1});
-  check({ops::Linear::kind, {Extents{5, 4}, Extents{3, 4}, Extents{3}}, 1, 0, 1});
-  check({ops::Addmm::kind, {Extents{3}, Extents{5, 4}, Extents{4, 3}}, 1, 0, 1});
-  check({ops::Addmm::kind, {Extents{5, 1}, Extents{5, 4}, Extents{4, 3}}, 2, 1, 0});
-  check({ops::Baddbmm::kind, {Extents{3}, Extents{2, 5, 4}, Extents{2, 4, 3}}, 1, 1, 2});
-  check({ops::Baddbmm::kind, {Extents{2, 5, 3}, Extents{2, 5, 4}, Extents{2, 4, 3}}, 2, 2, 1});
+  check_axes({ops::BatchMatMul::kind, {Extents{2, 5, 4}, Extents{2, 4, 3}}, 0, 1, 2});
+  check_axes({ops::BatchMatMul::kind, {Extents{2, 5, 4}, Extents{2, 4, 3}}, 1, 2, 1});
+  check_axes({ops::Linear::kind, {Extents{2, 5, 4}, Extents{3, 4}}, 1, 0, 1});
+  check_axes({ops::Linear::kind, {Extents{5, 4}, Extents{3, 4}, Extents{3}}, 1, 0, 1});
+  check_axes({ops::Addmm::kind, {Extents{3}, Extents{5, 4}, Extents{4, 3}}, 1, 0, 1});
+  check_axes({ops::Addmm::kind, {Extents{5, 1}, Extents{5, 4}, Extents{4, 3}}, 2, 1, 0});
+  check_axes({ops::Baddbmm::kind, {Extents{3}, Extents{2, 5, 4}, Extents{2, 4, 3}}, 1, 1, 2});
+  check_axes({ops::Baddbmm::kind, {Extents{2, 5, 3}, Extents{2, 5, 4}, Extents{2, 4, 3}}, 2, 2, 1});
 }
 
 TEST_CASE("einsum: the longest label that is kept, and the longest that is summed") {
@@ -128,12 +128,12 @@ TEST_CASE("einsum: the longest label that is kept, and the longest that is summe
   const auto einsum = [](const char* equation, Extents a, Extents b, std::size_t weight,
                          std::int64_t channel, std::int64_t contracted) {
     CAPTURE(equation);
-    check({ops::Einsum::kind,
-           {std::move(a), std::move(b)},
-           weight,
-           channel,
-           contracted,
-           {{"equation", std::string(equation)}}});
+    check_axes({ops::Einsum::kind,
+                {std::move(a), std::move(b)},
+                weight,
+                channel,
+                contracted,
+                {{"equation", std::string(equation)}}});
   };
   einsum("ij,jk->ik", {2, 5}, {5, 3}, 0, 0, 1);
   einsum("ij,jk->ik", {2, 5}, {5, 3}, 1, 1, 0);
@@ -151,7 +151,7 @@ TEST_CASE("einsum: the longest label that is kept, and the longest that is summe
 TEST_CASE("einsum that is no product of two matrices asks for nothing, and says so") {
   using Extents = std::vector<std::int64_t>;
   const auto reason = [](const char* equation, std::vector<Extents> extents) {
-    Case each{ops::Einsum::kind, {}, 1, -1, -1, {{"equation", std::string(equation)}}};
+    AxisCase each{ops::Einsum::kind, {}, 1, -1, -1, {{"equation", std::string(equation)}}};
     for (auto& one : extents) each.operands.emplace_back(std::move(one));
     return refusal(each, {.granularity = Granularity::Kind::tensor});
   };
@@ -169,21 +169,22 @@ TEST_CASE("convolutions of one to three dimensions: output channels, also groupe
       extents.resize(spatial + 2, extent);
       return extents;
     };
-    check({ops::Conv::kind, {with(1, 6, 5), with(9, 6, 3)}, 1, 0, 1});
-    check({ops::Conv::kind, {with(1, 6, 5), with(9, 2, 3)}, 1, 0, 1, {{"group", std::int64_t{3}}}});
-    check({ops::Conv::kind,
-           {with(1, 6, 5), with(6, 1, 3), Extents{6}},
-           1,
-           0,
-           1,
-           {{"group", std::int64_t{6}}}});  // depthwise
-    check({ops::ConvTranspose::kind, {with(1, 6, 5), with(6, 9, 3), std::nullopt}, 1, 1, 0});
-    check({ops::ConvTranspose::kind,
-           {with(1, 6, 5), with(6, 3, 3), Extents{9}},
-           1,
-           1,
-           0,
-           {{"group", std::int64_t{3}}}});
+    check_axes({ops::Conv::kind, {with(1, 6, 5), with(9, 6, 3)}, 1, 0, 1});
+    check_axes(
+        {ops::Conv::kind, {with(1, 6, 5), with(9, 2, 3)}, 1, 0, 1, {{"group", std::int64_t{3}}}});
+    check_axes({ops::Conv::kind,
+                {with(1, 6, 5), with(6, 1, 3), Extents{6}},
+                1,
+                0,
+                1,
+                {{"group", std::int64_t{6}}}});  // depthwise
+    check_axes({ops::ConvTranspose::kind, {with(1, 6, 5), with(6, 9, 3), std::nullopt}, 1, 1, 0});
+    check_axes({ops::ConvTranspose::kind,
+                {with(1, 6, 5), with(6, 3, 3), Extents{9}},
+                1,
+                1,
+                0,
+                {{"group", std::int64_t{3}}}});
   }
 }
 
@@ -202,8 +203,8 @@ TEST_CASE("recurrent layers: a scale for each row of a gate, blocks along what i
       const Extents b{directions, 2 * layer.gates * hidden};
       Attributes attributes{{"hidden_size", hidden}};
       if (directions == 2) attributes.set("direction", std::string("bidirectional"));
-      check({layer.kind, {x, w, r}, 1, 1, 2, attributes});
-      check({layer.kind, {x, w, r, b}, 2, 1, 2, attributes});
+      check_axes({layer.kind, {x, w, r}, 1, 1, 2, attributes});
+      check_axes({layer.kind, {x, w, r, b}, 2, 1, 2, attributes});
     }
   }
 }

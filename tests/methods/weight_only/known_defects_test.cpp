@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "methods/weight_only/build.hpp"
+#include "model_text.hpp"
 #include "quadrant/engine/explain.hpp"
 #include "quadrant/ir/text.hpp"
 
 using namespace quadrant;
+using test::count_of_kind;
 
 namespace {
 
@@ -38,12 +40,6 @@ void for_each_node(const Graph& graph, Visit visit) {
   for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
     if (graph.node_at(i).is_valid()) visit(graph.ref(graph.node_at(i)));
   }
-}
-
-int count(const Graph& graph, std::string_view kind) {
-  int found = 0;
-  for_each_node(graph, [&](NodeRef node) { found += node.kind() == kind ? 1 : 0; });
-  return found;
 }
 
 // Codes are read by operations whose result is codes as well, and by dequantizes: by nobody else.
@@ -115,7 +111,7 @@ TEST_CASE("defect 2: every operand of a list is floats, each dequantized once") 
   check_no_codes_escape(result.graph);
   const auto operands = result.graph.operands(list.node);
   CHECK(operands[0] == operands[2]);
-  CHECK(count(result.graph, ops::Dequantize::kind) == 2);
+  CHECK(count_of_kind(result.graph, ops::Dequantize::kind) == 2);
 }
 
 TEST_CASE(
@@ -146,7 +142,7 @@ TEST_CASE(
     CHECK(build::planned(result, "w") == shapes.planned);
     check_no_codes_escape(result.graph);
     if (shapes.planned != "float") continue;
-    CHECK(count(result.graph, ops::Dequantize::kind) == 0);
+    CHECK(count_of_kind(result.graph, ops::Dequantize::kind) == 0);
     CHECK_FALSE(reason(graph, result, w).empty());
   }
   // Rows: (16, 8) -> (4, 4, 8) makes two axes of axis 0, and neither has its 16 channels.
@@ -267,7 +263,7 @@ TEST_CASE("defect 6: a chain of 100,000 transparent operations does not overflow
   const auto result = build::quantize(graph);
   CHECK(build::planned(result, "w") == "axis=1");  // after 50,000 transposes
   CHECK(result.analysis.plan.values.size() == length + 1);
-  CHECK(count(result.graph, ops::Dequantize::kind) == 1);
+  CHECK(count_of_kind(result.graph, ops::Dequantize::kind) == 1);
 }
 
 TEST_CASE("defect 7: a user's tensors that are called like ours keep their names and contents") {

@@ -25,7 +25,7 @@ Operand x(Extents extents) { return {Operand::Role::input, std::move(extents)}; 
 Operand w(Extents extents) { return {Operand::Role::weight, std::move(extents)}; }
 Operand bias(Extents extents) { return {Operand::Role::bias, std::move(extents)}; }
 
-struct Case {
+struct BehindCase {
   std::string_view kind;
   std::vector<Operand> operands;
   Attributes attributes;
@@ -46,7 +46,7 @@ Value add_operand(Graph& graph, const Operand& operand) {
   return {};
 }
 
-Value add_node(Graph& graph, const Case& each) {
+Value add_node(Graph& graph, const BehindCase& each) {
   std::vector<Value> operands;
   for (const Operand& operand : each.operands) operands.push_back(add_operand(graph, operand));
   return build::node(graph, each.kind, "y", operands, each.attributes);
@@ -118,7 +118,7 @@ const std::vector<WeightOnlyOptions> all_options{
     {.scale_type = ElementType::float16, .unsigned_codes = true},
 };
 
-void check(const Case& each) {
+void check_behind(const BehindCase& each) {
   CAPTURE(each.kind);
   int weights = 0;
   for (const Operand& operand : each.operands) {
@@ -142,17 +142,17 @@ void check(const Case& each) {
 }  // namespace
 
 TEST_CASE("behind: matmul and batch_matmul, the weight on either side or on both") {
-  check({ops::MatMul::kind, {x({2, 4}), w({4, 3})}, {}});
-  check({ops::MatMul::kind, {w({2, 4}), x({4, 3})}, {}});
-  check({ops::MatMul::kind, {w({2, 4}), w({4, 3})}, {}});
-  check({ops::MatMul::kind, {x({4}), w({4, 3})}, {}});
-  check({ops::MatMul::kind, {w({3, 4}), x({4})}, {}});
-  check({ops::MatMul::kind, {w({2, 3, 4}), x({4})}, {}});
-  check({ops::MatMul::kind, {x({5, 2, 4}), w({4, 3})}, {}});
-  check({ops::MatMul::kind, {x({2, 4}), w({5, 4, 3})}, {}});
-  check({ops::MatMul::kind, {w({1, 2, 4}), x({5, 4, 3})}, {}});
-  check({ops::BatchMatMul::kind, {x({5, 2, 4}), w({5, 4, 3})}, {}});
-  check({ops::BatchMatMul::kind, {w({5, 2, 4}), x({5, 4, 3})}, {}});
+  check_behind({ops::MatMul::kind, {x({2, 4}), w({4, 3})}, {}});
+  check_behind({ops::MatMul::kind, {w({2, 4}), x({4, 3})}, {}});
+  check_behind({ops::MatMul::kind, {w({2, 4}), w({4, 3})}, {}});
+  check_behind({ops::MatMul::kind, {x({4}), w({4, 3})}, {}});
+  check_behind({ops::MatMul::kind, {w({3, 4}), x({4})}, {}});
+  check_behind({ops::MatMul::kind, {w({2, 3, 4}), x({4})}, {}});
+  check_behind({ops::MatMul::kind, {x({5, 2, 4}), w({4, 3})}, {}});
+  check_behind({ops::MatMul::kind, {x({2, 4}), w({5, 4, 3})}, {}});
+  check_behind({ops::MatMul::kind, {w({1, 2, 4}), x({5, 4, 3})}, {}});
+  check_behind({ops::BatchMatMul::kind, {x({5, 2, 4}), w({5, 4, 3})}, {}});
+  check_behind({ops::BatchMatMul::kind, {w({5, 2, 4}), x({5, 4, 3})}, {}});
 }
 
 TEST_CASE("behind: addends of every shape, constant and computed, under alpha and beta") {
@@ -161,18 +161,18 @@ TEST_CASE("behind: addends of every shape, constant and computed, under alpha an
        {Extents{}, Extents{1}, Extents{3}, Extents{1, 3}, Extents{5, 1}, Extents{5, 3}}) {
     for (const Operand& c : {bias(addend), x(addend)}) {
       for (const Attributes& attributes : {Attributes{}, factors}) {
-        check({ops::Gemm::kind, {x({5, 4}), w({4, 3}), c}, attributes});
-        check({ops::Gemm::kind, {w({5, 4}), x({4, 3}), c}, attributes});
-        check({ops::Addmm::kind, {c, x({5, 4}), w({4, 3})}, attributes});
+        check_behind({ops::Gemm::kind, {x({5, 4}), w({4, 3}), c}, attributes});
+        check_behind({ops::Gemm::kind, {w({5, 4}), x({4, 3}), c}, attributes});
+        check_behind({ops::Addmm::kind, {c, x({5, 4}), w({4, 3})}, attributes});
       }
-      check({ops::Gemm::kind, {w({5, 4}), w({4, 3}), c}, factors});
-      check({ops::Addmm::kind, {c, w({5, 4}), w({4, 3})}, factors});
+      check_behind({ops::Gemm::kind, {w({5, 4}), w({4, 3}), c}, factors});
+      check_behind({ops::Addmm::kind, {c, w({5, 4}), w({4, 3})}, factors});
     }
   }
   for (const Extents& addend : {Extents{3}, Extents{5, 1}, Extents{2, 5, 3}, Extents{2, 1, 1}}) {
     for (const Operand& c : {bias(addend), x(addend)}) {
-      check({ops::Baddbmm::kind, {c, x({2, 5, 4}), w({2, 4, 3})}, factors});
-      check({ops::Baddbmm::kind, {c, w({2, 5, 4}), x({2, 4, 3})}, factors});
+      check_behind({ops::Baddbmm::kind, {c, x({2, 5, 4}), w({2, 4, 3})}, factors});
+      check_behind({ops::Baddbmm::kind, {c, w({2, 5, 4}), x({2, 4, 3})}, factors});
     }
   }
 }
@@ -183,18 +183,18 @@ TEST_CASE("behind: gemm with all transposes") {
       const Attributes attributes{{"transA", a}, {"transB", b}, {"alpha", 2.0}};
       const Extents of_a = a != 0 ? Extents{4, 5} : Extents{5, 4};
       const Extents of_b = b != 0 ? Extents{3, 4} : Extents{4, 3};
-      check({ops::Gemm::kind, {x(of_a), w(of_b), bias({3})}, attributes});
-      check({ops::Gemm::kind, {w(of_a), x(of_b), Operand{}}, attributes});
+      check_behind({ops::Gemm::kind, {x(of_a), w(of_b), bias({3})}, attributes});
+      check_behind({ops::Gemm::kind, {w(of_a), x(of_b), Operand{}}, attributes});
     }
   }
 }
 
 TEST_CASE("behind: linear, also with the weight as its input") {
   for (const Operand& b : {Operand{}, bias({3}), x({3})}) {
-    check({ops::Linear::kind, {x({5, 4}), w({3, 4}), b}, {}});
-    check({ops::Linear::kind, {x({2, 5, 4}), w({3, 4}), b}, {}});
-    check({ops::Linear::kind, {w({5, 4}), x({3, 4}), b}, {}});
-    check({ops::Linear::kind, {w({5, 4}), w({3, 4}), b}, {}});
+    check_behind({ops::Linear::kind, {x({5, 4}), w({3, 4}), b}, {}});
+    check_behind({ops::Linear::kind, {x({2, 5, 4}), w({3, 4}), b}, {}});
+    check_behind({ops::Linear::kind, {w({5, 4}), x({3, 4}), b}, {}});
+    check_behind({ops::Linear::kind, {w({5, 4}), w({3, 4}), b}, {}});
   }
 }
 
@@ -203,18 +203,19 @@ TEST_CASE("behind: convolutions, grouped, strided, padded, and transposed") {
   Attributes grouped = strided;
   grouped.set("group", std::int64_t{2});
   for (const Operand& b : {Operand{}, bias({6}), x({6})}) {
-    check({ops::Conv::kind, {x({2, 4, 5, 4}), w({6, 4, 3, 2}), b}, strided});
-    check({ops::Conv::kind, {x({2, 4, 5, 4}), w({6, 2, 3, 2}), b}, grouped});
-    check({ops::Conv::kind, {x({2, 4, 5}), w({6, 4, 3}), b}, {}});
-    check({ops::ConvTranspose::kind, {x({2, 4, 3, 3}), w({4, 6, 3, 2}), b}, strided});
-    check({ops::ConvTranspose::kind, {x({2, 4, 3, 3}), w({4, 3, 3, 2}), b}, grouped});
+    check_behind({ops::Conv::kind, {x({2, 4, 5, 4}), w({6, 4, 3, 2}), b}, strided});
+    check_behind({ops::Conv::kind, {x({2, 4, 5, 4}), w({6, 2, 3, 2}), b}, grouped});
+    check_behind({ops::Conv::kind, {x({2, 4, 5}), w({6, 4, 3}), b}, {}});
+    check_behind({ops::ConvTranspose::kind, {x({2, 4, 3, 3}), w({4, 6, 3, 2}), b}, strided});
+    check_behind({ops::ConvTranspose::kind, {x({2, 4, 3, 3}), w({4, 3, 3, 2}), b}, grouped});
   }
 }
 
 TEST_CASE("behind: einsum, wherever the channel is in the result") {
   const auto einsum = [](const char* equation, Operand a, Operand b) {
     CAPTURE(equation);
-    check({ops::Einsum::kind, {std::move(a), std::move(b)}, {{"equation", std::string(equation)}}});
+    check_behind(
+        {ops::Einsum::kind, {std::move(a), std::move(b)}, {{"equation", std::string(equation)}}});
   };
   einsum("ij,jk->ik", x({2, 5}), w({5, 3}));
   einsum("ij,jk->ki", x({2, 5}), w({5, 3}));

@@ -4,8 +4,10 @@
 
 #include "methods/weight_only/build.hpp"
 #include "methods/weight_only/evaluate.hpp"
+#include "model_text.hpp"
 
 using namespace quadrant;
+using test::count_of_kind;
 
 namespace {
 
@@ -24,15 +26,6 @@ Value sines(Graph& graph, std::string name, std::vector<std::int64_t> extents) {
     return (1.5F + std::sin(position)) * (1 + static_cast<float>(i % 5)) *
            (1 + 3 * position / count);
   });
-}
-
-int count(const Graph& graph, std::string_view kind) {
-  int found = 0;
-  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
-    const NodeId id = graph.node_at(i);
-    found += id.is_valid() && graph.kind(id) == kind ? 1 : 0;
-  }
-  return found;
 }
 
 // Values of 8 bits are off by 1/254 of the largest; sums of them, which do not cancel, by no more,
@@ -136,7 +129,7 @@ TEST_CASE("behind a chain of moves the weight alone is stored, and the codes mov
     const auto result = build::quantize(graph, options, build::by_operands());
     const std::string planned = build::planned(result, "w");
     CHECK(planned != "float");
-    CHECK(count(result.graph, ops::Dequantize::kind) == 1);
+    CHECK(count_of_kind(result.graph, ops::Dequantize::kind) == 1);
     CHECK(result.graph.kind(result.graph.find_value("u").node) == ops::Dequantize::kind);
     check_same(graph, result);
     // Columns, of 12: the weight's axis 1. Blocks of 4 along 16 = 2 * 8: its axis 3.
@@ -164,7 +157,7 @@ TEST_CASE("the parts of a split, each of which somebody else reads") {
     CHECK(build::planned(result, "w") != "float");
     CHECK(build::planned(result, "q") == build::planned(result, "w"));
     CHECK(build::planned(result, "v") == build::planned(result, "w"));
-    CHECK(count(result.graph, ops::Dequantize::kind) == 3);
+    CHECK(count_of_kind(result.graph, ops::Dequantize::kind) == 3);
     check_same(graph, result);
   }
 }
@@ -202,8 +195,8 @@ TEST_CASE("a reshape of a weight that it alone reads is the weight where the gro
   CHECK(build::planned(blocks, "w") == "float");
   CHECK(build::planned(blocks, "r") == "axis=0 block=32");
   CHECK(blocks.graph.find_value("w").is_absent());  // the float weight is gone
-  CHECK(count(blocks.graph, ops::Reshape::kind) == 0);
-  CHECK(count(blocks.graph, ops::Constant::kind) == 1);
+  CHECK(count_of_kind(blocks.graph, ops::Reshape::kind) == 0);
+  CHECK(count_of_kind(blocks.graph, ops::Constant::kind) == 1);
   const Value codes = blocks.graph.operands(blocks.graph.find_value("r").node)[0];
   CHECK(blocks.graph.type(codes).shape == Shape{256, 10});
   CHECK(blocks.graph.type(codes).quantization->scales.shape() == Shape{8, 10});
@@ -280,7 +273,7 @@ TEST_CASE("weights of float16 and float64 keep their type, and a cast changes wh
         const auto result = build::quantize(graph, options, build::by_operands());
         CHECK(build::planned(result, "w") == build::planned(result, "cast"));
         CHECK(build::planned(result, "w") != "float");
-        CHECK(count(result.graph, ops::Cast::kind) == 0);
+        CHECK(count_of_kind(result.graph, ops::Cast::kind) == 0);
         // The codes, or the floats that are made of them, are called as the cast's result was.
         CHECK_FALSE(result.graph.find_value("cast").is_absent());
         check_same(graph, result);

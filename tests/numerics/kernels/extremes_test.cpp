@@ -15,15 +15,15 @@ namespace {
 
 using kernels::NumberRows;
 
-struct Expected {
+struct ExpectedReach {
   std::vector<float> above;
   std::vector<float> below;
 };
 
-Expected expected_reach(const std::vector<float>& numbers, const NumberRows& rows,
-                        bool of_columns) {
+ExpectedReach expected_reach(const std::vector<float>& numbers, const NumberRows& rows,
+                             bool of_columns) {
   const std::size_t groups = of_columns ? rows.length : rows.count;
-  Expected expected{std::vector<float>(groups, 0), std::vector<float>(groups, 0)};
+  ExpectedReach expected{std::vector<float>(groups, 0), std::vector<float>(groups, 0)};
   for (std::size_t row = 0; row < rows.count; ++row) {
     for (std::size_t i = 0; i < rows.length; ++i) {
       const std::size_t group = of_columns ? i : row;
@@ -50,20 +50,20 @@ TEST_CASE("kernels: reach of rows and of columns, for all targets, lengths and s
       for (std::size_t row = 0; row < count; ++row) {
         for (std::size_t i = length; i < rows.stride; ++i) numbers[row * rows.stride + i] = 1e30F;
       }
-      const Expected by_row = expected_reach(numbers, rows, false);
-      const Expected by_column = expected_reach(numbers, rows, true);
+      const ExpectedReach by_row = expected_reach(numbers, rows, false);
+      const ExpectedReach by_column = expected_reach(numbers, rows, true);
       std::vector<float> magnitudes(count);
       std::ranges::transform(by_row.above, by_row.below, magnitudes.begin(),
                              [](float a, float b) { return std::max(a, b); });
       test::for_each_target([&] {
-        Expected found{std::vector<float>(count, -1), std::vector<float>(count, -1)};
+        ExpectedReach found{std::vector<float>(count, -1), std::vector<float>(count, -1)};
         kernels::reach_of_rows(numbers.data(), rows, {found.above.data(), found.below.data()});
         CHECK(found.above == by_row.above);
         CHECK(found.below == by_row.below);
         std::vector<float> found_magnitudes(count, -1);
         kernels::magnitudes_of_rows(numbers.data(), rows, found_magnitudes.data());
         CHECK(found_magnitudes == magnitudes);
-        Expected columns{std::vector<float>(length, 0), std::vector<float>(length, 0)};
+        ExpectedReach columns{std::vector<float>(length, 0), std::vector<float>(length, 0)};
         kernels::reach_of_columns(numbers.data(), rows,
                                   {columns.above.data(), columns.below.data()});
         CHECK(columns.above == by_column.above);
