@@ -16,8 +16,8 @@ endfunction()
 # sources of the current folder.
 #
 #   quadrant_room(ir
-#     [CORE]                           needs neither RTTI nor exceptions
-#     [HOT]                            most of the time is spent here: compiled with QUADRANT_HOT_OPTIONS
+#     [CORE]                           needs neither RTTI nor exceptions; containers are not checked
+#     [HOT]                            most of the time is spent here: containers are not checked
 #     [INTERNAL]                       not part of quadrant::quadrant, not installed
 #     [HEADERS io/onnx.hpp io/onnx/*.hpp]  in include/quadrant/; default: <name>/*.hpp
 #     [EXCLUDE main.cpp]               sources that belong to another target
@@ -42,9 +42,7 @@ function(quadrant_room name)
     add_library(${target} STATIC ${sources})
     set(scope PUBLIC)
     quadrant_compile_settings(${target})
-    if(arg_HOT)
-      target_compile_options(${target} PRIVATE ${QUADRANT_HOT_OPTIONS})
-    elseif(NOT arg_CORE)
+    if(NOT arg_HOT AND NOT arg_CORE)
       target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:quadrant_checked_containers>)
     endif()
     # For private headers: "io/onnx/wire.hpp" from src/, "weight_only/axes.hpp" from methods/.
