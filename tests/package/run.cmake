@@ -2,6 +2,7 @@
 # of the build that it is a test of, so that ccache has the library already.
 file(REMOVE_RECURSE "${WORK}")
 set(ENV{CCACHE_NOHASHDIR} 1)
+set(ENV{CCACHE_BASEDIR} "${QUADRANT_SOURCE}")
 
 if(WAY STREQUAL "find_package")
   execute_process(COMMAND_ERROR_IS_FATAL ANY
