@@ -9,7 +9,8 @@ passed=0 failed=0
 check() {
   local started=$SECONDS
   echo "== README: $1"
-  if (set -e; "${@:2}"); then passed=$((passed + 1)); else failed=$((failed + 1)) && echo "== FAILED: $1"; fi
+  (set -e; "${@:2}") # where `if` asked for its status, bash would not stop at the first error
+  if (($? == 0)); then passed=$((passed + 1)); else failed=$((failed + 1)) && echo "== FAILED: $1"; fi
   echo "== README: $1: $((SECONDS - started)) s"
 }
 
