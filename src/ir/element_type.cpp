@@ -7,8 +7,9 @@
 namespace quadrant::inline v0 {
 namespace {
 
-static_assert(std::endian::native == std::endian::little,
-              "constants are little-endian, and everything reads them as the machine's own numbers");
+static_assert(
+    std::endian::native == std::endian::little,
+    "constants are little-endian, and everything reads them as the machine's own numbers");
 
 enum class Class : std::uint8_t { none, boolean, signed_integer, unsigned_integer, floating };
 
