@@ -6,7 +6,7 @@
 
 namespace quadrant::test {
 
-/// `count`, and a tenth of it under the address sanitizer, where they take minutes, unless
+/// `count`, and a twentieth of it under the address sanitizer, where they take minutes, unless
 /// QUADRANT_WHOLE is in the environment, as in the tier `nightly`: the release build repeats them
 /// all, and what a sanitizer finds does not wait for the thousandth graph. How many graphs must at
 /// least have shown what a test is about is in proportion.
@@ -19,7 +19,7 @@ Count rounds(Count count) {
 #else
   constexpr bool sanitized = false;
 #endif
-  return sanitized && std::getenv("QUADRANT_WHOLE") == nullptr ? count / 10 : count;
+  return sanitized && std::getenv("QUADRANT_WHOLE") == nullptr ? count / 20 : count;
 }
 
 }  // namespace quadrant::test
