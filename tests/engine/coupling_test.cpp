@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "engine/random_graphs.hpp"
-#include "engine/rounds.hpp"
 #include "engine/toy_scheme.hpp"
 #include "quadrant/engine/explain.hpp"
+#include "rounds.hpp"
 
 using namespace quadrant;
 

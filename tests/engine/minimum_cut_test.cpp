@@ -12,8 +12,8 @@
 #include "engine/brute_force.hpp"
 #include "engine/optimum.hpp"
 #include "engine/random_graphs.hpp"
-#include "engine/rounds.hpp"
 #include "quadrant/ir/text.hpp"
+#include "rounds.hpp"
 
 using namespace quadrant;
 
@@ -122,7 +122,7 @@ TEST_CASE("a graph of many parts is decided as each of them") {
     Outcome outcome;
     dice::Blueprint whole;
     Gain optimum;
-    while (whole.nodes.size() < 8000) {
+    while (whole.nodes.size() < test::rounds(std::size_t{8000})) {
       dice::Blueprint part = dice::random_graph(random, {.most_nodes = 9, .faces = faces});
       const std::optional<Gain> gain = try_graph(part, random, registry, outcome);
       if (!gain) continue;

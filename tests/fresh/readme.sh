@@ -5,13 +5,14 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 
 passed=0 failed=0
+mkdir -p build/times
 
 check() {
   local started=$SECONDS
   echo "== README: $1"
   (set -e; "${@:2}") # where `if` asked for its status, bash would not stop at the first error
   if (($? == 0)); then passed=$((passed + 1)); else failed=$((failed + 1)) && echo "== FAILED: $1"; fi
-  echo "== README: $1: $((SECONDS - started)) s"
+  printf 'fresh\t%s\t%d\n' "$1" $((SECONDS - started)) | tee -a build/times/readme.tsv
 }
 
 # `block N HEADING`: the N-th block of code below a heading of README.

@@ -17,6 +17,7 @@
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/ir/verify.hpp"
+#include "rounds.hpp"
 
 using namespace quadrant;
 using groups::Index;
@@ -425,7 +426,7 @@ Count check_nodes(void (*make)(Moved&, RandomExtents&)) {
                             Storage{ElementType::int4, true}, Storage{ElementType::uint4, true}};
   RandomExtents random(20261121);
   Count count;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < (test::is_whole() ? 40 : 8); ++round) {
     Moved moved;
     make(moved, random);
     const auto inferred = infer_shapes(moved.graph);

@@ -13,6 +13,7 @@
 #include "quadrant/ir/float16.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/convert.hpp"
+#include "rounds.hpp"
 
 namespace quadrant {
 namespace {
@@ -113,6 +114,7 @@ void check_all(const Shape& shape, const Granularity& granularity, const ScaleRu
 TEST_CASE("quantize_weights: what scan_parameters and quantized give, any shape and rule") {
   std::vector<Shape> shapes = test::shapes();
   shapes.push_back({0, 5});
+  test::Turns turns;
   for (const Shape& shape : shapes) {
     auto granularities = test::granularities_of(shape);
     const auto odd = test::odd_blocks_of(shape);
@@ -122,6 +124,7 @@ TEST_CASE("quantize_weights: what scan_parameters and quantized give, any shape 
     for (const Granularity& granularity : granularities) {
       for (const ScaleRule& rule : weight_rules) {
         if (rule.clip == Clip::mse && weights.size() > 1000) continue;  // searches take long
+        if (!turns.next()) continue;
         CAPTURE(to_string(shape));
         CAPTURE(granularity.axis);
         CAPTURE(granularity.block_size);
@@ -196,6 +199,7 @@ TEST_CASE("quantize_weights: weights of any float type, wherever they lie") {
       Case{{2, 70, 50}, Granularity::per_axis(1)},
   };
   TwoThreads threads;
+  test::Turns turns;
   for (const auto& [shape, granularity] : cases) {
     CAPTURE(to_string(shape));
     const auto values =
@@ -208,6 +212,7 @@ TEST_CASE("quantize_weights: weights of any float type, wherever they lie") {
       const Constant constant = Constant::from_bytes(element, shape, {bytes.begin(), bytes.end()});
       for (const ScaleRule& rule : weight_rules) {
         if (rule.clip == Clip::mse && values.size() > 100000) continue;  // searches take long
+        if (!turns.next()) continue;
         CAPTURE(to_string(rule.storage));
         const auto width = static_cast<std::size_t>(byte_width(rule.storage));
         Made made{{}, std::vector<std::byte>(values.size() * width)};

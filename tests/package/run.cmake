@@ -1,8 +1,6 @@
 # Configures, builds and tests PROJECT, with the library installed or as a subdirectory. With the flags
 # of the build that it is a test of, so that ccache has the library already.
 file(REMOVE_RECURSE "${WORK}")
-set(ENV{CCACHE_NOHASHDIR} 1)
-set(ENV{CCACHE_BASEDIR} "${QUADRANT_SOURCE}")
 
 if(WAY STREQUAL "find_package")
   execute_process(COMMAND_ERROR_IS_FATAL ANY
@@ -15,7 +13,7 @@ endif()
 execute_process(COMMAND_ERROR_IS_FATAL ANY
   COMMAND "${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${PROJECT}" -B "${WORK}/build"
     "-DCMAKE_CXX_COMPILER=${COMPILER}"
-    "-DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE}"
+    "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}"
     "-DCMAKE_CXX_FLAGS=${FLAGS}"
     "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}"
     "-DQUADRANT_WERROR=${WERROR}"
