@@ -26,10 +26,11 @@ Count rounds(Count count) {
   return is_whole() ? count : count / 20;
 }
 
-/// Of cases that are enumerated: all of them, or each fifth.
+/// Of cases that are enumerated: all of them, or each seventh, since they often come in fives and
+/// eights.
 class Turns {
  public:
-  [[nodiscard]] bool next() { return count_++ % (is_whole() ? 1 : 5) == 0; }
+  [[nodiscard]] bool next() { return count_++ % (is_whole() ? 1 : 7) == 0; }
 
  private:
   unsigned count_ = 0;

@@ -134,7 +134,7 @@ TEST_CASE("quantized and dequantized: every storage, shape and granularity, agai
       const auto groups = test::groups_of(shape, granularity);
       // The large ones take turns.
       ++seed;
-      const std::size_t few = (count < 2000 ? 1 : 2) * (test::is_whole() ? 1 : 5);
+      const std::size_t few = (count < 2000 ? 1 : 2) * (test::is_whole() ? 1 : 7);
       for (std::size_t which = seed % few; which < storages.size(); which += few) {
         const ElementType storage = storages[which];
         const auto range = integer_range(storage).value();

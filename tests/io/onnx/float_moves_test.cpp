@@ -8,6 +8,7 @@
 #include "io/onnx/failure.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/ir/verify.hpp"
+#include "rounds.hpp"
 
 using namespace quadrant;
 
@@ -92,14 +93,15 @@ TEST_CASE("moved 4-bit codes cannot leave the graph") {
   CHECK_THROWS_AS(onnx::avoid_moves_of_4_bits(*graph), onnx::Failure);
 }
 
-TEST_CASE("a chain of 100,000 moves") {
+TEST_CASE("a long chain of moves") {
+  const std::uint32_t length = test::rounds(100'000U);
   Graph graph;
   auto made = parse_graph(rows() + "%r: tensor<2x3xf32> = dequantize(%c)\noutput(%r)\n");
   REQUIRE(made);
   graph = *std::move(made);
   Value value = graph.find_value("c");
   const NodeId dequantize = graph.find_value("r").node;
-  for (int i = 0; i < 100'000; ++i) {
+  for (std::uint32_t i = 0; i < length; ++i) {
     NodeSpec move;
     move.kind = "onnx.Move";
     move.operands = {value};
@@ -108,6 +110,6 @@ TEST_CASE("a chain of 100,000 moves") {
   }
   graph.set_operand(dequantize, 0, value);
   onnx::avoid_moves_of_4_bits(graph);
-  CHECK(graph.node_count() == 100'003);  // the constant, the output, and a dequantize in front
+  CHECK(graph.node_count() == length + 3);  // the constant, the output, and a dequantize in front
   CHECK(graph.kind(graph.find_value("r").node) == "onnx.Move");
 }

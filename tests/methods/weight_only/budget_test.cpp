@@ -14,6 +14,7 @@
 #include "ir/build.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/methods/weight_only.hpp"
+#include "rounds.hpp"
 
 using namespace quadrant;
 
@@ -139,12 +140,14 @@ TEST_CASE("items are the weights, with what each scheme would make of them") {
 TEST_CASE("within a size, no choice there is has less error") {
   const Graph graph = products(4);
   const Registry registry = variants();
+  test::Turns turns;
   for (const std::uint64_t once : std::array<std::uint64_t, 2>{0, 77}) {
     Additive meter;
     meter.once = once;
     const auto study = BudgetStudy::make(graph, registry, meter);
     REQUIRE(study.has_value());
     for (std::uint64_t limit = 6600; limit <= 10100; limit += 53) {
+      if (!turns.next()) continue;
       Best best;
       for_each_plan(*study, meter, registry, [&](const PlanFigures& figures) {
         if (figures.file_bytes <= limit) best.error = std::min(best.error, figures.weight_error);
