@@ -4,6 +4,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 jobs=$(nproc)
 
+# Debian's Clang does not find its own symbolizer.
+export ASAN_SYMBOLIZER_PATH=/usr/lib/llvm-19/bin/llvm-symbolizer
+
 # Of the script that was called first: those that it calls go on counting.
 export QUADRANT_STARTED=${QUADRANT_STARTED:-$(date +%s)}
 

@@ -63,7 +63,8 @@ def main():
     for tier in TIERS:
         cells = list(before.get(tier, ["", ""]))
         if (TIMES / f"{tier}.tsv").is_file():
-            cells[column] = minutes(dict(steps(tier))["whole"])
+            whole = dict(steps(tier)).get("whole")  # missing where it was interrupted
+            cells[column] = minutes(whole) if whole is not None else ""
         rows.append([tier, *cells])
     columns = [[row[place] for row in rows if row[0] not in WITHIN_FRESH] for place in (1, 2)]
     rows.append(["all", *(f"{sum(map(float, cells)):.1f}" if all(cells) else "" for cells in columns)])

@@ -65,7 +65,9 @@ def furthest(a, b):
     for one, other in zip(a["values"], b["values"], strict=True):
         assert one["value"] == other["value"]
         span = one["max"] - one["min"] or 1.0
-        most = max(most, *(abs(one[end] - other[end]) / span for end in ("min", "max")))
+        for end in ("min", "max"):
+            apart = abs(one[end] - other[end]) / span
+            most = most if apart <= most else apart  # what is no number is not near
     return most
 
 

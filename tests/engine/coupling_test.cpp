@@ -15,7 +15,7 @@
 #include "engine/random_graphs.hpp"
 #include "engine/toy_scheme.hpp"
 #include "quadrant/engine/explain.hpp"
-#include "rounds.hpp"
+#include "shortened.hpp"
 
 using namespace quadrant;
 
@@ -204,7 +204,7 @@ TEST_CASE("on random graphs couplings that are blamed are there, and did what th
   for (const SelectionPolicy policy : policies) {
     Blame blame;
     std::mt19937 random(20261122);
-    for (int round = 0; round < test::rounds(2000); ++round) {
+    for (int round = 0; round < test::shortened(2000); ++round) {
       const int schemes = 1 + round % 2;
       const Registry registry = dice::registry(schemes);
       const dice::Blueprint blueprint = coupled_graph(random, schemes);
@@ -221,7 +221,7 @@ TEST_CASE("on random graphs couplings that are blamed are there, and did what th
         CHECK(first == reasons(built, registry, analysis));
       }
     }
-    CHECK(blame.contradicted > test::rounds(20));
-    CHECK(blame.coupled > test::rounds(20));
+    CHECK(blame.contradicted > test::shortened(20));
+    CHECK(blame.coupled > test::shortened(20));
   }
 }

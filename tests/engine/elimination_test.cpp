@@ -3,13 +3,13 @@
 #include <doctest/doctest.h>
 
 #include "engine/random_factors.hpp"
-#include "rounds.hpp"
+#include "shortened.hpp"
 
 using namespace quadrant;
 
 TEST_CASE("elimination finds the best of all assignments") {
   std::mt19937 random(7);
-  for (std::uint32_t round = 0; round < test::rounds(3000U); ++round) {
+  for (std::uint32_t round = 0; round < test::shortened(3000U); ++round) {
     const FactorGraph graph = random_factors::draw(random, 1 + round % 8, 1 + round % 11);
     Assignment assignment(graph.variable_count(), 0);
     Elimination elimination(graph);
@@ -21,7 +21,7 @@ TEST_CASE("elimination finds the best of all assignments") {
 
 TEST_CASE("what is held stays as it is") {
   std::mt19937 random(8);
-  for (std::uint32_t round = 0; round < test::rounds(3000U); ++round) {
+  for (std::uint32_t round = 0; round < test::shortened(3000U); ++round) {
     const FactorGraph graph = random_factors::draw(random, 2 + round % 7, 3 + round % 11);
     Assignment assignment(graph.variable_count(), 0);
     Elimination elimination(graph);
@@ -68,7 +68,7 @@ TEST_CASE("where tables would grow too large, or nothing is possible, nothing is
 }
 
 TEST_CASE("a long chain is no work") {
-  const std::uint32_t length = test::rounds(200'000U);
+  const std::uint32_t length = test::shortened(200'000U);
   FactorGraph graph;
   for (std::uint32_t i = 0; i < length; ++i) graph.add_variable(2);
   // Neighbours gain 2 by being equal; the ends want to differ.

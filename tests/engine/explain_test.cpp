@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/toy_scheme.hpp"
-#include "rounds.hpp"
+#include "shortened.hpp"
 
 using namespace quadrant;
 
@@ -189,7 +189,7 @@ TEST_CASE("a named blocker that is replaced by a root which can be anything is n
   const Explained explained;
   int one_replaced = 0;
   int all_replaced = 0;
-  for (int round = 0; round < test::rounds(300); ++round) {
+  for (int round = 0; round < test::shortened(300); ++round) {
     const Graph graph = random_graph(random);
     for (const Explanation& before : explained.all(graph)) {
       if (before.blockers.empty()) continue;
@@ -218,8 +218,8 @@ TEST_CASE("a named blocker that is replaced by a root which can be anything is n
       ++all_replaced;
     }
   }
-  CHECK(one_replaced > test::rounds(300));
-  CHECK(all_replaced > test::rounds(300));
+  CHECK(one_replaced > test::shortened(300));
+  CHECK(all_replaced > test::shortened(300));
 }
 
 TEST_CASE("without those who asked for what won, the runner-up wins") {

@@ -13,7 +13,7 @@
 #include "engine/optimum.hpp"
 #include "engine/random_graphs.hpp"
 #include "quadrant/ir/text.hpp"
-#include "rounds.hpp"
+#include "shortened.hpp"
 
 using namespace quadrant;
 
@@ -96,22 +96,22 @@ TEST_CASE("floats and one form: a cut decides as all decisions compared do") {
   std::mt19937 random(21);
   const Registry registry = dice::registry();
   Outcome outcome;
-  for (int round = 0; round < test::rounds(3000); ++round) {
+  for (int round = 0; round < test::shortened(3000); ++round) {
     try_graph(dice::random_graph(random, {.most_nodes = 9, .faces = 1}), random, registry, outcome);
   }
   MESSAGE(outcome.cut << " cut, " << outcome.exact << " exact, " << outcome.refused << " refused");
-  CHECK(outcome.exact > test::rounds(1000));
+  CHECK(outcome.exact > test::shortened(1000));
 }
 
 TEST_CASE("two forms with floats between them: so does a cut") {
   std::mt19937 random(22);
   const Registry registry = dice::registry();
   Outcome outcome;
-  for (int round = 0; round < test::rounds(3000); ++round) {
+  for (int round = 0; round < test::shortened(3000); ++round) {
     try_graph(dice::random_graph(random, {.most_nodes = 9, .faces = 2}), random, registry, outcome);
   }
   MESSAGE(outcome.cut << " cut, " << outcome.exact << " exact, " << outcome.refused << " refused");
-  CHECK(outcome.exact > test::rounds(500));
+  CHECK(outcome.exact > test::shortened(500));
 }
 
 // Large enough that a cut is tried before there are tables.
@@ -122,7 +122,7 @@ TEST_CASE("a graph of many parts is decided as each of them") {
     Outcome outcome;
     dice::Blueprint whole;
     Gain optimum;
-    while (whole.nodes.size() < test::rounds(std::size_t{8000})) {
+    while (whole.nodes.size() < test::shortened(std::size_t{8000})) {
       dice::Blueprint part = dice::random_graph(random, {.most_nodes = 9, .faces = faces});
       const std::optional<Gain> gain = try_graph(part, random, registry, outcome);
       if (!gain) continue;

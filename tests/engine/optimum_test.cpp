@@ -7,7 +7,7 @@
 
 #include "engine/dual_bound.hpp"
 #include "engine/random_factors.hpp"
-#include "rounds.hpp"
+#include "shortened.hpp"
 
 using namespace quadrant;
 
@@ -31,7 +31,7 @@ FactorGraph separate(std::uint32_t parts) {
 
 TEST_CASE("parts are solved one by one, and exactly") {
   std::mt19937 random(11);
-  for (std::uint32_t round = 0; round < test::rounds(2000U); ++round) {
+  for (std::uint32_t round = 0; round < test::shortened(2000U); ++round) {
     const FactorGraph graph = random_factors::draw(random, 1 + round % 8, 1 + round % 9);
     const Optimum found = find_optimum(graph, Assignment(graph.variable_count(), 0), knows_nothing);
     const Worth best = random_factors::best(graph, random_factors::all(graph), found.assignment);
@@ -43,7 +43,7 @@ TEST_CASE("parts are solved one by one, and exactly") {
 TEST_CASE("where nothing can be eliminated, the bound holds, and the start is not made worse") {
   std::mt19937 random(12);
   std::uint32_t tight = 0;
-  const std::uint32_t rounds = test::rounds(3000U);
+  const std::uint32_t rounds = test::shortened(3000U);
   for (std::uint32_t round = 0; round < rounds; ++round) {
     const FactorGraph graph = random_factors::draw(random, 2 + round % 7, 3 + round % 12);
     const Assignment start(graph.variable_count(), 0);

@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "rounds.hpp"
+#include "shortened.hpp"
 
 using namespace quadrant;
 
@@ -48,7 +48,7 @@ TEST_CASE(
   int optimal = 0;
   int feasible = 0;
   double worst = 0;
-  for (int round = 0; round < test::rounds(4000); ++round) {
+  for (int round = 0; round < test::shortened(4000); ++round) {
     const OptionTable table = random_table(random, round % 2 == 0);
     const double limit = std::uniform_real_distribution<double>(-50, 600)(random);
     double optimum = std::numeric_limits<double>::infinity();

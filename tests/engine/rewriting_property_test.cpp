@@ -16,7 +16,7 @@
 #include "engine/evaluator.hpp"
 #include "engine/random_graphs.hpp"
 #include "quadrant/ir/text.hpp"
-#include "rounds.hpp"
+#include "shortened.hpp"
 
 using namespace quadrant;
 
@@ -154,7 +154,7 @@ TEST_CASE(
   std::mt19937 random(20261121);
   std::size_t quantized = 0;
   std::size_t converted = 0;
-  for (int round = 0; round < test::rounds(4000); ++round) {
+  for (int round = 0; round < test::shortened(4000); ++round) {
     const int schemes = 1 + round % 2;
     const dice::Blueprint blueprint =
         dice::random_graph(random, {.most_nodes = 24, .schemes = schemes});
@@ -181,8 +181,8 @@ TEST_CASE(
     CHECK(print_graph(followed->graph) == print_graph(result->graph));
   }
   // The test is worth something.
-  CHECK(quantized > test::rounds(std::size_t{4000}));
-  CHECK(converted > test::rounds(std::size_t{2000}));
+  CHECK(quantized > test::shortened(std::size_t{4000}));
+  CHECK(converted > test::shortened(std::size_t{2000}));
 }
 
 TEST_CASE("the plan does not depend on the order in which the graph was built") {
@@ -204,9 +204,13 @@ TEST_CASE("the plan does not depend on the order in which the graph was built") 
       }
     }
   };
-  SUBCASE("small graphs") { check(test::rounds(1000), 100, {.least_nodes = 4, .most_nodes = 9}); }
+  SUBCASE("small graphs") {
+    check(test::shortened(1000), 100, {.least_nodes = 4, .most_nodes = 9});
+  }
   // In these some values have many forms, of both schemes.
-  SUBCASE("larger graphs") { check(test::rounds(60), 10, {.least_nodes = 60, .most_nodes = 120}); }
+  SUBCASE("larger graphs") {
+    check(test::shortened(60), 10, {.least_nodes = 60, .most_nodes = 120});
+  }
 }
 
 TEST_CASE("neither do the plan and the graph depend on the number of threads") {

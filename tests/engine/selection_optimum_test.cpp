@@ -12,7 +12,7 @@
 #include "engine/brute_force.hpp"
 #include "engine/random_graphs.hpp"
 #include "quadrant/ir/text.hpp"
-#include "rounds.hpp"
+#include "shortened.hpp"
 
 using namespace quadrant;
 
@@ -264,7 +264,7 @@ TEST_CASE("all small graphs: greedy decides something possible, and never better
 
 TEST_CASE("random graphs: greedy decides something possible, and never better than the best") {
   constexpr std::uint64_t most_choices = 50'000;
-  const int rounds = test::rounds(10'000);
+  const int rounds = test::shortened(10'000);
   const std::array registries{dice::registry(1), dice::registry(2)};
   std::mt19937 random(20261120);
   std::array<Distance, 2> distances;
@@ -287,7 +287,7 @@ TEST_CASE("random graphs: greedy decides something possible, and never better th
 }
 
 TEST_CASE("larger random graphs: greedy decides something possible") {
-  const int rounds = test::rounds(500);
+  const int rounds = test::shortened(500);
   const std::array registries{dice::registry(1), dice::registry(2)};
   std::mt19937 random(20261120);
   for (int round = 0; round < rounds; ++round) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Does what README says, each command as it is printed there, on a machine that has nothing but git: scripts/fresh
-# runs this in a bare root. The last line is `N passed, N failed`.
+# Does what README says, its commands of set-up and building as they are printed there, on a machine that has
+# nothing but git: scripts/fresh runs this in a bare root. The last line is `N passed, N failed`.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -32,7 +32,12 @@ absent() {
   done
 }
 
-build_line() { bash -euc "$(commands 1 'The command' | head -n 1)"; }
+build_line() {
+  local line
+  line=$(commands 1 'The command' | head -n 1)
+  [[ $line == *cmake* ]]
+  bash -euc "$line"
+}
 
 # The library, from a project that consists of what README shows.
 library() {

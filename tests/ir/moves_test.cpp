@@ -17,7 +17,7 @@
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/ir/verify.hpp"
-#include "rounds.hpp"
+#include "shortened.hpp"
 
 using namespace quadrant;
 using groups::Index;

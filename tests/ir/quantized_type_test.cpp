@@ -6,7 +6,7 @@
 #include <string>
 
 #include "quadrant/ir/scales.hpp"
-#include "rounds.hpp"
+#include "shortened.hpp"
 
 using namespace quadrant;
 
@@ -121,7 +121,7 @@ TEST_CASE("random types come back; damaged ones are an error or a type") {
     const std::vector<std::string> all{values...};
     return all[random() % all.size()];
   };
-  for (int i = 0; i < test::rounds(20000); ++i) {
+  for (int i = 0; i < test::shortened(20000); ++i) {
     std::string text = "!quant.uniform<";
     text.append(pick("i8", "u4", "i3<-3:3>", "u31", "i32")).append(":");
     text.append(pick("f32", "f16", "f64", "bf16"));

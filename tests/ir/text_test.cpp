@@ -9,7 +9,7 @@
 
 #include "build.hpp"
 #include "quadrant/ir/verify.hpp"
-#include "rounds.hpp"
+#include "shortened.hpp"
 
 using namespace quadrant;
 
@@ -601,7 +601,7 @@ TEST_CASE("mutated texts: an error or a graph, never more") {
   std::mt19937 random(20261120);
   int read = 0;
   int refused = 0;
-  for (int round = 0; round < test::rounds(20000); ++round) {
+  for (int round = 0; round < test::shortened(20000); ++round) {
     std::string text = base;
     for (auto edits = random() % 4 + 1; edits > 0; --edits) {
       const std::size_t at = random() % (text.size() + 1);
@@ -642,6 +642,6 @@ TEST_CASE("mutated texts: an error or a graph, never more") {
     REQUIRE(print_graph(*again) == printed);
     (void)verify(*graph);
   }
-  CHECK(read > test::rounds(500));
-  CHECK(refused > test::rounds(5000));
+  CHECK(read > test::shortened(500));
+  CHECK(refused > test::shortened(5000));
 }

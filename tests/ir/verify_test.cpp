@@ -6,7 +6,7 @@
 
 #include "build.hpp"
 #include "quadrant/ir/text.hpp"
-#include "rounds.hpp"
+#include "shortened.hpp"
 
 using namespace quadrant;
 
@@ -325,7 +325,7 @@ TEST_CASE("a long chain") {
   Graph graph;
   const Value x = graph.add_input("x", build::f32({2, 2}));
   Value value = x;
-  for (int i = 0; i < test::rounds(100000); ++i) {
+  for (int i = 0; i < test::shortened(100000); ++i) {
     value = build::add(graph, i % 2 == 0 ? "identity" : "add",
                        i % 2 == 0 ? std::vector<Value>{value} : std::vector<Value>{value, x},
                        build::f32({2, 2}));

@@ -11,7 +11,7 @@
 
 #include "numerics/helpers.hpp"
 #include "quadrant/numerics/find_encoding.hpp"
-#include "rounds.hpp"
+#include "shortened.hpp"
 
 namespace quadrant {
 namespace {

@@ -9,7 +9,7 @@
 #include <limits>
 #include <random>
 
-#include "rounds.hpp"
+#include "shortened.hpp"
 
 namespace quadrant {
 namespace {
@@ -200,7 +200,7 @@ TEST_CASE("scale search: as good as brute force, with many codes") {
 TEST_CASE("scale search: many values, against a grid") {
   std::mt19937 random(7);
   for (const ValueGenerator& generator : value_generators()) {
-    const WeightedValues values = made(generator, test::rounds(std::size_t{3000}), random);
+    const WeightedValues values = made(generator, test::shortened(std::size_t{3000}), random);
     ScaleSearch search;
     search.load(values);
     for (const bool free_zero : {false, true}) {

@@ -8,7 +8,7 @@
 #include "io/onnx/failure.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/ir/verify.hpp"
-#include "rounds.hpp"
+#include "shortened.hpp"
 
 using namespace quadrant;
 
@@ -94,7 +94,7 @@ TEST_CASE("moved 4-bit codes cannot leave the graph") {
 }
 
 TEST_CASE("a long chain of moves") {
-  const std::uint32_t length = test::rounds(100'000U);
+  const std::uint32_t length = test::shortened(100'000U);
   Graph graph;
   auto made = parse_graph(rows() + "%r: tensor<2x3xf32> = dequantize(%c)\noutput(%r)\n");
   REQUIRE(made);

@@ -4,7 +4,7 @@
 #include <ctime>
 
 #include "model_helpers.hpp"
-#include "rounds.hpp"
+#include "shortened.hpp"
 
 using namespace onnx_test;
 
@@ -236,7 +236,7 @@ TEST_CASE("claims of size cost no memory") {
 }
 
 TEST_CASE("very many results that are left out are written again, in linear time") {
-  const std::size_t count = test::rounds(std::size_t{200'000});
+  const std::size_t count = test::shortened(std::size_t{200'000});
   Fields strange = node("Strange", {"x"}, {"y"});
   for (std::size_t i = 0; i < count; ++i) strange.text(2, "");
   GraphParts parts = matmul_parts();

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "io/onnx/failure.hpp"
-#include "rounds.hpp"
+#include "shortened.hpp"
 
 namespace quadrant::onnx {
 namespace {

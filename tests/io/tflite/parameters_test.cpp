@@ -3,7 +3,7 @@
 
 #include "graph_helpers.hpp"
 #include "quadrant/ir/verify.hpp"
-#include "rounds.hpp"
+#include "shortened.hpp"
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include "ir/build.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/methods/weight_only.hpp"
-#include "rounds.hpp"
+#include "shortened.hpp"
 
 using namespace quadrant;
 

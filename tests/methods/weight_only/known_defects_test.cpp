@@ -14,7 +14,7 @@
 #include "model_text.hpp"
 #include "quadrant/engine/explain.hpp"
 #include "quadrant/ir/text.hpp"
-#include "rounds.hpp"
+#include "shortened.hpp"
 
 using namespace quadrant;
 using test::count_of_kind;
@@ -252,7 +252,7 @@ TEST_CASE(
 }
 
 TEST_CASE("defect 6: a long chain of transparent operations does not overflow the stack") {
-  const int length = test::rounds(100'000);
+  const int length = test::shortened(100'000);
   Graph graph;
   const Value w = build::weight(graph, "w", {40, 3});
   Value last = w;

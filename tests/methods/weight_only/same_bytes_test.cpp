@@ -11,7 +11,7 @@
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/methods/weight_only.hpp"
-#include "rounds.hpp"
+#include "shortened.hpp"
 #include "temporary_folder.hpp"
 
 namespace quadrant {
