@@ -3,6 +3,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 jobs=$(nproc)
+debian=$(. /etc/os-release && echo "${VERSION_ID:-}")
 
 # Debian's Clang does not find its own symbolizer.
 export ASAN_SYMBOLIZER_PATH=/usr/lib/llvm-19/bin/llvm-symbolizer

@@ -1,7 +1,7 @@
 """MLIR's tools, of the versions that the tests use: 15 has instrumentation and fake quantization,
 19 is what the plug-in is built for, 22 has the strictest verifier.
 
-To be imported first: ends a test with status 77, skipped, where one is missing.
+Ends a test with status 77, skipped, where one that it uses is missing: Debian 13 has no version 15.
 """
 
 import os
@@ -20,14 +20,12 @@ FOLDERS = {
     22: APART / "usr/lib/llvm-22",
 }
 
-for _version, _folder in FOLDERS.items():
-    if not (_folder / "bin" / "mlir-opt").is_file():
-        print(f"mlir-opt of version {_version} is not there: run scripts/setup")
-        sys.exit(77)
-
 
 def tool(version, name, *arguments, text="", timeout=300):
     """A finished process of MLIR's tool, with `text` as its input. Never raises for its status."""
+    if not (FOLDERS[version] / "bin" / "mlir-opt").is_file():
+        print(f"mlir-opt of version {version} is not there: run scripts/setup")
+        sys.exit(77)
     libraries = APART / "usr/lib/x86_64-linux-gnu"
     environment = {**os.environ, "LD_LIBRARY_PATH": str(libraries)} if version == 22 else None
     return subprocess.run([str(FOLDERS[version] / "bin" / name), *map(str, arguments)], input=text,
