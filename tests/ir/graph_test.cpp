@@ -181,7 +181,7 @@ struct Model {
   struct Node {
     std::string kind;
     std::vector<Value> operands;
-    std::uint32_t results;
+    std::uint32_t results = 0;
   };
   std::map<NodeId, Node> nodes;
   std::set<NodeId> erased;
