@@ -66,7 +66,7 @@ inline std::vector<std::string> operators_of(std::string_view text) {
 }
 
 /// The tensor of that name; there must be one.
-inline const schema::TensorT& tensor_of(schema::ModelT& model, std::string_view name) {
+inline schema::TensorT& tensor_of(schema::ModelT& model, std::string_view name) {
   for (const auto& tensor : main_of(model).tensors) {
     if (tensor->name == name) return *tensor;
   }

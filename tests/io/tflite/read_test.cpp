@@ -116,31 +116,26 @@ TEST_CASE("damage is named with its place") {
     std::string_view message;
     std::function<void(schema::ModelT&)> change;
   };
-  const auto tensor_named = [](schema::ModelT& model, std::string_view name) -> schema::TensorT& {
-    return const_cast<schema::TensorT&>(tensor_of(model, name));
-  };
   const std::vector<Case> cases{
       {"version 4", [](schema::ModelT& model) { model.version = 4; }},
       {"without a graph", [](schema::ModelT& model) { model.subgraphs.clear(); }},
-      {"buffer 77", [&](schema::ModelT& model) { tensor_named(model, "w").buffer = 77; }},
+      {"buffer 77", [](schema::ModelT& model) { tensor_of(model, "w").buffer = 77; }},
       {"tensor 99 of", [](schema::ModelT& model) { main_of(model).operators[1]->inputs[0] = 99; }},
       {"tensor -7 of", [](schema::ModelT& model) { main_of(model).operators[1]->outputs[0] = -7; }},
       {"operator code 50",
        [](schema::ModelT& model) { main_of(model).operators[0]->opcode_index = 50; }},
-      {"an extent of -3", [&](schema::ModelT& model) { tensor_named(model, "w").shape[1] = -3; }},
-      {"bytes for", [&](schema::ModelT& model) { tensor_named(model, "w").shape[1] = 4; }},
+      {"an extent of -3", [](schema::ModelT& model) { tensor_of(model, "w").shape[1] = -3; }},
+      {"bytes for", [](schema::ModelT& model) { tensor_of(model, "w").shape[1] = 4; }},
       {"more elements",
        [&](schema::ModelT& model) {
-         tensor_named(model, "p").shape = {1 << 30, 1 << 30, 1 << 30, 1 << 30};
+         tensor_of(model, "p").shape = {1 << 30, 1 << 30, 1 << 30, 1 << 30};
        }},
       {"scales along axis",
-       [&](schema::ModelT& model) {
-         tensor_named(model, "w").quantization->quantized_dimension = 2;
-       }},
+       [&](schema::ModelT& model) { tensor_of(model, "w").quantization->quantized_dimension = 2; }},
       {"a scale of 0",
-       [&](schema::ModelT& model) { tensor_named(model, "x").quantization->scale[0] = 0; }},
+       [](schema::ModelT& model) { tensor_of(model, "x").quantization->scale[0] = 0; }},
       {"a zero point of 400",
-       [&](schema::ModelT& model) { tensor_named(model, "x").quantization->zero_point[0] = 400; }},
+       [](schema::ModelT& model) { tensor_of(model, "x").quantization->zero_point[0] = 400; }},
       {"is computed twice",
        [](schema::ModelT& model) {
          main_of(model).operators[2]->outputs = main_of(model).operators[1]->outputs;
