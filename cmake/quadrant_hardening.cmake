@@ -5,7 +5,7 @@ option(QUADRANT_HARDENING "Harden what is built: stack protector, FORTIFY, full 
 
 add_library(quadrant_hardening INTERFACE)
 # The standard library checks indices: in the rooms that read files and print. The core's loops over nodes and
-# numbers would take 4 to 7 % more instructions (tests/counted_work_test.py), and so would hot ones elsewhere.
+# numbers would take more instructions, and so would hot ones elsewhere: docs/platforms.md.
 add_library(quadrant_checked_containers INTERFACE)
 
 if(QUADRANT_HARDENING)

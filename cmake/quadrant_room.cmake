@@ -5,8 +5,8 @@ function(quadrant_compile_settings target)
   # Quantized codes must not depend on the machine: a multiply and an add are fused only where the
   # source says so.
   target_compile_options(${target} PRIVATE -ffp-contract=off)
-  # Sources are named from the root of the repository: nothing that is built holds the path of a machine,
-  # and the compiler cache serves other clones.
+  # __FILE__, which the tests' assertions hold, begins at the root of the repository: so the compiler cache
+  # serves other clones.
   target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
   set_target_properties(${target} PROPERTIES
     CXX_EXTENSIONS OFF
