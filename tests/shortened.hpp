@@ -28,13 +28,13 @@ Count shortened(Count count) {
   return is_whole() ? count : count / 20;
 }
 
-/// Of cases that are enumerated: all of them, or the first and a seventh of the others, drawn, so
+/// Of cases that are enumerated: all of them, or the first and a twentieth of the others, drawn, so
 /// that no number of cases makes them always the same ones.
 class Turns {
  public:
   [[nodiscard]] bool next() {
     const bool is_first = !std::exchange(has_begun_, true);
-    return is_whole() || random_() % 7 == 0 || is_first;
+    return is_whole() || random_() % 20 == 0 || is_first;
   }
 
  private:

@@ -150,9 +150,11 @@ TEST_CASE("Cast::to reads ONNX's numbers") {
 TEST_CASE("Slice::ranges are what walking over the axis finds") {
   const Integers bounds{-100, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 100, INT64_MAX};
   int count = 0;
+  test::Turns turns;
   for (const std::int64_t extent : {0, 1, 2, 4, 5}) {
     for (const std::int64_t start : bounds) {
       for (const std::int64_t end : bounds) {
+        if (!turns.next()) continue;
         for (const std::int64_t step : {-7, -3, -2, -1, 1, 2, 3, 7}) {
           CAPTURE(extent);
           CAPTURE(start);
@@ -175,7 +177,7 @@ TEST_CASE("Slice::ranges are what walking over the axis finds") {
       }
     }
   }
-  CHECK(count == 5 * 16 * (16 * 8 - 4));
+  if (test::is_whole()) CHECK(count == 5 * 16 * (16 * 8 - 4));
 }
 
 TEST_CASE("Slice::ranges of several axes, and in attributes") {

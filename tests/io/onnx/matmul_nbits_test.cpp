@@ -140,8 +140,8 @@ TEST_CASE("packed codes, whole and in any part") {
 TEST_CASE("more codes than are held at a time: many rows, and rows that are too long") {
   std::mt19937 random(2);
   for (const bool rows_first : {false, true}) {
-    for (const auto& [rows, columns] :
-         {std::pair<std::int64_t, std::int64_t>{15'000, 300}, {3, 4'300'003}}) {
+    for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{15'000, 300},
+                                        {3, test::is_whole() ? 4'300'003 : 2'200'003}}) {
       if (!test::is_whole() && rows_first == (rows == 3)) continue;
       const Case example = random_case(
           random, ElementType::int4,

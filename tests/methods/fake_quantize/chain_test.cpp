@@ -1,5 +1,6 @@
 // Chains of products and what stands between them: codes from the first fake_quantize to the last.
 #include "methods/fake_quantize/lower.hpp"
+#include "shortened.hpp"
 
 using namespace quadrant;
 using test::kinds_of;
@@ -374,7 +375,7 @@ TEST_CASE("a chain of 20,000 operations") {
   std::string text =
       "graph {opset = 21}\n%xc: tensor<4x!quant.uniform<u8:f32, 0.1>> = input()\n"
       "%v0: tensor<4xf32> = dequantize(%xc)\n";
-  constexpr int count = 20000;
+  const int count = test::shortened(20'000);
   for (int i = 0; i < count; ++i) {
     text +=
         "%v" + std::to_string(i + 1) + ": tensor<4xf32> = onnx.Relu(%v" + std::to_string(i) + ")\n";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "methods/fake_quantize/lower.hpp"
+#include "shortened.hpp"
 
 using namespace quadrant;
 
@@ -147,7 +148,7 @@ class RandomModel {
 
 TEST_CASE("random graphs") {
   int on_codes = 0;
-  for (unsigned seed = 0; seed < 300; ++seed) {
+  for (unsigned seed = 0; seed < test::shortened(300U); ++seed) {
     const std::string text = RandomModel(seed).text();
     CAPTURE(text);
     const Graph model = test::parsed(text);
@@ -157,5 +158,5 @@ TEST_CASE("random graphs") {
     // Sums are off by 1/131072 of a step; what they are multiplied by, and float32, come on top.
     CHECK_MESSAGE(test::distance(model, result.graph, -5, 5) < 0.02, print_graph(result.graph));
   }
-  CHECK(on_codes > 100);
+  CHECK(on_codes > test::shortened(100));
 }
