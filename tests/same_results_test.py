@@ -9,8 +9,10 @@ multiplications) and other C libraries compute otherwise: of them, ranges may di
 so may parameters that are found from data. Needs Python's standard library alone.
 """
 
+import concurrent.futures
 import hashlib
 import json
+import os
 import pathlib
 import re
 import shlex
@@ -22,7 +24,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODELS = sorted((ROOT / "examples" / "models").glob("*.onnx"))
 TOLERANCE = 1e-5
 
-# What is written for each model: name of the file, and the words of the command that writes it.
+# What is written for each model: name of the file, no two with one stem and a weights file, and the words of the
+# command that writes it.
 RUNS = {
     "greedy.json": "plan {model} --scheme weight-only -o {out}",
     "optimal.json": "plan {model} --scheme weight-only --policy optimal -o {out}",
@@ -33,7 +36,7 @@ RUNS = {
     "mse.onnx": "quantize {model} -o {out} --scheme static-affine --calibration {statistics} --activation-encoding mse",
     "entropy.onnx":
         "quantize {model} -o {out} --scheme static-affine --calibration {statistics} --activation-encoding entropy",
-    "static.xml": "convert {model} {out} --scheme static-affine --calibration {statistics}",
+    "openvino.xml": "convert {model} {out} --scheme static-affine --calibration {statistics}",
     "int8.tflite": "convert {model} {out} --scheme static-affine --calibration {statistics}",
 }
 
@@ -43,16 +46,14 @@ def run(command, line):
     return done.returncode, done.stderr.strip()
 
 
-def results(command, model, statistics, folder):
-    """Of each run, the hash of what it wrote, or what it said instead."""
-    found = {}
-    for name, line in RUNS.items():
-        out = folder / name
-        status, said = run(command, line.format(model=model, out=out, statistics=statistics))
-        files = [file for file in sorted(folder.glob(f"{out.stem}.*")) if file.suffix in (out.suffix, ".bin")]
-        found[name] = said.replace(str(folder), "") if status else "".join(
-            hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
-    return found
+def result(command, name, model, statistics, folder):
+    """The hash of what the run `name` of RUNS wrote, or what it said instead."""
+    out = folder / name
+    status, said = run(command, RUNS[name].format(model=model, out=out, statistics=statistics))
+    if status:
+        return said.replace(str(folder), "")
+    files = [file for file in sorted(folder.glob(f"{out.stem}.*")) if file.suffix in (out.suffix, ".bin")]
+    return "".join(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
 
 
 def is_hash(text):
@@ -85,21 +86,31 @@ def main():
             print(f"{what}: {why}")
 
     for model in MODELS:
-        with tempfile.TemporaryDirectory() as made:
-            folder = pathlib.Path(made)
-            folders = {name: folder / str(i) for i, name in enumerate(commands)}
+        with tempfile.TemporaryDirectory() as made, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            folders = {name: pathlib.Path(made) / str(i) for i, name in enumerate(commands)}
             statistics = {name: folders[name] / "statistics.json" for name in commands}
-            for name, command in commands.items():
-                folders[name].mkdir()
-                status, said = run(command, f"calibrate {model} --random 8 -o {statistics[name]}")
+            for folder in folders.values():
+                folder.mkdir()
+            calibrated = {
+                name: pool.submit(run, command, f"calibrate {model} --random 8 -o {statistics[name]}")
+                for name, command in commands.items()
+            }
+            for name in commands:
+                status, said = calibrated[name].result()
                 check(f"{model.stem}: calibrate of {name}", status == 0, said)
-            wanted = results(commands[first], model, statistics[first], folders[first])
-            for line, hashed in wanted.items():
-                print(f"{model.stem:18} {line:14} {hashed}")
-            written |= {line for line, hashed in wanted.items() if is_hash(hashed)}
+            made_of = {
+                (name, line): pool.submit(result, command, line, model, statistics[first], folders[name])
+                for line in RUNS for name, command in commands.items()
+            }
+            for line in RUNS:
+                wanted = made_of[first, line].result()
+                print(f"{model.stem:18} {line:14} {wanted}")
+                if is_hash(wanted):
+                    written.add(line)
+                for name in others:
+                    found = made_of[name, line].result()
+                    check(f"{model.stem}: {line} of {name}", found == wanted, found[:200])
             for name in others:
-                for line, hashed in results(commands[name], model, statistics[first], folders[name]).items():
-                    check(f"{model.stem}: {line} of {name}", hashed == wanted[line], hashed[:200])
                 apart = furthest(*(json.loads(statistics[one].read_text()) for one in (first, name)))
                 print(f"{model.stem:18} statistics of {name}: ranges within {apart:.1e}")
                 check(f"{model.stem}: statistics of {name}", apart <= TOLERANCE, f"{apart:.2e}")
