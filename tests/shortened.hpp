@@ -21,20 +21,20 @@ inline bool is_whole() {
   return !sanitized || std::getenv("QUADRANT_WHOLE") != nullptr;
 }
 
-/// `count`, or a twentieth of it: of random rounds, of how many must at least have shown what a
+/// `count`, or a fiftieth of it: of random rounds, of how many must at least have shown what a
 /// test is about, of nodes in a chain.
 template <std::integral Count>
 Count shortened(Count count) {
-  return is_whole() ? count : count / 20;
+  return is_whole() ? count : count / 50;
 }
 
-/// Of cases that are enumerated: all of them, or the first and a twentieth of the others, drawn, so
+/// Of cases that are enumerated: all of them, or the first and a fiftieth of the others, drawn, so
 /// that no number of cases makes them always the same ones.
 class Turns {
  public:
   [[nodiscard]] bool next() {
     const bool is_first = !std::exchange(has_begun_, true);
-    return is_whole() || random_() % 20 == 0 || is_first;
+    return is_whole() || random_() % 50 == 0 || is_first;
   }
 
  private:

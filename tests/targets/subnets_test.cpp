@@ -9,6 +9,7 @@
 
 #include "models.hpp"
 #include "quadrant/ir/topology.hpp"
+#include "shortened.hpp"
 
 using namespace quadrant;
 
@@ -202,7 +203,7 @@ TEST_CASE("a quantizer with computed scales is an operation") {
 TEST_CASE("a chain of 100,000 operations") {
   Graph graph;
   Value value = graph.add_input("x", build::f32({1}));
-  constexpr std::size_t length = 100000;
+  const std::size_t length = test::shortened(std::size_t{100'000});
   for (std::size_t i = 0; i < length; ++i) {
     value = build::add(graph, i % 2 == 0 ? "red" : "blue", {value});
   }

@@ -15,6 +15,7 @@
 #include "build.hpp"
 #include "quantized_types.hpp"
 #include "random_models.hpp"
+#include "shortened.hpp"
 
 using namespace quadrant;
 using quadrant::test::Model;
@@ -173,7 +174,7 @@ TEST_CASE("static_affine: the order in which a graph was built changes neither p
     if (seed % 7 == 0) options.bias_bits = 8;
     const bool by_operands = seed % 4 != 0;
     quantized += check_orders(model, options, by_operands ? test::by_operands() : QuantizeOptions{},
-                              random, 10);
+                              random, test::is_whole() ? 10 : 2);
   }
   CHECK(quantized > 200);
 }
