@@ -56,24 +56,41 @@ template <std::size_t N>
   return walk;
 }
 
-/// Walks over `shape` row by row: `body(position, offsets, length, steps)` is called for each run
-/// of `length` elements along the last axis, from `position` on; operand k's first element is at
-/// `offsets[k]`, and the next ones `steps[k]` further on. `strides[k]`: of operand k. Axes that all
-/// operands walk alike are one to it, so runs are long.
+/// Rows that lie evenly, of elements that do: how many there are, and how far apart neighbours lie
+/// in each of N operands.
+template <std::size_t N>
+struct Block {
+  std::int64_t rows = 1;
+  std::array<std::int64_t, N> row_steps{};
+  std::int64_t length = 1;
+  std::array<std::int64_t, N> steps{};
+};
+
+/// Walks over `shape` by its last two axes: `body(position, offsets, block)` is called for each
+/// block of elements from `position` on, one behind the other; operand k's first element is at
+/// `offsets[k]`. `strides[k]`: of operand k. Axes that all operands walk alike are one to it, so
+/// blocks are large.
 template <std::size_t N, class Body>
-void for_each_run(const Shape& shape, const std::array<std::vector<std::int64_t>, N>& strides,
-                  Body body) {
+void for_each_block(const Shape& shape, const std::array<std::vector<std::int64_t>, N>& strides,
+                    Body body) {
   if (shape.element_count().value_or(0) == 0) return;
   Walk<N> walk = merge_axes(shape, strides);
-  const std::int64_t length = walk.extents.back();
-  const std::array<std::int64_t, N> inner = walk.steps.back();
+  Block<N> block;
+  block.length = walk.extents.back();
+  block.steps = walk.steps.back();
   walk.extents.pop_back();
   walk.steps.pop_back();
+  if (!walk.extents.empty()) {
+    block.rows = walk.extents.back();
+    block.row_steps = walk.steps.back();
+    walk.extents.pop_back();
+    walk.steps.pop_back();
+  }
 
   std::vector<std::int64_t> index(walk.extents.size(), 0);
   std::array<std::int64_t, N> offsets{};
-  for (std::int64_t position = 0;; position += length) {
-    body(position, offsets, length, inner);
+  for (std::int64_t position = 0;; position += block.rows * block.length) {
+    body(position, offsets, block);
     std::size_t axis = index.size();
     for (; axis > 0; --axis) {
       const std::array<std::int64_t, N>& step = walk.steps[axis - 1];
@@ -85,6 +102,21 @@ void for_each_run(const Shape& shape, const std::array<std::vector<std::int64_t>
     }
     if (axis == 0) return;
   }
+}
+
+/// The same, row by row: `body(position, offsets, length, steps)`.
+template <std::size_t N, class Body>
+void for_each_run(const Shape& shape, const std::array<std::vector<std::int64_t>, N>& strides,
+                  Body body) {
+  for_each_block(
+      shape, strides,
+      [&](std::int64_t position, std::array<std::int64_t, N> offsets, const Block<N>& block) {
+        for (std::int64_t row = 0; row < block.rows; ++row) {
+          body(position, offsets, block.length, block.steps);
+          position += block.length;
+          for (std::size_t k = 0; k < N; ++k) offsets[k] += block.row_steps[k];
+        }
+      });
 }
 
 }  // namespace quadrant::inline v0

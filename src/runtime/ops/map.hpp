@@ -2,9 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <type_traits>
 
+#include "quadrant/support/function_ref.hpp"
 #include "runtime/broadcast.hpp"
 #include "runtime/dispatch.hpp"
 
@@ -12,35 +15,34 @@ namespace quadrant::inline v0::interpreted {
 
 // --- which types a kernel computes with ----------------------------------------------------------
 
-/// As with_element, for numbers of at least 8 bits: what ONNX computes with.
+/// Refuses all but numbers of at least 8 bits: what ONNX computes with.
+[[nodiscard]] Expected<void> check_number(ElementType element);
+/// Refuses all but integers of at least 8 bits.
+[[nodiscard]] Expected<void> check_integer(ElementType element);
+
+/// As with_element, for numbers of at least 8 bits.
 template <class Body>
 [[nodiscard]] Expected<Tensors> with_number(ElementType element, Body body) {
-  if (element != ElementType::boolean && bit_width(element) < 8) {
-    return KernelCall::refuse(fmt::format("operands of type {}", to_string(element)));
-  }
-  return with_element(element, [&]<class T>() -> Expected<Tensors> {
-    if constexpr (std::is_same_v<T, bool>) {
-      return KernelCall::refuse("boolean operands, where numbers are wanted");
-    } else {
-      return body.template operator()<T>();
-    }
-  });
+  QUADRANT_CHECK(check_number(element));
+  return with_one_of<float, double, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
+                     std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>(element, body);
 }
 
 /// As with_number, for integers alone.
 template <class Body>
 [[nodiscard]] Expected<Tensors> with_integer(ElementType element, Body body) {
-  return with_number(element, [&]<class T>() -> Expected<Tensors> {
-    if constexpr (std::is_integral_v<T>) {
-      return body.template operator()<T>();
-    } else {
-      return KernelCall::refuse(
-          fmt::format("operands of type {}, where integers are wanted", to_string(element)));
-    }
-  });
+  QUADRANT_CHECK(check_integer(element));
+  return with_one_of<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t,
+                     std::uint32_t, std::int64_t, std::uint64_t>(element, body);
 }
 
 // --- one operand ---------------------------------------------------------------------------------
+
+/// Calls `loop` with the elements of `x`, where the results go, which are of type `element`, and
+/// how many they are.
+[[nodiscard]] Expected<Tensors> map_elements(
+    const Tensor& x, ElementType element,
+    FunctionRef<void(const std::byte* from, std::byte* to, std::int64_t count)> loop);
 
 /// `function(value)` for each element of `x`, which are of type `T`; the result's elements are what
 /// it returns.
@@ -48,9 +50,10 @@ template <class T, class Function>
 [[nodiscard]] Expected<Tensors> map_each(const Tensor& x, Function function) {
   using Result = std::decay_t<std::invoke_result_t<Function, T>>;
   const ElementType element = std::is_same_v<Result, T> ? x.element() : element_of<Result>;
-  QUADRANT_TRY(Tensor y, Tensor::make(element, x.shape()));
-  std::ranges::transform(x.as<T>(), y.fill<Result>().begin(), function);
-  return Tensors{std::move(y)};
+  return map_elements(x, element, [&](const std::byte* from, std::byte* to, std::int64_t count) {
+    const auto* const values = reinterpret_cast<const T*>(from);
+    std::transform(values, values + count, reinterpret_cast<Result*>(to), function);
+  });
 }
 
 /// The same for operand 0, which is real, into a result of its type.
@@ -71,46 +74,52 @@ template <class Function>
 // --- two operands --------------------------------------------------------------------------------
 
 /// Refuses tensors that are absent or not of one element type.
-[[nodiscard]] inline Expected<void> check_alike(const Tensor& a, const Tensor& b) {
-  if (a && a.element() == b.element()) return {};
-  return KernelCall::refuse(
-      fmt::format("operands of types {} and {}", to_string(a.element()), to_string(b.element())));
-}
+[[nodiscard]] Expected<void> check_alike(const Tensor& a, const Tensor& b);
+
+/// Where the elements of two operands lie, in steps of elements, and where what is made of them
+/// goes, one behind the other.
+struct Pairs {
+  const std::byte* left;
+  const std::byte* right;
+  std::byte* out;
+  Block<2> block;
+};
+
+/// Calls `loop` for all elements of `a` and `b`, which are of one type and broadcast, and gives the
+/// results, of type `element`.
+[[nodiscard]] Expected<Tensors> map_blocks(const Tensor& a, const Tensor& b, ElementType element,
+                                           FunctionRef<void(const Pairs&)> loop);
 
 /// `function(x, y)` for each element of `a` and `b`, both of type `T`, which broadcast; the
 /// result's elements are what it returns.
 template <class T, class Function>
 [[nodiscard]] Expected<Tensors> map_pairs(const Tensor& a, const Tensor& b, Function function) {
   using Result = std::decay_t<std::invoke_result_t<Function, T, T>>;
-  QUADRANT_CHECK(check_alike(a, b));
-  QUADRANT_TRY(Shape shape, broadcast_shape(std::array{a, b}));
-  const std::array strides{broadcast_strides(a.shape(), shape),
-                           broadcast_strides(b.shape(), shape)};
   const ElementType element = std::is_same_v<Result, T> ? a.element() : element_of<Result>;
-  QUADRANT_TRY(Tensor y, Tensor::make(element, std::move(shape)));
-  const T* const left = a.as<T>().data();
-  const T* const right = b.as<T>().data();
-  Result* const out = y.fill<Result>().data();
-  for_each_run(y.shape(), strides,
-               [&](std::int64_t position, const std::array<std::int64_t, 2>& offsets,
-                   std::int64_t length, const std::array<std::int64_t, 2>& steps) {
-                 const T* const l = left + offsets[0];
-                 const T* const r = right + offsets[1];
-                 Result* const o = out + position;
-                 const auto run = [&](auto left_step, auto right_step) {
-                   for (std::int64_t i = 0; i < length; ++i) {
-                     o[i] = function(l[i * left_step], r[i * right_step]);
-                   }
-                 };
-                 // Steps that are known, and these are the usual ones, make loops that vectorise.
-                 constexpr std::integral_constant<std::int64_t, 0> stay;
-                 constexpr std::integral_constant<std::int64_t, 1> next;
-                 if (steps[0] == 1 && steps[1] == 1) return run(next, next);
-                 if (steps[0] == 1 && steps[1] == 0) return run(next, stay);
-                 if (steps[0] == 0 && steps[1] == 1) return run(stay, next);
-                 run(steps[0], steps[1]);
-               });
-  return Tensors{std::move(y)};
+  return map_blocks(a, b, element, [&](const Pairs& pairs) {
+    const Block<2>& block = pairs.block;
+    const auto loop = [&](auto left_step, auto right_step) {
+      const auto* left = reinterpret_cast<const T*>(pairs.left);
+      const auto* right = reinterpret_cast<const T*>(pairs.right);
+      auto* out = reinterpret_cast<Result*>(pairs.out);
+      for (std::int64_t row = 0; row < block.rows; ++row) {
+        for (std::int64_t i = 0; i < block.length; ++i) {
+          out[i] = function(left[i * left_step], right[i * right_step]);
+        }
+        left += block.row_steps[0];
+        right += block.row_steps[1];
+        out += block.length;
+      }
+    };
+    // Steps that are known, and these are the usual ones, make loops that vectorise.
+    constexpr std::integral_constant<std::int64_t, 0> stay;
+    constexpr std::integral_constant<std::int64_t, 1> next;
+    const auto [left_step, right_step] = block.steps;
+    if (left_step == 1 && right_step == 1) return loop(next, next);
+    if (left_step == 1 && right_step == 0) return loop(next, stay);
+    if (left_step == 0 && right_step == 1) return loop(stay, next);
+    loop(left_step, right_step);
+  });
 }
 
 }  // namespace quadrant::inline v0::interpreted

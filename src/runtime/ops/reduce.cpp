@@ -49,48 +49,77 @@ Expected<ReducedAxes> reduced_axes(const KernelCall& call) {
   return reduction;
 }
 
+// What a reduction does with elements, totals and results of its types.
+struct ReductionLoops {
+  std::size_t total_size;
+  FunctionRef<void(std::byte* totals, std::int64_t count)> begin;
+  // Adds the elements of a block, which lie one behind the other, to totals, which lie as it says.
+  FunctionRef<void(const std::byte* elements, std::byte* totals, const Block<1>& block)> step;
+  FunctionRef<void(const std::byte* totals, std::byte* results, std::int64_t count)> finish;
+};
+
+Expected<Tensors> run_reduction(const Tensor& x, const ReducedAxes& reduction,
+                                const ReductionLoops& loops) {
+  QUADRANT_TRY(Tensor y, Tensor::make(x.element(), reduction.result));
+  // Only as a tensor of bytes are there limits to what a hostile shape can ask for.
+  const std::int64_t count = y.element_count();
+  const auto size = static_cast<std::int64_t>(loops.total_size);
+  QUADRANT_TRY(Tensor memory, Tensor::make(ElementType::uint8, {count * size}));
+  std::byte* const totals = memory.fill_bytes().data();
+  loops.begin(totals, count);
+  const std::byte* const elements = x.bytes().data();
+  const std::int64_t width = byte_width(x.element());
+  for_each_block(
+      x.shape(), std::array{reduction.strides},
+      [&](std::int64_t position, const std::array<std::int64_t, 1>& offset, const Block<1>& block) {
+        loops.step(elements + position * width, totals + offset[0] * size, block);
+      });
+  loops.finish(totals, y.fill_bytes().data(), count);
+  return Tensors{std::move(y)};
+}
+
 // For each element of the result, `finish(total)` where `total`, `initial` at first, became
 // `step(total, element)` for each element of `x`.
 template <class T, class Total, class Step, class Finish>
 Expected<Tensors> reduce_as(const Tensor& x, const ReducedAxes& reduction, Total initial, Step step,
                             Finish finish) {
-  QUADRANT_TRY(Tensor y, Tensor::make(x.element(), reduction.result));
-  // Only as a tensor of bytes are there limits to what a hostile shape can ask for.
-  const std::int64_t count = y.element_count();
-  QUADRANT_TRY(Tensor memory, Tensor::make(ElementType::uint8,
-                                           {count * static_cast<std::int64_t>(sizeof(Total))}));
-  auto* const totals = reinterpret_cast<Total*>(memory.fill_bytes().data());
-  std::uninitialized_fill_n(totals, count, initial);
-
-  const T* const elements = x.as<T>().data();
-  for_each_run(x.shape(), std::array{reduction.strides},
-               [&](std::int64_t position, const std::array<std::int64_t, 1>& offset,
-                   std::int64_t length, const std::array<std::int64_t, 1>& steps) {
-                 const T* const from = elements + position;
-                 Total* const to = totals + offset[0];
-                 if (steps[0] == 0) {
-                   Total total = *to;
-                   for (std::int64_t i = 0; i < length; ++i) total = step(total, from[i]);
-                   *to = total;
-                 } else {  // neighbours become neighbours
-                   for (std::int64_t i = 0; i < length; ++i) to[i] = step(to[i], from[i]);
-                 }
-               });
-  std::transform(totals, totals + count, y.fill<T>().begin(),
-                 [&](const Total& total) { return converted<T>(finish(total)); });
-  return Tensors{std::move(y)};
+  return run_reduction(
+      x, reduction,
+      {.total_size = sizeof(Total),
+       .begin =
+           [&](std::byte* totals, std::int64_t count) {
+             std::uninitialized_fill_n(reinterpret_cast<Total*>(totals), count, initial);
+           },
+       .step =
+           [&](const std::byte* elements, std::byte* totals, const Block<1>& block) {
+             const auto* from = reinterpret_cast<const T*>(elements);
+             auto* to = reinterpret_cast<Total*>(totals);
+             for (std::int64_t row = 0; row < block.rows; ++row) {
+               if (block.steps[0] == 0) {
+                 Total total = *to;
+                 for (std::int64_t i = 0; i < block.length; ++i) total = step(total, from[i]);
+                 *to = total;
+               } else {  // neighbours become neighbours
+                 for (std::int64_t i = 0; i < block.length; ++i) to[i] = step(to[i], from[i]);
+               }
+               from += block.length;
+               to += block.row_steps[0];
+             }
+           },
+       .finish =
+           [&](const std::byte* totals, std::byte* results, std::int64_t count) {
+             const auto* const from = reinterpret_cast<const Total*>(totals);
+             std::transform(from, from + count, reinterpret_cast<T*>(results),
+                            [&](const Total& total) { return converted<T>(finish(total)); });
+           }});
 }
 
 // As with_number, for what ONNX sums up: reals, and integers of 32 and 64 bits.
 template <class Body>
 Expected<Tensors> with_summand(ElementType element, Body body) {
-  return with_number(element, [&]<class T>() -> Expected<Tensors> {
-    if constexpr (sizeof(T) >= sizeof(std::int32_t)) {
-      return body.template operator()<T>();
-    } else {
-      return KernelCall::refuse(fmt::format("operands of type {}", to_string(element)));
-    }
-  });
+  QUADRANT_CHECK(check_number(element));
+  return with_one_of<float, double, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>(
+      element, body);
 }
 
 // reduce_as for operand 0, whose elements are widened first. `finish` is also told how many they
