@@ -79,9 +79,9 @@ template <class Function>
 /// Where the elements of two operands lie, in steps of elements, and where what is made of them
 /// goes, one behind the other.
 struct Pairs {
-  const std::byte* left;
-  const std::byte* right;
-  std::byte* out;
+  const std::byte* left = nullptr;
+  const std::byte* right = nullptr;
+  std::byte* out = nullptr;
   Block<2> block;
 };
 
