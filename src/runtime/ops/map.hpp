@@ -38,6 +38,8 @@ template <class Body>
 
 // --- one operand ---------------------------------------------------------------------------------
 
+// Which loops there are depends on types; what surrounds them is compiled once, for all of them.
+
 /// Calls `loop` with the elements of `x`, where the results go, which are of type `element`, and
 /// how many they are.
 [[nodiscard]] Expected<Tensors> map_elements(
@@ -50,6 +52,8 @@ template <class T, class Function>
 [[nodiscard]] Expected<Tensors> map_each(const Tensor& x, Function function) {
   using Result = std::decay_t<std::invoke_result_t<Function, T>>;
   const ElementType element = std::is_same_v<Result, T> ? x.element() : element_of<Result>;
+  QUADRANT_ASSERT(sizeof(T) == static_cast<std::size_t>(byte_width(x.element())));
+  QUADRANT_ASSERT(sizeof(Result) == static_cast<std::size_t>(byte_width(element)));
   return map_elements(x, element, [&](const std::byte* from, std::byte* to, std::int64_t count) {
     const auto* const values = reinterpret_cast<const T*>(from);
     std::transform(values, values + count, reinterpret_cast<Result*>(to), function);
@@ -97,6 +101,8 @@ template <class T, class Function>
   using Result = std::decay_t<std::invoke_result_t<Function, T, T>>;
   const ElementType element = std::is_same_v<Result, T> ? a.element() : element_of<Result>;
   return map_blocks(a, b, element, [&](const Pairs& pairs) {
+    QUADRANT_ASSERT(sizeof(T) == static_cast<std::size_t>(byte_width(a.element())));
+    QUADRANT_ASSERT(sizeof(Result) == static_cast<std::size_t>(byte_width(element)));
     const Block<2>& block = pairs.block;
     const auto loop = [&](auto left_step, auto right_step) {
       const auto* left = reinterpret_cast<const T*>(pairs.left);

@@ -83,6 +83,7 @@ Expected<Tensors> run_reduction(const Tensor& x, const ReducedAxes& reduction,
 template <class T, class Total, class Step, class Finish>
 Expected<Tensors> reduce_as(const Tensor& x, const ReducedAxes& reduction, Total initial, Step step,
                             Finish finish) {
+  QUADRANT_ASSERT(sizeof(T) == static_cast<std::size_t>(byte_width(x.element())));
   return run_reduction(
       x, reduction,
       {.total_size = sizeof(Total),
