@@ -10,8 +10,10 @@ say "install"
 as_root dpkg --add-architecture arm64
 as_root apt-get -qq update
 apt ccache cmake flatbuffers-compiler g++-aarch64-linux-gnu ninja-build pkg-config python3 qemu-user
-# Libraries, of arm64; doctest and JSON are headers alone.
-mapfile -t libraries < <(awk '$1 == "build" && $2 ~ /^lib.*-dev$/ { print $2 ":arm64" }' scripts/packages.txt)
+# Libraries, of arm64 but those that are headers alone, which Debian has for all.
+mapfile -t libraries < <(awk '$1 == "build" && $2 ~ /^lib.*-dev$/ { print $2 }' scripts/packages.txt |
+  xargs apt-cache show --no-all-versions |
+  awk '$1 == "Package:" { name = $2 } $1 == "Architecture:" { print name ($2 == "all" ? "" : ":arm64") }')
 apt "${libraries[@]}" doctest-dev nlohmann-json3-dev
 
 say "build"
