@@ -26,3 +26,9 @@ target_compile_options(quadrant_warnings INTERFACE
   # Names at file scope do not hide those of other sources in the same batch.
   $<$<BOOL:${CMAKE_UNITY_BUILD}>:-Wno-shadow>
   $<$<BOOL:${QUADRANT_WERROR}>:-Werror>)
+
+# Code that runs before main() vanishes or runs twice, depending on how a library is linked: ours has none, and Clang
+# says so. Tests and programs may.
+add_library(quadrant_no_constructors INTERFACE)
+target_compile_options(quadrant_no_constructors INTERFACE
+  $<$<CXX_COMPILER_ID:Clang>:-Wglobal-constructors>)

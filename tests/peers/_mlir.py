@@ -26,8 +26,8 @@ def tool(version, name, *arguments, text="", timeout=300):
     if not (FOLDERS[version] / "bin" / "mlir-opt").is_file():
         print(f"mlir-opt of version {version} is not there: run scripts/setup")
         sys.exit(77)
-    libraries = APART / "usr/lib/x86_64-linux-gnu"
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(libraries)} if version == 22 else None
+    libraries = ":".join(map(str, APART.glob("usr/lib/*-linux-gnu")))
+    environment = {**os.environ, "LD_LIBRARY_PATH": libraries} if version == 22 else None
     return subprocess.run([str(FOLDERS[version] / "bin" / name), *map(str, arguments)], input=text,
                           capture_output=True, text=True, timeout=timeout, env=environment)
 

@@ -29,7 +29,7 @@ const Runtime* openvino() {
   static const auto runtime = OpenVinoRuntime::make();
   if (runtime) return runtime->get();
   const char* ci = std::getenv("CI");
-  const bool may_be_missing = ci == nullptr || std::string_view(ci) != "true";
+  const bool may_be_missing = ci == nullptr || *ci == '\0';
   CHECK_MESSAGE(may_be_missing, to_string(runtime.error()));
   MESSAGE("skipped: " << to_string(runtime.error()));
   return nullptr;
