@@ -128,7 +128,8 @@ BiasReading read_bias(NodeRef node, const Product& product, std::int64_t channel
   // Small: one number for each channel.
   const auto real = real_bias(*constant_of(node, product.bias, type), type);
   const auto scales = product_scales(*data.type, *weight.type);
-  if (!real || !scales) return {Kind::refused, {}, "its bias cannot be read"};
+  if (!real) return {Kind::refused, {}, "its bias cannot be read"};
+  if (!scales) return {Kind::refused, {}, "float32 does not hold the scales of its products"};
   if (!encoded(*real, *scales, channels)) {
     return {Kind::refused, {}, "its bias needs more than 32 bits"};
   }

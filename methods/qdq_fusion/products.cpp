@@ -152,7 +152,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const FusionRule*,
                                           const GivenForm& wanted) const {
     if (parameters()->mixes_signs) return nullptr;
     const auto scales = product_scales(*data.type, *weight.type);
-    if (!scales) return "its scales cannot be read";
+    if (!scales) return "float32 does not hold the scales of its products";
     const double factor = static_cast<double>(std::ranges::max(*scales)) / std::abs(wanted.scale);
     if (factor < 1) return nullptr;
     constexpr const char* too_far = "the scales of its operands are too far above the result's";

@@ -105,7 +105,15 @@ Constant make_zero_points(ElementType storage, Shape shape, std::span<const std:
 Expected<std::vector<float>> product_scales(const UniformType& data, const UniformType& weight) {
   QUADRANT_TRY(const std::vector<float> of_data, read_scales(data.scales));
   QUADRANT_TRY(std::vector<float> scales, read_scales(weight.scales));
-  for (float& scale : scales) scale *= of_data.front();
+  for (float& scale : scales) {
+    const float product = scale * of_data.front();
+    if (!std::isnormal(product)) {
+      return fail(ErrorCode::impossible,
+                  fmt::format("the scale of products, {} x {}, is no normal number of float32",
+                              of_data.front(), scale));
+    }
+    scale = product;
+  }
   return scales;
 }
 

@@ -97,4 +97,9 @@ TEST_CASE("scales of products are those of the weight, times the data's") {
   CHECK(has_product_scales(type_of("i32:f32:0, {0.12500001, 1.0, 2.0}"), data, weight));
   CHECK_FALSE(has_product_scales(type_of("i32:f32:0, {0.126, 1.0, 2.0}"), data, weight));
   CHECK_FALSE(has_product_scales(type_of("i32:f32, 0.125"), data, weight));
+  for (const char* const extreme :
+       {"i8:f32:0, {0.25, 1e-45, 4.0}", "i8:f32:0, {0.25, 1e-38, 4.0}"}) {
+    CHECK_FALSE(product_scales(data, type_of(extreme)));
+  }
+  CHECK_FALSE(product_scales(type_of("i8:f32, 1e30"), type_of("i8:f32, 1e30")));
 }

@@ -43,7 +43,7 @@ namespace quadrant::inline v0 {
 [[nodiscard]] bool mean_the_same(const UniformType& a, const UniformType& b);
 
 /// The scales of sums of products: those of the weight, times the one scale of the data. Reads them
-/// whole.
+/// whole. `impossible` where one is no normal number of float32: codes in it would mean nothing.
 [[nodiscard]] Expected<std::vector<float>> product_scales(const UniformType& data,
                                                           const UniformType& weight);
 

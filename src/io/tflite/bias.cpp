@@ -20,6 +20,10 @@ std::vector<double> wanted_scales(const TensorType& data, const TensorType& weig
   wanted.reserve(of_weights.size());
   for (const float scale : of_weights) {
     wanted.push_back(static_cast<double>(of_data.front()) * static_cast<double>(scale));
+    if (!std::isnormal(static_cast<float>(wanted.back()))) {
+      impossible(
+          fmt::format("products in a scale of {}, which float32 does not hold", wanted.back()));
+    }
   }
   return wanted;
 }

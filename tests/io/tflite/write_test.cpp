@@ -55,6 +55,24 @@ TEST_CASE("a bias with other scales is quantized anew") {
   CHECK(report.changed[0].name == "c");
 }
 
+TEST_CASE("products whose scale float32 does not hold are refused, with a bias and without") {
+  for (const char* const scales :
+       {"0.5:3>> = quantize|{1e-45, 0.5}", "1e30:3>> = quantize|{1e30, 0.5}"}) {
+    const std::string_view both = scales;
+    const std::size_t middle = both.find('|');
+    std::string text(codes);
+    text.replace(text.find("{0.25, 0.5}"), 11, both.substr(middle + 1));
+    text.replace(text.find("0.5:3>> = quantize"), 18, both.substr(0, middle));
+    std::string plain = text;
+    plain.replace(plain.find("conv(%q, %w, %b)"), 16, "conv(%q, %w)");
+    for (const std::string& each : {text, plain}) {
+      const auto bytes = tflite_bytes(graph_of(each));
+      REQUIRE_FALSE(bytes);
+      CHECK(bytes.error().message.find("which float32 does not hold") != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("images stay NHWC from one operation to the next") {
   CHECK(operators_of(R"(graph {}
 %x: tensor<1x8x8x2xf32> = input()
