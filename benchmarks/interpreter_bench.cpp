@@ -68,7 +68,7 @@ struct Loaded {
     }
   }
   void run() {
-    const auto results = quadrant::run_model(*model, inputs, outputs);
+    auto results = quadrant::run_model(*model, inputs, outputs);
     if (!results) error = to_string(results.error());
     benchmark::DoNotOptimize(results);
   }

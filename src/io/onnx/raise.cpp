@@ -283,11 +283,9 @@ class Raising {
 
   /// The constant of these contents that was met first.
   Constant one_of(const Constant& constant, std::span<const std::byte> contents) {
-    return constants_
-        .try_emplace(std::pair(to_string(TensorType{constant.element(), constant.shape(), nullptr}),
-                               std::vector<std::byte>(contents.begin(), contents.end())),
-                     constant)
-        .first->second;
+    std::string key = to_string(TensorType{constant.element(), constant.shape(), nullptr});
+    for (const std::byte byte : contents) key += static_cast<char>(byte);
+    return constants_.try_emplace(std::move(key), constant).first->second;
   }
 
   /// Whether the codes, and what moves of them make, are nowhere read as plain integers.
@@ -544,7 +542,7 @@ class Raising {
   Graph& graph_;
   std::vector<Linear> accepted_;
   std::map<std::pair<NodeId, NodeId>, TypeParameters> parameters_;
-  std::map<std::pair<std::string, std::vector<std::byte>>, Constant> constants_;  // by contents
+  std::map<std::string, Constant> constants_;  // by type and contents
   std::unordered_map<Value, TypePtr> types_;
   std::unordered_map<Value, Shape> made_shapes_;  // of results of QuantizeLinear
   std::unordered_set<Value> hopeless_;
