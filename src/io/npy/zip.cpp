@@ -19,6 +19,9 @@ tl::unexpected<Error> unreadable(zip_error_t* error, Place place) {
       return fail(ErrorCode::io, fmt::format("cannot read the file: {}", zip_error_strerror(error)),
                   std::move(place));
     case ZIP_ER_NOZIP:
+#ifdef ZIP_ER_TRUNCATED_ZIP  // newer versions tell the two apart
+    case ZIP_ER_TRUNCATED_ZIP:
+#endif
       return fail(ErrorCode::invalid_model, "not a zip archive, or one that is cut off",
                   std::move(place));
     case ZIP_ER_CRC:

@@ -89,8 +89,7 @@ TEST_CASE("archives that are damaged") {
   const std::string whole = zip_of({{.name = "a.npy", .bytes = floats_1_2}});
   check_npz_says("", "not a zip archive");
   check_npz_says(floats_1_2, "not a zip archive");
-  check_npz_says(whole.substr(0, whole.size() / 2),
-                 "zip archive");  // newer libzip: a truncated one
+  check_npz_says(whole.substr(0, whole.size() / 2), "not a zip archive");
   for (std::size_t size = 0; size < whole.size(); ++size) {
     CAPTURE(size);
     CHECK(npz_error_of(whole.substr(0, size)).code == ErrorCode::invalid_model);
