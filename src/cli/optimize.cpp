@@ -34,7 +34,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-const std::vector<std::vector<std::string>> steps{{}, {"cle", "hba"}, {"cle", "hba", "bc"}};
+std::vector<std::vector<std::string>> all_steps() {
+  return {{}, {"cle", "hba"}, {"cle", "hba", "bc"}};
+}
 
 /// One way to quantize, and what came of it.
 struct Attempt {
@@ -115,7 +117,7 @@ class Optimize final : public Command {
       QUADRANT_TRY(classes_, read_labels(labels_));
     }
     QUADRANT_TRY(const Graph graph, read_model(model_, console));
-    for (const auto& step : steps) {
+    for (const auto& step : all_steps()) {
       if (std::ranges::find(step, "bc") != step.end() && !is_worth_correcting()) break;
       QUADRANT_TRY(Attempt attempt, in_file(attempt_with(graph, step, console), model_));
       attempts_.push_back(std::move(attempt));
@@ -197,7 +199,7 @@ class Optimize final : public Command {
 
   [[nodiscard]] std::string verdict(const Attempt& best) const {
     if (is_good_enough(best)) return "good enough";
-    if (attempts_.size() == steps.size()) return "all was tried";
+    if (attempts_.size() == all_steps().size()) return "all was tried";
     return "poor after cle: correcting biases (bc) would hardly help; look at 'quadrant "
            "sensitivity', more bits, or scales for channels";
   }

@@ -21,14 +21,14 @@ bool raise_shape(RaisedLayer& layer) {
   return true;
 }
 
-const OpName shape_of{"ShapeOf", "opset3"};
-const Data as_int64{{"output_type", "i64"}};
+constexpr OpName shape_of{"ShapeOf", "opset3"};
+Data as_int64() { return {{"output_type", "i64"}}; }
 
 void lower_shape(LoweredNode& node) {
   const auto start = node.attribute_or<std::int64_t>("start", 0);
   const auto end = node.attribute_or<std::int64_t>("end", std::numeric_limits<std::int64_t>::max());
   if (start == 0 && end == std::numeric_limits<std::int64_t>::max()) {
-    node.make(shape_of, std::array{node.operand(0)}, as_int64);
+    node.make(shape_of, std::array{node.operand(0)}, as_int64());
     return;
   }
   LayerChain chain(node);
@@ -121,7 +121,7 @@ bool raise_non_zero(RaisedLayer& layer) {
 }
 
 void lower_non_zero(LoweredNode& node) {
-  node.make({"NonZero", "opset3"}, std::array{node.operand(0)}, as_int64);
+  node.make({"NonZero", "opset3"}, std::array{node.operand(0)}, as_int64());
 }
 
 /// Negative indices are marks of nothing there, unless they are to count from the end; in ONNX they

@@ -15,8 +15,6 @@
 namespace quadrant::inline v0::openvino_ir {
 namespace {
 
-const Data by_numpy{{"auto_broadcast", "numpy"}};
-
 /// The least and the largest code.
 struct CodeRange {
   ElementType element;
@@ -122,8 +120,8 @@ void lower_dynamic_quantize(LoweredNode& node) {
   const Output step =
       plain.pair({"Divide"}, plain.pair({"Subtract"}, high, low), plain.number(255));
   const Output scale =
-      plain.apply({"Select"}, {plain.test({"Equal"}, step, zero), plain.number(1), step}, by_numpy,
-                  ElementType::float32);
+      plain.apply({"Select"}, {plain.test({"Equal"}, step, zero), plain.number(1), step},
+                  {{"auto_broadcast", "numpy"}}, ElementType::float32);
   const Output place = plain.apply({"Negative"}, {plain.pair({"Divide"}, low, scale)});
   const Output zero_point = chain.rounded(chain.clamped(place, 0, 255));
   const Output codes =
@@ -145,7 +143,7 @@ void finish_integers(LoweredNode& node, const OpName& op, const Output& a, const
   node.make({"Convert"}, std::array{sum}, {{"destination_type", "i32"}});
 }
 
-const Data plain_product{{"transpose_a", "false"}, {"transpose_b", "false"}};
+Data plain_product() { return {{"transpose_a", "false"}, {"transpose_b", "false"}}; }
 
 /// The axis of a factor that scales and zero points go along: rows of A, columns of B.
 std::int64_t axis_of_factor(const LoweredNode& node, std::size_t index, bool is_first) {
@@ -157,7 +155,7 @@ void lower_matmul_integer(LoweredNode& node) {
   CodeChain chain(node, ElementType::float32);
   const Output a = chain.centred(0, 2, axis_of_factor(node, 0, true));
   const Output b = chain.centred(1, 3, axis_of_factor(node, 1, false));
-  finish_integers(node, {"MatMul"}, a, b, plain_product);
+  finish_integers(node, {"MatMul"}, a, b, plain_product());
 }
 
 void lower_qlinear_matmul(LoweredNode& node) {
@@ -168,7 +166,7 @@ void lower_qlinear_matmul(LoweredNode& node) {
   const Output product = chain.plain().apply({"MatMul"},
                                              {chain.real_values(a, axis_of_factor(node, 0, true)),
                                               chain.real_values(b, axis_of_factor(node, 3, false))},
-                                             plain_product);
+                                             plain_product());
   const std::int64_t rank = std::max(node.ranked(0).rank(), node.ranked(3).rank());
   chain.finish_codes(product, y, 0, rank);
 }

@@ -48,7 +48,7 @@ std::string in_lower_case(std::string text) {
   return text;
 }
 
-const std::vector<std::int64_t> batch_and_first{1, 0, 2};
+std::vector<std::int64_t> batch_and_first() { return {1, 0, 2}; }
 
 // --- weights -------------------------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ bool is_step_count(const RaisedLayer& layer, NodeRef part) {
   if (of == layer.input(0)) return index == 1;
   const NodeRef maker = layer.producer(layer.input(0));
   return maker.kind() == ops::Transpose::kind && maker.operand(0) == of && index == 0 &&
-         ops::Transpose{maker}.perm() == batch_and_first;
+         ops::Transpose{maker}.perm() == batch_and_first();
 }
 
 /// Whether lengths are those of whole sequences: a constant, or an extent of X that is repeated.
@@ -138,7 +138,7 @@ bool are_whole(const RaisedLayer& layer, std::size_t input, std::int64_t steps) 
 }
 
 Value with_batch_second(RaisedLayer& layer, Value value) {
-  return stepped(layer, ops::Transpose::kind, {value}, {{"perm", batch_and_first}});
+  return stepped(layer, ops::Transpose::kind, {value}, {{"perm", batch_and_first()}});
 }
 
 Attributes recurrent_attributes(RaisedLayer& layer, const Recurrence& recurrence) {
@@ -250,7 +250,7 @@ bool raise_recurrence(RaisedLayer& layer) {
   const std::vector<std::int64_t> of_y{2, 1, 0, 3};
   for (auto i = static_cast<std::uint32_t>(types.size()); i-- > 0;) {
     layer.finish(layer.step(ops::Transpose::kind, {{node, i}}, layer.result_type(i), "moved",
-                            {{"perm", i == 0 ? of_y : batch_and_first}}),
+                            {{"perm", i == 0 ? of_y : batch_and_first()}}),
                  i);
   }
   return true;
@@ -331,7 +331,7 @@ class RecurrentInputs {
   [[nodiscard]] std::int64_t hidden() const noexcept { return hidden_; }
   [[nodiscard]] std::int64_t directions() const noexcept { return directions_; }
   [[nodiscard]] bool batch_is_first() const noexcept { return batch_is_first_; }
-  Output moved(Output value) { return transposed(value, batch_and_first); }
+  Output moved(Output value) { return transposed(value, batch_and_first()); }
   Output transposed(Output value, const std::vector<std::int64_t>& perm) {
     return chain_.apply({"Transpose"}, {value, chain_.integers(perm)});
   }
