@@ -1,6 +1,7 @@
 #include "quadrant/calibration/compare.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <span>

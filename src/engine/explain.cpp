@@ -1,6 +1,7 @@
 #include "quadrant/engine/explain.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>

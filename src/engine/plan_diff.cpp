@@ -1,6 +1,7 @@
 #include "quadrant/engine/plan_diff.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 #include <utility>

@@ -1,6 +1,7 @@
 #include "quadrant/engine/registry.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,7 @@
 #include "quadrant/runtime/interpreter.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <ranges>

@@ -1,6 +1,7 @@
 #include "support/refusals.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <ranges>

@@ -8,6 +8,7 @@
 // version of ONNX's operators, the newest without it.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

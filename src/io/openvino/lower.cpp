@@ -1,6 +1,7 @@
 #include "io/openvino/lower.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

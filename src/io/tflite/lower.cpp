@@ -1,5 +1,7 @@
 #include "io/tflite/lower.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <limits>
 

@@ -1,4 +1,6 @@
 // The order in which a graph is lowered, and what is the same for all operations.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 

@@ -1,5 +1,7 @@
 #include "io/tflite/raise.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,6 +1,7 @@
 #include "runtime/ops/convolve.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
