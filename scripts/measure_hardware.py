@@ -174,6 +174,14 @@ def folds_constants():
     return "DequantizeLinear" not in model.add("MatMul", None, weight).kinds()
 
 
+def sums_in_32_bits():
+    """Whether the sum of two of the largest products does not end at 16 bits."""
+    model = Model(np.full((4, 64), 255, np.uint8))
+    model.add("MatMulInteger", None, np.full((64, 16), 127, np.int8))
+    sums, = model.session().run(None, {"x": model.data})
+    return bool(np.all(sums == 64 * 255 * 127))
+
+
 def moving_rate(size):
     """Bytes per ns, of so many that are read and written."""
     return measure_rate([size], [same("Neg", floats(size // 8))])
@@ -214,6 +222,7 @@ def measure(form):
         "dequantize": measure_rate([count], [same("DequantizeLinear", held, SCALE, zero)]),
         "requantize": measure_rate([count], [twice], operations=2),
         "folds_constants": folds_constants(),
+        "sums_in_32_bits": sums_in_32_bits(),
     }
 
 

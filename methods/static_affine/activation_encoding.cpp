@@ -155,7 +155,8 @@ Factors factors_of(const GraphView& graph, const std::set<Value>& members) {
 }
 
 // The rule for values that share an encoding. OpenVINO's products of two computed matrices take u8
-// and i8, neither with a zero point (seen in release 2026.4): all other pairs are real numbers.
+// and i8, neither with a zero point (seen in release 2026.4): all other pairs are real numbers. Two
+// products of such codes meet in 16 bits; with 7 bits in one factor their sum stays there.
 EncodingRule rule_for(const StaticAffineOptions& options, const GraphView& graph,
                       const std::set<Value>& members) {
   EncodingRule rule = options.activations;
@@ -165,6 +166,7 @@ EncodingRule rule_for(const StaticAffineOptions& options, const GraphView& graph
   const Factors factors = factors_of(graph, members);
   if (factors.second) {
     rule.symmetry = EncodingSymmetry::symmetric;
+    if (options.saturation != Saturation::allow && rule.bits == 8) rule.bits = 7;
   } else if (factors.first) {
     rule.symmetry = EncodingSymmetry::symmetric_unsigned;
   }

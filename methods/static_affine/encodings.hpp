@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/methods/static_affine.hpp"
+#include "quadrant/numerics/pair_sums.hpp"
 
 namespace quadrant::inline v0::static_affine {
 
@@ -27,6 +29,15 @@ inline constexpr const char* unknown_range = "nothing is known of its range: cal
 
 /// Of values that share one: of all that was observed of them, or of their contents.
 [[nodiscard]] FoundType activation_type(const StaticAffineOptions& options, const Query& query);
+
+/// How kernels add products of a constant in 16 bits.
+struct WeightPairs {
+  std::vector<PairOrder> orders;  ///< in its own axes; none: they do not, or may
+  bool have_two_scales = false;   ///< some order goes along the axis of the scales
+};
+
+[[nodiscard]] WeightPairs pairs_of(const StaticAffineOptions& options, const GraphView& graph,
+                                   Value constant, const Granularity& granularity);
 
 /// Of a constant. With the data's parameters as a source, scales are so large that the bias of the
 /// product fits into its sum. Null for what is no constant: its type moves with the codes.

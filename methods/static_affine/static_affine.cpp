@@ -30,7 +30,16 @@ QUADRANT_DEQUANTIZER(StaticAffine)(Value quantized, RewriteContext& context) con
 
 namespace {
 
-constexpr std::array<std::string_view, 3> kernels_names{"any", "tflite", "openvino"};
+constexpr std::array<std::string_view, 4> kernels_names{"any", "onnxruntime", "tflite", "openvino"};
+constexpr std::array<std::string_view, 3> saturation_names{"avoid", "allow", "7bit"};
+
+// Names in the order of an enumeration's values.
+template <class E, std::size_t size>
+std::optional<E> find_name(const std::array<std::string_view, size>& names, std::string_view name) {
+  const auto* const found = std::ranges::find(names, name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<E>(found - names.begin());
+}
 
 ElementType storage_of(int bits, bool is_unsigned) {
   switch (bits) {
@@ -103,9 +112,15 @@ std::string_view to_string(AffineKernels kernels) noexcept {
 }
 
 std::optional<AffineKernels> parse_affine_kernels(std::string_view text) noexcept {
-  const auto* const found = std::ranges::find(kernels_names, text);
-  if (found == kernels_names.end()) return std::nullopt;
-  return static_cast<AffineKernels>(found - kernels_names.begin());
+  return find_name<AffineKernels>(kernels_names, text);
+}
+
+std::string_view to_string(Saturation saturation) noexcept {
+  return saturation_names[static_cast<std::size_t>(saturation)];
+}
+
+std::optional<Saturation> parse_saturation(std::string_view text) noexcept {
+  return find_name<Saturation>(saturation_names, text);
 }
 
 Expected<StaticAffine> StaticAffine::make(StaticAffineOptions options) {
@@ -145,7 +160,7 @@ Expected<StaticAffine> StaticAffine::make(StaticAffineOptions options) {
 std::string StaticAffine::describe() const {
   const auto form = [](bool is_codes) { return is_codes ? "codes" : "float"; };
   return fmt::format(
-      "activations={} weights={} granularity={} bias={} recurrent={} inputs={} outputs={}{}",
+      "activations={} weights={} granularity={} bias={} recurrent={} inputs={} outputs={}{}{}",
       describe_rule(options_.activations, activation().storage),
       describe_rule(options_.weights, weight(0).storage),
       options_.weight_granularity == Granularity::Kind::axis ? "channel" : "tensor",
@@ -153,7 +168,10 @@ std::string StaticAffine::describe() const {
       form(options_.quantized_inputs), form(options_.quantized_outputs),
       options_.kernels == AffineKernels::any
           ? ""
-          : fmt::format(" kernels={}", to_string(options_.kernels)));
+          : fmt::format(" kernels={}", to_string(options_.kernels)),
+      options_.saturation == Saturation::avoid
+          ? ""
+          : fmt::format(" saturation={}", to_string(options_.saturation)));
 }
 
 AffineForm StaticAffine::activation() const noexcept {
@@ -163,7 +181,7 @@ AffineForm StaticAffine::activation() const noexcept {
 
 AffineForm StaticAffine::weight(std::int64_t channel) const noexcept {
   const bool is_whole = options_.weight_granularity == Granularity::Kind::tensor;
-  return {Role::weight, storage_of(options_.weights.bits, false),
+  return {Role::weight, storage_of(options_.weights.bits, options_.unsigned_weights),
           is_whole ? Granularity::per_tensor() : Granularity::per_axis(channel)};
 }
 

@@ -118,10 +118,9 @@ std::shared_ptr<const UniformType> with_scales(const UniformType& type,
 }
 
 Expected<UniformType> type_of_contents(const Constant& contents, const Granularity& granularity,
-                                       const EncodingRule& rule) {
+                                       const EncodingRule& rule, CodeSign sign) {
   QUADRANT_TRY(const auto encodings, find_encodings(contents, granularity, rule));
-  QUADRANT_TRY(UniformType type,
-               uniform_type(encodings, contents.shape(), granularity, CodeSign::signed_codes));
+  QUADRANT_TRY(UniformType type, uniform_type(encodings, contents.shape(), granularity, sign));
   type.expressed = contents.element();
   return type;
 }
@@ -133,11 +132,25 @@ FoundType weight_type(const StaticAffineOptions& options, const Query& query) {
   if (weight.is_absent()) return nullptr;
   const Constant& contents = *query.graph->constant(weight.node);
   QUADRANT_TRY(const auto prescribed, prescribed_type(options, query));
+  WeightPairs pairs;
+  if (prescribed == nullptr && options.saturation != Saturation::allow) {
+    pairs = pairs_of(options, *query.graph, weight, query.constraint->granularity);
+  }
   UniformType type;
   if (prescribed != nullptr) {
     type = *prescribed;
   } else {
-    QUADRANT_TRY(type, type_of_contents(contents, query.constraint->granularity, options.weights));
+    EncodingRule rule = options.weights;
+    // Codes that no scale keeps apart from one another are small enough in any pair.
+    const bool has_one_scale = rule.symmetry != EncodingSymmetry::asymmetric;
+    if (pairs.have_two_scales ||
+        (!pairs.orders.empty() &&
+         (options.saturation == Saturation::seven_bits || !has_one_scale))) {
+      rule.bits = 7;
+    }
+    QUADRANT_TRY(type, type_of_contents(contents, query.constraint->granularity, rule,
+                                        options.unsigned_weights ? CodeSign::unsigned_codes
+                                                                 : CodeSign::signed_codes));
   }
   QUADRANT_TRY(std::vector<float> scales, read_scales(type.scales));
   const std::vector<float> found = scales;
@@ -151,6 +164,10 @@ FoundType weight_type(const StaticAffineOptions& options, const Query& query) {
       scale = std::max(scale, std::numeric_limits<float>::min() / demand.data_scale);
     }
     QUADRANT_CHECK(make_room_for_bias(scales, demand.data_scale, *demand.bias));
+  }
+  if (!pairs.orders.empty() && options.saturation == Saturation::avoid && !type.zero_points) {
+    QUADRANT_TRY(scales, exact_pair_scales(contents, type.granularity, std::move(scales),
+                                           type.storage_min, type.storage_max, pairs.orders));
   }
   if (scales == found) return std::make_shared<const UniformType>(std::move(type));
   if (prescribed == nullptr) return with_scales(type, scales);
@@ -169,7 +186,8 @@ FoundType bias_type(const StaticAffineOptions& options, const Query& query) {
     const Constant& contents = *query.graph->constant(query.members.front().node);
     EncodingRule rule = options.activations;
     rule.bits = options.bias_bits;
-    QUADRANT_TRY(UniformType type, type_of_contents(contents, query.constraint->granularity, rule));
+    QUADRANT_TRY(UniformType type, type_of_contents(contents, query.constraint->granularity, rule,
+                                                    CodeSign::signed_codes));
     return std::make_shared<const UniformType>(std::move(type));
   }
   QUADRANT_TRY(const float data_scale, only_scale(*query.sources[0]));

@@ -4,19 +4,23 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <string>
 
+#include "calibration/located.hpp"
 #include "cli/command.hpp"
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"
 #include "cli/labels.hpp"
 #include "cli/model.hpp"
+#include "cli/paired_products.hpp"
 #include "cli/resources.hpp"
 #include "cli/runtimes.hpp"
 #include "quadrant/adapters/tbb.hpp"
 #include "quadrant/ir/real_borders.hpp"
 #include "quadrant/report/comparison.hpp"
+#include "quadrant/report/saturation.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -82,6 +86,7 @@ class Compare final : public Command {
     QUADRANT_TRY(CompareOptions options, compare_options());
     QUADRANT_TRY(const Graph first, read_model(first_, console));
     QUADRANT_TRY(Graph second, read_model(second_, console));
+    QUADRANT_CHECK(warn_of_sums(second, console));
     if (!has_coded_borders(first)) make_borders_real(second);
     QUADRANT_TRY(const auto data, open_data(data_, first, console));
     TbbExecutor executor(threads_);
@@ -98,6 +103,14 @@ class Compare final : public Command {
   }
 
  private:
+  [[nodiscard]] Expected<void> warn_of_sums(const Graph& graph, Console& console) const {
+    QUADRANT_TRY(const auto paired, in_file(paired_products(graph, read_format(second_)), second_));
+    if (std::ranges::any_of(paired, &PairedProduct::can_saturate)) {
+      console.report({Severity::warning, saturation_remark(graph, paired), {.file = second_}});
+    }
+    return {};
+  }
+
   void declare_detections(CLI::App& command) {
     CLI::Option* boxes =
         command

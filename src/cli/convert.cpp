@@ -16,11 +16,13 @@
 #include "cli/model.hpp"
 #include "cli/model_format.hpp"
 #include "cli/named_files.hpp"
+#include "cli/paired_products.hpp"
 #include "cli/written_model.hpp"
 #include "quadrant/adapters/tbb.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/real_borders.hpp"
 #include "quadrant/report/computation.hpp"
+#include "quadrant/report/saturation.hpp"
 #include "quadrant/report/terminal_text.hpp"
 
 namespace quadrant::cli {
@@ -117,6 +119,7 @@ class Convert final : public Command {
     std::vector<LeftAlone> real_borders;
     if (borders_ == "codes") real_borders = make_borders_coded(graph);
     const std::vector<std::string> coded_borders = describe_coded_borders(graph);
+    QUADRANT_CHECK(remark_on_sums(graph, format, remarks));
     QUADRANT_TRY(WrittenModel written,
                  write_model(graph, output_, format,
                              {.qoperators = target == KernelsTarget(FusionTarget::onnx_qoperator),
@@ -157,6 +160,7 @@ class Convert final : public Command {
       options_.kernels = "openvino";
     }
     QUADRANT_TRY(Subject subject, prepare(options_, console));
+    made_by_ = subject.recipe.recipe;
     QuantizeOptions engine = subject.engine_options();
     engine.executor = &executor;
     engine.sink = &console;
@@ -167,6 +171,14 @@ class Convert final : public Command {
     remarks.push_back(count == 0 ? "nothing is quantized: 'quadrant explain' says why"
                                  : fmt::format("{} values are quantized", count));
     return std::move(result.graph);
+  }
+
+  [[nodiscard]] Expected<void> remark_on_sums(const Graph& graph, ModelFormat format,
+                                              std::vector<std::string>& remarks) const {
+    QUADRANT_TRY(const auto paired,
+                 in_file(paired_products(graph, format, made_by_), options_.model));
+    if (!paired.empty()) remarks.push_back(saturation_remark(graph, paired));
+    return {};
   }
 
   // What training left out: each tensor that passes through no fake quantization, and should.
@@ -260,6 +272,7 @@ class Convert final : public Command {
   }
 
   DecisionOptions options_;
+  Recipe made_by_;
   std::string output_;
   std::string target_;
   std::string borders_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -123,20 +124,36 @@ std::string_view suitable_gain(const std::vector<SchemeChoice>& choices) {
   return gain;
 }
 
-Expected<std::unique_ptr<GainModel>> gains_of(const DecisionOptions& options,
-                                              const NamedRecipe& meant,
-                                              const std::vector<SchemeChoice>& choices) {
-  const Recipe& recipe = meant.recipe;
-  if (!recipe.hardware.empty()) {
-    auto profile = read_hardware(recipe.hardware);
-    if (profile) return std::make_unique<LatencyGain>(*std::move(profile));
-    Error& error = profile.error();
-    if (options.hardware.empty() && error.place.file.empty()) {
-      error.message = "$.hardware: " + error.message;
-      error.place.file = meant.label;
-    }
-    return fail(std::move(error));
+// Of the machine that is named, if one is.
+Expected<std::optional<HardwareProfile>> hardware_of(const DecisionOptions& options,
+                                                     const NamedRecipe& meant) {
+  if (meant.recipe.hardware.empty()) return std::nullopt;
+  auto profile = read_hardware(meant.recipe.hardware);
+  if (profile) return *std::move(profile);
+  Error& error = profile.error();
+  if (options.hardware.empty() && error.place.file.empty()) {
+    error.message = "$.hardware: " + error.message;
+    error.place.file = meant.label;
   }
+  return fail(std::move(error));
+}
+
+// What the machine's kernels do not need, codes do not pay for.
+Recipe with_sums_of(const std::optional<HardwareProfile>& hardware, Recipe recipe) {
+  if (!hardware || !hardware->sums_in_32_bits) return recipe;
+  for (SchemeChoice& choice : recipe.schemes) {
+    const bool is_said = choice.options.contains("saturation");
+    if (choice.scheme == "static_affine" && !is_said) {
+      choice.options.try_emplace("target_cpu", "vnni");
+    }
+  }
+  return recipe;
+}
+
+Expected<std::unique_ptr<GainModel>> gains_of(std::optional<HardwareProfile> hardware,
+                                              const Recipe& recipe,
+                                              const std::vector<SchemeChoice>& choices) {
+  if (hardware) return std::make_unique<LatencyGain>(*std::move(hardware));
   return make_gain_model(recipe.gain.empty() ? suitable_gain(choices) : recipe.gain);
 }
 
@@ -261,7 +278,8 @@ QuantizeOptions Subject::engine_options() const {
 Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   QUADRANT_TRY(NamedRecipe meant, meant_by(options));
   QUADRANT_CHECK(check_hardware_is_kept(*options.command, meant.recipe.hardware, meant.label));
-  const Recipe& recipe = meant.recipe;
+  QUADRANT_TRY(auto hardware, hardware_of(options, meant));
+  const Recipe recipe = with_sums_of(hardware, meant.recipe);
   if (!options.meets_budgets) QUADRANT_CHECK(check_budget(meant));
   QUADRANT_TRY(const RuleSchemes schemes, schemes_of(recipe));
   for (const auto& scheme : options.schemes.all()) {
@@ -275,7 +293,7 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   const ScopeOptions scope{recipe.include, recipe.exclude};
   QUADRANT_CHECK(check_patterns(scope));
   QUADRANT_CHECK(check_savable(options, recipe));
-  QUADRANT_TRY(auto gains, gains_of(options, meant, schemes.all));
+  QUADRANT_TRY(auto gains, gains_of(std::move(hardware), recipe, schemes.all));
   QUADRANT_TRY(Graph graph, read_model(options.model, console));
   TbbExecutor executor(options.threads);
   SchemeSubject subject{options.model, std::move(graph), &executor, &console};
@@ -305,7 +323,8 @@ Expected<Subject> prepare_for(const KernelsTarget& target, const DecisionOptions
   QUADRANT_CHECK(check_hardware_is_kept(*options.command, meant.recipe.hardware, meant.label));
   const ScopeOptions scope{meant.recipe.include, meant.recipe.exclude};
   QUADRANT_CHECK(check_patterns(scope));
-  QUADRANT_TRY(auto gains, gains_of(options, meant, {}));
+  QUADRANT_TRY(auto hardware, hardware_of(options, meant));
+  QUADRANT_TRY(auto gains, gains_of(std::move(hardware), meant.recipe, {}));
   QUADRANT_TRY(Graph graph, read_model(options.model, console));
   TbbExecutor executor(options.threads);
   QUADRANT_TRY(OnTarget made,

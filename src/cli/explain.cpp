@@ -18,6 +18,7 @@
 #include "cli/model.hpp"
 #include "cli/variants.hpp"
 #include "quadrant/report/computation.hpp"
+#include "quadrant/report/saturation.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
 #include "recipe/node_names.hpp"
@@ -216,10 +217,22 @@ class Explain final : public Command {
       explanations = target ? of_computations(subject, analysis) : of_interest(subject, analysis);
     }
     print(explanations, subject, console);
+    if (!options_.json) print_sums(nodes, subject, console);
     return {};
   }
 
  private:
+  // Of a run that makes codes of 8 bits of data.
+  static void print_sums(const std::vector<NodeId>& nodes, const Subject& subject,
+                         Console& console) {
+    const auto& schemes = subject.recipe.recipe.schemes;
+    if (std::ranges::find(schemes, "static_affine", &SchemeChoice::scheme) == schemes.end()) return;
+    for (const NodeId node : nodes) {
+      const std::string note = pairing_note(subject.graph, node);
+      if (!note.empty()) console.print(fmt::format("  {}\n", note));
+    }
+  }
+
   [[nodiscard]] Expected<void> check_call() const {
     if (node_option_->count() != 0 && node_.empty()) {
       return fail(ErrorCode::usage,

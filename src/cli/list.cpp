@@ -153,9 +153,11 @@ std::string print_hardware_profiles() {
       table.add({std::string(number.key), value == 0 ? "none" : fmt::format("{}", value),
                  std::string(number.unit), std::string(number.summary)});
     }
-    text += fmt::format("{}\n  {}\n  dequantized constants are {}\n\n", table.print(),
-                        profile.description,
-                        profile.folds_constants ? "computed once" : "computed in each run");
+    text += fmt::format(
+        "{}\n  {}\n  dequantized constants are {}\n  products of codes are added in {} bits\n\n",
+        table.print(), profile.description,
+        profile.folds_constants ? "computed once" : "computed in each run",
+        profile.sums_in_32_bits ? "32" : "16, two at a time, or 32");
   }
   return text + "--gain latency predicts with the first, or with what --hardware says.\n";
 }

@@ -17,6 +17,7 @@
 #include "cli/labels.hpp"
 #include "cli/model.hpp"
 #include "cli/model_format.hpp"
+#include "cli/paired_products.hpp"
 #include "cli/resources.hpp"
 #include "cli/static_affine.hpp"
 #include "quadrant/adapters/tbb.hpp"
@@ -25,6 +26,7 @@
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/ir/real_borders.hpp"
 #include "quadrant/numerics/agreement.hpp"
+#include "quadrant/report/saturation.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
 #include "quadrant/runtime/interpreter.hpp"
@@ -128,6 +130,12 @@ class Optimize final : public Command {
           attempts_, [&](const Attempt& other) { return better_than(other, attempt); });
     });
     QUADRANT_CHECK(write_onnx(best->graph, output_, {.sink = &console}));
+    QUADRANT_TRY(const auto paired,
+                 in_file(paired_products(best->graph, ModelFormat::onnx), output_));
+    if (std::ranges::any_of(paired, &PairedProduct::can_saturate)) {
+      console.report(
+          {Severity::warning, saturation_remark(best->graph, paired), {.file = output_}});
+    }
     print(*best, console);
     return {};
   }

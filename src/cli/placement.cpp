@@ -12,10 +12,13 @@
 #include <string_view>
 #include <vector>
 
+#include "calibration/located.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
+#include "cli/paired_products.hpp"
 #include "quadrant/report/placement.hpp"
+#include "quadrant/report/saturation.hpp"
 #include "quadrant/report/terminal_text.hpp"
 #include "quadrant/targets/file_choice.hpp"
 #include "support/near_names.hpp"
@@ -29,6 +32,7 @@ struct PlacedModel {
   Graph graph;
   std::uint64_t bytes = 0;
   Placement placement;
+  std::vector<PairedProduct> paired;
 };
 
 bool is_quantized(const PlacedModel& model) {
@@ -87,14 +91,16 @@ std::vector<std::string> input_shapes(const Graph& graph) {
 }
 
 std::string print_file(const PlacedModel& model) {
-  return fmt::format("{}  {}\n\n{}", printable(model.path), format_bytes(model.bytes),
-                     to_string(model.placement));
+  const std::string sums = to_string(model.graph, model.paired);
+  return fmt::format("{}  {}\n\n{}{}{}", printable(model.path), format_bytes(model.bytes),
+                     to_string(model.placement), sums.empty() ? "" : "\n", sums);
 }
 
 Json file_json(const PlacedModel& model) {
   return {{"model", model.path},
           {"file_bytes", model.bytes},
-          {"placement", quadrant::to_json(model.placement, model.graph)}};
+          {"placement", quadrant::to_json(model.placement, model.graph)},
+          {"sums_in_16_bits", quadrant::to_json(model.paired, model.graph)}};
 }
 
 class Place final : public Command {
@@ -204,6 +210,8 @@ class Place final : public Command {
       return fail(std::move(placement).error());
     }
     model.placement = *std::move(placement);
+    QUADRANT_TRY(model.paired,
+                 in_file(paired_products(model.graph, read_format(model.path)), model.path));
     return {};
   }
 

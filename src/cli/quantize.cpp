@@ -17,12 +17,14 @@
 #include "cli/model.hpp"
 #include "cli/model_format.hpp"
 #include "cli/named_files.hpp"
+#include "cli/paired_products.hpp"
 #include "cli/report_options.hpp"
 #include "cli/resources.hpp"
 #include "cli/rule_summary.hpp"
 #include "cli/variants.hpp"
 #include "quadrant/adapters/tbb.hpp"
 #include "quadrant/io/onnx.hpp"
+#include "quadrant/report/saturation.hpp"
 #include "quadrant/report/terminal_text.hpp"
 
 namespace quadrant::cli {
@@ -42,6 +44,12 @@ Json to_json(const OnnxWriteReport& report) {
           {"dequantize_arithmetic", report.dequantize_arithmetic},
           {"fallback_reason", report.fallback_reason}};
 }
+
+/// What is to be said of the products of the quantized model that meet in 16 bits.
+struct Sums {
+  std::string remark;
+  Json json;
+};
 
 class Quantize final : public Command {
  public:
@@ -141,11 +149,18 @@ class Quantize final : public Command {
                                  .sink = &console};
     QUADRANT_TRY(std::optional<HtmlReport> report, gather(side_, reported));
     std::optional<OnnxWriteReport> written;
+    std::optional<Sums> sums;
     if (!dry_run_) {
+      QUADRANT_TRY(const auto products,
+                   in_file(paired_products(result.graph, ModelFormat::onnx, subject.recipe.recipe),
+                           options_.model));
+      sums = {.remark = saturation_remark(result.graph, products),
+              .json = quadrant::to_json(products, result.graph)};
       QUADRANT_TRY(written, write_onnx(result.graph, output_, write_options(executor, console)));
       summary.file_bytes_after = written->model_bytes + written->external_bytes;
     }
     if (report) {
+      report->sums = sums ? sums->remark : "";
       report->file_bytes_before = summary.file_bytes_before;
       report->file_bytes_after = summary.file_bytes_after;
       if (decided) add_frontier(*report, *decided);
@@ -153,7 +168,7 @@ class Quantize final : public Command {
     QUADRANT_CHECK(write(side_, reported, report));
     QUADRANT_CHECK(save_recipe(options_, subject));  // last: a run that fails leaves none
     summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    print(summary, summarize_rules(subject, result.analysis), decided, written, console);
+    print(summary, summarize_rules(subject, result.analysis), decided, written, sums, console);
     return {};
   }
 
@@ -180,13 +195,15 @@ class Quantize final : public Command {
 
   void print(const Summary& summary, const std::vector<RuleSummary>& rules,
              const std::optional<BudgetDecision>& decided,
-             const std::optional<OnnxWriteReport>& written, Console& console) const {
+             const std::optional<OnnxWriteReport>& written, const std::optional<Sums>& sums,
+             Console& console) const {
     if (options_.json) {
       Json document{{"model", options_.model},
                     {"output", written ? Json(output_) : Json(nullptr)},
                     {"dry_run", dry_run_},
                     {"summary", quadrant::to_json(summary)},
                     {"rules", to_json(rules)},
+                    {"sums_in_16_bits", sums ? sums->json : Json(nullptr)},
                     {"written", written ? to_json(*written) : Json(nullptr)},
                     {"budget", decided ? cli::to_json(*decided) : Json(nullptr)}};
       add_files(document, side_);
@@ -195,6 +212,7 @@ class Quantize final : public Command {
     }
     console.print(to_string(summary));
     if (!rules.empty()) console.print('\n' + print_rules(rules));
+    if (sums && !sums->remark.empty()) console.print(fmt::format("\n  {}\n", sums->remark));
     if (decided) console.print('\n' + cli::to_string(*decided));
     if (!written) {
       const std::string files = print_files(side_);

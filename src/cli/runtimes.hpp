@@ -14,8 +14,10 @@ class App;
 
 namespace quadrant::cli {
 
-/// The first is the default.
-inline constexpr std::array<std::string_view, 2> runtime_names{"interpreter", "openvino"};
+/// The first is the default. The last two are the interpreter, too, with the sums of those
+/// runtimes' integer kernels on x86 without VNNI.
+inline constexpr std::array<std::string_view, 4> runtime_names{"interpreter", "openvino",
+                                                               "onnxruntime-avx2", "openvino-avx2"};
 
 /// `usage`, with the names that there are, for another one; `impossible`, with the way to get it,
 /// for one that is not there.

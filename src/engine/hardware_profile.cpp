@@ -93,7 +93,8 @@ std::span<const HardwareProfile> hardware_profiles() {
                       .quantize = 8.1,
                       .dequantize = 7.5,
                       .requantize = 4.2,
-                      .folds_constants = false}};
+                      .folds_constants = false,
+                      .sums_in_32_bits = true}};
   return profiles;
 }
 

@@ -25,6 +25,7 @@ std::string print_hardware(const HardwareProfile& profile) {
     if (value != 0 || !number.may_be_zero) json[std::string(number.key)] = value;
   }
   json["folds_constants"] = profile.folds_constants;
+  json["sums_in_32_bits"] = profile.sums_in_32_bits;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
@@ -42,8 +43,9 @@ Expected<HardwareProfile> parse_hardware(std::string_view text) {
     if (number.may_be_zero && reader.optional_member(key.c_str()) == nullptr) continue;
     profile.*number.member = reader.real(key.c_str());
   }
-  if (reader.optional_member("folds_constants") != nullptr) {
-    profile.folds_constants = reader.boolean("folds_constants");
+  for (const auto& [key, flag] : {std::pair{"folds_constants", &profile.folds_constants},
+                                  std::pair{"sums_in_32_bits", &profile.sums_in_32_bits}}) {
+    if (reader.optional_member(key) != nullptr) *flag = reader.boolean(key);
   }
   QUADRANT_CHECK(reader.finish());
   if (auto status = check(profile); !status) {

@@ -52,7 +52,13 @@ class AffineOptionReader {
              is_asymmetric ? EncodingSymmetry::asymmetric : EncodingSymmetry::symmetric_strict);
     if (word("weights", "channel") == "tensor") made.weight_granularity = Granularity::Kind::tensor;
     made.unsigned_activations = flag("unsigned_activations");
+    made.unsigned_weights = flag("unsigned_weights");
     made.kernels = parse_affine_kernels(word("kernels", "any")).value_or(AffineKernels::any);
+    // Snapdragon's processors are Arm's, and its accelerators sum in 32 bits, too.
+    const bool sums_in_32_bits =
+        word("target_cpu", "any") == "vnni" || word("profile", "onnx") != "onnx";
+    made.saturation = parse_saturation(word("saturation", sums_in_32_bits ? "allow" : "avoid"))
+                          .value_or(Saturation::avoid);
     made.bias_bits = number("bias_bits", 32);
     made.quantized_recurrent_weights = word("recurrent_weights", "float") == "codes";
     made.quantized_inputs = flag("quantized_inputs");
@@ -181,8 +187,25 @@ std::span<const OptionSpec> static_affine_option_table() {
            "point, and results of Sigmoid and Softmax are fixed; of 'openvino', Multiply, "
            "Sigmoid, Softmax and LeakyRelu stay real numbers, and factors of products "
            "of two computed matrices have no zero points; 'convert' to .tflite and .xml chooses it",
-       .words = {{"any"}, {"tflite"}, {"openvino"}},
+       .words = {{"any"}, {"onnxruntime"}, {"tflite"}, {"openvino"}},
        .fallback = "any"},
+      {.key = "target_cpu",
+       .kind = word,
+       .summary = "Processors that the file is for: 'any', or only x86 with VNNI, which adds "
+                  "products of codes in 32 bits; so does Arm",
+       .words = {{"any"}, {"vnni"}},
+       .fallback = "any"},
+      {.key = "saturation",
+       .kind = word,
+       .summary = "Sums of two products that leave 16 bits, in ONNX Runtime and OpenVINO on x86 "
+                  "without VNNI: 'avoid' keeps 8 bits, and weights that could do so have larger "
+                  "scales; of '7bit' all weights have a bit less; 'allow', which --target-cpu vnni "
+                  "and the profiles of SNPE mean, leaves them (default: avoid)",
+       .words = {{"avoid"}, {"allow"}, {"7bit"}}},
+      {.key = "unsigned_weights",
+       .kind = flag,
+       .summary = "Codes of weights from 0 on, with the zero point in the middle: ONNX Runtime "
+                  "adds their products in 32 bits everywhere, and takes longer for it"},
       {.key = "unsigned_activations", .kind = flag, .summary = "Codes of activations from 0 on"},
       {.key = "quantized_inputs", .kind = flag, .summary = "The model's inputs are codes, too"},
       {.key = "quantized_outputs", .kind = flag, .summary = "The model's outputs are codes, too"}};

@@ -63,6 +63,10 @@ std::string intro_html(const HtmlReport& report) {
     fmt::format_to(std::back_inserter(text), R"(<p class="scheme"><b>{}</b> <code>{}</code></p>)",
                    html_text(scheme.name), html_text(scheme.options, 4000));
   }
+  if (!report.sums.empty()) {
+    fmt::format_to(std::back_inserter(text), R"(<p class="scheme">{}</p>)",
+                   html_text(report.sums, 4000));
+  }
   text += R"(<dl class="tiles">)";
   add_file_tile(text, report);
   const WeightReport& weights = report.weights;

@@ -13,6 +13,7 @@
 #include "quadrant/report/summary.hpp"
 #include "quadrant/targets/file_choice.hpp"
 #include "quadrant/targets/placement.hpp"
+#include "quadrant/targets/saturation.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -31,6 +32,8 @@ using Json = nlohmann::ordered_json;
 /// `graph` is what was placed: it has the names of the nodes.
 [[nodiscard]] Json to_json(const Placement& placement, const GraphView& graph);
 [[nodiscard]] Json to_json(const FileChoice& choice);
+/// `graph` is the one that they were found in.
+[[nodiscard]] Json to_json(std::span<const PairedProduct> products, const GraphView& graph);
 /// `{"type": "tensor<?x4xf32>", "element": "f32", "shape": [null, 4]}`; no `shape` where the rank
 /// is unknown.
 [[nodiscard]] Json to_json(const TensorType& type);

@@ -228,7 +228,8 @@ class Case:
         fixed = {name: FIXED[makers[name].op_type] for name in self.ranges
                  if name in makers and makers[name].op_type in FIXED}
         self.fixed = self.reasons.moved(fixed) | fixed.keys()
-        static_affine.by_quadrant(COMMAND, self.source, self.ours, folder / "statistics.json")
+        static_affine.by_quadrant(COMMAND, self.source, self.ours, folder / "statistics.json",
+                                  "--saturation", "allow")
         self.refusal = self.quantize_theirs(self.theirs)
         given = Given({**self.ranges, **fixed})
         with mock.patch("onnxruntime.quantization.quantize.create_calibrator", given):

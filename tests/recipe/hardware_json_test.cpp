@@ -22,6 +22,7 @@ HardwareProfile numbered() {
   double next = 0.5;
   for (const HardwareNumber& number : hardware_numbers()) profile.*number.member = next += 0.25;
   profile.folds_constants = true;
+  profile.sums_in_32_bits = true;
   return profile;
 }
 
@@ -50,6 +51,8 @@ TEST_CASE("a profile reads back as it was") {
   bare.weights8_products = bare.weights4_products = 0;
   bare.folds_constants = false;
   CHECK_FALSE(mentions(print_hardware(bare), "weights"));
+  CHECK(parse_hardware(print_hardware(bare)) == bare);
+  bare.sums_in_32_bits = false;
   CHECK(parse_hardware(print_hardware(bare)) == bare);
 }
 

@@ -30,6 +30,9 @@ struct HardwareProfile {
   double requantize = 0;         ///< elements per ns that become other codes
   /// Whether a dequantize of a constant is computed once, when the model is loaded.
   bool folds_constants = false;
+  /// Whether kernels add products of codes in 32 bits: not on x86 without VNNI, where two of them
+  /// meet in 16 (`numerics/pair_sums.hpp`).
+  bool sums_in_32_bits = false;
 
   friend bool operator==(const HardwareProfile&, const HardwareProfile&) = default;
 };

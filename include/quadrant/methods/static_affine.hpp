@@ -49,7 +49,8 @@ struct AffineForm {
 
 /// For whose integer kernels parameters are chosen.
 enum class AffineKernels : std::uint8_t {
-  any,       ///< each operand and result has parameters of its own
+  any,          ///< each operand and result has parameters of its own
+  onnxruntime,  ///< the same; only how ONNX Runtime sums counts (`Saturation`)
   tflite,    ///< LiteRT's: codes of 16 bits have no zero point, and results of Sigmoid, Softmax and
              ///< Tanh are fixed: https://ai.google.dev/edge/litert/models/quantization_spec
   openvino,  ///< OpenVINO's, which compute products and means on codes, and what only moves or
@@ -57,9 +58,21 @@ enum class AffineKernels : std::uint8_t {
              ///< the factors of a product of two computed matrices have no zero points
 };
 
-/// `any`, `tflite`, `openvino`.
+/// `any`, `onnxruntime`, `tflite`, `openvino`.
 [[nodiscard]] std::string_view to_string(AffineKernels kernels) noexcept;
 [[nodiscard]] std::optional<AffineKernels> parse_affine_kernels(std::string_view text) noexcept;
+
+/// On x86 without VNNI, kernels of ONNX Runtime and OpenVINO add two products of 8-bit codes in 16
+/// bits, which saturate where two neighbouring weights of one sign are large (`is_exact_pair`).
+enum class Saturation : std::uint8_t {
+  avoid,       ///< scales of weights are the least with which no pair can saturate
+  allow,       ///< for kernels that sum in 32 bits: with VNNI, AMX, on other processors
+  seven_bits,  ///< weights have 7 bits, as other tools do it
+};
+
+/// `avoid`, `allow`, `7bit`.
+[[nodiscard]] std::string_view to_string(Saturation saturation) noexcept;
+[[nodiscard]] std::optional<Saturation> parse_saturation(std::string_view text) noexcept;
 
 struct StaticAffineOptions {
   /// What the values of the model are on samples, by name: `calibrate` gathers it. Values that are
@@ -86,6 +99,12 @@ struct StaticAffineOptions {
   /// `tflite`: activations of 16 bits are symmetric, whatever their rule says; `openvino`: the
   /// factors of products of two computed matrices, of which the first may be on one side of zero.
   AffineKernels kernels = AffineKernels::any;
+  /// Of products of 8-bit codes with 8-bit weights. What is prescribed stays as it is. Weights with
+  /// a zero point have 7 bits instead.
+  Saturation saturation = Saturation::avoid;
+  /// Codes of weights from 0 on, with the zero point in the middle: ONNX Runtime adds products of
+  /// unsigned factors in 32 bits, in 1.3 times the time; OpenVINO computes real numbers then.
+  bool unsigned_weights = false;
   /// 32: in the scale of the products that it is added to; 8: in a scale of its own, by the rule
   /// of the activations.
   int bias_bits = 32;

@@ -10,7 +10,8 @@
 //     "overhead": 800,
 //     "float_products": 45,
 //     ...
-//     "folds_constants": false
+//     "folds_constants": false,
+//     "sums_in_32_bits": true
 //   }
 #pragma once
 
@@ -28,8 +29,8 @@ namespace quadrant::inline v0 {
 
 /// Reads a profile, and checks it (`check`). Strict, as `parse_plan` is: missing, unknown and
 /// repeated keys, other types, and numbers out of bounds are `invalid_model`, with the JSON path in
-/// the message and near names where there are some. `description` and `folds_constants` may be
-/// missing.
+/// the message and near names where there are some. `description`, `folds_constants` and
+/// `sums_in_32_bits` may be missing.
 [[nodiscard]] Expected<HardwareProfile> parse_hardware(std::string_view text);
 
 }  // namespace quadrant::inline v0

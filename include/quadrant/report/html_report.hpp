@@ -34,6 +34,7 @@ struct HtmlReport {
 
   // What `gather_report` cannot know; left empty, it is not shown.
   std::string bound;  ///< how good the decision is at best: `within 0.8 % of the best possible`
+  std::string sums;   ///< what `saturation_remark` says of the quantized model
   std::optional<std::uint64_t> file_bytes_before;
   std::optional<std::uint64_t> file_bytes_after;
   std::vector<LayerSensitivity> sensitivity;  ///< in the order to be shown

@@ -99,29 +99,55 @@ bool is_read_as_real(const NodeRef& node) {
   });
 }
 
+/// The codes that FakeQuantize limits to. OpenVINO computes on codes of 8 bits where it finds all
+/// 256 levels of them, or all but one (seen in release 2026.4): fewer are limited by a Clamp in
+/// front.
+struct Limits {
+  IntegerRange codes;
+  bool need_clamp = false;
+};
+
+Limits limits_of(const UniformType& type, bool to_codes) {
+  const IntegerRange own{type.storage_min, type.storage_max};
+  const bool is_byte = type.storage == ElementType::int8 || type.storage == ElementType::uint8;
+  if (to_codes || !is_byte || type.granularity.kind != Granularity::Kind::tensor ||
+      own.max - own.min >= 254) {
+    return {own};
+  }
+  return {*integer_range(type.storage), true};
+}
+
 /// FakeQuantize to the real values of codes, or, with `to_codes`, to these as numbers.
 void make_fake_quantize(LoweredNode& node, const UniformType& type, bool to_codes) {
   const Parameters given = parameters_of(type, node.node().type().shape);
+  const Limits limits = limits_of(type, to_codes);
   std::vector<float> low;
   std::vector<float> high;
+  const auto real = [&](std::size_t i, std::int64_t code) {
+    return static_cast<float>(static_cast<double>(given.scales[i]) *
+                              static_cast<double>(code - given.zero_points[i]));
+  };
   for (std::size_t i = 0; i < given.scales.size(); ++i) {
-    const auto real = [&](std::int64_t code) {
-      return static_cast<float>(static_cast<double>(given.scales[i]) *
-                                static_cast<double>(code - given.zero_points[i]));
-    };
-    low.push_back(real(type.storage_min));
-    high.push_back(real(type.storage_max));
+    low.push_back(real(i, limits.codes.min));
+    high.push_back(real(i, limits.codes.max));
   }
   const ElementType element = type.expressed;
   const Output input_low = reals(node, "input_low", element, given.shape, low);
   const Output input_high = reals(node, "input_high", element, given.shape, high);
-  const Data data{{"levels", std::to_string(type.storage_max - type.storage_min + 1)},
+  const Data data{{"levels", std::to_string(limits.codes.max - limits.codes.min + 1)},
                   {"auto_broadcast", "numpy"}};
   if (!to_codes) {  // the result is what the codes stand for
-    const TensorType real{element, node.node().type().shape, nullptr};
+    const TensorType result{element, node.node().type().shape, nullptr};
+    Output data_in = node.operand(0);
+    if (limits.need_clamp) {
+      data_in = node.step({"Clamp"}, std::array{data_in},
+                          {{"min", text_of(double{real(0, type.storage_min)})},
+                           {"max", text_of(double{real(0, type.storage_max)})}},
+                          result, "limited");
+    }
     node.finish(node.step({"FakeQuantize"},
-                          std::array{node.operand(0), input_low, input_high, input_low, input_high},
-                          data, real, "rounded"));
+                          std::array{data_in, input_low, input_high, input_low, input_high}, data,
+                          result, "rounded"));
     return;
   }
   const Output first = node.number("lowest", element, static_cast<double>(type.storage_min));

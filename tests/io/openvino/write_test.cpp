@@ -64,6 +64,19 @@ output(%y)
   CHECK(bounds == std::vector<float>{-5, 122.5F});
 }
 
+TEST_CASE("fewer codes than a byte has are limited in front, and of all levels") {
+  const OpenVinoFiles files = files_of(graph_of(R"(graph {}
+%x: tensor<1x2xf32> = input()
+%q: tensor<1x2x!quant.uniform<i8<-64:63>:f32, 0.5>> = quantize(%x)
+%y: tensor<1x2xf32> = dequantize(%q)
+output(%y)
+)"));
+  CHECK(types_of(files) == Kinds{"Parameter", "Const", "Const", "Clamp", "FakeQuantize", "Result"});
+  CHECK(has(files, R"(levels="256")"));
+  CHECK(has(files, R"(max="31.5")"));
+  CHECK(has(files, R"(min="-32)"));
+}
+
 TEST_CASE("what moves codes that are dequantized behind it moves real numbers") {
   const OpenVinoFiles files = files_of(graph_of(R"(graph {}
 %x: tensor<2x3xf32> = input()

@@ -258,6 +258,7 @@ std::size_t check_networks(const StaticAffineOptions& options, unsigned first_se
     StaticAffineOptions chosen = options;
     chosen.statistics = table_of(ranges);
     chosen.quantized_outputs = true;  // so that the last value is codes, too
+    chosen.saturation = Saturation::allow;
     const QuantizeResult result = test::quantized(network.model.graph, chosen, test::by_operands());
     std::map<std::string, double> scales;
     for (const auto& [name, source] : network.range_of) {

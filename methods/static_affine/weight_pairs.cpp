@@ -1,0 +1,51 @@
+// Weights whose products meet in 16 bits.
+#include <algorithm>
+#include <utility>
+
+#include "quadrant/ir/products.hpp"
+#include "quadrant/targets/pair_orders.hpp"
+#include "static_affine/element_moves.hpp"
+#include "static_affine/encodings.hpp"
+
+namespace quadrant::inline v0::static_affine {
+namespace {
+
+PairingRuntimes runtimes_of(AffineKernels kernels) {
+  return {.onnxruntime = kernels == AffineKernels::any || kernels == AffineKernels::onnxruntime,
+          .openvino = kernels == AffineKernels::any || kernels == AffineKernels::openvino};
+}
+
+}  // namespace
+
+WeightPairs pairs_of(const StaticAffineOptions& options, const GraphView& graph, Value constant,
+                     const Granularity& granularity) {
+  WeightPairs pairs;
+  const bool are_bytes = options.activations.bits == 8 && options.weights.bits == 8;
+  if (!are_bytes || options.unsigned_weights) return pairs;
+  const PairingRuntimes runtimes = runtimes_of(options.kernels);
+  std::vector<Value> moved{constant};  // the weight, and what moves make of it
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    const Value value = moved[i];
+    for (const Use& use : graph.uses(value.node)) {
+      const NodeRef user{&graph, use.user};
+      if (use.result != value.result) continue;
+      for (std::uint32_t result = 0; use.operand == 0 && is_move(user); ++result) {
+        if (result == graph.result_count(user.id)) break;
+        moved.push_back({user.id, result});
+      }
+      if (find_product(user.kind()) == nullptr) continue;
+      for (PairOrder& order : pair_orders(user, use.operand, graph.type(value).shape, runtimes)) {
+        order = order_at_constant(graph, value, std::move(order));
+        if (granularity.kind == Granularity::Kind::axis &&
+            std::ranges::find(order.along, granularity.axis) != order.along.end()) {
+          pairs.have_two_scales = true;
+        } else if (std::ranges::find(pairs.orders, order) == pairs.orders.end()) {
+          pairs.orders.push_back(std::move(order));
+        }
+      }
+    }
+  }
+  return pairs;
+}
+
+}  // namespace quadrant::inline v0::static_affine

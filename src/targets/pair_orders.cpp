@@ -1,0 +1,148 @@
+#include "quadrant/targets/pair_orders.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+using Found = std::optional<PairOrder>;  // empty: no two products meet in 16 bits
+
+Found first_axis(NodeRef /*node*/, const Shape& /*weight*/) { return PairOrder{{0}}; }
+
+Found last_axis(NodeRef /*node*/, const Shape& weight) { return PairOrder{{weight.rank() - 1}}; }
+
+Found second_last_axis(NodeRef /*node*/, const Shape& weight) {
+  return PairOrder{{std::max<std::int64_t>(weight.rank() - 2, 0)}};
+}
+
+Found gemm_axis(NodeRef node, const Shape& /*weight*/) {
+  return PairOrder{{ops::Gemm{node}.trans_b() ? 1 : 0}};
+}
+
+std::int64_t group_count(NodeRef node) { return node.attribute_or<std::int64_t>("group", 1); }
+
+// Of a weight [outputs, inputs of a group, taps...]: the inputs of one tap.
+Found inputs_of_a_tap(NodeRef /*node*/, const Shape& weight) {
+  return weight[1] == 1 ? Found() : PairOrder{{1}};
+}
+
+// All taps, and in each its inputs. With an even number of those no pair reaches into another tap.
+Found inputs_of_all_taps(NodeRef node, const Shape& weight) {
+  const bool is_depthwise = weight[1] == 1 && group_count(node) == weight[0] && weight[0] > 1;
+  if (is_depthwise) return std::nullopt;
+  if (weight[1] % 2 == 0) return inputs_of_a_tap(node, weight);
+  PairOrder order;
+  for (std::int64_t axis = 2; axis < weight.rank(); ++axis) order.along.push_back(axis);
+  order.along.push_back(1);
+  return order;
+}
+
+// There are several kernels for groups, and some go through all taps.
+Found inputs_of_a_group(NodeRef node, const Shape& weight) {
+  return group_count(node) == 1 || weight[1] == 1 ? Found() : inputs_of_all_taps(node, weight);
+}
+
+// Of a weight [inputs, outputs of a group, taps...]. Who begins anew with each group was not seen.
+Found transposed_inputs(NodeRef node, const Shape& weight) {
+  const std::int64_t groups = group_count(node);
+  const bool is_known = groups == 1 || (groups > 0 && weight[0] / groups % 2 == 0);
+  return weight[0] == groups ? Found() : is_known ? PairOrder{{0}} : PairOrder{};
+}
+
+struct Row {
+  PairingRuntimes runtimes;
+  std::string_view kind;
+  std::uint32_t weight;
+  std::int64_t least_rank;
+  Found (*order)(NodeRef node, const Shape& weight);
+};
+
+constexpr PairingRuntimes both;
+constexpr PairingRuntimes onnxruntime{.openvino = false};
+constexpr PairingRuntimes openvino{.onnxruntime = false};
+
+// Of moves: so that readers of a long chain do not walk it again and again.
+constexpr int most_steps = 16;
+
+// Not recurrent layers: OpenVINO's add so, but the data of ours are real numbers.
+constexpr std::array rows{
+    Row{both, ops::MatMul::kind, 1, 1, second_last_axis},
+    Row{both, ops::BatchMatMul::kind, 1, 1, second_last_axis},
+    Row{both, ops::Gemm::kind, 1, 2, gemm_axis},
+    Row{both, ops::Linear::kind, 1, 1, last_axis},
+    Row{both, ops::Addmm::kind, 2, 2, first_axis},
+    Row{onnxruntime, ops::Conv::kind, 1, 2, inputs_of_all_taps},
+    Row{openvino, ops::Conv::kind, 1, 2, inputs_of_a_tap},
+    Row{openvino, ops::Conv::kind, 1, 2, inputs_of_a_group},
+    Row{openvino, ops::ConvTranspose::kind, 1, 2, transposed_inputs},
+};
+
+}  // namespace
+
+std::vector<PairOrder> pair_orders(NodeRef node, std::uint32_t operand, const Shape& weight,
+                                   PairingRuntimes runtimes) {
+  std::vector<PairOrder> orders;
+  for (const Row& row : rows) {
+    const bool is_asked = (runtimes.onnxruntime && row.runtimes.onnxruntime) ||
+                          (runtimes.openvino && row.runtimes.openvino);
+    if (!is_asked || row.kind != node.kind() || row.weight != operand || !weight.is_ranked() ||
+        weight.rank() < row.least_rank) {
+      continue;
+    }
+    Found order = row.order(node, weight);
+    if (order && std::ranges::find(orders, *order) == orders.end()) {
+      orders.push_back(*std::move(order));
+    }
+  }
+  return orders;
+}
+
+bool is_on_codes_in_onnxruntime(NodeRef node) {
+  if (node.kind() != ops::Conv::kind) return true;
+  const GraphView& graph = *node.graph;
+  constexpr std::array<std::string_view, 2> limits{"onnx.Relu", "onnx.Clip"};
+  const auto becomes_codes = [&](NodeId id) {
+    const auto uses = graph.uses(id);
+    return !uses.empty() && std::ranges::all_of(uses, [&](const Use& use) {
+      return graph.kind(use.user) == ops::Quantize::kind;
+    });
+  };
+  const auto uses = graph.uses(node.id);
+  const bool is_limited =
+      uses.size() == 1 && std::ranges::find(limits, graph.kind(uses[0].user)) != limits.end();
+  return becomes_codes(is_limited ? uses[0].user : node.id);
+}
+
+Value code_source(const GraphView& graph, Value value) {
+  for (int i = 0; i < most_steps; ++i) {
+    const std::string_view kind = graph.kind(value.node);
+    if (kind != ops::Dequantize::kind && find_move(kind) == nullptr) break;
+    value = graph.operands(value.node)[0];
+  }
+  return value;
+}
+
+PairOrder order_at_constant(const GraphView& graph, Value value, PairOrder order) {
+  for (int i = 0; graph.constant(value.node) == nullptr && !order.along.empty(); ++i) {
+    if (i == most_steps) return {};
+    const NodeRef node{&graph, value.node};
+    const bool is_transpose = node.kind() == ops::Transpose::kind;
+    const auto perm = is_transpose ? ops::Transpose{node}.perm() : std::vector<std::int64_t>();
+    const bool stays = node.kind() == ops::Identity::kind || node.kind() == ops::Dequantize::kind;
+    if (perm.empty() && !stays) return {};
+    for (std::int64_t& axis : order.along) {
+      if (is_transpose) axis = perm[static_cast<std::size_t>(axis)];
+    }
+    value = node.operand(0);
+  }
+  return order;
+}
+
+}  // namespace quadrant::inline v0
