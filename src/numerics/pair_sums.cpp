@@ -168,19 +168,56 @@ struct Extremes {
   }
 };
 
-Expected<std::vector<Extremes>> extremes_of(const Constant& weights, const ScaleOf& scale_of,
-                                            std::size_t scales) {
-  std::vector<Extremes> extremes(scales);
+// Calls `body(value, scale index)` for each weight.
+template <class Body>
+Expected<void> for_each_weight(const Constant& weights, const ScaleOf& scale_of, Body body) {
   FloatReader reader(weights);
   const std::int64_t count = weights.element_count();
   for (std::int64_t first = 0; first < count;) {
     const std::size_t size = piece_size(first, count);
     QUADRANT_TRY(const std::span<const float> values, reader.read(first, size));
-    for (const float value : values) {
-      extremes[scale_of(first++)].add(std::isfinite(value) ? value : 0);
-    }
+    for (const float value : values) body(value, scale_of(first++));
   }
+  return {};
+}
+
+Expected<std::vector<Extremes>> extremes_of(const Constant& weights, const ScaleOf& scale_of,
+                                            std::size_t scales) {
+  std::vector<Extremes> extremes(scales);
+  QUADRANT_CHECK(for_each_weight(weights, scale_of, [&](float value, std::size_t i) {
+    extremes[i].add(std::isfinite(value) ? value : 0);
+  }));
   return extremes;
+}
+
+// Where a scale was raised, half of the range may lose less: weights that are large together, or of
+// few values, then lie on codes. Any two codes of magnitudes up to 64 are exact.
+Expected<void> take_halves(const Constant& weights, const ScaleOf& scale_of,
+                           const std::vector<float>& least, std::int64_t min, std::int64_t max,
+                           std::vector<float>& scales) {
+  std::vector<float> halves(scales.size(), 0);
+  QUADRANT_CHECK(for_each_weight(weights, scale_of, [&](float value, std::size_t i) {
+    if (std::isfinite(value)) halves[i] = std::max(halves[i], std::abs(value) / 64);
+  }));
+  struct Errors {
+    double raised = 0;
+    double half = 0;
+  };
+  std::vector<Errors> errors(scales.size());
+  QUADRANT_CHECK(for_each_weight(weights, scale_of, [&](float value, std::size_t i) {
+    if (scales[i] == least[i] || halves[i] < scales[i] || !std::isfinite(value)) return;
+    const auto squared = [&](float scale) {
+      const auto code = static_cast<double>(quantize_value(value, scale, 0, min, max));
+      const double error = double{value} - code * double{scale};
+      return error * error;
+    };
+    errors[i].raised += squared(scales[i]);
+    errors[i].half += squared(halves[i]);
+  }));
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    if (errors[i].half < errors[i].raised) scales[i] = halves[i];
+  }
+  return {};
 }
 
 }  // namespace
@@ -192,6 +229,7 @@ Expected<std::vector<float>> exact_pair_scales(const Constant& weights,
                                                std::span<const PairOrder> orders) {
   QUADRANT_TRY(const ScaleOf scale_of,
                ScaleOf::of(weights.shape(), granularity, scales.size(), orders));
+  const std::vector<float> least = scales;
   FloatReader reader(weights);
   for (const PairOrder& order : orders) {
     if (order.along.empty()) {
@@ -212,6 +250,9 @@ Expected<std::vector<float>> exact_pair_scales(const Constant& weights,
       });
       return {};
     }));
+  }
+  if (scales != least) {
+    QUADRANT_CHECK(take_halves(weights, scale_of, least, min, max, scales));
   }
   return scales;
 }
