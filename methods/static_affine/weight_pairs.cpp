@@ -15,6 +15,30 @@ PairingRuntimes runtimes_of(AffineKernels kernels) {
           .openvino = kernels == AffineKernels::any || kernels == AffineKernels::openvino};
 }
 
+// The weight, and what moves make of it.
+std::vector<Value> moved_values(const GraphView& graph, Value weight) {
+  std::vector<Value> moved{weight};
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    const Value value = moved[i];
+    for (const Use& use : graph.uses(value.node)) {
+      if (use.result != value.result || use.operand != 0 || !is_move({&graph, use.user})) continue;
+      for (std::uint32_t result = 0; result < graph.result_count(use.user); ++result) {
+        moved.push_back({use.user, result});
+      }
+    }
+  }
+  return moved;
+}
+
+void add(WeightPairs& pairs, PairOrder order, const Granularity& granularity) {
+  if (granularity.kind == Granularity::Kind::axis &&
+      std::ranges::find(order.along, granularity.axis) != order.along.end()) {
+    pairs.have_two_scales = true;
+  } else if (std::ranges::find(pairs.orders, order) == pairs.orders.end()) {
+    pairs.orders.push_back(std::move(order));
+  }
+}
+
 }  // namespace
 
 WeightPairs pairs_of(const StaticAffineOptions& options, const GraphView& graph, Value constant,
@@ -23,25 +47,12 @@ WeightPairs pairs_of(const StaticAffineOptions& options, const GraphView& graph,
   const bool are_bytes = options.activations.bits == 8 && options.weights.bits == 8;
   if (!are_bytes || options.unsigned_weights) return pairs;
   const PairingRuntimes runtimes = runtimes_of(options.kernels);
-  std::vector<Value> moved{constant};  // the weight, and what moves make of it
-  for (std::size_t i = 0; i < moved.size(); ++i) {
-    const Value value = moved[i];
+  for (const Value value : moved_values(graph, constant)) {
     for (const Use& use : graph.uses(value.node)) {
       const NodeRef user{&graph, use.user};
-      if (use.result != value.result) continue;
-      for (std::uint32_t result = 0; use.operand == 0 && is_move(user); ++result) {
-        if (result == graph.result_count(user.id)) break;
-        moved.push_back({user.id, result});
-      }
-      if (find_product(user.kind()) == nullptr) continue;
+      if (use.result != value.result || find_product(user.kind()) == nullptr) continue;
       for (PairOrder& order : pair_orders(user, use.operand, graph.type(value).shape, runtimes)) {
-        order = order_at_constant(graph, value, std::move(order));
-        if (granularity.kind == Granularity::Kind::axis &&
-            std::ranges::find(order.along, granularity.axis) != order.along.end()) {
-          pairs.have_two_scales = true;
-        } else if (std::ranges::find(pairs.orders, order) == pairs.orders.end()) {
-          pairs.orders.push_back(std::move(order));
-        }
+        add(pairs, order_at_constant(graph, value, std::move(order)), granularity);
       }
     }
   }

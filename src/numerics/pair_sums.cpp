@@ -42,20 +42,21 @@ Integers offsets_over(const Integers& axes, const Integers& extents, const Integ
 class PairWalk {
  public:
   static Expected<PairWalk> of(const Shape& shape, const PairOrder& order) {
-    bool is_valid = shape.element_count().has_value() && shape.rank() > 0 && !order.along.empty();
+    const auto count = shape.element_count();
+    bool is_valid = count && shape.rank() > 0 && !order.along.empty();
     for (const std::int64_t axis : order.along) {
       is_valid = is_valid && 0 <= axis && axis < shape.rank() &&
                  std::ranges::count(order.along, axis) == 1;
     }
-    if (!is_valid) {
+    if (!count || !is_valid) {
       return fail(ErrorCode::impossible,
                   fmt::format("a tensor {} has no order along the axes {}", to_string(shape),
                               fmt::join(order.along, ", ")));
     }
     PairWalk walk;
-    if (*shape.element_count() == 0) return walk;  // its other extents may be any number
+    if (*count == 0) return walk;  // its other extents may be any number
     walk.rows_ = shape[0];
-    walk.step_ = !contains(order.along, 0) ? 1 : order.along.size() == 1 ? 2 : shape[0];
+    if (contains(order.along, 0)) walk.step_ = order.along.size() == 1 ? 2 : shape[0];
     const Integers strides = shape.strides();
     walk.row_size_ = strides.front();
     // Of a whole slab; the last one may be a row alone, which has no partner.
@@ -72,7 +73,7 @@ class PairWalk {
 
   // Calls `body(first, size)`, both in elements, for each slab in order, until one fails.
   template <class Body>
-  Expected<void> for_each_slab(Body body) const {
+  [[nodiscard]] Expected<void> for_each_slab(Body body) const {
     if (row_size_ == 0) return {};
     for (std::int64_t row = 0; row < rows_; row += step_) {
       if (step_ == 2 && row + 1 == rows_) return {};

@@ -268,6 +268,7 @@ std::vector<KernelEntry> paired_sum_kernels(PairedSums whose) {
   const Kernel kernel =
       whose == PairedSums::onnxruntime ? product_kernel<true> : product_kernel<false>;
   std::vector<KernelEntry> entries;
+  entries.reserve(kinds.size());
   for (const std::string_view kind : kinds) {
     entries.push_back({kind, kernel, HalfFloats::widened});
   }

@@ -53,7 +53,8 @@ Found inputs_of_a_group(NodeRef node, const Shape& weight) {
 Found transposed_inputs(NodeRef node, const Shape& weight) {
   const std::int64_t groups = group_count(node);
   const bool is_known = groups == 1 || (groups > 0 && weight[0] / groups % 2 == 0);
-  return weight[0] == groups ? Found() : is_known ? PairOrder{{0}} : PairOrder{};
+  if (weight[0] == groups) return std::nullopt;
+  return is_known ? PairOrder{{0}} : PairOrder{};
 }
 
 struct Row {

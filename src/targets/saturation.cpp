@@ -105,7 +105,7 @@ double unused_range_db(const Weight& weight) {
                             ? (high - low) / (2.0 * largest_code)
                             : static_cast<double>(std::max(-low, high)) / largest_code;
     if (used == 0) continue;  // zeros alone, which no scale changes
-    const double scale = static_cast<double>(weight.scales[i]);
+    const auto scale = static_cast<double>(weight.scales[i]);
     noise += scale * scale;
     least += scale * scale * std::min(used * used, 1.0);
   }

@@ -114,7 +114,7 @@ Limits limits_of(const UniformType& type, bool to_codes) {
       own.max - own.min >= 254) {
     return {own};
   }
-  return {*integer_range(type.storage), true};
+  return {integer_range(type.storage).value_or(own), true};
 }
 
 /// FakeQuantize to the real values of codes, or, with `to_codes`, to these as numbers.
