@@ -11,6 +11,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/build.hpp"
@@ -53,9 +54,9 @@ struct Subject {
 
 class Product {
  public:
-  explicit Product(Subject subject, unsigned seed) : subject_(std::move(subject)) {
+  explicit Product(Subject subject, unsigned seed)
+      : subject_(std::move(subject)), zero_(subject_.is_signed ? -3 : 7) {
     std::mt19937 random(seed);
-    zero_ = subject_.is_signed ? -3 : 7;
     const int least = subject_.is_signed ? -128 : 0;
     data_.resize(static_cast<std::size_t>(*subject_.data_shape.element_count()));
     for (int& code : data_) {
@@ -187,9 +188,9 @@ TEST_CASE("matrix products saturate along K") {
       const std::string_view name = form;
       const bool takes_columns = name == "transA";
       const bool gives_rows = name == "linear" || name == "transB";
-      Subject subject{.kind = name == "matmul" || name == "turned" ? "matmul"
-                              : name == "linear"                   ? "linear"
-                                                                   : "gemm",
+      std::string kind = takes_columns || name == "transB" ? "gemm" : "matmul";
+      if (name == "linear") kind = form;
+      Subject subject{.kind = std::move(kind),
                       .attributes = {},
                       .data_shape = takes_columns ? Shape{sum, rows} : Shape{rows, sum},
                       .weight_shape = gives_rows ? Shape{outputs, sum} : Shape{sum, outputs},
