@@ -135,8 +135,9 @@ std::string pairing_note(const GraphView& graph, NodeId node) {
     const bool is_paired = std::ranges::any_of(readers, [&](const Use& use) {
       const NodeRef reader{&graph, use.user};
       const Value weight = reader.operand(use.operand);
-      if (find_product(reader.kind()) == nullptr || weight.is_absent() ||
-          graph.constant(code_source(graph, weight).node) == nullptr) {
+      const Value source = code_source(graph, weight);
+      if (find_product(reader.kind()) == nullptr || source.is_absent() ||
+          graph.constant(source.node) == nullptr) {
         return false;
       }
       return !pair_orders(reader, use.operand, graph.type(weight).shape, kernels.runtimes).empty();

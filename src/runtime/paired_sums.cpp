@@ -46,6 +46,7 @@ struct Weight {
 // The type of the codes that the value was dequantized from.
 const UniformType* coded_type(const GraphView& graph, Value value) {
   const Value codes = code_source(graph, value);
+  if (codes.is_absent()) return nullptr;
   const TensorType& type = graph.type(codes);
   return type.is_quantized() ? type.quantization.get() : nullptr;
 }

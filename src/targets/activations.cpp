@@ -26,9 +26,6 @@ bool hands_on(std::string_view kind) noexcept {
   return std::ranges::find(kinds, kind) != kinds.end();
 }
 
-// Computed together with the operation before it.
-bool is_fused(std::string_view kind) noexcept { return kind == "onnx.Relu" || kind == "onnx.Clip"; }
-
 // Looks at the varying values of one graph.
 class Activations {
  public:

@@ -47,4 +47,6 @@ bool makes_reals(std::string_view kind) noexcept {
   return is_one_of(kind, kinds);
 }
 
+bool is_fused(std::string_view kind) noexcept { return kind == "onnx.Relu" || kind == "onnx.Clip"; }
+
 }  // namespace quadrant::inline v0

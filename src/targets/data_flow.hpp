@@ -19,4 +19,7 @@ namespace quadrant::inline v0 {
 /// The opposite.
 [[nodiscard]] bool makes_reals(std::string_view kind) noexcept;
 
+/// Computed together with the operation before it.
+[[nodiscard]] bool is_fused(std::string_view kind) noexcept;
+
 }  // namespace quadrant::inline v0

@@ -8,6 +8,7 @@
 
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "targets/data_flow.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -72,6 +73,12 @@ constexpr PairingRuntimes openvino{.onnxruntime = false};
 // Of moves: so that readers of a long chain do not walk it again and again.
 constexpr int most_steps = 16;
 
+// Types of a model, which come from its file, may contradict one another.
+bool has_axes(std::int64_t rank, const PairOrder& order) {
+  return std::ranges::all_of(order.along,
+                             [&](std::int64_t axis) { return 0 <= axis && axis < rank; });
+}
+
 // Not recurrent layers: OpenVINO's add so, but the data of ours are real numbers.
 constexpr std::array rows{
     Row{both, ops::MatMul::kind, 1, 1, second_last_axis},
@@ -108,36 +115,37 @@ std::vector<PairOrder> pair_orders(NodeRef node, std::uint32_t operand, const Sh
 bool is_on_codes_in_onnxruntime(NodeRef node) {
   if (node.kind() != ops::Conv::kind) return true;
   const GraphView& graph = *node.graph;
-  constexpr std::array<std::string_view, 2> limits{"onnx.Relu", "onnx.Clip"};
   const auto becomes_codes = [&](NodeId id) {
     const auto uses = graph.uses(id);
     return !uses.empty() && std::ranges::all_of(uses, [&](const Use& use) {
-      return graph.kind(use.user) == ops::Quantize::kind;
+      return makes_codes(graph.kind(use.user));
     });
   };
   const auto uses = graph.uses(node.id);
-  const bool is_limited =
-      uses.size() == 1 && std::ranges::find(limits, graph.kind(uses[0].user)) != limits.end();
+  const bool is_limited = uses.size() == 1 && is_fused(graph.kind(uses[0].user));
   return becomes_codes(is_limited ? uses[0].user : node.id);
 }
 
 Value code_source(const GraphView& graph, Value value) {
-  for (int i = 0; i < most_steps; ++i) {
-    const std::string_view kind = graph.kind(value.node);
-    if (kind != ops::Dequantize::kind && find_move(kind) == nullptr) break;
-    value = graph.operands(value.node)[0];
+  for (int i = 0; i < most_steps && !value.is_absent(); ++i) {
+    const NodeRef node{&graph, value.node};
+    if (!makes_reals(node.kind()) && find_move(node.kind()) == nullptr) break;
+    value = node.operand(0);
   }
   return value;
 }
 
 PairOrder order_at_constant(const GraphView& graph, Value value, PairOrder order) {
-  for (int i = 0; graph.constant(value.node) == nullptr && !order.along.empty(); ++i) {
-    if (i == most_steps) return {};
+  for (int i = 0; !order.along.empty(); ++i) {
+    if (value.is_absent() || i == most_steps) return {};
+    if (const Constant* const constant = graph.constant(value.node)) {
+      return has_axes(constant->shape().rank(), order) ? order : PairOrder();
+    }
     const NodeRef node{&graph, value.node};
     const bool is_transpose = node.kind() == ops::Transpose::kind;
     const auto perm = is_transpose ? ops::Transpose{node}.perm() : std::vector<std::int64_t>();
-    const bool stays = node.kind() == ops::Identity::kind || node.kind() == ops::Dequantize::kind;
-    if (perm.empty() && !stays) return {};
+    const bool stays = node.kind() == ops::Identity::kind || makes_reals(node.kind());
+    if (is_transpose ? !has_axes(std::ssize(perm), order) : !stays) return {};
     for (std::int64_t& axis : order.along) {
       if (is_transpose) axis = perm[static_cast<std::size_t>(axis)];
     }

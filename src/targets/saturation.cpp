@@ -121,9 +121,10 @@ Expected<std::vector<PairedProduct>> find_paired_products(const GraphView& graph
     const NodeRef node{&graph, graph.node_at(i)};
     if (!node.id.is_valid()) continue;
     const Product* const product = find_product(node.kind());
-    if (product == nullptr || node.operand(product->weight).is_absent()) continue;
+    if (product == nullptr) continue;
     const Value data = code_source(graph, node.operand(product->data));
     const Value value = code_source(graph, node.operand(product->weight));
+    if (data.is_absent() || value.is_absent()) continue;
     const Constant* const stored = graph.constant(value.node);
     if (stored == nullptr || stored->element() != ElementType::int8 ||
         !has_codes_of_8_bits(graph.type(value)) || !has_data_of_8_bits(graph, data)) {

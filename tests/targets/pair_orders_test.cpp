@@ -8,6 +8,7 @@
 
 #include "ir/build.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/targets/saturation.hpp"
 
 using namespace quadrant;
 
@@ -71,4 +72,24 @@ TEST_CASE("orders of each kernel, and all of them where no runtime is named") {
       for (const PairOrder& order : wanted) CHECK(std::ranges::find(all, order) != all.end());
     }
   }
+}
+
+TEST_CASE("what contradicts itself has no order, and no source") {
+  Graph graph;
+  const Value w = graph.add_constant("w", build::zeros(ElementType::int8, {4, 2}));
+  const auto turned = [&](std::vector<std::int64_t> perm) {
+    return build::add(graph, std::string(ops::Transpose::kind), {w}, build::f32({2, 4}),
+                      {{"perm", std::move(perm)}});
+  };
+  CHECK(order_at_constant(graph, turned({1, 0}), {{0}}) == PairOrder{{1}});
+  CHECK(order_at_constant(graph, turned({1}), {{1}}) == PairOrder());
+  CHECK(order_at_constant(graph, turned({5, 0}), {{0}}) == PairOrder());
+  CHECK(order_at_constant(graph, w, {{2}}) == PairOrder());
+  CHECK(order_at_constant(graph, Value{}, {{0}}) == PairOrder());
+  CHECK(code_source(graph, Value{}).is_absent());
+  CHECK(code_source(graph, turned({1, 0})) == w);
+  // A product without data, or without a weight.
+  graph.add_output("y", build::add(graph, std::string(ops::MatMul::kind), {Value{}, w}));
+  graph.add_output("z", build::add(graph, std::string(ops::MatMul::kind), {w}));
+  CHECK(find_paired_products(graph).value().empty());
 }

@@ -103,7 +103,7 @@ struct StaticAffineOptions {
   /// a zero point have 7 bits instead.
   Saturation saturation = Saturation::avoid;
   /// Codes of weights from 0 on, with the zero point in the middle: ONNX Runtime adds products of
-  /// unsigned factors in 32 bits, in 1.3 times the time; OpenVINO computes real numbers then.
+  /// unsigned factors in 32 bits, which takes longer; OpenVINO computes real numbers then.
   bool unsigned_weights = false;
   /// 32: in the scale of the products that it is added to; 8: in a scale of its own, by the rule
   /// of the activations.
