@@ -22,6 +22,7 @@
 #include "cli/resources.hpp"
 #include "cli/rule_summary.hpp"
 #include "cli/variants.hpp"
+#include "cli/written_model.hpp"
 #include "quadrant/adapters/tbb.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/report/saturation.hpp"
@@ -39,6 +40,7 @@ Json to_json(const OnnxWriteReport& report) {
           {"opset_read", report.opset_read},
           {"opset_written", report.opset_written},
           {"matmul_nbits", report.matmul_nbits},
+          {"unsigned_activations", report.unsigned_activations},
           {"dequantize_linear", report.dequantize_linear},
           {"dequantize_microsoft", report.dequantize_microsoft},
           {"dequantize_arithmetic", report.dequantize_arithmetic},
@@ -228,6 +230,9 @@ class Quantize final : public Command {
     if (written->opset_written != written->opset_read) {
       console.print(
           fmt::format("  opset {} became {}\n", written->opset_read, written->opset_written));
+    }
+    if (written->unsigned_activations > 0) {
+      console.print(fmt::format("  {}\n", about_unsigned(*written)));
     }
     if (options_.format == "matmulnbits") {
       console.print(fmt::format("  {} products became MatMulNBits\n", written->matmul_nbits));

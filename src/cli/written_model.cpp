@@ -49,10 +49,12 @@ Expected<WrittenModel> write_as_onnx(const Graph& graph, const std::string& path
   onnx.sink = options.sink;
   onnx.qoperators = options.qoperators;
   QUADRANT_TRY(const OnnxWriteReport report, write_onnx(graph, path, onnx));
-  return WrittenModel{
+  WrittenModel written{
       report.model_bytes + report.external_bytes,
       onnx.qoperators ? fmt::format("{} operators on codes", report.qoperators) : std::string(),
       {}};
+  if (report.unsigned_activations > 0) written.remarks.push_back(about_unsigned(report));
+  return written;
 }
 
 // Text has the contents of all constants, whichever file they are in so far.
@@ -73,6 +75,14 @@ Expected<WrittenModel> write_as_text(Graph graph, const std::string& path) {
 }
 
 }  // namespace
+
+std::string about_unsigned(const OnnxWriteReport& report) {
+  return fmt::format(
+      "in the file, {} values of 8-bit codes have no sign: codes and zero points 128 more, for "
+      "ONNX "
+      "Runtime, which does not load some models of opset {} with signed ones",
+      report.unsigned_activations, report.opset_written);
+}
 
 void add_remarks(std::vector<std::string>& remarks, std::string_view what,
                  const std::vector<LeftAlone>& items) {

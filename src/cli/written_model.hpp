@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/model_format.hpp"
+#include "quadrant/io/onnx.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/executor.hpp"
@@ -29,6 +30,9 @@ struct WriteOptions {
 
 [[nodiscard]] Expected<WrittenModel> write_model(const Graph& graph, const std::string& path,
                                                  ModelFormat format, const WriteOptions& options);
+
+/// Why codes have no sign in the file that have one in the graph.
+[[nodiscard]] std::string about_unsigned(const OnnxWriteReport& report);
 
 /// `what: name: reason` for each.
 void add_remarks(std::vector<std::string>& remarks, std::string_view what,

@@ -41,18 +41,10 @@ std::int64_t fixed_zero_point(const RealRange& range, const EncodingRule& rule) 
   return is_symmetric(rule) ? (steps_of(rule) + 1) / 2 : 0;
 }
 
-double width(const RealRange& range, const EncodingRule& rule) noexcept {
-  const double exact = range.max - range.min;
-  if (!rule.float32_width || exact > std::numeric_limits<float>::max()) return exact;
-  return static_cast<double>(static_cast<float>(exact));
-}
-
 std::int64_t rounded_zero_point(const RealRange& range, const EncodingRule& rule) noexcept {
   const auto steps = static_cast<double>(steps_of(rule));
-  // The rounded width may be less than the longer side of the range.
-  return std::min(static_cast<std::int64_t>(round_to_integer(
-                      -range.min * steps / width(range, rule), rule.rounding.ties)),
-                  steps_of(rule));
+  return static_cast<std::int64_t>(
+      round_to_integer(-range.min * steps / (range.max - range.min), rule.rounding.ties));
 }
 
 Encoding adjusted(const RealRange& range, const EncodingRule& rule) noexcept {
@@ -97,7 +89,7 @@ Encoding encoding_of(const RealRange& range, const EncodingRule& rule) noexcept 
   const std::int64_t fixed = fixed_zero_point(span, rule);
   const double scale = is_symmetric(rule)
                            ? std::max(-span.min, span.max) / static_cast<double>(steps - fixed)
-                           : width(span, rule) / static_cast<double>(steps);
+                           : (span.max - span.min) / static_cast<double>(steps);
   if (!is_usable(scale)) return encoding_of(1, fixed, rule);
   if (is_symmetric(rule)) return encoding_of(scale, fixed, rule);
   if (rule.method == EncodingMethod::adjusted_weights) return adjusted(span, rule);

@@ -261,7 +261,7 @@ TEST_CASE("every range is covered up to half a step, zero is exact, ends are tho
   }
 }
 
-TEST_CASE("a width beyond float32 is not rounded to it") {
+TEST_CASE("a range may be wider than float32 says") {
   for (const EncodingRule& rule : {EncodingRule::onnx(), EncodingRule::snpe()}) {
     const Encoding encoding = find_encoding(-3e38F, 3e38F, rule).value();
     CHECK(encoding.scale == doctest::Approx(6e38 / 255));

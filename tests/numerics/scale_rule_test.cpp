@@ -120,7 +120,9 @@ TEST_CASE("rules by hand: asymmetric") {
         Parameters{1, 65000});
 }
 
-// compute_scale_zp of onnxruntime/quantization/quant_utils.py (1.23.2), step by step.
+// compute_scale_zp of onnxruntime/quantization/quant_utils.py (1.23.2), step by step. Of later
+// releases the tool for blocks still computes so; the one for whole models subtracts in float64, as
+// EncodingRule does.
 Parameters onnx_runtime(float rmin, float rmax, const ScaleRule& rule) {
   rmin = std::fmin(rmin, 0.0F);
   rmax = std::fmax(rmax, 0.0F);

@@ -50,6 +50,8 @@ SETTINGS = {
     "enhanced": ("--use-enhanced",),
     "codes outside": ("--quantized-inputs", "--quantized-outputs"),
 }
+if _peers.OLDEST:
+    SETTINGS = {name: SETTINGS[name] for name in ("default", "unsigned", "16 bits")}
 # Of the others, ONNX Runtime computes convolutions in float.
 INTEGER_SETTINGS = ("default", "tensor", "asymmetric", "unsigned", "enhanced", "codes outside")
 # Without this, ONNX Runtime does not use kernels of int8 activations on x86 for all operations.

@@ -832,7 +832,10 @@ def plain_model(call, dtype):
 
 
 def expected_of(model, feeds):
-    """Of ONNX Runtime; of ONNX's reference where that has no kernel."""
+    """Of ONNX Runtime; of ONNX's reference where that has no kernel, or does not let integers wrap
+    around, as its ReduceSum from some release after 1.23 on."""
+    if any(node.op_type == "ReduceSum" for node in model.graph.node):
+        return ReferenceEvaluator(model).run(None, feeds)[0]
     try:
         return session_of(model).run(None, feeds)[0]
     except onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented:

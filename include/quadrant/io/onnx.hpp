@@ -77,6 +77,9 @@ struct OnnxWriteReport {
   std::int64_t opset_written = 0;
   std::int64_t matmul_nbits = 0;  ///< products that became MatMulNBits
   std::int64_t qoperators = 0;    ///< nodes that became operators on codes
+  /// Values of int8 whose codes were written as uint8, with the same meaning: from opset 21 on,
+  /// ONNX Runtime does not load some models with signed ones.
+  std::int64_t unsigned_activations = 0;
   // How many `dequantize` became ...
   std::int64_t dequantize_linear = 0;      ///< DequantizeLinear
   std::int64_t dequantize_microsoft = 0;   ///< com.microsoft.DequantizeLinear

@@ -78,10 +78,6 @@ struct EncodingRule {
   /// known implementations weigh clipped values with 3.
   double gamma = 1;
   double percentile = 99.99;  ///< above 50, up to 100; of `percentile`
-  /// The width hi - lo of an asymmetric range is rounded to float32, if that is finite, before it
-  /// is divided: ONNX's formulas are of float32 numbers, and its tools compute the same scales, bit
-  /// by bit.
-  bool float32_width = false;
 
   /// SNPE: minimum range 0.01.
   [[nodiscard]] static constexpr EncodingRule snpe() noexcept {
@@ -92,7 +88,7 @@ struct EncodingRule {
     return {.minimum_range = 0.0001, .rounding = RoundingProfile::snpe()};
   }
   /// ONNX: no minimum range.
-  [[nodiscard]] static constexpr EncodingRule onnx() noexcept { return {.float32_width = true}; }
+  [[nodiscard]] static constexpr EncodingRule onnx() noexcept { return {}; }
 
   friend bool operator==(const EncodingRule&, const EncodingRule&) = default;
 };

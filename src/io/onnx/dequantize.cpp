@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <memory>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "io/onnx/edit.hpp"
 #include "io/onnx/element.hpp"
 #include "io/onnx/failure.hpp"
 #include "io/onnx/float_moves.hpp"
+#include "io/onnx/onnxruntime_forms.hpp"
 #include "io/onnx/opset.hpp"
 #include "io/onnx/parameters.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -45,6 +48,11 @@ class Lowering {
   Lowered run() {
     collect_conversions();
     raise_opset();
+    if (lowered_.opset_written >= opset_blocked) {
+      lowered_.unsigned_activations = use_unsigned_activations(graph_);
+      collect_conversions();
+    }
+    weights_of_16_bit_data_ = weights_of_16_bit_data(graph_);
     if (!conversions_.empty()) spell_out_permutations();
     collect_node_names();
     for (const Conversion& conversion : conversions_) {
@@ -66,6 +74,7 @@ class Lowering {
   };
 
   void collect_conversions() {
+    conversions_.clear();
     for (std::uint32_t index = 0; index < graph_.index_bound(); ++index) {
       const NodeId node = graph_.node_at(index);
       if (!node.is_valid() || !is_conversion(graph_.kind(node))) continue;
@@ -166,8 +175,13 @@ class Lowering {
 
   // --- the forms --------------------------------------------------------------------------------
 
-  void dequantize(NodeId node, Value codes, const UniformType& type, std::string_view kind) {
+  void dequantize(NodeId node, Value codes, UniformType type, std::string_view kind) {
     const std::string name(graph_.value_name({node}));
+    const bool has_16_bit_data = weights_of_16_bit_data_.contains(node);
+    if (has_16_bit_data && type.granularity.kind == Granularity::Kind::tensor) {
+      type.scales = as_list(type.scales);
+      if (type.zero_points) type.zero_points = as_list(type.zero_points);
+    }
     TensorType real = graph_.type({node});
     real.element = ElementType::float32;
     std::vector<Value> operands{codes, parameters_.scales(name, type)};
@@ -179,7 +193,7 @@ class Lowering {
       operands.push_back(parameters_.zero_points(name, type));
     }
     const Value result = add(node, std::string(kind), std::move(operands), std::move(real),
-                             linear_attributes(codes, type));
+                             linear_attributes(codes, type, has_16_bit_data));
     finish(node, cast_from_float32(node, result, type.expressed));
   }
 
@@ -265,6 +279,17 @@ class Lowering {
     return add_cast(node, value, std::move(type));
   }
 
+  /// A scale as a list of one, for the operators the same as a number. One list for all that share
+  /// the number.
+  Constant as_list(const Constant& number) {
+    auto& [list, kept_alive] = lists_[&number.shape()];
+    if (!list) {
+      list = number.reshaped(Shape{1});
+      kept_alive = number;
+    }
+    return list;
+  }
+
   /// The last of the operators gets the names of what they replace. ONNX Runtime refuses two nodes
   /// of one name, so a name that another node has is left out.
   void finish(NodeId node, Value result) {
@@ -273,10 +298,14 @@ class Lowering {
     if (node_names_.insert(name).second) graph_.set_node_name(result.node, std::move(name));
   }
 
-  [[nodiscard]] Attributes linear_attributes(Value value, const UniformType& type) const {
+  [[nodiscard]] Attributes linear_attributes(Value value, const UniformType& type,
+                                             bool counts_from_back = false) const {
     if (type.granularity.kind == Granularity::Kind::tensor) return {};
     // Without the attribute, the axis is 1.
-    Attributes attributes{{"axis", axis_of(graph_, value, type)}};
+    std::int64_t axis = axis_of(graph_, value, type);
+    const Shape& shape = graph_.type(value).shape;
+    if (counts_from_back && shape.is_ranked()) axis -= shape.rank();
+    Attributes attributes{{"axis", axis}};
     if (type.granularity.kind == Granularity::Kind::block) {
       attributes.set("block_size", type.granularity.block_size);
     }
@@ -287,6 +316,8 @@ class Lowering {
   Parameters parameters_;
   Lowered lowered_;
   std::vector<Conversion> conversions_;
+  std::unordered_set<NodeId> weights_of_16_bit_data_;
+  std::unordered_map<const Shape*, std::pair<Constant, Constant>> lists_;
   std::string why_not_;  // the opset could not be raised
   std::unordered_set<std::string> node_names_;
 };

@@ -18,6 +18,7 @@ inline constexpr std::int64_t opset_blocked = 21;
 struct Lowered {
   std::int64_t opset_read = 0;
   std::int64_t opset_written = 0;
+  std::int64_t unsigned_activations = 0;  ///< values of int8 whose codes are written as uint8
   // How many `dequantize` became ...
   std::int64_t linear = 0;      ///< DequantizeLinear
   std::int64_t microsoft = 0;   ///< com.microsoft.DequantizeLinear

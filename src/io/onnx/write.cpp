@@ -92,6 +92,7 @@ class ModelFileWriter {
     settle_output_names(graph_);
     report_.opset_read = opset_read;
     report_.opset_written = lowered.opset_written;
+    report_.unsigned_activations = lowered.unsigned_activations;
     report_.dequantize_linear = lowered.linear;
     report_.dequantize_microsoft = lowered.microsoft;
     report_.dequantize_arithmetic = lowered.arithmetic;

@@ -1,0 +1,24 @@
+// Forms of the same numbers, of which ONNX Runtime computes one as the file means it.
+#pragma once
+
+#include <cstdint>
+#include <unordered_set>
+
+#include "quadrant/ir/graph.hpp"
+
+namespace quadrant::inline v0::onnx {
+
+/// Writes 8-bit codes of computed values without a sign: all of the graph that are ours to choose,
+/// or none where none has a zero point, which is how accelerators want them. Returns how many
+/// values changed. For opset 21 and later: ONNX Runtime (1.27 and 1.32, on x86) does not load
+/// signed ones in front of or behind a Transpose, Reshape, Squeeze, Unsqueeze or Slice of floats.
+/// It puts a QuantizeLinear there whose attribute output_dtype says int8, and then makes the zero
+/// point uint8. Linear.
+std::int64_t use_unsigned_activations(Graph& graph);
+
+/// Every `dequantize` of up to 8 bits that a product multiplies 16-bit codes by. Where its axis is
+/// counted from the front, or its scale is a scalar, ONNX Runtime from 1.25 on makes a MatMulNBits
+/// of the two, which rounds what the 16-bit codes stand for to 8 bits. Linear.
+[[nodiscard]] std::unordered_set<NodeId> weights_of_16_bit_data(const Graph& graph);
+
+}  // namespace quadrant::inline v0::onnx
