@@ -1,0 +1,97 @@
+#include "quadrant/numerics/code_sign.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "helpers.hpp"
+#include "quadrant/ir/scales.hpp"
+#include "quadrant/ir/text.hpp"
+
+using namespace quadrant;
+
+namespace {
+
+Graph parsed(const std::string& text) {
+  auto graph = parse_graph(text);
+  REQUIRE_MESSAGE(graph, (graph ? std::string() : to_string(graph.error())));
+  return *std::move(graph);
+}
+
+// Two values that a concat joins, one beside them, and a weight.
+Graph network(const std::string& rest = {}) {
+  return parsed(R"(
+%x: tensor<2x3xf32> = input()
+%a: tensor<2x3x!quant.uniform<i8:f32, 0.5:-3>> = quantize(%x)
+%b: tensor<2x3x!quant.uniform<i8:f32, 0.5:-3>> = quantize(%x)
+%c: tensor<4x3x!quant.uniform<i8:f32, 0.5:-3>> = concat(%a, %b) {axis = 0}
+%y: tensor<4x3xf32> = dequantize(%c)
+%d: tensor<2x3x!quant.uniform<i8<-127:127>:f32, 0.25>> = quantize(%x)
+%z: tensor<2x3xf32> = dequantize(%d)
+%w: tensor<2x3x!quant.uniform<i8:f32:0, {1.0, 2.0:5}>> = constant() [-128, -1, 0, 1, 2, 127]
+%v: tensor<2x3xf32> = dequantize(%w)
+output(%y)
+output(%z)
+output(%v)
+)" + rest);
+}
+
+std::vector<std::string> free_names(const Graph& graph, ElementType storage,
+                                    ConstantCodes constants) {
+  std::vector<std::string> names;
+  for (const Value value : free_codes(graph, storage, constants)) {
+    names.emplace_back(graph.value_name(value));
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string type_of(const Graph& graph, std::string_view name) {
+  return to_string(graph.type(graph.find_value(name)));
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("codes that only quantize, moves and dequantize see are free") {
+  const Graph graph = network();
+  CHECK(free_names(graph, ElementType::int8, ConstantCodes::excluded) == Names{"a", "b", "c", "d"});
+  CHECK(free_names(graph, ElementType::int8, ConstantCodes::included) ==
+        Names{"a", "b", "c", "d", "w"});
+  CHECK(free_names(graph, ElementType::uint8, ConstantCodes::included).empty());
+}
+
+TEST_CASE("and with one that somebody else sees, all that moves connect with it is not") {
+  CHECK(free_names(network("output(%a)\n"), ElementType::int8, ConstantCodes::excluded) ==
+        Names{"d"});
+  const Graph read = network("%r: tensor<*xi8> = onnx.Foreign(%c)\noutput(%r)\n");
+  CHECK(free_names(read, ElementType::int8, ConstantCodes::excluded) == Names{"d"});
+  const Graph joined = network(
+      "%j: tensor<4x3x!quant.uniform<i8:f32, 1.0>> = concat(%d, %w) {axis = 0}\n"
+      "%k: tensor<4x3xf32> = dequantize(%j)\noutput(%k)\n");
+  CHECK(free_names(joined, ElementType::int8, ConstantCodes::excluded) == Names{"a", "b", "c"});
+}
+
+TEST_CASE("without a sign, codes, their ends and zero points are 128 more; back again, 128 less") {
+  Graph graph = network();
+  const auto codes = free_codes(graph, ElementType::int8, ConstantCodes::included);
+  REQUIRE(change_sign(graph, codes));
+  CHECK(type_of(graph, "a") == "tensor<2x3x!quant.uniform<u8:f32, 0.5:125>>");
+  CHECK(type_of(graph, "c") == "tensor<4x3x!quant.uniform<u8:f32, 0.5:125>>");
+  CHECK(type_of(graph, "d") == "tensor<2x3x!quant.uniform<u8<1:255>:f32, 0.25:128>>");
+  CHECK(type_of(graph, "w") == "tensor<2x3x!quant.uniform<u8:f32:0, {1.0:128, 2.0:133}>>");
+  const Value weight = graph.find_value("w");
+  CHECK(read_integers(*graph.constant(weight.node)).value() ==
+        std::vector<std::int64_t>{0, 127, 128, 129, 130, 255});
+
+  REQUIRE(change_sign(graph, free_codes(graph, ElementType::uint8, ConstantCodes::included)));
+  for (const std::string_view name : {"a", "b", "c", "d", "w"}) {
+    CHECK(type_of(graph, name) == type_of(network(), name));
+  }
+  CHECK(read_integers(*graph.constant(weight.node)).value() ==
+        std::vector<std::int64_t>{-128, -1, 0, 1, 2, 127});
+}
