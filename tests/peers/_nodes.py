@@ -33,15 +33,10 @@ FOUR_DIGITS = {"test_averagepool_2d_ceil_last_window_starts_on_pad", "test_grids
 # Tests that cannot pass, with the reason. Where they are not about chance, ONNX Runtime computes what the
 # interpreter does.
 CHANCE = "elements are dropped by chance"
-NOT_SATURATED = "what lies below -128 is expected to wrap around, against the text of the standard"
 LENGTH = "align_corners is expected to count in scale * length, against the text of the standard"
 EXCEPTIONS = {
     "test_maxunpool_export_with_output_shape":
         "indices are expected to count in another shape than that of the result",
-    "test_qlinearmatmul_2D_int8_float16": NOT_SATURATED,
-    "test_qlinearmatmul_2D_int8_float32": NOT_SATURATED,
-    "test_qlinearmatmul_3D_int8_float16": NOT_SATURATED,
-    "test_qlinearmatmul_3D_int8_float32": NOT_SATURATED,
     "test_resize_downsample_scales_cubic_align_corners": LENGTH,
     "test_resize_downsample_scales_linear_align_corners": LENGTH,
     "test_training_dropout": CHANCE,
