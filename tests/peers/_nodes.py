@@ -97,10 +97,26 @@ def node_tests():
     return [NodeTest(folder) for folder in folders]
 
 
+def claimed_operators():
+    return {entry["onnx"] for entry in operations()} | {"Constant"}
+
+
+def unclaimed_tests(tests):
+    """By the name of each of ONNX's operators that the interpreter does not claim, a test of it, if
+    there is one of types that are read."""
+    claimed = claimed_operators()
+    found = {}
+    for test in tests:
+        for operator in test.operators - claimed:
+            if "::" not in operator and not test.not_read():
+                found.setdefault(operator, test)
+    return found
+
+
 def split_tests(tests):
     """The tests that the interpreter is to pass, the exceptions, and a count of the others by what it
     does not claim, or the library does not read."""
-    claimed = {entry["onnx"] for entry in operations()} | {"Constant"}
+    claimed = claimed_operators()
     chosen, excepted, left_out = [], [], collections.Counter()
     for test in tests:
         unknown, kind = sorted(test.operators - claimed), test.not_read()
@@ -121,6 +137,14 @@ def problems_of(tests):
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(problem, tests))
+
+
+def check_refused(operator, test):
+    """The interpreter does not run the model, and names the operator."""
+    with scratch() as folder:
+        done = quadrant("run", test.model_path(folder), "--data", test.folder, "-o", folder / "out")
+    assert done.returncode == 4, f"{done.returncode} {done.stderr}"
+    assert f"onnx.{operator}" in done.stderr, done.stderr
 
 
 def wanted_outputs(test, sample):
