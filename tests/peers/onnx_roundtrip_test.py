@@ -21,6 +21,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from _command import COMMAND, quadrant
+from _node_folders import made_folder
 
 OPSETS = range(7, 29)  # all that are read; ONNX Runtime 1.32 loads all of them, and none later
 NOT_DEQUANTIZED = 28  # ONNX Runtime 1.32 has no DequantizeLinear of this opset
@@ -514,6 +515,14 @@ def why_not_loaded(path):
     return "ONNX Runtime loads it: the test can run it there"
 
 
+def node_models():
+    """The models of ONNX's node tests that are of an opset that is read."""
+    for path in sorted(made_folder().glob("*/model.onnx")):
+        imports = onnx.load(str(path)).opset_import
+        if any(i.domain in ("", "ai.onnx") and i.version in OPSETS for i in imports):
+            yield path
+
+
 def check_later_opset(tool, source, folder):
     done = run_tool(tool, source, folder / "out.onnx")
     refused = f"{OPSETS[0]} to {OPSETS[-1]} are supported"
@@ -567,6 +576,8 @@ def checks(tool):
         make = RUNNING[f"opset {opset}"]
         yield f"opset {opset} runs", made(make, lambda p, f, o=opset: check_opset(tool, p, f, o))
         yield f"opset {opset} weights", made(make, lambda p, f, o=opset: check_weight_only(p, f, o))
+    for path in node_models():
+        yield path.parent.name, lambda folder, path=path: check_same(tool, path, folder)
     yield "a later opset", made(lambda: plain_model(opset=OPSETS[-1] + 1, ir=14),
                                 lambda p, f: check_later_opset(tool, p, f))
     yield "sloppy", made(sloppy_model, lambda p, f: check_sloppy(tool, p, f))
