@@ -29,7 +29,7 @@ Expected<Tensors> accumulated(const KernelCall& call, int neutral, Combine combi
       const std::int64_t first =
           lane / lanes.inner * lanes.length * lanes.inner + lane % lanes.inner;
       std::int64_t at = reverse ? first + (lanes.length - 1) * lanes.inner : first;
-      Wide<T> so_far = static_cast<Wide<T>>(neutral);
+      auto so_far = static_cast<Wide<T>>(neutral);
       for (std::int64_t i = 0; i < lanes.length; ++i, at += step) {
         const Wide<T> next = combine(so_far, static_cast<Wide<T>>(from[at]));
         to[at] = static_cast<T>(exclusive ? so_far : next);
