@@ -22,6 +22,12 @@ Expected<TensorType> as_operand(NodeRef node) {
   return TensorType{plain_element(node, 0), operand_shape(node, 0), nullptr};
 }
 
+Expected<TensorType> bits_as(NodeRef node) {
+  const auto to = numbered_element_type(node.attribute_or<std::int64_t>("to", 0));
+  if (!to) return invalid("a BitCast without a type");
+  return TensorType{*to, operand_shape(node, 0), nullptr};
+}
+
 // --- operands that are stretched to one shape ----------------------------------------------------
 
 Expected<Shape> stretched(NodeRef node) {
@@ -302,6 +308,8 @@ constexpr std::array known_rules{
     Known{"Celu", as_operand},
     Known{"Clip", as_operand},
     Known{"Cos", as_operand},
+    Known{"CumProd", as_operand},
+    Known{"CumSum", as_operand},
     Known{"Dropout", as_operand},
     Known{"Elu", as_operand},
     Known{"Erf", as_operand},
@@ -331,7 +339,10 @@ constexpr std::array known_rules{
     Known{"Softplus", as_operand},
     Known{"Softsign", as_operand},
     Known{"Sqrt", as_operand},
+    Known{"SwiGLU", as_operand},
+    Known{"Swish", as_operand},
     Known{"Tanh", as_operand},
+    Known{"TensorScatter", as_operand},
     Known{"ThresholdedRelu", as_operand},
     Known{"Div", elementwise<0>},
     Known{"Max", elementwise<0>},
@@ -368,6 +379,7 @@ constexpr std::array known_rules{
     Known{"ReduceSumSquare", reduced},
     Known{"ArgMax", place_of_largest},
     Known{"ArgMin", place_of_largest},
+    Known{"BitCast", bits_as},
     Known{"Shape", shape_of},
     Known{"DepthToSpace", depth_to_space},
     Known{"SpaceToDepth", space_to_depth},

@@ -2,7 +2,7 @@
 
     python3 tests/ir/onnx_shapes.py > tests/ir/onnx_shapes.inc
 
-The file in the repository is from onnx 1.19.1.
+The file in the repository is from onnx 1.23.2.
 """
 import random
 
@@ -22,6 +22,7 @@ CARRIED = ["ArgMax", "AveragePool", "DepthToSpace", "Div", "Equal", "GlobalAvera
            "Less", "LpPool", "Max", "MaxPool", "Min", "Pad", "Pow", "ReduceL2", "ReduceMax", "ReduceMean",
            "ReduceSum", "Relu", "Resize", "Shape", "Sigmoid", "Softmax", "SpaceToDepth", "Sub", "Sum",
            "Tile"]
+CARRIED += ["BitCast", "CumProd", "CumSum", "SwiGLU", "Swish", "TensorScatter"]
 KINDS |= {f"onnx.{name}": name for name in CARRIED}
 ELEMENTS = {TensorProto.FLOAT: "f32", TensorProto.UINT8: "u8", TensorProto.INT8: "i8",
             TensorProto.UINT16: "u16", TensorProto.INT16: "i16", TensorProto.INT32: "i32",
@@ -605,6 +606,22 @@ def resized(rng):
     return carried("Resize", [partly(rng, x), ABSENT, ABSENT, Ints([rng.randint(1, 9) for _ in x])], {})
 
 
+def newer(rng):
+    """Of opset 24 and later, and CumSum, whose rule is that of CumProd."""
+    name = rng.choice(["BitCast", "CumProd", "CumSum", "SwiGLU", "Swish", "TensorScatter"])
+    x = extents(rng, 2, 4)
+    operands, attributes = [partly(rng, x)], {}
+    if name == "BitCast":
+        attributes["to"] = rng.choice([TensorProto.INT32, TensorProto.UINT32, TensorProto.FLOAT])
+    elif name == "SwiGLU":
+        operands.append(operands[0])
+    elif name == "TensorScatter":
+        operands.append([*x[:-2], 1, x[-1]])
+    elif name != "Swish":
+        operands.append(Computed([]))
+    return carried(name, operands, attributes, 28)
+
+
 def main():
     rng = random.Random(SEED)
     print(f"// Made by onnx_shapes.py with onnx {onnx.__version__}. Do not edit.")
@@ -613,7 +630,8 @@ def main():
                         (slice_, 120), (split, 80), (concat, 60), (gather, 60), (elementwise, 60),
                         (einsum, 60), (conv_transpose, 60), (recurrent, 80), (pool, 90),
                         (pool_whole, 15), (reduction, 60), (place, 25), (same, 20), (stretched, 40),
-                        (rearranged, 25), (padded, 30), (tiled, 20), (shape_of, 25), (resized, 20)):
+                        (rearranged, 25), (padded, 30), (tiled, 20), (shape_of, 25), (resized, 20),
+                        (newer, 40)):
         seen = set()
         while len(seen) < count:
             made = make(rng)

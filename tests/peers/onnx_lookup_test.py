@@ -74,7 +74,7 @@ def test_8_bits():
 
 def test_8_bits_at_every_opset():
     rng = np.random.default_rng(2)
-    for opset in (7, 10, 11, 13, 18, 21, 23):
+    for opset in (7, 10, 11, 13, 18, 21, 23, 25, 28):
         for index_type in ("i32", "i64"):
             table = Quantized(rng, (9, 7), "i8", 0, True)
             yield (f"{opset} {index_type}", check_lookup, rng, table, 0, (2, 3), opset, ROWS_ZEROS,

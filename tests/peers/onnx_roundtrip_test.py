@@ -1,7 +1,8 @@
 """Models read and written again: the same model for onnx, the same numbers for ONNX Runtime.
 
 Usage: onnx_roundtrip_test.py [TOOL], the tool of tests/io/onnx/roundtrip_main.cpp; without the
-argument, the environment variable ONNX_ROUNDTRIP names it.
+argument, the environment variable ONNX_ROUNDTRIP names it. The command quantizes a model of each
+opset.
 """
 
 import _peers
@@ -17,7 +18,13 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 
+from _command import COMMAND, quadrant
+from _node_folders import made_folder
+
+OPSETS = range(7, 29)  # all that are read; ONNX Runtime 1.32 loads all of them, and none later
+NOT_DEQUANTIZED = 28  # ONNX Runtime 1.32 has no DequantizeLinear of this opset
 MODELS = pathlib.Path(__file__).resolve().parents[3] / "shared" / "models"
 ort.set_default_logger_severity(4)
 
@@ -216,6 +223,20 @@ def plain_model(**options):
                     **options)
 
 
+def model_of_opset(opset):
+    """With the IR version that came with the opset, and a weight that is worth quantizing: a
+    Constant, since initializers that are not inputs came with IR version 4."""
+    return model_of([helper.make_node("Constant", [], ["w"], value=weights(shape=(64, 32))),
+                     helper.make_node("MatMul", ["x", "w"], ["h"], "dense"),
+                     helper.make_node("Relu", ["h"], ["y"])],
+                    [tensor_info("x", ["N", 64])], [tensor_info("y", ["N", 32])],
+                    opset=opset, ir=ir_version_of(opset))
+
+
+def ir_version_of(opset):
+    return min(row[1] for row in helper.VERSION_TABLE if row[2] >= opset)
+
+
 def rich_model():
     """Everything around the nodes that can be there."""
     model = plain_model(ir=10)
@@ -255,7 +276,7 @@ def rich_model():
 
 def data_types_model():
     values = np.array([0, 1, 2, 3, 1, 0], np.float32).reshape(2, 3)
-    kinds = [k for k in range(1, 25) if k != TensorProto.STRING]
+    kinds = [k for k in range(1, 29) if k != TensorProto.STRING]
     tensors, nodes = [], []
     for kind in kinds:
         dtype = helper.tensor_dtype_to_np_dtype(kind)
@@ -268,7 +289,29 @@ def data_types_model():
     tensors.append(helper.make_tensor("scalar", TensorProto.INT64, [], [-5]))
     for tensor in tensors:
         nodes.append(helper.make_node("Use", [tensor.name], [tensor.name + "_out"], domain="d"))
-    return model_of(nodes, [], [], tensors, opset=23, ir=12, imports=[helper.make_opsetid("d", 1)])
+    return model_of(nodes, [], [], tensors, opset=28, ir=14, imports=[helper.make_opsetid("d", 1)])
+
+
+def new_operators_model():
+    """Those of opsets 24 to 28. The last two are carried alone."""
+    sequence, state = [1, 4, 6], [1, 2, 3, 3]
+    nodes = [
+        helper.make_node("Swish", ["x"], ["gate"], alpha=0.5),
+        helper.make_node("TensorScatter", ["x", "one", "first"], ["cache"]),
+        helper.make_node("BitCast", ["cache"], ["bits"], to=TensorProto.INT32),
+        helper.make_node("CumProd", ["bits", "axis"], ["product"], exclusive=1),
+        helper.make_node("SwiGLU", ["gate", "cache"], ["gated"], alpha=2.0),
+        helper.make_node("CausalConvWithState", ["gated", "kernel"], ["convolved", "carry"],
+                         activation="silu"),
+        helper.make_node("LinearAttention", ["convolved", "x", "x"], ["y", "state"], q_num_heads=2,
+                         kv_num_heads=2, update_rule="linear"),
+    ]
+    outputs = [tensor_info("product", sequence, TensorProto.INT32), tensor_info("y", sequence),
+               tensor_info("carry", [1, 4, 1]), tensor_info("state", state)]
+    initializers = [numpy_helper.from_array(np.array([2], np.int64), "first"),
+                    numpy_helper.from_array(np.array(-1, np.int64), "axis"),
+                    weights("one", (1, 1, 6)), weights("kernel", (4, 1, 2))]
+    return model_of(nodes, [tensor_info("x", sequence)], outputs, initializers, opset=28, ir=14)
 
 
 def constants_model():
@@ -391,10 +434,9 @@ RUNNING = {
     "listed": listed_model,
     "aliased": aliased_model,
     "float16": lambda: half_model(np.float16, TensorProto.FLOAT16),
-    "opset 9": lambda: plain_model(opset=9, ir=4),
-    "opset 23": lambda: plain_model(opset=23, ir=11),
-}
+} | {f"opset {opset}": lambda opset=opset: model_of_opset(opset) for opset in OPSETS}
 STANDING = {"rich": rich_model, "types": data_types_model, "constants": constants_model,
+            "new operators": new_operators_model,
             "bfloat16": lambda: half_model(ml_dtypes.bfloat16, TensorProto.BFLOAT16)}
 
 
@@ -419,6 +461,72 @@ def check_in_place(tool, path, folder):
     if done.returncode != 0:
         return done.stderr
     return difference(canonical(reference, "."), canonical(onnx.load(str(path)), "."))
+
+
+def check_opset(tool, source, folder, opset):
+    """What is written has the opset and the IR version of what was read, and computes the same."""
+    target = folder / "out.onnx"
+    done = run_tool(tool, source, target)
+    if done.returncode != 0:
+        return done.stderr.strip()
+    onnx.checker.check_model(str(target), full_check=True)
+    written = onnx.load(str(target))
+    if (written.opset_import[0].version, written.ir_version) != (opset, ir_version_of(opset)):
+        return f"opset {written.opset_import[0].version}, IR version {written.ir_version}"
+    reference, session = session_of(source), session_of(target)
+    feeds = random_feeds(reference)
+    same = np.array_equal(reference.run(None, feeds)[0], session.run(None, feeds)[0])
+    return "" if same else "other numbers"
+
+
+def check_weight_only(source, folder, opset):
+    """The command's 8-bit weights, which need opset 13."""
+    target = folder / "quantized.onnx"
+    done = quadrant("quantize", source, "-o", target, "--scheme", "weight-only")
+    if done.returncode != 0:
+        return done.stderr.strip()
+    onnx.checker.check_model(str(target), full_check=True)
+    written = onnx.load(str(target))
+    found = written.opset_import[0].version
+    if found != max(opset, 13) or written.ir_version < ir_version_of(found):
+        return f"opset {found}, IR version {written.ir_version}"
+    codes = {t.name for t in written.graph.initializer if t.data_type == TensorProto.INT8}
+    if "w_quantized" not in codes:
+        return "no weight of 8 bits"
+    if opset == NOT_DEQUANTIZED:
+        if problem := why_not_loaded(target):
+            return problem
+        session = ReferenceEvaluator(written)
+    else:
+        session = session_of(target)
+    reference = session_of(source)
+    feeds = random_feeds(reference)
+    noise = sqnr(reference.run(None, feeds)[0], session.run(None, feeds)[0])
+    return "" if noise > 35 else f"{noise:.1f} dB"
+
+
+def why_not_loaded(path):
+    """A problem unless ONNX Runtime lacks DequantizeLinear of the opset, and nothing else."""
+    try:
+        session_of(path)
+    except ort.capi.onnxruntime_pybind11_state.NotImplemented as refused:
+        wanted = f"DequantizeLinear({NOT_DEQUANTIZED})"
+        return "" if wanted in str(refused) else str(refused)
+    return "ONNX Runtime loads it: the test can run it there"
+
+
+def node_models():
+    """The models of ONNX's node tests that are of an opset that is read."""
+    for path in sorted(made_folder().glob("*/model.onnx")):
+        imports = onnx.load(str(path)).opset_import
+        if any(i.domain in ("", "ai.onnx") and i.version in OPSETS for i in imports):
+            yield path
+
+
+def check_later_opset(tool, source, folder):
+    done = run_tool(tool, source, folder / "out.onnx")
+    refused = f"{OPSETS[0]} to {OPSETS[-1]} are supported"
+    return "" if done.returncode == 3 and refused in done.stderr else f"{done.returncode} {done.stderr}"
 
 
 def check_external_written(tool, path, folder):
@@ -457,12 +565,21 @@ def checks(tool):
 
     for name, make in RUNNING.items():
         yield name, made(make, lambda path, folder: check_same(tool, path, folder))
-        yield name + " quantized", made(make, lambda p, f: check_quantized(tool, p, f))
+        if name != f"opset {NOT_DEQUANTIZED}":
+            yield name + " quantized", made(make, lambda p, f: check_quantized(tool, p, f))
     for name, make in STANDING.items():
         yield name, made(make, lambda path, folder: check_same(tool, path, folder))
     for name in ("plain", "listed"):
         yield name + " external", made(
             RUNNING[name], lambda path, folder: check_same(tool, path, folder), save_external)
+    for opset in OPSETS:
+        make = RUNNING[f"opset {opset}"]
+        yield f"opset {opset} runs", made(make, lambda p, f, o=opset: check_opset(tool, p, f, o))
+        yield f"opset {opset} weights", made(make, lambda p, f, o=opset: check_weight_only(p, f, o))
+    for path in node_models():
+        yield path.parent.name, lambda folder, path=path: check_same(tool, path, folder)
+    yield "a later opset", made(lambda: plain_model(opset=OPSETS[-1] + 1, ir=14),
+                                lambda p, f: check_later_opset(tool, p, f))
     yield "sloppy", made(sloppy_model, lambda p, f: check_sloppy(tool, p, f))
     yield "in place", made(subgraph_model, lambda p, f: check_in_place(tool, p, f))
     yield "external written", made(subgraph_model, lambda p, f: check_external_written(tool, p, f))
@@ -476,6 +593,8 @@ def main():
     if not tool:
         print("the tool onnx_roundtrip was not named")
         sys.exit(77)
+    if not COMMAND.is_file():
+        sys.exit(f"the command is not there: {COMMAND} (the environment variable QUADRANT names it)")
     passed = failed = 0
     for name, check in checks(tool):
         with tempfile.TemporaryDirectory() as folder:

@@ -1406,6 +1406,7 @@ def test_reference_file():
 
 def test_refusals():
     yield "all_at_once", check_refused
+    yield "order_of_channels", check_other_channels
     yield "damaged", check_damaged
 
 
@@ -1419,6 +1420,18 @@ def check_refused():
                               capture_output=True, text=True)
         assert done.returncode == 1 and "onnx.Asinh has no counterpart (first" in done.stderr
         assert not (folder / "m.tflite").exists()
+
+
+def check_other_channels():
+    """SpaceToDepth has a mode since opset 28; of one channel, both modes are the same."""
+    text = 'y = SpaceToDepth<blocksize = 2, mode = "CRD">(x)'
+    with scratch() as folder:
+        for channels in (1, 2):
+            onnx.save(image(text, shape=(1, channels, 4, 6), opset=28), folder / "m.onnx")
+            done = subprocess.run([str(TOOL), folder / "m.onnx", folder / f"{channels}.tflite"],
+                                  capture_output=True, text=True)
+            assert done.returncode == channels - 1, done.stderr
+        assert "another order of the channels" in done.stderr, done.stderr
 
 
 def check_damaged():

@@ -1,4 +1,4 @@
-// ONNX files (https://onnx.ai/onnx/repo-docs/IR.html) to graphs and back, opset 7 to 23.
+// ONNX files (https://onnx.ai/onnx/repo-docs/IR.html) to graphs and back, opset 7 to 28.
 #pragma once
 
 #include <cstdint>

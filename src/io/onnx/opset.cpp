@@ -52,12 +52,13 @@ std::int64_t ir_version_for_opset(std::int64_t opset) noexcept {
     std::int64_t last_opset;
     std::int64_t ir_version;
   };
-  constexpr std::array releases{Release{8, 3},  Release{9, 4},  Release{10, 5}, Release{11, 6},
-                                Release{14, 7}, Release{18, 8}, Release{20, 9}, Release{22, 10}};
+  constexpr std::array releases{Release{8, 3},   Release{9, 4},   Release{10, 5}, Release{11, 6},
+                                Release{14, 7},  Release{18, 8},  Release{20, 9}, Release{22, 10},
+                                Release{23, 11}, Release{24, 12}, Release{27, 13}};
   for (const Release& release : releases) {
     if (opset <= release.last_opset) return release.ir_version;
   }
-  return 11;
+  return 14;
 }
 
 }  // namespace quadrant::inline v0::onnx

@@ -15,7 +15,7 @@ namespace onnx {
 namespace {
 
 constexpr std::int64_t oldest_opset = 7;
-constexpr std::int64_t newest_opset = 23;
+constexpr std::int64_t newest_opset = 28;
 
 class ModelReader {
  public:

@@ -329,6 +329,9 @@ void lower_space_to_depth(Lowering& lowering, const NodeRef& node, const Rule& /
   if (shape.rank() != 4 || block < 1 || block > 1024 || !shape.is_static()) {
     impossible("images of unknown extents");
   }
+  if (node.attribute_or<std::string>("mode", "DCR") == "CRD" && shape[1] > 1) {
+    impossible("another order of the channels than TFLite's");
+  }
   lowering.settle(node.result(), lowering.type(data).element,
                   Shape{shape[0], shape[1] * block * block, shape[2] / block, shape[3] / block});
   const TensorId from = lowering.tensor(data, channels_last(4));

@@ -132,6 +132,22 @@ Expected<Tensors> sigmoid(const KernelCall& call) {
 
 Expected<Tensors> swish(const KernelCall& call) { return gated(call, 1); }
 
+// Swish of operand 0, times operand 1, which is of the same shape.
+Expected<Tensors> swiglu(const KernelCall& call) {
+  QUADRANT_CHECK(require_operands(call, 2));
+  const Tensor& gate = call.operand(0);
+  const Tensor& linear = call.operand(1);
+  if (gate.shape() != linear.shape()) {
+    return KernelCall::refuse(fmt::format("a gate of shape [{}] for an operand of shape [{}]",
+                                          to_string(gate.shape()), to_string(linear.shape())));
+  }
+  const float alpha = real_attribute(call, "alpha", 1);
+  return with_real(gate.element(), [&]<class T>() {
+    return map_pairs<T>(gate, linear,
+                        [&](T a, T b) { return static_cast<T>(a * logistic(alpha * a) * b); });
+  });
+}
+
 Expected<Tensors> elu(const KernelCall& call) {
   const float alpha = real_attribute(call, "alpha", 1);
   return map_real(call, [&](auto x) { return x < 0 ? alpha * std::expm1(x) : x; });

@@ -41,10 +41,13 @@ T remainder(T a, T b) {
   }
 }
 
-// Of the divisor's sign, as in Python.
+// Of the divisor's sign, as in Python; so are real zeros.
 template <class T>
 T modulus(T a, T b) {
   const T rest = remainder(a, b);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (rest == 0) return std::copysign(rest, b);
+  }
   return rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
 }
 
@@ -111,12 +114,11 @@ Expected<Tensors> mod(const KernelCall& call) {
   if (call.attribute_or<std::int64_t>("fmod", 0) != 0) {
     return map_numbers(call, [](auto a, auto b) { return remainder(a, b); });
   }
-  if (is_float(call.operand(0).element())) {
-    return KernelCall::refuse("a modulus of real numbers: those need the attribute fmod = 1");
+  if (is_float(call.operand(0).element()) && call.opset() < 28) {
+    return KernelCall::refuse(
+        "a modulus of real numbers: those need the attribute fmod = 1 before opset 28");
   }
-  return with_integer(call.operand(0).element(), [&]<class T>() {
-    return map_pairs<T>(call.operand(0), call.operand(1), modulus<T>);
-  });
+  return map_numbers(call, [](auto a, auto b) { return modulus(a, b); });
 }
 
 Expected<Tensors> pow(const KernelCall& call) {

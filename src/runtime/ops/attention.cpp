@@ -14,7 +14,7 @@ namespace quadrant::inline v0::interpreted {
 namespace {
 
 // What result 3 shows of the scores on their way.
-enum class Shown : std::uint8_t { product, masked, capped, softmax };
+enum class Shown : std::uint8_t { product, capped, masked, softmax };
 
 struct AttentionLayer {
   Heads q;
@@ -26,7 +26,9 @@ struct AttentionLayer {
   std::vector<std::int64_t> mask_strides;  // along batch, heads, sequence, total
   std::int64_t past = 0;
   std::vector<std::int64_t> key_counts;  // of each sample; empty: all
-  bool causal = false;
+  // How far behind and in front of its own place a query looks; negative: without bound.
+  std::int64_t behind = -1;
+  std::int64_t ahead = -1;
   double scale = 1;
   double softcap = 0;  // 0: none
   Shown shown = Shown::product;
@@ -136,10 +138,33 @@ Expected<void> read_mask(const KernelCall& call, AttentionLayer& layer) {
     layer.mask_strides = broadcast_strides(mask.shape(), Shape(std::move(extents)));
   }
   if (!call.has(6)) return {};
+  if (call.has(4)) return KernelCall::refuse("nonpad_kv_seqlen beside keys of the past");
   QUADRANT_TRY(layer.key_counts, integers_of(call.operand(6)));
-  if (layer.key_counts.size() == static_cast<std::size_t>(layer.q.batch)) return {};
-  return KernelCall::refuse(fmt::format("nonpad_kv_seqlen holds {} lengths, where {} are wanted",
-                                        layer.key_counts.size(), layer.q.batch));
+  if (layer.key_counts.size() != static_cast<std::size_t>(layer.q.batch)) {
+    return KernelCall::refuse(fmt::format("nonpad_kv_seqlen holds {} lengths, where {} are wanted",
+                                          layer.key_counts.size(), layer.q.batch));
+  }
+  for (const std::int64_t count : layer.key_counts) {
+    if (count < 0 || count > layer.k.sequence) {
+      return KernelCall::refuse(
+          fmt::format("nonpad_kv_seqlen counts {} of {} keys", count, layer.k.sequence));
+    }
+  }
+  return {};
+}
+
+// Windows came with opset 25. Causal attention looks at nothing that is ahead.
+Expected<void> read_window(const KernelCall& call, AttentionLayer& layer) {
+  const auto behind = call.attribute_or<std::int64_t>("left_window_size", -1);
+  const auto ahead = call.attribute_or<std::int64_t>("right_window_size", -1);
+  if (behind < -1 || ahead < -1) {
+    return KernelCall::refuse(fmt::format("a window of {} and {} keys", behind, ahead));
+  }
+  const std::int64_t all = layer.q.sequence + layer.k.sequence;  // places do not overflow
+  layer.behind = std::min(behind, all);
+  layer.ahead = std::min(ahead, all);
+  if (call.attribute_or<std::int64_t>("is_causal", 0) != 0) layer.ahead = 0;
+  return {};
 }
 
 Expected<AttentionLayer> attention_layer(const KernelCall& call) {
@@ -147,7 +172,7 @@ Expected<AttentionLayer> attention_layer(const KernelCall& call) {
   QUADRANT_CHECK(read_heads(call, layer));
   QUADRANT_CHECK(read_past(call, layer));
   QUADRANT_CHECK(read_mask(call, layer));
-  layer.causal = call.attribute_or<std::int64_t>("is_causal", 0) != 0;
+  QUADRANT_CHECK(read_window(call, layer));
   layer.scale = call.attribute_or("scale", 1 / std::sqrt(static_cast<double>(layer.q.size)));
   layer.softcap = call.attribute_or("softcap", 0.0);
   const auto shown = call.attribute_or<std::int64_t>("qk_matmul_output_mode", 0);
@@ -158,31 +183,57 @@ Expected<AttentionLayer> attention_layer(const KernelCall& call) {
   return layer;
 }
 
-// Masks the scores of one element of the sequence.
+// [begin, end)
+struct KeyRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+// The keys that query `i` of sample `b` may look at, as far as that is told by where they are. Its
+// own place is behind the keys of the past, or, where the keys are a cache, at the end of those
+// that are there.
+KeyRange keys_in_reach(const AttentionLayer& layer, std::int64_t b, std::int64_t i) {
+  KeyRange keys{0, layer.k.sequence};
+  std::int64_t place = layer.past + i;
+  if (!layer.key_counts.empty()) {
+    keys.end = layer.key_counts[static_cast<std::size_t>(b)];
+    place = keys.end - layer.q.sequence + i;
+  }
+  if (layer.behind >= 0) keys.begin = std::max(keys.begin, place - layer.behind);
+  if (layer.ahead >= 0) keys.end = std::min(keys.end, place + layer.ahead + 1);
+  if (layer.mask) keys.end = std::min(keys.end, layer.mask.extent(layer.mask.rank() - 1));
+  if (keys.begin >= keys.end) return {};
+  return keys;
+}
+
+// Masks the scores of one element of the sequence. False: it may look at no key.
 template <class T>
-void mask_row(const AttentionLayer& layer, std::int64_t b, std::int64_t h, std::int64_t i,
+bool mask_row(const AttentionLayer& layer, std::int64_t b, std::int64_t h, std::int64_t i,
               std::span<T> scores) {
   constexpr T unseen = -std::numeric_limits<T>::infinity();
-  auto visible = static_cast<std::int64_t>(scores.size());
-  if (layer.mask) {
-    visible = layer.mask.extent(layer.mask.rank() - 1);
-    const auto& strides = layer.mask_strides;
-    const std::int64_t offset = b * strides[0] + h * strides[1] + i * strides[2];
-    const auto row = static_cast<std::size_t>(visible);
-    if (layer.mask.element() == ElementType::boolean) {
-      const bool* mask = layer.mask.as<bool>().data() + offset;
-      for (std::size_t j = 0; j < row; ++j) scores[j] = mask[j] ? scores[j] : unseen;
-    } else {
-      const T* mask = layer.mask.as<T>().data() + offset;
-      for (std::size_t j = 0; j < row; ++j) scores[j] += mask[j];
+  const KeyRange keys = keys_in_reach(layer, b, i);
+  std::fill(scores.begin(), scores.begin() + keys.begin, unseen);
+  std::fill(scores.begin() + keys.end, scores.end(), unseen);
+  if (!layer.mask) return keys.begin < keys.end;
+  const auto& strides = layer.mask_strides;
+  const std::int64_t offset = b * strides[0] + h * strides[1] + i * strides[2];
+  bool sees = false;
+  const auto row = scores.subspan(static_cast<std::size_t>(keys.begin),
+                                  static_cast<std::size_t>(keys.end - keys.begin));
+  if (layer.mask.element() == ElementType::boolean) {
+    const bool* mask = layer.mask.as<bool>().data() + offset + keys.begin;
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      if (!mask[j]) row[j] = unseen;
+      sees = sees || mask[j];
+    }
+  } else {
+    const T* mask = layer.mask.as<T>().data() + offset + keys.begin;
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      row[j] += mask[j];
+      sees = sees || mask[j] != unseen;
     }
   }
-  if (layer.causal) visible = std::min(visible, layer.past + i + 1);
-  if (!layer.key_counts.empty()) {
-    const std::int64_t count = layer.key_counts[static_cast<std::size_t>(b)];
-    visible = std::clamp<std::int64_t>(count, 0, visible);
-  }
-  std::fill(scores.begin() + visible, scores.end(), unseen);
+  return sees;
 }
 
 // The way of the scores of one element from the product to the softmax, shown where `shown` says.
@@ -193,14 +244,18 @@ void weigh(const AttentionLayer& layer, std::int64_t b, std::int64_t h, std::int
     if (layer.shown == stage && !shown.empty()) std::ranges::copy(scores, shown.begin());
   };
   show(Shown::product);
-  mask_row(layer, b, h, i, scores);
-  show(Shown::masked);
   if (layer.softcap > 0) {
     const auto cap = static_cast<T>(layer.softcap);
     for (T& score : scores) score = cap * std::tanh(score / cap);
   }
   show(Shown::capped);
-  to_softmax(scores);
+  const bool sees = mask_row(layer, b, h, i, scores);
+  show(Shown::masked);
+  if (sees) {
+    to_softmax(scores);
+  } else {
+    std::ranges::fill(scores, T{0});
+  }
   show(Shown::softmax);
 }
 

@@ -1,6 +1,9 @@
 // Operations of integers, bit by bit.
+#include <utility>
+
 #include "runtime/ops/elementwise.hpp"
 #include "runtime/ops/map.hpp"
+#include "runtime/ops/numbers.hpp"
 
 namespace quadrant::inline v0::interpreted {
 
@@ -12,6 +15,17 @@ Expected<Tensors> map_bits(const KernelCall& call, Function function) {
     return map_pairs<T>(call.operand(0), call.operand(1),
                         [&](T a, T b) { return static_cast<T>(function(a, b)); });
   });
+}
+
+// To the right, copies of the sign follow; what is shifted by its width or more, or by less than
+// nothing, is made of them alone, and to the left of zeros.
+template <class T>
+T shifted(T value, T count, bool left) {
+  if (std::cmp_less(count, 0) || std::cmp_greater_equal(count, 8 * sizeof(T))) {
+    return !left && std::cmp_less(value, 0) ? static_cast<T>(-1) : T{0};
+  }
+  if (left) return static_cast<T>(static_cast<Unsigned<T>>(value) << count);
+  return static_cast<T>(value >> count);
 }
 
 }  // namespace
@@ -29,7 +43,7 @@ Expected<Tensors> bitwise_not(const KernelCall& call) {
   });
 }
 
-// Of unsigned integers; what is shifted by its width or more is 0.
+// Before opset 28, of unsigned integers alone.
 Expected<Tensors> bit_shift(const KernelCall& call) {
   const auto direction = call.attribute_or<std::string>("direction", "");
   const bool left = direction == "LEFT";
@@ -38,16 +52,13 @@ Expected<Tensors> bit_shift(const KernelCall& call) {
   }
   const ElementType element = call.operand(0).element();
   return with_integer(element, [&]<class T>() -> Expected<Tensors> {
-    if constexpr (std::is_signed_v<T>) {
-      return KernelCall::refuse(fmt::format(
-          "operands of type {}, where unsigned integers are wanted", to_string(element)));
-    } else {
-      return map_pairs<T>(call.operand(0), call.operand(1), [&](T value, T count) -> T {
-        if (count >= 8 * sizeof(T)) return 0;
-        const auto wide = std::uint64_t{value};
-        return static_cast<T>(left ? wide << count : wide >> count);
-      });
+    if (std::is_signed_v<T> && call.opset() < 28) {
+      return KernelCall::refuse(
+          fmt::format("operands of type {}, where unsigned integers are wanted before opset 28",
+                      to_string(element)));
     }
+    return map_pairs<T>(call.operand(0), call.operand(1),
+                        [&](T value, T count) { return shifted(value, count, left); });
   });
 }
 

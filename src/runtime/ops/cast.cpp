@@ -1,5 +1,8 @@
 #include "runtime/ops/cast.hpp"
 
+#include <algorithm>
+#include <cstddef>
+
 #include "quadrant/ir/ops.hpp"
 #include "runtime/half_floats.hpp"
 #include "runtime/ops/elementwise.hpp"
@@ -32,6 +35,11 @@ Expected<Tensor> lower_half(const Tensor& x, ElementType to) {
   return y;
 }
 
+// Of the elements of a file: there booleans have 8.
+int stored_bits(ElementType element) {
+  return element == ElementType::boolean ? 8 : bit_width(element);
+}
+
 }  // namespace
 
 Expected<Tensor> cast_to(const Tensor& x, ElementType to) {
@@ -54,6 +62,31 @@ Expected<Tensors> cast(const KernelCall& call) {
   }
   QUADRANT_TRY(Tensor y, cast_to(call.operand(0), *to));
   return Tensors{std::move(y)};
+}
+
+// The same bits, as elements of a type that has as many.
+Expected<Tensors> bit_cast(const KernelCall& call) {
+  QUADRANT_CHECK(require_operands(call, 1));
+  const Tensor& x = call.operand(0);
+  const auto to = numbered_element_type(call.attribute_or<std::int64_t>("to", 0));
+  if (!to || *to == ElementType::opaque) {
+    return KernelCall::refuse("the attribute 'to' is not the number of a type that is read");
+  }
+  if (stored_bits(x.element()) != stored_bits(*to)) {
+    return KernelCall::refuse(fmt::format("elements of type {} as {}, which has not as many bits",
+                                          to_string(x.element()), to_string(*to)));
+  }
+  Tensor y;
+  if (bit_width(*to) == 4) {  // here they lie in a byte each, under copies of the sign
+    QUADRANT_TRY(y, cast_to(x, *to));
+    return Tensors{std::move(y)};
+  }
+  const bool is_truth =
+      std::ranges::all_of(x.bytes(), [](std::byte byte) { return byte <= std::byte{1}; });
+  if (*to == ElementType::boolean && !is_truth) {
+    return KernelCall::refuse("bytes other than 0 and 1 as booleans");
+  }
+  return Tensors{Tensor::from_bytes(*to, x.shape(), x.bytes())};
 }
 
 Expected<Tensors> cast_like(const KernelCall& call) {

@@ -6,35 +6,49 @@
 
 namespace quadrant::inline v0::interpreted {
 
-// The sum of the elements up to each, along the axis that operand 1 names: without the element
-// itself where `exclusive`, from the end where `reverse`.
-Expected<Tensors> cumulative_sum(const KernelCall& call) {
+namespace {
+
+// `combine` of all elements up to each, beginning with `neutral`, along the axis that operand 1
+// names: without the element itself where `exclusive`, from the end where `reverse`.
+template <class Combine>
+Expected<Tensors> accumulated(const KernelCall& call, int neutral, Combine combine) {
   QUADRANT_CHECK(require_operands(call, 2));
   const Tensor& x = call.operand(0);
   QUADRANT_TRY(const auto given, integer_parameter(call, 1, "axis"));
   QUADRANT_TRY(const std::int64_t axis, axis_below(given.value_or(0), x.rank()));
   const bool exclusive = call.attribute_or<std::int64_t>("exclusive", 0) != 0;
   const bool reverse = call.attribute_or<std::int64_t>("reverse", 0) != 0;
-  QUADRANT_TRY(Tensor sums, Tensor::make(x.element(), x.shape()));
-  if (x.element_count() == 0) return Tensors{std::move(sums)};
+  QUADRANT_TRY(Tensor results, Tensor::make(x.element(), x.shape()));
+  if (x.element_count() == 0) return Tensors{std::move(results)};
   const Lanes lanes = lanes_along(x.shape(), axis);
   return with_number(x.element(), [&]<class T>() -> Expected<Tensors> {
     const T* const from = x.as<T>().data();
-    T* const to = sums.fill<T>().data();
+    T* const to = results.fill<T>().data();
     const std::int64_t step = reverse ? -lanes.inner : lanes.inner;
     for (std::int64_t lane = 0; lane < lanes.outer * lanes.inner; ++lane) {
       const std::int64_t first =
           lane / lanes.inner * lanes.length * lanes.inner + lane % lanes.inner;
       std::int64_t at = reverse ? first + (lanes.length - 1) * lanes.inner : first;
-      Wide<T> sum = 0;
+      auto so_far = static_cast<Wide<T>>(neutral);
       for (std::int64_t i = 0; i < lanes.length; ++i, at += step) {
-        const Wide<T> next = wrapping_add(sum, static_cast<Wide<T>>(from[at]));
-        to[at] = static_cast<T>(exclusive ? sum : next);
-        sum = next;
+        const Wide<T> next = combine(so_far, static_cast<Wide<T>>(from[at]));
+        to[at] = static_cast<T>(exclusive ? so_far : next);
+        so_far = next;
       }
     }
-    return Tensors{std::move(sums)};
+    return Tensors{std::move(results)};
   });
+}
+
+}  // namespace
+
+Expected<Tensors> cumulative_sum(const KernelCall& call) {
+  return accumulated(call, 0, [](auto sum, auto next) { return wrapping_add(sum, next); });
+}
+
+Expected<Tensors> cumulative_product(const KernelCall& call) {
+  return accumulated(call, 1,
+                     [](auto product, auto next) { return wrapping_multiply(product, next); });
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -42,6 +42,7 @@ namespace quadrant::inline v0::interpreted {
 [[nodiscard]] Expected<Tensors> shrink(const KernelCall& call);
 [[nodiscard]] Expected<Tensors> sigmoid(const KernelCall& call);
 [[nodiscard]] Expected<Tensors> swish(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> swiglu(const KernelCall& call);
 [[nodiscard]] Expected<Tensors> elu(const KernelCall& call);
 [[nodiscard]] Expected<Tensors> selu(const KernelCall& call);
 [[nodiscard]] Expected<Tensors> celu(const KernelCall& call);
@@ -88,6 +89,7 @@ namespace quadrant::inline v0::interpreted {
 [[nodiscard]] Expected<Tensors> clip(const KernelCall& call);
 [[nodiscard]] Expected<Tensors> cast(const KernelCall& call);
 [[nodiscard]] Expected<Tensors> cast_like(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> bit_cast(const KernelCall& call);
 
 inline constexpr std::array elementwise{
     KernelEntry{"add", add, HalfFloats::widened},
@@ -101,6 +103,7 @@ inline constexpr std::array elementwise{
     KernelEntry{"onnx.Asinh", asinh, HalfFloats::widened},
     KernelEntry{"onnx.Atan", atan, HalfFloats::widened},
     KernelEntry{"onnx.Atanh", atanh, HalfFloats::widened},
+    KernelEntry{"onnx.BitCast", bit_cast},
     KernelEntry{"onnx.BitShift", bit_shift},
     KernelEntry{"onnx.BitwiseAnd", bitwise_and},
     KernelEntry{"onnx.BitwiseNot", bitwise_not},
@@ -153,6 +156,7 @@ inline constexpr std::array elementwise{
     KernelEntry{"onnx.Sqrt", sqrt, HalfFloats::widened},
     KernelEntry{"onnx.Sub", sub, HalfFloats::widened},
     KernelEntry{"onnx.Sum", sum, HalfFloats::widened},
+    KernelEntry{"onnx.SwiGLU", swiglu, HalfFloats::widened},
     KernelEntry{"onnx.Swish", swish, HalfFloats::widened},
     KernelEntry{"onnx.Tan", tan, HalfFloats::widened},
     KernelEntry{"onnx.Tanh", tanh, HalfFloats::widened},

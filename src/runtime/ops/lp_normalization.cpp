@@ -1,6 +1,6 @@
 // LpNormalization: divides by the sum of the magnitudes (p = 1), or by the square root of the sum
-// of the squares (p = 2). For lanes of zeros ONNX's tests of opset 22 want 0 / 0; before that
-// nothing said what happens, and ONNX Runtime lets them stay.
+// of the squares (p = 2). Lanes of zeros stay zeros.
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/ops/lanes.hpp"
@@ -14,12 +14,14 @@ Expected<Tensors> lp_normalization(const KernelCall& call) {
   const auto p = call.attribute_or<std::int64_t>("p", 2);
   if (p != 1 && p != 2)
     return KernelCall::refuse(fmt::format("p = {}, where 1 and 2 are known", p));
-  const bool zeros_stay = call.opset() < 22;
-  return map_lanes(call, lanes_along(x.shape(), axis), [=]<class T>(std::span<T> lane) {
+  return map_lanes(call, lanes_along(x.shape(), axis), [p]<class T>(std::span<T> lane) {
     double sum = 0;
     for (const T value : lane) sum += p == 1 ? std::abs(double{value}) : double{value} * value;
     const double norm = p == 1 ? sum : std::sqrt(sum);
-    if (norm == 0 && zeros_stay) return;
+    if (norm == 0) {
+      std::ranges::fill(lane, T{0});
+      return;
+    }
     for (T& value : lane) value = static_cast<T>(value / norm);
   });
 }

@@ -52,7 +52,7 @@ inline constexpr std::array moves{
     KernelEntry{"onnx.Dropout", dropout},
     KernelEntry{"onnx.EyeLike", eye_like},
     KernelEntry{"onnx.Pad", pad},
-    KernelEntry{"onnx.Range", range, HalfFloats::widened},
+    KernelEntry{"onnx.Range", range},
     KernelEntry{"onnx.ReverseSequence", reverse_sequence},
     KernelEntry{"onnx.Shape", shape_of},
     KernelEntry{"onnx.Size", size_of},

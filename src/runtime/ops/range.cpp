@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "quadrant/ir/ops.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/half_floats.hpp"
 #include "runtime/ops/moves.hpp"
 #include "runtime/ops/numbers.hpp"
 #include "runtime/parameters.hpp"
@@ -32,6 +34,28 @@ std::int64_t count_of(T start, T limit, T delta) {
   }
 }
 
+// `start`, `limit` and `delta` hold one number each, of one type.
+Expected<Tensor> numbers_between(const Tensor& start, const Tensor& limit, const Tensor& delta) {
+  Tensor y;
+  const auto made = with_element(start.element(), [&]<class T>() -> Expected<Tensors> {
+    if constexpr (std::is_same_v<T, bool>) {
+      return KernelCall::refuse("boolean operands");
+    } else {
+      const T step = delta.as<T>()[0];
+      if (step == 0) return KernelCall::refuse("a delta of 0");
+      T value = start.as<T>()[0];
+      QUADRANT_TRY(y, Tensor::make(start.element(), {count_of(value, limit.as<T>()[0], step)}));
+      for (T& out : y.fill<T>()) {
+        out = value;
+        value = wrapping_add(value, step);  // behind the last one it may overflow
+      }
+      return Tensors{};
+    }
+  });
+  if (!made) return fail(made.error());
+  return y;
+}
+
 }  // namespace
 
 Expected<Tensors> range(const KernelCall& call) {
@@ -42,23 +66,19 @@ Expected<Tensors> range(const KernelCall& call) {
       return KernelCall::refuse("start, limit and delta are not one number each of one type");
     }
   }
-  return with_element(element, [&]<class T>() -> Expected<Tensors> {
-    if constexpr (std::is_same_v<T, bool>) {
-      return KernelCall::refuse("boolean operands");
-    } else {
-      const T start = call.operand(0).as<T>()[0];
-      const T delta = call.operand(2).as<T>()[0];
-      if (delta == 0) return KernelCall::refuse("a delta of 0");
-      QUADRANT_TRY(Tensor y,
-                   Tensor::make(element, {count_of(start, call.operand(1).as<T>()[0], delta)}));
-      T value = start;
-      for (T& out : y.fill<T>()) {
-        out = value;
-        value = wrapping_add(value, delta);  // behind the last one it may overflow
-      }
-      return Tensors{std::move(y)};
-    }
-  });
+  // Half floats are added up as float32 (opset 27), unless another type is asked for.
+  const auto stash = call.attribute_or<std::int64_t>("stash_type", 1);
+  if (is_half_float(element) && numbered_element_type(stash) != ElementType::float32) {
+    return KernelCall::refuse(fmt::format("stash_type is {}, where 1 is known", stash));
+  }
+  QUADRANT_TRY(const Tensor start, widened(call.operand(0)));
+  QUADRANT_TRY(const Tensor limit, widened(call.operand(1)));
+  QUADRANT_TRY(const Tensor delta, widened(call.operand(2)));
+  QUADRANT_TRY(Tensor y, numbers_between(start, limit, delta));
+  if (is_half_float(element)) {
+    QUADRANT_TRY(y, rounded_to(element, y));
+  }
+  return Tensors{std::move(y)};
 }
 
 }  // namespace quadrant::inline v0::interpreted

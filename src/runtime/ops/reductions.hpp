@@ -20,12 +20,14 @@ namespace quadrant::inline v0::interpreted {
 
 [[nodiscard]] Expected<Tensors> arg_max(const KernelCall& call);
 [[nodiscard]] Expected<Tensors> arg_min(const KernelCall& call);
+[[nodiscard]] Expected<Tensors> cumulative_product(const KernelCall& call);
 [[nodiscard]] Expected<Tensors> cumulative_sum(const KernelCall& call);
 [[nodiscard]] Expected<Tensors> top_k(const KernelCall& call);
 
 inline constexpr std::array reductions{
     KernelEntry{"onnx.ArgMax", arg_max, HalfFloats::widened},
     KernelEntry{"onnx.ArgMin", arg_min, HalfFloats::widened},
+    KernelEntry{"onnx.CumProd", cumulative_product, HalfFloats::widened},
     KernelEntry{"onnx.CumSum", cumulative_sum, HalfFloats::widened},
     KernelEntry{"onnx.ReduceL1", reduce_l1, HalfFloats::widened},
     KernelEntry{"onnx.ReduceL2", reduce_l2, HalfFloats::widened},

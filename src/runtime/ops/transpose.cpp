@@ -91,8 +91,12 @@ Expected<Tensors> space_to_depth(const KernelCall& call) {
     return KernelCall::refuse(fmt::format("{} x {} elements do not divide into blocks of {} x {}",
                                           b.height, b.width, b.size, b.size));
   }
-  return rearrange(call.operand(0), {b.batch, b.channels, height, b.size, width, b.size},
-                   {0, 3, 5, 1, 2, 4}, {b.batch, b.channels * b.size * b.size, height, width});
+  const Shape parts{b.batch, b.channels, height, b.size, width, b.size};
+  const Shape joined{b.batch, b.channels * b.size * b.size, height, width};
+  if (call.attribute_or<std::string>("mode", "DCR") == "CRD") {  // opset 28
+    return rearrange(call.operand(0), parts, {0, 1, 3, 5, 2, 4}, joined);
+  }
+  return rearrange(call.operand(0), parts, {0, 3, 5, 1, 2, 4}, joined);
 }
 
 }  // namespace quadrant::inline v0::interpreted

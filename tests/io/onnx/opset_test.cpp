@@ -143,4 +143,9 @@ TEST_CASE("ir versions") {
   // https://github.com/onnx/onnx/blob/main/docs/Versioning.md#released-versions
   CHECK(onnx::ir_version_for_opset(13) == 7);
   CHECK(onnx::ir_version_for_opset(21) == 10);
+  CHECK(onnx::ir_version_for_opset(23) == 11);
+  CHECK(onnx::ir_version_for_opset(24) == 12);
+  CHECK(onnx::ir_version_for_opset(25) == 13);
+  CHECK(onnx::ir_version_for_opset(27) == 13);
+  CHECK(onnx::ir_version_for_opset(28) == 14);
 }
