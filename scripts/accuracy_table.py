@@ -149,9 +149,13 @@ def samples_of(model, session, inputs, windows_of_each=WINDOWS):
 # --- measuring ---------------------------------------------------------------------------------------
 
 
-def session_of(model):
+def session_of(model, rounds_data=True):
+    """`rounds_data`: as by default, what is multiplied by weights that stay codes becomes 8 bits in
+    products of which ONNX Runtime makes MatMulNBits."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
+    if not rounds_data:
+        options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
     return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
 
 

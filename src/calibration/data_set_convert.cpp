@@ -121,8 +121,7 @@ Expected<Tensor> converted(const Tensor& tensor, ElementType element) {
       return rounded<Float32>(tensor, values, element);
     case ElementType::float64:
       return rounded<Float64>(tensor, values, element);
-    case ElementType::undefined:
-    case ElementType::opaque:
+    default:
       break;
   }
   return fail(ErrorCode::impossible,

@@ -19,7 +19,7 @@ tl::unexpected<Error> misfit(std::string message) {
 }
 
 Expected<Tensor> with_element(Tensor tensor, const Input& input, bool convert) {
-  if (input.element == ElementType::opaque) {
+  if (is_carried(input.element)) {
     return misfit("the model takes elements of a type here that is not read");
   }
   if (input.element == ElementType::undefined || input.element == tensor.element()) return tensor;

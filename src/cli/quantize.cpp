@@ -41,6 +41,7 @@ Json to_json(const OnnxWriteReport& report) {
           {"opset_written", report.opset_written},
           {"matmul_nbits", report.matmul_nbits},
           {"unsigned_activations", report.unsigned_activations},
+          {"rounded_products", report.rounded_products},
           {"dequantize_linear", report.dequantize_linear},
           {"dequantize_microsoft", report.dequantize_microsoft},
           {"dequantize_arithmetic", report.dequantize_arithmetic},
@@ -233,6 +234,12 @@ class Quantize final : public Command {
     }
     if (written->unsigned_activations > 0) {
       console.print(fmt::format("  {}\n", about_unsigned(*written)));
+    }
+    if (written->rounded_products > 0) {
+      console.print(fmt::format(
+          "  ONNX Runtime from 1.25 on rounds the data of {} products to 8 bits; floats with the "
+          "session option session.qdq_matmulnbits_accuracy_level=1\n",
+          written->rounded_products));
     }
     if (options_.format == "matmulnbits") {
       console.print(fmt::format("  {} products became MatMulNBits\n", written->matmul_nbits));

@@ -13,18 +13,29 @@ namespace quadrant::inline v0 {
 namespace {
 
 // TensorProto.DataType (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto); all beyond the
-// table are types that the library does not read.
+// table are types that the library does not know.
 constexpr std::array onnx_types{
-    ElementType::undefined, ElementType::float32,  ElementType::uint8,    // 0 ...
-    ElementType::int8,      ElementType::uint16,   ElementType::int16,    // 3 ...
-    ElementType::int32,     ElementType::int64,    ElementType::opaque,   // 6 ..., string
-    ElementType::boolean,   ElementType::float16,  ElementType::float64,  // 9 ...
-    ElementType::uint32,    ElementType::uint64,   ElementType::opaque,   // 12 ..., complex64
-    ElementType::opaque,    ElementType::bfloat16, ElementType::opaque,   // complex128, 16, float8
-    ElementType::opaque,    ElementType::opaque,   ElementType::opaque,   // float8
-    ElementType::uint4,     ElementType::int4,                            // 21, 22
+    ElementType::undefined,      ElementType::float32,
+    ElementType::uint8,  // 0 ...
+    ElementType::int8,           ElementType::uint16,
+    ElementType::int16,  // 3 ...
+    ElementType::int32,          ElementType::int64,
+    ElementType::opaque,  // 6 ..., string
+    ElementType::boolean,        ElementType::float16,
+    ElementType::float64,  // 9 ...
+    ElementType::uint32,         ElementType::uint64,
+    ElementType::opaque,                                 // 12 ..., complex64
+    ElementType::opaque,         ElementType::bfloat16,  // complex128, 16
+    ElementType::float8e4m3,     ElementType::float8e4m3fnuz,
+    ElementType::float8e5m2,  // 17 ...
+    ElementType::float8e5m2fnuz, ElementType::uint4,
+    ElementType::int4,  // 20 ...
+    ElementType::float4e2m1,     ElementType::float8e8m0,
+    ElementType::uint2,  // 23 ...
+    ElementType::int2,           ElementType::float6e2m3,
+    ElementType::float6e3m2,  // 26 ...
 };
-static_assert(onnx_types[22] == ElementType::int4 && onnx_types.size() == 23);
+static_assert(onnx_types[22] == ElementType::int4 && onnx_types.size() == 29);
 
 }  // namespace
 

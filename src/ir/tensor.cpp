@@ -23,14 +23,14 @@ std::shared_ptr<std::byte> allocate(std::size_t size) {
 }  // namespace
 
 Expected<Tensor> Tensor::make(ElementType element, Shape shape, std::uint64_t limit) {
-  const auto count = shape.is_static() ? shape.element_count() : std::nullopt;
+  const std::int64_t count = shape.is_static() ? shape.element_count().value_or(-1) : -1;
   const auto width = static_cast<std::uint64_t>(byte_width(element));
-  if (!count || width == 0) {
+  if (count < 0 || width == 0) {
     return fail(ErrorCode::impossible,
                 fmt::format("a tensor of {} elements of shape [{}] cannot be made",
                             to_string(element), to_string(shape)));
   }
-  if (static_cast<std::uint64_t>(*count) > limit / width) {
+  if (static_cast<std::uint64_t>(count) > limit / width) {
     return fail(ErrorCode::impossible,
                 fmt::format("a tensor of shape [{}] takes more than the {} bytes allowed",
                             to_string(shape), limit));
@@ -38,8 +38,8 @@ Expected<Tensor> Tensor::make(ElementType element, Shape shape, std::uint64_t li
   Tensor tensor;
   tensor.element_ = element;
   tensor.shape_ = std::move(shape);
-  tensor.count_ = *count;
-  tensor.byte_size_ = static_cast<std::size_t>(static_cast<std::uint64_t>(*count) * width);
+  tensor.count_ = count;
+  tensor.byte_size_ = static_cast<std::size_t>(static_cast<std::uint64_t>(count) * width);
   tensor.data_ = allocate(tensor.byte_size_);
   if (!tensor.data_) {
     return fail(ErrorCode::impossible,

@@ -146,8 +146,7 @@ Expected<void> append_element(const Scanner& scan, ElementType element, const Nu
       append(out, value);
       return {};
     }
-    case ElementType::undefined:
-    case ElementType::opaque:
+    default:
       break;
   }
   return scan.error(number.at, "constants of this element type have no numbers");

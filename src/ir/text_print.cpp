@@ -269,8 +269,7 @@ class Printer {
         return number(load<float>(at), load<std::uint32_t>(at), 8, detail::plain_nan_f32);
       case ElementType::float64:
         return number(load<double>(at), load<std::uint64_t>(at), 16, detail::plain_nan_f64);
-      case ElementType::undefined:
-      case ElementType::opaque:
+      default:
         return;  // no width: never asked for
     }
   }

@@ -20,7 +20,7 @@ tl::unexpected<Error> refuse_export(std::string what) {
 
 Expected<TensorType> exported_type(mlir::Value value) {
   TensorType type = to_tensor_type(value.getType());
-  if (!type.shape.is_static() || type.element == ElementType::opaque) {
+  if (!type.shape.is_static() || is_carried(type.element)) {
     std::string text;
     llvm::raw_string_ostream(text) << value.getType();
     return refuse_export(fmt::format("values of type {} are not exported", text));

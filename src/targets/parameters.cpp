@@ -150,7 +150,7 @@ class Finder {
     parameter.shape = constant.shape();
     parameter.elements = static_cast<std::uint64_t>(constant.element_count());
     parameter.bytes = plain_bytes(parameter.elements, parameter.storage);
-    if (constant.element() == ElementType::opaque) {
+    if (is_carried(constant.element())) {
       ++list_.unread;
       return {};
     }

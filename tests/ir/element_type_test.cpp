@@ -42,6 +42,26 @@ TEST_CASE("widths") {
   }
 }
 
+// https://onnx.ai/onnx/technical/float8.html and float4.html: bits by the names.
+TEST_CASE("types that are carried have a name and bits, and no bytes in constants") {
+  int carried = 0;
+  for (int i = 0; i < count; ++i) {
+    const auto type = static_cast<ElementType>(i);
+    if (!is_carried(type) || type == ElementType::opaque) continue;
+    ++carried;
+    CAPTURE(to_string(type));
+    CHECK(to_string(type).substr(1, 1) == std::to_string(bit_width(type)));
+    CHECK(byte_width(type) == 0);
+    CHECK(!is_float(type));
+    CHECK(!is_integer(type));
+    CHECK(!integer_range(type));
+  }
+  CHECK(carried == 10);
+  CHECK(is_carried(ElementType::opaque));
+  CHECK(!is_carried(ElementType::undefined));
+  CHECK(!is_carried(ElementType::int4));
+}
+
 TEST_CASE("a type is at most one of float and integer") {
   int floats = 0;
   int integers = 0;

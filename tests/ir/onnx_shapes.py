@@ -30,8 +30,8 @@ ELEMENTS = {TensorProto.FLOAT: "f32", TensorProto.UINT8: "u8", TensorProto.INT8:
             TensorProto.DOUBLE: "f64", TensorProto.UINT32: "u32", TensorProto.UINT64: "u64",
             TensorProto.BFLOAT16: "bf16", TensorProto.UINT4: "u4", TensorProto.INT4: "i4",
             TensorProto.STRING: "opaque", TensorProto.COMPLEX64: "opaque",
-            TensorProto.COMPLEX128: "opaque", TensorProto.FLOAT8E4M3FN: "opaque",
-            TensorProto.FLOAT8E5M2: "opaque", TensorProto.FLOAT4E2M1: "opaque"}
+            TensorProto.COMPLEX128: "opaque", TensorProto.FLOAT8E4M3FN: "f8e4m3",
+            TensorProto.FLOAT8E5M2: "f8e5m2", TensorProto.FLOAT4E2M1: "f4e2m1"}
 
 
 class Ints:

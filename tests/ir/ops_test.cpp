@@ -129,14 +129,21 @@ TEST_CASE("Cast::to reads ONNX's numbers") {
     return ops::Cast{Node("cast", {2}, {}, std::move(attributes)).ref()}.to();
   };
   const std::vector<std::pair<std::int64_t, ElementType>> numbers{
-      {1, ElementType::float32},   {2, ElementType::uint8},    {3, ElementType::int8},
-      {4, ElementType::uint16},    {5, ElementType::int16},    {6, ElementType::int32},
-      {7, ElementType::int64},     {8, ElementType::opaque},   {9, ElementType::boolean},
-      {10, ElementType::float16},  {11, ElementType::float64}, {12, ElementType::uint32},
-      {13, ElementType::uint64},   {14, ElementType::opaque},  {15, ElementType::opaque},
-      {16, ElementType::bfloat16}, {17, ElementType::opaque},  {18, ElementType::opaque},
-      {19, ElementType::opaque},   {20, ElementType::opaque},  {21, ElementType::uint4},
-      {22, ElementType::int4},     {23, ElementType::opaque},  {1000, ElementType::opaque}};
+      {1, ElementType::float32},     {2, ElementType::uint8},
+      {3, ElementType::int8},        {4, ElementType::uint16},
+      {5, ElementType::int16},       {6, ElementType::int32},
+      {7, ElementType::int64},       {8, ElementType::opaque},
+      {9, ElementType::boolean},     {10, ElementType::float16},
+      {11, ElementType::float64},    {12, ElementType::uint32},
+      {13, ElementType::uint64},     {14, ElementType::opaque},
+      {15, ElementType::opaque},     {16, ElementType::bfloat16},
+      {17, ElementType::float8e4m3}, {18, ElementType::float8e4m3fnuz},
+      {19, ElementType::float8e5m2}, {20, ElementType::float8e5m2fnuz},
+      {21, ElementType::uint4},      {22, ElementType::int4},
+      {23, ElementType::float4e2m1}, {24, ElementType::float8e8m0},
+      {25, ElementType::uint2},      {26, ElementType::int2},
+      {27, ElementType::float6e2m3}, {28, ElementType::float6e3m2},
+      {29, ElementType::opaque},     {1000, ElementType::opaque}};
   for (const auto& [number, element] : numbers) {
     CAPTURE(number);
     CHECK(to({{"to", number}}) == element);
@@ -406,7 +413,7 @@ TEST_CASE("ONNX's numbers of element types, there and back") {
     ++read;
     CHECK(element_type_number(element) == number);
   }
-  CHECK(read == 15);
+  CHECK(read == 25);
   CHECK(numbered_element_type(10) == ElementType::float16);
   CHECK(!numbered_element_type(0));
   CHECK(element_type_number(ElementType::undefined) == 0);

@@ -26,24 +26,42 @@ enum class ElementType : std::uint8_t {
   bfloat16,
   float32,
   float64,
-  opaque,  ///< a type that this library carries through without reading it (strings, float8, ...)
+  // Carried through without being read, as `opaque` ones are: see `is_carried`.
+  int2,
+  uint2,
+  float4e2m1,
+  float6e2m3,
+  float6e3m2,
+  float8e4m3,  ///< finite, with one NaN: MLIR's f8E4M3FN
+  float8e4m3fnuz,
+  float8e5m2,
+  float8e5m2fnuz,
+  float8e8m0,  ///< powers of two
+  opaque,      ///< another type that this library does not read (strings, complex numbers, ...)
 };
 
-/// `f32`, `bf16`, `i8`, `u4`, `i1` for boolean: MLIR's short names.
+/// `f32`, `bf16`, `i8`, `u4`, `i1` for boolean: MLIR's short names; `f8e4m3` and the like as
+/// OpenVINO has them.
 [[nodiscard]] std::string_view to_string(ElementType type) noexcept;
 [[nodiscard]] std::optional<ElementType> parse_element_type(std::string_view text) noexcept;
 
+/// Whether the library knows the type by name or not at all, and does not read its elements: a
+/// value has the type, a tensor of a file passes through as it is, and there is no `Constant` of
+/// it.
+[[nodiscard]] bool is_carried(ElementType type) noexcept;
+
 /// Bits of information an element holds: 4 for `int4`, 1 for `boolean`; 0 when unknown.
 [[nodiscard]] int bit_width(ElementType type) noexcept;
-/// Bytes an element takes in a `Constant`: 1 for `int4`; 0 when unknown.
+/// Bytes an element takes in a `Constant`: 1 for `int4`; 0 when there are no constants of the type.
 [[nodiscard]] int byte_width(ElementType type) noexcept;
 
+/// Of the types that are read, those of real numbers.
 [[nodiscard]] bool is_float(ElementType type) noexcept;
 /// Whether values of that type may be real numbers: floats, or not known.
 [[nodiscard]] inline bool may_be_real(ElementType type) noexcept {
   return type == ElementType::undefined || is_float(type);
 }
-/// True for the signed and unsigned integers, false for `boolean`.
+/// Of the types that are read, the signed and unsigned integers; false for `boolean`.
 [[nodiscard]] bool is_integer(ElementType type) noexcept;
 
 /// Smallest and largest value of an integer type of at most 32 bits.

@@ -30,9 +30,9 @@ namespace quadrant::inline v0 {
 }
 
 /// The element type that ONNX numbers so (TensorProto.DataType): `ElementType::opaque` for a type
-/// that the library does not read. Empty for 0, which is none, and below.
+/// that the library does not know. Empty for 0, which is none, and below.
 [[nodiscard]] std::optional<ElementType> numbered_element_type(std::int64_t number) noexcept;
-/// The opposite, for types that the library reads; 0 for the others.
+/// The opposite, for types that ONNX has and the library knows; 0 for the others.
 [[nodiscard]] std::int64_t element_type_number(ElementType element) noexcept;
 
 namespace ops {
@@ -104,7 +104,7 @@ struct Flatten {
 struct Cast {
   static constexpr std::string_view kind = "cast";
   NodeRef node;
-  /// `ElementType::opaque` for a type that the library does not read. Empty when the attribute is
+  /// `ElementType::opaque` for a type that the library does not know. Empty when the attribute is
   /// missing or no type's number.
   [[nodiscard]] std::optional<ElementType> to() const;
 };

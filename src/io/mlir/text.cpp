@@ -51,8 +51,7 @@ std::string_view name_of(ElementType element) {
     case ElementType::float32:
     case ElementType::float64:
       return to_string(element);
-    case ElementType::undefined:
-    case ElementType::opaque:
+    default:
       break;
   }
   impossible(fmt::format("a value of type {}: MLIR's tensors hold none", to_string(element)));

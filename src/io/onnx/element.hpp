@@ -27,7 +27,7 @@ struct DataType {
 [[nodiscard]] const DataType* find_data_type(std::int64_t number) noexcept;
 [[nodiscard]] const DataType* find_data_type(ElementType element) noexcept;
 
-/// The element type of a value; `opaque` for the types that are only carried.
+/// The element type of a value; `opaque` for types without a name here.
 [[nodiscard]] ElementType element_of(std::int64_t number) noexcept;
 
 [[nodiscard]] inline bool is_packed(ElementType element) noexcept {  ///< two elements a byte

@@ -221,7 +221,7 @@ Tensor read_tensor(Source& source, Range range) {
                           to_string(result.type.shape)),
               {.offset = range.offset});
     }
-    if (result.type.element == ElementType::opaque) return std::move(result);
+    if (is_carried(result.type.element)) return std::move(result);
 
     const DataType& type = *find_data_type(*fields.data_type);
     try {

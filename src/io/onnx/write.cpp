@@ -93,6 +93,7 @@ class ModelFileWriter {
     report_.opset_read = opset_read;
     report_.opset_written = lowered.opset_written;
     report_.unsigned_activations = lowered.unsigned_activations;
+    report_.rounded_products = lowered.rounded_products;
     report_.dequantize_linear = lowered.linear;
     report_.dequantize_microsoft = lowered.microsoft;
     report_.dequantize_arithmetic = lowered.arithmetic;

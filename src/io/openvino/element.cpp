@@ -28,6 +28,11 @@ constexpr std::array element_names{
     ElementName{ElementType::bfloat16, "bf16", "BF16"},
     ElementName{ElementType::float32, "f32", "FP32"},
     ElementName{ElementType::float64, "f64", "FP64"},
+    ElementName{ElementType::uint2, "u2", "U2"},
+    ElementName{ElementType::float4e2m1, "f4e2m1", "F4E2M1"},
+    ElementName{ElementType::float8e4m3, "f8e4m3", "F8E4M3"},
+    ElementName{ElementType::float8e5m2, "f8e5m2", "F8E5M2"},
+    ElementName{ElementType::float8e8m0, "f8e8m0", "F8E8M0"},
 };
 
 }  // namespace
@@ -55,7 +60,9 @@ ElementType element_of_precision(std::string_view precision) noexcept {
 
 std::optional<std::uint64_t> stored_bytes_of(ElementType element, std::int64_t count) noexcept {
   constexpr std::int64_t most = std::int64_t{1} << 58U;
-  if (count < 0 || count > most || name_of(element).empty()) return std::nullopt;
+  if (count < 0 || count > most || name_of(element).empty() || is_carried(element)) {
+    return std::nullopt;
+  }
   const auto elements = static_cast<std::uint64_t>(count);
   if (bit_width(element) == 4) return (elements + 1) / 2;
   return elements * static_cast<std::uint64_t>(byte_width(element));

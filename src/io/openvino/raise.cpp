@@ -350,7 +350,7 @@ bool Raising::raise_constant(RaisedLayer& layer) {
   const Layer& from = layer.layer();
   if (from.outputs.size() != 1) invalid("a constant with other than one output");
   const ElementType element = element_named(layer.text("element_type", ""));
-  if (element == ElementType::opaque) return false;
+  if (is_carried(element)) return false;
   const std::string given = layer.text("shape", "");
   const auto shape = parse_shape(given);
   if (!shape || !shape->is_static()) {

@@ -129,7 +129,7 @@ void File::check_tensor(const schema::Tensor& tensor, const Place& place) {
   if (signature != 0 && signature != rank) invalid("a shape signature of another rank", place);
   const auto contents = buffer(tensor.buffer());
   const ElementType element = element_of(tensor.type());
-  if (!contents.empty() && element != ElementType::opaque &&
+  if (!contents.empty() && !is_carried(element) &&
       contents.size() != stored_size(element, elements)) {
     invalid(fmt::format("{} bytes for {} elements of {}", contents.size(), elements,
                         to_string(element)),

@@ -218,7 +218,7 @@ void Raising::count_copy(std::uint64_t bytes) {
 Value Raising::constant_value(TensorId id, const Axes& axes) {
   const auto bytes = file_.buffer(tensor(id).buffer());
   const TensorType& held = type(id);
-  if (held.element == ElementType::opaque || !held.shape.is_static()) {
+  if (is_carried(held.element) || !held.shape.is_static()) {
     impossible("a constant of a type that is not read", {.tensor = name(id)});
   }
   Constant constant;

@@ -57,7 +57,7 @@ Expected<Tensor> cast_to(const Tensor& x, ElementType to) {
 Expected<Tensors> cast(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
   const auto to = ops::Cast{call.node()}.to();
-  if (!to || *to == ElementType::opaque) {
+  if (!to || is_carried(*to)) {
     return KernelCall::refuse("the attribute 'to' is not the number of a type that is read");
   }
   QUADRANT_TRY(Tensor y, cast_to(call.operand(0), *to));
@@ -69,7 +69,7 @@ Expected<Tensors> bit_cast(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
   const Tensor& x = call.operand(0);
   const auto to = numbered_element_type(call.attribute_or<std::int64_t>("to", 0));
-  if (!to || *to == ElementType::opaque) {
+  if (!to || is_carried(*to)) {
     return KernelCall::refuse("the attribute 'to' is not the number of a type that is read");
   }
   if (stored_bits(x.element()) != stored_bits(*to)) {
