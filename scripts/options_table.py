@@ -17,14 +17,16 @@ from model_table import ROOT, add_arguments, float_models, markdown_table, repla
 
 PAGE = ROOT / "docs" / "schemes" / "weight_only.md"
 BLOCKS = ("--bits", "4", "--block-size", "32")
+# No option of the command: what ONNX Runtime computes by default. The others are what the files mean.
+ROUNDED = (None,)
 SETTINGS = {
     "8 bits, tensor": ("--granularity", "tensor"),
     "8 bits, channel": (),
     "8 bits, channel, behind": ("--form", "behind"),
-    "8 bits, channel, data rounded": (),
+    "8 bits, channel, data rounded": ROUNDED,
     "4 bits, channel": ("--bits", "4"),
     "4 bits, block 32": BLOCKS,
-    "... data rounded": BLOCKS,
+    "... data rounded": (*BLOCKS, *ROUNDED),
     "... mse": (*BLOCKS, "--clip", "mse"),
     "... signed scale": (*BLOCKS, "--signed-scale"),
     "... signed scale, mse": (*BLOCKS, "--signed-scale", "--clip", "mse"),
@@ -36,8 +38,6 @@ SETTINGS = {
     "... asymmetric, mse, MatMulNBits": (*BLOCKS, "--asymmetric", "--clip", "mse", "--format",
                                          "matmulnbits"),
 }
-# What ONNX Runtime computes by default. The others are what the files mean: a session option.
-ROUNDED = ("8 bits, channel, data rounded", "... data rounded")
 
 
 def measure(command, model, inputs, folder):
@@ -46,12 +46,12 @@ def measure(command, model, inputs, folder):
     before = session_of(model)
     samples = samples_of(model, before, inputs)
     floats = run(before, samples.feeds)
-    for setting, options in SETTINGS.items():
+    for options in SETTINGS.values():
         target = folder / model.name
-        summary = quantize(command, model, target, *options)["summary"]
+        summary = quantize(command, model, target, *filter(None, options))["summary"]
         ratio = summary["file_bytes_before"] / summary["file_bytes_after"]
         share = summary["eligible_quantized"]["bytes"] / summary["eligible"]["bytes"]
-        yield ratio, sqnr(floats, run(session_of(target, setting in ROUNDED), samples.feeds)), share
+        yield ratio, sqnr(floats, run(session_of(target, None in options), samples.feeds)), share
 
 
 def main():

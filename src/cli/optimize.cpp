@@ -20,6 +20,7 @@
 #include "cli/paired_products.hpp"
 #include "cli/resources.hpp"
 #include "cli/static_affine.hpp"
+#include "cli/written_model.hpp"
 #include "quadrant/adapters/tbb.hpp"
 #include "quadrant/calibration/compare.hpp"
 #include "quadrant/engine/quantize.hpp"
@@ -129,14 +130,15 @@ class Optimize final : public Command {
       return std::ranges::none_of(
           attempts_, [&](const Attempt& other) { return better_than(other, attempt); });
     });
-    QUADRANT_CHECK(write_onnx(best->graph, output_, {.sink = &console}));
+    QUADRANT_TRY(const OnnxWriteReport written,
+                 write_onnx(best->graph, output_, {.sink = &console}));
     QUADRANT_TRY(const auto paired,
                  in_file(paired_products(best->graph, ModelFormat::onnx), output_));
     if (std::ranges::any_of(paired, &PairedProduct::can_saturate)) {
       console.report(
           {Severity::warning, saturation_remark(best->graph, paired), {.file = output_}});
     }
-    print(*best, console);
+    print(*best, written, console);
     return {};
   }
 
@@ -218,7 +220,7 @@ class Optimize final : public Command {
                                      : fmt::format("{}, {} not finite", sqnr, agreement.non_finite);
   }
 
-  void print(const Attempt& best, Console& console) const {
+  void print(const Attempt& best, const OnnxWriteReport& written, Console& console) const {
     if (json_) {
       Json attempts = Json::array();
       for (const Attempt& attempt : attempts_) {
@@ -245,6 +247,9 @@ class Optimize final : public Command {
     }
     console.print(fmt::format("{}\n  {}\n  written to {}\n", table.print(), verdict(best),
                               printable(output_)));
+    for (const std::string& remark : remarks_of(written)) {
+      console.print(fmt::format("  {}\n", remark));
+    }
   }
 
   std::string model_;

@@ -232,14 +232,8 @@ class Quantize final : public Command {
       console.print(
           fmt::format("  opset {} became {}\n", written->opset_read, written->opset_written));
     }
-    if (written->unsigned_activations > 0) {
-      console.print(fmt::format("  {}\n", about_unsigned(*written)));
-    }
-    if (written->rounded_products > 0) {
-      console.print(fmt::format(
-          "  ONNX Runtime from 1.25 on rounds the data of {} products to 8 bits; floats with the "
-          "session option session.qdq_matmulnbits_accuracy_level=1\n",
-          written->rounded_products));
+    for (const std::string& remark : remarks_of(*written)) {
+      console.print(fmt::format("  {}\n", remark));
     }
     if (options_.format == "matmulnbits") {
       console.print(fmt::format("  {} products became MatMulNBits\n", written->matmul_nbits));

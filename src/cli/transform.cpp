@@ -11,6 +11,7 @@
 #include "cli/model.hpp"
 #include "cli/model_format.hpp"
 #include "cli/optimizations.hpp"
+#include "cli/written_model.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/report/terminal_text.hpp"
 
@@ -62,6 +63,9 @@ class Transform final : public Command {
                               {"external_bytes", written.external_bytes}});
     } else {
       console.print(fmt::format("written to {}\n", printable(output_)));
+      for (const std::string& remark : remarks_of(written)) {
+        console.print(fmt::format("  {}\n", remark));
+      }
     }
     return {};
   }

@@ -49,12 +49,10 @@ Expected<WrittenModel> write_as_onnx(const Graph& graph, const std::string& path
   onnx.sink = options.sink;
   onnx.qoperators = options.qoperators;
   QUADRANT_TRY(const OnnxWriteReport report, write_onnx(graph, path, onnx));
-  WrittenModel written{
+  return WrittenModel{
       report.model_bytes + report.external_bytes,
       onnx.qoperators ? fmt::format("{} operators on codes", report.qoperators) : std::string(),
-      {}};
-  if (report.unsigned_activations > 0) written.remarks.push_back(about_unsigned(report));
-  return written;
+      remarks_of(report)};
 }
 
 // Text has the contents of all constants, whichever file they are in so far.
@@ -76,12 +74,23 @@ Expected<WrittenModel> write_as_text(Graph graph, const std::string& path) {
 
 }  // namespace
 
-std::string about_unsigned(const OnnxWriteReport& report) {
-  return fmt::format(
-      "in the file, {} values of 8-bit codes have no sign: codes and zero points 128 more, for "
-      "ONNX "
-      "Runtime, which does not load some models of opset {} with signed ones",
-      report.unsigned_activations, report.opset_written);
+std::vector<std::string> remarks_of(const OnnxWriteReport& report) {
+  std::vector<std::string> remarks;
+  if (report.unsigned_activations > 0) {
+    remarks.push_back(fmt::format(
+        "in the file, {} values of 8-bit codes have no sign: codes and zero points 128 more, for "
+        "ONNX Runtime, which does not load some models of opset {} with signed ones",
+        report.unsigned_activations, report.opset_written));
+  }
+  if (report.rounded_products > 0) {
+    remarks.push_back(
+        fmt::format("ONNX Runtime rounds the data of {} products to 8 bits (those by 8-bit weights "
+                    "from release "
+                    "1.25 on); the session option session.qdq_matmulnbits_accuracy_level = 1 "
+                    "leaves them floats",
+                    report.rounded_products));
+  }
+  return remarks;
 }
 
 void add_remarks(std::vector<std::string>& remarks, std::string_view what,

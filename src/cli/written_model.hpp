@@ -31,8 +31,8 @@ struct WriteOptions {
 [[nodiscard]] Expected<WrittenModel> write_model(const Graph& graph, const std::string& path,
                                                  ModelFormat format, const WriteOptions& options);
 
-/// Why codes have no sign in the file that have one in the graph.
-[[nodiscard]] std::string about_unsigned(const OnnxWriteReport& report);
+/// What the file says otherwise than the graph, or ONNX Runtime computes otherwise than the file.
+[[nodiscard]] std::vector<std::string> remarks_of(const OnnxWriteReport& report);
 
 /// `what: name: reason` for each.
 void add_remarks(std::vector<std::string>& remarks, std::string_view what,

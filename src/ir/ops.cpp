@@ -12,28 +12,38 @@
 namespace quadrant::inline v0 {
 namespace {
 
-// TensorProto.DataType (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto); all beyond the
-// table are types that the library does not know.
+// By TensorProto.DataType (https://github.com/onnx/onnx/blob/main/onnx/onnx.proto); all beyond are
+// types that the library does not know.
 constexpr std::array onnx_types{
-    ElementType::undefined,      ElementType::float32,
-    ElementType::uint8,  // 0 ...
-    ElementType::int8,           ElementType::uint16,
-    ElementType::int16,  // 3 ...
-    ElementType::int32,          ElementType::int64,
-    ElementType::opaque,  // 6 ..., string
-    ElementType::boolean,        ElementType::float16,
-    ElementType::float64,  // 9 ...
-    ElementType::uint32,         ElementType::uint64,
-    ElementType::opaque,                                 // 12 ..., complex64
-    ElementType::opaque,         ElementType::bfloat16,  // complex128, 16
-    ElementType::float8e4m3,     ElementType::float8e4m3fnuz,
-    ElementType::float8e5m2,  // 17 ...
-    ElementType::float8e5m2fnuz, ElementType::uint4,
-    ElementType::int4,  // 20 ...
-    ElementType::float4e2m1,     ElementType::float8e8m0,
-    ElementType::uint2,  // 23 ...
-    ElementType::int2,           ElementType::float6e2m3,
-    ElementType::float6e3m2,  // 26 ...
+    ElementType::undefined,       // 0
+    ElementType::float32,         // 1
+    ElementType::uint8,           // 2
+    ElementType::int8,            // 3
+    ElementType::uint16,          // 4
+    ElementType::int16,           // 5
+    ElementType::int32,           // 6
+    ElementType::int64,           // 7
+    ElementType::opaque,          // 8, strings
+    ElementType::boolean,         // 9
+    ElementType::float16,         // 10
+    ElementType::float64,         // 11
+    ElementType::uint32,          // 12
+    ElementType::uint64,          // 13
+    ElementType::opaque,          // 14, complex numbers of 64 bits
+    ElementType::opaque,          // 15, ... and 128
+    ElementType::bfloat16,        // 16
+    ElementType::float8e4m3,      // 17
+    ElementType::float8e4m3fnuz,  // 18
+    ElementType::float8e5m2,      // 19
+    ElementType::float8e5m2fnuz,  // 20
+    ElementType::uint4,           // 21
+    ElementType::int4,            // 22
+    ElementType::float4e2m1,      // 23
+    ElementType::float8e8m0,      // 24
+    ElementType::uint2,           // 25
+    ElementType::int2,            // 26
+    ElementType::float6e2m3,      // 27
+    ElementType::float6e3m2,      // 28
 };
 static_assert(onnx_types[22] == ElementType::int4 && onnx_types.size() == 29);
 

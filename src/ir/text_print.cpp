@@ -270,7 +270,7 @@ class Printer {
       case ElementType::float64:
         return number(load<double>(at), load<std::uint64_t>(at), 16, detail::plain_nan_f64);
       default:
-        return;  // no width: never asked for
+        return;  // of the others there are no constants
     }
   }
 

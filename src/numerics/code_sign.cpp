@@ -10,6 +10,7 @@
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
+#include "quadrant/support/assert.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -20,8 +21,8 @@ using TypePtr = std::shared_ptr<const UniformType>;
 
 class Search {
  public:
-  Search(const Graph& graph, ElementType storage, ConstantCodes constants)
-      : graph_(graph), storage_(storage), constants_(constants) {}
+  Search(const Graph& graph, ElementType storage, const std::function<bool(NodeId)>& is_ours)
+      : graph_(graph), storage_(storage), is_ours_(is_ours) {}
 
   std::unordered_set<Value> run() {
     for (std::uint32_t index = 0; index < graph_.index_bound(); ++index) {
@@ -65,8 +66,7 @@ class Search {
   bool follow_to_maker(Value value) {
     const std::string_view maker = graph_.kind(value.node);
     if (find_move(maker) == nullptr) {
-      return maker == ops::Quantize::kind ||
-             (maker == ops::Constant::kind && constants_ == ConstantCodes::included);
+      return (maker == ops::Quantize::kind || maker == ops::Constant::kind) && is_ours_(value.node);
     }
     for (const Value operand : graph_.operands(value.node)) meet(operand);
     return true;
@@ -93,7 +93,7 @@ class Search {
 
   const Graph& graph_;
   ElementType storage_;
-  ConstantCodes constants_;
+  const std::function<bool(NodeId)>& is_ours_;
   std::unordered_set<Value> free_;
   std::unordered_set<Value> seen_;
   std::vector<Value> pending_;
@@ -115,6 +115,7 @@ class ShiftedBytes final : public ConstantSource {
 };
 
 Expected<TypePtr> shifted(const UniformType& type) {
+  QUADRANT_ASSERT(type.storage == ElementType::int8 || type.storage == ElementType::uint8);
   const bool gains_sign = type.storage == ElementType::uint8;
   const std::int64_t step = gains_sign ? -offset : offset;
   UniformType changed = type;
@@ -135,17 +136,19 @@ Expected<TypePtr> shifted(const UniformType& type) {
 }  // namespace
 
 std::unordered_set<Value> free_codes(const Graph& graph, ElementType storage,
-                                     ConstantCodes constants) {
-  return Search(graph, storage, constants).run();
+                                     const std::function<bool(NodeId)>& is_ours) {
+  return Search(graph, storage, is_ours).run();
 }
 
 Expected<void> change_sign(Graph& graph, const std::unordered_set<Value>& codes) {
   std::unordered_map<TypePtr, TypePtr> types;  // values that shared one go on sharing
   for (const Value value : codes) {
     TypePtr& type = types[graph.type(value).quantization];
-    if (!type) {
-      QUADRANT_TRY(type, shifted(*graph.type(value).quantization));
-    }
+    if (type) continue;
+    QUADRANT_TRY(type, shifted(*graph.type(value).quantization));
+  }
+  for (const Value value : codes) {
+    const TypePtr& type = types[graph.type(value).quantization];
     if (const Constant* const held = graph.constant(value.node)) {
       graph.set_constant(
           value.node,

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,10 +40,12 @@ output(%v)
 )" + rest);
 }
 
+bool is_anything(NodeId /*node*/) { return true; }
+
 std::vector<std::string> free_names(const Graph& graph, ElementType storage,
-                                    ConstantCodes constants) {
+                                    const std::function<bool(NodeId)>& is_ours) {
   std::vector<std::string> names;
-  for (const Value value : free_codes(graph, storage, constants)) {
+  for (const Value value : free_codes(graph, storage, is_ours)) {
     names.emplace_back(graph.value_name(value));
   }
   std::ranges::sort(names);
@@ -59,26 +62,36 @@ using Names = std::vector<std::string>;
 
 TEST_CASE("codes that only quantize, moves and dequantize see are free") {
   const Graph graph = network();
-  CHECK(free_names(graph, ElementType::int8, ConstantCodes::excluded) == Names{"a", "b", "c", "d"});
-  CHECK(free_names(graph, ElementType::int8, ConstantCodes::included) ==
-        Names{"a", "b", "c", "d", "w"});
-  CHECK(free_names(graph, ElementType::uint8, ConstantCodes::included).empty());
+  CHECK(free_names(graph, ElementType::int8, is_anything) == Names{"a", "b", "c", "d", "w"});
+  CHECK(free_names(graph, ElementType::uint8, is_anything).empty());
+}
+
+TEST_CASE("but not those that are not ours, nor what moves connect with them") {
+  const Graph graph = network();
+  const auto without = [&](std::string_view name) {
+    return free_names(graph, ElementType::int8,
+                      [&](NodeId node) { return node != graph.find_value(name).node; });
+  };
+  CHECK(without("w") == Names{"a", "b", "c", "d"});
+  CHECK(without("b") == Names{"d", "w"});
 }
 
 TEST_CASE("and with one that somebody else sees, all that moves connect with it is not") {
-  CHECK(free_names(network("output(%a)\n"), ElementType::int8, ConstantCodes::excluded) ==
-        Names{"d"});
+  CHECK(free_names(network("output(%a)\n"), ElementType::int8, is_anything) == Names{"d", "w"});
   const Graph read = network("%r: tensor<*xi8> = onnx.Foreign(%c)\noutput(%r)\n");
-  CHECK(free_names(read, ElementType::int8, ConstantCodes::excluded) == Names{"d"});
+  CHECK(free_names(read, ElementType::int8, is_anything) == Names{"d", "w"});
+  const auto are_no_weights = [](const Graph& graph) {
+    return [&graph](NodeId node) { return graph.constant(node) == nullptr; };
+  };
   const Graph joined = network(
       "%j: tensor<4x3x!quant.uniform<i8:f32, 1.0>> = concat(%d, %w) {axis = 0}\n"
       "%k: tensor<4x3xf32> = dequantize(%j)\noutput(%k)\n");
-  CHECK(free_names(joined, ElementType::int8, ConstantCodes::excluded) == Names{"a", "b", "c"});
+  CHECK(free_names(joined, ElementType::int8, are_no_weights(joined)) == Names{"a", "b", "c"});
 }
 
 TEST_CASE("without a sign, codes, their ends and zero points are 128 more; back again, 128 less") {
   Graph graph = network();
-  const auto codes = free_codes(graph, ElementType::int8, ConstantCodes::included);
+  const auto codes = free_codes(graph, ElementType::int8, is_anything);
   REQUIRE(change_sign(graph, codes));
   CHECK(type_of(graph, "a") == "tensor<2x3x!quant.uniform<u8:f32, 0.5:125>>");
   CHECK(type_of(graph, "c") == "tensor<4x3x!quant.uniform<u8:f32, 0.5:125>>");
@@ -88,7 +101,7 @@ TEST_CASE("without a sign, codes, their ends and zero points are 128 more; back 
   CHECK(read_integers(*graph.constant(weight.node)).value() ==
         std::vector<std::int64_t>{0, 127, 128, 129, 130, 255});
 
-  REQUIRE(change_sign(graph, free_codes(graph, ElementType::uint8, ConstantCodes::included)));
+  REQUIRE(change_sign(graph, free_codes(graph, ElementType::uint8, is_anything)));
   for (const std::string_view name : {"a", "b", "c", "d", "w"}) {
     CHECK(type_of(graph, name) == type_of(network(), name));
   }

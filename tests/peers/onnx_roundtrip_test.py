@@ -24,7 +24,7 @@ from _command import COMMAND, quadrant
 from _node_folders import made_folder
 
 OPSETS = range(7, 29)  # all that are read; ONNX Runtime 1.32 loads all of them, and none later
-NOT_DEQUANTIZED = 28  # ONNX Runtime 1.32 has no DequantizeLinear of this opset
+NOT_DEQUANTIZED = _peers.NEWEST_OPSET + 1  # ONNX Runtime has no DequantizeLinear of this opset
 MODELS = pathlib.Path(__file__).resolve().parents[3] / "shared" / "models"
 ort.set_default_logger_severity(4)
 

@@ -1,17 +1,23 @@
 #!/bin/sh
-# Runs one peer test with the virtual environment's Python; `run.sh --oldest TEST` with the oldest ONNX Runtime. A peer that is missing (no environment, or
-# the test says so with status 77) skips the test; in CI it fails the test.
-environment=$(dirname "$0")/../../.venv
-python=$environment/bin/python
+# run.sh [--oldest] TEST: runs one peer test with the virtual environment's Python, and with the oldest ONNX
+# Runtime if so said. A peer that is missing (no environment, or the test says so with status 77) skips
+# the test; in CI it fails the test.
+folder=$(dirname "$0")
+environment=$folder/../../.venv
 if [ "$1" = --oldest ]; then
   shift
-  export PYTHONPATH="$environment/oldest" QUADRANT_OLDEST="$(sed -n 's/^onnxruntime==//p' "$(dirname "$0")/../requirements-oldest.txt")"
+  QUADRANT_OLDEST=$(sed -n 's/^onnxruntime==//p' "$folder/../requirements-oldest.txt")
+  export QUADRANT_OLDEST="${QUADRANT_OLDEST:?requirements-oldest.txt pins no onnxruntime}"
+  export PYTHONPATH="$environment/oldest"
+  needed=$environment/oldest/onnxruntime
+else
+  needed=$environment
 fi
-if [ -x "$python" ]; then
-  "$python" "$@"
+if [ -x "$environment/bin/python" ] && [ -d "$needed" ]; then
+  "$environment/bin/python" "$@"
   status=$?
 else
-  echo "no virtual environment: run scripts/setup"
+  echo "$needed is missing: run scripts/setup"
   status=77
 fi
 if [ "$status" = 77 ] && [ -n "${CI:-}" ]; then

@@ -211,6 +211,8 @@ class Case:
             faster = borders.meant(by_onnxruntime(session, feeds))
             down = one_step_lower(faster, borders) if counts["QLinearSoftmax"] else None
             check_close(f"{setting}, optimized {name}", faster, self.floats, noise, INTEGERS, down)
+            # Else 16 bits would be rounded to 8.
+            assert setting != "16 bits" or counts["MatMulNBits"] == 0, counts
             if setting in INTEGER_SETTINGS and (entries or setting == "unsigned"):
                 assert counts["Conv"] + counts["FusedConv"] == 0, counts
                 assert counts["QLinearConv"] == self.convolutions, counts
@@ -221,7 +223,7 @@ class Case:
 
 def of_interest(counts):
     kinds = [kind for kind in sorted(counts) if kind.startswith("Q") or "Integer" in kind
-             or kind in (*PRODUCTS, "FusedConv", "FusedGemm", "DequantizeLinear")]
+             or kind in (*PRODUCTS, "FusedConv", "FusedGemm", "MatMulNBits", "DequantizeLinear")]
     return ", ".join(f"{counts[kind]} {kind}" for kind in kinds)
 
 

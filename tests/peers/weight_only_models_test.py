@@ -12,6 +12,7 @@ from _checks import check_all, check_counts
 from _command import quadrant, run_tests, scratch
 from _models import EXAMPLES, accuracy, quantize, real_models, run
 from _oracle import symmetric_int8
+from static_affine_models_test import optimized
 
 LOSS = 0.01  # of top-1 accuracy, at most
 
@@ -80,6 +81,21 @@ def test_same_bytes():
 def test_model():
     for path in real_models():
         yield path.stem, check_model, path
+
+
+def check_rounded(path):
+    """As many products as the command says become MatMulNBits, which rounds their data."""
+    for options in ((), ("--granularity", "tensor"), ("--bits", 4, "--block-size", 32)):
+        with scratch() as folder:
+            said = quantize(path, folder / "m.onnx", *options)["written"]["rounded_products"]
+            _, counts = optimized(folder / "m.onnx", folder, {})
+            if _peers.NEWEST_OPSET >= 26:  # release 1.25
+                assert counts["MatMulNBits"] == said, f"{options}: {said}, {counts['MatMulNBits']}"
+
+
+def test_rounded_products():
+    for path in real_models():
+        yield path.stem, check_rounded, path
 
 
 def test_accuracy():

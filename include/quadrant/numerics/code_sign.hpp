@@ -2,8 +2,7 @@
 // same real numbers.
 #pragma once
 
-#include <cstdint>
-#include <span>
+#include <functional>
 #include <unordered_set>
 
 #include "quadrant/ir/graph.hpp"
@@ -11,19 +10,17 @@
 
 namespace quadrant::inline v0 {
 
-/// Whether codes that are weights take part.
-enum class ConstantCodes : std::uint8_t { included, excluded };
-
 /// The values of storage type `storage` (int8 or uint8) whose codes nobody sees but a `quantize` or
 /// a constant that makes them, moves, and a `dequantize` that reads them; where moves connect
 /// several, all of them are such. Those that the model takes or gives, or that an operation reads
-/// as plain integers, are not. Linear.
+/// as plain integers, are not. `is_ours`: whether a `quantize` or constant may make other codes.
+/// Linear.
 [[nodiscard]] std::unordered_set<Value> free_codes(const Graph& graph, ElementType storage,
-                                                   ConstantCodes constants);
+                                                   const std::function<bool(NodeId)>& is_ours);
 
 /// Turns these codes of int8 into uint8, and of uint8 into int8. `codes`: all that moves connect,
 /// as `free_codes` finds them. Weights are computed while they are read. Fails where zero points
-/// cannot be read, and leaves the graph half changed then.
+/// cannot be read, and changes nothing then.
 [[nodiscard]] Expected<void> change_sign(Graph& graph, const std::unordered_set<Value>& codes);
 
 }  // namespace quadrant::inline v0

@@ -53,7 +53,6 @@ class Lowering {
       collect_conversions();
     }
     weights_of_16_bit_data_ = weights_of_16_bit_data(graph_);
-    lowered_.rounded_products = count_rounded_products(graph_);
     if (!conversions_.empty()) spell_out_permutations();
     collect_node_names();
     for (const Conversion& conversion : conversions_) {

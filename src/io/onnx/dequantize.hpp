@@ -19,7 +19,6 @@ struct Lowered {
   std::int64_t opset_read = 0;
   std::int64_t opset_written = 0;
   std::int64_t unsigned_activations = 0;  ///< values of int8 whose codes are written as uint8
-  std::int64_t rounded_products = 0;      ///< whose data ONNX Runtime rounds to 8 bits
   // How many `dequantize` became ...
   std::int64_t linear = 0;      ///< DequantizeLinear
   std::int64_t microsoft = 0;   ///< com.microsoft.DequantizeLinear

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "io/onnx/failure.hpp"
+#include "io/onnx/raise.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/products.hpp"
 #include "quadrant/numerics/code_sign.hpp"
@@ -12,31 +13,28 @@ namespace quadrant::inline v0::onnx {
 namespace {
 
 /// The type of the codes that a `dequantize` makes the value of; null where nothing does.
-const UniformType* codes_behind(const Graph& graph, Value value) {
+const UniformType* dequantized_type(const Graph& graph, Value value) {
   if (value.is_absent() || graph.kind(value.node) != ops::Dequantize::kind) return nullptr;
   const TensorType* const codes = graph.ref(value.node).operand_type(0);
   return codes == nullptr ? nullptr : codes->quantization.get();
 }
 
-/// Whether a product by what this node dequantizes becomes a MatMulNBits.
-bool is_weight_of_nbits(const Graph& graph, NodeId node) {
-  const TensorType* const codes = graph.ref(node).operand_type(0);
-  if (codes == nullptr || !codes->quantization || codes->shape.rank() != 2 ||
-      graph.uses(node).size() != 1 || bit_width(codes->element) > 8) {
+bool is_dequantize_linear(const Graph& graph, Value value) {
+  return !value.is_absent() && graph.kind(value.node) == "onnx.DequantizeLinear";
+}
+
+/// Whether a product by what this DequantizeLinear makes becomes a MatMulNBits.
+bool is_weight_of_nbits(const NodeRef& node) {
+  const Constant* const codes = node.operand_constant(0);
+  const Constant* const scale = node.operand_constant(1);
+  if (codes == nullptr || scale == nullptr || codes->shape().rank() != 2 ||
+      bit_width(codes->element()) > 8 || node.graph->uses(node.id).size() != 1) {
     return false;
   }
-  const Granularity& granularity = codes->quantization->granularity;
-  const auto axis = normalize_axis(granularity.axis, 2);
-  switch (granularity.kind) {
-    case Granularity::Kind::tensor:
-      return true;
-    case Granularity::Kind::axis:
-      return axis == 1;
-    case Granularity::Kind::block:
-      return axis == 0 && granularity.block_size >= 16 &&
-             std::has_single_bit(static_cast<std::uint64_t>(granularity.block_size));
-  }
-  return false;
+  const auto axis = node.attribute_or<std::int64_t>("axis", 1);
+  const auto block = node.attribute_or<std::int64_t>("block_size", 0);
+  if (block > 0) return axis == 0 && block >= 16 && std::has_single_bit(static_cast<std::uint64_t>(block));
+  return scale->shape().rank() == 0 || axis == 1;
 }
 
 /// Whether it is a product of matrices as they are.
@@ -50,7 +48,10 @@ bool is_plain_product(const NodeRef& node) {
 }  // namespace
 
 std::int64_t use_unsigned_activations(Graph& graph) {
-  const auto codes = free_codes(graph, ElementType::int8, ConstantCodes::excluded);
+  const auto codes = free_codes(graph, ElementType::int8, [&](NodeId maker) {
+    return graph.constant(maker) == nullptr &&
+           graph.attribute(maker, raised::beside_clip) == nullptr;
+  });
   const bool have_zero_points = std::ranges::any_of(
       codes, [&](Value value) { return bool(graph.type(value).quantization->zero_points); });
   if (!have_zero_points) return 0;
@@ -65,8 +66,8 @@ std::unordered_set<NodeId> weights_of_16_bit_data(const Graph& graph) {
     const Product* const product = node.is_valid() ? find_product(graph.kind(node)) : nullptr;
     if (product == nullptr) continue;
     const NodeRef ref = graph.ref(node);
-    const UniformType* const data = codes_behind(graph, ref.operand(product->data));
-    const UniformType* const weight = codes_behind(graph, ref.operand(product->weight));
+    const UniformType* const data = dequantized_type(graph, ref.operand(product->data));
+    const UniformType* const weight = dequantized_type(graph, ref.operand(product->weight));
     if (data != nullptr && weight != nullptr && bit_width(data->storage) == 16 &&
         bit_width(weight->storage) <= 8) {
       weights.insert(ref.operand(product->weight).node);
@@ -81,9 +82,9 @@ std::int64_t count_rounded_products(const Graph& graph) {
     const NodeId node = graph.node_at(index);
     if (!node.is_valid() || !is_plain_product(graph.ref(node))) continue;
     const NodeRef ref = graph.ref(node);
-    const bool has_real_data = codes_behind(graph, ref.operand(0)) == nullptr;
-    if (has_real_data && codes_behind(graph, ref.operand(1)) != nullptr &&
-        is_weight_of_nbits(graph, ref.operand(1).node)) {
+    const Value weight = ref.operand(1);
+    if (!is_dequantize_linear(graph, ref.operand(0)) && is_dequantize_linear(graph, weight) &&
+        is_weight_of_nbits(graph.ref(weight.node))) {
       ++count;
     }
   }

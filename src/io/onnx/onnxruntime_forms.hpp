@@ -9,11 +9,11 @@
 namespace quadrant::inline v0::onnx {
 
 /// Writes 8-bit codes of computed values without a sign: all of the graph that are ours to choose,
-/// or none where none has a zero point, which is how accelerators want them. Returns how many
-/// values changed. For opset 21 and later: ONNX Runtime (from 1.27 on, on x86) does not load
-/// signed ones in front of or behind a Transpose, Reshape, Squeeze, Unsqueeze or Slice of floats.
-/// It puts a QuantizeLinear there whose attribute output_dtype says int8, and then makes the zero
-/// point uint8. Linear.
+/// that is, were not in the file that was read, or none where none has a zero point, which is how
+/// accelerators want them. Returns how many values changed. For opset 21 and later: ONNX Runtime
+/// (from 1.27 on, on x86) does not load signed ones in front of or behind a Transpose, Reshape,
+/// Squeeze, Unsqueeze or Slice of floats. It puts a QuantizeLinear there whose attribute
+/// output_dtype says int8, and then makes the zero point uint8. Linear.
 std::int64_t use_unsigned_activations(Graph& graph);
 
 /// Every `dequantize` of up to 8 bits that a product multiplies 16-bit codes by. Where its axis is
@@ -22,9 +22,10 @@ std::int64_t use_unsigned_activations(Graph& graph);
 [[nodiscard]] std::unordered_set<NodeId> weights_of_16_bit_data(const Graph& graph);
 
 /// How many products of real data and codes ONNX Runtime makes a MatMulNBits of, which rounds the
-/// data to 8 bits, in blocks, unless a session option says otherwise: those by matrices of 4 or 8
-/// bits that nobody else reads, with a scale for the tensor, each column, or blocks of at least 16
-/// rows whose length is a power of two. 8 bits and scales not of blocks from 1.25 on. Linear.
+/// data to 8 bits, in blocks, unless a session option says otherwise: those by constant matrices of
+/// 4 or 8 bits that nobody else reads, with a scale for the tensor, each column, or blocks of at
+/// least 16 rows whose length is a power of two. 8 bits and scales not of blocks from 1.25 on.
+/// `graph` has the operators that are written. Linear.
 [[nodiscard]] std::int64_t count_rounded_products(const Graph& graph);
 
 }  // namespace quadrant::inline v0::onnx

@@ -124,7 +124,8 @@ class Raising {
     if (name == "axis" || name == "block_size" || name == "saturate") return true;
     const auto* const number = std::get_if<std::int64_t>(&value);
     if (number == nullptr) return false;
-    if (name == "output_dtype" && !to_real) return true;
+    if (name == "output_dtype" && !to_real)
+      return *number == 0 || find_data_type(*number) != nullptr;
     return (name == "output_dtype" || name == "precision") && *number == 0;
   }
 
@@ -467,11 +468,12 @@ class Raising {
         bounds.push_back(graph_.ref(linear.clip).operand(bound).node);
       }
     }
-    // Beside a Clip, operators are made anew, as this library makes them.
+    // Beside a Clip, operators are made anew, as this library makes them, but of the same codes.
     const auto* const codes =
         linear.to_real ? graph_.type(operand).quantization.get() : linear.type.get();
     const bool has_clip = codes != nullptr && is_part_of_storage(*codes);
-    Attributes kept = has_clip ? Attributes{} : kept_operator(linear);
+    Attributes kept = has_clip ? Attributes{{std::string(raised::beside_clip), std::int64_t{1}}}
+                               : kept_operator(linear);
     TensorType type = graph_.type({last});
     if (!type.shape.is_ranked()) type.shape = graph_.type(operand).shape;
     if (linear.to_real) {

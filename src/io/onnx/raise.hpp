@@ -50,6 +50,10 @@ inline constexpr std::string_view inner_value = "onnx.linear.inner_value";
 inline constexpr std::string_view inner_index = "onnx.linear.inner_index";
 inline constexpr std::string_view cast_attribute = "onnx.linear.cast.";
 
+/// Of a node that is made anew when it is written, since there is a Clip of codes: that it was
+/// read.
+inline constexpr std::string_view beside_clip = "onnx.linear.beside_clip";
+
 /// The shape of a scale or zero point as a type has it: a list of one number is a number.
 [[nodiscard]] Shape parameter_shape(const Constant& parameter);
 

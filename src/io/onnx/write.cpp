@@ -12,6 +12,7 @@
 #include "io/onnx/fake_quantize.hpp"
 #include "io/onnx/lookup.hpp"
 #include "io/onnx/matmul_nbits.hpp"
+#include "io/onnx/onnxruntime_forms.hpp"
 #include "io/onnx/opset.hpp"
 #include "io/onnx/qoperators.hpp"
 #include "io/onnx/raise.hpp"
@@ -93,7 +94,7 @@ class ModelFileWriter {
     report_.opset_read = opset_read;
     report_.opset_written = lowered.opset_written;
     report_.unsigned_activations = lowered.unsigned_activations;
-    report_.rounded_products = lowered.rounded_products;
+    report_.rounded_products = count_rounded_products(graph_);
     report_.dequantize_linear = lowered.linear;
     report_.dequantize_microsoft = lowered.microsoft;
     report_.dequantize_arithmetic = lowered.arithmetic;

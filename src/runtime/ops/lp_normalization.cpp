@@ -15,13 +15,17 @@ Expected<Tensors> lp_normalization(const KernelCall& call) {
   if (p != 1 && p != 2)
     return KernelCall::refuse(fmt::format("p = {}, where 1 and 2 are known", p));
   return map_lanes(call, lanes_along(x.shape(), axis), [p]<class T>(std::span<T> lane) {
+    double largest = 0;
+    for (const T value : lane) largest = std::max(largest, std::abs(double{value}));
+    if (largest == 0) return;
+    // Squares of what is far from 1 may be 0 or infinite.
+    const double unit = std::isfinite(largest) ? largest : 1;
     double sum = 0;
-    for (const T value : lane) sum += p == 1 ? std::abs(double{value}) : double{value} * value;
-    const double norm = p == 1 ? sum : std::sqrt(sum);
-    if (norm == 0) {
-      std::ranges::fill(lane, T{0});
-      return;
+    for (const T value : lane) {
+      const double part = std::abs(double{value}) / unit;
+      sum += p == 1 ? part : part * part;
     }
+    const double norm = unit * (p == 1 ? sum : std::sqrt(sum));
     for (T& value : lane) value = static_cast<T>(value / norm);
   });
 }

@@ -2,6 +2,7 @@
 #include "io/onnx/onnxruntime_forms.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/ranges.h>
 
 #include <string>
 
@@ -87,5 +88,72 @@ TEST_CASE("or its scale is a list of one number") {
     const Written written = written_at_opset(folder, typed_product(data, "i8:f32, 0.5:7"), 21);
     CHECK(written.constant("v_scale").shape() == shape);
     CHECK(written.constant("v_zero_point").shape() == shape);
+  }
+}
+
+TEST_CASE(
+    "products whose data ONNX Runtime rounds: by constant matrices of codes, not by 16 bits") {
+  const Folder folder;
+  const auto rounded = [&](const std::string& weight, const std::string& product,
+                           const std::string& between = {}) {
+    const std::string text =
+        "%x: tensor<2x64xf32> = input()\n"
+        "%w: tensor<64x2x!quant.uniform<" +
+        weight + ">> = constant() [" +
+        fmt::format("{}", fmt::join(std::vector<int>(128, 1), ", ")) +
+        "]\n%v: tensor<64x2xf32> = dequantize(%w)\n" + between +
+        "%y: tensor<2x2xf32> = " + product + "\noutput(%y)\n";
+    return written_at_opset(folder, text, 21).report.rounded_products;
+  };
+  const std::string column = "i8:f32:1, {0.5, 0.25}";
+  CHECK(rounded(column, "matmul(%x, %v)") == 1);
+  CHECK(rounded("i8:f32, 0.5", "matmul(%x, %v)") == 1);
+  CHECK(rounded("u4:f32, 0.5:8", "matmul(%x, %v)") == 1);
+  CHECK(rounded(column, "gemm(%x, %v)") == 1);
+  CHECK(rounded(column, "gemm(%x, %v) {alpha = 0.5}") == 0);
+  CHECK(rounded(column, "gemm(%x, %v) {transA = 1}") == 0);
+  CHECK(rounded(column, "matmul(%x, %v)", "output(%v)\n") == 0);  // somebody else reads it
+  CHECK(rounded("i16:f32, 0.5", "matmul(%x, %v)") == 0);
+  const std::string codes =
+      "%q: tensor<2x64x!quant.uniform<i16:f32, 0.5>> = quantize(%x)\n"
+      "%d: tensor<2x64xf32> = dequantize(%q)\n";
+  CHECK(rounded(column, "matmul(%d, %v)", codes) == 0);
+}
+
+TEST_CASE("and in blocks of a power of two, of 16 and more rows") {
+  const Folder folder;
+  for (const auto& [block, count] : {std::pair(8, 0), {16, 1}, {20, 0}, {32, 1}}) {
+    CAPTURE(block);
+    const int blocks = (64 + block - 1) / block;
+    Graph graph =
+        parsed_network("%x: tensor<2x64xf32> = input()\n%w: tensor<64x2xi8> = constant() [" +
+                       fmt::format("{}", fmt::join(std::vector<int>(128, 1), ", ")) +
+                       "]\n%v: tensor<64x2xf32> = dequantize(%w)\n"
+                       "%y: tensor<2x2xf32> = matmul(%x, %v)\noutput(%y)\n");
+    UniformType type;
+    type.granularity = Granularity::per_block(0, block);
+    const std::vector<float> scales(static_cast<std::size_t>(2 * blocks), 0.5F);
+    type.scales = Constant::from_values(ElementType::float32, Shape{blocks, 2},
+                                        std::span<const float>(scales));
+    const NodeId weight = graph.find_value("w").node;
+    graph.set_constant(weight, *graph.constant(weight), std::make_shared<UniformType>(type));
+    graph.attributes().set("onnx.opset_domains", std::vector<std::string>{""});
+    graph.attributes().set("onnx.opset_versions", std::vector<std::int64_t>{21});
+    CHECK(write_and_read(folder, std::move(graph)).report.rounded_products == count);
+  }
+}
+
+TEST_CASE("codes of a file stay as they are, beside a Clip as well") {
+  const Folder folder;
+  for (const std::string_view codes : {"i8:f32, 0.5:-3", "i8<-127:127>:f32, 0.5:-3"}) {
+    CAPTURE(codes);
+    const Written first =
+        written_at_opset(folder, typed_product(std::string(codes), "i8:f32, 0.5"), 17);
+    CHECK(first.report.unsigned_activations == 0);
+    Graph read = test::value_of(read_onnx(folder / "out.onnx"));
+    read.attributes().set("onnx.opset_versions", std::vector<std::int64_t>{21});
+    const Written again = write_and_read(folder, std::move(read));
+    CHECK(again.report.opset_written == 21);
+    CHECK(again.report.unsigned_activations == 0);
   }
 }
