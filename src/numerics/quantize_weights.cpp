@@ -37,9 +37,13 @@ constexpr std::int64_t task_elements = std::int64_t{1} << 18;
 // Columns of a panel: what is known of them stays in the second-level cache, and memory delivers 16
 // kilobytes of a row as well as all of it.
 constexpr std::size_t panel_columns = 4096;
-// Elements of a panel that become codes at a time, several rows: their columns' parameters are
-// prepared once.
-constexpr std::size_t panel_elements = 16 * panel_columns;
+// Columns of a panel that become codes at a time, and elements: several rows, so that what columns
+// are quantized by is prepared once.
+constexpr std::size_t tile_columns = 1024;
+constexpr std::size_t tile_elements = 64 * tile_columns;
+// Where rows lie that are needed soon: soon enough that they come in time, and not so far that they
+// are gone by then.
+constexpr std::size_t rows_ahead = 2;
 // Rows that a task has at least, so that what tasks find takes little beside the weights.
 constexpr std::size_t least_rows_of_task = 64;
 
@@ -276,24 +280,33 @@ class WeightQuantizer {
   }
 
   void quantize_block(const Block& block) {
-    const auto stride = static_cast<std::size_t>(groups_.group_count());
-    const kernels::Affine by = found_.from(rule_, block.column);
-    const std::size_t at_a_time = panel_elements / block.columns;
-    kernels::Rows rows{at_a_time, block.columns, stride, stride, at_a_time * stride};
-    std::vector<Code> codes;
-    if (packed_ != nullptr) {
-      codes.resize(std::min(at_a_time, block.rows) * block.columns);
-      rows.code_stride = block.columns;
-    }
-    for (std::size_t first = 0; first < block.rows; first += at_a_time) {
-      rows.count = std::min(at_a_time, block.rows - first);
-      const std::size_t begin = (block.row + first) * stride + block.column;
-      Code* const to = packed_ != nullptr ? codes.data() : codes_ + begin;
-      kernels::quantize_columns(weights_.template all<Number>() + begin, to, rows, by);
-      if (packed_ == nullptr) continue;
-      for (std::size_t row = 0; row < rows.count; ++row) {
-        pack(to + row * rows.code_stride, block.columns, begin + row * stride);
+    const std::size_t width = std::min(block.columns, tile_columns);
+    const std::size_t height = tile_elements / width;
+    std::vector<Code> codes(packed_ != nullptr ? std::min(height, block.rows) * width : 0);
+    for (std::size_t row = 0; row < block.rows; row += height) {
+      for (std::size_t column = 0; column < block.columns; column += width) {
+        quantize_tile({block.column + column, std::min(width, block.columns - column),
+                       block.row + row, std::min(height, block.rows - row)},
+                      codes);
       }
+    }
+  }
+
+  // By way of `codes`, which has room for them, where they are packed.
+  void quantize_tile(const Block& tile, std::vector<Code>& codes) {
+    const auto stride = static_cast<std::size_t>(groups_.group_count());
+    const std::size_t begin = tile.row * stride + tile.column;
+    const Number* const from = weights_.template all<Number>() + begin;
+    const kernels::Affine by = found_.from(rule_, tile.column);
+    kernels::Rows rows{tile.rows, tile.columns, stride, stride, rows_ahead * stride};
+    if (packed_ == nullptr) {
+      kernels::quantize_columns(from, codes_ + begin, rows, by);
+      return;
+    }
+    rows.code_stride = tile.columns;
+    kernels::quantize_columns(from, codes.data(), rows, by);
+    for (std::size_t row = 0; row < tile.rows; ++row) {
+      pack(codes.data() + row * tile.columns, tile.columns, begin + row * stride);
     }
   }
 
