@@ -140,28 +140,32 @@ HWY_INLINE void store_groups_at(Groups& groups, std::size_t i, const Lanes& by) 
   hn::StoreU(by.zero_point, Integers(), groups.zero_point.at(i));
 }
 
-HWY_INLINE FloatVector zero_if_nan(FloatVector x) { return hn::IfThenElseZero(hn::Eq(x, x), x); }
+template <class Number>
+HWY_INLINE FloatVector zero_if_nan(FloatVector x) {
+  if constexpr (std::is_same_v<Number, Float16>) return x;  // these are finite
+  return hn::IfThenElseZero(hn::Eq(x, x), x);
+}
 
 // Codes of a byte lie near quotients of at most 255, where the first correction is enough: this was
 // tried for all mantissas of scales with all numbers that are at most 3 units in the last place
 // from where two codes meet.
-template <bool by_reciprocal, bool is_small>
+template <bool by_reciprocal, class Number, class Code>
 HWY_INLINE FloatVector bounded_quotient(FloatVector x, const Lanes& by) {
   if constexpr (!by_reciprocal) {
-    const FloatVector q = zero_if_nan(hn::Div(x, by.scale));
+    const FloatVector q = zero_if_nan<Number>(hn::Div(x, by.scale));
     return hn::Min(hn::Max(q, by.low), by.high);
   } else {
-    x = hn::Min(hn::Max(zero_if_nan(x), by.low), by.high);
+    x = hn::Min(hn::Max(zero_if_nan<Number>(x), by.low), by.high);
     FloatVector q = hn::Mul(x, by.reciprocal);
     q = hn::MulAdd(hn::NegMulAdd(q, by.scale, x), by.reciprocal, q);
-    if constexpr (is_small) return q;
+    if constexpr (sizeof(Code) == 1) return q;
     return hn::MulAdd(hn::NegMulAdd(q, by.scale, x), by.reciprocal, q);
   }
 }
 
-template <bool by_reciprocal, class Code>
-HWY_INLINE IntegerVector codes_of(FloatVector x, const Lanes& by) {
-  const FloatVector q = bounded_quotient < by_reciprocal, sizeof(Code) == 1 > (x, by);
+template <bool by_reciprocal, class Code, class Number>
+HWY_INLINE IntegerVector codes_of(const Number* real, const Lanes& by) {
+  const FloatVector q = bounded_quotient<by_reciprocal, Number, Code>(numbers_at(real), by);
   const FloatVector rounded = hn::Add(q, hn::Set(Floats(), rounder));
   return hn::Add(hn::BitCast(Integers(), rounded), by.zero_point);
 }
@@ -212,8 +216,7 @@ HWY_INLINE void quantize_side_by_side(const Number* HWY_RESTRICT real, Code* HWY
       const std::size_t at = i + vector * step;
       const Lanes& by = lanes_at(at);  // not a copy, which GCC makes in memory
       for (std::size_t row = 0; row < count; ++row) {
-        made[row][vector] =
-            codes_of<by_reciprocal, Code>(numbers_at(real + row * rows.real_stride + at), by);
+        made[row][vector] = codes_of<by_reciprocal, Code>(real + row * rows.real_stride + at, by);
       }
     }
     for (std::size_t row = 0; row < count; ++row) {
@@ -238,7 +241,7 @@ HWY_INLINE void quantize_few(const Number* real, Code* codes, std::size_t length
   std::array<Number, lanes> numbers{};
   std::array<Code, lanes> made{};
   for (std::size_t i = 0; i < length; ++i) numbers[i] = real[i];
-  store_narrow(codes_of<by_reciprocal, Code>(numbers_at(numbers.data()), by), made.data());
+  store_narrow(codes_of<by_reciprocal, Code>(numbers.data(), by), made.data());
   for (std::size_t i = 0; i < length; ++i) codes[i] = made[i];
 }
 

@@ -33,8 +33,8 @@ struct Affine {
 };
 
 /// quantize_value of affine.hpp, for codes of at most 16 bits: `std::int8_t`, `std::uint8_t`,
-/// `std::int16_t` and `std::uint16_t`. Numbers are `float` or `Float16`. Row r is group r. `real`
-/// and `codes` do not overlap.
+/// `std::int16_t` and `std::uint16_t`. Numbers are `float` or `Float16`, the latter finite ones
+/// alone. Row r is group r. `real` and `codes` do not overlap.
 ///
 /// Where a processor fuses a multiplication and an addition, quotients are products with the
 /// reciprocal r of the scale s, corrected by their remainder: q' = q + r (x - q s). Once brings q
