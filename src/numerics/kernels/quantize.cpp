@@ -220,17 +220,13 @@ HWY_INLINE void quantize_side_by_side(const Number* HWY_RESTRICT real, Code* HWY
       }
     }
     for (std::size_t row = 0; row < count; ++row) {
+      prefetch(real + row * rows.real_stride + i, rows.ahead);
       store_narrow(made[row], codes + row * rows.code_stride + i);
     }
   };
   const std::size_t width = together<Code> * step;
   std::size_t i = 0;
-  for (; i + width <= rows.length; i += width) {
-    for (std::size_t row = 0; row < count; ++row) {
-      prefetch(real + row * rows.real_stride + i, rows.ahead);
-    }
-    quantize_at.template operator()<together<Code>>(i);
-  }
+  for (; i + width <= rows.length; i += width) quantize_at.template operator()<together<Code>>(i);
   for (; i + step <= rows.length; i += step) quantize_at.template operator()<1>(i);
   if (i < rows.length) quantize_at.template operator()<1>(rows.length - step);  // some again
 }
