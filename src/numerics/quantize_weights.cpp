@@ -103,7 +103,7 @@ class Weights {
                                              std::vector<Number>& wide) const {
     const auto begin = static_cast<std::size_t>(first);
     const auto count = static_cast<std::size_t>(last - first);
-    if (const Number* const numbers = all<Number>()) return {numbers + begin, count};
+    if (const auto* const numbers = all<Number>()) return {numbers + begin, count};
     wide.resize(count);
     if constexpr (std::is_same_v<Number, float>) {
       widen_to_float(element_, bytes_.subspan(begin * width_, count * width_), wide);
