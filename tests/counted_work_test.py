@@ -26,11 +26,11 @@ QUANTIZE = "quadrant::v0::quantize_weights(quadrant::v0::ElementType*"
 ENGINE_LIMITS = {"chain": 6907, "wide": 3416, "diamonds": 6232, "transformer": 5135}
 # Instructions a weight, of 65,536.
 NUMERICS_LIMITS = {
-    "int8_rows": 3.66,
-    "int8_columns": 3.90,
-    "int8_row_blocks": 5.49,
-    "int8_column_blocks": 4.54,
-    "int4_row_blocks": 6.00,
+    "int8_rows": 3.11,
+    "int8_columns": 2.96,
+    "int8_row_blocks": 5.09,
+    "int8_column_blocks": 3.63,
+    "int4_row_blocks": 5.60,
     "int4_row_blocks_mse": 149.2,
 }
 LARGEST_GROWTH = 0.02  # of a node's instructions, for ten times the nodes

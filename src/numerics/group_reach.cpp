@@ -21,10 +21,11 @@ void GroupReach::start(std::size_t first, std::size_t count) {
   below_.assign(count, 0);
 }
 
-bool GroupReach::add(const Groups& groups, std::int64_t first, std::span<const float> values) {
+template <class Number>
+bool GroupReach::add(const Groups& groups, std::int64_t first, std::span<const Number> values) {
   bool is_finite = true;
   groups.for_each_batch(first, values.size(), [&](const RunBatch& batch) {
-    const float* const begin = values.data() + batch.position;
+    const Number* const begin = values.data() + batch.position;
     if (!groups.interleaved()) {
       is_finite = add_rows(batch, begin) && is_finite;
       return;
@@ -38,12 +39,14 @@ bool GroupReach::add(const Groups& groups, std::int64_t first, std::span<const f
   return is_finite;
 }
 
-bool GroupReach::add_columns(const float* values, std::size_t rows, std::size_t stride) {
+template <class Number>
+bool GroupReach::add_columns(const Number* values, std::size_t rows, std::size_t stride) {
   kernels::reach_of_columns(values, {rows, above_.size(), stride}, {above_.data(), below_.data()});
   return are_finite(above_) && are_finite(below_);
 }
 
-bool GroupReach::add_rows(const RunBatch& batch, const float* values) {
+template <class Number>
+bool GroupReach::add_rows(const RunBatch& batch, const Number* values) {
   rows_above_.resize(batch.runs);
   rows_below_.resize(batch.runs);
   kernels::reach_of_rows(values, {batch.runs, batch.length, batch.length},
@@ -57,5 +60,10 @@ void GroupReach::merge(const GroupReach& other) noexcept {
   extend_each(above_, other.above_);
   extend_each(below_, other.below_);
 }
+
+template bool GroupReach::add(const Groups&, std::int64_t, std::span<const float>);
+template bool GroupReach::add(const Groups&, std::int64_t, std::span<const kernels::Float16>);
+template bool GroupReach::add_columns(const float*, std::size_t, std::size_t);
+template bool GroupReach::add_columns(const kernels::Float16*, std::size_t, std::size_t);
 
 }  // namespace quadrant::inline v0

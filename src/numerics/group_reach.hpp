@@ -10,7 +10,8 @@
 
 namespace quadrant::inline v0 {
 
-/// max(w, 0) and -min(w, 0) of the values of each group that were added so far.
+/// max(w, 0) and -min(w, 0) of the values of each group that were added so far: numbers that are
+/// `float` or `kernels::Float16`.
 class GroupReach {
  public:
   GroupReach() = default;
@@ -22,9 +23,11 @@ class GroupReach {
 
   /// `values` are the elements of a tensor from `first` on, all in these groups. False if some are
   /// not finite: what is known of their groups is then useless.
-  [[nodiscard]] bool add(const Groups& groups, std::int64_t first, std::span<const float> values);
+  template <class Number>
+  [[nodiscard]] bool add(const Groups& groups, std::int64_t first, std::span<const Number> values);
   /// All of these groups, which are columns: rows of them. False as above.
-  [[nodiscard]] bool add_columns(const float* values, std::size_t rows, std::size_t stride);
+  template <class Number>
+  [[nodiscard]] bool add_columns(const Number* values, std::size_t rows, std::size_t stride);
   /// Of the same groups.
   void merge(const GroupReach& other) noexcept;
 
@@ -32,7 +35,8 @@ class GroupReach {
   [[nodiscard]] std::span<const float> below() const noexcept { return below_; }
 
  private:
-  [[nodiscard]] bool add_rows(const RunBatch& batch, const float* values);
+  template <class Number>
+  [[nodiscard]] bool add_rows(const RunBatch& batch, const Number* values);
 
   std::size_t first_ = 0;
   std::vector<float> above_;

@@ -59,8 +59,8 @@ struct Parameters {
   void quantize(std::int64_t first, std::span<const float> real, Code* codes) const {
     const std::size_t ahead = real.size();
     groups.for_each_batch(first, real.size(), [&](const RunBatch& batch) {
-      const auto apply =
-          groups.interleaved() ? kernels::quantize_columns<Code> : kernels::quantize_rows<Code>;
+      const auto apply = groups.interleaved() ? kernels::quantize_columns<Code, float>
+                                              : kernels::quantize_rows<Code, float>;
       apply(real.data() + batch.position, codes + batch.position,
             kernels::Rows::packed(batch.runs, batch.length, ahead), from(batch.group));
     });

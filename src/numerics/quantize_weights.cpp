@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -36,9 +37,13 @@ constexpr std::int64_t task_elements = std::int64_t{1} << 18;
 // Columns of a panel: what is known of them stays in the second-level cache, and memory delivers 16
 // kilobytes of a row as well as all of it.
 constexpr std::size_t panel_columns = 4096;
-// Elements of a panel that become codes at a time, several rows: their columns' parameters are
-// prepared once.
-constexpr std::size_t panel_elements = 16 * panel_columns;
+// Columns of a panel that become codes at a time, and elements: several rows, so that what columns
+// are quantized by is prepared once.
+constexpr std::size_t tile_columns = 1024;
+constexpr std::size_t tile_elements = 64 * tile_columns;
+// Where rows lie that are needed soon: soon enough that they come in time, and not so far that they
+// are gone by then.
+constexpr std::size_t rows_ahead = 2;
 // Rows that a task has at least, so that what tasks find takes little beside the weights.
 constexpr std::size_t least_rows_of_task = 64;
 
@@ -70,30 +75,39 @@ void for_each_piece(std::int64_t first, std::int64_t last, std::size_t size, Bod
   }
 }
 
-/// Elements of a float type in memory, as float32.
+using kernels::Float16;
+
+/// Elements of a float type in memory.
 class Weights {
  public:
   Weights(ElementType element, std::span<const std::byte> bytes)
-      : element_(element), bytes_(bytes), width_(static_cast<std::size_t>(byte_width(element))) {
-    const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
-    if (element == ElementType::float32 && address % alignof(float) == 0) {
-      floats_ = reinterpret_cast<const float*>(bytes.data());
-    }
-  }
+      : element_(element), bytes_(bytes), width_(static_cast<std::size_t>(byte_width(element))) {}
 
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size() / width_; }
   [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
-  /// All of them, where they need not be widened; else null.
-  [[nodiscard]] const float* floats() const noexcept { return floats_; }
+  [[nodiscard]] bool are_float16() const noexcept { return element_ == ElementType::float16; }
+
+  /// All of them, where they lie as such numbers; else null.
+  template <class Number>
+  [[nodiscard]] const Number* all() const noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(bytes_.data());
+    const auto element =
+        std::is_same_v<Number, float> ? ElementType::float32 : ElementType::float16;
+    if (element_ != element || address % alignof(Number) != 0) return nullptr;
+    return reinterpret_cast<const Number*>(bytes_.data());
+  }
 
   /// The elements from `first` to `last`; `wide` is room for them where they must be widened.
-  [[nodiscard]] std::span<const float> part(std::int64_t first, std::int64_t last,
-                                            std::vector<float>& wide) const {
+  template <class Number>
+  [[nodiscard]] std::span<const Number> part(std::int64_t first, std::int64_t last,
+                                             std::vector<Number>& wide) const {
     const auto begin = static_cast<std::size_t>(first);
     const auto count = static_cast<std::size_t>(last - first);
-    if (floats_ != nullptr) return {floats_ + begin, count};
+    if (const auto* const numbers = all<Number>()) return {numbers + begin, count};
     wide.resize(count);
-    widen_to_float(element_, bytes_.subspan(begin * width_, count * width_), wide);
+    if constexpr (std::is_same_v<Number, float>) {
+      widen_to_float(element_, bytes_.subspan(begin * width_, count * width_), wide);
+    }
     return wide;
   }
 
@@ -105,11 +119,11 @@ class Weights {
   ElementType element_;
   std::span<const std::byte> bytes_;
   std::size_t width_;
-  const float* floats_ = nullptr;
 };
 
-/// One call of quantize_weights, for codes that are computed as `Code`.
-template <class Code>
+/// One call of quantize_weights, for weights that are read as `Number`, which is Float16 if they
+/// are, else float, and codes that are computed as `Code`.
+template <class Number, class Code>
 class WeightQuantizer {
  public:
   WeightQuantizer(const Weights& weights, const Groups& groups, const ScaleRule& rule, Code* codes,
@@ -129,7 +143,8 @@ class WeightQuantizer {
     const std::int64_t together = groups_.elements_together();
     if (together != 0 && together <= most_together) {
       quantize_steps(groups_.groups_in(step_elements));
-    } else if (groups_.interleaved() && together == 0 && weights_.floats() != nullptr) {
+    } else if (groups_.interleaved() && together == 0 &&
+               weights_.template all<Number>() != nullptr) {
       quantize_panels();
     } else {
       quantize_in_two_passes();
@@ -160,7 +175,7 @@ class WeightQuantizer {
   struct Scratch {
     std::vector<float> above;
     std::vector<float> below;
-    std::vector<float> wide;
+    std::vector<Number> wide;
     std::vector<Code> codes;
   };
 
@@ -187,7 +202,7 @@ class WeightQuantizer {
     scratch.below.assign(group_count, 0);
     const bool magnitudes = needs_magnitudes_alone(rule_);
     groups_.for_each_batch(begin, values.size(), [&](const RunBatch& batch) {
-      const float* const from = values.data() + batch.position;
+      const Number* const from = values.data() + batch.position;
       const std::size_t group = batch.group - static_cast<std::size_t>(first);
       const kernels::NumberRows rows{batch.runs, batch.length, batch.length};
       const kernels::Reach reach{scratch.above.data() + group, scratch.below.data() + group};
@@ -255,7 +270,7 @@ class WeightQuantizer {
   [[nodiscard]] GroupReach reach_of(const Block& block) {
     GroupReach reach(block.columns);
     const auto stride = static_cast<std::size_t>(groups_.group_count());
-    const float* const from = weights_.floats() + block.row * stride + block.column;
+    const Number* const from = weights_.template all<Number>() + block.row * stride + block.column;
     if (!reach.add_columns(from, block.rows, stride)) is_finite_ = false;
     return reach;
   }
@@ -265,24 +280,33 @@ class WeightQuantizer {
   }
 
   void quantize_block(const Block& block) {
-    const auto stride = static_cast<std::size_t>(groups_.group_count());
-    const kernels::Affine by = found_.from(rule_, block.column);
-    const std::size_t at_a_time = panel_elements / block.columns;
-    kernels::Rows rows{at_a_time, block.columns, stride, stride, at_a_time * stride};
-    std::vector<Code> codes;
-    if (packed_ != nullptr) {
-      codes.resize(std::min(at_a_time, block.rows) * block.columns);
-      rows.code_stride = block.columns;
-    }
-    for (std::size_t first = 0; first < block.rows; first += at_a_time) {
-      rows.count = std::min(at_a_time, block.rows - first);
-      const std::size_t begin = (block.row + first) * stride + block.column;
-      Code* const to = packed_ != nullptr ? codes.data() : codes_ + begin;
-      kernels::quantize_columns(weights_.floats() + begin, to, rows, by);
-      if (packed_ == nullptr) continue;
-      for (std::size_t row = 0; row < rows.count; ++row) {
-        pack(to + row * rows.code_stride, block.columns, begin + row * stride);
+    const std::size_t width = std::min(block.columns, tile_columns);
+    const std::size_t height = tile_elements / width;
+    std::vector<Code> codes(packed_ != nullptr ? std::min(height, block.rows) * width : 0);
+    for (std::size_t row = 0; row < block.rows; row += height) {
+      for (std::size_t column = 0; column < block.columns; column += width) {
+        quantize_tile({block.column + column, std::min(width, block.columns - column),
+                       block.row + row, std::min(height, block.rows - row)},
+                      codes);
       }
+    }
+  }
+
+  // By way of `codes`, which has room for them, where they are packed.
+  void quantize_tile(const Block& tile, std::vector<Code>& codes) {
+    const auto stride = static_cast<std::size_t>(groups_.group_count());
+    const std::size_t begin = tile.row * stride + tile.column;
+    const Number* const from = weights_.template all<Number>() + begin;
+    const kernels::Affine by = found_.from(rule_, tile.column);
+    kernels::Rows rows{tile.rows, tile.columns, stride, stride, rows_ahead * stride};
+    if (packed_ == nullptr) {
+      kernels::quantize_columns(from, codes_ + begin, rows, by);
+      return;
+    }
+    rows.code_stride = tile.columns;
+    kernels::quantize_columns(from, codes.data(), rows, by);
+    for (std::size_t row = 0; row < tile.rows; ++row) {
+      pack(codes.data() + row * tile.columns, tile.columns, begin + row * stride);
     }
   }
 
@@ -294,7 +318,7 @@ class WeightQuantizer {
     std::vector<std::unique_ptr<GroupReach>> reaches(static_cast<std::size_t>(tasks));
     for_each_task(count, size, [&](std::int64_t first, std::int64_t last) {
       auto reach = std::make_unique<GroupReach>(found_.scales.size());
-      std::vector<float> wide;
+      std::vector<Number> wide;
       for_each_piece(first, last, piece_elements, [&](std::int64_t begin, std::int64_t end) {
         if (!reach->add(groups_, begin, weights_.part(begin, end, wide))) is_finite_ = false;
       });
@@ -322,7 +346,7 @@ class WeightQuantizer {
   }
 
   // The elements from `begin` on; others, `ahead` from here, are needed soon.
-  void quantize_part(std::int64_t begin, std::span<const float> values, std::size_t ahead,
+  void quantize_part(std::int64_t begin, std::span<const Number> values, std::size_t ahead,
                      Scratch& scratch) {
     Code* to = codes_ + begin;
     if (packed_ != nullptr) {
@@ -331,7 +355,7 @@ class WeightQuantizer {
     }
     groups_.for_each_batch(begin, values.size(), [&](const RunBatch& batch) {
       const auto rows = kernels::Rows::packed(batch.runs, batch.length, ahead);
-      const float* const from = values.data() + batch.position;
+      const Number* const from = values.data() + batch.position;
       const kernels::Affine by = found_.from(rule_, batch.group);
       if (groups_.interleaved()) {
         kernels::quantize_columns(from, to + batch.position, rows, by);
@@ -396,13 +420,14 @@ std::optional<NonFinite> non_finite_of(const Weights& weights) {
   return found;
 }
 
-template <class Code>
-Expected<ParameterScan> quantize_as(const Request& request, const Groups& groups) {
+template <class Number, class Code>
+Expected<ParameterScan> quantize_numbers(const Request& request, const Groups& groups) {
   // Halves of one byte must not be written by different steps.
   const bool whole = request.packed && !groups.begin_even();
   std::vector<Code> bytes(whole ? request.weights.size() : 0);
   Code* const codes = whole ? bytes.data() : reinterpret_cast<Code*>(request.codes.data());
-  WeightQuantizer<Code> quantizer(request.weights, groups, request.rule, codes, request.executor);
+  WeightQuantizer<Number, Code> quantizer(request.weights, groups, request.rule, codes,
+                                          request.executor);
   if (request.packed && !whole) quantizer.pack_into(request.codes.data());
 
   ParameterScan scan;
@@ -422,6 +447,12 @@ Expected<ParameterScan> quantize_as(const Request& request, const Groups& groups
                          request.codes.data());
   }
   return scan;
+}
+
+template <class Code>
+Expected<ParameterScan> quantize_as(const Request& request, const Groups& groups) {
+  return request.weights.are_float16() ? quantize_numbers<Float16, Code>(request, groups)
+                                       : quantize_numbers<float, Code>(request, groups);
 }
 
 Expected<void> check_sizes(const Request& request, std::int64_t count) {

@@ -10,6 +10,9 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <type_traits>
+
+#include "numerics/kernels/numbers-inl.hpp"
 
 // Maxima are those of bit patterns: as integers, numbers without a sign order as they do as
 // numbers, infinity and NaN are above all others, and a sign makes an integer negative. Unlike
@@ -25,8 +28,9 @@ using Bits = hn::Vec<Integers>;
 
 constexpr std::size_t lanes = HWY_MAX_BYTES / sizeof(float);
 
-HWY_INLINE Bits bits_at(const float* numbers) {
-  return hn::BitCast(Integers(), hn::LoadU(Floats(), numbers));
+template <class Number>
+HWY_INLINE Bits bits_at(const Number* numbers) {
+  return hn::BitCast(Integers(), numbers_at(numbers));
 }
 
 HWY_INLINE float largest(Bits bits) {
@@ -62,16 +66,16 @@ struct Magnitude {
   HWY_INLINE void merge(const Magnitude& other) { most = hn::Max(most, other.most); }
 };
 
-template <class Reached>
-HWY_INLINE Reached reach_of(const float* numbers, std::size_t length) {
+template <class Reached, class Number>
+HWY_INLINE Reached reach_of(const Number* numbers, std::size_t length) {
   const std::size_t step = hn::Lanes(Floats());
   Reached all = Reached::none();
   if (length < step) {
-    if constexpr (lanes > 4) {
+    if constexpr (lanes > 4 && std::is_same_v<Number, float>) {
       const auto inside = hn::FirstN(Floats(), length);
       all.add(hn::BitCast(Integers(), hn::MaskedLoad(inside, Floats(), numbers)));
-    } else {  // where such a load reads all lanes
-      std::array<float, lanes> few{};
+    } else {  // where there is no such load, or it reads all lanes
+      std::array<Number, lanes> few{};
       for (std::size_t i = 0; i < length; ++i) few[i] = numbers[i];
       all.add(bits_at(few.data()));
     }
@@ -133,10 +137,11 @@ HWY_INLINE void store_largest(Bits a, Bits b, Bits c, Bits d, float* out) {
 #endif
 }
 
-void reach_of_rows(const float* numbers, const NumberRows& rows, Reach reach) {
+template <class Number>
+HWY_INLINE void reach_of_all_rows(const Number* numbers, const NumberRows& rows, Reach reach) {
   std::size_t row = 0;
   for (; row + 4 <= rows.count; row += 4) {
-    const float* const from = numbers + row * rows.stride;
+    const Number* const from = numbers + row * rows.stride;
     const auto a = reach_of<BothSides>(from, rows.length);
     const auto b = reach_of<BothSides>(from + rows.stride, rows.length);
     const auto c = reach_of<BothSides>(from + 2 * rows.stride, rows.length);
@@ -151,10 +156,12 @@ void reach_of_rows(const float* numbers, const NumberRows& rows, Reach reach) {
   }
 }
 
-void magnitudes_of_rows(const float* numbers, const NumberRows& rows, float* magnitudes) {
+template <class Number>
+HWY_INLINE void magnitudes_of_all_rows(const Number* numbers, const NumberRows& rows,
+                                       float* magnitudes) {
   std::size_t row = 0;
   for (; row + 4 <= rows.count; row += 4) {
-    const float* const from = numbers + row * rows.stride;
+    const Number* const from = numbers + row * rows.stride;
     const auto a = reach_of<Magnitude>(from, rows.length);
     const auto b = reach_of<Magnitude>(from + rows.stride, rows.length);
     const auto c = reach_of<Magnitude>(from + 2 * rows.stride, rows.length);
@@ -167,16 +174,20 @@ void magnitudes_of_rows(const float* numbers, const NumberRows& rows, float* mag
 }
 
 // Rows that are looked at together: maxima are loaded and stored once for all of them, and few
-// streams come from memory at a time.
-constexpr std::size_t rows_at_once = 8;
+// streams come from memory at a time. The next ones are asked for meanwhile where a vector is a
+// line of the cache; else asking takes longer than it saves, and more lines at the same place of
+// rows than the first-level cache may have room for.
+constexpr bool asks_ahead = HWY_MAX_BYTES >= 64;
+constexpr std::size_t rows_at_once = asks_ahead ? 8 : 4;
 
-// `rows` of `count` rows, in a vector of columns.
-template <std::size_t count>
-HWY_INLINE void extend_lanes(const float* numbers, std::size_t stride, float* above, float* below) {
+// `count` rows, in a vector of columns.
+template <std::size_t count, class Number>
+HWY_INLINE void extend_lanes(const Number* numbers, std::size_t stride, float* above,
+                             float* below) {
   const Floats floats;
   BothSides all{bits_at(above), bits_at(below)};
   for (std::size_t row = 0; row < count; ++row) {
-    prefetch(numbers + row * stride, count * stride);  // the same of the next rows
+    if constexpr (asks_ahead) prefetch(numbers + row * stride, count * stride);
     all.add(bits_at(numbers + row * stride));
   }
   hn::StoreU(hn::BitCast(floats, all.above), floats, above);
@@ -187,8 +198,8 @@ inline void extend_one(float& so_far, std::int32_t by) noexcept {
   if (by > std::bit_cast<std::int32_t>(so_far)) so_far = std::bit_cast<float>(by);
 }
 
-template <std::size_t count>
-HWY_INLINE void extend_columns(const float* numbers, const NumberRows& rows, Reach reach) {
+template <std::size_t count, class Number>
+HWY_INLINE void extend_columns(const Number* numbers, const NumberRows& rows, Reach reach) {
   const std::size_t step = hn::Lanes(Floats());
   std::size_t i = 0;
   for (; i + step <= rows.length; i += step) {
@@ -201,14 +212,15 @@ HWY_INLINE void extend_columns(const float* numbers, const NumberRows& rows, Rea
   }
   for (; i < rows.length; ++i) {
     for (std::size_t row = 0; row < count; ++row) {
-      const auto bits = std::bit_cast<std::int32_t>(numbers[row * rows.stride + i]);
+      const auto bits = std::bit_cast<std::int32_t>(to_float(numbers[row * rows.stride + i]));
       extend_one(reach.above[i], bits);
       extend_one(reach.below[i], bits ^ INT32_MIN);
     }
   }
 }
 
-void reach_of_columns(const float* numbers, const NumberRows& rows, Reach reach) {
+template <class Number>
+HWY_INLINE void reach_of_all_columns(const Number* numbers, const NumberRows& rows, Reach reach) {
   std::size_t row = 0;
   for (; row + rows_at_once <= rows.count; row += rows_at_once) {
     extend_columns<rows_at_once>(numbers + row * rows.stride, rows, reach);
@@ -216,27 +228,49 @@ void reach_of_columns(const float* numbers, const NumberRows& rows, Reach reach)
   for (; row < rows.count; ++row) extend_columns<1>(numbers + row * rows.stride, rows, reach);
 }
 
+// One function for each type of numbers: Highway's tables are of functions, not of templates.
+// NOLINTBEGIN(bugprone-macro-parentheses): a type
+#define QUADRANT_EXTREMES(Number, suffix)                                                      \
+  void reach_of_rows_##suffix(const Number* numbers, const NumberRows& rows, Reach reach) {    \
+    reach_of_all_rows(numbers, rows, reach);                                                   \
+  }                                                                                            \
+  void reach_of_columns_##suffix(const Number* numbers, const NumberRows& rows, Reach reach) { \
+    reach_of_all_columns(numbers, rows, reach);                                                \
+  }                                                                                            \
+  void magnitudes_of_rows_##suffix(const Number* numbers, const NumberRows& rows,              \
+                                   float* magnitudes) {                                        \
+    magnitudes_of_all_rows(numbers, rows, magnitudes);                                         \
+  }
+QUADRANT_EXTREMES(float, f32)
+QUADRANT_EXTREMES(Float16, f16)
+#undef QUADRANT_EXTREMES
+// NOLINTEND(bugprone-macro-parentheses)
+
 }  // namespace quadrant::inline v0::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace quadrant::inline v0::kernels {
 
-HWY_EXPORT(reach_of_rows);
-HWY_EXPORT(reach_of_columns);
-HWY_EXPORT(magnitudes_of_rows);
-
-void reach_of_rows(const float* numbers, const NumberRows& rows, Reach reach) noexcept {
-  HWY_DYNAMIC_DISPATCH(reach_of_rows)(numbers, rows, reach);
-}
-
-void reach_of_columns(const float* numbers, const NumberRows& rows, Reach reach) noexcept {
-  HWY_DYNAMIC_DISPATCH(reach_of_columns)(numbers, rows, reach);
-}
-
-void magnitudes_of_rows(const float* numbers, const NumberRows& rows, float* magnitudes) noexcept {
-  HWY_DYNAMIC_DISPATCH(magnitudes_of_rows)(numbers, rows, magnitudes);
-}
+// NOLINTBEGIN(bugprone-macro-parentheses): as above
+#define QUADRANT_DISPATCH(Number, suffix)                                                      \
+  HWY_EXPORT(reach_of_rows_##suffix);                                                          \
+  HWY_EXPORT(reach_of_columns_##suffix);                                                       \
+  HWY_EXPORT(magnitudes_of_rows_##suffix);                                                     \
+  void reach_of_rows(const Number* numbers, const NumberRows& rows, Reach reach) noexcept {    \
+    HWY_DYNAMIC_DISPATCH(reach_of_rows_##suffix)(numbers, rows, reach);                        \
+  }                                                                                            \
+  void reach_of_columns(const Number* numbers, const NumberRows& rows, Reach reach) noexcept { \
+    HWY_DYNAMIC_DISPATCH(reach_of_columns_##suffix)(numbers, rows, reach);                     \
+  }                                                                                            \
+  void magnitudes_of_rows(const Number* numbers, const NumberRows& rows,                       \
+                          float* magnitudes) noexcept {                                        \
+    HWY_DYNAMIC_DISPATCH(magnitudes_of_rows_##suffix)(numbers, rows, magnitudes);              \
+  }
+QUADRANT_DISPATCH(float, f32)
+QUADRANT_DISPATCH(Float16, f16)
+#undef QUADRANT_DISPATCH
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace quadrant::inline v0::kernels
 #endif

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include "numerics/kernels/float16.hpp"
+
 namespace quadrant::inline v0::kernels {
 
 /// Rows of numbers: row r starts at r * stride.
@@ -21,11 +23,14 @@ struct Reach {
 
 /// reach[r] becomes that of row r.
 void reach_of_rows(const float* numbers, const NumberRows& rows, Reach reach) noexcept;
+void reach_of_rows(const Float16* numbers, const NumberRows& rows, Reach reach) noexcept;
 
 /// reach[i] grows by element i of each row; what it was before is finite, and not negative.
 void reach_of_columns(const float* numbers, const NumberRows& rows, Reach reach) noexcept;
+void reach_of_columns(const Float16* numbers, const NumberRows& rows, Reach reach) noexcept;
 
 /// magnitudes[r] becomes the largest magnitude in row r, NaN or infinite if there is such a number.
 void magnitudes_of_rows(const float* numbers, const NumberRows& rows, float* magnitudes) noexcept;
+void magnitudes_of_rows(const Float16* numbers, const NumberRows& rows, float* magnitudes) noexcept;
 
 }  // namespace quadrant::inline v0::kernels

@@ -9,7 +9,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <type_traits>
+
+#include "numerics/kernels/numbers-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace quadrant::inline v0::kernels::HWY_NAMESPACE {
@@ -27,8 +31,8 @@ constexpr std::size_t lanes = HWY_MAX_BYTES / sizeof(float);
 // to even, which its last 16 bits then hold.
 constexpr float rounder = 12582912.0F;
 
-// Groups whose parameters are made ready at a time.
-constexpr std::size_t chunk = 256;
+// Groups whose parameters are made ready at a time: they stay in the first-level cache.
+constexpr std::size_t chunk = 1024;
 
 // With room for a whole vector from every place on.
 template <class Element>
@@ -47,6 +51,7 @@ struct Groups {
   // from the zero point. Numbers and quotients are clamped to them.
   ChunkArray<float> low;
   ChunkArray<float> high;
+  // Less the bits of `rounder`.
   ChunkArray<std::int32_t> zero_point;
 };
 
@@ -81,6 +86,7 @@ HWY_INLINE bool prepare(Groups& groups, std::size_t count, const Affine& by, std
   const bool by_reciprocal = HWY_NATIVE_FMA != 0 && are_moderate(groups.scale.at(0), whole);
   const IntegerVector min = hn::Set(integers, by.min);
   const IntegerVector max = hn::Set(integers, by.max);
+  const IntegerVector rounder_bits = hn::Set(integers, std::bit_cast<std::int32_t>(rounder));
   for (std::size_t i = 0; i < whole; i += step) {
     const FloatVector scale = hn::Load(floats, groups.scale.at(i));
     const IntegerVector zero_point = hn::Load(integers, groups.zero_point.at(i));
@@ -94,6 +100,7 @@ HWY_INLINE bool prepare(Groups& groups, std::size_t count, const Affine& by, std
     }
     hn::Store(low, floats, groups.low.at(i));
     hn::Store(high, floats, groups.high.at(i));
+    hn::Store(hn::Sub(zero_point, rounder_bits), integers, groups.zero_point.at(i));
     hn::Store(hn::Div(hn::Set(floats, 1.0F), scale), floats, groups.reciprocal.at(i));
   }
   return by_reciprocal;
@@ -133,80 +140,143 @@ HWY_INLINE void store_groups_at(Groups& groups, std::size_t i, const Lanes& by) 
   hn::StoreU(by.zero_point, Integers(), groups.zero_point.at(i));
 }
 
-HWY_INLINE FloatVector zero_if_nan(FloatVector x) { return hn::IfThenElseZero(hn::Eq(x, x), x); }
+template <class Number>
+HWY_INLINE FloatVector zero_if_nan(FloatVector x) {
+  if constexpr (std::is_same_v<Number, Float16>) return x;  // these are finite
+  return hn::IfThenElseZero(hn::Eq(x, x), x);
+}
 
 // Codes of a byte lie near quotients of at most 255, where the first correction is enough: this was
 // tried for all mantissas of scales with all numbers that are at most 3 units in the last place
 // from where two codes meet.
-template <bool by_reciprocal, bool is_small>
+template <bool by_reciprocal, class Number, class Code>
 HWY_INLINE FloatVector bounded_quotient(FloatVector x, const Lanes& by) {
   if constexpr (!by_reciprocal) {
-    const FloatVector q = zero_if_nan(hn::Div(x, by.scale));
+    const FloatVector q = zero_if_nan<Number>(hn::Div(x, by.scale));
     return hn::Min(hn::Max(q, by.low), by.high);
   } else {
-    x = hn::Min(hn::Max(zero_if_nan(x), by.low), by.high);
+    x = hn::Min(hn::Max(zero_if_nan<Number>(x), by.low), by.high);
     FloatVector q = hn::Mul(x, by.reciprocal);
     q = hn::MulAdd(hn::NegMulAdd(q, by.scale, x), by.reciprocal, q);
-    if constexpr (is_small) return q;
+    if constexpr (sizeof(Code) == 1) return q;
     return hn::MulAdd(hn::NegMulAdd(q, by.scale, x), by.reciprocal, q);
   }
 }
 
-template <bool by_reciprocal, class Code>
-HWY_INLINE void quantize_vector(const float* real, Code* codes, const Lanes& by) {
-  const hn::RebindToUnsigned<Floats> words;
-  const hn::Rebind<std::make_unsigned_t<Code>, Floats> narrow;
-  const FloatVector x = hn::LoadU(Floats(), real);
-  const FloatVector q = bounded_quotient < by_reciprocal, sizeof(Code) == 1 > (x, by);
-  const IntegerVector distance = hn::BitCast(Integers(), hn::Add(q, hn::Set(Floats(), rounder)));
-  const IntegerVector code = hn::Add(distance, by.zero_point);
-  hn::StoreU(hn::TruncateTo(narrow, hn::BitCast(words, code)), narrow,
-             reinterpret_cast<std::make_unsigned_t<Code>*>(codes));
+template <bool by_reciprocal, class Code, class Number>
+HWY_INLINE IntegerVector codes_of(const Number* real, const Lanes& by) {
+  const FloatVector q = bounded_quotient<by_reciprocal, Number, Code>(numbers_at(real), by);
+  const FloatVector rounded = hn::Add(q, hn::Set(Floats(), rounder));
+  return hn::Add(hn::BitCast(Integers(), rounded), by.zero_point);
 }
 
-// `length` numbers, the i-th by `lanes_at(i)` and so on. What is needed soon, `ahead` elements from
-// here, is asked for meanwhile: left to the processor, waiting for memory and computing would take
-// turns.
-template <bool by_reciprocal, class Code, class LanesAt>
-HWY_INLINE void quantize_row(const float* HWY_RESTRICT real, Code* HWY_RESTRICT codes,
-                             std::size_t length, std::size_t ahead, LanesAt lanes_at) {
+template <class Code>
+HWY_INLINE void store_narrow(IntegerVector integers, Code* codes) {
+  using Bits = std::make_unsigned_t<Code>;
+  const hn::Rebind<Bits, Floats> narrow;
+  const auto words = hn::BitCast(hn::RebindToUnsigned<Floats>(), integers);
+  hn::StoreU(hn::TruncateTo(narrow, words), narrow, reinterpret_cast<Bits*>(codes));
+}
+
+// Vectors of numbers whose codes are made narrow together. Only AVX2 needs to: its instructions
+// stay inside blocks of 128 bits, which it takes more of them to put in order than to narrow.
+template <class Code>
+constexpr std::size_t together = HWY_TARGET == HWY_AVX2 && sizeof(Code) == 1 ? 2 : 1;
+
+template <class Code>
+HWY_INLINE void store_narrow(const std::array<IntegerVector, 1>& integers, Code* codes) {
+  store_narrow(integers[0], codes);
+}
+
+#if HWY_TARGET == HWY_AVX2
+template <class Code>
+HWY_INLINE void store_narrow(const std::array<IntegerVector, 2>& integers, Code* codes) {
+  const hn::Repartition<std::int16_t, Integers> pairs;
+  const hn::Rebind<Code, decltype(pairs)> narrow;
+  const hn::Repartition<std::int32_t, decltype(narrow)> blocks;
+  // The blocks of both take turns.
+  const auto mixed = hn::DemoteTo(narrow, hn::ReorderDemote2To(pairs, integers[0], integers[1]));
+  alignas(16) constexpr std::int32_t order[] = {0, 2, 1, 3};  // NOLINT(*-avoid-c-arrays)
+  const auto sorted =
+      hn::TableLookupLanes(hn::BitCast(blocks, mixed), hn::SetTableIndices(blocks, order));
+  hn::StoreU(hn::BitCast(narrow, sorted), narrow, codes);
+}
+#endif
+
+// `count` rows side by side, element i of each by `lanes_at(i)` and so on. What is needed soon,
+// `rows.ahead` elements from here, is asked for meanwhile: left to the processor, waiting for
+// memory and computing would take turns.
+template <bool by_reciprocal, std::size_t count, class Number, class Code, class LanesAt>
+HWY_INLINE void quantize_side_by_side(const Number* HWY_RESTRICT real, Code* HWY_RESTRICT codes,
+                                      const Rows& rows, LanesAt lanes_at) {
   const std::size_t step = hn::Lanes(Floats());
-  if (length < step) {
-    std::array<float, lanes> numbers{};
-    std::array<Code, lanes> made{};
-    for (std::size_t i = 0; i < length; ++i) numbers[i] = real[i];
-    quantize_vector<by_reciprocal>(numbers.data(), made.data(), lanes_at(0));
-    for (std::size_t i = 0; i < length; ++i) codes[i] = made[i];
+  const auto quantize_at = [&]<std::size_t vectors>(std::size_t i) HWY_ATTR {
+    std::array<std::array<IntegerVector, vectors>, count> made;
+    for (std::size_t vector = 0; vector < vectors; ++vector) {
+      const std::size_t at = i + vector * step;
+      const Lanes& by = lanes_at(at);  // not a copy, which GCC makes in memory
+      for (std::size_t row = 0; row < count; ++row) {
+        made[row][vector] = codes_of<by_reciprocal, Code>(real + row * rows.real_stride + at, by);
+      }
+    }
+    for (std::size_t row = 0; row < count; ++row) {
+      prefetch(real + row * rows.real_stride + i, rows.ahead);
+      store_narrow(made[row], codes + row * rows.code_stride + i);
+    }
+  };
+  const std::size_t width = together<Code> * step;
+  std::size_t i = 0;
+  for (; i + width <= rows.length; i += width) quantize_at.template operator()<together<Code>>(i);
+  for (; i + step <= rows.length; i += step) quantize_at.template operator()<1>(i);
+  if (i < rows.length) quantize_at.template operator()<1>(rows.length - step);  // some again
+}
+
+// The only row, shorter than a vector.
+template <bool by_reciprocal, class Number, class Code>
+HWY_INLINE void quantize_few(const Number* real, Code* codes, std::size_t length, const Lanes& by) {
+  std::array<Number, lanes> numbers{};
+  std::array<Code, lanes> made{};
+  for (std::size_t i = 0; i < length; ++i) numbers[i] = real[i];
+  store_narrow(codes_of<by_reciprocal, Code>(numbers.data(), by), made.data());
+  for (std::size_t i = 0; i < length; ++i) codes[i] = made[i];
+}
+
+template <bool by_reciprocal, std::size_t count, class Number, class Code, class LanesAt>
+HWY_INLINE void quantize_some(const Number* real, Code* codes, const Rows& rows, LanesAt lanes_at) {
+  if (rows.length >= hn::Lanes(Floats())) {
+    quantize_side_by_side<by_reciprocal, count>(real, codes, rows, lanes_at);
     return;
   }
-  std::size_t i = 0;
-  for (; i + step <= length; i += step) {
-    prefetch(real + i, ahead);
-    quantize_vector<by_reciprocal>(real + i, codes + i, lanes_at(i));
+  for (std::size_t row = 0; row < count; ++row) {
+    quantize_few<by_reciprocal>(real + row * rows.real_stride, codes + row * rows.code_stride,
+                                rows.length, lanes_at(0));
   }
-  if (i == length) return;
-  i = length - step;  // some of them again
-  quantize_vector<by_reciprocal>(real + i, codes + i, lanes_at(i));
 }
 
-template <bool by_reciprocal, class Code>
-HWY_INLINE void quantize_chunk_of_rows(const float* real, Code* codes, const Rows& rows,
+template <bool by_reciprocal, class Number, class Code>
+HWY_INLINE void quantize_chunk_of_rows(const Number* real, Code* codes, const Rows& rows,
                                        const Groups& groups) {
   for (std::size_t row = 0; row < rows.count; ++row) {
     const Lanes group = same_group(groups, row);
-    quantize_row<by_reciprocal>(real + row * rows.real_stride, codes + row * rows.code_stride,
-                                rows.length, rows.ahead,
-                                [&](std::size_t) HWY_ATTR { return group; });
+    quantize_some<by_reciprocal, 1>(real + row * rows.real_stride, codes + row * rows.code_stride,
+                                    rows,
+                                    [&](std::size_t) HWY_ATTR -> const Lanes& { return group; });
   }
 }
 
-template <bool by_reciprocal, class Code>
-HWY_INLINE void quantize_chunk_of_columns(const float* real, Code* codes, const Rows& rows,
+template <bool by_reciprocal, class Number, class Code>
+HWY_INLINE void quantize_chunk_of_columns(const Number* real, Code* codes, const Rows& rows,
                                           const Groups& groups) {
-  for (std::size_t row = 0; row < rows.count; ++row) {
-    quantize_row<by_reciprocal>(real + row * rows.real_stride, codes + row * rows.code_stride,
-                                rows.length, rows.ahead,
-                                [&](std::size_t i) HWY_ATTR { return groups_from(groups, i); });
+  const auto groups_at = [&](std::size_t i) HWY_ATTR { return groups_from(groups, i); };
+  std::size_t row = 0;
+  // Two at a time: what they are quantized by is loaded once.
+  for (; row + 2 <= rows.count; row += 2) {
+    quantize_some<by_reciprocal, 2>(real + row * rows.real_stride, codes + row * rows.code_stride,
+                                    rows, groups_at);
+  }
+  if (row < rows.count) {
+    quantize_some<by_reciprocal, 1>(real + row * rows.real_stride, codes + row * rows.code_stride,
+                                    rows, groups_at);
   }
 }
 
@@ -219,8 +289,8 @@ HWY_INLINE void spread(const Groups& groups, std::size_t count, std::size_t leng
   }
 }
 
-template <class Code>
-HWY_INLINE void quantize_all_rows(const float* real, Code* codes, const Rows& rows,
+template <class Number, class Code>
+HWY_INLINE void quantize_all_rows(const Number* real, Code* codes, const Rows& rows,
                                   const Affine& by) {
   Groups groups;    // NOLINT(cppcoreguidelines-pro-type-member-init): filled where it is used
   Groups elements;  // NOLINT(cppcoreguidelines-pro-type-member-init): as above
@@ -230,7 +300,7 @@ HWY_INLINE void quantize_all_rows(const float* real, Code* codes, const Rows& ro
   for (std::size_t first = 0; first < rows.count; first += most) {
     Rows part = rows;
     part.count = std::min(most, rows.count - first);
-    const float* const from = real + first * rows.real_stride;
+    const Number* const from = real + first * rows.real_stride;
     Code* const to = codes + first * rows.code_stride;
     const bool by_reciprocal = prepare(groups, part.count, by, first);
     if (are_short) {
@@ -250,8 +320,8 @@ HWY_INLINE void quantize_all_rows(const float* real, Code* codes, const Rows& ro
   }
 }
 
-template <class Code>
-HWY_INLINE void quantize_all_columns(const float* real, Code* codes, const Rows& rows,
+template <class Number, class Code>
+HWY_INLINE void quantize_all_columns(const Number* real, Code* codes, const Rows& rows,
                                      const Affine& by) {
   Groups groups;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled where it is used
   for (std::size_t first = 0; first < rows.length; first += chunk) {
@@ -265,21 +335,26 @@ HWY_INLINE void quantize_all_columns(const float* real, Code* codes, const Rows&
   }
 }
 
-// One function for each type of codes: Highway's tables are of functions, not of templates.
+// One function for each type of numbers and codes: Highway's tables are of functions, not of
+// templates.
 // NOLINTBEGIN(bugprone-macro-parentheses): a type
-#define QUADRANT_QUANTIZE(Code, suffix)                                            \
-  void quantize_rows_##suffix(const float* real, Code* codes, const Rows& rows,    \
-                              const Affine& by) {                                  \
-    quantize_all_rows(real, codes, rows, by);                                      \
-  }                                                                                \
-  void quantize_columns_##suffix(const float* real, Code* codes, const Rows& rows, \
-                                 const Affine& by) {                               \
-    quantize_all_columns(real, codes, rows, by);                                   \
+#define QUADRANT_QUANTIZE(Number, Code, suffix)                                     \
+  void quantize_rows_##suffix(const Number* real, Code* codes, const Rows& rows,    \
+                              const Affine& by) {                                   \
+    quantize_all_rows(real, codes, rows, by);                                       \
+  }                                                                                 \
+  void quantize_columns_##suffix(const Number* real, Code* codes, const Rows& rows, \
+                                 const Affine& by) {                                \
+    quantize_all_columns(real, codes, rows, by);                                    \
   }
-QUADRANT_QUANTIZE(std::int8_t, i8)
-QUADRANT_QUANTIZE(std::uint8_t, u8)
-QUADRANT_QUANTIZE(std::int16_t, i16)
-QUADRANT_QUANTIZE(std::uint16_t, u16)
+QUADRANT_QUANTIZE(float, std::int8_t, f32_i8)
+QUADRANT_QUANTIZE(float, std::uint8_t, f32_u8)
+QUADRANT_QUANTIZE(float, std::int16_t, f32_i16)
+QUADRANT_QUANTIZE(float, std::uint16_t, f32_u16)
+QUADRANT_QUANTIZE(Float16, std::int8_t, f16_i8)
+QUADRANT_QUANTIZE(Float16, std::uint8_t, f16_u8)
+QUADRANT_QUANTIZE(Float16, std::int16_t, f16_i16)
+QUADRANT_QUANTIZE(Float16, std::uint16_t, f16_u16)
 #undef QUADRANT_QUANTIZE
 // NOLINTEND(bugprone-macro-parentheses)
 
@@ -290,22 +365,27 @@ HWY_AFTER_NAMESPACE();
 namespace quadrant::inline v0::kernels {
 
 // NOLINTBEGIN(bugprone-macro-parentheses): as above
-#define QUADRANT_DISPATCH(Code, suffix)                                                          \
-  HWY_EXPORT(quantize_rows_##suffix);                                                            \
-  HWY_EXPORT(quantize_columns_##suffix);                                                         \
-  template <>                                                                                    \
-  void quantize_rows<Code>(const float* real, Code* codes, const Rows& rows, const Affine& by) { \
-    HWY_DYNAMIC_DISPATCH(quantize_rows_##suffix)(real, codes, rows, by);                         \
-  }                                                                                              \
-  template <>                                                                                    \
-  void quantize_columns<Code>(const float* real, Code* codes, const Rows& rows,                  \
-                              const Affine& by) {                                                \
-    HWY_DYNAMIC_DISPATCH(quantize_columns_##suffix)(real, codes, rows, by);                      \
+#define QUADRANT_DISPATCH(Number, Code, suffix)                                          \
+  HWY_EXPORT(quantize_rows_##suffix);                                                    \
+  HWY_EXPORT(quantize_columns_##suffix);                                                 \
+  template <>                                                                            \
+  void quantize_rows<Code, Number>(const Number* real, Code* codes, const Rows& rows,    \
+                                   const Affine& by) {                                   \
+    HWY_DYNAMIC_DISPATCH(quantize_rows_##suffix)(real, codes, rows, by);                 \
+  }                                                                                      \
+  template <>                                                                            \
+  void quantize_columns<Code, Number>(const Number* real, Code* codes, const Rows& rows, \
+                                      const Affine& by) {                                \
+    HWY_DYNAMIC_DISPATCH(quantize_columns_##suffix)(real, codes, rows, by);              \
   }
-QUADRANT_DISPATCH(std::int8_t, i8)
-QUADRANT_DISPATCH(std::uint8_t, u8)
-QUADRANT_DISPATCH(std::int16_t, i16)
-QUADRANT_DISPATCH(std::uint16_t, u16)
+QUADRANT_DISPATCH(float, std::int8_t, f32_i8)
+QUADRANT_DISPATCH(float, std::uint8_t, f32_u8)
+QUADRANT_DISPATCH(float, std::int16_t, f32_i16)
+QUADRANT_DISPATCH(float, std::uint16_t, f32_u16)
+QUADRANT_DISPATCH(Float16, std::int8_t, f16_i8)
+QUADRANT_DISPATCH(Float16, std::uint8_t, f16_u8)
+QUADRANT_DISPATCH(Float16, std::int16_t, f16_i16)
+QUADRANT_DISPATCH(Float16, std::uint16_t, f16_u16)
 #undef QUADRANT_DISPATCH
 // NOLINTEND(bugprone-macro-parentheses)
 

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "numerics/kernels/float16.hpp"
+
 namespace quadrant::inline v0::kernels {
 
 /// Rows of numbers in memory: row r starts at r * real_stride, its codes at r * code_stride.
@@ -31,7 +33,8 @@ struct Affine {
 };
 
 /// quantize_value of affine.hpp, for codes of at most 16 bits: `std::int8_t`, `std::uint8_t`,
-/// `std::int16_t` and `std::uint16_t`. Row r is group r. `real` and `codes` do not overlap.
+/// `std::int16_t` and `std::uint16_t`. Numbers are `float` or `Float16`, the latter finite ones
+/// alone. Row r is group r. `real` and `codes` do not overlap.
 ///
 /// Where a processor fuses a multiplication and an addition, quotients are products with the
 /// reciprocal r of the scale s, corrected by their remainder: q' = q + r (x - q s). Once brings q
@@ -39,11 +42,11 @@ struct Affine {
 /// itself (Markstein, Computation of elementary functions on the IBM RISC System/6000 processor,
 /// 1990, theorem on division), unless numbers underflow on the way: scales that are not between
 /// 2^-100 and 2^100 by magnitude divide, as do processors without such an instruction.
-template <class Code>
-void quantize_rows(const float* real, Code* codes, const Rows& rows, const Affine& by);
+template <class Code, class Number>
+void quantize_rows(const Number* real, Code* codes, const Rows& rows, const Affine& by);
 
 /// The same, where element i of each row is of group i.
-template <class Code>
-void quantize_columns(const float* real, Code* codes, const Rows& rows, const Affine& by);
+template <class Code, class Number>
+void quantize_columns(const Number* real, Code* codes, const Rows& rows, const Affine& by);
 
 }  // namespace quadrant::inline v0::kernels

@@ -6,7 +6,8 @@
 #include <hwy/highway.h>
 
 #include <cstdint>
-#include <cstring>
+
+#include "numerics/kernels/numbers-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace quadrant::inline v0::kernels::HWY_NAMESPACE {
@@ -18,12 +19,8 @@ template <class Widen>
 HWY_INLINE void widen_each(const std::byte* half, std::size_t count, float* wide,
                            const Widen& widen) {
   const auto some = [&](auto d, std::size_t i) HWY_ATTR {
-    const hn::Rebind<std::uint16_t, decltype(d)> halves;
+    const auto bits = halves_at(d, half + sizeof(std::uint16_t) * i);
     const hn::RebindToFloat<decltype(d)> floats;
-    // One instruction, where LoadU could not read a single number at an odd place.
-    std::uint16_t copy[hn::MaxLanes(d)];  // NOLINT(*-avoid-c-arrays): registers
-    std::memcpy(copy, half + sizeof(std::uint16_t) * i, sizeof(std::uint16_t) * hn::Lanes(d));
-    const auto bits = hn::PromoteTo(d, hn::LoadU(halves, copy));
     hn::StoreU(hn::BitCast(floats, widen(d, bits)), floats, wide + i);
   };
   const hn::ScalableTag<std::uint32_t> all;
@@ -33,24 +30,9 @@ HWY_INLINE void widen_each(const std::byte* half, std::size_t count, float* wide
   for (; i < count; ++i) some(one, i);
 }
 
-// By the steps of the function of the same name that takes one number, not by the processor's
-// instruction: that makes NaNs quiet, and some processors do not have it.
+// Not by the processor's instruction: that makes NaNs quiet.
 void widen_float16(const std::byte* half, std::size_t count, float* wide) {
-  widen_each(half, count, wide, [](auto d, auto bits) HWY_ATTR {
-    const hn::RebindToSigned<decltype(d)> integers;
-    const hn::RebindToFloat<decltype(d)> floats;
-    const auto magnitude = hn::And(bits, hn::Set(d, 0x7fffU));
-    const auto sign = hn::ShiftLeft<16>(hn::Xor(bits, magnitude));
-    const auto is_finite = hn::Lt(hn::BitCast(integers, magnitude), hn::Set(integers, 0x7c00));
-    const auto rebias = hn::IfThenElse(hn::RebindMask(d, is_finite), hn::Set(d, 112U << 23U),
-                                       hn::Set(d, 224U << 23U));
-    const auto normal = hn::Add(hn::ShiftLeft<13>(magnitude), rebias);
-    const auto subnormal =
-        hn::Mul(hn::ConvertTo(floats, hn::BitCast(integers, magnitude)), hn::Set(floats, 0x1p-24F));
-    const auto is_small = hn::Lt(hn::BitCast(integers, magnitude), hn::Set(integers, 0x0400));
-    return hn::Or(sign,
-                  hn::IfThenElse(hn::RebindMask(d, is_small), hn::BitCast(d, subnormal), normal));
-  });
+  widen_each(half, count, wide, [](auto d, auto bits) HWY_ATTR { return widened(d, bits); });
 }
 
 void widen_bfloat16(const std::byte* half, std::size_t count, float* wide) {

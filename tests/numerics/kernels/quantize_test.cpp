@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "numerics/kernels/targets.hpp"
+#include "quadrant/ir/float16.hpp"
 #include "quadrant/numerics/affine.hpp"
 #include "shortened.hpp"
 
@@ -26,6 +28,16 @@ std::vector<float> any_numbers(std::size_t count, std::mt19937& random) {
   std::vector<float> numbers(count);
   for (float& number : numbers) number = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
   return numbers;
+}
+
+// Those that are finite as float16, and ones.
+std::vector<kernels::Float16> finite_halves(const std::vector<float>& numbers) {
+  std::vector<kernels::Float16> halves(numbers.size());
+  std::ranges::transform(numbers, halves.begin(), [](float number) {
+    const bool is_finite = std::abs(number) <= largest_float16;
+    return std::bit_cast<kernels::Float16>(round_to_float16(is_finite ? number : 1.0F));
+  });
+  return halves;
 }
 
 // Near multiples of half a scale, where codes meet.
@@ -81,25 +93,30 @@ void check_codes(bool are_columns, std::size_t count, std::size_t length, std::m
   const Rows rows{count, length, stride, stride, random() % 100};
 
   // The one-element function is what is documented; what lies between rows is left alone.
-  std::vector<Code> expected(count * stride, Code{42});
-  for (std::size_t row = 0; row < count; ++row) {
-    for (std::size_t i = 0; i < length; ++i) {
-      const std::size_t group = group_of(row, i);
-      const std::int32_t zero_point = has_zero_points ? zero_points[group] : by.zero_point;
-      expected[row * stride + i] = static_cast<Code>(
-          quantize_value(real[row * stride + i], scales[group], zero_point, by.min, by.max));
+  const auto check_numbers = [&](const auto& numbers) {
+    std::vector<Code> expected(count * stride, Code{42});
+    for (std::size_t row = 0; row < count; ++row) {
+      for (std::size_t i = 0; i < length; ++i) {
+        const std::size_t group = group_of(row, i);
+        const std::int32_t zero_point = has_zero_points ? zero_points[group] : by.zero_point;
+        const float number = kernels::to_float(numbers[row * stride + i]);
+        expected[row * stride + i] =
+            static_cast<Code>(quantize_value(number, scales[group], zero_point, by.min, by.max));
+      }
     }
-  }
-  test::for_each_target([&] {
-    std::vector<Code> codes(count * stride, Code{42});
-    if (are_columns) {
-      kernels::quantize_columns(real.data(), codes.data(), rows, by);
-    } else {
-      kernels::quantize_rows(real.data(), codes.data(), rows, by);
-    }
-    const bool equal = codes == expected;
-    CHECK(equal);
-  });
+    test::for_each_target([&] {
+      std::vector<Code> codes(count * stride, Code{42});
+      if (are_columns) {
+        kernels::quantize_columns(numbers.data(), codes.data(), rows, by);
+      } else {
+        kernels::quantize_rows(numbers.data(), codes.data(), rows, by);
+      }
+      const bool equal = codes == expected;
+      CHECK(equal);
+    });
+  };
+  check_numbers(real);
+  check_numbers(finite_halves(real));
 }
 
 TEST_CASE("kernels: codes are those of quantize_value, for all targets, lengths, types and bits") {
