@@ -30,8 +30,9 @@ Expected<std::vector<PairedProduct>> paired_products(const Graph& graph, ModelFo
   for (const SchemeChoice& choice : recipe.schemes) {
     const auto* const name = given<std::string>(choice.options, "kernels");
     if (choice.scheme != "static_affine" || name == nullptr) continue;
-    runtimes.onnxruntime &= *name == "any" || *name == "onnxruntime";
-    runtimes.openvino &= *name == "any" || *name == "openvino";
+    // Who chose LiteRT's kernels, and then a file for these, is to know.
+    runtimes.onnxruntime &= *name != "openvino";
+    runtimes.openvino &= *name != "onnxruntime";
   }
   return find_paired_products(graph, runtimes);
 }

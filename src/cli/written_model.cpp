@@ -75,6 +75,13 @@ Expected<WrittenModel> write_as_text(Graph graph, const std::string& path) {
 }  // namespace
 
 std::vector<std::string> remarks_of(const OnnxWriteReport& report) {
+  constexpr std::int64_t without_kernels = 28;
+  if (report.dequantize_linear > 0 && report.opset_written >= without_kernels) {
+    return {
+        fmt::format("ONNX Runtime (1.32) has no QuantizeLinear and DequantizeLinear of opset {}, "
+                    "and does not load the file; OpenVINO does",
+                    report.opset_written)};
+  }
   std::vector<std::string> remarks;
   if (report.unsigned_activations > 0) {
     remarks.push_back(fmt::format(

@@ -20,7 +20,7 @@ OLDEST = os.environ.get("QUADRANT_OLDEST")
 assert not OLDEST or onnxruntime.__version__ == OLDEST, onnxruntime.__version__
 
 # The newest opset whose DequantizeLinear ONNX Runtime has, by the releases from which on it does.
-_RELEASES = {(1, 19): 21, (1, 22): 22, (1, 23): 23, (1, 24): 25, (1, 25): 26, (1, 32): 27}
+_RELEASES = {(1, 20): 21, (1, 22): 22, (1, 23): 23, (1, 24): 25, (1, 25): 26, (1, 32): 27}
 _RELEASE = tuple(int(part) for part in onnxruntime.__version__.split(".")[:2])
 assert _RELEASE >= min(_RELEASES), f"ONNX Runtime {onnxruntime.__version__} is too old"
 NEWEST_OPSET = max(opset for release, opset in _RELEASES.items() if release <= _RELEASE)

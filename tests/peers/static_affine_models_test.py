@@ -51,7 +51,7 @@ SETTINGS = {
     "codes outside": ("--quantized-inputs", "--quantized-outputs"),
 }
 if _peers.OLDEST:
-    SETTINGS = {name: SETTINGS[name] for name in ("default", "unsigned", "16 bits")}
+    SETTINGS = {name: SETTINGS[name] for name in ("default", "4-bit weights", "16 bits")}
 # Of the others, ONNX Runtime computes convolutions in float.
 INTEGER_SETTINGS = ("default", "tensor", "asymmetric", "unsigned", "enhanced", "codes outside")
 # Without this, ONNX Runtime does not use kernels of int8 activations on x86 for all operations.

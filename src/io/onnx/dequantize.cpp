@@ -300,7 +300,10 @@ class Lowering {
 
   [[nodiscard]] Attributes linear_attributes(Value value, const UniformType& type,
                                              bool counts_from_back = false) const {
-    if (type.granularity.kind == Granularity::Kind::tensor) return {};
+    // A list of one scale is that of a tensor for ONNX Runtime, which refuses attributes beside it.
+    if (type.granularity.kind == Granularity::Kind::tensor || type.scales.shape() == Shape{1}) {
+      return {};
+    }
     // Without the attribute, the axis is 1.
     std::int64_t axis = axis_of(graph_, value, type);
     const Shape& shape = graph_.type(value).shape;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 
 #include "io/onnx/failure.hpp"
 #include "io/onnx/raise.hpp"
@@ -23,18 +24,41 @@ bool is_dequantize_linear(const Graph& graph, Value value) {
   return !value.is_absent() && graph.kind(value.node) == "onnx.DequantizeLinear";
 }
 
-/// Whether a product by what this DequantizeLinear makes becomes a MatMulNBits.
-bool is_weight_of_nbits(const NodeRef& node) {
+/// How often codes are dequantized as a whole. ONNX Runtime makes one of several that are alike.
+std::ptrdiff_t count_dequantized(const GraphView& graph, NodeId codes) {
+  return std::ranges::count_if(graph.uses(codes), [&](const Use& use) {
+    return graph.kind(use.user) == "onnx.DequantizeLinear";
+  });
+}
+
+/// Whether a product by a matrix of which this DequantizeLinear makes the columns, or,
+/// `transposed`, the rows, becomes a MatMulNBits.
+bool is_weight_of_nbits(const NodeRef& node, bool transposed) {
   const Constant* const codes = node.operand_constant(0);
   const Constant* const scale = node.operand_constant(1);
   if (codes == nullptr || scale == nullptr || codes->shape().rank() != 2 ||
-      bit_width(codes->element()) > 8 || node.graph->uses(node.id).size() != 1) {
+      bit_width(codes->element()) > 8 || node.graph->uses(node.id).size() != 1 ||
+      count_dequantized(*node.graph, node.operand(0).node) != 1) {
     return false;
   }
+  const std::int64_t columns = transposed ? 0 : 1;
   const auto axis = node.attribute_or<std::int64_t>("axis", 1);
   const auto block = node.attribute_or<std::int64_t>("block_size", 0);
-  if (block > 0) return axis == 0 && block >= 16 && std::has_single_bit(static_cast<std::uint64_t>(block));
-  return scale->shape().rank() == 0 || axis == 1;
+  if (block > 0) {
+    return axis == 1 - columns && block >= 16 &&
+           std::has_single_bit(static_cast<std::uint64_t>(block));
+  }
+  return scale->shape().rank() == 0 || (axis == columns && scale->shape().rank() == 1);
+}
+
+/// Whether ONNX Runtime multiplies with codes where this matrix is multiplied with. A Transpose
+/// goes in front of a DequantizeLinear there.
+bool is_matrix_of_nbits(const Graph& graph, Value value) {
+  if (is_dequantize_linear(graph, value)) return is_weight_of_nbits(graph.ref(value.node), false);
+  if (value.is_absent() || graph.kind(value.node) != ops::Transpose::kind) return false;
+  const Value real = graph.ref(value.node).operand(0);
+  return graph.uses(value.node).size() == 1 && is_dequantize_linear(graph, real) &&
+         is_weight_of_nbits(graph.ref(real.node), true);
 }
 
 /// Whether it is a product of matrices as they are.
@@ -82,11 +106,8 @@ std::int64_t count_rounded_products(const Graph& graph) {
     const NodeId node = graph.node_at(index);
     if (!node.is_valid() || !is_plain_product(graph.ref(node))) continue;
     const NodeRef ref = graph.ref(node);
-    const Value weight = ref.operand(1);
-    if (!is_dequantize_linear(graph, ref.operand(0)) && is_dequantize_linear(graph, weight) &&
-        is_weight_of_nbits(graph.ref(weight.node))) {
-      ++count;
-    }
+    const bool has_real_data = !is_dequantize_linear(graph, ref.operand(0));
+    count += has_real_data && is_matrix_of_nbits(graph, ref.operand(1)) ? 1 : 0;
   }
   return count;
 }

@@ -40,6 +40,13 @@ int stored_bits(ElementType element) {
   return element == ElementType::boolean ? 8 : bit_width(element);
 }
 
+Expected<void> require_read(std::optional<ElementType> to) {
+  if (!to) return KernelCall::refuse("the attribute 'to' is not the number of a type");
+  if (!is_carried(*to)) return {};
+  return KernelCall::refuse(
+      fmt::format("the attribute 'to' names the type {}, which is not read", to_string(*to)));
+}
+
 }  // namespace
 
 Expected<Tensor> cast_to(const Tensor& x, ElementType to) {
@@ -57,9 +64,7 @@ Expected<Tensor> cast_to(const Tensor& x, ElementType to) {
 Expected<Tensors> cast(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
   const auto to = ops::Cast{call.node()}.to();
-  if (!to || is_carried(*to)) {
-    return KernelCall::refuse("the attribute 'to' is not the number of a type that is read");
-  }
+  QUADRANT_CHECK(require_read(to));
   QUADRANT_TRY(Tensor y, cast_to(call.operand(0), *to));
   return Tensors{std::move(y)};
 }
@@ -69,9 +74,7 @@ Expected<Tensors> bit_cast(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
   const Tensor& x = call.operand(0);
   const auto to = numbered_element_type(call.attribute_or<std::int64_t>("to", 0));
-  if (!to || is_carried(*to)) {
-    return KernelCall::refuse("the attribute 'to' is not the number of a type that is read");
-  }
+  QUADRANT_CHECK(require_read(to));
   if (stored_bits(x.element()) != stored_bits(*to)) {
     return KernelCall::refuse(fmt::format("elements of type {} as {}, which has not as many bits",
                                           to_string(x.element()), to_string(*to)));

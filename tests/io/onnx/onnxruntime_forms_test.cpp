@@ -157,3 +157,23 @@ TEST_CASE("codes of a file stay as they are, beside a Clip as well") {
     CHECK(again.report.unsigned_activations == 0);
   }
 }
+
+TEST_CASE("a vector in one block has one scale, which is said as that of a tensor") {
+  const Folder folder;
+  UniformType type;
+  type.granularity = Granularity::per_block(0, 4);
+  const std::vector<float> scales{0.5F};
+  type.scales =
+      Constant::from_values(ElementType::float32, Shape{1}, std::span<const float>(scales));
+  Graph graph = parsed_network(
+      "%w: tensor<4xi8> = constant() [1, 2, 3, 4]\n%v: tensor<4xf32> = dequantize(%w)\n"
+      "output(%v)\n");
+  const NodeId weight = graph.find_value("w").node;
+  graph.set_constant(weight, *graph.constant(weight), std::make_shared<UniformType>(type));
+  graph.attributes().set("onnx.opset_domains", std::vector<std::string>{""});
+  graph.attributes().set("onnx.opset_versions", std::vector<std::int64_t>{21});
+  const Written written = write_and_read(folder, graph);
+  const NodeId node = written.graph.find_value("v").node;
+  CHECK(written.graph.attribute(node, "block_size") == nullptr);
+  CHECK(written.graph.attribute(node, "axis") == nullptr);
+}

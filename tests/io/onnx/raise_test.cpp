@@ -449,6 +449,21 @@ TEST_CASE("attributes that say nothing of integers, and ONNX's default for a zer
   CHECK(graph.type(graph.find_value("q")).element == ElementType::uint8);
 }
 
+TEST_CASE("codes of a type that is carried are not read as another's") {
+  // float8, float4, 2 bits, and what later versions may add.
+  for (const std::int64_t element : {17, 23, 26, 40}) {
+    CAPTURE(element);
+    const GraphParts parts{.nodes = {node("QuantizeLinear", {"x", "s"}, {"q"})
+                                         .message(5, int_attribute("output_dtype", element)),
+                                     node("DequantizeLinear", {"q", "s"}, {"y"})},
+                           .initializers = {floats("s", {}, {0.5F})},
+                           .inputs = {value_info("x", {2, 2})},
+                           .outputs = {value_info("y", {2, 2})},
+                           .value_infos = {}};
+    CHECK(raised_in(parts, 25) == 0);
+  }
+}
+
 TEST_CASE("real weights that are quantized by channels") {
   const GraphParts parts{
       .nodes =
