@@ -24,21 +24,36 @@ bool is_dequantize_linear(const Graph& graph, Value value) {
   return !value.is_absent() && graph.kind(value.node) == "onnx.DequantizeLinear";
 }
 
-/// How often codes are dequantized as a whole. ONNX Runtime makes one of several that are alike.
-std::ptrdiff_t count_dequantized(const GraphView& graph, NodeId codes) {
-  return std::ranges::count_if(graph.uses(codes), [&](const Use& use) {
-    return graph.kind(use.user) == "onnx.DequantizeLinear";
-  });
+/// A limit, so that long chains and lists are not gone through by each of those who share them.
+constexpr std::size_t most_steps = 8;
+
+/// Whether it is a constant, transposed or not.
+bool is_constant(const GraphView& graph, Value value) {
+  for (std::size_t step = 0; step < most_steps && !value.is_absent(); ++step) {
+    if (graph.kind(value.node) != ops::Transpose::kind)
+      return graph.constant(value.node) != nullptr;
+    value = graph.operands(value.node)[0];
+  }
+  return false;
+}
+
+/// Whether codes are dequantized as a whole once. ONNX Runtime makes one of several that are alike.
+bool are_dequantized_once(const GraphView& graph, NodeId codes) {
+  const auto uses = graph.uses(codes);
+  return uses.size() <= most_steps && std::ranges::count_if(uses, [&](const Use& use) {
+                                        return graph.kind(use.user) == "onnx.DequantizeLinear";
+                                      }) == 1;
 }
 
 /// Whether a product by a matrix of which this DequantizeLinear makes the columns, or,
 /// `transposed`, the rows, becomes a MatMulNBits.
 bool is_weight_of_nbits(const NodeRef& node, bool transposed) {
-  const Constant* const codes = node.operand_constant(0);
+  const TensorType* const codes = node.operand_type(0);
   const Constant* const scale = node.operand_constant(1);
-  if (codes == nullptr || scale == nullptr || codes->shape().rank() != 2 ||
-      bit_width(codes->element()) > 8 || node.graph->uses(node.id).size() != 1 ||
-      count_dequantized(*node.graph, node.operand(0).node) != 1) {
+  if (codes == nullptr || scale == nullptr || !codes->shape.is_ranked() ||
+      codes->shape.rank() != 2 || bit_width(codes->element) > 8 ||
+      !is_constant(*node.graph, node.operand(0)) || node.graph->uses(node.id).size() != 1 ||
+      !are_dequantized_once(*node.graph, node.operand(0).node)) {
     return false;
   }
   const std::int64_t columns = transposed ? 0 : 1;

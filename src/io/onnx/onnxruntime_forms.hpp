@@ -21,7 +21,8 @@ std::int64_t use_unsigned_activations(Graph& graph);
 /// of the two, which rounds what the 16-bit codes stand for to 8 bits. Linear.
 [[nodiscard]] std::unordered_set<NodeId> weights_of_16_bit_data(const Graph& graph);
 
-/// How many products of real data and codes ONNX Runtime makes a MatMulNBits of, which rounds the
+/// Of how many products of real data and codes ONNX Runtime makes a MatMulNBits (at most: some it
+/// fuses with others first), which rounds the
 /// data to 8 bits, in blocks, unless a session option says otherwise: those by constant matrices of
 /// 4 or 8 bits that nobody else reads, with a scale for the tensor, each column, or blocks of at
 /// least 16 rows whose length is a power of two. 8 bits and scales not of blocks from 1.25 on.
