@@ -90,12 +90,12 @@ std::vector<std::string> remarks_of(const OnnxWriteReport& report) {
         report.unsigned_activations, report.opset_written));
   }
   if (report.rounded_products > 0) {
-    remarks.push_back(
-        fmt::format("ONNX Runtime rounds the data of up to {} products to 8 bits (those by 8-bit weights "
-                    "from release "
-                    "1.25 on); the session option session.qdq_matmulnbits_accuracy_level = 1 "
-                    "leaves them floats",
-                    report.rounded_products));
+    remarks.push_back(fmt::format(
+        "ONNX Runtime rounds the data of up to {} products to 8 bits (those by 8-bit weights "
+        "from release "
+        "1.25 on); the session option session.qdq_matmulnbits_accuracy_level = 1 "
+        "leaves them floats",
+        report.rounded_products));
   }
   return remarks;
 }

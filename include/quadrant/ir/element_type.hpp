@@ -45,8 +45,8 @@ enum class ElementType : std::uint8_t {
 [[nodiscard]] std::string_view to_string(ElementType type) noexcept;
 [[nodiscard]] std::optional<ElementType> parse_element_type(std::string_view text) noexcept;
 
-/// Whether elements of the type are not read: values have it, tensors of a file pass through as they
-/// are, and there are no constants of it. `opaque` stands for all types without a name of their own.
+/// Whether elements of the type are not read: values have it, tensors of files pass through, and
+/// there are no constants of it. `opaque` stands for all types without a name of their own.
 [[nodiscard]] bool is_carried(ElementType type) noexcept;
 
 /// Bits of information an element holds: 4 for `int4`, 1 for `boolean`; 0 when unknown.

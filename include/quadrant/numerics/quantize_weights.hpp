@@ -35,7 +35,7 @@ struct QuantizeWeightsOptions {
     const ScaleRule& rule, std::span<std::byte> codes, const QuantizeWeightsOptions& options = {});
 
 /// The same for `weights` of any float type, which may lie anywhere: little-endian elements, of
-/// which no rest may be left, each as widen_to_float makes it. `impossible` for a type that is none.
+/// which no rest may be left, each as widen_to_float makes it. `impossible` for another type.
 [[nodiscard]] Expected<ParameterScan> quantize_weights(
     ElementType element, std::span<const std::byte> weights, const Shape& shape,
     const Granularity& granularity, const ScaleRule& rule, std::span<std::byte> codes,
