@@ -40,9 +40,10 @@ int stored_bits(ElementType element) {
   return element == ElementType::boolean ? 8 : bit_width(element);
 }
 
-Expected<void> require_read(std::optional<ElementType> to) {
+// What the attribute says, if it is a type that is read.
+Expected<ElementType> read_type(std::optional<ElementType> to) {
   if (!to) return KernelCall::refuse("the attribute 'to' is not the number of a type");
-  if (!is_carried(*to)) return {};
+  if (!is_carried(*to)) return *to;
   return KernelCall::refuse(
       fmt::format("the attribute 'to' names the type {}, which is not read", to_string(*to)));
 }
@@ -63,9 +64,8 @@ Expected<Tensor> cast_to(const Tensor& x, ElementType to) {
 
 Expected<Tensors> cast(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
-  const auto to = ops::Cast{call.node()}.to();
-  QUADRANT_CHECK(require_read(to));
-  QUADRANT_TRY(Tensor y, cast_to(call.operand(0), *to));
+  QUADRANT_TRY(const ElementType to, read_type(ops::Cast{call.node()}.to()));
+  QUADRANT_TRY(Tensor y, cast_to(call.operand(0), to));
   return Tensors{std::move(y)};
 }
 
@@ -73,23 +73,23 @@ Expected<Tensors> cast(const KernelCall& call) {
 Expected<Tensors> bit_cast(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
   const Tensor& x = call.operand(0);
-  const auto to = numbered_element_type(call.attribute_or<std::int64_t>("to", 0));
-  QUADRANT_CHECK(require_read(to));
-  if (stored_bits(x.element()) != stored_bits(*to)) {
+  QUADRANT_TRY(const ElementType to,
+               read_type(numbered_element_type(call.attribute_or<std::int64_t>("to", 0))));
+  if (stored_bits(x.element()) != stored_bits(to)) {
     return KernelCall::refuse(fmt::format("elements of type {} as {}, which has not as many bits",
-                                          to_string(x.element()), to_string(*to)));
+                                          to_string(x.element()), to_string(to)));
   }
   Tensor y;
-  if (bit_width(*to) == 4) {  // here they lie in a byte each, under copies of the sign
-    QUADRANT_TRY(y, cast_to(x, *to));
+  if (bit_width(to) == 4) {  // here they lie in a byte each, under copies of the sign
+    QUADRANT_TRY(y, cast_to(x, to));
     return Tensors{std::move(y)};
   }
   const bool is_truth =
       std::ranges::all_of(x.bytes(), [](std::byte byte) { return byte <= std::byte{1}; });
-  if (*to == ElementType::boolean && !is_truth) {
+  if (to == ElementType::boolean && !is_truth) {
     return KernelCall::refuse("bytes other than 0 and 1 as booleans");
   }
-  return Tensors{Tensor::from_bytes(*to, x.shape(), x.bytes())};
+  return Tensors{Tensor::from_bytes(to, x.shape(), x.bytes())};
 }
 
 Expected<Tensors> cast_like(const KernelCall& call) {
