@@ -43,8 +43,9 @@ Expected<T> real(const Scanner& scan, const Number& number, const Format& format
     return std::bit_cast<T>(static_cast<Bits>(bits));
   }
   T value = 0;
-  const char* const end = number.text.data() + number.text.size();
-  const auto [stop, error] = std::from_chars(number.text.data(), end, value);
+  const char* const begin = number.text.data();
+  const char* const end = begin + number.text.size();
+  const auto [stop, error] = std::from_chars(begin, end, value);
   if (error == std::errc::result_out_of_range) {
     return scan.error(number.at, "this number is too large or too small for its type");
   }
@@ -55,8 +56,9 @@ Expected<T> real(const Scanner& scan, const Number& number, const Format& format
 template <class T>
 Expected<T> integer(const Scanner& scan, const Number& number, T min, T max) {
   T value = 0;
-  const char* const end = number.text.data() + number.text.size();
-  const auto [stop, error] = std::from_chars(number.text.data(), end, value);
+  const char* const begin = number.text.data();
+  const char* const end = begin + number.text.size();
+  const auto [stop, error] = std::from_chars(begin, end, value);
   if (!number.is_integer() || stop != end || error != std::errc() || value < min || value > max) {
     return scan.error(number.at, fmt::format("expected an integer from {} to {}", min, max));
   }

@@ -240,35 +240,47 @@ class Printer {
     switch (type) {
       case ElementType::int4:
       case ElementType::int8:
-        return add("{}", int{load<std::int8_t>(at)});
+        add("{}", int{load<std::int8_t>(at)});
+        break;
       case ElementType::boolean:
       case ElementType::uint4:
       case ElementType::uint8:
-        return add("{}", unsigned{load<std::uint8_t>(at)});
+        add("{}", unsigned{load<std::uint8_t>(at)});
+        break;
       case ElementType::int16:
-        return add("{}", load<std::int16_t>(at));
+        add("{}", load<std::int16_t>(at));
+        break;
       case ElementType::uint16:
-        return add("{}", load<std::uint16_t>(at));
+        add("{}", load<std::uint16_t>(at));
+        break;
       case ElementType::int32:
-        return add("{}", load<std::int32_t>(at));
+        add("{}", load<std::int32_t>(at));
+        break;
       case ElementType::uint32:
-        return add("{}", load<std::uint32_t>(at));
+        add("{}", load<std::uint32_t>(at));
+        break;
       case ElementType::int64:
-        return add("{}", load<std::int64_t>(at));
+        add("{}", load<std::int64_t>(at));
+        break;
       case ElementType::uint64:
-        return add("{}", load<std::uint64_t>(at));
+        add("{}", load<std::uint64_t>(at));
+        break;
       case ElementType::float16: {
         const auto bits = load<std::uint16_t>(at);
-        return number(widen_float16(bits), bits, 4, detail::plain_nan_f16);
+        number(widen_float16(bits), bits, 4, detail::plain_nan_f16);
+        break;
       }
       case ElementType::bfloat16: {
         const auto bits = load<std::uint16_t>(at);
-        return number(widen_bfloat16(bits), bits, 4, detail::plain_nan_bf16);
+        number(widen_bfloat16(bits), bits, 4, detail::plain_nan_bf16);
+        break;
       }
       case ElementType::float32:
-        return number(load<float>(at), load<std::uint32_t>(at), 8, detail::plain_nan_f32);
+        number(load<float>(at), load<std::uint32_t>(at), 8, detail::plain_nan_f32);
+        break;
       case ElementType::float64:
-        return number(load<double>(at), load<std::uint64_t>(at), 16, detail::plain_nan_f64);
+        number(load<double>(at), load<std::uint64_t>(at), 16, detail::plain_nan_f64);
+        break;
       default:
         return;  // of the others there are no constants
     }

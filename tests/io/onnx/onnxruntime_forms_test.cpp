@@ -38,7 +38,7 @@ Written written_at_opset(const Folder& folder, const std::string& text, std::int
   Graph graph = parsed_network(text);
   graph.attributes().set("onnx.opset_domains", std::vector<std::string>{""});
   graph.attributes().set("onnx.opset_versions", std::vector<std::int64_t>{opset});
-  return write_and_read(folder, std::move(graph));
+  return write_and_read(folder, graph);
 }
 
 const std::string scale_by_column = "i8<-127:127>:f32:1, {0.5, 0.25}";
@@ -52,7 +52,7 @@ TEST_CASE("signed activations are written unsigned from opset 21 on, and only th
     CAPTURE(opset);
     const Written written = written_at_opset(folder, text, opset);
     CHECK(written.report.unsigned_activations == count);
-    const Constant zero = written.constant("x_zero_point");
+    const Constant& zero = written.constant("x_zero_point");
     CHECK(zero.element() == (count == 1 ? ElementType::uint8 : ElementType::int8));
     CHECK(read_integers(zero).value() ==
           std::vector<std::int64_t>{count == 1 ? std::int64_t{125} : std::int64_t{-3}});
@@ -139,7 +139,7 @@ TEST_CASE("and in blocks of a power of two, of 16 and more rows") {
     graph.set_constant(weight, *graph.constant(weight), std::make_shared<UniformType>(type));
     graph.attributes().set("onnx.opset_domains", std::vector<std::string>{""});
     graph.attributes().set("onnx.opset_versions", std::vector<std::int64_t>{21});
-    CHECK(write_and_read(folder, std::move(graph)).report.rounded_products == count);
+    CHECK(write_and_read(folder, graph).report.rounded_products == count);
   }
 }
 
@@ -150,9 +150,9 @@ TEST_CASE("codes of a file stay as they are, beside a Clip as well") {
     const Written first =
         written_at_opset(folder, typed_product(std::string(codes), "i8:f32, 0.5"), 17);
     CHECK(first.report.unsigned_activations == 0);
-    Graph read = test::value_of(read_onnx(folder / "out.onnx"));
+    Graph read = read_onnx(folder / "out.onnx").value();
     read.attributes().set("onnx.opset_versions", std::vector<std::int64_t>{21});
-    const Written again = write_and_read(folder, std::move(read));
+    const Written again = write_and_read(folder, read);
     CHECK(again.report.opset_written == 21);
     CHECK(again.report.unsigned_activations == 0);
   }
