@@ -335,8 +335,18 @@ HWY_INLINE void quantize_all_columns(const Number* real, Code* codes, const Rows
   }
 }
 
-// One function for each type of numbers and codes: Highway's tables are of functions, not of
-// templates.
+// One function for each pair of types, of numbers and codes: Highway's tables are of functions, not
+// of templates.
+#define QUADRANT_EACH_PAIR(WITH)       \
+  WITH(float, std::int8_t, f32_i8)     \
+  WITH(float, std::uint8_t, f32_u8)    \
+  WITH(float, std::int16_t, f32_i16)   \
+  WITH(float, std::uint16_t, f32_u16)  \
+  WITH(Float16, std::int8_t, f16_i8)   \
+  WITH(Float16, std::uint8_t, f16_u8)  \
+  WITH(Float16, std::int16_t, f16_i16) \
+  WITH(Float16, std::uint16_t, f16_u16)
+
 // NOLINTBEGIN(bugprone-macro-parentheses): a type
 #define QUADRANT_QUANTIZE(Number, Code, suffix)                                     \
   void quantize_rows_##suffix(const Number* real, Code* codes, const Rows& rows,    \
@@ -347,14 +357,7 @@ HWY_INLINE void quantize_all_columns(const Number* real, Code* codes, const Rows
                                  const Affine& by) {                                \
     quantize_all_columns(real, codes, rows, by);                                    \
   }
-QUADRANT_QUANTIZE(float, std::int8_t, f32_i8)
-QUADRANT_QUANTIZE(float, std::uint8_t, f32_u8)
-QUADRANT_QUANTIZE(float, std::int16_t, f32_i16)
-QUADRANT_QUANTIZE(float, std::uint16_t, f32_u16)
-QUADRANT_QUANTIZE(Float16, std::int8_t, f16_i8)
-QUADRANT_QUANTIZE(Float16, std::uint8_t, f16_u8)
-QUADRANT_QUANTIZE(Float16, std::int16_t, f16_i16)
-QUADRANT_QUANTIZE(Float16, std::uint16_t, f16_u16)
+QUADRANT_EACH_PAIR(QUADRANT_QUANTIZE)
 #undef QUADRANT_QUANTIZE
 // NOLINTEND(bugprone-macro-parentheses)
 
@@ -378,14 +381,7 @@ namespace quadrant::inline v0::kernels {
                                       const Affine& by) {                                \
     HWY_DYNAMIC_DISPATCH(quantize_columns_##suffix)(real, codes, rows, by);              \
   }
-QUADRANT_DISPATCH(float, std::int8_t, f32_i8)
-QUADRANT_DISPATCH(float, std::uint8_t, f32_u8)
-QUADRANT_DISPATCH(float, std::int16_t, f32_i16)
-QUADRANT_DISPATCH(float, std::uint16_t, f32_u16)
-QUADRANT_DISPATCH(Float16, std::int8_t, f16_i8)
-QUADRANT_DISPATCH(Float16, std::uint8_t, f16_u8)
-QUADRANT_DISPATCH(Float16, std::int16_t, f16_i16)
-QUADRANT_DISPATCH(Float16, std::uint16_t, f16_u16)
+QUADRANT_EACH_PAIR(QUADRANT_DISPATCH)
 #undef QUADRANT_DISPATCH
 // NOLINTEND(bugprone-macro-parentheses)
 
