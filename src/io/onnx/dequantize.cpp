@@ -23,7 +23,6 @@ constexpr std::int64_t opset_per_tensor = 10;  // DequantizeLinear
 constexpr std::int64_t opset_per_axis = 13;    // ... with `axis`
 
 // The contrib operator of ONNX Runtime: 4 bits at any opset, but no blocks.
-constexpr std::string_view linear_kind = "onnx.DequantizeLinear";
 constexpr std::string_view microsoft_kind = "onnx.com.microsoft::DequantizeLinear";
 
 /// The opset whose DequantizeLinear and QuantizeLinear know the type.
@@ -48,7 +47,7 @@ class Lowering {
   Lowered run() {
     collect_conversions();
     raise_opset();
-    if (lowered_.opset_written >= opset_blocked) {
+    if (lowered_.opset_written >= opset_of_unsigned_activations) {
       lowered_.unsigned_activations = use_unsigned_activations(graph_);
       collect_conversions();
     }

@@ -12,6 +12,8 @@ namespace quadrant::inline v0::onnx {
 /// The opset whose DequantizeLinear has `block_size`, and knows 4 and 16 bits.
 inline constexpr std::int64_t opset_blocked = 21;
 
+inline constexpr std::string_view linear_kind = "onnx.DequantizeLinear";
+
 /// `quantize`, `dequantize` or `storage_cast`.
 [[nodiscard]] bool is_conversion(std::string_view kind) noexcept;
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 
+#include "io/onnx/dequantize.hpp"
 #include "io/onnx/failure.hpp"
 #include "io/onnx/raise.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -21,7 +22,7 @@ const UniformType* dequantized_type(const Graph& graph, Value value) {
 }
 
 bool is_dequantize_linear(const Graph& graph, Value value) {
-  return !value.is_absent() && graph.kind(value.node) == "onnx.DequantizeLinear";
+  return !value.is_absent() && graph.kind(value.node) == linear_kind;
 }
 
 /// A limit, so that long chains and lists are not gone through by each of those who share them.
@@ -41,7 +42,7 @@ bool is_constant(const GraphView& graph, Value value) {
 bool are_dequantized_once(const GraphView& graph, NodeId codes) {
   const auto uses = graph.uses(codes);
   return uses.size() <= most_steps && std::ranges::count_if(uses, [&](const Use& use) {
-                                        return graph.kind(use.user) == "onnx.DequantizeLinear";
+                                        return graph.kind(use.user) == linear_kind;
                                       }) == 1;
 }
 
@@ -103,7 +104,7 @@ std::unordered_set<NodeId> weights_of_16_bit_data(const Graph& graph) {
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     const NodeId node = graph.node_at(index);
     const Product* const product = node.is_valid() ? find_product(graph.kind(node)) : nullptr;
-    if (product == nullptr) continue;
+    if (product == nullptr || is_convolution(product->kind)) continue;
     const NodeRef ref = graph.ref(node);
     const UniformType* const data = dequantized_type(graph, ref.operand(product->data));
     const UniformType* const weight = dequantized_type(graph, ref.operand(product->weight));

@@ -8,25 +8,27 @@
 
 namespace quadrant::inline v0::onnx {
 
+/// From which opset on `use_unsigned_activations` is for.
+inline constexpr std::int64_t opset_of_unsigned_activations = 21;
+
 /// Writes 8-bit codes of computed values without a sign: all of the graph that are ours to choose,
 /// that is, were not in the file that was read, or none where none has a zero point, which is how
-/// accelerators want them. Returns how many values changed. For opset 21 and later: ONNX Runtime
+/// accelerators want them. Returns how many values changed. ONNX Runtime
 /// (from 1.27 on, on x86) does not load signed ones in front of or behind a Transpose, Reshape,
 /// Squeeze, Unsqueeze or Slice of floats. It puts a QuantizeLinear there whose attribute
 /// output_dtype says int8, and then makes the zero point uint8. Linear.
 std::int64_t use_unsigned_activations(Graph& graph);
 
-/// Every `dequantize` of up to 8 bits that a product multiplies 16-bit codes by. Where its axis is
-/// counted from the front, or its scale is a scalar, ONNX Runtime from 1.25 on makes a MatMulNBits
-/// of the two, which rounds what the 16-bit codes stand for to 8 bits. Linear.
+/// Every `dequantize` of up to 8 bits that a product of matrices multiplies 16-bit codes by. Where
+/// its axis is counted from the front, or its scale is a scalar, ONNX Runtime from 1.25 on makes a
+/// MatMulNBits of the two, which rounds what the 16-bit codes stand for to 8 bits. Linear.
 [[nodiscard]] std::unordered_set<NodeId> weights_of_16_bit_data(const Graph& graph);
 
-/// Of how many products of real data and codes ONNX Runtime makes a MatMulNBits (at most: some it
-/// fuses with others first), which rounds the
-/// data to 8 bits, in blocks, unless a session option says otherwise: those by constant matrices of
-/// 4 or 8 bits that nobody else reads, with a scale for the tensor, each column, or blocks of at
-/// least 16 rows whose length is a power of two. 8 bits and scales not of blocks from 1.25 on.
-/// `graph` has the operators that are written. Linear.
+/// Of how many products of real data and codes, at most, ONNX Runtime makes a MatMulNBits, which
+/// rounds the data to 8 bits, in blocks, unless a session option says otherwise: those by constant
+/// matrices of 4 or 8 bits that nobody else reads, with a scale for the tensor, each column, or
+/// blocks of at least 16 rows whose length is a power of two. 8 bits and scales not of blocks from
+/// 1.25 on. Some it fuses with others first. `graph` has the operators that are written. Linear.
 [[nodiscard]] std::int64_t count_rounded_products(const Graph& graph);
 
 }  // namespace quadrant::inline v0::onnx
