@@ -43,6 +43,7 @@ def test_page_lists_what_is_claimed():
     page = (ROOT / "docs" / "interpreter.md").read_text()
     listed = re.findall(r"^\| `([^`]+)` \|", page, flags=re.MULTILINE)
     assert listed == [entry["operation"] for entry in operations()], "run scripts/interpreter_table.py"
+    assert f"\n{len(listed)} operations: " in page, f"the page does not say {len(listed)}"
 
 
 if __name__ == "__main__":

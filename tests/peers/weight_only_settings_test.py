@@ -402,6 +402,22 @@ def network(opset, kind=np.float32):
                     [info("y", [2, 9, 70], element)], weights, opset)
 
 
+def test_vector_in_one_block():
+    """It has one scale, which ONNX Runtime takes for that of a tensor, and then refuses a block size."""
+    w = near(64)
+    model = small([node("MatMul", ["x", "w"], ["y"])], [3, 64], [3], {"w": w}, opset=21)
+    x = near(3, 64, seed=2)
+    for bits in (4, 8):
+        with scratch() as folder:
+            onnx.save(model, folder / "made.onnx")
+            result = Quantized(folder / "made.onnx", folder / "out.onnx",
+                               *blocks(bits, 64).options)
+            assert "DequantizeLinear" in [made.op_type for made in result.after.graph.node]
+            (y,) = run(folder / "out.onnx", {"x": x}, optimised=True)
+            error = np.abs(x).sum(1) * np.abs(w).max() / (2 ** (bits - 1) - 1) / 2
+            assert np.all(np.abs(y - x @ w) <= error * 1.01), f"{bits} bits"
+
+
 def test_opsets():
     for opset in (7, 9, 11, 13, 17, 21, 23):
         # For opset 23, ONNX Runtime 1.23 moves the Transpose in front of the DequantizeLinear, and
