@@ -15,7 +15,6 @@
 #include "cli/kernels_target.hpp"
 #include "cli/model.hpp"
 #include "cli/model_format.hpp"
-#include "cli/named_files.hpp"
 #include "cli/paired_products.hpp"
 #include "cli/written_model.hpp"
 #include "quadrant/adapters/tbb.hpp"
@@ -88,8 +87,6 @@ class Convert final : public Command {
   Expected<void> run(Console& console) override {
     QUADRANT_TRY(const ModelFormat format, model_format(output_));
     QUADRANT_CHECK(check_target(format));
-    QUADRANT_CHECK(check_side_output(output_, options_.model));
-    QUADRANT_CHECK(check_files(*options_.command, options_.model, false));
     TbbExecutor executor(options_.threads);
     const auto target = chosen_target(format);
     std::vector<std::string> remarks;
@@ -123,8 +120,8 @@ class Convert final : public Command {
     QUADRANT_TRY(WrittenModel written,
                  write_model(graph, output_, format,
                              {.qoperators = target == KernelsTarget(FusionTarget::onnx_qoperator),
-                              .executor = &executor,
-                              .sink = &console}));
+                              .executor = &executor},
+                             console));
     remarks.insert(remarks.end(), coded_borders.begin(), coded_borders.end());
     add_remarks(remarks, "in real numbers still", real_borders);
     // What the user can do something about comes first.

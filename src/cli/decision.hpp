@@ -85,7 +85,8 @@ struct Subject {
 [[nodiscard]] Expected<Subject> prepare_for(const KernelsTarget& target,
                                             const DecisionOptions& options, Console& console);
 
-/// Writes the file of --save-recipe, if there is to be one.
-[[nodiscard]] Expected<void> save_recipe(const DecisionOptions& options, const Subject& subject);
+/// Adds the file of --save-recipe, if there is to be one.
+[[nodiscard]] Expected<void> save_recipe(const DecisionOptions& options, const Subject& subject,
+                                         Console& console);
 
 }  // namespace quadrant::cli

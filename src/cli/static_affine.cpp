@@ -194,7 +194,8 @@ class StaticAffineCommand final : public StaticAffineScheme {
  private:
   [[nodiscard]] Expected<StatisticsTable> observe(SchemeSubject& subject) const {
     QUADRANT_TRY(const auto data,
-                 open_data_set(calibration_, subject.graph, {.sink = subject.console}));
+                 open_data_set(calibration_, subject.graph,
+                               {.sink = subject.console, .files = &subject.console->files()}));
     return in_file(calibrate(subject.graph, Interpreter(), *data,
                              {.executor = subject.executor, .sink = subject.console}),
                    subject.path);

@@ -4,7 +4,7 @@
 #include "quadrant/io/mlir.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/shape_inference.hpp"
-#include "quadrant/support/new_file.hpp"
+#include "quadrant/support/file_transaction.hpp"
 
 namespace quadrant::inline v0 {
 namespace mlir_ir {
@@ -31,17 +31,20 @@ Expected<std::string> mlir_text(const Graph& graph) {
   });
 }
 
-Expected<MlirWriteReport> write_mlir(const Graph& graph, const std::string& path) {
+Expected<MlirWriteReport> write_mlir(const Graph& graph, const std::string& path,
+                                     FileTransaction* given) {
   return mlir_ir::at_border(path, [&] {
     mlir_ir::Lowering lowering(mlir_ir::with_conversions(graph));
     lowering.run();
     MlirWriteReport report{0, lowering.operations()};
-    NewFile file = mlir_ir::value_of(NewFile::create(path));
+    FilesOrOwn files(given);
+    NewFile file = mlir_ir::value_of(files->create(path));
     lowering.write([&](std::string_view part) {
       mlir_ir::value_of(file.write(std::as_bytes(std::span(part))));
       report.file_bytes += part.size();
     });
-    mlir_ir::value_of(file.commit());
+    files->add_model(std::move(file));
+    mlir_ir::value_of(files.finish());
     return report;
   });
 }

@@ -22,7 +22,7 @@
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/scales.hpp"
-#include "quadrant/support/new_file.hpp"
+#include "quadrant/support/file_transaction.hpp"
 
 namespace quadrant::inline v0 {
 namespace onnx {
@@ -49,16 +49,22 @@ class ModelFileWriter {
 
     std::optional<NewFile> data_file;
     if (!data.places.empty()) {
-      data_file.emplace(value_of(NewFile::create(path_ + ".data")));
+      const auto place = [&] {
+        return (std::filesystem::path(path_).parent_path() / data.name).string();
+      };
+      data_file.emplace(value_of(NewFile::create(place())));
       const std::uint64_t hash = write_bytes(contents, *data_file);
-      // As long as the placeholder: the sizes that were counted stay right.
+      // As long as the placeholder: the sizes that were counted stay right. What is there of this
+      // name has the same contents.
       data.name = data_name(hash);
-      data_file->rename_to((std::filesystem::path(path_).parent_path() / data.name).string());
+      data_file->rename_to(place());
       model = model_message(graph_, directory_, data, nullptr);
     }
-    NewFile model_file = value_of(NewFile::create(path_));
+    FilesOrOwn files(options_.files);
+    NewFile model_file = value_of(files->create(path_));
     write_bytes(model, model_file);
-    put_in_place(model_file, data_file);
+    files->add_model(std::move(model_file), std::move(data_file));
+    value_of(files.finish());
 
     report_.external_file = data.name;
     return std::move(report_);
@@ -187,13 +193,6 @@ class ModelFileWriter {
           done_ += bytes;
           if (options_.sink) options_.sink->progress("write", done_, total_);
         });
-  }
-
-  static void put_in_place(NewFile& model_file, std::optional<NewFile>& data_file) {
-    if (data_file) value_of(data_file->commit());
-    const auto committed = model_file.commit();
-    if (!committed && data_file) data_file->withdraw();
-    value_of(committed);
   }
 
   Graph graph_;  // a copy, to be rewritten; it shares the constants

@@ -8,7 +8,7 @@
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/shape_inference.hpp"
-#include "quadrant/support/new_file.hpp"
+#include "quadrant/support/file_transaction.hpp"
 
 namespace quadrant::inline v0 {
 namespace openvino_ir {
@@ -75,17 +75,15 @@ Expected<OpenVinoWriteReport> write_openvino(const Graph& graph, const std::stri
     openvino_ir::Lowering lowering(openvino_ir::prepared(graph), options, report);
     lowering.run();
     const std::string bin_path = std::filesystem::path(path).replace_extension(".bin").string();
-    NewFile bin = openvino_ir::value_of(NewFile::create(bin_path));
+    FilesOrOwn files(options.files);
+    NewFile bin = openvino_ir::value_of(files->create(bin_path));
     lowering.weights().write(
         [&](std::span<const std::byte> bytes) { openvino_ir::value_of(bin.write(bytes)); });
-    NewFile xml = openvino_ir::value_of(NewFile::create(path));
+    NewFile xml = openvino_ir::value_of(files->create(path));
     const std::string text = lowering.xml();
     openvino_ir::value_of(xml.write(std::as_bytes(std::span(text))));
-    openvino_ir::value_of(bin.commit());
-    if (auto committed = xml.commit(); !committed) {
-      bin.withdraw();
-      throw openvino_ir::Failure{std::move(committed).error()};
-    }
+    files->add_model(std::move(xml), std::move(bin), true);
+    openvino_ir::value_of(files.finish());
     report.xml_bytes = text.size();
     report.bin_bytes = lowering.weights().size();
     return report;

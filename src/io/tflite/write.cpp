@@ -3,7 +3,7 @@
 #include "io/tflite/lower.hpp"
 #include "quadrant/io/tflite.hpp"
 #include "quadrant/ir/scales.hpp"
-#include "quadrant/support/new_file.hpp"
+#include "quadrant/support/file_transaction.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -28,9 +28,11 @@ Expected<TfliteWriteReport> write_tflite(const Graph& graph, const std::filesyst
     if (error.place.file.empty()) error.place.file = path.string();
     return fail(std::move(error));
   }
-  QUADRANT_TRY(NewFile file, NewFile::create(path.string()));
+  FilesOrOwn files(options.files);
+  QUADRANT_TRY(NewFile file, files->create(path.string()));
   QUADRANT_CHECK(file.write(*bytes));
-  QUADRANT_CHECK(file.commit());
+  files->add_model(std::move(file));
+  QUADRANT_CHECK(files.finish());
   return report;
 }
 
