@@ -104,7 +104,7 @@ def shortened(tests):
 
 
 def run_tests():
-    """Runs the tests of the main module; its exit code."""
+    """Runs the tests of the main module, and ends the program."""
     if not pathlib.Path(BINARY).is_file():
         sys.exit(f"usage: {sys.argv[0]} path/to/quadrant")
     found = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
@@ -112,4 +112,4 @@ def run_tests():
     result = unittest.TextTestRunner(stream=sys.stdout).run(suite)
     failed = len({test.id() for test, _ in result.failures + result.errors})
     print(f"{result.testsRun - failed - len(result.skipped)} passed, {failed} failed")
-    return 0 if failed == 0 and result.testsRun > 0 else 1
+    sys.exit(0 if failed == 0 and result.testsRun > 0 else 1)
