@@ -5,7 +5,7 @@
 // QUADRANT_FAULT_LOG=FILE      gets `KIND COUNT` for each kind when the program ends, and `opened PATH`
 //                              for each file that was opened to be read
 //
-// Kinds: open, read, write, sync, link, rename, map, thread, alloc.
+// Kinds: open, read, write, sync, link, rename, map, thread, alloc. They count from main on.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,6 +31,8 @@ static enum Kind wanted = kinds;
 static long wanted_at;
 static int kills;
 static int log_file = -1;
+static atomic_int in_main;
+static int (*real_main)(int, char**, char**);
 
 __attribute__((constructor)) static void start(void) {
   const char* fault = getenv("QUADRANT_FAULT");
@@ -45,7 +47,6 @@ __attribute__((constructor)) static void start(void) {
   for (int kind = 0; kind < kinds; ++kind) {
     const size_t size = strlen(names[kind]);
     if ((size_t)(colon - fault) == size && strncmp(fault, names[kind], size) == 0) {
-      for (int i = 0; i < kinds; ++i) atomic_store(&counts[i], 0);
       wanted_at = at;
       wanted = (enum Kind)kind;
     }
@@ -66,6 +67,7 @@ __attribute__((destructor)) static void finish(void) {
 
 // Whether this call is the one.
 static int fails(enum Kind kind) {
+  if (!atomic_load(&in_main)) return 0;
   const long count = atomic_fetch_add(&counts[kind], 1) + 1;
   if (kind != wanted || count != wanted_at) return 0;
   if (kills) {
@@ -79,6 +81,21 @@ static int fails(enum Kind kind) {
 #define ORIGINAL(result, name, ...) \
   static result (*original)(__VA_ARGS__); \
   if (!original) original = (result(*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name)
+
+static int counted_main(int argc, char** argv, char** environment) {
+  atomic_store(&in_main, 1);
+  const int code = real_main(argc, argv, environment);
+  atomic_store(&in_main, 0);
+  return code;
+}
+
+int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv, void (*init)(void), void (*fini)(void),
+                      void (*rtld_fini)(void), void* stack_end) {
+  ORIGINAL(int, __libc_start_main, int (*)(int, char**, char**), int, char**, void (*)(void), void (*)(void),
+           void (*)(void), void*);
+  real_main = main;
+  return original(counted_main, argc, argv, init, fini, rtld_fini, stack_end);
+}
 
 static int is_regular(int descriptor) {
   struct stat status;
