@@ -19,6 +19,7 @@
 #include "cli/written_model.hpp"
 #include "quadrant/adapters/tbb.hpp"
 #include "quadrant/engine/quantize.hpp"
+#include "quadrant/ir/aliases.hpp"
 #include "quadrant/ir/real_borders.hpp"
 #include "quadrant/report/computation.hpp"
 #include "quadrant/report/saturation.hpp"
@@ -89,6 +90,7 @@ class Convert final : public Command {
     QUADRANT_CHECK(check_target(format));
     TbbExecutor executor(options_.threads);
     const auto target = chosen_target(format);
+    options_.resolves_aliases = format != ModelFormat::onnx && format != ModelFormat::text;
     std::vector<std::string> remarks;
     QUADRANT_TRY(Graph graph, model(format, target, console, executor, remarks));
     const bool is_simulated = has_simulated_quantization(graph);
@@ -146,7 +148,11 @@ class Convert final : public Command {
                                 "is quantized",
                                 option, scheme->name()));
       }
-      return read_model(options_.model, console);
+      QUADRANT_TRY(Graph graph, read_model(options_.model, console));
+      if (options_.resolves_aliases) {
+        QUADRANT_CHECK(in_file(resolve_aliases(graph), options_.model));
+      }
+      return graph;
     }
     options_.coded_borders = borders_ == "codes";
     if (target == KernelsTarget(FusionTarget::tflite) ||

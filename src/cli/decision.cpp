@@ -19,6 +19,7 @@
 #include "cli/variants.hpp"
 #include "quadrant/adapters/tbb.hpp"
 #include "quadrant/engine/latency_gain.hpp"
+#include "quadrant/ir/aliases.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
 #include "quadrant/transforms/take_instrumentation.hpp"
 
@@ -293,6 +294,7 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   QUADRANT_CHECK(check_savable(options, recipe));
   QUADRANT_TRY(auto gains, gains_of(std::move(hardware), recipe, schemes.all));
   QUADRANT_TRY(Graph graph, read_model(options.model, console));
+  if (options.resolves_aliases) QUADRANT_CHECK(in_file(resolve_aliases(graph), options.model));
   TbbExecutor executor(options.threads);
   SchemeSubject subject{options.model, std::move(graph), &executor, &console};
   QUADRANT_TRY(const NamedCouplings named, take_instrumentation(subject));

@@ -2,6 +2,7 @@
 // the verifier checks it.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "quadrant/ir/graph_view.hpp"
@@ -14,6 +15,12 @@ namespace quadrant::inline v0::detail {
 /// nothing follows. An error when operands are missing or contradict each other. May read small
 /// constants (shapes, axes, sizes).
 [[nodiscard]] Expected<std::vector<TensorType>> infer_results(NodeRef node);
+
+/// Whether result 0 of such an operation has the shape of operand 0, whatever that is.
+[[nodiscard]] bool keeps_shape(std::string_view kind) noexcept;
+
+/// Whether it has the one shape that all operands are stretched to.
+[[nodiscard]] bool stretches_operands(std::string_view kind) noexcept;
 
 /// What both say together; an error when they contradict.
 [[nodiscard]] Expected<TensorType> merge(const TensorType& stated, const TensorType& inferred);

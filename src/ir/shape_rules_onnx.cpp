@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "ir/result_type.hpp"
 #include "ir/shape_rules.hpp"
 #include "quadrant/ir/ops.hpp"
 
@@ -388,19 +389,39 @@ constexpr std::array known_rules{
     Known{"Resize", resized},
 };
 
+// Null for what is not known.
+OnnxRule rule_of(std::string_view kind) noexcept {
+  constexpr std::string_view prefix = "onnx.";
+  if (!kind.starts_with(prefix)) return nullptr;
+  const auto* const found =
+      std::ranges::find(known_rules, kind.substr(prefix.size()), &Known::name);
+  return found == known_rules.end() ? nullptr : found->rule;
+}
+
 }  // namespace
 
+bool keeps_shape(std::string_view kind) noexcept {
+  constexpr std::array kinds{ops::Identity::kind,    ops::Cast::kind,
+                             ops::Quantize::kind,    ops::Dequantize::kind,
+                             ops::StorageCast::kind, ops::ConstFakeQuant::kind};
+  return rule_of(kind) == as_operand || std::ranges::find(kinds, kind) != kinds.end();
+}
+
+bool stretches_operands(std::string_view kind) noexcept {
+  constexpr std::array<OnnxRule, 3> stretching{elementwise<0>, elementwise<1>, truth};
+  return kind == ops::Add::kind || kind == ops::Multiply::kind ||
+         std::ranges::find(stretching, rule_of(kind)) != stretching.end();
+}
+
 Expected<std::vector<TensorType>> infer_onnx(NodeRef node) {
-  constexpr std::string_view prefix = "onnx.";
   std::vector<TensorType> results;
-  if (!node.kind().starts_with(prefix) || node.operands().empty() || node.operand(0).is_absent() ||
+  if (node.operands().empty() || node.operand(0).is_absent() ||
       node.graph->result_count(node.id) == 0) {
     return results;
   }
-  const std::string_view name = node.kind().substr(prefix.size());
-  const auto* const found = std::ranges::find(known_rules, name, &Known::name);
-  if (found == known_rules.end()) return results;
-  QUADRANT_TRY(TensorType type, found->rule(node));
+  const OnnxRule rule = rule_of(node.kind());
+  if (rule == nullptr) return results;
+  QUADRANT_TRY(TensorType type, rule(node));
   // It may compute codes from real numbers, which its own type says.
   if (node.type().is_quantized()) type.element = ElementType::undefined;
   results.push_back(std::move(type));

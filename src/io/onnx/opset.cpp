@@ -33,8 +33,8 @@ std::int64_t first_opset_of(const Graph& graph) {
   };
   // https://github.com/onnx/onnx/blob/main/docs/Changelog.md. Not LayerNormalization, which ONNX
   // Runtime has in all of them.
-  constexpr std::array newcomers{Newcomer{"Gelu", 20}, Newcomer{"HardSwish", 14},
-                                 Newcomer{"Mish", 18}};
+  constexpr std::array newcomers{Newcomer{"BitwiseXor", 18}, Newcomer{"Gelu", 20},
+                                 Newcomer{"HardSwish", 14}, Newcomer{"Mish", 18}};
   std::int64_t first = 13;
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     const NodeId node = graph.node_at(index);

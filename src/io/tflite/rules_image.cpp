@@ -35,8 +35,6 @@ std::vector<std::int64_t> named_axes(const NodeRef& node, const Shape& shape) {
 }
 
 std::int64_t scaled_extent(std::int64_t extent, float scale) {
-  if (scale == 1.0F) return extent;
-  if (extent == Shape::dynamic) impossible("an unknown extent is resized");
   const double wanted = std::floor(static_cast<double>(extent) * static_cast<double>(scale));
   const bool is_extent = wanted >= 1 && wanted <= 1e6;  // false for what is no number
   if (!is_extent) impossible("such scales");
@@ -64,14 +62,15 @@ Resizing resized(const Lowering& lowering, const NodeRef& node, const Shape& sha
   const std::vector<std::int64_t> axes = named_axes(node, shape);
   Resizing image{.extents = {shape.extents().begin(), shape.extents().end()}, .axes = {}};
   const bool has_sizes = has_roi && !node.operand(3).is_absent();
-  std::vector<std::int64_t> sizes;
+  IntegerList sizes;
   std::vector<float> scales;
   if (has_sizes) {
     if (node.attribute_or<std::string>("keep_aspect_ratio_policy", "stretch") != "stretch") {
       impossible("an aspect ratio that is kept");
     }
-    sizes = lowering.integers(node.operand(3));
-    std::ranges::replace(sizes, unknown_integer, Shape::dynamic);
+    auto known = lowering.open_integers(node.operand(3));
+    if (!known) impossible("sizes that are computed");
+    sizes = *std::move(known);
   } else {
     scales = given_scales(lowering, node, node.operand(has_roi ? 2 : 1));
   }
@@ -79,9 +78,14 @@ Resizing resized(const Lowering& lowering, const NodeRef& node, const Shape& sha
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::int64_t from = shape[axes[i]];
     std::int64_t& to = image.extents[static_cast<std::size_t>(axes[i])];
-    to = has_sizes ? sizes[i] : scaled_extent(from, scales[i]);
-    if (has_sizes ? to == from : scales[i] == 1.0F) continue;
-    if (from < 1 || to < 1) impossible("an unknown extent is resized");
+    const bool is_kept = has_sizes ? is_extent(lowering.graph(), sizes[i], node.operand(0), axes[i])
+                                   : scales[i] == 1.0F;
+    if (is_kept) continue;
+    if (from == Shape::dynamic || (has_sizes && !sizes[i].number)) {
+      impossible("sizes or an operand whose extents only the run tells");
+    }
+    to = has_sizes ? *sizes[i].number : scaled_extent(from, scales[i]);
+    if (from < 1 || to < 1) impossible("an empty image");
     const float scale = has_sizes ? static_cast<float>(to) / static_cast<float>(from) : scales[i];
     image.axes.push_back({.axis = axes[i], .from = from, .to = to, .scale = scale});
   }
@@ -127,13 +131,6 @@ std::optional<Sampling> sampling_of(const Resampling& how, const Resizing& image
   return is_asymmetric && how.rounding == "floor" ? std::optional(Sampling{}) : std::nullopt;
 }
 
-/// Whether the axes are those of an image: two of four, or neighbours in others.
-bool is_planar(const Shape& shape, const Resizing& image) {
-  if (image.axes.size() > 2) return false;
-  return shape.rank() == 4 ||
-         (shape.is_static() && image.axes.back().axis - image.axes.front().axis <= 1);
-}
-
 /// An order of four axes whose second and third hold those that are resized: the one there is if it
 /// does, else one that images usually have.
 Axes image_axes(const Lowering& lowering, Value data, const std::vector<ResizedAxis>& resized) {
@@ -155,6 +152,18 @@ Axes image_axes(const Lowering& lowering, Value data, const std::vector<ResizedA
     if (std::ranges::find(middle, axis) == middle.end()) others.push_back(axis);
   }
   return {others[0], middle[0], middle[1], others[1]};
+}
+
+/// Whether the axes are those of an image whose extents are known: two of four, or neighbours in
+/// others.
+bool is_planar(const Lowering& lowering, Value data, const Resizing& image) {
+  const Shape& shape = lowering.shape(data);
+  if (image.axes.size() > 2) return false;
+  if (shape.rank() == 4) {
+    const Axes axes = image_axes(lowering, data, image.axes);
+    return shape[axes[1]] != Shape::dynamic && shape[axes[2]] != Shape::dynamic;
+  }
+  return shape.is_static() && image.axes.back().axis - image.axes.front().axis <= 1;
 }
 
 /// The extents as an image of those along the neighbours `axes`: what is before them is one axis,
@@ -243,7 +252,7 @@ BuiltinOperator resize_kernel(const Lowering& lowering, const NodeRef& node) {
   const Resampling how = resampling_of(node, has_coordinate_modes(lowering, node));
   const bool is_nearest = how.mode == "nearest";
   if (image.axes.empty()) return RESHAPE;
-  if (is_planar(shape, image) && sampling_of(how, image)) {
+  if (is_planar(lowering, node.operand(0), image) && sampling_of(how, image)) {
     return is_nearest ? RESIZE_NEAREST_NEIGHBOR : RESIZE_BILINEAR;
   }
   return is_nearest ? GATHER : CUSTOM;
@@ -261,7 +270,7 @@ void lower_resize(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/)
     return;
   }
   const auto sampling = sampling_of(how, image);
-  if (!sampling || !is_planar(shape, image)) {
+  if (!sampling || !is_planar(lowering, data, image)) {
     resize_by_taps(lowering, node, how, image);
     return;
   }
@@ -288,8 +297,8 @@ void lower_depth_to_space(Lowering& lowering, const NodeRef& node, const Rule& /
   const TensorType type = lowering.type(data);
   const Shape shape = lowering.ranked(data);
   const auto block = node.attribute_or<std::int64_t>("blocksize", 0);
-  if (shape.rank() != 4 || block < 1 || block > 1024 || shape[1] < 1 ||
-      shape[1] % (block * block) != 0) {
+  if (shape.rank() != 4 || shape[1] == Shape::dynamic) impossible("channels of an unknown number");
+  if (block < 1 || block > 1024 || shape[1] % (block * block) != 0) {
     invalid("channels that are no blocks");
   }
   const auto larger = [&](std::int64_t extent) {
