@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0::detail {
@@ -14,6 +14,9 @@ namespace quadrant::inline v0::detail {
 /// nothing follows. An error when operands are missing or contradict each other. May read small
 /// constants (shapes, axes, sizes).
 [[nodiscard]] Expected<std::vector<TensorType>> infer_results(NodeRef node);
+
+/// Sets the types of the results of `id` where they follow, as `infer_shapes` does for all.
+[[nodiscard]] Expected<void> infer_node(Graph& graph, NodeId id);
 
 /// What both say together; an error when they contradict.
 [[nodiscard]] Expected<TensorType> merge(const TensorType& stated, const TensorType& inferred);
