@@ -16,7 +16,7 @@
 #include "cli/table_options.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/calibration/data_set.hpp"
-#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/find_quantization.hpp"
 #include "quadrant/methods/static_affine.hpp"
 #include "quadrant/recipe/recipe.hpp"
 #include "quadrant/runtime/interpreter.hpp"
@@ -29,19 +29,13 @@ bool is_statistics_file(const std::string& path) {
 }
 
 Expected<void> check_float(const Graph& graph) {
-  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
-    const NodeId node = graph.node_at(i);
-    if (!node.is_valid()) continue;
-    const std::string_view kind = graph.kind(node);
-    const bool is_conversion = kind == ops::Quantize::kind || kind == ops::Dequantize::kind ||
-                               kind == "onnx.QuantizeLinear" || kind == "onnx.DequantizeLinear";
-    if (!is_conversion) continue;
-    return fail(ErrorCode::usage,
-                "this model is quantized already: quantize the float model that it was made of "
-                "(quantizing twice adds both errors)",
-                {.node = std::string(label(graph, node))});
-  }
-  return {};
+  const auto found = find_quantization(graph);
+  if (!found) return {};
+  return fail(ErrorCode::impossible,
+              fmt::format("this model is quantized already, as {} shows: quantize the float model "
+                          "that it was made of (quantizing twice adds both errors)",
+                          graph.kind(*found)),
+              {.node = std::string(label(graph, *found))});
 }
 
 // Inputs and outputs that are real values although codes are asked for.

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0::detail {
@@ -21,6 +21,8 @@ namespace quadrant::inline v0::detail {
 
 /// Whether it has the one shape that all operands are stretched to.
 [[nodiscard]] bool stretches_operands(std::string_view kind) noexcept;
+/// Sets the types of the results of `id` where they follow, as `infer_shapes` does for all.
+[[nodiscard]] Expected<void> infer_node(Graph& graph, NodeId id);
 
 /// What both say together; an error when they contradict.
 [[nodiscard]] Expected<TensorType> merge(const TensorType& stated, const TensorType& inferred);

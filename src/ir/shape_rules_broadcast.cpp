@@ -43,19 +43,14 @@ Expected<TensorType> infer_elementwise(NodeRef node) {
 Expected<TensorType> infer_expand(NodeRef node) {
   TensorType result = moved(node);
   const Shape data = operand_shape(node, 0);
-  QUADRANT_TRY(IntegerList shape, integer_list(node, "shape", 1));
-  if (shape.is_computed()) {  // but how long it is may be known
-    const Shape length = operand_shape(node, 1);
-    if (length.rank() != 1 || length[0] > largest_rank) return result;
-    if (length[0] != Shape::dynamic) {
-      shape = {IntegerList::State::known,
-               std::vector<std::int64_t>(static_cast<std::size_t>(length[0]), Shape::dynamic)};
-    }
-  }
-  if (!data.is_ranked() || shape.is_computed()) return result;
+  QUADRANT_TRY(const auto asked, known_extents(node, "shape", 1));
+  if (!data.is_ranked() || !asked) return result;
+  std::vector<std::int64_t> wanted;
   // Some exporters write -1 for "as it is".
-  for (std::int64_t& extent : shape.values) extent = std::max(extent, Shape::dynamic);
-  QUADRANT_TRY(auto extents, broadcast(data.extents(), shape.values));
+  for (const auto& extent : *asked) {
+    wanted.push_back(std::max(extent.value_or(Shape::dynamic), Shape::dynamic));
+  }
+  QUADRANT_TRY(auto extents, broadcast(data.extents(), wanted));
   result.shape = Shape(std::move(extents));
   return result;
 }

@@ -66,7 +66,7 @@ Expected<std::int64_t> windows_end(std::int64_t extent, const Window& window, bo
 // The output channels. Of weights `[whole, part / group]` a convolution makes the whole of the
 // parts, a transposed one the parts of the whole.
 Expected<std::int64_t> output_channels(NodeRef node, const Shape& x, const Shape& w,
-                                       bool transposed) {
+                                       const Shape& bias, bool transposed) {
   QUADRANT_TRY(const std::int64_t group, attribute_or<std::int64_t>(node, "group", 1));
   if (group < 1) return invalid(fmt::format("attribute 'group' holds {}", group));
   if (!w.is_ranked()) return Shape::dynamic;
@@ -84,7 +84,6 @@ Expected<std::int64_t> output_channels(NodeRef node, const Shape& x, const Shape
   if (x.is_ranked() && !compatible(x[1], input)) {
     return invalid(fmt::format("{} input channels where the weights are for {}", x[1], input));
   }
-  const Shape bias = operand_shape(node, 2);
   if (bias.is_ranked() && (bias.rank() != 1 || !compatible(bias[0], output))) {
     return invalid(
         fmt::format("a bias of shape [{}] for {} output channels", to_string(bias), output));
@@ -121,14 +120,16 @@ Expected<void> check_ranks(const Shape& x, const Shape& w) {
   return {};
 }
 
-Expected<TensorType> infer(NodeRef node, bool transposed) {
-  TensorType result;
-  QUADRANT_TRY(result.element, common_element(node));
-  const Shape x = operand_shape(node, 0);
-  const Shape w = operand_shape(node, 1);
+}  // namespace
+
+Expected<Shape> convolution_shape(NodeRef node, const ConvolutionOperands& operands,
+                                  bool transposed) {
+  const Shape x = operand_shape(node, operands.data);
+  const Shape w = operand_shape(node, operands.weights);
+  const Shape bias = operand_shape(node, operands.bias);
   QUADRANT_CHECK(check_ranks(x, w));
-  QUADRANT_TRY(const std::int64_t channels, output_channels(node, x, w, transposed));
-  if (!x.is_ranked() && !w.is_ranked()) return result;
+  QUADRANT_TRY(const std::int64_t channels, output_channels(node, x, w, bias, transposed));
+  if (!x.is_ranked() && !w.is_ranked()) return Shape();
 
   const auto spatial = static_cast<std::size_t>(std::max(x.rank(), w.rank()) - 2);
   QUADRANT_TRY(const auto kernel, integers(node, "kernel_shape", spatial, Shape::dynamic, 1));
@@ -172,7 +173,15 @@ Expected<TensorType> infer(NodeRef node, bool transposed) {
                                             : window_count(from, window, same));
     extents.push_back(to);
   }
-  result.shape = Shape(std::move(extents));
+  return Shape(std::move(extents));
+}
+
+namespace {
+
+Expected<TensorType> infer(NodeRef node, bool transposed) {
+  TensorType result;
+  QUADRANT_TRY(result.element, common_element(node));
+  QUADRANT_TRY(result.shape, convolution_shape(node, {}, transposed));
   return result;
 }
 

@@ -14,16 +14,18 @@ namespace {
 
 // What a reshape's second operand asks for.
 struct Request {
-  std::vector<std::int64_t> extents;  // `Shape::dynamic` for one that is copied and not known
+  std::vector<std::int64_t> extents;  // `Shape::dynamic` for one that is not known
   std::vector<bool> copied;           // whether each extent is the data's
   std::ptrdiff_t open = -1;           // where the -1 is
 };
 
-Expected<Request> read_request(const Shape& data, std::vector<std::int64_t> extents,
-                               bool allow_zero) {
+Expected<Request> read_request(const Shape& data, const KnownIntegers& asked, bool allow_zero) {
   std::ptrdiff_t open = -1;
-  std::vector<bool> copied(extents.size(), false);
-  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+  std::vector<std::int64_t> extents;
+  std::vector<bool> copied(asked.size(), false);
+  for (std::size_t axis = 0; axis < asked.size(); ++axis) {
+    extents.push_back(asked[axis].value_or(Shape::dynamic));
+    if (!asked[axis]) continue;
     if (extents[axis] < -1) {
       return invalid(fmt::format("a reshape to an extent of {}", extents[axis]));
     }
@@ -94,13 +96,14 @@ Expected<std::vector<bool>> named_axes(const std::vector<std::int64_t>& axes, st
 Expected<TensorType> infer_reshape(NodeRef node) {
   QUADRANT_TRY(const std::int64_t allow_zero, attribute_or<std::int64_t>(node, "allowzero", 0));
   TensorType result = moved(node);
-  const Constant* asked = node.operand_constant(1);
-  if (!asked || !*asked) return result;
-  if (asked->shape().rank() != 1) return invalid("the shape of a reshape must be one-dimensional");
-  if (asked->element_count() > largest_rank) return result;
-  QUADRANT_TRY(auto extents, read_integers(*asked, largest_rank));
+  const Shape length = operand_shape(node, 1);
+  if (length.is_ranked() && length.rank() != 1) {
+    return invalid("the shape of a reshape must be one-dimensional");
+  }
+  QUADRANT_TRY(const auto asked, known_extents(node, "shape", 1));
+  if (!asked) return result;
   const Shape data = operand_shape(node, 0);
-  QUADRANT_TRY(auto request, read_request(data, std::move(extents), allow_zero != 0));
+  QUADRANT_TRY(auto request, read_request(data, *asked, allow_zero != 0));
   QUADRANT_TRY(result.shape, reshaped(data, std::move(request)));
   return result;
 }

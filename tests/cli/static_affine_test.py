@@ -129,7 +129,7 @@ class StaticAffineTest(CommandTest):
         self.quantize("q.onnx")
         self.succeeds("quantize", self.model, "-o", "w.onnx", "--scheme", "weight-only")
         for name in ("q.onnx", "w.onnx"):
-            self.fails(USAGE, [name, "quantized already", "float model"], "quantize", name, "-o",
+            self.fails(IMPOSSIBLE, [name, "quantized already", "float model"], "quantize", name, "-o",
                        "twice.onnx", *SCHEME, "--calibration", "data")
 
     def test_optimizations_need_samples(self):

@@ -53,13 +53,14 @@ def close(ours, theirs, bound):
 
 # What is written; of everything else a reason is given.
 COVERED = set("""
-    Abs Add And AveragePool BatchNormalization Cast Ceil Clip Concat Conv Cos DepthToSpace Div Dropout
-    Elu Equal Erf Exp Expand Flatten Floor Gather Gelu Gemm GlobalAveragePool GlobalMaxPool Greater
-    GreaterOrEqual HardSigmoid HardSwish Identity InstanceNormalization LayerNormalization LeakyRelu Less
-    LessOrEqual Log LogSoftmax MatMul Max MaxPool Mean Min Mul Neg Not Or PRelu Pad Pow Reciprocal
-    ReduceL2 ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Round Selu
-    Sigmoid Sign Sin Slice Softmax Softplus Softsign Split Sqrt Squeeze Sub Sum Swish Tanh Tile Transpose
-    Unsqueeze Where Xor
+    Abs Acos Acosh Add And Asin Asinh Atan Atanh AveragePool BatchNormalization BitShift BitwiseAnd BitwiseNot
+    BitwiseOr BitwiseXor Cast CastLike Ceil Celu Clip Concat Conv Cos Cosh DepthToSpace Div Dropout Elu Equal
+    Erf Exp Expand Flatten Floor Gather Gelu Gemm GlobalAveragePool GlobalMaxPool Greater GreaterOrEqual
+    HardSigmoid HardSwish Identity InstanceNormalization IsInf IsNaN LayerNormalization LeakyRelu Less LessOrEqual
+    Log LogSoftmax MatMul Max MaxPool Mean Min Mish Mod Mul Neg Not Or PRelu Pad Pow Reciprocal ReduceL1 ReduceL2
+    ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape
+    Round Selu Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt
+    Squeeze Sub Sum Swish Tan Tanh ThresholdedRelu Tile Transpose Unsqueeze Where Xor
 """.split())
 # Cases of those that are refused all the same, and why.
 REFUSED = {

@@ -1,20 +1,22 @@
 // Graphs to files.
 #include "io/mlir/failure.hpp"
 #include "io/mlir/lower.hpp"
+#include "ir/explicit_windows.hpp"
+#include "ir/known_integers.hpp"
 #include "quadrant/io/mlir.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
-#include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/support/file_transaction.hpp"
 
 namespace quadrant::inline v0 {
 namespace mlir_ir {
 namespace {
 
-/// With operations on real values, between conversions.
+/// With operations on real values, between conversions; what is known is a constant.
 Graph with_conversions(const Graph& graph) {
   Graph copy = graph;
   make_quantization_explicit(copy);
-  value_of(infer_shapes(copy));
+  value_of(detail::make_windows_explicit(copy));
+  value_of(detail::fold_shapes(copy));
   return copy;
 }
 

@@ -14,6 +14,7 @@
 #include "io/openvino/names.hpp"
 #include "io/openvino/net.hpp"
 #include "io/openvino/rules.hpp"
+#include "ir/known_integers.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/opset.hpp"
 #include "quadrant/ir/scales.hpp"
@@ -117,9 +118,15 @@ std::optional<std::vector<std::int64_t>> LoweredNode::list(std::size_t index,
     if (const auto* value = std::get_if<std::int64_t>(found)) return std::vector{*value};
   }
   if (!has(index)) return std::nullopt;
-  const Constant* contents = constant(index);
-  if (!contents) impossible(fmt::format("{} that are computed", attribute));
-  return value_of(read_integers(*contents));
+  auto known = known_list(index);
+  if (!known) impossible(fmt::format("{} that are computed", attribute));
+  return known;
+}
+
+std::optional<std::vector<std::int64_t>> LoweredNode::known_list(std::size_t index) const {
+  if (const Constant* contents = constant(index)) return value_of(read_integers(*contents));
+  if (!has(index)) return std::nullopt;
+  return detail::all_known_integers(lowering_.graph_, node_.operands()[index]);
 }
 
 TensorType LoweredNode::type(Output output) const { return lowering_.made(output).type; }

@@ -99,9 +99,12 @@ void lower_slice(LoweredNode& node) {
   auto steps = list_operand(node, 4, "steps");
   if (!steps) {
     // As many ones as there are starts.
-    const auto known = node.list(1, "starts");
-    if (!known) invalid("a slice without starts");
-    steps = node.integers("steps", std::vector<std::int64_t>(known->size(), 1));
+    const auto known = node.known_list(1);
+    const auto listed = node.attribute_or<std::vector<std::int64_t>>("starts", {});
+    std::int64_t count = known ? std::ssize(*known) : std::ssize(listed);
+    if (count == 0 && node.has(1)) count = node.type(1).shape.element_count().value_or(0);
+    if (count == 0) impossible("a number of starts that is not known");
+    steps = node.integers("steps", std::vector<std::int64_t>(static_cast<std::size_t>(count), 1));
   }
   std::vector<Output> inputs{node.operand(0), *starts, *ends, *steps};
   if (const auto axes = list_operand(node, 3, "axes")) inputs.push_back(*axes);
@@ -249,9 +252,24 @@ bool raise_strided_slice(RaisedLayer& layer) {
 // --- by index ------------------------------------------------------------------------------------
 
 bool raise_gather(RaisedLayer& layer) {
-  const auto axis = constant_axis(layer, 2);
-  if (!axis || layer.integer("batch_dims", 0) != 0) return false;
-  layer.make(ops::Gather::kind, {layer.input(0), layer.input(1)}, {{"axis", *axis}});
+  auto axis = constant_axis(layer, 2);
+  std::int64_t batch = layer.integer("batch_dims", 0);
+  if (!axis) return false;
+  if (batch == 0) {
+    layer.make(ops::Gather::kind, {layer.input(0), layer.input(1)}, {{"axis", *axis}});
+    return true;
+  }
+  // Along the axis behind those of a batch, each index is a list of one.
+  const Shape& data = layer.shape_of(layer.input(0));
+  const Shape& indices = layer.shape_of(layer.input(1));
+  if (!data.is_ranked() || !indices.is_ranked()) return false;
+  axis = normalize_axis(*axis, data.rank());
+  if (batch < 0) batch += indices.rank();
+  if (!axis || *axis != batch) return false;
+  const Value lists = stepped(
+      layer, ops::Unsqueeze::kind,
+      {layer.wide(layer.input(1), "indices"), layer.list("last", std::array{std::int64_t{-1}})});
+  layer.make("onnx.GatherND", {layer.input(0), lists}, {{"batch_dims", batch}});
   return true;
 }
 

@@ -4,44 +4,21 @@
 #include "io/openvino/failure.hpp"
 #include "io/openvino/lower.hpp"
 #include "io/openvino/real_moves.hpp"
+#include "ir/explicit_windows.hpp"
 #include "quadrant/io/openvino.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
-#include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/support/file_transaction.hpp"
 
 namespace quadrant::inline v0 {
 namespace openvino_ir {
 namespace {
 
-/// The ranks of reshapes to shapes that are computed: as many as these have numbers. Returns
-/// whether one was not known.
-bool rank_reshapes(Graph& graph) {
-  bool is_new = false;
-  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
-    const NodeId node = graph.node_at(index);
-    if (!node.is_valid() || graph.kind(node) != ops::Reshape::kind) continue;
-    const TensorType* const list = graph.ref(node).operand_type(1);
-    TensorType type = graph.type({node});
-    constexpr std::int64_t most_dimensions = 64;
-    const bool is_known = list != nullptr && list->shape.rank() == 1 && list->shape.is_static() &&
-                          list->shape[0] <= most_dimensions;
-    if (type.shape.is_ranked() || !is_known) continue;
-    type.shape =
-        Shape(std::vector<std::int64_t>(static_cast<std::size_t>(list->shape[0]), Shape::dynamic));
-    graph.set_type({node}, std::move(type));
-    is_new = true;
-  }
-  return is_new;
-}
-
 /// As OpenVINO computes it: on real values, between conversions.
 Graph prepared(const Graph& graph) {
   Graph copy = graph;
   make_quantization_explicit(copy);
   move_real_numbers(copy);
-  value_of(infer_shapes(copy));
-  if (rank_reshapes(copy)) value_of(infer_shapes(copy));
+  value_of(detail::make_windows_explicit(copy));
   return copy;
 }
 
