@@ -17,8 +17,11 @@
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/ir/find_quantization.hpp"
+#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/ops.hpp"
 #include "quadrant/methods/static_affine.hpp"
 #include "quadrant/recipe/recipe.hpp"
+#include "quadrant/runtime/fold_constants.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::cli {
@@ -36,6 +39,19 @@ Expected<void> check_float(const Graph& graph) {
                           "that it was made of (quantizing twice adds both errors)",
                           graph.kind(*found)),
               {.node = std::string(label(graph, *found))});
+}
+
+// What a weight is computed with: a cast of one that is stored as float16, say. Codes move as they
+// are, so that moves can stay.
+bool computes_reals(NodeRef node) {
+  const auto is_real = [](const TensorType* type) {
+    return type == nullptr || is_float(type->element);
+  };
+  if (find_move(node.kind()) != nullptr || !is_real(&node.type())) return false;
+  for (std::size_t i = 0; i < node.operands().size(); ++i) {
+    if (!is_real(node.operand_type(i))) return false;
+  }
+  return true;
 }
 
 // Inputs and outputs that are real values although codes are asked for.
@@ -133,7 +149,10 @@ class StaticAffineCommand final : public StaticAffineScheme {
     if (!encodings_.empty()) {
       QUADRANT_TRY(prescribed, Prescribed::read(encodings_, subject.graph, *subject.console));
     }
-    // Values keep their names where normalizations are folded, so that what was saved holds.
+    // Values keep their names where weights are computed and normalizations folded, so that what
+    // was saved holds.
+    QUADRANT_TRY(const FoldedConstants folded,
+                 in_file(fold_constants(subject.graph, computes_reals), subject.path));
     StatisticsTable statistics;
     const bool is_saved = is_statistics_file(calibration_);
     if (is_saved) {

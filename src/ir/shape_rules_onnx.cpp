@@ -499,7 +499,7 @@ Expected<std::vector<TensorType>> infer_onnx(NodeRef node) {
     return results;
   }
   const OnnxRule rule = rule_of(node.kind());
-  if (rule == nullptr) return infer_by_places(node);
+  if (rule == nullptr) return node.kind().starts_with("onnx.") ? infer_by_places(node) : results;
   QUADRANT_TRY(TensorType type, rule(node));
   // It may compute codes from real numbers, which its own type says.
   if (node.type().is_quantized()) type.element = ElementType::undefined;

@@ -291,6 +291,18 @@ class StaticAffineTest(CommandTest):
         self.assertGreater(output["sqnr_db"], 30)
         self.assertLess(output["sqnr_db"], 60)
 
+    def test_a_weight_that_is_computed_is_a_weight(self):
+        numbers = [random.Random(5).gauss(0, 1) for _ in range(256)]
+        given = [value_info("x", ["batch", 16])], [value_info("y", ["batch", 16])]
+        product = node("MatMul", ["x", "w"], ["y"], "product")
+        for name, nodes, weight in (
+                ("computed", [node("Neg", ["v"], ["w"], "neg"), product], tensor("v", [16, 16], numbers)),
+                ("plain", [product], tensor("w", [16, 16], [-number for number in numbers]))):
+            self.put(f"{name}.onnx", model(nodes, [weight], *given))
+            self.succeeds("quantize", f"{name}.onnx", "-o", f"{name}.int8.onnx", *SCHEME,
+                          "--calibration", "data")
+        self.assertEqual(self.bytes_of("computed.int8.onnx"), self.bytes_of("plain.int8.onnx"))
+
     def test_sensitivity(self):
         self.model = self.put("chain.onnx", chain(3))
         self.succeeds("calibrate", self.model, "--data", "data", "-o", "s.json")

@@ -390,10 +390,15 @@ void Lowering::lower_output(NodeRef node) {
   const std::string name = std::string(node.name()) + "/result";
   const std::size_t layer = add_layer({"Result"}, name, std::array{output}, {}, {});
   layers_[layer].is_kept = true;
-  const std::vector<std::string>& names = made(output).names;
-  const bool is_one_of_them = std::ranges::find(names, node.name()) != names.end();
-  set(layers_[layer].node, "output_names",
-      join_names(is_one_of_them ? names : std::vector<std::string>{std::string(node.name())}));
+  // Its own name first: a value that is several outputs has those of all.
+  std::vector<std::string> names = made(output).names;
+  const auto own = std::ranges::find(names, node.name());
+  if (own == names.end()) {
+    names = {std::string(node.name())};
+  } else {
+    std::rotate(names.begin(), own, own + 1);
+  }
+  set(layers_[layer].node, "output_names", join_names(names));
 }
 
 void Lowering::lower_carried(NodeRef node) {

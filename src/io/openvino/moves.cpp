@@ -78,7 +78,11 @@ bool raise_squeezing(RaisedLayer& layer) {
 
 void lower_squeezing(LoweredNode& node) {
   std::vector<Output> inputs{node.operand(0)};
-  if (const auto axes = list_operand(node, 1, "axes")) inputs.push_back(*axes);
+  if (const auto axes = list_operand(node, 1, "axes")) {
+    inputs.push_back(*axes);
+  } else if (!node.type(0).shape.is_static()) {
+    impossible("no axes, of an operand whose extents are not known");
+  }
   node.make({node.node().kind() == ops::Squeeze::kind ? "Squeeze" : "Unsqueeze"}, inputs);
 }
 

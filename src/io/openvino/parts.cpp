@@ -47,6 +47,18 @@ bool raise_split_of_lengths(RaisedLayer& layer) {
   return true;
 }
 
+/// Of `count` parts of an extent that is not known: all of the same length, which may be less than
+/// that in the last one.
+Output computed_lengths(LoweredNode& node, LayerChain& chain, std::int64_t axis,
+                        std::int64_t count) {
+  const Output extent = chain.element_of(chain.extents(node.operand(0)), axis);
+  const Output rounded_up = chain.pair({"Add"}, extent, chain.integer(count - 1));
+  const Output length = chain.pair({"Divide"}, rounded_up, chain.integer(count));
+  const Output all_but_one = chain.apply(
+      {"Broadcast", "opset3"}, {length, chain.integers({count - 1})}, {{"mode", "numpy"}});
+  return chain.joined({all_but_one, chain.integers({-1})});
+}
+
 void lower_split(LoweredNode& node) {
   const ops::Split split{node.node()};
   const auto results = node.node().graph->result_count(node.node().id);
@@ -55,6 +67,11 @@ void lower_split(LoweredNode& node) {
   LayerChain chain(node);
   const Output along = chain.integer(*axis);
   const auto offsets = split.offsets();
+  if (!offsets && node.node().graph->attribute(node.node().id, "num_outputs") != nullptr) {
+    const Output lengths = computed_lengths(node, chain, *axis, results);
+    node.make({"VariadicSplit"}, std::array{node.operand(0), along, lengths});
+    return;
+  }
   const auto given = node.list(1, "split");
   std::vector<std::int64_t> lengths = given.value_or(std::vector<std::int64_t>{});
   if (lengths.empty() && offsets) {
@@ -303,10 +320,33 @@ bool raise_gather_elements(RaisedLayer& layer) {
   return true;
 }
 
+/// Operand 0 with no more elements along the other axes than there are indices: OpenVINO wants as
+/// many.
+Output as_far_as_indices(LoweredNode& node, std::int64_t axis) {
+  const Shape& data = node.ranked(0);
+  const Shape& indices = node.ranked(1);
+  if (indices.rank() != data.rank()) invalid("indices of another rank than the data");
+  LayerChain chain(node);
+  const Output extents = chain.extents(node.operand(1));
+  std::vector<std::int64_t> axes;
+  std::vector<Output> ends;
+  for (std::int64_t other = 0; other < data.rank(); ++other) {
+    const bool is_same = indices[other] != Shape::dynamic && indices[other] == data[other];
+    if (other == axis || is_same) continue;
+    axes.push_back(other);
+    ends.push_back(chain.part(extents, other, other + 1));
+  }
+  if (axes.empty()) return node.operand(0);
+  return chain.apply({"Slice", "opset8"},
+                     {node.operand(0), chain.integers(std::vector<std::int64_t>(axes.size(), 0)),
+                      chain.joined(ends), chain.integers(std::vector<std::int64_t>(axes.size(), 1)),
+                      chain.integers(axes)});
+}
+
 void lower_gather_elements(LoweredNode& node) {
   const std::int64_t axis = axis_of(node, 0);
   node.make({"GatherElements", "opset6"},
-            std::array{node.operand(0), from_the_front(node, 1, axis)},
+            std::array{as_far_as_indices(node, axis), from_the_front(node, 1, axis)},
             {{"axis", std::to_string(axis)}});
 }
 
