@@ -301,7 +301,7 @@ class SettingsTest(CommandTest):
 
     def test_each_one_is_heard(self):
         for options, expected in (
-            (["--bits", "4"], {"bits": "4", "codes": "i4<-8:7>"}),
+            (["--bits", "4"], {"bits": "4", "codes": "i4<-8:7>", "clip": "mse"}),
             (["--asymmetric"], {"codes": "u8<0:255>", "clip": "minmax"}),
             (["--asymmetric", "--bits", "4"], {"bits": "4", "codes": "u4<0:15>",
                                                  "clip": "minmax"}),
