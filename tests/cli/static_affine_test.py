@@ -128,9 +128,20 @@ class StaticAffineTest(CommandTest):
     def test_a_model_that_is_quantized_already(self):
         self.quantize("q.onnx")
         self.succeeds("quantize", self.model, "-o", "w.onnx", "--scheme", "weight-only")
-        for name in ("q.onnx", "w.onnx"):
-            self.fails(IMPOSSIBLE, [name, "quantized already", "float model"], "quantize", name, "-o",
-                       "twice.onnx", *SCHEME, "--calibration", "data")
+        self.run_command("convert", "q.onnx", "operators.onnx", "--target", "onnx-qoperator")
+        self.assertIn(b"QLinearMatMul", self.bytes_of("operators.onnx"))
+        for copy in ("q.xml", "q.tflite", "q.qd"):
+            self.assertEqual(self.run_command("convert", "q.onnx", copy).returncode, DONE)
+        self.assertIn(b"FakeQuantize", self.bytes_of("q.xml"))
+        dynamic = model([node("DynamicQuantizeLinear", ["x"], ["c", "s", "z"], "dynamic"),
+                         node("DequantizeLinear", ["c", "s", "z"], ["y"], "back")], [],
+                        [value_info("x", ["batch", 16])], [value_info("y", ["batch", 16])])
+        self.put("dynamic.onnx", dynamic)
+        for name in ("q.onnx", "w.onnx", "operators.onnx", "q.xml", "q.tflite", "q.qd", "dynamic.onnx"):
+            for command in (("quantize", name, "-o", "twice.onnx"), ("convert", name, "twice.xml"),
+                            ("convert", name, "twice.tflite"), ("plan", name), ("sensitivity", name, "--data", "data")):
+                self.fails(IMPOSSIBLE, [name, "quantized already", "float model"], *command, *SCHEME,
+                           "--calibration", "data")
 
     def test_optimizations_need_samples(self):
         quantize = ("quantize", self.model, "-o", "q.onnx", *SCHEME, "--optimize", "cle")

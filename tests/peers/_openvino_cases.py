@@ -585,7 +585,7 @@ ir("max_pool_ceil", In(1, 2, 30, 29), lambda x: opset8.max_pool(x, [2, 2], [1, 1
 ir("max_pool_ceil_open", In(1, 2, 30, 29, open=(2, 3)), lambda x: opset8.max_pool(x, [2, 2], [1, 1], [1, 1], [1, 1], [3, 3], rounding_type="ceil").output(0))
 ir("max_pool_ceil_behind", In(1, 2, 5, 5), lambda x: opset8.max_pool(x, [3, 3], [1, 1], [0, 0], [1, 1], [2, 2], rounding_type="ceil").output(0), carried=True)
 for excludes in False, True:
-    ir(f"avg_pool_ceil_{excludes}", In(1, 2, 8, 7), lambda x, e=excludes: opset1.avg_pool(x, [2, 2], [1, 1], [1, 1], [3, 3], e, "ceil"), carried=not e)
+    ir(f"avg_pool_ceil_{excludes}", In(1, 2, 8, 7), lambda x, e=excludes: opset1.avg_pool(x, [2, 2], [1, 1], [1, 1], [3, 3], e, "ceil"), carried=not excludes)
 ir("max_pool_indices_axis", In(1, 2, 6, 8), lambda x: ops.max_pool(x, [2, 2], [1, 1], [0, 0], [0, 0], [2, 2], axis=2), carried=True)
 ir("adaptive_avg_pool", In(1, 2, 6, 8), lambda x: ops.adaptive_avg_pool(x, c([2, 4])))
 ir("adaptive_avg_pool_one", In(1, 2, 6, 8), lambda x: ops.adaptive_avg_pool(x, c([1, 1])), copy_tolerance=1e-6)

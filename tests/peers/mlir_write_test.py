@@ -68,7 +68,7 @@ REFUSED = {
     "slice_computed": "open extents", "reduce_computed": "open extents", "pad_edge": "mode edge",
     "pad_2_edge": "mode edge", "pad_reflect": "mode reflect", "pad_2_reflect": "mode reflect",
     "pad_wrap": "mode wrap", "reduce_max_bool": "type i1", "reduce_min_bool": "type i1",
-    "layer_norm_mean": "open extents", "pad_axes": "open extents",
+    "layer_norm_mean": "open extents", "max_pool_dilated_same": "automatic pads",
 }
 
 
@@ -176,6 +176,18 @@ def own_cases():
     for name in ("Abs Ceil Cos Elu Erf Exp Floor HardSigmoid HardSwish LeakyRelu Neg Reciprocal Relu Round "
                  "Selu Sigmoid Sign Sin Softplus Softsign Tanh Identity").split():
         op(f"{name}_float", name, f(3, 4) * np.float32(2))
+    for name in "Asin", "Acos", "Atanh":
+        op(name, name, f(3, 4) / 4)
+    for name in "Asinh", "Atan", "Cosh", "Mish", "Sinh", "Tan":
+        op(name, name, f(3, 4))
+    op("Acosh", "Acosh", np.abs(f(3, 4)) + np.float32(1))
+    op("IsNaN", "IsNaN", np.array([1, np.nan, np.inf, -np.inf], np.float32))
+    for fmod in 0, 1:
+        op(f"mod_{fmod}", "Mod", np.array([7, -7, 7, -7, 6], np.int32), np.array([2, 2, -2, -2, 3], np.int32), fmod=fmod)
+        op(f"mod_u8_{fmod}", "Mod", np.array([200, 7], np.uint8), np.array([130, 4], np.uint8), fmod=fmod)
+    op("mod_real", "Mod", f(3, 4), np.float32([.3, -.4, .5, 2]), fmod=1)
+    op("shape_known", "Shape", f(4, 3, 2), start=1)
+    op("size_known", "Size", f(4, 3, 2))
     for name in "Log", "Sqrt":
         op(f"{name}_float", name, positive)
     op("sign_zero", "Sign", np.array([-2.5, -0.0, 0, 3, np.inf], np.float32))
