@@ -31,6 +31,8 @@ Expected<NewFiles> NewFiles::create(const std::string& path, std::span<const std
   for (const std::string& name : names) {
     const fs::path target = fs::path(path) / name;
     const fs::file_status status = fs::status(target, error);
+    // A name that is too long, for one.
+    if (status.type() == fs::file_type::none) return refused(target.string(), error);
     if (fs::exists(status) && !fs::is_regular_file(status)) {
       return fail(ErrorCode::io, "cannot write the file: there is something that is no file",
                   {.file = target.string()});

@@ -73,6 +73,12 @@ TEST_CASE("where files cannot be put") {
   CHECK(files.error().place.file == folder / "out/b");
   CHECK(fs::exists(folder / "out/b"));
 
+  // Seen before the work, not when it is done.
+  CHECK(NewFiles::create(folder / "long", std::vector{std::string(255, 'a')}).has_value());
+  const auto too_long = NewFiles::create(folder / "long", std::vector{std::string(256, 'a')});
+  REQUIRE_FALSE(too_long.has_value());
+  CHECK(too_long.error().code == ErrorCode::io);
+
   auto missing = NewFiles::create(folder / "none", names);
   REQUIRE(missing.has_value());
   const auto status = missing->commit(names);  // nobody made them
