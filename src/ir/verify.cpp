@@ -250,8 +250,8 @@ Expected<void> verify(const UniformType& type, const Shape& shape) {
 }
 
 Expected<void> verify(NodeRef node) {
-  auto valid = check_node(node);
-  if (valid) valid = detail::check_onnx_signature(node);
+  auto valid = detail::check_onnx_signature(node);
+  if (valid) valid = check_node(node);
   if (!valid) return fail(detail::at(node, std::move(valid).error()));
   return {};
 }
