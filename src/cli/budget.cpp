@@ -10,9 +10,9 @@
 #include "cli/choices.hpp"
 #include "cli/plan_meter.hpp"
 #include "cli/resources.hpp"
+#include "cli/runtimes.hpp"
 #include "quadrant/adapters/tbb.hpp"
 #include "quadrant/recipe/recipe.hpp"
-#include "quadrant/runtime/interpreter.hpp"
 #include "support/decibels.hpp"
 
 namespace quadrant::cli {
@@ -182,7 +182,7 @@ Expected<void> announce_frontier(DecisionOptions& decision) { return announce_va
 struct BudgetSubject::Parts {
   explicit Parts(unsigned threads) : executor(threads) {}
   TbbExecutor executor;
-  Interpreter runtime;
+  std::unique_ptr<Interpreter> runtime;
   std::unique_ptr<DataSet> data;
   Vetoes vetoes;
   OnnxWriteOptions format;
@@ -201,6 +201,7 @@ Expected<std::unique_ptr<BudgetSubject>> BudgetSubject::make(const BudgetOptions
                                                              const std::string& path,
                                                              Subject& subject, Console& console) {
   auto parts = std::make_unique<Parts>(subject.threads);
+  QUADRANT_TRY(parts->runtime, make_interpreter());
   QUADRANT_CHECK(check_schemes(subject.recipe.recipe));
   if (options.has_data()) {
     QUADRANT_TRY(parts->data, open_data(options.data, subject.graph, console));
@@ -218,7 +219,7 @@ Expected<std::unique_ptr<BudgetSubject>> BudgetSubject::make(const BudgetOptions
   parts->path = path;
   parts->meter = std::make_unique<WeightMeter>(
       MeterSubject{subject.graph, subject.registry, parts->vetoes, parts->format, parts->path,
-                   &parts->runtime, parts->data.get(), parts->executor, &console});
+                   parts->runtime.get(), parts->data.get(), parts->executor, &console});
   QuantizeOptions engine;
   engine.vetoes = subject.vetoes;
   engine.scheme_vetoes = subject.rules.vetoes;

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "cli/choices.hpp"
+#include "cli/runtimes.hpp"
 #include "quadrant/calibration/correct_bias.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/numerics/convert.hpp"
 #include "quadrant/recipe/recipe.hpp"
-#include "quadrant/runtime/interpreter.hpp"
 #include "quadrant/support/left_alone.hpp"
 #include "quadrant/transforms/absorb_bias.hpp"
 #include "quadrant/transforms/correct_bias_analytic.hpp"
@@ -126,9 +126,10 @@ Expected<void> correct_from_moments(Graph& graph, const MomentsTable& moments,
 Expected<void> correct_on_samples(const Graph& graph, Graph& quantized, const std::string& samples,
                                   Executor& executor, Sink& sink) {
   QUADRANT_TRY(const auto data, open_data_set(samples, graph, {.sink = &sink}));
+  QUADRANT_TRY(const auto interpreter, make_interpreter());
   QUADRANT_TRY(
       const CorrectBiasReport corrected,
-      correct_bias(quantized, graph, Interpreter(), *data, {.executor = &executor, .sink = &sink}));
+      correct_bias(quantized, graph, *interpreter, *data, {.executor = &executor, .sink = &sink}));
   sink.report({Severity::note,
                fmt::format("bc: the biases of {} layers corrected", corrected.corrected.size()),
                Place{}});

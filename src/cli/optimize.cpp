@@ -19,6 +19,7 @@
 #include "cli/model_format.hpp"
 #include "cli/paired_products.hpp"
 #include "cli/resources.hpp"
+#include "cli/runtimes.hpp"
 #include "cli/static_affine.hpp"
 #include "cli/written_model.hpp"
 #include "quadrant/adapters/tbb.hpp"
@@ -30,7 +31,6 @@
 #include "quadrant/report/saturation.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
-#include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -92,6 +92,7 @@ class Optimize final : public Command {
         ->capture_default_str();
     declare_json(*command, json_);
     declare_threads(*command, threads_);
+    declare_run_memory(*command);
     declare_under_heading(*scheme_, *command);
     // Encodings are of the model as it is, not of what optimizations make of it.
     for (const char* const name : {"--optimize", "--encodings"}) {
@@ -198,7 +199,8 @@ class Optimize final : public Command {
     options.labels = classes_;
     Graph real = attempt.graph;
     make_borders_real(real);
-    QUADRANT_TRY(const Comparison comparison, compare(graph, real, Interpreter(), *data, options));
+    QUADRANT_TRY(const auto interpreter, make_interpreter());
+    QUADRANT_TRY(const Comparison comparison, compare(graph, real, *interpreter, *data, options));
     const auto worst = std::ranges::min_element(
         comparison.outputs, [](const auto& a, const auto& b) { return worse_than(a, b); },
         &ValueAgreement::agreement);

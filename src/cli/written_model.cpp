@@ -58,20 +58,26 @@ Expected<WrittenModel> write_as_onnx(const Graph& graph, const std::string& path
       remarks_of(report)};
 }
 
-// Text has the contents of all constants, whichever file they are in so far.
-Expected<WrittenModel> write_as_text(Graph graph, const std::string& path, Console& console) {
+tl::unexpected<Error> too_large_for_text(const std::string& path) {
+  return fail(ErrorCode::impossible,
+              fmt::format("the model is too large for text, of which at most {} are read: write "
+                          ".onnx",
+                          format_bytes(largest_text)),
+              {.file = path});
+}
+
+// Text has all contents, whichever file they are in so far.
+Expected<WrittenModel> write_as_text(const Graph& graph, const std::string& path,
+                                     Console& console) {
+  std::uint64_t contents = 0;
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     const NodeId node = graph.node_at(index);
     const Constant* constant = node.is_valid() ? graph.constant(node) : nullptr;
-    if (constant == nullptr || !*constant || !constant->is_deferred()) continue;
-    std::vector<std::byte> bytes(constant->byte_size());
-    QUADRANT_CHECK(constant->read(0, bytes));
-    auto quantization = graph.type({node}).quantization;
-    graph.set_constant(
-        node, Constant::from_bytes(constant->element(), constant->shape(), std::move(bytes)),
-        std::move(quantization));
+    if (constant != nullptr && *constant) contents += constant->byte_size();
   }
-  const std::string text = print_graph(graph, {.largest_constant = INT64_MAX});
+  if (contents > largest_text) return too_large_for_text(path);
+  QUADRANT_TRY(const std::string text, print_model(graph));
+  if (text.size() > largest_text) return too_large_for_text(path);
   QUADRANT_CHECK(console.write_text(path, text));
   return WrittenModel{text.size(), {}, {}};
 }

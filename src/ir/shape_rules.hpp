@@ -71,6 +71,18 @@ inline Expected<std::vector<std::int64_t>> integers(NodeRef node, std::string_vi
   return values;
 }
 
+/// How many operands, or results, an operation has.
+struct Count {
+  std::size_t least;
+  std::size_t most;
+};
+inline constexpr std::size_t any_number = SIZE_MAX;
+
+/// That a node has so many, and none of the first `operands.least` operands is absent; absent ones
+/// at the end do not count.
+[[nodiscard]] Expected<void> check_counts(NodeRef node, const Count& operands,
+                                          const Count& results);
+
 /// Whether two extents can be the same.
 inline bool compatible(std::int64_t a, std::int64_t b) {
   return a == b || a == Shape::dynamic || b == Shape::dynamic;

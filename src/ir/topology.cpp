@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/graph/topological_sort.hpp>
+#include <cstdint>
 
 #include "quadrant/ir/bgl.hpp"
 
@@ -39,6 +40,11 @@ std::vector<NodeId> order_of_building(const GraphView& graph) {
   return order;
 }
 
+tl::unexpected<Error> cycle_through(const GraphView& graph, NodeId node) {
+  return fail(ErrorCode::invalid_model, "the graph has a cycle through this node",
+              {.file = {}, .node = std::string(graph.name(node)), .tensor = {}, .offset = {}});
+}
+
 }  // namespace
 
 Expected<std::vector<NodeId>> topological_order(const GraphView& graph) {
@@ -53,12 +59,42 @@ Expected<std::vector<NodeId>> topological_order(const GraphView& graph) {
       boost::visitor(TopologicalVisitor<decltype(output)>(output, on_cycle))
           .vertex_index_map(NodeIndexMap{})
           .color_map(boost::make_iterator_property_map(colors.data(), NodeIndexMap{})));
-  if (on_cycle.is_valid()) {
-    return fail(
-        ErrorCode::invalid_model, "the graph has a cycle through this node",
-        {.file = {}, .node = std::string(graph.name(on_cycle)), .tensor = {}, .offset = {}});
-  }
+  if (on_cycle.is_valid()) return cycle_through(graph, on_cycle);
   std::ranges::reverse(order);
+  return order;
+}
+
+Expected<std::vector<NodeId>> order_of_making(const GraphView& graph) {
+  enum class Mark : std::uint8_t { none, open, done };
+  std::vector<Mark> marks(graph.index_bound(), Mark::none);
+  std::vector<NodeId> order;
+  order.reserve(graph.index_bound());
+  struct Step {
+    NodeId node;
+    std::uint32_t operand;
+  };
+  std::vector<Step> path;
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId root = graph.node_at(index);
+    if (!root.is_valid() || marks[index] != Mark::none) continue;
+    marks[index] = Mark::open;
+    path.push_back({root, 0});
+    while (!path.empty()) {
+      Step& step = path.back();
+      const auto operands = graph.operands(step.node);
+      if (step.operand == operands.size()) {
+        marks[step.node.index] = Mark::done;
+        order.push_back(step.node);
+        path.pop_back();
+        continue;
+      }
+      const NodeId needed = operands[step.operand++].node;
+      if (!needed.is_valid() || marks[needed.index] == Mark::done) continue;
+      if (marks[needed.index] == Mark::open) return cycle_through(graph, needed);
+      marks[needed.index] = Mark::open;
+      path.push_back({needed, 0});
+    }
+  }
   return order;
 }
 

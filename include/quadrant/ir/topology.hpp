@@ -12,4 +12,8 @@ namespace quadrant::inline v0 {
 /// node on it.
 [[nodiscard]] Expected<std::vector<NodeId>> topological_order(const GraphView& graph);
 
+/// The same in the order in which they were added, but each node after what it needs: new nodes
+/// come just before their first users.
+[[nodiscard]] Expected<std::vector<NodeId>> order_of_making(const GraphView& graph);
+
 }  // namespace quadrant::inline v0
