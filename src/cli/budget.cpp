@@ -184,7 +184,7 @@ struct BudgetSubject::Parts {
   TbbExecutor executor;
   std::unique_ptr<Interpreter> runtime;
   std::unique_ptr<DataSet> data;
-  Vetoes vetoes;
+  Scope scope;
   OnnxWriteOptions format;
   std::string path;
   std::unique_ptr<WeightMeter> meter;
@@ -211,17 +211,18 @@ Expected<std::unique_ptr<BudgetSubject>> BudgetSubject::make(const BudgetOptions
   QuantizeOptions first = subject.engine_options();
   first.executor = &parts->executor;
   QUADRANT_TRY(const QuantizeResult whole, quantize(subject.graph, subject.registry, first));
-  subject.vetoes = whole.analysis.vetoes;
-  parts->vetoes = subject.vetoes;
+  subject.scope.vetoes = whole.analysis.vetoes;
+  parts->scope = subject.scope;
   parts->format = format;
   parts->format.executor = nullptr;
   parts->format.sink = nullptr;
   parts->path = path;
   parts->meter = std::make_unique<WeightMeter>(
-      MeterSubject{subject.graph, subject.registry, parts->vetoes, parts->format, parts->path,
+      MeterSubject{subject.graph, subject.registry, parts->scope, parts->format, parts->path,
                    parts->runtime.get(), parts->data.get(), parts->executor, &console});
   QuantizeOptions engine;
-  engine.vetoes = subject.vetoes;
+  engine.vetoes = subject.scope.vetoes;
+  engine.value_vetoes = subject.scope.value_vetoes;
   engine.scheme_vetoes = subject.rules.vetoes;
   const std::string& policy = subject.recipe.recipe.policy;
   engine.policy = selection_policy(policy).value_or(SelectionPolicy::optimal);

@@ -20,6 +20,7 @@
 #include "cli/paired_products.hpp"
 #include "cli/resources.hpp"
 #include "cli/runtimes.hpp"
+#include "cli/scope.hpp"
 #include "cli/static_affine.hpp"
 #include "cli/written_model.hpp"
 #include "quadrant/adapters/tbb.hpp"
@@ -90,6 +91,7 @@ class Optimize final : public Command {
                      "The same, in decibels at the outputs, where there are no labels")
         ->type_name("DB")
         ->capture_default_str();
+    cli::declare(*command, scope_);
     declare_json(*command, json_);
     declare_threads(*command, threads_);
     declare_run_memory(*command);
@@ -112,6 +114,7 @@ class Optimize final : public Command {
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check_onnx_ending(output_));
+    QUADRANT_CHECK(check_patterns(scope_));
     QUADRANT_CHECK(scheme_->check(choices(), {}));
     if (scheme_->has_statistics_alone()) {
       return fail(ErrorCode::usage,
@@ -178,6 +181,9 @@ class Optimize final : public Command {
     QUADRANT_TRY(const Registry registry, scheme_->make(subject, choices(), before));
     const auto gains = make_gain_model(scheme_->entry().gain);
     QuantizeOptions engine;
+    QUADRANT_TRY(Scope scope, find_scope(subject.graph, registry, scope_, {}));
+    engine.vetoes = std::move(scope.vetoes);
+    engine.value_vetoes = std::move(scope.value_vetoes);
     engine.gains = gains.get();
     engine.executor = &executor;
     QUADRANT_TRY(QuantizeResult result,
@@ -260,6 +266,7 @@ class Optimize final : public Command {
   std::string output_;
   std::string data_;
   std::string labels_;
+  ScopeOptions scope_;
   double accept_ = 0.5;
   double accept_sqnr_ = 30;
   unsigned threads_ = 0;

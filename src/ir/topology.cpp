@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "quadrant/ir/bgl.hpp"
+#include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -96,6 +97,20 @@ Expected<std::vector<NodeId>> order_of_making(const GraphView& graph) {
     }
   }
   return order;
+}
+
+std::vector<std::uint8_t> of_constants_alone(const GraphView& graph,
+                                             const std::vector<NodeId>& order) {
+  std::vector<std::uint8_t> is_weight(graph.index_bound(), 0);
+  for (const NodeId node : order) {
+    const std::string_view kind = graph.kind(node);
+    if (kind == ops::Input::kind || kind == ops::Output::kind) continue;
+    const bool is_of_weights = std::ranges::all_of(graph.operands(node), [&](Value operand) {
+      return operand.is_absent() || is_weight[operand.node.index] != 0;
+    });
+    is_weight[node.index] = is_of_weights ? 1 : 0;
+  }
+  return is_weight;
 }
 
 }  // namespace quadrant::inline v0

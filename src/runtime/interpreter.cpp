@@ -134,10 +134,10 @@ Expected<void> InterpretedModel::add_steps(std::span<const NodeId> order,
   }
   if (unknown.empty()) return {};
   std::ranges::sort(unknown);
-  return fail(ErrorCode::impossible,
-              fmt::format("the interpreter does not know these operations: {}; another runtime may "
-                          "('--runtime openvino')",
-                          fmt::join(unknown, ", ")));
+  return fail(
+      ErrorCode::impossible,
+      fmt::format("the interpreter does not know these operations: {}", fmt::join(unknown, ", ")),
+      {}, Remedy::another_runtime);
 }
 
 Expected<void> InterpretedModel::compute(const Step& step, Slots& slots,
