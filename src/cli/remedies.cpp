@@ -23,6 +23,8 @@ constexpr std::array all_advice{
     Advice{Remedy::allow_non_finite, "--allow-non-finite", "--allow-non-finite lets it pass", true},
     Advice{Remedy::leave_non_finite, "--non-finite", "--non-finite leave does that", false},
     Advice{Remedy::scales_of_channels, "--granularity", "--granularity channel makes them", false},
+    Advice{Remedy::more_memory, "--run-memory", "--run-memory allows more", true},
+    Advice{Remedy::follow_links, "--follow-links", "--follow-links follows them", false},
 };
 
 bool has(const CLI::App& command, const char* option) {

@@ -155,8 +155,8 @@ Expected<void> InterpretedModel::compute(const Step& step, Slots& slots,
   }
   if (!results) {
     Error error = std::move(results).error();
-    error.message = fmt::format("{}: {}{}", graph_.kind(step.node), error.message,
-                                memory.was_short() ? ": '--run-memory' allows more" : "");
+    error.message = fmt::format("{}: {}", graph_.kind(step.node), error.message);
+    if (memory.was_short()) error.remedy = Remedy::more_memory;
     if (error.place.node.empty()) error.place.node = label(graph_, step.node);
     return fail(std::move(error));
   }

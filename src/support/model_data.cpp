@@ -29,10 +29,9 @@ Expected<void> check_model_data(const std::string& model, const std::string& dat
   }
   return fail(ErrorCode::invalid_model,
               fmt::format("this data of the model is a symbolic link that leads out of its folder, "
-                          "to '{}': put the file itself there, or follow such links "
-                          "(--follow-links)",
+                          "to '{}': put the file itself there",
                           real.string()),
-              {.file = data});
+              {.file = data}, Remedy::follow_links);
 }
 
 }  // namespace quadrant::inline v0

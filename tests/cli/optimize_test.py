@@ -115,7 +115,7 @@ class OptimizeTest(CommandTest):
         def transform(model, target):
             done = self.run_command("transform", model, "-o", target, "--optimize", "cle")
             self.assertEqual(done.returncode, DONE, done.stderr)
-            self.assertIn(b"pairs of layers equalized", done.stderr)
+            self.assertRegex(done.stderr, b"[1-9][0-9]* pairs? of layers equalized")
         transform(self.model, "t.onnx")
         document = self.json_of("compare", self.model, "t.onnx", "--data", "data")
         for output in document["comparison"]["outputs"]:
@@ -129,7 +129,7 @@ class OptimizeTest(CommandTest):
     def test_absorption_without_normalizations_says_what_is_missing(self):
         notes = self.statically("--optimize", "cle,hba")
         self.assertIn("batch normalization", notes)
-        self.assertIn("pairs of layers equalized", notes)
+        self.assertRegex(notes, "[1-9][0-9]* pairs? of layers equalized")
 
 
 if __name__ == "__main__":

@@ -154,7 +154,7 @@ class RunTest(CommandTest):
         self.put_samples(count=30)
         self.put_in("data/s30.npz", npz(x=npy([1, math.nan], [1, 2])))
         run = ("run", self.model, "--data", "data")
-        self.fails(BAD_INPUT, ["data/s30.npz", "'x'", "NaN at [0, 1]", "(--allow-non-finite)"], *run, "-o", "out")
+        self.fails(BAD_INPUT, ["data/s30.npz", "'x'", "NaN at [0, 1]", "--allow-non-finite lets it pass"], *run, "-o", "out")
         self.put_in("old/s3.npz", b"old")
         self.fails(BAD_INPUT, "s30.npz", *run, "-o", "old")
         self.succeeds(*run, "-o", "out", "--allow-non-finite")
@@ -165,7 +165,7 @@ class RunTest(CommandTest):
             self.put_in(name, contents)
             self.fails(code, fragments, "run", self.model, "--data", name, "-o", "out")
 
-        bad(["a.npz", "'x'", "f64", "f32", "(--convert)"], "a.npz", npz(x=npy([1, 2], [1, 2], "<f8")))
+        bad(["a.npz", "'x'", "f64", "f32", "--convert converts them"], "a.npz", npz(x=npy([1, 2], [1, 2], "<f8")))
         bad(["[1x3]", "[?x2]"], "b.npz", npz(x=npy([1, 2, 3], [1, 3])))
         bad(["'x'", "'z'"], "c.npz", npz(z=npy([1, 2], [1, 2])))
         bad(["zip"], "d.npz", b"no archive")

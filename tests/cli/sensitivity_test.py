@@ -123,7 +123,7 @@ class SensitivityTest(CompareCase):
         exact = outputs_of(self.rows, self.weights)
         result = {}
         for name, weight in self.weights.items():
-            how = (127, -127, 127) if bits == 8 else (7.5, -8, 7)
+            how = (127, -127, 127) if bits == 8 else (7.5, -8, 7)  # --clip absmax
             changed = {**self.weights, name: quantized(weight, SHAPES[name][1], *how)}
             result[name] = {output: agreement(exact[output], value)
                             for output, value in outputs_of(self.rows, changed).items()}
@@ -142,7 +142,7 @@ class SensitivityTest(CompareCase):
 
     def test_json(self):
         for bits in (8, 4):
-            document = self.json_of(*self.command, "--bits", bits)
+            document = self.json_of(*self.command, "--bits", bits, "--clip", "absmax")
             self.assertEqual((document["model"], document["diagnostics"]), (self.model, []))
             self.assertFalse(any(layer["cached"] for layer in document["layers"]))
             expected = self.expected(bits)
@@ -162,7 +162,7 @@ class SensitivityTest(CompareCase):
         self.assertAlmostEqual(found["largest_error"], expected["largest_error"], 5)
 
     def test_table(self):
-        rows = self.table_rows(self.succeeds(*self.command, "--bits", 4))
+        rows = self.table_rows(self.succeeds(*self.command, "--bits", 4, "--clip", "absmax"))
         self.assertEqual(rows[0], ["quantized alone", "SQNR", "cosine", "largest error",
                                    "at output"])
         expected = self.expected(4)

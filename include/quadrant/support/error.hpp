@@ -36,6 +36,8 @@ enum class Remedy : std::uint8_t {
   allow_non_finite,    ///< samples with NaN or infinity
   leave_non_finite,    ///< weights with NaN or infinity stay float
   scales_of_channels,  ///< instead of blocks
+  more_memory,         ///< for what is computed
+  follow_links,        ///< of models' data, to anywhere
 };
 
 /// One failure. `message` says what is wrong and, where there is one, what to do, in words that do

@@ -25,7 +25,8 @@ std::size_t allowed_threads() {
 
 // So many threads, the calling one among them, if the system makes that many at the same time, or
 // else that one: where it refuses one later, oneTBB throws in the middle of a loop, and under a
-// limit of memory they need more than they are made with. All are made, and go again.
+// limit of memory they need more than they are made with. All are made, and go again. oneTBB keeps
+// its own when it has them: what it is refused shows in a first loop without work.
 std::size_t possible_threads(std::size_t wanted) {
   static std::atomic<std::size_t> known = 1;  // to be possible
   if (wanted <= known) return wanted;
@@ -60,7 +61,13 @@ struct TbbExecutor::Arena {
 
 TbbExecutor::TbbExecutor(std::size_t threads)
     : arena_(std::make_unique<Arena>(
-          possible_threads(threads == 0 ? allowed_threads() : std::min(threads, most_threads)))) {}
+          possible_threads(threads == 0 ? allowed_threads() : std::min(threads, most_threads)))) {
+  try {
+    parallel_for(2 * thread_count(), [](std::size_t) {});
+  } catch (const std::exception&) {
+    arena_ = std::make_unique<Arena>(1);
+  }
+}
 
 TbbExecutor::~TbbExecutor() = default;
 
