@@ -1,5 +1,7 @@
 // quadrant-report: what quadrant-quantize would do with each operation, and why, as remarks.
 #include <fmt/format.h>
+#include <mlir/Dialect/Linalg/IR/Linalg.h>
+#include <mlir/IR/BuiltinTypes.h>
 #include <mlir/IR/Diagnostics.h>
 
 #include <algorithm>
@@ -30,6 +32,16 @@ bool is_of_interest(const GraphView& graph, NodeId node) {
                              [&](Value operand) { return holds_reals(graph, operand); });
 }
 
+// Whether it computes on real numbers in memory, of which the engine sees nothing: after
+// bufferization.
+bool is_on_buffers(mlir::Operation* op) {
+  return op != nullptr && llvm::isa<mlir::linalg::LinalgOp>(op) &&
+         llvm::any_of(op->getOperandTypes(), [](mlir::Type type) {
+           const auto buffer = llvm::dyn_cast<mlir::BaseMemRefType>(type);
+           return buffer && llvm::isa<mlir::FloatType>(buffer.getElementType());
+         });
+}
+
 class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ReportPass)
@@ -49,6 +61,12 @@ class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
     const std::vector<Explanation> explanations = explain_all(graph, registry, analysis);
     for (std::size_t i = 0; i < explanations.size(); ++i) {
       const NodeId node = analysis.order[i];
+      if (is_on_buffers(graph.operation(node))) {
+        mlir::emitRemark(graph.location(node),
+                         fmt::format("{}: real numbers: its operands are buffers, whose contents "
+                                     "are not followed; quantize before bufferization",
+                                     graph.name(node)));
+      }
       if (!is_of_interest(graph, node)) continue;
       const Explanation& explanation = explanations[i];
       const bool is_selected = explanation.state == State::ToQuantize;

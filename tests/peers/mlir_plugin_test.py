@@ -423,6 +423,8 @@ def test_types_that_say_nothing_are_left():
             for options in ("bits=8", "scheme=static gains=unit"):
                 rewritten(version, text, f"quadrant-quantize{{{options}}}")
                 rewritten(version, text, f"quadrant-report{{{options}}}")
+    said, = remarks(buffers, "quadrant-report")
+    assert "linalg.add" in said and "buffers" in said, said
 
 
 def test_non_finite_weights():
