@@ -319,6 +319,7 @@ struct TalkingOps {
 class Talking final : public Scheme {
  public:
   QUADRANT_SCHEME(Talking, toy::Colour, "talking")
+  [[nodiscard]] std::string describe() const override { return "talking"; }
 };
 
 QUADRANT_QUANTIZER(ShutMethod, Talking, TalkingOps::Shut) {
