@@ -55,7 +55,9 @@ Expected<Tensor> Tensor::make(ElementType element, Shape shape, std::uint64_t li
     return fail(
         ErrorCode::impossible,
         fmt::format("a tensor of shape [{}] takes {} bytes, where {} of {} are left",
-                    to_string(shape), size, memory->limit() - memory->used(), memory->limit()));
+                    to_string(shape),
+                    size == UINT64_MAX ? std::string("2^64 or more") : fmt::format("{}", size),
+                    memory->limit() - memory->used(), memory->limit()));
   }
   Tensor tensor;
   tensor.element_ = element;
@@ -64,7 +66,7 @@ Expected<Tensor> Tensor::make(ElementType element, Shape shape, std::uint64_t li
   tensor.byte_size_ = static_cast<std::size_t>(size);
   tensor.data_ = allocate(tensor.byte_size_, memory);
   if (!tensor.data_) {
-    return fail(ErrorCode::impossible,
+    return fail(ErrorCode::io,
                 fmt::format("there is no memory for a tensor of {} bytes", tensor.byte_size_));
   }
   return tensor;

@@ -225,7 +225,7 @@ TEST_CASE("reshape") {
   CHECK(y("tensor<2x4xf32>", "4611686018427387904, 4, -1") ==
         "tensor<4611686018427387904x4x?xf32>");  // beyond 63 bits nothing is said
   CHECK(infer("%x: tensor<2x4xf32> = input()\n%s: tensor<2xi64> = input()\n"
-              "%y: tensor<*xundefined> = reshape(%x, %s)") == "tensor<*xf32>");
+              "%y: tensor<*xundefined> = reshape(%x, %s)") == "tensor<?x?xf32>");
   CHECK(
       fails("%x: tensor<2xf32> = input()\n%s: tensor<1xf32> = constant() [2]\n"
             "%y: tensor<*xundefined> = reshape(%x, %s)"));

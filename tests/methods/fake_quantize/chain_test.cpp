@@ -1,4 +1,8 @@
 // Chains of products and what stands between them: codes from the first fake_quantize to the last.
+#include <set>
+#include <sstream>
+#include <string>
+
 #include "methods/fake_quantize/lower.hpp"
 #include "shortened.hpp"
 
@@ -211,7 +215,14 @@ output(%y)
   const Graph model = parsed(text);
   const LowPrecision result = lowered(model);
   CHECK(result.fused_back == 1);
-  CHECK(print_graph(result.graph) == print_graph(model));
+  // Constants may come in another order.
+  const auto lines = [](const Graph& graph) {
+    std::istringstream printed(print_graph(graph));
+    std::multiset<std::string> found;
+    for (std::string line; std::getline(printed, line);) found.insert(line);
+    return found;
+  };
+  CHECK(lines(result.graph) == lines(model));
   CHECK(test::distance(model, result.graph, 0, 3) == 0);
 }
 
