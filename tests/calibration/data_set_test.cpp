@@ -376,8 +376,8 @@ TEST_CASE("a list beside the files that it lists") {
   const std::string list = files.write("input_list.txt", "0.bin\n1.bin\n");
   check_refused(files.path(), one_input(), ErrorCode::usage,
                 "2 .bin files ('0.bin', ...) and 1 .txt file ('input_list.txt'): name the list "
-                "itself (--data " +
-                    list + ")");
+                "itself, " +
+                    list + ", or a folder of one kind");
   CHECK(open(list, one_input())->size() == 2);
 }
 

@@ -71,9 +71,9 @@ TEST_CASE("where somebody reads codes, they move in 8 bits") {
             "> = storage_cast(%c_raw)\n" + "%c_float: tensor<2x3xf32> = dequantize(%c_raw_1)\n" +
             "%c_wide: tensor<2x3x" + by_row_wide + "> = onnx.Cast(%c_float) {to = 3}\n" +
             "%m: tensor<2x3x" + by_row_wide + "> = onnx.Move(%c_wide)\n" +
-            "%p: tensor<2x3xi8> = storage_cast(%m)\n" + "%q: tensor<2x3x" + raw_wide +
-            "> = storage_cast(%p)\n" + "%s: tensor<2x3xf32> = dequantize(%q)\n" +
-            "%r: tensor<2x3xf32> = dequantize(%m)\noutput(%r)\noutput(%s)\n");
+            "%r: tensor<2x3xf32> = dequantize(%m)\n" + "%p: tensor<2x3xi8> = storage_cast(%m)\n" +
+            "%q: tensor<2x3x" + raw_wide + "> = storage_cast(%p)\n" +
+            "%s: tensor<2x3xf32> = dequantize(%q)\noutput(%r)\noutput(%s)\n");
 }
 
 TEST_CASE("codes that are not 4-bit codes, or do not move, stay") {

@@ -111,7 +111,8 @@ TEST_CASE(
   CHECK(rounded("u4:f32, 0.5:8", "matmul(%x, %v)") == 1);
   CHECK(rounded(column, "gemm(%x, %v)") == 1);
   CHECK(rounded(column, "gemm(%x, %v) {alpha = 0.5}") == 0);
-  CHECK(rounded(column, "gemm(%x, %v) {transA = 1}") == 0);
+  const std::string turned = "%t: tensor<64x2xf32> = transpose(%x) {perm = [1, 0]}\n";
+  CHECK(rounded(column, "gemm(%t, %v) {transA = 1}", turned) == 0);
   CHECK(rounded(column, "matmul(%x, %v)", "output(%v)\n") == 0);  // somebody else reads it
   CHECK(rounded("i16:f32, 0.5", "matmul(%x, %v)") == 0);
   const std::string codes =

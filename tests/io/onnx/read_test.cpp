@@ -154,7 +154,7 @@ TEST_CASE("stated types: sloppy ones give way, with a note") {
 TEST_CASE("stated types: what nothing contradicts is believed and used") {
   const Folder folder;
   GraphParts parts = matmul_parts();
-  parts.nodes = {node("Hardmax", {"x"}, {"h"}), node("MatMul", {"h", "w"}, {"y"})};
+  parts.nodes = {node("Strange", {"x"}, {"h"}), node("MatMul", {"h", "w"}, {"y"})};
   parts.value_infos = {value_info("h", {-1, 3})};
   const Graph graph = read_bytes(folder, model(parts));
   CHECK(graph.type(graph.find_value("h")).shape == Shape{Shape::dynamic, 3});

@@ -304,7 +304,8 @@ TEST_CASE("a value that subgraphs refer to must keep its name") {
   CHECK(contains(report.error().message, "'w', which is now called 'renamed'"));
 }
 
-TEST_CASE("an operator that the opset does not have is raised to one that has it, or refused by name") {
+TEST_CASE(
+    "an operator that the opset does not have is raised to one that has it, or refused by name") {
   const Folder folder;
   const auto cast_to = [](ElementType element, std::int64_t number) {
     Graph graph;
