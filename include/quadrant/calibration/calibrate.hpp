@@ -24,9 +24,9 @@ struct WatchedValue {
 
 struct CalibrateOptions {
   std::vector<WatchedValue> values{};  ///< empty: all of `real_values(graph)`, none by channel
-  bool histograms = true;              ///< false: numbers, ranges and sums are all that is asked for
-  Executor* executor = nullptr;        ///< null: one thread. The result does not depend on it.
-  Sink* sink = nullptr;                ///< progress, and warnings of NaN and infinity; may be null
+  bool histograms = true;        ///< false: numbers, ranges and sums are all that is asked for
+  Executor* executor = nullptr;  ///< null: one thread. The result does not depend on it.
+  Sink* sink = nullptr;          ///< progress, and warnings of NaN and infinity; may be null
 };
 
 /// The inputs and the computed values of a graph that are floats, or may be, and that somebody
@@ -38,9 +38,9 @@ struct CalibrateOptions {
 /// how a runtime rounds a product may depend on the number of rows.
 ///
 /// Memory: the statistics once, whatever the number of samples and threads: by value what its
-/// Histogram takes, a few hundred bytes without one; and for each sample that runs at the same time what the runtime needs, and the largest value's
-/// statistics. NaN and infinities are counted and otherwise left out; a warning names the value and
-/// the first sample.
+/// Histogram takes, a few hundred bytes without one; and for each sample that runs at the same time
+/// what the runtime needs, and the largest value's statistics. NaN and infinities are counted and
+/// otherwise left out; a warning names the value and the first sample.
 ///
 /// `usage`: there are no samples, or a value is asked for twice or is known to be no float or
 /// not to have the axis of its channels. A value of which the graph does not know the type, and
