@@ -10,7 +10,8 @@
 
 namespace quadrant::inline v0::failures {
 
-void Refusals::add(const std::string& why, std::string_view node) {
+void Refusals::add(const std::string& why, std::string_view node, Remedy remedy) {
+  if (remedy_ == Remedy::none) remedy_ = remedy;
   const auto [known, is_new] = index_of_.try_emplace(why, refused_.size());
   if (is_new) refused_.push_back({why, {}});
   refused_[known->second].nodes.emplace_back(node);

@@ -7,15 +7,19 @@
 #include <unordered_map>
 #include <vector>
 
+#include "quadrant/support/error.hpp"
+
 namespace quadrant::inline v0::failures {
 
 class Refusals {
  public:
-  void add(const std::string& why, std::string_view node);
+  void add(const std::string& why, std::string_view node, Remedy remedy = Remedy::none);
   [[nodiscard]] bool empty() const noexcept { return refused_.empty(); }
   /// `operation onnx.Foo ('a', 'b' and 3 more); ...`, printable: the first reasons, and how many
   /// more there are.
   [[nodiscard]] std::string text() const;
+  /// Of the first that has one.
+  [[nodiscard]] Remedy remedy() const noexcept { return remedy_; }
 
  private:
   struct Refused {
@@ -23,6 +27,7 @@ class Refusals {
     std::vector<std::string> nodes;
   };
   std::vector<Refused> refused_;
+  Remedy remedy_ = Remedy::none;
   std::unordered_map<std::string, std::size_t> index_of_;  ///< by why
 };
 

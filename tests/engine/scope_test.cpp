@@ -33,5 +33,4 @@ TEST_CASE("including a consumer keeps the roots that serve it, and stops at floa
   CHECK_FALSE(by_root.contains(v.node));
   CHECK_FALSE(by_root.contains(first.node));  // who reads it
   CHECK(by_root.contains(w.node));
-  CHECK(by_root.contains(second.node));  // who reads what that makes
 }

@@ -343,7 +343,8 @@ void Lowering::lower(NodeRef node) {
   } catch (const Failure& failure) {
     if (failure.error.code != ErrorCode::impossible) throw;
     const std::string& why = failure.error.message;
-    refusals_.add(why == node.kind() ? why : fmt::format("{}: {}", node.kind(), why), location_);
+    refusals_.add(why == node.kind() ? why : fmt::format("{}: {}", node.kind(), why), location_,
+                  failure.error.remedy);
     give_up();
   }
 }
@@ -373,7 +374,9 @@ void Lowering::run() {
     }
     lower(graph_.ref(id));
   }
-  if (!refusals_.empty()) impossible("what MLIR has no counterpart for: " + refusals_.text());
+  if (!refusals_.empty()) {
+    impossible("what MLIR has no counterpart for: " + refusals_.text(), {}, refusals_.remedy());
+  }
   std::string results;
   std::string result_types;
   std::string result_attributes;

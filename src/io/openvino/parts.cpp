@@ -7,6 +7,7 @@
 
 #include "io/openvino/chain.hpp"
 #include "io/openvino/failure.hpp"
+#include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
 
@@ -291,9 +292,13 @@ bool raise_gather(RaisedLayer& layer) {
 }
 
 void lower_gather(LoweredNode& node) {
+  // The transformations to codes take indices for a list: with others they give another rank, or
+  // scales that do not fit.
+  const Shape& indices = node.type(1).shape;
+  const Output data =
+      indices.is_ranked() && indices.rank() == 1 ? node.operand(0) : real_operand(node, 0);
   const Output axis = node.integer("axis", node.attribute_or<std::int64_t>("axis", 0));
-  node.make({"Gather", "opset8"}, std::array{node.operand(0), node.operand(1), axis},
-            {{"batch_dims", "0"}});
+  node.make({"Gather", "opset8"}, std::array{data, node.operand(1), axis}, {{"batch_dims", "0"}});
 }
 
 /// Indices that count from the end, which few of OpenVINO's operations take, from the front.

@@ -64,7 +64,7 @@ TEST_CASE("an operator that is not known is carried") {
   auto& op = *main_of(model).operators[3];
   auto code = std::make_unique<schema::OperatorCodeT>();
   code->builtin_code = schema::BuiltinOperator::SKIP_GRAM;
-  code->deprecated_builtin_code = 33;
+  code->deprecated_builtin_code = 30;
   code->version = 2;
   op.opcode_index = static_cast<std::uint32_t>(model.operator_codes.size());
   op.inputs.resize(1);
