@@ -95,7 +95,7 @@ class BoundsTest(CommandTest):
 output(%y)
 """)
         for command in (("run", "-o", "r"), ("calibrate", "-o", "s.json"), ("compare", bomb)):
-            self.fails(IMPOSSIBLE, ["'bomb'", "17179869184 bytes", "'--run-memory'"],
+            self.fails(IMPOSSIBLE, ["'bomb'", "17179869184 bytes", "--run-memory allows more"],
                        command[0], bomb, "--random", "1", *command[1:])
 
     def test_the_bound_is_an_option(self):
