@@ -169,7 +169,9 @@ Results transformed(NodeRef node) {
   if (!node.operand(1).is_absent()) extent = one_integer(node, 1).value_or(Shape::dynamic);
   const bool is_half = node.attribute_or<std::int64_t>("onesided", 0) != 0;
   if (is_half && extent >= 0) extent = extent / 2 + 1;
-  if (!is_known) extents.assign(extents.size(), Shape::dynamic);
+  // The inverse of half of a spectrum is real, and of another length.
+  const bool is_inverse = node.attribute_or<std::int64_t>("inverse", 0) != 0;
+  if (!is_known || (is_half && is_inverse)) extents.assign(extents.size(), Shape::dynamic);
   return one_of_type(element_at(node, 0), Shape(std::move(extents)));
 }
 

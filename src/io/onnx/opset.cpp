@@ -77,12 +77,8 @@ OpsetNeed largest_need(const Graph& graph) {
       if (opset > largest.opset) largest = {opset, node};
     };
     add(opset_of_operator(name.op_type));
-    for (std::uint32_t i = 0; i < graph.result_count(node); ++i) {
-      add(opset_of_type(graph.type({node, i})));
-    }
-    for (const Value operand : graph.operands(node)) {
-      if (!operand.is_absent()) add(opset_of_type(graph.type(operand)));
-    }
+    // What other types are read by is as the file had it.
+    if (name.op_type == "Cast") add(opset_of_type(graph.type({node})));
   }
   return largest;
 }
