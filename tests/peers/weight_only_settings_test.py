@@ -373,8 +373,10 @@ def test_block_sizes():
     for size in (16, 32, 48, 100, 128):
         for bits in (4, 8):
             for extra in ("", "--signed-scale", "--asymmetric", "--asymmetric --format matmulnbits"):
-                setting = blocks(bits, size, extra, beyond=1 if "signed" in extra else 0.5,
-                                 forms=("behind",) if extra == "" else ())
+                beyond = 1 if "signed" in extra else 0.5
+                if bits == 4 and extra == "":
+                    beyond = None  # least squared error, which may clip
+                setting = blocks(bits, size, extra, beyond=beyond, forms=("behind",) if extra == "" else ())
                 yield f"{size}, {bits} bits {extra}", check_small, blocky(), [setting]
 
 
