@@ -32,8 +32,6 @@ OF_OPENVINO = "OpenVINO 2026.4 does not compile, or computes wrongly, what the f
 KNOWN = (
     ("static-xml", r"GatherTransformation", OF_OPENVINO),
     ("static-xml", r"(scale|data).size\(\).*OC", OF_OPENVINO),
-    # A Gather by a scalar behind a normalization keeps the axis, where codes are elsewhere.
-    ("static-xml", r"shape of an output", OF_OPENVINO),
 )
 
 

@@ -19,6 +19,9 @@ NUMBER = np.float32(.3)
 LOW, HIGH = -ZERO * STEP, (255 - ZERO) * STEP
 
 
+SCALES = np.arange(1, 5, dtype=np.float32).reshape(1, 4, 1, 1)
+
+
 def constant(value, dtype=np.float32):
     return ops.constant(np.asarray(value, dtype))
 
@@ -122,6 +125,51 @@ def test_ways_around():
     for name in FAULTS:
         for middle in "Relu", "MaxPool":
             yield f"{name}_{middle}", check_way_around, name, middle
+
+
+# --- Gather by one index, of what is scaled by a constant, beside codes --------------------------------------
+
+
+def test_gather_has_another_shape():
+    """A release that does not needs no way around."""
+    x = ops.parameter(SHAPE, np.float32, name="x")
+    bounds = [constant(bound) for bound in (LOW, HIGH, LOW, HIGH)]
+    least, most = (constant(np.full((4, 1, 1, 1), bound)) for bound in (-1, 1))
+    weight = ops.fake_quantize(constant(one_of_four()), least, most, least, most, 255)
+    conv = ops.convolution(ops.fake_quantize(x, *bounds, 256), weight, [1, 1], [0, 0], [0, 0], [1, 1])
+    scaled = ops.multiply(x, constant(SCALES))
+    gathered = ops.gather(scaled, constant(1, np.int64), constant(2, np.int64))
+    found = core.compile_model(openvino.Model([conv, gathered], [x], "fault"), "CPU")([sample()])
+    assert np.array(found[1]).shape != (1, 4, 8), f"OpenVINO {openvino.__version__} computes what it should"
+
+
+def check_gather(scaling, index):
+    pair = [helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"]),
+            helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["a"]),
+            helper.make_node("DequantizeLinear", ["codes", "w_scale"], ["w"]),
+            helper.make_node("Conv", ["a", "w"], ["b"])]
+    value = lambda name, shape: helper.make_tensor_value_info(name, 1, shape)
+    constants = {"scale": STEP, "zero": np.uint8(ZERO), "w_scale": np.float32(1 / 127), "scales": SCALES, "index": index,
+                 "one": SCALES.ravel(), "codes": (one_of_four() * 127).astype(np.int8)}
+    scaled = {"Mul": ["x", "scales"], "Div": ["x", "scales"], "BatchNormalization": ["x", *["one"] * 4]}[scaling]
+    nodes = [*pair, helper.make_node(scaling, scaled, ["s"]), helper.make_node("Gather", ["s", "index"], ["y"], axis=2)]
+    with scratch() as folder:
+        onnx.save(model_of(nodes, [value("x", SHAPE)], [value("b", None), value("y", None)], constants, 17),
+                  folder / "model.onnx")
+        done = quadrant("convert", folder / "model.onnx", folder / "model.xml")
+        assert done.returncode == 0, done.stderr
+        found = core.compile_model(core.read_model(folder / "model.xml"), "CPU")([sample()])
+    wide = SCALES if scaling == "Mul" else 1 / SCALES
+    truth = (sample() - SCALES) / np.sqrt(SCALES + 1e-5) * SCALES + SCALES if scaling == "BatchNormalization" else sample() * wide
+    wanted = np.take(truth, index, 2)
+    assert np.array(found["y"]).shape == wanted.shape, np.array(found["y"]).shape
+    assert np.allclose(found["y"], wanted, atol=1e-4)
+
+
+def test_gather():
+    for scaling in "Mul", "Div", "BatchNormalization":
+        for index in np.int64(1), np.array([[0, 1], [2, 3]]), np.array([3, 0]):
+            yield f"{scaling} {index.ndim}", check_gather, scaling, index
 
 
 if __name__ == "__main__":

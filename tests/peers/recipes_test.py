@@ -25,8 +25,8 @@ from _settings import (CHANNEL, TENSOR, Setting, blocks, check_groups, check_nea
 
 SCHEMA = json.loads((ROOT / "docs/recipe.schema.json").read_text("utf-8"))
 
-PROMISED = {"int4": blocks(4, 32, beyond=None), "int8": Setting(""), "coarse": Setting("", group=TENSOR)}
-SCHEMES = {"int4": {"scheme": "weight_only", "options": {"bits": 4, "block_size": 32}},
+PROMISED = {"int4": blocks(4, 32), "int8": Setting(""), "coarse": Setting("", group=TENSOR)}
+SCHEMES = {"int4": {"scheme": "weight_only", "options": {"bits": 4, "block_size": 32, "clip": "absmax"}},
            "int8": {"scheme": "weight_only"},
            "coarse": {"scheme": "weight_only", "options": {"granularity": "tensor"}}}
 

@@ -372,7 +372,7 @@ def check_stored_once(model, settings):
 def test_block_sizes():
     for size in (16, 32, 48, 100, 128):
         for bits in (4, 8):
-            for extra in ("", "--signed-scale", "--asymmetric", "--asymmetric --format matmulnbits"):
+            for extra in ("", "--clip absmax", "--signed-scale", "--asymmetric", "--asymmetric --format matmulnbits"):
                 beyond = 1 if "signed" in extra else 0.5
                 if bits == 4 and extra == "":
                     beyond = None  # least squared error, which may clip

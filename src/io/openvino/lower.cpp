@@ -15,6 +15,7 @@
 #include "io/openvino/net.hpp"
 #include "io/openvino/rules.hpp"
 #include "ir/known_integers.hpp"
+#include "quadrant/ir/find_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/opset.hpp"
 #include "quadrant/ir/scales.hpp"
@@ -84,6 +85,8 @@ std::string text_of(double value) { return fmt::format("{}", value); }
 // --- LoweredNode ---------------------------------------------------------------------------------
 
 std::int64_t LoweredNode::opset() const noexcept { return lowering_.opset_; }
+
+bool LoweredNode::is_among_codes() const noexcept { return lowering_.has_codes_; }
 
 bool LoweredNode::has(std::size_t index) const noexcept {
   return index < node_.operands().size() && !node_.operands()[index].is_absent();
@@ -226,7 +229,11 @@ void LoweredNode::decomposed(std::string how) {
 // --- Lowering ------------------------------------------------------------------------------------
 
 Lowering::Lowering(Graph graph, const OpenVinoWriteOptions& options, OpenVinoWriteReport& report)
-    : graph_(std::move(graph)), options_(options), report_(report), opset_(opset_version(graph_)) {
+    : graph_(std::move(graph)),
+      options_(options),
+      report_(report),
+      opset_(opset_version(graph_)),
+      has_codes_(find_quantization(graph_).has_value()) {
   pugi::xml_node declaration = document_.append_child(pugi::node_declaration);
   set(declaration, "version", "1.0");
   pugi::xml_node net = document_.append_child("net");

@@ -51,6 +51,8 @@ class LoweredNode {
     return node_.attribute_or<T>(name, fallback);
   }
   [[nodiscard]] std::int64_t opset() const noexcept;
+  /// Whether there are codes, or what simulates them, anywhere in the model.
+  [[nodiscard]] bool is_among_codes() const noexcept;
 
   // --- operands ---------------------------------------------------------------------------------
   [[nodiscard]] std::size_t operand_count() const noexcept { return node_.operands().size(); }
@@ -171,6 +173,7 @@ class Lowering {
   const OpenVinoWriteOptions& options_;
   OpenVinoWriteReport& report_;
   std::int64_t opset_;
+  bool has_codes_;
   bool is_compressed_ = false;
   pugi::xml_document document_;
   pugi::xml_node layers_node_;

@@ -292,8 +292,6 @@ bool raise_gather(RaisedLayer& layer) {
 }
 
 void lower_gather(LoweredNode& node) {
-  // The transformations to codes take indices for a list: with others they give another rank, or
-  // scales that do not fit.
   const Shape& indices = node.type(1).shape;
   const Output data =
       indices.is_ranked() && indices.rank() == 1 ? node.operand(0) : real_operand(node, 0);

@@ -10,8 +10,17 @@
 namespace quadrant::inline v0::openvino_ir {
 namespace {
 
-/// Whether FakeQuantize, or codes that are dequantized, stand in front of the value, with nothing
-/// between but what moves codes, or a scale and a summand behind them: all but products.
+/// Numbers times a constant, as they come out of a dequantization.
+bool is_scaled(NodeRef node) {
+  constexpr std::array kinds{ops::Multiply::kind, std::string_view("onnx.Div"),
+                             std::string_view("onnx.BatchNormalization")};
+  return std::ranges::find(kinds, node.kind()) != kinds.end() &&
+         (node.operand_constant(0) != nullptr || node.operand_constant(1) != nullptr);
+}
+
+/// Whether FakeQuantize, codes that are dequantized, or what looks like them, stand in front of the
+/// value, with nothing between but what moves codes, or a scale and a summand behind them: all but
+/// products.
 bool may_be_codes(const GraphView& graph, Value value) {
   constexpr std::array sources{ops::FakeQuantize::kind, ops::Dequantize::kind, ops::Quantize::kind,
                                std::string_view("onnx.DequantizeLinear")};
@@ -21,7 +30,7 @@ bool may_be_codes(const GraphView& graph, Value value) {
     open.pop_back();
     if (node.operands().empty() || find_product(node.kind()) != nullptr) continue;
     const bool is_source = std::ranges::find(sources, node.kind()) != sources.end();
-    if (is_source && node.operand_constant(0) == nullptr) return true;
+    if (is_source ? node.operand_constant(0) == nullptr : is_scaled(node)) return true;
     for (const Value operand : node.operands()) {
       const bool is_followed =
           !is_source && !operand.is_absent() && graph.constant(operand.node) == nullptr;
@@ -37,7 +46,8 @@ Output real_operand(LoweredNode& node, std::size_t index) {
   const Output output = node.operand(index);
   const TensorType type = node.type(index);
   const NodeRef& made = node.node();
-  if (!is_float(type.element) || !may_be_codes(*made.graph, made.operand(index))) return output;
+  if (!is_float(type.element) || !node.is_among_codes()) return output;
+  if (!may_be_codes(*made.graph, made.operand(index))) return output;
   const Output lowest =
       node.number("lowest", type.element, -std::numeric_limits<double>::infinity());
   return node.step({"Maximum"}, std::array{output, lowest}, {{"auto_broadcast", "numpy"}}, type,

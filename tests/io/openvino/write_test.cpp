@@ -176,6 +176,24 @@ output(%c)
   CHECK(files.error().message.find("other.Odd ('c')") != std::string::npos);
 }
 
+TEST_CASE("GatherElements: as many indices as elements along the other axes, or none is written") {
+  const auto written = [](const std::string& data, const std::string& indices) {
+    return openvino_files(graph_of("graph {}\n%x: tensor<" + data + "xf32> = input()\n%i: tensor<" +
+                                   indices + "xi64> = input()\n%y: tensor<" + indices +
+                                   "xf32> = onnx.GatherElements(%x, %i) {axis = 1}\noutput(%y)\n"));
+  };
+  CHECK(written("4x3x5", "4x2x5").has_value());
+  for (const auto& [data, indices] : {std::pair("4x3x5", "4x2x2"), std::pair("4x3x5", "1x2x5"),
+                                      std::pair("?x3x5", "?x2x5"), std::pair("4x3x?", "4x3x5")}) {
+    CAPTURE(indices);
+    const auto files = written(data, indices);
+    REQUIRE_FALSE(files.has_value());
+    CHECK(files.error().code == ErrorCode::impossible);
+    CHECK(files.error().message.find("onnx.GatherElements") != std::string::npos);
+    CHECK(files.error().message.find("('y')") != std::string::npos);
+  }
+}
+
 TEST_CASE("both files appear, or none") {
   const quadrant::test::TemporaryFolder scratch;
   const std::string path = scratch / "m.xml";
