@@ -16,6 +16,7 @@
 #include "calibration/data_set_list.hpp"
 #include "calibration/data_set_read.hpp"
 #include "quadrant/io/npy.hpp"
+#include "support/counted.hpp"
 
 namespace quadrant::inline v0 {
 namespace data_set {

@@ -10,6 +10,8 @@
 #include <system_error>
 #include <utility>
 
+#include "support/counted.hpp"
+
 namespace quadrant::inline v0::data_set {
 namespace {
 

@@ -16,10 +16,6 @@ std::vector<Input> inputs_of(const Graph& graph) {
   return inputs;
 }
 
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 std::string listed(std::span<const std::string> names) {
   constexpr std::size_t most = 8;
   if (names.empty()) return "nothing";

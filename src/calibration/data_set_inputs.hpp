@@ -20,9 +20,6 @@ struct Input {
 
 [[nodiscard]] std::vector<Input> inputs_of(const Graph& graph);
 
-/// `1 input`, `2 inputs`.
-[[nodiscard]] std::string counted(std::size_t count, std::string_view what);
-
 /// `'a', 'b' and 3 more`, for messages.
 [[nodiscard]] std::string listed(std::span<const std::string> names);
 [[nodiscard]] std::string listed(std::span<const Input> inputs);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "quadrant/support/input_file.hpp"
+#include "support/counted.hpp"
 
 namespace quadrant::inline v0::data_set {
 namespace {

@@ -201,7 +201,7 @@ Expected<std::unique_ptr<BudgetSubject>> BudgetSubject::make(const BudgetOptions
                                                              const std::string& path,
                                                              Subject& subject, Console& console) {
   auto parts = std::make_unique<Parts>(subject.threads);
-  QUADRANT_TRY(parts->runtime, make_interpreter());
+  QUADRANT_TRY(parts->runtime, make_interpreter(console));
   QUADRANT_CHECK(check_schemes(subject.recipe.recipe));
   if (options.has_data()) {
     QUADRANT_TRY(parts->data, open_data(options.data, subject.graph, console));

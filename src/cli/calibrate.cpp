@@ -197,11 +197,12 @@ class Calibrate final : public Command {
   }
 
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
+  [[nodiscard]] bool runs_models() const noexcept override { return true; }
 
   Expected<void> run(Console& console) override {
     const bool has_samples = !data_.path.empty() || data_.random != 0;
     if (!has_samples && merged_.empty()) QUADRANT_CHECK(check(data_));
-    QUADRANT_TRY(const auto runtime, make_runtime(runtime_));
+    QUADRANT_TRY(const auto runtime, make_runtime(runtime_, console));
     QUADRANT_TRY(const Graph graph, read_model(model_, console));
     StatisticsTable table;
     std::vector<Saved> merged;

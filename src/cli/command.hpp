@@ -28,6 +28,8 @@ class Command {
   [[nodiscard]] virtual bool wants_json() const noexcept = 0;
   /// Whether it reads models: those that do have --follow-links.
   [[nodiscard]] virtual bool reads_models() const noexcept { return true; }
+  /// Whether it may run them: those that do have --run-memory.
+  [[nodiscard]] virtual bool runs_models() const noexcept { return false; }
   /// Whether --output may name the model that is read.
   [[nodiscard]] virtual bool may_replace_model() const noexcept { return false; }
   virtual Expected<void> run(Console& console) = 0;

@@ -79,10 +79,11 @@ class Compare final : public Command {
   }
 
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
+  [[nodiscard]] bool runs_models() const noexcept override { return true; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check(data_));
-    QUADRANT_TRY(const auto runtime, make_runtime(runtime_));
+    QUADRANT_TRY(const auto runtime, make_runtime(runtime_, console));
     QUADRANT_TRY(CompareOptions options, compare_options());
     QUADRANT_TRY(const Graph first, read_model(first_, console));
     QUADRANT_TRY(Graph second, read_model(second_, console));

@@ -25,6 +25,8 @@ class Console final : public Sink {
   [[nodiscard]] FileTransaction& files() noexcept { return files_; }
   /// --follow-links: models' data may be symbolic links to anywhere.
   bool follow_links = false;
+  /// --run-memory, as it was said.
+  std::string run_memory{};
   /// Adds a file.
   [[nodiscard]] Expected<void> write_text(const std::string& path, std::string_view text);
 

@@ -85,6 +85,7 @@ class Convert final : public Command {
   }
 
   [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
+  [[nodiscard]] bool runs_models() const noexcept override { return true; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_TRY(const ModelFormat format, model_format(output_));

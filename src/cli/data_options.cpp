@@ -88,7 +88,6 @@ void declare(CLI::App& command, DataOptions& options) {
   command
       .add_flag("--allow-non-finite", options.allow_non_finite, "Take samples with NaN or infinity")
       ->needs(data);
-  declare_run_memory(command);
 }
 
 Expected<void> check(const DataOptions& options) {
@@ -109,7 +108,7 @@ Expected<std::unique_ptr<DataSet>> open_data(const DataOptions& options, const G
                           .files = &console.files()});
   }
   QUADRANT_TRY(auto shapes, parse_shapes(options.shapes, graph));
-  QUADRANT_TRY(const std::uint64_t memory, run_memory());
+  QUADRANT_TRY(const std::uint64_t memory, run_memory(console));
   return random_data_set(graph, options.random, options.seed,
                          {.shapes = std::move(shapes), .largest_input = memory, .sink = &console});
 }

@@ -16,7 +16,6 @@
 #include "cli/hardware.hpp"
 #include "cli/model.hpp"
 #include "cli/resources.hpp"
-#include "cli/runtimes.hpp"
 #include "cli/variants.hpp"
 #include "quadrant/adapters/tbb.hpp"
 #include "quadrant/engine/latency_gain.hpp"
@@ -247,7 +246,6 @@ void declare(CLI::App& command, DecisionOptions& options) {
   declare_json(command, options.json);
   declare_threads(command, options.threads);
   options.schemes.declare(command);
-  declare_run_memory(command);
 }
 
 Expected<Analysis> Subject::decide() {

@@ -176,6 +176,7 @@ class Explain final : public Command {
   }
 
   [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
+  [[nodiscard]] bool runs_models() const noexcept override { return true; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check_call());

@@ -123,17 +123,18 @@ Expected<void> correct_from_moments(Graph& graph, const MomentsTable& moments,
 }
 
 Expected<void> correct_on_samples(const Graph& graph, Graph& quantized, const std::string& samples,
-                                  Executor& executor, Sink& sink) {
-  QUADRANT_TRY(const auto data, open_data_set(samples, graph, {.sink = &sink}));
-  QUADRANT_TRY(const auto interpreter, make_interpreter());
-  QUADRANT_TRY(
-      const CorrectBiasReport corrected,
-      correct_bias(quantized, graph, *interpreter, *data, {.executor = &executor, .sink = &sink}));
-  sink.report(
+                                  Executor& executor, Console& console) {
+  QUADRANT_TRY(const auto data,
+               open_data_set(samples, graph, {.sink = &console, .files = &console.files()}));
+  QUADRANT_TRY(const auto interpreter, make_interpreter(console));
+  QUADRANT_TRY(const CorrectBiasReport corrected,
+               correct_bias(quantized, graph, *interpreter, *data,
+                            {.executor = &executor, .sink = &console}));
+  console.report(
       {Severity::note,
        fmt::format("bc: the biases of {} corrected", counted(corrected.corrected.size(), "layer")),
        Place{}});
-  tell("bc: its bias is not corrected", corrected.left, sink);
+  tell("bc: its bias is not corrected", corrected.left, console);
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/console.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/engine/registry.hpp"
 #include "quadrant/ir/graph.hpp"
@@ -46,6 +47,6 @@ void add_relu6(CLI::App& command, Optimizations& wanted);
 /// bc: the biases in `quantized`, which was made of `graph`. `samples`: where they are.
 [[nodiscard]] Expected<void> correct_on_samples(const Graph& graph, Graph& quantized,
                                                 const std::string& samples, Executor& executor,
-                                                Sink& sink);
+                                                Console& console);
 
 }  // namespace quadrant::cli

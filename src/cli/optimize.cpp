@@ -94,7 +94,6 @@ class Optimize final : public Command {
     cli::declare(*command, scope_);
     declare_json(*command, json_);
     declare_threads(*command, threads_);
-    declare_run_memory(*command);
     declare_under_heading(*scheme_, *command);
     // Encodings are of the model as it is, not of what optimizations make of it.
     for (const char* const name : {"--optimize", "--encodings"}) {
@@ -109,6 +108,7 @@ class Optimize final : public Command {
   }
 
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
+  [[nodiscard]] bool runs_models() const noexcept override { return true; }
 
   [[nodiscard]] bool may_replace_model() const noexcept override { return true; }
 
@@ -205,7 +205,7 @@ class Optimize final : public Command {
     options.labels = classes_;
     Graph real = attempt.graph;
     make_borders_real(real);
-    QUADRANT_TRY(const auto interpreter, make_interpreter());
+    QUADRANT_TRY(const auto interpreter, make_interpreter(console));
     QUADRANT_TRY(const Comparison comparison, compare(graph, real, *interpreter, *data, options));
     const auto worst = std::ranges::min_element(
         comparison.outputs, [](const auto& a, const auto& b) { return worse_than(a, b); },

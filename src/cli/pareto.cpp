@@ -83,6 +83,7 @@ class Pareto final : public Command {
   }
 
   [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
+  [[nodiscard]] bool runs_models() const noexcept override { return true; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(announce_frontier(options_));

@@ -113,6 +113,7 @@ class MakePlan final : public Command {
   }
 
   [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
+  [[nodiscard]] bool runs_models() const noexcept override { return true; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check(side_));

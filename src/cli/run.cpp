@@ -17,6 +17,7 @@
 #include "cli/help.hpp"
 #include "cli/named_files.hpp"
 #include "cli/remedies.hpp"
+#include "cli/runtimes.hpp"
 #include "quadrant/version.hpp"
 #include "support/near_names.hpp"
 
@@ -109,6 +110,7 @@ ExitCode run_command(int argc, const char* const* argv, Console& console) {
                          "Read a model's data through symbolic links to anywhere, not only into "
                          "its folder or, where the model is a link itself, that of its file");
     }
+    if (command->runs_models()) declare_run_memory(*declared, console.run_memory);
     commands.emplace_back(declared, std::move(command));
   }
   try {

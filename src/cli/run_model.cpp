@@ -162,11 +162,12 @@ class Run final : public Command {
   }
 
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
+  [[nodiscard]] bool runs_models() const noexcept override { return true; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check(data_));
     QUADRANT_CHECK(check_folder(folder_, data_.path));
-    QUADRANT_TRY(const auto runtime, make_runtime(runtime_));
+    QUADRANT_TRY(const auto runtime, make_runtime(runtime_, console));
     QUADRANT_TRY(const Graph graph, read_model(model_, console));
     QUADRANT_TRY(const Watched watched, find_watched(graph, wanted_));
     QUADRANT_TRY(const auto data, open_data(data_, graph, console));

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/console.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
@@ -16,14 +17,13 @@ class App;
 
 namespace quadrant::cli {
 
-/// Adds --run-memory to a subcommand, unless it has it: what the interpreter may take for a sample.
-/// There is one for the process, as there is one command.
-void declare_run_memory(CLI::App& command);
+/// Adds --run-memory to a subcommand: what the interpreter may take for a sample.
+void declare_run_memory(CLI::App& command, std::string& text);
 /// What was said; `usage` for anything but a size.
-[[nodiscard]] Expected<std::uint64_t> run_memory();
+[[nodiscard]] Expected<std::uint64_t> run_memory(const Console& console);
 /// The interpreter, within that.
 [[nodiscard]] Expected<std::unique_ptr<Interpreter>> make_interpreter(
-    std::vector<KernelEntry> kernels = {});
+    const Console& console, std::vector<KernelEntry> kernels = {});
 
 /// The first is the default. The last two are the interpreter, too, with the sums of those
 /// runtimes' integer kernels on x86 without VNNI.
@@ -32,7 +32,8 @@ inline constexpr std::array<std::string_view, 4> runtime_names{"interpreter", "o
 
 /// `usage`, with the names that there are, for another one; `impossible`, with the way to get it,
 /// for one that is not there.
-[[nodiscard]] Expected<std::unique_ptr<Runtime>> make_runtime(std::string_view name);
+[[nodiscard]] Expected<std::unique_ptr<Runtime>> make_runtime(std::string_view name,
+                                                              const Console& console);
 
 /// Adds --runtime to a subcommand.
 void declare_runtime(CLI::App& command, std::string& name);

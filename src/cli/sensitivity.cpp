@@ -159,10 +159,11 @@ class Sensitivity final : public Command {
   }
 
   [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
+  [[nodiscard]] bool runs_models() const noexcept override { return true; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check(data_));
-    QUADRANT_TRY(const auto runtime, make_runtime(runtime_));
+    QUADRANT_TRY(const auto runtime, make_runtime(runtime_, console));
     QUADRANT_TRY(Subject subject, prepare(options_, console));
     QUADRANT_TRY(const auto data, open_data(data_, subject.graph, console));
     QUADRANT_TRY(std::vector<LayerSensitivity> study,

@@ -215,7 +215,7 @@ class StaticAffineCommand final : public StaticAffineScheme {
     QUADRANT_TRY(const auto data,
                  open_data_set(calibration_, subject.graph,
                                {.sink = subject.console, .files = &subject.console->files()}));
-    QUADRANT_TRY(const auto interpreter, make_interpreter());
+    QUADRANT_TRY(const auto interpreter, make_interpreter(*subject.console));
     return in_file(
         calibrate(
             subject.graph, *interpreter, *data,

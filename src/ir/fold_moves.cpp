@@ -35,20 +35,6 @@ std::size_t data_count(NodeRef node) {
   return node.kind() == ops::Concat::kind ? node.operands().size() : 1;
 }
 
-Expected<bool> have_same_numbers(const UniformType& a, const UniformType& b) {
-  if (a.storage != b.storage || a.granularity != b.granularity) return false;
-  QUADRANT_TRY(const auto scales_a, read_exact_scales(a.scales));
-  QUADRANT_TRY(const auto scales_b, read_exact_scales(b.scales));
-  const auto zeros_of = [](const UniformType& type,
-                           std::size_t count) -> Expected<std::vector<std::int64_t>> {
-    if (!type.zero_points) return std::vector<std::int64_t>(count, 0);
-    return read_integers(type.zero_points, type.zero_points.element_count());
-  };
-  QUADRANT_TRY(const auto zeros_a, zeros_of(a, scales_a.size()));
-  QUADRANT_TRY(const auto zeros_b, zeros_of(b, scales_b.size()));
-  return scales_a == scales_b && zeros_a == zeros_b;
-}
-
 /// Contents that are moved, at hand.
 struct Source {
   ConstantBytes bytes;
@@ -181,8 +167,7 @@ class FoldPass {
       const Granularity& groups = type.quantization->granularity;
       if (!move.source(node, groups)) return {};
       QUADRANT_TRY(const auto follows, moved_type(move, node, result, groups));
-      QUADRANT_TRY(const bool is_same, have_same_numbers(*follows, *type.quantization));
-      if (!is_same) return {};
+      if (!mean_the_same(*follows, *type.quantization)) return {};
     }
     if (elements > available) return {};
     for (std::uint32_t result = 0; result < graph_.result_count(id); ++result) {

@@ -4,7 +4,7 @@ should be, and nothing else.
     python3 tests/cli/faults_test.py path/to/quadrant [--all]        or with the path in $QUADRANT
 
 $QUADRANT_FAULTS is the library that makes calls fail (tests/faults/faults.c). --all: every call of every kind but
-allocations, of which every hundredth; otherwise some of each.
+allocations, of which every hundredth, and a thousand kills at any time; otherwise some of each.
 """
 
 import concurrent.futures
@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from command_case import BINARY, DONE, INPUT_OUTPUT, SCHEME, CommandTest, run_tests, two_layers
@@ -137,6 +138,32 @@ class FaultsTest(CommandTest):
         print(f"{done['failed']} calls failed, {done['killed']} times killed")
         self.assertGreater(done["failed"], 100)
         self.assertGreater(done["killed"], 50)
+
+    def test_kills_at_any_time(self):
+        """Between the calls, too."""
+        times = 125 if ALL else 4
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for name, call in CALLS.items():
+                before = state(self.folder)
+                _, after = self.counts(call)
+                started = time.monotonic()
+                self.faulty(call, "")
+                whole = time.monotonic() - started
+                draw = random.Random(name)
+                delays = [draw.uniform(0, 1.2 * whole) for _ in range(times)]
+                for delay, found in zip(delays, pool.map(lambda delay, call=call: self.killed_after(call, delay), delays)):
+                    with self.subTest(name=name, delay=delay):
+                        self.check_killed((name, delay), before, after, found)
+
+    def killed_after(self, call, delay):
+        """The files in a copy of the folder, once a run there was killed, or had ended before."""
+        with tempfile.TemporaryDirectory() as parent:
+            folder = pathlib.Path(parent) / "copy"
+            shutil.copytree(self.folder, folder)
+            with subprocess.Popen([BINARY, *call], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+                time.sleep(delay)
+                run.kill()
+            return state(folder)
 
     def test_standard_output_that_fails(self):
         """What cannot say what it did has not done it."""
