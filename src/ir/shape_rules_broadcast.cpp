@@ -10,20 +10,18 @@
 
 namespace quadrant::inline v0::detail {
 
-Expected<std::int64_t> broadcast(std::int64_t a, std::int64_t b) {
-  if (a == 1) return b;
-  if (b == 1) return a;
-  if (a == Shape::dynamic) return b;
-  if (b == Shape::dynamic || a == b) return a;
-  return invalid(fmt::format("extents {} and {} do not broadcast", a, b));
+Expected<Extent> broadcast(Extent a, Extent b) {
+  if (surely_equal(a, 1)) return b;
+  if (surely_equal(b, 1)) return a;
+  if (may_equal(a, b)) return known_one(a, b);  // with one that is known and not 1, that is it
+  return invalid(fmt::format("extents {} and {} do not broadcast", to_string(a), to_string(b)));
 }
 
-Expected<std::vector<std::int64_t>> broadcast(std::span<const std::int64_t> a,
-                                              std::span<const std::int64_t> b) {
+Expected<std::vector<Extent>> broadcast(std::span<const Extent> a, std::span<const Extent> b) {
   if (a.size() < b.size()) std::swap(a, b);
-  std::vector<std::int64_t> extents(a.begin(), a.end());
+  std::vector<Extent> extents(a.begin(), a.end());
   for (std::size_t i = 0; i < b.size(); ++i) {
-    std::int64_t& extent = extents[a.size() - b.size() + i];
+    Extent& extent = extents[a.size() - b.size() + i];
     QUADRANT_TRY(extent, broadcast(extent, b[i]));
   }
   return extents;
@@ -43,19 +41,19 @@ Expected<TensorType> infer_elementwise(NodeRef node) {
 Expected<TensorType> infer_expand(NodeRef node) {
   TensorType result = moved(node);
   const Shape data = operand_shape(node, 0);
-  QUADRANT_TRY(IntegerList shape, integer_list(node, "shape", 1));
+  QUADRANT_TRY(const IntegerList shape, integer_list(node, "shape", 1));
+  std::vector<Extent> asked;
   if (shape.is_computed()) {  // but how long it is may be known
     const Shape length = operand_shape(node, 1);
-    if (length.rank() != 1 || length[0] > largest_rank) return result;
-    if (length[0] != Shape::dynamic) {
-      shape = {IntegerList::State::known,
-               std::vector<std::int64_t>(static_cast<std::size_t>(length[0]), Shape::dynamic)};
-    }
+    if (length.rank() != 1 || length[0].value_or(largest_rank + 1) > largest_rank) return result;
+    asked.resize(static_cast<std::size_t>(length[0].value()), Extent::open());
   }
-  if (!data.is_ranked() || shape.is_computed()) return result;
+  if (!data.is_ranked()) return result;
   // Some exporters write -1 for "as it is".
-  for (std::int64_t& extent : shape.values) extent = std::max(extent, Shape::dynamic);
-  QUADRANT_TRY(auto extents, broadcast(data.extents(), shape.values));
+  for (const std::int64_t value : shape.values) {
+    asked.push_back(value < 0 ? Extent::open() : Extent(value));
+  }
+  QUADRANT_TRY(auto extents, broadcast(data.extents(), asked));
   result.shape = Shape(std::move(extents));
   return result;
 }

@@ -33,9 +33,9 @@ bool raise_split_of_lengths(RaisedLayer& layer) {
   auto lengths = layer.constant_integers(2);
   if (!given_axis || !axis || !lengths) return false;
   if (const auto rest = std::ranges::find(*lengths, -1); rest != lengths->end()) {
-    if (shape[*axis] == Shape::dynamic) return false;
+    if (!shape[*axis].is_known()) return false;
     *rest = 0;
-    std::int64_t left = shape[*axis];
+    std::int64_t left = shape[*axis].value();
     for (const std::int64_t length : *lengths) {
       if (length < 0 || length > left) invalid("parts that are more than there is");
       left -= length;
@@ -54,15 +54,9 @@ void lower_split(LoweredNode& node) {
   if (!axis) impossible("an axis that is not known");
   LayerChain chain(node);
   const Output along = chain.integer(*axis);
-  const auto offsets = split.offsets();
   const auto given = node.list(1, "split");
   std::vector<std::int64_t> lengths = given.value_or(std::vector<std::int64_t>{});
-  if (lengths.empty() && offsets) {
-    for (std::size_t i = 0; i < offsets->size(); ++i) {
-      const bool is_last = i + 1 == offsets->size();
-      lengths.push_back((is_last ? node.ranked(0)[*axis] : (*offsets)[i + 1]) - (*offsets)[i]);
-    }
-  }
+  if (lengths.empty()) lengths = split.sizes().value_or(std::vector<std::int64_t>{});
   const bool are_equal =
       std::ranges::adjacent_find(lengths, std::not_equal_to<>()) == lengths.end();
   if (are_equal) {

@@ -62,10 +62,10 @@ bool raise_adaptive(RaisedLayer& layer) {
   if (is_max && layer.is_read(1)) return false;
   std::vector<std::int64_t> window;
   for (std::size_t i = 0; i < wanted->size(); ++i) {
-    const std::int64_t extent = shape[static_cast<std::int64_t>(i) + 2];
+    const auto extent = shape[static_cast<std::int64_t>(i) + 2].known();
     const std::int64_t to = (*wanted)[i];
-    if (extent == Shape::dynamic || to < 1 || extent % to != 0) return false;
-    window.push_back(extent / to);
+    if (!extent || to < 1 || *extent % to != 0) return false;
+    window.push_back(*extent / to);
   }
   std::ignore = layer.text("index_element_type");
   layer.finish(layer.step(is_max ? max_kind : average_kind, {layer.input(0)}, layer.result_type(),

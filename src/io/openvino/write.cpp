@@ -25,10 +25,10 @@ bool rank_reshapes(Graph& graph) {
     TensorType type = graph.type({node});
     constexpr std::int64_t most_dimensions = 64;
     const bool is_known = list != nullptr && list->shape.rank() == 1 && list->shape.is_static() &&
-                          list->shape[0] <= most_dimensions;
+                          list->shape[0].value() <= most_dimensions;
     if (type.shape.is_ranked() || !is_known) continue;
     type.shape =
-        Shape(std::vector<std::int64_t>(static_cast<std::size_t>(list->shape[0]), Shape::dynamic));
+        Shape(std::vector(static_cast<std::size_t>(list->shape[0].value()), Extent::open()));
     graph.set_type({node}, std::move(type));
     is_new = true;
   }

@@ -23,8 +23,10 @@ std::optional<Integers> shape_of(const GraphView& graph, NodeRef node) {
   };
   const std::int64_t first = bound("start", 0);
   const std::int64_t last = std::max(first, bound("end", rank));
-  Integers extents(shape.extents().begin() + first, shape.extents().begin() + last);
-  std::ranges::replace(extents, Shape::dynamic, unknown_integer);
+  Integers extents;
+  for (std::int64_t axis = first; axis < last; ++axis) {
+    extents.push_back(shape[axis].value_or(unknown_integer));
+  }
   return extents;
 }
 

@@ -12,7 +12,7 @@
 
 namespace quadrant::inline v0::tflite {
 
-/// Stands for an extent that is not known. (-1 is what reshapes find out themselves.)
+/// Stands for an integer that is not known. (-1 is what reshapes find out themselves.)
 inline constexpr std::int64_t unknown_integer = std::numeric_limits<std::int64_t>::min();
 
 using KnownIntegers = std::unordered_map<Value, std::vector<std::int64_t>>;

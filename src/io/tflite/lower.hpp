@@ -47,9 +47,11 @@ class Lowering {
   /// The contents of a constant as real numbers, whether it holds codes or not.
   [[nodiscard]] std::vector<float> reals(Value value) const;
   [[nodiscard]] std::vector<double> exact_reals(Value value) const;
-  /// Of a constant, or of integers that follow from shapes. `unknown_integer` where one is.
+  /// Of a constant, or of integers that follow from shapes.
   [[nodiscard]] std::vector<std::int64_t> integers(Value value) const;
-  [[nodiscard]] bool has_integers(Value value) const;
+  /// The same as a shape is asked for: open where they are negative, or follow from an open extent.
+  /// Empty where they are computed.
+  [[nodiscard]] std::optional<std::vector<Extent>> extents(Value value) const;
   /// Whether any order of axes is as good as another: constants, and their real values.
   [[nodiscard]] bool is_free(Value value) const noexcept;
   [[nodiscard]] bool has_one_use(Value value) const noexcept;

@@ -54,12 +54,10 @@ Value meant_as(Raising& raising, const RaisedOp& op) {
 bool raise_reshape(Raising& raising, const RaisedOp& op) {
   if (op.input(0) == no_tensor) return false;
   const Shape& shape = raising.type(op.output()).shape;
-  std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
+  const auto extents = ops::Reshape::request(shape);
   // 0 would mean the operand's extent; more than one unknown is computed.
-  if (std::ranges::count(extents, Shape::dynamic) > 1 || std::ranges::count(extents, 0) > 0) {
-    return false;
-  }
-  const Value target = raising.integer_constant(raising.name(op.output()) + "_shape", extents);
+  if (!extents || std::ranges::count(*extents, 0) > 0) return false;
+  const Value target = raising.integer_constant(raising.name(op.output()) + "_shape", *extents);
   raising.add(ops::Reshape::kind, {meant_as(raising, op), target}, op.output(),
               plain_axes(shape.rank()));
   return true;
@@ -131,7 +129,8 @@ bool raise_split(Raising& raising, const RaisedOp& op) {
   for (std::size_t i = 0; i < op.output_count(); ++i) {
     if (raising.rank(op.output(i)) != raising.rank(data)) invalid("parts of another rank");
     const TensorType part = raising.type_of(op.output(i), axes);
-    sizes.push_back(part.shape[along]);
+    if (!part.shape[along].is_known()) return false;
+    sizes.push_back(part.shape[along].value());
     results.push_back({raising.name(op.output(i)), part});
   }
   const Value sizes_value = raising.integer_constant(raising.name(op.output()) + "_sizes", sizes);
@@ -227,7 +226,7 @@ bool raise_tile(Raising& raising, const RaisedOp& op) {
 bool raise_broadcast(Raising& raising, const RaisedOp& op) {
   const auto shape = raising.integers(op.input(1));
   if (op.input(0) == no_tensor || !shape) return false;
-  if (!std::ranges::equal(*shape, raising.type(op.output()).shape.extents())) return false;
+  if (Shape(*shape) != raising.type(op.output()).shape) return false;
   const Value target = raising.integer_constant(raising.name(op.output()) + "_shape", *shape);
   raising.add(ops::Expand::kind, {raising.plain(op.input(0)), target}, op.output(),
               plain_axes(raising.rank(op.output())));

@@ -13,7 +13,7 @@ namespace {
 
 std::vector<std::int64_t> kernel_of(const Shape& weights) {
   if (!weights.is_static() || weights.rank() < 3) impossible("weights of unknown extents");
-  return {weights.extents().begin() + 2, weights.extents().end()};
+  return {weights.known_extents().begin() + 2, weights.known_extents().end()};
 }
 
 /// Weights with two spatial axes, laid out as `axes`.
@@ -43,8 +43,8 @@ void lower_conv(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   const WindowAxis column = windows.back();
   const WindowAxis row = windows.size() == 2 ? windows.front() : WindowAxis{};
   const auto group = node.attribute_or<std::int64_t>("group", 1);
-  const std::int64_t channels = filters[0];
-  const bool depthwise = group > 1 && filters[1] == 1 && group == shape[1];
+  const std::int64_t channels = filters[0].value();
+  const bool depthwise = group > 1 && surely_equal(filters[1], 1) && surely_equal(shape[1], group);
 
   const TensorId image = pad_image(lowering, node, image_of(lowering, node, data),
                                    lowering.type(data), padding, false);
@@ -77,11 +77,12 @@ std::optional<schema::Padding> turned_padding(const std::vector<WindowAxis>& win
   bool valid = true;
   bool same = true;
   for (const WindowAxis& axis : windows) {
-    const std::int64_t full = (axis.extent - 1) * axis.stride + axis.reach();
-    const std::int64_t more = axis.count - full;  // a border that no window reaches
+    const std::int64_t count = axis.count.value();
+    const std::int64_t full = (axis.extent.value() - 1) * axis.stride + axis.reach();
+    const std::int64_t more = count - full;  // a border that no window reaches
     valid = valid && axis.before == 0 && more >= 0 && more < axis.stride;
-    same = same && axis.before == std::max<std::int64_t>(full - axis.count, 0) / 2 &&
-           (axis.count + axis.stride - 1) / axis.stride == axis.extent;
+    same = same && axis.before == std::max<std::int64_t>(full - count, 0) / 2 &&
+           surely_equal(axis.extent, (count + axis.stride - 1) / axis.stride);
   }
   if (valid) return schema::Padding::VALID;
   if (same) return schema::Padding::SAME;
@@ -111,13 +112,13 @@ std::vector<WindowAxis> turned_windows(const NodeRef& node, const Shape& shape,
   std::vector<WindowAxis> windows;
   for (std::size_t i = 0; i < rank; ++i) {
     WindowAxis axis{.extent = shape.extents()[i + 2],
-                    .kernel = filters.extents()[i + 2],
+                    .kernel = filters.known_extents()[i + 2],
                     .stride = strides[i],
                     .before = pads[i],
                     .count = wanted.extents()[i + 2]};
     if (axis.stride < 1 || axis.before < 0) impossible("strides or pads below what there is");
-    const std::int64_t full = (axis.extent - 1) * axis.stride + axis.kernel + added[i];
-    const std::int64_t cut = std::max<std::int64_t>(full - axis.count, 0);
+    const std::int64_t full = (axis.extent.value() - 1) * axis.stride + axis.kernel + added[i];
+    const std::int64_t cut = std::max<std::int64_t>(full - axis.count.value(), 0);
     if (is_chosen) axis.before = auto_pad == "SAME_UPPER" ? cut / 2 : cut - cut / 2;
     windows.push_back(axis);
   }
@@ -126,12 +127,13 @@ std::vector<WindowAxis> turned_windows(const NodeRef& node, const Shape& shape,
 
 /// The whole result of a transposed convolution without padding, with what `output_padding` adds
 /// behind it, of which the wanted part is a slice.
-std::vector<std::int64_t> whole_extents(const std::vector<WindowAxis>& windows) {
-  std::vector<std::int64_t> whole;
+std::vector<Extent> whole_extents(const std::vector<WindowAxis>& windows) {
+  std::vector<Extent> whole;
   for (const WindowAxis& axis : windows) {
-    const std::int64_t full = (axis.extent - 1) * axis.stride + axis.kernel;
-    whole.push_back(std::max(full, axis.before + axis.count));
-    if (whole.back() - full >= axis.stride) impossible("an output_padding of a stride or more");
+    const std::int64_t full = (axis.extent.value() - 1) * axis.stride + axis.kernel;
+    const std::int64_t all = std::max(full, axis.before + axis.count.value());
+    whole.push_back(all);
+    if (all - full >= axis.stride) impossible("an output_padding of a stride or more");
   }
   return whole;
 }
@@ -155,11 +157,11 @@ void settle_turned(Lowering& lowering, const NodeRef& node, const Shape& shape,
                    const Shape& filters) {
   if (!node.attribute_or<std::string>("auto_pad", "NOTSET").starts_with("SAME")) return;
   const auto strides = node.attribute_or<std::vector<std::int64_t>>("strides", {});
-  std::vector<std::int64_t> extents{shape[0], filters[1]};
+  std::vector<Extent> extents{shape[0], filters[1]};
   for (std::size_t i = 2; i < shape.extents().size(); ++i) {
     const std::int64_t stride = i - 2 < strides.size() ? strides[i - 2] : 1;
-    const std::int64_t extent = shape.extents()[i];
-    extents.push_back(extent == Shape::dynamic ? extent : extent * stride);
+    extents.push_back(
+        shape.extents()[i].transformed([&](std::int64_t extent) { return extent * stride; }));
   }
   lowering.settle(node.result(), lowering.type(node.operand(0)).element, Shape(std::move(extents)));
 }
@@ -182,7 +184,7 @@ void lower_conv_transpose(Lowering& lowering, const NodeRef& node, const Rule& /
 
   const TensorId image = image_of(lowering, node, data);
   const TensorId filter = weights_of(lowering, weights, {1, 2, 3, 0});
-  const TensorId bias = bias_of(lowering, node, data, weights, node.operand(2), filters[1]);
+  const TensorId bias = bias_of(lowering, node, data, weights, node.operand(2), filters[1].value());
   const TensorId output = define_image(lowering, node, result);
   Model& model = lowering.model();
   TensorId whole = output;

@@ -34,10 +34,11 @@ std::vector<std::int64_t> named_axes(const NodeRef& node, const Shape& shape) {
   return axes;
 }
 
-std::int64_t scaled_extent(std::int64_t extent, float scale) {
+Extent scaled_extent(Extent extent, float scale) {
   if (scale == 1.0F) return extent;
-  if (extent == Shape::dynamic) impossible("an unknown extent is resized");
-  const double wanted = std::floor(static_cast<double>(extent) * static_cast<double>(scale));
+  if (!extent.is_known()) impossible("an unknown extent is resized");
+  const double wanted =
+      std::floor(static_cast<double>(extent.value()) * static_cast<double>(scale));
   const bool is_extent = wanted >= 1 && wanted <= 1e6;  // false for what is no number
   if (!is_extent) impossible("such scales");
   return static_cast<std::int64_t>(wanted);
@@ -45,7 +46,7 @@ std::int64_t scaled_extent(std::int64_t extent, float scale) {
 
 /// What becomes of the image.
 struct Resizing {
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   std::vector<ResizedAxis> axes;  ///< those that it is resized along, in their order
 };
 
@@ -64,23 +65,29 @@ Resizing resized(const Lowering& lowering, const NodeRef& node, const Shape& sha
   const std::vector<std::int64_t> axes = named_axes(node, shape);
   Resizing image{.extents = {shape.extents().begin(), shape.extents().end()}, .axes = {}};
   const bool has_sizes = has_roi && !node.operand(3).is_absent();
-  std::vector<std::int64_t> sizes;
+  std::vector<Extent> sizes;
   std::vector<float> scales;
   if (has_sizes) {
     if (node.attribute_or<std::string>("keep_aspect_ratio_policy", "stretch") != "stretch") {
       impossible("an aspect ratio that is kept");
     }
-    sizes = lowering.integers(node.operand(3));
-    std::ranges::replace(sizes, unknown_integer, Shape::dynamic);
+    const auto asked = lowering.extents(node.operand(3));
+    if (!asked) impossible("sizes that are computed");
+    sizes = *asked;
   } else {
     scales = given_scales(lowering, node, node.operand(has_roi ? 2 : 1));
   }
   if ((has_sizes ? sizes.size() : scales.size()) != axes.size()) invalid("sizes of other axes");
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::int64_t from = shape[axes[i]];
-    std::int64_t& to = image.extents[static_cast<std::size_t>(axes[i])];
-    to = has_sizes ? sizes[i] : scaled_extent(from, scales[i]);
-    if (has_sizes ? to == from : scales[i] == 1.0F) continue;
+    const Extent given = shape[axes[i]];
+    const Extent wanted = has_sizes ? sizes[i] : scaled_extent(given, scales[i]);
+    // Sizes repeat an open batch as it comes; along it nothing is resized.
+    const bool stays_open =
+        shape.rank() == 4 && axes[i] < 2 && !given.is_known() && !wanted.is_known();
+    image.extents[static_cast<std::size_t>(axes[i])] = wanted;
+    if (has_sizes ? surely_equal(wanted, given) || stays_open : scales[i] == 1.0F) continue;
+    const std::int64_t from = given.value_or(0);
+    const std::int64_t to = wanted.value_or(0);
     if (from < 1 || to < 1) impossible("an unknown extent is resized");
     const float scale = has_sizes ? static_cast<float>(to) / static_cast<float>(from) : scales[i];
     image.axes.push_back({.axis = axes[i], .from = from, .to = to, .scale = scale});
@@ -165,7 +172,7 @@ Shape merged_image(const Shape& shape, const std::vector<ResizedAxis>& axes) {
     std::size_t to = axis == axes.front().axis ? 1 : 2;
     if (axis < axes.front().axis) to = 0;
     if (axis > axes.back().axis) to = 3;
-    extents[to] *= shape[axis];
+    extents[to] *= shape[axis].value();
   }
   return Shape(std::move(extents));
 }
@@ -226,7 +233,7 @@ void resize_by_taps(Lowering& lowering, const NodeRef& node, const Resampling& h
   lowering.decomposed(node, how.mode == "nearest" ? "GATHER along each axis"
                                                   : "GATHER, MUL and ADD along each axis");
   const Axes axes = lowering.axes(data);
-  std::vector<std::int64_t> extents(type.shape.extents().begin(), type.shape.extents().end());
+  std::vector<Extent> extents(type.shape.extents().begin(), type.shape.extents().end());
   TensorId tensor = lowering.tensor(data, axes);
   for (const ResizedAxis& axis : image.axes) {
     extents[static_cast<std::size_t>(axis.axis)] = axis.to;
@@ -288,14 +295,14 @@ void lower_depth_to_space(Lowering& lowering, const NodeRef& node, const Rule& /
   const TensorType type = lowering.type(data);
   const Shape shape = lowering.ranked(data);
   const auto block = node.attribute_or<std::int64_t>("blocksize", 0);
-  if (shape.rank() != 4 || block < 1 || block > 1024 || shape[1] < 1 ||
-      shape[1] % (block * block) != 0) {
+  const std::int64_t all = shape.rank() == 4 ? shape[1].value_or(0) : 0;
+  if (block < 1 || block > 1024 || all < 1 || all % (block * block) != 0) {
     invalid("channels that are no blocks");
   }
-  const auto larger = [&](std::int64_t extent) {
-    return extent == Shape::dynamic ? extent : extent * block;
+  const auto larger = [&](Extent given) {
+    return given.transformed([&](std::int64_t extent) { return extent * block; });
   };
-  const std::int64_t channels = shape[1] / (block * block);
+  const std::int64_t channels = all / (block * block);
   lowering.settle(node.result(), type.element,
                   Shape{shape[0], channels, larger(shape[2]), larger(shape[3])});
   const Axes axes = channels_last(4);
@@ -304,8 +311,8 @@ void lower_depth_to_space(Lowering& lowering, const NodeRef& node, const Rule& /
   if (node.attribute_or<std::string>("mode", "DCR") == "CRD" && channels > 1) {
     // TFLite's order of channels is the other.
     std::vector<std::int32_t> order;
-    order.reserve(static_cast<std::size_t>(shape[1]));
-    for (std::int64_t i = 0; i < shape[1]; ++i) {
+    order.reserve(static_cast<std::size_t>(all));
+    for (std::int64_t i = 0; i < all; ++i) {
       order.push_back(static_cast<std::int32_t>(i % channels * block * block + i / channels));
     }
     lowering.decomposed(node, "a GATHER of the channels and a DEPTH_TO_SPACE");
@@ -329,11 +336,12 @@ void lower_space_to_depth(Lowering& lowering, const NodeRef& node, const Rule& /
   if (shape.rank() != 4 || block < 1 || block > 1024 || !shape.is_static()) {
     impossible("images of unknown extents");
   }
-  if (node.attribute_or<std::string>("mode", "DCR") == "CRD" && shape[1] > 1) {
+  if (node.attribute_or<std::string>("mode", "DCR") == "CRD" && !surely_equal(shape[1], 1)) {
     impossible("another order of the channels than TFLite's");
   }
   lowering.settle(node.result(), lowering.type(data).element,
-                  Shape{shape[0], shape[1] * block * block, shape[2] / block, shape[3] / block});
+                  Shape{shape[0], shape[1].value() * block * block, shape[2].value() / block,
+                        shape[3].value() / block});
   const TensorId from = lowering.tensor(data, channels_last(4));
   schema::SpaceToDepthOptionsT options;
   options.block_size = static_cast<std::int32_t>(block);

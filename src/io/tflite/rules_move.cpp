@@ -8,6 +8,7 @@
 #include "io/tflite/number.hpp"
 #include "io/tflite/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "support/saturating.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
@@ -54,23 +55,21 @@ TensorId int32_of(Lowering& lowering, const NodeRef& node, Value value) {
 
 /// The shape that operand 1 asks for, where it follows from other shapes in part.
 void settle_reshape(Lowering& lowering, const NodeRef& node) {
-  const Value shape = node.operand(1);
-  if (shape.is_absent() || !lowering.has_integers(shape)) return;
+  const auto asked = lowering.extents(node.operand(1));
+  if (!asked) return;
   const Shape from = lowering.ranked(node.operand(0));
-  std::vector<std::int64_t> extents = lowering.integers(shape);
-  std::ranges::replace(extents, unknown_integer, Shape::dynamic);
+  std::vector<Extent> extents = *asked;
   for (std::size_t i = 0; i < extents.size(); ++i) {
-    if (extents[i] == 0 && static_cast<std::int64_t>(i) < from.rank()) {
+    if (surely_equal(extents[i], 0) && static_cast<std::int64_t>(i) < from.rank()) {
       extents[i] = from[static_cast<std::int64_t>(i)];
     }
   }
-  const auto unknown = std::ranges::count(extents, Shape::dynamic);
+  const auto unknown = std::ranges::count(extents, false, &Extent::is_known);
   if (const auto count = from.element_count(); unknown == 1 && count) {
-    std::int64_t others = 1;
-    for (const std::int64_t extent : extents) others *= extent == Shape::dynamic ? 1 : extent;
-    if (others > 0 && *count % others == 0) {
-      *std::ranges::find(extents, Shape::dynamic) = *count / others;
-    }
+    Extent& open = *std::ranges::find(extents, false, &Extent::is_known);
+    open = 1;
+    const std::int64_t others = Shape(extents).element_count().value_or(0);
+    open = others > 0 && *count % others == 0 ? Extent(*count / others) : Extent::open();
   }
   lowering.settle(node.result(), lowering.type(node.operand(0)).element, Shape(std::move(extents)));
 }
@@ -85,8 +84,8 @@ void lower_reshape(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/
     return;
   }
   const TensorId from = lowering.in_plain_order(data);
-  if (std::ranges::count(shape.extents(), Shape::dynamic) > 1 && !node.operand(1).is_absent() &&
-      node.kind() == ops::Reshape::kind) {
+  if (std::ranges::count(shape.extents(), false, &Extent::is_known) > 1 &&
+      !node.operand(1).is_absent() && node.kind() == ops::Reshape::kind) {
     const TensorId extents = int32_of(lowering, node, node.operand(1));
     lowering.model().emit({RESHAPE}, {from, extents},
                           {lowering.define(result, plain_axes(shape.rank()))});
@@ -99,14 +98,13 @@ void lower_reshape(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/
 
 void lower_expand(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   const Value data = node.operand(0);
-  if (lowering.has_integers(node.operand(1))) {
-    lowering.settle(
-        node.result(), lowering.type(data).element,
-        broadcast_shape(lowering.ranked(data), Shape(lowering.integers(node.operand(1)))));
+  if (const auto asked = lowering.extents(node.operand(1))) {
+    lowering.settle(node.result(), lowering.type(data).element,
+                    broadcast_shape(lowering.ranked(data), Shape(*asked)));
   }
   const Shape shape = lowering.ranked(node.result());
   Model& model = lowering.model();
-  const TensorId extents = shape.is_static() ? model.integers(narrowed(shape.extents()))
+  const TensorId extents = shape.is_static() ? model.integers(narrowed(shape.known_extents()))
                                              : int32_of(lowering, node, node.operand(1));
   const TensorId from = lowering.plain(data);
   model.emit({BROADCAST_TO}, {from, extents},
@@ -118,10 +116,11 @@ void lower_tile(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   const std::vector<std::int64_t> repeats = lowering.integers(node.operand(1));
   const Shape shape = lowering.ranked(data);
   if (static_cast<std::int64_t>(repeats.size()) != shape.rank()) invalid("repeats of other axes");
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   for (std::size_t i = 0; i < repeats.size(); ++i) {
-    const std::int64_t extent = shape.extents()[i];
-    extents.push_back(extent == Shape::dynamic ? extent : extent * repeats[i]);
+    if (repeats[i] < 0) invalid("a negative number of repeats");
+    extents.push_back(shape.extents()[i].transformed(
+        [&](std::int64_t extent) { return saturating_multiply(extent, repeats[i]); }));
   }
   lowering.settle(node.result(), lowering.type(data).element, Shape(std::move(extents)));
   const Axes axes = lowering.axes(data);
@@ -133,9 +132,10 @@ void lower_tile(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
 
 // --- parts ------------------------------------------------------------------------------------
 
-/// The ranges, with the extents that are not known taken for the largest there are: an axis that is
-/// not sliced, or from a place that counts from the front to its end, has such a range.
-std::vector<ops::Slice::Range> open_ranges(const Lowering& lowering, const NodeRef& node) {
+/// What is taken along an axis: a range, or all of it where its extent is not known.
+using OpenRange = std::optional<ops::Slice::Range>;
+
+std::vector<OpenRange> open_ranges(const Lowering& lowering, const NodeRef& node) {
   const Shape& shape = lowering.ranked(node.operand(0));
   const auto starts = list_of(lowering, node, 1, "starts");
   const auto ends = list_of(lowering, node, 2, "ends");
@@ -148,18 +148,20 @@ std::vector<ops::Slice::Range> open_ranges(const Lowering& lowering, const NodeR
       (!steps.empty() && steps.size() != starts.size())) {
     invalid("starts, ends, axes and steps of different lengths");
   }
-  std::vector<ops::Slice::Range> ranges;
-  for (const std::int64_t extent : shape.extents()) ranges.push_back({0, 1, extent});
+  std::vector<OpenRange> ranges;
+  for (const Extent extent : shape.extents()) {
+    ranges.push_back(extent.is_known() ? OpenRange({0, 1, extent.value()}) : std::nullopt);
+  }
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const auto axis = normalize_axis(axes[i], shape.rank());
     if (!axis) invalid("an axis outside of the operand");
-    const std::int64_t extent = shape[*axis];
     const std::int64_t step = steps.empty() ? 1 : steps[i];
     const bool is_open = ends[i] >= std::numeric_limits<std::int32_t>::max();
-    if (extent == Shape::dynamic) {
+    if (!shape[*axis].is_known()) {
       if (starts[i] != 0 || !is_open || step != 1) impossible("a slice of an unknown extent");
       continue;
     }
+    const std::int64_t extent = shape[*axis].value();
     if (step < 1) impossible("a step backwards beside an unknown extent");
     const auto inside = [&](std::int64_t at) {
       return std::clamp<std::int64_t>(at < 0 ? at + extent : at, 0, extent);
@@ -167,7 +169,7 @@ std::vector<ops::Slice::Range> open_ranges(const Lowering& lowering, const NodeR
     const std::int64_t start = inside(starts[i]);
     const std::int64_t count =
         std::max<std::int64_t>((inside(ends[i]) - start + step - 1) / step, 0);
-    ranges[static_cast<std::size_t>(*axis)] = {start, step, count};
+    ranges[static_cast<std::size_t>(*axis)] = ops::Slice::Range{start, step, count};
   }
   return ranges;
 }
@@ -175,10 +177,13 @@ std::vector<ops::Slice::Range> open_ranges(const Lowering& lowering, const NodeR
 void lower_slice(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   const Value data = node.operand(0);
   const Shape shape = lowering.ranked(data);
-  auto ranges = ops::Slice{node}.ranges();
-  if (!ranges) ranges = open_ranges(lowering, node);
-  std::vector<std::int64_t> extents;
-  for (const auto& range : *ranges) extents.push_back(range.count);
+  const auto known = ops::Slice{node}.ranges();
+  const std::vector<OpenRange> ranges =
+      known ? std::vector<OpenRange>(known->begin(), known->end()) : open_ranges(lowering, node);
+  std::vector<Extent> extents;
+  for (const OpenRange& range : ranges) {
+    extents.push_back(range ? Extent(range->count) : Extent::open());
+  }
   lowering.settle(node.result(), lowering.type(data).element, Shape(std::move(extents)));
 
   const Axes axes = lowering.axes(data);
@@ -187,9 +192,9 @@ void lower_slice(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) 
   std::vector<std::int32_t> step;
   schema::StridedSliceOptionsT options;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const auto& range = (*ranges)[static_cast<std::size_t>(axes[i])];
-    const bool is_whole = range.count == Shape::dynamic;
-    const std::int64_t stop = is_whole ? -1 : range.start + range.step * range.count;
+    const OpenRange& taken = ranges[static_cast<std::size_t>(axes[i])];
+    const ops::Slice::Range range = taken.value_or(ops::Slice::Range{});
+    const std::int64_t stop = taken ? range.start + range.step * range.count : -1;
     begin.push_back(static_cast<std::int32_t>(range.start));
     end.push_back(static_cast<std::int32_t>(std::max<std::int64_t>(stop, 0)));
     step.push_back(static_cast<std::int32_t>(range.step));
@@ -208,20 +213,16 @@ void lower_split(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) 
   const Shape shape = lowering.ranked(data);
   const ops::Split split{node};
   const auto axis = split.axis();
-  const auto offsets = split.offsets();
-  if (!axis || !offsets || offsets->empty()) impossible("parts whose sizes are not known");
+  const auto parts = split.sizes();
+  if (!axis || !parts || parts->empty()) impossible("parts whose sizes are not known");
   const std::uint32_t count = lowering.graph().result_count(node.id);
-  if (count != offsets->size()) invalid("other results than parts");
+  if (count != parts->size()) invalid("other results than parts");
   const Axes axes = lowering.axes(data);
-  std::vector<std::int32_t> sizes;
-  for (std::size_t i = 0; i < offsets->size(); ++i) {
-    const std::int64_t end = i + 1 < offsets->size() ? (*offsets)[i + 1] : shape[*axis];
-    sizes.push_back(static_cast<std::int32_t>(end - (*offsets)[i]));
-  }
+  const std::vector<std::int32_t> sizes = narrowed(*parts);
   const TensorId from = lowering.tensor(data, axes);
   Tensors results;
   for (std::uint32_t i = 0; i < count; ++i) {
-    std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
+    std::vector<Extent> extents(shape.extents().begin(), shape.extents().end());
     extents[static_cast<std::size_t>(*axis)] = sizes[i];
     lowering.settle(node.result(i), lowering.type(data).element, Shape(std::move(extents)));
     results.push_back(lowering.define(node.result(i), axes));
@@ -254,7 +255,7 @@ void lower_concat(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/)
 }
 
 /// Indices, which TFLite wants not to be negative.
-TensorId indices_of(Lowering& lowering, const NodeRef& node, Value indices, std::int64_t extent) {
+TensorId indices_of(Lowering& lowering, const NodeRef& node, Value indices, Extent along) {
   const Constant* constant = lowering.constant(indices);
   if (!constant) {
     lowering.not_honoured(node, "indices that count from the end");
@@ -264,8 +265,8 @@ TensorId indices_of(Lowering& lowering, const NodeRef& node, Value indices, std:
   if (std::ranges::none_of(values, [](std::int64_t index) { return index < 0; })) {
     return lowering.plain(indices);
   }
-  if (extent == Shape::dynamic) impossible("indices that count from an end that is not known");
-  for (std::int64_t& index : values) index += index < 0 ? extent : 0;
+  if (!along.is_known()) impossible("indices that count from an end that is not known");
+  for (std::int64_t& index : values) index += index < 0 ? along.value() : 0;
   return lowering.model().add_constant(std::string(lowering.graph().value_name(indices)),
                                        Constant::from_values(ElementType::int64, constant->shape(),
                                                              std::span<const std::int64_t>(values)),
@@ -298,9 +299,9 @@ void lower_gather_nd(Lowering& lowering, const NodeRef& node, const Rule& rule) 
   if (node.attribute_or<std::int64_t>("batch_dims", 0) != 0) impossible("batch_dims");
   const Shape shape = lowering.ranked(data);
   const Shape where = lowering.ranked(indices);
-  const std::int64_t depth = where.rank() > 0 ? where[where.rank() - 1] : 0;
+  const std::int64_t depth = where.rank() > 0 ? where[where.rank() - 1].value_or(0) : 0;
   if (depth < 1 || depth > shape.rank()) impossible("indices of an unknown depth");
-  std::vector<std::int64_t> extents(where.extents().begin(), where.extents().end() - 1);
+  std::vector<Extent> extents(where.extents().begin(), where.extents().end() - 1);
   extents.insert(extents.end(), shape.extents().begin() + depth, shape.extents().end());
   lowering.settle(node.result(), lowering.type(data).element, Shape(std::move(extents)));
   const TensorId from = lowering.plain(data);
@@ -326,7 +327,7 @@ void lower_pad(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
 
   std::vector<std::int64_t> before(rank, 0);
   std::vector<std::int64_t> after(rank, 0);
-  std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
+  std::vector<Extent> extents(shape.extents().begin(), shape.extents().end());
   for (std::size_t i = 0; i < which.size(); ++i) {
     const auto axis = normalize_axis(which[i], shape.rank());
     if (!axis) invalid("an axis outside of the operand");
@@ -334,7 +335,8 @@ void lower_pad(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
     before[at] = given[i];
     after[at] = given[which.size() + i];
     if (before[at] < 0 || after[at] < 0) impossible("negative pads");
-    if (extents[at] != Shape::dynamic) extents[at] += before[at] + after[at];
+    extents[at] = extents[at].transformed(
+        [&](std::int64_t extent) { return extent + before[at] + after[at]; });
   }
   lowering.settle(node.result(), type.element, Shape(std::move(extents)));
 
@@ -405,9 +407,6 @@ void lower_shape(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) 
 
 void lower_constant_of_shape(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   const std::vector<std::int64_t> extents = lowering.integers(node.operand(0));
-  if (std::ranges::find(extents, unknown_integer) != extents.end()) {
-    impossible("a shape that is not known");
-  }
   const Shape shape(extents);
   const auto count = shape.element_count();
   constexpr std::int64_t largest = std::int64_t{1} << 24U;

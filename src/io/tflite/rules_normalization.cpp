@@ -23,7 +23,7 @@ struct Normalization {
 TensorId normalized(Lowering& lowering, Chain& chain, TensorId x, const Shape& shape,
                     const Normalization& how) {
   Model& model = lowering.model();
-  std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
+  std::vector<Extent> extents(shape.extents().begin(), shape.extents().end());
   std::vector<std::int32_t> axes;
   for (std::int64_t axis = how.first; axis < shape.rank(); ++axis) {
     extents[static_cast<std::size_t>(axis)] = 1;
@@ -100,14 +100,15 @@ TensorId per_channel(Lowering& lowering, const NodeRef& node, Value value, std::
 
 void lower_instance_normalization(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   const Shape shape = lowering.ranked(node.operand(0));
-  if (shape.rank() < 3 || shape[1] < 1) impossible("an operand that is no image");
+  const std::int64_t channels = shape.rank() < 3 ? 0 : shape[1].value_or(0);
+  if (channels < 1) impossible("an operand that is no image");
   const TensorId x = begin_normalization(lowering, node);
   lowering.decomposed(node, "MEAN, SUB, MUL, ADD, SQRT and DIV");
   Chain chain(lowering, node, shape);
   const TensorId scale =
-      per_channel(lowering, node, node.operand(1), shape[1], shape.rank(), "scale");
+      per_channel(lowering, node, node.operand(1), channels, shape.rank(), "scale");
   const TensorId summand =
-      per_channel(lowering, node, node.operand(2), shape[1], shape.rank(), "summand");
+      per_channel(lowering, node, node.operand(2), channels, shape.rank(), "summand");
   const TensorId unscaled =
       normalized(lowering, chain, x, shape,
                  {.first = 2, .epsilon = node.attribute_or<double>("epsilon", 1e-5)});
