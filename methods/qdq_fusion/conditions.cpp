@@ -129,6 +129,20 @@ const char* refuse_wide_sigmoid(NodeRef /*node*/, const GivenForm& from, const G
              : nullptr;
 }
 
+const char* refuse_negative_codes(NodeRef /*node*/, const GivenForm& from,
+                                  const GivenForm& /*to*/) {
+  return from.zero_point == from.type->storage_min
+             ? nullptr
+             : "some of its codes are negative numbers, which have no root";
+}
+
+const char* refuse_short_steps(NodeRef /*node*/, const GivenForm& from, const GivenForm& /*to*/) {
+  constexpr float shortest = 1.0F / 256;
+  return from.storage() == ElementType::int16 || from.scale >= shortest
+             ? nullptr
+             : "its operands' steps are too short for the kernel";
+}
+
 const char* refuse_inner_axis(NodeRef node, const GivenForm& /*from*/, const GivenForm& /*to*/) {
   // What it makes has the shape of what it reads, where a file does not say so.
   const bool is_stated = node.type().shape.is_ranked();

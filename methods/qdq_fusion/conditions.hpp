@@ -42,6 +42,12 @@ namespace quadrant::inline v0::qdq_fusion {
 /// Codes of 16 bits, of which a step is more than the kernel's table of the curve has room for.
 [[nodiscard]] const char* refuse_wide_sigmoid(NodeRef node, const GivenForm& from,
                                               const GivenForm& to);
+/// Codes among which are some of numbers below 0.
+[[nodiscard]] const char* refuse_negative_codes(NodeRef node, const GivenForm& from,
+                                                const GivenForm& to);
+/// Codes of 8 bits with scales below 1/256, which kernels that compare take for equal.
+[[nodiscard]] const char* refuse_short_steps(NodeRef node, const GivenForm& from,
+                                             const GivenForm& to);
 /// Softmax and its like, along the last axis alone.
 [[nodiscard]] const char* refuse_inner_axis(NodeRef node, const GivenForm& from,
                                             const GivenForm& to);

@@ -14,8 +14,11 @@ double tolerance(const GivenForm& form) {
   return 0.25 / static_cast<double>(form.type->storage_max - form.type->storage_min);
 }
 
-bool is_near(const GivenForm& form, const GivenForm& fixed) {
-  return form.storage() == fixed.storage() && form.zero_point == fixed.zero_point &&
+bool is_near(const GivenForm& form, const FusionRule& rule) {
+  const GivenForm fixed = rule.result(form.storage());
+  const bool has_any_zero =
+      rule.has_any_zero_of_8_bits && bit_width(form.storage()) == 8 && form.scale == fixed.scale;
+  return (form.zero_point == fixed.zero_point || has_any_zero) &&
          std::abs(form.scale - fixed.scale) <= tolerance(fixed) * static_cast<double>(fixed.scale);
 }
 
@@ -48,7 +51,7 @@ QUADRANT_PARAMETERIZED(FixedMethod, QdqFusion, const FusionRule*,
       asks.refuse(why);
       return;
     }
-    if (!is_near(wanted, rule.result(wanted.storage()))) {
+    if (!is_near(wanted, rule)) {
       asks.refuse("the kernel's result has parameters of its own");
       return;
     }
@@ -83,7 +86,8 @@ QUADRANT_PARAMETERIZED(FixedMethod, QdqFusion, const FusionRule*,
     GivenForm fixed = parameters()->result(sink->storage());
     constexpr double longest = 1.25;
     const double finest = static_cast<double>(sink->scale) * longest;
-    if (is_near(*sink, fixed) || static_cast<double>(fixed.scale) > finest) return std::nullopt;
+    if (is_near(*sink, *parameters()) || static_cast<double>(fixed.scale) > finest)
+      return std::nullopt;
     // Results below all of the kernel's codes would come out as the lowest of them.
     const bool is_cut = parameters()->is_unbounded_below &&
                         lowest(*sink) < lowest(fixed) - static_cast<double>(fixed.scale);

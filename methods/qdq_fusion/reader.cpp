@@ -24,6 +24,10 @@ QUADRANT_PARAMETERIZED_CONSUMER(ReaderMethod, QdqFusion, const FusionRule*,
       asks.refuse(why);
       return;
     }
+    if (const char* const why = rule.refusal ? rule.refusal(node, *form, *form) : nullptr) {
+      asks.refuse(why);
+      return;
+    }
     const DataOperands data = data_operands(node, rule);
     for (std::uint32_t i = 1; i < data.count; ++i) {
       if (scheme().forms(node.operand(i).node).origin != form) {

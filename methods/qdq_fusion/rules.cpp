@@ -28,6 +28,16 @@ constexpr FusionRule moves(std::string_view kind, std::string_view operation, St
           .commutes = always};
 }
 
+constexpr FusionRule comparison(std::string_view kind, std::string_view operation) {
+  return {.kind = kind,
+          .operation = operation,
+          .family = Family::reader,
+          .storages = all,
+          .operands = 2,
+          .refusal = refuse_short_steps,
+          .note = "of 8 bits: scales of 1/256 and more"};
+}
+
 // LiteRT's kernels compute in fixed point. A factor above 1 shifts a code, a sum or a product of
 // two to the left before it is limited to those that there are, and 32 bits have to hold it:
 //
@@ -134,10 +144,25 @@ constexpr std::array tflite_rules{
                .operation = "EXP",
                .family = Family::rescaling,
                .storages = signed_bytes},
+    FusionRule{.kind = "onnx.Log",
+               .operation = "LOG",
+               .family = Family::rescaling,
+               .storages = signed_bytes},
+    FusionRule{.kind = "onnx.Sqrt",
+               .operation = "SQRT",
+               .family = Family::rescaling,
+               .storages = signed_bytes,
+               .refusal = refuse_negative_codes,
+               .note = "no codes of negative numbers"},
+    FusionRule{.kind = "onnx.Tanh",
+               .operation = "TANH",
+               .family = Family::rescaling,
+               .storages = bytes,
+               .note = "of 16 bits it is two steps off"},
     FusionRule{.kind = "onnx.Abs",
                .operation = "ABS",
                .family = Family::rescaling,
-               .storages = signed_bytes,
+               .storages = signed_codes,
                .ratio = {0, most_of_codes}},
     FusionRule{.kind = "onnx.GlobalAveragePool",
                .operation = "MEAN",
@@ -168,7 +193,7 @@ constexpr std::array tflite_rules{
                .storages = all,
                .commutes = always,
                .refusal = refuse_dilated},
-    moves("onnx.GlobalMaxPool", "REDUCE_MAX", bytes),
+    moves("onnx.GlobalMaxPool", "REDUCE_MAX", all),
     moves("onnx.ReduceMax", "REDUCE_MAX", all),
     moves("onnx.ReduceMin", "REDUCE_MIN", all),
     moves("onnx.Max", "MAXIMUM", all, 0),
@@ -192,7 +217,7 @@ constexpr std::array tflite_rules{
     moves(ops::Split::kind, "SPLIT_V", all),
     moves(ops::Gather::kind, "GATHER", all),
     moves("onnx.GatherND", "GATHER_ND", all),
-    moves("onnx.Tile", "TILE", bytes),
+    moves("onnx.Tile", "TILE", all),
     moves("onnx.DepthToSpace", "DEPTH_TO_SPACE", bytes),
     moves("onnx.SpaceToDepth", "SPACE_TO_DEPTH", bytes),
     FusionRule{.kind = "onnx.Pad",
@@ -214,13 +239,9 @@ constexpr std::array tflite_rules{
                .family = Family::fixed,
                .storages = all,
                .refusal = refuse_wide_sigmoid,
-               .result = logistic_result},
-    FusionRule{.kind = "onnx.Tanh",
-               .operation = "TANH",
-               .family = Family::fixed,
-               .storages = bytes,
-               .result = tanh_result,
-               .note = "of 16 bits it is two steps off"},
+               .result = logistic_result,
+               .has_any_zero_of_8_bits = true,
+               .note = "of 8 bits with any zero point"},
     FusionRule{.kind = "onnx.Softmax",
                .operation = "SOFTMAX",
                .family = Family::fixed,
@@ -235,31 +256,11 @@ constexpr std::array tflite_rules{
                .result = log_softmax_result,
                .is_unbounded_below = true},
 
-    FusionRule{.kind = "onnx.Equal",
-               .operation = "EQUAL",
-               .family = Family::reader,
-               .storages = bytes,
-               .operands = 2},
-    FusionRule{.kind = "onnx.Greater",
-               .operation = "GREATER",
-               .family = Family::reader,
-               .storages = bytes,
-               .operands = 2},
-    FusionRule{.kind = "onnx.GreaterOrEqual",
-               .operation = "GREATER_EQUAL",
-               .family = Family::reader,
-               .storages = bytes,
-               .operands = 2},
-    FusionRule{.kind = "onnx.Less",
-               .operation = "LESS",
-               .family = Family::reader,
-               .storages = bytes,
-               .operands = 2},
-    FusionRule{.kind = "onnx.LessOrEqual",
-               .operation = "LESS_EQUAL",
-               .family = Family::reader,
-               .storages = bytes,
-               .operands = 2},
+    comparison("onnx.Equal", "EQUAL"),
+    comparison("onnx.Greater", "GREATER"),
+    comparison("onnx.GreaterOrEqual", "GREATER_EQUAL"),
+    comparison("onnx.Less", "LESS"),
+    comparison("onnx.LessOrEqual", "LESS_EQUAL"),
     FusionRule{
         .kind = "onnx.ArgMax", .operation = "ARG_MAX", .family = Family::reader, .storages = bytes},
     FusionRule{
@@ -303,6 +304,11 @@ constexpr std::array webnn_exceptions{
                .keeps = keeps_bounded,
                .refusal = refuse_changing_clamp,
                .note = "same parameters"},
+    FusionRule{.kind = "onnx.Tanh",
+               .operation = "TANH",
+               .family = Family::fixed,
+               .storages = bytes,
+               .result = tanh_result},
 };
 
 constexpr std::array webnn_lacks{ops::MatMul::kind,
@@ -310,6 +316,8 @@ constexpr std::array webnn_lacks{ops::MatMul::kind,
                                  std::string_view("onnx.Gelu"),
                                  std::string_view("onnx.Exp"),
                                  std::string_view("onnx.Abs"),
+                                 std::string_view("onnx.Log"),
+                                 std::string_view("onnx.Sqrt"),
                                  std::string_view("onnx.PRelu"),
                                  std::string_view("onnx.LogSoftmax"),
                                  std::string_view("onnx.Tile"),
@@ -329,6 +337,7 @@ constexpr auto webnn_rules = [] {
     const auto* const exception = std::ranges::find(webnn_exceptions, rule.kind, &FusionRule::kind);
     if (exception != webnn_exceptions.end()) rule = *exception;
     if (rule.storages.contains(ElementType::int16)) rule.storages = bytes;
+    rule.has_any_zero_of_8_bits = false;
     rules[count++] = rule;
   }
   return rules;

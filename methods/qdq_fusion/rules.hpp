@@ -54,6 +54,7 @@ struct FusionRule {
   const char* (*refusal)(NodeRef node, const GivenForm& from, const GivenForm& to) = nullptr;
   /// `fixed`: the parameters of the result for each storage type.
   GivenForm (*result)(ElementType storage) = nullptr;
+  bool has_any_zero_of_8_bits = false;  ///< `fixed`: the zero point may be another than that
   bool is_unbounded_below = false;  ///< `fixed`: there are results below all of the kernel's codes
   /// `product`: weights have zero points, and signs of their own; they may have one where the data
   /// has none. Sums become results by a factor in floating point.

@@ -46,17 +46,32 @@ const Constant* constant_behind(const GraphView& graph, Value value) noexcept {
   return nullptr;
 }
 
-bool reaches_constant(const GraphView& graph, Value value, std::int64_t channel) {
+std::optional<std::int64_t> axis_at_constant(const GraphView& graph, Value value,
+                                             std::int64_t channel) {
   Granularity groups = Granularity::per_axis(channel);
   while (graph.constant(value.node) == nullptr) {
     const NodeRef node{&graph, value.node};
     const Move* const move = find_move(node.kind());
     const auto source = move == nullptr ? std::nullopt : move->source(node, groups);
-    if (!source || source->kind != Granularity::Kind::axis) return false;
+    if (!source || source->kind != Granularity::Kind::axis) return std::nullopt;
     groups = *source;
     value = node.operand(0);
   }
-  return true;
+  return groups.axis;
+}
+
+std::vector<Value> moved_values(const GraphView& graph, Value constant) {
+  std::vector<Value> moved{constant};
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    const Value value = moved[i];
+    for (const Use& use : graph.uses(value.node)) {
+      if (use.result != value.result || use.operand != 0 || !is_move({&graph, use.user})) continue;
+      for (std::uint32_t result = 0; result < graph.result_count(use.user); ++result) {
+        moved.push_back({use.user, result});
+      }
+    }
+  }
+  return moved;
 }
 
 bool chooses_elements(NodeRef node) noexcept {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "quadrant/ir/graph_view.hpp"
 
@@ -11,9 +13,13 @@ namespace quadrant::inline v0::static_affine {
 /// for what is computed.
 [[nodiscard]] const Constant* constant_behind(const GraphView& graph, Value value) noexcept;
 
-/// Whether a scale for each index of axis `channel` of the value, which is a constant behind moves,
-/// is one for each index of an axis of that constant.
-[[nodiscard]] bool reaches_constant(const GraphView& graph, Value value, std::int64_t channel);
+/// The axis of the constant of which the value is made by moves that has its scales where the value
+/// has them along axis `channel`; empty: there is none.
+[[nodiscard]] std::optional<std::int64_t> axis_at_constant(const GraphView& graph, Value value,
+                                                           std::int64_t channel);
+
+/// The constant, and what moves make of it.
+[[nodiscard]] std::vector<Value> moved_values(const GraphView& graph, Value constant);
 
 /// Whether the node's result has elements of operand 0, zeros, and what lies between them, and
 /// nothing else: the parameters that fit the operand fit it.

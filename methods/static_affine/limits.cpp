@@ -1,5 +1,7 @@
 #include "static_affine/limits.hpp"
 
+#include "static_affine/element_moves.hpp"
+
 namespace quadrant::inline v0::static_affine {
 
 bool is_clamp(NodeRef node) noexcept {
@@ -14,7 +16,16 @@ bool is_clamp(NodeRef node) noexcept {
 }
 
 bool is_only_clamp(NodeRef node) noexcept {
-  return is_clamp(node) && node.graph->uses(node.operand(0).node).size() == 1;
+  constexpr int most_steps = 8;  // a limit, so that a chain of moves is not walked by each reader
+  if (!is_clamp(node)) return false;
+  for (int i = 0; i < most_steps; ++i) {
+    const NodeId maker = node.operand(0).node;
+    if (node.graph->uses(maker).size() != 1) return false;
+    node = {node.graph, maker};
+    if (is_clamp(node) || !is_move(node)) return true;
+    if (!chooses_elements(node)) return false;
+  }
+  return false;
 }
 
 }  // namespace quadrant::inline v0::static_affine

@@ -61,15 +61,53 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
   }
 
  private:
-  // One scale for each channel where they reach the constant, else one for the tensor. That takes
-  // less room, and would win where both can be had.
-  [[nodiscard]] AffineForm weight_form(NodeRef node, const Constant& weight) const {
-    const Product& product = *parameters();
+  static std::optional<std::int64_t> channel_of(NodeRef node, const Product& product,
+                                                const Constant& weight) {
     const Shape& shape = node.operand_type(product.weight)->shape;
-    const auto channel = product.channel(node, shape.is_ranked() ? shape : weight.shape());
-    if (channel && reaches_constant(*node.graph, node.operand(product.weight), *channel)) {
-      return scheme().weight(*channel);
+    return product.channel(node, shape.is_ranked() ? shape : weight.shape());
+  }
+
+  // ONNX Runtime, up to 1.23 at least, makes operators of what it finds, which then refuse weights
+  // of three axes with scales for channels, and scales along another axis than theirs, as one of
+  // two products has that read one weight along different axes.
+  [[nodiscard]] bool takes_channels(NodeRef node, std::int64_t channel,
+                                    const Constant& weight) const {
+    const Value operand = node.operand(parameters()->weight);
+    const auto axis = axis_at_constant(*node.graph, operand, channel);
+    const AffineKernels kernels = scheme().options().kernels;
+    if (kernels != AffineKernels::any && kernels != AffineKernels::onnxruntime)
+      return axis.has_value();
+    const Shape& shape = node.operand_type(parameters()->weight)->shape;
+    if (!is_convolution(node.kind()) && shape.is_ranked() && shape.rank() > 2) return false;
+    return axis && has_one_axis(*node.graph, source_of(*node.graph, operand), *axis, weight);
+  }
+
+  static Value source_of(const GraphView& graph, Value value) {
+    while (graph.constant(value.node) == nullptr) value = NodeRef{&graph, value.node}.operand(0);
+    return value;
+  }
+
+  static bool has_one_axis(const GraphView& graph, Value constant, std::int64_t axis,
+                           const Constant& weight) {
+    for (const Value value : moved_values(graph, constant)) {
+      for (const Use& use : graph.uses(value.node)) {
+        const NodeRef user{&graph, use.user};
+        const Product* const product = find_product(user.kind());
+        const bool is_weight =
+            use.result == value.result && product != nullptr && use.operand == product->weight;
+        if (!is_weight) continue;
+        const auto channel = channel_of(user, *product, weight);
+        if (channel && axis_at_constant(graph, value, *channel) != axis) return false;
+      }
     }
+    return true;
+  }
+
+  // One scale for each channel where they reach the constant and runtimes take them, else one for
+  // the tensor. That takes less room, and would win where both can be had.
+  [[nodiscard]] AffineForm weight_form(NodeRef node, const Constant& weight) const {
+    const auto channel = channel_of(node, *parameters(), weight);
+    if (channel && takes_channels(node, *channel, weight)) return scheme().weight(*channel);
     AffineForm form = scheme().weight(0);
     form.granularity = Granularity::per_tensor();
     return form;

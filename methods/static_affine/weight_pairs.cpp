@@ -15,21 +15,6 @@ PairingRuntimes runtimes_of(AffineKernels kernels) {
           .openvino = kernels == AffineKernels::any || kernels == AffineKernels::openvino};
 }
 
-// The weight, and what moves make of it.
-std::vector<Value> moved_values(const GraphView& graph, Value weight) {
-  std::vector<Value> moved{weight};
-  for (std::size_t i = 0; i < moved.size(); ++i) {
-    const Value value = moved[i];
-    for (const Use& use : graph.uses(value.node)) {
-      if (use.result != value.result || use.operand != 0 || !is_move({&graph, use.user})) continue;
-      for (std::uint32_t result = 0; result < graph.result_count(use.user); ++result) {
-        moved.push_back({use.user, result});
-      }
-    }
-  }
-  return moved;
-}
-
 void add(WeightPairs& pairs, PairOrder order, const Granularity& granularity) {
   if (granularity.kind == Granularity::Kind::axis &&
       std::ranges::find(order.along, granularity.axis) != order.along.end()) {

@@ -38,9 +38,12 @@ bool is_unsigned(const WeightOnlyOptions& options) {
   return options.unsigned_codes.value_or(options.symmetry == Symmetry::asymmetric);
 }
 
+// docs/accuracy.md has what each rule leaves of 4 bits.
 Clip clip(const WeightOnlyOptions& options) {
-  return options.clip.value_or(options.symmetry == Symmetry::asymmetric ? Clip::minmax
-                                                                        : Clip::absmax);
+  if (options.clip) return *options.clip;
+  if (options.symmetry == Symmetry::asymmetric) return Clip::minmax;
+  const bool clips_much = options.symmetry == Symmetry::symmetric && options.bits == 4;
+  return clips_much ? Clip::mse : Clip::absmax;
 }
 
 std::string_view text(Symmetry symmetry) {

@@ -35,10 +35,13 @@ class FileDataSet final : public DataSet {
  public:
   FileDataSet(std::vector<Input> inputs, const DataSetOptions& options)
       : inputs_(std::move(inputs)), options_(options) {
-    options_.sink = nullptr;  // it need not live
+    options_.sink = nullptr;  // they need not live
+    options_.files = nullptr;
   }
 
   Expected<void> find(const std::string& path);
+  /// Tells of all files that samples are in.
+  Expected<void> announce(FileTransaction& files) const;
   /// Says once which folders beside the samples and, of the first sample, which arrays are of no
   /// use.
   void report_ignored(Sink& sink) const;
@@ -62,9 +65,7 @@ class FileDataSet final : public DataSet {
       case Form::listed:
         break;
     }
-    std::vector<std::string> paths = source.paths;
-    for (std::string& path : paths) path = listed_path(list_, path);
-    return read_files(paths, inputs_, options_);
+    return read_files(listed_paths(source), inputs_, options_);
   }
 
  private:
@@ -74,11 +75,22 @@ class FileDataSet final : public DataSet {
   Expected<void> add_folders(const std::string& folder, std::span<const std::string> names);
   Expected<void> add_list(const std::string& path);
 
-  [[nodiscard]] Expected<Sample> read_folder(const std::string& folder) const {
+  [[nodiscard]] Expected<std::vector<std::string>> paths_in(const std::string& folder) const {
     QUADRANT_TRY(const Entries entries, entries_of(folder));
     QUADRANT_TRY(InputFiles files, input_files(folder, entries, inputs_));
     for (std::string& name : files.used) name = path_in(folder, name);
-    return read_files(files.used, inputs_, options_);
+    return std::move(files.used);
+  }
+
+  [[nodiscard]] std::vector<std::string> listed_paths(const Source& source) const {
+    std::vector<std::string> paths = source.paths;
+    for (std::string& path : paths) path = listed_path(list_, path);
+    return paths;
+  }
+
+  [[nodiscard]] Expected<Sample> read_folder(const std::string& folder) const {
+    QUADRANT_TRY(const std::vector<std::string> paths, paths_in(folder));
+    return read_files(paths, inputs_, options_);
   }
 
   std::vector<Input> inputs_;
@@ -224,6 +236,20 @@ Expected<void> FileDataSet::add_list(const std::string& path) {
   return {};
 }
 
+Expected<void> FileDataSet::announce(FileTransaction& files) const {
+  if (!list_.empty()) QUADRANT_CHECK(files.read(list_));
+  for (const Source& source : sources_) {
+    std::vector<std::string> paths{source.path};
+    if (source.form == Form::listed) paths = listed_paths(source);
+    if (source.form == Form::folder) {
+      paths =
+          paths_in(source.path).value_or(std::vector<std::string>());  // an error when it is read
+    }
+    for (const std::string& path : paths) QUADRANT_CHECK(files.read(path));
+  }
+  return {};
+}
+
 void FileDataSet::report_ignored(Sink& sink) const {
   if (!passed_over_.empty()) {
     sink.report({Severity::warning,
@@ -259,6 +285,7 @@ Expected<std::unique_ptr<DataSet>> open_data_set(const std::string& path, const 
                                                  const DataSetOptions& options) {
   auto data = std::make_unique<data_set::FileDataSet>(data_set::inputs_of(graph), options);
   QUADRANT_CHECK(data->find(path));
+  if (options.files != nullptr) QUADRANT_CHECK(data->announce(*options.files));
   if (options.sink != nullptr) data->report_ignored(*options.sink);
   return data;
 }

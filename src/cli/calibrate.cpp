@@ -201,7 +201,6 @@ class Calibrate final : public Command {
   Expected<void> run(Console& console) override {
     const bool has_samples = !data_.path.empty() || data_.random != 0;
     if (!has_samples && merged_.empty()) QUADRANT_CHECK(check(data_));
-    if (!output_.empty()) QUADRANT_CHECK(check_side_output(output_, model_));
     QUADRANT_TRY(const auto runtime, make_runtime(runtime_));
     QUADRANT_TRY(const Graph graph, read_model(model_, console));
     StatisticsTable table;
@@ -219,7 +218,7 @@ class Calibrate final : public Command {
     for (const Saved& saved : merged) warn_of_lost_channels(saved, table, console);
     table.model = std::filesystem::path(model_).filename().string();
     QUADRANT_TRY(const std::vector<Row> rows, rows_of(graph, table));
-    if (!output_.empty()) QUADRANT_CHECK(write_text(output_, print_statistics(table)));
+    if (!output_.empty()) QUADRANT_CHECK(console.write_text(output_, print_statistics(table)));
     print_result(table, rows, console);
     return {};
   }

@@ -26,6 +26,10 @@ class Command {
   virtual CLI::App* declare(CLI::App& app) = 0;
   /// Whether --json was given.
   [[nodiscard]] virtual bool wants_json() const noexcept = 0;
+  /// Whether it reads models: those that do have --follow-links.
+  [[nodiscard]] virtual bool reads_models() const noexcept { return true; }
+  /// Whether --output may name the model that is read.
+  [[nodiscard]] virtual bool may_replace_model() const noexcept { return false; }
   virtual Expected<void> run(Console& console) = 0;
   /// The exit code of a run without error.
   [[nodiscard]] virtual ExitCode outcome() const noexcept { return ExitCode::done; }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 #include <utility>
 
 #include "quadrant/report/terminal_text.hpp"
@@ -30,6 +31,12 @@ Json to_json(const Diagnostic& diagnostic) {
 
 Console::Console(std::FILE* out, std::FILE* err)
     : out_(out), err_(err), shows_progress_(::isatty(::fileno(err)) == 1) {}
+
+Expected<void> Console::write_text(const std::string& path, std::string_view text) {
+  QUADRANT_TRY(NewFile file, files_.create(path));
+  QUADRANT_CHECK(file.write(std::as_bytes(std::span(text))));
+  return files_.add(std::move(file));
+}
 
 void Console::print(std::string_view text) {
   clear_progress();

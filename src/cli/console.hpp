@@ -9,6 +9,7 @@
 
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/expected.hpp"
+#include "quadrant/support/file_transaction.hpp"
 #include "report/json.hpp"
 
 namespace quadrant::cli {
@@ -19,6 +20,13 @@ namespace quadrant::cli {
 class Console final : public Sink {
  public:
   Console(std::FILE* out, std::FILE* err);
+
+  /// What the command reads and writes: committed when it has done its work and printed its result.
+  [[nodiscard]] FileTransaction& files() noexcept { return files_; }
+  /// --follow-links: models' data may be symbolic links to anywhere.
+  bool follow_links = false;
+  /// Adds a file.
+  [[nodiscard]] Expected<void> write_text(const std::string& path, std::string_view text);
 
   /// From here on for a program: --json was given.
   void use_json() noexcept { json_ = true; }
@@ -43,6 +51,7 @@ class Console final : public Sink {
 
   using Clock = std::chrono::steady_clock;
 
+  FileTransaction files_;
   std::FILE* out_;
   std::FILE* err_;
   bool json_ = false;

@@ -15,11 +15,11 @@
 #include "cli/kernels_target.hpp"
 #include "cli/model.hpp"
 #include "cli/model_format.hpp"
-#include "cli/named_files.hpp"
 #include "cli/paired_products.hpp"
 #include "cli/written_model.hpp"
 #include "quadrant/adapters/tbb.hpp"
 #include "quadrant/engine/quantize.hpp"
+#include "quadrant/ir/aliases.hpp"
 #include "quadrant/ir/real_borders.hpp"
 #include "quadrant/report/computation.hpp"
 #include "quadrant/report/saturation.hpp"
@@ -88,10 +88,9 @@ class Convert final : public Command {
   Expected<void> run(Console& console) override {
     QUADRANT_TRY(const ModelFormat format, model_format(output_));
     QUADRANT_CHECK(check_target(format));
-    QUADRANT_CHECK(check_side_output(output_, options_.model));
-    QUADRANT_CHECK(check_files(*options_.command, options_.model, false));
     TbbExecutor executor(options_.threads);
     const auto target = chosen_target(format);
+    options_.resolves_aliases = format != ModelFormat::onnx && format != ModelFormat::text;
     std::vector<std::string> remarks;
     QUADRANT_TRY(Graph graph, model(format, target, console, executor, remarks));
     const bool is_simulated = has_simulated_quantization(graph);
@@ -123,8 +122,8 @@ class Convert final : public Command {
     QUADRANT_TRY(WrittenModel written,
                  write_model(graph, output_, format,
                              {.qoperators = target == KernelsTarget(FusionTarget::onnx_qoperator),
-                              .executor = &executor,
-                              .sink = &console}));
+                              .executor = &executor},
+                             console));
     remarks.insert(remarks.end(), coded_borders.begin(), coded_borders.end());
     add_remarks(remarks, "in real numbers still", real_borders);
     // What the user can do something about comes first.
@@ -149,7 +148,11 @@ class Convert final : public Command {
                                 "is quantized",
                                 option, scheme->name()));
       }
-      return read_model(options_.model, console);
+      QUADRANT_TRY(Graph graph, read_model(options_.model, console));
+      if (options_.resolves_aliases) {
+        QUADRANT_CHECK(in_file(resolve_aliases(graph), options_.model));
+      }
+      return graph;
     }
     options_.coded_borders = borders_ == "codes";
     if (target == KernelsTarget(FusionTarget::tflite) ||

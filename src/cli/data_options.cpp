@@ -97,16 +97,18 @@ Expected<void> check(const DataOptions& options) {
 }
 
 Expected<std::unique_ptr<DataSet>> open_data(const DataOptions& options, const Graph& graph,
-                                             Sink& sink) {
+                                             Console& console) {
   QUADRANT_CHECK(check(options));
   if (!options.path.empty()) {
-    return open_data_set(
-        options.path, graph,
-        {.convert = options.convert, .allow_non_finite = options.allow_non_finite, .sink = &sink});
+    return open_data_set(options.path, graph,
+                         {.convert = options.convert,
+                          .allow_non_finite = options.allow_non_finite,
+                          .sink = &console,
+                          .files = &console.files()});
   }
   QUADRANT_TRY(auto shapes, parse_shapes(options.shapes, graph));
   return random_data_set(graph, options.random, options.seed,
-                         {.shapes = std::move(shapes), .sink = &sink});
+                         {.shapes = std::move(shapes), .sink = &console});
 }
 
 }  // namespace quadrant::cli

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/console.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
@@ -36,6 +36,6 @@ void declare(CLI::App& command, DataOptions& options);
 
 /// The samples for `graph`.
 [[nodiscard]] Expected<std::unique_ptr<DataSet>> open_data(const DataOptions& options,
-                                                           const Graph& graph, Sink& sink);
+                                                           const Graph& graph, Console& console);
 
 }  // namespace quadrant::cli

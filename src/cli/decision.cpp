@@ -15,11 +15,11 @@
 #include "cli/choices.hpp"
 #include "cli/hardware.hpp"
 #include "cli/model.hpp"
-#include "cli/named_files.hpp"
 #include "cli/resources.hpp"
 #include "cli/variants.hpp"
 #include "quadrant/adapters/tbb.hpp"
 #include "quadrant/engine/latency_gain.hpp"
+#include "quadrant/ir/aliases.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
 #include "quadrant/transforms/take_instrumentation.hpp"
 
@@ -126,9 +126,9 @@ std::string_view suitable_gain(const std::vector<SchemeChoice>& choices) {
 
 // Of the machine that is named, if one is.
 Expected<std::optional<HardwareProfile>> hardware_of(const DecisionOptions& options,
-                                                     const NamedRecipe& meant) {
+                                                     const NamedRecipe& meant, Console& console) {
   if (meant.recipe.hardware.empty()) return std::nullopt;
-  auto profile = read_hardware(meant.recipe.hardware);
+  auto profile = read_hardware(meant.recipe.hardware, console.files());
   if (profile) return *std::move(profile);
   Error& error = profile.error();
   if (options.hardware.empty() && error.place.file.empty()) {
@@ -277,8 +277,7 @@ QuantizeOptions Subject::engine_options() const {
 
 Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   QUADRANT_TRY(NamedRecipe meant, meant_by(options));
-  QUADRANT_CHECK(check_hardware_is_kept(*options.command, meant.recipe.hardware, meant.label));
-  QUADRANT_TRY(auto hardware, hardware_of(options, meant));
+  QUADRANT_TRY(auto hardware, hardware_of(options, meant, console));
   const Recipe recipe = with_sums_of(hardware, meant.recipe);
   if (!options.meets_budgets) QUADRANT_CHECK(check_budget(meant));
   QUADRANT_TRY(const RuleSchemes schemes, schemes_of(recipe));
@@ -295,6 +294,7 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   QUADRANT_CHECK(check_savable(options, recipe));
   QUADRANT_TRY(auto gains, gains_of(std::move(hardware), recipe, schemes.all));
   QUADRANT_TRY(Graph graph, read_model(options.model, console));
+  if (options.resolves_aliases) QUADRANT_CHECK(in_file(resolve_aliases(graph), options.model));
   TbbExecutor executor(options.threads);
   SchemeSubject subject{options.model, std::move(graph), &executor, &console};
   QUADRANT_TRY(const NamedCouplings named, take_instrumentation(subject));
@@ -320,10 +320,9 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
 Expected<Subject> prepare_for(const KernelsTarget& target, const DecisionOptions& options,
                               Console& console) {
   QUADRANT_TRY(NamedRecipe meant, meant_for(target, options));
-  QUADRANT_CHECK(check_hardware_is_kept(*options.command, meant.recipe.hardware, meant.label));
   const ScopeOptions scope{meant.recipe.include, meant.recipe.exclude};
   QUADRANT_CHECK(check_patterns(scope));
-  QUADRANT_TRY(auto hardware, hardware_of(options, meant));
+  QUADRANT_TRY(auto hardware, hardware_of(options, meant, console));
   QUADRANT_TRY(auto gains, gains_of(std::move(hardware), meant.recipe, {}));
   QUADRANT_TRY(Graph graph, read_model(options.model, console));
   TbbExecutor executor(options.threads);
@@ -346,9 +345,10 @@ Expected<Subject> prepare_for(const KernelsTarget& target, const DecisionOptions
                  options.threads};
 }
 
-Expected<void> save_recipe(const DecisionOptions& options, const Subject& subject) {
+Expected<void> save_recipe(const DecisionOptions& options, const Subject& subject,
+                           Console& console) {
   if (options.save_recipe.empty()) return {};
-  return write_text(options.save_recipe, print_recipe(subject.recipe.recipe));
+  return console.write_text(options.save_recipe, print_recipe(subject.recipe.recipe));
 }
 
 }  // namespace quadrant::cli

@@ -45,6 +45,7 @@ struct DecisionOptions {
   std::optional<TargetBits> budget{};  ///< in place of the recipe's
   bool coded_borders = false;          ///< static_affine's inputs and outputs are codes
   std::string kernels{};               ///< static_affine's, where nobody says others
+  bool resolves_aliases = false;       ///< what is made is not written as ONNX
   bool takes_variants = false;         ///< `weight_variants` in place of one scheme
   const CLI::App* command = nullptr;   ///< whose they are
 };
@@ -85,7 +86,8 @@ struct Subject {
 [[nodiscard]] Expected<Subject> prepare_for(const KernelsTarget& target,
                                             const DecisionOptions& options, Console& console);
 
-/// Writes the file of --save-recipe, if there is to be one.
-[[nodiscard]] Expected<void> save_recipe(const DecisionOptions& options, const Subject& subject);
+/// Adds the file of --save-recipe, if there is to be one.
+[[nodiscard]] Expected<void> save_recipe(const DecisionOptions& options, const Subject& subject,
+                                         Console& console);
 
 }  // namespace quadrant::cli

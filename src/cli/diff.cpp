@@ -53,6 +53,7 @@ class Diff final : public Command {
   }
 
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
+  [[nodiscard]] bool reads_models() const noexcept override { return false; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_TRY(const Plan before, read_plan(before_));

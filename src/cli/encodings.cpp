@@ -45,7 +45,6 @@ class Encodings final : public Command {
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
 
   Expected<void> run(Console& console) override {
-    QUADRANT_CHECK(check_side_output(output_, model_));
     QUADRANT_TRY(const Graph graph, read_model(model_, console));
     Expected<EncodingsFile> file = encodings_of(graph, &console);
     if (!file) return fail(located(std::move(file).error()));
@@ -57,7 +56,7 @@ class Encodings final : public Command {
         versions, version_, [](EncodingsVersion known) { return to_string(known); });
     Expected<std::string> text = print_encodings(*file, *version, &console);
     if (!text) return fail(located(std::move(text).error()));
-    QUADRANT_CHECK(write_text(output_, *text));
+    QUADRANT_CHECK(console.write_text(output_, *text));
     print(*file, console);
     return {};
   }

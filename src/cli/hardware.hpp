@@ -9,6 +9,7 @@
 namespace quadrant::cli {
 
 /// The profile of this name that comes with the program; otherwise the file is read.
-[[nodiscard]] Expected<HardwareProfile> read_hardware(const std::string& name_or_file);
+[[nodiscard]] Expected<HardwareProfile> read_hardware(const std::string& name_or_file,
+                                                      FileTransaction& files);
 
 }  // namespace quadrant::cli

@@ -197,6 +197,7 @@ class List final : public Command {
   }
 
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
+  [[nodiscard]] bool reads_models() const noexcept override { return false; }
 
   Expected<void> run(Console& console) override {
     if (scheme_.empty()) return show(console, schemes_json, print_schemes);

@@ -16,7 +16,6 @@
 #include "quadrant/ir/text.hpp"
 #include "quadrant/recipe/plan_json.hpp"
 #include "quadrant/recipe/statistics_json.hpp"
-#include "quadrant/support/new_file.hpp"
 #include "recipe/node_names.hpp"
 #include "support/near_names.hpp"
 
@@ -67,12 +66,14 @@ Expected<T> read_as(const std::string& path, Expected<T> (*parse)(std::string_vi
 
 }  // namespace
 
-Expected<Graph> read_model(const std::string& path, Sink& sink) {
+Expected<Graph> read_model(const std::string& path, Console& console) {
   switch (read_format(path)) {
     case ModelFormat::tflite:
-      return read_tflite(path);
+      return read_tflite(path, &console.files());
     case ModelFormat::openvino:
-      return read_openvino(path, {.sink = &sink});
+      return read_openvino(
+          path,
+          {.sink = &console, .files = &console.files(), .follow_links = console.follow_links});
     case ModelFormat::mlir:
       return fail(ErrorCode::usage,
                   "MLIR is written alone: mlir-opt with the plug-in quantizes modules as they are",
@@ -82,7 +83,8 @@ Expected<Graph> read_model(const std::string& path, Sink& sink) {
     case ModelFormat::onnx:
       break;
   }
-  return read_onnx(path, {.sink = &sink});
+  return read_onnx(
+      path, {.sink = &console, .files = &console.files(), .follow_links = console.follow_links});
 }
 
 Expected<Plan> read_plan(const std::string& path) { return read_as(path, parse_plan); }
@@ -101,50 +103,6 @@ Expected<StatisticsTable> read_statistics_of(const Graph& graph, const std::stri
                 {.file = path});
   }
   return table;
-}
-
-Expected<void> write_text(const std::string& path, std::string_view text) {
-  QUADRANT_TRY(NewFile file, NewFile::create(path));
-  QUADRANT_CHECK(file.write(std::as_bytes(std::span(text))));
-  return file.commit();
-}
-
-Expected<void> check_output(const std::string& path) {
-  std::error_code error;
-  const fs::path folder = fs::path(path).parent_path();
-  if (!folder.empty() && !fs::is_directory(folder, error)) {
-    return fail(ErrorCode::io,
-                fmt::format("cannot write the file: there is no directory '{}'", folder.string()),
-                {.file = path});
-  }
-  const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::none) {
-    return fail(ErrorCode::io, fmt::format("cannot write the file: {}", error.message()),
-                {.file = path});
-  }
-  if (fs::exists(status) && !fs::is_regular_file(status)) {
-    return fail(ErrorCode::io, "cannot write the file: there is something that is no file",
-                {.file = path});
-  }
-  return {};
-}
-
-Expected<void> check_side_output(const std::string& path, const std::string& model) {
-  std::error_code ignored;
-  if (fs::equivalent(path, model, ignored)) {
-    return fail(ErrorCode::usage, "this is the model itself: name another file to write",
-                {.file = path});
-  }
-  return check_output(path);
-}
-
-bool is_same_file(const std::string& a, const std::string& b) {
-  std::error_code ignored;
-  if (fs::equivalent(a, b, ignored)) return true;
-  const auto whole = [&ignored](const std::string& path) {
-    return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
-  };
-  return whole(a) == whole(b);
 }
 
 std::uint64_t file_bytes(const std::string& path) {

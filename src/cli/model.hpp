@@ -5,16 +5,16 @@
 #include <string>
 #include <string_view>
 
+#include "cli/console.hpp"
 #include "quadrant/engine/plan.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/numerics/statistics.hpp"
-#include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::cli {
 
 /// Reads a model in the format that its ending says: .tflite, .qd for text, ONNX for all others.
-[[nodiscard]] Expected<Graph> read_model(const std::string& path, Sink& sink);
+[[nodiscard]] Expected<Graph> read_model(const std::string& path, Console& console);
 
 /// The whole of a text file of at most 1 GiB.
 [[nodiscard]] Expected<std::string> read_text(const std::string& path);
@@ -27,19 +27,6 @@ namespace quadrant::cli {
 /// The same, saved for this model: `usage` for a value that it does not have.
 [[nodiscard]] Expected<StatisticsTable> read_statistics_of(const Graph& graph,
                                                            const std::string& path);
-
-/// Writes a file that appears complete or not at all.
-[[nodiscard]] Expected<void> write_text(const std::string& path, std::string_view text);
-
-/// Whether a file can be put at `path`, found out before the long work: its folder is there, and
-/// nothing but a regular file is in its place.
-[[nodiscard]] Expected<void> check_output(const std::string& path);
-
-/// The same for a file that is no model: it must not take the place of `model` either.
-[[nodiscard]] Expected<void> check_side_output(const std::string& path, const std::string& model);
-
-/// Whether writing one would write the other, be they there already or not.
-[[nodiscard]] bool is_same_file(const std::string& a, const std::string& b);
 
 /// Bytes of a file; 0 where it cannot be asked.
 [[nodiscard]] std::uint64_t file_bytes(const std::string& path);

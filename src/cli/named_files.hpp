@@ -1,9 +1,8 @@
-// The files that the options of a call name: what it writes is none that it reads.
+// The files that the arguments of a call name.
 #pragma once
 
-#include <string>
-
 #include "quadrant/support/expected.hpp"
+#include "quadrant/support/file_transaction.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;
@@ -11,14 +10,10 @@ class App;
 
 namespace quadrant::cli {
 
-/// That each file which the call writes can be put in its place, and is none that it reads or
-/// writes by another option. `over_model`: --output may be the model.
-[[nodiscard]] Expected<void> check_files(const CLI::App& command, const std::string& model,
-                                         bool over_model);
-/// The same for the profile `hardware`, a name or a file, that `recipe` names: known once it is
-/// read.
-[[nodiscard]] Expected<void> check_hardware_is_kept(const CLI::App& command,
-                                                    const std::string& hardware,
-                                                    const std::string& recipe);
+/// Tells `files` what the call reads and what it writes, before it does: that it can be put in its
+/// place, and is none that it reads or writes by another option. `over_model`: --output may be the
+/// model. What else is read, such as a model's data, is told by those who read it.
+[[nodiscard]] Expected<void> announce_files(const CLI::App& command, bool over_model,
+                                            FileTransaction& files);
 
 }  // namespace quadrant::cli

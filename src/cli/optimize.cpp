@@ -107,9 +107,10 @@ class Optimize final : public Command {
 
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
 
+  [[nodiscard]] bool may_replace_model() const noexcept override { return true; }
+
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check_onnx_ending(output_));
-    QUADRANT_CHECK(check_output(output_));
     QUADRANT_CHECK(scheme_->check(choices(), {}));
     if (scheme_->has_statistics_alone()) {
       return fail(ErrorCode::usage,
@@ -131,7 +132,7 @@ class Optimize final : public Command {
           attempts_, [&](const Attempt& other) { return better_than(other, attempt); });
     });
     QUADRANT_TRY(const OnnxWriteReport written,
-                 write_onnx(best->graph, output_, {.sink = &console}));
+                 write_onnx(best->graph, output_, {.sink = &console, .files = &console.files()}));
     QUADRANT_TRY(const auto paired,
                  in_file(paired_products(best->graph, ModelFormat::onnx), output_));
     if (std::ranges::any_of(paired, &PairedProduct::can_saturate)) {
@@ -189,7 +190,8 @@ class Optimize final : public Command {
   Expected<void> measure(const Graph& graph, Attempt& attempt, Executor& executor,
                          Console& console) const {
     const std::string& path = data_.empty() ? scheme_->calibration() : data_;
-    QUADRANT_TRY(const auto data, open_data_set(path, graph, {.sink = &console}));
+    QUADRANT_TRY(const auto data,
+                 open_data_set(path, graph, {.sink = &console, .files = &console.files()}));
     CompareOptions options;
     options.names = {.first = model_, .second = attempt.name(), .labels = labels_, .objects = {}};
     options.executor = &executor;

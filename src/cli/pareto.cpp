@@ -16,7 +16,6 @@
 #include "cli/form_counter.hpp"
 #include "cli/frontier_points.hpp"
 #include "cli/model.hpp"
-#include "cli/named_files.hpp"
 #include "cli/report_options.hpp"
 #include "quadrant/report/frontier.hpp"
 #include "quadrant/report/table.hpp"
@@ -86,7 +85,6 @@ class Pareto final : public Command {
   [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
 
   Expected<void> run(Console& console) override {
-    QUADRANT_CHECK(check_files(*options_.command, options_.model, false));
     QUADRANT_CHECK(announce_frontier(options_));
     QUADRANT_TRY(Subject subject, prepare(options_, console));
     QUADRANT_TRY(const auto decided,
@@ -98,7 +96,7 @@ class Pareto final : public Command {
                   {.file = options_.model});
     }
     const std::vector<BudgetPoint> points = decided->study().frontier();
-    QUADRANT_CHECK(write_pictures(decided->study(), points));
+    QUADRANT_CHECK(write_pictures(decided->study(), points, console));
     if (options_.json) {
       print_json(decided->study(), points, console);
     } else {
@@ -109,14 +107,15 @@ class Pareto final : public Command {
 
  private:
   [[nodiscard]] Expected<void> write_pictures(const BudgetStudy& study,
-                                              std::span<const BudgetPoint> points) const {
+                                              std::span<const BudgetPoint> points,
+                                              Console& console) const {
     const std::vector<FrontierPoint> shown = frontier_points(study.items(), points, nullptr);
     if (!report_.empty()) {
       const std::string title = std::filesystem::path(options_.model).filename().string();
-      QUADRANT_CHECK(write_text(
+      QUADRANT_CHECK(console.write_text(
           report_, print_frontier_html(title, shown, frontier_note(budget_.has_data()))));
     }
-    if (!svg_.empty()) QUADRANT_CHECK(write_text(svg_, print_frontier_svg(shown)));
+    if (!svg_.empty()) QUADRANT_CHECK(console.write_text(svg_, print_frontier_svg(shown)));
     return {};
   }
 

@@ -16,7 +16,6 @@
 #include "cli/decision.hpp"
 #include "cli/frontier_points.hpp"
 #include "cli/model.hpp"
-#include "cli/named_files.hpp"
 #include "cli/report_options.hpp"
 #include "cli/rule_summary.hpp"
 #include "quadrant/recipe/plan_json.hpp"
@@ -116,7 +115,6 @@ class MakePlan final : public Command {
   [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
 
   Expected<void> run(Console& console) override {
-    QUADRANT_CHECK(check_files(*options_.command, options_.model, false));
     QUADRANT_CHECK(check(side_));
     QUADRANT_CHECK(announce(budget_, options_));
     QUADRANT_TRY(Subject subject, prepare(options_, console));
@@ -137,9 +135,9 @@ class MakePlan final : public Command {
       if (decided) add_frontier(*report, *decided);
     }
     const std::vector<RuleSummary> rules = summarize_rules(subject, analysis);
-    if (!output_.empty()) QUADRANT_CHECK(write_text(output_, print_plan(plan)));
-    QUADRANT_CHECK(write(side_, reported, report));
-    QUADRANT_CHECK(save_recipe(options_, subject));  // last: a run that fails leaves none
+    if (!output_.empty()) QUADRANT_CHECK(console.write_text(output_, print_plan(plan)));
+    QUADRANT_CHECK(write(side_, reported, report, console));
+    QUADRANT_CHECK(save_recipe(options_, subject, console));
     if (options_.json) {
       const Totals totals = count(subject.graph, plan);
       const std::optional<Gain> bound = analysis.selection.bound();

@@ -16,7 +16,6 @@
 #include "cli/frontier_points.hpp"
 #include "cli/model.hpp"
 #include "cli/model_format.hpp"
-#include "cli/named_files.hpp"
 #include "cli/paired_products.hpp"
 #include "cli/report_options.hpp"
 #include "cli/resources.hpp"
@@ -94,6 +93,8 @@ class Quantize final : public Command {
 
   [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
 
+  [[nodiscard]] bool may_replace_model() const noexcept override { return true; }
+
   Expected<void> run(Console& console) override {
     const Clock::time_point start = Clock::now();
     if (output_.empty() && !dry_run_) {
@@ -113,7 +114,6 @@ class Quantize final : public Command {
     }
     if (has_plan) QUADRANT_CHECK(check_no_budget(budget_));
     QUADRANT_CHECK(announce(budget_, options_));
-    QUADRANT_CHECK(check_files(*options_.command, options_.model, true));
     QUADRANT_CHECK(check(side_));
     std::optional<Plan> plan;
     if (has_plan) {
@@ -168,8 +168,8 @@ class Quantize final : public Command {
       report->file_bytes_after = summary.file_bytes_after;
       if (decided) add_frontier(*report, *decided);
     }
-    QUADRANT_CHECK(write(side_, reported, report));
-    QUADRANT_CHECK(save_recipe(options_, subject));  // last: a run that fails leaves none
+    QUADRANT_CHECK(write(side_, reported, report, console));
+    QUADRANT_CHECK(save_recipe(options_, subject, console));
     summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     print(summary, summarize_rules(subject, result.analysis), decided, written, sums, console);
     return {};
@@ -184,10 +184,11 @@ class Quantize final : public Command {
   [[nodiscard]] OnnxWriteOptions format() const {
     return {.external_from = external_from(), .matmul_nbits = options_.format == "matmulnbits"};
   }
-  [[nodiscard]] OnnxWriteOptions write_options(Executor& executor, Sink& sink) const {
+  [[nodiscard]] OnnxWriteOptions write_options(Executor& executor, Console& console) const {
     OnnxWriteOptions options = format();
     options.executor = &executor;
-    options.sink = &sink;
+    options.sink = &console;
+    options.files = &console.files();
     return options;
   }
 

@@ -35,6 +35,7 @@ class ShowRecipe final : public Command {
   }
 
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
+  [[nodiscard]] bool reads_models() const noexcept override { return false; }
 
   Expected<void> run(Console& console) override {
     if (recipe_.empty() == !schema_) {

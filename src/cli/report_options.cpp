@@ -50,11 +50,11 @@ Expected<std::optional<HtmlReport>> gather(const ReportOptions& options,
 }
 
 Expected<void> write(const ReportOptions& options, const ReportSubject& subject,
-                     const std::optional<HtmlReport>& report) {
+                     const std::optional<HtmlReport>& report, Console& console) {
   if (!options.dot.empty()) {
-    QUADRANT_CHECK(write_text(options.dot, print_dot(subject.graph, subject.analysis)));
+    QUADRANT_CHECK(console.write_text(options.dot, print_dot(subject.graph, subject.analysis)));
   }
-  if (report) QUADRANT_CHECK(write_text(options.report, print_html(*report)));
+  if (report) QUADRANT_CHECK(console.write_text(options.report, print_html(*report)));
   return {};
 }
 

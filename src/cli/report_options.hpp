@@ -35,9 +35,9 @@ void declare(CLI::App& command, ReportOptions& options);
 [[nodiscard]] Expected<std::optional<HtmlReport>> gather(const ReportOptions& options,
                                                          const ReportSubject& subject);
 
-/// Writes what is wanted. `report` is what `gather` made.
+/// Adds what is wanted. `report` is what `gather` made.
 [[nodiscard]] Expected<void> write(const ReportOptions& options, const ReportSubject& subject,
-                                   const std::optional<HtmlReport>& report);
+                                   const std::optional<HtmlReport>& report, Console& console);
 
 /// `  report in FILE` for each file.
 [[nodiscard]] std::string print_files(const ReportOptions& options);

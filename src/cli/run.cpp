@@ -15,6 +15,7 @@
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/help.hpp"
+#include "cli/named_files.hpp"
 #include "quadrant/version.hpp"
 #include "support/near_names.hpp"
 
@@ -100,6 +101,11 @@ ExitCode run_command(int argc, const char* const* argv, Console& console) {
         make_transform, make_recipe, make_pareto, make_convert}) {
     std::unique_ptr<Command> command = make();
     CLI::App* declared = command->declare(app);
+    if (command->reads_models()) {
+      declared->add_flag("--follow-links", console.follow_links,
+                         "Read a model's data through symbolic links to anywhere, not only into "
+                         "its folder or, where the model is a link itself, that of its file");
+    }
     commands.emplace_back(declared, std::move(command));
   }
   try {
@@ -110,8 +116,13 @@ ExitCode run_command(int argc, const char* const* argv, Console& console) {
   for (const auto& [declared, command] : commands) {
     if (!declared->parsed()) continue;
     if (command->wants_json()) console.use_json();
-    Expected<void> status = command->run(console);
-    const ExitCode code = finish(status ? console.flush() : std::move(status), console);
+    const auto work = [&]() -> Expected<void> {
+      QUADRANT_CHECK(announce_files(*declared, command->may_replace_model(), console.files()));
+      QUADRANT_CHECK(command->run(console));
+      QUADRANT_CHECK(console.flush());
+      return console.files().commit();
+    };
+    const ExitCode code = finish(work(), console);
     return code == ExitCode::done ? command->outcome() : code;
   }
   return ExitCode::done;

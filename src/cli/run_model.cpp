@@ -17,7 +17,6 @@
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"
 #include "cli/model.hpp"
-#include "cli/new_files.hpp"
 #include "cli/resources.hpp"
 #include "cli/runtimes.hpp"
 #include "quadrant/adapters/tbb.hpp"
@@ -173,7 +172,11 @@ class Run final : public Command {
     QUADRANT_TRY(const auto data, open_data(data_, graph, console));
     QUADRANT_TRY(const auto executor, in_file(runtime->load(graph, watched.values), model_));
     const std::vector<std::string> names = file_names(*data);
-    QUADRANT_TRY(NewFiles files, NewFiles::create(folder_, names));
+    FileTransaction& files = console.files();
+    QUADRANT_CHECK(files.make_folder(folder_));
+    for (const std::string& name : names) {
+      QUADRANT_CHECK(files.announce((fs::path(folder_) / name).string(), "--output"));
+    }
 
     std::vector<TensorType> types;
     std::array<std::vector<TensorType>, sample_slots> found;
@@ -183,7 +186,8 @@ class Run final : public Command {
       for (const auto& [name, tensor] : results) {
         found[slot].push_back({tensor.element(), tensor.shape(), nullptr});
       }
-      return write_npz(files.place_of(names[i]), results, {.compress = compress_});
+      return write_npz((fs::path(folder_) / names[i]).string(), results,
+                       {.compress = compress_, .files = &files});
     };
     const auto settle = [&](std::size_t i, std::size_t slot) -> Expected<void> {
       if (i == 0) types = found[slot];
@@ -193,7 +197,6 @@ class Run final : public Command {
     TbbExecutor threads(threads_);
     const SampleLoop loop{.executor = &threads, .sink = &console, .task = "running"};
     QUADRANT_CHECK(for_each_sample(data->size(), loop, compute, settle));
-    QUADRANT_CHECK(files.commit(names));
     print(watched.names, types, *data, names, console);
     return {};
   }

@@ -163,7 +163,6 @@ class Sensitivity final : public Command {
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check(data_));
     QUADRANT_TRY(const auto runtime, make_runtime(runtime_));
-    if (!cache_.empty()) QUADRANT_CHECK(check_side_output(cache_, options_.model));
     QUADRANT_TRY(Subject subject, prepare(options_, console));
     QUADRANT_TRY(const auto data, open_data(data_, subject.graph, console));
     QUADRANT_TRY(std::vector<LayerSensitivity> study,
@@ -231,7 +230,10 @@ class Sensitivity final : public Command {
 
   [[nodiscard]] Expected<void> save(const SensitivityCache& cache) const {
     if (cache_.empty()) return {};
-    return write_text(cache_, print_sensitivity(cache));
+    const std::string text = print_sensitivity(cache);
+    QUADRANT_TRY(NewFile file, NewFile::create(cache_));
+    QUADRANT_CHECK(file.write(std::as_bytes(std::span(text))));
+    return file.commit();
   }
 
   void print(const std::vector<LayerSensitivity>& study, Console& console) const {

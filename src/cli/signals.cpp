@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <new>
 #include <string_view>
 
 #include "cli/exit_code.hpp"
@@ -10,7 +13,12 @@
 namespace quadrant::cli {
 namespace {
 
-// What a handler may do is little: a write, and the end.
+// What a handler may do is little: a write, and the end. No file has its name by then.
+[[noreturn]] void end_with(std::string_view message) {
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message.data(), message.size());
+  ::_exit(static_cast<int>(exit_code(ErrorCode::io)));
+}
+
 void on_bus_error(int signal, siginfo_t* info, void* /*context*/) {
   if (info->si_code != BUS_ADRERR) {  // not a page that is gone: as if there were no handler
     std::signal(signal, SIG_DFL);
@@ -18,8 +26,19 @@ void on_bus_error(int signal, siginfo_t* info, void* /*context*/) {
   }
   constexpr std::string_view message =
       "quadrant: a file became shorter, or could not be read, while it was in use\n";
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message.data(), message.size());
-  ::_exit(static_cast<int>(exit_code(ErrorCode::io)));
+  end_with(message);
+}
+
+// Destructors of libraries may want memory, too (nlohmann-json's does), and cannot say that there
+// is none.
+void on_terminate() {
+  try {
+    if (const auto exception = std::current_exception()) std::rethrow_exception(exception);
+  } catch (const std::bad_alloc&) {
+    end_with("quadrant: not enough memory\n");
+  } catch (...) {  // a defect
+  }
+  std::abort();
 }
 
 }  // namespace
@@ -30,6 +49,7 @@ void handle_signals() noexcept {
   action.sa_flags = SA_SIGINFO;
   ::sigaction(SIGBUS, &action, nullptr);
   std::signal(SIGXFSZ, SIG_IGN);
+  std::set_terminate(on_terminate);
 }
 
 }  // namespace quadrant::cli

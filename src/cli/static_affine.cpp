@@ -16,9 +16,12 @@
 #include "cli/table_options.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/calibration/data_set.hpp"
+#include "quadrant/ir/find_quantization.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/methods/static_affine.hpp"
 #include "quadrant/recipe/recipe.hpp"
+#include "quadrant/runtime/fold_constants.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::cli {
@@ -29,19 +32,26 @@ bool is_statistics_file(const std::string& path) {
 }
 
 Expected<void> check_float(const Graph& graph) {
-  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
-    const NodeId node = graph.node_at(i);
-    if (!node.is_valid()) continue;
-    const std::string_view kind = graph.kind(node);
-    const bool is_conversion = kind == ops::Quantize::kind || kind == ops::Dequantize::kind ||
-                               kind == "onnx.QuantizeLinear" || kind == "onnx.DequantizeLinear";
-    if (!is_conversion) continue;
-    return fail(ErrorCode::usage,
-                "this model is quantized already: quantize the float model that it was made of "
-                "(quantizing twice adds both errors)",
-                {.node = std::string(label(graph, node))});
+  const auto found = find_quantization(graph);
+  if (!found) return {};
+  return fail(ErrorCode::impossible,
+              fmt::format("this model is quantized already, as {} shows: quantize the float model "
+                          "that it was made of (quantizing twice adds both errors)",
+                          graph.kind(*found)),
+              {.node = std::string(label(graph, *found))});
+}
+
+// What a weight is computed with: a cast of one that is stored as float16, say. Codes move as they
+// are, so that moves can stay.
+bool computes_reals(NodeRef node) {
+  const auto is_real = [](const TensorType* type) {
+    return type == nullptr || is_float(type->element);
+  };
+  if (find_move(node.kind()) != nullptr || !is_real(&node.type())) return false;
+  for (std::size_t i = 0; i < node.operands().size(); ++i) {
+    if (!is_real(node.operand_type(i))) return false;
   }
-  return {};
+  return true;
 }
 
 // Inputs and outputs that are real values although codes are asked for.
@@ -139,7 +149,10 @@ class StaticAffineCommand final : public StaticAffineScheme {
     if (!encodings_.empty()) {
       QUADRANT_TRY(prescribed, Prescribed::read(encodings_, subject.graph, *subject.console));
     }
-    // Values keep their names where normalizations are folded, so that what was saved holds.
+    // Values keep their names where weights are computed and normalizations folded, so that what
+    // was saved holds.
+    QUADRANT_TRY(const FoldedConstants folded,
+                 in_file(fold_constants(subject.graph, computes_reals), subject.path));
     StatisticsTable statistics;
     const bool is_saved = is_statistics_file(calibration_);
     if (is_saved) {
@@ -194,7 +207,8 @@ class StaticAffineCommand final : public StaticAffineScheme {
  private:
   [[nodiscard]] Expected<StatisticsTable> observe(SchemeSubject& subject) const {
     QUADRANT_TRY(const auto data,
-                 open_data_set(calibration_, subject.graph, {.sink = subject.console}));
+                 open_data_set(calibration_, subject.graph,
+                               {.sink = subject.console, .files = &subject.console->files()}));
     return in_file(calibrate(subject.graph, Interpreter(), *data,
                              {.executor = subject.executor, .sink = subject.console}),
                    subject.path);

@@ -48,13 +48,15 @@ class Transform final : public Command {
 
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
 
+  [[nodiscard]] bool may_replace_model() const noexcept override { return true; }
+
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check_onnx_ending(output_));
-    QUADRANT_CHECK(check_output(output_));
     QUADRANT_CHECK(check(wanted_));
     QUADRANT_TRY(Graph graph, read_model(model_, console));
     QUADRANT_CHECK(in_file(transform(graph, wanted_, model_, console), model_));
-    QUADRANT_TRY(const OnnxWriteReport written, write_onnx(graph, output_, {.sink = &console}));
+    QUADRANT_TRY(const OnnxWriteReport written,
+                 write_onnx(graph, output_, {.sink = &console, .files = &console.files()}));
     if (json_) {
       console.print_json(Json{{"model", model_},
                               {"output", output_},

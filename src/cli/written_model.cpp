@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "cli/model.hpp"
 #include "quadrant/io/mlir.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/io/openvino.hpp"
@@ -15,8 +14,9 @@
 namespace quadrant::cli {
 namespace {
 
-Expected<WrittenModel> write_as_tflite(const Graph& graph, const std::string& path) {
-  QUADRANT_TRY(const TfliteWriteReport report, write_tflite(graph, path));
+Expected<WrittenModel> write_as_tflite(const Graph& graph, const std::string& path,
+                                       FileTransaction& files) {
+  QUADRANT_TRY(const TfliteWriteReport report, write_tflite(graph, path, {.files = &files}));
   WrittenModel written{report.file_bytes,
                        fmt::format("{} operators, of which {} transposes for the layout",
                                    report.operators, report.transposes),
@@ -27,8 +27,9 @@ Expected<WrittenModel> write_as_tflite(const Graph& graph, const std::string& pa
   return written;
 }
 
-Expected<WrittenModel> write_as_openvino(const Graph& graph, const std::string& path) {
-  QUADRANT_TRY(const OpenVinoWriteReport report, write_openvino(graph, path));
+Expected<WrittenModel> write_as_openvino(const Graph& graph, const std::string& path,
+                                         FileTransaction& files) {
+  QUADRANT_TRY(const OpenVinoWriteReport report, write_openvino(graph, path, {.files = &files}));
   WrittenModel written{report.xml_bytes + report.bin_bytes,
                        fmt::format("{} layers, and {} of weights beside them", report.layers,
                                    format_bytes(report.bin_bytes)),
@@ -37,16 +38,18 @@ Expected<WrittenModel> write_as_openvino(const Graph& graph, const std::string& 
   return written;
 }
 
-Expected<WrittenModel> write_as_mlir(const Graph& graph, const std::string& path) {
-  QUADRANT_TRY(const MlirWriteReport report, write_mlir(graph, path));
+Expected<WrittenModel> write_as_mlir(const Graph& graph, const std::string& path,
+                                     FileTransaction& files) {
+  QUADRANT_TRY(const MlirWriteReport report, write_mlir(graph, path, &files));
   return WrittenModel{report.file_bytes, fmt::format("{} operations", report.operations), {}};
 }
 
 Expected<WrittenModel> write_as_onnx(const Graph& graph, const std::string& path,
-                                     const WriteOptions& options) {
+                                     const WriteOptions& options, Console& console) {
   OnnxWriteOptions onnx;
   onnx.executor = options.executor;
-  onnx.sink = options.sink;
+  onnx.sink = &console;
+  onnx.files = &console.files();
   onnx.qoperators = options.qoperators;
   QUADRANT_TRY(const OnnxWriteReport report, write_onnx(graph, path, onnx));
   return WrittenModel{
@@ -56,7 +59,7 @@ Expected<WrittenModel> write_as_onnx(const Graph& graph, const std::string& path
 }
 
 // Text has the contents of all constants, whichever file they are in so far.
-Expected<WrittenModel> write_as_text(Graph graph, const std::string& path) {
+Expected<WrittenModel> write_as_text(Graph graph, const std::string& path, Console& console) {
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     const NodeId node = graph.node_at(index);
     const Constant* constant = node.is_valid() ? graph.constant(node) : nullptr;
@@ -68,8 +71,9 @@ Expected<WrittenModel> write_as_text(Graph graph, const std::string& path) {
         node, Constant::from_bytes(constant->element(), constant->shape(), std::move(bytes)),
         std::move(quantization));
   }
-  QUADRANT_CHECK(write_text(path, print_graph(graph, {.largest_constant = INT64_MAX})));
-  return WrittenModel{file_bytes(path), {}, {}};
+  const std::string text = print_graph(graph, {.largest_constant = INT64_MAX});
+  QUADRANT_CHECK(console.write_text(path, text));
+  return WrittenModel{text.size(), {}, {}};
 }
 
 }  // namespace
@@ -108,20 +112,21 @@ void add_remarks(std::vector<std::string>& remarks, std::string_view what,
 }
 
 Expected<WrittenModel> write_model(const Graph& graph, const std::string& path, ModelFormat format,
-                                   const WriteOptions& options) {
+                                   const WriteOptions& options, Console& console) {
+  FileTransaction& files = console.files();
   switch (format) {
     case ModelFormat::tflite:
-      return write_as_tflite(graph, path);
+      return write_as_tflite(graph, path, files);
     case ModelFormat::openvino:
-      return write_as_openvino(graph, path);
+      return write_as_openvino(graph, path, files);
     case ModelFormat::mlir:
-      return write_as_mlir(graph, path);
+      return write_as_mlir(graph, path, files);
     case ModelFormat::text:
-      return write_as_text(graph, path);
+      return write_as_text(graph, path, console);
     case ModelFormat::onnx:
       break;
   }
-  return write_as_onnx(graph, path, options);
+  return write_as_onnx(graph, path, options, console);
 }
 
 }  // namespace quadrant::cli

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/console.hpp"
 #include "cli/model_format.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/executor.hpp"
 #include "quadrant/support/left_alone.hpp"
 
@@ -25,11 +25,12 @@ struct WrittenModel {
 struct WriteOptions {
   bool qoperators = false;  ///< ONNX's operators on codes
   Executor* executor = nullptr;
-  Sink* sink = nullptr;
 };
 
+/// Adds it to the files of `console`.
 [[nodiscard]] Expected<WrittenModel> write_model(const Graph& graph, const std::string& path,
-                                                 ModelFormat format, const WriteOptions& options);
+                                                 ModelFormat format, const WriteOptions& options,
+                                                 Console& console);
 
 /// What the file says otherwise than the graph, or ONNX Runtime computes otherwise than the file.
 [[nodiscard]] std::vector<std::string> remarks_of(const OnnxWriteReport& report);

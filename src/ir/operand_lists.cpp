@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "ir/known_integers.hpp"
+
 namespace quadrant::inline v0::detail {
 namespace {
 
@@ -54,8 +56,7 @@ std::optional<Range> stated_range(Extent extent, const IntegerList& starts, cons
                                   const IntegerList& steps, std::size_t i) {
   if (starts.is_computed() || ends.is_computed() || steps.is_computed()) return std::nullopt;
   if (!extent.is_known()) return std::nullopt;
-  if (is_disputed(extent.value(), ends.values[i], steps.values[i])) return std::nullopt;
-  return range_of(extent.value(), starts.values[i], ends.values[i], steps.values[i]);
+  return slice_range(extent.value(), starts.values[i], ends.values[i], steps.values[i]);
 }
 
 // How often each label occurs, by its character.
@@ -103,6 +104,12 @@ std::string implied_result(const Labels& occurrences) {
 
 }  // namespace
 
+std::optional<Range> slice_range(std::int64_t extent, std::int64_t start, std::int64_t end,
+                                 std::int64_t step) {
+  if (is_disputed(extent, end, step)) return std::nullopt;
+  return range_of(extent, start, end, step);
+}
+
 Expected<IntegerList> integer_list(NodeRef node, std::string_view attribute, std::size_t operand,
                                    std::int64_t limit) {
   if (const Attribute* stated = node.graph->attribute(node.id, attribute)) {
@@ -113,7 +120,12 @@ Expected<IntegerList> integer_list(NodeRef node, std::string_view attribute, std
   }
   if (node.operand(operand).is_absent()) return IntegerList{};
   const Constant* contents = node.operand_constant(operand);
-  if (!contents || !*contents) return IntegerList{State::computed, {}};
+  if (!contents) {
+    auto known = all_known_integers(*node.graph, node.operand(operand));
+    if (!known || std::cmp_greater(known->size(), limit)) return IntegerList{State::computed, {}};
+    return IntegerList{State::known, *std::move(known)};
+  }
+  if (!*contents) return IntegerList{State::computed, {}};
   if (contents->shape().rank() > 1) {
     return bad_list(fmt::format("operand {} ('{}') has {} dimensions and not one", operand,
                                 attribute, contents->shape().rank()));

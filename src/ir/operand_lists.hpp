@@ -27,12 +27,17 @@ struct IntegerList {
   [[nodiscard]] bool is_empty() const noexcept { return !is_computed() && values.empty(); }
 };
 
-/// The attribute where the node has it, else the operand; a list longer than `limit` counts as
-/// computed. A single integer is a list of one. An error for an attribute or an operand that holds
-/// no such list, or cannot be read.
+/// The attribute where the node has it, else the operand, where it is a constant or follows from
+/// shapes; a list longer than `limit` counts as computed. A single integer is a list of one. An
+/// error for an attribute or an operand that holds no such list, or cannot be read.
 [[nodiscard]] Expected<IntegerList> integer_list(NodeRef node, std::string_view attribute,
                                                  std::size_t operand,
                                                  std::int64_t limit = largest_rank);
+
+/// The elements that a slice takes of an axis of that extent; empty where ONNX and its runtimes say
+/// different things. `step` is not 0.
+[[nodiscard]] std::optional<ops::Slice::Range> slice_range(std::int64_t extent, std::int64_t start,
+                                                           std::int64_t end, std::int64_t step);
 
 /// The elements that ops::Slice takes along each axis of a `shape` that is ranked; empty for an
 /// axis about which that is not known. https://onnx.ai/onnx/operators/onnx__Slice.html

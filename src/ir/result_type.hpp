@@ -2,9 +2,10 @@
 // the verifier checks it.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
-#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0::detail {
@@ -14,6 +15,14 @@ namespace quadrant::inline v0::detail {
 /// nothing follows. An error when operands are missing or contradict each other. May read small
 /// constants (shapes, axes, sizes).
 [[nodiscard]] Expected<std::vector<TensorType>> infer_results(NodeRef node);
+
+/// Whether result 0 of such an operation has the shape of operand 0, whatever that is.
+[[nodiscard]] bool keeps_shape(std::string_view kind) noexcept;
+
+/// Whether it has the one shape that all operands are stretched to.
+[[nodiscard]] bool stretches_operands(std::string_view kind) noexcept;
+/// Sets the types of the results of `id` where they follow, as `infer_shapes` does for all.
+[[nodiscard]] Expected<void> infer_node(Graph& graph, NodeId id);
 
 /// What both say together; an error when they contradict.
 [[nodiscard]] Expected<TensorType> merge(const TensorType& stated, const TensorType& inferred);

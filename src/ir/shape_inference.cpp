@@ -97,25 +97,28 @@ Error at(NodeRef node, Error error) {
   return error;
 }
 
+Expected<void> infer_node(Graph& graph, NodeId id) {
+  const NodeRef node = graph.ref(id);
+  for (std::uint32_t result = 0; result < graph.result_count(id); ++result) {
+    if (auto valid = check_extents(node.type(result).shape); !valid) {
+      return fail(at(node, std::move(valid).error()));
+    }
+  }
+  const auto inferred = infer_results(node);
+  if (!inferred) return fail(at(node, inferred.error()));
+  for (std::uint32_t result = 0; result < inferred->size(); ++result) {
+    auto merged = merge(node.type(result), (*inferred)[result]);
+    if (!merged) return fail(at(node, std::move(merged).error()));
+    graph.set_type(node.result(result), *std::move(merged));
+  }
+  return {};
+}
+
 }  // namespace detail
 
 Expected<void> infer_shapes(Graph& graph) {
   QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
-  for (const NodeId id : order) {
-    const NodeRef node = graph.ref(id);
-    for (std::uint32_t result = 0; result < graph.result_count(id); ++result) {
-      if (auto valid = detail::check_extents(node.type(result).shape); !valid) {
-        return fail(detail::at(node, std::move(valid).error()));
-      }
-    }
-    const auto inferred = detail::infer_results(node);
-    if (!inferred) return fail(detail::at(node, inferred.error()));
-    for (std::uint32_t result = 0; result < inferred->size(); ++result) {
-      auto merged = detail::merge(node.type(result), (*inferred)[result]);
-      if (!merged) return fail(detail::at(node, std::move(merged).error()));
-      graph.set_type(node.result(result), *std::move(merged));
-    }
-  }
+  for (const NodeId id : order) QUADRANT_CHECK(detail::infer_node(graph, id));
   return {};
 }
 

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ir/known_integers.hpp"
 #include "ir/operand_lists.hpp"
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/support/expected.hpp"
@@ -91,6 +93,12 @@ inline TensorType moved(NodeRef node, Shape shape = {}) {
   return {data.element, std::move(shape), data.quantization};
 }
 
+/// The extents that an attribute or an operand lists, as many as there are, as far as they are
+/// known. Empty where not even their number is. Errors as for `integer_list`.
+[[nodiscard]] Expected<std::optional<KnownIntegers>> known_extents(NodeRef node,
+                                                                   std::string_view attribute,
+                                                                   std::size_t operand);
+
 /// The extent to which two are stretched: one of them, where the other is 1 or unknown.
 [[nodiscard]] Expected<Extent> broadcast(Extent a, Extent b);
 /// The same for the last axes, the second last, ...; an axis that is missing is one of extent 1.
@@ -137,5 +145,24 @@ inline TensorType moved(NodeRef node, Shape shape = {}) {
 
 // shape_rules_onnx.cpp: result 0 of what only ONNX has; empty for what is not known.
 [[nodiscard]] Expected<std::vector<TensorType>> infer_onnx(NodeRef node);
+// shape_rules_codes.cpp: the same of its operators on codes.
+[[nodiscard]] Expected<std::vector<TensorType>> infer_on_codes(NodeRef node);
+// shape_rules_places.cpp: the same of what is about places, or has several results.
+[[nodiscard]] Expected<std::vector<TensorType>> infer_by_places(NodeRef node);
+
+// --- what several rules share --------------------------------------------------------------------
+
+/// Which operands of a convolution are which.
+struct ConvolutionOperands {
+  std::size_t data = 0;
+  std::size_t weights = 1;
+  std::size_t bias = 2;
+};
+[[nodiscard]] Expected<Shape> convolution_shape(NodeRef node, const ConvolutionOperands& operands,
+                                                bool transposed);
+[[nodiscard]] Expected<Shape> matmul_shape(const Shape& a, const Shape& b);
+[[nodiscard]] Expected<Shape> gemm_shape(NodeRef node, const Shape& a, const Shape& b);
+/// Of the windows that the attributes say.
+[[nodiscard]] Expected<Shape> pooled_shape(NodeRef node, const Shape& data);
 
 }  // namespace quadrant::inline v0::detail

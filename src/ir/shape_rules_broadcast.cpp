@@ -41,19 +41,14 @@ Expected<TensorType> infer_elementwise(NodeRef node) {
 Expected<TensorType> infer_expand(NodeRef node) {
   TensorType result = moved(node);
   const Shape data = operand_shape(node, 0);
-  QUADRANT_TRY(const IntegerList shape, integer_list(node, "shape", 1));
-  std::vector<Extent> asked;
-  if (shape.is_computed()) {  // but how long it is may be known
-    const Shape length = operand_shape(node, 1);
-    if (length.rank() != 1 || length[0].value_or(largest_rank + 1) > largest_rank) return result;
-    asked.resize(static_cast<std::size_t>(length[0].value()), Extent::open());
-  }
-  if (!data.is_ranked()) return result;
+  QUADRANT_TRY(const auto asked, known_extents(node, "shape", 1));
+  if (!data.is_ranked() || !asked) return result;
+  std::vector<Extent> wanted;
   // Some exporters write -1 for "as it is".
-  for (const std::int64_t value : shape.values) {
-    asked.push_back(value < 0 ? Extent::open() : Extent(value));
+  for (const auto& extent : *asked) {
+    wanted.push_back(extent.value_or(-1) < 0 ? Extent::open() : Extent(*extent));
   }
-  QUADRANT_TRY(auto extents, broadcast(data.extents(), asked));
+  QUADRANT_TRY(auto extents, broadcast(data.extents(), wanted));
   result.shape = Shape(std::move(extents));
   return result;
 }

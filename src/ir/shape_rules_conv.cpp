@@ -65,7 +65,8 @@ Expected<Extent> windows_end(Extent from, const Window& window, bool same,
 
 // The output channels. Of weights `[whole, part / group]` a convolution makes the whole of the
 // parts, a transposed one the parts of the whole.
-Expected<Extent> output_channels(NodeRef node, const Shape& x, const Shape& w, bool transposed) {
+Expected<Extent> output_channels(NodeRef node, const Shape& x, const Shape& w, const Shape& bias,
+                                 bool transposed) {
   QUADRANT_TRY(const std::int64_t group, attribute_or<std::int64_t>(node, "group", 1));
   if (group < 1) return invalid(fmt::format("attribute 'group' holds {}", group));
   if (!w.is_ranked()) return Extent::open();
@@ -85,7 +86,6 @@ Expected<Extent> output_channels(NodeRef node, const Shape& x, const Shape& w, b
     return invalid(fmt::format("{} input channels where the weights are for {}", to_string(x[1]),
                                to_string(input)));
   }
-  const Shape bias = operand_shape(node, 2);
   if (bias.is_ranked() && (bias.rank() != 1 || !may_equal(bias[0], output))) {
     return invalid(fmt::format("a bias of shape [{}] for {} output channels", to_string(bias),
                                to_string(output)));
@@ -123,14 +123,16 @@ Expected<void> check_ranks(const Shape& x, const Shape& w) {
   return {};
 }
 
-Expected<TensorType> infer(NodeRef node, bool transposed) {
-  TensorType result;
-  QUADRANT_TRY(result.element, common_element(node));
-  const Shape x = operand_shape(node, 0);
-  const Shape w = operand_shape(node, 1);
+}  // namespace
+
+Expected<Shape> convolution_shape(NodeRef node, const ConvolutionOperands& operands,
+                                  bool transposed) {
+  const Shape x = operand_shape(node, operands.data);
+  const Shape w = operand_shape(node, operands.weights);
+  const Shape bias = operand_shape(node, operands.bias);
   QUADRANT_CHECK(check_ranks(x, w));
-  QUADRANT_TRY(const Extent channels, output_channels(node, x, w, transposed));
-  if (!x.is_ranked() && !w.is_ranked()) return result;
+  QUADRANT_TRY(const Extent channels, output_channels(node, x, w, bias, transposed));
+  if (!x.is_ranked() && !w.is_ranked()) return Shape();
 
   const auto spatial = static_cast<std::size_t>(std::max(x.rank(), w.rank()) - 2);
   QUADRANT_TRY(const auto kernel, kernel_shape(node, spatial));
@@ -173,7 +175,15 @@ Expected<TensorType> infer(NodeRef node, bool transposed) {
                                              : window_count(from, window, same));
     extents.push_back(to);
   }
-  result.shape = Shape(std::move(extents));
+  return Shape(std::move(extents));
+}
+
+namespace {
+
+Expected<TensorType> infer(NodeRef node, bool transposed) {
+  TensorType result;
+  QUADRANT_TRY(result.element, common_element(node));
+  QUADRANT_TRY(result.shape, convolution_shape(node, {}, transposed));
   return result;
 }
 

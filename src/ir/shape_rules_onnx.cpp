@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "ir/result_type.hpp"
 #include "ir/shape_rules.hpp"
 #include "quadrant/ir/ops.hpp"
 
@@ -86,10 +87,10 @@ Extent windows_in(Extent from, const PoolWindow& window, std::int64_t pad_begin)
   return count;
 }
 
-Expected<TensorType> pooled(NodeRef node) {
-  TensorType result{plain_element(node, 0), {}, nullptr};
-  const Shape data = operand_shape(node, 0);
-  if (data.rank() < 3) return result;
+}  // namespace
+
+Expected<Shape> pooled_shape(NodeRef node, const Shape& data) {
+  if (data.rank() < 3) return Shape();
   const auto spatial = static_cast<std::size_t>(data.rank() - 2);
   QUADRANT_TRY(const auto kernel, kernel_shape(node, spatial));
   QUADRANT_TRY(const auto strides, integers(node, "strides", spatial, 1, 1));
@@ -110,7 +111,14 @@ Expected<TensorType> pooled(NodeRef node) {
     extents.push_back(is_known ? windows_in(extent, window, is_padded ? pads[i] : 0)
                                : Extent::open());
   }
-  result.shape = Shape(std::move(extents));
+  return Shape(std::move(extents));
+}
+
+namespace {
+
+Expected<TensorType> pooled(NodeRef node) {
+  TensorType result{plain_element(node, 0), {}, nullptr};
+  QUADRANT_TRY(result.shape, pooled_shape(node, operand_shape(node, 0)));
   return result;
 }
 
@@ -225,21 +233,42 @@ Expected<TensorType> space_to_depth(NodeRef node) {
   return result;
 }
 
+// `values` at the axes that the operand or the attribute `axes` names, of all where there is none;
+// empty for what is not known.
+Expected<KnownIntegers> along_axes(NodeRef node, std::size_t operand, std::int64_t rank,
+                                   const std::optional<KnownIntegers>& values,
+                                   std::size_t first = 0) {
+  KnownIntegers along(static_cast<std::size_t>(rank));
+  QUADRANT_TRY(const IntegerList axes, integer_list(node, "axes", operand));
+  if (!values || axes.is_computed()) return along;
+  const bool are_all = axes.state == IntegerList::State::missing;
+  const std::size_t count = are_all ? along.size() : axes.values.size();
+  if (values->size() < first + count) return along;
+  if (!are_all) along.assign(along.size(), 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto stated = are_all ? static_cast<std::int64_t>(i) : axes.values[i];
+    const auto axis = normalize_axis(stated, rank);
+    if (!axis) return invalid(fmt::format("axis {} of {} dimensions", stated, rank));
+    along[static_cast<std::size_t>(*axis)] = (*values)[first + i];
+  }
+  return along;
+}
+
 Expected<TensorType> padded(NodeRef node) {
   TensorType result{plain_element(node, 0), {}, nullptr};
   const Shape data = operand_shape(node, 0);
-  QUADRANT_TRY(const IntegerList pads, integer_list(node, "pads", 1));
-  const bool has_axes = !node.operand(3).is_absent();
-  if (!data.is_ranked() || pads.state != IntegerList::State::known || has_axes ||
-      std::cmp_not_equal(pads.values.size(), 2 * data.rank())) {
-    return result;
-  }
-  std::vector<Extent> extents(data.extents().begin(), data.extents().end());
+  if (!data.is_ranked()) return result;
+  const bool is_old = node.graph->attribute(node.id, "paddings") != nullptr;
+  QUADRANT_TRY(const auto pads, known_extents(node, is_old ? "paddings" : "pads", 1));
+  const std::size_t half = pads ? pads->size() / 2 : 0;
+  QUADRANT_TRY(const KnownIntegers before, along_axes(node, 3, data.rank(), pads));
+  QUADRANT_TRY(const KnownIntegers behind, along_axes(node, 3, data.rank(), pads, half));
+  std::vector<Extent> extents(static_cast<std::size_t>(data.rank()), Extent::open());
   for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-    if (!extents[axis].is_known()) continue;
-    std::int64_t extent = extents[axis].value();
-    if (__builtin_add_overflow(extent, pads.values[axis], &extent) ||
-        __builtin_add_overflow(extent, pads.values[axis + extents.size()], &extent) || extent < 0) {
+    if (!data.extents()[axis].is_known() || !before[axis] || !behind[axis]) continue;
+    std::int64_t extent = data.extents()[axis].value();
+    if (__builtin_add_overflow(extent, *before[axis], &extent) ||
+        __builtin_add_overflow(extent, *behind[axis], &extent) || extent < 0) {
       return invalid("pads that leave no extent");
     }
     extents[axis] = extent;
@@ -251,57 +280,75 @@ Expected<TensorType> padded(NodeRef node) {
 Expected<TensorType> tiled(NodeRef node) {
   TensorType result{plain_element(node, 0), {}, nullptr};
   const Shape data = operand_shape(node, 0);
-  QUADRANT_TRY(const IntegerList repeats, integer_list(node, "repeats", 1));
-  if (!data.is_ranked() || repeats.state != IntegerList::State::known ||
-      std::cmp_not_equal(repeats.values.size(), data.rank())) {
-    return result;
-  }
+  QUADRANT_TRY(const auto repeats, known_extents(node, "repeats", 1));
+  if (!data.is_ranked()) return result;
   std::vector<Extent> extents;
-  for (std::size_t axis = 0; axis < repeats.values.size(); ++axis) {
-    if (repeats.values[axis] < 0) return invalid("a negative number of repeats");
-    extents.push_back(times(data[static_cast<std::int64_t>(axis)], repeats.values[axis]));
+  for (std::size_t axis = 0; axis < data.extents().size(); ++axis) {
+    const bool is_known = repeats && repeats->size() == data.extents().size() && (*repeats)[axis];
+    if (is_known && *(*repeats)[axis] < 0) return invalid("a negative number of repeats");
+    extents.push_back(is_known ? times(data.extents()[axis], *(*repeats)[axis]) : Extent::open());
   }
   result.shape = Shape(std::move(extents));
   return result;
 }
 
-// By sizes, or by factors, which the other operands are about.
-Expected<TensorType> resized(NodeRef node) {
-  TensorType result{plain_element(node, 0), {}, nullptr};
-  const Shape data = operand_shape(node, 0);
-  const bool is_partial =
-      node.graph->attribute(node.id, "axes") != nullptr ||
-      node.attribute_or<std::string>("keep_aspect_ratio_policy", "stretch") != "stretch";
-  if (!data.is_ranked() || is_partial) return result;
-  if (!node.operand(3).is_absent()) {
-    QUADRANT_TRY(const IntegerList sizes, integer_list(node, "", 3));
-    const bool is_known = sizes.state == IntegerList::State::known &&
-                          std::cmp_equal(sizes.values.size(), data.rank());
-    if (!is_known) return result;
-    if (std::ranges::any_of(sizes.values, [](std::int64_t size) { return size < 0; })) {
-      return invalid("a resize to a negative extent");
-    }
-    result.shape = Shape(sizes.values);
-    return result;
-  }
+// Factors for all axes; empty where they are computed. An attribute in the oldest versions.
+Expected<std::optional<std::vector<float>>> resizing_factors(NodeRef node, std::int64_t count) {
   const std::size_t operand = node.operands().size() == 2 ? 1 : 2;
+  if (node.operand(operand).is_absent()) {
+    const auto stated = node.attribute_or<std::vector<double>>("scales", {});
+    if (std::cmp_not_equal(stated.size(), count)) return std::nullopt;
+    return std::vector<float>(stated.begin(), stated.end());
+  }
   const Constant* const factors = node.operand_constant(operand);
   if (factors == nullptr || factors->element() != ElementType::float32 ||
-      factors->element_count() != data.rank()) {
-    return result;
+      factors->element_count() != count) {
+    return std::nullopt;
   }
   QUADRANT_TRY(const ConstantBytes bytes, factors->read());
   const auto values = bytes.as<float>();
-  std::vector<Extent> extents;
-  for (std::size_t axis = 0; axis < values.size(); ++axis) {
-    const Extent extent = data.extents()[axis];
-    // In float32, as runtimes do.
-    const float size = std::floor(static_cast<float>(extent.value_or(0)) * values[axis]);
-    const bool is_known = extent.is_known() && size >= 0 && size < 1e15F;
-    extents.push_back(is_known ? Extent(static_cast<std::int64_t>(size)) : Extent::open());
+  return std::vector<float>(values.begin(), values.end());
+}
+
+// By sizes, or by factors, which the other operands are about; of some axes, or of all.
+Expected<TensorType> resized(NodeRef node) {
+  TensorType result{plain_element(node, 0), {}, nullptr};
+  const Shape data = operand_shape(node, 0);
+  if (!data.is_ranked()) return result;
+  std::vector<Extent> extents(data.extents().begin(), data.extents().end());
+  const auto finished = [&]() -> TensorType {
+    result.shape = Shape(std::move(extents));
+    return result;
+  };
+  QUADRANT_TRY(const IntegerList listed, integer_list(node, "axes", node.operands().size()));
+  std::vector<std::size_t> axes;
+  for (std::int64_t i = 0; i < (listed.is_empty() ? data.rank() : std::ssize(listed.values)); ++i) {
+    const std::int64_t stated = listed.is_empty() ? i : listed.values[static_cast<std::size_t>(i)];
+    const auto axis = normalize_axis(stated, data.rank());
+    if (!axis) return invalid(fmt::format("axis {} of {} dimensions", stated, data.rank()));
+    axes.push_back(static_cast<std::size_t>(*axis));
   }
-  result.shape = Shape(std::move(extents));
-  return result;
+  if (!node.operand(3).is_absent()) {
+    QUADRANT_TRY(const auto sizes, known_extents(node, "", 3));
+    const bool keeps_aspect =
+        node.attribute_or<std::string>("keep_aspect_ratio_policy", "stretch") != "stretch";
+    const bool is_known = sizes && sizes->size() == axes.size() && !keeps_aspect;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      if (is_known && (*sizes)[i].value_or(0) < 0) return invalid("a resize to a negative extent");
+      extents[axes[i]] = is_known ? Extent::of((*sizes)[i]) : Extent::open();
+    }
+    return finished();
+  }
+  QUADRANT_TRY(const auto factors, resizing_factors(node, std::ssize(axes)));
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    Extent& extent = extents[axes[i]];
+    // In float32, as runtimes do.
+    const auto from = static_cast<float>(extent.value_or(0));
+    const float size = factors ? std::floor(from * (*factors)[i]) : -1;
+    const bool is_known = extent.is_known() && size >= 0 && size < 1e15F;
+    extent = is_known ? Extent(static_cast<std::int64_t>(size)) : Extent::open();
+  }
+  return finished();
 }
 
 struct Known {
@@ -311,11 +358,19 @@ struct Known {
 
 constexpr std::array known_rules{
     Known{"Abs", as_operand},
+    Known{"Acos", as_operand},
+    Known{"Acosh", as_operand},
+    Known{"Asin", as_operand},
+    Known{"Asinh", as_operand},
+    Known{"Atan", as_operand},
+    Known{"Atanh", as_operand},
     Known{"BatchNormalization", as_operand},
+    Known{"BitwiseNot", as_operand},
     Known{"Ceil", as_operand},
     Known{"Celu", as_operand},
     Known{"Clip", as_operand},
     Known{"Cos", as_operand},
+    Known{"Cosh", as_operand},
     Known{"CumProd", as_operand},
     Known{"CumSum", as_operand},
     Known{"Dropout", as_operand},
@@ -324,34 +379,46 @@ constexpr std::array known_rules{
     Known{"Exp", as_operand},
     Known{"Floor", as_operand},
     Known{"Gelu", as_operand},
+    Known{"GroupNormalization", as_operand},
+    Known{"Hardmax", as_operand},
     Known{"HardSigmoid", as_operand},
     Known{"HardSwish", as_operand},
     Known{"InstanceNormalization", as_operand},
-    Known{"LRN", as_operand},
     Known{"LayerNormalization", as_operand},
     Known{"LeakyRelu", as_operand},
     Known{"Log", as_operand},
     Known{"LogSoftmax", as_operand},
     Known{"LpNormalization", as_operand},
+    Known{"LRN", as_operand},
+    Known{"MeanVarianceNormalization", as_operand},
     Known{"Mish", as_operand},
     Known{"Neg", as_operand},
     Known{"Not", as_operand},
     Known{"Reciprocal", as_operand},
     Known{"Relu", as_operand},
+    Known{"ReverseSequence", as_operand},
+    Known{"RMSNormalization", as_operand},
     Known{"Round", as_operand},
+    Known{"Scatter", as_operand},
+    Known{"ScatterElements", as_operand},
+    Known{"ScatterND", as_operand},
     Known{"Selu", as_operand},
+    Known{"Shrink", as_operand},
     Known{"Sigmoid", as_operand},
     Known{"Sign", as_operand},
     Known{"Sin", as_operand},
+    Known{"Sinh", as_operand},
     Known{"Softmax", as_operand},
     Known{"Softplus", as_operand},
     Known{"Softsign", as_operand},
     Known{"Sqrt", as_operand},
     Known{"SwiGLU", as_operand},
     Known{"Swish", as_operand},
+    Known{"Tan", as_operand},
     Known{"Tanh", as_operand},
     Known{"TensorScatter", as_operand},
     Known{"ThresholdedRelu", as_operand},
+    Known{"Trilu", as_operand},
     Known{"Div", elementwise<0>},
     Known{"Max", elementwise<0>},
     Known{"Mean", elementwise<0>},
@@ -394,21 +461,49 @@ constexpr std::array known_rules{
     Known{"Pad", padded},
     Known{"Tile", tiled},
     Known{"Resize", resized},
+    Known{"BitShift", elementwise<0>},
+    Known{"BitwiseAnd", elementwise<0>},
+    Known{"BitwiseOr", elementwise<0>},
+    Known{"BitwiseXor", elementwise<0>},
+    Known{"Mod", elementwise<0>},
+    Known{"IsInf", truth},
+    Known{"IsNaN", truth},
+    Known{"Upsample", resized},
 };
+
+// Null for what is not known.
+OnnxRule rule_of(std::string_view kind) noexcept {
+  constexpr std::string_view prefix = "onnx.";
+  if (!kind.starts_with(prefix)) return nullptr;
+  const auto* const found =
+      std::ranges::find(known_rules, kind.substr(prefix.size()), &Known::name);
+  return found == known_rules.end() ? nullptr : found->rule;
+}
 
 }  // namespace
 
+bool keeps_shape(std::string_view kind) noexcept {
+  constexpr std::array kinds{ops::Identity::kind,    ops::Cast::kind,
+                             ops::Quantize::kind,    ops::Dequantize::kind,
+                             ops::StorageCast::kind, ops::ConstFakeQuant::kind};
+  return rule_of(kind) == as_operand || std::ranges::find(kinds, kind) != kinds.end();
+}
+
+bool stretches_operands(std::string_view kind) noexcept {
+  constexpr std::array<OnnxRule, 3> stretching{elementwise<0>, elementwise<1>, truth};
+  return kind == ops::Add::kind || kind == ops::Multiply::kind ||
+         std::ranges::find(stretching, rule_of(kind)) != stretching.end();
+}
+
 Expected<std::vector<TensorType>> infer_onnx(NodeRef node) {
-  constexpr std::string_view prefix = "onnx.";
   std::vector<TensorType> results;
-  if (!node.kind().starts_with(prefix) || node.operands().empty() || node.operand(0).is_absent() ||
+  if (node.operands().empty() || node.operand(0).is_absent() ||
       node.graph->result_count(node.id) == 0) {
     return results;
   }
-  const std::string_view name = node.kind().substr(prefix.size());
-  const auto* const found = std::ranges::find(known_rules, name, &Known::name);
-  if (found == known_rules.end()) return results;
-  QUADRANT_TRY(TensorType type, found->rule(node));
+  const OnnxRule rule = rule_of(node.kind());
+  if (rule == nullptr) return node.kind().starts_with("onnx.") ? infer_by_places(node) : results;
+  QUADRANT_TRY(TensorType type, rule(node));
   // It may compute codes from real numbers, which its own type says.
   if (node.type().is_quantized()) type.element = ElementType::undefined;
   results.push_back(std::move(type));

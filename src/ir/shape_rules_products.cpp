@@ -58,15 +58,11 @@ Expected<Shape> batch_product(const Shape& a, const Shape& b) {
 
 }  // namespace
 
-Expected<TensorType> infer_matmul(NodeRef node) {
-  TensorType result;
-  QUADRANT_TRY(result.element, common_element(node));
-  const Shape a = operand_shape(node, 0);
-  const Shape b = operand_shape(node, 1);
+Expected<Shape> matmul_shape(const Shape& a, const Shape& b) {
   for (const Shape& shape : {a, b}) {
     if (shape.is_ranked() && shape.rank() == 0) return invalid("a scalar in a matmul");
   }
-  if (!a.is_ranked() || !b.is_ranked()) return result;
+  if (!a.is_ranked() || !b.is_ranked()) return Shape();
   const Extent inner_a = a[a.rank() - 1];
   const Extent inner_b = b[std::max<std::int64_t>(b.rank() - 2, 0)];
   if (!may_equal(inner_a, inner_b)) {
@@ -80,17 +76,26 @@ Expected<TensorType> infer_matmul(NodeRef node) {
   QUADRANT_TRY(auto extents, broadcast(leading(a), leading(b)));
   if (a.rank() > 1) extents.push_back(a[a.rank() - 2]);
   if (b.rank() > 1) extents.push_back(b[b.rank() - 1]);
-  result.shape = Shape(std::move(extents));
+  return Shape(std::move(extents));
+}
+
+Expected<Shape> gemm_shape(NodeRef node, const Shape& a, const Shape& b) {
+  QUADRANT_TRY(const std::int64_t trans_a, attribute_or<std::int64_t>(node, "transA", 0));
+  QUADRANT_TRY(const std::int64_t trans_b, attribute_or<std::int64_t>(node, "transB", 0));
+  return matrix_product(a, trans_a != 0, b, trans_b != 0);
+}
+
+Expected<TensorType> infer_matmul(NodeRef node) {
+  TensorType result;
+  QUADRANT_TRY(result.element, common_element(node));
+  QUADRANT_TRY(result.shape, matmul_shape(operand_shape(node, 0), operand_shape(node, 1)));
   return result;
 }
 
 Expected<TensorType> infer_gemm(NodeRef node) {
   TensorType result;
   QUADRANT_TRY(result.element, common_element(node));
-  QUADRANT_TRY(const std::int64_t trans_a, attribute_or<std::int64_t>(node, "transA", 0));
-  QUADRANT_TRY(const std::int64_t trans_b, attribute_or<std::int64_t>(node, "transB", 0));
-  QUADRANT_TRY(result.shape, matrix_product(operand_shape(node, 0), trans_a != 0,
-                                            operand_shape(node, 1), trans_b != 0));
+  QUADRANT_TRY(result.shape, gemm_shape(node, operand_shape(node, 0), operand_shape(node, 1)));
   QUADRANT_CHECK(check_addend(operand_shape(node, 2), result.shape));
   return result;
 }

@@ -14,19 +14,19 @@ namespace {
 
 // What a reshape's second operand asks for.
 struct Request {
-  std::vector<Extent> extents;  // open for the -1, and for one that is copied and not known
+  std::vector<Extent> extents;  // open for the -1, and for those that are not known
   std::vector<bool> copied;     // whether each extent is the data's
   std::ptrdiff_t open = -1;     // where the -1 is
 };
 
-Expected<Request> read_request(const Shape& data, const std::vector<std::int64_t>& asked,
-                               bool allow_zero) {
+Expected<Request> read_request(const Shape& data, const KnownIntegers& asked, bool allow_zero) {
   std::ptrdiff_t open = -1;
-  std::vector<Extent> extents(asked.begin(), asked.end());
+  std::vector<Extent> extents;
   std::vector<bool> copied(asked.size(), false);
   for (std::size_t axis = 0; axis < asked.size(); ++axis) {
-    if (asked[axis] < -1) {
-      return invalid(fmt::format("a reshape to an extent of {}", asked[axis]));
+    extents.push_back(Extent::of(asked[axis]));
+    if (asked[axis].value_or(0) < -1) {
+      return invalid(fmt::format("a reshape to an extent of {}", *asked[axis]));
     }
     if (asked[axis] == -1) {
       extents[axis] = Extent::open();
@@ -96,13 +96,14 @@ Expected<std::vector<bool>> named_axes(const std::vector<std::int64_t>& axes, st
 Expected<TensorType> infer_reshape(NodeRef node) {
   QUADRANT_TRY(const std::int64_t allow_zero, attribute_or<std::int64_t>(node, "allowzero", 0));
   TensorType result = moved(node);
-  const Constant* asked = node.operand_constant(1);
-  if (!asked || !*asked) return result;
-  if (asked->shape().rank() != 1) return invalid("the shape of a reshape must be one-dimensional");
-  if (asked->element_count() > largest_rank) return result;
-  QUADRANT_TRY(const auto extents, read_integers(*asked, largest_rank));
+  const Shape length = operand_shape(node, 1);
+  if (length.is_ranked() && length.rank() != 1) {
+    return invalid("the shape of a reshape must be one-dimensional");
+  }
+  QUADRANT_TRY(const auto asked, known_extents(node, "shape", 1));
+  if (!asked) return result;
   const Shape data = operand_shape(node, 0);
-  QUADRANT_TRY(auto request, read_request(data, extents, allow_zero != 0));
+  QUADRANT_TRY(auto request, read_request(data, *asked, allow_zero != 0));
   QUADRANT_TRY(result.shape, reshaped(data, std::move(request)));
   return result;
 }

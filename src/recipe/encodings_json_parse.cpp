@@ -191,8 +191,8 @@ constexpr std::size_t encodings_depth = 16;
 constexpr std::uint64_t largest_encodings = std::uint64_t{1} << 29U;
 constexpr std::size_t encodings_memory = std::size_t{1} << 31U;
 
-Expected<std::string> read_whole(const std::string& path) {
-  QUADRANT_TRY(const InputFile file, InputFile::open(path));
+Expected<std::string> read_whole(const std::string& path, FileTransaction* files) {
+  QUADRANT_TRY(const InputFile file, InputFile::open(path, files));
   if (file.size() > largest_encodings) {
     return fail(ErrorCode::io,
                 fmt::format("{} bytes: encodings of more than {} are not read", file.size(),
@@ -217,8 +217,9 @@ Expected<EncodingsFile> parse_encodings(std::string_view text, const EncodingsSo
   return file;
 }
 
-Expected<EncodingsFile> read_encodings(const std::string& path, Sink* sink) {
-  QUADRANT_TRY(const std::string text, read_whole(path));
+Expected<EncodingsFile> read_encodings(const std::string& path, Sink* sink,
+                                       FileTransaction* files) {
+  QUADRANT_TRY(const std::string text, read_whole(path, files));
   return parse_encodings(text, {.file = path, .sink = sink});
 }
 

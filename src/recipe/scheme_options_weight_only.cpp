@@ -42,7 +42,8 @@ std::span<const OptionSpec> weight_only_option_table() {
        .kind = word,
        .summary =
            "How scales are chosen: from the largest magnitude (the default), from smallest and "
-           "largest (the default where asymmetric), or for the smallest squared error",
+           "largest (the default where asymmetric), or for the smallest squared error (the "
+           "default for symmetric codes of 4 bits)",
        .words = {{"absmax"}, {"minmax"}, {"mse"}}},
       {.key = "scales",
        .kind = word,

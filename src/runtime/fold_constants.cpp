@@ -69,7 +69,7 @@ Expected<Tensor> computed(NodeRef node, const KernelEntry& kernel, std::int64_t 
 
 }  // namespace
 
-Expected<FoldedConstants> fold_constants(Graph& graph) {
+Expected<FoldedConstants> fold_constants(Graph& graph, bool (*folds)(NodeRef node)) {
   QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
   const std::int64_t opset = opset_version(graph);
   FoldedConstants result;
@@ -78,7 +78,7 @@ Expected<FoldedConstants> fold_constants(Graph& graph) {
     if (!graph.contains(id)) continue;
     const NodeRef node = graph.ref(id);
     const KernelEntry* const kernel = kernel_for(node);
-    if (kernel == nullptr) continue;
+    if (kernel == nullptr || (folds != nullptr && !folds(node))) continue;
     std::string name(graph.value_name(node.result()));
     if (is_too_large(node)) {
       result.left.push_back({std::move(name), "its result may be much larger than its operands"});

@@ -10,6 +10,8 @@
 #include <system_error>
 #include <utility>
 
+#include "quadrant/support/file_transaction.hpp"
+
 namespace quadrant::inline v0 {
 namespace {
 
@@ -20,7 +22,7 @@ tl::unexpected<Error> refused(const std::string& path, std::string_view what) {
 
 }  // namespace
 
-Expected<InputFile> InputFile::open(std::string path) {
+Expected<InputFile> InputFile::open(std::string path, FileTransaction* files) {
   // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): POSIX's own
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -30,6 +32,9 @@ Expected<InputFile> InputFile::open(std::string path) {
   if (::fstat(descriptor, &status) != 0) return refused(file.path_, "examine");
   if (!S_ISREG(status.st_mode)) {
     return fail(ErrorCode::io, "not a regular file", {.file = file.path_});
+  }
+  if (files != nullptr) {
+    QUADRANT_CHECK(files->read({status.st_dev, status.st_ino}, file.path_));
   }
   file.size_ = static_cast<std::uint64_t>(status.st_size);
   return file;

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 
 namespace quadrant::inline v0 {
 namespace {
@@ -24,14 +25,6 @@ tl::unexpected<Error> refused(const std::string& path) {
 // virtual machine hands back to its host, and getting one anew can take ten times as long as
 // writing to it; small ones are mostly at hand.
 constexpr std::size_t most_at_once = std::size_t{256} << 10;
-
-/// Where a file of this name really is.
-std::string resolved(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::is_symlink(path, ignored)) return path;
-  const auto target = std::filesystem::weakly_canonical(path, ignored);
-  return ignored ? path : target.string();
-}
 
 constexpr mode_t mode = 0666;  // less the umask, like any other file
 
@@ -49,37 +42,54 @@ int open_nameless([[maybe_unused]] const std::string& folder) {
   return -1;
 }
 
-/// What `take` returns for the first name beside `path` that nothing has: it takes a name, and
-/// returns -1, with errno EEXIST, where it cannot have it. `name` becomes the last one tried.
-template <class Take>
-int take_free_name(const std::string& path, std::string& name, Take take) {
+}  // namespace
+
+std::string resolved_path(const std::string& path) {
+  namespace fs = std::filesystem;
+  constexpr int longest_chain = 40;  // Linux's own limit
+  std::error_code error;
+  fs::path place = path;
+  for (int i = 0; i < longest_chain && fs::is_symlink(place, error); ++i) {
+    const fs::path target = fs::read_symlink(place, error);
+    if (error) break;
+    place = target.is_absolute() ? target : place.parent_path() / target;
+  }
+  return place.string();
+}
+
+int take_free_name(const std::string& path, std::string& name, FunctionRef<int(const char*)> take) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   for (unsigned attempt = 0;; ++attempt) {
-    name = fmt::format("{}.{}.{}.tmp", path, ::getpid(), attempt);
+    name = (folder / fmt::format(".quadrant-{}-{}.tmp", ::getpid(), attempt)).string();
     const int result = take(name.c_str());
     if (result >= 0 || errno != EEXIST) return result;
   }
 }
 
-}  // namespace
-
 Expected<NewFile> NewFile::create(const std::string& path) {
-  std::string target = resolved(path);
+  std::string target = resolved_path(path);
   struct stat status{};
-  if (::stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+  const bool replaces = ::stat(target.c_str(), &status) == 0;
+  if (replaces && !S_ISREG(status.st_mode)) {
     return fail(ErrorCode::io,
                 "cannot write the file: there is something that is not a regular file",
                 {.file = path});
   }
+  const auto with_permissions = [&](int descriptor) {
+    // A file system that has none does without.
+    if (replaces) std::ignore = ::fchmod(descriptor, status.st_mode & 07777U);
+    return descriptor;
+  };
   const auto folder = std::filesystem::path(target).parent_path();
   const int nameless = open_nameless(folder.empty() ? "." : folder.string());
-  if (nameless >= 0) return NewFile(std::move(target), {}, nameless);
+  if (nameless >= 0) return NewFile(std::move(target), {}, with_permissions(nameless));
   std::string temporary;
   const int descriptor = take_free_name(target, temporary, [](const char* name) {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): POSIX's own
     return ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   });
   if (descriptor < 0) return refused(path);
-  return NewFile(std::move(target), std::move(temporary), descriptor);
+  return NewFile(std::move(target), std::move(temporary), with_permissions(descriptor));
 }
 
 NewFile::NewFile(NewFile&& other) noexcept
@@ -87,8 +97,7 @@ NewFile::NewFile(NewFile&& other) noexcept
       temporary_(std::exchange(other.temporary_, {})),
       descriptor_(std::exchange(other.descriptor_, -1)),
       end_(other.end_),
-      committed_(other.committed_),
-      replaced_(other.replaced_) {}
+      committed_(other.committed_) {}
 
 NewFile::~NewFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
@@ -126,17 +135,25 @@ Expected<void> NewFile::take_name() {
 }
 
 Expected<void> NewFile::commit() {
+  QUADRANT_CHECK(settle());
+  return put();
+}
+
+Expected<void> NewFile::settle() {
+  if (descriptor_ < 0) return {};
+  // A name must not come to be before the contents that it stands for. Some file systems cannot
+  // say when they are there.
+  if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != ENOTSUP) return refused(path_);
   QUADRANT_CHECK(take_name());
   // A full disk may only show here.
   if (::close(std::exchange(descriptor_, -1)) != 0) return refused(path_);
-  replaced_ = ::access(path_.c_str(), F_OK) == 0;
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return refused(path_);
-  committed_ = true;
   return {};
 }
 
-void NewFile::withdraw() noexcept {
-  if (committed_ && !replaced_) ::unlink(path_.c_str());
+Expected<void> NewFile::put() {
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return refused(path_);
+  committed_ = true;
+  return {};
 }
 
 }  // namespace quadrant::inline v0

@@ -49,8 +49,7 @@ Found inputs_of_all_taps(NodeRef node, const Shape& weight) {
 
 // There are several kernels for groups, and some go through all taps.
 Found inputs_of_a_group(NodeRef node, const Shape& weight) {
-  return group_count(node) == 1 || surely_equal(weight[1], 1) ? Found()
-                                                              : inputs_of_all_taps(node, weight);
+  return group_count(node) == 1 ? Found() : inputs_of_all_taps(node, weight);
 }
 
 // Of a weight [inputs, outputs of a group, taps...]. Who begins anew with each group was not seen.

@@ -9,7 +9,6 @@ import json
 import os
 import random
 import subprocess
-import sys
 
 from command_case import BAD_INPUT, BINARY, DONE, INPUT_OUTPUT, USAGE, CommandTest, run_tests
 from onnx_writer import model, node, tensor, value_info
@@ -123,9 +122,10 @@ class CalibrateTest(CommandTest):
         self.succeeds(*calibrate, "--data", "second", "-o", "b.json")
         self.succeeds(*calibrate, "--merge", "b.json", "--merge", "a.json", "-o", "merged.json")
         self.assertEqual(self.bytes_of("merged.json"), self.bytes_of("all.json"))
-        self.succeeds(*calibrate, "--data", "second", "--merge", "a.json", "-o", "a.json")
-        self.assertEqual(self.bytes_of("a.json"), self.bytes_of("all.json"))
-        self.assertEqual(self.json_of(*calibrate, "--merge", "a.json")["samples"], 30)
+        self.succeeds(*calibrate, "--data", "second", "--merge", "a.json", "-o", "both.json")
+        self.assertEqual(self.bytes_of("both.json"), self.bytes_of("all.json"))
+        self.assertEqual(self.json_of(*calibrate, "--merge", "both.json")["samples"], 30)
+        self.fails(USAGE, "is read", *calibrate, "--merge", "a.json", "-o", "a.json")
 
     def put_with_channels(self, name, source, axis):
         """Of [[1, 2], [-3, 4]]: what the library saves of `x` along an axis of two."""
@@ -218,7 +218,7 @@ class CalibrateTest(CommandTest):
         self.fails(USAGE, ["--data", "--random"], *calibrate)
         self.fails(USAGE, "excludes", *calibrate, "--data", "data", "--random", "2")
         self.fails(USAGE, "MODEL", "calibrate", "--data", "data")
-        self.fails(USAGE, "itself", "calibrate", self.model, "--data", "data", "-o", self.model)
+        self.fails(USAGE, "is read", "calibrate", self.model, "--data", "data", "-o", self.model)
         self.fails(INPUT_OUTPUT, "no directory", "calibrate", self.model, "--data", "data", "-o",
                    "nowhere/s.json")
         self.fails(USAGE, "no runtime 'none'", *calibrate, "--data", "data", "--runtime", "none")
@@ -271,4 +271,4 @@ class CalibrateTest(CommandTest):
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests())
+    run_tests()

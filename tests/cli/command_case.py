@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unittest
 
-from onnx_writer import model, node, tensor, value_info
+from onnx_writer import external_tensor, model, node, tensor, value_info
 
 DONE, USAGE, BAD_INPUT, IMPOSSIBLE, INPUT_OUTPUT, DIFFERENT = 0, 2, 3, 4, 5, 6
 SCHEME = ("--scheme", "weight-only")
@@ -23,17 +23,20 @@ _path = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("QUADRANT", "")
 BINARY = str(pathlib.Path(_path).resolve())
 
 
-def two_layers(first=None, weight_name="fc1.weight"):
-    """y = relu(x W1) W2, with W1 of 16 x 32 and W2 of 32 x 8."""
+def two_layers(first=None, weight_name="fc1.weight", data_file=None):
+    """y = relu(x W1) W2, with W1 of 16 x 32, in `data_file` if there is one, and W2 of 32 x 8."""
     first = first or [(i % 17 - 8) / 8 for i in range(16 * 32)]
     second = [(i % 13 - 6) / 6 for i in range(32 * 8)]
+    dims = [16, 32]
+    stored = (external_tensor(weight_name, dims, data_file) if data_file
+              else tensor(weight_name, dims, first))
     return model(
         [
             node("MatMul", ["x", weight_name], ["h"], "fc1"),
             node("Relu", ["h"], ["r"], "act"),
             node("MatMul", ["r", "fc2.weight"], ["y"], "fc2"),
         ],
-        [tensor(weight_name, [16, 32], first), tensor("fc2.weight", [32, 8], second)],
+        [stored, tensor("fc2.weight", [32, 8], second)],
         [value_info("x", ["batch", 16])],
         [value_info("y", ["batch", 8])],
     )
@@ -101,7 +104,7 @@ def shortened(tests):
 
 
 def run_tests():
-    """Runs the tests of the main module; its exit code."""
+    """Runs the tests of the main module, and ends the program."""
     if not pathlib.Path(BINARY).is_file():
         sys.exit(f"usage: {sys.argv[0]} path/to/quadrant")
     found = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
@@ -109,4 +112,4 @@ def run_tests():
     result = unittest.TextTestRunner(stream=sys.stdout).run(suite)
     failed = len({test.id() for test, _ in result.failures + result.errors})
     print(f"{result.testsRun - failed - len(result.skipped)} passed, {failed} failed")
-    return 0 if failed == 0 and result.testsRun > 0 else 1
+    sys.exit(0 if failed == 0 and result.testsRun > 0 else 1)

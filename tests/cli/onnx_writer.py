@@ -59,3 +59,15 @@ def model(nodes, initializers, inputs, outputs, opset=17):
         + b"".join(field(12, entry) for entry in outputs)
     )
     return field(1, 8) + field(2, "cli_test") + field(7, graph) + field(8, field(2, opset))
+
+
+def external_tensor(name, dims, location, offset=0):
+    """One whose floats are in a file beside the model."""
+    entries = {"location": location, "offset": str(offset)}
+    return (
+        b"".join(field(1, dim) for dim in dims)
+        + field(2, FLOAT)
+        + field(8, name)
+        + b"".join(field(13, field(1, key) + field(2, value)) for key, value in entries.items())
+        + field(14, 1)
+    )

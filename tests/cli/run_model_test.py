@@ -10,7 +10,6 @@ import io
 import math
 import os
 import struct
-import sys
 import zipfile
 
 from command_case import (BAD_INPUT, DONE, INPUT_OUTPUT, USAGE, CommandTest, run_tests)
@@ -148,7 +147,7 @@ class RunTest(CommandTest):
         self.assertEqual(self.written()["s1.npz"]["y"], ((1, 2), [4.0, 7.0]))
         (self.folder / "out" / "s2.npz").unlink()
         (self.folder / "out" / "s2.npz").mkdir()
-        self.fails(INPUT_OUTPUT, ["s2.npz", "no file"], "run", self.model, "--data", "data", "-o", "out")
+        self.fails(INPUT_OUTPUT, ["s2.npz", "not a regular file"], "run", self.model, "--data", "data", "-o", "out")
 
     def test_all_or_nothing(self):
         """The last of many samples is bad: no folder, no file, and old ones as they were."""
@@ -203,4 +202,4 @@ class RunTest(CommandTest):
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests())
+    run_tests()

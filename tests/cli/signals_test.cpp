@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <new>
 #include <string>
 
 #include "cli/exit_code.hpp"
@@ -61,6 +62,23 @@ TEST_CASE("who looks at a page that its file no longer has is told so") {
   CHECK(WEXITSTATUS(ended.status) == static_cast<int>(cli::exit_code(ErrorCode::io)));
   CHECK(ended.told ==
         "quadrant: a file became shorter, or could not be read, while it was in use\n");
+}
+
+TEST_CASE("memory that is missing in a destructor is no defect") {
+  struct Hungry {
+    Hungry() = default;
+    Hungry(const Hungry&) = delete;
+    Hungry& operator=(const Hungry&) = delete;
+    ~Hungry() { throw_bad_alloc(); }
+    static void throw_bad_alloc() { throw std::bad_alloc(); }
+  };
+  const Ended ended = in_process([] {
+    const Hungry hungry;
+    return 98;
+  });
+  REQUIRE(WIFEXITED(ended.status));
+  CHECK(WEXITSTATUS(ended.status) == static_cast<int>(cli::exit_code(ErrorCode::io)));
+  CHECK(ended.told == "quadrant: not enough memory\n");
 }
 
 TEST_CASE("a write beyond the size that files may have fails like any other") {

@@ -7,7 +7,6 @@ Needs Python's standard library alone.
 
 import json
 import random
-import sys
 
 from command_case import BAD_INPUT, DONE, IMPOSSIBLE, INPUT_OUTPUT, USAGE, CommandTest, run_tests
 from onnx_writer import model, node, tensor, value_info
@@ -129,9 +128,20 @@ class StaticAffineTest(CommandTest):
     def test_a_model_that_is_quantized_already(self):
         self.quantize("q.onnx")
         self.succeeds("quantize", self.model, "-o", "w.onnx", "--scheme", "weight-only")
-        for name in ("q.onnx", "w.onnx"):
-            self.fails(USAGE, [name, "quantized already", "float model"], "quantize", name, "-o",
-                       "twice.onnx", *SCHEME, "--calibration", "data")
+        self.run_command("convert", "q.onnx", "operators.onnx", "--target", "onnx-qoperator")
+        self.assertIn(b"QLinearMatMul", self.bytes_of("operators.onnx"))
+        for copy in ("q.xml", "q.tflite", "q.qd"):
+            self.assertEqual(self.run_command("convert", "q.onnx", copy).returncode, DONE)
+        self.assertIn(b"FakeQuantize", self.bytes_of("q.xml"))
+        dynamic = model([node("DynamicQuantizeLinear", ["x"], ["c", "s", "z"], "dynamic"),
+                         node("DequantizeLinear", ["c", "s", "z"], ["y"], "back")], [],
+                        [value_info("x", ["batch", 16])], [value_info("y", ["batch", 16])])
+        self.put("dynamic.onnx", dynamic)
+        for name in ("q.onnx", "w.onnx", "operators.onnx", "q.xml", "q.tflite", "q.qd", "dynamic.onnx"):
+            for command in (("quantize", name, "-o", "twice.onnx"), ("convert", name, "twice.xml"),
+                            ("convert", name, "twice.tflite"), ("plan", name), ("sensitivity", name, "--data", "data")):
+                self.fails(IMPOSSIBLE, [name, "quantized already", "float model"], *command, *SCHEME,
+                           "--calibration", "data")
 
     def test_optimizations_need_samples(self):
         quantize = ("quantize", self.model, "-o", "q.onnx", *SCHEME, "--optimize", "cle")
@@ -292,6 +302,18 @@ class StaticAffineTest(CommandTest):
         self.assertGreater(output["sqnr_db"], 30)
         self.assertLess(output["sqnr_db"], 60)
 
+    def test_a_weight_that_is_computed_is_a_weight(self):
+        numbers = [random.Random(5).gauss(0, 1) for _ in range(256)]
+        given = [value_info("x", ["batch", 16])], [value_info("y", ["batch", 16])]
+        product = node("MatMul", ["x", "w"], ["y"], "product")
+        for name, nodes, weight in (
+                ("computed", [node("Neg", ["v"], ["w"], "neg"), product], tensor("v", [16, 16], numbers)),
+                ("plain", [product], tensor("w", [16, 16], [-number for number in numbers]))):
+            self.put(f"{name}.onnx", model(nodes, [weight], *given))
+            self.succeeds("quantize", f"{name}.onnx", "-o", f"{name}.int8.onnx", *SCHEME,
+                          "--calibration", "data")
+        self.assertEqual(self.bytes_of("computed.int8.onnx"), self.bytes_of("plain.int8.onnx"))
+
     def test_sensitivity(self):
         self.model = self.put("chain.onnx", chain(3))
         self.succeeds("calibrate", self.model, "--data", "data", "-o", "s.json")
@@ -305,4 +327,4 @@ class StaticAffineTest(CommandTest):
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests())
+    run_tests()

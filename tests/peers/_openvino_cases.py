@@ -23,6 +23,13 @@ def random(shape, dtype, seed):
 # --- IR --------------------------------------------------------------------------------------------
 
 
+def divided_to_zero(x, y):
+    """Where integers are rounded towards zero."""
+    made = ops.divide(x, y)
+    made.set_attribute("m_pythondiv", False)
+    return made
+
+
 class In:
     """An input of a model: a Parameter, and what is fed. `open` axes have no extent in the model."""
 
@@ -48,7 +55,7 @@ class IrCase:
         nodes = [given.node() for given in self.inputs]
         made = self.build(*nodes)
         results = [output for node in (made if isinstance(made, list) else [made])
-                   for output in node.outputs()]
+                   for output in ([node] if isinstance(node, ov.Output) else node.outputs())]
         return ov.Model([ops.result(output) for output in results], nodes, "made")
 
     def feeds(self):
@@ -84,7 +91,9 @@ ir("broadcast_bidirectional", In(2, 1, 3), lambda x: ops.broadcast(x, c([4, 1]),
 ir("broadcast_explicit", In(3), lambda x: ops.broadcast(x, c([2, 3, 4]), c([1]), "EXPLICIT"))
 ir("broadcast_computed", [In(3), In(values=[2, 3], dtype=I)], lambda x, s: ops.broadcast(x, s))
 ir("tile", In(2, 3), lambda x: ops.tile(x, c([2, 1])))
-ir("tile_more_repeats", In(2, 3), lambda x: ops.tile(x, c([2, 1, 3])), carried=True)
+ir("tile_more_repeats", In(2, 3), lambda x: ops.tile(x, c([2, 1, 3])))
+ir("tile_fewer_repeats", In(2, 3, 2), lambda x: ops.tile(x, c([2, 1], I)))
+ir("tile_computed_repeats", [In(2, 3, 2), In(values=[2, 1], dtype=L)], lambda x, n: ops.tile(x, n))
 for mode in "constant", "edge", "reflect", "symmetric":
     ir(f"pad_{mode}", In(3, 4), lambda x, m=mode: ops.pad(x, c([1, 0]), c([0, 2]), m, ops.constant(F(7)) if m == "constant" else None),
        carried=mode == "symmetric")
@@ -94,9 +103,14 @@ ir("pad_computed", [In(3, 4), In(values=[1, 1], dtype=I)], lambda x, n: ops.pad(
 # pixels
 for mode in "blocks_first", "depth_first":
     ir(f"depth_to_space_{mode}", In(1, 8, 2, 3), lambda x, m=mode: ops.depth_to_space(x, m, 2))
-    ir(f"space_to_depth_{mode}", In(1, 2, 4, 6), lambda x, m=mode: ops.space_to_depth(x, m, 2),
-       carried=mode == "depth_first")
-ir("depth_to_space_3d", In(1, 8, 3), lambda x: ops.depth_to_space(x, "blocks_first", 2), carried=True)
+    ir(f"space_to_depth_{mode}", In(1, 2, 4, 6), lambda x, m=mode: ops.space_to_depth(x, m, 2))
+    ir(f"depth_to_space_1d_{mode}", In(1, 8, 3), lambda x, m=mode: ops.depth_to_space(x, m, 2))
+    ir(f"depth_to_space_3d_{mode}", In(1, 16, 2, 3, 2), lambda x, m=mode: ops.depth_to_space(x, m, 2))
+    ir(f"space_to_depth_3d_{mode}", In(2, 3, 4, 2, 6), lambda x, m=mode: ops.space_to_depth(x, m, 2))
+ir("space_to_batch", In(2, 4, 5, 2), lambda x: opset2.space_to_batch(x, c([1, 2, 3, 1]), c([0, 1, 0, 0]), c([0, 1, 1, 0])))
+ir("batch_to_space", In(12, 2, 3, 2), lambda x: opset2.batch_to_space(x, c([1, 2, 3, 1]), c([0, 1, 2, 0]), c([0, 0, 1, 0])))
+ir("roll", In(4, 5), lambda x: opset7.roll(x, c([2, -1]), c([0, 1])))
+ir("roll_same_axis", In(4, 5), lambda x: opset7.roll(x, c([7, -1]), c([-1, -1])))
 ir("shuffle_channels", In(2, 6, 3, 3), lambda x: ops.shuffle_channels(x, 1, 3))
 ir("shuffle_channels_open", In(2, 6, 3, 3, open=(0,)), lambda x: ops.shuffle_channels(x, -3, 2))
 ir("reverse_sequence", In(3, 4, 2), lambda x: ops.reverse_sequence(x, c([1, 4, 2], I), 0, 1))
@@ -130,7 +144,41 @@ ir("gather_1", In(4, 3), lambda x: opset1.gather(x, c([2, 0], I), c(0)))
 ir("gather_7", In(4, 3), lambda x: opset7.gather(x, c([[2, 0]]), c(-1)))
 ir("gather_8", In(4, 3), lambda x: ops.gather(x, c([-1, 0]), c(0)))
 ir("gather_scalar", In(4, 3), lambda x: ops.gather(x, c(1), c(1)))
-ir("gather_batch", In(2, 4, 3), lambda x: ops.gather(x, c([[1, 0], [2, 3]]), c(1), 1), carried=True)
+ir("gather_batch", In(2, 4, 3), lambda x: ops.gather(x, c([[1, 0], [2, -1]]), c(1), 1))
+ir("gather_batch_negative", In(2, 4, 3), lambda x: ops.gather(x, c([[1], [2]], I), c(-2), -1))
+ir("gather_batch_far_axis", In(2, 4, 3), lambda x: ops.gather(x, c([[1, 0], [2, 1]]), c(2), 1), carried=True)
+for right in False, True:
+    ir(f"bucketize_{right}", In(3, 4), lambda x, w=right: opset3.bucketize(x, c([-1, 0, .5], F), "i32", w))
+    ir(f"bucketize_on_a_limit_{right}", In(values=[-2, 0, 1, 4], dtype=L), lambda x, w=right: opset3.bucketize(x, c([0, 1, 4]), "i64", w))
+    ir(f"search_sorted_{right}", In(2, 3), lambda x, w=right: ops.search_sorted(c([[-1, 0, .5], [0, 0, 1]], F), x, w))
+    ir(f"search_sorted_list_{right}", In(values=[[0, 1], [5, 2]], dtype=L), lambda x, w=right: ops.search_sorted(c([0, 1, 1, 2]), x, w))
+ir("embedding_bag", In(5, 3), lambda x: opset3.embedding_bag_packed_sum(x, c([[0, 2], [4, 4], [1, 0]], I)))
+ir("embedding_bag_weights", In(5, 3, 2), lambda x: opset3.embedding_bag_packed_sum(x, c([[0, 2], [4, 4]]), rnd(2, 2)))
+ir("eye", In(values=[3], dtype=L), lambda n: opset9.eye(n, c([4]), c([1]), "f32"))
+ir("eye_int", In(values=3, dtype=I), lambda n: opset9.eye(n, n, c(-1), "i64"))
+for axis in None, 0:
+    ir(f"unique_{axis}", In(values=[[3, 1], [0, 2], [3, 1]], dtype=F), lambda x, i=axis: opset10.unique(x, None if i is None else c(i)))
+ir("unique_unsorted", In(values=[3, 1, 3, 0], dtype=L), lambda x: opset10.unique(x, None, False, "i32"), carried=True)
+for mode in "avg", "max":
+    for aligned in "asymmetric", "half_pixel_for_nn", "half_pixel":  # ONNX Runtime's largest is of weighted pixels
+        ir(f"roi_align_{mode}_{aligned}", In(2, 3, 8, 7), lambda x, m=mode, w=aligned: opset9.roi_align(
+            x, c([[0, 0, 6, 5], [1, 2, 4.5, 6]], F), c([1, 0], I), 3, 2, 2, .5, m, w), carried=mode == "max" or aligned == "half_pixel", tolerance=1e-5)
+for sorts in False, True:
+    ir(f"nms_{sorts}", [In(values=[[[0, 0, 1, 1], [0, .1, 1, 1.1], [0, 10, 1, 11]]]), In(values=[[[.9, .8, .7], [.1, .6, .95]]])],
+       lambda b, s, o=sorts: opset9.non_max_suppression(b, s, c(2), c(.5, F), c(.3, F), sort_result_descending=o, output_type="i64").output(0), carried=sorts)
+ir("columns", In(1, 12, 9), lambda x: opset15.col2im(x, c([4, 4]), c([2, 2])))
+ir("columns_settings", In(2, 12, 12), lambda x: opset15.col2im(x, c([7, 4], I), c([2, 2], I), [2, 1], [2, 1], [1, 0], [0, 1]))
+ir("promoted", [In(2, 3, dtype=np.int8), In(2, 3)], lambda x, y: opset14.convert_promote_types(x, y))
+ir("divide_down", [In(values=[7, -7, 7, -7, 6], dtype=I), In(values=[2, 2, -2, -2, 3], dtype=I)], lambda x, y: ops.divide(x, y))
+ir("divide_down_broadcast", In(values=[[7, -7], [8, 1]], dtype=L), lambda x: ops.divide(x, c([2, -3])))
+ir("divide_to_zero", [In(values=[7, -7, 7, -7, 6], dtype=I), In(values=[2, 2, -2, -2, 3], dtype=I)], divided_to_zero)
+for name, build in {"dft": opset7.dft, "idft": opset7.idft}.items():
+    ir(name, In(2, 6, 2), lambda x, f=build: f(x, c([1])), tolerance=1e-5)
+    ir(f"{name}_axes", In(3, 4, 5, 2), lambda x, f=build: f(x, c([0, -1])), tolerance=1e-5)
+    ir(f"{name}_sizes", In(2, 6, 2), lambda x, f=build: f(x, c([1]), c([8])), tolerance=1e-5)
+ir("rdft", In(2, 6), lambda x: opset9.rdft(x, c([1])), tolerance=1e-5)
+ir("rdft_axes", In(3, 4, 6), lambda x: opset9.rdft(x, c([0, 2])), tolerance=1e-5)
+ir("irdft", In(2, 4, 2), lambda x: opset9.irdft(x, c([1])), carried=True)
 ir("gather_elements", In(4, 3), lambda x: ops.gather_elements(x, c([[0, 2, 1]], I), 0))
 ir("gather_nd", In(4, 3, 2), lambda x: ops.gather_nd(x, c([[0, 2], [3, 1]], I)))
 ir("gather_nd_batch", In(4, 3, 2), lambda x: ops.gather_nd(x, c([[2], [1], [0], [1]]), 1))
@@ -233,7 +281,10 @@ for opset in 11, 21:
     op(f"split_{opset}", "Split", r(4, 6), *([a([1, 5])] if new else []), weights=(1,), outputs=2, opset=opset, axis=1, **({} if new else {"split": [1, 5]}))
 op("squeeze_all", "Squeeze", r(1, 3, 1))
 op("split_equal", "Split", r(4, 6), outputs=2, opset=13, axis=1)
+op("squeeze_all_open", "Squeeze", r(1, 3, 1), open=True, impossible=True)
 op("split_uneven", "Split", r(4, 7), outputs=3, axis=-1, num_outputs=3)
+op("split_uneven_open", "Split", r(4, 7), outputs=3, axis=-1, num_outputs=3, open=True)
+op("split_even_open", "Split", r(4, 6), outputs=2, axis=1, num_outputs=2, open=True)
 for axis in -1, 0, 1, 2, 3:
     op(f"flatten_{axis}", "Flatten", r(2, 3, 4), axis=axis)
     op(f"flatten_open_{axis}", "Flatten", r(2, 3, 4), axis=axis, open=True)
@@ -262,6 +313,8 @@ op("slice_to_front", "Slice", r(4, 6), a([-1]), a([-2**63]), a([1]), a([-1]), we
 op("gather", "Gather", r(4, 3), a([[0, -1]]), weights=(1,), axis=0)
 op("gather_computed", "Gather", r(4, 3), a([2, -3], I), axis=1)
 op("gather_elements", "GatherElements", r(4, 3), a([[0, -1, 2]]), axis=0)
+op("gather_elements_fewer", "GatherElements", r(4, 3, 5), a([[[0, -1], [2, 1]]]), axis=1)
+op("gather_elements_fewer_open", "GatherElements", r(4, 3, 5), a([[[0, -1], [2, 1]]]), axis=1, open=True)
 op("gather_elements_computed", "GatherElements", r(4, 3), a([[0], [-1], [2], [1]], I), axis=1)
 op("gather_nd", "GatherND", r(4, 3, 2), a([[0, -1], [3, 1]]))
 op("gather_nd_batch", "GatherND", r(4, 3, 2), a([[0], [1], [-1], [2]]), batch_dims=1)
@@ -269,6 +322,18 @@ for reduction in "none", "add", "mul", "min", "max":
     op(f"scatter_elements_{reduction}", "ScatterElements", r(4, 3), a([[0, 2, -1], [1, 2, 0]]), r(2, 3, seed=4), axis=0, reduction=reduction)
     op(f"scatter_nd_{reduction}", "ScatterND", r(4, 3), a([[0], [-1]]), r(2, 3, seed=4), reduction=reduction)
 op("scatter_9", "Scatter", r(4, 3), a([[0, 2, 1]]), r(1, 3), opset=9)
+op("columns", "Col2Im", r(1, 12, 9), a([4, 4]), a([2, 2]), weights=(1, 2))
+op("columns_settings", "Col2Im", r(2, 12, 12), a([7, 4]), a([2, 2]), weights=(1, 2), strides=[2, 1], dilations=[2, 1], pads=[1, 0, 0, 1])
+for opset, mode in (10, None), (16, "half_pixel"), (16, "output_half_pixel"):
+    for kind in "avg", "max":
+        op(f"roi_align_{opset}_{mode}_{kind}", "RoiAlign", r(2, 3, 8, 7), a([[0, 0, 6, 5], [1, 2, 4.5, 6]], F), a([1, 0]),
+           weights=(1, 2), opset=opset, output_height=3, output_width=2, sampling_ratio=2, spatial_scale=.5, mode=kind, impossible=kind == "max",
+           tolerance=1e-5, **({} if mode is None else {"coordinate_transformation_mode": mode}))
+op("dft", "DFT", r(2, 6, 2), None, a(1), weights=(2,), tolerance=1e-5)
+op("dft_inverse", "DFT", r(2, 6, 2), None, a(-2), weights=(2,), inverse=1, tolerance=1e-5)
+op("dft_real", "DFT", r(2, 6, 1), a(8), a(1), weights=(1, 2), tolerance=1e-5)
+op("dft_half", "DFT", r(2, 6, 1), None, a(1), weights=(2,), onesided=1, tolerance=1e-5)
+op("dft_17", "DFT", r(2, 6, 2), opset=17, axis=1, tolerance=1e-5)
 op("compress", "Compress", r(4, 3), a([0, 1, 1], B), axis=1)
 op("compress_flat", "Compress", r(4, 3), a([0, 1, 1, 0, 1], B))
 op("shape", "Shape", r(4, 3, 2), open=True)
@@ -282,6 +347,10 @@ for dtype in F, L, I:
 for upper in 0, 1:
     op(f"trilu_{upper}", "Trilu", r(2, 4, 5), upper=upper)
     op(f"trilu_{upper}_k", "Trilu", r(4, 5, dtype=L), a(-1), upper=upper, open=True)
+for axis in None, 1:
+    op(f"unique_{axis}", "Unique", a([[3, 1, 3], [0, 2, 0]], F), outputs=4, **({} if axis is None else {"axis": axis}))
+op("unique_values", "Unique", a([3, 1, 3, 0], F))
+op("unique_in_order", "Unique", a([3, 1, 3, 0], F), sorted=0, impossible=True)
 op("eye_like", "EyeLike", r(3, 4), k=1)
 op("eye_like_open", "EyeLike", r(3, 4), dtype=TensorProto.INT64, open=True)
 op("non_zero", "NonZero", a([[1, 0], [0, 2]], F))
@@ -344,6 +413,7 @@ ir("mvn_2_across", In(2, 3, 4, 5), lambda x: opset2.mvn(x, True, True, 1e-3), to
 for mode in "add", "max":
     ir(f"normalize_l2_{mode}", In(2, 6, 4, 4), lambda x, m=mode: ops.normalize_l2(x, c([1]), 1e-3, m), copy_tolerance=1e-6)
 ir("lrn", In(2, 6, 4, 4), lambda x: ops.lrn(x, c([1]), 0.3, 0.7, 2, 3))
+ir("grn", In(2, 6, 4, 4), lambda x: opset1.grn(x, .3), copy_tolerance=1e-6)
 ir("lrn_images", In(2, 6, 4, 4), lambda x: ops.lrn(x, c([2, 3]), 0.3, 0.7, 1.5, 3), carried=True)
 ir("group_norm", In(2, 6, 4), lambda x: ops.group_normalization(x, rnd(6), rnd(6, seed=8), 3, 1e-3), tolerance=1e-5)
 
@@ -511,6 +581,11 @@ op("cast_like", "CastLike", r(3, 4), r(1, dtype=I))
 # --- poolings --------------------------------------------------------------------------------------
 
 ir("max_pool_first_output", In(1, 2, 6, 8), lambda x: ops.relu(ops.max_pool(x, [2, 2], [1, 1], [0, 0], [0, 0], [2, 2]).output(0)))
+ir("max_pool_ceil", In(1, 2, 30, 29), lambda x: opset8.max_pool(x, [2, 2], [1, 1], [0, 0], [0, 0], [3, 3], rounding_type="ceil").output(0))
+ir("max_pool_ceil_open", In(1, 2, 30, 29, open=(2, 3)), lambda x: opset8.max_pool(x, [2, 2], [1, 1], [1, 1], [1, 1], [3, 3], rounding_type="ceil").output(0))
+ir("max_pool_ceil_behind", In(1, 2, 5, 5), lambda x: opset8.max_pool(x, [3, 3], [1, 1], [0, 0], [1, 1], [2, 2], rounding_type="ceil").output(0), carried=True)
+for excludes in False, True:
+    ir(f"avg_pool_ceil_{excludes}", In(1, 2, 8, 7), lambda x, e=excludes: opset1.avg_pool(x, [2, 2], [1, 1], [1, 1], [3, 3], e, "ceil"), carried=not excludes)
 ir("max_pool_indices_axis", In(1, 2, 6, 8), lambda x: ops.max_pool(x, [2, 2], [1, 1], [0, 0], [0, 0], [2, 2], axis=2), carried=True)
 ir("adaptive_avg_pool", In(1, 2, 6, 8), lambda x: ops.adaptive_avg_pool(x, c([2, 4])))
 ir("adaptive_avg_pool_one", In(1, 2, 6, 8), lambda x: ops.adaptive_avg_pool(x, c([1, 1])), copy_tolerance=1e-6)
@@ -525,6 +600,28 @@ ir("conv_transpose_explicit", In(1, 2, 5, 4), lambda x: ops.convolution_backprop
 ir("conv_transpose_groups", In(1, 4, 5, 4), lambda x: ops.group_convolution_backprop_data(x, rnd(2, 2, 3, 3, 3), [2, 2], pads_begin=[1, 1], pads_end=[0, 1]), tolerance=1e-5)
 for auto_pad in "NOTSET", "SAME_UPPER", "SAME_LOWER":
     op(f"conv_transpose_{auto_pad}", "ConvTranspose", r(1, 2, 5, 4), r(2, 3, 3, 4), weights=(1,), strides=[2, 2], output_shape=[10, 9], auto_pad=auto_pad, tolerance=1e-5)
+for auto_pad in "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID":
+    for label, settings in {
+            "plain": {}, "strided": {"strides": [2, 3]}, "dilated": {"strides": [2, 1], "dilations": [1, 2]},
+            "added": {"strides": [3, 2], "output_padding": [1, 1]},
+            "smaller": {"strides": [2, 2], "output_shape": [9, 8]},
+            "larger": {"strides": [3, 3], "output_shape": [16, 15]}}.items():
+        op(f"conv_transpose_{auto_pad}_{label}", "ConvTranspose", r(1, 4, 5, 4), r(4, 3, 3, 4), weights=(1,), group=2,
+           auto_pad=auto_pad, tolerance=1e-5, **settings)
+    op(f"conv_transpose_1d_{auto_pad}", "ConvTranspose", r(2, 2, 5), r(2, 3, 4), weights=(1,), strides=[3], auto_pad=auto_pad, tolerance=1e-5)
+    op(f"conv_transpose_3d_{auto_pad}", "ConvTranspose", r(1, 2, 3, 4, 3), r(2, 2, 3, 2, 4), weights=(1,), strides=[2, 2, 1], auto_pad=auto_pad, tolerance=1e-5)
+    if auto_pad == "NOTSET":
+        continue
+    for label, shape, kernel in ("1d", (1, 2, 9), (4,)), ("2d", (1, 2, 9, 8), (3, 4)), ("3d", (1, 2, 5, 6, 7), (2, 3, 4)):
+        strides = [2] * len(kernel)
+        op(f"conv_{label}_{auto_pad}", "Conv", r(*shape), r(3, 2, *kernel), weights=(1,), strides=strides, auto_pad=auto_pad, tolerance=1e-5)
+        for ceil in 0, 1:
+            op(f"max_pool_{label}_{auto_pad}_{ceil}", "MaxPool", r(*shape), kernel_shape=kernel, strides=strides, auto_pad=auto_pad, ceil_mode=ceil)
+            for counts in 0, 1:  # from 19 on, ONNX Runtime counts asymmetric pads wrong
+                op(f"average_pool_{label}_{auto_pad}_{ceil}_{counts}", "AveragePool", r(*shape), kernel_shape=kernel, strides=strides,
+                   auto_pad=auto_pad, ceil_mode=ceil, count_include_pad=counts, opset=17)
+op("conv_transpose_too_large", "ConvTranspose", r(1, 2, 5), r(2, 2, 3), weights=(1,), strides=[2], output_shape=[20], impossible=True)
+op("max_pool_dilated_same", "MaxPool", r(1, 2, 9), kernel_shape=[3], dilations=[2], auto_pad="SAME_UPPER", impossible=True)
 op("conv_transpose_bias", "ConvTranspose", r(1, 4, 5, 4), r(4, 3, 3, 3), r(6), weights=(1, 2), strides=[2, 2], pads=[1, 0, 0, 1], output_padding=[1, 0], group=2, tolerance=1e-5)
 
 # --- codes -----------------------------------------------------------------------------------------

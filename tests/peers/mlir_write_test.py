@@ -53,13 +53,14 @@ def close(ours, theirs, bound):
 
 # What is written; of everything else a reason is given.
 COVERED = set("""
-    Abs Add And AveragePool BatchNormalization Cast Ceil Clip Concat Conv Cos DepthToSpace Div Dropout
-    Elu Equal Erf Exp Expand Flatten Floor Gather Gelu Gemm GlobalAveragePool GlobalMaxPool Greater
-    GreaterOrEqual HardSigmoid HardSwish Identity InstanceNormalization LayerNormalization LeakyRelu Less
-    LessOrEqual Log LogSoftmax MatMul Max MaxPool Mean Min Mul Neg Not Or PRelu Pad Pow Reciprocal
-    ReduceL2 ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Round Selu
-    Sigmoid Sign Sin Slice Softmax Softplus Softsign Split Sqrt Squeeze Sub Sum Swish Tanh Tile Transpose
-    Unsqueeze Where Xor
+    Abs Acos Acosh Add And Asin Asinh Atan Atanh AveragePool BatchNormalization BitShift BitwiseAnd BitwiseNot
+    BitwiseOr BitwiseXor Cast CastLike Ceil Celu Clip Concat Conv Cos Cosh DepthToSpace Div Dropout Elu Equal
+    Erf Exp Expand Flatten Floor Gather Gelu Gemm GlobalAveragePool GlobalMaxPool Greater GreaterOrEqual
+    HardSigmoid HardSwish Identity InstanceNormalization IsInf IsNaN LayerNormalization LeakyRelu Less LessOrEqual
+    Log LogSoftmax MatMul Max MaxPool Mean Min Mish Mod Mul Neg Not Or PRelu Pad Pow Reciprocal ReduceL1 ReduceL2
+    ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape
+    Round Selu Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt
+    Squeeze Sub Sum Swish Tan Tanh ThresholdedRelu Tile Transpose Unsqueeze Where Xor
 """.split())
 # Cases of those that are refused all the same, and why.
 REFUSED = {
@@ -67,7 +68,7 @@ REFUSED = {
     "slice_computed": "open extents", "reduce_computed": "open extents", "pad_edge": "mode edge",
     "pad_2_edge": "mode edge", "pad_reflect": "mode reflect", "pad_2_reflect": "mode reflect",
     "pad_wrap": "mode wrap", "reduce_max_bool": "type i1", "reduce_min_bool": "type i1",
-    "layer_norm_mean": "open extents", "pad_axes": "open extents",
+    "layer_norm_mean": "open extents", "max_pool_dilated_same": "automatic pads",
 }
 
 
@@ -175,6 +176,18 @@ def own_cases():
     for name in ("Abs Ceil Cos Elu Erf Exp Floor HardSigmoid HardSwish LeakyRelu Neg Reciprocal Relu Round "
                  "Selu Sigmoid Sign Sin Softplus Softsign Tanh Identity").split():
         op(f"{name}_float", name, f(3, 4) * np.float32(2))
+    for name in "Asin", "Acos", "Atanh":
+        op(name, name, f(3, 4) / 4)
+    for name in "Asinh", "Atan", "Cosh", "Mish", "Sinh", "Tan":
+        op(name, name, f(3, 4))
+    op("Acosh", "Acosh", np.abs(f(3, 4)) + np.float32(1))
+    op("IsNaN", "IsNaN", np.array([1, np.nan, np.inf, -np.inf], np.float32))
+    for fmod in 0, 1:
+        op(f"mod_{fmod}", "Mod", np.array([7, -7, 7, -7, 6], np.int32), np.array([2, 2, -2, -2, 3], np.int32), fmod=fmod)
+        op(f"mod_u8_{fmod}", "Mod", np.array([200, 7], np.uint8), np.array([130, 4], np.uint8), fmod=fmod)
+    op("mod_real", "Mod", f(3, 4), np.float32([.3, -.4, .5, 2]), fmod=1)
+    op("shape_known", "Shape", f(4, 3, 2), start=1)
+    op("size_known", "Size", f(4, 3, 2))
     for name in "Log", "Sqrt":
         op(f"{name}_float", name, positive)
     op("sign_zero", "Sign", np.array([-2.5, -0.0, 0, 3, np.inf], np.float32))

@@ -19,7 +19,7 @@ import openvino
 
 from _command import quadrant, run_tests, scratch
 from _fold import GraphReader, attributes_of
-from _models import EXAMPLES, real_models, session_of
+from _models import EXAMPLES, helper, info, model_of, real_models, session_of
 from _saturation import IN_REALS, has_bad_pair, in_onnxruntime, in_openvino, judged
 from static_affine_models_test import INT8, by_onnxruntime, by_quadrant, optimized, samples_of, save
 
@@ -56,10 +56,10 @@ def rows_in_orders(node, codes):
         flat = taps_last.reshape(len(codes), -1)
         if channels > 1 or groups != len(codes):
             yield "onnxruntime", flat
-        if channels > 1:
-            yield "openvino", taps_last.reshape(-1, channels)  # an odd one out in each tap
             if groups > 1:
                 yield "openvino", flat
+        if channels > 1:
+            yield "openvino", taps_last.reshape(-1, channels)  # an odd one out in each tap
     elif node.op_type == "ConvTranspose" and attributes.get("group", 1) == 1:
         yield "openvino", np.moveaxis(codes, 0, -1).reshape(-1, len(codes))
 
@@ -88,9 +88,10 @@ def inexact_weights(path, runtimes=("onnxruntime", "openvino")):
 
 
 class Case:
-    def __init__(self, path, folder):
+    def __init__(self, path, folder, samples=None):
+        """`samples`: to calibrate with, and others."""
         self.path, self.folder = path, folder
-        calibration, evaluation = samples_of(path)
+        calibration, evaluation = samples or samples_of(path)
         self.feeds = evaluation[:EVALUATION]
         self.data = save(calibration[:CALIBRATION], folder / "data")
         self.statistics = folder / "statistics.json"
@@ -159,9 +160,9 @@ def by_openvino(path, feeds, **settings):
     return [{i: value for i, value in enumerate(compiled(feed).values())} for feed in feeds]
 
 
-def check_openvino(path):
+def check_openvino(path, samples=None):
     with scratch() as folder:
-        case = Case(path, folder)
+        case = Case(path, folder, samples)
         model = case.quantize(name="quantized.xml")
         judged[f"models that are {'read' if model else 'not written'} by OpenVINO"] += 1
         if model is None:
@@ -169,6 +170,19 @@ def check_openvino(path):
         meant = case.decibels(by_openvino(model, case.feeds, **IN_REALS))
         found = case.decibels(by_openvino(model, case.feeds))
         assert found > meant - SAME, f"{found:.2f} dB, where the file means {meant:.2f}"
+
+
+def check_groups(groups, inputs, outputs, kernel):
+    """A convolution of so many inputs and outputs a group, of large positive numbers."""
+    rng = np.random.default_rng(1)
+    shape = (1, groups * inputs, *(256 if len(kernel) == 1 else 16 for _ in kernel))
+    w = rng.uniform(-1, 1, (groups * outputs, inputs, *kernel)).astype(np.float32)
+    model = model_of([helper.make_node("Conv", ["x", "w"], ["y"], group=groups)], [info("x", shape)],
+                     [info("y", None)], {"w": w})
+    feeds = [{"x": rng.uniform(0, 1, shape).astype(np.float32)} for _ in range(CALIBRATION)]
+    with scratch() as folder:
+        onnx.save(model, folder / "model.onnx")
+        check_openvino(folder / "model.onnx", (feeds, feeds))
 
 
 def check_emulation(path):
@@ -209,6 +223,12 @@ def test_openvino():
     judged[f"OpenVINO's sums here {'end at 16 bits' if in_openvino() else 'have 32 bits'}"] += 1
     for path in real_models():
         yield path.stem, check_openvino, path
+
+
+def test_groups():
+    for kernel in (9,), (3, 3), (1, 9):
+        for groups, inputs, outputs in (8, 1, 1), (4, 1, 2), (2, 1, 5), (2, 3, 4), (3, 2, 2), (4, 4, 4):
+            yield f"{groups} of {inputs} to {outputs}, {kernel}", check_groups, groups, inputs, outputs, kernel
 
 
 def test_emulation():

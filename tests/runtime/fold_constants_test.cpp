@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model_text.hpp"
+#include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "quadrant/numerics/reals.hpp"
 
@@ -28,6 +29,15 @@ TEST_CASE("operations on constants alone become constants, in a chain, too") {
   REQUIRE(graph.constant(d.node) != nullptr);
   CHECK(value_of(read_reals(*graph.constant(d.node))) == std::vector<double>{2, 8, 4, 10, 6, 12});
   CHECK(graph.find_value("w").is_absent());
+}
+
+TEST_CASE("operations that are not asked for stay") {
+  Graph graph = parsed(
+      "graph {}\n%w: tensor<2x3xf32> = constant() [1, 2, 3, 4, 5, 6]\n"
+      "%d: tensor<2x3xf32> = add(%w, %w)\n%t: tensor<3x2xf32> = transpose(%d)\noutput(%t)\n");
+  const auto is_sum = [](NodeRef node) { return node.kind() == ops::Add::kind; };
+  CHECK(value_of(fold_constants(graph, is_sum)).folded == 1);
+  CHECK(operations_of(graph) == std::vector<std::string>{"transpose"});
 }
 
 TEST_CASE("what says how to quantize stays, with the bounds that it is given computed") {

@@ -104,19 +104,6 @@ TEST_CASE("two at a time, for the same place: the last one stays") {
   CHECK(folder.names().size() == 1);
 }
 
-TEST_CASE("withdraw takes back a new file, never an old one") {
-  const Folder folder;
-  std::ofstream(folder / "old") << "old";
-  for (const char* name : {"new", "old"}) {
-    auto file = NewFile::create(folder / name);
-    REQUIRE(file.has_value());
-    REQUIRE(file->commit().has_value());
-    file->withdraw();
-  }
-  CHECK_FALSE(fs::exists(folder / "new"));
-  CHECK(fs::exists(folder / "old"));
-}
-
 TEST_CASE("a symbolic link stays one") {
   const Folder folder;
   std::ofstream(folder / "target") << "old";
@@ -127,6 +114,44 @@ TEST_CASE("a symbolic link stays one") {
   REQUIRE(file->commit().has_value());
   CHECK(fs::is_symlink(folder / "link"));
   CHECK(contents(folder / "target") == "new");
+}
+
+TEST_CASE("a symbolic link to nothing stays one, too") {
+  const Folder folder;
+  fs::create_directory(folder / "below");
+  fs::create_symlink("below/target", folder / "link");
+  fs::create_symlink("link", folder / "link to it");
+  auto file = NewFile::create(folder / "link to it");
+  REQUIRE(file.has_value());
+  REQUIRE(file->write(bytes("new")).has_value());
+  REQUIRE(file->commit().has_value());
+  CHECK(fs::is_symlink(folder / "link"));
+  CHECK(fs::is_symlink(folder / "link to it"));
+  CHECK(contents(folder / "below/target") == "new");
+}
+
+TEST_CASE("a file leaves its permissions to the one that replaces it") {
+  const Folder folder;
+  std::ofstream(folder / "a") << "old";
+  for (const auto mode : {fs::perms{0600}, fs::perms{0755}}) {
+    fs::permissions(folder / "a", mode);
+    auto file = NewFile::create(folder / "a");
+    REQUIRE(file.has_value());
+    REQUIRE(file->commit().has_value());
+    CHECK(fs::status(folder / "a").permissions() == mode);
+  }
+}
+
+TEST_CASE("the longest name that there can be") {
+  const Folder folder;
+  const std::string name(255, 'x');
+  for (int i = 0; i < 2; ++i) {
+    auto file = NewFile::create(folder / name);
+    REQUIRE(file.has_value());
+    REQUIRE(file->write(bytes("new")).has_value());
+    REQUIRE(file->commit().has_value());
+  }
+  CHECK(folder.names().size() == 1);
 }
 
 TEST_CASE("places that cannot be written are io errors that name the file") {

@@ -55,7 +55,7 @@ TEST_CASE("orders of each kernel, and all of them where no runtime is named") {
            Case{ops::Conv::kind, {8, 3, 5}, {}, {{{2, 1}}}, {{{1}}}},
            Case{ops::Conv::kind, {8, 1, 3, 3}, {}, taps, none},
            Case{ops::Conv::kind, {8, 1, 3, 3}, groups_of_8, none, none},
-           Case{ops::Conv::kind, {8, 1, 3, 3}, groups_of_2, taps, none},  // four outputs a group
+           Case{ops::Conv::kind, {8, 1, 3, 3}, groups_of_2, taps, taps},  // four outputs a group
            Case{ops::Conv::kind, {8, 3, 3, 3}, groups_of_2, taps, {{{1}}, {{2, 3, 1}}}},
            Case{ops::Conv::kind, {8, 4, 3, 3}, groups_of_2, {{{1}}}, {{{1}}}},
            Case{ops::ConvTranspose::kind, {4, 8, 3, 3}, {}, none, {{{0}}}},

@@ -12,6 +12,7 @@
 #include "quadrant/ir/tensor.hpp"
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/expected.hpp"
+#include "quadrant/support/file_transaction.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -46,6 +47,7 @@ struct DataSetOptions {
   /// Lets NaN and infinity pass; they are errors otherwise.
   bool allow_non_finite = false;
   Sink* sink = nullptr;  ///< hears what was ignored, while the data set is opened; may be null
+  FileTransaction* files = nullptr;  ///< hears then of all files that will be read; may be null
 };
 
 /// The samples in `path`, in natural order of their names (`9`, then `10`). A folder holds one of
@@ -66,7 +68,8 @@ struct DataSetOptions {
 /// model knows them, and without NaN or infinity. That is checked when it is read.
 ///
 /// `usage` where there is nothing, nothing known, or of several kinds, and for a folder without
-/// arrays among folders; `io` for what cannot be read.
+/// arrays among folders, and where one of `files` would be written over a sample; `io` for what
+/// cannot be read.
 [[nodiscard]] Expected<std::unique_ptr<DataSet>> open_data_set(const std::string& path,
                                                                const Graph& graph,
                                                                const DataSetOptions& options = {});

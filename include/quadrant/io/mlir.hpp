@@ -7,6 +7,7 @@
 
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/support/expected.hpp"
+#include "quadrant/support/file_transaction.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -30,7 +31,9 @@ struct MlirWriteReport {
 /// `impossible` when an extent is open, and when operations have no counterpart, with each reason
 /// and some of the nodes that it is about. The file appears complete or not at all. Reading `graph`
 /// is all that is done to it: several threads may.
-[[nodiscard]] Expected<MlirWriteReport> write_mlir(const Graph& graph, const std::string& path);
+/// With `files`, it is added to these, which put it in place.
+[[nodiscard]] Expected<MlirWriteReport> write_mlir(const Graph& graph, const std::string& path,
+                                                   FileTransaction* files = nullptr);
 
 /// What `write_mlir` would write, all of it in memory.
 [[nodiscard]] Expected<std::string> mlir_text(const Graph& graph);

@@ -12,6 +12,7 @@
 
 #include "quadrant/ir/tensor.hpp"
 #include "quadrant/support/expected.hpp"
+#include "quadrant/support/file_transaction.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -21,12 +22,14 @@ namespace quadrant::inline v0 {
 // Written are version 1.0, little-endian, by rows. NumPy has no bfloat16, int4 and uint4: they are
 // written as float32, int8 and uint8.
 //
+// `files`, which may be null, hear of files that are read, and put those in place that are written.
+//
 // Errors: `io` when the system refuses; `invalid_model` with file, array and byte offset for what
 // is damaged, and for types that are not read, which are named; `impossible` for more elements than
 // Tensor::make gives.
 
 /// The array in a .npy file.
-[[nodiscard]] Expected<Tensor> read_npy(const std::string& path);
+[[nodiscard]] Expected<Tensor> read_npy(const std::string& path, FileTransaction* files = nullptr);
 
 /// The file appears complete or not at all.
 [[nodiscard]] Expected<void> write_npy(const std::string& path, const Tensor& tensor);
@@ -35,7 +38,8 @@ namespace quadrant::inline v0 {
 /// they are asked for, and their checksums are verified. For one thread at a time.
 class NpzReader {
  public:
-  [[nodiscard]] static Expected<NpzReader> open(const std::string& path);
+  [[nodiscard]] static Expected<NpzReader> open(const std::string& path,
+                                                FileTransaction* files = nullptr);
 
   NpzReader(NpzReader&& other) noexcept;
   NpzReader& operator=(NpzReader&&) = delete;
@@ -63,6 +67,7 @@ struct NamedTensor {
 
 struct NpzWriteOptions {
   bool compress = false;  ///< deflated, as numpy.savez_compressed; otherwise stored, as numpy.savez
+  FileTransaction* files = nullptr;
 };
 
 /// Writes `tensors` in order; the same ones give the same bytes. The file appears complete or not

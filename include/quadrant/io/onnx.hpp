@@ -8,6 +8,7 @@
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/executor.hpp"
 #include "quadrant/support/expected.hpp"
+#include "quadrant/support/file_transaction.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -16,6 +17,10 @@ struct OnnxReadOptions {
   /// DequantizeLinear and QuantizeLinear whose parameters are initializers become `dequantize` and
   /// `quantize`, and their codes get quantized types. False: they stay ONNX's operators.
   bool raise_quantization = true;
+  FileTransaction* files = nullptr;  ///< hears of each file that is opened; may be null
+  /// Data files that are symbolic links to anywhere. False: a link must lead into the model's
+  /// folder, or to where the model itself, being a link, leads (as in the caches of hubs).
+  bool follow_links = false;
 };
 
 /// Reads the structure of a model. Contents of tensors stay in the file (or in the external data
@@ -24,7 +29,8 @@ struct OnnxReadOptions {
 /// functions and metadata are carried along and written again.
 ///
 /// Errors: `io` when a file cannot be read; `invalid_model` with file, tensor or node, and byte
-/// offset for anything that is not a well-formed model.
+/// offset for anything that is not a well-formed model, which one is not whose data files are
+/// outside of its folder; `usage` where one of `files` would be written over what is read.
 [[nodiscard]] Expected<Graph> read_onnx(const std::string& path,
                                         const OnnxReadOptions& options = {});
 
@@ -63,6 +69,8 @@ struct OnnxWriteOptions {
   /// DequantizeLinear and QuantizeLinear around operators on floats.
   bool qoperators = false;
   FakeQuantizeForm fake_quantize = FakeQuantizeForm::linear;
+  /// What the files are added to, which puts them in place; null: at once.
+  FileTransaction* files = nullptr;
 };
 
 /// What writing a model did beyond copying.

@@ -15,12 +15,16 @@
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/expected.hpp"
+#include "quadrant/support/file_transaction.hpp"
 #include "quadrant/support/left_alone.hpp"
 
 namespace quadrant::inline v0 {
 
 struct OpenVinoReadOptions {
   Sink* sink = nullptr;  ///< receives notes about what was found and not kept; may be null
+  FileTransaction* files = nullptr;  ///< hears of each file that is opened; may be null
+  /// A .bin file that is a symbolic link to anywhere. False: as OnnxReadOptions says.
+  bool follow_links = false;
 };
 
 /// Reads the model of the .xml file `path`. Contents of constants stay in the .bin file of the same
@@ -46,6 +50,8 @@ struct OpenVinoReadOptions {
 
 struct OpenVinoWriteOptions {
   Sink* sink = nullptr;  ///< receives what the report says, as notes; may be null
+  /// What the files are added to, which puts them in place; null: at once.
+  FileTransaction* files = nullptr;
 };
 
 /// What writing a model did beyond copying.
@@ -69,7 +75,9 @@ struct OpenVinoWriteReport {
 ///   lost by it.
 ///
 /// `impossible` when operations have no counterpart, with each reason and some of the nodes that it
-/// is about. The files appear complete or not at all, the .xml file last.
+/// is about. The files appear complete or not at all. Their names are fixed, so an old .xml file
+/// goes before the .bin file changes, and the new one comes last: an .xml file never has another's
+/// .bin.
 [[nodiscard]] Expected<OpenVinoWriteReport> write_openvino(
     const Graph& graph, const std::string& path, const OpenVinoWriteOptions& options = {});
 

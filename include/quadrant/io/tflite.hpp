@@ -16,6 +16,7 @@
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/expected.hpp"
+#include "quadrant/support/file_transaction.hpp"
 #include "quadrant/support/left_alone.hpp"
 
 namespace quadrant::inline v0 {
@@ -24,6 +25,8 @@ struct TfliteWriteOptions {
   Sink* sink = nullptr;  ///< receives what the report says, as notes; may be null
   /// Says in the file who wrote it.
   std::string description = "quadrant";
+  /// What the file is added to, which puts it in place; null: at once.
+  FileTransaction* files = nullptr;
 };
 
 /// What writing a model did beyond copying.
@@ -72,8 +75,10 @@ struct TfliteWriteReport {
 ///
 /// Nothing in the file is trusted. Errors: `io` when it cannot be read; `invalid_model` with the
 /// tensor or operator for what is no well-formed model; `impossible` for models with several
-/// subgraphs, variables or sparse tensors.
-[[nodiscard]] Expected<Graph> read_tflite(const std::filesystem::path& path);
+/// subgraphs, variables or sparse tensors; `usage` where one of `files`, which hear of this one and
+/// may be null, would be written over it.
+[[nodiscard]] Expected<Graph> read_tflite(const std::filesystem::path& path,
+                                          FileTransaction* files = nullptr);
 
 /// The same of a file's bytes, which are copied. `name` stands for the file in messages.
 [[nodiscard]] Expected<Graph> read_tflite(std::span<const std::byte> bytes,

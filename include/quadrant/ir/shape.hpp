@@ -23,6 +23,10 @@ class Extent {
  public:
   constexpr Extent(std::int64_t count) noexcept : count_(count) {}  // NOLINT: `Shape{2, 3}`
   [[nodiscard]] static constexpr Extent open() noexcept { return {open_mark}; }
+  /// Open where there is no `count`.
+  [[nodiscard]] static constexpr Extent of(std::optional<std::int64_t> count) noexcept {
+    return {count.value_or(open_mark)};
+  }
 
   [[nodiscard]] constexpr bool is_known() const noexcept { return count_ >= 0; }
   [[nodiscard]] constexpr bool is_negative() const noexcept {

@@ -37,7 +37,7 @@ struct WeightOnlyOptions {
   Granularity::Kind granularity = Granularity::Kind::axis;
   std::int64_t block_size = 32;                   ///< for granularity `block`
   ElementType scale_type = ElementType::float32;  ///< how scales are stored: or float16
-  /// Empty: `absmax`, or `minmax` where asymmetric.
+  /// Empty: `minmax` where asymmetric, `mse` for symmetric codes of 4 bits, else `absmax`.
   std::optional<Clip> clip;
   /// Symmetric codes reach as far below zero as above: -127, not -128. Empty: at 8 bits.
   std::optional<bool> narrow_range;

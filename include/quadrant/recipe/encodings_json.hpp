@@ -8,6 +8,7 @@
 #include "quadrant/recipe/encodings_file.hpp"
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/expected.hpp"
+#include "quadrant/support/file_transaction.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -34,7 +35,8 @@ struct EncodingsSource {
                                                       const EncodingsSource& source = {});
 
 /// The same of a file of at most 512 MiB. `io` where it cannot be read.
-[[nodiscard]] Expected<EncodingsFile> read_encodings(const std::string& path, Sink* sink = nullptr);
+[[nodiscard]] Expected<EncodingsFile> read_encodings(const std::string& path, Sink* sink = nullptr,
+                                                     FileTransaction* files = nullptr);
 
 /// The text of a file of that version, tensors in the order of their names, one a line. Reading it
 /// gives each code of each tensor the same meaning, to the last bit. Names that are not UTF-8,

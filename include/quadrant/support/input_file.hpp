@@ -12,11 +12,14 @@
 
 namespace quadrant::inline v0 {
 
+class FileTransaction;
+
 /// A regular file of known size: no folder, and no pipe, which might never end. It stays reachable
 /// when another file takes over its path. Errors are `io` and name the file.
 class InputFile {
  public:
-  [[nodiscard]] static Expected<InputFile> open(std::string path);
+  /// `files` hears of it; `usage` where one of them will be written over this file.
+  [[nodiscard]] static Expected<InputFile> open(std::string path, FileTransaction* files = nullptr);
 
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&&) = delete;

@@ -8,13 +8,16 @@
 #include <utility>
 
 #include "quadrant/support/expected.hpp"
+#include "quadrant/support/function_ref.hpp"
 
 namespace quadrant::inline v0 {
 
 /// Written without a name, which `commit` gives it; under another name in the same folder where the
 /// file system has no files without one. One that goes without having been committed leaves nothing
 /// behind; without a name, however the program ends. A symbolic link stays one: what it points to
-/// is replaced. Errors are `io` and name the file. But for `write_at`, not thread safe.
+/// is replaced, or made. A file that is replaced leaves its permissions to the new one. Errors are
+/// `io` and name the file. But for `write_at`, not thread safe. Several files that belong together:
+/// FileTransaction.
 class NewFile {
  public:
   [[nodiscard]] static Expected<NewFile> create(const std::string& path);
@@ -33,10 +36,15 @@ class NewFile {
                                         std::span<const std::byte> bytes) const;
   /// Another final name in the same folder: one made from the contents, say.
   void rename_to(std::string path) { path_ = std::move(path); }
-  /// Puts the file in place.
+  /// Where the file will be: the end of a chain of symbolic links.
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+  /// Puts the file in place: `settle`, then `put`.
   [[nodiscard]] Expected<void> commit();
-  /// Undoes `commit`, unless there was a file before.
-  void withdraw() noexcept;
+  /// Nothing more is written: it is on the disk, under a name of its own, and closed.
+  [[nodiscard]] Expected<void> settle();
+  /// Renames the file, which was settled.
+  [[nodiscard]] Expected<void> put();
 
  private:
   /// Under a name that nothing has, if it has none.
@@ -50,7 +58,15 @@ class NewFile {
   int descriptor_ = -1;
   std::uint64_t end_ = 0;  ///< of what `write` has written
   bool committed_ = false;
-  bool replaced_ = false;
 };
+
+/// The end of a chain of symbolic links, be there a file or not: what writing to `path` makes.
+[[nodiscard]] std::string resolved_path(const std::string& path);
+
+/// A name in the folder of `path` that nothing has, as `take` sees it: it takes the name, and
+/// returns -1, with errno EEXIST, where it cannot have it. What it returned at last; `name` becomes
+/// the one that it took. Such names are short, and begin with a dot.
+[[nodiscard]] int take_free_name(const std::string& path, std::string& name,
+                                 FunctionRef<int(const char*)> take);
 
 }  // namespace quadrant::inline v0

@@ -22,12 +22,17 @@ struct UnaryOperation {
 };
 
 constexpr std::array unary_operations{
-    UnaryOperation{"onnx.Abs", "math.absf"},        UnaryOperation{"onnx.Ceil", "math.ceil"},
-    UnaryOperation{"onnx.Cos", "math.cos"},         UnaryOperation{"onnx.Erf", "math.erf"},
-    UnaryOperation{"onnx.Exp", "math.exp"},         UnaryOperation{"onnx.Floor", "math.floor"},
-    UnaryOperation{"onnx.Log", "math.log"},         UnaryOperation{"onnx.Neg", "arith.negf"},
-    UnaryOperation{"onnx.Round", "math.roundeven"}, UnaryOperation{"onnx.Sin", "math.sin"},
-    UnaryOperation{"onnx.Sqrt", "math.sqrt"},       UnaryOperation{"onnx.Tanh", "math.tanh"},
+    UnaryOperation{"onnx.Abs", "math.absf"},    UnaryOperation{"onnx.Acos", "math.acos"},
+    UnaryOperation{"onnx.Acosh", "math.acosh"}, UnaryOperation{"onnx.Asin", "math.asin"},
+    UnaryOperation{"onnx.Asinh", "math.asinh"}, UnaryOperation{"onnx.Atan", "math.atan"},
+    UnaryOperation{"onnx.Atanh", "math.atanh"}, UnaryOperation{"onnx.Ceil", "math.ceil"},
+    UnaryOperation{"onnx.Cos", "math.cos"},     UnaryOperation{"onnx.Cosh", "math.cosh"},
+    UnaryOperation{"onnx.Erf", "math.erf"},     UnaryOperation{"onnx.Exp", "math.exp"},
+    UnaryOperation{"onnx.Floor", "math.floor"}, UnaryOperation{"onnx.Log", "math.log"},
+    UnaryOperation{"onnx.Neg", "arith.negf"},   UnaryOperation{"onnx.Round", "math.roundeven"},
+    UnaryOperation{"onnx.Sin", "math.sin"},     UnaryOperation{"onnx.Sinh", "math.sinh"},
+    UnaryOperation{"onnx.Sqrt", "math.sqrt"},   UnaryOperation{"onnx.Tan", "math.tan"},
+    UnaryOperation{"onnx.Tanh", "math.tanh"},
 };
 
 void lower_unary(LoweredNode& node) {
@@ -82,18 +87,55 @@ void lower_mean(LoweredNode& node) {
   }));
 }
 
-// --- truth values --------------------------------------------------------------------------------
-
-void lower_logical(LoweredNode& node, std::string_view op) {
+/// Of integers the remainder has the sign of the divisor, unless `fmod` is set: then that of the
+/// dividend, as it always has of real numbers.
+void lower_remainder(LoweredNode& node) {
+  const bool is_of_dividend = node.attribute_or<std::int64_t>("fmod", 0) != 0;
   const std::array operands{node.operand(0), node.operand(1)};
-  node.finish(node.map(operands, ElementType::boolean, node.result_shape(), [&](Region& region) {
+  const ElementType element = node.result_element();
+  node.finish(node.map(operands, element, node.result_shape(), [&](Region& region) {
+    const Scalar& divisor = region.argument(1);
+    const Scalar rest =
+        region.apply(operation_of(remainder_of_division, element), {region.argument(0), divisor});
+    if (is_of_dividend || is_float(element) || is_unsigned(element)) return rest;
+    const Scalar zero = region.number(rest, 0);
+    const auto is_negative = [&](const Scalar& value) {
+      return region.test(Region::Test::less, value, zero);
+    };
+    const Scalar differ = region.apply("arith.xori", {is_negative(rest), is_negative(divisor)});
+    const Scalar moves =
+        region.apply("arith.andi", {differ, region.test(Region::Test::unequal, rest, zero)});
+    return region.select(moves, region.add(rest, divisor), rest);
+  }));
+}
+
+// --- bits and truth values -----------------------------------------------------------------------
+
+void lower_bits(LoweredNode& node, std::string_view op) {
+  const std::array operands{node.operand(0), node.operand(1)};
+  node.finish(node.map(operands, node.result_element(), node.result_shape(), [&](Region& region) {
     return region.apply(op, {region.argument(0), region.argument(1)});
   }));
 }
 
-void lower_and(LoweredNode& node) { lower_logical(node, "arith.andi"); }
-void lower_or(LoweredNode& node) { lower_logical(node, "arith.ori"); }
-void lower_xor(LoweredNode& node) { lower_logical(node, "arith.xori"); }
+void lower_and(LoweredNode& node) { lower_bits(node, "arith.andi"); }
+void lower_or(LoweredNode& node) { lower_bits(node, "arith.ori"); }
+void lower_xor(LoweredNode& node) { lower_bits(node, "arith.xori"); }
+
+void lower_shift(LoweredNode& node) {
+  const bool is_left = node.attribute_or<std::string>("direction", "") == "LEFT";
+  lower_bits(node, is_left ? "arith.shli" : "arith.shrui");
+}
+
+/// All bits the other way: exclusive or with ones alone.
+void lower_complement(LoweredNode& node) {
+  const Term x = node.operand(0);
+  node.finish(node.map(std::array{x}, x.type.element, x.type.shape, [](Region& region) {
+    const Scalar& value = region.argument(0);
+    return region.apply("arith.xori",
+                        {value, region.subtract(region.number(value, 0), region.number(value, 1))});
+  }));
+}
 
 void lower_not(LoweredNode& node) {
   const Term x = node.operand(0);
@@ -118,6 +160,33 @@ void lower_at_most(LoweredNode& node) {
 }
 void lower_at_least(LoweredNode& node) {
   lower_comparison(node, Region::Test::less_or_equal, true);
+}
+
+/// Of one operand, which is real numbers.
+void lower_question(LoweredNode& node, FunctionRef<Scalar(Region&, const Scalar&)> question) {
+  const Term x = node.operand(0);
+  if (!is_float(x.type.element)) impossible("integers");
+  node.finish(node.map(std::array{x}, ElementType::boolean, x.type.shape,
+                       [&](Region& region) { return question(region, region.argument(0)); }));
+}
+
+void lower_is_nan(LoweredNode& node) {
+  lower_question(node, [](Region& region, const Scalar& x) {
+    return region.test(Region::Test::unequal, x, x);
+  });
+}
+
+void lower_is_inf(LoweredNode& node) {
+  lower_question(node, [&](Region& region, const Scalar& x) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const auto asked = [&](std::string_view name, double value) {
+      return node.attribute_or<std::int64_t>(name, 1) != 0
+                 ? region.test(Region::Test::equal, x, region.number(x, value))
+                 : region.number(ElementType::boolean, 0);
+    };
+    return region.apply("arith.ori",
+                        {asked("detect_negative", -infinity), asked("detect_positive", infinity)});
+  });
 }
 
 void lower_where(LoweredNode& node) {
@@ -248,12 +317,54 @@ void lower_elu(LoweredNode& node) {
   });
 }
 
+/// max(x, 0) + min(0, alpha (exp(x / alpha) - 1))
+void lower_celu(LoweredNode& node) {
+  const auto alpha = node.attribute_or<double>("alpha", 1);
+  lower_formula(node, [&](Region& region, const Scalar& x) {
+    const Scalar slope = region.number(x, alpha);
+    const Scalar zero = region.number(x, 0);
+    const Scalar curve = region.apply("math.expm1", {region.divide(x, slope)});
+    return region.add(region.larger(x, zero), region.smaller(zero, region.multiply(slope, curve)));
+  });
+}
+
+/// x + bias below -lambda, x - bias above lambda, else 0.
+void lower_shrink(LoweredNode& node) {
+  const auto bias = node.attribute_or<double>("bias", 0);
+  const auto lambda = node.attribute_or<double>("lambd", 0.5);
+  lower_formula(node, [&](Region& region, const Scalar& x) {
+    const auto number = [&](double value) { return region.number(x, value); };
+    const Scalar above = region.select(region.test(Region::Test::less, number(lambda), x),
+                                       region.subtract(x, number(bias)), number(0));
+    return region.select(region.test(Region::Test::less, x, number(-lambda)),
+                         region.add(x, number(bias)), above);
+  });
+}
+
+/// x where it is above alpha, else 0.
+void lower_thresholded_relu(LoweredNode& node) {
+  const auto alpha = node.attribute_or<double>("alpha", 1);
+  lower_formula(node, [&](Region& region, const Scalar& x) {
+    const Scalar is_above = region.test(Region::Test::less, region.number(x, alpha), x);
+    return region.select(is_above, x, region.number(x, 0));
+  });
+}
+
 /// log(1 + exp(x)), as max(x, 0) + log1p(exp(-|x|)), which does not overflow.
+Scalar softplus(Region& region, const Scalar& x) {
+  const Scalar size = region.apply("math.absf", {x});
+  const Scalar power = region.apply("math.exp", {region.apply("arith.negf", {size})});
+  return region.add(region.larger(x, region.number(x, 0)), region.apply("math.log1p", {power}));
+}
+
 void lower_softplus(LoweredNode& node) {
+  lower_formula(node, [](Region& region, const Scalar& x) { return softplus(region, x); });
+}
+
+/// x tanh(log(1 + exp(x)))
+void lower_mish(LoweredNode& node) {
   lower_formula(node, [](Region& region, const Scalar& x) {
-    const Scalar size = region.apply("math.absf", {x});
-    const Scalar power = region.apply("math.exp", {region.apply("arith.negf", {size})});
-    return region.add(region.larger(x, region.number(x, 0)), region.apply("math.log1p", {power}));
+    return region.multiply(x, region.apply("math.tanh", {softplus(region, x)}));
   });
 }
 
@@ -312,55 +423,63 @@ void lower_cast(LoweredNode& node) {
   node.finish(node.cast(node.operand(0), element));
 }
 
-constexpr std::array lowered_elementwise{
-    LowerRule{"onnx.Abs", lower_unary},
-    LowerRule{"onnx.Ceil", lower_unary},
-    LowerRule{"onnx.Cos", lower_unary},
-    LowerRule{"onnx.Erf", lower_unary},
-    LowerRule{"onnx.Exp", lower_unary},
-    LowerRule{"onnx.Floor", lower_unary},
-    LowerRule{"onnx.Log", lower_unary},
-    LowerRule{"onnx.Neg", lower_unary},
-    LowerRule{"onnx.Round", lower_unary},
-    LowerRule{"onnx.Sin", lower_unary},
-    LowerRule{"onnx.Sqrt", lower_unary},
-    LowerRule{"onnx.Tanh", lower_unary},
-    LowerRule{ops::Add::kind, lower_add},
-    LowerRule{"onnx.Sum", lower_add},
-    LowerRule{"onnx.Sub", lower_subtract},
-    LowerRule{ops::Multiply::kind, lower_multiply},
-    LowerRule{"onnx.Div", lower_divide},
-    LowerRule{"onnx.Max", lower_max},
-    LowerRule{"onnx.Min", lower_min},
-    LowerRule{"onnx.Mean", lower_mean},
-    LowerRule{"onnx.And", lower_and},
-    LowerRule{"onnx.Or", lower_or},
-    LowerRule{"onnx.Xor", lower_xor},
-    LowerRule{"onnx.Not", lower_not},
-    LowerRule{"onnx.Equal", lower_equal},
-    LowerRule{"onnx.Less", lower_less},
-    LowerRule{"onnx.LessOrEqual", lower_at_most},
-    LowerRule{"onnx.Greater", lower_greater},
-    LowerRule{"onnx.GreaterOrEqual", lower_at_least},
-    LowerRule{"onnx.Where", lower_where},
-    LowerRule{"onnx.Relu", lower_relu},
-    LowerRule{"onnx.Clip", lower_clip},
-    LowerRule{"onnx.Sigmoid", lower_sigmoid},
-    LowerRule{"onnx.Sign", lower_sign},
-    LowerRule{"onnx.Swish", lower_swish},
-    LowerRule{"onnx.Reciprocal", lower_reciprocal},
-    LowerRule{"onnx.HardSigmoid", lower_hard_sigmoid},
-    LowerRule{"onnx.HardSwish", lower_hard_swish},
-    LowerRule{"onnx.LeakyRelu", lower_leaky_relu},
-    LowerRule{"onnx.PRelu", lower_prelu},
-    LowerRule{"onnx.Elu", lower_elu},
-    LowerRule{"onnx.Selu", lower_elu},
-    LowerRule{"onnx.Softplus", lower_softplus},
-    LowerRule{"onnx.Softsign", lower_softsign},
-    LowerRule{"onnx.Gelu", lower_gelu},
-    LowerRule{"onnx.Pow", lower_pow},
-    LowerRule{ops::Cast::kind, lower_cast},
-};
+constexpr auto lowered_elementwise = [] {
+  constexpr std::array others{
+      LowerRule{ops::Add::kind, lower_add},
+      LowerRule{"onnx.Sum", lower_add},
+      LowerRule{"onnx.Sub", lower_subtract},
+      LowerRule{ops::Multiply::kind, lower_multiply},
+      LowerRule{"onnx.Div", lower_divide},
+      LowerRule{"onnx.Max", lower_max},
+      LowerRule{"onnx.Min", lower_min},
+      LowerRule{"onnx.Mean", lower_mean},
+      LowerRule{"onnx.And", lower_and},
+      LowerRule{"onnx.Or", lower_or},
+      LowerRule{"onnx.Xor", lower_xor},
+      LowerRule{"onnx.Not", lower_not},
+      LowerRule{"onnx.Equal", lower_equal},
+      LowerRule{"onnx.Less", lower_less},
+      LowerRule{"onnx.LessOrEqual", lower_at_most},
+      LowerRule{"onnx.Greater", lower_greater},
+      LowerRule{"onnx.GreaterOrEqual", lower_at_least},
+      LowerRule{"onnx.Where", lower_where},
+      LowerRule{"onnx.Relu", lower_relu},
+      LowerRule{"onnx.Clip", lower_clip},
+      LowerRule{"onnx.Sigmoid", lower_sigmoid},
+      LowerRule{"onnx.Sign", lower_sign},
+      LowerRule{"onnx.Swish", lower_swish},
+      LowerRule{"onnx.Reciprocal", lower_reciprocal},
+      LowerRule{"onnx.HardSigmoid", lower_hard_sigmoid},
+      LowerRule{"onnx.HardSwish", lower_hard_swish},
+      LowerRule{"onnx.LeakyRelu", lower_leaky_relu},
+      LowerRule{"onnx.PRelu", lower_prelu},
+      LowerRule{"onnx.Elu", lower_elu},
+      LowerRule{"onnx.Selu", lower_elu},
+      LowerRule{"onnx.Softplus", lower_softplus},
+      LowerRule{"onnx.Softsign", lower_softsign},
+      LowerRule{"onnx.Gelu", lower_gelu},
+      LowerRule{"onnx.Pow", lower_pow},
+      LowerRule{ops::Cast::kind, lower_cast},
+      LowerRule{"onnx.BitShift", lower_shift},
+      LowerRule{"onnx.BitwiseAnd", lower_and},
+      LowerRule{"onnx.BitwiseNot", lower_complement},
+      LowerRule{"onnx.BitwiseOr", lower_or},
+      LowerRule{"onnx.BitwiseXor", lower_xor},
+      LowerRule{"onnx.CastLike", lower_cast},
+      LowerRule{"onnx.Celu", lower_celu},
+      LowerRule{"onnx.IsInf", lower_is_inf},
+      LowerRule{"onnx.IsNaN", lower_is_nan},
+      LowerRule{"onnx.Mish", lower_mish},
+      LowerRule{"onnx.Mod", lower_remainder},
+      LowerRule{"onnx.Shrink", lower_shrink},
+      LowerRule{"onnx.ThresholdedRelu", lower_thresholded_relu},
+  };
+  std::array<LowerRule, unary_operations.size() + others.size()> rows{};
+  std::size_t next = 0;
+  for (const UnaryOperation& unary : unary_operations) rows.at(next++) = {unary.kind, lower_unary};
+  for (const LowerRule& other : others) rows.at(next++) = other;
+  return rows;
+}();
 
 }  // namespace
 

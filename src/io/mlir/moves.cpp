@@ -193,7 +193,21 @@ void lower_depth_to_space(LoweredNode& node) {
   node.finish(node.reshaped(moved, node.result_shape()));
 }
 
+/// Blocks of b * b pixels become channels.
+void lower_space_to_depth(LoweredNode& node) {
+  const Term x = node.operand(0);
+  const Shape& from = x.type.shape;
+  const auto block = node.attribute_or<std::int64_t>("blocksize", 0);
+  if (from.rank() != 4 || block < 1 || from[2] % block != 0 || from[3] % block != 0) {
+    invalid("the blocksize");
+  }
+  const Shape split{from[0], from[1], from[2] / block, block, from[3] / block, block};
+  constexpr std::array<std::int64_t, 6> perm{0, 3, 5, 1, 2, 4};
+  node.finish(node.reshaped(node.transposed(node.reshaped(x, split), perm), node.result_shape()));
+}
+
 constexpr std::array lowered_moves{
+    LowerRule{"onnx.SpaceToDepth", lower_space_to_depth},
     LowerRule{"onnx.DepthToSpace", lower_depth_to_space},
     LowerRule{ops::Concat::kind, lower_concat},
     LowerRule{ops::Expand::kind, lower_expand},

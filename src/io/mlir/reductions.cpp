@@ -127,7 +127,35 @@ void lower_reduce_squares(LoweredNode& node) {
   finish_reduced(node, sum);
 }
 
+void lower_reduce_sizes(LoweredNode& node) {
+  const Term x = node.operand(0);
+  if (!is_float(x.type.element)) impossible("the sizes of integers");
+  finish_reduced(node, reduced(node, node.each("math.absf", x), reduced_axes(node), addition, 0));
+}
+
+void lower_reduce_log(LoweredNode& node) {
+  const Term x = node.operand(0);
+  if (!is_float(x.type.element)) impossible("a logarithm of integers");
+  finish_reduced(node, node.each("math.log", reduced(node, x, reduced_axes(node), addition, 0)));
+}
+
+/// m + log(sum(exp(x - m))) with m = max(x): no number on the way is too large.
+void lower_reduce_log_of_exponents(LoweredNode& node) {
+  const Term x = node.operand(0);
+  const ElementType element = x.type.element;
+  if (!is_float(element)) impossible("a logarithm of integers");
+  const std::vector<std::int64_t> axes = reduced_axes(node);
+  const Term largest = reduced(node, x, axes, maximum, least_of(element));
+  const Term below = node.together(subtraction, x, with_axes(node, largest, axes), x.type.shape);
+  const Term sum = reduced(node, node.each("math.exp", below), axes, addition, 0);
+  finish_reduced(node,
+                 node.together(addition, largest, node.each("math.log", sum), largest.type.shape));
+}
+
 constexpr std::array lowered_reductions{
+    LowerRule{"onnx.ReduceL1", lower_reduce_sizes},
+    LowerRule{"onnx.ReduceLogSum", lower_reduce_log},
+    LowerRule{"onnx.ReduceLogSumExp", lower_reduce_log_of_exponents},
     LowerRule{"onnx.ReduceL2", lower_reduce_squares},
     LowerRule{"onnx.ReduceMax", lower_reduce_max},
     LowerRule{"onnx.ReduceMean", lower_reduce_mean},

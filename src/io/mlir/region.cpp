@@ -8,11 +8,12 @@
 #include "io/mlir/text.hpp"
 
 namespace quadrant::inline v0::mlir_ir {
-namespace {
 
 bool is_unsigned(ElementType element) {
   return to_string(element).starts_with('u') && is_integer(element);
 }
+
+namespace {
 
 bool is_number(ElementType element) { return is_integer(element) || is_float(element); }
 

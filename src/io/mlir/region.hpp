@@ -78,6 +78,9 @@ class Region {
   std::string text_;
 };
 
+/// Of integers without a sign, which only operations tell apart.
+[[nodiscard]] bool is_unsigned(ElementType element);
+
 /// `addf`, `addi`, ...: the operation of `arith` on numbers of that type.
 struct Arithmetic {
   std::string_view real;
@@ -89,6 +92,7 @@ inline constexpr Arithmetic addition{"arith.addf", "arith.addi"};
 inline constexpr Arithmetic subtraction{"arith.subf", "arith.subi"};
 inline constexpr Arithmetic multiplication{"arith.mulf", "arith.muli"};
 inline constexpr Arithmetic division{"arith.divf", "arith.divsi", "arith.divui"};
+inline constexpr Arithmetic remainder_of_division{"arith.remf", "arith.remsi", "arith.remui"};
 inline constexpr Arithmetic maximum{"arith.maximumf", "arith.maxsi", "arith.maxui"};
 inline constexpr Arithmetic minimum{"arith.minimumf", "arith.minsi", "arith.minui"};
 

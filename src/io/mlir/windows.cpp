@@ -40,16 +40,12 @@ Windows windows_of(const LoweredNode& node, std::vector<std::int64_t> kernel,
     }
   }
   const auto automatic = node.attribute_or<std::string>("auto_pad", "NOTSET");
+  if (automatic != "NOTSET" && !automatic.empty()) {
+    impossible("automatic pads that runtimes say different things about");
+  }
   for (std::size_t axis = 0; axis < rank; ++axis) {
     const auto at = static_cast<std::int64_t>(axis) + 2;
     const std::int64_t needed = windows.reach(axis, result[at].value());
-    if (automatic.starts_with("SAME")) {
-      const std::int64_t all = std::max<std::int64_t>(needed - image[at].value(), 0);
-      windows.before[axis] = automatic == "SAME_LOWER" ? all - all / 2 : all / 2;
-      windows.after[axis] = all - windows.before[axis];
-    } else if (automatic == "VALID") {
-      windows.before[axis] = windows.after[axis] = 0;
-    }
     if (windows.before[axis] < 0 || windows.before[axis] > 1 << 30) impossible("negative pads");
     if (given_after != nullptr) given_after->push_back(windows.after[axis]);
     windows.after[axis] = needed - image[at].value() - windows.before[axis];

@@ -24,9 +24,9 @@ struct Windows {
   }
 };
 
-/// From the attributes `strides`, `dilations`, `pads` and `auto_pad`, of a window with these
-/// extents. `after` is what the result needs, be it more than is asked for (a rounding up) or less.
-/// `given_after`, if it is there, gets what is asked for. `invalid` for lists of another length.
+/// From the attributes `strides`, `dilations` and `pads` of a window with these extents. `after` is
+/// what the result needs, be it more than is asked for (a rounding up) or less. `given_after`, if
+/// it is there, gets what is asked for. `invalid` for lists of another length.
 [[nodiscard]] Windows windows_of(const LoweredNode& node, std::vector<std::int64_t> kernel,
                                  std::vector<std::int64_t>* given_after = nullptr);
 

@@ -1,20 +1,22 @@
 // Graphs to files.
 #include "io/mlir/failure.hpp"
 #include "io/mlir/lower.hpp"
+#include "ir/explicit_windows.hpp"
+#include "ir/known_integers.hpp"
 #include "quadrant/io/mlir.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
-#include "quadrant/ir/shape_inference.hpp"
-#include "quadrant/support/new_file.hpp"
+#include "quadrant/support/file_transaction.hpp"
 
 namespace quadrant::inline v0 {
 namespace mlir_ir {
 namespace {
 
-/// With operations on real values, between conversions.
+/// With operations on real values, between conversions; what is known is a constant.
 Graph with_conversions(const Graph& graph) {
   Graph copy = graph;
   make_quantization_explicit(copy);
-  value_of(infer_shapes(copy));
+  value_of(detail::make_windows_explicit(copy));
+  value_of(detail::fold_shapes(copy));
   return copy;
 }
 
@@ -31,17 +33,20 @@ Expected<std::string> mlir_text(const Graph& graph) {
   });
 }
 
-Expected<MlirWriteReport> write_mlir(const Graph& graph, const std::string& path) {
+Expected<MlirWriteReport> write_mlir(const Graph& graph, const std::string& path,
+                                     FileTransaction* given) {
   return mlir_ir::at_border(path, [&] {
     mlir_ir::Lowering lowering(mlir_ir::with_conversions(graph));
     lowering.run();
     MlirWriteReport report{0, lowering.operations()};
-    NewFile file = mlir_ir::value_of(NewFile::create(path));
+    FilesOrOwn files(given);
+    NewFile file = mlir_ir::value_of(files->create(path));
     lowering.write([&](std::string_view part) {
       mlir_ir::value_of(file.write(std::as_bytes(std::span(part))));
       report.file_bytes += part.size();
     });
-    mlir_ir::value_of(file.commit());
+    files->add_model(std::move(file));
+    mlir_ir::value_of(files.finish());
     return report;
   });
 }

@@ -26,8 +26,8 @@ class FileInput final : public Input {
 }  // namespace
 }  // namespace npy
 
-Expected<Tensor> read_npy(const std::string& path) {
-  QUADRANT_TRY(const InputFile file, InputFile::open(path));
+Expected<Tensor> read_npy(const std::string& path, FileTransaction* files) {
+  QUADRANT_TRY(const InputFile file, InputFile::open(path, files));
   npy::FileInput input(file);
   Expected<Tensor> tensor = npy::read_array(input);
   if (!tensor) tensor.error().place.file = path;

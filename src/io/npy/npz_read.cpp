@@ -144,11 +144,11 @@ NpzReader::NpzReader(std::unique_ptr<Archive> archive) noexcept : archive_(std::
 NpzReader::NpzReader(NpzReader&&) noexcept = default;
 NpzReader::~NpzReader() = default;
 
-Expected<NpzReader> NpzReader::open(const std::string& path) {
+Expected<NpzReader> NpzReader::open(const std::string& path, FileTransaction* files) {
   auto archive = std::make_unique<Archive>();
   archive->path = path;
   {  // libzip would wait for a pipe
-    QUADRANT_TRY(const InputFile file, InputFile::open(path));
+    QUADRANT_TRY(const InputFile file, InputFile::open(path, files));
     archive->size = file.size();
   }
   int code = 0;

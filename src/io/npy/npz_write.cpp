@@ -133,9 +133,11 @@ Expected<void> write_npz(const std::string& path, std::span<const NamedTensor> t
     QUADRANT_CHECK(archive.add(tensors[i].name, arrays[i], options.compress));
   }
   QUADRANT_CHECK(archive.close());
-  QUADRANT_TRY(NewFile file, NewFile::create(path));
+  FilesOrOwn files(options.files);
+  QUADRANT_TRY(NewFile file, files->create(path));
   QUADRANT_CHECK(archive.write_to(file));
-  return file.commit();
+  QUADRANT_CHECK(files->add(std::move(file)));
+  return files.finish();
 }
 
 }  // namespace quadrant::inline v0

@@ -47,8 +47,8 @@ class FileRanges final : public ConstantSource {
 
 }  // namespace
 
-File::File(std::string path, bool keep_open) : path_(std::move(path)) {
-  InputFile file = value_of(InputFile::open(path_));
+File::File(std::string path, bool keep_open, FileTransaction* files) : path_(std::move(path)) {
+  InputFile file = value_of(InputFile::open(path_, files));
   size_ = file.size();
   if (keep_open) open_.emplace(std::move(file));
 }

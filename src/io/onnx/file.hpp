@@ -23,7 +23,8 @@ class File {
   /// With `keep_open`, the contents stay reachable when another file takes over the path: writing a
   /// model over the one that it was read from depends on it. Otherwise the file is opened for each
   /// read: a model may name more data files than a process may open. Throws an `io` Failure.
-  File(std::string path, bool keep_open);
+  /// `files` hears of it, and may be null.
+  File(std::string path, bool keep_open, FileTransaction* files);
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
   /// Throws an `io` Failure.

@@ -26,24 +26,65 @@ void set_opset(Graph& graph, std::int64_t opset) {
   attributes.set(std::string(key::opset_versions), std::move(versions));
 }
 
-std::int64_t first_opset_of(const Graph& graph) {
+namespace {
+
+std::int64_t opset_of_operator(std::string_view op_type) {
   struct Newcomer {
     std::string_view op_type;
     std::int64_t opset;
   };
   // https://github.com/onnx/onnx/blob/main/docs/Changelog.md. Not LayerNormalization, which ONNX
   // Runtime has in all of them.
-  constexpr std::array newcomers{Newcomer{"Gelu", 20}, Newcomer{"HardSwish", 14},
-                                 Newcomer{"Mish", 18}};
-  std::int64_t first = 13;
+  constexpr std::array newcomers{Newcomer{"BitwiseXor", 18}, Newcomer{"Gelu", 20},
+                                 Newcomer{"HardSwish", 14}, Newcomer{"Mish", 18}};
+  const auto* const found = std::ranges::find(newcomers, op_type, &Newcomer::op_type);
+  return found != newcomers.end() ? found->opset : 0;
+}
+
+std::int64_t opset_of_type(const TensorType& type) {
+  if (type.is_quantized()) return 0;  // a type of ours: how it is written is decided later
+  switch (type.element) {
+    case ElementType::float8e4m3:
+    case ElementType::float8e4m3fnuz:
+    case ElementType::float8e5m2:
+    case ElementType::float8e5m2fnuz:
+      return 19;
+    case ElementType::int4:
+    case ElementType::uint4:
+      return 21;
+    case ElementType::float4e2m1:
+      return 23;
+    case ElementType::float8e8m0:
+      return 24;
+    case ElementType::int2:
+    case ElementType::uint2:
+      return 25;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+OpsetNeed largest_need(const Graph& graph) {
+  OpsetNeed largest;
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     const NodeId node = graph.node_at(index);
     if (!node.is_valid()) continue;
     const OpName name = op_name_of(graph.ref(node));
-    const auto* const found = std::ranges::find(newcomers, name.op_type, &Newcomer::op_type);
-    if (found != newcomers.end() && in_default_domain(name)) first = std::max(first, found->opset);
+    if (name.op_type.empty() || !in_default_domain(name)) continue;
+    const auto add = [&](std::int64_t opset) {
+      if (opset > largest.opset) largest = {opset, node};
+    };
+    add(opset_of_operator(name.op_type));
+    for (std::uint32_t i = 0; i < graph.result_count(node); ++i) {
+      add(opset_of_type(graph.type({node, i})));
+    }
+    for (const Value operand : graph.operands(node)) {
+      if (!operand.is_absent()) add(opset_of_type(graph.type(operand)));
+    }
   }
-  return first;
+  return largest;
 }
 
 std::int64_t ir_version_for_opset(std::int64_t opset) noexcept {

@@ -15,9 +15,15 @@ inline constexpr std::int64_t default_ir_version = 8;
 /// Of the default domain; `opset_version` reads it.
 void set_opset(Graph& graph, std::int64_t opset);
 
-/// The first opset that has those operators of the graph that other formats have, too, and that
-/// came after opset 13; 13 where there are none.
-[[nodiscard]] std::int64_t first_opset_of(const Graph& graph);
+/// What an operator of the default domain needs of the opset.
+struct OpsetNeed {
+  std::int64_t opset = 0;
+  NodeId node;  ///< that needs it; none where the opset is 0
+};
+
+/// The most that an operator needs which came after opset 13, or came to know a type of its
+/// operands or results after that: other formats have such operators, and schemes may emit them.
+[[nodiscard]] OpsetNeed largest_need(const Graph& graph);
 
 /// The oldest file format version that may hold this opset.
 [[nodiscard]] std::int64_t ir_version_for_opset(std::int64_t opset) noexcept;

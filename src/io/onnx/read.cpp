@@ -20,7 +20,9 @@ constexpr std::int64_t newest_opset = 28;
 class ModelReader {
  public:
   ModelReader(const std::string& path, const OnnxReadOptions& options)
-      : source_(path), sink_(options.sink), raise_quantization_(options.raise_quantization) {}
+      : source_(path, options),
+        sink_(options.sink),
+        raise_quantization_(options.raise_quantization) {}
 
   Graph read() {
     if (source_.bytes().empty()) invalid("not an ONNX model: the file is empty");

@@ -4,11 +4,16 @@
 #include <filesystem>
 
 #include "io/onnx/failure.hpp"
+#include "support/model_data.hpp"
 
 namespace quadrant::inline v0::onnx {
 
-Source::Source(const std::string& path)
-    : file_(std::make_shared<File>(path, true)), mapping_(*file_), directory_(directory_of(path)) {}
+Source::Source(const std::string& path, const OnnxReadOptions& options)
+    : file_(std::make_shared<File>(path, true, options.files)),
+      mapping_(*file_),
+      directory_(directory_of(path)),
+      files_(options.files),
+      follow_links_(options.follow_links) {}
 
 std::shared_ptr<const File> Source::data_file(std::string_view location) {
   if (const auto known = data_files_.find(location); known != data_files_.end()) {
@@ -23,7 +28,8 @@ std::shared_ptr<const File> Source::data_file(std::string_view location) {
   const std::string path = (std::filesystem::path(directory_) / relative).string();
   // A descriptor each would run out where a model has a file per tensor.
   constexpr std::size_t most_kept_open = 64;
-  auto file = std::make_shared<File>(path, data_files_.size() < most_kept_open);
+  if (!follow_links_) value_of(check_model_data(file_->path(), path));
+  auto file = std::make_shared<File>(path, data_files_.size() < most_kept_open, files_);
   data_files_.emplace(location, file);
   return file;
 }

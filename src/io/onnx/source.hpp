@@ -7,13 +7,14 @@
 #include <string_view>
 
 #include "io/onnx/file.hpp"
+#include "quadrant/io/onnx.hpp"
 
 namespace quadrant::inline v0::onnx {
 
 /// Lives while `read_onnx` runs; the files live as long as the constants that read them.
 class Source {
  public:
-  explicit Source(const std::string& path);
+  Source(const std::string& path, const OnnxReadOptions& options);
 
   [[nodiscard]] const std::shared_ptr<const File>& file() const noexcept { return file_; }
   [[nodiscard]] std::string_view bytes() const noexcept { return mapping_.bytes(); }
@@ -30,6 +31,8 @@ class Source {
   std::shared_ptr<const File> file_;
   Mapping mapping_;
   std::string directory_;
+  FileTransaction* files_;
+  bool follow_links_;
   std::map<std::string, std::shared_ptr<const File>, std::less<>> data_files_;
 };
 

@@ -8,7 +8,7 @@ namespace quadrant::inline v0 {
 
 Expected<Tensor> read_onnx_tensor(const std::string& path) {
   return onnx::at_border(path, [&] {
-    onnx::Source source(path);
+    onnx::Source source(path, {});
     const onnx::Tensor tensor = onnx::read_tensor(source, {0, source.bytes().size()});
     if (!tensor.constant) onnx::invalid("it holds elements of a type that is not read");
     return onnx::value_of(Tensor::from_constant(tensor.constant));

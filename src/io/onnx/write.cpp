@@ -22,7 +22,7 @@
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/scales.hpp"
-#include "quadrant/support/new_file.hpp"
+#include "quadrant/support/file_transaction.hpp"
 
 namespace quadrant::inline v0 {
 namespace onnx {
@@ -49,16 +49,22 @@ class ModelFileWriter {
 
     std::optional<NewFile> data_file;
     if (!data.places.empty()) {
-      data_file.emplace(value_of(NewFile::create(path_ + ".data")));
+      const auto place = [&] {
+        return (std::filesystem::path(path_).parent_path() / data.name).string();
+      };
+      data_file.emplace(value_of(NewFile::create(place())));
       const std::uint64_t hash = write_bytes(contents, *data_file);
-      // As long as the placeholder: the sizes that were counted stay right.
+      // As long as the placeholder: the sizes that were counted stay right. What is there of this
+      // name has the same contents.
       data.name = data_name(hash);
-      data_file->rename_to((std::filesystem::path(path_).parent_path() / data.name).string());
+      data_file->rename_to(place());
       model = model_message(graph_, directory_, data, nullptr);
     }
-    NewFile model_file = value_of(NewFile::create(path_));
+    FilesOrOwn files(options_.files);
+    NewFile model_file = value_of(files->create(path_));
     write_bytes(model, model_file);
-    put_in_place(model_file, data_file);
+    files->add_model(std::move(model_file), std::move(data_file));
+    value_of(files.finish());
 
     report_.external_file = data.name;
     return std::move(report_);
@@ -118,17 +124,20 @@ class ModelFileWriter {
     return model;
   }
 
-  // Graphs that come from other formats may have operators that their opset has not.
+  // Graphs that come from other formats, or from a scheme, may have what their opset has not.
   void raise_opset_for_operators() {
     constexpr std::int64_t newest = 21;  // that there are conversions to
-    const std::int64_t needed = first_opset_of(graph_);
-    if (needed <= std::max<std::int64_t>(opset_version(graph_), 13) || needed > newest) return;
-    const std::string why_not = upgrade(graph_, newest);
-    if (why_not.empty()) {
-      set_opset(graph_, newest);
-    } else {
-      note(fmt::format("some operators need opset {}: {}", needed, why_not));
+    const OpsetNeed need = largest_need(graph_);
+    if (need.opset <= std::max<std::int64_t>(opset_version(graph_), 13)) return;
+    const std::string why_not = need.opset <= newest
+                                    ? upgrade(graph_, newest)
+                                    : fmt::format("there are conversions to {} alone", newest);
+    if (!why_not.empty()) {
+      impossible(fmt::format("this operation needs opset {}, the model has {} and stays there: {}",
+                             need.opset, opset_version(graph_), why_not),
+                 {.node = std::string(label(graph_, need.node))});
     }
+    set_opset(graph_, newest);
   }
 
   [[nodiscard]] std::uint64_t count_tensors() const {
@@ -136,7 +145,7 @@ class ModelFileWriter {
     for (std::uint32_t index = 0; index < graph_.index_bound(); ++index) {
       const NodeId node = graph_.node_at(index);
       const Constant* constant = node.is_valid() ? graph_.constant(node) : nullptr;
-      if (!constant || !*constant || !is_initializer(graph_, node)) continue;
+      if (!constant || !*constant) continue;
       const ElementType element = constant->element();
       if (element != ElementType::int64 && element != ElementType::boolean) {
         bytes += stored_size(*constant);
@@ -153,15 +162,19 @@ class ModelFileWriter {
     return fmt::format("{}.{:016x}.data", std::filesystem::path(path_).stem().string(), hash);
   }
 
-  /// Gives initializers of at least `threshold` bytes places in the data file.
-  Rope place_data(std::uint64_t threshold, DataFile& data) const {
+  /// Gives constants of at least `threshold` bytes places in the data file: as initializers, since
+  /// runtimes look for what Constant nodes hold in the model alone.
+  Rope place_data(std::uint64_t threshold, DataFile& data) {
     Rope contents;
     for (std::uint32_t index = 0; index < graph_.index_bound(); ++index) {
       const NodeId node = graph_.node_at(index);
       const Constant* constant = node.is_valid() ? graph_.constant(node) : nullptr;
-      if (!constant || !*constant || !is_initializer(graph_, node)) continue;
+      if (!constant || !*constant) continue;
+      // Codes are better off as initializers: before opset 9, Constant nodes hold floats only.
+      if (graph_.type({node}).is_quantized()) make_initializer(graph_, node);
       const std::uint64_t size = stored_size(*constant);
       if (size < threshold || size == 0) continue;
+      make_initializer(graph_, node);
       // Large tensors can be mapped where they begin with a page, others read as vectors.
       constexpr std::uint64_t large = 1U << 20U;
       contents.align(size >= large ? 4096 : 64);
@@ -187,13 +200,6 @@ class ModelFileWriter {
           done_ += bytes;
           if (options_.sink) options_.sink->progress("write", done_, total_);
         });
-  }
-
-  static void put_in_place(NewFile& model_file, std::optional<NewFile>& data_file) {
-    if (data_file) value_of(data_file->commit());
-    const auto committed = model_file.commit();
-    if (!committed && data_file) data_file->withdraw();
-    value_of(committed);
   }
 
   Graph graph_;  // a copy, to be rewritten; it shares the constants

@@ -324,9 +324,14 @@ class GraphWriter {
 
 }  // namespace
 
+void make_initializer(Graph& graph, NodeId node) {
+  if (graph.attribute(node, key::constant_form) == nullptr) return;
+  graph.erase_attribute(node, key::constant_form);
+  graph.erase_attribute(node, key::extra);
+}
+
 bool is_initializer(const Graph& graph, NodeId node) {
-  // Codes are better off as initializers: before opset 9, Constant nodes hold floats only.
-  return graph.type({node}).is_quantized() || graph.attribute(node, key::constant_form) == nullptr;
+  return graph.attribute(node, key::constant_form) == nullptr;
 }
 
 bool is_listed_input(const Graph& graph, NodeId node) {

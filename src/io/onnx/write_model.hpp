@@ -28,6 +28,10 @@ void settle_output_names(Graph& graph);
 [[nodiscard]] Rope model_message(const Graph& graph, const std::string& directory,
                                  const DataFile& data, Sink* sink);
 
+/// Writes a constant as an initializer, if it came as a Constant node. What was said of the node
+/// besides is lost: fields of nodes are no fields of tensors.
+void make_initializer(Graph& graph, NodeId node);
+
 /// Whether a constant is written as an initializer, not as a Constant node.
 [[nodiscard]] bool is_initializer(const Graph& graph, NodeId node);
 

@@ -11,6 +11,7 @@
 #include "io/openvino/failure.hpp"
 #include "ir/file_view.hpp"
 #include "quadrant/ir/float16.hpp"
+#include "support/model_data.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {
@@ -124,10 +125,12 @@ void check_range(const Bin& bin, std::uint64_t offset, std::uint64_t size) {
 
 }  // namespace
 
-Bin::Bin(const std::string& path) : path_(path) {
+Bin::Bin(const std::string& xml, const OpenVinoReadOptions& options)
+    : path_(std::filesystem::path(xml).replace_extension(".bin").string()) {
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return;
-  file_ = std::make_unique<InputFile>(value_of(InputFile::open(path)));
+  if (!std::filesystem::exists(path_, ignored)) return;
+  if (!options.follow_links) value_of(check_model_data(xml, path_));
+  file_ = std::make_unique<InputFile>(value_of(InputFile::open(path_, options.files)));
 }
 
 Expected<void> Bin::read(std::uint64_t offset, std::span<std::byte> out) const {

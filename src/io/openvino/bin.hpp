@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "quadrant/io/openvino.hpp"
 #include "quadrant/ir/constant.hpp"
 #include "quadrant/support/input_file.hpp"
 
@@ -17,8 +18,8 @@ namespace quadrant::inline v0::openvino_ir {
 /// A .bin file, or bytes in memory. Lives as long as the constants that read it.
 class Bin {
  public:
-  /// Without a file there are no bytes.
-  explicit Bin(const std::string& path);
+  /// Of the model at `xml`. Without a file there are no bytes.
+  Bin(const std::string& xml, const OpenVinoReadOptions& options);
   explicit Bin(std::span<const std::byte> bytes) : bytes_(bytes.begin(), bytes.end()) {}
 
   [[nodiscard]] std::uint64_t size() const noexcept {

@@ -140,10 +140,30 @@ bool raise_identity(RaisedLayer& layer) {
   return true;
 }
 
+/// Two, each in the type that both become.
+bool raise_promoted(RaisedLayer& layer) {
+  std::ignore = layer.text("promote_unsafe");  // the ports say to what
+  std::ignore = layer.text("pytorch_scalar_promotion");
+  std::ignore = layer.text("u64_integer_promotion_target");
+  if (layer.layer().outputs.size() != 2) invalid("other than two outputs");
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::int64_t number = element_type_number(layer.result_type(i).element);
+    if (number == 0) return false;
+  }
+  for (std::size_t i = 0; i < 2; ++i) {
+    const TensorType type = layer.result_type(i);
+    layer.finish(layer.step(ops::Cast::kind, {layer.input(i)}, type, fmt::format("of_{}", i),
+                            {{"to", element_type_number(type.element)}}),
+                 i);
+  }
+  return true;
+}
+
 constexpr std::array raised_composed{
-    RaiseRule{"BitwiseLeftShift", raise_shift}, RaiseRule{"BitwiseRightShift", raise_shift},
-    RaiseRule{"Identity", raise_identity},      RaiseRule{"IsFinite", raise_is_finite},
-    RaiseRule{"IsInf", raise_is_inf},           RaiseRule{"NotEqual", raise_not_equal},
+    RaiseRule{"ConvertPromoteTypes", raise_promoted}, RaiseRule{"BitwiseLeftShift", raise_shift},
+    RaiseRule{"BitwiseRightShift", raise_shift},      RaiseRule{"Identity", raise_identity},
+    RaiseRule{"IsFinite", raise_is_finite},           RaiseRule{"IsInf", raise_is_inf},
+    RaiseRule{"NotEqual", raise_not_equal},
 };
 
 constexpr std::array lowered_composed{

@@ -130,10 +130,10 @@ void lower_same(LoweredNode& node) {
 // --- division and remainders ---------------------------------------------------------------------
 
 bool raise_divide(RaisedLayer& layer) {
-  const bool rounds_down = layer.flag("m_pythondiv", true);
+  // Of integers it would round down, but the CPU plugin rounds towards zero, as ONNX does, whatever
+  // it is (seen in release 2026.4).
+  std::ignore = layer.flag("m_pythondiv", true);
   if (layer.input_count() != 2 || !broadcasts_as_onnx(layer)) return false;
-  const ElementType element = layer.type_of(layer.input(0)).element;
-  if (rounds_down && !is_float(element)) return false;
   layer.make("onnx.Div", inputs_of(layer, 2));
   return true;
 }

@@ -14,6 +14,7 @@
 #include "io/openvino/names.hpp"
 #include "io/openvino/net.hpp"
 #include "io/openvino/rules.hpp"
+#include "ir/known_integers.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/opset.hpp"
 #include "quadrant/ir/scales.hpp"
@@ -117,9 +118,15 @@ std::optional<std::vector<std::int64_t>> LoweredNode::list(std::size_t index,
     if (const auto* value = std::get_if<std::int64_t>(found)) return std::vector{*value};
   }
   if (!has(index)) return std::nullopt;
-  const Constant* contents = constant(index);
-  if (!contents) impossible(fmt::format("{} that are computed", attribute));
-  return value_of(read_integers(*contents));
+  auto known = known_list(index);
+  if (!known) impossible(fmt::format("{} that are computed", attribute));
+  return known;
+}
+
+std::optional<std::vector<std::int64_t>> LoweredNode::known_list(std::size_t index) const {
+  if (const Constant* contents = constant(index)) return value_of(read_integers(*contents));
+  if (!has(index)) return std::nullopt;
+  return detail::all_known_integers(lowering_.graph_, node_.operands()[index]);
 }
 
 TensorType LoweredNode::type(Output output) const { return lowering_.made(output).type; }
@@ -385,10 +392,15 @@ void Lowering::lower_output(NodeRef node) {
   const std::string name = std::string(node.name()) + "/result";
   const std::size_t layer = add_layer({"Result"}, name, std::array{output}, {}, {});
   layers_[layer].is_kept = true;
-  const std::vector<std::string>& names = made(output).names;
-  const bool is_one_of_them = std::ranges::find(names, node.name()) != names.end();
-  set(layers_[layer].node, "output_names",
-      join_names(is_one_of_them ? names : std::vector<std::string>{std::string(node.name())}));
+  // Its own name first: a value that is several outputs has those of all.
+  std::vector<std::string> names = made(output).names;
+  const auto own = std::ranges::find(names, node.name());
+  if (own == names.end()) {
+    names = {std::string(node.name())};
+  } else {
+    std::rotate(names.begin(), own, own + 1);
+  }
+  set(layers_[layer].node, "output_names", join_names(names));
 }
 
 void Lowering::lower_carried(NodeRef node) {

@@ -61,8 +61,10 @@ class LoweredNode {
   /// Of an operand: `impossible` where the rank is not known.
   [[nodiscard]] const Shape& ranked(std::size_t index) const;
   [[nodiscard]] const Constant* constant(std::size_t index) const noexcept;
-  /// Contents of a constant operand, or the attribute that it was in older versions of ONNX; empty
-  /// where there is neither. `impossible` for a list that is computed.
+  /// The integers of an operand, which is a constant or follows from shapes; empty for others.
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> known_list(std::size_t index) const;
+  /// The same, or the attribute that it was in older versions of ONNX; empty where there is
+  /// neither. `impossible` for a list that is computed.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> list(std::size_t index,
                                                               std::string_view attribute) const;
 

@@ -7,8 +7,10 @@
 
 #include "io/openvino/chain.hpp"
 #include "io/openvino/failure.hpp"
+#include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/numerics/clamp_bounds.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {
@@ -76,7 +78,11 @@ bool raise_squeezing(RaisedLayer& layer) {
 
 void lower_squeezing(LoweredNode& node) {
   std::vector<Output> inputs{node.operand(0)};
-  if (const auto axes = list_operand(node, 1, "axes")) inputs.push_back(*axes);
+  if (const auto axes = list_operand(node, 1, "axes")) {
+    inputs.push_back(*axes);
+  } else if (!node.type(0).shape.is_static()) {
+    impossible("no axes, of an operand whose extents are not known");
+  }
   node.make({node.node().kind() == ops::Squeeze::kind ? "Squeeze" : "Unsqueeze"}, inputs);
 }
 
@@ -138,12 +144,24 @@ void lower_expand(LoweredNode& node) {
 }
 
 bool raise_tile(RaisedLayer& layer) {
-  const Shape& shape = layer.shape_of(layer.input(0));
-  const Shape& repeats = layer.shape_of(layer.input(1));
+  const Shape shape = layer.shape_of(layer.input(0));
+  const Shape listed = layer.shape_of(layer.input(1));
+  if (!shape.is_ranked() || !listed.is_static() || listed.rank() != 1) return false;
+  constexpr std::int64_t most_dimensions = 64;
+  const std::int64_t count = listed[0].value();
+  if (count > most_dimensions) return false;
+  Value data = layer.input(0);
+  Value repeats = layer.wide(layer.input(1), "repeats");
   // With fewer repeats than axes, or more, the shorter list is filled up with ones.
-  if (!shape.is_ranked() || !repeats.is_static() || repeats.rank() != 1) return false;
-  if (!surely_equal(repeats[0], shape.rank())) return false;
-  layer.make("onnx.Tile", {layer.input(0), layer.wide(layer.input(1), "repeats")});
+  if (count > shape.rank()) {
+    const Value axes = layer.list("axes", axes_from(0, count - shape.rank()));
+    data = stepped(layer, ops::Unsqueeze::kind, {data, axes});
+  } else if (count < shape.rank()) {
+    const std::vector<std::int64_t> ones(static_cast<std::size_t>(shape.rank() - count), 1);
+    repeats = stepped(layer, ops::Concat::kind, {layer.list("ones", ones), repeats},
+                      {{"axis", std::int64_t{0}}});
+  }
+  layer.make("onnx.Tile", {data, repeats});
   return true;
 }
 
@@ -181,8 +199,9 @@ void lower_pad(LoweredNode& node) {
   }
   const auto rank = node.ranked(0).rank();
   LayerChain chain(node);
-  const bool is_known = node.constant(1) != nullptr || !node.has(1);
-  std::vector<Output> inputs{node.operand(0)};
+  const bool is_known = !node.has(1) || node.known_list(1);
+  const bool fills_numbers = mode == "constant" && known_number(node.node(), 2, "value", 0) != 0.0;
+  std::vector<Output> inputs{fills_numbers ? real_operand(node, 0) : node.operand(0)};
   if (is_known) {
     const auto given = node.list(1, node.opset() < 2 ? "paddings" : "pads");
     const auto axes = node.list(3, "axes").value_or(axes_from(0, rank));

@@ -251,6 +251,19 @@ bool raise_normalize_l2(RaisedLayer& layer) {
   return true;
 }
 
+/// x / sqrt(sum of squares along the channels + bias)
+bool raise_response_norm(RaisedLayer& layer) {
+  const Value x = layer.input(0);
+  if (!is_float(layer.type_of(x).element)) return false;
+  const Value bias = layer.number("bias", layer.type_of(x).element, layer.real("bias", 1));
+  const Value squares = stepped(layer, ops::Multiply::kind, {x, x});
+  const Value sum = stepped(layer, "onnx.ReduceSum",
+                            {squares, layer.list("channels", std::array{std::int64_t{1}})});
+  const Value root = stepped(layer, "onnx.Sqrt", {stepped(layer, ops::Add::kind, {sum, bias})});
+  layer.make("onnx.Div", {x, root});
+  return true;
+}
+
 /// What has a norm of 0 stays 0.
 void lower_lp_norm(LoweredNode& node) {
   const auto p = node.attribute_or<std::int64_t>("p", 2);
@@ -310,6 +323,7 @@ void lower_lrn(LoweredNode& node) {
 
 constexpr std::array raised_normalization{
     RaiseRule{"BatchNormInference", raise_batch_norm},
+    RaiseRule{"GRN", raise_response_norm},
     RaiseRule{"GroupNormalization", raise_group_norm},
     RaiseRule{"LRN", raise_lrn},
     RaiseRule{"MVN", raise_mvn},

@@ -47,6 +47,18 @@ bool raise_split_of_lengths(RaisedLayer& layer) {
   return true;
 }
 
+/// Of `count` parts of an extent that is not known: all of the same length, which may be less than
+/// that in the last one.
+Output computed_lengths(LoweredNode& node, LayerChain& chain, std::int64_t axis,
+                        std::int64_t count) {
+  const Output extent = chain.element_of(chain.extents(node.operand(0)), axis);
+  const Output rounded_up = chain.pair({"Add"}, extent, chain.integer(count - 1));
+  const Output length = chain.pair({"Divide"}, rounded_up, chain.integer(count));
+  const Output all_but_one = chain.apply(
+      {"Broadcast", "opset3"}, {length, chain.integers({count - 1})}, {{"mode", "numpy"}});
+  return chain.joined({all_but_one, chain.integers({-1})});
+}
+
 void lower_split(LoweredNode& node) {
   const ops::Split split{node.node()};
   const auto results = node.node().graph->result_count(node.node().id);
@@ -54,9 +66,15 @@ void lower_split(LoweredNode& node) {
   if (!axis) impossible("an axis that is not known");
   LayerChain chain(node);
   const Output along = chain.integer(*axis);
+  const auto known = split.sizes();
+  if (!known && node.node().graph->attribute(node.node().id, "num_outputs") != nullptr) {
+    const Output lengths = computed_lengths(node, chain, *axis, results);
+    node.make({"VariadicSplit"}, std::array{node.operand(0), along, lengths});
+    return;
+  }
   const auto given = node.list(1, "split");
   std::vector<std::int64_t> lengths = given.value_or(std::vector<std::int64_t>{});
-  if (lengths.empty()) lengths = split.sizes().value_or(std::vector<std::int64_t>{});
+  if (lengths.empty()) lengths = known.value_or(std::vector<std::int64_t>{});
   const bool are_equal =
       std::ranges::adjacent_find(lengths, std::not_equal_to<>()) == lengths.end();
   if (are_equal) {
@@ -93,9 +111,12 @@ void lower_slice(LoweredNode& node) {
   auto steps = list_operand(node, 4, "steps");
   if (!steps) {
     // As many ones as there are starts.
-    const auto known = node.list(1, "starts");
-    if (!known) invalid("a slice without starts");
-    steps = node.integers("steps", std::vector<std::int64_t>(known->size(), 1));
+    const auto known = node.known_list(1);
+    const auto listed = node.attribute_or<std::vector<std::int64_t>>("starts", {});
+    std::int64_t count = known ? std::ssize(*known) : std::ssize(listed);
+    if (count == 0 && node.has(1)) count = node.type(1).shape.element_count().value_or(0);
+    if (count == 0) impossible("a number of starts that is not known");
+    steps = node.integers("steps", std::vector<std::int64_t>(static_cast<std::size_t>(count), 1));
   }
   std::vector<Output> inputs{node.operand(0), *starts, *ends, *steps};
   if (const auto axes = list_operand(node, 3, "axes")) inputs.push_back(*axes);
@@ -243,9 +264,24 @@ bool raise_strided_slice(RaisedLayer& layer) {
 // --- by index ------------------------------------------------------------------------------------
 
 bool raise_gather(RaisedLayer& layer) {
-  const auto axis = constant_axis(layer, 2);
-  if (!axis || layer.integer("batch_dims", 0) != 0) return false;
-  layer.make(ops::Gather::kind, {layer.input(0), layer.input(1)}, {{"axis", *axis}});
+  auto axis = constant_axis(layer, 2);
+  std::int64_t batch = layer.integer("batch_dims", 0);
+  if (!axis) return false;
+  if (batch == 0) {
+    layer.make(ops::Gather::kind, {layer.input(0), layer.input(1)}, {{"axis", *axis}});
+    return true;
+  }
+  // Along the axis behind those of a batch, each index is a list of one.
+  const Shape& data = layer.shape_of(layer.input(0));
+  const Shape& indices = layer.shape_of(layer.input(1));
+  if (!data.is_ranked() || !indices.is_ranked()) return false;
+  axis = normalize_axis(*axis, data.rank());
+  if (batch < 0) batch += indices.rank();
+  if (!axis || *axis != batch) return false;
+  const Value lists = stepped(
+      layer, ops::Unsqueeze::kind,
+      {layer.wide(layer.input(1), "indices"), layer.list("last", std::array{std::int64_t{-1}})});
+  layer.make("onnx.GatherND", {layer.input(0), lists}, {{"batch_dims", batch}});
   return true;
 }
 
@@ -279,10 +315,32 @@ bool raise_gather_elements(RaisedLayer& layer) {
   return true;
 }
 
+/// Operand 0 with no more elements along the other axes than there are indices: OpenVINO wants as
+/// many.
+Output as_far_as_indices(LoweredNode& node, std::int64_t axis) {
+  const Shape& data = node.ranked(0);
+  const Shape& indices = node.ranked(1);
+  if (indices.rank() != data.rank()) invalid("indices of another rank than the data");
+  LayerChain chain(node);
+  const Output extents = chain.extents(node.operand(1));
+  std::vector<std::int64_t> axes;
+  std::vector<Output> ends;
+  for (std::int64_t other = 0; other < data.rank(); ++other) {
+    if (other == axis || surely_equal(indices[other], data[other])) continue;
+    axes.push_back(other);
+    ends.push_back(chain.part(extents, other, other + 1));
+  }
+  if (axes.empty()) return node.operand(0);
+  return chain.apply({"Slice", "opset8"},
+                     {node.operand(0), chain.integers(std::vector<std::int64_t>(axes.size(), 0)),
+                      chain.joined(ends), chain.integers(std::vector<std::int64_t>(axes.size(), 1)),
+                      chain.integers(axes)});
+}
+
 void lower_gather_elements(LoweredNode& node) {
   const std::int64_t axis = axis_of(node, 0);
   node.make({"GatherElements", "opset6"},
-            std::array{node.operand(0), from_the_front(node, 1, axis)},
+            std::array{as_far_as_indices(node, axis), from_the_front(node, 1, axis)},
             {{"axis", std::to_string(axis)}});
 }
 

@@ -6,6 +6,7 @@
 
 #include "io/openvino/chain.hpp"
 #include "io/openvino/failure.hpp"
+#include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
 #include "io/openvino/windows.hpp"
 
@@ -15,6 +16,33 @@ namespace {
 constexpr std::string_view max_kind = "onnx.MaxPool";
 constexpr std::string_view average_kind = "onnx.AveragePool";
 
+/// Whether all ways to round up make as many windows: the last of them begins inside, or where pads
+/// in front of the operand are.
+bool rounds_up_alike(const Shape& shape, const std::vector<std::int64_t>& kernel,
+                     const Attributes& windows) {
+  using List = std::vector<std::int64_t>;
+  const auto strides = windows.get_or<List>("strides", {});
+  const auto dilations = windows.get_or<List>("dilations", {});
+  const auto pads = windows.get_or<List>("pads", List(2 * kernel.size(), 0));
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
+    constexpr std::int64_t most = 1 << 30;
+    for (const std::int64_t number : {kernel[i], strides[i], dilations[i]}) {
+      if (number < 1 || number > most) return false;
+    }
+    const std::int64_t reach = (kernel[i] - 1) * dilations[i] + 1;
+    const std::int64_t behind = pads[i + kernel.size()];
+    if (behind < 0 || pads[i] < 0 || behind > most || pads[i] > most) return false;
+    if (behind + strides[i] <= reach) continue;
+    if (shape.rank() != static_cast<std::int64_t>(kernel.size()) + 2) return false;
+    const auto extent = shape.extents()[i + 2].known();
+    if (!extent) return false;
+    const std::int64_t front = *extent + pads[i];
+    const std::int64_t room = front + behind - reach;
+    if (room < 0 || (room + strides[i] - 1) / strides[i] * strides[i] >= front) return false;
+  }
+  return true;
+}
+
 bool raise_pooling(RaisedLayer& layer) {
   const bool is_max = layer.type() == "MaxPool";
   const auto kernel = layer.integers("kernel");
@@ -23,9 +51,14 @@ bool raise_pooling(RaisedLayer& layer) {
   if (rounding != "floor" && rounding != "ceil" && rounding != "ceil_torch") {
     invalid(fmt::format("rounding_type=\"{}\"", printable(rounding)));
   }
-  // ONNX leaves out windows that begin behind the operand, as ceil_torch does.
-  if (rounding == "ceil" || layer.layer().outputs.empty()) return false;
+  if (layer.layer().outputs.empty()) return false;
   Attributes attributes = raised_windows(layer, kernel.size(), true);
+  // ONNX leaves out windows that begin behind the operand, as ceil_torch does, which also counts
+  // pads as ONNX does where a window leaves the operand.
+  const bool counts_pads = !is_max && !layer.flag("exclude-pad", true);
+  const bool is_alike =
+      !counts_pads && rounds_up_alike(layer.shape_of(layer.input(0)), kernel, attributes);
+  if (rounding == "ceil" && !is_alike) return false;
   attributes.set("kernel_shape", kernel);
   attributes.set("ceil_mode", std::int64_t{rounding == "floor" ? 0 : 1});
   if (!is_max) {
@@ -33,7 +66,7 @@ bool raise_pooling(RaisedLayer& layer) {
     if (std::ranges::all_of(dilations, [](std::int64_t dilation) { return dilation == 1; })) {
       attributes.erase("dilations");
     }
-    attributes.set("count_include_pad", std::int64_t{layer.flag("exclude-pad", true) ? 0 : 1});
+    attributes.set("count_include_pad", std::int64_t{counts_pads ? 1 : 0});
     layer.make(average_kind, {layer.input(0)}, std::move(attributes));
     return true;
   }
@@ -85,6 +118,14 @@ void lower_pooling(LoweredNode& node) {
   const bool is_dilated =
       std::ranges::any_of(dilations, [](std::int64_t dilation) { return dilation != 1; });
   Data data = lowered_windows(node, kernel.size(), is_max || is_dilated);
+  const std::string_view automatic = automatic_padding(data);
+  if (automatic.starts_with("same")) {
+    const auto strides = list_of(node, "strides", kernel.size(), 1);
+    for (std::size_t i = 0; i < kernel.size(); ++i) {
+      if (strides[i] > kernel[i]) impossible("automatic pads, with strides beyond the kernel");
+    }
+    if (is_dilated) impossible("automatic pads, with dilations");
+  }
   data.emplace_back("kernel", text_of(kernel));
   const bool ceils = node.attribute_or<std::int64_t>("ceil_mode", 0) != 0;
   data.emplace_back("rounding_type", ceils ? "ceil_torch" : "floor");
@@ -92,7 +133,8 @@ void lower_pooling(LoweredNode& node) {
     const bool counts = node.attribute_or<std::int64_t>("count_include_pad", 0) != 0;
     data.emplace_back("exclude-pad", text_of(!counts));
     const std::string_view version = ceils ? "opset14" : "opset1";
-    node.make({"AvgPool", is_dilated ? "opset16" : version}, std::array{node.operand(0)}, data);
+    const Output image = counts ? real_operand(node, 0) : node.operand(0);
+    node.make({"AvgPool", is_dilated ? "opset16" : version}, std::array{image}, data);
     return;
   }
   // The version of a time that knew no dilations is what most readers fuse best.

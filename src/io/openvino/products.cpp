@@ -191,6 +191,10 @@ void lower_convolution(LoweredNode& node) {
     data.emplace_back("output_padding", text_of(list_of(node, "output_padding", rank, 0)));
     const auto shape = node.attribute_or<std::vector<std::int64_t>>("output_shape", {});
     if (!shape.empty()) {
+      const auto image = node.ranked(0).extents().last(rank);
+      if (std::ranges::all_of(image, &Extent::is_known)) {
+        impossible("an output_shape that the kernel does not reach");
+      }
       // The last `rank` extents; OpenVINO then finds the padding by auto_pad.
       const auto spatial = std::span(shape).last(std::min(rank, shape.size()));
       inputs.push_back(node.integers("output_shape", spatial));

@@ -119,6 +119,9 @@ Limits limits_of(const UniformType& type, bool to_codes) {
 
 /// FakeQuantize to the real values of codes, or, with `to_codes`, to these as numbers.
 void make_fake_quantize(LoweredNode& node, const UniformType& type, bool to_codes) {
+  if (type.expressed == ElementType::float64) {
+    impossible("FakeQuantize of float64, which OpenVINO does not compile: make the model float32");
+  }
   const Parameters given = parameters_of(type, node.node().type().shape);
   const Limits limits = limits_of(type, to_codes);
   std::vector<float> low;
@@ -240,7 +243,8 @@ void lower_dequantize(LoweredNode& node) {
   const NodeRef producer{node.node().graph, node.node().operand(0).node};
   const Constant* known = node.constant(0);
   if (known && is_accumulator(type)) {
-    node.finish(node.constant("values", real_sums(*known, type)));
+    const Output sums = node.constant("values", real_sums(*known, type));
+    node.finish(node.converted(sums, type.expressed, name_of(type.expressed)));
     return;
   }
   if (producer.kind() == ops::Quantize::kind && is_read_as_real(producer)) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
+#include <set>
 #include <sstream>
 #include <tuple>
 #include <utility>
@@ -477,6 +479,7 @@ void Raising::raise(std::size_t index) {
 }
 
 void Raising::add_outputs() {
+  std::set<std::string, std::less<>> taken;
   for (const Layer& layer : net_.layers()) {
     if (layer.type != "Result") continue;
     if (layer.sources.empty() || !layer.sources.front()) {
@@ -484,7 +487,11 @@ void Raising::add_outputs() {
     }
     Value value = in_node(layer.name, [&] { return value_from(*layer.sources.front()); });
     const auto names = split_names(layer.node.attribute("output_names").as_string());
-    std::string name = names.empty() ? std::string(graph_.value_name(value)) : names.front();
+    // A value that is several outputs has the names of all.
+    const auto own =
+        std::ranges::find_if(names, [&](const auto& each) { return !taken.contains(each); });
+    std::string name = own == names.end() ? std::string(graph_.value_name(value)) : *own;
+    taken.insert(name);
     const TensorType& type = graph_.type(value);
     const ElementType given_as =
         net_.version() == 10 ? version_10::output_type(type.element) : type.element;

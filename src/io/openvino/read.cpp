@@ -1,6 +1,4 @@
 // Files to graphs.
-#include <filesystem>
-
 #include "io/openvino/failure.hpp"
 #include "io/openvino/raise.hpp"
 #include "quadrant/io/openvino.hpp"
@@ -20,11 +18,10 @@ Graph graph_of(std::string_view xml, Bin bin, const OpenVinoReadOptions& options
 
 Expected<Graph> read_openvino(const std::string& path, const OpenVinoReadOptions& options) {
   return openvino_ir::at_border(path, [&] {
-    const InputFile file = openvino_ir::value_of(InputFile::open(path));
+    const InputFile file = openvino_ir::value_of(InputFile::open(path, options.files));
     std::string xml(file.size(), '\0');
     openvino_ir::value_of(file.read(0, std::as_writable_bytes(std::span(xml))));
-    const std::string bin = std::filesystem::path(path).replace_extension(".bin").string();
-    return openvino_ir::graph_of(xml, openvino_ir::Bin(bin), options);
+    return openvino_ir::graph_of(xml, openvino_ir::Bin(path, options), options);
   });
 }
 

@@ -75,7 +75,12 @@ std::optional<ReducedAxes> reduced_axes(LoweredNode& node) {
   }
   const Shape& shape = node.type(0).shape;
   if (has_axes || shape.is_ranked()) {
-    found.axes = node.integers("axes", has_axes ? *given : axes_from(0, shape.rank()));
+    auto axes = has_axes ? *given : axes_from(0, shape.rank());
+    // OpenVINO takes those from the end for others where a Reshape in front adds axes.
+    for (std::int64_t& axis : axes) {
+      if (shape.is_ranked()) axis = normalize_axis(axis, shape.rank()).value_or(axis);
+    }
+    found.axes = node.integers("axes", axes);
     return found;
   }
   LayerChain chain(node);

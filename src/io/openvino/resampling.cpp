@@ -163,11 +163,14 @@ std::optional<std::vector<double>> known_numbers(const LoweredNode& node, std::s
   if (!has_sizes && !node.has(operand)) {
     return node.attribute_or<std::vector<double>>("scales", {});
   }
+  if (has_sizes) {
+    const auto sizes = node.known_list(operand);
+    if (!sizes) return std::nullopt;
+    return std::vector<double>(sizes->begin(), sizes->end());
+  }
   const Constant* known = node.constant(operand);
   if (!known) return std::nullopt;
-  if (!has_sizes) return value_of(read_reals(*known));
-  const auto sizes = value_of(read_integers(*known));
-  return std::vector<double>(sizes.begin(), sizes.end());
+  return value_of(read_reals(*known));
 }
 
 void lower_resize(LoweredNode& node) {
@@ -192,8 +195,9 @@ void lower_resize(LoweredNode& node) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto axis = normalize_axis(axes[i], shape.rank());
     if (!axis) invalid("an axis outside of the operand");
-    const auto extent = has_sizes ? shape[*axis].known() : 1;
-    if (extent && (*numbers)[i] == static_cast<double>(*extent)) continue;
+    // An extent that is not known may be any.
+    const auto same = has_sizes ? shape[*axis].known() : 1;
+    if (same && (*numbers)[i] == static_cast<double>(*same)) continue;
     resized.push_back(*axis);
     wanted.push_back((*numbers)[i]);
   }

@@ -15,6 +15,7 @@ struct Rules {
   std::span<const LowerRule> lower;
 };
 
+[[nodiscard]] Rules composed_moves_rules() noexcept;
 [[nodiscard]] Rules composed_rules() noexcept;
 [[nodiscard]] Rules elementwise_rules() noexcept;
 [[nodiscard]] Rules indices_rules() noexcept;
@@ -29,12 +30,16 @@ struct Rules {
 [[nodiscard]] Rules recurrent_rules() noexcept;
 [[nodiscard]] Rules reductions_rules() noexcept;
 [[nodiscard]] Rules resampling_rules() noexcept;
+[[nodiscard]] Rules searches_rules() noexcept;
+[[nodiscard]] Rules spectral_rules() noexcept;
 
-[[nodiscard]] inline std::array<Rules, 14> all_rules() noexcept {
-  return {composed_rules(),   elementwise_rules(),   indices_rules(), integers_rules(),
-          moves_rules(),      normalization_rules(), parts_rules(),   pooling_rules(),
-          products_rules(),   quantization_rules(),  ranking_rules(), recurrent_rules(),
-          reductions_rules(), resampling_rules()};
+/// In the order in which they are asked: what has a name of its own before what is composed.
+[[nodiscard]] inline std::array<Rules, 17> all_rules() noexcept {
+  return {elementwise_rules(),   indices_rules(),  integers_rules(),  moves_rules(),
+          normalization_rules(), parts_rules(),    pooling_rules(),   products_rules(),
+          quantization_rules(),  ranking_rules(),  recurrent_rules(), reductions_rules(),
+          resampling_rules(),    searches_rules(), spectral_rules(),  composed_rules(),
+          composed_moves_rules()};
 }
 
 }  // namespace quadrant::inline v0::openvino_ir

@@ -55,6 +55,11 @@ std::vector<std::int64_t> list_of(const LoweredNode& node, std::string_view name
   return sized(node.attribute_or<std::vector<std::int64_t>>(name, {}), size, fallback, name);
 }
 
+std::string_view automatic_padding(const Data& data) {
+  const auto found = std::ranges::find(data, "auto_pad", &Data::value_type::first);
+  return found == data.end() ? std::string_view() : found->second;
+}
+
 Data lowered_windows(const LoweredNode& node, std::size_t rank, bool has_dilations) {
   Data data{{"strides", text_of(list_of(node, "strides", rank, 1))}};
   if (has_dilations) data.emplace_back("dilations", text_of(list_of(node, "dilations", rank, 1)));

@@ -18,6 +18,9 @@ namespace quadrant::inline v0::openvino_ir {
 /// The other way.
 [[nodiscard]] Data lowered_windows(const LoweredNode& node, std::size_t rank, bool has_dilations);
 
+/// The `auto_pad` of these.
+[[nodiscard]] std::string_view automatic_padding(const Data& data);
+
 /// A list attribute of ONNX, or as many of `fallback`; `invalid` for another length.
 [[nodiscard]] std::vector<std::int64_t> list_of(const LoweredNode& node, std::string_view name,
                                                 std::size_t size, std::int64_t fallback);

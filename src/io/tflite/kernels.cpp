@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "io/tflite/element.hpp"
 #include "io/tflite/failure.hpp"
@@ -45,7 +46,7 @@ struct Kernel {
 };
 
 constexpr DataOperands two_operands{.first = 0, .count = 2};
-constexpr DataOperands all_operands{.first = 0, .count = 64};
+constexpr DataOperands all_operands{.first = 0, .count = std::numeric_limits<std::uint32_t>::max()};
 
 /// What LiteRT 2.3.0's reference kernels compute rightly. What is not here either fails to load,
 /// stops the process or gives wrong numbers (many kernels take plain integers for codes, and then
@@ -57,10 +58,12 @@ constexpr std::array kernels{
     Kernel{ARG_MIN, of_8_bits | i32 | b1, of_8_bits | i32},
     Kernel{AVERAGE_POOL_2D, 0, codes_16},
     Kernel{BATCH_MATMUL, 0, i8 | i16, two_operands},
+    Kernel{BITWISE_XOR, of_8_bits | i16 | u16 | i32 | u32, 0, two_operands},
     Kernel{BROADCAST_TO, every_plain, every_code},
     Kernel{CAST, every_plain & ~u64, every_code | i4},
     Kernel{CONCATENATION, common_plain | u32 | b1, codes_16 | i32, all_operands},
     Kernel{CONV_2D, 0, codes_16},
+    Kernel{CUMSUM, i32 | i64, 0},
     Kernel{DEPTH_TO_SPACE, of_8_bits | i32 | i64, of_8_bits | i32},
     Kernel{DEPTHWISE_CONV_2D, 0, codes_16},
     Kernel{DEQUANTIZE, 0, codes_16 | i4},
@@ -68,6 +71,7 @@ constexpr std::array kernels{
     Kernel{ELU, 0, i8},
     Kernel{EQUAL, i16 | i32 | i64 | b1, of_8_bits | i16, two_operands},
     Kernel{EXP, 0, i8 | i16},
+    Kernel{FILL, common_plain | u16 | u32 | b1, 0, {.first = 1}},
     Kernel{FLOOR_MOD, i8 | i16 | i32 | i64, 0, two_operands},
     Kernel{FULLY_CONNECTED, 0, codes_16},
     Kernel{GATHER, common_plain | b1, moved_codes},
@@ -79,7 +83,7 @@ constexpr std::array kernels{
     Kernel{LEAKY_RELU, 0, codes_16},
     Kernel{LESS, i16 | i32 | i64, codes_16, two_operands},
     Kernel{LESS_EQUAL, i16 | i32 | i64, codes_16, two_operands},
-    Kernel{LOG, 0, i8 | i16},
+    Kernel{LOG, 0, i8},  // of 16 bits: thousands of steps off near 0
     Kernel{LOG_SOFTMAX, 0, of_8_bits},
     Kernel{LOGICAL_AND, b1, 0, two_operands},
     Kernel{LOGICAL_NOT, b1, 0},
@@ -93,12 +97,14 @@ constexpr std::array kernels{
     Kernel{MUL, i16 | i32 | u32 | i64, codes_16, two_operands},
     Kernel{NEG, i8 | i16 | i32 | i64, 0},
     Kernel{NOT_EQUAL, i32 | i64 | b1, of_8_bits, two_operands},
+    Kernel{ONE_HOT, of_8_bits | i32 | i64 | b1, 0, {.first = 2, .count = 2}},
     Kernel{PAD, common_plain | b1, moved_codes},
     Kernel{PADV2, common_plain | b1, moved_codes},
     Kernel{POW, i32, 0, two_operands},
     Kernel{PRELU, 0, of_8_bits, two_operands},
     // Real numbers to these codes, or codes to codes.
     Kernel{QUANTIZE, 0, codes_16 | shifted},
+    Kernel{RANGE, i32 | i64, 0, all_operands},
     Kernel{REDUCE_MAX, common_plain, codes_16 | i32},
     Kernel{REDUCE_MIN, common_plain, codes_16 | i32},
     Kernel{REDUCE_PROD, common_plain, 0},
@@ -109,7 +115,8 @@ constexpr std::array kernels{
     Kernel{RESHAPE, every_plain, every_code | i4},
     Kernel{RESIZE_BILINEAR, 0, of_8_bits},  // of 16 bits: many steps off
     Kernel{RESIZE_NEAREST_NEIGHBOR, every_plain & ~(i64 | u64), every_code},
-    Kernel{RSQRT, 0, i8 | i16},
+    Kernel{REVERSE_SEQUENCE, i16 | i32 | i64, 0},
+    Kernel{SCATTER_ND, of_8_bits | i32 | i64 | b1, 0, {.first = 1}},
     Kernel{SELECT_V2, every_plain, every_code, {.first = 1, .count = 2}},
     Kernel{SHAPE, every_plain, every_code | i4},
     Kernel{SIGN, i32, 0},
@@ -123,8 +130,10 @@ constexpr std::array kernels{
     Kernel{SUM, i32 | i64, codes_16},
     Kernel{TANH, 0, codes_16},
     Kernel{TILE, every_plain, every_code},
+    Kernel{TOPK_V2, common_plain, 0},
     Kernel{TRANSPOSE, every_plain, every_code},
     Kernel{TRANSPOSE_CONV, 0, codes_16, {.first = 2}},
+    Kernel{WHERE, of_8_bits | i32 | u32 | i64 | b1, 0},
 };
 
 /// Which weights a kernel takes beside data of a type, and whether their zero point may be another
@@ -150,11 +159,10 @@ struct FixedResult {
 constexpr float fraction(int count) { return 1.0F / static_cast<float>(count); }
 
 constexpr std::array fixed_results{
-    FixedResult{LOGISTIC, ElementType::int8, {fraction(256), -128}},
-    FixedResult{LOGISTIC, ElementType::uint8, {fraction(256), 0}},
+    FixedResult{LOGISTIC, ElementType::int8, {fraction(256), -128, true}},
+    FixedResult{LOGISTIC, ElementType::uint8, {fraction(256), 0, true}},
     FixedResult{LOGISTIC, ElementType::int16, {fraction(32768), 0}},
-    FixedResult{TANH, ElementType::int8, {fraction(128), 0}},
-    FixedResult{TANH, ElementType::uint8, {fraction(128), 128}},
+    // Of 8 bits it is a table for any result.
     FixedResult{TANH, ElementType::int16, {fraction(32768), 0}},
     FixedResult{SOFTMAX, ElementType::int8, {fraction(256), -128}},
     FixedResult{SOFTMAX, ElementType::uint8, {fraction(256), 0}},

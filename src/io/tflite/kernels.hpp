@@ -25,6 +25,7 @@ namespace quadrant::inline v0::tflite {
 struct ResultCodes {
   float scale = 1.0F;
   std::int64_t zero = 0;
+  bool has_any_zero = false;  ///< the zero point may be another, of that scale
 };
 /// Empty for a kernel whose results have parameters of their own.
 [[nodiscard]] std::optional<ResultCodes> result_codes(schema::BuiltinOperator code,

@@ -4,16 +4,15 @@
 #include <array>
 #include <string_view>
 
+#include "ir/result_type.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
 constexpr std::int64_t longest = 64;
 
-std::optional<Integers> shape_of(const GraphView& graph, NodeRef node) {
+std::optional<IntegerList> extents_of(const GraphView& graph, NodeRef node) {
   const Shape& shape = graph.type(node.operand(0)).shape;
   if (!shape.is_ranked()) return std::nullopt;
   const std::int64_t rank = shape.rank();
@@ -23,28 +22,31 @@ std::optional<Integers> shape_of(const GraphView& graph, NodeRef node) {
   };
   const std::int64_t first = bound("start", 0);
   const std::int64_t last = std::max(first, bound("end", rank));
-  Integers extents;
+  IntegerList extents;
   for (std::int64_t axis = first; axis < last; ++axis) {
-    extents.push_back(shape[axis].value_or(unknown_integer));
+    const auto number = shape[axis].known();
+    extents.push_back(number ? KnownInteger{.number = number}
+                             : KnownInteger{std::nullopt, node.operand(0), axis});
   }
   return extents;
 }
 
-std::optional<Integers> gathered(const Integers& data, const Integers& indices) {
-  Integers result;
-  for (const std::int64_t index : indices) {
-    const auto at = normalize_axis(index, static_cast<std::int64_t>(data.size()));
+std::optional<IntegerList> gathered(const IntegerList& data, const IntegerList& indices) {
+  IntegerList result;
+  for (const KnownInteger& index : indices) {
+    if (!index.number) return std::nullopt;
+    const auto at = normalize_axis(*index.number, static_cast<std::int64_t>(data.size()));
     if (!at) return std::nullopt;
     result.push_back(data[static_cast<std::size_t>(*at)]);
   }
   return result;
 }
 
-std::optional<Integers> sliced(NodeRef node, const Integers& data) {
+std::optional<IntegerList> sliced(NodeRef node, const IntegerList& data) {
   const auto ranges = ops::Slice{node}.ranges();
   if (!ranges || ranges->size() != 1) return std::nullopt;
   const auto& range = ranges->front();
-  Integers result;
+  IntegerList result;
   for (std::int64_t i = 0; i < range.count; ++i) {
     const std::int64_t at = range.start + i * range.step;
     if (at < 0 || at >= static_cast<std::int64_t>(data.size())) return std::nullopt;
@@ -57,53 +59,60 @@ std::optional<Integers> sliced(NodeRef node, const Integers& data) {
 struct Arithmetic {
   std::string_view kind;
   std::int64_t (*compute)(std::int64_t, std::int64_t);
+  std::int64_t neutral;  ///< as the second of the two, it changes nothing
 };
 
 constexpr std::int64_t largest = std::int64_t{1} << 31U;
 
 constexpr std::array arithmetic_rows{
-    Arithmetic{ops::Add::kind, [](std::int64_t a, std::int64_t b) { return a + b; }},
-    Arithmetic{ops::Multiply::kind, [](std::int64_t a, std::int64_t b) { return a * b; }},
-    Arithmetic{"onnx.Sub", [](std::int64_t a, std::int64_t b) { return a - b; }},
-    Arithmetic{"onnx.Div", [](std::int64_t a, std::int64_t b) { return b > 0 ? a / b : -1; }},
+    Arithmetic{ops::Add::kind, [](std::int64_t a, std::int64_t b) { return a + b; }, 0},
+    Arithmetic{ops::Multiply::kind, [](std::int64_t a, std::int64_t b) { return a * b; }, 1},
+    Arithmetic{"onnx.Sub", [](std::int64_t a, std::int64_t b) { return a - b; }, 0},
+    Arithmetic{"onnx.Div", [](std::int64_t a, std::int64_t b) { return b > 0 ? a / b : -1; }, 1},
 };
 
-std::optional<Integers> computed(const Arithmetic& row, const Integers& a, const Integers& b) {
+std::optional<IntegerList> computed(const Arithmetic& row, const IntegerList& a,
+                                    const IntegerList& b) {
   if (a.empty() || b.empty()) return std::nullopt;
   if (a.size() != b.size() && a.size() != 1 && b.size() != 1) return std::nullopt;
-  Integers result;
+  IntegerList result;
   for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
-    const std::int64_t x = a[a.size() == 1 ? 0 : i];
-    const std::int64_t y = b[b.size() == 1 ? 0 : i];
-    if (x == unknown_integer || y == unknown_integer) {
-      result.push_back(unknown_integer);
+    const KnownInteger& x = a[a.size() == 1 ? 0 : i];
+    const KnownInteger& y = b[b.size() == 1 ? 0 : i];
+    if (!x.number || !y.number) {
+      result.push_back(y.number == row.neutral ? x : KnownInteger{});
       continue;
     }
-    if (x < 0 || y < 0 || x > largest || y > largest) return std::nullopt;
-    const std::int64_t value = row.compute(x, y);
+    if (*x.number < 0 || *y.number < 0 || *x.number > largest || *y.number > largest) {
+      return std::nullopt;
+    }
+    const std::int64_t value = row.compute(*x.number, *y.number);
     if (value < 0) return std::nullopt;
-    result.push_back(value);
+    result.push_back({.number = value});
   }
   return result;
 }
 
 }  // namespace
 
-std::optional<Integers> integers_of(const Graph& graph, Value value, const KnownIntegers& known) {
+std::optional<IntegerList> integers_of(const Graph& graph, Value value,
+                                       const KnownIntegers& known) {
   if (value.is_absent()) return std::nullopt;
   if (const auto found = known.find(value); found != known.end()) return found->second;
   const Constant* constant = graph.constant(value.node);
   if (!constant || !*constant || !is_integer(constant->element())) return std::nullopt;
   if (constant->shape().rank() > 1) return std::nullopt;
-  auto values = read_integers(*constant, longest);
+  const auto values = read_integers(*constant, longest);
   if (!values) return std::nullopt;
-  return *std::move(values);
+  IntegerList integers;
+  for (const std::int64_t number : *values) integers.push_back({.number = number});
+  return integers;
 }
 
-std::optional<Integers> known_integers(const Graph& graph, NodeRef node,
-                                       const KnownIntegers& known) {
+std::optional<IntegerList> known_integers(const Graph& graph, NodeRef node,
+                                          const KnownIntegers& known) {
   const std::string_view kind = node.kind();
-  if (kind == "onnx.Shape") return shape_of(graph, node);
+  if (kind == "onnx.Shape") return extents_of(graph, node);
   constexpr std::array same{ops::Identity::kind, ops::Cast::kind, ops::Reshape::kind,
                             ops::Squeeze::kind, ops::Unsqueeze::kind};
   constexpr std::array others{ops::Gather::kind, ops::Slice::kind, ops::Concat::kind};
@@ -123,19 +132,78 @@ std::optional<Integers> known_integers(const Graph& graph, NodeRef node,
   if (!first || is_same) return first;
   if (kind == ops::Slice::kind) return sliced(node, *first);
   if (kind == ops::Concat::kind) {
-    Integers result;
+    IntegerList result;
     for (const Value operand : node.operands()) {
       const auto part = integers_of(graph, operand, known);
       if (!part) return std::nullopt;
       result.insert(result.end(), part->begin(), part->end());
+      if (static_cast<std::int64_t>(result.size()) > longest) return std::nullopt;
     }
-    if (static_cast<std::int64_t>(result.size()) > longest) return std::nullopt;
     return result;
   }
   const auto second = integers_of(graph, node.operand(1), known);
   if (!second) return std::nullopt;
   if (kind == ops::Gather::kind) return gathered(*first, *second);
   return computed(*row, *first, *second);
+}
+
+namespace {
+
+/// The operand along whose axis `axis` the result of `node` has the same extent; absent where that
+/// is not sure. Where ranks differ, the last axes are the same; `axis` becomes that of the operand.
+Value handed_on(NodeRef node, std::int64_t& axis) {
+  const Value first = node.operand(0);
+  if (first.is_absent() || !node.operand_type(0)->shape.is_ranked()) return {};
+  if (detail::keeps_shape(node.kind())) return first;
+  const bool keeps_batch = node.kind() == ops::Conv::kind ||
+                           node.kind() == ops::ConvTranspose::kind || node.kind().ends_with("Pool");
+  if (keeps_batch) return axis == 0 ? first : Value{};
+  if (!detail::stretches_operands(node.kind())) return {};
+  // Of operands that are stretched, the one that is not known to be 1 there, if it is alone.
+  Value found;
+  std::int64_t found_axis = 0;
+  const std::int64_t rank = node.type().shape.rank();
+  for (std::size_t i = 0; i < node.operands().size(); ++i) {
+    if (node.operand(i).is_absent()) continue;
+    const Shape& shape = node.operand_type(i)->shape;
+    if (!shape.is_ranked()) return {};
+    const std::int64_t at = axis - (rank - shape.rank());
+    if (at < 0 || surely_equal(shape[at], 1)) continue;
+    if (!found.is_absent()) return {};
+    found = node.operand(i);
+    found_axis = at;
+  }
+  axis = found_axis;
+  return found;
+}
+
+/// Where an extent comes from: a value of which nothing more is known.
+std::pair<Value, std::int64_t> origin_of(const Graph& graph, Value value, std::int64_t axis) {
+  constexpr int most_steps = 256;  // so that a chain is not walked by each of its values
+  for (int i = 0; i < most_steps; ++i) {
+    const Value operand = value.result == 0 ? handed_on(graph.ref(value.node), axis) : Value{};
+    if (operand.is_absent()) break;
+    value = operand;
+  }
+  return {value, axis};
+}
+
+}  // namespace
+
+bool is_extent(const Graph& graph, const KnownInteger& integer, Value value, std::int64_t axis) {
+  if (const auto extent = graph.type(value).shape[axis].known()) return integer.number == extent;
+  return !integer.number && !integer.of.is_absent() &&
+         origin_of(graph, integer.of, integer.axis) == origin_of(graph, value, axis);
+}
+
+Shape shape_of(const IntegerList& integers) {
+  std::vector<Extent> extents;
+  extents.reserve(integers.size());
+  for (const KnownInteger& integer : integers) {
+    const bool is_extent = integer.number.value_or(-1) >= 0;
+    extents.push_back(is_extent ? Extent(*integer.number) : Extent::open());
+  }
+  return Shape(std::move(extents));
 }
 
 }  // namespace quadrant::inline v0::tflite

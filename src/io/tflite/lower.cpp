@@ -40,6 +40,12 @@ Shape merged(const Shape& stated, const Shape& other) {
 
 }  // namespace
 
+schema::ShapeOptionsT int32_shape() {
+  schema::ShapeOptionsT options;
+  options.out_type = schema::TensorType::INT32;
+  return options;
+}
+
 bool have_same_parameters(const TensorType& a, const TensorType& b) {
   if (a.is_quantized() != b.is_quantized() || a.element != b.element) return false;
   if (!a.is_quantized() || a.quantization == b.quantization) return true;
@@ -94,26 +100,23 @@ std::vector<float> Lowering::reals(Value value) const {
 }
 
 std::vector<std::int64_t> Lowering::integers(Value value) const {
-  auto found = integers_of(graph_, value, known_);
-  if (!found || std::ranges::find(*found, unknown_integer) != found->end()) {
+  const auto found = open_integers(value);
+  std::vector<std::int64_t> numbers;
+  for (const KnownInteger& integer : found.value_or(IntegerList{})) {
+    if (integer.number) numbers.push_back(*integer.number);
+  }
+  if (!found || numbers.size() != found->size()) {
     impossible("integers that are computed where a constant is needed",
                {.tensor = value.is_absent() ? "" : std::string(graph_.value_name(value))});
   }
-  return *std::move(found);
-}
-
-std::optional<std::vector<Extent>> Lowering::extents(Value value) const {
-  const auto found = integers_of(graph_, value, known_);
-  if (!found) return std::nullopt;
-  std::vector<Extent> extents;
-  for (const std::int64_t integer : *found) {
-    extents.push_back(integer < 0 ? Extent::open() : Extent(integer));
-  }
-  return extents;
+  return numbers;
 }
 
 bool Lowering::has_one_use(Value value) const noexcept {
-  return std::ranges::count(graph_.uses(value.node), value.result, &Use::result) == 1;
+  const std::span<const Use> uses = graph_.uses(value.node);
+  const auto first = std::ranges::find(uses, value.result, &Use::result);
+  return first != uses.end() &&
+         std::ranges::find(first + 1, uses.end(), value.result, &Use::result) == uses.end();
 }
 
 // --- operands -----------------------------------------------------------------------------------
@@ -134,11 +137,20 @@ Axes Lowering::common_axes(std::span<const Value> values, std::int64_t rank) con
              return same_order(shape, form.axes, axes);
            });
   };
+  // Few, so that what is compared does not grow with the square of the operands.
+  constexpr std::size_t most_candidates = 8;
+  std::vector<Axes> candidates;
+  for (const Value value : values) {
+    if (candidates.size() == most_candidates) break;
+    if (value.is_absent() || is_free(value) || ranked(value).rank() != rank) continue;
+    Axes axes = this->axes(value);
+    if (std::ranges::find(candidates, axes) == candidates.end()) {
+      candidates.push_back(std::move(axes));
+    }
+  }
   Axes best = plain_axes(rank);
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  for (const Value candidate : values) {
-    if (candidate.is_absent() || is_free(candidate) || ranked(candidate).rank() != rank) continue;
-    const Axes axes = this->axes(candidate);
+  for (const Axes& axes : candidates) {
     std::int64_t moved = 0;
     for (const Value value : values) {
       if (moves(value, axes)) moved += shape(value).element_count().value_or(1);
@@ -155,7 +167,7 @@ TensorId Lowering::rearrange(TensorId from, const TensorType& type, const Axes& 
                              const Axes& new_axes, std::string_view name) {
   const TensorId to = model_.add_tensor(std::string(name), type, new_axes);
   if (same_order(type.shape, old_axes, new_axes)) {
-    reshape(from, to);
+    reshape(from, to, between(old_axes, new_axes));
     return to;
   }
   ++report_.transposes;
@@ -247,7 +259,9 @@ TensorId Lowering::broadcast(Value value, const Axes& axes) {
     return model_.add_constant(name, found->reshaped(wide.shape), wide.quantization, axes);
   }
   const TensorId made = model_.add_tensor(name, wide, plain_axes(rank));
-  reshape(plain(value), made);
+  Axes sources(static_cast<std::size_t>(rank - from.rank()), no_axis);
+  std::ranges::copy(plain_axes(from.rank()), std::back_inserter(sources));
+  reshape(plain(value), made, sources);
   return rearrange(made, wide, plain_axes(rank), axes, name + "_arranged");
 }
 
@@ -330,6 +344,50 @@ void Lowering::reshape(TensorId from, TensorId to) {
   model_.emit({BuiltinOperator::RESHAPE}, {from, shape}, {to}, std::move(options));
 }
 
+void Lowering::reshape(TensorId from, TensorId to, const Axes& sources) {
+  if (std::ranges::count(model_.tensor(to).shape_signature, -1) <= 1) {
+    reshape(from, to);
+    return;
+  }
+  model_.emit({BuiltinOperator::RESHAPE}, {from, extents(from, to, sources)}, {to});
+}
+
+TensorId Lowering::extents(TensorId from, TensorId to, const Axes& sources) {
+  const schema::TensorT& target = model_.tensor(to);
+  if (target.shape_signature.empty()) return model_.integers(target.shape);
+  const std::vector<std::int32_t> signature = target.shape_signature;
+  const std::string name = target.name;
+  const auto temporary = [&](std::string_view what, std::size_t count) {
+    return model_.add_tensor(fmt::format("{}_{}", name, what),
+                             {ElementType::int32, Shape{static_cast<std::int64_t>(count)}, nullptr},
+                             plain_axes(1));
+  };
+  // All that there is to choose from: the extents of `from`, and numbers.
+  const std::size_t rank = model_.tensor(from).shape.size();
+  std::vector<std::int32_t> numbers;
+  std::vector<std::int32_t> chosen;
+  for (std::size_t i = 0; i < signature.size(); ++i) {
+    const bool is_source = sources[i] != no_axis && signature[i] == -1;
+    chosen.push_back(is_source ? sources[i] : static_cast<std::int32_t>(rank + numbers.size()));
+    if (!is_source) numbers.push_back(signature[i]);
+  }
+  if (std::ranges::count(numbers, -1) > 1) {
+    impossible("a shape of which more than one extent is unknown");
+  }
+  TensorId pool = temporary("operand_shape", rank);
+  model_.emit({BuiltinOperator::SHAPE}, {from}, {pool}, int32_shape());
+  if (!numbers.empty()) {
+    const TensorId both = temporary("numbers", rank + numbers.size());
+    model_.emit({BuiltinOperator::CONCATENATION}, {pool, model_.integers(numbers)}, {both},
+                schema::ConcatenationOptionsT{});
+    pool = both;
+  }
+  const TensorId made = temporary("extents", chosen.size());
+  model_.emit({BuiltinOperator::GATHER}, {pool, model_.integers(chosen)}, {made},
+              schema::GatherOptionsT{});
+  return made;
+}
+
 namespace {
 
 /// The activation that the operator applies to its result; null for one that cannot.
@@ -357,6 +415,8 @@ bool Lowering::fuse(schema::ActivationFunctionType activation, Value operand, Va
   if (is_free(operand) || found == forms_.end() || found->second.size() != 1) return false;
   const Form form = found->second.front();
   schema::OperatorT* op = model_.producer(form.tensor);
+  schema::ActivationFunctionType* place = op ? activation_of(*op) : nullptr;
+  if (!place || *place != schema::ActivationFunctionType::NONE) return false;
   // Each value that has the tensor, from the one that it was made for on, is read by the next
   // alone.
   const Value made = makers_[form.tensor];
@@ -365,13 +425,11 @@ bool Lowering::fuse(schema::ActivationFunctionType activation, Value operand, Va
                          !graph_.operands(value.node)[0].is_absent();
     if (!goes_on) return false;
   }
-  if (!op || !has_one_use(operand) || !has_one_use(made) ||
-      type(operand).shape != type(result).shape)
+  if (!has_one_use(operand) || !has_one_use(made) || type(operand).shape != type(result).shape) {
     return false;
-  if (!have_same_parameters(type(operand), type(result))) return false;
-  schema::ActivationFunctionType* place = activation_of(*op);
+  }
   const bool is_real = type(operand).is_quantized() || is_float(type(operand).element);
-  if (!place || *place != schema::ActivationFunctionType::NONE || !is_real) return false;
+  if (!is_real || !have_same_parameters(type(operand), type(result))) return false;
   *place = activation;
   model_.tensor(form.tensor).name = std::string(graph_.value_name(result));
   alias(result, form.tensor, form.axes);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,12 @@
 namespace quadrant::inline v0::tflite {
 
 struct Rule;
+
+/// Of an axis that no axis of the operand becomes.
+inline constexpr std::int32_t no_axis = -1;
+
+/// Of a SHAPE that gives int32.
+[[nodiscard]] schema::ShapeOptionsT int32_shape();
 
 /// Whether codes of both types mean the same.
 [[nodiscard]] bool have_same_parameters(const TensorType& a, const TensorType& b);
@@ -47,11 +54,12 @@ class Lowering {
   /// The contents of a constant as real numbers, whether it holds codes or not.
   [[nodiscard]] std::vector<float> reals(Value value) const;
   [[nodiscard]] std::vector<double> exact_reals(Value value) const;
-  /// Of a constant, or of integers that follow from shapes.
+  /// Of a constant, or of integers that follow from shapes: `impossible` where the run alone tells.
   [[nodiscard]] std::vector<std::int64_t> integers(Value value) const;
-  /// The same as a shape is asked for: open where they are negative, or follow from an open extent.
-  /// Empty where they are computed.
-  [[nodiscard]] std::optional<std::vector<Extent>> extents(Value value) const;
+  /// The same, with integers among them that the run tells; empty where nothing is known.
+  [[nodiscard]] std::optional<IntegerList> open_integers(Value value) const {
+    return integers_of(graph_, value, known_);
+  }
   /// Whether any order of axes is as good as another: constants, and their real values.
   [[nodiscard]] bool is_free(Value value) const noexcept;
   [[nodiscard]] bool has_one_use(Value value) const noexcept;
@@ -83,7 +91,7 @@ class Lowering {
   void alias(Value result, Value source);
   /// `result` is a constant that is known now.
   void define_constant(Value result, const Constant& constant);
-  void know(Value value, std::vector<std::int64_t> integers) {
+  void know(Value value, IntegerList integers) {
     known_.insert_or_assign(value, std::move(integers));
   }
   /// A tensor of no value of the graph.
@@ -95,6 +103,11 @@ class Lowering {
   // --- operators ------------------------------------------------------------------------------
   /// RESHAPE of `from` to `to`, whose shape is known but for one extent.
   void reshape(TensorId from, TensorId to);
+  /// The same for any extents: axis `i` of `to` is axis `sources[i]` of `from`, or, where that is
+  /// `no_axis`, its extent is known, or it is the only one that is neither.
+  void reshape(TensorId from, TensorId to, const Axes& sources);
+  /// The extents of `to` by the same rule, as an operand: a constant where all are known.
+  TensorId extents(TensorId from, TensorId to, const Axes& sources);
   /// If `activation` may be part of the operator that computes `operand`, it is, and `result` is
   /// what the operator computes.
   bool fuse(schema::ActivationFunctionType activation, Value operand, Value result);
@@ -133,10 +146,14 @@ class Lowering {
   std::vector<NodeId> widen(NodeRef node, const Rule& rule);
   /// The integers as wider ones.
   Value widened(Value narrow, ElementType wide);
-  /// Has `result` be computed with another type, and quantized then as its users want it.
-  std::vector<NodeId> compute_as(Value result, TensorType computed);
-  /// Has all that read `result` so far read `from`.
-  void hand_over(Value result, Value from, const std::vector<Use>& readers);
+  /// Who reads each of a node's results.
+  using Readers = std::vector<std::vector<Use>>;
+  [[nodiscard]] Readers readers_of(NodeRef node) const;
+  /// Has `result` be computed with another type, and quantized then as its readers want it.
+  std::vector<NodeId> compute_as(Value result, TensorType computed,
+                                 const std::vector<Use>& readers);
+  /// Has the readers read `from`.
+  void hand_over(Value from, const std::vector<Use>& readers);
   NodeId add_cast(Value operand, std::string_view ending, ElementType to);
   NodeId add_conversion(std::string_view kind, Value operand, std::string_view ending,
                         TensorType type);

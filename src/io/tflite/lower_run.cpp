@@ -82,11 +82,11 @@ float scale_of(const UniformType& type) { return value_of(read_scales(type.scale
 /// Whether the kernel computes on the codes of this node's values.
 bool computes_on_codes(const Rule& rule, const Lowering& lowering, NodeRef node) {
   if (rule.codes == Codes::any) return true;
-  if (rule.codes == Codes::none || (rule.fits && !rule.fits(node))) return false;
-  if (!has_only_labels(node)) return false;
+  if (rule.codes == Codes::none || !has_only_labels(node)) return false;
   const std::vector<std::uint32_t> data = data_of(rule, node);
   const auto is_code = [&](std::uint32_t i) { return node.operand_type(i)->is_quantized(); };
   if (data.empty() || !std::ranges::all_of(data, is_code)) return false;
+  if (rule.fits && !rule.fits(node)) return false;
   const BuiltinOperator code = kernel_code(rule, lowering, node);
   if (!agree(rule, code, node, data)) return false;
   if (rule.codes == Codes::operands) return true;
@@ -188,11 +188,13 @@ std::vector<NodeId> Lowering::make_real(NodeRef node) {
     }
     graph_.set_operand(node.id, i, entry->second);
   }
+  const Readers readers = readers_of(node);
   std::vector<NodeId> quantizers;
   for (std::uint32_t i = 0; i < graph_.result_count(node.id); ++i) {
     const Value result = node.result(i);
     if (!type(result).is_quantized()) continue;
-    std::ranges::copy(compute_as(result, type(result).expressed()), std::back_inserter(quantizers));
+    std::ranges::copy(compute_as(result, type(result).expressed(), readers[i]),
+                      std::back_inserter(quantizers));
   }
   return quantizers;
 }
@@ -229,16 +231,16 @@ std::vector<NodeId> Lowering::widen(NodeRef node, const Rule& rule) {
     if (type && type->element == narrow)
       graph_.set_operand(node.id, i, widened(node.operand(i), wide));
   }
+  const Readers readers = readers_of(node);
   std::vector<NodeId> casts;
   for (std::uint32_t i = 0; i < graph_.result_count(node.id); ++i) {
     const Value result = node.result(i);
     TensorType type = graph_.type(result);
     if (type.element != narrow) continue;
-    const std::vector<Use> readers(graph_.uses(node.id).begin(), graph_.uses(node.id).end());
     type.element = wide;
     graph_.set_type(result, std::move(type));
     casts.push_back(add_cast(result, "_narrow", narrow));
-    hand_over(result, {casts.back()}, readers);
+    hand_over({casts.back()}, readers[i]);
   }
   return casts;
 }
@@ -297,30 +299,34 @@ std::vector<NodeId> Lowering::add_quantize(Value from, TensorType codes) {
   return added;
 }
 
-std::vector<NodeId> Lowering::compute_as(Value result, TensorType computed) {
+std::vector<NodeId> Lowering::compute_as(Value result, TensorType computed,
+                                         const std::vector<Use>& readers) {
   const TensorType wanted = type(result);
-  const std::vector<Use> uses(graph_.uses(result.node).begin(), graph_.uses(result.node).end());
   graph_.set_type(result, std::move(computed));
   std::vector<NodeId> added = add_quantize(result, wanted);
-  hand_over(result, {added.back()}, uses);
+  hand_over({added.back()}, readers);
   return added;
 }
 
 void Lowering::compute_by(NodeRef node, Expected<std::vector<NodeId>> (*add)(Graph&, NodeId)) {
   const Value result = node.result();
-  const std::vector<Use> readers(graph_.uses(node.id).begin(), graph_.uses(node.id).end());
+  const Readers readers = readers_of(node);
   const std::vector<NodeId> made = value_of(add(graph_, node.id));
-  hand_over(result, {made.back()}, readers);
+  hand_over({made.back()}, readers.front());
   std::string name(graph_.value_name(result));
   graph_.set_value_name(result, name + "_replaced");
   graph_.set_value_name({made.back()}, std::move(name));
   for (const NodeId id : made) lower(graph_.ref(id));
 }
 
-void Lowering::hand_over(Value result, Value from, const std::vector<Use>& readers) {
-  for (const Use& use : readers) {
-    if (use.result == result.result) graph_.set_operand(use.user, use.operand, from);
-  }
+Lowering::Readers Lowering::readers_of(NodeRef node) const {
+  Readers readers(graph_.result_count(node.id));
+  for (const Use& use : graph_.uses(node.id)) readers[use.result].push_back(use);
+  return readers;
+}
+
+void Lowering::hand_over(Value from, const std::vector<Use>& readers) {
+  for (const Use& use : readers) graph_.set_operand(use.user, use.operand, from);
 }
 
 std::vector<NodeId> Lowering::unify(NodeRef node, const Rule& rule) {
@@ -350,6 +356,7 @@ std::vector<NodeId> Lowering::unify(NodeRef node, const Rule& rule) {
     anew.emplace(operand, Value{added.back()});
     graph_.set_operand(node.id, i, {added.back()});
   }
+  const Readers readers = readers_of(node);
   std::vector<NodeId> quantizers;
   for (std::uint32_t i = 0; i < graph_.result_count(node.id); ++i) {
     const Value result = node.result(i);
@@ -357,7 +364,8 @@ std::vector<NodeId> Lowering::unify(NodeRef node, const Rule& rule) {
     changed(node, "the result is quantized anew: the operator keeps its operand's parameters");
     TensorType same = wanted;
     same.shape = shape(result);
-    std::ranges::copy(compute_as(result, std::move(same)), std::back_inserter(quantizers));
+    std::ranges::copy(compute_as(result, std::move(same), readers[i]),
+                      std::back_inserter(quantizers));
   }
   return quantizers;
 }
@@ -367,6 +375,7 @@ std::vector<NodeId> Lowering::fix_result(NodeRef node, const Rule& rule) {
   TensorType type = graph_.type(result);
   const auto fixed = result_codes(kernel_code(rule, *this, node), type.element);
   if (!fixed) return {};
+  if (fixed->has_any_zero && scale_of(*type.quantization) == fixed->scale) return {};
   auto codes = std::make_shared<UniformType>(*type.quantization);
   codes->granularity = Granularity::per_tensor();
   codes->scales = make_scales(ElementType::float32, Shape::scalar(), {fixed->scale});
@@ -374,7 +383,7 @@ std::vector<NodeId> Lowering::fix_result(NodeRef node, const Rule& rule) {
   type.quantization = std::move(codes);
   if (have_same_parameters(graph_.type(result), type)) return {};
   changed(node, "the result is quantized anew: the operator's codes have parameters of their own");
-  return compute_as(result, std::move(type));
+  return compute_as(result, std::move(type), readers_of(node).front());
 }
 
 bool Lowering::fold(NodeRef node) {
@@ -385,16 +394,20 @@ bool Lowering::fold(NodeRef node) {
   if (node.kind() == "onnx.Shape") settle(result, ElementType::int64, Shape{count});
   const Shape shape = type(result).shape;
   if (shape.element_count() != count) return false;
-  if (std::ranges::find(*known, unknown_integer) != known->end()) {
+  std::vector<std::int64_t> numbers;
+  for (const KnownInteger& integer : *known) {
+    if (integer.number) numbers.push_back(*integer.number);
+  }
+  if (numbers.size() != known->size()) {
     know(result, *std::move(known));  // computed when somebody asks for more
     return true;
   }
-  const std::vector<std::int32_t> small(known->begin(), known->end());
+  const std::vector<std::int32_t> small(numbers.begin(), numbers.end());
   define_constant(result, type(result).element == ElementType::int32
                               ? Constant::from_values(ElementType::int32, shape,
                                                       std::span<const std::int32_t>(small))
                               : Constant::from_values(ElementType::int64, shape,
-                                                      std::span<const std::int64_t>(*known)));
+                                                      std::span<const std::int64_t>(numbers)));
   return true;
 }
 
@@ -499,7 +512,7 @@ TensorId Lowering::output_tensor(NodeId output) {
     return id;
   }
   const TensorId copy = model_.add_tensor(name, type(value), plain_axes(shape(value).rank()));
-  reshape(id, copy);
+  reshape(id, copy, plain_axes(shape(value).rank()));
   named_.insert(copy);
   return copy;
 }

@@ -251,6 +251,13 @@ Value Raising::value(TensorId id, const Axes& axes) {
     forms.push_back({axes, made});
     return made;
   }
+  if (const TensorId source = stored(id); source != no_tensor) {
+    const bool is_code = type(source).is_quantized();
+    const Value made{add_conversion(is_code ? ops::Dequantize::kind : ops::Cast::kind,
+                                    value(source, axes), name(id), type_of(id, axes))};
+    forms_[static_cast<std::size_t>(id)].push_back({axes, made});
+    return made;
+  }
   if (forms.empty()) {
     invalid("is read before it is computed", {.tensor = tensor_label(file_.graph(), id)});
   }
@@ -267,6 +274,23 @@ Value Raising::value(TensorId id, const Axes& axes) {
   return {transpose};
 }
 
+bool Raising::is_free(TensorId id) const { return is_constant(id) || stored(id) != no_tensor; }
+
+TensorId Raising::stored(TensorId id) const {
+  const auto found = stored_.find(id);
+  return found == stored_.end() ? no_tensor : found->second;
+}
+
+void Raising::dequantize_constant(TensorId output, TensorId source) {
+  if (!forms_[static_cast<std::size_t>(output)].empty() || is_constant(output) ||
+      !stored_.emplace(output, source).second) {
+    invalid("is computed twice", {.tensor = tensor_label(file_.graph(), output)});
+  }
+  if (type(output).shape != type(source).shape) {
+    invalid("has another shape than follows", {.tensor = tensor_label(file_.graph(), output)});
+  }
+}
+
 Value Raising::integer_constant(std::string_view name, const std::vector<std::int64_t>& values) {
   return graph_.add_constant(
       std::string(name),
@@ -276,7 +300,7 @@ Value Raising::integer_constant(std::string_view name, const std::vector<std::in
 
 void Raising::alias(TensorId output, Value value, const Axes& axes) {
   std::vector<Form>& forms = forms_[static_cast<std::size_t>(output)];
-  if (!forms.empty() || is_constant(output)) {
+  if (!forms.empty() || is_free(output)) {
     invalid("is computed twice", {.tensor = tensor_label(file_.graph(), output)});
   }
   if (rank(output) != static_cast<std::int64_t>(axes.size())) {
@@ -296,13 +320,18 @@ void Raising::add(std::string_view kind, std::vector<Value> operands, TensorId o
   alias(output, {made}, axes);
 }
 
-NodeId Raising::add_cast(Value from, std::string name, const TensorType& to) {
-  return graph_.add({.kind = std::string(ops::Cast::kind),
-                     .name = {},
-                     .operands = {from},
-                     .results = {{std::move(name), to}},
-                     .attributes = {{"to", element_type_number(to.element)}},
-                     .constant = {}});
+NodeId Raising::add_conversion(std::string_view kind, Value from, std::string name,
+                               const TensorType& to) {
+  const NodeId made = graph_.add({.kind = std::string(kind),
+                                  .name = {},
+                                  .operands = {from},
+                                  .results = {{std::move(name), to}},
+                                  .attributes = {},
+                                  .constant = {}});
+  if (kind == ops::Cast::kind) {
+    graph_.set_attribute(made, "to", element_type_number(to.element));
+  }
+  return made;
 }
 
 Value Raising::relabelled(Value codes, std::shared_ptr<const UniformType> type,
@@ -340,7 +369,7 @@ bool Raising::add_wide(std::string_view kind, std::vector<Value> operands, Tenso
                   .results = {{name(output) + "_i64", {ElementType::int64, narrow.shape, nullptr}}},
                   .attributes = std::move(attributes),
                   .constant = {}});
-  alias(output, {add_cast({made}, name(output), narrow)}, plain);
+  alias(output, {add_conversion(ops::Cast::kind, {made}, name(output), narrow)}, plain);
   return true;
 }
 
@@ -352,7 +381,8 @@ Value Raising::wide_integers(TensorId id, TensorId output) {
     return graph_.add_constant(wide_name,
                                make_zero_points(ElementType::int64, type(id).shape, *known));
   }
-  return {add_cast(narrow, wide_name, {ElementType::int64, type(id).shape, nullptr})};
+  return {add_conversion(ops::Cast::kind, narrow, wide_name,
+                         {ElementType::int64, type(id).shape, nullptr})};
 }
 
 void Raising::add_activated(std::string_view kind, std::vector<Value> operands, TensorId output,
@@ -437,7 +467,8 @@ void Raising::raise_raw(const RaisedOp& op) {
 
 void Raising::raise(const RaisedOp& op) {
   if (op.output_count() == 0) invalid("an operator without results");
-  for (const auto& rules : {raise_image_rules(), raise_move_rules(), raise_number_rules()}) {
+  for (const auto& rules : {raise_image_rules(), raise_block_rules(), raise_move_rules(),
+                            raise_lookup_rules(), raise_number_rules(), raise_formula_rules()}) {
     const auto rule = std::ranges::find(rules, op.code, &RaiseRule::code);
     if (rule != rules.end() && rule->raise(*this, op)) return;
   }

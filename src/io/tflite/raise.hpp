@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "io/tflite/file.hpp"
@@ -56,6 +57,8 @@ class Raising {
   }
   [[nodiscard]] std::int64_t rank(TensorId id) const { return type(id).shape.rank(); }
   [[nodiscard]] bool is_constant(TensorId id) const;
+  /// Whether any order of axes is as good as another: constants, and their real values.
+  [[nodiscard]] bool is_free(TensorId id) const;
   /// Whether the tensor has contents that are a short list of integers; which.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(TensorId id) const;
 
@@ -81,6 +84,8 @@ class Raising {
                 Attributes attributes = {});
   /// The tensor as int64, for an operation that takes no int32; `output` names it.
   [[nodiscard]] Value wide_integers(TensorId id, TensorId output);
+  /// `output` is the constant `source`, which holds codes or floats of 16 bits, as real numbers.
+  void dequantize_constant(TensorId output, TensorId source);
   /// `output` is the same as `value`.
   void alias(TensorId output, Value value, const Axes& axes);
   /// The same codes, which mean something else, or are plain integers where `type` is null. `name`
@@ -102,12 +107,16 @@ class Raising {
   /// Keeps account of copies of what tables of the file may share.
   void count_copy(std::uint64_t bytes);
   Value constant_value(TensorId id, const Axes& axes);
-  NodeId add_cast(Value from, std::string name, const TensorType& to);
+  /// The constant that `dequantize_constant` was told of; `no_tensor` for others.
+  [[nodiscard]] TensorId stored(TensorId id) const;
+  /// A cast or a dequantize.
+  NodeId add_conversion(std::string_view kind, Value from, std::string name, const TensorType& to);
 
   const File& file_;
   Graph graph_;
   std::vector<TensorType> types_;
   std::vector<std::vector<Form>> forms_;
+  std::unordered_map<TensorId, TensorId> stored_;  ///< constants, by the tensor of real numbers
   std::uint64_t copied_ = 0;
 };
 
@@ -117,9 +126,16 @@ struct RaiseRule {
   bool (*raise)(Raising& raising, const RaisedOp& op);
 };
 
+[[nodiscard]] std::span<const RaiseRule> raise_block_rules() noexcept;
+[[nodiscard]] std::span<const RaiseRule> raise_formula_rules() noexcept;
 [[nodiscard]] std::span<const RaiseRule> raise_image_rules() noexcept;
+[[nodiscard]] std::span<const RaiseRule> raise_lookup_rules() noexcept;
 [[nodiscard]] std::span<const RaiseRule> raise_move_rules() noexcept;
 [[nodiscard]] std::span<const RaiseRule> raise_number_rules() noexcept;
+
+/// The operand 0 of an operator that moves codes, meant as the result is: kernels copy codes,
+/// whatever the tensors say that these mean.
+[[nodiscard]] Value meant_as(Raising& raising, const RaisedOp& op);
 
 /// Operators on one element after the other: those of the tables that graphs are written by.
 [[nodiscard]] bool raise_elementwise(Raising& raising, const RaisedOp& op);

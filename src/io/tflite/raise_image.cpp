@@ -4,6 +4,7 @@
 
 #include "io/tflite/failure.hpp"
 #include "io/tflite/raise.hpp"
+#include "io/tflite/steps.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::tflite {
@@ -14,12 +15,11 @@ const Axes& nhwc() {
   return axes;
 }
 
-/// The windows of an operator: what its options have under several names.
+/// The windows of an operator, one number for each axis.
 struct RaisedWindow {
-  schema::Padding padding;
-  std::array<std::int64_t, 2> kernel;
-  std::array<std::int64_t, 2> stride;
-  std::array<std::int64_t, 2> dilation{1, 1};
+  std::vector<std::int64_t> kernel;
+  std::vector<std::int64_t> stride;
+  std::vector<std::int64_t> dilation;
 };
 
 bool is_image(const Raising& raising, TensorId id) {
@@ -27,36 +27,37 @@ bool is_image(const Raising& raising, TensorId id) {
 }
 
 /// Attributes for the windows. SAME is written as pads where the extents tell them.
-Attributes window_attributes(const RaisedWindow& window, const Shape& image) {
-  for (std::size_t i = 0; i < 2; ++i) {
+Attributes window_attributes(schema::Padding padding, const RaisedWindow& window,
+                             const Shape& image) {
+  const std::size_t axes = window.kernel.size();
+  bool is_open = false;
+  for (std::size_t i = 0; i < axes; ++i) {
     if (window.kernel[i] < 1 || window.stride[i] < 1 || window.dilation[i] < 1) {
       invalid("windows or strides of no extent");
     }
+    is_open = is_open || !image[static_cast<std::int64_t>(i) + 1].is_known();
   }
-  std::vector<std::int64_t> pads(4, 0);
-  Attributes attributes{
-      {"strides", std::vector<std::int64_t>(window.stride.begin(), window.stride.end())}};
-  if (window.padding == schema::Padding::SAME) {
-    if (!image[1].is_known() || !image[2].is_known()) {
-      attributes.set("auto_pad", std::string("SAME_UPPER"));
-      return attributes;
-    }
-    for (std::size_t i = 0; i < 2; ++i) {
-      const std::int64_t extent = image[static_cast<std::int64_t>(i) + 1].value();
-      const std::int64_t count = (extent + window.stride[i] - 1) / window.stride[i];
-      const std::int64_t reach = (window.kernel[i] - 1) * window.dilation[i] + 1;
-      const std::int64_t total =
-          std::max<std::int64_t>((count - 1) * window.stride[i] + reach - extent, 0);
-      pads[i] = total / 2;
-      pads[i + 2] = total - total / 2;
-    }
+  Attributes attributes{{"strides", window.stride}, {"kernel_shape", window.kernel}};
+  if (padding == schema::Padding::SAME && is_open) {
+    attributes.set("auto_pad", std::string("SAME_UPPER"));
+    return attributes;
+  }
+  std::vector<std::int64_t> pads(2 * axes, 0);
+  for (std::size_t i = 0; padding == schema::Padding::SAME && i < axes; ++i) {
+    const std::int64_t extent = image[static_cast<std::int64_t>(i) + 1].value();
+    const std::int64_t count = (extent + window.stride[i] - 1) / window.stride[i];
+    const std::int64_t reach = (window.kernel[i] - 1) * window.dilation[i] + 1;
+    const std::int64_t total =
+        std::max<std::int64_t>((count - 1) * window.stride[i] + reach - extent, 0);
+    pads[i] = total / 2;
+    pads[i + axes] = total - total / 2;
   }
   attributes.set("pads", std::move(pads));
   return attributes;
 }
 
-bool raise_convolution(Raising& raising, const RaisedOp& op, const RaisedWindow& options,
-                       const Axes& weight_axes, bool depthwise,
+bool raise_convolution(Raising& raising, const RaisedOp& op, RaisedWindow window,
+                       schema::Padding padding, const Axes& weight_axes, bool depthwise,
                        schema::ActivationFunctionType activation) {
   const TensorId data = op.input(0);
   const TensorId weights = op.input(1);
@@ -67,7 +68,6 @@ bool raise_convolution(Raising& raising, const RaisedOp& op, const RaisedWindow&
   const Shape filters = raising.type(weights).shape;
   const std::int64_t channels = image[3].value_or(0);
   if (channels < 1 || filters.element_count().value_or(0) < 1) return false;
-  RaisedWindow window = options;
   window.kernel = {filters[1].value(), filters[2].value()};
   const std::int64_t read = filters[3].value();
   std::int64_t group = channels;
@@ -77,12 +77,9 @@ bool raise_convolution(Raising& raising, const RaisedOp& op, const RaisedWindow&
   } else if (!surely_equal(filters[0], 1) || read % channels != 0) {
     invalid("weights for other channels than the operand's");
   }
-  Attributes attributes = window_attributes(window, image);
+  Attributes attributes = window_attributes(padding, window, image);
   attributes.set("group", group);
-  attributes.set("kernel_shape",
-                 std::vector<std::int64_t>(window.kernel.begin(), window.kernel.end()));
-  attributes.set("dilations",
-                 std::vector<std::int64_t>(window.dilation.begin(), window.dilation.end()));
+  attributes.set("dilations", window.dilation);
   std::vector<Value> operands{raising.value(data, nhwc()), raising.value(weights, weight_axes)};
   if (op.input(2) != no_tensor) {
     if (raising.rank(op.input(2)) != 1) return false;
@@ -95,22 +92,51 @@ bool raise_convolution(Raising& raising, const RaisedOp& op, const RaisedWindow&
 
 template <class Options>
 RaisedWindow window_of(const Options& options) {
-  return {.padding = options.padding(),
-          .kernel = {1, 1},
+  return {.kernel = {},
           .stride = {options.stride_h(), options.stride_w()},
           .dilation = {options.dilation_h_factor(), options.dilation_w_factor()}};
 }
 
 bool raise_conv(Raising& raising, const RaisedOp& op) {
   const auto* options = op.op->builtin_options_as_Conv2DOptions();
-  return options != nullptr && raise_convolution(raising, op, window_of(*options), nhwc(), false,
-                                                 options->fused_activation_function());
+  return options != nullptr &&
+         raise_convolution(raising, op, window_of(*options), options->padding(), nhwc(), false,
+                           options->fused_activation_function());
+}
+
+/// Weights are DHWIO.
+bool raise_conv_3d(Raising& raising, const RaisedOp& op) {
+  const auto* options = op.op->builtin_options_as_Conv3DOptions();
+  const TensorId data = op.input(0);
+  const TensorId weights = op.input(1);
+  const auto is_volume = [&](TensorId id) { return id != no_tensor && raising.rank(id) == 5; };
+  if (!options || !is_volume(data) || !is_volume(weights) || !is_volume(op.output()) ||
+      raising.type(data).is_quantized() ||
+      (op.input(2) != no_tensor && raising.rank(op.input(2)) != 1)) {
+    return false;
+  }
+  const Shape filters = raising.type(weights).shape;
+  if (filters.element_count().value_or(0) < 1) return false;
+  const RaisedWindow window{
+      .kernel = {filters[0], filters[1], filters[2]},
+      .stride = {options->stride_d(), options->stride_h(), options->stride_w()},
+      .dilation = {options->dilation_d_factor(), options->dilation_h_factor(),
+                   options->dilation_w_factor()}};
+  Attributes attributes = window_attributes(options->padding(), window, raising.type(data).shape);
+  attributes.set("dilations", window.dilation);
+  std::vector<Value> operands{raising.value(data, channels_last(5)),
+                              raising.value(weights, {2, 3, 4, 1, 0})};
+  if (op.input(2) != no_tensor) operands.push_back(raising.plain(op.input(2)));
+  raising.add_activated(ops::Conv::kind, std::move(operands), op.output(), channels_last(5),
+                        options->fused_activation_function(), std::move(attributes));
+  return true;
 }
 
 bool raise_depthwise(Raising& raising, const RaisedOp& op) {
   const auto* options = op.op->builtin_options_as_DepthwiseConv2DOptions();
-  return options != nullptr && raise_convolution(raising, op, window_of(*options), {1, 2, 3, 0},
-                                                 true, options->fused_activation_function());
+  return options != nullptr &&
+         raise_convolution(raising, op, window_of(*options), options->padding(), {1, 2, 3, 0}, true,
+                           options->fused_activation_function());
 }
 
 /// The padding of a transposed convolution along one axis, as ONNX has it.
@@ -183,16 +209,26 @@ bool raise_transposed_conv(Raising& raising, const RaisedOp& op) {
 bool raise_pool(Raising& raising, const RaisedOp& op) {
   const auto* options = op.op->builtin_options_as_Pool2DOptions();
   if (!options || !is_image(raising, op.input(0)) || !is_image(raising, op.output())) return false;
-  const RaisedWindow window{.padding = options->padding(),
-                            .kernel = {options->filter_height(), options->filter_width()},
-                            .stride = {options->stride_h(), options->stride_w()}};
-  Attributes attributes = window_attributes(window, raising.type(op.input(0)).shape);
-  attributes.set("kernel_shape",
-                 std::vector<std::int64_t>(window.kernel.begin(), window.kernel.end()));
-  raising.add_activated(
-      op.code == BuiltinOperator::MAX_POOL_2D ? "onnx.MaxPool" : "onnx.AveragePool",
-      {raising.value(op.input(0), nhwc())}, op.output(), nhwc(),
-      options->fused_activation_function(), std::move(attributes));
+  const Shape& image = raising.type(op.input(0)).shape;
+  const RaisedWindow window{.kernel = {options->filter_height(), options->filter_width()},
+                            .stride = {options->stride_h(), options->stride_w()},
+                            .dilation = {1, 1}};
+  Attributes attributes = window_attributes(options->padding(), window, image);
+  const Value data = raising.value(op.input(0), nhwc());
+  if (op.code != BuiltinOperator::L2_POOL_2D) {
+    raising.add_activated(
+        op.code == BuiltinOperator::MAX_POOL_2D ? "onnx.MaxPool" : "onnx.AveragePool", {data},
+        op.output(), nhwc(), options->fused_activation_function(), std::move(attributes));
+    return true;
+  }
+  // The root of the mean of squares.
+  if (raising.type(op.input(0)).is_quantized()) return false;
+  Steps steps(raising, op.output());
+  const Value squares = steps.apply(ops::Multiply::kind, {data, data});
+  const Value means = steps.apply("onnx.AveragePool", {squares}, std::move(attributes),
+                                  raising.type_of(op.output(), nhwc()));
+  raising.add_activated("onnx.Sqrt", {means}, op.output(), nhwc(),
+                        options->fused_activation_function());
   return true;
 }
 
@@ -201,14 +237,15 @@ bool add_resize(Raising& raising, const RaisedOp& op, const Options* options,
                 std::string_view mode) {
   const auto size = raising.integers(op.input(1));
   if (!options || !size || size->size() != 2 || !is_image(raising, op.input(0)) ||
-      !is_image(raising, op.output()) || (options->align_corners() && mode == "nearest")) {
+      !is_image(raising, op.output())) {
     return false;
   }
   const Shape& image = raising.type(op.input(0)).shape;
   if (!image[0].is_known() || !image[3].is_known()) return false;
   std::string coordinates = options->half_pixel_centers() ? "half_pixel" : "asymmetric";
   if (options->align_corners()) coordinates = "align_corners";
-  const std::string rounding = options->half_pixel_centers() ? "round_prefer_ceil" : "floor";
+  const bool rounds = options->half_pixel_centers() || options->align_corners();
+  const std::string rounding = rounds ? "round_prefer_ceil" : "floor";
   const Value sizes =
       raising.integer_constant(raising.name(op.output()) + "_sizes",
                                {image[0].value(), image[3].value(), (*size)[0], (*size)[1]});
@@ -257,6 +294,8 @@ constexpr std::array raise_image_rows{
     RaiseRule{BuiltinOperator::TRANSPOSE_CONV, raise_transposed_conv},
     RaiseRule{BuiltinOperator::MAX_POOL_2D, raise_pool},
     RaiseRule{BuiltinOperator::AVERAGE_POOL_2D, raise_pool},
+    RaiseRule{BuiltinOperator::L2_POOL_2D, raise_pool},
+    RaiseRule{BuiltinOperator::CONV_3D, raise_conv_3d},
     RaiseRule{BuiltinOperator::RESIZE_BILINEAR, raise_resize},
     RaiseRule{BuiltinOperator::RESIZE_NEAREST_NEIGHBOR, raise_resize},
     RaiseRule{BuiltinOperator::DEPTH_TO_SPACE, raise_depth_to_space},

@@ -7,7 +7,10 @@
 #include "io/tflite/failure.hpp"
 #include "io/tflite/raise.hpp"
 #include "io/tflite/rules.hpp"
+#include "io/tflite/steps.hpp"
+#include "quadrant/ir/given_form.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
@@ -21,9 +24,16 @@ Axes broadcasting_axes(const Raising& raising, const RaisedOp& op) {
     const TensorId id = op.input(i);
     const bool is_single = raising.rank(id) == 0;
     if (raising.rank(id) != rank && !is_single) return plain_axes(rank);
-    if (!is_single && !raising.is_constant(id)) axes = raising.axes(id);
+    if (!is_single && !raising.is_free(id)) axes = raising.axes(id);
   }
   return axes;
+}
+
+/// Operand `i` where the result is in the order `axes`.
+Value broadcast_operand(Raising& raising, const RaisedOp& op, std::size_t i, const Axes& axes) {
+  const TensorId id = op.input(i);
+  return raising.rank(id) == raising.rank(op.output()) ? raising.value(id, axes)
+                                                       : raising.plain(id);
 }
 
 schema::ActivationFunctionType activation_in(const RaisedOp& op) {
@@ -109,10 +119,30 @@ bool raise_softmax(Raising& raising, const RaisedOp& op) {
   const bool is_log = op.code == BuiltinOperator::LOG_SOFTMAX;
   const auto* options = op.op->builtin_options_as_SoftmaxOptions();
   if (data == no_tensor || raising.rank(data) < 1) return false;
-  if (!is_log && (!options || options->beta() != 1.0F)) return false;
+  if (!is_log && !options) return false;
   const Axes axes = raising.axes(data);
-  return add_unary(raising, op, is_log ? "onnx.LogSoftmax" : "onnx.Softmax",
-                   {{"axis", std::int64_t{axes.back()}}});
+  const Attributes attributes{{"axis", std::int64_t{axes.back()}}};
+  if (is_log || options->beta() == 1.0F) {
+    return add_unary(raising, op, is_log ? "onnx.LogSoftmax" : "onnx.Softmax", attributes);
+  }
+  if (raising.rank(op.output()) != raising.rank(data)) return false;
+  Steps steps(raising, op.output());
+  Value value = raising.value(data, axes);
+  const double beta = static_cast<double>(options->beta());
+  if (raising.type(data).is_quantized()) {
+    // The kernel multiplies the scale.
+    if (!(beta > 0) || !GivenForm::of(raising.type(data).quantization)) return false;
+    auto steeper = *raising.type(data).quantization;
+    std::vector<float> scales = value_of(read_scales(steeper.scales));
+    for (float& scale : scales) scale *= options->beta();
+    steeper.scales = make_scales(ElementType::float32, steeper.scales.shape(), scales);
+    value = raising.relabelled(value, std::make_shared<const UniformType>(std::move(steeper)),
+                               raising.name(op.output()));
+  } else {
+    value = steps.apply(ops::Multiply::kind, {value, steps.number(beta, data)});
+  }
+  raising.add("onnx.Softmax", {value}, op.output(), axes, attributes);
+  return true;
 }
 
 bool raise_cast(Raising& raising, const RaisedOp& op) {
@@ -156,10 +186,19 @@ bool raise_quantize(Raising& raising, const RaisedOp& op) {
   return true;
 }
 
+/// From codes, or from floats of 16 bits, which converters store weights in.
 bool raise_dequantize(Raising& raising, const RaisedOp& op) {
-  return op.input(0) != no_tensor && raising.type(op.input(0)).is_quantized() &&
-         raising.type(op.output()).element == ElementType::float32 &&
-         add_unary(raising, op, ops::Dequantize::kind);
+  const TensorId data = op.input(0);
+  if (data == no_tensor || raising.type(op.output()).element != ElementType::float32) return false;
+  const TensorType& type = raising.type(data);
+  const bool is_short =
+      type.element == ElementType::float16 || type.element == ElementType::bfloat16;
+  if (!type.is_quantized() && !is_short) return false;
+  if (raising.is_constant(data)) {
+    raising.dequantize_constant(op.output(), data);
+    return true;
+  }
+  return is_short ? raise_cast(raising, op) : add_unary(raising, op, ops::Dequantize::kind);
 }
 
 bool raise_reduction(Raising& raising, const RaisedOp& op) {
@@ -176,7 +215,9 @@ bool raise_reduction(Raising& raising, const RaisedOp& op) {
                              Kind{BuiltinOperator::SUM, "onnx.ReduceSum", true},
                              Kind{BuiltinOperator::REDUCE_MAX, "onnx.ReduceMax", false},
                              Kind{BuiltinOperator::REDUCE_MIN, "onnx.ReduceMin", false},
-                             Kind{BuiltinOperator::REDUCE_PROD, "onnx.ReduceProd", false}};
+                             Kind{BuiltinOperator::REDUCE_PROD, "onnx.ReduceProd", false},
+                             Kind{BuiltinOperator::REDUCE_ANY, "onnx.ReduceMax", false},
+                             Kind{BuiltinOperator::REDUCE_ALL, "onnx.ReduceMin", false}};
   const Kind& kind = *std::ranges::find(kinds, op.code, &Kind::code);
   const bool keep = options->keep_dims();
   const Axes axes = keep ? raising.axes(data) : plain_axes(raising.rank(data));
@@ -189,14 +230,24 @@ bool raise_reduction(Raising& raising, const RaisedOp& op) {
   }
   std::ranges::sort(reduced);
   std::vector<Value> operands{raising.value(data, axes)};
+  const Axes result_axes = keep ? axes : plain_axes(raising.rank(op.output()));
   Attributes attributes{{"keepdims", std::int64_t{keep ? 1 : 0}}};
+  if (raising.type(data).element == ElementType::boolean) {
+    // ONNX has the largest and the smallest of numbers.
+    attributes.set("axes", std::move(reduced));
+    Steps steps(raising, op.output());
+    const Value numbers = steps.cast(operands.front(), ElementType::int32);
+    const Value found = steps.apply(kind.kind, {numbers}, std::move(attributes));
+    raising.add(ops::Cast::kind, {found}, op.output(), result_axes,
+                {{"to", element_type_number(ElementType::boolean)}});
+    return true;
+  }
   if (kind.has_operand) {
     operands.push_back(raising.integer_constant(raising.name(op.output()) + "_axes", reduced));
   } else {
     attributes.set("axes", std::move(reduced));
   }
-  raising.add(kind.kind, std::move(operands), op.output(),
-              keep ? axes : plain_axes(raising.rank(op.output())), std::move(attributes));
+  raising.add(kind.kind, std::move(operands), op.output(), result_axes, std::move(attributes));
   return true;
 }
 
@@ -299,30 +350,37 @@ bool raise_fully_connected(Raising& raising, const RaisedOp& op) {
                                : raise_dense_rows(raising, op, activation);
 }
 
-/// Operators that are two operations on real numbers.
+/// Operators that are two operations on plain numbers, one if the operand is all that there is.
 bool raise_pair(Raising& raising, const RaisedOp& op) {
   struct Pair {
     BuiltinOperator code;
-    std::string_view first;
+    std::string_view first;  ///< may be empty
     std::string_view second;
     bool squares;  ///< the second takes the first's result twice
   };
   constexpr std::array pairs{
       Pair{BuiltinOperator::RSQRT, "onnx.Sqrt", "onnx.Reciprocal", false},
+      Pair{BuiltinOperator::SQUARE, "", ops::Multiply::kind, true},
       Pair{BuiltinOperator::SQUARED_DIFFERENCE, "onnx.Sub", ops::Multiply::kind, true}};
   const Pair& pair = *std::ranges::find(pairs, op.code, &Pair::code);
   const TensorId output = op.output();
+  for (std::size_t i = 0; i < op.input_count(); ++i) {
+    if (op.input(i) == no_tensor || raising.type(op.input(i)).is_quantized()) return false;
+  }
+  if (op.input_count() == 0 || raising.type(output).is_quantized()) return false;
+  const Axes axes = broadcasting_axes(raising, op);
   std::vector<Value> operands;
   for (std::size_t i = 0; i < op.input_count(); ++i) {
-    if (op.input(i) == no_tensor) return false;
-    if (raising.type(op.input(i)).element != ElementType::float32) return false;
-    operands.push_back(raising.plain(op.input(i)));
+    operands.push_back(broadcast_operand(raising, op, i, axes));
   }
-  const Value first = add_between(raising, pair.first, std::move(operands),
-                                  raising.name(output) + "_first", raising.type(output));
+  Value first = operands.front();
+  if (!pair.first.empty()) {
+    first = add_between(raising, pair.first, std::move(operands), raising.name(output) + "_first",
+                        raising.type_of(output, axes));
+  }
   raising.add(pair.second,
               pair.squares ? std::vector<Value>{first, first} : std::vector<Value>{first}, output,
-              plain_axes(raising.rank(output)));
+              axes);
   return true;
 }
 
@@ -344,11 +402,16 @@ bool raise_not_equal(Raising& raising, const RaisedOp& op) {
 
 bool raise_batch_matmul(Raising& raising, const RaisedOp& op) {
   const auto* options = op.op->builtin_options_as_BatchMatMulOptions();
-  if (!options || options->adj_x() || options->adj_y() || op.input(0) == no_tensor ||
-      op.input(1) == no_tensor || raising.rank(op.input(0)) < 2 || raising.rank(op.input(1)) < 2) {
+  if (!options || op.input(0) == no_tensor || op.input(1) == no_tensor ||
+      raising.rank(op.input(0)) < 2 || raising.rank(op.input(1)) < 2) {
     return false;
   }
-  raising.add(ops::MatMul::kind, {raising.plain(op.input(0)), raising.plain(op.input(1))},
+  const auto matrix = [&](std::size_t i, bool is_turned) {
+    Axes axes = plain_axes(raising.rank(op.input(i)));
+    if (is_turned) std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
+    return raising.value(op.input(i), axes);
+  };
+  raising.add(ops::MatMul::kind, {matrix(0, options->adj_x()), matrix(1, options->adj_y())},
               op.output(), plain_axes(raising.rank(op.output())));
   return true;
 }
@@ -370,6 +433,7 @@ constexpr std::array raise_number_rows{
     RaiseRule{ARG_MIN, raise_arg},
     RaiseRule{NOT_EQUAL, raise_not_equal},
     RaiseRule{RSQRT, raise_pair},
+    RaiseRule{SQUARE, raise_pair},
     RaiseRule{SQUARED_DIFFERENCE, raise_pair},
     RaiseRule{QUANTIZE, raise_quantize},
     RaiseRule{DEQUANTIZE, raise_dequantize},
@@ -378,6 +442,8 @@ constexpr std::array raise_number_rows{
     RaiseRule{REDUCE_MAX, raise_reduction},
     RaiseRule{REDUCE_MIN, raise_reduction},
     RaiseRule{REDUCE_PROD, raise_reduction},
+    RaiseRule{REDUCE_ANY, raise_reduction},
+    RaiseRule{REDUCE_ALL, raise_reduction},
     RaiseRule{FULLY_CONNECTED, raise_fully_connected},
     RaiseRule{BATCH_MATMUL, raise_batch_matmul},
 };
@@ -404,9 +470,7 @@ bool raise_elementwise(Raising& raising, const RaisedOp& op) {
   const Axes axes = broadcasting_axes(raising, op);
   std::vector<Value> operands;
   for (std::size_t i = 0; i < op.input_count(); ++i) {
-    const TensorId id = op.input(i);
-    operands.push_back(raising.rank(id) == raising.rank(op.output()) ? raising.value(id, axes)
-                                                                     : raising.plain(id));
+    operands.push_back(broadcast_operand(raising, op, i, axes));
   }
   raising.add_activated(rule->kind, std::move(operands), op.output(), axes, activation_in(op));
   return true;

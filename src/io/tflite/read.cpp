@@ -17,9 +17,9 @@ Graph graph_of(std::vector<std::byte> bytes) {
 }  // namespace
 }  // namespace tflite
 
-Expected<Graph> read_tflite(const std::filesystem::path& path) {
+Expected<Graph> read_tflite(const std::filesystem::path& path, FileTransaction* files) {
   return tflite::at_border(path.string(), [&] {
-    const InputFile file = tflite::value_of(InputFile::open(path.string()));
+    const InputFile file = tflite::value_of(InputFile::open(path.string(), files));
     std::vector<std::byte> bytes(file.size());
     tflite::value_of(file.read(0, bytes));
     return tflite::graph_of(std::move(bytes));

@@ -8,9 +8,9 @@ namespace quadrant::inline v0::tflite {
 namespace {
 
 constexpr std::array families{
-    activation_rules,  composed_rules, conversion_rules, convolution_rules,
-    elementwise_rules, image_rules,    move_rules,       normalization_rules,
-    pooling_rules,     product_rules,  reduction_rules,
+    activation_rules,    composed_rules, conversion_rules, convolution_rules,
+    elementwise_rules,   image_rules,    lookup_rules,     move_rules,
+    normalization_rules, pooling_rules,  product_rules,    reduction_rules,
 };
 
 }  // namespace

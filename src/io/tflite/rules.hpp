@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 
 #include "io/tflite/lower.hpp"
 
 namespace quadrant::inline v0::tflite {
+
+/// As many operands as there are.
+inline constexpr std::size_t all_data = std::numeric_limits<std::uint32_t>::max();
 
 /// Which of an operation's values hold codes where its kernel computes on codes.
 enum class Codes : std::uint8_t {
@@ -24,8 +28,8 @@ struct Rule {
   void (*lower)(Lowering& lowering, const NodeRef& node, const Rule& rule) = nullptr;
   BuiltinOperator code = BuiltinOperator::CUSTOM;
   Codes codes = Codes::none;
-  std::size_t first = 0;  ///< the first operand that may hold codes ...
-  std::size_t data = 64;  ///< ... and how many follow, with it
+  std::size_t first = 0;        ///< the first operand that may hold codes ...
+  std::size_t data = all_data;  ///< ... and how many follow, with it
   /// Operands of an operation on one element after the other, which is read back by this row; 0 for
   /// others.
   std::size_t elements = 0;
@@ -51,6 +55,7 @@ struct Rule {
 [[nodiscard]] std::span<const Rule> convolution_rules() noexcept;
 [[nodiscard]] std::span<const Rule> elementwise_rules() noexcept;
 [[nodiscard]] std::span<const Rule> image_rules() noexcept;
+[[nodiscard]] std::span<const Rule> lookup_rules() noexcept;
 [[nodiscard]] std::span<const Rule> move_rules() noexcept;
 [[nodiscard]] std::span<const Rule> normalization_rules() noexcept;
 [[nodiscard]] std::span<const Rule> pooling_rules() noexcept;

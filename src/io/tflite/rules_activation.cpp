@@ -256,7 +256,6 @@ constexpr std::array activation_rows{
          .code = LEAKY_RELU,
          .codes = Codes::all},
     Rule{.kind = "onnx.Gelu", .lower = lower_gelu, .code = GELU, .codes = Codes::all},
-    Rule{.kind = "onnx.com.microsoft::Gelu", .lower = lower_gelu, .code = GELU},
     Rule{.kind = "onnx.HardSwish",
          .lower = lower_unary,
          .code = HARD_SWISH,

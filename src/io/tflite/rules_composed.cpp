@@ -93,6 +93,88 @@ TensorId erf(Chain& chain, TensorId x, const NodeRef& /*node*/) {
   return chain.apply(MUL, {chain.apply(SIGN, {x}), whole});
 }
 
+TensorId tangent(Chain& chain, TensorId x, const NodeRef& /*node*/) {
+  return chain.apply(DIV, {chain.apply(SIN, {x}), chain.apply(COS, {x})});
+}
+
+/// 1 for each number of x: the operands of ATAN2 have to have one shape.
+TensorId ones(Chain& chain, TensorId x) {
+  const TensorId one = chain.real(1.0);
+  return chain.apply(MAXIMUM, {chain.apply(MINIMUM, {x, one}), one});
+}
+
+TensorId arc_tangent(Chain& chain, TensorId x, const NodeRef& /*node*/) {
+  return chain.apply(ATAN2, {x, ones(chain, x)});
+}
+
+/// sqrt((1 - x) (1 + x))
+TensorId other_leg(Chain& chain, TensorId x) {
+  const TensorId one = chain.real(1.0);
+  const TensorId less = chain.apply(SUB, {one, x});
+  return chain.apply(SQRT, {chain.apply(MUL, {less, chain.apply(ADD, {x, one})})});
+}
+
+TensorId arc_sine(Chain& chain, TensorId x, const NodeRef& /*node*/) {
+  return chain.apply(ATAN2, {x, other_leg(chain, x)});
+}
+
+TensorId arc_cosine(Chain& chain, TensorId x, const NodeRef& /*node*/) {
+  return chain.apply(ATAN2, {other_leg(chain, x), x});
+}
+
+/// exp(|x|) / 2 times `factor`, in two steps: no number on the way is larger than the result.
+TensorId half_power(Chain& chain, TensorId size, TensorId factor) {
+  const TensorId root = chain.apply(EXP, {chain.apply(MUL, {size, chain.real(0.5)})});
+  const TensorId part = chain.apply(MUL, {root, chain.apply(MUL, {factor, chain.real(0.5)})});
+  return chain.apply(MUL, {root, part});
+}
+
+/// (1 - exp(-2 |x|)) exp(|x|) / 2, with the sign of x: ELU is exact near 0.
+TensorId hyperbolic_sine(Chain& chain, TensorId x, const NodeRef& /*node*/) {
+  const TensorId size = chain.apply(ABS, {x});
+  const TensorId grown = chain.apply(ELU, {chain.apply(MUL, {size, chain.real(-2.0)})});
+  const TensorId whole = half_power(chain, size, chain.apply(NEG, {grown}));
+  return chain.apply(MUL, {chain.apply(SIGN, {x}), whole});
+}
+
+/// (1 + exp(-2 |x|)) exp(|x|) / 2
+TensorId hyperbolic_cosine(Chain& chain, TensorId x, const NodeRef& /*node*/) {
+  const TensorId size = chain.apply(ABS, {x});
+  const TensorId small = chain.apply(EXP, {chain.apply(MUL, {size, chain.real(-2.0)})});
+  return half_power(chain, size, chain.apply(ADD, {small, chain.real(1.0)}));
+}
+
+/// sign(x) log(|x| + sqrt(x^2 + 1))
+TensorId area_sine(Chain& chain, TensorId x, const NodeRef& /*node*/) {
+  const TensorId size = chain.apply(ABS, {x});
+  const TensorId square = chain.apply(ADD, {chain.apply(MUL, {x, x}), chain.real(1.0)});
+  const TensorId sum = chain.apply(ADD, {size, chain.apply(SQRT, {square})});
+  return chain.apply(MUL, {chain.apply(SIGN, {x}), chain.apply(LOG, {sum})});
+}
+
+/// log(x + sqrt(x - 1) sqrt(x + 1))
+TensorId area_cosine(Chain& chain, TensorId x, const NodeRef& /*node*/) {
+  const TensorId one = chain.real(1.0);
+  const TensorId below = chain.apply(SQRT, {chain.apply(SUB, {x, one})});
+  const TensorId above = chain.apply(SQRT, {chain.apply(ADD, {x, one})});
+  return chain.apply(LOG, {chain.apply(ADD, {x, chain.apply(MUL, {below, above})})});
+}
+
+/// log((1 + x) / (1 - x)) / 2
+TensorId area_tangent(Chain& chain, TensorId x, const NodeRef& /*node*/) {
+  const TensorId one = chain.real(1.0);
+  const TensorId above = chain.apply(ADD, {x, one});
+  const TensorId ratio = chain.apply(DIV, {above, chain.apply(SUB, {one, x})});
+  return chain.apply(MUL, {chain.apply(LOG, {ratio}), chain.real(0.5)});
+}
+
+/// x sigmoid(alpha x)
+TensorId swish(Chain& chain, TensorId x, const NodeRef& node) {
+  const double alpha = attribute(node, "alpha", 1.0);
+  const TensorId scaled = alpha == 1.0 ? x : chain.apply(MUL, {x, chain.real(alpha)});
+  return chain.apply(MUL, {x, chain.apply(LOGISTIC, {scaled})});
+}
+
 struct Formula {
   std::string_view kind;
   TensorId (*made)(Chain& chain, TensorId x, const NodeRef& node);
@@ -100,6 +182,16 @@ struct Formula {
 };
 
 constexpr std::array formulas{
+    Formula{"onnx.Acos", arc_cosine, "arithmetic, SQRT and ATAN2"},
+    Formula{"onnx.Acosh", area_cosine, "arithmetic, SQRT and LOG"},
+    Formula{"onnx.Asin", arc_sine, "arithmetic, SQRT and ATAN2"},
+    Formula{"onnx.Asinh", area_sine, "arithmetic, SQRT and LOG"},
+    Formula{"onnx.Atan", arc_tangent, "ATAN2 of x and 1"},
+    Formula{"onnx.Atanh", area_tangent, "arithmetic and LOG"},
+    Formula{"onnx.Cosh", hyperbolic_cosine, "arithmetic and EXP"},
+    Formula{"onnx.Sinh", hyperbolic_sine, "arithmetic, ELU and EXP"},
+    Formula{"onnx.Swish", swish, "LOGISTIC and MUL"},
+    Formula{"onnx.Tan", tangent, "SIN, COS and DIV"},
     Formula{"onnx.Celu", celu, "RELU and ELU, with factors"},
     Formula{"onnx.Elu", elu, "RELU and ELU, with a factor"},
     Formula{"onnx.Erf", erf, "arithmetic and EXP (Abramowitz and Stegun 7.1.26), at most 5e-7 off"},
@@ -161,7 +253,14 @@ void lower_fake_quantize(Lowering& lowering, const NodeRef& node, const Rule& /*
 
 constexpr std::array composed_rows{
     Rule{.kind = ops::FakeQuantize::kind, .lower = lower_fake_quantize},
+    Rule{.kind = "onnx.Acos", .lower = lower_formula},
+    Rule{.kind = "onnx.Acosh", .lower = lower_formula},
+    Rule{.kind = "onnx.Asin", .lower = lower_formula},
+    Rule{.kind = "onnx.Asinh", .lower = lower_formula},
+    Rule{.kind = "onnx.Atan", .lower = lower_formula},
+    Rule{.kind = "onnx.Atanh", .lower = lower_formula},
     Rule{.kind = "onnx.Celu", .lower = lower_formula},
+    Rule{.kind = "onnx.Cosh", .lower = lower_formula},
     Rule{.kind = "onnx.Elu",
          .lower = lower_elu,
          .code = ELU,
@@ -171,8 +270,11 @@ constexpr std::array composed_rows{
     Rule{.kind = "onnx.HardSigmoid", .lower = lower_formula},
     Rule{.kind = "onnx.Mish", .lower = lower_formula},
     Rule{.kind = "onnx.Selu", .lower = lower_formula},
+    Rule{.kind = "onnx.Sinh", .lower = lower_formula},
     Rule{.kind = "onnx.Softplus", .lower = lower_formula},
     Rule{.kind = "onnx.Softsign", .lower = lower_formula},
+    Rule{.kind = "onnx.Swish", .lower = lower_formula},
+    Rule{.kind = "onnx.Tan", .lower = lower_formula},
     Rule{.kind = "onnx.ThresholdedRelu", .lower = lower_thresholded_relu, .code = SELECT_V2},
 };
 

@@ -19,7 +19,7 @@ std::vector<std::int64_t> kernel_of(const Shape& weights) {
 /// Weights with two spatial axes, laid out as `axes`.
 TensorId weights_of(Lowering& lowering, Value weights, const Axes& axes) {
   const TensorType& type = lowering.type(weights);
-  if (type.shape.rank() == 4) return lowering.tensor(weights, axes);
+  if (type.shape.rank() != 3) return lowering.tensor(weights, axes);
   if (!lowering.is_free(weights)) impossible("weights of one spatial axis that are computed");
   const Shape shape{type.shape[0], type.shape[1], 1, type.shape[2]};
   const std::string name(lowering.graph().value_name(weights));
@@ -32,7 +32,46 @@ TensorId weights_of(Lowering& lowering, Value weights, const Axes& axes) {
       nullptr, axes);
 }
 
+/// NDHWC, with weights DHWIO.
+void lower_conv_3d(Lowering& lowering, const NodeRef& node) {
+  const Value data = node.operand(0);
+  const Value weights = node.operand(1);
+  const Shape shape = lowering.ranked(data);
+  const Shape filters = lowering.ranked(weights);
+  const std::vector<WindowAxis> windows = read_windows(node, shape, kernel_of(filters), 3);
+  if (node.attribute_or<std::int64_t>("group", 1) != 1) impossible("groups in three dimensions");
+  std::vector<Extent> extents{shape[0], filters[0]};
+  for (const WindowAxis& axis : windows) extents.push_back(axis.count);
+  lowering.settle(node.result(), lowering.type(data).element, Shape(std::move(extents)));
+  const WindowPadding padding = padding_of(windows);
+  const TensorId image = pad_image(lowering, node, image_of(lowering, node, data),
+                                   lowering.type(data), padding, false);
+  const TensorId filter = lowering.tensor(weights, {2, 3, 4, 1, 0});
+  const TensorId bias = bias_of(lowering, node, data, weights, node.operand(2), filters[0].value());
+  schema::Conv3DOptionsT options;
+  options.padding = padding.padding;
+  const auto narrow = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
+  options.stride_d = narrow(windows[0].stride);
+  options.stride_h = narrow(windows[1].stride);
+  options.stride_w = narrow(windows[2].stride);
+  options.dilation_d_factor = narrow(windows[0].dilation);
+  options.dilation_h_factor = narrow(windows[1].dilation);
+  options.dilation_w_factor = narrow(windows[2].dilation);
+  lowering.model().emit({BuiltinOperator::CONV_3D}, {image, filter, bias},
+                        {define_image(lowering, node, node.result())}, options);
+}
+
+/// Of volumes there is no kernel for codes.
+BuiltinOperator conv_kernel(const Lowering& lowering, const NodeRef& node) {
+  return lowering.ranked(node.operand(0)).rank() == 5 ? BuiltinOperator::CONV_3D
+                                                      : BuiltinOperator::CONV_2D;
+}
+
 void lower_conv(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
+  if (conv_kernel(lowering, node) == BuiltinOperator::CONV_3D) {
+    lower_conv_3d(lowering, node);
+    return;
+  }
   const Value data = node.operand(0);
   const Value weights = node.operand(1);
   const Value result = node.result();
@@ -89,9 +128,10 @@ std::optional<schema::Padding> turned_padding(const std::vector<WindowAxis>& win
   return std::nullopt;
 }
 
-/// What a transposed convolution covers along each axis: here `count` is the result's extent.
+/// What a transposed convolution covers along each axis, as ONNX Runtime has it where ONNX's text
+/// says several things: here `count` is the result's extent.
 std::vector<WindowAxis> turned_windows(const NodeRef& node, const Shape& shape,
-                                       const Shape& filters, const Shape& wanted) {
+                                       const Shape& filters) {
   const std::size_t rank = filters.extents().size() - 2;
   const auto list = [&](std::string_view name, std::size_t size, std::int64_t fallback) {
     auto values = node.attribute_or<std::vector<std::int64_t>>(name, {});
@@ -106,20 +146,34 @@ std::vector<WindowAxis> turned_windows(const NodeRef& node, const Shape& shape,
   }
   const auto added = list("output_padding", rank, 0);
   const auto auto_pad = node.attribute_or<std::string>("auto_pad", "NOTSET");
-  // The padding follows from the result's extents.
-  const bool is_chosen =
-      auto_pad.starts_with("SAME") || node.graph->attribute(node.id, "output_shape") != nullptr;
+  const bool is_explicit = auto_pad == "NOTSET" || auto_pad.empty();
+  auto stated = node.attribute_or<std::vector<std::int64_t>>("output_shape", {});
+  // Some exporters state batch and channels, too.
+  if (stated.size() == rank + 2) stated.erase(stated.begin(), stated.begin() + 2);
+  if (!stated.empty() && stated.size() != rank) invalid("an output_shape of other axes");
   std::vector<WindowAxis> windows;
   for (std::size_t i = 0; i < rank; ++i) {
-    WindowAxis axis{.extent = shape.extents()[i + 2],
-                    .kernel = filters.known_extents()[i + 2],
-                    .stride = strides[i],
-                    .before = pads[i],
-                    .count = wanted.extents()[i + 2]};
-    if (axis.stride < 1 || axis.before < 0) impossible("strides or pads below what there is");
-    const std::int64_t full = (axis.extent.value() - 1) * axis.stride + axis.kernel + added[i];
-    const std::int64_t cut = std::max<std::int64_t>(full - axis.count.value(), 0);
-    if (is_chosen) axis.before = auto_pad == "SAME_UPPER" ? cut / 2 : cut - cut / 2;
+    const auto extent = shape.extents()[i + 2].known();
+    if (!extent) impossible("images of unknown extents");
+    WindowAxis axis{
+        .extent = *extent, .kernel = filters.known_extents()[i + 2], .stride = strides[i]};
+    if (axis.stride < 1 || pads[i] < 0 || pads[i + rank] < 0 || added[i] < 0) {
+      impossible("strides or pads below what there is");
+    }
+    const std::int64_t full = (*extent - 1) * axis.stride + axis.kernel + added[i];
+    std::int64_t count = 0;
+    if (!stated.empty() || auto_pad.starts_with("SAME")) {
+      // The padding follows from the result's extent.
+      const std::int64_t wanted = stated.empty() ? *extent * axis.stride : stated[i];
+      const std::int64_t cut = std::max<std::int64_t>(full - wanted, 0);
+      axis.before = auto_pad == "SAME_UPPER" ? cut / 2 : cut - cut / 2;
+      count = stated.empty() ? full - cut : wanted;
+    } else {
+      axis.before = is_explicit ? pads[i] : 0;
+      count = full - axis.before - (is_explicit ? pads[i + rank] : 0);
+    }
+    if (count < 1) impossible("pads that leave nothing");
+    axis.count = count;
     windows.push_back(axis);
   }
   return windows;
@@ -147,23 +201,11 @@ void emit_crop(Lowering& lowering, TensorId from, const std::vector<WindowAxis>&
   Model& model = lowering.model();
   std::vector<std::int32_t> end = model.tensor(to).shape;
   for (std::size_t i = 0; i < end.size(); ++i) end[i] += begin[i];
+  schema::StridedSliceOptionsT options;
+  options.end_mask = 1;  // all of the batch, whose extent may be open
   model.emit({BuiltinOperator::STRIDED_SLICE},
              {from, model.integers(begin), model.integers(end), model.integers({1, 1, 1, 1})}, {to},
-             schema::StridedSliceOptionsT{});
-}
-
-/// The shape of the result where only `auto_pad` tells.
-void settle_turned(Lowering& lowering, const NodeRef& node, const Shape& shape,
-                   const Shape& filters) {
-  if (!node.attribute_or<std::string>("auto_pad", "NOTSET").starts_with("SAME")) return;
-  const auto strides = node.attribute_or<std::vector<std::int64_t>>("strides", {});
-  std::vector<Extent> extents{shape[0], filters[1]};
-  for (std::size_t i = 2; i < shape.extents().size(); ++i) {
-    const std::int64_t stride = i - 2 < strides.size() ? strides[i - 2] : 1;
-    extents.push_back(
-        shape.extents()[i].transformed([&](std::int64_t extent) { return extent * stride; }));
-  }
-  lowering.settle(node.result(), lowering.type(node.operand(0)).element, Shape(std::move(extents)));
+             options);
 }
 
 void lower_conv_transpose(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
@@ -176,11 +218,12 @@ void lower_conv_transpose(Lowering& lowering, const NodeRef& node, const Rule& /
   if (shape.rank() != filters.rank() || shape.rank() < 3 || shape.rank() > 4) {
     impossible("images of other than one or two dimensions");
   }
-  settle_turned(lowering, node, shape, filters);
-  const Shape wanted = lowering.ranked(result);
-  if (!shape.is_static() || !wanted.is_static()) impossible("images of unknown extents");
-  const std::vector<WindowAxis> windows = turned_windows(node, shape, filters, wanted);
+  if (!filters.is_static()) impossible("weights of unknown extents");
+  const std::vector<WindowAxis> windows = turned_windows(node, shape, filters);
   const auto padding = turned_padding(windows);
+  std::vector<Extent> turned{shape[0], filters[1]};
+  for (const WindowAxis& axis : windows) turned.push_back(axis.count);
+  lowering.settle(result, lowering.type(data).element, Shape(std::move(turned)));
 
   const TensorId image = image_of(lowering, node, data);
   const TensorId filter = weights_of(lowering, weights, {1, 2, 3, 0});
@@ -194,7 +237,7 @@ void lower_conv_transpose(Lowering& lowering, const NodeRef& node, const Rule& /
     type.shape = image_shape(shape[0], whole_extents(windows), filters[1]);
     whole = lowering.temporary(node, "whole", type);
   }
-  const TensorId extents = model.integers(model.tensor(whole).shape);
+  const TensorId extents = lowering.extents(image, whole, {0, no_axis, no_axis, no_axis});
   schema::TransposeConvOptionsT options;
   options.padding = padding.value_or(schema::Padding::VALID);
   options.stride_h =
@@ -211,7 +254,8 @@ constexpr std::array convolution_rows{
          .code = BuiltinOperator::CONV_2D,
          .codes = Codes::all,
          .data = 2,
-         .weights = true},
+         .weights = true,
+         .kernel = conv_kernel},
     Rule{.kind = ops::ConvTranspose::kind,
          .lower = lower_conv_transpose,
          .code = BuiltinOperator::TRANSPOSE_CONV,

@@ -1,4 +1,5 @@
 // Arithmetic, comparisons and logic.
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -18,9 +19,7 @@ bool add_as_bias(Lowering& lowering, const NodeRef& node) {
   for (const std::size_t at : {std::size_t{0}, std::size_t{1}}) {
     const Value product = node.operand(at);
     const Value bias = node.operand(1 - at);
-    if (!lowering.is_free(bias) || lowering.is_free(product) || !lowering.has_one_use(product)) {
-      continue;
-    }
+    if (!lowering.is_free(bias) || lowering.is_free(product)) continue;
     const TensorType& type = lowering.type(product);
     const Shape& shape = lowering.ranked(bias);
     if (type.element != ElementType::float32 || type.shape.rank() < 1 || shape.rank() != 1 ||
@@ -32,7 +31,8 @@ bool add_as_bias(Lowering& lowering, const NodeRef& node) {
     schema::OperatorT* op = lowering.model().producer(tensor);
     const auto* options = op ? op->builtin_options.AsFullyConnectedOptions() : nullptr;
     if (!options || op->inputs.size() != 3 || op->inputs[2] != no_tensor ||
-        options->fused_activation_function != schema::ActivationFunctionType::NONE) {
+        options->fused_activation_function != schema::ActivationFunctionType::NONE ||
+        !lowering.has_one_use(product)) {
       continue;
     }
     op->inputs[2] = lowering.plain(bias);
@@ -73,6 +73,22 @@ bool has_room_for_product(const NodeRef& node) {
   }
   const float step = std::abs(value_of(read_scales(result.quantization->scales)).front());
   return product <= most_steps * step;
+}
+
+/// Kernels that compare bytes do so in steps of 1/256: shorter ones would look equal.
+bool has_steps_to_compare(const NodeRef& node) {
+  constexpr float shortest = 1.0F / 256;
+  const TensorType& type = *node.operand_type(0);
+  return bit_width(type.element) > 8 ||
+         value_of(read_scales(type.quantization->scales)).front() >= shortest;
+}
+
+/// No code stands for a number below 0, of which the kernel takes no root.
+bool has_no_negative_codes(const NodeRef& node) {
+  const UniformType& type = *node.operand_type(0)->quantization;
+  if (!type.zero_points) return type.storage_min >= 0;
+  const auto zeros = value_of(read_integers(type.zero_points, type.zero_points.element_count()));
+  return std::ranges::all_of(zeros, [&](std::int64_t zero) { return zero == type.storage_min; });
 }
 
 void lower_add(Lowering& lowering, const NodeRef& node, const Rule& rule) {
@@ -149,8 +165,36 @@ void lower_abs(Lowering& lowering, const NodeRef& node, const Rule& rule) {
 }
 
 void lower_modulo(Lowering& lowering, const NodeRef& node, const Rule& rule) {
-  if (node.attribute_or<std::int64_t>("fmod", 0) != 0) impossible("the remainder's sign");
-  lower_broadcasting(lowering, node, rule);
+  if (node.attribute_or<std::int64_t>("fmod", 0) == 0) {
+    lower_broadcasting(lowering, node, rule);
+    return;
+  }
+  // The remainder has the sign of the dividend, TFLite's that of the divisor.
+  const std::vector<Value> operands(node.operands().begin(), node.operands().end());
+  const TensorType type = lowering.type(operands.front());
+  if (type.element != ElementType::float32) impossible("fmod of integers");
+  const Shape shape = broadcast_shape(lowering.ranked(operands[0]), lowering.ranked(operands[1]));
+  lowering.settle(node.result(), type.element, shape);
+  lowering.decomposed(node, "ABS, FLOOR_MOD, SIGN and MUL");
+  const Axes axes = lowering.common_axes(operands, shape.rank());
+  const TensorId dividend = lowering.broadcast(operands[0], axes);
+  const TensorId divisor = lowering.broadcast(operands[1], axes);
+  Model& model = lowering.model();
+  const auto part = [&](BuiltinOperator code, Tensors of, const Shape& extents) {
+    const TensorId to = lowering.temporary(node, "part", {type.element, extents, nullptr});
+    emit_elementwise(model, code, std::move(of), to);
+    return to;
+  };
+  const auto shape_of_tensor = [&](const Value& value) {
+    const Shape& own = lowering.shape(value);
+    return own.rank() == shape.rank() ? arranged(own, axes) : own;
+  };
+  const Shape first = shape_of_tensor(operands[0]);
+  const TensorId rest = part(
+      rule.code, {part(ABS, {dividend}, first), part(ABS, {divisor}, shape_of_tensor(operands[1]))},
+      arranged(shape, axes));
+  emit_elementwise(model, MUL, {rest, part(SIGN, {dividend}, first)},
+                   lowering.define(node.result(), axes));
 }
 
 /// scale * (x - mean) / sqrt(variance + epsilon) + bias, with the constants put together.
@@ -248,27 +292,32 @@ constexpr std::array elementwise_rows{
          .lower = lower_broadcasting,
          .code = EQUAL,
          .codes = Codes::operands,
-         .elements = 2},
+         .elements = 2,
+         .fits = has_steps_to_compare},
     Rule{.kind = "onnx.Greater",
          .lower = lower_broadcasting,
          .code = GREATER,
          .codes = Codes::operands,
-         .elements = 2},
+         .elements = 2,
+         .fits = has_steps_to_compare},
     Rule{.kind = "onnx.GreaterOrEqual",
          .lower = lower_broadcasting,
          .code = GREATER_EQUAL,
          .codes = Codes::operands,
-         .elements = 2},
+         .elements = 2,
+         .fits = has_steps_to_compare},
     Rule{.kind = "onnx.Less",
          .lower = lower_broadcasting,
          .code = LESS,
          .codes = Codes::operands,
-         .elements = 2},
+         .elements = 2,
+         .fits = has_steps_to_compare},
     Rule{.kind = "onnx.LessOrEqual",
          .lower = lower_broadcasting,
          .code = LESS_EQUAL,
          .codes = Codes::operands,
-         .elements = 2},
+         .elements = 2,
+         .fits = has_steps_to_compare},
     Rule{.kind = "onnx.And", .lower = lower_broadcasting, .code = LOGICAL_AND, .elements = 2},
     Rule{.kind = "onnx.Or", .lower = lower_broadcasting, .code = LOGICAL_OR, .elements = 2},
     Rule{.kind = "onnx.Xor", .lower = lower_broadcasting, .code = NOT_EQUAL},
@@ -280,8 +329,13 @@ constexpr std::array elementwise_rows{
          .elements = 1,
          .kernel = abs_kernel},
     Rule{.kind = "onnx.Exp", .lower = lower_unary, .code = EXP, .codes = Codes::all, .elements = 1},
-    Rule{.kind = "onnx.Log", .lower = lower_unary, .code = LOG, .elements = 1},
-    Rule{.kind = "onnx.Sqrt", .lower = lower_unary, .code = SQRT, .elements = 1},
+    Rule{.kind = "onnx.Log", .lower = lower_unary, .code = LOG, .codes = Codes::all, .elements = 1},
+    Rule{.kind = "onnx.Sqrt",
+         .lower = lower_unary,
+         .code = SQRT,
+         .codes = Codes::all,
+         .elements = 1,
+         .fits = has_no_negative_codes},
     Rule{.kind = "onnx.Neg", .lower = lower_unary, .code = NEG, .elements = 1},
     Rule{.kind = "onnx.Ceil", .lower = lower_unary, .code = CEIL, .elements = 1},
     Rule{.kind = "onnx.Floor", .lower = lower_unary, .code = FLOOR, .elements = 1},

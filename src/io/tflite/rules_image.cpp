@@ -34,11 +34,9 @@ std::vector<std::int64_t> named_axes(const NodeRef& node, const Shape& shape) {
   return axes;
 }
 
-Extent scaled_extent(Extent extent, float scale) {
-  if (scale == 1.0F) return extent;
-  if (!extent.is_known()) impossible("an unknown extent is resized");
-  const double wanted =
-      std::floor(static_cast<double>(extent.value()) * static_cast<double>(scale));
+std::int64_t scaled_extent(std::int64_t extent, float scale) {
+  // In float32, as ONNX Runtime: 20 times 0.7 is 14, and in float64 less.
+  const float wanted = std::floor(static_cast<float>(extent) * scale);
   const bool is_extent = wanted >= 1 && wanted <= 1e6;  // false for what is no number
   if (!is_extent) impossible("such scales");
   return static_cast<std::int64_t>(wanted);
@@ -65,30 +63,31 @@ Resizing resized(const Lowering& lowering, const NodeRef& node, const Shape& sha
   const std::vector<std::int64_t> axes = named_axes(node, shape);
   Resizing image{.extents = {shape.extents().begin(), shape.extents().end()}, .axes = {}};
   const bool has_sizes = has_roi && !node.operand(3).is_absent();
-  std::vector<Extent> sizes;
+  IntegerList sizes;
   std::vector<float> scales;
   if (has_sizes) {
     if (node.attribute_or<std::string>("keep_aspect_ratio_policy", "stretch") != "stretch") {
       impossible("an aspect ratio that is kept");
     }
-    const auto asked = lowering.extents(node.operand(3));
-    if (!asked) impossible("sizes that are computed");
-    sizes = *asked;
+    auto known = lowering.open_integers(node.operand(3));
+    if (!known) impossible("sizes that are computed");
+    sizes = *std::move(known);
   } else {
     scales = given_scales(lowering, node, node.operand(has_roi ? 2 : 1));
   }
   if ((has_sizes ? sizes.size() : scales.size()) != axes.size()) invalid("sizes of other axes");
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const Extent given = shape[axes[i]];
-    const Extent wanted = has_sizes ? sizes[i] : scaled_extent(given, scales[i]);
-    // Sizes repeat an open batch as it comes; along it nothing is resized.
-    const bool stays_open =
-        shape.rank() == 4 && axes[i] < 2 && !given.is_known() && !wanted.is_known();
-    image.extents[static_cast<std::size_t>(axes[i])] = wanted;
-    if (has_sizes ? surely_equal(wanted, given) || stays_open : scales[i] == 1.0F) continue;
-    const std::int64_t from = given.value_or(0);
-    const std::int64_t to = wanted.value_or(0);
-    if (from < 1 || to < 1) impossible("an unknown extent is resized");
+    const bool is_kept = has_sizes ? is_extent(lowering.graph(), sizes[i], node.operand(0), axes[i])
+                                   : scales[i] == 1.0F;
+    if (is_kept) continue;
+    if (!given.is_known() || (has_sizes && !sizes[i].number)) {
+      impossible("sizes or an operand whose extents only the run tells");
+    }
+    const std::int64_t from = given.value();
+    const std::int64_t to = has_sizes ? *sizes[i].number : scaled_extent(from, scales[i]);
+    if (from < 1 || to < 1) impossible("an empty image");
+    image.extents[static_cast<std::size_t>(axes[i])] = to;
     const float scale = has_sizes ? static_cast<float>(to) / static_cast<float>(from) : scales[i];
     image.axes.push_back({.axis = axes[i], .from = from, .to = to, .scale = scale});
   }
@@ -134,13 +133,6 @@ std::optional<Sampling> sampling_of(const Resampling& how, const Resizing& image
   return is_asymmetric && how.rounding == "floor" ? std::optional(Sampling{}) : std::nullopt;
 }
 
-/// Whether the axes are those of an image: two of four, or neighbours in others.
-bool is_planar(const Shape& shape, const Resizing& image) {
-  if (image.axes.size() > 2) return false;
-  return shape.rank() == 4 ||
-         (shape.is_static() && image.axes.back().axis - image.axes.front().axis <= 1);
-}
-
 /// An order of four axes whose second and third hold those that are resized: the one there is if it
 /// does, else one that images usually have.
 Axes image_axes(const Lowering& lowering, Value data, const std::vector<ResizedAxis>& resized) {
@@ -162,6 +154,18 @@ Axes image_axes(const Lowering& lowering, Value data, const std::vector<ResizedA
     if (std::ranges::find(middle, axis) == middle.end()) others.push_back(axis);
   }
   return {others[0], middle[0], middle[1], others[1]};
+}
+
+/// Whether the axes are those of an image whose extents are known: two of four, or neighbours in
+/// others.
+bool is_planar(const Lowering& lowering, Value data, const Resizing& image) {
+  const Shape& shape = lowering.shape(data);
+  if (image.axes.size() > 2) return false;
+  if (shape.rank() == 4) {
+    const Axes axes = image_axes(lowering, data, image.axes);
+    return shape[axes[1]].is_known() && shape[axes[2]].is_known();
+  }
+  return shape.is_static() && image.axes.back().axis - image.axes.front().axis <= 1;
 }
 
 /// The extents as an image of those along the neighbours `axes`: what is before them is one axis,
@@ -250,7 +254,7 @@ BuiltinOperator resize_kernel(const Lowering& lowering, const NodeRef& node) {
   const Resampling how = resampling_of(node, has_coordinate_modes(lowering, node));
   const bool is_nearest = how.mode == "nearest";
   if (image.axes.empty()) return RESHAPE;
-  if (is_planar(shape, image) && sampling_of(how, image)) {
+  if (is_planar(lowering, node.operand(0), image) && sampling_of(how, image)) {
     return is_nearest ? RESIZE_NEAREST_NEIGHBOR : RESIZE_BILINEAR;
   }
   return is_nearest ? GATHER : CUSTOM;
@@ -268,7 +272,7 @@ void lower_resize(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/)
     return;
   }
   const auto sampling = sampling_of(how, image);
-  if (!sampling || !is_planar(shape, image)) {
+  if (!sampling || !is_planar(lowering, data, image)) {
     resize_by_taps(lowering, node, how, image);
     return;
   }
@@ -295,8 +299,9 @@ void lower_depth_to_space(Lowering& lowering, const NodeRef& node, const Rule& /
   const TensorType type = lowering.type(data);
   const Shape shape = lowering.ranked(data);
   const auto block = node.attribute_or<std::int64_t>("blocksize", 0);
-  const std::int64_t all = shape.rank() == 4 ? shape[1].value_or(0) : 0;
-  if (block < 1 || block > 1024 || all < 1 || all % (block * block) != 0) {
+  if (shape.rank() != 4 || !shape[1].is_known()) impossible("channels of an unknown number");
+  const std::int64_t all = shape[1].value();
+  if (block < 1 || block > 1024 || all % (block * block) != 0) {
     invalid("channels that are no blocks");
   }
   const auto larger = [&](Extent given) {

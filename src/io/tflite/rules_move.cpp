@@ -53,17 +53,33 @@ TensorId int32_of(Lowering& lowering, const NodeRef& node, Value value) {
 // --- the same elements under another shape
 // --------------------------------------------------------
 
-/// The shape that operand 1 asks for, where it follows from other shapes in part.
-void settle_reshape(Lowering& lowering, const NodeRef& node) {
-  const auto asked = lowering.extents(node.operand(1));
-  if (!asked) return;
-  const Shape from = lowering.ranked(node.operand(0));
-  std::vector<Extent> extents = *asked;
-  for (std::size_t i = 0; i < extents.size(); ++i) {
-    if (surely_equal(extents[i], 0) && static_cast<std::int64_t>(i) < from.rank()) {
-      extents[i] = from[static_cast<std::int64_t>(i)];
+/// What a Reshape asks for: an extent, -1 for what is left, or a known or unknown one of `from`.
+struct Asked {
+  IntegerList extents;
+  std::vector<bool> copied;  ///< whether it is the operand's
+};
+
+Asked asked_shape(const NodeRef& node, const Shape& from, IntegerList extents) {
+  Asked asked{.extents = std::move(extents), .copied = {}};
+  const bool copies = node.attribute_or<std::int64_t>("allowzero", 0) == 0;
+  for (std::size_t i = 0; i < asked.extents.size(); ++i) {
+    const auto axis = static_cast<std::int64_t>(i);
+    const bool is_copied = copies && asked.extents[i].number == 0 && axis < from.rank();
+    asked.copied.push_back(is_copied);
+    if (is_copied) {
+      const auto number = from[axis].known();
+      asked.extents[i] = number ? KnownInteger{.number = number}
+                                : KnownInteger{std::nullopt, node.operand(0), axis};
     }
   }
+  return asked;
+}
+
+/// The shape that operand 1 asks for, where it follows from other shapes in part.
+void settle_reshape(Lowering& lowering, const NodeRef& node, const Asked& asked) {
+  const Shape from = lowering.ranked(node.operand(0));
+  const Shape shape = shape_of(asked.extents);
+  std::vector<Extent> extents(shape.extents().begin(), shape.extents().end());
   const auto unknown = std::ranges::count(extents, false, &Extent::is_known);
   if (const auto count = from.element_count(); unknown == 1 && count) {
     Extent& open = *std::ranges::find(extents, false, &Extent::is_known);
@@ -74,39 +90,115 @@ void settle_reshape(Lowering& lowering, const NodeRef& node) {
   lowering.settle(node.result(), lowering.type(node.operand(0)).element, Shape(std::move(extents)));
 }
 
+/// For each axis of a reshaped value the one of the operand that it is; `no_axis` for others.
+Axes sources_of(const Lowering& lowering, const NodeRef& node, const Asked& asked,
+                const Shape& from, const Shape& to) {
+  Axes sources(static_cast<std::size_t>(to.rank()), no_axis);
+  if (node.kind() == ops::Reshape::kind) {
+    for (std::size_t i = 0; i < asked.copied.size() && i < sources.size(); ++i) {
+      if (asked.copied[i]) sources[i] = static_cast<std::int32_t>(i);
+    }
+    return sources;
+  }
+  if (node.kind() == ops::Flatten::kind) {
+    if (node.attribute_or<std::int64_t>("axis", 1) == 1 && to.rank() == 2) sources[0] = 0;
+    return sources;
+  }
+  // Squeeze leaves axes of the operand out, Unsqueeze puts axes in: the others keep their order.
+  const bool is_wider = to.rank() > from.rank();
+  const std::int64_t rank = std::max(from.rank(), to.rank());
+  std::vector<bool> is_named(static_cast<std::size_t>(rank), false);
+  for (const std::int64_t given : list_of(lowering, node, 1, "axes")) {
+    const auto axis = normalize_axis(given, rank);
+    if (axis) is_named[static_cast<std::size_t>(*axis)] = true;
+  }
+  std::size_t next = 0;
+  for (std::size_t axis = 0; axis < is_named.size(); ++axis) {
+    if (is_named[axis]) continue;
+    if (is_wider) {
+      sources[axis] = static_cast<std::int32_t>(next++);
+    } else if (next < sources.size()) {
+      sources[next++] = static_cast<std::int32_t>(axis);
+    }
+  }
+  return sources;
+}
+
 void lower_reshape(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
-  if (node.kind() == ops::Reshape::kind) settle_reshape(lowering, node);
   const Value data = node.operand(0);
   const Value result = node.result();
+  const Shape from_shape = lowering.ranked(data);
+  const bool is_reshape = node.kind() == ops::Reshape::kind;
+  const auto known = is_reshape ? lowering.open_integers(node.operand(1)) : std::nullopt;
+  const Asked asked = known ? asked_shape(node, from_shape, *known) : Asked{};
+  if (known) settle_reshape(lowering, node, asked);
   const Shape shape = lowering.ranked(result);
   if (const Constant* constant = lowering.constant(data); constant && shape.is_static()) {
     lowering.define_constant(result, constant->reshaped(shape));
     return;
   }
-  const TensorId from = lowering.in_plain_order(data);
-  if (std::ranges::count(shape.extents(), false, &Extent::is_known) > 1 &&
-      !node.operand(1).is_absent() && node.kind() == ops::Reshape::kind) {
-    const TensorId extents = int32_of(lowering, node, node.operand(1));
-    lowering.model().emit({RESHAPE}, {from, extents},
-                          {lowering.define(result, plain_axes(shape.rank()))});
+  const Axes plain = plain_axes(shape.rank());
+  if (std::ranges::count(shape.extents(), false, &Extent::is_known) <= 1) {
+    lowering.reshape(lowering.in_plain_order(data), lowering.define(result, plain));
     return;
   }
-  lowering.reshape(from, lowering.define(result, plain_axes(shape.rank())));
+  const bool has_copies = std::ranges::find(asked.copied, true) != asked.copied.end();
+  const TensorId from = lowering.plain(data);
+  if (is_reshape && !has_copies) {
+    const TensorId extents = int32_of(lowering, node, node.operand(1));
+    lowering.model().emit({RESHAPE}, {from, extents}, {lowering.define(result, plain)});
+    return;
+  }
+  lowering.reshape(from, lowering.define(result, plain),
+                   sources_of(lowering, node, asked, from_shape, shape));
 }
 
 // --- copies -----------------------------------------------------------------------------------
 
+/// A shape of `rank` extents with ones in front, `wide` in all.
+TensorId widened_shape(Lowering& lowering, const NodeRef& node, TensorId shape, std::int64_t rank,
+                       std::int64_t wide) {
+  if (rank == wide) return shape;
+  Model& model = lowering.model();
+  const std::vector<std::int32_t> ones(static_cast<std::size_t>(wide - rank), 1);
+  const TensorId to =
+      lowering.temporary(node, "wide_shape", {ElementType::int32, Shape{wide}, nullptr});
+  model.emit({CONCATENATION}, {model.integers(ones), shape}, {to}, schema::ConcatenationOptionsT{});
+  return to;
+}
+
+/// BROADCAST_TO takes the result's shape: of each axis the larger of both extents, of which one may
+/// be 1 where only the run tells.
+TensorId stretched_shape(Lowering& lowering, const NodeRef& node, TensorId from,
+                         std::int64_t rank) {
+  const Shape& data = lowering.shape(node.operand(0));
+  const Shape& target = lowering.ranked(node.operand(1));
+  if (target.rank() != 1 || !target[0].is_known()) impossible("a shape of an unknown rank");
+  const TensorId wanted = widened_shape(lowering, node, int32_of(lowering, node, node.operand(1)),
+                                        target[0].value(), rank);
+  if (data.element_count() == 1) return wanted;
+  const TensorType list{ElementType::int32, Shape{data.rank()}, nullptr};
+  const TensorId own = lowering.temporary(node, "operand_shape", list);
+  Model& model = lowering.model();
+  model.emit({SHAPE}, {from}, {own}, int32_shape());
+  const TensorId larger =
+      lowering.temporary(node, "shape", {ElementType::int32, Shape{rank}, nullptr});
+  model.emit({MAXIMUM}, {wanted, widened_shape(lowering, node, own, data.rank(), rank)}, {larger},
+             schema::MaximumMinimumOptionsT{});
+  return larger;
+}
+
 void lower_expand(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   const Value data = node.operand(0);
-  if (const auto asked = lowering.extents(node.operand(1))) {
+  if (const auto known = lowering.open_integers(node.operand(1))) {
     lowering.settle(node.result(), lowering.type(data).element,
-                    broadcast_shape(lowering.ranked(data), Shape(*asked)));
+                    broadcast_shape(lowering.ranked(data), shape_of(*known)));
   }
   const Shape shape = lowering.ranked(node.result());
   Model& model = lowering.model();
-  const TensorId extents = shape.is_static() ? model.integers(narrowed(shape.known_extents()))
-                                             : int32_of(lowering, node, node.operand(1));
   const TensorId from = lowering.plain(data);
+  const TensorId extents = shape.is_static() ? model.integers(narrowed(shape.known_extents()))
+                                             : stretched_shape(lowering, node, from, shape.rank());
   model.emit({BROADCAST_TO}, {from, extents},
              {lowering.define(node.result(), plain_axes(shape.rank()))});
 }
@@ -132,79 +224,101 @@ void lower_tile(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
 
 // --- parts ------------------------------------------------------------------------------------
 
-/// What is taken along an axis: a range, or all of it where its extent is not known.
-using OpenRange = std::optional<ops::Slice::Range>;
+/// A STRIDED_SLICE along one axis.
+struct SlicedAxis {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t step = 1;
+  bool to_end = false;             ///< down to the front, with a step backwards
+  Extent extent = Extent::open();  ///< of the result
+};
 
-std::vector<OpenRange> open_ranges(const Lowering& lowering, const NodeRef& node) {
-  const Shape& shape = lowering.ranked(node.operand(0));
+/// By the operands. Beside an extent that only the run tells, TFLite counts and limits begin and
+/// end as ONNX does.
+std::vector<SlicedAxis> open_slices(const Lowering& lowering, const NodeRef& node) {
+  const Value data = node.operand(0);
+  const Shape& shape = lowering.ranked(data);
   const auto starts = list_of(lowering, node, 1, "starts");
-  const auto ends = list_of(lowering, node, 2, "ends");
   auto axes = list_of(lowering, node, 3, "axes");
   const auto steps = list_of(lowering, node, 4, "steps");
+  IntegerList ends;
+  if (!node.operand(2).is_absent()) {
+    ends = lowering.open_integers(node.operand(2)).value_or(IntegerList{});
+  } else {
+    for (const auto end : list_of(lowering, node, 2, "ends")) ends.push_back({.number = end});
+  }
   if (axes.empty()) {
     for (std::size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
   }
   if (ends.size() != starts.size() || axes.size() != starts.size() ||
       (!steps.empty() && steps.size() != starts.size())) {
-    invalid("starts, ends, axes and steps of different lengths");
+    impossible("starts, ends, axes and steps that are computed, or of different lengths");
   }
-  std::vector<OpenRange> ranges;
-  for (const Extent extent : shape.extents()) {
-    ranges.push_back(extent.is_known() ? OpenRange({0, 1, extent.value()}) : std::nullopt);
-  }
+  std::vector<SlicedAxis> slices;
+  for (const Extent extent : shape.extents()) slices.push_back({.to_end = true, .extent = extent});
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const auto axis = normalize_axis(axes[i], shape.rank());
     if (!axis) invalid("an axis outside of the operand");
-    const std::int64_t step = steps.empty() ? 1 : steps[i];
-    const bool is_open = ends[i] >= std::numeric_limits<std::int32_t>::max();
-    if (!shape[*axis].is_known()) {
-      if (starts[i] != 0 || !is_open || step != 1) impossible("a slice of an unknown extent");
-      continue;
-    }
-    const std::int64_t extent = shape[*axis].value();
-    if (step < 1) impossible("a step backwards beside an unknown extent");
+    SlicedAxis& slice = slices[static_cast<std::size_t>(*axis)];
+    slice.step = steps.empty() ? 1 : steps[i];
+    if (slice.step < 1) impossible("a step backwards beside an unknown extent");
+    const bool is_open = is_extent(lowering.graph(), ends[i], data, *axis);
+    if (!is_open && !ends[i].number) impossible("an end that is computed");
+    slice.begin = starts[i];
+    slice.end = is_open ? 0 : *ends[i].number;
+    slice.to_end = is_open || slice.end >= std::numeric_limits<std::int32_t>::max();
+    if (!slice.extent.is_known()) continue;
+    const std::int64_t extent = slice.extent.value();
     const auto inside = [&](std::int64_t at) {
       return std::clamp<std::int64_t>(at < 0 ? at + extent : at, 0, extent);
     };
-    const std::int64_t start = inside(starts[i]);
-    const std::int64_t count =
-        std::max<std::int64_t>((inside(ends[i]) - start + step - 1) / step, 0);
-    ranges[static_cast<std::size_t>(*axis)] = ops::Slice::Range{start, step, count};
+    slice.begin = inside(slice.begin);
+    slice.end = slice.to_end ? extent : inside(slice.end);
+    slice.extent =
+        std::max<std::int64_t>((slice.end - slice.begin + slice.step - 1) / slice.step, 0);
   }
-  return ranges;
+  return slices;
+}
+
+std::vector<SlicedAxis> slices_of(const Lowering& lowering, const NodeRef& node) {
+  const auto ranges = ops::Slice{node}.ranges();
+  if (!ranges) return open_slices(lowering, node);
+  std::vector<SlicedAxis> slices;
+  for (const auto& range : *ranges) {
+    const std::int64_t end = range.start + range.step * range.count;
+    slices.push_back({.begin = range.start,
+                      .end = std::max<std::int64_t>(end, 0),
+                      .step = range.step,
+                      .to_end = end < 0,
+                      .extent = range.count});
+  }
+  return slices;
 }
 
 void lower_slice(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   const Value data = node.operand(0);
-  const Shape shape = lowering.ranked(data);
-  const auto known = ops::Slice{node}.ranges();
-  const std::vector<OpenRange> ranges =
-      known ? std::vector<OpenRange>(known->begin(), known->end()) : open_ranges(lowering, node);
+  const std::vector<SlicedAxis> slices = slices_of(lowering, node);
   std::vector<Extent> extents;
-  for (const OpenRange& range : ranges) {
-    extents.push_back(range ? Extent(range->count) : Extent::open());
-  }
+  for (const SlicedAxis& slice : slices) extents.push_back(slice.extent);
   lowering.settle(node.result(), lowering.type(data).element, Shape(std::move(extents)));
 
   const Axes axes = lowering.axes(data);
-  std::vector<std::int32_t> begin;
-  std::vector<std::int32_t> end;
-  std::vector<std::int32_t> step;
+  std::vector<std::int64_t> begin;
+  std::vector<std::int64_t> end;
+  std::vector<std::int64_t> step;
   schema::StridedSliceOptionsT options;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const OpenRange& taken = ranges[static_cast<std::size_t>(axes[i])];
-    const ops::Slice::Range range = taken.value_or(ops::Slice::Range{});
-    const std::int64_t stop = taken ? range.start + range.step * range.count : -1;
-    begin.push_back(static_cast<std::int32_t>(range.start));
-    end.push_back(static_cast<std::int32_t>(std::max<std::int64_t>(stop, 0)));
-    step.push_back(static_cast<std::int32_t>(range.step));
-    // To the end, which is not known, or down to the front.
-    if (stop < 0) options.end_mask |= static_cast<std::int32_t>(1U << i);
+    const SlicedAxis& slice = slices[static_cast<std::size_t>(axes[i])];
+    begin.push_back(slice.begin);
+    end.push_back(slice.end);
+    step.push_back(slice.step);
+    if (slice.to_end) options.end_mask |= static_cast<std::int32_t>(1U << i);
   }
   const TensorId from = lowering.tensor(data, axes);
   Model& model = lowering.model();
   model.emit({STRIDED_SLICE},
-             {from, model.integers(begin), model.integers(end), model.integers(step)},
+             {from, model.integers(narrowed(begin)), model.integers(narrowed(end)),
+              model.integers(narrowed(step))},
              {lowering.define(node.result(), axes)}, options);
 }
 
@@ -254,8 +368,10 @@ void lower_concat(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/)
                         options);
 }
 
-/// Indices, which TFLite wants not to be negative.
-TensorId indices_of(Lowering& lowering, const NodeRef& node, Value indices, Extent along) {
+/// Indices, which TFLite wants not to be negative: one after the other along axes of `extents`,
+/// which repeat.
+TensorId indices_of(Lowering& lowering, const NodeRef& node, Value indices,
+                    std::span<const Extent> extents) {
   const Constant* constant = lowering.constant(indices);
   if (!constant) {
     lowering.not_honoured(node, "indices that count from the end");
@@ -265,8 +381,12 @@ TensorId indices_of(Lowering& lowering, const NodeRef& node, Value indices, Exte
   if (std::ranges::none_of(values, [](std::int64_t index) { return index < 0; })) {
     return lowering.plain(indices);
   }
-  if (!along.is_known()) impossible("indices that count from an end that is not known");
-  for (std::int64_t& index : values) index += index < 0 ? along.value() : 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] >= 0) continue;
+    const auto extent = extents[i % extents.size()].known();
+    if (!extent) impossible("indices that count from an end that is not known");
+    values[i] += *extent;
+  }
   return lowering.model().add_constant(std::string(lowering.graph().value_name(indices)),
                                        Constant::from_values(ElementType::int64, constant->shape(),
                                                              std::span<const std::int64_t>(values)),
@@ -285,7 +405,8 @@ void lower_gather(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const TensorId from = lowering.tensor(data, axes);
   schema::GatherOptionsT options;
   options.axis = position(axes, *axis);
-  const TensorId which = indices_of(lowering, node, indices, shape[*axis]);
+  const TensorId which = indices_of(lowering, node, indices,
+                                    shape.extents().subspan(static_cast<std::size_t>(*axis), 1));
   lowering.model().emit(
       {rule.code}, {from, which},
       {lowering.define(node.result(),
@@ -293,10 +414,43 @@ void lower_gather(Lowering& lowering, const NodeRef& node, const Rule& rule) {
       options);
 }
 
+/// GATHER takes one index along the axis behind those that indices and data share.
+void lower_batched_gather(Lowering& lowering, const NodeRef& node, std::int64_t batch) {
+  const Value data = node.operand(0);
+  const Value indices = node.operand(1);
+  const Shape shape = lowering.ranked(data);
+  const Shape where = lowering.ranked(indices);
+  const std::int64_t rank = where.rank() - 1;
+  if (batch < 1 || batch > rank || batch >= shape.rank() || !surely_equal(where[rank], 1)) {
+    impossible("batch_dims and indices of several axes");
+  }
+  std::vector<Extent> list(where.extents().begin(), where.extents().end() - 1);
+  std::vector<Extent> extents = list;
+  extents.insert(extents.end(), shape.extents().begin() + batch + 1, shape.extents().end());
+  lowering.settle(node.result(), lowering.type(data).element, Shape(extents));
+  const TensorId from = lowering.plain(data);
+  const TensorId given = indices_of(lowering, node, indices,
+                                    shape.extents().subspan(static_cast<std::size_t>(batch), 1));
+  const TensorId which =
+      lowering.temporary(node, "indices", {lowering.type(indices).element, Shape(list), nullptr});
+  lowering.reshape(given, which, plain_axes(rank));
+  schema::GatherOptionsT options;
+  options.axis = static_cast<std::int32_t>(batch);
+  options.batch_dims = static_cast<std::int32_t>(batch);
+  lowering.model().emit(
+      {GATHER}, {from, which},
+      {lowering.define(node.result(), plain_axes(static_cast<std::int64_t>(extents.size())))},
+      options);
+}
+
 void lower_gather_nd(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const Value data = node.operand(0);
   const Value indices = node.operand(1);
-  if (node.attribute_or<std::int64_t>("batch_dims", 0) != 0) impossible("batch_dims");
+  const auto batch = node.attribute_or<std::int64_t>("batch_dims", 0);
+  if (batch != 0) {
+    lower_batched_gather(lowering, node, batch);
+    return;
+  }
   const Shape shape = lowering.ranked(data);
   const Shape where = lowering.ranked(indices);
   const std::int64_t depth = where.rank() > 0 ? where[where.rank() - 1].value_or(0) : 0;
@@ -305,7 +459,8 @@ void lower_gather_nd(Lowering& lowering, const NodeRef& node, const Rule& rule) 
   extents.insert(extents.end(), shape.extents().begin() + depth, shape.extents().end());
   lowering.settle(node.result(), lowering.type(data).element, Shape(std::move(extents)));
   const TensorId from = lowering.plain(data);
-  const TensorId which = lowering.plain(indices);
+  const TensorId which =
+      indices_of(lowering, node, indices, shape.extents().first(static_cast<std::size_t>(depth)));
   lowering.model().emit(
       {rule.code}, {from, which},
       {lowering.define(node.result(), plain_axes(lowering.ranked(node.result()).rank()))},
@@ -405,15 +560,39 @@ void lower_shape(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) 
   lowering.model().emit({SHAPE}, {from}, {lowering.define(node.result(), plain_axes(1))}, options);
 }
 
+/// Of a shape that only the run tells.
+void lower_fill(Lowering& lowering, const NodeRef& node, const Constant& value) {
+  const Value shape = node.operand(0);
+  const Shape& length = lowering.ranked(shape);
+  if (const auto known = lowering.open_integers(shape)) {
+    lowering.settle(node.result(), value.element(), shape_of(*known));
+  } else if (length.rank() == 1 && length[0].is_known()) {
+    const std::vector open(static_cast<std::size_t>(length[0].value()), Extent::open());
+    lowering.settle(node.result(), value.element(), Shape(open));
+  }
+  Model& model = lowering.model();
+  const Axes axes = plain_axes(lowering.ranked(node.result()).rank());
+  const TensorId extents = lowering.plain(shape);
+  const TensorId filling = model.add_constant(lowering.name(node, "value"),
+                                              value.reshaped(Shape::scalar()), nullptr, {});
+  model.emit({FILL}, {extents, filling}, {lowering.define(node.result(), axes)},
+             schema::FillOptionsT{});
+}
+
 void lower_constant_of_shape(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
-  const std::vector<std::int64_t> extents = lowering.integers(node.operand(0));
-  const Shape shape(extents);
-  const auto count = shape.element_count();
-  constexpr std::int64_t largest = std::int64_t{1} << 24U;
-  if (!count || *count < 0 || *count > largest) impossible("a large constant");
   const float zero = 0.0F;
   const auto value = node.attribute_or<Constant>(
       "value", Constant::from_values(ElementType::float32, Shape{1}, std::span(&zero, 1)));
+  if (value.element_count() != 1) invalid("a value that is not one number");
+  const auto known = lowering.open_integers(node.operand(0));
+  if (!known || !shape_of(*known).is_static()) {
+    lower_fill(lowering, node, value);
+    return;
+  }
+  const Shape shape = shape_of(*known);
+  const auto count = shape.element_count();
+  constexpr std::int64_t largest = std::int64_t{1} << 24U;
+  if (!count || *count < 0 || *count > largest) impossible("a large constant");
   const ConstantBytes one = value_of(value.read());
   std::vector<std::byte> bytes;
   for (std::int64_t i = 0; i < *count; ++i) {

@@ -1,6 +1,7 @@
 // Normalizations over axes of one sample: formulas of several operators on real numbers.
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "io/tflite/chain.hpp"
 #include "io/tflite/failure.hpp"
@@ -116,7 +117,98 @@ void lower_instance_normalization(Lowering& lowering, const NodeRef& node, const
   chain.finish(node.result(), chain.apply(ADD, {scaled, summand}), plain_axes(shape.rank()));
 }
 
+/// Of the channels of a group, and all that lies behind them.
+void lower_group_normalization(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
+  const Shape shape = lowering.ranked(node.operand(0));
+  const auto groups = node.attribute_or<std::int64_t>("num_groups", 0);
+  const auto channels = shape.rank() < 3 ? std::nullopt : shape[1].known();
+  if (groups < 1 || !channels || *channels % groups != 0) {
+    impossible("an operand that is no image of whole groups");
+  }
+  std::int64_t members = *channels / groups;
+  for (std::int64_t axis = 2; axis < shape.rank(); ++axis) {
+    if (!shape[axis].is_known()) impossible("an image whose extents only the run tells");
+    members *= shape[axis].value();
+  }
+  // Before opset 21 there is one number for each group.
+  if (lowering.ranked(node.operand(1)).element_count() != channels ||
+      lowering.ranked(node.operand(2)).element_count() != channels) {
+    impossible("a scale and a summand for each group: opset 21 has them for each channel");
+  }
+  const TensorId x = begin_normalization(lowering, node);
+  lowering.decomposed(node, "RESHAPE, MEAN, SUB, MUL, ADD, SQRT and DIV");
+  const Shape grouped{shape[0], groups, members};
+  Chain chain(lowering, node, grouped);
+  const TensorId rows = chain.next();
+  lowering.reshape(x, rows);
+  const TensorId unscaled =
+      normalized(lowering, chain, rows, grouped,
+                 {.first = 2, .epsilon = node.attribute_or<double>("epsilon", 1e-5)});
+  chain.set_shape(shape);
+  const TensorId image = chain.next();
+  lowering.reshape(unscaled, image);
+  const auto parameter = [&](std::size_t operand, std::string_view what) {
+    return per_channel(lowering, node, node.operand(operand), *channels, shape.rank(), what);
+  };
+  const TensorId scaled = chain.apply(MUL, {image, parameter(1, "scale")});
+  chain.finish(node.result(), chain.apply(ADD, {scaled, parameter(2, "summand")}),
+               plain_axes(shape.rank()));
+}
+
+/// Of each element those in a window of channels around it.
+void lower_local_response(Lowering& lowering, const NodeRef& node, const Rule& rule) {
+  const Value data = node.operand(0);
+  const TensorType type = lowering.type(data);
+  const Shape shape = lowering.ranked(data);
+  const auto size = node.attribute_or<std::int64_t>("size", 1);
+  if (type.element != ElementType::float32) {
+    impossible(fmt::format("computes in {}", to_string(type.element)));
+  }
+  if (shape.rank() != 4) impossible("an operand that is no image of two dimensions");
+  if (size < 1 || size % 2 == 0) impossible("a window that has no middle");
+  lowering.settle(node.result(), type.element, shape);
+  schema::LocalResponseNormalizationOptionsT options;
+  options.radius = static_cast<std::int32_t>(size / 2);
+  options.alpha =
+      static_cast<float>(node.attribute_or<double>("alpha", 1e-4) / static_cast<double>(size));
+  options.beta = static_cast<float>(node.attribute_or<double>("beta", 0.75));
+  options.bias = static_cast<float>(node.attribute_or<double>("bias", 1.0));
+  const TensorId from = lowering.tensor(data, channels_last(4));
+  lowering.model().emit({rule.code}, {from}, {lowering.define(node.result(), channels_last(4))},
+                        options);
+}
+
+/// The sum of sizes along an axis, or the root of the sum of squares.
+void lower_lp_normalization(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
+  const Value data = node.operand(0);
+  const Shape shape = lowering.ranked(data);
+  const auto axis = normalize_axis(node.attribute_or<std::int64_t>("axis", -1), shape.rank());
+  const auto p = node.attribute_or<std::int64_t>("p", 2);
+  if (!axis) invalid("an axis outside of the operand");
+  if (p != 1 && p != 2) impossible("a norm other than 1 and 2");
+  const TensorId x = begin_normalization(lowering, node);
+  lowering.decomposed(node, p == 1 ? "ABS, SUM and DIV" : "MUL, SUM, SQRT and DIV");
+  Chain chain(lowering, node, shape);
+  const TensorId sizes = p == 1 ? chain.apply(ABS, {x}) : chain.apply(MUL, {x, x});
+  std::vector<Extent> extents(shape.extents().begin(), shape.extents().end());
+  extents[static_cast<std::size_t>(*axis)] = 1;
+  chain.set_shape(Shape(std::move(extents)));
+  TensorId norm = chain.next();
+  schema::ReducerOptionsT options;
+  options.keep_dims = true;
+  Model& model = lowering.model();
+  model.emit({SUM}, {sizes, model.integers({static_cast<std::int32_t>(*axis)})}, {norm}, options);
+  if (p == 2) norm = chain.apply(SQRT, {norm});
+  // Zeros stay zeros.
+  norm = chain.apply(MAXIMUM, {norm, chain.real(std::numeric_limits<float>::min())});
+  chain.set_shape(shape);
+  chain.finish(node.result(), chain.apply(DIV, {x, norm}), plain_axes(shape.rank()));
+}
+
 constexpr std::array normalization_rows{
+    Rule{.kind = "onnx.GroupNormalization", .lower = lower_group_normalization},
+    Rule{.kind = "onnx.LRN", .lower = lower_local_response, .code = LOCAL_RESPONSE_NORMALIZATION},
+    Rule{.kind = "onnx.LpNormalization", .lower = lower_lp_normalization},
     Rule{.kind = "onnx.InstanceNormalization", .lower = lower_instance_normalization},
     Rule{.kind = "onnx.LayerNormalization", .lower = lower_layer_normalization},
     Rule{.kind = "onnx.RMSNormalization", .lower = lower_layer_normalization},

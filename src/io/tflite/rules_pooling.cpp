@@ -24,26 +24,34 @@ std::vector<std::int64_t> counts_of(const WindowAxis& axis, bool include_pad) {
   return counts;
 }
 
-/// What the means of full windows have to be multiplied with, one factor a position; empty where
-/// all are 1.
-std::vector<float> corrections(const std::vector<WindowAxis>& windows, bool include_pad) {
-  std::vector<float> factors{1.0F};
+/// What the means of full windows have to be multiplied with, one factor a position.
+struct Corrections {
+  std::vector<float> factors;   ///< empty where all are 1
+  std::vector<Extent> extents;  ///< 1 along an axis whose positions are alike
+};
+
+Corrections corrections(const std::vector<WindowAxis>& windows, bool include_pad) {
+  Corrections made{.factors = {1.0F}, .extents = {}};
   bool is_needed = false;
   for (const WindowAxis& axis : windows) {
-    if (!axis.extent.is_known()) {
-      if (axis.before != 0 || axis.after != 0) impossible("means at borders that are not known");
-      return {};
+    const bool is_open = !axis.extent.is_known();
+    if (is_open && !include_pad && (axis.before != 0 || axis.after != 0)) {
+      impossible("means at borders that are not known");
     }
+    const std::vector<std::int64_t> counts =
+        is_open ? std::vector{axis.kernel} : counts_of(axis, include_pad);
     std::vector<float> next;
-    for (const float factor : factors) {
-      for (const std::int64_t count : counts_of(axis, include_pad)) {
+    for (const float factor : made.factors) {
+      for (const std::int64_t count : counts) {
         is_needed = is_needed || count != axis.kernel;
         next.push_back(factor * static_cast<float>(axis.kernel) / static_cast<float>(count));
       }
     }
-    factors = std::move(next);
+    made.factors = std::move(next);
+    made.extents.push_back(static_cast<std::int64_t>(counts.size()));
   }
-  return is_needed ? factors : std::vector<float>{};
+  if (!is_needed) made.factors.clear();
+  return made;
 }
 
 /// Whether ONNX leaves the padding out everywhere, as TFLite's SAME does.
@@ -76,7 +84,7 @@ bool needs_no_correction(const NodeRef& node) {
   const bool include_pad = includes_padding(node);
   const std::vector<WindowAxis> windows = read_windows(node, data->shape, kernel_shape(node));
   return padding_of_means(windows, include_pad).padding == schema::Padding::SAME ||
-         corrections(windows, include_pad).empty();
+         corrections(windows, include_pad).factors.empty();
 }
 
 schema::Pool2DOptionsT pool_options(const std::vector<WindowAxis>& windows,
@@ -109,16 +117,16 @@ void lower_pool(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const bool include_pad = includes_padding(node);
   const WindowPadding padding =
       is_mean ? padding_of_means(windows, include_pad) : padding_of(windows);
-  std::vector<float> factors;
+  Corrections corrected;
   if (is_mean && padding.padding != schema::Padding::SAME) {
-    factors = corrections(windows, include_pad);
+    corrected = corrections(windows, include_pad);
   }
   const TensorId image =
       pad_image(lowering, node, image_of(lowering, node, data), type, padding, !is_mean);
   const schema::Pool2DOptionsT options = pool_options(windows, padding.padding);
   Model& model = lowering.model();
   const TensorId output = define_image(lowering, node, result);
-  if (factors.empty()) {
+  if (corrected.factors.empty()) {
     model.emit({rule.code}, {image}, {output}, options);
   } else {
     lowering.decomposed(node, "a PAD and an AVERAGE_POOL_2D, whose borders are corrected by a MUL");
@@ -130,11 +138,11 @@ void lower_pool(Lowering& lowering, const NodeRef& node, const Rule& rule) {
         node, "means",
         {type.element, image_shape(result_shape[0], spatial, result_shape[1]), nullptr});
     model.emit({rule.code}, {image}, {means}, options);
-    const TensorId table =
-        model.add_constant(lowering.name(node, "corrections"),
-                           Constant::from_values(ElementType::float32, image_shape(1, spatial, 1),
-                                                 std::span<const float>(factors)),
-                           nullptr, plain_axes(4));
+    const TensorId table = model.add_constant(
+        lowering.name(node, "corrections"),
+        Constant::from_values(ElementType::float32, image_shape(1, corrected.extents, 1),
+                              std::span<const float>(corrected.factors)),
+        nullptr, plain_axes(4));
     emit_elementwise(model, MUL, {means, table}, output);
   }
   finish_image(lowering, result, output);

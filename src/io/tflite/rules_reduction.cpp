@@ -91,14 +91,6 @@ void lower_reduction(Lowering& lowering, const NodeRef& node, const Rule& rule) 
   reduce(lowering, node, rule.code, gone, keeps(node));
 }
 
-void lower_global_pool(Lowering& lowering, const NodeRef& node, const Rule& rule) {
-  const std::int64_t rank = lowering.ranked(node.operand(0)).rank();
-  if (rank < 3) impossible("an operand that is no image");
-  std::vector<bool> gone(static_cast<std::size_t>(rank), true);
-  gone[0] = gone[1] = false;
-  reduce(lowering, node, rule.code, gone, true);
-}
-
 void lower_arg(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const Value data = node.operand(0);
   const Shape shape = lowering.ranked(data);
@@ -146,6 +138,7 @@ constexpr std::array sums{
     Sum{"onnx.ReduceL2", MUL, SQRT, "MUL, SUM and SQRT"},
     Sum{"onnx.ReduceSumSquare", MUL, CUSTOM, "MUL and SUM"},
     Sum{"onnx.ReduceLogSum", CUSTOM, LOG, "SUM and LOG"},
+    Sum{"onnx.GlobalLpPool", MUL, SQRT, "MUL, SUM and SQRT"},
 };
 
 /// A sum of real numbers that are computed from the operand's elements.
@@ -161,13 +154,29 @@ struct RealSum {
   TensorId from = no_tensor;
 };
 
+/// The axes of a whole image.
+std::vector<bool> spatial_axes(const Lowering& lowering, const NodeRef& node) {
+  const std::int64_t rank = lowering.ranked(node.operand(0)).rank();
+  if (rank < 3) impossible("an operand that is no image");
+  std::vector<bool> gone(static_cast<std::size_t>(rank), true);
+  gone[0] = gone[1] = false;
+  return gone;
+}
+
+void lower_global_pool(Lowering& lowering, const NodeRef& node, const Rule& rule) {
+  reduce(lowering, node, rule.code, spatial_axes(lowering, node), true);
+}
+
 RealSum real_sum(Lowering& lowering, const NodeRef& node) {
   const Value data = node.operand(0);
   const TensorType type = lowering.type(data);
   if (type.element != ElementType::float32) {
     impossible(fmt::format("computes in {}", to_string(type.element)));
   }
-  RealSum sum{.gone = axes_of(lowering, node), .keep = keeps(node)};
+  const bool is_pool = node.kind() == "onnx.GlobalLpPool";
+  if (is_pool && node.attribute_or<std::int64_t>("p", 2) != 2) impossible("a norm other than 2");
+  RealSum sum{.gone = is_pool ? spatial_axes(lowering, node) : axes_of(lowering, node),
+              .keep = keeps(node)};
   if (sum.gone.empty()) impossible("no axes");
   lowering.settle(node.result(), type.element, reduced(type.shape, sum.gone, sum.keep));
   sum.axes = lowering.axes(data);
@@ -253,6 +262,7 @@ constexpr std::array reduction_rows{
     Rule{.kind = "onnx.ReduceL2", .lower = lower_sum, .data = 1},
     Rule{.kind = "onnx.ReduceSumSquare", .lower = lower_sum, .data = 1},
     Rule{.kind = "onnx.ReduceLogSum", .lower = lower_sum, .data = 1},
+    Rule{.kind = "onnx.GlobalLpPool", .lower = lower_sum, .data = 1},
     Rule{.kind = "onnx.ReduceLogSumExp", .lower = lower_log_sum_exp, .data = 1},
     Rule{.kind = "onnx.ArgMax", .lower = lower_arg, .code = ARG_MAX, .codes = Codes::operands},
     Rule{.kind = "onnx.ArgMin", .lower = lower_arg, .code = ARG_MIN, .codes = Codes::operands},

@@ -36,6 +36,7 @@ Extent count_of(const WindowAxis& axis, bool ceil) {
 }
 
 bool is_same(const WindowAxis& axis) {
+  if (axis.is_open_same) return true;
   if (!axis.extent.is_known()) {
     return axis.stride == 1 && axis.before == (axis.reach() - 1) / 2 &&
            axis.before + axis.after == axis.reach() - 1;
@@ -48,7 +49,7 @@ bool is_same(const WindowAxis& axis) {
 }
 
 bool is_valid(const WindowAxis& axis) {
-  if (axis.before != 0) return false;
+  if (axis.before != 0 || axis.is_open_same) return false;
   if (!axis.extent.is_known()) return axis.after == 0;
   const std::int64_t room = axis.extent.value() - axis.reach();
   return room >= 0 && surely_equal(axis.count, room / axis.stride + 1);
@@ -57,10 +58,10 @@ bool is_valid(const WindowAxis& axis) {
 }  // namespace
 
 std::vector<WindowAxis> read_windows(const NodeRef& node, const Shape& operand,
-                                     const Integers& kernel) {
+                                     const Integers& kernel, std::size_t most_axes) {
   const std::size_t count = kernel.size();
-  if (operand.rank() != static_cast<std::int64_t>(count) + 2 || count < 1 || count > 2) {
-    impossible("images of other than one or two dimensions");
+  if (operand.rank() != static_cast<std::int64_t>(count) + 2 || count < 1 || count > most_axes) {
+    impossible(fmt::format("images of other than one to {} dimensions", most_axes));
   }
   const Integers strides = list(node, "strides", count, 1);
   const Integers dilations = list(node, "dilations", count, 1);
@@ -80,8 +81,9 @@ std::vector<WindowAxis> read_windows(const NodeRef& node, const Shape& operand,
             .after = pads[count + i]};
     if (axis.kernel < 1 || axis.stride < 1 || axis.dilation < 1) impossible("empty windows");
     if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
-      if (!axis.extent.is_known() && axis.stride != 1) {
-        impossible("auto_pad of an operand whose extents are not known");
+      axis.is_open_same = !axis.extent.is_known() && axis.stride != 1;
+      if (axis.is_open_same && auto_pad == "SAME_LOWER") {
+        impossible("auto_pad SAME_LOWER of an operand whose extents are not known");
       }
       const std::int64_t extent = axis.extent.value_or(1);  // any will do with a stride of 1
       const std::int64_t windows = (extent + axis.stride - 1) / axis.stride;
@@ -89,6 +91,9 @@ std::vector<WindowAxis> read_windows(const NodeRef& node, const Shape& operand,
       const std::int64_t total = std::max<std::int64_t>(covered - extent, 0);
       axis.before = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
       axis.after = total - axis.before;
+    }
+    if (ceil && !axis.extent.is_known() && axis.stride != 1) {
+      impossible("ceil_mode of an operand whose extents are not known");
     }
     axis.count = count_of(axis, ceil);
   }
@@ -104,6 +109,7 @@ WindowPadding padding_of(const std::vector<WindowAxis>& windows) {
 WindowPadding explicit_padding(const std::vector<WindowAxis>& windows) {
   WindowPadding padding;
   for (const WindowAxis& axis : windows) {
+    if (axis.is_open_same) impossible("auto_pad of an operand whose extents are not known");
     padding.before.push_back(axis.before);
     // As far as the last window reaches: rounding up may reach beyond the padding.
     if (!axis.extent.is_known()) {
@@ -149,10 +155,11 @@ TensorId pad_image(Lowering& lowering, const NodeRef& node, TensorId tensor, con
   padded.shape = image_shape(type.shape[0], spatial, type.shape[1]);
   const TensorId to = lowering.temporary(node, "padded", padded);
   Model& model = lowering.model();
-  const TensorId table = model.add_constant(
-      lowering.name(node, "pads"),
-      Constant::from_values(ElementType::int32, Shape{4, 2}, std::span<const std::int32_t>(pads)),
-      nullptr, plain_axes(2));
+  const TensorId table =
+      model.add_constant(lowering.name(node, "pads"),
+                         Constant::from_values(ElementType::int32, Shape{padded.shape.rank(), 2},
+                                               std::span<const std::int32_t>(pads)),
+                         nullptr, plain_axes(2));
   if (!lowest) {
     model.emit({BuiltinOperator::PAD}, {tensor, table}, {to}, schema::PadOptionsT{});
     return to;
@@ -174,24 +181,25 @@ TensorId pad_image(Lowering& lowering, const NodeRef& node, TensorId tensor, con
 TensorId image_of(Lowering& lowering, const NodeRef& node, Value value) {
   const TensorType& type = lowering.type(value);
   const TensorId tensor = lowering.tensor(value, channels_last(type.shape.rank()));
-  if (type.shape.rank() == 4) return tensor;
+  if (type.shape.rank() != 3) return tensor;
   const TensorId image = lowering.temporary(
       node, "image", {type.element, image_shape_of(type.shape), type.quantization});
-  lowering.reshape(tensor, image);
+  lowering.reshape(tensor, image, {0, no_axis, 1, 2});
   return image;
 }
 
 TensorId define_image(Lowering& lowering, const NodeRef& node, Value result) {
   const TensorType& type = lowering.type(result);
-  if (type.shape.rank() == 4) return lowering.define(result, channels_last(4));
+  const std::int64_t rank = type.shape.rank();
+  if (rank != 3) return lowering.define(result, channels_last(rank));
   return lowering.temporary(node, "image_result",
                             {type.element, image_shape_of(type.shape), type.quantization});
 }
 
 void finish_image(Lowering& lowering, Value result, TensorId image) {
   const std::int64_t rank = lowering.shape(result).rank();
-  if (rank == 4) return;
-  lowering.reshape(image, lowering.define(result, channels_last(rank)));
+  if (rank != 3) return;
+  lowering.reshape(image, lowering.define(result, channels_last(rank)), {0, 2, 3});
 }
 
 }  // namespace quadrant::inline v0::tflite

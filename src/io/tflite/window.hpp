@@ -19,14 +19,17 @@ struct WindowAxis {
   std::int64_t before = 0;  ///< padding
   std::int64_t after = 0;
   Extent count = Extent::open();  ///< of windows: the result's extent
+  /// The padding is what TFLite calls SAME, of an extent that only the run tells.
+  bool is_open_same = false;
 
   [[nodiscard]] std::int64_t reach() const noexcept { return (kernel - 1) * dilation + 1; }
 };
 
 /// Reads `strides`, `dilations`, `pads`, `auto_pad` and `ceil_mode`. `kernel`: the extents of the
-/// windows, one for each axis behind the first two of `operand`.
+/// windows, one for each axis behind the first two of `operand`, at most `most_axes`.
 [[nodiscard]] std::vector<WindowAxis> read_windows(const NodeRef& node, const Shape& operand,
-                                                   const std::vector<std::int64_t>& kernel);
+                                                   const std::vector<std::int64_t>& kernel,
+                                                   std::size_t most_axes = 2);
 
 /// The padding that an operator does itself, and what has to be done before.
 struct WindowPadding {
@@ -46,7 +49,7 @@ struct WindowPadding {
 /// `[N, spatial..., C]` as a shape with room for images of one dimension, which get a height of 1.
 [[nodiscard]] Shape image_shape(Extent batch, std::span<const Extent> spatial, Extent channels);
 
-/// The operand as a tensor NHWC, whether it has two spatial axes or one.
+/// The operand as a tensor NHWC (NDHWC), whether it has two spatial axes, three or one.
 [[nodiscard]] TensorId image_of(Lowering& lowering, const NodeRef& node, Value value);
 /// The tensor NHWC that an operator computes `result` into. `finish_image` has to follow it.
 [[nodiscard]] TensorId define_image(Lowering& lowering, const NodeRef& node, Value result);

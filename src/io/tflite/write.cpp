@@ -1,9 +1,11 @@
 // Graphs to files.
 #include "io/tflite/failure.hpp"
 #include "io/tflite/lower.hpp"
+#include "ir/fold_moves.hpp"
 #include "quadrant/io/tflite.hpp"
+#include "quadrant/ir/aliases.hpp"
 #include "quadrant/ir/scales.hpp"
-#include "quadrant/support/new_file.hpp"
+#include "quadrant/support/file_transaction.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -12,7 +14,10 @@ Expected<std::vector<std::byte>> tflite_bytes(const Graph& graph, const TfliteWr
   return tflite::at_border("", [&] {
     TfliteWriteReport made;
     note_rounded_scales(graph, options.sink);
-    std::vector<std::byte> bytes = tflite::Lowering(graph, options, made).run();
+    Graph prepared = graph;
+    tflite::value_of(resolve_aliases(prepared));
+    tflite::value_of(fold_moved_codes(prepared));
+    std::vector<std::byte> bytes = tflite::Lowering(std::move(prepared), options, made).run();
     made.file_bytes = bytes.size();
     if (report) *report = std::move(made);
     return bytes;
@@ -28,9 +33,11 @@ Expected<TfliteWriteReport> write_tflite(const Graph& graph, const std::filesyst
     if (error.place.file.empty()) error.place.file = path.string();
     return fail(std::move(error));
   }
-  QUADRANT_TRY(NewFile file, NewFile::create(path.string()));
+  FilesOrOwn files(options.files);
+  QUADRANT_TRY(NewFile file, files->create(path.string()));
   QUADRANT_CHECK(file.write(*bytes));
-  QUADRANT_CHECK(file.commit());
+  files->add_model(std::move(file));
+  QUADRANT_CHECK(files.finish());
   return report;
 }
 

@@ -303,3 +303,31 @@ TEST_CASE("a value that subgraphs refer to must keep its name") {
   CHECK(report.error().place.node == "branch");
   CHECK(contains(report.error().message, "'w', which is now called 'renamed'"));
 }
+
+TEST_CASE("an operator that the opset does not have is raised to one that has it, or refused by name") {
+  const Folder folder;
+  const auto cast_to = [](ElementType element, std::int64_t number) {
+    Graph graph;
+    const Value x = graph.add_input("x", {ElementType::float32, {2, 3}, nullptr});
+    Attributes attributes;
+    attributes.set("to", number);
+    const NodeId cast = graph.add({.kind = "onnx.Cast",
+                                   .name = "narrow",
+                                   .operands = {x},
+                                   .results = {{"h", {element, {2, 3}, nullptr}}},
+                                   .attributes = std::move(attributes),
+                                   .constant = {}});
+    graph.add_output("y", {cast});
+    return graph;
+  };
+  const auto raised = write_onnx(cast_to(ElementType::float8e4m3, 17), folder / "raised.onnx");
+  REQUIRE(raised);
+  CHECK(raised->opset_written == 21);  // Cast has float8 since 19
+  CHECK(write_onnx(cast_to(ElementType::float16, 10), folder / "old.onnx")->opset_written == 17);
+  const auto refused = write_onnx(cast_to(ElementType::float4e2m1, 23), folder / "refused.onnx");
+  REQUIRE(!refused);
+  CHECK(refused.error().code == ErrorCode::impossible);
+  CHECK(refused.error().place.node == "narrow");
+  CHECK(refused.error().message.find("needs opset 23, the model has 17") != std::string::npos);
+  CHECK(!std::filesystem::exists(folder / "refused.onnx"));
+}

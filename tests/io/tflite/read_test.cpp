@@ -63,27 +63,26 @@ TEST_CASE("an operator that is not known is carried") {
   schema::ModelT model = small_model();
   auto& op = *main_of(model).operators[3];
   auto code = std::make_unique<schema::OperatorCodeT>();
-  code->builtin_code = schema::BuiltinOperator::L2_NORMALIZATION;
-  code->deprecated_builtin_code = 11;
+  code->builtin_code = schema::BuiltinOperator::SKIP_GRAM;
+  code->deprecated_builtin_code = 33;
   code->version = 2;
   op.opcode_index = static_cast<std::uint32_t>(model.operator_codes.size());
   op.inputs.resize(1);
   model.operator_codes.push_back(std::move(code));
-  schema::L2NormOptionsT options;
-  options.fused_activation_function = schema::ActivationFunctionType::RELU6;
+  schema::SkipGramOptionsT options;
+  options.ngram_size = 3;
   op.builtin_options.Set(options);
 
   const Graph graph = graph_of(bytes_of(model));
   const std::vector<std::string> kinds = kinds_of(graph);
-  CHECK(std::ranges::find(kinds, "tflite.L2_NORMALIZATION") != kinds.end());
+  CHECK(std::ranges::find(kinds, "tflite.SKIP_GRAM") != kinds.end());
   schema::ModelT again = model_of(bytes_of(graph));
   for (const auto& written : main_of(again).operators) {
     const auto& kind = *again.operator_codes[written->opcode_index];
-    if (kind.builtin_code != schema::BuiltinOperator::L2_NORMALIZATION) continue;
+    if (kind.builtin_code != schema::BuiltinOperator::SKIP_GRAM) continue;
     CHECK(kind.version == 2);
-    REQUIRE(written->builtin_options.AsL2NormOptions());
-    CHECK(written->builtin_options.AsL2NormOptions()->fused_activation_function ==
-          schema::ActivationFunctionType::RELU6);
+    REQUIRE(written->builtin_options.AsSkipGramOptions());
+    CHECK(written->builtin_options.AsSkipGramOptions()->ngram_size == 3);
     return;
   }
   FAIL("the operator is gone");

@@ -247,7 +247,7 @@ TEST_CASE("integers that follow from an open extent are not taken for known ones
     CAPTURE(line);
     const auto bytes = tflite_bytes(graph_of(head + line + "\noutput(%y)\n"));
     REQUIRE_FALSE(bytes);
-    CHECK(bytes.error().message.find("where a constant is needed") != std::string::npos);
+    CHECK(bytes.error().message.find("computed") != std::string::npos);
   }
   // A shape may be asked for as it comes.
   CHECK(operators_of(head + "%k: tensor<1xf32> = input()\n%y: tensor<?xf32> = expand(%k, %n)\n" +
@@ -263,7 +263,7 @@ TEST_CASE("two unknown extents are not taken for the same") {
 output(%y)
 )"));
   REQUIRE_FALSE(bytes);
-  CHECK(bytes.error().message.find("an unknown extent is resized") != std::string::npos);
+  CHECK(bytes.error().message.find("whose extents only the run tells") != std::string::npos);
 }
 
 TEST_CASE("plain codes are labelled") {
@@ -287,14 +287,14 @@ TEST_CASE("the signature lists inputs and outputs") {
 TEST_CASE("all operations without a counterpart are named") {
   const auto bytes = tflite_bytes(graph_of(R"(graph {}
 %x: tensor<2x3xf32> = input()
-%a: tensor<2x3xf32> = onnx.Asinh(%x) {name = "first"}
+%a: tensor<2x3xf32> = onnx.Hardmax(%x) {name = "first"}
 %b: tensor<2x3xf32> = teleport(%x) {name = "beam"}
 %y: tensor<2x3xf32> = add(%a, %b)
 output(%y)
 )"));
   REQUIRE_FALSE(bytes);
   CHECK(bytes.error().code == ErrorCode::impossible);
-  CHECK(bytes.error().message.find("onnx.Asinh has no counterpart (first)") != std::string::npos);
+  CHECK(bytes.error().message.find("onnx.Hardmax has no counterpart (first)") != std::string::npos);
   CHECK(bytes.error().message.find("teleport has no counterpart (beam)") != std::string::npos);
   CHECK(bytes.error().message.find("add") == std::string::npos);
 }

@@ -17,13 +17,18 @@ namespace {
 
 Value last_result(const Graph& graph) { return graph.ref(graph.outputs().front()).operand(0); }
 
+float scale(const QuantizeResult& result, std::string_view name) {
+  const auto type = result.graph.type(result.graph.find_value(name)).quantization;
+  REQUIRE(type != nullptr);
+  return test::value_of(read_scales(type->scales)).front();
+}
+
 float lowest(const QuantizeResult& result, std::string_view name) {
   const auto type = result.graph.type(result.graph.find_value(name)).quantization;
   REQUIRE(type != nullptr);
-  const float scale = test::value_of(read_scales(type->scales)).front();
   const std::int64_t zero =
       type->zero_points ? test::value_of(read_integers(type->zero_points)).front() : 0;
-  return scale * static_cast<float>(type->storage_min - zero);
+  return scale(result, name) * static_cast<float>(type->storage_min - zero);
 }
 
 }  // namespace
@@ -89,4 +94,28 @@ TEST_CASE("static_affine: what is chosen before it is limited has no codes beyon
   CHECK(lowest_of("transpose", {{"perm", std::vector<std::int64_t>{0, 1, 3, 2}}}) == 0);
   // Means are of what was there before the limit.
   CHECK(lowest_of("onnx.AveragePool", {{"kernel_shape", two}, {"strides", two}}) < 0);
+}
+
+TEST_CASE(
+    "static_affine: a limit of what was moved from a value that others read has its own "
+    "parameters") {
+  // One of [0, 0.01], of values many times as large.
+  const auto scale_of = [](std::string_view between, Attributes attributes, bool is_read) {
+    Model model;
+    const Value a = one_by_one(model, model.input("x", {1, 3, 4, 4}), "a");
+    const Value moved = model.add(std::string(between), {a}, "moved", std::move(attributes));
+    const Value limited = model.add(
+        "onnx.Clip", {moved, model.constant("low", {1}, {0}), model.constant("high", {1}, {0.01F})},
+        "clip");
+    model.output(one_by_one(model, limited, "b"));
+    if (is_read) model.output(one_by_one(model, a, "c"));
+    return scale(test::quantized_by_operands(model), "clip");
+  };
+  const float own = 0.01F / 255 * 1.001F;
+  const Attributes turned{{"perm", std::vector<std::int64_t>{0, 1, 3, 2}}};
+  CHECK(scale_of("transpose", turned, true) <= own);
+  CHECK(scale_of("transpose", turned, false) <= own);
+  // Means are of what was there before the limit.
+  CHECK(scale_of("onnx.AveragePool", {{"kernel_shape", std::vector<std::int64_t>{2, 2}}}, false) <=
+        own);
 }

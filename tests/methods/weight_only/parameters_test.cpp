@@ -217,12 +217,12 @@ TEST_CASE("options are described, and what is left open is filled in") {
        127,
        Clip::absmax},
       {{.bits = 4},
-       "bits=4 symmetric codes=i4<-8:7> granularity=channel clip=absmax scales=f32 "
+       "bits=4 symmetric codes=i4<-8:7> granularity=channel clip=mse scales=f32 "
        "form=front",
        ElementType::int4,
        -8,
        7,
-       Clip::absmax},
+       Clip::mse},
       {{.symmetry = Symmetry::asymmetric, .granularity = Granularity::Kind::tensor},
        "bits=8 asymmetric codes=u8<0:255> granularity=tensor clip=minmax scales=f32 form=front",
        ElementType::uint8,
@@ -242,11 +242,11 @@ TEST_CASE("options are described, and what is left open is filled in") {
        15,
        Clip::mse},
       {{.bits = 4, .narrow_range = true, .form = Form::fewest},
-       "bits=4 symmetric codes=i4<-7:7> granularity=channel clip=absmax scales=f32 form=fewest",
+       "bits=4 symmetric codes=i4<-7:7> granularity=channel clip=mse scales=f32 form=fewest",
        ElementType::int4,
        -7,
        7,
-       Clip::absmax},
+       Clip::mse},
       {{.narrow_range = false},
        "bits=8 symmetric codes=i8<-128:127> granularity=channel "
        "clip=absmax scales=f32 form=front",

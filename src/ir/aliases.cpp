@@ -1,0 +1,286 @@
+#include "quadrant/ir/aliases.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ir/result_type.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+/// What stands for a node: a value for each of its results; absent ones are not read.
+using Replacement = std::vector<Value>;
+
+/// Adds the operations that stand for a node. The last one for a result takes its name.
+class Spelling {
+ public:
+  Spelling(Graph& graph, NodeId node) : graph_(graph), node_(node) {}
+
+  [[nodiscard]] NodeRef node() const { return graph_.ref(node_); }
+  /// A copy: adding operations moves those there are.
+  [[nodiscard]] Value operand(std::size_t i) const { return node().operand(i); }
+
+  [[nodiscard]] bool reads(std::uint32_t result) const {
+    const auto uses = graph_.uses(node_);
+    return std::ranges::find(uses, result, &Use::result) != uses.end();
+  }
+
+  Value add(std::string_view kind, std::vector<Value> operands, Attributes attributes = {}) {
+    const NodeId made = graph_.add({.kind = std::string(kind),
+                                    .name = {},
+                                    .operands = std::move(operands),
+                                    .results = {{std::string(graph_.value_name({node_})), {}}},
+                                    .attributes = std::move(attributes),
+                                    .constant = {}});
+    made_.push_back(made);
+    return {made};
+  }
+
+  Value number(float value) {
+    return graph_.add_constant(std::string(graph_.value_name({node_})),
+                               Constant::from_values(ElementType::float32, Shape::scalar(),
+                                                     std::span<const float>(&value, 1)));
+  }
+
+  [[nodiscard]] const std::vector<NodeId>& made() const noexcept { return made_; }
+
+ private:
+  Graph& graph_;
+  NodeId node_;
+  std::vector<NodeId> made_;
+};
+
+/// The attributes of these names that the node has.
+Attributes kept(const Spelling& spelling, std::initializer_list<std::string_view> names) {
+  Attributes attributes;
+  for (const std::string_view name : names) {
+    const Attribute* found = spelling.node().graph->attribute(spelling.node().id, name);
+    if (found) attributes.set(std::string(name), *found);
+  }
+  return attributes;
+}
+
+bool is_float32(const Spelling& spelling) {
+  const TensorType* type = spelling.node().operand_type(0);
+  return type && !type->is_quantized() && type->element == ElementType::float32;
+}
+
+/// The first operand, and the second where there is one.
+Value summed(Spelling& spelling) {
+  const Value bias = spelling.operand(1);
+  return bias.is_absent() ? spelling.operand(0)
+                          : spelling.add(ops::Add::kind, {spelling.operand(0), bias});
+}
+
+Replacement gelu(Spelling& spelling) { return {spelling.add("onnx.Gelu", {summed(spelling)})}; }
+
+Replacement fast_gelu(Spelling& spelling) {
+  return {spelling.add("onnx.Gelu", {summed(spelling)}, {{"approximate", std::string("tanh")}})};
+}
+
+Replacement quick_gelu(Spelling& spelling) {
+  if (!is_float32(spelling)) return {};
+  const auto alpha = static_cast<float>(spelling.node().attribute_or<double>("alpha", 1.702));
+  const Value data = spelling.operand(0);
+  const Value scaled = spelling.add(ops::Multiply::kind, {data, spelling.number(alpha)});
+  return {spelling.add(ops::Multiply::kind, {data, spelling.add("onnx.Sigmoid", {scaled})})};
+}
+
+/// Of what an operation that ends in an activation computes before it. Empty for others than these.
+std::optional<Value> activated(Spelling& spelling, Value before, std::vector<double> parameters) {
+  const auto name = spelling.node().attribute_or<std::string>("activation", "");
+  const auto parameter = [&](std::size_t i) { return i < parameters.size() ? parameters[i] : 0.0; };
+  const bool has_none = parameters.empty();
+  if (name.empty()) return before;
+  if (name == "Relu") return spelling.add("onnx.Relu", {before});
+  if (name == "Tanh") return spelling.add("onnx.Tanh", {before});
+  if (name == "Sigmoid") return spelling.add("onnx.Sigmoid", {before});
+  if (name == "LeakyRelu") {
+    return spelling.add("onnx.LeakyRelu", {before},
+                        has_none ? Attributes{} : Attributes{{"alpha", parameter(0)}});
+  }
+  if (name == "HardSigmoid" && parameters.size() >= 2) {
+    return spelling.add("onnx.HardSigmoid", {before},
+                        {{"alpha", parameter(0)}, {"beta", parameter(1)}});
+  }
+  if (name == "Clip" && parameters.size() >= 2 && is_float32(spelling)) {
+    const Value lowest = spelling.number(static_cast<float>(parameter(0)));
+    return spelling.add("onnx.Clip",
+                        {before, lowest, spelling.number(static_cast<float>(parameter(1)))});
+  }
+  return std::nullopt;
+}
+
+Replacement fused_convolution(Spelling& spelling) {
+  Value value = spelling.add(
+      ops::Conv::kind, {spelling.operand(0), spelling.operand(1), spelling.operand(2)},
+      kept(spelling, {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}));
+  const Value summand = spelling.operand(3);
+  if (!summand.is_absent()) value = spelling.add(ops::Add::kind, {value, summand});
+  const auto made = activated(
+      spelling, value, spelling.node().attribute_or<std::vector<double>>("activation_params", {}));
+  return made ? Replacement{*made} : Replacement{};
+}
+
+Replacement fused_gemm(Spelling& spelling) {
+  std::vector<double> parameters;
+  for (const std::string_view name : {"activation_alpha", "activation_beta"}) {
+    const Attribute* found = spelling.node().graph->attribute(spelling.node().id, name);
+    if (found && std::holds_alternative<double>(*found)) {
+      parameters.push_back(std::get<double>(*found));
+    }
+  }
+  const Value value =
+      spelling.add(ops::Gemm::kind, {spelling.operand(0), spelling.operand(1), spelling.operand(2)},
+                   kept(spelling, {"alpha", "beta", "transA", "transB"}));
+  const auto made = activated(spelling, value, std::move(parameters));
+  return made ? Replacement{*made} : Replacement{};
+}
+
+/// The operand with its last two axes exchanged, if the node says so.
+std::optional<Value> turned(Spelling& spelling, std::size_t operand, std::string_view attribute) {
+  const Value value = spelling.operand(operand);
+  if (spelling.node().attribute_or<std::int64_t>(attribute, 0) == 0) return value;
+  const TensorType* type = spelling.node().operand_type(operand);
+  if (!type || type->shape.rank() < 2) return std::nullopt;
+  std::vector<std::int64_t> perm;
+  for (std::int64_t axis = 0; axis < type->shape.rank(); ++axis) perm.push_back(axis);
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return spelling.add(ops::Transpose::kind, {value}, {{"perm", std::move(perm)}});
+}
+
+Replacement fused_matmul(Spelling& spelling) {
+  const double alpha = spelling.node().attribute_or<double>("alpha", 1.0);
+  if (spelling.node().attribute_or<std::int64_t>("transBatchA", 0) != 0 ||
+      spelling.node().attribute_or<std::int64_t>("transBatchB", 0) != 0 ||
+      (alpha != 1.0 && !is_float32(spelling))) {
+    return {};
+  }
+  const auto left = turned(spelling, 0, "transA");
+  const auto right = turned(spelling, 1, "transB");
+  if (!left || !right) return {};
+  const Value product = spelling.add(ops::MatMul::kind, {*left, *right});
+  if (alpha == 1.0) return {product};
+  return {spelling.add(ops::Multiply::kind, {product, spelling.number(static_cast<float>(alpha))})};
+}
+
+Replacement root_mean_square(Spelling& spelling) {
+  if (spelling.reads(1)) return {};
+  return {spelling.add("onnx.RMSNormalization", {spelling.operand(0), spelling.operand(1)},
+                       kept(spelling, {"axis", "epsilon", "stash_type"}))};
+}
+
+/// Of the sum of two operands, and a bias that is the last one; the sum is a result, too.
+template <bool is_centred>
+Replacement skip_normalization(Spelling& spelling) {
+  if (spelling.reads(1) || spelling.reads(2)) return {};
+  Value sum = spelling.add(ops::Add::kind, {spelling.operand(0), spelling.operand(1)});
+  const Value bias = spelling.operand(is_centred ? 4 : 3);
+  if (!bias.is_absent()) sum = spelling.add(ops::Add::kind, {sum, bias});
+  std::vector<Value> operands{sum, spelling.operand(2)};
+  if (is_centred && !spelling.operand(3).is_absent()) operands.push_back(spelling.operand(3));
+  const double epsilon = spelling.node().attribute_or<double>("epsilon", 1e-12);
+  return {spelling.add(is_centred ? "onnx.LayerNormalization" : "onnx.RMSNormalization",
+                       std::move(operands), {{"epsilon", epsilon}}),
+          Value{}, Value{}, sum};
+}
+
+/// The same operands and attributes under ONNX's name.
+Replacement renamed(Spelling& spelling) {
+  const std::string name(spelling.node().kind().substr(spelling.node().kind().find("::") + 2));
+  const auto operands = spelling.node().operands();
+  Attributes attributes;
+  for (const std::string_view key : {"mode", "upper", "batch_dims"}) {
+    const Attribute* found = spelling.node().graph->attribute(spelling.node().id, key);
+    if (found) attributes.set(std::string(key), *found);
+  }
+  return {spelling.add("onnx." + name, {operands.begin(), operands.end()}, std::move(attributes))};
+}
+
+struct Alias {
+  std::string_view kind;
+  Replacement (*spell)(Spelling& spelling);  ///< empty where the node is more than ONNX says
+};
+
+constexpr std::array aliases{
+    Alias{"onnx.SimplifiedLayerNormalization", root_mean_square},
+    Alias{"onnx.com.microsoft::BiasGelu", gelu},
+    Alias{"onnx.com.microsoft::FastGelu", fast_gelu},
+    Alias{"onnx.com.microsoft::FusedConv", fused_convolution},
+    Alias{"onnx.com.microsoft::FusedGemm", fused_gemm},
+    Alias{"onnx.com.microsoft::FusedMatMul", fused_matmul},
+    Alias{"onnx.com.microsoft::GatherND", renamed},
+    Alias{"onnx.com.microsoft::Gelu", gelu},
+    Alias{"onnx.com.microsoft::Pad", renamed},
+    Alias{"onnx.com.microsoft::QuickGelu", quick_gelu},
+    Alias{"onnx.com.microsoft::Range", renamed},
+    Alias{"onnx.com.microsoft::SimplifiedLayerNormalization", root_mean_square},
+    Alias{"onnx.com.microsoft::SkipLayerNormalization", skip_normalization<true>},
+    Alias{"onnx.com.microsoft::SkipSimplifiedLayerNormalization", skip_normalization<false>},
+    Alias{"onnx.com.microsoft::TransposeMatMul", fused_matmul},
+    Alias{"onnx.com.microsoft::Trilu", renamed},
+};
+
+/// What follows of the results of operations that were added, in their order.
+Expected<void> infer_added(Graph& graph, const std::vector<NodeId>& added) {
+  for (const NodeId id : added) {
+    const auto inferred = detail::infer_results(graph.ref(id));
+    if (!inferred) return fail(detail::at(graph.ref(id), inferred.error()));
+    if (inferred->empty()) continue;
+    auto merged = detail::merge(graph.type({id}), inferred->front());
+    if (!merged) return fail(detail::at(graph.ref(id), std::move(merged).error()));
+    graph.set_type({id}, *std::move(merged));
+  }
+  return {};
+}
+
+Expected<void> resolve(Graph& graph, NodeId node, const Alias& alias) {
+  Spelling spelling(graph, node);
+  const Replacement made = alias.spell(spelling);
+  if (made.empty()) {
+    for (auto added = spelling.made().rbegin(); added != spelling.made().rend(); ++added) {
+      graph.erase(*added);
+    }
+    return {};
+  }
+  QUADRANT_CHECK(infer_added(graph, spelling.made()));
+  std::vector<std::string> names;
+  for (std::uint32_t i = 0; i < std::min<std::size_t>(made.size(), graph.result_count(node)); ++i) {
+    names.emplace_back(graph.value_name({node, i}));
+    if (made[i].is_absent()) continue;
+    const TensorType stated = graph.type({node, i});
+    auto merged = detail::merge(stated, graph.type(made[i]));
+    if (!merged) return fail(detail::at(graph.ref(node), std::move(merged).error()));
+    graph.set_type(made[i], *std::move(merged));
+    graph.replace_uses({node, i}, made[i]);
+  }
+  std::string node_name(graph.name(node));
+  graph.erase(node);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!made[i].is_absent()) graph.set_value_name(made[i], std::move(names[i]));
+  }
+  if (!node_name.empty()) graph.set_node_name(made.front().node, std::move(node_name));
+  return {};
+}
+
+}  // namespace
+
+Expected<void> resolve_aliases(Graph& graph) {
+  const std::uint32_t end = graph.index_bound();
+  for (std::uint32_t index = 0; index < end; ++index) {
+    const NodeId node = graph.node_at(index);
+    if (!node.is_valid()) continue;
+    const auto* const found = std::ranges::find(aliases, graph.kind(node), &Alias::kind);
+    if (found != aliases.end()) QUADRANT_CHECK(resolve(graph, node, *found));
+  }
+  return {};
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,193 @@
+#include "ir/fold_moves.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/scales.hpp"
+#include "quadrant/ir/topology.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+/// Moves whose operands behind the first say how, and are constants here.
+bool is_plain_move(std::string_view kind) {
+  constexpr std::array kinds{ops::Identity::kind,  ops::Reshape::kind, ops::Squeeze::kind,
+                             ops::Unsqueeze::kind, ops::Flatten::kind, ops::Transpose::kind,
+                             ops::Slice::kind,     ops::Split::kind};
+  return std::ranges::find(kinds, kind) != kinds.end();
+}
+
+bool keeps_order(std::string_view kind) {
+  return kind != ops::Transpose::kind && kind != ops::Slice::kind && kind != ops::Split::kind;
+}
+
+Expected<bool> have_same_numbers(const UniformType& a, const UniformType& b) {
+  if (a.storage != b.storage || a.granularity != b.granularity) return false;
+  QUADRANT_TRY(const auto scales_a, read_exact_scales(a.scales));
+  QUADRANT_TRY(const auto scales_b, read_exact_scales(b.scales));
+  const auto zeros_of = [](const UniformType& type,
+                           std::size_t count) -> Expected<std::vector<std::int64_t>> {
+    if (!type.zero_points) return std::vector<std::int64_t>(count, 0);
+    return read_integers(type.zero_points, type.zero_points.element_count());
+  };
+  QUADRANT_TRY(const auto zeros_a, zeros_of(a, scales_a.size()));
+  QUADRANT_TRY(const auto zeros_b, zeros_of(b, scales_b.size()));
+  return scales_a == scales_b && zeros_a == zeros_b;
+}
+
+/// The contents of result `result`; empty for elements that are no whole bytes.
+Expected<Constant> moved_contents(const Move& move, NodeRef node, std::uint32_t result,
+                                  const Constant& from) {
+  const Shape& shape = node.type(result).shape;
+  if (keeps_order(node.kind())) return from.reshaped(shape);
+  const auto width = static_cast<std::size_t>(byte_width(from.element()));
+  QUADRANT_TRY(const ConstantBytes bytes, from.read());
+  const std::vector<std::int64_t> strides = from.shape().strides();
+  const Origin origin = move.origin(node, result);
+  const auto count = static_cast<std::size_t>(*shape.element_count());
+  std::vector<std::byte> moved(count * width);
+  std::vector<std::int64_t> at(static_cast<std::size_t>(shape.rank()), 0);
+  std::vector<std::int64_t> source(static_cast<std::size_t>(from.shape().rank()), 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    origin(at, source);
+    std::int64_t offset = 0;
+    for (std::size_t axis = 0; axis < source.size(); ++axis) offset += source[axis] * strides[axis];
+    std::memcpy(&moved[i * width], &bytes.bytes()[static_cast<std::size_t>(offset) * width], width);
+    for (std::size_t axis = at.size(); axis-- > 0;) {
+      if (++at[axis] < shape[static_cast<std::int64_t>(axis)].value()) break;
+      at[axis] = 0;
+    }
+  }
+  return Constant::from_bytes(from.element(), shape, std::move(moved));
+}
+
+class FoldPass {
+ public:
+  explicit FoldPass(Graph& graph) : graph_(graph) {}
+
+  Expected<void> run() {
+    QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph_));
+    for (const NodeId id : order) {
+      if (!is_plain_move(graph_.kind(id))) continue;
+      QUADRANT_TRY(const NodeId moved, before_dequantize(id));
+      QUADRANT_CHECK(fold(moved));
+    }
+    return {};
+  }
+
+ private:
+  /// Constant codes whose move is wanted; null for others.
+  [[nodiscard]] const Constant* codes_of(Value value) const {
+    const Constant* found = value.is_absent() ? nullptr : graph_.constant(value.node);
+    return found && *found && graph_.type(value).is_quantized() ? found : nullptr;
+  }
+
+  /// The groups of the node's result that are the operand's; empty where none are.
+  [[nodiscard]] std::optional<Granularity> groups_behind(const Move& move, NodeRef node,
+                                                         const Granularity& operand) const {
+    std::vector<Granularity> wanted{Granularity::per_tensor()};
+    for (std::int64_t axis = 0; axis < node.type().shape.rank(); ++axis) {
+      wanted.push_back(Granularity::per_axis(axis));
+    }
+    for (const Granularity& groups : wanted) {
+      if (move.source(node, groups) == operand) return groups;
+    }
+    return std::nullopt;
+  }
+
+  /// move(dequantize(codes)) becomes dequantize(move(codes)); gives the move.
+  Expected<NodeId> before_dequantize(NodeId id) {
+    const NodeRef node = graph_.ref(id);
+    const Value real = node.operand(0);
+    if (real.is_absent() || graph_.result_count(id) != 1 || node.type().is_quantized() ||
+        graph_.kind(real.node) != ops::Dequantize::kind) {
+      return id;
+    }
+    const Value codes = graph_.operands(real.node)[0];
+    const TensorType type = graph_.type(codes);
+    if (!codes_of(codes) || !node.type().shape.is_static()) return id;
+    const Move& move = *find_move(node.kind());
+    const auto groups = groups_behind(move, node, type.quantization->granularity);
+    if (!groups) return id;
+    std::vector<Value> operands(node.operands().begin(), node.operands().end());
+    operands.front() = codes;
+    const TensorType made{node.type().element, node.type().shape, nullptr};
+    const NodeId moved = graph_.add({.kind = std::string(node.kind()),
+                                     .name = {},
+                                     .operands = std::move(operands),
+                                     .results = {{std::string(graph_.value_name({id})) + "_codes",
+                                                  {type.element, made.shape, type.quantization}}},
+                                     .attributes = graph_.attributes(id),
+                                     .constant = {}});
+    QUADRANT_TRY(auto moved_to, moved_type(move, graph_.ref(moved), 0, *groups));
+    graph_.set_type({moved}, {type.element, made.shape, std::move(moved_to)});
+    const NodeId back = graph_.add({.kind = std::string(ops::Dequantize::kind),
+                                    .name = {},
+                                    .operands = {Value{moved}},
+                                    .results = {{std::string(graph_.value_name({id})), made}},
+                                    .attributes = {},
+                                    .constant = {}});
+    take_place({id}, {back});
+    return moved;
+  }
+
+  Expected<void> fold(NodeId id) {
+    const NodeRef node = graph_.ref(id);
+    const Constant* from = codes_of(node.operand(0));
+    if (from == nullptr || bit_width(from->element()) < 8) return {};
+    for (std::size_t i = 1; i < node.operands().size(); ++i) {
+      if (!node.operand(i).is_absent() && !node.operand_constant(i)) return {};
+    }
+    const Move& move = *find_move(node.kind());
+    std::int64_t elements = 0;
+    for (std::uint32_t result = 0; result < graph_.result_count(id); ++result) {
+      const TensorType& type = node.type(result);
+      const auto count = type.shape.element_count();
+      if (!type.is_quantized() || !count) return {};
+      elements += *count;
+      const Granularity& groups = type.quantization->granularity;
+      if (!move.source(node, groups)) return {};
+      QUADRANT_TRY(const auto follows, moved_type(move, node, result, groups));
+      QUADRANT_TRY(const bool is_same, have_same_numbers(*follows, *type.quantization));
+      if (!is_same) return {};
+    }
+    if (elements > from->element_count()) return {};
+    const Constant codes = *from;
+    for (std::uint32_t result = 0; result < graph_.result_count(id); ++result) {
+      const TensorType type = graph_.type({id, result});
+      QUADRANT_TRY(Constant moved, moved_contents(move, graph_.ref(id), result, codes));
+      const NodeId made =
+          graph_.add({.kind = std::string(ops::Constant::kind),
+                      .name = {},
+                      .operands = {},
+                      .results = {{std::string(graph_.value_name({id, result})), type}},
+                      .attributes = {},
+                      .constant = std::move(moved)});
+      take_place({id, result}, {made});
+    }
+    return {};
+  }
+
+  /// `made` has the readers and the name of `value`.
+  void take_place(Value value, Value made) {
+    graph_.replace_uses(value, made);
+    std::string name(graph_.value_name(value));
+    graph_.set_value_name(value, name + "_before");
+    graph_.set_value_name(made, std::move(name));
+  }
+
+  Graph& graph_;
+};
+
+}  // namespace
+
+Expected<void> fold_moved_codes(Graph& graph) { return FoldPass(graph).run(); }
+
+}  // namespace quadrant::inline v0

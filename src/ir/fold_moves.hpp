@@ -1,0 +1,16 @@
+// Codes that are moved before they are read, moved in advance.
+#pragma once
+
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// Constants of codes behind operations that move elements (moves.hpp) become constants of moved
+/// codes where the scales follow: those of blocks may be those of an axis then, which more formats
+/// hold. A move of a dequantized constant comes before the dequantize, with which the weight is
+/// again a constant. What is larger behind the move, or moved by computed indices, stays. Contents
+/// are only read where their order changes.
+[[nodiscard]] Expected<void> fold_moved_codes(Graph& graph);
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,128 @@
+"""What OpenVINO computes otherwise on codes than in real numbers: that its installed release still does so, and
+that what is written here goes around it.
+"""
+
+import _peers
+
+import numpy as np
+import onnx
+import openvino
+from openvino import opset13 as ops
+
+from _command import quadrant, run_tests, scratch
+from _models import helper, model_of
+
+core = openvino.Core()
+SHAPE = (1, 4, 8, 8)
+STEP, ZERO = np.float32(.025), 96
+NUMBER = np.float32(.3)
+LOW, HIGH = -ZERO * STEP, (255 - ZERO) * STEP
+
+
+def constant(value, dtype=np.float32):
+    return ops.constant(np.asarray(value, dtype))
+
+
+def run(model, x):
+    compiled = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1})
+    return np.array(compiled([x])[0])
+
+
+def rounded(x):
+    """To the nearest code's number."""
+    return np.clip(np.rint(x / STEP), -ZERO, 255 - ZERO).astype(np.float32) * STEP
+
+
+def pad(x):
+    return np.pad(x, ((0, 0), (0, 0), (1, 1), (0, 0)), constant_values=NUMBER)
+
+
+def average(x):
+    """Over windows of three by three, pads of zeros counted."""
+    wide = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    return sum(wide[:, :, i:i + 8, j:j + 8] for i in range(3) for j in range(3)) / np.float32(9)
+
+
+# Of each fault: what should be computed, and the same as a layer and as ONNX's operator.
+FAULTS = {
+    "pad_of_a_number": (pad, lambda x: ops.pad(x, constant([0, 0, 1, 0], np.int64), constant([0, 0, 1, 0], np.int64),
+                                               "constant", constant(NUMBER)),
+                        lambda: (helper.make_node("Pad", ["r", "pads", "number"], ["p"]),
+                                 {"pads": np.array([0, 0, 1, 0, 0, 0, 1, 0]), "number": NUMBER})),
+    "average_that_counts_pads": (average, lambda x: ops.avg_pool(x, [1, 1], [1, 1], [1, 1], [3, 3], False),
+                                 lambda: (helper.make_node("AveragePool", ["r"], ["p"], kernel_shape=[3, 3], pads=[1] * 4,
+                                                           count_include_pad=1), {})),
+}
+
+
+def sample():
+    return np.random.default_rng(1).uniform(LOW, HIGH, SHAPE).astype(np.float32)
+
+
+def one_of_four():
+    """A weight that adds nothing up: each channel is one of the operand's."""
+    return np.eye(4, dtype=np.float32)[::-1].reshape(4, 4, 1, 1).copy()
+
+
+def check_fault(name):
+    """A release that computes what it should needs no way around: take real_operand out of src/io/openvino."""
+    truth, layer, _ = FAULTS[name]
+    bounds = [constant(bound) for bound in (LOW, HIGH, LOW, HIGH)]
+    codes = lambda value: ops.fake_quantize(value, *bounds, 256)
+    least, most = (constant(np.full((4, 1, 1, 1), bound)) for bound in (-1, 1))
+    weight = ops.fake_quantize(constant(one_of_four()), least, most, least, most, 255)
+    conv = lambda value: ops.convolution(value, weight, [1, 1], [0, 0], [0, 0], [1, 1])
+    x = ops.parameter(SHAPE, np.float32, name="x")
+    y = conv(codes(layer(codes(conv(codes(x))))))
+    found = run(openvino.Model([y], [x], "fault"), sample())
+    wanted = rounded(truth(rounded(rounded(sample())[:, ::-1])))[:, ::-1]
+    error = np.abs(found - wanted).max()
+    assert error > .1, f"{name}: OpenVINO {openvino.__version__} computes what it should, {error} off"
+
+
+def test_faults_are_there():
+    for name in FAULTS:
+        yield name, check_fault, name
+
+
+def quantized(name):
+    """Convolution, the operation, convolution: of QuantizeLinear and DequantizeLinear."""
+    operation, constants = FAULTS[name][2]()
+    pair = lambda x, y: [helper.make_node("QuantizeLinear", [x, "scale", "zero"], [f"{y}_codes"]),
+                         helper.make_node("DequantizeLinear", [f"{y}_codes", "scale", "zero"], [y])]
+    weight = helper.make_node("DequantizeLinear", ["codes", "w_scale"], ["w"])
+    nodes = [weight, *pair("x", "a"), helper.make_node("Conv", ["a", "w"], ["b"]), *pair("b", "c"),
+             helper.make_node("Relu", ["c"], ["r"]), operation, *pair("p", "d"), helper.make_node("Conv", ["d", "w"], ["y"])]
+    constants |= {"scale": STEP, "zero": np.uint8(ZERO), "w_scale": np.float32(1 / 127),
+                  "codes": (one_of_four() * 127).astype(np.int8)}
+    value = lambda name, shape: helper.make_tensor_value_info(name, 1, shape)
+    return model_of(nodes, [value("x", SHAPE)], [value("y", None)], constants, 17)
+
+
+def check_way_around(name, middle):
+    truth = FAULTS[name][0]
+    with scratch() as folder:
+        model = quantized(name)
+        if middle != "Relu":  # another operation that codes move through
+            for node in model.graph.node:
+                if node.op_type == "Relu":
+                    node.CopyFrom(helper.make_node("MaxPool", ["c"], ["r"], kernel_shape=[1, 1]))
+        onnx.save(model, folder / "model.onnx")
+        done = quadrant("convert", folder / "model.onnx", folder / "model.xml")
+        assert done.returncode == 0, done.stderr
+        found = run(core.read_model(folder / "model.xml"), sample())
+    inner = rounded(rounded(sample())[:, ::-1])
+    inner = np.maximum(inner, 0) if middle == "Relu" else inner
+    wanted = rounded(truth(inner))[:, ::-1]
+    off = np.abs(found - wanted)  # a tie may be rounded the other way
+    assert off.max() < .03 and (off > 1e-4).mean() < .02, f"{off.max()} off, {(off > 1e-4).mean():.1%} of them"
+
+
+def test_ways_around():
+    for name in FAULTS:
+        for middle in "Relu", "MaxPool":
+            yield f"{name}_{middle}", check_way_around, name, middle
+
+
+if __name__ == "__main__":
+    run_tests(globals())
