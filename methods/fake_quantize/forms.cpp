@@ -90,7 +90,7 @@ PendingDequantize follow_in(std::optional<GivenForm> form, std::vector<std::uint
   return {.form = std::move(form),
           .operands = std::move(operands),
           .requantizes = requantizes,
-          .why = nullptr};
+          .why = {}};
 }
 
 std::optional<AxisNumbers> axis_numbers(NodeRef node, std::uint32_t operand, std::int64_t rank) {

@@ -30,7 +30,7 @@ class Following {
         return refuse("the scales of its codes cannot be read, or do not fit");
       }
       return PendingDequantize{
-          .form = std::move(form), .operands = {0}, .requantizes = false, .why = nullptr};
+          .form = std::move(form), .operands = {0}, .requantizes = false, .why = {}};
     }
     if (graph_.result_count(node.id) == 0 || graph_.constant(node.id) != nullptr) {
       return std::nullopt;

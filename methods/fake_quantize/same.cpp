@@ -77,7 +77,7 @@ PendingDequantize follow_same(NodeRef node, const PrecisionRule& rule, Forms for
   if (node.kind().ends_with("MaxPool") && !keeps_order(form)) {
     return refuse("a scale is negative, which turns the order of codes around");
   }
-  PendingDequantize same{.form = {}, .operands = {0}, .requantizes = false, .why = nullptr};
+  PendingDequantize same{.form = {}, .operands = {0}, .requantizes = false, .why = {}};
   if (form.is_per_tensor() || keeps_channels(node, form)) {
     same.form = form;
   } else if (is_move) {
@@ -94,10 +94,7 @@ PendingDequantize follow_float_cast(NodeRef node, const PrecisionRule& /*rule*/,
   if (!to || !is_float(*to)) return refuse("it makes no real numbers");
   auto type = std::make_shared<UniformType>(*forms[0]->type);
   type->expressed = *to;
-  return {.form = GivenForm::of(std::move(type)),
-          .operands = {0},
-          .requantizes = false,
-          .why = nullptr};
+  return {.form = GivenForm::of(std::move(type)), .operands = {0}, .requantizes = false, .why = {}};
 }
 
 // --- side by side -------------------------------------------------------------------------------
@@ -138,7 +135,7 @@ PendingDequantize follow_concat(NodeRef node, const PrecisionRule& /*rule*/, For
   }
   if (operands.empty()) return refuse("it has no operands");
   PendingDequantize result{
-      .form = {}, .operands = std::move(operands), .requantizes = false, .why = nullptr};
+      .form = {}, .operands = std::move(operands), .requantizes = false, .why = {}};
   const bool is_one =
       std::ranges::all_of(forms, [&](const GivenForm* form) { return *form == *forms[0]; });
   const auto axis = ops::Concat{node}.axis();

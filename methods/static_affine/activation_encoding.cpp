@@ -102,6 +102,10 @@ Expected<Encoding> encoding_of(const TensorStatistics& observed, const EncodingR
   if (rule.method == EncodingMethod::minmax || histogram.finite_count() == 0) {
     return find_encoding(histogram.min(), histogram.max(), rule);
   }
+  if (!histogram.has_bins()) {
+    return fail(ErrorCode::usage,
+                "the statistics have ranges alone: this way to find encodings needs histograms");
+  }
   const auto values = histogram.values();
   return find_encoding(values, histogram.min(), histogram.max(), rule);
 }

@@ -21,8 +21,8 @@ namespace {
 // memory than the model, and what they have added, not who added it when, is what counts.
 class SharedStatistics {
  public:
-  explicit SharedStatistics(std::optional<std::int64_t> channel_axis)
-      : channel_axis_(channel_axis), statistics_(channel_axis) {}
+  SharedStatistics(std::optional<std::int64_t> channel_axis, bool histograms)
+      : channel_axis_(channel_axis), statistics_(channel_axis, histograms) {}
 
   void add(std::size_t sample, const Tensor& tensor) {
     // Counting many elements takes longer than merging, and nobody should wait for it.
@@ -34,7 +34,7 @@ class SharedStatistics {
       note(sample, statistics_.histogram.non_finite_count() - before);
       return;
     }
-    TensorStatistics part(channel_axis_);
+    TensorStatistics part(channel_axis_, statistics_.histogram.has_bins());
     part.add(tensor);
     const std::lock_guard lock(mutex_);
     statistics_.merge(part);
@@ -113,7 +113,8 @@ Expected<void> Calibrator::choose_values() {
                   {.tensor = name(each.value)});
     }
     values_.push_back(each.value);
-    statistics_.push_back(std::make_unique<SharedStatistics>(each.channel_axis));
+    statistics_.push_back(
+        std::make_unique<SharedStatistics>(each.channel_axis, options_.histograms));
   }
   std::vector<Value> sorted = values_;
   std::ranges::sort(sorted);
@@ -136,14 +137,14 @@ void Calibrator::warn() const {
   constexpr std::size_t most = 10;  // NaN spreads: the first values tell where it comes from
   std::size_t warnings = 0;
   for (std::size_t i = 0; i < values_.size(); ++i) {
-    const Histogram::Counts counts = statistics_[i]->result().histogram.counts();
+    const Histogram& histogram = statistics_[i]->result().histogram;
     const std::size_t sample = statistics_[i]->first_bad_sample();
     if (sample >= data_.size() || ++warnings > most) continue;
     options_.sink->report(
         {Severity::warning,
          fmt::format("{} NaN and {} infinite elements are left out; the first sample with any is "
                      "'{}'",
-                     counts.nan, counts.positive_infinity + counts.negative_infinity,
+                     histogram.nan_count(), histogram.non_finite_count() - histogram.nan_count(),
                      data_.name(sample)),
          {.tensor = name(values_[i])}});
   }

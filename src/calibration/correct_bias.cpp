@@ -122,7 +122,8 @@ class Correction {
 
   [[nodiscard]] Expected<StatisticsTable> means_of(const Graph& graph,
                                                    const std::vector<BiasLayer>& layers) const {
-    CalibrateOptions options{.values = {}, .executor = options_.executor, .sink = nullptr};
+    CalibrateOptions options{
+        .values = {}, .histograms = false, .executor = options_.executor, .sink = nullptr};
     for (const BiasLayer& layer : layers) {
       options.values.push_back({Value{layer.node}, layer.channel_axis});
     }

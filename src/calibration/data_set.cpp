@@ -164,13 +164,13 @@ Expected<void> FileDataSet::add_files(const std::string& folder,
   for (const std::string& name : names) kinds.insert(kind_of(name));
   if (kinds.size() > 1) {
     const bool has_list = kinds.contains(FileKind::list);
-    return fail(ErrorCode::usage,
-                fmt::format("files of several kinds, {}: name {}, or a folder of one kind",
-                            listed_by_kind(names),
-                            has_list ? fmt::format("the list itself (--data {})",
-                                                   path_in(folder, std::string(list_name)))
-                                     : "one of them"),
-                {.file = folder});
+    return fail(
+        ErrorCode::usage,
+        fmt::format(
+            "files of several kinds, {}: name {}, or a folder of one kind", listed_by_kind(names),
+            has_list ? fmt::format("the list itself, {}", path_in(folder, std::string(list_name)))
+                     : "one of them"),
+        {.file = folder});
   }
   for (const std::string& name : names) QUADRANT_CHECK(add_file(path_in(folder, name)));
   return {};

@@ -14,8 +14,8 @@
 namespace quadrant::inline v0::data_set {
 namespace {
 
-tl::unexpected<Error> misfit(std::string message) {
-  return fail(ErrorCode::invalid_model, std::move(message));
+tl::unexpected<Error> misfit(std::string message, Remedy remedy = Remedy::none) {
+  return fail(ErrorCode::invalid_model, std::move(message), {}, remedy);
 }
 
 Expected<Tensor> with_element(Tensor tensor, const Input& input, bool convert) {
@@ -24,10 +24,9 @@ Expected<Tensor> with_element(Tensor tensor, const Input& input, bool convert) {
   }
   if (input.element == ElementType::undefined || input.element == tensor.element()) return tensor;
   if (convert) return converted(tensor, input.element);
-  return misfit(
-      fmt::format("its elements are {}, the model takes {}: store them so, or ask for "
-                  "conversion (--convert) where the command has it, as 'quadrant calibrate' does",
-                  to_string(tensor.element()), to_string(input.element)));
+  return misfit(fmt::format("its elements are {}, the model takes {}: store them so",
+                            to_string(tensor.element()), to_string(input.element)),
+                Remedy::convert_elements);
 }
 
 bool fit(std::span<const std::int64_t> extents, std::span<const Extent> wanted) {
@@ -64,10 +63,9 @@ Expected<void> check_finite(const Tensor& tensor, Widen widen) {
       std::ranges::find_if(values, [&](T value) { return !std::isfinite(widen(value)); });
   if (bad == values.end()) return {};
   return misfit(
-      fmt::format("{} at {}: mend the data, or let it pass (--allow-non-finite) where the command "
-                  "does, as 'quadrant calibrate'",
-                  std::isnan(widen(*bad)) ? "NaN" : "an infinity",
-                  index_text(tensor.shape(), bad - values.begin())));
+      fmt::format("{} at {}: mend the data", std::isnan(widen(*bad)) ? "NaN" : "an infinity",
+                  index_text(tensor.shape(), bad - values.begin())),
+      Remedy::allow_non_finite);
 }
 
 Expected<void> check_finite(const Tensor& tensor) {

@@ -76,22 +76,13 @@ Expected<std::vector<std::string>> by_name(std::span<const std::string_view> wor
   return paths;
 }
 
-Expected<std::string> read_text(const std::string& path) {
-  constexpr std::uint64_t largest = std::uint64_t{1} << 28U;
-  QUADRANT_TRY(const InputFile file, InputFile::open(path));
-  if (file.size() > largest) {
-    return fail(ErrorCode::invalid_model, "too large to be a list of files", {.file = path});
-  }
-  std::string text(file.size(), '\0');
-  QUADRANT_CHECK(file.read(0, std::as_writable_bytes(std::span(text))));
-  return text;
-}
-
 }  // namespace
 
 Expected<std::vector<std::vector<std::string>>> read_list(const std::string& path,
                                                           std::span<const Input> inputs) {
-  QUADRANT_TRY(const std::string text, read_text(path));
+  constexpr std::uint64_t largest = std::uint64_t{1} << 28U;
+  QUADRANT_TRY(const InputFile file, InputFile::open(path));
+  QUADRANT_TRY(const std::string text, file.text(largest, "lists of samples"));
   std::vector<std::vector<std::string>> samples;
   std::string_view rest = text;
   for (std::size_t number = 1; !rest.empty(); ++number) {

@@ -113,7 +113,8 @@ class RandomDataSet final : public DataSet {
       : inputs_(std::move(inputs)),
         count_(count),
         seed_(seed),
-        largest_integer_(options.largest_integer) {
+        largest_integer_(options.largest_integer),
+        largest_input_(options.largest_input) {
     for (Input& input : inputs_) {
       const auto given = options.shapes.find(input.name);
       if (given != options.shapes.end()) {
@@ -133,7 +134,7 @@ class RandomDataSet final : public DataSet {
     Sample sample;
     for (std::size_t number = 0; number < inputs_.size(); ++number) {
       const Input& input = inputs_[number];
-      auto tensor = Tensor::make(input.element, input.shape);
+      auto tensor = Tensor::make(input.element, input.shape, largest_input_);
       if (!tensor) {
         return fail(
             ErrorCode::impossible,
@@ -172,6 +173,7 @@ class RandomDataSet final : public DataSet {
   std::size_t count_;
   std::uint64_t seed_;
   std::int64_t largest_integer_;
+  std::uint64_t largest_input_;
 };
 
 }  // namespace

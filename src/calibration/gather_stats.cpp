@@ -56,9 +56,11 @@ Expected<GatheredStats> gather_stats(Graph& graph, const Runtime& runtime, const
   QUADRANT_TRY(const std::vector<WatchedValue> points, values_at(graph, options));
   GatheredStats result;
   if (points.empty()) return result;
-  QUADRANT_TRY(const StatisticsTable table,
-               calibrate(graph, runtime, data,
-                         {.values = points, .executor = options.executor, .sink = options.sink}));
+  QUADRANT_TRY(const StatisticsTable table, calibrate(graph, runtime, data,
+                                                      {.values = points,
+                                                       .histograms = false,
+                                                       .executor = options.executor,
+                                                       .sink = options.sink}));
   for (const WatchedValue& point : points) {
     const NodeId node = point.value.node;
     std::string name(graph.value_name(point.value));

@@ -10,9 +10,9 @@
 #include "cli/choices.hpp"
 #include "cli/plan_meter.hpp"
 #include "cli/resources.hpp"
+#include "cli/runtimes.hpp"
 #include "quadrant/adapters/tbb.hpp"
 #include "quadrant/recipe/recipe.hpp"
-#include "quadrant/runtime/interpreter.hpp"
 #include "support/decibels.hpp"
 
 namespace quadrant::cli {
@@ -182,9 +182,9 @@ Expected<void> announce_frontier(DecisionOptions& decision) { return announce_va
 struct BudgetSubject::Parts {
   explicit Parts(unsigned threads) : executor(threads) {}
   TbbExecutor executor;
-  Interpreter runtime;
+  std::unique_ptr<Interpreter> runtime;
   std::unique_ptr<DataSet> data;
-  Vetoes vetoes;
+  Scope scope;
   OnnxWriteOptions format;
   std::string path;
   std::unique_ptr<WeightMeter> meter;
@@ -201,6 +201,7 @@ Expected<std::unique_ptr<BudgetSubject>> BudgetSubject::make(const BudgetOptions
                                                              const std::string& path,
                                                              Subject& subject, Console& console) {
   auto parts = std::make_unique<Parts>(subject.threads);
+  QUADRANT_TRY(parts->runtime, make_interpreter());
   QUADRANT_CHECK(check_schemes(subject.recipe.recipe));
   if (options.has_data()) {
     QUADRANT_TRY(parts->data, open_data(options.data, subject.graph, console));
@@ -210,17 +211,18 @@ Expected<std::unique_ptr<BudgetSubject>> BudgetSubject::make(const BudgetOptions
   QuantizeOptions first = subject.engine_options();
   first.executor = &parts->executor;
   QUADRANT_TRY(const QuantizeResult whole, quantize(subject.graph, subject.registry, first));
-  subject.vetoes = whole.analysis.vetoes;
-  parts->vetoes = subject.vetoes;
+  subject.scope.vetoes = whole.analysis.vetoes;
+  parts->scope = subject.scope;
   parts->format = format;
   parts->format.executor = nullptr;
   parts->format.sink = nullptr;
   parts->path = path;
   parts->meter = std::make_unique<WeightMeter>(
-      MeterSubject{subject.graph, subject.registry, parts->vetoes, parts->format, parts->path,
-                   &parts->runtime, parts->data.get(), parts->executor, &console});
+      MeterSubject{subject.graph, subject.registry, parts->scope, parts->format, parts->path,
+                   parts->runtime.get(), parts->data.get(), parts->executor, &console});
   QuantizeOptions engine;
-  engine.vetoes = subject.vetoes;
+  engine.vetoes = subject.scope.vetoes;
+  engine.value_vetoes = subject.scope.value_vetoes;
   engine.scheme_vetoes = subject.rules.vetoes;
   const std::string& policy = subject.recipe.recipe.policy;
   engine.policy = selection_policy(policy).value_or(SelectionPolicy::optimal);

@@ -52,7 +52,7 @@ void Console::print_json(Json document) {
 
 void Console::print_error(const Error& error) {
   clear_progress();
-  fmt::print(err_, "quadrant: {}\n", printable(to_string(error)));
+  say(fmt::format("quadrant: {}\n", printable(to_string(error))));
 }
 
 Expected<void> Console::flush() {
@@ -72,7 +72,10 @@ void Console::report(const Diagnostic& diagnostic) {
                         place.empty() ? "" : ": ", printable(diagnostic.message));
 }
 
-void Console::print_notes() { std::fputs(std::exchange(notes_, {}).c_str(), err_); }
+void Console::print_notes() { say(std::exchange(notes_, {})); }
+
+// Nobody may be listening: that changes nothing.
+void Console::say(const std::string& text) { std::fputs(text.c_str(), err_); }
 
 void Console::progress(std::string_view task, std::uint64_t done, std::uint64_t total) {
   if (!shows_progress_ || total == 0) return;
@@ -82,15 +85,15 @@ void Console::progress(std::string_view task, std::uint64_t done, std::uint64_t 
   constexpr std::size_t width = 30;
   const double share = static_cast<double>(std::min(done, total)) / static_cast<double>(total);
   const auto filled = static_cast<std::size_t>(share * width);
-  fmt::print(err_, "\r\033[K{} [{}{}] {:3.0f} %", printable(task), std::string(filled, '#'),
-             std::string(width - filled, ' '), 100 * share);
+  say(fmt::format("\r\033[K{} [{}{}] {:3.0f} %", printable(task), std::string(filled, '#'),
+                  std::string(width - filled, ' '), 100 * share));
   std::fflush(err_);
   has_bar_ = true;
 }
 
 void Console::clear_progress() {
   if (!std::exchange(has_bar_, false)) return;
-  std::fputs("\r\033[K", err_);
+  say("\r\033[K");
   std::fflush(err_);
 }
 

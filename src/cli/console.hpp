@@ -48,6 +48,7 @@ class Console final : public Sink {
 
  private:
   void print_notes();
+  void say(const std::string& text);
 
   using Clock = std::chrono::steady_clock;
 

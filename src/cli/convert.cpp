@@ -24,6 +24,7 @@
 #include "quadrant/report/computation.hpp"
 #include "quadrant/report/saturation.hpp"
 #include "quadrant/report/terminal_text.hpp"
+#include "support/counted.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -172,7 +173,8 @@ class Convert final : public Command {
                                                 options_.model));
     const std::size_t count = result.analysis.plan.values.size();
     remarks.push_back(count == 0 ? "nothing is quantized: 'quadrant explain' says why"
-                                 : fmt::format("{} values are quantized", count));
+                                 : fmt::format("{} {} quantized", counted(count, "value"),
+                                               count == 1 ? "is" : "are"));
     return std::move(result.graph);
   }
 

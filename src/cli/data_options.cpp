@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/runtimes.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::cli {
@@ -87,6 +88,7 @@ void declare(CLI::App& command, DataOptions& options) {
   command
       .add_flag("--allow-non-finite", options.allow_non_finite, "Take samples with NaN or infinity")
       ->needs(data);
+  declare_run_memory(command);
 }
 
 Expected<void> check(const DataOptions& options) {
@@ -107,8 +109,9 @@ Expected<std::unique_ptr<DataSet>> open_data(const DataOptions& options, const G
                           .files = &console.files()});
   }
   QUADRANT_TRY(auto shapes, parse_shapes(options.shapes, graph));
+  QUADRANT_TRY(const std::uint64_t memory, run_memory());
   return random_data_set(graph, options.random, options.seed,
-                         {.shapes = std::move(shapes), .sink = &console});
+                         {.shapes = std::move(shapes), .largest_input = memory, .sink = &console});
 }
 
 }  // namespace quadrant::cli

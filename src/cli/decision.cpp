@@ -16,6 +16,7 @@
 #include "cli/hardware.hpp"
 #include "cli/model.hpp"
 #include "cli/resources.hpp"
+#include "cli/runtimes.hpp"
 #include "cli/variants.hpp"
 #include "quadrant/adapters/tbb.hpp"
 #include "quadrant/engine/latency_gain.hpp"
@@ -25,12 +26,6 @@
 
 namespace quadrant::cli {
 namespace {
-
-// An option that may be given several times, with one value each: `--include A --include B MODEL`.
-void add_patterns(CLI::App& command, const std::string& name, std::vector<std::string>& patterns,
-                  const std::string& description) {
-  command.add_option(name, patterns, description)->type_name("RE")->allow_extra_args(false);
-}
 
 // The recipe, with what other options say besides.
 Expected<NamedRecipe> with_options(NamedRecipe meant, const DecisionOptions& options) {
@@ -248,14 +243,11 @@ void declare(CLI::App& command, DecisionOptions& options) {
       command, "--policy", options.policy, {"greedy", "optimal"},
       "How to choose: 'greedy' (the default), or 'optimal', the choice that gains most, with "
       "a bound on what any could gain");
-  add_patterns(command, "--include", options.scope.include,
-               "Quantize only what matches: nodes, weights and values whose name contains a match "
-               "of the regular expression. Repeatable");
-  add_patterns(command, "--exclude", options.scope.exclude,
-               "Leave what matches in float. Repeatable; stronger than --include");
+  declare(command, options.scope);
   declare_json(command, options.json);
   declare_threads(command, options.threads);
   options.schemes.declare(command);
+  declare_run_memory(command);
 }
 
 Expected<Analysis> Subject::decide() {
@@ -267,7 +259,8 @@ Expected<Analysis> Subject::decide() {
 QuantizeOptions Subject::engine_options() const {
   QuantizeOptions options;
   options.gains = gains.get();
-  options.vetoes = vetoes;
+  options.vetoes = scope.vetoes;
+  options.value_vetoes = scope.value_vetoes;
   options.scheme_vetoes = rules.vetoes;
   options.policy = selection_policy(recipe.recipe.policy).value_or(SelectionPolicy::greedy);
   options.non_finite = recipe.recipe.non_finite;
@@ -289,8 +282,8 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
     }
     QUADRANT_CHECK(scheme->check(choices, recipe.model));
   }
-  const ScopeOptions scope{recipe.include, recipe.exclude};
-  QUADRANT_CHECK(check_patterns(scope));
+  const ScopeOptions patterns{recipe.include, recipe.exclude};
+  QUADRANT_CHECK(check_patterns(patterns));
   QUADRANT_CHECK(check_savable(options, recipe));
   QUADRANT_TRY(auto gains, gains_of(std::move(hardware), recipe, schemes.all));
   QUADRANT_TRY(Graph graph, read_model(options.model, console));
@@ -307,12 +300,13 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   }
   QUADRANT_TRY(Registry registry, Registry::join(registries));
   QUADRANT_TRY(RuleDecisions rules, apply_rules(subject.graph, recipe, meant.label));
-  QUADRANT_TRY(Vetoes vetoes,
-               find_vetoes(subject.graph, registry, scope, origin_of(options, meant)));
+  QUADRANT_TRY(Scope scope,
+               find_scope(subject.graph, registry, patterns, origin_of(options, meant)));
+  scope.value_vetoes.merge(rules.value_vetoes);
   tell(subject.ungathered, subject);
   Couplings couplings = couplings_in(subject.graph, named);
   Subject made{std::move(subject.graph), std::move(registry),      std::move(gains),
-               std::move(vetoes),        std::move(subject.steps), std::move(meant),
+               std::move(scope),         std::move(subject.steps), std::move(meant),
                std::move(rules),         std::move(couplings),     options.threads};
   return made;
 }
@@ -320,8 +314,8 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
 Expected<Subject> prepare_for(const KernelsTarget& target, const DecisionOptions& options,
                               Console& console) {
   QUADRANT_TRY(NamedRecipe meant, meant_for(target, options));
-  const ScopeOptions scope{meant.recipe.include, meant.recipe.exclude};
-  QUADRANT_CHECK(check_patterns(scope));
+  const ScopeOptions patterns{meant.recipe.include, meant.recipe.exclude};
+  QUADRANT_CHECK(check_patterns(patterns));
   QUADRANT_TRY(auto hardware, hardware_of(options, meant, console));
   QUADRANT_TRY(auto gains, gains_of(std::move(hardware), meant.recipe, {}));
   QUADRANT_TRY(Graph graph, read_model(options.model, console));
@@ -332,12 +326,12 @@ Expected<Subject> prepare_for(const KernelsTarget& target, const DecisionOptions
     console.report({Severity::note, remark, {.file = options.model}});
   }
   const Registry& registry = made.analysis.registry;
-  QUADRANT_TRY(Vetoes vetoes, find_vetoes(made.model, registry, scope, origin_of(options, meant)));
-  vetoes.merge(made.analysis.vetoes);
+  QUADRANT_TRY(Scope scope, find_scope(made.model, registry, patterns, origin_of(options, meant)));
+  scope.vetoes.merge(made.analysis.vetoes);
   return Subject{std::move(made.model),
                  registry,
                  std::move(gains),
-                 std::move(vetoes),
+                 std::move(scope),
                  {},
                  std::move(meant),
                  {},

@@ -64,7 +64,7 @@ struct Subject {
   Graph graph;
   Registry registry;
   std::unique_ptr<GainModel> gains;
-  Vetoes vetoes;
+  Scope scope;
   SchemeSteps steps;
   NamedRecipe recipe;  ///< with what the options add to it
   RuleDecisions rules;

@@ -13,6 +13,7 @@
 #include "quadrant/recipe/encodings_json.hpp"
 #include "quadrant/recipe/model_encodings.hpp"
 #include "quadrant/report/terminal_text.hpp"
+#include "support/counted.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -81,8 +82,9 @@ class Encodings final : public Command {
                               {"parameters", parameters}});
       return;
     }
-    console.print(fmt::format("encodings of {} activations and {} parameters written to {}\n",
-                              activations, parameters, printable(output_)));
+    console.print(fmt::format("encodings of {} and {} written to {}\n",
+                              counted(activations, "activation"), counted(parameters, "parameter"),
+                              printable(output_)));
   }
 
   std::string model_;

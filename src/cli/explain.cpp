@@ -243,8 +243,7 @@ class Explain final : public Command {
       return fail(ErrorCode::usage,
                   "explain: NODE, --all and --against say what to explain: one of them");
     }
-    const bool has_scope = !(options_.scope.include.empty() && options_.scope.exclude.empty());
-    if (plan_option_->count() != 0 && has_scope) {
+    if (plan_option_->count() != 0 && options_.scope.is_given()) {
       return fail(ErrorCode::usage,
                   "explain: --plan says what to quantize; --include and --exclude belong to the "
                   "'quadrant plan' that made it");
@@ -274,6 +273,7 @@ class Explain final : public Command {
                                                                        Console& console) const {
     QuantizeOptions engine = subject.engine_options();
     engine.vetoes.clear();
+    engine.value_vetoes.clear();
     engine.plan = &plan;
     if (is_of_other_model(plan, subject.graph)) {
       return fail(ErrorCode::impossible,

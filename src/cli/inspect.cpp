@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
@@ -45,6 +46,26 @@ struct Contents {
   std::vector<StoredConstant> constants;  // largest first
 };
 
+// Of a tensor of the file, whether its elements are read or carried. Where their width is not
+// known, what the file has for it.
+std::optional<StoredConstant> stored_constant(const Graph& graph, NodeId node) {
+  const Value value{node, 0};
+  if (graph.constant(node) == nullptr && graph.kind(node) != onnx::opaque_initializer_kind &&
+      graph.kind(node) != onnx::sparse_initializer_kind) {
+    return std::nullopt;
+  }
+  const TensorType& type = graph.type(value);
+  const auto count = static_cast<std::uint64_t>(type.shape.element_count().value_or(0));
+  StoredConstant stored{std::string(graph.value_name(value)), type,
+                        packed_size(type.element, count)};
+  const bool is_sparse = graph.kind(node) == onnx::sparse_initializer_kind;
+  if (is_sparse || bit_width(type.element) == 0) {
+    const Opaque carried = graph.attributes(node).get_or(onnx::key::tensor, Opaque());
+    stored.bytes = carried.bytes ? carried.bytes.byte_size() : 0;
+  }
+  return stored;
+}
+
 Contents look_into(const Graph& graph) {
   Contents contents;
   for (const NodeId input : graph.inputs()) {
@@ -59,14 +80,12 @@ Contents look_into(const Graph& graph) {
     const NodeId node = graph.node_at(i);
     if (!node.is_valid()) continue;
     const std::string_view kind = graph.kind(node);
-    if (const Constant* constant = graph.constant(node)) {
-      const Value value{node, 0};
-      ConstantsOfType& same = contents.by_type[graph.type(value).element];
+    if (auto constant = stored_constant(graph, node)) {
+      ConstantsOfType& same = contents.by_type[constant->type.element];
       ++same.count;
-      same.elements += static_cast<std::uint64_t>(constant->element_count());
-      same.bytes += constant->byte_size();
-      contents.constants.push_back(
-          {std::string(graph.value_name(value)), graph.type(value), constant->byte_size()});
+      same.elements += static_cast<std::uint64_t>(constant->type.shape.element_count().value_or(0));
+      same.bytes += constant->bytes;
+      contents.constants.push_back(*std::move(constant));
     } else if (kind != ops::Input::kind && kind != ops::Output::kind) {
       ++contents.operations[std::string(kind)];
     }
@@ -224,7 +243,13 @@ class Inspect final : public Command {
   Expected<void> run(Console& console) override {
     QUADRANT_TRY(const Graph graph, read_model(model_, console));
     if (text_) {
-      console.print(print_graph(graph));
+      std::string text = print_graph(graph);
+      if (text.find("<...>") != std::string::npos || text.find("{...}") != std::string::npos) {
+        text +=
+            "# <...> and {...} stand for contents that are left out: 'quadrant convert MODEL "
+            "OUT.qd' writes all\n";
+      }
+      console.print(text);
       return {};
     }
     const Contents contents = look_into(graph);

@@ -11,6 +11,7 @@
 #include "quadrant/recipe/option_table.hpp"
 #include "quadrant/runtime/fold_constants.hpp"
 #include "quadrant/transforms/convert_fake_quant.hpp"
+#include "support/counted.hpp"
 #include "support/printable.hpp"
 
 namespace quadrant::cli {
@@ -55,9 +56,9 @@ Expected<OnTarget> on_fusion_target(const Graph& graph, FusionTarget target,
   OnTarget made{std::move(fused.model), std::move(fused.graph), std::move(fused.analysis), {}};
   if (fused.made_signed > 0) {
     made.remarks.push_back(
-        fmt::format("{} tensors of type u8 became i8, for which there are more kernels: the same "
+        fmt::format("{} of type u8 became i8, for which there are more kernels: the same "
                     "numbers, zero points 128 less",
-                    fused.made_signed));
+                    counted(fused.made_signed, "tensor")));
   }
   return made;
 }

@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <span>
 #include <system_error>
 
@@ -16,6 +13,7 @@
 #include "quadrant/ir/text.hpp"
 #include "quadrant/recipe/plan_json.hpp"
 #include "quadrant/recipe/statistics_json.hpp"
+#include "quadrant/support/input_file.hpp"
 #include "recipe/node_names.hpp"
 #include "support/near_names.hpp"
 
@@ -24,33 +22,8 @@ namespace quadrant::cli {
 namespace fs = std::filesystem;
 
 Expected<std::string> read_text(const std::string& path) {
-  constexpr std::size_t largest = std::size_t{1} << 30U;
-  const auto refused = [&path](int error) {
-    return fail(ErrorCode::io,
-                fmt::format("cannot read the file: {}", std::generic_category().message(error)),
-                {.file = path});
-  };
-  struct Close {
-    void operator()(std::FILE* file) const noexcept {
-      std::fclose(file);  // NOLINT(cppcoreguidelines-owning-memory): this is what owns it
-    }
-  };
-  const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "rb"));
-  if (!file) return refused(errno);
-  std::string text;
-  constexpr std::size_t piece = std::size_t{1} << 16U;
-  while (true) {
-    const std::size_t size = text.size();
-    text.resize(size + piece);
-    const std::size_t done = std::fread(text.data() + size, 1, piece, file.get());
-    text.resize(size + done);
-    if (std::ferror(file.get()) != 0) return refused(errno);
-    if (done < piece) return text;
-    if (text.size() > largest) {
-      return fail(ErrorCode::io, "the file is larger than any that this program reads",
-                  {.file = path});
-    }
-  }
+  QUADRANT_TRY(const InputFile file, InputFile::open(path));
+  return file.text(largest_text, "texts");
 }
 
 namespace {
@@ -79,7 +52,7 @@ Expected<Graph> read_model(const std::string& path, Console& console) {
                   "MLIR is written alone: mlir-opt with the plug-in quantizes modules as they are",
                   {.file = path});
     case ModelFormat::text:
-      return read_as(path, parse_graph);
+      return read_as(path, parse_model);
     case ModelFormat::onnx:
       break;
   }
@@ -118,9 +91,8 @@ std::uint64_t model_bytes(const std::string& path, const Graph& graph) {
     const NodeId node = graph.node_at(i);
     const Constant* constant = node.is_valid() ? graph.constant(node) : nullptr;
     if (constant == nullptr) continue;
-    // Files pack two elements of 4 bits into a byte.
-    const bool is_packed = bit_width(constant->element()) == 4;
-    constants += is_packed ? (constant->byte_size() + 1) / 2 : constant->byte_size();
+    constants +=
+        packed_size(constant->element(), static_cast<std::uint64_t>(constant->element_count()));
   }
   // What does not fit into the model's own file lies in data files. The few tensors that are inline
   // all the same count twice: readers do not say which those are.

@@ -16,7 +16,10 @@ namespace quadrant::cli {
 /// Reads a model in the format that its ending says: .tflite, .qd for text, ONNX for all others.
 [[nodiscard]] Expected<Graph> read_model(const std::string& path, Console& console);
 
-/// The whole of a text file of at most 1 GiB.
+/// The most bytes that a text file may have.
+inline constexpr std::uint64_t largest_text = std::uint64_t{1} << 30U;
+
+/// The whole of a text file.
 [[nodiscard]] Expected<std::string> read_text(const std::string& path);
 
 /// A plan that `plan -o` saved.

@@ -7,17 +7,18 @@
 #include <utility>
 
 #include "cli/choices.hpp"
+#include "cli/runtimes.hpp"
 #include "quadrant/calibration/correct_bias.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/numerics/convert.hpp"
 #include "quadrant/recipe/recipe.hpp"
-#include "quadrant/runtime/interpreter.hpp"
 #include "quadrant/support/left_alone.hpp"
 #include "quadrant/transforms/absorb_bias.hpp"
 #include "quadrant/transforms/correct_bias_analytic.hpp"
 #include "quadrant/transforms/equalize.hpp"
 #include "quadrant/transforms/fold_batch_norm.hpp"
 #include "quadrant/transforms/own_biases.hpp"
+#include "support/counted.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -80,10 +81,8 @@ Expected<MomentsTable> transform(Graph& graph, const Optimizations& wanted, cons
   };
   QUADRANT_TRY(FoldReport folded, fold_batch_norm(graph));
   if (!folded.folded.empty()) {
-    note(
-        fmt::format("normalizations are folded into {} layers in front of them, which have their "
-                    "names now",
-                    folded.folded.size()));
+    note(fmt::format("normalizations are folded into {} in front of them, with their names",
+                     counted(folded.folded.size(), "layer")));
   }
   tell("batch normalization is not folded", folded.left, sink);
   give_own_biases(graph, {.add_missing = wanted.correct_biases()});
@@ -92,15 +91,15 @@ Expected<MomentsTable> transform(Graph& graph, const Optimizations& wanted, cons
         wanted.relu6 == "relu" ? ClipTreatment::as_relu : ClipTreatment::per_channel;
     QUADRANT_TRY(const EqualizationReport equalized,
                  equalize(graph, folded.moments, {.clip = clips}));
-    note(fmt::format("cle: {} pairs of layers equalized in {} rounds", equalized.pairs.size(),
-                     equalized.rounds));
+    note(fmt::format("cle: {} of layers equalized in {}", counted(equalized.pairs.size(), "pair"),
+                     counted(equalized.rounds, "round")));
   }
   if (wanted.has("hba")) {
     QUADRANT_TRY(const AbsorptionReport absorbed, absorb_high_biases(graph, folded.moments));
     if (!absorbed.obstacle.empty()) {
       sink.report({Severity::warning, "hba: " + absorbed.obstacle, {.file = path}});
     }
-    note(fmt::format("hba: high biases of {} layers absorbed", absorbed.pairs.size()));
+    note(fmt::format("hba: high biases of {} absorbed", counted(absorbed.pairs.size(), "layer")));
     tell("hba: its biases are not absorbed", absorbed.left, sink);
   }
   return std::move(folded.moments);
@@ -115,10 +114,10 @@ Expected<void> correct_from_moments(Graph& graph, const MomentsTable& moments,
   };
   QUADRANT_TRY(const BiasCorrectionReport corrected,
                correct_bias_analytic(graph, moments, as_quantized));
-  sink.report(
-      {Severity::note,
-       fmt::format("bc-analytic: the biases of {} layers corrected", corrected.corrected.size()),
-       Place{}});
+  sink.report({Severity::note,
+               fmt::format("bc-analytic: the biases of {} corrected",
+                           counted(corrected.corrected.size(), "layer")),
+               Place{}});
   tell("bc-analytic: its bias is not corrected", corrected.left, sink);
   return {};
 }
@@ -126,12 +125,14 @@ Expected<void> correct_from_moments(Graph& graph, const MomentsTable& moments,
 Expected<void> correct_on_samples(const Graph& graph, Graph& quantized, const std::string& samples,
                                   Executor& executor, Sink& sink) {
   QUADRANT_TRY(const auto data, open_data_set(samples, graph, {.sink = &sink}));
+  QUADRANT_TRY(const auto interpreter, make_interpreter());
   QUADRANT_TRY(
       const CorrectBiasReport corrected,
-      correct_bias(quantized, graph, Interpreter(), *data, {.executor = &executor, .sink = &sink}));
-  sink.report({Severity::note,
-               fmt::format("bc: the biases of {} layers corrected", corrected.corrected.size()),
-               Place{}});
+      correct_bias(quantized, graph, *interpreter, *data, {.executor = &executor, .sink = &sink}));
+  sink.report(
+      {Severity::note,
+       fmt::format("bc: the biases of {} corrected", counted(corrected.corrected.size(), "layer")),
+       Place{}});
   tell("bc: its bias is not corrected", corrected.left, sink);
   return {};
 }

@@ -19,6 +19,8 @@
 #include "cli/model_format.hpp"
 #include "cli/paired_products.hpp"
 #include "cli/resources.hpp"
+#include "cli/runtimes.hpp"
+#include "cli/scope.hpp"
 #include "cli/static_affine.hpp"
 #include "cli/written_model.hpp"
 #include "quadrant/adapters/tbb.hpp"
@@ -30,7 +32,6 @@
 #include "quadrant/report/saturation.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
-#include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -90,8 +91,10 @@ class Optimize final : public Command {
                      "The same, in decibels at the outputs, where there are no labels")
         ->type_name("DB")
         ->capture_default_str();
+    cli::declare(*command, scope_);
     declare_json(*command, json_);
     declare_threads(*command, threads_);
+    declare_run_memory(*command);
     declare_under_heading(*scheme_, *command);
     // Encodings are of the model as it is, not of what optimizations make of it.
     for (const char* const name : {"--optimize", "--encodings"}) {
@@ -111,6 +114,7 @@ class Optimize final : public Command {
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check_onnx_ending(output_));
+    QUADRANT_CHECK(check_patterns(scope_));
     QUADRANT_CHECK(scheme_->check(choices(), {}));
     if (scheme_->has_statistics_alone()) {
       return fail(ErrorCode::usage,
@@ -177,6 +181,9 @@ class Optimize final : public Command {
     QUADRANT_TRY(const Registry registry, scheme_->make(subject, choices(), before));
     const auto gains = make_gain_model(scheme_->entry().gain);
     QuantizeOptions engine;
+    QUADRANT_TRY(Scope scope, find_scope(subject.graph, registry, scope_, {}));
+    engine.vetoes = std::move(scope.vetoes);
+    engine.value_vetoes = std::move(scope.value_vetoes);
     engine.gains = gains.get();
     engine.executor = &executor;
     QUADRANT_TRY(QuantizeResult result,
@@ -198,7 +205,8 @@ class Optimize final : public Command {
     options.labels = classes_;
     Graph real = attempt.graph;
     make_borders_real(real);
-    QUADRANT_TRY(const Comparison comparison, compare(graph, real, Interpreter(), *data, options));
+    QUADRANT_TRY(const auto interpreter, make_interpreter());
+    QUADRANT_TRY(const Comparison comparison, compare(graph, real, *interpreter, *data, options));
     const auto worst = std::ranges::min_element(
         comparison.outputs, [](const auto& a, const auto& b) { return worse_than(a, b); },
         &ValueAgreement::agreement);
@@ -258,6 +266,7 @@ class Optimize final : public Command {
   std::string output_;
   std::string data_;
   std::string labels_;
+  ScopeOptions scope_;
   double accept_ = 0.5;
   double accept_sqnr_ = 30;
   unsigned threads_ = 0;

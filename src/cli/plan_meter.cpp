@@ -35,7 +35,8 @@ double worst_noise(const Graph& graph, const LayerSensitivity& measured) {
 
 Expected<QuantizeResult> WeightMeter::follow(const Plan& plan) const {
   QuantizeOptions options;
-  options.vetoes = subject_.vetoes;
+  options.vetoes = subject_.scope.vetoes;
+  options.value_vetoes = subject_.scope.value_vetoes;
   options.plan = &plan;
   return quantize(subject_.graph, subject_.registry, options);
 }

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "cli/scope.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/calibration/sensitivity.hpp"
 #include "quadrant/engine/budget.hpp"
@@ -27,7 +28,7 @@ namespace quadrant::cli {
 struct MeterSubject {
   const Graph& graph;  ///< its constants in memory, where there are samples
   const Registry& registry;
-  const Vetoes& vetoes;
+  const Scope& scope;
   const OnnxWriteOptions& format;
   const std::string& path;  ///< where the model would be written
   const Runtime* runtime = nullptr;

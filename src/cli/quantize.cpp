@@ -26,6 +26,7 @@
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/report/saturation.hpp"
 #include "quadrant/report/terminal_text.hpp"
+#include "support/counted.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -103,7 +104,7 @@ class Quantize final : public Command {
     QUADRANT_CHECK(check_onnx_ending(output_));
     QUADRANT_TRY(const std::uint64_t kept, kept_in_memory(memory_));
     const bool has_plan = plan_option_->count() != 0;
-    if (has_plan && !(options_.scope.include.empty() && options_.scope.exclude.empty())) {
+    if (has_plan && options_.scope.is_given()) {
       return fail(ErrorCode::usage,
                   "quantize: --plan says what to quantize; --include and --exclude belong to the "
                   "'quadrant plan' that made it");
@@ -237,7 +238,8 @@ class Quantize final : public Command {
       console.print(fmt::format("  {}\n", remark));
     }
     if (options_.format == "matmulnbits") {
-      console.print(fmt::format("  {} products became MatMulNBits\n", written->matmul_nbits));
+      console.print(
+          fmt::format("  {} became MatMulNBits\n", counted(written->matmul_nbits, "product")));
     }
     if (!written->fallback_reason.empty()) {
       console.print(fmt::format("  {}\n", printable(written->fallback_reason)));

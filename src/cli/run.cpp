@@ -16,6 +16,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/help.hpp"
 #include "cli/named_files.hpp"
+#include "cli/remedies.hpp"
 #include "quadrant/version.hpp"
 #include "support/near_names.hpp"
 
@@ -65,10 +66,12 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error,
   return fmt::format("{} (see '{}{} --help')", message, app.get_name(), name);
 }
 
-ExitCode finish(const Expected<void>& status, Console& console) {
+ExitCode finish(Expected<void> status, const CLI::App& command, Console& console) {
   if (status) return ExitCode::done;
-  console.print_error(status.error());
-  return exit_code(status.error().code);
+  Error& error = status.error();
+  error.message += advice(command, error.remedy);
+  console.print_error(error);
+  return exit_code(error.code);
 }
 
 // Help and version are no errors to us, though CLI11 throws them.
@@ -78,7 +81,7 @@ ExitCode finish_parsing(CLI::App& app, const CLI::ParseError& error,
     std::ostringstream text;
     app.exit(error, text, text);
     console.print(text.str());
-    return finish(console.flush(), console);
+    return finish(console.flush(), app, console);
   }
   console.print_error({ErrorCode::usage, usage_message(app, error, first_argument), {}});
   return ExitCode::usage;
@@ -122,7 +125,7 @@ ExitCode run_command(int argc, const char* const* argv, Console& console) {
       QUADRANT_CHECK(console.flush());
       return console.files().commit();
     };
-    const ExitCode code = finish(work(), console);
+    const ExitCode code = finish(work(), *declared, console);
     return code == ExitCode::done ? command->outcome() : code;
   }
   return ExitCode::done;

@@ -5,21 +5,48 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/resources.hpp"
 #include "quadrant/adapters/openvino.hpp"
-#include "quadrant/runtime/interpreter.hpp"
 #include "quadrant/runtime/paired_sums.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::cli {
+namespace {
+
+std::string& run_memory_text() {
+  static std::string text;
+  return text;
+}
+
+}  // namespace
+
+void declare_run_memory(CLI::App& command) {
+  constexpr std::string_view option = "--run-memory";
+  if (command.get_option_no_throw(std::string(option)) != nullptr) return;
+  run_memory_text() = fmt::format("{}GiB", Interpreter::default_memory >> 30U);
+  command
+      .add_option(std::string(option), run_memory_text(),
+                  "Memory for the tensors that the interpreter computes from a sample, of which as "
+                  "many run at a time as there are threads. A model that needs more is refused")
+      ->type_name("SIZE")
+      ->capture_default_str();
+}
+
+Expected<std::uint64_t> run_memory() { return parse_bytes("--run-memory", run_memory_text()); }
+
+Expected<std::unique_ptr<Interpreter>> make_interpreter(std::vector<KernelEntry> kernels) {
+  QUADRANT_TRY(const std::uint64_t memory, run_memory());
+  return std::make_unique<Interpreter>(std::move(kernels), memory);
+}
 
 Expected<std::unique_ptr<Runtime>> make_runtime(std::string_view name) {
-  if (name == runtime_names[0]) return std::make_unique<Interpreter>();
+  if (name == runtime_names[0]) return make_interpreter();
   if (name == runtime_names[1]) return OpenVinoRuntime::make();
   if (name == runtime_names[2]) {
-    return std::make_unique<Interpreter>(paired_sum_kernels(PairedSums::onnxruntime));
+    return make_interpreter(paired_sum_kernels(PairedSums::onnxruntime));
   }
   if (name == runtime_names[3]) {
-    return std::make_unique<Interpreter>(paired_sum_kernels(PairedSums::openvino));
+    return make_interpreter(paired_sum_kernels(PairedSums::openvino));
   }
   return fail(ErrorCode::usage,
               fmt::format("there is no runtime '{}': {} are known{}", name,

@@ -2,17 +2,28 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "quadrant/runtime/runtime.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;
 }
 
 namespace quadrant::cli {
+
+/// Adds --run-memory to a subcommand, unless it has it: what the interpreter may take for a sample.
+/// There is one for the process, as there is one command.
+void declare_run_memory(CLI::App& command);
+/// What was said; `usage` for anything but a size.
+[[nodiscard]] Expected<std::uint64_t> run_memory();
+/// The interpreter, within that.
+[[nodiscard]] Expected<std::unique_ptr<Interpreter>> make_interpreter(
+    std::vector<KernelEntry> kernels = {});
 
 /// The first is the default. The last two are the interpreter, too, with the sums of those
 /// runtimes' integer kernels on x86 without VNNI.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string_view>
 
@@ -15,33 +16,82 @@
 namespace quadrant::cli {
 namespace {
 
+// An option that may be given several times, with one value each: `--include A --include B MODEL`.
+void add_patterns(CLI::App& command, const std::string& name, std::vector<std::string>& patterns,
+                  const std::string& description) {
+  command.add_option(name, patterns, description)->type_name("RE")->allow_extra_args(false);
+}
+
 Expected<NamePattern> compile(std::string_view option, const std::string& pattern) {
   auto made = NamePattern::make(pattern);
   if (!made) made.error().message = fmt::format("{} {}", option, made.error().message);
   return made;
 }
 
-// The nodes that `pattern`, which is a regular expression, matches. `recipe`: the file that has it
-// under the option's name; empty: the option has.
-Expected<std::vector<NodeId>> find_matches(const Graph& graph, std::string_view option,
-                                           const std::string& pattern, const std::string& recipe) {
-  QUADRANT_TRY(const NamePattern expression, compile(option, pattern));
-  std::vector<NodeId> found;
+// What a pattern names.
+struct Named {
+  std::vector<NodeId> nodes;  // inputs of the graph included
+  std::vector<Value> values;  // that were not meant as a node's: what a float value is for all
+};
+
+std::vector<std::string_view> names_in(const Graph& graph) {
+  std::vector<std::string_view> names = all_names(graph);
+  for (const NodeId input : graph.inputs()) names.push_back(graph.value_name({input, 0}));
+  return names;
+}
+
+Named find_named(const Graph& graph, const NamePattern& pattern) {
+  const auto matches = [&](std::string_view name) { return pattern.matches(name); };
+  Named found;
+  const auto add = [&](Value value) {
+    found.nodes.push_back(value.node);
+    found.values.push_back(value);
+  };
   for (const NamedNode& node : named_nodes(graph)) {
-    if (std::ranges::any_of(node.names, [&](auto name) { return expression.matches(name); })) {
-      found.push_back(node.id);
+    if (std::ranges::none_of(node.names, matches)) continue;
+    if (graph.constant(node.id) != nullptr) {
+      add({node.id, 0});
+      continue;
     }
+    found.nodes.push_back(node.id);
+    const std::vector<Value> values = values_named(graph, node, pattern);
+    found.values.insert(found.values.end(), values.begin(), values.end());
   }
-  if (!found.empty()) return found;
+  for (const NodeId input : graph.inputs()) {
+    if (matches(graph.value_name({input, 0}))) add({input, 0});
+  }
+  for (const NodeId output : graph.outputs()) {
+    const Value value = graph.operands(output)[0];
+    const bool is_own_name = graph.name(output) != graph.value_name(value);
+    if (is_own_name && matches(graph.name(output))) add(value);
+  }
+  return found;
+}
+
+// What `pattern`, which is a regular expression, names. `recipe`: the file that has it under the
+// option's name; empty: the option has.
+Expected<Named> find_matches(const Graph& graph, std::string_view option,
+                             const std::string& pattern, const std::string& recipe) {
+  QUADRANT_TRY(const NamePattern expression, compile(option, pattern));
+  Named found = find_named(graph, expression);
+  if (!found.nodes.empty()) return found;
   const std::string where =
       recipe.empty() ? fmt::format("{} ", option) : fmt::format("$.{}: ", option.substr(2));
   return fail(ErrorCode::usage,
               fmt::format("{}'{}' matches no node and no value{}", where, pattern,
-                          did_you_mean(literal(pattern), all_names(graph), Match::part)),
+                          did_you_mean(literal(pattern), names_in(graph), Match::part)),
               {.file = recipe});
 }
 
 }  // namespace
+
+void declare(CLI::App& command, ScopeOptions& options) {
+  add_patterns(command, "--include", options.include,
+               "Quantize only what matches: nodes, weights and values whose name contains a match "
+               "of the regular expression. Repeatable");
+  add_patterns(command, "--exclude", options.exclude,
+               "Leave what matches in float. Repeatable; stronger than --include");
+}
 
 Expected<void> check_patterns(const ScopeOptions& options) {
   for (const auto& pattern : options.include) QUADRANT_CHECK(compile("--include", pattern));
@@ -49,34 +99,34 @@ Expected<void> check_patterns(const ScopeOptions& options) {
   return {};
 }
 
-Expected<Vetoes> find_vetoes(const Graph& graph, const Registry& registry,
-                             const ScopeOptions& options, const ScopeOrigin& origin) {
+Expected<Scope> find_scope(const Graph& graph, const Registry& registry,
+                           const ScopeOptions& options, const ScopeOrigin& origin) {
   const auto recipe_of = [&](std::size_t index, std::size_t count) {
     return index < count ? origin.recipe : std::string();
   };
-  Vetoes vetoes;
+  Scope scope;
   for (std::size_t i = 0; i < options.exclude.size(); ++i) {
     const std::string& pattern = options.exclude[i];
-    QUADRANT_TRY(const auto matched,
+    QUADRANT_TRY(const Named named,
                  find_matches(graph, "--exclude", pattern, recipe_of(i, origin.exclude)));
-    for (const NodeId node : matched) {
-      vetoes.emplace(node, fmt::format("excluded by --exclude '{}'", pattern));
-    }
+    const std::string reason = fmt::format("excluded by --exclude '{}'", pattern);
+    for (const NodeId node : named.nodes) scope.vetoes.emplace(node, reason);
+    for (const Value value : named.values) scope.value_vetoes.emplace(value, reason);
   }
-  if (options.include.empty()) return vetoes;
+  if (options.include.empty()) return scope;
 
   std::vector<NodeId> included;
   for (std::size_t i = 0; i < options.include.size(); ++i) {
-    QUADRANT_TRY(const auto matched, find_matches(graph, "--include", options.include[i],
-                                                  recipe_of(i, origin.include)));
-    included.insert(included.end(), matched.begin(), matched.end());
+    QUADRANT_TRY(const Named named, find_matches(graph, "--include", options.include[i],
+                                                 recipe_of(i, origin.include)));
+    included.insert(included.end(), named.nodes.begin(), named.nodes.end());
   }
   QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
   Vetoes others =
       restrict_to(graph, order, detect_eligibility(graph, order, registry), included,
                   fmt::format("not included by --include '{}'", fmt::join(options.include, "' '")));
-  vetoes.merge(others);  // what is excluded too keeps that reason
-  return vetoes;
+  scope.vetoes.merge(others);  // what is excluded too keeps that reason
+  return scope;
 }
 
 }  // namespace quadrant::cli

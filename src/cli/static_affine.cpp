@@ -13,6 +13,7 @@
 #include "cli/model.hpp"
 #include "cli/optimizations.hpp"
 #include "cli/prescribed.hpp"
+#include "cli/runtimes.hpp"
 #include "cli/table_options.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/calibration/data_set.hpp"
@@ -22,7 +23,6 @@
 #include "quadrant/methods/static_affine.hpp"
 #include "quadrant/recipe/recipe.hpp"
 #include "quadrant/runtime/fold_constants.hpp"
-#include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -163,7 +163,7 @@ class StaticAffineCommand final : public StaticAffineScheme {
         in_file(transform(subject.graph, wanted, subject.path, *subject.console), subject.path));
     QUADRANT_CHECK(prescribed.check_names(subject.graph));
     if (!is_saved && !calibration_.empty()) {
-      QUADRANT_TRY(statistics, observe(subject));
+      QUADRANT_TRY(statistics, observe(subject, choices));
     }
     statistics.merge(subject.statistics);
     std::erase_if(subject.ungathered,
@@ -205,13 +205,22 @@ class StaticAffineCommand final : public StaticAffineScheme {
   }
 
  private:
-  [[nodiscard]] Expected<StatisticsTable> observe(SchemeSubject& subject) const {
+  [[nodiscard]] Expected<StatisticsTable> observe(SchemeSubject& subject,
+                                                  std::span<const SchemeChoice> choices) const {
+    bool histograms = false;
+    for (const SchemeChoice& choice : choices) {
+      QUADRANT_TRY(const StaticAffineOptions options, static_affine_options(choice.options));
+      histograms = histograms || options.activations.method != EncodingMethod::minmax;
+    }
     QUADRANT_TRY(const auto data,
                  open_data_set(calibration_, subject.graph,
                                {.sink = subject.console, .files = &subject.console->files()}));
-    return in_file(calibrate(subject.graph, Interpreter(), *data,
-                             {.executor = subject.executor, .sink = subject.console}),
-                   subject.path);
+    QUADRANT_TRY(const auto interpreter, make_interpreter());
+    return in_file(
+        calibrate(
+            subject.graph, *interpreter, *data,
+            {.histograms = histograms, .executor = subject.executor, .sink = subject.console}),
+        subject.path);
   }
 
   // What there is to say of one choice.

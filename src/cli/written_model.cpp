@@ -10,6 +10,7 @@
 #include "quadrant/io/tflite.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/report/terminal_text.hpp"
+#include "support/counted.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -17,10 +18,11 @@ namespace {
 Expected<WrittenModel> write_as_tflite(const Graph& graph, const std::string& path,
                                        FileTransaction& files) {
   QUADRANT_TRY(const TfliteWriteReport report, write_tflite(graph, path, {.files = &files}));
-  WrittenModel written{report.file_bytes,
-                       fmt::format("{} operators, of which {} transposes for the layout",
-                                   report.operators, report.transposes),
-                       {}};
+  WrittenModel written{
+      report.file_bytes,
+      fmt::format("{}, of which {} for the layout", counted(report.operators, "operator"),
+                  counted(report.transposes, "transpose")),
+      {}};
   add_remarks(written.remarks, "decomposed", report.decomposed);
   add_remarks(written.remarks, "changed", report.changed);
   add_remarks(written.remarks, "not in the file", report.not_honoured);
@@ -31,7 +33,7 @@ Expected<WrittenModel> write_as_openvino(const Graph& graph, const std::string& 
                                          FileTransaction& files) {
   QUADRANT_TRY(const OpenVinoWriteReport report, write_openvino(graph, path, {.files = &files}));
   WrittenModel written{report.xml_bytes + report.bin_bytes,
-                       fmt::format("{} layers, and {} of weights beside them", report.layers,
+                       fmt::format("{}, and {} of weights beside", counted(report.layers, "layer"),
                                    format_bytes(report.bin_bytes)),
                        {}};
   add_remarks(written.remarks, "decomposed", report.decomposed);
@@ -41,7 +43,7 @@ Expected<WrittenModel> write_as_openvino(const Graph& graph, const std::string& 
 Expected<WrittenModel> write_as_mlir(const Graph& graph, const std::string& path,
                                      FileTransaction& files) {
   QUADRANT_TRY(const MlirWriteReport report, write_mlir(graph, path, &files));
-  return WrittenModel{report.file_bytes, fmt::format("{} operations", report.operations), {}};
+  return WrittenModel{report.file_bytes, counted(report.operations, "operation"), {}};
 }
 
 Expected<WrittenModel> write_as_onnx(const Graph& graph, const std::string& path,
@@ -54,24 +56,30 @@ Expected<WrittenModel> write_as_onnx(const Graph& graph, const std::string& path
   QUADRANT_TRY(const OnnxWriteReport report, write_onnx(graph, path, onnx));
   return WrittenModel{
       report.model_bytes + report.external_bytes,
-      onnx.qoperators ? fmt::format("{} operators on codes", report.qoperators) : std::string(),
+      onnx.qoperators ? counted(report.qoperators, "operator") + " on codes" : std::string(),
       remarks_of(report)};
 }
 
-// Text has the contents of all constants, whichever file they are in so far.
-Expected<WrittenModel> write_as_text(Graph graph, const std::string& path, Console& console) {
+tl::unexpected<Error> too_large_for_text(const std::string& path) {
+  return fail(ErrorCode::impossible,
+              fmt::format("the model is too large for text, of which at most {} are read: write "
+                          ".onnx",
+                          format_bytes(largest_text)),
+              {.file = path});
+}
+
+// Text has all contents, whichever file they are in so far.
+Expected<WrittenModel> write_as_text(const Graph& graph, const std::string& path,
+                                     Console& console) {
+  std::uint64_t contents = 0;
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     const NodeId node = graph.node_at(index);
     const Constant* constant = node.is_valid() ? graph.constant(node) : nullptr;
-    if (constant == nullptr || !*constant || !constant->is_deferred()) continue;
-    std::vector<std::byte> bytes(constant->byte_size());
-    QUADRANT_CHECK(constant->read(0, bytes));
-    auto quantization = graph.type({node}).quantization;
-    graph.set_constant(
-        node, Constant::from_bytes(constant->element(), constant->shape(), std::move(bytes)),
-        std::move(quantization));
+    if (constant != nullptr && *constant) contents += constant->byte_size();
   }
-  const std::string text = print_graph(graph, {.largest_constant = INT64_MAX});
+  if (contents > largest_text) return too_large_for_text(path);
+  QUADRANT_TRY(const std::string text, print_model(graph));
+  if (text.size() > largest_text) return too_large_for_text(path);
   QUADRANT_CHECK(console.write_text(path, text));
   return WrittenModel{text.size(), {}, {}};
 }
@@ -89,17 +97,17 @@ std::vector<std::string> remarks_of(const OnnxWriteReport& report) {
   std::vector<std::string> remarks;
   if (report.unsigned_activations > 0) {
     remarks.push_back(fmt::format(
-        "in the file, {} values of 8-bit codes have no sign: codes and zero points 128 more, for "
+        "in the file, codes of 8 bits of {} have no sign: codes and zero points 128 more, for "
         "ONNX Runtime, which does not load some models of opset {} with signed ones",
-        report.unsigned_activations, report.opset_written));
+        counted(report.unsigned_activations, "value"), report.opset_written));
   }
   if (report.rounded_products > 0) {
-    remarks.push_back(fmt::format(
-        "ONNX Runtime rounds the data of up to {} products to 8 bits (those by 8-bit weights "
-        "from release "
-        "1.25 on); the session option session.qdq_matmulnbits_accuracy_level = 1 "
-        "leaves them floats",
-        report.rounded_products));
+    remarks.push_back(
+        fmt::format("ONNX Runtime rounds the data of up to {} to 8 bits (those by 8-bit weights "
+                    "from release "
+                    "1.25 on); the session option session.qdq_matmulnbits_accuracy_level = 1 "
+                    "leaves them floats",
+                    counted(report.rounded_products, "product")));
   }
   return remarks;
 }

@@ -1,5 +1,8 @@
 #include "engine/decision.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -30,13 +33,25 @@ class Availability final : public ForwardContext {
     }
   }
   void offer(std::uint32_t result, const void* constraint) override {
-    // Available but not requested: nobody would gain.
+    bool is_requested = false;
     for (RequestId id = requests_->first({lead_.node, result}); id != no_request;
          id = (*requests_)[id].next) {
       const ConstraintId wanted = (*requests_)[id].constraint;
       if (!requests_->constraints().equals(wanted, scheme_, constraint)) continue;
       offer_request(requests_->find(lead_, wanted));
+      is_requested = true;
     }
+    if (is_requested) return;  // else nobody would gain
+    const std::string text = requests_->constraints().print(scheme_, constraint);
+    if (std::ranges::find(unasked_, text) == unasked_.end()) unasked_.push_back(text);
+  }
+  void refuse(std::string_view why) override { refusal_ = why; }
+  /// Why nothing was offered.
+  [[nodiscard]] std::string why_not(std::string_view method) const {
+    if (!refusal_.empty()) return refusal_;
+    if (unasked_.empty()) return fmt::format("method {} offers nothing here", method);
+    return fmt::format("method {} offers {} here, which nobody asks for", method,
+                       fmt::join(unasked_, " and "));
   }
   [[nodiscard]] std::span<const RequestId> offered() const noexcept { return offered_; }
 
@@ -52,6 +67,8 @@ class Availability final : public ForwardContext {
   const RequestGraph* requests_;
   const Selection* selection_;
   std::vector<RequestId> offered_;
+  std::vector<std::string> unasked_;  // what was offered besides, as text
+  std::string refusal_;
 };
 
 }  // namespace
@@ -235,11 +252,16 @@ void Decision::find_candidates(NodeId node, std::uint32_t scheme) {
   // Lazy: nobody asks, nothing is computed.
   if (!lead || problem_.requests.first(*lead) == no_request) return;
   Availability availability(*lead, scheme, problem_.requests, selection_);
-  problem_.eligibility.method(node, scheme)->erased_forward({&problem_.graph, node}, availability);
+  const QuantizationMethod& method = *problem_.eligibility.method(node, scheme);
+  method.erased_forward({&problem_.graph, node}, availability);
   SelectionCause cause = SelectionCause::refused;
   for_each_request(*lead, [&](RequestId id) {
     if (problem_.requests[id].producible) cause = SelectionCause::unavailable;
   });
+  if (cause == SelectionCause::unavailable && availability.offered().empty()) {
+    cause = SelectionCause::withheld;
+    selection_.withheld_[node] = availability.why_not(method.name());
+  }
   for (const RequestId id : availability.offered()) {
     if (!is_coupling_kept(problem_.requests[id])) {
       cause = SelectionCause::coupled;

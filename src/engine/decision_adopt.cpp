@@ -5,6 +5,7 @@ namespace quadrant::inline v0 {
 
 void Decision::adopt(const SelectionModel& model, const Labelling& labelling,
                      const Selection& walked) {
+  selection_.withheld_ = walked.withheld_;
   for (const NodeId node : problem_.order) {
     const auto labels = model.labels(node);
     const Label& label = labels[labelling.labels[node.index]];

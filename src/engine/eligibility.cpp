@@ -24,7 +24,7 @@ State Eligibility::furthest_state(Value value) const noexcept {
   return furthest;
 }
 
-const char* Eligibility::why(NodeId node, std::uint32_t scheme) const noexcept {
+const std::string* Eligibility::why(NodeId node, std::uint32_t scheme) const noexcept {
   const auto& whys = schemes_[scheme].whys;
   const auto found = whys.find(node);
   return found == whys.end() ? nullptr : found->second;
@@ -47,12 +47,14 @@ class EligibilityDetector {
  public:
   EligibilityDetector(const GraphView& graph, const std::vector<NodeId>& order,
                       const Registry& registry, const Vetoes& vetoes,
-                      const SchemeVetoes& of_schemes)
+                      const SchemeVetoes& of_schemes, const ValueVetoes& of_values)
       : graph_(graph),
         order_(order),
         registry_(registry),
         vetoes_(vetoes),
-        of_schemes_(of_schemes) {}
+        of_schemes_(of_schemes) {
+    for (const auto& [value, reason] : of_values) result_.staying_float_.insert(value);
+  }
 
   [[nodiscard]] Eligibility run() && {
     const auto numbering = std::make_shared<const ValueNumbering>(graph_);
@@ -99,6 +101,14 @@ class EligibilityDetector {
     return is_given;
   }
 
+  // A node makes all its results in one form.
+  [[nodiscard]] bool makes_floats(NodeId node) const {
+    for (std::uint32_t i = 0; i < graph_.result_count(node); ++i) {
+      if (result_.stays_float({node, i})) return true;
+    }
+    return false;
+  }
+
   void detect(NodeId node, std::uint32_t scheme) {
     auto& found = result_.schemes_[scheme];
     EligibilityCause& cause = found.causes[node.index];
@@ -108,6 +118,8 @@ class EligibilityDetector {
       if (!given) cause = EligibilityCause::vetoed;
       return;
     }
+    const bool stays_float = !given && makes_floats(node);
+    if (stays_float) cause = EligibilityCause::vetoed;
     const QuantizationMethod* method = registry_.find(graph_.kind(node), scheme);
     if (method == nullptr) return;
     const NodeRef ref{&graph_, node};
@@ -120,15 +132,20 @@ class EligibilityDetector {
     }
     const Verdict verdict = method->check_eligibility(ref, States(found.states));
     if (verdict.state == State::Unquantized) {
-      cause = verdict.why != nullptr ? EligibilityCause::method : EligibilityCause::pattern;
-      if (verdict.why != nullptr) found.whys[node] = verdict.why;
+      if (stays_float) return;
+      cause = verdict.why.empty() ? EligibilityCause::pattern : EligibilityCause::method;
+      if (!verdict.why.empty()) found.whys[node] = result_.reasons_->keep(verdict.why);
+      return;
+    }
+    if (stays_float) {
+      found.methods[node.index] = method;
       return;
     }
     Possible possible(result_, scheme);
     method->erased_possible(ref, possible);
     if (possible.added().size() > most_possibilities) {
       cause = EligibilityCause::possibilities;
-      found.whys[node] = "too many different quantizations meet here";
+      found.whys[node] = result_.reasons_->keep("too many different quantizations meet here");
       return;
     }
     if (!possible.added().empty()) found.possible.emplace(node, std::move(possible.added()));
@@ -150,8 +167,8 @@ class EligibilityDetector {
 
 Eligibility detect_eligibility(const GraphView& graph, const std::vector<NodeId>& order,
                                const Registry& registry, const Vetoes& vetoes,
-                               const SchemeVetoes& of_schemes) {
-  return EligibilityDetector(graph, order, registry, vetoes, of_schemes).run();
+                               const SchemeVetoes& of_schemes, const ValueVetoes& of_values) {
+  return EligibilityDetector(graph, order, registry, vetoes, of_schemes, of_values).run();
 }
 
 }  // namespace quadrant::inline v0

@@ -96,8 +96,16 @@ class Explainer {
     if (vetoed == registry_.scheme_count()) groups.clear();  // then this is the reason itself
     return groups;
   }
+  // Of the node, or of what it makes.
   [[nodiscard]] const std::string* veto(NodeId node, std::uint32_t scheme) const {
-    return find_veto(analysis_.vetoes, analysis_.scheme_vetoes, node, registry_.name(scheme));
+    const std::string* const of_node =
+        find_veto(analysis_.vetoes, analysis_.scheme_vetoes, node, registry_.name(scheme));
+    if (of_node != nullptr) return of_node;
+    for (std::uint32_t i = 0; i < graph_.result_count(node); ++i) {
+      const auto found = analysis_.value_vetoes.find({node, i});
+      if (found != analysis_.value_vetoes.end()) return &found->second;
+    }
+    return nullptr;
   }
 
   // --- phase 1 ---
@@ -140,8 +148,8 @@ class Explainer {
         return pattern_mismatches(node, scheme);
       case EligibilityCause::method:
       case EligibilityCause::possibilities: {
-        const char* why = analysis_.eligibility.why(node, scheme);
-        return why != nullptr ? why : "the method's own check refuses it";
+        const std::string* why = analysis_.eligibility.why(node, scheme);
+        return why != nullptr ? *why : "the method's own check refuses it";
       }
       case EligibilityCause::no_method:
         break;
@@ -285,8 +293,8 @@ class Explainer {
     return selection_reason(operand);
   }
 
-  [[nodiscard]] const char* request_refusal(NodeId node) const {
-    const char* found = nullptr;
+  [[nodiscard]] const std::string* request_refusal(NodeId node) const {
+    const std::string* found = nullptr;
     for (std::uint32_t i = 0; i < registry_.scheme_count() && found == nullptr; ++i) {
       found = analysis_.requests.refusal(node, i);
     }
@@ -296,8 +304,8 @@ class Explainer {
   [[nodiscard]] std::string consumer_reason(NodeId node,
                                             const std::vector<ExplainedBenefit>& benefits) const {
     if (benefits.empty()) {
-      const char* why = request_refusal(node);
-      return why != nullptr ? why : "it asks for nothing";
+      const std::string* why = request_refusal(node);
+      return why != nullptr ? *why : "it asks for nothing";
     }
     // Several schemes, or forms, may be asked of one operand, which takes one.
     std::set<std::uint32_t> asked;
@@ -306,10 +314,10 @@ class Explainer {
       asked.insert(benefit.index);
       if (benefit.realized) realized.insert(benefit.index);
     }
-    const char* refusal = request_refusal(node);
+    const std::string* refusal = request_refusal(node);
     return fmt::format("takes {} of {} operands that it asked for in quantized form{}{}",
                        realized.size(), asked.size(), refusal != nullptr ? "; for another, " : "",
-                       refusal != nullptr ? refusal : "");
+                       refusal != nullptr ? *refusal : "");
   }
 
   [[nodiscard]] std::vector<ExplainedRequest> requests(Value value) const {
@@ -325,7 +333,7 @@ class Explainer {
           analysis_.selection.is_selected(value) && analysis_.selection[value].request == id;
       entry.from = askers(value, id);
       if (!request.accepted) {
-        entry.refusal = request.refusal != nullptr ? request.refusal
+        entry.refusal = request.refusal != nullptr ? *request.refusal
                                                    : "its own operands cannot be quantized so";
       }
       result.push_back(std::move(entry));
@@ -395,6 +403,10 @@ class Explainer {
         return refusal(value);
       case SelectionCause::unavailable:
         return "what it is computed from was quantized otherwise, or not at all";
+      case SelectionCause::withheld: {
+        const std::string* const why = analysis_.selection.why_withheld(value.node);
+        return why != nullptr ? *why : "its method offers none of the forms that are asked for";
+      }
       case SelectionCause::no_gain:
         return fmt::format("{} would be worth {} here, float is worth {}",
                            constraint(graph[choice.request].constraint), choice.gain.amount(),
@@ -469,11 +481,11 @@ class Explainer {
     std::ranges::sort(readers);
     const bool more = readers.size() > shown;
     if (more) readers.resize(shown);
-    const char* const why = request_refusal(value.node);
+    const std::string* const why = request_refusal(value.node);
     return fmt::format("nobody asks for it in quantized form; it is read by {}{}{}{}",
                        fmt::join(readers, ", "), more ? " and others" : "",
                        why != nullptr ? "; its own operation does not either: " : "",
-                       why != nullptr ? why : "");
+                       why != nullptr ? *why : "");
   }
 
   [[nodiscard]] std::string refusal(Value value) const {
@@ -488,7 +500,7 @@ class Explainer {
     }
     if (first == no_request) return "what it is computed from cannot be quantized as asked";
     return fmt::format("{} was asked for: {}", constraint(graph[first].constraint),
-                       graph[first].refusal);
+                       *graph[first].refusal);
   }
 
   const GraphView& graph_;

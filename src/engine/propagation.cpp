@@ -82,12 +82,12 @@ class GainPropagator {
         }
       }
     }
-    void refuse(const char* why) override { refusal_ = why; }
+    void refuse(std::string_view why) override { refusal_ = run_->requests_.reasons_->keep(why); }
     [[nodiscard]] const PossibilityContext& possibilities() const noexcept override {
       return possible_;
     }
 
-    [[nodiscard]] const char* refusal() const noexcept { return refusal_; }
+    [[nodiscard]] const std::string* refusal() const noexcept { return refusal_; }
 
    private:
     [[nodiscard]] ConstraintId intern(const void* constraint) {
@@ -111,7 +111,7 @@ class GainPropagator {
     Possible possible_;
     std::uint32_t first_need_ = static_cast<std::uint32_t>(run_->requests_.needs_.size());
     Gain worth_;
-    const char* refusal_ = nullptr;
+    const std::string* refusal_ = nullptr;
   };
 
   // --- posting ---------------------------------------------------------------------------------
@@ -126,8 +126,9 @@ class GainPropagator {
     request.constraint = constraint;
     request.next = requests_.first_of_value_[value];
     request.given = eligibility_.given(value) == constraint;
-    const bool is_float = eligibility_.state(value, scheme) != State::Quantized;
-    if (is_float && registry_.scheme(scheme).can_enter()) {
+    const bool may_enter =
+        eligibility_.state(value, scheme) != State::Quantized && !eligibility_.stays_float(value);
+    if (may_enter && registry_.scheme(scheme).can_enter()) {
       request.entry = prices_.enter(value, constraint);
     }
     const auto id = static_cast<RequestId>(requests_.requests_.size());
@@ -138,7 +139,7 @@ class GainPropagator {
 
   // What an operand is asked for. `codes`: in that form; otherwise it is to be stored so.
   [[nodiscard]] RequestId ask(Value value, ConstraintId constraint, bool codes) {
-    if (value.is_absent()) return no_request;
+    if (value.is_absent() || eligibility_.stays_float(value)) return no_request;
     const std::uint32_t scheme = requests_.constraints().scheme(constraint);
     switch (eligibility_.state(value, scheme)) {
       case State::Quantizable:
@@ -250,7 +251,8 @@ class GainPropagator {
       const ConstraintId constraint = requests_[id].constraint;
       if (requests_.constraints().scheme(constraint) != scheme) return;
       if (possible != nullptr && std::ranges::find(*possible, constraint) == possible->end()) {
-        requests_[id].refusal = "the quantizations that are given here do not include it";
+        requests_[id].refusal =
+            requests_.reasons_->keep("the quantizations that are given here do not include it");
         return;
       }
       const auto first = static_cast<std::uint32_t>(requests_.alternatives_.size());

@@ -52,8 +52,8 @@ Expected<Analysis> analyze_ordered(const GraphView& graph, const Registry& regis
   PhaseObserver& observer = settings->observer != nullptr ? *settings->observer : nobody;
   const GainModel& gains = settings.gains();
   QUADRANT_CHECK(check_names(registry, settings->scheme_vetoes));
-  Eligibility eligibility =
-      detect_eligibility(graph, order, registry, vetoes, settings->scheme_vetoes);
+  Eligibility eligibility = detect_eligibility(graph, order, registry, vetoes,
+                                               settings->scheme_vetoes, settings->value_vetoes);
   observer.after_eligibility(graph, eligibility);
   RequestGraph requests = propagate_gains(graph, order, registry, eligibility, gains);
   observer.after_propagation(graph, requests);
@@ -73,6 +73,7 @@ Expected<Analysis> analyze_ordered(const GraphView& graph, const Registry& regis
                   std::move(parameters),
                   vetoes,
                   settings->scheme_vetoes,
+                  settings->value_vetoes,
                   std::move(plan)};
 }
 
@@ -99,12 +100,11 @@ Error refused_weights(const GraphView& graph, const Vetoes& refused, bool is_pla
   const std::string others =
       refused.size() > 1 ? fmt::format(" (and {} more)", refused.size() - 1) : "";
   const std::string_view remedy =
-      is_planned ? "take it out of the plan"
-                 : "exclude it, or leave such weights in float (NonFinitePolicy::leave_float, "
-                   "--non-finite leave)";
+      is_planned ? "take it out of the plan" : "exclude it, or leave such weights in float";
   return {ErrorCode::impossible,
           fmt::format("{}{}; {}", first->second, others, remedy),
-          {.tensor = std::string(graph.value_name({first->first, 0}))}};
+          {.tensor = std::string(graph.value_name({first->first, 0}))},
+          is_planned ? Remedy::none : Remedy::leave_non_finite};
 }
 
 // Phases 1 to 3 and the data pass. Each round vetoes what its data pass refused, so there are at

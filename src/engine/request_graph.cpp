@@ -17,7 +17,7 @@ std::span<const Benefit> RequestGraph::benefits(NodeId consumer,
   return {found.begin(), found.end()};
 }
 
-const char* RequestGraph::refusal(NodeId node, std::uint32_t scheme) const noexcept {
+const std::string* RequestGraph::refusal(NodeId node, std::uint32_t scheme) const noexcept {
   const auto found = refusals_.find({node, scheme});
   return found == refusals_.end() ? nullptr : found->second;
 }

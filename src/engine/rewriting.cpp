@@ -29,12 +29,13 @@ Expected<void> RewriteContext::set_quantized(Value value, std::shared_ptr<const 
 }
 
 Expected<Value> RewriteContext::emit(std::string_view kind, std::vector<Value> operands,
-                                     std::string name, TensorType type) {
+                                     std::string name, TensorType type, Attributes attributes) {
   NodeSpec spec;
   spec.kind = kind;
   spec.name = free_node_name(fmt::format("{}_{}", name, kind));
   spec.operands = std::move(operands);
   spec.results.push_back({std::move(name), std::move(type)});
+  spec.attributes = std::move(attributes);
   return add(std::move(spec));
 }
 

@@ -66,6 +66,12 @@ int byte_width(ElementType type) noexcept {
   return is_carried(type) ? 0 : (row(type).bits + 7) / 8;
 }
 
+std::uint64_t packed_size(ElementType type, std::uint64_t count) noexcept {
+  const std::uint64_t bits =
+      type == ElementType::boolean ? 8 : static_cast<std::uint64_t>(row(type).bits);
+  return count / 8 * bits + (count % 8 * bits + 7) / 8;
+}
+
 bool is_float(ElementType type) noexcept { return row(type).kind == Class::floating; }
 
 bool is_integer(ElementType type) noexcept {

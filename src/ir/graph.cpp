@@ -43,6 +43,12 @@ std::string Graph::free_name(std::string name) {
 
 void Graph::reserve_name(std::string name) { reserved_.insert(std::move(name)); }
 
+std::vector<std::string> Graph::reserved_names() const {
+  std::vector<std::string> names(reserved_.begin(), reserved_.end());
+  std::ranges::sort(names);
+  return names;
+}
+
 std::string_view Graph::set_value_name(Value value, std::string name) {
   QUADRANT_ASSERT(!name.empty());
   Result& result = at(value.node).results[value.result];

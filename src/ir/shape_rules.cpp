@@ -87,12 +87,6 @@ Results one(NodeRef node) {
 
 Results unknown(NodeRef /*node*/) { return {}; }
 
-struct Count {
-  std::size_t least;
-  std::size_t most;
-};
-constexpr std::size_t any_number = SIZE_MAX;
-
 struct Rule {
   std::string_view kind;
   Count operands;  // the first `least` must not be absent
@@ -153,26 +147,28 @@ std::string to_string(const Count& count) {
 
 }  // namespace
 
+Expected<void> check_counts(NodeRef node, const Count& operands, const Count& results) {
+  std::size_t count = node.operands().size();
+  while (count > operands.most && node.operand(count - 1).is_absent()) --count;
+  if (!fits(count, operands)) {
+    return invalid(
+        fmt::format("{} operands where {} needs {}", count, node.kind(), to_string(operands)));
+  }
+  for (std::size_t operand = 0; operand < operands.least; ++operand) {
+    if (node.operand(operand).is_absent()) {
+      return invalid(fmt::format("operand {} of {} is missing", operand, node.kind()));
+    }
+  }
+  const std::uint32_t made = node.graph->result_count(node.id);
+  if (fits(made, results)) return {};
+  return invalid(fmt::format("{} results where {} has {}", made, node.kind(), to_string(results)));
+}
+
 Expected<std::vector<TensorType>> infer_results(NodeRef node) {
   const auto* found = std::ranges::find(rules, node.kind(), &Rule::kind);
   if (found == rules.end()) return infer_onnx(node);
-  const Rule& rule = *found;
-  const std::size_t count = node.operands().size();
-  if (!fits(count, rule.operands)) {
-    return invalid(
-        fmt::format("{} operands where {} needs {}", count, rule.kind, to_string(rule.operands)));
-  }
-  for (std::size_t operand = 0; operand < rule.operands.least; ++operand) {
-    if (node.operand(operand).is_absent()) {
-      return invalid(fmt::format("operand {} of {} is missing", operand, rule.kind));
-    }
-  }
-  const std::uint32_t results = node.graph->result_count(node.id);
-  if (!fits(results, rule.results)) {
-    return invalid(
-        fmt::format("{} results where {} has {}", results, rule.kind, to_string(rule.results)));
-  }
-  return rule.infer(node);
+  QUADRANT_CHECK(check_counts(node, found->operands, found->results));
+  return found->infer(node);
 }
 
 }  // namespace quadrant::inline v0::detail

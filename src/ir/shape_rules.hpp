@@ -80,6 +80,18 @@ inline Expected<std::vector<Extent>> kernel_shape(NodeRef node, std::size_t coun
   return extents;
 }
 
+/// How many operands, or results, an operation has.
+struct Count {
+  std::size_t least;
+  std::size_t most;
+};
+inline constexpr std::size_t any_number = SIZE_MAX;
+
+/// That a node has so many, and none of the first `operands.least` operands is absent; absent ones
+/// at the end do not count.
+[[nodiscard]] Expected<void> check_counts(NodeRef node, const Count& operands,
+                                          const Count& results);
+
 /// Codes of which all have the same meaning, wherever they stand.
 inline bool has_one_scale(const TensorType& type) {
   return type.is_quantized() && type.quantization->granularity.kind == Granularity::Kind::tensor;

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
+
+#include "quadrant/ir/tensor_memory.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -13,11 +16,21 @@ namespace {
 // Cache lines, and what vector instructions like.
 constexpr std::align_val_t alignment{64};
 
-std::shared_ptr<std::byte> allocate(std::size_t size) {
-  void* memory = ::operator new(size == 0 ? 1 : size, alignment, std::nothrow);
-  if (memory == nullptr) return nullptr;
-  return {static_cast<std::byte*>(memory),
-          [](std::byte* bytes) { ::operator delete(bytes, alignment); }};
+void free_bytes(std::byte* bytes) { ::operator delete(bytes, alignment); }
+
+// `memory`, from which the bytes were taken, gets them back; it may be null.
+std::shared_ptr<std::byte> allocate(std::size_t size, const TensorMemory* memory) {
+  void* place = ::operator new(size == 0 ? 1 : size, alignment, std::nothrow);
+  if (place == nullptr) {
+    if (memory != nullptr) memory->give_back(size);
+    return nullptr;
+  }
+  auto* const bytes = static_cast<std::byte*>(place);
+  if (memory == nullptr) return {bytes, free_bytes};
+  return {bytes, [size, taken_from = *memory](std::byte* taken) {
+            free_bytes(taken);
+            taken_from.give_back(size);
+          }};
 }
 
 }  // namespace
@@ -30,17 +43,26 @@ Expected<Tensor> Tensor::make(ElementType element, Shape shape, std::uint64_t li
                 fmt::format("a tensor of {} elements of shape [{}] cannot be made",
                             to_string(element), to_string(shape)));
   }
-  if (static_cast<std::uint64_t>(count) > limit / width) {
+  const TensorMemory* const memory = TensorMemory::current();
+  std::uint64_t size = 0;
+  if (__builtin_mul_overflow(static_cast<std::uint64_t>(count), width, &size)) size = UINT64_MAX;
+  if (memory == nullptr && size > limit) {
     return fail(ErrorCode::impossible,
                 fmt::format("a tensor of shape [{}] takes more than the {} bytes allowed",
                             to_string(shape), limit));
+  }
+  if (memory != nullptr && !memory->take(size)) {
+    return fail(
+        ErrorCode::impossible,
+        fmt::format("a tensor of shape [{}] takes {} bytes, where {} of {} are left",
+                    to_string(shape), size, memory->limit() - memory->used(), memory->limit()));
   }
   Tensor tensor;
   tensor.element_ = element;
   tensor.shape_ = std::move(shape);
   tensor.count_ = count;
-  tensor.byte_size_ = static_cast<std::size_t>(static_cast<std::uint64_t>(count) * width);
-  tensor.data_ = allocate(tensor.byte_size_);
+  tensor.byte_size_ = static_cast<std::size_t>(size);
+  tensor.data_ = allocate(tensor.byte_size_, memory);
   if (!tensor.data_) {
     return fail(ErrorCode::impossible,
                 fmt::format("there is no memory for a tensor of {} bytes", tensor.byte_size_));
@@ -49,6 +71,8 @@ Expected<Tensor> Tensor::make(ElementType element, Shape shape, std::uint64_t li
 }
 
 Tensor Tensor::from_bytes(ElementType element, Shape shape, std::span<const std::byte> bytes) {
+  const TensorMemory all(UINT64_MAX);  // what is there already is not refused
+  const TensorMemory::Scope scope(all);
   auto tensor = make(element, std::move(shape), UINT64_MAX);
   QUADRANT_ASSERT(tensor && tensor->byte_size_ == bytes.size());
   if (!bytes.empty()) {

@@ -6,12 +6,14 @@
 #include <unordered_set>
 #include <utility>
 
+#include "ir/base64.hpp"
 #include "ir/codes_text.hpp"
 #include "ir/text_numbers.hpp"
 #include "ir/text_scanner.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/text.hpp"
+#include "quadrant/ir/verify.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -34,13 +36,29 @@ constexpr std::uint64_t largest_constant = std::uint64_t{1} << 40U;
 // Attributes are searched one by one.
 constexpr std::size_t largest_dict = 4096;
 
+// Of 4-bit integers, which take a byte each, not every byte is one.
+bool are_elements(ElementType element, std::span<const std::byte> bytes) {
+  if (bit_width(element) != 4) return true;
+  const auto range = *integer_range(element);
+  return std::ranges::all_of(bytes, [&](std::byte one) {
+    const auto bits = std::to_integer<std::uint8_t>(one);
+    const int value = range.min < 0 ? int{static_cast<std::int8_t>(bits)} : int{bits};
+    return value >= range.min && value <= range.max;
+  });
+}
+
 class Parser {
  public:
-  explicit Parser(std::string_view text) : scan_(text), text_(text) {}
+  /// `is_model`: nothing is left out, and each node keeps the verifier's rules.
+  Parser(std::string_view text, bool is_model) : scan_(text), text_(text), is_model_(is_model) {}
 
   Expected<Graph> run() {
     if (scan_.accept_word("graph", '{')) {
       QUADRANT_TRY(graph_.attributes(), dict(nullptr));
+      QUADRANT_CHECK(scan_.end_of_line());
+    }
+    if (scan_.accept_word("reserved", '[')) {
+      QUADRANT_CHECK(reserved());
       QUADRANT_CHECK(scan_.end_of_line());
     }
     while (!scan_.at_end()) {
@@ -53,7 +71,18 @@ class Parser {
  private:
   // --- nodes ------------------------------------------------------------------------------------
 
+  // Of subgraphs, which are carried.
+  Expected<void> reserved() {
+    const std::size_t at = scan_.position();
+    QUADRANT_TRY(const Attribute names, list());
+    const auto* strings = std::get_if<std::vector<std::string>>(&names);
+    if (strings == nullptr) return scan_.error(at, "expected names as strings");
+    for (const std::string& name : *strings) graph_.reserve_name(name);
+    return {};
+  }
+
   Expected<void> node() {
+    const std::size_t at = scan_.position();
     NodeSpec spec;
     if (scan_.next_is('%')) {
       do {
@@ -77,8 +106,39 @@ class Parser {
     if (scan_.next_is('{')) {
       QUADRANT_TRY(spec.attributes, dict(&spec.name));
     }
-    graph_.add(std::move(spec));
-    return {};
+    if (!is_model_) {
+      graph_.add(std::move(spec));
+      return {};
+    }
+    if (spec.kind == ops::Output::kind) {
+      QUADRANT_CHECK(name_port(spec, output_names_, at));
+    }
+    if (spec.kind == ops::Input::kind) {
+      QUADRANT_CHECK(name_port(spec, input_names_, at));
+    }
+    return valid(graph_.add(std::move(spec)), at);
+  }
+
+  // Callers know inputs and outputs by name: one without is called as its value.
+  Expected<void> name_port(NodeSpec& spec, std::unordered_set<std::string>& names,
+                           std::size_t at) const {
+    if (spec.name.empty() && !spec.results.empty()) spec.name = spec.results[0].name;
+    if (spec.name.empty() && !spec.operands.empty() && !spec.operands[0].is_absent()) {
+      spec.name = graph_.value_name(spec.operands[0]);
+    }
+    if (names.insert(spec.name).second) return {};
+    return scan_.error(at, fmt::format("two {}s are called '{}': give one another name, {{name = "
+                                       "\"...\"}}",
+                                       spec.kind, spec.name));
+  }
+
+  // Of a node that starts `at`.
+  [[nodiscard]] Expected<void> valid(NodeId id, std::size_t at) const {
+    auto checked = verify(graph_.ref(id));
+    if (checked) return {};
+    Error error = std::move(checked).error();
+    error.message = scan_.error(at, error.message).value().message;
+    return fail(std::move(error));
   }
 
   Expected<ResultSpec> result() {
@@ -180,11 +240,7 @@ class Parser {
     if (scan_.accept("f16")) element = ElementType::float16;
     if (scan_.accept("f64")) element = ElementType::float64;
     const bool many = scan_.accept("{");
-    if (many && scan_.accept("...")) {
-      return scan_.error(at,
-                         "the scales were left out when this was printed; print with a larger "
-                         "`largest_constant`, or compute them first");
-    }
+    if (many && scan_.accept("...")) return left_out(at, "the scales");
     if (many != (type.granularity.kind != Granularity::Kind::tensor)) {
       return scan_.error(at, many ? "one scale was expected" : "scales in braces were expected");
     }
@@ -246,33 +302,67 @@ class Parser {
   // --- constants --------------------------------------------------------------------------------
 
   Expected<Constant> constant_of(const NodeSpec& spec) {
-    if (scan_.accept_word("tensor", '<')) return constant();
-    if (!scan_.next_is('[') && !scan_.next_is('<')) return Constant();
+    const std::string what = spec.results.empty()
+                                 ? "the contents"
+                                 : fmt::format("the contents of '{}'", spec.results[0].name);
+    if (scan_.accept_word("tensor", '<')) return constant(what);
+    if (!scan_.next_is('[') && !scan_.next_is('<') && !next_is_base64()) return Constant();
     if (spec.results.size() != 1) {
       return scan_.error(scan_.position(), "a constant must have one result");
     }
-    return contents(spec.results[0].type.element, spec.results[0].type.shape);
+    return contents(spec.results[0].type.element, spec.results[0].type.shape, what);
   }
 
-  // After the word `tensor`.
-  Expected<Constant> constant() {
+  bool next_is_base64() {
+    if (!scan_.accept_word("base64", '(')) return false;
+    scan_.step_back("base64");
+    return true;
+  }
+
+  [[nodiscard]] tl::unexpected<Error> left_out(std::size_t at, std::string_view what) const {
+    return scan_.error(at, fmt::format("{} were left out when this was printed for people: "
+                                       "'quadrant convert MODEL OUT.qd' writes all",
+                                       what));
+  }
+
+  // After the word `tensor`. `what` it is, for messages.
+  Expected<Constant> constant(std::string_view what) {
     if (scan_.accept("<>")) return Constant();
     scan_.step_back("tensor");
     const std::size_t at = scan_.position();
     QUADRANT_TRY(TensorType type, this->type());
     if (type.is_quantized()) return scan_.error(at, "contents have a plain type");
-    return contents(type.element, std::move(type.shape));
+    return contents(type.element, std::move(type.shape), what);
   }
 
-  Expected<Constant> contents(ElementType element, Shape shape) {
+  Expected<Constant> contents(ElementType element, Shape shape, std::string_view what) {
     const std::size_t at = scan_.position();
     const auto count = shape.element_count();
     const auto width = static_cast<std::uint64_t>(byte_width(element));
-    if (!count || static_cast<std::uint64_t>(*count) > largest_constant / std::max(width, {1})) {
+    if (!count ||
+        static_cast<std::uint64_t>(*count) > largest_constant / std::max<std::uint64_t>(width, 1)) {
       return scan_.error(at, "the shape of contents must be known and below a tebibyte");
     }
     if (scan_.accept("<...>")) {
+      if (is_model_) return left_out(at, what);
       return Constant::deferred(element, std::move(shape), std::make_shared<Zeros>());
+    }
+    if (width == 0) {
+      return scan_.error(at, fmt::format("there are no contents of type {}", to_string(element)));
+    }
+    if (scan_.accept_word("base64", '(')) {
+      QUADRANT_CHECK(scan_.expect("("));
+      QUADRANT_TRY(const std::string digits, scan_.string());
+      QUADRANT_CHECK(scan_.expect(")"));
+      auto bytes = detail::from_base64(digits);
+      if (!bytes || !are_elements(element, *bytes)) {
+        return scan_.error(at, fmt::format("this is not base64 of {}", to_string(element)));
+      }
+      if (bytes->size() != static_cast<std::uint64_t>(*count) * width) {
+        return scan_.error(at, fmt::format("{} bytes where {} numbers of {} were expected",
+                                           bytes->size(), *count, to_string(element)));
+      }
+      return Constant::from_bytes(element, std::move(shape), *std::move(bytes));
     }
     QUADRANT_CHECK(scan_.expect("["));
     std::vector<std::byte> bytes;
@@ -310,20 +400,21 @@ class Parser {
         continue;
       }
       if (attributes.find(key)) return scan_.error(at, "this attribute is there already");
-      QUADRANT_TRY(Attribute value, attribute());
+      QUADRANT_TRY(Attribute value, attribute(key));
       attributes.set(std::move(key), std::move(value));
     } while (scan_.accept(","));
     QUADRANT_CHECK(scan_.expect("}"));
     return attributes;
   }
 
-  Expected<Attribute> attribute() {
+  Expected<Attribute> attribute(std::string_view key) {
+    const std::string what = fmt::format("the contents of the attribute '{}'", key);
     if (scan_.next_is('"')) return scan_.string();
     if (scan_.next_is('[')) return list();
     if (scan_.accept_word("real", '[')) return empty_list<double>();
     if (scan_.accept_word("string", '[')) return empty_list<std::string>();
-    if (scan_.accept_word("tensor", '<')) return constant();
-    if (scan_.accept_word("opaque", '(')) return opaque();
+    if (scan_.accept_word("tensor", '<')) return constant(what);
+    if (scan_.accept_word("opaque", '(')) return opaque(what);
     QUADRANT_TRY(const Number number, scan_.number());
     if (number.is_integer()) return detail::to_integer(scan_, number);
     return detail::to_double(scan_, number);
@@ -368,7 +459,7 @@ class Parser {
   }
 
   // After the word `opaque`.
-  Expected<Attribute> opaque() {
+  Expected<Attribute> opaque(std::string_view what) {
     Opaque opaque;
     QUADRANT_CHECK(scan_.expect("("));
     QUADRANT_TRY(opaque.format, scan_.string());
@@ -378,7 +469,7 @@ class Parser {
       const auto size = static_cast<std::int64_t>(bytes.size());
       opaque.bytes = Constant::from_bytes(ElementType::uint8, {size}, std::move(bytes));
     } else if (scan_.accept_word("tensor", '<')) {
-      QUADRANT_TRY(opaque.bytes, constant());
+      QUADRANT_TRY(opaque.bytes, constant(what));
     } else {
       return scan_.error(scan_.position(), "expected bytes, for example 0x00ff");
     }
@@ -388,13 +479,18 @@ class Parser {
 
   Scanner scan_;
   std::string_view text_;
+  bool is_model_;
   Graph graph_;
   std::unordered_set<std::string> names_;
+  std::unordered_set<std::string> input_names_;
+  std::unordered_set<std::string> output_names_;
   std::unordered_map<std::string, std::shared_ptr<const UniformType>> types_;
 };
 
 }  // namespace
 
-Expected<Graph> parse_graph(std::string_view text) { return Parser(text).run(); }
+Expected<Graph> parse_graph(std::string_view text) { return Parser(text, false).run(); }
+
+Expected<Graph> parse_model(std::string_view text) { return Parser(text, true).run(); }
 
 }  // namespace quadrant::inline v0

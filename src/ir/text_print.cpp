@@ -4,8 +4,12 @@
 #include <cmath>
 #include <cstring>
 #include <iterator>
+#include <memory>
+#include <optional>
 #include <utility>
 
+#include "ir/base64.hpp"
+#include "ir/result_type.hpp"
 #include "ir/text_syntax.hpp"
 #include "ir/type_text.hpp"
 #include "quadrant/ir/float16.hpp"
@@ -54,16 +58,27 @@ T load(const std::byte* bytes) {
 
 class Printer {
  public:
-  Printer(const Graph& graph, const PrintOptions& options)
-      : graph_(&graph), largest_(options.largest_constant) {}
+  /// `is_whole`: what is larger than the options say, or deferred, is not left out.
+  Printer(const Graph& graph, const PrintOptions& options, bool is_whole)
+      : graph_(&graph), largest_(options.largest_constant), is_whole_(is_whole) {}
 
-  std::string run() {
+  /// Nothing fails unless it is whole.
+  Expected<std::string> run() {
     if (!graph_->attributes().empty()) {
       out_ += "graph";
       dict({}, graph_->attributes());
       out_ += '\n';
     }
-    for (const NodeId node : order()) this->node(node);
+    if (const std::vector<std::string> names = graph_->reserved_names(); !names.empty()) {
+      out_ += "reserved ";
+      attribute(names);
+      out_ += '\n';
+    }
+    for (const NodeId id : order()) {
+      node(id);
+      if (!status_) return fail(detail::at(graph_->ref(id), std::move(status_).error()));
+    }
+    if (!status_) return fail(std::move(status_).error());
     return std::move(out_);
   }
 
@@ -88,7 +103,7 @@ class Printer {
     });
     if (!in_order) {
       // With a cycle there is no order; the text is for people then.
-      if (auto sorted = topological_order(*graph_)) nodes = *std::move(sorted);
+      if (auto sorted = order_of_making(*graph_)) nodes = *std::move(sorted);
     }
     std::vector<NodeId> ordered(graph_->inputs().begin(), graph_->inputs().end());
     std::ranges::copy_if(nodes, std::back_inserter(ordered), [&](NodeId node) {
@@ -104,7 +119,7 @@ class Printer {
       if (result != 0) out_ += ", ";
       value({id, result});
       out_ += ": ";
-      out_ += detail::print_type(graph_->type({id, result}), largest_);
+      type(graph_->type({id, result}));
     }
     if (results != 0) out_ += " = ";
     const std::string_view kind = graph_->kind(id);
@@ -133,6 +148,32 @@ class Printer {
     }
     dict(graph_->name(id), graph_->attributes(id));
     out_ += '\n';
+  }
+
+  void type(const TensorType& type) {
+    if (!is_whole_ || !type.is_quantized()) {
+      out_ += detail::print_type(type, largest_);
+      return;
+    }
+    // Parameters are numbers, however many there are.
+    UniformType read = *type.quantization;
+    for (Constant* const parameters : {&read.scales, &read.zero_points}) {
+      if (!*parameters || !parameters->is_deferred()) continue;
+      const auto bytes = bytes_of(*parameters);
+      if (!bytes) return;
+      *parameters = Constant::from_shared(parameters->element(), parameters->shape(), *bytes);
+    }
+    out_ += detail::print_type(
+        {type.element, type.shape, std::make_shared<const UniformType>(std::move(read))},
+        INT64_MAX);
+  }
+
+  // Empty where they cannot be read: why that is, is kept.
+  std::optional<ConstantBytes> bytes_of(const Constant& constant) {
+    auto bytes = constant.read();
+    if (bytes) return *std::move(bytes);
+    if (status_) status_ = fail(std::move(bytes).error());
+    return std::nullopt;
   }
 
   void value(Value value) {
@@ -195,10 +236,11 @@ class Printer {
     string(opaque.format);
     out_ += ", ";
     const Constant& bytes = opaque.bytes;
-    if (bytes && !bytes.is_deferred() && bytes.element() == ElementType::uint8 &&
+    if (bytes && (is_whole_ || !bytes.is_deferred()) && bytes.element() == ElementType::uint8 &&
         bytes.shape().rank() == 1 && bytes.element_count() <= largest_) {
       out_ += "0x";
-      const auto read = bytes.read();
+      const auto read = bytes_of(bytes);
+      if (!read) return;
       for (const std::byte byte : read->bytes()) add("{:02x}", static_cast<unsigned>(byte));
     } else {
       attribute(bytes);
@@ -223,11 +265,19 @@ class Printer {
 
   void contents(const Constant& constant) {
     const auto width = static_cast<std::size_t>(byte_width(constant.element()));
-    if (constant.is_deferred() || constant.element_count() > largest_ || width == 0) {
+    const bool is_large = constant.element_count() > largest_;
+    if (width == 0 || (!is_whole_ && (is_large || constant.is_deferred()))) {
       out_ += "<...>";
       return;
     }
-    const auto read = constant.read();
+    const auto read = bytes_of(constant);
+    if (!read) return;
+    if (is_large) {
+      out_ += "base64(\"";
+      detail::append_base64(read->bytes(), out_);
+      out_ += "\")";
+      return;
+    }
     out_ += '[';
     for (std::size_t at = 0; at < read->bytes().size(); at += width) {
       if (at != 0) out_ += ", ";
@@ -329,13 +379,17 @@ class Printer {
 
   const Graph* graph_;
   std::int64_t largest_;
+  bool is_whole_;
+  Expected<void> status_;
   std::string out_;
 };
 
 }  // namespace
 
 std::string print_graph(const Graph& graph, const PrintOptions& options) {
-  return Printer(graph, options).run();
+  return *Printer(graph, options, false).run();
 }
+
+Expected<std::string> print_model(const Graph& graph) { return Printer(graph, {}, true).run(); }
 
 }  // namespace quadrant::inline v0

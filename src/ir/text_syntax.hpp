@@ -1,6 +1,6 @@
 // What the printer and the parser of the text form agree on.
 //
-//   graph    := ["graph" dict] node*                    `#` starts a comment
+//   graph    := ["graph" dict] ["reserved" strings] node*      `#` starts a comment
 //   node     := [result {"," result} "="] kind "(" [operand {"," operand}] ")" [contents] [dict]
 //   result   := "%" name ":" type
 //   operand  := "%" name | "_"                          `_` is an absent one
@@ -8,11 +8,14 @@
 //   element  := `f32` ... | "!quant.uniform<" storage ["<" min ":" max ">"] ":" expressed
 //               [":" axis | ":{" axis ":" size "}"] "," (scale | "{" scale {"," scale} "}") ">"
 //   scale    := number [":" zero point]
-//   contents := [type] ("[" numbers "]" | "<...>")      of a constant; [type]: unless the result's
+//   contents := [type] ("[" numbers "]" | bytes | "<...>")      of a constant; [type]: unless the
+//               result's
+//   bytes    := "base64(" string ")"                    of the elements, one behind the other
 //   dict     := "{" key "=" value {"," key "=" value} "}"
 //   value    := integer | real | string | list | type contents | "tensor<>"
 //             | "opaque(" string "," (hex | type contents | "tensor<>") ")"
 //   list     := "[" values of one kind "]" | "real[]" | "string[]"
+//   strings  := "[" strings "]"                         names that no value may get: of subgraphs
 //
 // Reals have a point, an exponent, or are `inf`, `nan` or `nan(0x7fc00001)`, whose digits are all
 // bits of the number. The key `name` is the node's name; an attribute of that name is `"name"`.

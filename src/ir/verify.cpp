@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "ir/onnx_signatures.hpp"
 #include "ir/result_type.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/topology.hpp"
@@ -192,6 +193,17 @@ Expected<void> check_names(const GraphView& graph) {
   });
 }
 
+// A constant's type is that of its contents, with nothing left open.
+Expected<void> check_contents(NodeRef node) {
+  const Constant* const contents = node.graph->constant(node.id);
+  if (contents == nullptr) return {};
+  const TensorType& type = node.type();
+  if (type.element == contents->element() && type.shape == contents->shape()) return {};
+  return broken_rule(
+      fmt::format("a constant of {} with contents of {}", to_string(type),
+                  to_string(TensorType{contents->element(), contents->shape(), nullptr})));
+}
+
 Expected<void> check_node(NodeRef node) {
   const std::uint32_t results = node.graph->result_count(node.id);
   for (std::uint32_t result = 0; result < results; ++result) {
@@ -205,7 +217,7 @@ Expected<void> check_node(NodeRef node) {
   for (std::uint32_t result = 0; result < inferred.size(); ++result) {
     QUADRANT_CHECK(detail::merge(node.type(result), inferred[result]));
   }
-  return {};
+  return check_contents(node);
 }
 
 }  // namespace
@@ -235,6 +247,13 @@ Expected<void> verify(const UniformType& type, const Shape& shape) {
   QUADRANT_TRY(const Shape expected, expected_parameters(type, shape));
   QUADRANT_CHECK(check_scales(type, expected));
   return check_zero_points(type);
+}
+
+Expected<void> verify(NodeRef node) {
+  auto valid = detail::check_onnx_signature(node);
+  if (valid) valid = check_node(node);
+  if (!valid) return fail(detail::at(node, std::move(valid).error()));
+  return {};
 }
 
 Expected<void> verify(const GraphView& graph) {

@@ -16,6 +16,7 @@ namespace quadrant::inline v0 {
 namespace {
 
 constexpr std::size_t bins = Histogram::bins_per_sign;
+static_assert(bins == std::size_t{1} << static_cast<unsigned>(Histogram::bin_bits));
 constexpr int least_exponent = -100;
 constexpr std::uint64_t most_values = std::uint64_t{1} << 53U;
 
@@ -26,6 +27,11 @@ constexpr std::uint32_t zero_slots = 8;
 // Values whose slots are found before they are counted: a loop that vectorises, and one that
 // cannot.
 constexpr std::size_t piece_values = 1024;
+
+// From so many values on, counting in slots of their own pays for adding these to the bins.
+constexpr std::size_t many_values = 4096;
+// Values that come at a time where some may not be finite, few enough for 32 bits of a slot.
+constexpr std::size_t lot_values = std::size_t{1} << 16U;
 
 int exponent_of(const FloatRange& range) noexcept {
   return std::max(exponent_above(range.largest_magnitude()), least_exponent);
@@ -49,6 +55,18 @@ void find_slots(std::span<const float> values, float scale,
     const std::uint32_t zero_slot = static_cast<std::uint32_t>(i) % zero_slots;
     const std::uint32_t is_zero = magnitude == 0 ? ~0U : 0U;
     slots[i] = (slot & ~is_zero) | (zero_slot & is_zero);
+  }
+}
+
+template <class Visit>
+void for_each_slot(std::span<const float> values, int exponent, Visit visit) {
+  std::array<std::uint32_t, piece_values> slots;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  const float scale = bins_per_unit(exponent);
+  while (!values.empty()) {
+    const std::span<const float> piece = values.first(std::min(values.size(), piece_values));
+    values = values.subspan(piece.size());
+    find_slots(piece, scale, slots);
+    for (std::size_t i = 0; i < piece.size(); ++i) visit(slots[i]);
   }
 }
 
@@ -129,15 +147,15 @@ Expected<Histogram> Histogram::from_counts(const Counts& counts) {
   histogram.negative_infinity_ = counts.negative_infinity;
   // Negative zeros become zeros.
   if (finite != 0) histogram.extend({counts.min + 0.0F, counts.max + 0.0F}, finite);
-  if (counts.max > 0) std::ranges::copy(counts.positive, histogram.sign_bins(false).begin());
-  if (counts.min < 0) std::ranges::copy(counts.negative, histogram.sign_bins(true).begin());
+  if (counts.max > 0) histogram.positive_.add(counts.positive);
+  if (counts.min < 0) histogram.negative_.add(counts.negative);
   return histogram;
 }
 
 void Histogram::add(std::span<const float> values) {
   const std::uint64_t before = finite_;
   for_each_finite_piece(
-      values, piece_values,
+      values, lot_values,
       [this](std::span<const float> piece, const FloatRange& range) { add(piece, range); });
   if (finite_ - before != values.size()) count_non_finite(values);
 }
@@ -154,21 +172,40 @@ void Histogram::count_non_finite(std::span<const float> values) noexcept {
 
 void Histogram::add(std::span<const float> values, const FloatRange& range) {
   extend(range, values.size());
-  if (slots_.empty()) {
-    zeros_ += values.size();
+  if (range_ == FloatRange{} || !has_bins_) {
+    zeros_ += static_cast<std::uint64_t>(std::ranges::count(values, 0.0F));
     return;
   }
-  std::array<std::uint32_t, piece_values> slots;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-  const float scale = bins_per_unit(exponent());
   while (!values.empty()) {
-    const std::span<const float> piece = values.first(std::min(values.size(), piece_values));
-    values = values.subspan(piece.size());
-    find_slots(piece, scale, slots);
-    for (std::size_t i = 0; i < piece.size(); ++i) ++slots_[slots[i]];
+    const std::span<const float> lot = values.first(std::min(values.size(), lot_values));
+    values = values.subspan(lot.size());
+    if (lot.size() < many_values) {
+      add_few(lot);
+    } else {
+      add_many(lot);
+    }
   }
-  for (std::uint64_t& zeros : std::span(slots_).first(zero_slots)) {
-    zeros_ += std::exchange(zeros, 0);
-  }
+}
+
+void Histogram::add_few(std::span<const float> values) {
+  for_each_slot(values, exponent(), [this](std::uint32_t slot) {
+    if (slot < zero_slots) {
+      ++zeros_;
+    } else {
+      const std::size_t bin = slot - zero_slots;
+      (bin < bins ? positive_ : negative_).add(bin % bins, 1);
+    }
+  });
+}
+
+void Histogram::add_many(std::span<const float> values) {
+  const bool has_negative = range_.min < 0;
+  std::vector<std::uint32_t> counted(zero_slots + (has_negative ? 2 : 1) * bins);
+  for_each_slot(values, exponent(), [&](std::uint32_t slot) { ++counted[slot]; });
+  const std::span<const std::uint32_t> all(counted);
+  for (const std::uint32_t zeros : all.first(zero_slots)) zeros_ += zeros;
+  positive_.add(all.subspan(zero_slots, bins));
+  if (has_negative) negative_.add(all.subspan(zero_slots + bins, bins));
 }
 
 void Histogram::merge(const Histogram& other) {
@@ -176,54 +213,43 @@ void Histogram::merge(const Histogram& other) {
   nan_ += other.nan_;
   positive_infinity_ += other.positive_infinity_;
   negative_infinity_ += other.negative_infinity_;
+  if (!other.has_bins_) {
+    has_bins_ = false;
+    positive_ = {};
+    negative_ = {};
+  }
   if (other.finite_ == 0) return;
   const int other_exponent = other.exponent();
   extend(other.range_, other.finite_);
   const int steps = std::min(exponent() - other_exponent, bin_bits);
-  const Counts counts = other.counts();
-  const auto add_sign = [&](bool negative, std::span<const std::uint64_t> added) {
-    if (added.empty()) return;
-    const std::span<std::uint64_t> all = sign_bins(negative);
-    for (std::size_t i = 0; i < added.size(); ++i) {
-      all[i >> static_cast<unsigned>(steps)] += added[i];
-    }
+  const auto add_sign = [&](BinCounts& sum, const BinCounts& added) {
+    if (added.is_empty() || !has_bins_) return;
+    BinCounts coarse = added;
+    coarse.coarsen(static_cast<unsigned>(steps));
+    sum.add(coarse.all());
   };
-  add_sign(false, counts.positive);
-  add_sign(true, counts.negative);
+  add_sign(positive_, other.positive_);
+  add_sign(negative_, other.negative_);
 }
 
 void Histogram::extend(const FloatRange& range, std::uint64_t count) {
   const int before = exponent();
   range_ = finite_ == 0 ? range : united(range_, range);
   finite_ += count;
-  if (range_ == FloatRange{}) return;
-  if (!slots_.empty()) coarsen(exponent() - before);
-  slots_.resize(std::max(slots_.size(), zero_slots + (range_.min < 0 ? 2 : 1) * bins));
+  const auto shift = static_cast<unsigned>(std::min(exponent() - before, bin_bits));
+  positive_.coarsen(shift);
+  negative_.coarsen(shift);
 }
 
-void Histogram::coarsen(int steps) noexcept {
-  if (steps == 0) return;
-  const auto shift = static_cast<unsigned>(std::min(steps, bin_bits));
-  for (std::size_t sign = zero_slots; sign < slots_.size(); sign += bins) {
-    const std::span<std::uint64_t> fine = std::span(slots_).subspan(sign, bins);
-    for (std::size_t i = 1; i < bins; ++i) fine[i >> shift] += std::exchange(fine[i], 0);
-  }
-}
-
-std::span<std::uint64_t> Histogram::sign_bins(bool negative) noexcept {
-  return std::span(slots_).subspan(zero_slots + (negative ? bins : 0), bins);
-}
-
-Histogram::Counts Histogram::counts() const noexcept {
-  const std::span slots(slots_);
+Histogram::Counts Histogram::counts() const {
   return {.zeros = zeros_,
           .nan = nan_,
           .positive_infinity = positive_infinity_,
           .negative_infinity = negative_infinity_,
           .min = range_.min,
           .max = range_.max,
-          .positive = range_.max > 0 ? slots.subspan(zero_slots, bins) : slots.first(0),
-          .negative = range_.min < 0 ? slots.subspan(zero_slots + bins, bins) : slots.first(0)};
+          .positive = range_.max > 0 ? positive_.all() : std::vector<std::uint64_t>(),
+          .negative = range_.min < 0 ? negative_.all() : std::vector<std::uint64_t>()};
 }
 
 int Histogram::exponent() const noexcept { return exponent_of(range_); }

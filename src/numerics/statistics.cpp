@@ -11,8 +11,9 @@
 namespace quadrant::inline v0 {
 namespace {
 
-// What stays in the first-level cache while it is read several times.
+// What stays in the first-level cache while it is read several times, and in the second.
 constexpr std::size_t values_a_piece = 4096;
+constexpr std::size_t values_a_lot = 16 * values_a_piece;
 
 // Rounding of the sum and of the quotient could lead out of the range.
 double mean_of(const ExactSum& sum, std::uint64_t count, float min, float max) noexcept {
@@ -93,18 +94,31 @@ void TensorStatistics::add(const Tensor& tensor) {
     values = widened;
   }
   ++samples;
-  for (std::size_t i = 0; i < values.size(); i += values_a_piece) {
-    const auto piece = values.subspan(i, std::min(values_a_piece, values.size() - i));
+  for (std::size_t i = 0; i < values.size(); i += values_a_lot) {
+    add_lot(values.subspan(i, std::min(values_a_lot, values.size() - i)));
+  }
+  if (by_channel) by_channel->add(tensor.shape(), values);
+}
+
+void TensorStatistics::add_lot(std::span<const float> lot) {
+  FloatRange all;
+  bool is_finite = true;
+  for (std::size_t i = 0; i < lot.size(); i += values_a_piece) {
+    const auto piece = lot.subspan(i, std::min(values_a_piece, lot.size() - i));
     const FloatRange range = range_of(piece);
+    all = i == 0 ? range : united(all, range);
+    is_finite = is_finite && range.is_finite();
     if (range.is_finite()) {
-      histogram.add(piece, range);
       sum.add(piece, range);
     } else {
-      histogram.add(piece);
       sum.add(piece);
     }
   }
-  if (by_channel) by_channel->add(tensor.shape(), values);
+  if (is_finite) {
+    histogram.add(lot, all);
+  } else {
+    histogram.add(lot);
+  }
 }
 
 void TensorStatistics::merge(const TensorStatistics& other) {

@@ -191,19 +191,6 @@ constexpr std::size_t encodings_depth = 16;
 constexpr std::uint64_t largest_encodings = std::uint64_t{1} << 29U;
 constexpr std::size_t encodings_memory = std::size_t{1} << 31U;
 
-Expected<std::string> read_whole(const std::string& path, FileTransaction* files) {
-  QUADRANT_TRY(const InputFile file, InputFile::open(path, files));
-  if (file.size() > largest_encodings) {
-    return fail(ErrorCode::io,
-                fmt::format("{} bytes: encodings of more than {} are not read", file.size(),
-                            largest_encodings),
-                {.file = path});
-  }
-  std::string text(static_cast<std::size_t>(file.size()), '\0');
-  QUADRANT_CHECK(file.read(0, std::as_writable_bytes(std::span(text))));
-  return text;
-}
-
 }  // namespace
 
 Expected<EncodingsFile> parse_encodings(std::string_view text, const EncodingsSource& source) {
@@ -219,7 +206,8 @@ Expected<EncodingsFile> parse_encodings(std::string_view text, const EncodingsSo
 
 Expected<EncodingsFile> read_encodings(const std::string& path, Sink* sink,
                                        FileTransaction* files) {
-  QUADRANT_TRY(const std::string text, read_whole(path, files));
+  QUADRANT_TRY(const InputFile input, InputFile::open(path, files));
+  QUADRANT_TRY(const std::string text, input.text(largest_encodings, "encodings"));
   return parse_encodings(text, {.file = path, .sink = sink});
 }
 

@@ -5,18 +5,25 @@
 #include <vector>
 
 #include "quadrant/ir/graph_view.hpp"
+#include "recipe/name_pattern.hpp"
 
 namespace quadrant::inline v0 {
 
 /// A node that computes or holds something, with its own name and those of its values.
 struct NamedNode {
   NodeId id;
-  std::vector<std::string_view> names;
+  std::string_view own;                 ///< empty: it has none
+  std::vector<std::string_view> names;  ///< its own, if it has one, and those of its values
 };
 
 /// Neither inputs nor outputs of the graph, about which nothing is decided. Valid until the graph
 /// is edited.
 [[nodiscard]] std::vector<NamedNode> named_nodes(const GraphView& graph);
+
+/// The values of the node that `pattern` means: those whose names match where the node's own does
+/// not. Files name values after operations, and who names an operation does not mean them.
+[[nodiscard]] std::vector<Value> values_named(const GraphView& graph, const NamedNode& node,
+                                              const NamePattern& pattern);
 
 /// All their names.
 [[nodiscard]] std::vector<std::string_view> all_names(const GraphView& graph);

@@ -44,7 +44,6 @@ class RuleSubject {
   [[nodiscard]] const GraphView& graph() const noexcept { return *graph_; }
   [[nodiscard]] const std::vector<NodeId>& order() const noexcept { return order_; }
   [[nodiscard]] const std::vector<NamedNode>& nodes() const noexcept { return nodes_; }
-  /// Constants, and what is computed of constants alone.
   [[nodiscard]] bool is_weight(NodeId node) const { return is_weight_[node.index] != 0; }
 
  private:
@@ -52,20 +51,7 @@ class RuleSubject {
       : graph_(&graph),
         order_(std::move(order)),
         nodes_(named_nodes(graph)),
-        is_weight_(graph.index_bound(), 0) {
-    for (const NodeId node : order_) {
-      if (graph.kind(node) == ops::Output::kind) continue;
-      bool has_operand = false;
-      bool all_weights = true;
-      for (const Value operand : graph.operands(node)) {
-        if (operand.is_absent()) continue;
-        has_operand = true;
-        all_weights = all_weights && is_weight(operand.node);
-      }
-      const bool is_constant = graph.kind(node) == ops::Constant::kind;
-      is_weight_[node.index] = is_constant || (has_operand && all_weights) ? 1 : 0;
-    }
-  }
+        is_weight_(of_constants_alone(graph, order_)) {}
 
   const GraphView* graph_;
   std::vector<NodeId> order_;
@@ -247,6 +233,7 @@ class RuleApplication {
     for (std::size_t i = 0; i < recipe_.rules.size(); ++i) QUADRANT_CHECK(match(i));
     count();
     veto();
+    QUADRANT_CHECK(veto_values());
     return std::move(made_);
   }
 
@@ -361,6 +348,22 @@ class RuleApplication {
         made_.vetoes[made_.schemes[i].name].emplace(node, reason);
       }
     }
+  }
+
+  // What stays float by its own name.
+  [[nodiscard]] Expected<void> veto_values() {
+    for (std::size_t i = 0; i < recipe_.rules.size(); ++i) {
+      const auto& name = recipe_.rules[i].match.name;
+      if (!name || !made_.effects[i].schemes.empty()) continue;
+      QUADRANT_TRY(const NamePattern pattern, NamePattern::make(*name));
+      for (const NamedNode& node : subject_.nodes()) {
+        if (last_[node.id.index] != i || subject_.is_weight(node.id)) continue;
+        for (const Value value : values_named(graph_, node, pattern)) {
+          made_.value_vetoes.emplace(value, reason_for(last_[node.id.index]));
+        }
+      }
+    }
+    return {};
   }
 
   [[nodiscard]] std::string reason_for(std::uint32_t rule) const {

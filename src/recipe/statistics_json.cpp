@@ -164,10 +164,8 @@ Expected<TensorStatistics> read_statistics(ObjectReader& reader) {
   counts.nan = reader.count("nan");
   counts.positive_infinity = reader.count("positive_infinity");
   counts.negative_infinity = reader.count("negative_infinity");
-  const Bins negative = read_bins(reader, "negative");
-  const Bins positive = read_bins(reader, "positive");
-  counts.negative = negative;
-  counts.positive = positive;
+  counts.negative = read_bins(reader, "negative");
+  counts.positive = read_bins(reader, "positive");
   std::optional<ObjectReader> channels = reader.optional_object("by_channel");
   QUADRANT_CHECK(reader.finish());
   Expected<Histogram> histogram = Histogram::from_counts(counts);

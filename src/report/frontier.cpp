@@ -15,6 +15,7 @@
 #include "report/html_page.hpp"
 #include "report/html_text.hpp"
 #include "report/page_assets.hpp"
+#include "support/counted.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -236,7 +237,7 @@ std::string frontier_html(std::span<const FrontierPoint> points, std::string_vie
 
 std::string print_frontier_html(std::string_view title, std::span<const FrontierPoint> points,
                                 std::string_view note) {
-  const HtmlSection section{"frontier", "Frontier", fmt::format("{} choices", points.size()),
+  const HtmlSection section{"frontier", "Frontier", counted(points.size(), "choice"),
                             frontier_html(points, note)};
   return html_page(title, "", {&section, 1});
 }

@@ -16,6 +16,7 @@
 #include "report/html_text.hpp"
 #include "report/sensitivity_html.hpp"
 #include "report/weights_html.hpp"
+#include "support/counted.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -80,8 +81,8 @@ std::string intro_html(const HtmlReport& report) {
   if (!report.bound.empty()) add_tile(text, "bound", report.bound, "");
   const std::uint64_t in_codes = weights.after.count - weights.in_float.count;
   add_tile(text, "weights in codes", grouped(in_codes),
-           fmt::format("of {}; {} conversions", grouped(weights.after.count),
-                       grouped(report.conversions)));
+           fmt::format("of {}; {} {}", grouped(weights.after.count), grouped(report.conversions),
+                       plural(report.conversions, "conversion")));
   add_worst_tile(text, weights);
   return text + "</dl>";
 }
@@ -114,19 +115,18 @@ Expected<HtmlReport> gather_report(const ReportSubject& subject, const ReportLim
 std::string print_html(const HtmlReport& report) {
   std::vector<HtmlSection> sections;
   if (!report.frontier.empty()) {
-    sections.push_back({"frontier", "Frontier",
-                        fmt::format("{} choices", grouped(report.frontier.size())),
+    sections.push_back({"frontier", "Frontier", counted(report.frontier.size(), "choice"),
                         frontier_html(report.frontier, report.frontier_note)});
   }
   sections.push_back({"weights", "Weights", grouped(report.weights.after.count),
                       weights_html(report.weights, report.gain_unit)});
   if (!report.sensitivity.empty()) {
-    sections.push_back({"sensitivity", "Sensitivity",
-                        fmt::format("{} layers", grouped(report.sensitivity.size())),
+    sections.push_back({"sensitivity", "Sensitivity", counted(report.sensitivity.size(), "layer"),
                         sensitivity_html(report.sensitivity)});
   }
   std::uint64_t operations = report.graph.left_out + report.graph.rows.size();
-  sections.push_back({"graph", "Graph", fmt::format("{} operations", grouped(operations)),
+  sections.push_back({"graph", "Graph",
+                      fmt::format("{} {}", grouped(operations), plural(operations, "operation")),
                       graph_html(report.graph, report.gain_unit)});
   return html_page(report.model, intro_html(report), sections);
 }

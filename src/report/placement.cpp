@@ -12,6 +12,7 @@
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
 #include "report/json.hpp"
+#include "support/counted.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -99,15 +100,16 @@ std::string print_loads(const Placement& placement) {
 std::string refusal_text(const RuntimePlacement& runtime, const Placement& placement) {
   std::vector<std::string> reasons;
   if (runtime.refused.count != 0) {
-    reasons.push_back(fmt::format("{} of {} parameters cannot be used, '{}' is the largest",
-                                  runtime.refused.count, placement.parameters.all.count,
-                                  runtime.largest_refused));
+    reasons.push_back(
+        fmt::format("{} of {} cannot be used, '{}' is the largest", runtime.refused.count,
+                    counted(placement.parameters.all.count, "parameter"), runtime.largest_refused));
   }
   if (runtime.refuses_activations) {
     const ActivationCount& activations = placement.activations;
-    reasons.push_back(fmt::format("{} of {} activations are not quantized, '{}' is the first",
-                                  activations.count - activations.quantized, activations.count,
-                                  activations.first_unquantized));
+    reasons.push_back(fmt::format(
+        "{} of {} {} not quantized, '{}' is the first", activations.count - activations.quantized,
+        counted(activations.count, "activation"), activations.count == 1 ? "is" : "are",
+        activations.first_unquantized));
   }
   return fmt::to_string(fmt::join(reasons, "; "));
 }

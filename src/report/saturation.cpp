@@ -13,6 +13,7 @@
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
 #include "report/json.hpp"
+#include "support/counted.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -81,18 +82,19 @@ std::string saturation_remark(const GraphView& graph, std::span<const PairedProd
   if (bad.empty()) {
     return fmt::format(
         "sums of two products of codes stay in 16 bits, as kernels on x86 without VNNI have them: "
-        "weights lose at most {:.1f} dB by it (mean of {} operations)",
-        mean_unused(products), products.size());
+        "weights lose at most {:.1f} dB by it (mean of {})",
+        mean_unused(products), counted(products.size(), "operation"));
   }
   std::vector<std::string> where;
   for (const KernelsOf& runtime : all_kernels) {
     if (totals_of(runtime, bad).saturating > 0) where.emplace_back(runtime.name);
   }
   return fmt::format(
-      "on x86 without VNNI, {} of {} products of codes can saturate at 16 bits in {}, '{}' the "
-      "most: results are wrong there; from the float model, --saturation avoid, the default, makes "
-      "one that cannot",
-      bad.size(), products.size(), fmt::join(where, " and "),
+      "on x86 without VNNI, {} of {} of codes can saturate at 16 bits in {}, '{}' the "
+      "most: results are wrong there; quantized again from the float model with saturation "
+      "avoided, "
+      "the default, it cannot",
+      bad.size(), counted(products.size(), "product"), fmt::join(where, " and "),
       printable(label(graph, bad.front().node)));
 }
 

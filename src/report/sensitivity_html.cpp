@@ -8,6 +8,7 @@
 
 #include "report/agreement.hpp"
 #include "report/html_text.hpp"
+#include "support/counted.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -53,8 +54,8 @@ std::string sensitivity_html(std::span<const LayerSensitivity> layers) {
   }
   text += "</table></div>\n";
   if (layers.size() > layers_shown) {
-    fmt::format_to(std::back_inserter(text), R"(<p class="note">Left out: {} layers.</p>)",
-                   layers.size() - layers_shown);
+    fmt::format_to(std::back_inserter(text), R"(<p class="note">Left out: {}.</p>)",
+                   counted(layers.size() - layers_shown, "layer"));
   }
   return text;
 }

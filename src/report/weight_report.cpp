@@ -9,6 +9,7 @@
 
 #include "quadrant/engine/method.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
+#include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/convert.hpp"
 #include "quadrant/numerics/metrics.hpp"
@@ -171,7 +172,7 @@ class WeightReporter {
     const Value stored = stored_as(weight);
     const Value codes = stored.is_absent() ? Value{} : codes_of(stored);
     QUADRANT_TRY(const std::vector<float> before, floats_of(graph(), {weight.node, 0}));
-    if (codes.is_absent()) {
+    if (codes.is_absent() || has_own_meaning(codes)) {
       entry.histogram = count_weight(before, std::nullopt);
       return {};
     }
@@ -183,6 +184,17 @@ class WeightReporter {
     entry.histogram = count_weight(before, after);
     if (entry.histogram->non_finite == 0) entry.sqnr_db = sqnr_db(before, after);
     return {};
+  }
+
+  // Whether what reads the codes takes them for other numbers than their type says: bits, or
+  // indices into a table of a scheme's own. What they stand for is that scheme's to know.
+  [[nodiscard]] bool has_own_meaning(Value codes) const {
+    const Graph& quantized = *subject_.quantized;
+    const auto uses = quantized.uses(codes.node);
+    return std::ranges::any_of(uses, [&](const Use& use) {
+      const std::string_view kind = quantized.kind(use.user);
+      return kind == ops::StorageCast::kind || (kind == ops::Gather::kind && use.operand == 1);
+    });
   }
 
   [[nodiscard]] static Expected<std::vector<float>> floats_of(const Graph& graph, Value value) {

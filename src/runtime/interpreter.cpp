@@ -10,6 +10,7 @@
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/opset.hpp"
+#include "quadrant/ir/tensor_memory.hpp"
 #include "quadrant/ir/topology.hpp"
 #include "runtime/half_floats.hpp"
 #include "runtime/kernels.hpp"
@@ -38,9 +39,11 @@ struct Watch {
 // The model as a list of steps. Immutable once it is made.
 class InterpretedModel final : public ModelExecutor {
  public:
-  explicit InterpretedModel(const Graph& graph) : graph_(graph), opset_(opset_version(graph)) {}
+  InterpretedModel(const Graph& graph, std::uint64_t memory)
+      : graph_(graph), opset_(opset_version(graph)), memory_(memory) {}
   /// Keeps the graph.
-  explicit InterpretedModel(std::unique_ptr<const Graph> graph) : InterpretedModel(*graph) {
+  InterpretedModel(std::unique_ptr<const Graph> graph, std::uint64_t memory)
+      : InterpretedModel(*graph, memory) {
     own_ = std::move(graph);
   }
 
@@ -61,13 +64,15 @@ class InterpretedModel final : public ModelExecutor {
   [[nodiscard]] Step make_step(NodeId node, const KernelEntry& entry) const;
   Expected<void> fold_constants();
   void find_last_uses();
-  [[nodiscard]] Expected<void> compute(const Step& step, Slots& slots) const;
+  [[nodiscard]] Expected<void> compute(const Step& step, Slots& slots,
+                                       const TensorMemory& memory) const;
   [[nodiscard]] Expected<void> hand_out(std::uint32_t first, std::uint32_t count,
                                         const Slots& slots, TensorObserver observe) const;
 
   std::unique_ptr<const Graph> own_;  // null: the caller's
   const Graph& graph_;
   std::int64_t opset_;
+  TensorMemory memory_;                    // of what is computed at loading
   std::vector<std::uint32_t> first_slot_;  // by the node's index
   std::vector<Step> steps_;
   std::vector<Watch> watches_;  // sorted by slot
@@ -129,13 +134,15 @@ Expected<void> InterpretedModel::add_steps(std::span<const NodeId> order,
   }
   if (unknown.empty()) return {};
   std::ranges::sort(unknown);
-  return fail(ErrorCode::impossible,
-              fmt::format("the interpreter does not know these operations: {}; another runtime may "
-                          "('--runtime openvino')",
-                          fmt::join(unknown, ", ")));
+  return fail(
+      ErrorCode::impossible,
+      fmt::format("the interpreter does not know these operations: {}", fmt::join(unknown, ", ")),
+      {}, Remedy::another_runtime);
 }
 
-Expected<void> InterpretedModel::compute(const Step& step, Slots& slots) const {
+Expected<void> InterpretedModel::compute(const Step& step, Slots& slots,
+                                         const TensorMemory& memory) const {
+  const TensorMemory::Scope scope(memory);
   std::vector<Tensor> operands;
   operands.reserve(step.operands.size());
   for (const std::uint32_t operand : step.operands) {
@@ -148,7 +155,8 @@ Expected<void> InterpretedModel::compute(const Step& step, Slots& slots) const {
   }
   if (!results) {
     Error error = std::move(results).error();
-    error.message = fmt::format("{}: {}", graph_.kind(step.node), error.message);
+    error.message = fmt::format("{}: {}{}", graph_.kind(step.node), error.message,
+                                memory.was_short() ? ": '--run-memory' allows more" : "");
     if (error.place.node.empty()) error.place.node = label(graph_, step.node);
     return fail(std::move(error));
   }
@@ -171,7 +179,7 @@ Expected<void> InterpretedModel::fold_constants() {
       kept.push_back(std::move(step));
       continue;
     }
-    QUADRANT_CHECK(compute(step, constants_));
+    QUADRANT_CHECK(compute(step, constants_, memory_));
     folded_operands.insert(folded_operands.end(), step.operands.begin(), step.operands.end());
   }
   steps_ = std::move(kept);
@@ -232,6 +240,7 @@ Expected<void> InterpretedModel::hand_out(std::uint32_t first, std::uint32_t cou
 
 Expected<void> InterpretedModel::run(std::span<const Tensor> inputs, TensorObserver observe) const {
   QUADRANT_CHECK(check_inputs(graph_, inputs));
+  const TensorMemory memory(memory_.limit() - memory_.used());
   Slots slots = constants_;  // handles
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::uint32_t slot = first_slot_[graph_.inputs()[i].index];
@@ -242,7 +251,7 @@ Expected<void> InterpretedModel::run(std::span<const Tensor> inputs, TensorObser
     if (slots[watch.slot]) QUADRANT_CHECK(observe(watch.index, slots[watch.slot]));
   }
   for (const Step& step : steps_) {
-    QUADRANT_CHECK(compute(step, slots));
+    QUADRANT_CHECK(compute(step, slots, memory));
     QUADRANT_CHECK(hand_out(step.first_result, step.results, slots, observe));
     for (const std::uint32_t slot : step.last_used) slots[slot] = Tensor();
   }
@@ -254,7 +263,7 @@ Expected<void> InterpretedModel::run(std::span<const Tensor> inputs, TensorObser
 Expected<std::unique_ptr<ModelExecutor>> Interpreter::load(const Graph& graph,
                                                            std::span<const Value> watched) const {
   if (is_quantization_explicit(graph)) {
-    auto model = std::make_unique<InterpretedModel>(graph);
+    auto model = std::make_unique<InterpretedModel>(graph, memory_);
     QUADRANT_CHECK(model->prepare(watched, kernels_));
     return model;
   }
@@ -266,7 +275,7 @@ Expected<std::unique_ptr<ModelExecutor>> Interpreter::load(const Graph& graph,
     const auto codes = moved.find(value);
     if (codes != moved.end()) value = codes->second;
   }
-  auto model = std::make_unique<InterpretedModel>(std::move(spelled_out));
+  auto model = std::make_unique<InterpretedModel>(std::move(spelled_out), memory_);
   QUADRANT_CHECK(model->prepare(found, kernels_));
   return model;
 }

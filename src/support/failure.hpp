@@ -25,8 +25,9 @@ struct Failure {
 [[noreturn]] inline void invalid(std::string message, Place place = {}) {
   throw Failure{{ErrorCode::invalid_model, std::move(message), std::move(place)}};
 }
-[[noreturn]] inline void impossible(std::string message, Place place = {}) {
-  throw Failure{{ErrorCode::impossible, std::move(message), std::move(place)}};
+[[noreturn]] inline void impossible(std::string message, Place place = {},
+                                    Remedy remedy = Remedy::none) {
+  throw Failure{{ErrorCode::impossible, std::move(message), std::move(place), remedy}};
 }
 [[noreturn]] inline void io_failure(std::string message, Place place = {}) {
   throw Failure{{ErrorCode::io, std::move(message), std::move(place)}};

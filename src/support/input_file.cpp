@@ -64,4 +64,15 @@ Expected<void> InputFile::read(std::uint64_t offset, std::span<std::byte> out) c
   return {};
 }
 
+Expected<std::string> InputFile::text(std::uint64_t largest, std::string_view what) const {
+  if (size_ > largest) {
+    return fail(ErrorCode::io,
+                fmt::format("{} bytes: {} of more than {} are not read", size_, what, largest),
+                {.file = path_});
+  }
+  std::string all(static_cast<std::size_t>(size_), '\0');
+  QUADRANT_CHECK(read(0, std::as_writable_bytes(std::span(all))));
+  return all;
+}
+
 }  // namespace quadrant::inline v0

@@ -20,8 +20,7 @@ namespace {
 constexpr std::string_view no_moments =
     "no high biases to absorb: the model has no batch normalization whose beta and gamma are known "
     "(exporters often fold them into the convolutions). Take a model that still has its "
-    "normalizations; a program can give the smallest value of each channel instead "
-    "(AbsorptionOptions::minima).";
+    "normalizations";
 
 bool is_relu(const ChainLink& link) { return link.kind == ChainLink::Kind::relu; }
 

@@ -172,6 +172,25 @@ TEST_CASE("calibrate: neither order nor threads matter") {
   }
 }
 
+TEST_CASE("calibrate: ranges alone are the same, in a few hundred bytes a value") {
+  const std::vector<Sample> samples = random_samples(100);
+  const StatisticsTable whole = calibrated(example(), samples);
+  Threads executor(3);
+  const StatisticsTable ranges =
+      calibrated(example(), samples, {.histograms = false, .executor = &executor});
+  for (const auto& [name, expected] : whole.values) {
+    const TensorStatistics& found = *ranges.find(name);
+    CHECK(found.histogram.min() == expected.histogram.min());
+    CHECK(found.histogram.max() == expected.histogram.max());
+    CHECK(found.histogram.finite_count() == expected.histogram.finite_count());
+    CHECK(found.histogram.zero_count() == expected.histogram.zero_count());
+    CHECK(found.sum == expected.sum);
+    CHECK(found.histogram.memory() == 0);
+    CHECK(expected.histogram.memory() > 0);
+    CHECK(expected.histogram.memory() < 20 * 1024);
+  }
+}
+
 TEST_CASE("calibrate: large values are counted apart first, and come to the same") {
   const Graph graph = graph_of_text(
       "%x: tensor<?xf32> = input()\n%y: tensor<?xf32> = onnx.Relu(%x)\noutput(%y) {name = "

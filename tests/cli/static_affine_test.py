@@ -148,7 +148,7 @@ class StaticAffineTest(CommandTest):
         self.fails(USAGE, ["s.json", "--optimize", "samples"], *quantize, "--calibration", "s.json")
         result = self.run_command(*quantize, "--calibration", "data")
         self.assertEqual(result.returncode, DONE)
-        self.assertRegex(result.stderr.decode(), r"note: .*cle: 1 pairs of layers equalized")
+        self.assertRegex(result.stderr.decode(), r"note: .*cle: 1 pair of layers equalized")
         self.quantize("plain.onnx")
         self.assertNotEqual(self.bytes_of("q.onnx"), self.bytes_of("plain.onnx"))
 

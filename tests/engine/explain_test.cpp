@@ -286,3 +286,123 @@ TEST_CASE("two decisions about one graph: the nodes that differ, with both reaso
   REQUIRE(reversed.size() == 1);
   CHECK(reversed[0].after.reason == differences[0].before.reason);
 }
+
+namespace {
+
+// Methods whose reasons are made while they run, and longer than what a string holds in itself.
+std::string made_reason(std::string_view of, NodeRef node) {
+  return std::string(of) + " of '" + std::string(node.graph->value_name(node.result())) +
+         "' says no, and says so at length";
+}
+
+struct TalkingOps {
+  struct Shut {
+    static constexpr std::string_view kind = "shut";
+  };
+  struct Mute {
+    static constexpr std::string_view kind = "mute";
+  };
+  struct Withheld {
+    static constexpr std::string_view kind = "withheld";
+  };
+  struct Elsewhere {
+    static constexpr std::string_view kind = "elsewhere";
+  };
+  struct Silent {
+    static constexpr std::string_view kind = "silent";
+  };
+  struct Want {
+    static constexpr std::string_view kind = "want";
+  };
+};
+
+class Talking final : public Scheme {
+ public:
+  QUADRANT_SCHEME(Talking, toy::Colour, "talking")
+};
+
+QUADRANT_QUANTIZER(ShutMethod, Talking, TalkingOps::Shut) {
+  [[nodiscard]] Verdict check_eligibility(NodeRef node, const EligibilityContext&) const override {
+    return {State::Unquantized, made_reason("phase 1", node)};
+  }
+};
+QUADRANT_QUANTIZER(MuteMethod, Talking, TalkingOps::Mute) {
+  void callback(const Constraint&, NodeRef node, Asks& asks) const override {
+    asks.refuse(made_reason("phase 2", node));
+  }
+};
+QUADRANT_QUANTIZER(WithheldMethod, Talking, TalkingOps::Withheld) {
+  void callback(const Constraint&, NodeRef, Asks& asks) const override { asks.accept(); }
+  void forward(NodeRef node, Offers& offers) const override {
+    offers.refuse(made_reason("phase 3", node));
+  }
+};
+QUADRANT_QUANTIZER(ElsewhereMethod, Talking, TalkingOps::Elsewhere) {
+  void callback(const Constraint&, NodeRef, Asks& asks) const override { asks.accept(); }
+  void forward(NodeRef, Offers& offers) const override { offers.offer({7}); }
+};
+QUADRANT_QUANTIZER(SilentMethod, Talking, TalkingOps::Silent) {
+  void callback(const Constraint&, NodeRef, Asks& asks) const override { asks.accept(); }
+  void forward(NodeRef, Offers&) const override {}
+};
+QUADRANT_CONSUMER(WantMethod, Talking, TalkingOps::Want) {
+  void request(NodeRef node, Asks& asks) const override {
+    asks.benefit(0, {0});
+    asks.refuse(made_reason("the request", node));
+  }
+};
+QUADRANT_DEQUANTIZER(Talking)(Value quantized, RewriteContext&) const { return quantized; }
+QUADRANT_METHODS(Talking) {
+  add<ShutMethod>();
+  add<MuteMethod>();
+  add<WithheldMethod>();
+  add<ElsewhereMethod>();
+  add<SilentMethod>();
+  add<WantMethod>();
+}
+
+}  // namespace
+
+TEST_CASE("reasons are made at run time, and kept") {
+  Graph graph;
+  for (const char* const kind : {"shut", "mute", "withheld", "elsewhere", "silent"}) {
+    const Value made = toy::add(graph, kind, kind, {});
+    toy::add(graph, "want", std::string("reads_") + kind, {made});
+  }
+  const Registry registry = *RegistryBuilder::of(Talking()).freeze();
+  const UnitGain gains;
+  for (const SelectionPolicy policy : {SelectionPolicy::greedy, SelectionPolicy::optimal}) {
+    QuantizeOptions options;
+    options.gains = &gains;
+    options.policy = policy;
+    const auto analysis = analyze(graph, registry, options);
+    REQUIRE(analysis.has_value());
+    const auto all = explain_all(graph, registry, *analysis);
+    CHECK(of(all, "shut").reason == "phase 1 of 'shut' says no, and says so at length");
+    CHECK(mentions(of(all, "mute"), "phase 2 of 'mute' says no, and says so at length"));
+    CHECK(of(all, "withheld").reason == "phase 3 of 'withheld' says no, and says so at length");
+    CHECK(of(all, "elsewhere").reason ==
+          "method ElsewhereMethod offers colour 7 here, which nobody asks for");
+    CHECK(of(all, "silent").reason == "method SilentMethod offers nothing here");
+    CHECK(mentions(of(all, "reads_mute"), "the request of 'reads_mute' says no"));
+  }
+}
+
+TEST_CASE("a value that is vetoed itself is floats for its readers, and so is what makes it") {
+  Graph graph;
+  const Value root = toy::add(graph, "root", "w", {});
+  const Value pass = toy::add(graph, "pass", "p", {root});
+  toy::add(graph, "use", "u", {pass});
+  toy::add(graph, "use", "v", {root});
+  const Registry registry = toy::registry();
+  const UnitGain gains;
+  QuantizeOptions options;
+  options.gains = &gains;
+  options.value_vetoes[pass] = "kept exact";
+  const auto analysis = analyze(graph, registry, options);
+  REQUIRE(analysis.has_value());
+  const auto all = explain_all(graph, registry, *analysis);
+  CHECK(of(all, "p").reason == "kept exact");
+  CHECK(of(all, "w").state == State::ToQuantize);  // for v
+  CHECK(mentions(of(all, "u"), "no, kept exact"));
+}

@@ -25,7 +25,13 @@ TEST_CASE("including a consumer keeps the roots that serve it, and stops at floa
   CHECK(by_consumer.at(v.node) == "outside");  // behind a Consumer: another weight's affair
   CHECK(by_consumer.contains(unrelated.node));
 
+  CHECK(by_consumer.contains(first.node));  // what is included is all that takes part
+  CHECK_FALSE(by_consumer.contains(second.node));
+  CHECK_FALSE(by_consumer.contains(pass.node));
+
   const Vetoes by_root = restrict_to(graph, order, eligibility, {v.node}, "outside");
   CHECK_FALSE(by_root.contains(v.node));
+  CHECK_FALSE(by_root.contains(first.node));  // who reads it
   CHECK(by_root.contains(w.node));
+  CHECK(by_root.contains(second.node));  // who reads what that makes
 }

@@ -48,9 +48,25 @@ void check(std::string_view text) {
   }
 }
 
+// What commands read is valid, and can be written and read again.
+void check_model(std::string_view text) {
+  const auto graph = parse_model(text);
+  if (!graph) return;
+  const std::string in_short = print_graph(*graph);
+  const auto text_of_it = [&] { return in_short; };
+  fuzz::require_value(verify(*graph), "a model that was read breaks the rules", text_of_it);
+  const auto printed = print_model(*graph);
+  fuzz::require_value(printed, "a model cannot be printed", text_of_it);
+  const auto again = parse_model(*printed);
+  fuzz::require_value(again, "a model that was printed cannot be read", text_of_it);
+  fuzz::require(print_model(*again) == printed, "printed twice, a model differs", text_of_it);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  check({reinterpret_cast<const char*>(data), size});
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  check(text);
+  check_model(text);
   return 0;
 }

@@ -1,6 +1,7 @@
 #include "quadrant/ir/text.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <bit>
@@ -8,6 +9,7 @@
 #include <random>
 
 #include "build.hpp"
+#include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "shortened.hpp"
 
@@ -644,4 +646,182 @@ TEST_CASE("mutated texts: an error or a graph, never more") {
   }
   CHECK(read > test::shortened(500));
   CHECK(refused > test::shortened(5000));
+}
+
+// --- whole models
+// ----------------------------------------------------------------------------------
+
+namespace {
+
+Graph parse_whole(std::string_view text) {
+  auto graph = parse_model(text);
+  REQUIRE_MESSAGE(graph, (graph ? "" : to_string(graph.error())), text);
+  return *std::move(graph);
+}
+
+Error refusal(std::string_view text) {
+  const auto graph = parse_model(text);
+  REQUIRE_MESSAGE(!graph, text);
+  CHECK(graph.error().code == ErrorCode::invalid_model);
+  return graph.error();
+}
+
+bool mentions(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a whole model comes back with all contents") {
+  Graph graph;
+  std::vector<float> many(1000);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<float>(i) / 7 - 3;
+  many[7] = std::bit_cast<float>(0xffc12345U);
+  graph.add_constant("large", build::floats({10, 100}, many));
+  graph.add_constant("deferred", build::deferred(ElementType::uint8, {300}));
+  graph.add_constant("small", build::floats({2}, {1, 2}));
+  graph.add_constant("nibbles", build::zeros(ElementType::int4, {65}));
+  const Value x = graph.add_input("x", build::f32({2}));
+  const Value y = build::add(graph, "onnx.com.odd::Op", {x}, {}, {}, "y");
+  graph.set_attribute(y.node, "t", build::floats({10, 100}, many));
+  graph.set_attribute(y.node, "short", Opaque{"any", build::deferred(ElementType::uint8, {3})});
+  graph.set_attribute(y.node, "long", Opaque{"any", build::deferred(ElementType::uint8, {200})});
+  graph.add_output("y", y);
+  graph.reserve_name("inner");
+  graph.reserve_name("a \"quoted\" one");
+
+  const auto text = print_model(graph);
+  REQUIRE(text.has_value());
+  CHECK_FALSE(mentions(*text, "..."));
+  const Graph again = parse_whole(*text);
+  CHECK(*print_model(again) == *text);
+  CHECK(again.reserved_names() == std::vector<std::string>{"a \"quoted\" one", "inner"});
+  const auto bits = [](const Graph& of, std::string_view name) {
+    return values<std::uint8_t>(of, name);
+  };
+  for (const std::string_view name : {"large", "deferred", "small", "nibbles"}) {
+    CHECK(bits(again, name) == bits(graph, name));
+  }
+  const NodeRef odd = again.ref(again.find_value("y").node);
+  CHECK(odd.attribute_or<Opaque>("short", {}).bytes.read()->as<std::uint8_t>()[2] == 2);
+  CHECK(odd.attribute_or<Opaque>("long", {}).bytes.read()->as<std::uint8_t>()[199] == 199);
+  CHECK(odd.attribute_or<Constant>("t", {}).read()->as<std::uint32_t>()[7] == 0xffc12345U);
+}
+
+TEST_CASE("scales that are deferred or many are written, too") {
+  UniformType type{.storage = ElementType::int8, .storage_min = -128, .storage_max = 127};
+  type.granularity = Granularity::per_axis(0);
+  std::vector<double> scales(100);
+  for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = 1 + static_cast<double>(i) / 64;
+  type.scales = make_exact_scales(ElementType::float32, {100}, scales);
+  type.zero_points = build::deferred(ElementType::int8, {100});
+  Graph graph;
+  const Value w = graph.add_constant("w", build::zeros(ElementType::int8, {100}));
+  graph.set_constant(w.node, *graph.constant(w.node), std::make_shared<const UniformType>(type));
+  const auto text = print_model(graph);
+  REQUIRE(text.has_value());
+  const Graph again = parse_whole(*text);
+  const auto& read = again.type(again.find_value("w")).quantization;
+  CHECK(*read_exact_scales(read->scales) == scales);
+  CHECK(read_integers(read->zero_points)->at(99) == 99);
+}
+
+TEST_CASE("what cannot be read is an error that names the node, not a gap") {
+  Graph graph;
+  graph.add_constant("w", Constant::deferred(ElementType::uint8, {2},
+                                             std::make_shared<build::CountingSource>(true)));
+  const auto text = print_model(graph);
+  REQUIRE_FALSE(text.has_value());
+  CHECK(text.error().code == ErrorCode::io);
+  CHECK(text.error().place.node == "w");
+}
+
+TEST_CASE("a model with contents left out is refused by name") {
+  CHECK(refusal("%w: tensor<2xf32> = constant() <...>\n").message ==
+        "line 1, column 32: the contents of 'w' were left out when this was printed for people: "
+        "'quadrant convert MODEL OUT.qd' writes all");
+  CHECK(mentions(refusal("%x: tensor<1xf32> = input()\n"
+                         "%y: tensor<1xf32> = odd(%x) {k = tensor<9xf32><...>}\n")
+                     .message,
+                 "the contents of the attribute 'k' were left out"));
+  CHECK(mentions(
+      refusal("%y: tensor<1xf32> = odd() {k = opaque(\"f\", tensor<9xu8><...>)}\n").message,
+      "the contents of the attribute 'k' were left out"));
+  CHECK(mentions(
+      refusal("%w: tensor<2x!quant.uniform<i8:f32:0, {...}>> = constant() [1, 2]\n").message,
+      "the scales were left out"));
+}
+
+TEST_CASE("sizes are bounded by what is there") {
+  // Nothing of such a size is made before its bytes are seen to be missing.
+  for (const char* const contents : {"[1, 2]", "base64(\"AAAA\")", "<...>"}) {
+    const std::string text = fmt::format("%w: tensor<10000000000xf32> = constant() {}\n", contents);
+    CHECK(mentions(refusal(text).message, "line 1, "));
+  }
+}
+
+TEST_CASE("base64 that is none, or of another size, is refused") {
+  for (const auto& [type, digits] :
+       std::vector<std::pair<std::string, std::string>>{{"1xf32", "AAAA"},
+                                                        {"1xf32", "AAAAAA"},
+                                                        {"1xf32", "AAAAA*=="},
+                                                        {"1xi4", "CA=="},
+                                                        {"1xu4", "EA=="},
+                                                        {"1xf8e4m3", "AA=="},
+                                                        {"0xundefined", ""}}) {
+    CAPTURE(type);
+    CAPTURE(digits);
+    CHECK(mentions(
+        refusal(fmt::format("%w: tensor<{}> = constant() base64(\"{}\")\n", type, digits)).message,
+        "line 1, "));
+  }
+  CHECK(values<std::int8_t>(parse_whole("%w: tensor<2xi4> = constant() base64(\"+Ac=\")\n"), "w") ==
+        std::vector<std::int8_t>{-8, 7});
+}
+
+TEST_CASE("a model's nodes keep the rules, or the line says which does not") {
+  const std::string start = "%x: tensor<2x2xf32> = input()\n# a comment\n";
+  const auto check = [&](std::string_view line, std::string_view node, std::string_view part) {
+    const Error error = refusal(start + std::string(line) + "\n");
+    CAPTURE(line);
+    CAPTURE(error.message);
+    CHECK(error.message.starts_with("line 3, column 1: "));
+    CHECK(error.place.node == node);
+    CHECK(mentions(error.message, part));
+  };
+  check("output()", "output", "0 operands");
+  check("output(%x, %x)", "x", "2 operands");
+  check("%y: tensor<1xf32> = output(%x)", "y", "1 results");
+  check("%y: tensor<1xf32> = constant()", "y", "without contents");
+  check("constant()", "constant", "0 results");
+  check("%y: tensor<2xundefined> = constant() tensor<2xf32>[1, 2]", "y",
+        "contents of tensor<2xf32>");
+  check("%y: tensor<?xf32> = constant() tensor<2xf32>[1, 2]", "y", "contents of tensor<2xf32>");
+  check("%y: tensor<*xf32> = constant() tensor<2xf32>[1, 2]", "y", "contents of tensor<2xf32>");
+  check("%y: tensor<1xf32> = input(%x)", "y", "1 operands");
+  check("matmul(%x, %x) {name = \"product\"}", "product", "0 results");
+  check("%y: tensor<2x2xf32> = matmul(%x)", "y", "1 operands");
+  check("%y: tensor<2x2xf32> = matmul(%x, _)", "y", "operand 1 of matmul is missing");
+  check("%y: tensor<2x3xf32> = matmul(%x, %x)", "y", "[2x2] follows");
+  check("%y: tensor<2x2xf32> = onnx.Relu()", "y", "0 operands");
+  check("%y: tensor<2x2xf32> = onnx.Relu(%x, %x)", "y", "2 operands");
+  check("onnx.Relu(%x)", "onnx.Relu", "0 results");
+  check("%y: tensor<2x2xf32> = onnx.Clip(_, %x)", "y", "operand 0 of onnx.Clip is missing");
+}
+
+TEST_CASE("absent operands at the end are none too many") {
+  parse_whole("%x: tensor<2xf32> = input()\n%y: tensor<2xf32> = onnx.Relu(%x, _)\noutput(%y)\n");
+}
+
+TEST_CASE("inputs and outputs are told apart by name") {
+  const Graph graph = parse_whole(
+      "%x: tensor<1xf32> = input()\n%y: tensor<1xf32> = input()\noutput(%x)\noutput(%y)\n");
+  CHECK(graph.name(graph.inputs()[1]) == "y");
+  CHECK(graph.name(graph.outputs()[0]) == "x");
+  CHECK(mentions(refusal("%x: tensor<1xf32> = input()\noutput(%x)\noutput(%x)\n").message,
+                 "line 3, column 1: two outputs are called 'x'"));
+  CHECK(mentions(refusal("%x: tensor<1xf32> = input() {name = \"i\"}\n"
+                         "%y: tensor<1xf32> = input() {name = \"i\"}\n")
+                     .message,
+                 "line 2, column 1: two inputs are called 'i'"));
 }

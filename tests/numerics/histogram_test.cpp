@@ -255,7 +255,7 @@ TEST_CASE("counts that no values give are refused") {
     CHECK(refused([&](Counts& counts) { counts.max = wrong; }));
   }
   CHECK(refused([](Counts& counts) { std::swap(counts.min, counts.max); }));
-  CHECK(refused([](Counts& counts) { counts.positive = counts.positive.first(4096); }));
+  CHECK(refused([](Counts& counts) { counts.positive.resize(4096); }));
   CHECK(refused([](Counts& counts) { counts.negative = {}; }));
   CHECK(refused([](Counts& counts) { counts.positive = {}; }));
   std::vector<std::uint64_t> bins(Histogram::bins_per_sign);
@@ -282,6 +282,28 @@ TEST_CASE("more values than any data have are refused") {
   std::vector<std::uint64_t> bins(Histogram::bins_per_sign, ~std::uint64_t{0});
   CHECK_FALSE(
       Histogram::from_counts({.min = 0.00001F, .max = 1.999F, .positive = bins}).has_value());
+}
+
+TEST_CASE("a histogram takes memory by what it has counted") {
+  Histogram histogram;
+  CHECK(histogram.memory() == 0);
+  for (int i = 0; i < 10; ++i) histogram.add(std::array{0.0F});
+  CHECK(histogram.memory() == 0);
+  for (const float value : {1.0F, 0.5F, -0.25F}) histogram.add(std::array{value});
+  CHECK(histogram.memory() < 4096);  // 131,072 bytes with 64 bits for each bin
+  histogram.add(test::random_values(200, 1));
+  CHECK(histogram.memory() < 24 * 1024);
+  for (unsigned seed = 0; seed < 20; ++seed) histogram.add(test::random_values(50000, seed));
+  CHECK(histogram.memory() < 40 * 1024);
+}
+
+TEST_CASE("few values and many are counted alike") {
+  for (const std::size_t size : {4095U, 4096U, 70000U}) {
+    const std::vector<float> values = test::random_values(size, 5);
+    Histogram one_by_one;
+    for (const float value : values) one_by_one.add(std::array{value});
+    CHECK(one_by_one == histogram_of(values));
+  }
 }
 
 }  // namespace

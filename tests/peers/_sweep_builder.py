@@ -27,7 +27,8 @@ class Value:
 
 
 class Input:
-    """How an input is fed: `draw(rng, shape)`. `open_axes` are symbols by axis."""
+    """How an input is fed: `draw(rng, shape)`. `open_axes` are symbols by axis: the axis, and the extent with which
+    the model was made, so that equal symbols mean equal extents."""
 
     def __init__(self, value, draw, open_axes):
         self.name, self.shape, self.dtype = value.name, value.shape, value.dtype
@@ -38,8 +39,9 @@ class Input:
                        [self.open_axes.get(axis, extent) for axis, extent in enumerate(self.shape)])
 
     def data(self, rng, extents=None):
-        """`extents` are those of the open axes, by symbol; the ones that the model was made with otherwise."""
-        shape = [(extents or {}).get(self.open_axes.get(axis), extent) for axis, extent in enumerate(self.shape)]
+        """`extents` are those of the open axes; the ones that the model was made with otherwise."""
+        shape = [(extents or {}).get(axis, extent) if axis in self.open_axes else extent
+                 for axis, extent in enumerate(self.shape)]
         return np.asarray(self.draw(rng, shape), self.dtype)
 
 
@@ -144,7 +146,7 @@ class Builder:
     def input(self, array, draw, open_axes=()):
         value = Value(self.name(), np.asarray(array))
         self.known[value.name] = value.array
-        self.inputs.append(Input(value, draw, {axis: f"d{axis}" for axis in open_axes}))
+        self.inputs.append(Input(value, draw, {axis: f"d{axis}_{value.shape[axis]}" for axis in open_axes}))
         self.values.append(value)
         return value
 

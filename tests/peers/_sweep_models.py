@@ -18,7 +18,7 @@ OPSETS = range(11, _peers.NEWEST_OPSET + 1)
 ODD_NAMES = ("a/{}:0", "x {}", "ä{}", "{}", "l.{}.w", "<{}>&\"'", "%{}", "a,{}", "StatefulPartitionedCall/m_{}",
              "__{}", "@{}", "{}[0]", "::{}", "Ω/{};y")
 SAMPLES = 4
-OTHER_EXTENTS = ({"d0": 3, "d2": 14, "d3": 13}, {"d0": 0})
+OTHER_EXTENTS = ({0: 3, 2: 14, 3: 13}, {0: 0})  # of open axes
 # ONNX Runtime joins what is empty to anything, and gives what was in memory where there is no last step. What
 # reductions make of nothing is not defined.
 LAX = {"Concat", "LSTM", "GRU", "RNN"}

@@ -24,7 +24,7 @@ from _command import COMMAND
 from _sweep_formats import Checks, FORMATS, Finding, Refusal
 from _sweep_models import sweep_model
 
-MODELS, SEED = 60, 1
+MODELS, SEED = 60, 10097
 SECONDS = 120  # for a format of a model
 
 # What is not as it should be, and why: (formats, pattern of kind and message, reason).
@@ -67,7 +67,7 @@ def outcome(checks, format):
 
 def results_of(seed, formats):
     """(seed, format, outcome, kind, message) of each format, from a process of its own: a runtime that stops
-    or hangs is a finding."""
+    or hangs is a finding. Where ONNX Runtime does so for the model itself there is none."""
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("fork").Process(target=check_model, args=(seed, formats, theirs))
     process.start()
@@ -88,7 +88,8 @@ def results_of(seed, formats):
     finally:
         process.kill()
         process.join()
-    return [*results, (seed, format, "finding", "the runtime stops", problem)]
+    stopped = (seed, format, "finding", "the runtime stops", problem)
+    return results if format == "model" else [*results, stopped]
 
 
 def sweep(seeds, formats, workers):

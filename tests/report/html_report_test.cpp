@@ -54,6 +54,32 @@ std::string evil() { return "</script><b>\x01\xE2\x80\xA8\xFF\"'&"; }
 
 }  // namespace
 
+TEST_CASE("codes that are read as bits, or as indices into a table, have no SQNR") {
+  Graph graph = two_weights("w");
+  const Registry registry = *weight_only_registry();
+  QuantizeResult result = *quantize(graph, registry);
+  const auto reported = [&] {
+    return gather_report({.graph = graph,
+                          .registry = registry,
+                          .analysis = result.analysis,
+                          .quantized = &result.graph,
+                          .model = "m.onnx",
+                          .gain_unit = "bytes"},
+                         {})
+        ->weights.weights[0];
+  };
+  CHECK(reported().sqnr_db.has_value());
+  const Value codes{graph.find_value("w").node, 0};
+  REQUIRE(result.graph.type(codes).is_quantized());
+  result.graph.add({.kind = std::string(ops::StorageCast::kind),
+                    .name = "bits",
+                    .operands = {codes},
+                    .results = {{"bits", {ElementType::int8, Shape{20, 30}, nullptr}}},
+                    .attributes = {},
+                    .constant = {}});
+  CHECK_FALSE(reported().sqnr_db.has_value());
+}
+
 TEST_CASE("weights: bytes, SQNR and histogram are those of the quantized graph") {
   const Made made(two_weights("w"));
   REQUIRE(made.report.weights.weights.size() == 2);

@@ -31,7 +31,21 @@ Expected<std::unique_ptr<int>> owned(int number) {
   return pointer;
 }
 
+#define TRY_BOTH(a, b, number)             \
+  QUADRANT_TRY(const int a, half(number)); \
+  QUADRANT_TRY(const int b, half(a))
+
+Expected<int> quarter_on_one_line(int number) {
+  TRY_BOTH(once, twice, number);
+  return twice;
+}
+
 }  // namespace
+
+TEST_CASE("QUADRANT_TRY stands twice on a line") {
+  CHECK(quarter_on_one_line(12).value() == 3);
+  CHECK(quarter_on_one_line(6).error().place.node == "3");
+}
 
 TEST_CASE("QUADRANT_TRY binds the value or passes the error on as it was") {
   CHECK(quarter(12).value() == "3");

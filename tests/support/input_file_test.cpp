@@ -74,3 +74,14 @@ TEST_CASE("a file that became shorter") {
   CHECK(status.error().code == ErrorCode::io);
   CHECK(status.error().place.offset == 4);
 }
+
+TEST_CASE("all of a file at once, unless it is too large") {
+  const TemporaryFolder folder;
+  const auto file = InputFile::open(folder.write("a", "0123456789"));
+  REQUIRE(file.has_value());
+  CHECK(file->text(10, "texts") == "0123456789");
+  const auto refused = file->text(9, "texts");
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().code == ErrorCode::io);
+  CHECK(refused.error().message == "10 bytes: texts of more than 9 are not read");
+}

@@ -16,7 +16,7 @@ class TbbExecutor final : public Executor {
  public:
   /// `threads`, the caller's included; 0: as many as oneTBB has in this process, which by default
   /// are those of the machine; 1024 at most. More than that raises oneTBB's limit for as long as
-  /// this object lives.
+  /// this object lives. The caller alone where the system does not make so many.
   explicit TbbExecutor(std::size_t threads = 0);
   TbbExecutor(const TbbExecutor&) = delete;
   TbbExecutor& operator=(const TbbExecutor&) = delete;

@@ -24,6 +24,7 @@ struct WatchedValue {
 
 struct CalibrateOptions {
   std::vector<WatchedValue> values{};  ///< empty: all of `real_values(graph)`, none by channel
+  bool histograms = true;              ///< false: numbers, ranges and sums are all that is asked for
   Executor* executor = nullptr;        ///< null: one thread. The result does not depend on it.
   Sink* sink = nullptr;                ///< progress, and warnings of NaN and infinity; may be null
 };
@@ -36,8 +37,8 @@ struct CalibrateOptions {
 /// any order of the samples and any executor. Samples of other batches may give other last digits:
 /// how a runtime rounds a product may depend on the number of rows.
 ///
-/// Memory: the statistics once, 64 to 128 KiB a value, whatever the number of samples and threads;
-/// and for each sample that runs at the same time what the runtime needs, and the largest value's
+/// Memory: the statistics once, whatever the number of samples and threads: by value what its
+/// Histogram takes, a few hundred bytes without one; and for each sample that runs at the same time what the runtime needs, and the largest value's
 /// statistics. NaN and infinities are counted and otherwise left out; a warning names the value and
 /// the first sample.
 ///

@@ -79,6 +79,7 @@ struct RandomDataOptions {
   std::map<std::string, Shape> shapes{};
   /// Integers are between 0 and this, both included, as far as their type has them.
   std::int64_t largest_integer = 1;
+  std::uint64_t largest_input = std::uint64_t{4} << 30U;  ///< bytes; larger ones are refused
   Sink* sink = nullptr;  ///< hears of extents that were made up; may be null
 };
 

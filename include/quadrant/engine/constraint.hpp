@@ -92,6 +92,9 @@ class ConstraintTable {
   }
   /// `float` for `float_form`.
   [[nodiscard]] std::string print(ConstraintId id) const;
+  [[nodiscard]] std::string print(std::uint32_t scheme, const void* constraint) const {
+    return types_[scheme]->print(constraint);
+  }
   /// By scheme, then in the constraint type's own order, which does not depend on who came first.
   [[nodiscard]] bool less(ConstraintId a, ConstraintId b) const;
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }

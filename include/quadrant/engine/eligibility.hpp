@@ -8,9 +8,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "quadrant/engine/method.hpp"
+#include "quadrant/engine/reasons.hpp"
 #include "quadrant/engine/registry.hpp"
 #include "quadrant/engine/value_map.hpp"
 #include "quadrant/ir/graph_view.hpp"
@@ -24,6 +26,10 @@ using Vetoes = std::unordered_map<NodeId, std::string>;
 
 /// The same for one scheme of several, by its name in the run.
 using SchemeVetoes = std::map<std::string, Vetoes, std::less<>>;
+
+/// Values that stay float, whoever reads them, each with the reason: they are not made in codes,
+/// nor quantized for those who would read codes. Their node may still read codes itself.
+using ValueVetoes = std::unordered_map<Value, std::string>;
 
 /// Why `scheme` must leave the node alone, or null: a reason that holds for every scheme comes
 /// first. Valid while the vetoes are.
@@ -53,13 +59,18 @@ class Eligibility {
   [[nodiscard]] EligibilityCause cause(NodeId node, std::uint32_t scheme = 0) const noexcept {
     return schemes_[scheme].causes[node.index];
   }
-  /// For `EligibilityCause::method` and `possibilities`: the reason, a literal, or null.
-  [[nodiscard]] const char* why(NodeId node, std::uint32_t scheme = 0) const noexcept;
+  /// For `EligibilityCause::method` and `possibilities`: the reason, or null. Valid while this or a
+  /// copy of it is.
+  [[nodiscard]] const std::string* why(NodeId node, std::uint32_t scheme = 0) const noexcept;
   /// The node's method if the node takes part: its results are Quantizable or it is a Consumer,
   /// perhaps one whose results came quantized.
   [[nodiscard]] const QuantizationMethod* method(NodeId node,
                                                  std::uint32_t scheme = 0) const noexcept {
     return schemes_[scheme].methods[node.index];
+  }
+  /// Whether the value is vetoed for all who read it.
+  [[nodiscard]] bool stays_float(Value value) const noexcept {
+    return staying_float_.contains(value);
   }
   /// The constraint of a value that came quantized, where a scheme knows it; else `float_form`.
   [[nodiscard]] ConstraintId given(Value value) const noexcept;
@@ -84,11 +95,13 @@ class Eligibility {
     ValueMap<State> states;
     std::vector<EligibilityCause> causes;
     std::vector<const QuantizationMethod*> methods;
-    std::unordered_map<NodeId, const char*> whys;
+    std::unordered_map<NodeId, const std::string*> whys;
     std::unordered_map<NodeId, std::vector<ConstraintId>> possible;
   };
   std::vector<OfScheme> schemes_;
   std::unordered_map<Value, ConstraintId> given_;
+  std::unordered_set<Value> staying_float_;
+  std::shared_ptr<Reasons> reasons_ = std::make_shared<Reasons>();
   std::shared_ptr<ConstraintTable> constraints_;
 };
 
@@ -101,6 +114,7 @@ inline constexpr std::size_t most_possibilities = 64;
 [[nodiscard]] Eligibility detect_eligibility(const GraphView& graph,
                                              const std::vector<NodeId>& order,
                                              const Registry& registry, const Vetoes& vetoes = {},
-                                             const SchemeVetoes& of_schemes = {});
+                                             const SchemeVetoes& of_schemes = {},
+                                             const ValueVetoes& of_values = {});
 
 }  // namespace quadrant::inline v0

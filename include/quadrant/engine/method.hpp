@@ -34,7 +34,7 @@ namespace quadrant::inline v0 {
 /// The answer of phase 1 for the results of a node.
 struct Verdict {
   State state = State::Unquantized;
-  const char* why = nullptr;  ///< for Unquantized: a literal that says why, or null
+  std::string why{};  ///< for Unquantized: says why; empty: the patterns do
 };
 
 /// What a method sees in phase 1.
@@ -68,7 +68,7 @@ class RequestCollector {
   virtual void benefit(std::uint32_t operand, const void* constraint, std::optional<Gain> gain,
                        bool takes_codes) = 0;
   virtual void produce(const void* constraint) = 0;
-  virtual void refuse(const char* why) = 0;
+  virtual void refuse(std::string_view why) = 0;
   [[nodiscard]] virtual const PossibilityContext& possibilities() const noexcept = 0;
 };
 
@@ -81,6 +81,7 @@ class ForwardContext {
   /// Makes available what phase 2 promised, as far as the parents kept it.
   virtual void offer_requests() = 0;
   virtual void offer(std::uint32_t result, const void* constraint) = 0;
+  virtual void refuse(std::string_view why) = 0;
 };
 
 /// The data pass: contents of selected nodes, read between phases 3 and 4.
@@ -235,8 +236,8 @@ class Asks {
   /// what that is worth.
   void produce(const C& constraint) { collector_->produce(&constraint); }
 
-  /// Neither: says why, for explain. A literal.
-  void refuse(const char* why) { collector_->refuse(why); }
+  /// Neither: says why, for explain. The text is copied.
+  void refuse(std::string_view why) { collector_->refuse(why); }
 
   /// What phase 1 found possible for a value: see `possible`.
   [[nodiscard]] std::optional<std::size_t> possible_count(Value value) const noexcept {
@@ -265,11 +266,14 @@ class Offers {
   [[nodiscard]] const C* selected(Value parent) const noexcept {
     return static_cast<const C*>(context_->selected(parent));
   }
+  /// One that nobody asked for is not taken; where no other is offered, explain names it.
   void offer(const C& constraint, std::uint32_t result = 0) {
     context_->offer(result, &constraint);
   }
   /// What the requests of phase 2 imply: right for every method whose `callback` says all.
   void offer_requests() { context_->offer_requests(); }
+  /// Nothing: says why, for explain. The text is copied.
+  void refuse(std::string_view why) { context_->refuse(why); }
 
  private:
   ForwardContext* context_;

@@ -37,6 +37,7 @@ struct QuantizeOptions {
   const GainModel* gains = nullptr;  ///< null: BytesGain
   Vetoes vetoes;
   SchemeVetoes scheme_vetoes;  ///< of schemes that run: another name is a `usage` error
+  ValueVetoes value_vetoes;
   SelectionPolicy policy = SelectionPolicy::greedy;
   const Plan* plan = nullptr;  ///< follow this plan instead of selecting
   NonFinitePolicy non_finite = NonFinitePolicy::refuse;
@@ -58,6 +59,7 @@ struct Analysis {
   ParameterTable parameters;
   Vetoes vetoes;
   SchemeVetoes scheme_vetoes;
+  ValueVetoes value_vetoes;
   Plan plan;
 };
 

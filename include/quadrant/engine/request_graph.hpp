@@ -11,11 +11,13 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "quadrant/engine/constraint.hpp"
 #include "quadrant/engine/gain.hpp"
+#include "quadrant/engine/reasons.hpp"
 #include "quadrant/engine/value_map.hpp"
 #include "quadrant/ir/graph_view.hpp"
 
@@ -43,9 +45,10 @@ struct Request {
   ConstraintId constraint{};
   std::uint32_t first_alternative = 0;
   std::uint32_t alternative_count = 0;
-  RequestId next = no_request;    ///< the value's next request
-  const char* refusal = nullptr;  ///< the method's reason, a literal, when it offered nothing
-  bool given = false;             ///< the model came with the value in this form
+  RequestId next = no_request;  ///< the value's next request
+  /// The method's reason when it offered nothing; lives as long as the graph of requests.
+  const std::string* refusal = nullptr;
+  bool given = false;         ///< the model came with the value in this form
   bool producible = false;    ///< the node can make its result so, if every parent does as asked
   bool accepted = false;      ///< it can be had: producible, or by a conversion
   std::optional<Gain> entry;  ///< cost of quantizing the value in float; empty: it cannot be
@@ -110,9 +113,9 @@ class RequestGraph {
   }
   /// How many uses of the value ask for codes in some form. All others read floats for certain.
   [[nodiscard]] std::uint32_t asked_uses(Value value) const noexcept { return asked_uses_[value]; }
-  /// Why the node, under the scheme, does not ask for something on its own account: a literal that
-  /// `request` gave, or null.
-  [[nodiscard]] const char* refusal(NodeId node, std::uint32_t scheme) const noexcept;
+  /// Why the node, under the scheme, does not ask for something on its own account: what `request`
+  /// said, or null.
+  [[nodiscard]] const std::string* refusal(NodeId node, std::uint32_t scheme) const noexcept;
 
  private:
   friend class GainPropagator;
@@ -128,7 +131,8 @@ class RequestGraph {
   std::vector<Need> needs_;
   std::vector<Benefit> benefits_;  // those of one consumer side by side, by operand
   std::vector<BenefitRange> benefits_of_;
-  std::map<std::pair<NodeId, std::uint32_t>, const char*> refusals_;
+  std::map<std::pair<NodeId, std::uint32_t>, const std::string*> refusals_;
+  std::shared_ptr<Reasons> reasons_ = std::make_shared<Reasons>();
 };
 
 }  // namespace quadrant::inline v0

@@ -92,10 +92,11 @@ class RewriteContext {
 
   /// Gives `value` the quantized type `type`; its shape stays.
   [[nodiscard]] Expected<void> set_quantized(Value value, std::shared_ptr<const UniformType> type);
-  /// Adds a node with one result of that name and type, and returns the result. What `enter`,
+  /// Adds a node with one result of that name and type, and returns the result. The node's own name
+  /// is one that no other node has. What `enter`,
   /// `leave` and `convert` return is named after the value that it is a form of.
   [[nodiscard]] Expected<Value> emit(std::string_view kind, std::vector<Value> operands,
-                                     std::string name, TensorType type);
+                                     std::string name, TensorType type, Attributes attributes = {});
   /// Adds a constant and returns it.
   [[nodiscard]] Expected<Value> emit_constant(std::string name, Constant contents,
                                               std::shared_ptr<const UniformType> quantization = {});

@@ -8,9 +8,14 @@
 
 namespace quadrant::inline v0 {
 
-/// Vetoes that leave only `included` and what serves them: a root (an eligible node without
-/// operands, such as a weight) stays if it is included or reaches an included node through
-/// Quantizable values; every other root is vetoed with `reason`. `eligibility` is that of an
+/// Vetoes, with `reason`, of all that takes part but `included` and what these cannot do without:
+///
+/// - an operation goes with the weights that serve it: constants that reach it through Quantizable
+///   values computed of constants alone;
+/// - a weight or an input of the graph goes with the operations that read it, these without their
+///   other weights, but for the bias of a product.
+///
+/// What came quantized and what quantizes or dequantizes already stays. `eligibility` is that of an
 /// unrestricted phase 1 over the same graph. Linear.
 [[nodiscard]] Vetoes restrict_to(const GraphView& graph, const std::vector<NodeId>& order,
                                  const Eligibility& eligibility,

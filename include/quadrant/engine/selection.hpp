@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "quadrant/engine/eligibility.hpp"
@@ -22,6 +24,7 @@ enum class SelectionCause : std::uint8_t {
   not_requested,  ///< nobody downstream asks for it
   refused,        ///< requests came, but none could be accepted
   unavailable,    ///< the parents became something else
+  withheld,       ///< the method's `forward` offers nothing that was asked for
   no_gain,        ///< in float it is worth more, here
   loss,           ///< with all that hangs together with it, it costs more than it gains
   unused,         ///< every user that asked for it chose otherwise
@@ -96,6 +99,11 @@ class Selection {
   [[nodiscard]] std::span<const CouplingDemand> coupling_demands() const noexcept {
     return coupling_demands_;
   }
+  /// Why the node's method offers nothing that was asked for, where that is known; else null.
+  [[nodiscard]] const std::string* why_withheld(NodeId node) const noexcept {
+    const auto found = withheld_.find(node);
+    return found == withheld_.end() ? nullptr : &found->second;
+  }
   /// The worth of the decision itself: every realized benefit, every node's own gain, every stored
   /// value and every conversion once. Never a sum of flows.
   [[nodiscard]] Gain objective() const noexcept { return objective_; }
@@ -115,6 +123,7 @@ class Selection {
   std::vector<std::uint8_t> realized_;  // by benefit
   std::vector<Conversion> conversions_;
   std::vector<CouplingDemand> coupling_demands_;
+  std::unordered_map<NodeId, std::string> withheld_;
   Gain objective_;
   std::optional<Gain> bound_;
 };

@@ -54,6 +54,10 @@ enum class ElementType : std::uint8_t {
 /// Bytes an element takes in a `Constant`: 1 for `int4`; 0 when there are no constants of the type.
 [[nodiscard]] int byte_width(ElementType type) noexcept;
 
+/// Bytes that `count` elements take in files, which pack those of less than a byte, but not
+/// booleans; 0 for a type of unknown width.
+[[nodiscard]] std::uint64_t packed_size(ElementType type, std::uint64_t count) noexcept;
+
 /// Of the types that are read, those of real numbers.
 [[nodiscard]] bool is_float(ElementType type) noexcept;
 /// Whether values of that type may be real numbers: floats, or not known.

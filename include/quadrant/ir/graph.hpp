@@ -46,6 +46,8 @@ class Graph final : public GraphView {
   std::string_view set_value_name(Value value, std::string name);
   /// No value made from now on gets this name (names inside subgraphs, for example).
   void reserve_name(std::string name);
+  /// Those, sorted.
+  [[nodiscard]] std::vector<std::string> reserved_names() const;
 
   /// Facts about the whole model, for example its opsets.
   [[nodiscard]] Attributes& attributes() noexcept { return attributes_; }

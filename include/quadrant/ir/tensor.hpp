@@ -23,8 +23,8 @@ class Tensor {
   Tensor() = default;
 
   /// Elements that are not yet set: `fill<T>()` is where to. `impossible` for a shape that is not
-  /// static, an element type that is not read (`opaque`), and for more than `limit` bytes, so that
-  /// a hostile model cannot ask for them.
+  /// static, an element type that is not read (`opaque`), and for more than `limit` bytes, or, where
+  /// this thread has a TensorMemory, than that has left: a hostile model cannot ask for them.
   [[nodiscard]] static Expected<Tensor> make(ElementType element, Shape shape,
                                              std::uint64_t limit = default_limit);
   /// Copies `values`, as many as the shape has; `T` must have the element's width.

@@ -8,6 +8,7 @@
 //   output(%y)
 //
 // `_` is an absent operand, `?` an unknown extent, `*x` an unknown rank, `#` starts a comment.
+// `base64("...")` are contents as bytes, `<...>` contents that were left out for people.
 // Names that hold more than letters, digits and a few signs are written as strings: `%"a b"`. The
 // key `name` is the node's name. src/ir/text_syntax.hpp has the grammar.
 #pragma once
@@ -33,9 +34,18 @@ struct PrintOptions {
 /// rules, is printed too, but what comes out may not be read back.
 [[nodiscard]] std::string print_graph(const Graph& graph, const PrintOptions& options = {});
 
+/// The same with nothing left out, so that `parse_model` gives a graph of the same contents: those
+/// of more than 64 elements, and bytes that are carried, in base64. Reads what is deferred, and
+/// fails as that does.
+[[nodiscard]] Expected<std::string> print_model(const Graph& graph);
+
 /// Reads what `print_graph` writes; printing the result gives the same text. Errors give line and
 /// column. Takes memory in proportion to the text, whatever sizes that claims; contents left out
 /// are deferred constants. Checks the form, not the rules of the IR: see `verify`.
 [[nodiscard]] Expected<Graph> parse_graph(std::string_view text);
+
+/// The same of a text that is to be worked with: `invalid_model`, with line and node, also where
+/// contents were left out, and where a node breaks the rules of `verify`.
+[[nodiscard]] Expected<Graph> parse_model(std::string_view text);
 
 }  // namespace quadrant::inline v0

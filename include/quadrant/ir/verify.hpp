@@ -12,6 +12,11 @@ namespace quadrant::inline v0 {
 /// error names the node, and the tensor when it is about a type. Linear in the size of the graph.
 [[nodiscard]] Expected<void> verify(const GraphView& graph);
 
+/// The rules of one node alone: all but edges, names and cycles. Besides, an operator of ONNX's own
+/// has as many operands and results as one of its versions allows; graphs that were read from ONNX
+/// files, which are carried as they are, may hold others.
+[[nodiscard]] Expected<void> verify(NodeRef node);
+
 /// The rules of one quantized type for tensors of shape `shape`: codes are integers of at most 32
 /// bits, in a range of more than one inside the storage type's; they express a float type; the axis
 /// is inside the rank, blocks are not empty; scales are float32, float16 or float64, of

@@ -108,7 +108,7 @@ struct PendingDequantize {
   std::vector<std::uint32_t> operands;  ///< which are read as codes, in their own pending forms
   /// Whether the node can make codes of any other form from its sum, too.
   bool requantizes = false;
-  const char* why = nullptr;  ///< there is no `form`: a literal
+  std::string why;  ///< there is no `form`
 };
 
 /// The scheme, for one graph. Roots are dequantized values; operations ask for themselves.

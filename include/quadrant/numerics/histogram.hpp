@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "quadrant/numerics/bin_counts.hpp"
 #include "quadrant/numerics/float_range.hpp"
 #include "quadrant/numerics/weighted_value.hpp"
 #include "quadrant/support/expected.hpp"
@@ -21,12 +22,13 @@ namespace quadrant::inline v0 {
 /// is what doubling the width does, so that nothing but the values that were added decides what a
 /// histogram is: not their order, and not how they were split between histograms that were merged.
 ///
-/// A histogram takes at most 128 KiB; half of that without negative values. It is a plain value:
+/// A histogram takes memory by what it has counted (BinCounts): a few hundred bytes for a few
+/// values, 8 to 32 KiB a sign for millions of all sizes, at most 128 KiB. It is a plain value:
 /// several threads may read one, or write one each.
 class Histogram {
  public:
   static constexpr int bin_bits = 13;
-  static constexpr std::size_t bins_per_sign = std::size_t{1} << bin_bits;
+  static constexpr std::size_t bins_per_sign = BinCounts::bins;
 
   /// All that a histogram knows, to save it and to make it again.
   struct Counts {
@@ -36,11 +38,14 @@ class Histogram {
     std::uint64_t negative_infinity = 0;
     float min = 0;  ///< of the finite values; 0 where there are none
     float max = 0;
-    std::span<const std::uint64_t> positive;  ///< of each bin; empty: none
-    std::span<const std::uint64_t> negative;
+    std::vector<std::uint64_t> positive;  ///< of each bin; empty: none
+    std::vector<std::uint64_t> negative;
   };
 
   Histogram() = default;
+  /// Without bins it counts and keeps the range alone, and so does what it is merged with: for
+  /// those who ask for no more. `values` then knows nothing between the ends.
+  explicit Histogram(bool has_bins) : has_bins_(has_bins) {}
   /// `invalid_model` for what no values give: bins that are neither none nor 8192, extremes in bins
   /// that are empty or not the outermost, more than 2^53 values.
   [[nodiscard]] static Expected<Histogram> from_counts(const Counts& counts);
@@ -50,13 +55,15 @@ class Histogram {
   void add(std::span<const float> values, const FloatRange& range);
   void merge(const Histogram& other);
 
-  /// Valid until the histogram changes. Bins of a sign of which there are no values are empty.
-  [[nodiscard]] Counts counts() const noexcept;
+  /// Bins of a sign of which there are no values are empty.
+  [[nodiscard]] Counts counts() const;
+  [[nodiscard]] bool has_bins() const noexcept { return has_bins_; }
   [[nodiscard]] std::uint64_t finite_count() const noexcept { return finite_; }
   [[nodiscard]] std::uint64_t non_finite_count() const noexcept {
     return nan_ + positive_infinity_ + negative_infinity_;
   }
   [[nodiscard]] std::uint64_t zero_count() const noexcept { return zeros_; }
+  [[nodiscard]] std::uint64_t nan_count() const noexcept { return nan_; }
   /// Of the finite values; 0 where there are none.
   [[nodiscard]] float min() const noexcept { return range_.min; }
   [[nodiscard]] float max() const noexcept { return range_.max; }
@@ -69,14 +76,19 @@ class Histogram {
   /// and that nothing lies outside of these.
   [[nodiscard]] std::vector<WeightedValue> values() const;
 
+  /// Bytes of memory, beside those of the object itself.
+  [[nodiscard]] std::size_t memory() const noexcept {
+    return positive_.memory() + negative_.memory();
+  }
+
   friend bool operator==(const Histogram&, const Histogram&) = default;
 
  private:
   void count_non_finite(std::span<const float> values) noexcept;
-  /// Makes room for values of this range, and counts `count` of them.
+  /// Makes the bins wide enough for values of this range, and counts `count` of them.
   void extend(const FloatRange& range, std::uint64_t count);
-  void coarsen(int steps) noexcept;
-  [[nodiscard]] std::span<std::uint64_t> sign_bins(bool negative) noexcept;
+  void add_few(std::span<const float> values);
+  void add_many(std::span<const float> values);
 
   std::uint64_t finite_ = 0;
   std::uint64_t zeros_ = 0;
@@ -84,9 +96,9 @@ class Histogram {
   std::uint64_t positive_infinity_ = 0;
   std::uint64_t negative_infinity_ = 0;
   FloatRange range_;
-  /// Places for zeros while they are counted, the bins of positive values, those of negative ones.
-  /// Nothing as long as all values are zeros; no negative ones before they are needed.
-  std::vector<std::uint64_t> slots_;
+  bool has_bins_ = true;
+  BinCounts positive_;
+  BinCounts negative_;
 };
 
 }  // namespace quadrant::inline v0

@@ -48,8 +48,9 @@ struct ChannelTable {
 /// the same in whatever batches the elements came.
 struct TensorStatistics {
   TensorStatistics() = default;
-  /// Without an axis there are no statistics by channel.
-  explicit TensorStatistics(std::optional<std::int64_t> channel_axis) {
+  /// Without an axis there are no statistics by channel; without bins, a histogram of the range.
+  explicit TensorStatistics(std::optional<std::int64_t> channel_axis, bool has_bins = true)
+      : histogram(has_bins) {
     if (channel_axis) by_channel.emplace().axis = *channel_axis;
   }
 
@@ -65,6 +66,9 @@ struct TensorStatistics {
   /// Of the finite elements; 0 where there are none.
   [[nodiscard]] double mean() const noexcept;
   friend bool operator==(const TensorStatistics&, const TensorStatistics&) = default;
+
+ private:
+  void add_lot(std::span<const float> lot);
 };
 
 /// The values of a model, by name.

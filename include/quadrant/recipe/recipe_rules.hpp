@@ -24,6 +24,7 @@ struct RuleEffect {
 struct RuleDecisions {
   std::vector<SchemeChoice> schemes;  ///< all that run, those of rules alone included
   SchemeVetoes vetoes;                ///< for `QuantizeOptions`; reasons name the rule
+  ValueVetoes value_vetoes;           ///< the same
   std::vector<RuleEffect> effects;    ///< of each rule
 };
 
@@ -35,7 +36,8 @@ struct RuleDecisions {
 /// subgraph; it is given to the schemes of the last rule that does. An operation matches by its own
 /// name, kind, type of result and place, never by a size; it may use the schemes of its own last
 /// rule and those of the weights that it reads. What no rule matches may have any of the recipe's
-/// schemes.
+/// schemes. A rule that leaves in float what it names by a value, not by the operation that makes
+/// it, does so for all who read the value.
 ///
 /// A rule that matches nothing, and a name of the subgraph that no value has, are `usage` errors,
 /// with near names; so is a kind that neither the graph has nor a scheme knows.

@@ -51,8 +51,9 @@ struct WeightReportSubject {
 };
 
 /// With `quantized`, reads each weight that is reported on, one at a time: memory for a few copies
-/// of the largest. Without, no contents are read, and there are neither histograms nor SQNR. Fails
-/// where reading does.
+/// of the largest. Without, no contents are read, and there are neither histograms nor SQNR; nor is
+/// there SQNR of codes that a scheme reads as something else than their type says, as indices into
+/// a table of its own, say. Fails where reading does.
 [[nodiscard]] Expected<WeightReport> report_weights(const WeightReportSubject& subject);
 
 }  // namespace quadrant::inline v0

@@ -28,11 +28,23 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-/// One failure. `message` says what is wrong and, where there is one, the remedy.
+/// What would mend it, where callers have options for that, under names of their own.
+enum class Remedy : std::uint8_t {
+  none,
+  another_runtime,     ///< that knows the operations
+  convert_elements,    ///< of samples, to the type that the model takes
+  allow_non_finite,    ///< samples with NaN or infinity
+  leave_non_finite,    ///< weights with NaN or infinity stay float
+  scales_of_channels,  ///< instead of blocks
+};
+
+/// One failure. `message` says what is wrong and, where there is one, what to do, in words that do
+/// not depend on who calls.
 struct Error {
   ErrorCode code = ErrorCode::invalid_model;
   std::string message;
   Place place;
+  Remedy remedy = Remedy::none;
 
   friend bool operator==(const Error&, const Error&) = default;
 };

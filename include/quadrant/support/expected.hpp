@@ -14,8 +14,8 @@ using Expected = tl::expected<T, Error>;
 
 /// Makes the failing side of an `Expected`: `return fail(ErrorCode::io, "...", {.file = path});`
 [[nodiscard]] inline tl::unexpected<Error> fail(ErrorCode code, std::string message,
-                                                Place place = {}) {
-  return tl::unexpected<Error>(Error{code, std::move(message), std::move(place)});
+                                                Place place = {}, Remedy remedy = Remedy::none) {
+  return tl::unexpected<Error>(Error{code, std::move(message), std::move(place), remedy});
 }
 
 /// Passes an Error on to a caller whose value type is another.
@@ -29,9 +29,10 @@ using Expected = tl::expected<T, Error>;
 #define QUADRANT_DETAIL_CONCAT(a, b) QUADRANT_DETAIL_CONCAT_(a, b)
 
 /// `QUADRANT_TRY(auto graph, read(path));` binds the value, or returns the error from this
-/// function.
-#define QUADRANT_TRY(declaration, ...) \
-  QUADRANT_DETAIL_TRY(QUADRANT_DETAIL_CONCAT(quadrant_result_, __LINE__), declaration, __VA_ARGS__)
+/// function. Several may stand on one line, as in another macro.
+#define QUADRANT_TRY(declaration, ...)                                                    \
+  QUADRANT_DETAIL_TRY(QUADRANT_DETAIL_CONCAT(quadrant_result_, __COUNTER__), declaration, \
+                      __VA_ARGS__)
 #define QUADRANT_DETAIL_TRY(result, declaration, ...)              \
   auto result = (__VA_ARGS__);                                     \
   if (!result) return ::quadrant::fail(std::move(result).error()); \

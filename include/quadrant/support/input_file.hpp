@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "quadrant/support/expected.hpp"
 #include "quadrant/support/file_window.hpp"
@@ -35,6 +36,9 @@ class InputFile {
   /// Fills `out` with the bytes from `offset` on; there must be that many. Moves no position, so
   /// threads may share the file.
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const;
+
+  /// All of it; `io` for more than `largest` bytes. `what` such files hold, for the message.
+  [[nodiscard]] Expected<std::string> text(std::uint64_t largest, std::string_view what) const;
 
   /// FileWindow::of this file. Where there is none, `read` reads, or says why not.
   [[nodiscard]] std::optional<FileWindow> window(std::uint64_t offset,

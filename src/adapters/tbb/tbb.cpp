@@ -6,7 +6,12 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
+#include <latch>
 #include <optional>
+#include <thread>
+#include <vector>
 
 namespace quadrant::inline v0 {
 namespace {
@@ -16,6 +21,28 @@ constexpr std::size_t most_threads = 1024;
 
 std::size_t allowed_threads() {
   return tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
+}
+
+// So many threads, the calling one among them, if the system makes that many at the same time, or
+// else that one: where it refuses one later, oneTBB throws in the middle of a loop, and under a
+// limit of memory they need more than they are made with. All are made, and go again.
+std::size_t possible_threads(std::size_t wanted) {
+  static std::atomic<std::size_t> known = 1;  // to be possible
+  if (wanted <= known) return wanted;
+  std::latch all_there(1);
+  std::vector<std::thread> threads;
+  threads.reserve(wanted);
+  bool is_possible = true;
+  try {
+    while (threads.size() + 1 < wanted) threads.emplace_back([&] { all_there.wait(); });
+  } catch (const std::exception&) {
+    is_possible = false;
+  }
+  all_there.count_down();
+  for (std::thread& thread : threads) thread.join();
+  if (!is_possible) return 1;
+  known = wanted;
+  return wanted;
 }
 
 }  // namespace
@@ -32,8 +59,8 @@ struct TbbExecutor::Arena {
 };
 
 TbbExecutor::TbbExecutor(std::size_t threads)
-    : arena_(std::make_unique<Arena>(threads == 0 ? allowed_threads()
-                                                  : std::min(threads, most_threads))) {}
+    : arena_(std::make_unique<Arena>(
+          possible_threads(threads == 0 ? allowed_threads() : std::min(threads, most_threads)))) {}
 
 TbbExecutor::~TbbExecutor() = default;
 

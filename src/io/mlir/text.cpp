@@ -61,7 +61,8 @@ std::string text_of(const UniformType& type) {
   if (type.granularity.kind == Granularity::Kind::block) {
     impossible(
         "a scale for each block: versions of MLIR before 20 have none; quantize with a scale for "
-        "each channel (--granularity channel)");
+        "each channel",
+        {}, Remedy::scales_of_channels);
   }
   if (type.storage_bits != 0) {
     impossible(fmt::format("codes of {} bits: only 4, 8, 16 and 32 are written as MLIR",

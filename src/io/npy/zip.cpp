@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace quadrant::inline v0::npy {
@@ -11,13 +12,23 @@ std::unique_lock<std::mutex> lock_opening() {
   return std::unique_lock(opening);
 }
 
+namespace {
+
+// Whether it is the system's, not the archive's. A place in front of the file, which EINVAL is, is
+// one that the archive names.
+bool is_of_system(zip_error_t* error) {
+  return zip_error_code_zip(error) == ZIP_ER_MEMORY ||
+         (zip_error_system_type(error) == ZIP_ET_SYS && zip_error_code_system(error) != EINVAL);
+}
+
+}  // namespace
+
 tl::unexpected<Error> unreadable(zip_error_t* error, Place place) {
+  if (is_of_system(error)) {
+    return fail(ErrorCode::io, fmt::format("cannot read the file: {}", zip_error_strerror(error)),
+                std::move(place));
+  }
   switch (zip_error_code_zip(error)) {
-    case ZIP_ER_OPEN:
-    case ZIP_ER_READ:
-    case ZIP_ER_MEMORY:
-      return fail(ErrorCode::io, fmt::format("cannot read the file: {}", zip_error_strerror(error)),
-                  std::move(place));
     case ZIP_ER_NOZIP:
 #ifdef ZIP_ER_TRUNCATED_ZIP  // newer versions tell the two apart
     case ZIP_ER_TRUNCATED_ZIP:

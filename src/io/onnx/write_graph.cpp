@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "io/onnx/element.hpp"
@@ -10,51 +12,13 @@
 #include "io/onnx/file.hpp"
 #include "io/onnx/names.hpp"
 #include "io/onnx/value_info.hpp"
+#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
 
 bool is_carried_initializer(std::string_view kind) {
   return kind == opaque_initializer_kind || kind == sparse_initializer_kind;
-}
-
-/// The nodes in the order in which they were made, but each after what it needs: a graph that was
-/// not changed keeps the order of its file, and new nodes come just before their first users.
-std::vector<NodeId> written_order(const Graph& graph) {
-  enum class Mark : std::uint8_t { none, open, done };
-  std::vector<Mark> marks(graph.index_bound(), Mark::none);
-  std::vector<NodeId> order;
-  order.reserve(graph.node_count());
-  struct Step {
-    NodeId node;
-    std::uint32_t operand;
-  };
-  std::vector<Step> path;
-  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
-    const NodeId root = graph.node_at(index);
-    if (!root.is_valid() || marks[index] != Mark::none) continue;
-    marks[index] = Mark::open;
-    path.push_back({root, 0});
-    while (!path.empty()) {
-      Step& step = path.back();
-      const auto operands = graph.operands(step.node);
-      if (step.operand == operands.size()) {
-        marks[step.node.index] = Mark::done;
-        order.push_back(step.node);
-        path.pop_back();
-        continue;
-      }
-      const NodeId needed = operands[step.operand++].node;
-      if (!needed.is_valid() || marks[needed.index] == Mark::done) continue;
-      if (marks[needed.index] == Mark::open) {
-        impossible("the graph has a cycle through this node",
-                   {.node = std::string(graph.name(needed))});
-      }
-      marks[needed.index] = Mark::open;
-      path.push_back({needed, 0});
-    }
-  }
-  return order;
 }
 
 /// The ValueInfoProto that `holder` keeps, if it still says the truth about the value.
@@ -69,13 +33,38 @@ std::optional<Opaque> kept_info(const Graph& graph, NodeId holder, std::string_v
   return *opaque;
 }
 
+/// What nodes are called in the file, where names do not repeat; in a graph they are for people.
+class NodeNames {
+ public:
+  explicit NodeNames(const Graph& graph) {
+    for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+      const NodeId id = graph.node_at(index);
+      if (id.is_valid()) taken_.emplace(graph.name(id));
+    }
+  }
+
+  /// The name itself the first time, then with a suffix.
+  std::string next(std::string_view name) {
+    std::string candidate(name);
+    std::uint64_t& count = counts_[candidate];
+    if (count++ == 0) return candidate;
+    while (!taken_.insert(candidate).second) candidate = fmt::format("{}_{}", name, count++);
+    return candidate;
+  }
+
+ private:
+  std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, std::uint64_t> counts_;
+};
+
 class GraphWriter {
  public:
   GraphWriter(const Graph& graph, const std::string& directory, const DataFile& data, Sink* sink)
-      : graph_(graph), directory_(directory), data_(data), sink_(sink) {}
+      : graph_(graph), directory_(directory), data_(data), sink_(sink), node_names_(graph) {}
 
   Rope write() {
-    const std::vector<NodeId> order = written_order(graph_);
+    // A graph that was not changed keeps the order of its file.
+    const std::vector<NodeId> order = value_of(order_of_making(graph_));
     for (const NodeId id : order) {
       const std::string_view kind = graph_.kind(id);
       if (kind == ops::Input::kind || kind == ops::Output::kind || is_carried_initializer(kind)) {
@@ -116,7 +105,7 @@ class GraphWriter {
     }
     add_operands(message, node);
     add_results(message, id);
-    if (!node.name().empty()) message.add_text(node::name, node.name());
+    if (!node.name().empty()) message.add_text(node::name, node_names_.next(node.name()));
     message.add_text(node::op_type, op.op_type);
     const Attributes& attributes = graph_.attributes(id);
     if (node.kind() == ops::Constant::kind) add_constant_attribute(message, node);
@@ -319,6 +308,7 @@ class GraphWriter {
   const std::string& directory_;
   const DataFile& data_;
   Sink* sink_;
+  NodeNames node_names_;
   Rope message_;
 };
 

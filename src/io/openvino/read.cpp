@@ -19,8 +19,7 @@ Graph graph_of(std::string_view xml, Bin bin, const OpenVinoReadOptions& options
 Expected<Graph> read_openvino(const std::string& path, const OpenVinoReadOptions& options) {
   return openvino_ir::at_border(path, [&] {
     const InputFile file = openvino_ir::value_of(InputFile::open(path, options.files));
-    std::string xml(file.size(), '\0');
-    openvino_ir::value_of(file.read(0, std::as_writable_bytes(std::span(xml))));
+    const std::string xml = openvino_ir::value_of(file.text(UINT64_MAX, "models"));
     return openvino_ir::graph_of(xml, openvino_ir::Bin(path, options), options);
   });
 }

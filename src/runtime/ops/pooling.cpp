@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "quadrant/ir/tensor_memory.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/ops/window.hpp"
 
@@ -144,9 +145,16 @@ void pool_along(const Pass& pass, const Rule& rule, const std::vector<Element>& 
 
 // Calls `store(index, element)` for each result, `index` counted over all channels.
 template <class T, class Rule, class Store>
-void pool(const Window& window, Counted counted, const Rule& rule, std::span<const T> x,
-          Store store) {
-  if (x.empty()) return;
+Expected<void> pool(const Window& window, Counted counted, const Rule& rule, std::span<const T> x,
+                    Store store) {
+  if (x.empty()) return {};
+  std::uint64_t stops = 0;
+  for (const WindowAxis& axis : window) stops += static_cast<std::uint64_t>(axis.positions);
+  const auto elements_at_once =
+      static_cast<std::uint64_t>(std::max(pixel_count(window), position_count(window)));
+  QUADRANT_TRY(const ScratchMemory scratch,
+               ScratchMemory::take(stops * sizeof(Pass::Stop) +
+                                   2 * elements_at_once * sizeof(typename Rule::Element)));
   const std::vector<Pass> passes = passes_over(window, counted);
   const auto pixels = static_cast<std::size_t>(pixel_count(window));
   std::vector<typename Rule::Element> elements(pixels);
@@ -163,6 +171,7 @@ void pool(const Window& window, Counted counted, const Rule& rule, std::span<con
     }
     for (const auto& element : elements) store(result++, element);
   }
+  return {};
 }
 
 // --- operators -----------------------------------------------------------------------------------
@@ -203,8 +212,9 @@ template <class T, class Rule, class From>
 Expected<Tensors> pooled(const Tensor& x, const Window& window, Counted counted, const Rule& rule,
                          From from) {
   QUADRANT_TRY(Tensor y, Tensor::make(x.element(), pooled_shape(x, window)));
-  pool(window, counted, rule, x.as<T>(),
-       [&, out = y.fill<T>()](std::size_t i, const auto& element) { out[i] = from(element); });
+  QUADRANT_CHECK(
+      pool(window, counted, rule, x.as<T>(),
+           [&, out = y.fill<T>()](std::size_t i, const auto& element) { out[i] = from(element); }));
   return Tensors{std::move(y)};
 }
 
@@ -245,15 +255,15 @@ Expected<Tensors> largest_and_indices(const KernelCall& call, const Window& wind
   const std::int64_t pixels = pixel_count(window);
   const std::int64_t positions = position_count(window);
   const bool by_columns = call.attribute_or<std::int64_t>("storage_order", 0) != 0;
-  pool(window, Counted::pixels, LargestAndIndex<T>(), x.as<T>(),
-       [&, out = y.fill<T>(), index = indices.fill<std::int64_t>()](std::size_t i,
-                                                                    const auto& largest) {
-         const std::int64_t channel = static_cast<std::int64_t>(i) / positions;
-         // A window that lies in the padding alone has no largest pixel: the channel's first.
-         const std::int64_t pixel = std::max<std::int64_t>(largest.index, 0);
-         out[i] = largest.pixel;
-         index[i] = channel * pixels + (by_columns ? column_major(pixel, window) : pixel);
-       });
+  const auto store = [&, out = y.fill<T>(), index = indices.fill<std::int64_t>()](
+                         std::size_t i, const auto& largest) {
+    const std::int64_t channel = static_cast<std::int64_t>(i) / positions;
+    // A window that lies in the padding alone has no largest pixel: the channel's first.
+    const std::int64_t pixel = std::max<std::int64_t>(largest.index, 0);
+    out[i] = largest.pixel;
+    index[i] = channel * pixels + (by_columns ? column_major(pixel, window) : pixel);
+  };
+  QUADRANT_CHECK(pool(window, Counted::pixels, LargestAndIndex<T>(), x.as<T>(), store));
   return Tensors{std::move(y), std::move(indices)};
 }
 

@@ -183,7 +183,7 @@ Expected<Tensors> resize_smoothly(const Tensor& x, const Axes& axes, const Sampl
   // From the last axis on: rows are made long while they are few.
   for (std::size_t axis = axes.size(); axis-- > 0;) {
     if (!changes(axes[axis], sampling)) continue;
-    const Taps taps = taps_of(axes[axis], coordinate, sampling.filter);
+    QUADRANT_TRY(const Taps taps, taps_of(axes[axis], coordinate, sampling.filter));
     QUADRANT_TRY(y, resample_axis(y, static_cast<std::int64_t>(axis), axes[axis].to, taps));
   }
   return as_element(y, x.element(), sampling.filter.antialias);

@@ -127,11 +127,14 @@ std::int64_t nearest_source(const ResizedAxis& axis, Coordinate coordinate, Near
   return std::clamp(source, std::int64_t{0}, axis.from - 1);
 }
 
-Taps taps_of(const ResizedAxis& axis, Coordinate coordinate, const Filter& filter) {
+Expected<Taps> taps_of(const ResizedAxis& axis, Coordinate coordinate, const Filter& filter) {
   const float width = filter.antialias && axis.scale < 1 ? 1 / axis.scale : 1;
   const float reach = std::ceil((filter.cubic ? 2.0f : 1.0f) * width);
   Taps taps{.count = 2 * static_cast<std::int64_t>(reach), .sources = {}, .weights = {}};
   const auto total = static_cast<std::size_t>(axis.to * taps.count);
+  QUADRANT_TRY(ScratchMemory memory,
+               ScratchMemory::take(total * (sizeof(std::int64_t) + sizeof(float))));
+  taps.memory.emplace(std::move(memory));
   taps.sources.resize(total);
   taps.weights.resize(total);
   for (std::int64_t i = 0; i < axis.to; ++i) {

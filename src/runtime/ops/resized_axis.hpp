@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "quadrant/ir/tensor_memory.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -46,9 +48,11 @@ struct Taps {
   std::int64_t count = 0;
   std::vector<std::int64_t> sources;  ///< inside of the operand
   std::vector<float> weights;
+  std::optional<ScratchMemory> memory{};  ///< what they take
 };
 
-/// `axis.from` must not be 0.
-[[nodiscard]] Taps taps_of(const ResizedAxis& axis, Coordinate coordinate, const Filter& filter);
+/// `axis.from` must not be 0. Fails where there is no memory for them.
+[[nodiscard]] Expected<Taps> taps_of(const ResizedAxis& axis, Coordinate coordinate,
+                                     const Filter& filter);
 
 }  // namespace quadrant::inline v0::interpreted

@@ -1,0 +1,18 @@
+// What a command can do about an error of the library, in the words of its options.
+#pragma once
+
+#include <string>
+
+#include "quadrant/support/error.hpp"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
+class App;
+}
+
+namespace quadrant::cli {
+
+/// `; --convert converts them`, say, for the message of an error of `command`, as it was called.
+/// Empty where neither it nor what it was called with has such an option.
+[[nodiscard]] std::string advice(const CLI::App& command, Remedy remedy);
+
+}  // namespace quadrant::cli
