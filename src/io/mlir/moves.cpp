@@ -198,10 +198,11 @@ void lower_space_to_depth(LoweredNode& node) {
   const Term x = node.operand(0);
   const Shape& from = x.type.shape;
   const auto block = node.attribute_or<std::int64_t>("blocksize", 0);
-  if (from.rank() != 4 || block < 1 || from[2] % block != 0 || from[3] % block != 0) {
-    invalid("the blocksize");
-  }
-  const Shape split{from[0], from[1], from[2] / block, block, from[3] / block, block};
+  if (from.rank() != 4 || block < 1) invalid("the blocksize");
+  const std::int64_t rows = from[2].value();
+  const std::int64_t columns = from[3].value();
+  if (rows % block != 0 || columns % block != 0) invalid("the blocksize");
+  const Shape split{from[0], from[1], rows / block, block, columns / block, block};
   constexpr std::array<std::int64_t, 6> perm{0, 3, 5, 1, 2, 4};
   node.finish(node.reshaped(node.transposed(node.reshaped(x, split), perm), node.result_shape()));
 }

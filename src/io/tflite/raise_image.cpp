@@ -118,7 +118,7 @@ bool raise_conv_3d(Raising& raising, const RaisedOp& op) {
   const Shape filters = raising.type(weights).shape;
   if (filters.element_count().value_or(0) < 1) return false;
   const RaisedWindow window{
-      .kernel = {filters[0], filters[1], filters[2]},
+      .kernel = {filters[0].value(), filters[1].value(), filters[2].value()},
       .stride = {options->stride_d(), options->stride_h(), options->stride_w()},
       .dilation = {options->dilation_d_factor(), options->dilation_h_factor(),
                    options->dilation_w_factor()}};

@@ -187,7 +187,7 @@ void lower_scatter(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const TensorType type = lowering.type(data);
   const Shape shape = lowering.ranked(data);
   const Shape where = lowering.ranked(node.operand(1));
-  const std::int64_t depth = where.rank() > 0 ? where[where.rank() - 1] : 0;
+  const std::int64_t depth = where.rank() > 0 ? where[where.rank() - 1].value_or(0) : 0;
   if (depth < 1 || depth > shape.rank()) impossible("indices of an unknown depth");
   const auto reduction = node.attribute_or<std::string>("reduction", "none");
   const bool adds = reduction == "add";
