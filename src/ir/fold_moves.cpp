@@ -16,16 +16,23 @@
 namespace quadrant::inline v0 {
 namespace {
 
-/// Moves whose operands behind the first say how, and are constants here.
+/// Moves by constants alone.
 bool is_plain_move(std::string_view kind) {
   constexpr std::array kinds{ops::Identity::kind,  ops::Reshape::kind, ops::Squeeze::kind,
                              ops::Unsqueeze::kind, ops::Flatten::kind, ops::Transpose::kind,
-                             ops::Slice::kind,     ops::Split::kind};
+                             ops::Slice::kind,     ops::Split::kind,   ops::Concat::kind};
   return std::ranges::find(kinds, kind) != kinds.end();
 }
 
-bool keeps_order(std::string_view kind) {
-  return kind != ops::Transpose::kind && kind != ops::Slice::kind && kind != ops::Split::kind;
+bool reorders(std::string_view kind) {
+  constexpr std::array kinds{ops::Transpose::kind, ops::Slice::kind, ops::Split::kind,
+                             ops::Concat::kind};
+  return std::ranges::find(kinds, kind) != kinds.end();
+}
+
+/// How many operands hold what is moved; those behind say how.
+std::size_t data_count(NodeRef node) {
+  return node.kind() == ops::Concat::kind ? node.operands().size() : 1;
 }
 
 Expected<bool> have_same_numbers(const UniformType& a, const UniformType& b) {
@@ -42,30 +49,42 @@ Expected<bool> have_same_numbers(const UniformType& a, const UniformType& b) {
   return scales_a == scales_b && zeros_a == zeros_b;
 }
 
-/// The contents of result `result`; empty for elements that are no whole bytes.
-Expected<Constant> moved_contents(const Move& move, NodeRef node, std::uint32_t result,
-                                  const Constant& from) {
+/// Contents that are moved, at hand.
+struct Source {
+  ConstantBytes bytes;
+  std::vector<std::int64_t> strides;
+};
+
+/// The contents of result `result`.
+Expected<Constant> moved_contents(const Move& move, NodeRef node, std::uint32_t result) {
   const Shape& shape = node.type(result).shape;
-  if (keeps_order(node.kind())) return from.reshaped(shape);
-  const auto width = static_cast<std::size_t>(byte_width(from.element()));
-  QUADRANT_TRY(const ConstantBytes bytes, from.read());
-  const std::vector<std::int64_t> strides = from.shape().strides();
+  const Constant& first = *node.operand_constant(0);
+  if (!reorders(node.kind())) return first.reshaped(shape);
+  std::vector<Source> sources;
+  for (std::size_t i = 0; i < data_count(node); ++i) {
+    QUADRANT_TRY(ConstantBytes bytes, node.operand_constant(i)->read());
+    sources.push_back({std::move(bytes), node.operand_constant(i)->shape().strides()});
+  }
+  const auto width = static_cast<std::size_t>(byte_width(first.element()));
   const Origin origin = move.origin(node, result);
   const auto count = static_cast<std::size_t>(*shape.element_count());
   std::vector<std::byte> moved(count * width);
   std::vector<std::int64_t> at(static_cast<std::size_t>(shape.rank()), 0);
-  std::vector<std::int64_t> source(static_cast<std::size_t>(from.shape().rank()), 0);
+  std::vector<std::int64_t> from(static_cast<std::size_t>(first.shape().rank()), 0);
   for (std::size_t i = 0; i < count; ++i) {
-    origin(at, source);
+    const Source& source = sources[origin(at, from)];
     std::int64_t offset = 0;
-    for (std::size_t axis = 0; axis < source.size(); ++axis) offset += source[axis] * strides[axis];
-    std::memcpy(&moved[i * width], &bytes.bytes()[static_cast<std::size_t>(offset) * width], width);
+    for (std::size_t axis = 0; axis < from.size(); ++axis) {
+      offset += from[axis] * source.strides[axis];
+    }
+    std::memcpy(&moved[i * width], &source.bytes.bytes()[static_cast<std::size_t>(offset) * width],
+                width);
     for (std::size_t axis = at.size(); axis-- > 0;) {
       if (++at[axis] < shape[static_cast<std::int64_t>(axis)].value()) break;
       at[axis] = 0;
     }
   }
-  return Constant::from_bytes(from.element(), shape, std::move(moved));
+  return Constant::from_bytes(first.element(), shape, std::move(moved));
 }
 
 class FoldPass {
@@ -107,7 +126,7 @@ class FoldPass {
     const NodeRef node = graph_.ref(id);
     const Value real = node.operand(0);
     if (real.is_absent() || graph_.result_count(id) != 1 || node.type().is_quantized() ||
-        graph_.kind(real.node) != ops::Dequantize::kind) {
+        data_count(node) != 1 || graph_.kind(real.node) != ops::Dequantize::kind) {
       return id;
     }
     const Value codes = graph_.operands(real.node)[0];
@@ -140,11 +159,18 @@ class FoldPass {
 
   Expected<void> fold(NodeId id) {
     const NodeRef node = graph_.ref(id);
-    const Constant* from = codes_of(node.operand(0));
-    if (from == nullptr || bit_width(from->element()) < 8) return {};
-    for (std::size_t i = 1; i < node.operands().size(); ++i) {
-      if (!node.operand(i).is_absent() && !node.operand_constant(i)) return {};
+    std::int64_t available = 0;
+    for (std::size_t i = 0; i < node.operands().size(); ++i) {
+      const bool is_data = i < data_count(node);
+      const Constant* constant = node.operand_constant(i);
+      if (!is_data && (node.operand(i).is_absent() || constant)) continue;
+      if (!is_data || !codes_of(node.operand(i)) || bit_width(constant->element()) < 8 ||
+          constant->element() != node.operand_type(0)->element) {
+        return {};
+      }
+      available += constant->element_count();
     }
+    if (available == 0) return {};
     const Move& move = *find_move(node.kind());
     std::int64_t elements = 0;
     for (std::uint32_t result = 0; result < graph_.result_count(id); ++result) {
@@ -158,11 +184,10 @@ class FoldPass {
       QUADRANT_TRY(const bool is_same, have_same_numbers(*follows, *type.quantization));
       if (!is_same) return {};
     }
-    if (elements > from->element_count()) return {};
-    const Constant codes = *from;
+    if (elements > available) return {};
     for (std::uint32_t result = 0; result < graph_.result_count(id); ++result) {
       const TensorType type = graph_.type({id, result});
-      QUADRANT_TRY(Constant moved, moved_contents(move, graph_.ref(id), result, codes));
+      QUADRANT_TRY(Constant moved, moved_contents(move, graph_.ref(id), result));
       const NodeId made =
           graph_.add({.kind = std::string(ops::Constant::kind),
                       .name = {},

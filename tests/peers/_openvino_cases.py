@@ -174,10 +174,10 @@ ir("divide_down_broadcast", In(values=[[7, -7], [8, 1]], dtype=L), lambda x: ops
 ir("divide_to_zero", [In(values=[7, -7, 7, -7, 6], dtype=I), In(values=[2, 2, -2, -2, 3], dtype=I)], divided_to_zero)
 for name, build in {"dft": opset7.dft, "idft": opset7.idft}.items():
     ir(name, In(2, 6, 2), lambda x, f=build: f(x, c([1])), tolerance=1e-5)
-    ir(f"{name}_axes", In(3, 4, 5, 2), lambda x, f=build: f(x, c([0, -1])), tolerance=1e-5)
+    ir(f"{name}_axes", In(3, 4, 5, 2), lambda x, f=build: f(x, c([0, -1])), tolerance=1e-5, copy_tolerance=1e-5)
     ir(f"{name}_sizes", In(2, 6, 2), lambda x, f=build: f(x, c([1]), c([8])), tolerance=1e-5)
 ir("rdft", In(2, 6), lambda x: opset9.rdft(x, c([1])), tolerance=1e-5)
-ir("rdft_axes", In(3, 4, 6), lambda x: opset9.rdft(x, c([0, 2])), tolerance=1e-5)
+ir("rdft_axes", In(3, 4, 6), lambda x: opset9.rdft(x, c([0, 2])), tolerance=1e-5, copy_tolerance=1e-5)
 ir("irdft", In(2, 4, 2), lambda x: opset9.irdft(x, c([1])), carried=True)
 ir("gather_elements", In(4, 3), lambda x: ops.gather_elements(x, c([[0, 2, 1]], I), 0))
 ir("gather_nd", In(4, 3, 2), lambda x: ops.gather_nd(x, c([[0, 2], [3, 1]], I)))

@@ -7,6 +7,7 @@ import _peers
 
 import json
 import subprocess
+import zlib
 
 import numpy as np
 import onnx
@@ -162,6 +163,12 @@ def curve(model, kind):
                  parameters(model.storage, 2 if same else 3))
 
 
+@builds("onnx.Log", "onnx.Sqrt")
+def of_positive(model, kind):
+    x = model.data("x", (0.05, -128))
+    model.result(model.node(kind[len("onnx."):], [x]), parameters(model.storage, 4))
+
+
 @builds("onnx.Clip")
 def clip(model, kind):
     x = model.data("x", parameters(model.storage, 9))
@@ -285,6 +292,9 @@ def run_onnxruntime(path, feeds):
 
 
 def check(target, rule, storage):
+    # Codes of its own for each rule, whichever rules there are besides.
+    global RNG
+    RNG = np.random.default_rng(zlib.crc32(f"{target} {rule['operation']} {storage}".encode()))
     model = Model(storage)
     model.target = target
     BUILDERS[rule["operation"]](model, rule["operation"])
@@ -324,6 +334,28 @@ def test_rule():
         for rule in rules(target):
             for storage in rule["codes"].split(", "):
                 yield f"{target}: {rule['operation']} on {storage}", check, target, rule, storage
+
+
+def check_short_steps(operation, storage):
+    """Kernels of 8 bits take codes whose steps are below 1/256 for equal, here a third of all."""
+    model = Model(storage)
+    same = (0.0005, 7)
+    made = model.node(operation, [model.data("x", same), model.data("y", same)])
+    model.output(made, TensorProto.BOOL)
+    model.feeds["y"] = np.clip(model.feeds["x"].astype(int) + RNG.integers(-1, 2, SHAPE), 0, 127).astype(TYPES[storage])
+    with scratch() as folder:
+        model.save(folder / "model.onnx")
+        wanted = run_onnxruntime(folder / "model.onnx", model.feeds)
+        convert(folder / "model.onnx", folder / "made.tflite", "tflite")
+        found = run_litert_on_reals(folder / "made.tflite", model.feeds)
+        for name, values in wanted.items():
+            assert np.array_equal(found[name], values), f"{name}: {np.sum(found[name] != values)} differ"
+
+
+def test_short_steps():
+    for operation in ("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"):
+        for storage in ("i8", "u8"):
+            yield f"{operation} of {storage}", check_short_steps, operation, storage
 
 
 # --- scales that are far apart: fused or not, the result is right --------------------------------------

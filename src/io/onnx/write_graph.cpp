@@ -46,15 +46,20 @@ class NodeNames {
   /// The name itself the first time, then with a suffix.
   std::string next(std::string_view name) {
     std::string candidate(name);
-    std::uint64_t& count = counts_[candidate];
-    if (count++ == 0) return candidate;
-    while (!taken_.insert(candidate).second) candidate = fmt::format("{}_{}", name, count++);
+    std::uint64_t& next = next_[candidate];
+    if (next == 0) {
+      next = 1;
+      return candidate;
+    }
+    do {
+      candidate = fmt::format("{}_{}", name, next++);
+    } while (!taken_.insert(candidate).second);
     return candidate;
   }
 
  private:
   std::unordered_set<std::string> taken_;
-  std::unordered_map<std::string, std::uint64_t> counts_;
+  std::unordered_map<std::string, std::uint64_t> next_;  // suffix; 0: none was written yet
 };
 
 class GraphWriter {

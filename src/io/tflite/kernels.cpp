@@ -133,6 +133,7 @@ constexpr std::array kernels{
     Kernel{TOPK_V2, common_plain, 0},
     Kernel{TRANSPOSE, every_plain, every_code},
     Kernel{TRANSPOSE_CONV, 0, codes_16, {.first = 2}},
+    Kernel{UNIQUE, common_plain, 0},
     Kernel{WHERE, of_8_bits | i32 | u32 | i64 | b1, 0},
 };
 

@@ -181,6 +181,31 @@ void lower_places(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   lowering.alias(node.result(), rows, {1, 0});
 }
 
+/// In the order in which they come first, and where each element is among them.
+void lower_unique(Lowering& lowering, const NodeRef& node, const Rule& rule) {
+  const Value data = node.operand(0);
+  const Shape shape = lowering.ranked(data);
+  const auto is_other = [](const Use& use) { return use.result == 1 || use.result == 3; };
+  if (node.attribute_or<std::int64_t>("sorted", 1) != 0) impossible("elements that are sorted");
+  if (shape.rank() != 1) impossible("elements along several axes");
+  if (std::ranges::any_of(lowering.graph().uses(node.id), is_other)) {
+    impossible("where elements come first, or how often");
+  }
+  const TensorId from = lowering.plain(data);
+  lowering.settle(node.result(), lowering.type(data).element, Shape{Extent::open()});
+  const TensorId found = lowering.define(node.result(), plain_axes(1));
+  TensorId places = no_tensor;
+  if (lowering.graph().result_count(node.id) > 2) {
+    lowering.settle(node.result(2), ElementType::int64, shape);
+    places = lowering.define(node.result(2), plain_axes(1));
+  } else {
+    places = lowering.temporary(node, "places", {ElementType::int64, shape, nullptr});
+  }
+  schema::UniqueOptionsT options;
+  options.idx_out_type = schema::TensorType::INT64;
+  lowering.model().emit({rule.code}, {from}, {found, places}, options);
+}
+
 /// SCATTER_ND sums into zeros: places that are named once take what is put there.
 void lower_scatter(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const Value data = node.operand(0);
@@ -352,6 +377,7 @@ constexpr std::array lookup_rows{
     Rule{.kind = "onnx.OneHot", .lower = lower_one_hot, .code = ONE_HOT, .first = 2},
     Rule{.kind = "onnx.Range", .lower = lower_range, .code = RANGE},
     Rule{.kind = "onnx.NonZero", .lower = lower_places, .code = WHERE},
+    Rule{.kind = "onnx.Unique", .lower = lower_unique, .code = UNIQUE},
     Rule{.kind = "onnx.ScatterND", .lower = lower_scatter, .code = SCATTER_ND, .data = 1},
     Rule{.kind = "onnx.ReverseSequence",
          .lower = lower_reverse_sequence,

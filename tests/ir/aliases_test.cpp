@@ -1,0 +1,81 @@
+#include "quadrant/ir/aliases.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "quadrant/ir/text.hpp"
+
+using namespace quadrant;
+
+namespace {
+
+Graph resolved(std::string_view text) {
+  auto graph = parse_graph(text);
+  REQUIRE_MESSAGE(graph, to_string(graph.error()));
+  const auto done = resolve_aliases(*graph);
+  REQUIRE_MESSAGE(done, to_string(done.error()));
+  return *std::move(graph);
+}
+
+std::vector<std::string> kinds_of(const Graph& graph) {
+  std::vector<std::string> kinds;
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (node.is_valid() && graph.kind(node).starts_with("onnx.")) {
+      kinds.emplace_back(graph.kind(node));
+    }
+  }
+  std::ranges::sort(kinds);
+  return kinds;
+}
+
+}  // namespace
+
+TEST_CASE("another name is replaced, and names of values and nodes stay") {
+  const Graph graph = resolved(R"(graph {}
+%x: tensor<2x3xf32> = input()
+%y: tensor<2x3xf32> = onnx.com.microsoft::Gelu(%x) {name = "act"}
+output(%y) {name = "y"}
+)");
+  CHECK(kinds_of(graph) == std::vector<std::string>{"onnx.Gelu"});
+  const Value made = graph.find_value("y");
+  REQUIRE_FALSE(made.is_absent());
+  CHECK(graph.kind(made.node) == "onnx.Gelu");
+  CHECK(graph.name(made.node) == "act");
+  CHECK(graph.type(made).shape == Shape{2, 3});
+}
+
+TEST_CASE("results of which only some have a counterpart") {
+  constexpr std::string_view text = R"(graph {}
+%x: tensor<2x4xf32> = input()
+%s: tensor<2x4xf32> = input()
+%g: tensor<4xf32> = constant() [1, 2, 3, 4]
+%y: tensor<2x4xf32>, %m: tensor<2x1xf32>, %v: tensor<2x1xf32>, %sum: tensor<2x4xf32> =
+  onnx.com.microsoft::SkipLayerNormalization(%x, %s, %g) {epsilon = 0.5}
+output(%y)
+output(%READ)
+)";
+  const auto reading = [&](std::string_view which) {
+    std::string graph(text);
+    graph.replace(graph.find("READ"), 4, which);
+    return resolved(graph);
+  };
+  CHECK(kinds_of(reading("sum")) == std::vector<std::string>{"onnx.LayerNormalization"});
+  CHECK_FALSE(reading("sum").find_value("sum").is_absent());
+  CHECK(kinds_of(reading("m")) ==
+        std::vector<std::string>{"onnx.com.microsoft::SkipLayerNormalization"});
+}
+
+TEST_CASE("an activation that is not known stays, and leaves nothing behind") {
+  const Graph graph = resolved(R"(graph {}
+%x: tensor<1x2x4x4xf32> = input()
+%w: tensor<3x2x3x3xf32> = input()
+%y: tensor<1x3x2x2xf32> = onnx.com.microsoft::FusedConv(%x, %w) {activation = "Mish"}
+output(%y)
+)");
+  CHECK(kinds_of(graph) == std::vector<std::string>{"onnx.com.microsoft::FusedConv"});
+  CHECK(graph.node_count() == 4);
+}
