@@ -313,8 +313,6 @@ op("slice_to_front", "Slice", r(4, 6), a([-1]), a([-2**63]), a([1]), a([-1]), we
 op("gather", "Gather", r(4, 3), a([[0, -1]]), weights=(1,), axis=0)
 op("gather_computed", "Gather", r(4, 3), a([2, -3], I), axis=1)
 op("gather_elements", "GatherElements", r(4, 3), a([[0, -1, 2]]), axis=0)
-op("gather_elements_fewer", "GatherElements", r(4, 3, 5), a([[[0, -1], [2, 1]]]), axis=1)
-op("gather_elements_fewer_open", "GatherElements", r(4, 3, 5), a([[[0, -1], [2, 1]]]), axis=1, open=True)
 op("gather_elements_computed", "GatherElements", r(4, 3), a([[0], [-1], [2], [1]], I), axis=1)
 op("gather_nd", "GatherND", r(4, 3, 2), a([[0, -1], [3, 1]]))
 op("gather_nd_batch", "GatherND", r(4, 3, 2), a([[0], [1], [-1], [2]]), batch_dims=1)

@@ -315,32 +315,24 @@ bool raise_gather_elements(RaisedLayer& layer) {
   return true;
 }
 
-/// Operand 0 with no more elements along the other axes than there are indices: OpenVINO wants as
-/// many.
-Output as_far_as_indices(LoweredNode& node, std::int64_t axis) {
+/// OpenVINO wants as many indices as elements along the other axes, and takes a Slice in front that
+/// would make it so for one without effect.
+void check_other_axes(LoweredNode& node, std::int64_t axis) {
   const Shape& data = node.ranked(0);
   const Shape& indices = node.ranked(1);
   if (indices.rank() != data.rank()) invalid("indices of another rank than the data");
-  LayerChain chain(node);
-  const Output extents = chain.extents(node.operand(1));
-  std::vector<std::int64_t> axes;
-  std::vector<Output> ends;
   for (std::int64_t other = 0; other < data.rank(); ++other) {
-    if (other == axis || surely_equal(indices[other], data[other])) continue;
-    axes.push_back(other);
-    ends.push_back(chain.part(extents, other, other + 1));
+    if (other != axis && !surely_equal(indices[other], data[other])) {
+      impossible("along another axis not as many indices as elements, or nobody knows");
+    }
   }
-  if (axes.empty()) return node.operand(0);
-  return chain.apply({"Slice", "opset8"},
-                     {node.operand(0), chain.integers(std::vector<std::int64_t>(axes.size(), 0)),
-                      chain.joined(ends), chain.integers(std::vector<std::int64_t>(axes.size(), 1)),
-                      chain.integers(axes)});
 }
 
 void lower_gather_elements(LoweredNode& node) {
   const std::int64_t axis = axis_of(node, 0);
+  check_other_axes(node, axis);
   node.make({"GatherElements", "opset6"},
-            std::array{as_far_as_indices(node, axis), from_the_front(node, 1, axis)},
+            std::array{node.operand(0), from_the_front(node, 1, axis)},
             {{"axis", std::to_string(axis)}});
 }
 
