@@ -86,7 +86,7 @@ TensorId Model::add_tensor(std::string name, const TensorType& type, const Axes&
   }
   if (!shape.is_static()) {
     for (const Extent extent : shape.extents()) {
-      tensor->shape_signature.push_back(narrow(extent.value_or(-1)));
+      tensor->shape_signature.push_back(extent.is_known() ? narrow(extent.value()) : -1);
     }
   }
   tensor->has_rank = true;
