@@ -35,8 +35,8 @@ using quadrant::Value;
 // One element where the extent is not known. Numbers that are no reals are 0.
 Tensor random_input(const quadrant::TensorType& type) {
   std::vector<std::int64_t> extents;
-  for (const std::int64_t extent : type.shape.extents()) {
-    extents.push_back(extent == Shape::dynamic ? 1 : extent);
+  for (const Extent extent : type.shape.extents()) {
+    extents.push_back(extent.value_or(1));
   }
   Tensor tensor = *Tensor::make(type.element, Shape(std::move(extents)));
   if (type.element == ElementType::float32) {

@@ -52,7 +52,12 @@ TensorType to_quadrant(const Type& type) {
 
 // Kiln has two of Quadrant's many types.
 Expected<Type> to_kiln(const TensorType& type) {
-  Type made{Scalar::f32, {type.shape.extents().begin(), type.shape.extents().end()}};
+  if (!type.shape.is_static()) {
+    return fail(ErrorCode::impossible,
+                "Kiln knows all extents, unlike those of " + to_string(type));
+  }
+  const auto extents = type.shape.known_extents();
+  Type made{Scalar::f32, {extents.begin(), extents.end()}};
   if (type.element == ElementType::float32) return made;
   const bool is_known = type.element == ElementType::int8 && type.is_quantized() &&
                         type.quantization->granularity.kind == Granularity::Kind::axis &&

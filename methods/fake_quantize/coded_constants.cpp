@@ -138,9 +138,11 @@ Expected<Constant> fake_quantized_codes(const Constant& real, const Ranges& rang
     if (ranges.granularity.axis >= shape.rank()) {
       return fail(ErrorCode::impossible, "its bounds are of an axis that it does not have");
     }
-    for (std::int64_t i = ranges.granularity.axis + 1; i < shape.rank(); ++i) inner *= shape[i];
+    for (std::int64_t i = ranges.granularity.axis + 1; i < shape.rank(); ++i) {
+      inner *= shape[i].value();
+    }
     const auto groups = static_cast<std::int64_t>(ranges.groups.size());
-    if (shape[ranges.granularity.axis] != groups) {
+    if (!surely_equal(shape[ranges.granularity.axis], groups)) {
       return fail(ErrorCode::impossible, "its bounds are not one for each channel");
     }
   }

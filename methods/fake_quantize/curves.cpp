@@ -59,8 +59,9 @@ PendingDequantize follow_mean(NodeRef node, const PrecisionRule& rule, Forms for
   const Shape& before = node.operand_type(0)->shape;
   const Shape& after = node.type().shape;
   if (!scales) return refuse("it has scales of blocks");
-  const bool keeps_axis = !scales->axis || (before.rank() == after.rank() &&
-                                            before[*scales->axis] == after[*scales->axis]);
+  const bool keeps_axis =
+      !scales->axis ||
+      (before.rank() == after.rank() && surely_equal(before[*scales->axis], after[*scales->axis]));
   if (!keeps_axis) return refuse("its mean is over channels of different scales");
   // Of very many, sums are held in steps that are fine enough.
   constexpr std::int64_t most_exact = 1 << 16;

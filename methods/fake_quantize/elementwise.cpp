@@ -47,10 +47,10 @@ float bias_steps(NodeRef maker) {
   const Shape& weight = maker.operand_type(product->weight)->shape;
   const auto axis = weight.is_ranked() ? product->channel(maker, weight) : std::nullopt;
   const auto elements = weight.element_count();
-  if (!axis || !elements || weight[*axis] < 1) return 1;
+  if (!axis || !elements || *elements == 0) return 1;
   constexpr double largest_product = 255.0 * 128.0;
   const double largest_sum =
-      largest_product * static_cast<double>(*elements) / static_cast<double>(weight[*axis]);
+      largest_product * static_cast<double>(*elements) / static_cast<double>(weight[*axis].value());
   float steps = 1;
   constexpr float most_steps = 32;
   while (steps < most_steps && largest_sum * static_cast<double>(steps) * 4 <= 0x1p31) steps *= 2;

@@ -13,7 +13,7 @@ namespace quadrant::inline v0::low_precision {
 bool is_depthwise(NodeRef node) {
   if (node.kind() != ops::Conv::kind) return false;
   const Shape& data = node.operand_type(0)->shape;
-  return data.rank() > 1 && data[1] > 0 && groups_of(node) == data[1];
+  return data.rank() > 1 && groups_of(node) > 0 && surely_equal(data[1], groups_of(node));
 }
 
 std::optional<AxisScales> axis_scales(const GivenForm& form) {
@@ -101,7 +101,7 @@ std::optional<AxisNumbers> axis_numbers(NodeRef node, std::uint32_t operand, std
   AxisNumbers result;
   const Shape& shape = constant->shape();
   for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] == 1) continue;
+    if (surely_equal(shape[axis], 1)) continue;
     if (result.axis) return std::nullopt;
     result.axis = axis + rank - shape.rank();
   }

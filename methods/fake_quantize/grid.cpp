@@ -35,7 +35,7 @@ Expected<std::int64_t> common_axis(const std::array<Shape, 4>& shapes) {
   std::int64_t common = -1;
   for (const Shape& shape : shapes) {
     for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
-      if (shape[axis] == 1) continue;
+      if (surely_equal(shape[axis], 1)) continue;
       if (common != -1 && common != axis) {
         return unfit("its bounds differ along several axes");
       }

@@ -82,7 +82,7 @@ class MeetingFinder {
   }
 
   static bool takes_channels(NodeRef user) {
-    return is_depthwise(user) && user.operand_type(0)->shape[1] > 1;
+    return is_depthwise(user) && user.operand_type(0)->shape[1].value() > 1;
   }
 
   void follow(NodeRef node) {

@@ -55,7 +55,8 @@ Channels weight_channels(NodeRef node, const Product& product, const AxisScales&
   AxisScales channels{is_convolution(node.kind()) ? 1 : rank - 1, {}};
   // Of a transposed convolution, each group has the weight's channels anew.
   const std::int64_t repeats = node.kind() == ops::ConvTranspose::kind ? groups_of(node) : 1;
-  if (repeats < 1 || (repeats > 1 && (shape[0] < 1 || shape[0] % repeats != 0))) {
+  if (repeats < 1 ||
+      (repeats > 1 && (shape[0].value_or(0) < 1 || shape[0].value() % repeats != 0))) {
     return {{}, "its groups are not equal parts of its channels"};
   }
   for (std::int64_t i = 0; i < repeats; ++i) {
@@ -67,10 +68,10 @@ Channels weight_channels(NodeRef node, const Product& product, const AxisScales&
 Channels data_channels(NodeRef node, const AxisScales& data) {
   if (!data.axis) return {data};
   const Shape& weight = node.operand_type(1)->shape;
-  if (!is_depthwise(node) || data.axis != 1 || !weight.is_ranked() || weight[0] <= 0) {
+  if (!is_depthwise(node) || data.axis != 1 || !weight.is_ranked() || weight[0].value_or(0) < 1) {
     return {{}, "its data has scales along an axis that is summed up"};
   }
-  const auto repeats = static_cast<std::size_t>(weight[0]) / data.scales.size();
+  const auto repeats = static_cast<std::size_t>(weight[0].value()) / data.scales.size();
   AxisScales channels{1, {}};
   for (const float scale : data.scales) {
     channels.scales.insert(channels.scales.end(), repeats, scale);
@@ -78,25 +79,27 @@ Channels data_channels(NodeRef node, const AxisScales& data) {
   return {std::move(channels)};
 }
 
-// Of a product of matrices, how many elements of the weight are summed up; dynamic where that is
+// Of a product of matrices, how many elements of the weight are summed up; empty where that is
 // not known.
-std::int64_t matrix_terms(NodeRef node, const Product& product, const Shape& weight) {
-  if (weight.rank() == 1) return weight[0];
-  if (weight.rank() < 2) return Shape::dynamic;
+std::optional<std::int64_t> matrix_terms(NodeRef node, const Product& product,
+                                         const Shape& weight) {
+  if (weight.rank() == 1) return weight[0].known();
+  if (weight.rank() < 2) return std::nullopt;
   const auto kept = product.channel(node, weight);
-  if (!kept) return Shape::dynamic;
-  return weight[*kept == weight.rank() - 1 ? weight.rank() - 2 : weight.rank() - 1];
+  if (!kept) return std::nullopt;
+  return weight[*kept == weight.rank() - 1 ? weight.rank() - 2 : weight.rank() - 1].known();
 }
 
 // The same of a convolution: all axes but the one that the sum keeps.
-std::int64_t window_terms(NodeRef node, const Product& product, const Shape& weight) {
+std::optional<std::int64_t> window_terms(NodeRef node, const Product& product,
+                                         const Shape& weight) {
   const auto kept = weight.rank() > 2 ? product.channel(node, weight) : std::nullopt;
-  if (!kept) return Shape::dynamic;
+  if (!kept) return std::nullopt;
   std::int64_t terms = 1;
   for (std::int64_t axis = 0; axis < weight.rank(); ++axis) {
     if (axis == *kept) continue;
-    if (weight[axis] == Shape::dynamic) return Shape::dynamic;
-    terms = saturating_multiply(terms, weight[axis]);
+    if (!weight[axis].is_known()) return std::nullopt;
+    terms = saturating_multiply(terms, weight[axis].value());
   }
   const bool is_transposed = node.kind() == ops::ConvTranspose::kind;
   return is_transposed ? terms / std::max<std::int64_t>(groups_of(node), 1) : terms;
@@ -114,10 +117,10 @@ std::int64_t most_steps(const GivenForm& form) {
 double largest_sum(NodeRef node, const Product& product, const GivenForm& data,
                    const GivenForm& weight) {
   const Shape& shape = node.operand_type(product.weight)->shape;
-  const std::int64_t terms = is_convolution(node.kind()) ? window_terms(node, product, shape)
-                                                         : matrix_terms(node, product, shape);
-  if (terms == Shape::dynamic) return 0;
-  return static_cast<double>(terms) * static_cast<double>(most_steps(data)) *
+  const auto terms = is_convolution(node.kind()) ? window_terms(node, product, shape)
+                                                 : matrix_terms(node, product, shape);
+  if (!terms) return 0;
+  return static_cast<double>(*terms) * static_cast<double>(most_steps(data)) *
          static_cast<double>(most_steps(weight));
 }
 

@@ -30,7 +30,8 @@ bool slices_none_of(NodeRef node, std::int64_t axis) {
   const auto ranges = ops::Slice{node}.ranges();
   if (!ranges) return false;
   const ops::Slice::Range& range = (*ranges)[static_cast<std::size_t>(axis)];
-  return range.start == 0 && range.step == 1 && range.count == node.operand_type(0)->shape[axis];
+  return range.start == 0 && range.step == 1 &&
+         surely_equal(node.operand_type(0)->shape[axis], range.count);
 }
 
 // Whether a padding adds nothing along the axis, and takes nothing away.
@@ -52,7 +53,7 @@ bool keeps_channels(NodeRef node, const GivenForm& form) {
   const Shape& after = node.type().shape;
   const std::int64_t axis = form.type->granularity.axis;
   const bool is_same = form.type->granularity.kind == Granularity::Kind::axis &&
-                       before.rank() == after.rank() && before[axis] == after[axis];
+                       before.rank() == after.rank() && surely_equal(before[axis], after[axis]);
   if (!is_same) return false;
   if (node.kind() == ops::Slice::kind) return slices_none_of(node, axis);
   if (node.kind() == "onnx.Pad") return pads_none_of(node, axis);
@@ -104,14 +105,14 @@ struct BranchParameters {
   std::vector<std::int64_t> zero_points;
 };
 
-std::optional<BranchParameters> spread(const GivenForm& form, std::int64_t axis,
-                                       std::int64_t extent) {
+std::optional<BranchParameters> spread(const GivenForm& form, std::int64_t axis, Extent extent) {
   const auto scales = axis_scales(form);
   constexpr std::int64_t most_channels = 1 << 20;  // with a scale for each
-  if (!scales || extent < 0 || extent > most_channels || (scales->axis && scales->axis != axis)) {
+  if (!scales || extent.value_or(most_channels + 1) > most_channels ||
+      (scales->axis && scales->axis != axis)) {
     return std::nullopt;
   }
-  const auto count = static_cast<std::size_t>(extent);
+  const auto count = static_cast<std::size_t>(extent.value());
   BranchParameters branch{
       scales->axis ? scales->scales : std::vector<float>(count, scales->scales.front()),
       std::vector<std::int64_t>(count, form.zero_point)};
@@ -149,7 +150,7 @@ PendingDequantize follow_concat(NodeRef node, const PrecisionRule& /*rule*/, For
   BranchParameters all;
   for (std::uint32_t i = 0; i < forms.size(); ++i) {
     const Shape& shape = node.operand_type(i)->shape;
-    const auto branch = spread(*forms[i], *axis, shape.is_ranked() ? shape[*axis] : Shape::dynamic);
+    const auto branch = spread(*forms[i], *axis, shape.is_ranked() ? shape[*axis] : Extent::open());
     if (!branch) return refuse("its operands have scales along other axes than its own");
     all.scales.insert(all.scales.end(), branch->scales.begin(), branch->scales.end());
     all.zero_points.insert(all.zero_points.end(), branch->zero_points.begin(),

@@ -33,14 +33,15 @@ std::optional<Granularity> shared_by(const Shape& parameters, const Shape& shape
   std::vector<std::int64_t> whole;  // axes along which parameters are as many as elements
   std::vector<std::int64_t> single;
   for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
-    const std::int64_t extent = axis < lead ? 1 : parameters[axis - lead];
-    if (extent != 1 && extent != shape[axis]) return std::nullopt;
-    if (shape[axis] != 1) (extent == 1 ? single : whole).push_back(axis);
+    const Extent extent = axis < lead ? Extent(1) : parameters[axis - lead];
+    const bool is_single = surely_equal(extent, 1);
+    if (!is_single && !surely_equal(extent, shape[axis])) return std::nullopt;
+    if (!surely_equal(shape[axis], 1)) (is_single ? single : whole).push_back(axis);
   }
   if (whole.size() == 1) return Granularity::per_axis(whole.front());
   // All but one axis: blocks of the whole of it.
   if (single.size() != 1) return std::nullopt;
-  return Granularity::per_block(single.front(), shape[single.front()]);
+  return Granularity::per_block(single.front(), shape[single.front()].value());
 }
 
 // The constants that such a weight is made of.

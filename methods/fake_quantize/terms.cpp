@@ -53,10 +53,10 @@ Expected<void> encode_term(NodeRef node, std::uint32_t operand, const GivenForm&
     }
     const auto axis = axis_of_term(node, shape, *scales->axis);
     // Several channels share an element: it stays real.
-    if (!axis || shape[*axis] != channels) return {};
+    if (!axis || !surely_equal(shape[*axis], channels)) return {};
     type->granularity = Granularity::per_axis(*axis);
     for (std::int64_t i = *axis + 1; i < shape.rank(); ++i) {
-      inner *= static_cast<std::size_t>(shape[i]);
+      inner *= static_cast<std::size_t>(shape[i].value());
     }
   }
   std::vector<std::int32_t> codes;

@@ -23,9 +23,9 @@ std::optional<Constant> list_along(const Constant& constant, const Shape& shape,
                                    std::int64_t axis) {
   const Shape& given = constant.shape();
   const std::int64_t lead = shape.rank() - given.rank();
-  if (lead < 0 || shape[axis] < 1 || constant.element_count() != shape[axis]) return std::nullopt;
+  if (lead < 0 || !surely_equal(shape[axis], constant.element_count())) return std::nullopt;
   for (std::int64_t i = 0; i < given.rank(); ++i) {
-    if (given[i] != 1 && i + lead != axis) return std::nullopt;
+    if (!surely_equal(given[i], 1) && i + lead != axis) return std::nullopt;
   }
   return constant.reshaped(Shape{shape[axis]});
 }

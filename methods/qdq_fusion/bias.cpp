@@ -31,7 +31,7 @@ bool is_channelwise(const Shape& shape, std::int64_t channels) {
   const auto count = shape.element_count();
   if (!count) return false;
   if (*count == 1) return true;
-  return *count == channels && shape.rank() > 0 && shape[shape.rank() - 1] == channels;
+  return *count == channels && shape.rank() > 0 && surely_equal(shape[shape.rank() - 1], channels);
 }
 
 Expected<std::vector<double>> real_bias(const Constant& constant, const TensorType& type) {

@@ -87,7 +87,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const FusionRule*,
   [[nodiscard]] static std::int64_t channels(NodeRef node, const Product& product) {
     const Shape& shape = node.operand_type(product.weight)->shape;
     const auto axis = shape.is_ranked() ? product.channel(node, shape) : std::nullopt;
-    return axis && *axis < shape.rank() ? std::max<std::int64_t>(shape[*axis], 0) : 0;
+    return axis && *axis < shape.rank() ? shape[*axis].value_or(0) : 0;
   }
 
   [[nodiscard]] static const char* refuse_node(NodeRef node) {

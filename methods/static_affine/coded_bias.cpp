@@ -19,7 +19,8 @@ const Constant* coded_bias(NodeRef node, const Product& product, const Granulari
   if (weight == nullptr) return nullptr;
   if (weight_groups.kind == Granularity::Kind::tensor) return bias;
   const Shape& shape = bias->shape();
-  const bool is_channelwise = shape.rank() == 1 && shape[0] == weight->shape()[weight_groups.axis];
+  const bool is_channelwise =
+      shape.rank() == 1 && surely_equal(shape[0], weight->shape()[weight_groups.axis]);
   return is_channelwise ? bias : nullptr;
 }
 

@@ -92,8 +92,13 @@ Expected<std::vector<Encoding>> of_channels(const Prescription& prescribed, cons
                                           "in this run it has one for the tensor",
                                           encodings.size()));
   }
-  const std::int64_t channels = shape[form.granularity.axis];
-  const auto count = static_cast<std::size_t>(channels);
+  const Extent channels = shape[form.granularity.axis];
+  if (!channels.is_known()) {
+    return refuse(prescribed,
+                  "it has channels with scales of their own, and how many is not known: fix the "
+                  "model's shapes");
+  }
+  const auto count = static_cast<std::size_t>(channels.value());
   const bool is_other_axis = encodings.size() != 1 && axis &&
                              (*axis < 0 ? *axis + shape.rank() : *axis) != form.granularity.axis;
   if (is_other_axis) {
@@ -104,7 +109,7 @@ Expected<std::vector<Encoding>> of_channels(const Prescription& prescribed, cons
   }
   if (encodings.size() != 1 && encodings.size() != count) {
     return refuse(prescribed, fmt::format("{} scales are prescribed for it, which has {} channels",
-                                          encodings.size(), channels));
+                                          encodings.size(), count));
   }
   const bool are_centred = std::ranges::all_of(encodings, [](const Encoding& encoding) {
     return encoding.zero_point == (encoding.steps + 1) / 2;

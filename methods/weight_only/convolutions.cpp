@@ -19,7 +19,7 @@ Weighted convolution(NodeRef node) {
   if (is_transposed) {
     // Every group's channels have the same scales. No more groups than input channels.
     weight.repeats = node.attribute_or<std::int64_t>("group", 1);
-    const std::int64_t inputs = rank > 0 ? node.operand_type(1)->shape[0] : 0;
+    const std::int64_t inputs = rank > 0 ? node.operand_type(1)->shape[0].value_or(0) : 0;
     if (weight.repeats < 1 || weight.repeats > inputs) weight.result_axis = 0;
   }
   return {{weight}, Bias{.operand = 2, .is_channelwise = true}};

@@ -22,7 +22,7 @@ Weight weight_of(NodeRef node, std::uint32_t operand, const ops::Einsum::Equatio
     const bool is_summed = !has(equation.result, label);
     if (!is_kept && !is_summed) continue;  // a batch label
     std::int64_t& longest = is_kept ? weight.channel : weight.contracted;
-    if (longest < 0 || shape[longest] < shape[axis]) longest = axis;
+    if (longest < 0 || shape[longest].value_or(0) < shape[axis].value_or(0)) longest = axis;
   }
   if (weight.channel >= 0) {
     const auto place = equation.result.find(own[static_cast<std::size_t>(weight.channel)]);

@@ -25,7 +25,7 @@ std::optional<std::vector<std::int64_t>> broadcast(const Shape& a, const Shape& 
   for (const Shape* shape : {&a, &b}) {
     for (std::int64_t i = 1; i <= shape->rank(); ++i) {
       std::int64_t& extent = extents[extents.size() - static_cast<std::size_t>(i)];
-      const std::int64_t own = (*shape)[shape->rank() - i];
+      const std::int64_t own = (*shape)[shape->rank() - i].value();
       if (own == 1 || own == extent) continue;
       if (extent != 1) return std::nullopt;
       extent = own;
@@ -44,7 +44,7 @@ std::size_t broadcast_position(std::size_t position, const std::vector<std::int6
     const std::size_t index = position % extent;
     position /= extent;
     if (i > static_cast<std::size_t>(shape.rank())) continue;
-    const std::int64_t own = shape[shape.rank() - static_cast<std::int64_t>(i)];
+    const std::int64_t own = shape[shape.rank() - static_cast<std::int64_t>(i)].value();
     if (own != 1) found += index * stride;
     stride *= static_cast<std::size_t>(own);
   }

@@ -90,15 +90,15 @@ Expected<Value> take_bias_out(NodeRef node, const Bias& bias, std::int64_t chann
   }
   QUADRANT_CHECK(context.graph().set_operand(node.id, bias.operand, nothing));
   if (bias.is_channelwise) {
-    std::vector<std::int64_t> extents(static_cast<std::size_t>(channel), 1);
-    extents.front() = -1;
-    QUADRANT_TRY(
-        const Value shape,
-        context.emit_constant(
-            name + "_shape",
-            Constant::from_values<std::int64_t>(
-                ElementType::int64, Shape{static_cast<std::int64_t>(extents.size())}, extents)));
-    if (type.shape.rank() == 1) extents.front() = type.shape[0];
+    std::vector<std::int64_t> asked(static_cast<std::size_t>(channel), 1);
+    asked.front() = -1;
+    QUADRANT_TRY(const Value shape,
+                 context.emit_constant(name + "_shape",
+                                       Constant::from_values<std::int64_t>(
+                                           ElementType::int64,
+                                           Shape{static_cast<std::int64_t>(asked.size())}, asked)));
+    std::vector<Extent> extents(asked.size(), 1);
+    extents.front() = type.shape.rank() == 1 ? type.shape[0] : Extent::open();
     return context.emit(ops::Reshape::kind, {taken, shape}, name,
                         {type.element, Shape(std::move(extents)), nullptr});
   }

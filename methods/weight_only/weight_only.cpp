@@ -146,7 +146,7 @@ ScaleRule WeightOnly::rule() const noexcept {
 std::optional<Granularity> WeightOnly::groups(const Shape& shape, std::int64_t channel,
                                               std::int64_t contracted) const noexcept {
   if (options_.granularity == Granularity::Kind::tensor) return Granularity::per_tensor();
-  const bool has_block = contracted >= 0 && shape[contracted] >= options_.block_size;
+  const bool has_block = contracted >= 0 && shape[contracted].value_or(0) >= options_.block_size;
   if (options_.granularity == Granularity::Kind::block && has_block) {
     return Granularity::per_block(contracted, options_.block_size);
   }

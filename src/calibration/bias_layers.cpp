@@ -47,9 +47,10 @@ BiasLayer addition_behind(const Graph& graph, NodeId node) {
     if (user.kind() != ops::Add::kind || !can_be_corrected(user, other)) return {};
     const Constant& bias = *user.operand_constant(other);
     const Shape& shape = user.type().shape;
-    const auto last = [](const Shape& of) { return of.rank() > 0 ? of[of.rank() - 1] : -1; };
-    const bool is_by_channel = shape.is_ranked() && last(bias.shape()) == bias.element_count() &&
-                               last(shape) == bias.element_count();
+    const auto is_last = [&](const Shape& of) {
+      return of.rank() > 0 && surely_equal(of[of.rank() - 1], bias.element_count());
+    };
+    const bool is_by_channel = is_last(bias.shape()) && is_last(shape);
     if (!is_by_channel) return {};
     return {.node = user.id, .bias = user.operand(other).node, .channel_axis = -1};
   }

@@ -86,8 +86,8 @@ Expected<std::size_t> Comparer::output_named(const std::string& name) const {
 bool Comparer::has_classes(std::size_t output) const {
   const TensorType& type = first_.type(pairs_[output].first);
   if (!may_be_real(type.element) || !type.shape.is_ranked() || type.shape.rank() == 0) return false;
-  const std::int64_t classes = type.shape[type.shape.rank() - 1];
-  if (classes != Shape::dynamic && classes < 2) return false;
+  const auto classes = type.shape[type.shape.rank() - 1].known();
+  if (classes && *classes < 2) return false;
   return type.shape.rank() == 2 || options_.labels;
 }
 
@@ -183,7 +183,7 @@ Expected<void> Comparer::add_detections(std::size_t sample, const Slot& slot,
   QUADRANT_CHECK(
       read_detections(slot.second[boxes_], slot.second[scores_], how, images_, second_detections_));
   images_ += images;
-  classes_ = slot.first[scores_].shape().extents().back();
+  classes_ = slot.first[scores_].extents().back();
   return {};
 }
 

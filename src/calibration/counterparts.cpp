@@ -40,7 +40,7 @@ bool can_be_same(const Shape& a, const Shape& b) {
   if (!a.is_ranked() || !b.is_ranked()) return true;
   if (a.rank() != b.rank()) return false;
   for (std::int64_t axis = 0; axis < a.rank(); ++axis) {
-    if (a[axis] != Shape::dynamic && b[axis] != Shape::dynamic && a[axis] != b[axis]) return false;
+    if (!may_equal(a[axis], b[axis])) return false;
   }
   return true;
 }

@@ -131,7 +131,7 @@ Expected<Tensor> converted(const Tensor& tensor, ElementType element) {
 std::string index_text(const Shape& shape, std::int64_t i) {
   std::vector<std::int64_t> index(static_cast<std::size_t>(shape.rank()));
   for (std::size_t axis = index.size(); axis-- > 0;) {
-    const std::int64_t extent = shape.extents()[axis];
+    const std::int64_t extent = shape.known_extents()[axis];
     index[axis] = i % extent;
     i /= extent;
   }

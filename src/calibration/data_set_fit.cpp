@@ -29,25 +29,22 @@ Expected<Tensor> with_element(Tensor tensor, const Input& input, bool convert) {
                 Remedy::convert_elements);
 }
 
-bool fits(std::int64_t extent, std::int64_t wanted) {
-  return wanted == Shape::dynamic || extent == wanted;
-}
-
-bool fit(std::span<const std::int64_t> extents, std::span<const std::int64_t> wanted) {
-  return std::ranges::equal(extents, wanted, fits);
+bool fit(std::span<const std::int64_t> extents, std::span<const Extent> wanted) {
+  return std::ranges::equal(
+      extents, wanted, [](std::int64_t extent, Extent takes) { return may_equal(extent, takes); });
 }
 
 Expected<void> check_shape(const Shape& shape, const Shape& wanted) {
-  if (!wanted.is_ranked() || fit(shape.extents(), wanted.extents())) return {};
-  const auto extents = shape.extents();
+  const auto extents = shape.known_extents();
+  if (!wanted.is_ranked() || fit(extents, wanted.extents())) return {};
   const auto takes = wanted.extents();
   const std::string both =
       fmt::format("its shape is [{}], the model takes [{}]", to_string(shape), to_string(wanted));
-  if (!takes.empty() && fits(1, takes[0]) && fit(extents, takes.subspan(1))) {
+  if (!takes.empty() && may_equal(takes[0], 1) && fit(extents, takes.subspan(1))) {
     return misfit(both + ": it lacks the first axis, of extent 1, for the batch");
   }
-  if (!takes.empty() && takes[0] == 1 && extents.size() == takes.size() && extents[0] > 1 &&
-      fit(extents.subspan(1), takes.subspan(1))) {
+  if (!takes.empty() && surely_equal(takes[0], 1) && extents.size() == takes.size() &&
+      extents[0] > 1 && fit(extents.subspan(1), takes.subspan(1))) {
     return misfit(
         fmt::format("{}: these are {} samples in one array, where the model takes one at "
                     "a time; write one sample a file, or give the model a dynamic batch",

@@ -157,9 +157,8 @@ class RandomDataSet final : public DataSet {
   /// Extents that the model does not know are 1.
   static void complete(Input& input, Sink* sink) {
     if (!input.shape.is_ranked() || input.shape.is_static()) return;
-    const auto known = input.shape.extents();
-    std::vector<std::int64_t> extents(known.begin(), known.end());
-    std::ranges::replace(extents, Shape::dynamic, std::int64_t{1});
+    std::vector<std::int64_t> extents;
+    for (const Extent extent : input.shape.extents()) extents.push_back(extent.value_or(1));
     Shape complete(std::move(extents));
     if (sink != nullptr) {
       sink->report({Severity::note,

@@ -28,8 +28,8 @@ std::string wanted_bytes(std::uint64_t known, std::uint64_t width, bool is_open)
 
 /// The shape of `bytes` bytes.
 Expected<Shape> shape_of(const Input& input, std::uint64_t bytes) {
-  std::vector<std::int64_t> extents(input.shape.extents().begin(), input.shape.extents().end());
-  const auto unknown = std::ranges::count(extents, Shape::dynamic);
+  std::vector<Extent> extents(input.shape.extents().begin(), input.shape.extents().end());
+  const auto unknown = std::ranges::count(extents, false, &Extent::is_known);
   const auto width = static_cast<std::uint64_t>(byte_width(input.element));
   if (width == 0 || !input.shape.is_ranked() || unknown > 1) {
     return refused(
@@ -37,7 +37,7 @@ Expected<Shape> shape_of(const Input& input, std::uint64_t bytes) {
                     "store it as .npy",
                     to_string(input.element), to_string(input.shape)));
   }
-  const auto open = std::ranges::find(extents, Shape::dynamic);
+  const auto open = std::ranges::find(extents, false, &Extent::is_known);
   if (unknown == 1) *open = 1;
   const auto count = Shape(extents).element_count();
   const std::uint64_t known = count ? static_cast<std::uint64_t>(*count) : 0;

@@ -123,9 +123,9 @@ Expected<void> check_folder(const std::string& folder, const std::string& data) 
 /// What two arrays have in common: an extent that differs is not known.
 TensorType common(const TensorType& a, const TensorType& b) {
   if (a.shape.rank() != b.shape.rank()) return {a.element, Shape(), nullptr};
-  std::vector<std::int64_t> extents(a.shape.extents().begin(), a.shape.extents().end());
+  std::vector<Extent> extents(a.shape.extents().begin(), a.shape.extents().end());
   for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-    if (extents[axis] != b.shape.extents()[axis]) extents[axis] = Shape::dynamic;
+    if (!surely_equal(extents[axis], b.shape.extents()[axis])) extents[axis] = Extent::open();
   }
   return {a.element, Shape(std::move(extents)), nullptr};
 }

@@ -131,8 +131,9 @@ class ExplicitWindows {
     auto kernel = node_.attribute_or<std::vector<std::int64_t>>("kernel_shape", {});
     const Shape weights = operand_shape(node_, kind_.weights);
     if (weights.rank() > 2) {
-      const auto extents = weights.extents().subspan(2);
-      kernel.assign(extents.begin(), extents.end());
+      // An open one is 0, which does not fit below.
+      kernel.clear();
+      for (const Extent extent : weights.extents().subspan(2)) kernel.push_back(extent.value_or(0));
     }
     const Shape image = operand_shape(node_, 0);
     const std::size_t rank = kernel.size();
@@ -156,9 +157,7 @@ class ExplicitWindows {
                        .dilation = dilations[i],
                        .added = added[i],
                        .wanted = {}};
-      if (image.is_ranked() && image.extents()[i + 2] != Shape::dynamic) {
-        axis.extent = image.extents()[i + 2];
-      }
+      if (image.is_ranked()) axis.extent = image.extents()[i + 2].known();
       if (!wanted.empty()) axis.wanted = wanted[i];
       const auto is_one = [](std::int64_t number) { return number >= 1 && number <= most; };
       const bool fits = is_one(axis.kernel) && is_one(axis.stride) && is_one(axis.dilation) &&

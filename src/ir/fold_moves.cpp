@@ -66,7 +66,7 @@ Expected<Constant> moved_contents(const Move& move, NodeRef node, std::uint32_t 
     std::memcpy(&moved[i * width], &source.bytes.bytes()[static_cast<std::size_t>(offset) * width],
                 width);
     for (std::size_t axis = at.size(); axis-- > 0;) {
-      if (++at[axis] < shape[static_cast<std::int64_t>(axis)]) break;
+      if (++at[axis] < shape[static_cast<std::int64_t>(axis)].value()) break;
       at[axis] = 0;
     }
   }

@@ -116,7 +116,7 @@ std::optional<GivenForm> moved_form(NodeRef node, const GivenForm& form) {
   }
   const std::int64_t channels = form.type->scales.element_count();
   for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] != channels) continue;
+    if (!surely_equal(shape[axis], channels)) continue;
     if (move->source(node, Granularity::per_axis(axis)) != before) continue;
     auto type = std::make_shared<UniformType>(*form.type);
     type->granularity = Granularity::per_axis(axis);

@@ -345,8 +345,7 @@ class Walk {
     };
     List<Whole> result;
     for (std::int64_t axis = bound("start", 0); axis < bound("end", rank); ++axis) {
-      const bool is_open = shape[axis] == Shape::dynamic;
-      result.push_back(is_open ? std::nullopt : std::optional<Whole>(shape[axis]));
+      result.push_back(shape[axis].known());
     }
     return result;
   }

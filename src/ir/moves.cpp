@@ -1,6 +1,7 @@
 #include "quadrant/ir/moves.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "quadrant/ir/scales.hpp"
@@ -28,17 +29,17 @@ Expected<Parameters> read_parameters(const TensorType& type) {
 }
 
 // The group, in row-major order of the scales, of an element.
-std::size_t group_of(std::span<const std::int64_t> index, const Shape& shape,
-                     const Granularity& granularity) {
+std::size_t group_of(std::span<const std::int64_t> index, const UniformType& type) {
+  const Granularity& granularity = type.granularity;
   if (granularity.kind == Granularity::Kind::tensor) return 0;
   if (granularity.kind == Granularity::Kind::axis) {
     return static_cast<std::size_t>(index[static_cast<std::size_t>(granularity.axis)]);
   }
   std::int64_t group = 0;
-  for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
-    const bool is_blocked = axis == granularity.axis;
-    const std::int64_t size = is_blocked ? granularity.block_size : 1;
-    group = group * ((shape[axis] - 1) / size + 1) + index[static_cast<std::size_t>(axis)] / size;
+  const auto groups = type.scales.shape().known_extents();  // the tensor's may be open
+  for (std::size_t axis = 0; axis < groups.size(); ++axis) {
+    const bool is_blocked = std::cmp_equal(axis, granularity.axis);
+    group = group * groups[axis] + index[axis] / (is_blocked ? granularity.block_size : 1);
   }
   return static_cast<std::size_t>(group);
 }
@@ -59,7 +60,7 @@ class FirstElements {
     for (std::int64_t axis = shape_.rank(); axis-- > 0;) {
       std::int64_t& index = at_[static_cast<std::size_t>(axis)];
       index += axis == granularity_.axis ? granularity_.block_size : 1;
-      if (index < shape_[axis]) return;
+      if (index < shape_[axis].value_or(0)) return;
       index = 0;
     }
   }
@@ -107,7 +108,7 @@ Expected<std::shared_ptr<const UniformType>> moved_type(const Move& move, NodeRe
     // Operands of a move have one rank, whichever of them it is.
     from.assign(static_cast<std::size_t>(operands.front().shape.rank()), 0);
     const Parameters& operand = operands[origin(*first, from)];
-    const std::size_t group = group_of(from, operand.shape, operand.type->granularity);
+    const std::size_t group = group_of(from, *operand.type);
     is_same = is_same && group == i;
     scales[i] = operand.scales[group];
     if (!operand.zero_points.empty()) zero_points[i] = operand.zero_points[group];

@@ -78,8 +78,8 @@ Origin row_major_elements(NodeRef node, std::uint32_t /*result*/) {
     std::int64_t position = 0;
     for (std::size_t i = 0; i < at.size(); ++i) position += at[i] * to_strides[i];
     for (std::int64_t axis = from_shape.rank(); axis-- > 0;) {
-      from[static_cast<std::size_t>(axis)] = position % from_shape[axis];
-      position /= from_shape[axis];
+      from[static_cast<std::size_t>(axis)] = position % from_shape[axis].value();
+      position /= from_shape[axis].value();
     }
     return 0;
   };
@@ -93,7 +93,7 @@ std::optional<Granularity> expanded_groups(NodeRef node, const Granularity& want
   const Shape& to = node.type().shape;
   if (from == nullptr || !to.is_static()) return std::nullopt;
   const std::int64_t axis = wanted.axis - (to.rank() - from->rank());
-  if (axis < 0 || (*from)[axis] != to[wanted.axis]) return std::nullopt;
+  if (axis < 0 || !surely_equal((*from)[axis], to[wanted.axis])) return std::nullopt;
   return along(wanted, axis);
 }
 
@@ -102,7 +102,7 @@ Origin expanded_elements(NodeRef node, std::uint32_t /*result*/) {
                                                std::span<std::int64_t> from) -> std::uint32_t {
     const std::size_t added = at.size() - from.size();
     for (std::size_t i = 0; i < from.size(); ++i) {
-      from[i] = shape[static_cast<std::int64_t>(i)] == 1 ? 0 : at[i + added];
+      from[i] = surely_equal(shape.extents()[i], 1) ? 0 : at[i + added];
     }
     return 0;
   };
@@ -168,7 +168,7 @@ std::vector<std::int64_t> concat_offsets(NodeRef node, std::int64_t axis) {
   for (std::uint32_t i = 0; i < node.operands().size(); ++i) {
     const Shape* shape = static_shape(node, i);
     if (shape == nullptr || axis >= shape->rank()) return {};
-    offsets.push_back(offsets.back() + (*shape)[axis]);
+    offsets.push_back(offsets.back() + (*shape)[axis].value());
   }
   return offsets;
 }

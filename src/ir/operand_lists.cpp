@@ -52,12 +52,11 @@ bool is_disputed(std::int64_t extent, std::int64_t end, std::int64_t step) {
 
 // What the lists of a slice say in place `i` about an axis of `extent`; empty where that is not
 // known.
-std::optional<Range> stated_range(std::int64_t extent, const IntegerList& starts,
-                                  const IntegerList& ends, const IntegerList& steps,
-                                  std::size_t i) {
+std::optional<Range> stated_range(Extent extent, const IntegerList& starts, const IntegerList& ends,
+                                  const IntegerList& steps, std::size_t i) {
   if (starts.is_computed() || ends.is_computed() || steps.is_computed()) return std::nullopt;
-  if (extent == Shape::dynamic) return std::nullopt;
-  return slice_range(extent, starts.values[i], ends.values[i], steps.values[i]);
+  if (!extent.is_known()) return std::nullopt;
+  return slice_range(extent.value(), starts.values[i], ends.values[i], steps.values[i]);
 }
 
 // How often each label occurs, by its character.
@@ -161,8 +160,8 @@ Expected<std::vector<std::optional<Range>>> slice_ranges(NodeRef node, const Sha
     }
   }
   for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
-    const std::int64_t extent = shape.extents()[axis];
-    if (extent != Shape::dynamic) ranges[axis] = range_of(extent, 0, extent, 1);
+    const auto extent = shape.extents()[axis].known();
+    if (extent) ranges[axis] = range_of(*extent, 0, *extent, 1);
   }
   std::vector<bool> seen(ranges.size(), false);
   for (std::size_t i = 0; i < count; ++i) {
@@ -177,10 +176,10 @@ Expected<std::vector<std::optional<Range>>> slice_ranges(NodeRef node, const Sha
   return ranges;
 }
 
-Expected<std::vector<std::int64_t>> split_sizes(NodeRef node, std::int64_t extent) {
+Expected<std::vector<Extent>> split_sizes(NodeRef node, Extent extent) {
   const auto count = static_cast<std::int64_t>(node.graph->result_count(node.id));
   QUADRANT_TRY(IntegerList list, integer_list(node, "split", 1, count));
-  std::vector<std::int64_t> sizes(static_cast<std::size_t>(count), Shape::dynamic);
+  std::vector<Extent> sizes(static_cast<std::size_t>(count), Extent::open());
   if (!list.is_empty()) {
     if (list.is_computed()) return sizes;
     if (list.values.size() != sizes.size()) {
@@ -192,22 +191,25 @@ Expected<std::vector<std::int64_t>> split_sizes(NodeRef node, std::int64_t exten
         return bad_list(fmt::format("a split with a part of {}", size));
       }
     }
-    if (extent != Shape::dynamic && sum != extent) {
-      return bad_list(fmt::format("a split of {} into parts that are {} together", extent, sum));
+    if (!may_equal(extent, sum)) {
+      return bad_list(
+          fmt::format("a split of {} into parts that are {} together", to_string(extent), sum));
     }
-    return std::move(list.values);
+    std::ranges::copy(list.values, sizes.begin());
+    return sizes;
   }
   const Attribute* stated = node.graph->attribute(node.id, "num_outputs");
   const auto* outputs = stated ? std::get_if<std::int64_t>(stated) : nullptr;
   if (stated && (!outputs || *outputs != count)) {
     return bad_list(fmt::format("a split whose 'num_outputs' is not its {} results", count));
   }
-  if (extent == Shape::dynamic || count == 0) return sizes;
-  const std::int64_t size = extent / count + (extent % count != 0 ? 1 : 0);
+  if (!extent.is_known() || count == 0) return sizes;
+  const std::int64_t whole = extent.value();
+  const std::int64_t size = whole / count + (whole % count != 0 ? 1 : 0);
   // All parts but the last are of that size; at most `count` more than the extent, so no overflow.
-  const std::int64_t last = extent - size * (count - 1);
+  const std::int64_t last = whole - size * (count - 1);
   if (last < 0 || (last != size && !stated)) {
-    return bad_list(fmt::format("a split of {} into {} equal parts", extent, count));
+    return bad_list(fmt::format("a split of {} into {} equal parts", whole, count));
   }
   std::ranges::fill(sizes, size);
   sizes.back() = last;

@@ -44,10 +44,10 @@ struct IntegerList {
 [[nodiscard]] Expected<std::vector<std::optional<ops::Slice::Range>>> slice_ranges(
     NodeRef node, const Shape& shape);
 
-/// The extents into which ops::Split divides an `extent`, one for each result; `Shape::dynamic` for
-/// those that are not known.
+/// The extents into which ops::Split divides an `extent`, one for each result; open where
+/// they are not known.
 /// https://onnx.ai/onnx/operators/onnx__Split.html
-[[nodiscard]] Expected<std::vector<std::int64_t>> split_sizes(NodeRef node, std::int64_t extent);
+[[nodiscard]] Expected<std::vector<Extent>> split_sizes(NodeRef node, Extent extent);
 
 /// The equation of ops::Einsum; empty for one that is not followed (an ellipsis, a label that one
 /// operand has twice), an error for what is no equation.

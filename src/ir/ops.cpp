@@ -98,6 +98,17 @@ std::vector<std::int64_t> Transpose::perm() const {
   return perm;
 }
 
+std::optional<std::vector<std::int64_t>> Reshape::request(const Shape& wanted) {
+  constexpr std::int64_t whatever_is_left = -1;
+  const auto extents = wanted.extents();
+  const bool can_ask =
+      wanted.is_ranked() && std::ranges::count(extents, false, &Extent::is_known) < 2;
+  if (!can_ask) return std::nullopt;
+  std::vector<std::int64_t> asked;
+  for (const Extent extent : extents) asked.push_back(extent.value_or(whatever_is_left));
+  return asked;
+}
+
 std::optional<std::int64_t> Flatten::axis() const {
   const auto axis = node.attribute_or<std::int64_t>("axis", 1);
   const TensorType* data = node.operand_type(0);
@@ -126,13 +137,24 @@ std::optional<std::vector<Slice::Range>> Slice::ranges() const {
 
 std::optional<std::int64_t> Split::axis() const { return axis_of(node, node.operand_type(0)); }
 
-std::optional<std::vector<std::int64_t>> Split::offsets() const {
+std::optional<std::vector<std::int64_t>> Split::sizes() const {
   const auto along = axis();
   if (!along) return std::nullopt;
-  auto sizes = detail::split_sizes(node, node.operand_type(0)->shape[*along]);
-  if (!sizes || std::ranges::find(*sizes, Shape::dynamic) != sizes->end()) return std::nullopt;
-  std::exclusive_scan(sizes->begin(), sizes->end(), sizes->begin(), std::int64_t{0});
-  return *std::move(sizes);
+  const auto extents = detail::split_sizes(node, node.operand_type(0)->shape[*along]);
+  if (!extents) return std::nullopt;
+  std::vector<std::int64_t> sizes;
+  for (const Extent size : *extents) {
+    if (!size.is_known()) return std::nullopt;
+    sizes.push_back(size.value());
+  }
+  return sizes;
+}
+
+std::optional<std::vector<std::int64_t>> Split::offsets() const {
+  auto offsets = sizes();
+  if (!offsets) return std::nullopt;
+  std::exclusive_scan(offsets->begin(), offsets->end(), offsets->begin(), std::int64_t{0});
+  return offsets;
 }
 
 std::optional<std::int64_t> Split::offset(std::uint32_t result) const {
@@ -179,26 +201,25 @@ Expected<Shape> FakeQuantize::aligned(const Shape& bound, const Shape& x) const 
   }
   if (!bound.is_ranked() || !x.is_ranked()) return Shape();
 
-  std::vector<std::int64_t> extents(bound.extents().begin(), bound.extents().end());
+  std::vector<Extent> extents(bound.extents().begin(), bound.extents().end());
   std::int64_t first = x.rank() - bound.rank();  // the axis of X at which the extents begin
   if (*rule == Broadcast::pdpd) {
     const auto axis = node.attribute_or<std::int64_t>("axis", 0);
     if (axis != -1) first = axis;
-    while (!extents.empty() && extents.back() == 1) extents.pop_back();
+    while (!extents.empty() && surely_equal(extents.back(), 1)) extents.pop_back();
   } else if (*rule == Broadcast::numpy) {
     // OpenVINO's bounds may have more axes than X.
-    for (; first < 0 && extents.front() == 1; ++first) extents.erase(extents.begin());
+    for (; first < 0 && may_equal(extents.front(), 1); ++first) extents.erase(extents.begin());
   }
 
   const auto count = static_cast<std::int64_t>(extents.size());
   bool fits = first >= 0 && count <= x.rank() && first <= x.rank() - count;
   if (*rule == Broadcast::none) fits = first == 0;
-  std::vector<std::int64_t> stretched(static_cast<std::size_t>(x.rank()), 1);
+  std::vector<Extent> stretched(static_cast<std::size_t>(x.rank()), 1);
   for (std::int64_t i = 0; fits && i < count; ++i) {
-    const std::int64_t extent = extents[static_cast<std::size_t>(i)];
-    const std::int64_t wanted = x[first + i];
-    const bool repeated = extent == 1 && *rule != Broadcast::none;
-    fits = extent == wanted || repeated || extent == Shape::dynamic || wanted == Shape::dynamic;
+    const Extent extent = extents[static_cast<std::size_t>(i)];
+    const bool repeated = surely_equal(extent, 1) && *rule != Broadcast::none;
+    fits = repeated || may_equal(extent, x[first + i]);
     stretched[static_cast<std::size_t>(first + i)] = extent;
   }
   if (fits) return Shape(std::move(stretched));

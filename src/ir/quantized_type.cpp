@@ -250,11 +250,11 @@ Expected<void> check_scale_range(const UniformType& type) {
 // A shape that the parameters fit: what a type alone says of it.
 Shape shape_of_parameters(const UniformType& type) {
   if (type.granularity.kind == Granularity::Kind::tensor) return Shape();
-  std::vector<std::int64_t> extents(type.scales.shape().extents().begin(),
-                                    type.scales.shape().extents().end());
+  std::vector<Extent> extents(type.scales.shape().extents().begin(),
+                              type.scales.shape().extents().end());
   if (type.granularity.kind == Granularity::Kind::axis) return Shape();
   const auto axis = static_cast<std::size_t>(type.granularity.axis);
-  if (axis < extents.size()) extents[axis] = Shape::dynamic;
+  if (axis < extents.size()) extents[axis] = Extent::open();
   return Shape(std::move(extents));
 }
 
@@ -351,7 +351,7 @@ Expected<std::string> print_uniform(const UniformType& type) {
     QUADRANT_TRY(printed.zero_points,
                  read_integers(type.zero_points, type.zero_points.element_count()));
   }
-  return fmt::format("{}, {}>", text, list_text(printed, type.scales.shape().extents()));
+  return fmt::format("{}, {}>", text, list_text(printed, type.scales.shape().known_extents()));
 }
 
 std::string print_any(const AnyQuantizedType& type) {
@@ -373,8 +373,9 @@ Expected<void> verify_quantized_type(const QuantizedType& type, const Shape& sha
   QUADRANT_CHECK(check(type, &shape));
   const auto* uniform = std::get_if<UniformType>(&type);
   if (uniform == nullptr || uniform->granularity.kind != Granularity::Kind::block) return {};
-  const std::int64_t extent = shape.is_ranked() ? shape[uniform->granularity.axis] : 0;
-  if (extent < 0 || extent % uniform->granularity.block_size == 0) return {};
+  if (!shape.is_ranked()) return {};
+  const std::int64_t extent = shape[uniform->granularity.axis].value_or(0);
+  if (extent % uniform->granularity.block_size == 0) return {};
   return breaks(fmt::format("blocks of {} do not divide axis {} of extent {}",
                             uniform->granularity.block_size, uniform->granularity.axis, extent));
 }

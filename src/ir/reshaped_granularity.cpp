@@ -41,8 +41,8 @@ std::vector<Axis> axes_of(const Shape& shape) {
   const std::vector<std::int64_t> strides = shape.strides();
   std::vector<Axis> axes;
   axes.reserve(strides.size());
-  for (std::int64_t i = 0; i < shape.rank(); ++i) {
-    axes.push_back({shape[i], strides[static_cast<std::size_t>(i)]});
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    axes.push_back({shape.known_extents()[i], strides[i]});
   }
   return axes;
 }

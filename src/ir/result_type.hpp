@@ -27,7 +27,7 @@ namespace quadrant::inline v0::detail {
 /// What both say together; an error when they contradict.
 [[nodiscard]] Expected<TensorType> merge(const TensorType& stated, const TensorType& inferred);
 
-/// An extent below `Shape::dynamic` is an error.
+/// A negative extent is an error.
 [[nodiscard]] Expected<void> check_extents(const Shape& shape);
 
 /// `node` by its name or, where it has none, by what it makes or is.

@@ -1,21 +1,19 @@
 #include "quadrant/ir/shape.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 
 namespace quadrant::inline v0 {
 
 bool Shape::is_static() const noexcept {
-  return ranked_ && std::ranges::all_of(extents_, [](std::int64_t extent) { return extent >= 0; });
+  return ranked_ && std::ranges::all_of(extents_, &Extent::is_known);
 }
 
 std::optional<std::int64_t> Shape::element_count() const noexcept {
   if (!is_static()) return std::nullopt;
   std::int64_t count = 1;
   bool overflow = false;
-  for (const std::int64_t extent : extents_) {
+  for (const std::int64_t extent : known_extents()) {
     // A zero extent makes the product zero, whatever the others are.
     if (extent == 0) return 0;
     overflow = overflow || __builtin_mul_overflow(count, extent, &count);
@@ -29,19 +27,24 @@ std::vector<std::int64_t> Shape::strides() const {
   std::vector<std::int64_t> strides(extents_.size(), 1);
   for (std::size_t axis = extents_.size(); axis-- > 1;) {
     // Without elements, because of an axis further out, a stride may be of any size.
-    if (__builtin_mul_overflow(strides[axis], extents_[axis], &strides[axis - 1])) {
+    if (__builtin_mul_overflow(strides[axis], extents_[axis].value(), &strides[axis - 1])) {
       strides[axis - 1] = std::numeric_limits<std::int64_t>::max();
     }
   }
   return strides;
 }
 
+bool operator==(const Shape& a, const Shape& b) noexcept {
+  return a.ranked_ == b.ranked_ &&
+         std::ranges::equal(a.extents_, b.extents_, {}, &Extent::count_, &Extent::count_);
+}
+
 std::string to_string(const Shape& shape) {
   if (!shape.is_ranked()) return "*";
   std::string text;
-  for (const std::int64_t extent : shape.extents()) {
+  for (const Extent extent : shape.extents()) {
     if (!text.empty()) text += 'x';
-    text += extent < 0 ? "?" : fmt::format("{}", extent);
+    text += to_string(extent);
   }
   return text;
 }

@@ -14,13 +14,12 @@ namespace {
 Expected<Shape> merge(const Shape& stated, const Shape& inferred) {
   if (!inferred.is_ranked() || stated == inferred) return stated;
   if (!stated.is_ranked()) return inferred;
-  std::vector<std::int64_t> extents(stated.extents().begin(), stated.extents().end());
+  std::vector<Extent> extents(stated.extents().begin(), stated.extents().end());
   bool agree = stated.rank() == inferred.rank();
   for (std::size_t axis = 0; agree && axis < extents.size(); ++axis) {
-    const std::int64_t other = inferred.extents()[axis];
-    if (other == Shape::dynamic) continue;
-    agree = extents[axis] == Shape::dynamic || extents[axis] == other;
-    extents[axis] = other;
+    const Extent other = inferred.extents()[axis];
+    agree = may_equal(extents[axis], other);
+    extents[axis] = known_one(other, extents[axis]);
   }
   if (!agree) {
     return fail(ErrorCode::invalid_model,
@@ -75,9 +74,10 @@ Expected<TensorType> merge(const TensorType& stated, const TensorType& inferred)
 }
 
 Expected<void> check_extents(const Shape& shape) {
-  for (const std::int64_t extent : shape.extents()) {
-    if (extent < Shape::dynamic) {
-      return fail(ErrorCode::invalid_model, fmt::format("a dimension of extent {}", extent));
+  for (const Extent extent : shape.extents()) {
+    if (extent.is_negative()) {
+      return fail(ErrorCode::invalid_model,
+                  fmt::format("a dimension of extent {}", to_string(extent)));
     }
   }
   return {};

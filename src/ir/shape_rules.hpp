@@ -71,6 +71,15 @@ inline Expected<std::vector<std::int64_t>> integers(NodeRef node, std::string_vi
   return values;
 }
 
+/// Extents of a kernel along `count` axes; open without the attribute.
+inline Expected<std::vector<Extent>> kernel_shape(NodeRef node, std::size_t count) {
+  constexpr std::int64_t missing = 0;
+  QUADRANT_TRY(const auto stated, integers(node, "kernel_shape", count, missing, 1));
+  std::vector<Extent> extents(count, Extent::open());
+  if (count > 0 && stated[0] != missing) std::ranges::copy(stated, extents.begin());
+  return extents;
+}
+
 /// How many operands, or results, an operation has.
 struct Count {
   std::size_t least;
@@ -82,11 +91,6 @@ inline constexpr std::size_t any_number = SIZE_MAX;
 /// at the end do not count.
 [[nodiscard]] Expected<void> check_counts(NodeRef node, const Count& operands,
                                           const Count& results);
-
-/// Whether two extents can be the same.
-inline bool compatible(std::int64_t a, std::int64_t b) {
-  return a == b || a == Shape::dynamic || b == Shape::dynamic;
-}
 
 /// Codes of which all have the same meaning, wherever they stand.
 inline bool has_one_scale(const TensorType& type) {
@@ -108,10 +112,10 @@ inline TensorType moved(NodeRef node, Shape shape = {}) {
                                                                    std::size_t operand);
 
 /// The extent to which two are stretched: one of them, where the other is 1 or unknown.
-[[nodiscard]] Expected<std::int64_t> broadcast(std::int64_t a, std::int64_t b);
+[[nodiscard]] Expected<Extent> broadcast(Extent a, Extent b);
 /// The same for the last axes, the second last, ...; an axis that is missing is one of extent 1.
-[[nodiscard]] Expected<std::vector<std::int64_t>> broadcast(std::span<const std::int64_t> a,
-                                                            std::span<const std::int64_t> b);
+[[nodiscard]] Expected<std::vector<Extent>> broadcast(std::span<const Extent> a,
+                                                      std::span<const Extent> b);
 
 // --- the rules: what `infer_results` calls when operands and results are as many as they must be
 // --

@@ -10,20 +10,18 @@
 
 namespace quadrant::inline v0::detail {
 
-Expected<std::int64_t> broadcast(std::int64_t a, std::int64_t b) {
-  if (a == 1) return b;
-  if (b == 1) return a;
-  if (a == Shape::dynamic) return b;
-  if (b == Shape::dynamic || a == b) return a;
-  return invalid(fmt::format("extents {} and {} do not broadcast", a, b));
+Expected<Extent> broadcast(Extent a, Extent b) {
+  if (surely_equal(a, 1)) return b;
+  if (surely_equal(b, 1)) return a;
+  if (may_equal(a, b)) return known_one(a, b);  // with one that is known and not 1, that is it
+  return invalid(fmt::format("extents {} and {} do not broadcast", to_string(a), to_string(b)));
 }
 
-Expected<std::vector<std::int64_t>> broadcast(std::span<const std::int64_t> a,
-                                              std::span<const std::int64_t> b) {
+Expected<std::vector<Extent>> broadcast(std::span<const Extent> a, std::span<const Extent> b) {
   if (a.size() < b.size()) std::swap(a, b);
-  std::vector<std::int64_t> extents(a.begin(), a.end());
+  std::vector<Extent> extents(a.begin(), a.end());
   for (std::size_t i = 0; i < b.size(); ++i) {
-    std::int64_t& extent = extents[a.size() - b.size() + i];
+    Extent& extent = extents[a.size() - b.size() + i];
     QUADRANT_TRY(extent, broadcast(extent, b[i]));
   }
   return extents;
@@ -45,10 +43,10 @@ Expected<TensorType> infer_expand(NodeRef node) {
   const Shape data = operand_shape(node, 0);
   QUADRANT_TRY(const auto asked, known_extents(node, "shape", 1));
   if (!data.is_ranked() || !asked) return result;
-  std::vector<std::int64_t> wanted;
+  std::vector<Extent> wanted;
   // Some exporters write -1 for "as it is".
   for (const auto& extent : *asked) {
-    wanted.push_back(std::max(extent.value_or(Shape::dynamic), Shape::dynamic));
+    wanted.push_back(extent.value_or(-1) < 0 ? Extent::open() : Extent(*extent));
   }
   QUADRANT_TRY(auto extents, broadcast(data.extents(), wanted));
   result.shape = Shape(std::move(extents));

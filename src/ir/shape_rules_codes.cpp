@@ -18,7 +18,7 @@ Expected<Shape> as_codes(NodeRef node) { return operand_shape(node, 0); }
 
 template <std::size_t... operands>
 Expected<Shape> stretched_codes(NodeRef node) {
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   for (const std::size_t operand : {operands...}) {
     const Shape shape = operand_shape(node, operand);
     if (!shape.is_ranked()) return Shape();
@@ -52,9 +52,10 @@ Expected<Shape> pooled_codes(NodeRef node) {
 Expected<Shape> pooled_images_of_codes(NodeRef node) {
   const Shape data = operand_shape(node, 0);
   if (data.rank() < 2) return Shape();
-  std::vector<std::int64_t> extents(data.extents().begin(), data.extents().end());
+  std::vector<Extent> extents(data.extents().begin(), data.extents().end());
   const std::size_t last = has_channels_last(node) ? 1 : 0;
-  std::fill(extents.begin() + (last == 0 ? 2 : 1), extents.end() - static_cast<int>(last), 1);
+  std::fill(extents.begin() + (last == 0 ? 2 : 1), extents.end() - static_cast<int>(last),
+            Extent(1));
   return Shape(std::move(extents));
 }
 
@@ -65,12 +66,13 @@ Expected<Shape> joined_codes(NodeRef node) {
   QUADRANT_TRY(const auto stated, attribute_or<std::int64_t>(node, "axis", 1));
   const auto axis = normalize_axis(stated, first.rank());
   if (!axis) return invalid(fmt::format("axis {} of {} dimensions", stated, first.rank()));
-  std::vector<std::int64_t> extents(first.extents().begin(), first.extents().end());
-  std::int64_t& sum = extents[static_cast<std::size_t>(*axis)];
+  std::vector<Extent> extents(first.extents().begin(), first.extents().end());
+  Extent& sum = extents[static_cast<std::size_t>(*axis)];
   for (std::size_t operand = 5; operand < node.operands().size(); operand += 3) {
     const Shape shape = operand_shape(node, operand);
-    const bool is_known = shape.rank() == first.rank() && shape[*axis] != Shape::dynamic;
-    sum = is_known && sum != Shape::dynamic ? sum + shape[*axis] : Shape::dynamic;
+    const Extent next = shape.rank() == first.rank() ? shape[*axis] : Extent::open();
+    sum =
+        next.is_known() ? sum.transformed([&](auto count) { return count + next.value(); }) : next;
   }
   return Shape(std::move(extents));
 }

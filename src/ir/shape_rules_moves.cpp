@@ -21,10 +21,10 @@ Expected<std::int64_t> axis_below(NodeRef node, std::int64_t rank) {
 }
 
 // The extents of two parts along the axis of a concat together; unknown where one is.
-Expected<std::int64_t> concatenated(std::int64_t a, std::int64_t b) {
-  if (a == Shape::dynamic || b == Shape::dynamic) return Shape::dynamic;
+Expected<Extent> concatenated(Extent a, Extent b) {
+  if (!a.is_known() || !b.is_known()) return Extent::open();
   std::int64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) {
+  if (__builtin_add_overflow(a.value(), b.value(), &sum)) {
     return invalid("a concat of more elements than 63 bits count");
   }
   return sum;
@@ -62,7 +62,7 @@ Expected<TensorType> infer_transpose(NodeRef node) {
     return invalid(
         fmt::format("attribute 'perm' has {} axes for {} dimensions", perm.size(), rank));
   }
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   std::vector<std::int64_t> moved_to(perm.size(), -1);
   for (const std::int64_t stated_axis : perm) {
     const auto axis = normalize_axis(stated_axis, rank);
@@ -70,7 +70,7 @@ Expected<TensorType> infer_transpose(NodeRef node) {
       return invalid("attribute 'perm' is no permutation");
     }
     moved_to[static_cast<std::size_t>(*axis)] = static_cast<std::int64_t>(extents.size());
-    extents.push_back(shape.is_ranked() ? shape[*axis] : Shape::dynamic);
+    extents.push_back(shape.is_ranked() ? shape[*axis] : Extent::open());
   }
   result.shape = Shape(std::move(extents));
 
@@ -97,9 +97,11 @@ Expected<TensorType> infer_slice(NodeRef node) {
   const Shape data = operand_shape(node, 0);
   if (!data.is_ranked()) return result;
   QUADRANT_TRY(const auto ranges, slice_ranges(node, data));
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   extents.reserve(ranges.size());
-  for (const auto& range : ranges) extents.push_back(range ? range->count : Shape::dynamic);
+  for (const auto& range : ranges) {
+    extents.push_back(range ? Extent(range->count) : Extent::open());
+  }
   result.shape = Shape(std::move(extents));
   return result;
 }
@@ -111,7 +113,7 @@ Expected<std::vector<TensorType>> infer_split(NodeRef node) {
   if (!data.is_ranked()) return results;
   QUADRANT_TRY(const std::int64_t axis, axis_below(node, data.rank()));
   QUADRANT_TRY(const auto sizes, split_sizes(node, data[axis]));
-  std::vector<std::int64_t> extents(data.extents().begin(), data.extents().end());
+  std::vector<Extent> extents(data.extents().begin(), data.extents().end());
   for (std::size_t i = 0; i < results.size(); ++i) {
     extents[static_cast<std::size_t>(axis)] = sizes[i];
     results[i].shape = Shape(extents);
@@ -136,14 +138,14 @@ Expected<TensorType> infer_concat(NodeRef node) {
     result.element = quantization->storage;
     result.quantization = std::move(quantization);
   }
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   bool is_ranked = false;
   std::size_t axis = 0;
-  std::int64_t sum = 0;  // along the axis
+  Extent sum = 0;  // along the axis
   for (std::size_t operand = 0; operand < node.operands().size(); ++operand) {
     const Shape shape = operand_shape(node, operand);
     if (!shape.is_ranked()) {
-      sum = Shape::dynamic;
+      sum = Extent::open();
       continue;
     }
     if (!std::exchange(is_ranked, true)) {
@@ -155,14 +157,14 @@ Expected<TensorType> infer_concat(NodeRef node) {
       return invalid(fmt::format("a concat of {} and {} dimensions", extents.size(), shape.rank()));
     }
     for (std::size_t i = 0; i < extents.size(); ++i) {
-      const std::int64_t extent = shape.extents()[i];
+      const Extent extent = shape.extents()[i];
       if (i == axis) {
         QUADRANT_TRY(sum, concatenated(sum, extent));
-      } else if (!compatible(extents[i], extent)) {
+      } else if (!may_equal(extents[i], extent)) {
         return invalid(fmt::format("operand {} of a concat has {} elements along axis {}, not {}",
-                                   operand, extent, i, extents[i]));
+                                   operand, to_string(extent), i, to_string(extents[i])));
       } else {
-        extents[i] = std::max(extents[i], extent);  // the one that is known
+        extents[i] = known_one(extents[i], extent);
       }
     }
   }
@@ -179,7 +181,7 @@ Expected<TensorType> infer_gather(NodeRef node) {
   if (!data.is_ranked()) return result;
   QUADRANT_TRY(const std::int64_t axis, axis_below(node, data.rank()));
   if (!indices.is_ranked() || data.rank() + indices.rank() > largest_rank) return result;
-  std::vector<std::int64_t> extents(data.extents().begin(), data.extents().end());
+  std::vector<Extent> extents(data.extents().begin(), data.extents().end());
   const auto place = extents.erase(extents.begin() + axis);
   extents.insert(place, indices.extents().begin(), indices.extents().end());
   result.shape = Shape(std::move(extents));

@@ -32,7 +32,7 @@ Expected<TensorType> bits_as(NodeRef node) {
 // --- operands that are stretched to one shape ----------------------------------------------------
 
 Expected<Shape> stretched(NodeRef node) {
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   for (std::size_t i = 0; i < node.operands().size(); ++i) {
     const Shape shape = operand_shape(node, i);
     if (!shape.is_ranked()) return Shape();
@@ -63,15 +63,16 @@ struct PoolWindow {
   bool rounds_up;
 };
 
-// How many windows lie in `extent` elements.
-std::int64_t windows_in(std::int64_t extent, const PoolWindow& window, std::int64_t pad_begin) {
-  if (extent == Shape::dynamic) return extent;
+// How many windows lie in `from` elements.
+Extent windows_in(Extent from, const PoolWindow& window, std::int64_t pad_begin) {
+  if (!from.is_known()) return from;
+  const std::int64_t extent = from.value();
   if (window.is_same) return extent / window.stride + (extent % window.stride != 0 ? 1 : 0);
   std::int64_t reach = 0;
   std::int64_t room = 0;
   if (__builtin_mul_overflow(window.kernel - 1, window.dilation, &reach) ||
       __builtin_add_overflow(extent, window.pads, &room) || reach >= room) {
-    return Shape::dynamic;
+    return Extent::open();
   }
   const std::int64_t steps = room - 1 - reach;
   std::int64_t count = steps / window.stride + 1;
@@ -79,7 +80,7 @@ std::int64_t windows_in(std::int64_t extent, const PoolWindow& window, std::int6
     // Of one that begins in the padding behind them, onnx and its runtimes say different things.
     std::int64_t begin = 0;
     if (__builtin_mul_overflow(count, window.stride, &begin) || begin >= extent + pad_begin) {
-      return Shape::dynamic;
+      return Extent::open();
     }
     ++count;
   }
@@ -91,24 +92,24 @@ std::int64_t windows_in(std::int64_t extent, const PoolWindow& window, std::int6
 Expected<Shape> pooled_shape(NodeRef node, const Shape& data) {
   if (data.rank() < 3) return Shape();
   const auto spatial = static_cast<std::size_t>(data.rank() - 2);
-  QUADRANT_TRY(const auto kernel, integers(node, "kernel_shape", spatial, Shape::dynamic, 1));
+  QUADRANT_TRY(const auto kernel, kernel_shape(node, spatial));
   QUADRANT_TRY(const auto strides, integers(node, "strides", spatial, 1, 1));
   QUADRANT_TRY(const auto dilations, integers(node, "dilations", spatial, 1, 1));
   QUADRANT_TRY(const auto pads, integers(node, "pads", 2 * spatial, 0, 0));
   QUADRANT_TRY(const auto auto_pad, attribute_or<std::string>(node, "auto_pad", "NOTSET"));
   QUADRANT_TRY(const auto ceil_mode, attribute_or<std::int64_t>(node, "ceil_mode", 0));
   const bool is_padded = auto_pad == "NOTSET" || auto_pad.empty();
-  std::vector<std::int64_t> extents{data[0], data[1]};
+  std::vector<Extent> extents{data[0], data[1]};
   for (std::size_t i = 0; i < spatial; ++i) {
     std::int64_t both = 0;
     const bool is_known =
-        kernel[i] != Shape::dynamic && !__builtin_add_overflow(pads[i], pads[i + spatial], &both);
-    const std::int64_t extent = data[static_cast<std::int64_t>(i) + 2];
+        kernel[i].is_known() && !__builtin_add_overflow(pads[i], pads[i + spatial], &both);
+    const Extent extent = data[static_cast<std::int64_t>(i) + 2];
     const PoolWindow window{
-        kernel[i],     strides[i], dilations[i], is_padded ? both : 0, auto_pad.starts_with("SAME"),
-        ceil_mode != 0};
+        kernel[i].value_or(0),        strides[i],    dilations[i], is_padded ? both : 0,
+        auto_pad.starts_with("SAME"), ceil_mode != 0};
     extents.push_back(is_known ? windows_in(extent, window, is_padded ? pads[i] : 0)
-                               : Shape::dynamic);
+                               : Extent::open());
   }
   return Shape(std::move(extents));
 }
@@ -125,7 +126,7 @@ Expected<TensorType> pooled_whole(NodeRef node) {
   TensorType result{plain_element(node, 0), {}, nullptr};
   const Shape data = operand_shape(node, 0);
   if (data.rank() < 2) return result;
-  std::vector<std::int64_t> extents(static_cast<std::size_t>(data.rank()), 1);
+  std::vector<Extent> extents(static_cast<std::size_t>(data.rank()), 1);
   extents[0] = data[0];
   extents[1] = data[1];
   result.shape = Shape(std::move(extents));
@@ -136,7 +137,7 @@ Expected<TensorType> pooled_whole(NodeRef node) {
 
 // The axes without those that `gone` marks, which stay as 1 where `keeps`.
 Shape without(const Shape& data, const std::vector<bool>& gone, bool keeps) {
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   for (std::size_t axis = 0; axis < gone.size(); ++axis) {
     if (!gone[axis]) {
       extents.push_back(data[static_cast<std::int64_t>(axis)]);
@@ -185,7 +186,7 @@ Expected<TensorType> place_of_largest(NodeRef node) {
 // --- shapes --------------------------------------------------------------------------------------
 
 Expected<TensorType> shape_of(NodeRef node) {
-  TensorType result{ElementType::int64, {Shape::dynamic}, nullptr};
+  TensorType result{ElementType::int64, {Extent::open()}, nullptr};
   const Shape data = operand_shape(node, 0);
   if (!data.is_ranked()) return result;
   const auto clamped = [&](std::int64_t at) {
@@ -199,11 +200,15 @@ Expected<TensorType> shape_of(NodeRef node) {
 
 // --- elements that move --------------------------------------------------------------------------
 
-std::int64_t times(std::int64_t extent, std::int64_t factor) {
+Extent times(Extent extent, std::int64_t factor) {
   std::int64_t product = 0;
-  const bool is_unknown =
-      extent == Shape::dynamic || __builtin_mul_overflow(extent, factor, &product);
-  return is_unknown ? Shape::dynamic : product;
+  const bool is_known =
+      extent.is_known() && !__builtin_mul_overflow(extent.value(), factor, &product);
+  return is_known ? Extent(product) : Extent::open();
+}
+
+Extent divided(Extent extent, std::int64_t divisor) {
+  return extent.transformed([&](std::int64_t known) { return known / divisor; });
 }
 
 Expected<TensorType> depth_to_space(NodeRef node) {
@@ -212,8 +217,8 @@ Expected<TensorType> depth_to_space(NodeRef node) {
   QUADRANT_TRY(const auto block, attribute_or<std::int64_t>(node, "blocksize", 1));
   constexpr std::int64_t most = 1 << 15;
   if (data.rank() != 4 || block < 1 || block > most) return result;
-  const std::int64_t channels = data[1] == Shape::dynamic ? data[1] : data[1] / (block * block);
-  result.shape = {data[0], channels, times(data[2], block), times(data[3], block)};
+  result.shape = {data[0], divided(data[1], block * block), times(data[2], block),
+                  times(data[3], block)};
   return result;
 }
 
@@ -223,10 +228,8 @@ Expected<TensorType> space_to_depth(NodeRef node) {
   QUADRANT_TRY(const auto block, attribute_or<std::int64_t>(node, "blocksize", 1));
   constexpr std::int64_t most = 1 << 15;
   if (data.rank() != 4 || block < 1 || block > most) return result;
-  const auto divided = [&](std::int64_t extent) {
-    return extent == Shape::dynamic ? extent : extent / block;
-  };
-  result.shape = {data[0], times(data[1], block * block), divided(data[2]), divided(data[3])};
+  result.shape = {data[0], times(data[1], block * block), divided(data[2], block),
+                  divided(data[3], block)};
   return result;
 }
 
@@ -260,16 +263,15 @@ Expected<TensorType> padded(NodeRef node) {
   const std::size_t half = pads ? pads->size() / 2 : 0;
   QUADRANT_TRY(const KnownIntegers before, along_axes(node, 3, data.rank(), pads));
   QUADRANT_TRY(const KnownIntegers behind, along_axes(node, 3, data.rank(), pads, half));
-  std::vector<std::int64_t> extents(data.extents().begin(), data.extents().end());
+  std::vector<Extent> extents(static_cast<std::size_t>(data.rank()), Extent::open());
   for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-    std::int64_t& extent = extents[axis];
-    if (extent == Shape::dynamic) continue;
-    if (!before[axis] || !behind[axis]) {
-      extent = Shape::dynamic;
-    } else if (__builtin_add_overflow(extent, *before[axis], &extent) ||
-               __builtin_add_overflow(extent, *behind[axis], &extent) || extent < 0) {
+    if (!data.extents()[axis].is_known() || !before[axis] || !behind[axis]) continue;
+    std::int64_t extent = data.extents()[axis].value();
+    if (__builtin_add_overflow(extent, *before[axis], &extent) ||
+        __builtin_add_overflow(extent, *behind[axis], &extent) || extent < 0) {
       return invalid("pads that leave no extent");
     }
+    extents[axis] = extent;
   }
   result.shape = Shape(std::move(extents));
   return result;
@@ -280,11 +282,11 @@ Expected<TensorType> tiled(NodeRef node) {
   const Shape data = operand_shape(node, 0);
   QUADRANT_TRY(const auto repeats, known_extents(node, "repeats", 1));
   if (!data.is_ranked()) return result;
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   for (std::size_t axis = 0; axis < data.extents().size(); ++axis) {
     const bool is_known = repeats && repeats->size() == data.extents().size() && (*repeats)[axis];
     if (is_known && *(*repeats)[axis] < 0) return invalid("a negative number of repeats");
-    extents.push_back(is_known ? times(data.extents()[axis], *(*repeats)[axis]) : Shape::dynamic);
+    extents.push_back(is_known ? times(data.extents()[axis], *(*repeats)[axis]) : Extent::open());
   }
   result.shape = Shape(std::move(extents));
   return result;
@@ -313,7 +315,7 @@ Expected<TensorType> resized(NodeRef node) {
   TensorType result{plain_element(node, 0), {}, nullptr};
   const Shape data = operand_shape(node, 0);
   if (!data.is_ranked()) return result;
-  std::vector<std::int64_t> extents(data.extents().begin(), data.extents().end());
+  std::vector<Extent> extents(data.extents().begin(), data.extents().end());
   const auto finished = [&]() -> TensorType {
     result.shape = Shape(std::move(extents));
     return result;
@@ -326,24 +328,25 @@ Expected<TensorType> resized(NodeRef node) {
     if (!axis) return invalid(fmt::format("axis {} of {} dimensions", stated, data.rank()));
     axes.push_back(static_cast<std::size_t>(*axis));
   }
-  const auto set = [&](std::size_t i, std::optional<std::int64_t> extent) {
-    extents[axes[i]] = extent.value_or(Shape::dynamic);
-  };
   if (!node.operand(3).is_absent()) {
     QUADRANT_TRY(const auto sizes, known_extents(node, "", 3));
     const bool keeps_aspect =
         node.attribute_or<std::string>("keep_aspect_ratio_policy", "stretch") != "stretch";
     const bool is_known = sizes && sizes->size() == axes.size() && !keeps_aspect;
-    for (std::size_t i = 0; i < axes.size(); ++i) set(i, is_known ? (*sizes)[i] : std::nullopt);
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      if (is_known && (*sizes)[i].value_or(0) < 0) return invalid("a resize to a negative extent");
+      extents[axes[i]] = is_known ? Extent::of((*sizes)[i]) : Extent::open();
+    }
     return finished();
   }
   QUADRANT_TRY(const auto factors, resizing_factors(node, std::ssize(axes)));
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::int64_t extent = extents[axes[i]];
+    Extent& extent = extents[axes[i]];
     // In float32, as runtimes do.
-    const float size = factors ? std::floor(static_cast<float>(extent) * (*factors)[i]) : -1;
-    const bool is_known = extent != Shape::dynamic && size >= 0 && size < 1e15F;
-    set(i, is_known ? std::optional(static_cast<std::int64_t>(size)) : std::nullopt);
+    const auto from = static_cast<float>(extent.value_or(0));
+    const float size = factors ? std::floor(from * (*factors)[i]) : -1;
+    const bool is_known = extent.is_known() && size >= 0 && size < 1e15F;
+    extent = is_known ? Extent(static_cast<std::int64_t>(size)) : Extent::open();
   }
   return finished();
 }

@@ -18,8 +18,10 @@ Expected<std::optional<KnownIntegers>> known_extents(NodeRef node, std::string_v
   if (list.state == IntegerList::State::missing) return std::nullopt;
   if (auto known = known_integers(*node.graph, node.operand(operand))) return known;
   const Shape length = operand_shape(node, operand);
-  if (length.rank() != 1 || !length.is_static() || length[0] > largest_rank) return std::nullopt;
-  return KnownIntegers(static_cast<std::size_t>(length[0]));
+  if (length.rank() != 1 || length[0].value_or(largest_rank + 1) > largest_rank) {
+    return std::nullopt;
+  }
+  return KnownIntegers(static_cast<std::size_t>(length[0].value()));
 }
 
 namespace {
@@ -45,8 +47,8 @@ Results filled_tensor(NodeRef node) {
   const ElementType element = value ? value.element() : ElementType::float32;
   QUADRANT_TRY(const auto extents, known_extents(node, "", 0));
   if (!extents) return one_of_type(element, Shape());
-  std::vector<std::int64_t> shape;
-  for (const auto& extent : *extents) shape.push_back(extent.value_or(Shape::dynamic));
+  std::vector<Extent> shape;
+  std::ranges::transform(*extents, std::back_inserter(shape), Extent::of);
   return one_of_type(element, Shape(std::move(shape)));
 }
 
@@ -55,11 +57,10 @@ Results range_of_numbers(NodeRef node) {
   const auto limit = one_integer(node, 1);
   const auto step = one_integer(node, 2);
   constexpr std::int64_t most = std::int64_t{1} << 40U;
-  const auto is_plain = [](const auto& number) {
-    return number && *number > -most && *number < most;
-  };
-  std::int64_t count = Shape::dynamic;
-  if (is_plain(start) && is_plain(limit) && is_plain(step) && *step != 0) {
+  const auto is_plain = [](std::int64_t number) { return number > -most && number < most; };
+  Extent count = Extent::open();
+  if (start && limit && step && is_plain(*start) && is_plain(*limit) && is_plain(*step) &&
+      *step != 0) {
     const std::int64_t distance = *step > 0 ? *limit - *start : *start - *limit;
     const std::int64_t size = *step > 0 ? *step : -*step;
     count = distance <= 0 ? 0 : (distance + size - 1) / size;
@@ -73,13 +74,13 @@ Results count_of_elements(NodeRef /*node*/) {
 
 Results places_of_values(NodeRef node) {
   const Shape data = operand_shape(node, 0);
-  const std::int64_t rank =
-      data.is_ranked() ? std::max<std::int64_t>(data.rank(), 1) : Shape::dynamic;
-  return one_of_type(ElementType::int64, Shape{rank, Shape::dynamic});
+  const Extent rank =
+      data.is_ranked() ? Extent(std::max<std::int64_t>(data.rank(), 1)) : Extent::open();
+  return one_of_type(ElementType::int64, Shape{rank, Extent::open()});
 }
 
 Results boxes_that_stay(NodeRef /*node*/) {
-  return one_of_type(ElementType::int64, Shape{Shape::dynamic, 3});
+  return one_of_type(ElementType::int64, Shape{Extent::open(), 3});
 }
 
 Results one_hot(NodeRef node) {
@@ -88,9 +89,8 @@ Results one_hot(NodeRef node) {
   QUADRANT_TRY(const auto stated, attribute_or<std::int64_t>(node, "axis", -1));
   const auto axis = normalize_axis(stated, indices.rank() + 1);
   if (!axis) return invalid(fmt::format("axis {} of {} dimensions", stated, indices.rank() + 1));
-  std::vector<std::int64_t> extents(indices.extents().begin(), indices.extents().end());
-  const std::int64_t depth = one_integer(node, 1).value_or(Shape::dynamic);
-  extents.insert(extents.begin() + *axis, depth < 0 ? Shape::dynamic : depth);
+  std::vector<Extent> extents(indices.extents().begin(), indices.extents().end());
+  extents.insert(extents.begin() + *axis, Extent::of(one_integer(node, 1)));
   return one_of_type(element_at(node, 2), Shape(std::move(extents)));
 }
 
@@ -101,10 +101,11 @@ Results largest_ones(NodeRef node) {
     QUADRANT_TRY(const auto stated, attribute_or<std::int64_t>(node, "axis", -1));
     const auto axis = normalize_axis(stated, data.rank());
     if (!axis) return invalid(fmt::format("axis {} of {} dimensions", stated, data.rank()));
-    QUADRANT_TRY(const auto attribute, attribute_or<std::int64_t>(node, "k", Shape::dynamic));
+    constexpr std::int64_t none = -1;
+    QUADRANT_TRY(const auto attribute, attribute_or<std::int64_t>(node, "k", none));
     const std::int64_t count = one_integer(node, 1).value_or(attribute);
-    std::vector<std::int64_t> extents(data.extents().begin(), data.extents().end());
-    extents[static_cast<std::size_t>(*axis)] = count < 0 ? Shape::dynamic : count;
+    std::vector<Extent> extents(data.extents().begin(), data.extents().end());
+    extents[static_cast<std::size_t>(*axis)] = count < 0 ? Extent::open() : Extent(count);
     values.shape = Shape(std::move(extents));
   }
   std::vector<TensorType> results{values, {ElementType::int64, values.shape, nullptr}};
@@ -122,10 +123,10 @@ Results by_several_indices(NodeRef node) {
   QUADRANT_TRY(const auto batch, attribute_or<std::int64_t>(node, "batch_dims", 0));
   Shape shape;
   if (data.is_ranked() && indices.rank() > 0) {
-    const std::int64_t depth = indices[indices.rank() - 1];
-    if (depth != Shape::dynamic && depth >= 0 && batch >= 0 && batch + depth <= data.rank()) {
-      std::vector<std::int64_t> extents(indices.extents().begin(), indices.extents().end() - 1);
-      const auto rest = data.extents().subspan(static_cast<std::size_t>(batch + depth));
+    const auto depth = indices[indices.rank() - 1].known();
+    if (depth && batch >= 0 && batch + *depth <= data.rank()) {
+      std::vector<Extent> extents(indices.extents().begin(), indices.extents().end() - 1);
+      const auto rest = data.extents().subspan(static_cast<std::size_t>(batch + *depth));
       extents.insert(extents.end(), rest.begin(), rest.end());
       shape = Shape(std::move(extents));
     }
@@ -149,7 +150,7 @@ Results sampled(NodeRef node) {
   const Shape grid = operand_shape(node, 1);
   if (data.rank() < 3 || grid.rank() != data.rank())
     return one_of_type(element_at(node, 0), Shape());
-  std::vector<std::int64_t> extents{data[0], data[1]};
+  std::vector<Extent> extents{data[0], data[1]};
   for (std::int64_t axis = 1; axis + 1 < grid.rank(); ++axis) extents.push_back(grid[axis]);
   return one_of_type(element_at(node, 0), Shape(std::move(extents)));
 }
@@ -163,15 +164,15 @@ Results transformed(NodeRef node) {
   const bool is_known = node.operand(2).is_absent() || listed;
   const auto axis = normalize_axis(listed.value_or(attribute), data.rank());
   if (!axis) return invalid(fmt::format("axis {} of {} dimensions", attribute, data.rank()));
-  std::vector<std::int64_t> extents(data.extents().begin(), data.extents().end());
+  std::vector<Extent> extents(data.extents().begin(), data.extents().end());
   extents.back() = 2;
-  std::int64_t& extent = extents[static_cast<std::size_t>(*axis)];
-  if (!node.operand(1).is_absent()) extent = one_integer(node, 1).value_or(Shape::dynamic);
+  Extent& extent = extents[static_cast<std::size_t>(*axis)];
+  if (!node.operand(1).is_absent()) extent = Extent::of(one_integer(node, 1));
   const bool is_half = node.attribute_or<std::int64_t>("onesided", 0) != 0;
-  if (is_half && extent >= 0) extent = extent / 2 + 1;
+  if (is_half) extent = extent.transformed([](std::int64_t count) { return count / 2 + 1; });
   // The inverse of half of a spectrum is real, and of another length.
   const bool is_inverse = node.attribute_or<std::int64_t>("inverse", 0) != 0;
-  if (!is_known || (is_half && is_inverse)) extents.assign(extents.size(), Shape::dynamic);
+  if (!is_known || (is_half && is_inverse)) extents.assign(extents.size(), Extent::open());
   return one_of_type(element_at(node, 0), Shape(std::move(extents)));
 }
 
@@ -179,8 +180,8 @@ Results transformed(NodeRef node) {
 Results pooled_boxes(NodeRef node) {
   const Shape data = operand_shape(node, 0);
   const Shape boxes = operand_shape(node, 1);
-  const std::int64_t count = boxes.rank() == 2 ? boxes[0] : Shape::dynamic;
-  const std::int64_t channels = data.rank() == 4 ? data[1] : Shape::dynamic;
+  const Extent count = boxes.rank() == 2 ? boxes[0] : Extent::open();
+  const Extent channels = data.rank() == 4 ? data[1] : Extent::open();
   return one_of_type(element_at(node, 0),
                      Shape{count, channels, node.attribute_or<std::int64_t>("output_height", 1),
                            node.attribute_or<std::int64_t>("output_width", 1)});

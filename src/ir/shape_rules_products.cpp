@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "ir/shape_rules.hpp"
@@ -17,21 +16,21 @@ Expected<void> check_rank(const Shape& shape, std::int64_t rank) {
       fmt::format("an operand of {} dimensions where {} are needed", shape.rank(), rank));
 }
 
-Expected<void> check_inner(std::int64_t a, std::int64_t b) {
-  if (compatible(a, b)) return {};
-  return invalid(fmt::format("inner dimensions {} and {} differ", a, b));
+Expected<void> check_inner(Extent a, Extent b) {
+  if (may_equal(a, b)) return {};
+  return invalid(fmt::format("inner dimensions {} and {} differ", to_string(a), to_string(b)));
 }
 
-std::int64_t extent(const Shape& shape, std::int64_t axis) {
-  return shape.is_ranked() ? shape[axis] : Shape::dynamic;
+Extent extent(const Shape& shape, std::int64_t axis) {
+  return shape.is_ranked() ? shape[axis] : Extent::open();
 }
 
 // What is added to a product broadcasts to it, not the other way round.
 Expected<void> check_addend(const Shape& c, const Shape& product) {
   bool fits = c.rank() <= product.rank();
   for (std::int64_t i = 1; fits && i <= c.rank(); ++i) {
-    const std::int64_t have = c[c.rank() - i];
-    fits = have == 1 || compatible(have, product[product.rank() - i]);
+    const Extent have = c[c.rank() - i];
+    fits = surely_equal(have, 1) || may_equal(have, product[product.rank() - i]);
   }
   if (fits) return {};
   return invalid(
@@ -49,12 +48,12 @@ Expected<Shape> batch_product(const Shape& a, const Shape& b) {
   QUADRANT_CHECK(check_rank(a, 3));
   QUADRANT_CHECK(check_rank(b, 3));
   QUADRANT_CHECK(check_inner(extent(a, 2), extent(b, 1)));
-  const std::int64_t batch_a = extent(a, 0);
-  const std::int64_t batch_b = extent(b, 0);
-  if (!compatible(batch_a, batch_b)) {
-    return invalid(fmt::format("batches of {} and {}", batch_a, batch_b));
+  const Extent batch_a = extent(a, 0);
+  const Extent batch_b = extent(b, 0);
+  if (!may_equal(batch_a, batch_b)) {
+    return invalid(fmt::format("batches of {} and {}", to_string(batch_a), to_string(batch_b)));
   }
-  return Shape{std::max(batch_a, batch_b), extent(a, 1), extent(b, 2)};
+  return Shape{known_one(batch_a, batch_b), extent(a, 1), extent(b, 2)};
 }
 
 }  // namespace
@@ -64,11 +63,11 @@ Expected<Shape> matmul_shape(const Shape& a, const Shape& b) {
     if (shape.is_ranked() && shape.rank() == 0) return invalid("a scalar in a matmul");
   }
   if (!a.is_ranked() || !b.is_ranked()) return Shape();
-  const std::int64_t inner_a = a[a.rank() - 1];
-  const std::int64_t inner_b = b[std::max<std::int64_t>(b.rank() - 2, 0)];
-  if (!compatible(inner_a, inner_b)) {
-    return invalid(fmt::format("inner dimensions {} and {} differ ([{}] times [{}])", inner_a,
-                               inner_b, to_string(a), to_string(b)));
+  const Extent inner_a = a[a.rank() - 1];
+  const Extent inner_b = b[std::max<std::int64_t>(b.rank() - 2, 0)];
+  if (!may_equal(inner_a, inner_b)) {
+    return invalid(fmt::format("inner dimensions {} and {} differ ([{}] times [{}])",
+                               to_string(inner_a), to_string(inner_b), to_string(a), to_string(b)));
   }
   const auto leading = [](const Shape& shape) {
     return shape.extents().first(static_cast<std::size_t>(std::max<std::int64_t>(shape.rank(), 2)) -
@@ -133,14 +132,14 @@ Expected<TensorType> infer_linear(NodeRef node) {
   const Shape bias = operand_shape(node, 2);
   QUADRANT_CHECK(check_rank(w, 2));
   QUADRANT_CHECK(check_rank(bias, 1));
-  if (!compatible(extent(w, 0), extent(bias, 0))) {
-    return invalid(fmt::format("a bias of {} for {} outputs", bias[0], w[0]));
+  if (!may_equal(extent(w, 0), extent(bias, 0))) {
+    return invalid(fmt::format("a bias of {} for {} outputs", to_string(bias[0]), to_string(w[0])));
   }
   if (!x.is_ranked()) return result;
   if (x.rank() == 0) return invalid("a scalar in a linear");
   QUADRANT_CHECK(check_inner(x[x.rank() - 1], extent(w, 1)));
-  std::vector<std::int64_t> extents(x.extents().begin(), x.extents().end());
-  extents.back() = std::max(extent(w, 0), extent(bias, 0));  // the one that is known
+  std::vector<Extent> extents(x.extents().begin(), x.extents().end());
+  extents.back() = known_one(extent(w, 0), extent(bias, 0));
   result.shape = Shape(std::move(extents));
   return result;
 }
@@ -150,18 +149,17 @@ Expected<TensorType> infer_einsum(NodeRef node) {
   QUADRANT_TRY(result.element, common_element(node));
   QUADRANT_TRY(const auto equation, einsum_equation(node));
   if (!equation) return result;
-  std::array<std::int64_t, 128> extents{};  // of each label
-  extents.fill(1);
+  std::vector<Extent> extents(128, 1);  // of each label
   for (std::size_t operand = 0; operand < equation->operands.size(); ++operand) {
     const std::string& labels = equation->operands[operand];
     const Shape shape = operand_shape(node, operand);
     QUADRANT_CHECK(check_rank(shape, static_cast<std::int64_t>(labels.size())));
     for (std::size_t axis = 0; axis < labels.size(); ++axis) {
-      std::int64_t& known = extents[static_cast<unsigned char>(labels[axis])];
+      Extent& known = extents[static_cast<unsigned char>(labels[axis])];
       QUADRANT_TRY(known, broadcast(known, extent(shape, static_cast<std::int64_t>(axis))));
     }
   }
-  std::vector<std::int64_t> kept;
+  std::vector<Extent> kept;
   kept.reserve(equation->result.size());
   for (const char label : equation->result) {
     kept.push_back(extents[static_cast<unsigned char>(label)]);

@@ -14,35 +14,35 @@ enum Quantity : std::uint8_t { sequence, batch, inputs, directions, hidden };
 // What is known of each quantity, from whichever operand or attribute says it.
 class Quantities {
  public:
-  Quantities() { extents_.fill(Shape::dynamic); }
-
-  // `extent` is `factor` times the quantity.
-  Expected<void> learn(Quantity quantity, std::int64_t factor, std::int64_t extent) {
-    if (extent == Shape::dynamic) return {};
+  // `stated` is `factor` times the quantity.
+  Expected<void> learn(Quantity quantity, std::int64_t factor, Extent stated) {
+    if (!stated.is_known()) return {};
+    const std::int64_t extent = stated.value();
     const std::int64_t value = extent / factor;
-    std::int64_t& known = extents_[quantity];
-    if (extent % factor != 0 || !compatible(known, value)) {
+    Extent& known = extents_[quantity];
+    if (extent % factor != 0 || !may_equal(known, value)) {
       constexpr std::array names{"sequence", "batch", "inputs", "directions", "hidden units"};
       return invalid(fmt::format("the operands disagree about {}: an extent of {}, where {} is {}",
                                  names[quantity], extent, factor,
-                                 known == Shape::dynamic ? "a divisor" : "the factor"));
+                                 known.is_known() ? "the factor" : "a divisor"));
     }
     known = value;
     return {};
   }
 
-  [[nodiscard]] std::int64_t operator[](Quantity quantity) const { return extents_[quantity]; }
+  [[nodiscard]] Extent operator[](Quantity quantity) const { return extents_[quantity]; }
 
  private:
-  std::array<std::int64_t, 5> extents_{};
+  std::vector<Extent> extents_ = std::vector(5, Extent::open());
 };
 
-struct Extent {
+// The extent of an axis.
+struct Multiple {
   Quantity quantity = sequence;
   std::int64_t factor = 1;
 };
 
-Expected<void> learn(NodeRef node, std::size_t operand, std::span<const Extent> extents,
+Expected<void> learn(NodeRef node, std::size_t operand, std::span<const Multiple> extents,
                      Quantities& known) {
   const Shape shape = operand_shape(node, operand);
   if (!shape.is_ranked()) return {};
@@ -71,8 +71,7 @@ Expected<std::vector<TensorType>> infer_recurrent(NodeRef node) {
 
   QUADRANT_TRY(const std::int64_t layout, attribute_or<std::int64_t>(node, "layout", 0));
   QUADRANT_TRY(const auto direction, attribute_or<std::string>(node, "direction", "forward"));
-  QUADRANT_TRY(const auto hidden_size,
-               attribute_or<std::int64_t>(node, "hidden_size", Shape::dynamic));
+  QUADRANT_TRY(const auto hidden_size, attribute_or<std::int64_t>(node, "hidden_size", 0));
   const bool both = direction == "bidirectional";
   if (!both && direction != "forward" && direction != "reverse") {
     return invalid(fmt::format("attribute 'direction' holds '{}'", direction));
@@ -85,18 +84,18 @@ Expected<std::vector<TensorType>> infer_recurrent(NodeRef node) {
   if (hidden_size > 0) QUADRANT_CHECK(known.learn(hidden, 1, hidden_size));
 
   const std::int64_t gates = gates_of(node);
-  using Three = std::array<Extent, 3>;
+  using Three = std::array<Multiple, 3>;
   const Three x =
       layout == 0 ? Three{{{sequence}, {batch}, {inputs}}} : Three{{{batch}, {sequence}, {inputs}}};
   const Three w{{{directions}, {hidden, gates}, {inputs}}};
   const Three r{{{directions}, {hidden, gates}, {hidden}}};
   const Three state = layout == 0 ? Three{{{directions}, {batch}, {hidden}}}
                                   : Three{{{batch}, {directions}, {hidden}}};
-  const std::array<Extent, 2> bias{{{directions}, {hidden, 2 * gates}}};
-  const std::array<Extent, 1> lengths{{{batch}}};
-  const std::array<Extent, 2> peepholes{{{directions}, {hidden, 3}}};
-  const std::array<std::span<const Extent>, 8> shapes{x,       w,     r,     bias,
-                                                      lengths, state, state, peepholes};
+  const std::array<Multiple, 2> bias{{{directions}, {hidden, 2 * gates}}};
+  const std::array<Multiple, 1> lengths{{{batch}}};
+  const std::array<Multiple, 2> peepholes{{{directions}, {hidden, 3}}};
+  const std::array<std::span<const Multiple>, 8> shapes{x,       w,     r,     bias,
+                                                        lengths, state, state, peepholes};
   for (std::size_t operand = 0; operand < node.operands().size(); ++operand) {
     QUADRANT_CHECK(learn(node, operand, shapes[operand], known));
   }
@@ -104,11 +103,11 @@ Expected<std::vector<TensorType>> infer_recurrent(NodeRef node) {
   const std::array<Quantity, 4> all = layout == 0 ? std::array{sequence, directions, batch, hidden}
                                                   : std::array{batch, sequence, directions, hidden};
   for (std::size_t i = 0; i < results.size(); ++i) {
-    std::vector<std::int64_t> extents;
+    std::vector<Extent> extents;
     if (i == 0) {
       for (const Quantity quantity : all) extents.push_back(known[quantity]);
     } else {
-      for (const Extent& extent : state) extents.push_back(known[extent.quantity]);
+      for (const Multiple& extent : state) extents.push_back(known[extent.quantity]);
     }
     results[i].shape = Shape(std::move(extents));
   }

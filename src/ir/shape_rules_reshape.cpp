@@ -14,33 +14,33 @@ namespace {
 
 // What a reshape's second operand asks for.
 struct Request {
-  std::vector<std::int64_t> extents;  // `Shape::dynamic` for one that is not known
-  std::vector<bool> copied;           // whether each extent is the data's
-  std::ptrdiff_t open = -1;           // where the -1 is
+  std::vector<Extent> extents;  // open for the -1, and for those that are not known
+  std::vector<bool> copied;     // whether each extent is the data's
+  std::ptrdiff_t open = -1;     // where the -1 is
 };
 
 Expected<Request> read_request(const Shape& data, const KnownIntegers& asked, bool allow_zero) {
   std::ptrdiff_t open = -1;
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   std::vector<bool> copied(asked.size(), false);
   for (std::size_t axis = 0; axis < asked.size(); ++axis) {
-    extents.push_back(asked[axis].value_or(Shape::dynamic));
-    if (!asked[axis]) continue;
-    if (extents[axis] < -1) {
-      return invalid(fmt::format("a reshape to an extent of {}", extents[axis]));
+    extents.push_back(Extent::of(asked[axis]));
+    if (asked[axis].value_or(0) < -1) {
+      return invalid(fmt::format("a reshape to an extent of {}", *asked[axis]));
     }
-    if (extents[axis] == -1) {
+    if (asked[axis] == -1) {
+      extents[axis] = Extent::open();
       if (open >= 0) return invalid("a reshape with more than one -1");
       open = static_cast<std::ptrdiff_t>(axis);
-    } else if (extents[axis] == 0 && !allow_zero) {
+    } else if (asked[axis] == 0 && !allow_zero) {
       if (data.is_ranked() && std::cmp_greater_equal(axis, data.rank())) {
         return invalid(fmt::format("a reshape copies dimension {} of {}", axis, data.rank()));
       }
       copied[axis] = true;
-      extents[axis] = data.is_ranked() ? data.extents()[axis] : Shape::dynamic;
+      extents[axis] = data.is_ranked() ? data.extents()[axis] : Extent::open();
     }
   }
-  if (open >= 0 && allow_zero && std::ranges::find(extents, 0) != extents.end()) {
+  if (open >= 0 && allow_zero && std::ranges::find(asked, 0) != asked.end()) {
     return invalid("a reshape with both -1 and, as 'allowzero' is set, 0");
   }
   return Request{std::move(extents), std::move(copied), open};
@@ -50,12 +50,12 @@ Expected<Request> read_request(const Shape& data, const KnownIntegers& asked, bo
 Expected<Shape> reshaped(const Shape& data, Request request) {
   auto& [extents, copied, open] = request;
   // Copied dimensions divide out, known or not.
-  std::vector<std::int64_t> before;
-  std::vector<std::int64_t> after;
+  std::vector<Extent> before;
+  std::vector<Extent> after;
   bool empty = false;
   for (std::size_t axis = 0; axis < extents.size(); ++axis) {
     if (copied[axis]) {
-      empty = empty || extents[axis] == 0;
+      empty = empty || surely_equal(extents[axis], 0);
     } else if (std::cmp_not_equal(axis, open)) {
       after.push_back(extents[axis]);
     }
@@ -113,20 +113,21 @@ Expected<TensorType> infer_squeeze(NodeRef node) {
   const Shape data = operand_shape(node, 0);
   QUADRANT_TRY(const IntegerList axes, integer_list(node, "axes", 1));
   if (!data.is_ranked() || axes.is_computed()) return result;
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   if (axes.state == IntegerList::State::missing) {
     if (!data.is_static()) return result;
-    std::ranges::remove_copy(data.extents(), std::back_inserter(extents), 1);
+    std::ranges::remove_copy(data.known_extents(), std::back_inserter(extents), 1);
   } else {
     // To ONNX's shape inference an empty list names no axis, to ONNX Runtime all of extent 1.
     if (axes.is_empty()) return result;
     QUADRANT_TRY(const auto dropped, named_axes(axes.values, data.rank(), true));
     for (std::size_t axis = 0; axis < dropped.size(); ++axis) {
-      const std::int64_t extent = data.extents()[axis];
+      const Extent extent = data.extents()[axis];
       if (!dropped[axis]) {
         extents.push_back(extent);
-      } else if (!compatible(extent, 1)) {
-        return invalid(fmt::format("a squeeze of axis {}, whose extent is {}", axis, extent));
+      } else if (!may_equal(extent, 1)) {
+        return invalid(
+            fmt::format("a squeeze of axis {}, whose extent is {}", axis, to_string(extent)));
       }
     }
   }
@@ -142,25 +143,24 @@ Expected<TensorType> infer_unsqueeze(NodeRef node) {
   const std::int64_t rank = data.rank() + static_cast<std::int64_t>(axes.values.size());
   if (!data.is_ranked() || axes.is_computed() || rank > largest_rank) return result;
   QUADRANT_TRY(const auto added, named_axes(axes.values, rank, false));
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   extents.reserve(added.size());
   auto next = data.extents().begin();
-  for (const bool is_new : added) extents.push_back(is_new ? 1 : *next++);
+  for (const bool is_new : added) extents.push_back(is_new ? Extent(1) : *next++);
   result.shape = Shape(std::move(extents));
   return result;
 }
 
 Expected<TensorType> infer_flatten(NodeRef node) {
-  TensorType result = moved(node, Shape{Shape::dynamic, Shape::dynamic});
+  TensorType result = moved(node, Shape{Extent::open(), Extent::open()});
   const Shape data = operand_shape(node, 0);
   QUADRANT_TRY(const std::int64_t stated, attribute_or<std::int64_t>(node, "axis", 1));
   if (!data.is_ranked()) return result;
   const auto axis = ops::Flatten{node}.axis();
   if (!axis) return invalid(fmt::format("axis {} of {} dimensions", stated, data.rank()));
-  const auto product = [](std::span<const std::int64_t> extents) {
-    return Shape(std::vector(extents.begin(), extents.end()))
-        .element_count()
-        .value_or(Shape::dynamic);
+  const auto product = [](std::span<const Extent> extents) {
+    const auto count = Shape(std::vector(extents.begin(), extents.end())).element_count();
+    return count ? Extent(*count) : Extent::open();
   };
   const auto split = static_cast<std::size_t>(*axis);
   result.shape = {product(data.extents().first(split)), product(data.extents().subspan(split))};

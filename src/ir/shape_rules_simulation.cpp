@@ -26,7 +26,7 @@ Expected<std::int64_t> axis_attribute(NodeRef node) {
 Expected<void> check_channels(NodeRef node, std::int64_t axis, std::size_t count) {
   const Shape shape = operand_shape(node, 0);
   if (count == 0) return invalid("no channels");
-  if (!shape.is_ranked() || compatible(shape[axis], static_cast<std::int64_t>(count))) return {};
+  if (!shape.is_ranked() || may_equal(shape[axis], static_cast<std::int64_t>(count))) return {};
   return invalid(
       fmt::format("{} channels along axis {} of shape [{}]", count, axis, to_string(shape)));
 }
@@ -109,8 +109,8 @@ Expected<TensorType> infer_fake_quant(NodeRef node) {
       return invalid(
           fmt::format("a bound of shape [{}]{}", to_string(shape), axis ? "" : " without an axis"));
     }
-    if (axis && shape[0] != Shape::dynamic) {
-      QUADRANT_CHECK(check_channels(node, *axis, static_cast<std::size_t>(shape[0])));
+    if (axis && shape[0].is_known()) {
+      QUADRANT_CHECK(check_channels(node, *axis, static_cast<std::size_t>(shape[0].value())));
     }
   }
   return result;

@@ -176,9 +176,9 @@ class Parser {
     if (scan_.accept("*x")) {
       type.shape = Shape();
     } else {
-      std::vector<std::int64_t> extents;
+      std::vector<Extent> extents;
       while (scan_.next_is_digit() || scan_.next_is('?')) {
-        std::int64_t extent = Shape::dynamic;
+        Extent extent = Extent::open();
         if (!scan_.accept("?")) {
           QUADRANT_TRY(extent, scan_.digits());
         }
@@ -286,7 +286,7 @@ class Parser {
       return scan_.error(at, "the quantized axis or block does not fit the shape");
     }
     Shape expected = parameter_shape(shape, granularity);
-    if (!blocks && expected[0] == Shape::dynamic) return Shape{count};
+    if (!blocks && !expected[0].is_known()) return Shape{count};
     if (expected.element_count() != count) {
       return scan_.error(
           at, fmt::format("{} scales where [{}] are needed", count, to_string(expected)));

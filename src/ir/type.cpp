@@ -11,13 +11,15 @@ namespace quadrant::inline v0 {
 Shape parameter_shape(const Shape& shape, const Granularity& granularity) {
   switch (granularity.kind) {
     case Granularity::Kind::tensor:
-      return Shape(std::vector<std::int64_t>{});
+      return Shape::scalar();
     case Granularity::Kind::axis:
       return Shape{shape[granularity.axis]};
     case Granularity::Kind::block: {
-      std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
-      std::int64_t& blocked = extents[static_cast<std::size_t>(granularity.axis)];
-      if (blocked > 0) blocked = (blocked - 1) / granularity.block_size + 1;
+      std::vector<Extent> extents(shape.extents().begin(), shape.extents().end());
+      Extent& blocked = extents[static_cast<std::size_t>(granularity.axis)];
+      blocked = blocked.transformed([&](std::int64_t extent) {
+        return extent == 0 ? 0 : (extent - 1) / granularity.block_size + 1;
+      });
       return Shape(std::move(extents));
     }
   }

@@ -38,14 +38,14 @@ Expected<Shape> expected_parameters(const UniformType& type, const Shape& shape)
     return broken_rule(fmt::format("quantized in blocks of {}", granularity.block_size));
   }
   if (shape.is_ranked()) return parameter_shape(shape, granularity);
-  return blocks ? Shape() : Shape{Shape::dynamic};
+  return blocks ? Shape() : Shape{Extent::open()};
 }
 
 bool fits(const Shape& have, const Shape& expected) {
   if (!expected.is_ranked()) return true;
   if (have.rank() != expected.rank()) return false;
   for (std::int64_t axis = 0; axis < have.rank(); ++axis) {
-    if (expected[axis] != Shape::dynamic && have[axis] != expected[axis]) return false;
+    if (!may_equal(have[axis], expected[axis])) return false;
   }
   return true;
 }

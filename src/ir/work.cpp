@@ -12,19 +12,18 @@ namespace {
 // A sum over an axis that nobody knows, of a sequence say, is none of one term.
 constexpr std::int64_t unknown_terms = 32;
 
-std::int64_t known(std::int64_t extent) noexcept { return std::max<std::int64_t>(extent, 1); }
+std::int64_t known(Extent extent) noexcept { return std::max<std::int64_t>(extent.value_or(1), 1); }
 
 // The extent of the operand's axis that is `place` from the end, where it is known.
-std::int64_t extent_from_end(NodeRef node, std::uint32_t operand, std::int64_t place) noexcept {
+Extent extent_from_end(NodeRef node, std::uint32_t operand, std::int64_t place) noexcept {
   const TensorType* type = node.operand_type(operand);
-  if (type == nullptr || type->shape.rank() < place) return Shape::dynamic;
+  if (type == nullptr || type->shape.rank() < place) return Extent::open();
   return type->shape[type->shape.rank() - place];
 }
 
 // The terms of each sum: either factor may know.
-std::int64_t terms(std::int64_t by_first, std::int64_t by_second) noexcept {
-  if (by_first == Shape::dynamic) by_first = by_second;
-  return by_first == Shape::dynamic ? unknown_terms : by_first;
+std::int64_t terms(Extent by_first, Extent by_second) noexcept {
+  return known_one(by_first, by_second).value_or(unknown_terms);
 }
 
 // Each element of `spread` meets the weight's elements of one index along its first axis.
@@ -85,8 +84,8 @@ constexpr std::array work_rules{
 
 std::int64_t counted_elements(const Shape& shape) noexcept {
   std::int64_t count = 1;
-  for (const std::int64_t extent : shape.extents()) {
-    count = extent == 0 ? 0 : saturating_multiply(count, known(extent));
+  for (const Extent extent : shape.extents()) {
+    count = surely_equal(extent, 0) ? 0 : saturating_multiply(count, known(extent));
   }
   return count;
 }

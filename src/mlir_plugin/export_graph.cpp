@@ -127,7 +127,7 @@ class Exporting {
     Axes extents(static_cast<std::size_t>(type.shape.rank()), 1);
     for (std::size_t i = 0; i < axes.size(); ++i) {
       extents[static_cast<std::size_t>(axes[i])] =
-          values_.type(operand).shape[static_cast<std::int64_t>(i)];
+          values_.type(operand).shape[static_cast<std::int64_t>(i)].value();
     }
     values_.set_stretched(op.getResult(0), values_.reshaped(operand, Shape(std::move(extents))));
     return {};

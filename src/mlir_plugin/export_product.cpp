@@ -88,15 +88,14 @@ class ProductExport {
 
   // Of [N, C, H, W] and [O, I, H, W].
   Value convolved(Value data, Value weight, std::int64_t groups) {
-    const Shape& image = values_.graph.type(data).shape;
-    const Shape& kernel = values_.graph.type(weight).shape;
+    const auto image = values_.graph.type(data).shape.known_extents();
+    const auto kernel = values_.graph.type(weight).shape.known_extents();
     const Axes strides = window("strides");
     const Axes dilations = window("dilations");
     Axes extents{image[0], kernel[0]};
     for (std::size_t i = 0; i < 2; ++i) {
-      const auto axis = static_cast<std::int64_t>(i) + 2;
-      const std::int64_t reach = (kernel[axis] - 1) * dilations[i] + 1;
-      extents.push_back((image[axis] - reach) / strides[i] + 1);
+      const std::int64_t reach = (kernel[i + 2] - 1) * dilations[i] + 1;
+      extents.push_back((image[i + 2] - reach) / strides[i] + 1);
     }
     TensorType type{values_.graph.type(data).element, Shape(std::move(extents)), nullptr};
     return values_.emit(ops::Conv::kind, {data, weight}, std::move(type),
@@ -118,8 +117,8 @@ class ProductExport {
     const Shape shape = values_.graph.type(weight).shape;  // [H, W, C] or [H, W, C, M]
     const bool is_multiplied = name == "linalg.depthwise_conv_2d_nhwc_hwcm";
     if (!is_multiplied && name != "linalg.depthwise_conv_2d_nhwc_hwc") return Value{};
-    const std::int64_t channels = shape[2];
-    const std::int64_t multiplier = is_multiplied ? shape[3] : 1;
+    const std::int64_t channels = shape[2].value();
+    const std::int64_t multiplier = is_multiplied ? shape[3].value() : 1;
     const Value channels_first =
         values_.transposed(weight, is_multiplied ? Axes{2, 3, 0, 1} : Axes{2, 0, 1});
     const Value kernel =
@@ -160,10 +159,10 @@ class ProductExport {
     const auto bytes = constant->read();
     if (!bytes || shape.rank() == 0 || bytes->bytes().empty()) return init;
     const auto width = static_cast<std::size_t>(byte_width(constant->element()));
-    const auto extent = static_cast<std::size_t>(shape[kept]);
+    const auto extent = static_cast<std::size_t>(shape[kept].value());
     std::size_t inner = 1;
     for (std::int64_t axis = kept + 1; axis < shape.rank(); ++axis) {
-      inner *= static_cast<std::size_t>(shape[axis]);
+      inner *= static_cast<std::size_t>(shape[axis].value());
     }
     const std::span<const std::byte> all = bytes->bytes();
     std::vector<std::byte> list(extent * width);
@@ -175,7 +174,7 @@ class ProductExport {
       if (std::memcmp(&all[i * width], &list[index * width], width) != 0) return init;
     }
     Axes extents(static_cast<std::size_t>(shape.rank()), 1);
-    extents[static_cast<std::size_t>(kept)] = shape[kept];
+    extents[static_cast<std::size_t>(kept)] = shape[kept].value();
     return values_.graph.add_constant(
         {}, Constant::from_bytes(constant->element(), Shape(extents), std::move(list)));
   }

@@ -32,7 +32,7 @@ Expected<Value> ExportedValues::read(mlir::Value value) {
   const auto stretched = stretched_.find(value);
   if (stretched != stretched_.end()) {
     QUADRANT_TRY(TensorType type, exported_type(value));
-    const Axes extents(type.shape.extents().begin(), type.shape.extents().end());
+    const Axes extents(type.shape.known_extents().begin(), type.shape.known_extents().end());
     const Value whole =
         emit("onnx.Expand", {stretched->second, integers(extents)}, std::move(type));
     values_[value] = whole;
@@ -74,7 +74,7 @@ Value ExportedValues::transposed(Value value, const Axes& perm) {
   if (perm.empty()) return value;
   TensorType type = graph.type(value);
   Axes extents;
-  for (const std::int64_t axis : perm) extents.push_back(type.shape[axis]);
+  for (const std::int64_t axis : perm) extents.push_back(type.shape[axis].value());
   type.shape = Shape(std::move(extents));
   if (is_list(value)) return reshaped(value, type.shape);
   return emit_move(ops::Transpose::kind, {value}, std::move(type), Attributes{{"perm", perm}});
@@ -84,7 +84,7 @@ Value ExportedValues::transposed(Value value, const Axes& perm) {
 bool ExportedValues::is_list(Value value) const {
   const Constant* const constant = graph.constant(value.node);
   if (constant == nullptr || graph.type(value).is_quantized()) return false;
-  return std::ranges::count_if(constant->shape().extents(),
+  return std::ranges::count_if(constant->shape().known_extents(),
                                [](std::int64_t extent) { return extent != 1; }) <= 1;
 }
 
@@ -94,7 +94,7 @@ Value ExportedValues::reshaped(Value value, const Shape& shape) {
   }
   TensorType type = graph.type(value);
   type.shape = shape;
-  const Axes extents(shape.extents().begin(), shape.extents().end());
+  const Axes extents(shape.known_extents().begin(), shape.known_extents().end());
   return emit_move(ops::Reshape::kind, {value, integers(extents)}, std::move(type), {});
 }
 

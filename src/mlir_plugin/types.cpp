@@ -19,9 +19,9 @@ using mlir::quant::UniformQuantizedType;
 Shape to_shape(mlir::Type type) {
   const auto shaped = llvm::dyn_cast<mlir::ShapedType>(type);
   if (!shaped || !shaped.hasRank()) return {};
-  std::vector<std::int64_t> extents(shaped.getShape().begin(), shaped.getShape().end());
-  for (std::int64_t& extent : extents) {
-    if (mlir::ShapedType::isDynamic(extent)) extent = Shape::dynamic;
+  std::vector<Extent> extents;
+  for (const std::int64_t extent : shaped.getShape()) {
+    extents.push_back(mlir::ShapedType::isDynamic(extent) ? Extent::open() : Extent(extent));
   }
   return Shape(std::move(extents));
 }

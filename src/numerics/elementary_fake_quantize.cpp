@@ -80,7 +80,8 @@ class ElementaryFakeQuantize {
     QUADRANT_TRY(const Shape wanted, view_.aligned(type.shape, real_.shape));
     const bool is_numpy = view_.broadcast() != ops::FakeQuantize::Broadcast::pdpd;
     if (is_numpy && (!wanted.is_ranked() || type.shape.rank() <= wanted.rank())) return bound;
-    if (!wanted.is_ranked() || std::ranges::count(wanted.extents(), Shape::dynamic) > 1) {
+    const auto asked = ops::Reshape::request(wanted);
+    if (!asked) {
       return fail(ErrorCode::impossible, "bounds of a shape that is not known");
     }
     const std::string name(graph_.value_name(bound));
@@ -89,7 +90,7 @@ class ElementaryFakeQuantize {
     }
     const Value shape = graph_.add_constant(
         name + "_shape",
-        Constant::from_values(ElementType::int64, Shape{wanted.rank()}, wanted.extents()));
+        Constant::from_values<std::int64_t>(ElementType::int64, Shape{wanted.rank()}, *asked));
     return add(ops::Reshape::kind, {bound, shape}, {type.element, wanted, nullptr});
   }
 

@@ -29,7 +29,8 @@ Expected<Groups> Groups::of(const Shape& shape, const Granularity& granularity) 
                 fmt::format("blocks of {} elements: choose 1 or more", granularity.block_size));
   }
   if (*count == 0) {
-    groups.group_count_ = blocks ? 0 : shape[axis];  // of blocks there are none in any direction
+    groups.group_count_ =
+        blocks ? 0 : shape[axis].value();  // of blocks there are none in any direction
     // Nothing but the parameters would take memory here, and a shape alone can ask for any amount.
     constexpr std::int64_t most = 1 << 16;
     if (groups.group_count_ > most) {
@@ -40,9 +41,9 @@ Expected<Groups> Groups::of(const Shape& shape, const Granularity& granularity) 
     return groups;
   }
 
-  std::int64_t extent = shape[axis];
+  std::int64_t extent = shape[axis].value();
   std::int64_t inner = 1;
-  for (std::int64_t i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
+  for (std::int64_t i = axis + 1; i < shape.rank(); ++i) inner *= shape[i].value();
   if (blocks && granularity.block_size > 1) {
     const std::int64_t size = std::min(granularity.block_size, extent);
     groups.cycle_length_ = extent * inner;

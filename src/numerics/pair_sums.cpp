@@ -55,13 +55,13 @@ class PairWalk {
     }
     PairWalk walk;
     if (*count == 0) return walk;  // its other extents may be any number
-    walk.rows_ = shape[0];
-    if (contains(order.along, 0)) walk.step_ = order.along.size() == 1 ? 2 : shape[0];
+    walk.rows_ = shape[0].value();
+    if (contains(order.along, 0)) walk.step_ = order.along.size() == 1 ? 2 : walk.rows_;
     const Integers strides = shape.strides();
     walk.row_size_ = strides.front();
     // Of a whole slab; the last one may be a row alone, which has no partner.
-    Integers extents(shape.extents().begin(), shape.extents().end());
-    extents.front() = std::min(walk.step_, shape[0]);
+    Integers extents(shape.known_extents().begin(), shape.known_extents().end());
+    extents.front() = std::min(walk.step_, walk.rows_);
     Integers apart;
     for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
       if (!contains(order.along, axis)) apart.push_back(axis);
@@ -115,7 +115,7 @@ class ScaleOf {
         per_axis ? 0 <= axis && axis < shape.rank() && std::ranges::none_of(orders, is_along)
                  : granularity.kind == Granularity::Kind::tensor;
     if (per_axis && is_valid) {
-      result.extent_ = shape[axis];
+      result.extent_ = shape[axis].value();
       result.stride_ = shape.strides()[static_cast<std::size_t>(axis)];
     }
     if (!is_valid || static_cast<std::size_t>(result.extent_) != scales) {

@@ -53,11 +53,11 @@ double ChannelStatistics::mean() const noexcept { return mean_of(sum, count, min
 
 void ChannelTable::add(const Shape& shape, std::span<const float> values) {
   const std::int64_t position = normalize_axis(axis, shape.rank()).value_or(shape.rank());
-  const std::int64_t extent = position == shape.rank() ? 0 : shape[position];
+  const std::int64_t extent = position == shape.rank() ? 0 : shape[position].value();
   if (!takes(*this, static_cast<std::size_t>(extent))) return;
   std::size_t run = 1;
   for (std::int64_t i = position + 1; i < shape.rank(); ++i) {
-    run *= static_cast<std::size_t>(shape[i]);
+    run *= static_cast<std::size_t>(shape[i].value());
   }
   constexpr std::size_t many = 1024;  // short runs are gathered: adding pays for many at a time
   std::vector<float> gathered;

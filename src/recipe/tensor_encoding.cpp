@@ -172,9 +172,13 @@ Expected<Placed> place_blocks(const TensorEncoding& encoding, const Shape& shape
   const std::int64_t block_axis = axis == 0 ? 1 : axis - 1;
   const Granularity granularity = Granularity::per_block(block_axis, encoding.block_size);
   const Shape wanted = parameter_shape(shape, granularity);
-  const auto matrix = block_matrix(wanted.extents(), block_axis);
+  if (!wanted.is_static()) {
+    return refuse(fmt::format("a tensor of shape [{}] does not tell how many blocks it has",
+                              to_string(shape)));
+  }
+  const auto matrix = block_matrix(wanted.known_extents(), block_axis);
   if (!matrix || wanted.element_count() != static_cast<std::int64_t>(encoding.scales.size()) ||
-      static_cast<std::int64_t>(matrix->channels) != wanted[axis]) {
+      !surely_equal(wanted[axis], static_cast<std::int64_t>(matrix->channels))) {
     return refuse(
         fmt::format("blocks of {} along axis {} of a tensor of shape [{}] have scales of "
                     "shape [{}]; the encoding has {} and no axis: they must be as many, "
@@ -311,7 +315,7 @@ Expected<TensorEncoding> to_tensor_encoding(const UniformType& type, const Shape
       encoding.axis = type.granularity.axis;
       break;
     case Granularity::Kind::block: {
-      const std::span<const std::int64_t> extents = type.scales.shape().extents();
+      const std::span<const std::int64_t> extents = type.scales.shape().known_extents();
       encoding.spread = Spread::blocks;
       encoding.axis = type.granularity.axis;
       encoding.block_size = type.granularity.block_size;

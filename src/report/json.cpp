@@ -6,13 +6,13 @@ std::string text_of(const Json& document) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
+Json to_json(Extent extent) { return extent.is_known() ? Json(extent.value()) : Json(nullptr); }
+
 Json to_json(const TensorType& type) {
   Json json = {{"type", to_string(type)}, {"element", to_string(type.element)}};
   if (type.shape.is_ranked()) {
     Json& shape = json["shape"] = Json::array();
-    for (const std::int64_t extent : type.shape.extents()) {
-      shape.push_back(extent == Shape::dynamic ? Json(nullptr) : Json(extent));
-    }
+    for (const Extent extent : type.shape.extents()) shape.push_back(to_json(extent));
   }
   return json;
 }

@@ -34,6 +34,8 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json to_json(const FileChoice& choice);
 /// `graph` is the one that they were found in.
 [[nodiscard]] Json to_json(std::span<const PairedProduct> products, const GraphView& graph);
+/// A number, null where it is open.
+[[nodiscard]] Json to_json(Extent extent);
 /// `{"type": "tensor<?x4xf32>", "element": "f32", "shape": [null, 4]}`; no `shape` where the rank
 /// is unknown.
 [[nodiscard]] Json to_json(const TensorType& type);

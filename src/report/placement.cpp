@@ -229,10 +229,8 @@ Json parameter_json(const Parameter& parameter) {
 Json batch_json(const Placement& placement) {
   Json inputs = Json::array();
   for (const InputBatch& input : placement.inputs) {
-    const bool is_known =
-        input.shape.is_ranked() && input.shape.rank() > 0 && input.shape[0] != Shape::dynamic;
-    inputs.push_back(
-        {{"name", input.name}, {"extent", is_known ? Json(input.shape[0]) : Json(nullptr)}});
+    const Extent extent = input.shape.rank() > 0 ? input.shape[0] : Extent::open();
+    inputs.push_back({{"name", input.name}, {"extent", to_json(extent)}});
   }
   return {{"state", to_string(placement.batch)}, {"inputs", std::move(inputs)}};
 }

@@ -34,18 +34,19 @@ template <std::size_t N>
                                  const std::array<std::vector<std::int64_t>, N>& strides) {
   Walk<N> walk;
   for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] == 1) continue;
+    const std::int64_t extent = shape[axis].value();
+    if (extent == 1) continue;
     std::array<std::int64_t, N> step{};
     for (std::size_t k = 0; k < N; ++k) step[k] = strides[k][static_cast<std::size_t>(axis)];
     bool even = !walk.extents.empty();
     for (std::size_t k = 0; even && k < N; ++k) {
-      even = walk.steps.back()[k] == step[k] * shape[axis];
+      even = walk.steps.back()[k] == step[k] * extent;
     }
     if (even) {
-      walk.extents.back() *= shape[axis];
+      walk.extents.back() *= extent;
       walk.steps.back() = step;
     } else {
-      walk.extents.push_back(shape[axis]);
+      walk.extents.push_back(extent);
       walk.steps.push_back(step);
     }
   }

@@ -101,14 +101,14 @@ Expected<void> require_operands(const KernelCall& call, std::size_t count) {
 
 std::vector<std::int64_t> extents_between(const Shape& shape, std::int64_t first,
                                           std::int64_t last) {
-  return {shape.extents().begin() + first, shape.extents().begin() + last};
+  return {shape.known_extents().begin() + first, shape.known_extents().begin() + last};
 }
 
 std::int64_t count_between(const Shape& shape, std::int64_t first, std::int64_t last) {
   std::int64_t count = 1;
   for (std::int64_t axis = first; axis < last; ++axis) {
     // Where another axis has no elements, the product of these may be of any size.
-    if (__builtin_mul_overflow(count, shape[axis], &count)) return 0;
+    if (__builtin_mul_overflow(count, shape[axis].value(), &count)) return 0;
   }
   return count;
 }

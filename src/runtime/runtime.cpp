@@ -10,7 +10,7 @@ bool fits(const Shape& actual, const Shape& wanted) {
   if (!wanted.is_ranked()) return true;
   if (actual.rank() != wanted.rank()) return false;
   for (std::int64_t axis = 0; axis < wanted.rank(); ++axis) {
-    if (wanted[axis] != Shape::dynamic && wanted[axis] != actual[axis]) return false;
+    if (!may_equal(wanted[axis], actual[axis])) return false;
   }
   return true;
 }

@@ -31,14 +31,16 @@ std::int64_t group_count(NodeRef node) { return node.attribute_or<std::int64_t>(
 
 // Of a weight [outputs, inputs of a group, taps...]: the inputs of one tap.
 Found inputs_of_a_tap(NodeRef /*node*/, const Shape& weight) {
-  return weight[1] == 1 ? Found() : PairOrder{{1}};
+  return surely_equal(weight[1], 1) ? Found() : PairOrder{{1}};
 }
 
 // All taps, and in each its inputs. With an even number of those no pair reaches into another tap.
 Found inputs_of_all_taps(NodeRef node, const Shape& weight) {
-  const bool is_depthwise = weight[1] == 1 && group_count(node) == weight[0] && weight[0] > 1;
+  const std::int64_t groups = group_count(node);
+  const bool is_depthwise =
+      surely_equal(weight[1], 1) && surely_equal(weight[0], groups) && groups > 1;
   if (is_depthwise) return std::nullopt;
-  if (weight[1] % 2 == 0) return inputs_of_a_tap(node, weight);
+  if (weight[1].value() % 2 == 0) return inputs_of_a_tap(node, weight);
   PairOrder order;
   for (std::int64_t axis = 2; axis < weight.rank(); ++axis) order.along.push_back(axis);
   order.along.push_back(1);
@@ -53,8 +55,8 @@ Found inputs_of_a_group(NodeRef node, const Shape& weight) {
 // Of a weight [inputs, outputs of a group, taps...]. Who begins anew with each group was not seen.
 Found transposed_inputs(NodeRef node, const Shape& weight) {
   const std::int64_t groups = group_count(node);
-  const bool is_known = groups == 1 || (groups > 0 && weight[0] / groups % 2 == 0);
-  if (weight[0] == groups) return std::nullopt;
+  const bool is_known = groups == 1 || (groups > 0 && weight[0].value() / groups % 2 == 0);
+  if (surely_equal(weight[0], groups)) return std::nullopt;
   return is_known ? PairOrder{{0}} : PairOrder{};
 }
 
@@ -104,7 +106,9 @@ std::vector<PairOrder> pair_orders(NodeRef node, std::uint32_t operand, const Sh
         weight.rank() < row.least_rank) {
       continue;
     }
-    Found order = row.order(node, weight);
+    const bool is_convolution = row.kind == ops::Conv::kind || row.kind == ops::ConvTranspose::kind;
+    // How many inputs a convolution sums is not known without the extents.
+    Found order = is_convolution && !weight.is_static() ? PairOrder{} : row.order(node, weight);
     if (order && std::ranges::find(orders, *order) == orders.end()) {
       orders.push_back(*std::move(order));
     }

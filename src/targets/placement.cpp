@@ -60,9 +60,9 @@ BatchExtent batch_of(const std::vector<InputBatch>& inputs) {
     if (!input.shape.is_ranked()) {
       is_unknown = true;
     } else if (input.shape.rank() > 0) {
-      const std::int64_t extent = input.shape[0];
-      if (extent != 1 && extent != Shape::dynamic) return BatchExtent::other;
-      (extent == 1 ? is_one : is_unknown) = true;
+      const Extent extent = input.shape[0];
+      if (!may_equal(extent, 1)) return BatchExtent::other;
+      (extent.is_known() ? is_one : is_unknown) = true;
     }
   }
   if (is_unknown) return BatchExtent::unknown;

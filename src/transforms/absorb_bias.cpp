@@ -37,7 +37,7 @@ OrReason<void> check_borders(const NodeRef& second) {
   const auto pads = second.attribute_or("pads", std::vector<std::int64_t>{});
   const auto automatic = second.attribute_or<std::string>("auto_pad", "NOTSET");
   const std::span<const std::int64_t> kernel =
-      second.operand_constant(1)->shape().extents().subspan(2);
+      second.operand_constant(1)->shape().known_extents().subspan(2);
   const bool is_point =
       std::ranges::all_of(kernel, [](std::int64_t extent) { return extent == 1; });
   const bool is_padded =

@@ -10,7 +10,7 @@ bool is_channelwise(const Constant& constant, std::int64_t channels, std::int64_
   if (shape.rank() > rank) return false;
   if (constant.element_count() == 1) return true;
   return constant.element_count() == channels && shape.rank() >= -axis &&
-         shape[shape.rank() + axis] == channels;
+         surely_equal(shape[shape.rank() + axis], channels);
 }
 
 Expected<std::vector<double>> read_channels(const Constant& constant, std::int64_t channels) {

@@ -168,7 +168,9 @@ class ChainWalk {
     }
     add(ChainLink::Kind::scaling, node);
     place_ = {.axis = -1, .rank = 2, .repeat = unknown};
-    if (to.shape.rank() == 2 && to.shape[1] >= 0) return set_repeat(node, to.shape[1]);
+    if (to.shape.rank() == 2 && to.shape[1].is_known()) {
+      return set_repeat(node, to.shape[1].value());
+    }
     return {};
   }
 
@@ -181,9 +183,9 @@ class ChainWalk {
       const auto extents = read_integers(*target, 2);
       if (extents && *extents == std::vector<std::int64_t>{0, -1}) return true;
     }
-    if (from.rank() != place_.rank || to.rank() != 2 || to[1] < 0) return false;
-    const Shape inner(std::vector<std::int64_t>(from.extents().begin() + 1, from.extents().end()));
-    return inner.element_count() == to[1];
+    if (from.rank() != place_.rank || to.rank() != 2 || !to[1].is_known()) return false;
+    const Shape inner(std::vector<Extent>(from.extents().begin() + 1, from.extents().end()));
+    return inner.element_count() == to[1].value();
   }
 
   // Where the width is not known, the layer behind knows how many inputs it has.

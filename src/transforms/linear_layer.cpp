@@ -26,14 +26,14 @@ OrReason<void> set_convolution(const NodeRef& node, const Shape& shape, LinearLa
     return because(fmt::format("its weights of shape [{}] are no kernels", to_string(shape)));
   }
   const auto groups = node.attribute_or<std::int64_t>("group", 1);
-  if (groups < 1 || shape[0] % groups != 0) {
+  if (groups < 1 || shape[0].value() % groups != 0) {
     return because(
         fmt::format("{} groups do not fit its weights of shape [{}]", groups, to_string(shape)));
   }
   std::int64_t run = 1;
-  for (const std::int64_t extent : shape.extents().subspan(2)) run *= extent;
-  layer.layout = {.outer = shape[0],
-                  .inner = shape[1],
+  for (const std::int64_t extent : shape.known_extents().subspan(2)) run *= extent;
+  layer.layout = {.outer = shape[0].value(),
+                  .inner = shape[1].value(),
                   .run = run,
                   .groups = groups,
                   .outer_is_output = node.kind() == ops::Conv::kind};
@@ -46,7 +46,7 @@ OrReason<void> set_product(const NodeRef& node, const Shape& shape, LinearLayer&
   if (shape.rank() != 2) {
     return because(fmt::format("its weights of shape [{}] are no matrix", to_string(shape)));
   }
-  layer.layout = {.outer = shape[0], .inner = shape[1], .outer_is_output = false};
+  layer.layout = {.outer = shape[0].value(), .inner = shape[1].value(), .outer_is_output = false};
   if (node.kind() == ops::Linear::kind) layer.layout.outer_is_output = true;
   if (node.kind() == ops::Gemm::kind) {
     const ops::Gemm gemm{node};
@@ -201,8 +201,7 @@ void write_bias(Graph& graph, LinearLayer& layer, const std::vector<double>& bia
   }
   // One number for all, or a row of them, becomes a row of the same rank.
   const Constant& before = *graph.ref(layer.bias_node).operand_constant(layer.bias_operand);
-  std::vector<std::int64_t> extents(before.shape().extents().begin(),
-                                    before.shape().extents().end());
+  std::vector<Extent> extents(before.shape().extents().begin(), before.shape().extents().end());
   if (extents.empty()) extents.push_back(1);
   extents.back() = outputs;
   set_own_constant(graph, layer.bias_node, layer.bias_operand,

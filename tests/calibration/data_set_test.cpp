@@ -69,7 +69,7 @@ class Files : public TemporaryFolder {
   /// An ONNX TensorProto: its dims, data type and raw data.
   std::string pb(std::string_view name, const Tensor& tensor) const {
     std::string text;
-    for (const std::int64_t extent : tensor.shape().extents()) {
+    for (const std::int64_t extent : tensor.extents()) {
       text += {'\x08', static_cast<char>(extent)};
     }
     text += {'\x10', static_cast<char>(tensor.element() == ElementType::float32 ? 1 : 7)};

@@ -227,7 +227,7 @@ inline std::shared_ptr<const UniformType> fit(const Codes& codes, const Range& r
   const bool is_unsigned = codes.storage == ElementType::uint8;
   const double scale = is_unsigned ? (range.high - range.low) / 255
                                    : std::max(std::abs(range.low), std::abs(range.high)) / 127;
-  const std::int64_t channels = codes.axis == Codes::per_tensor ? 1 : shape[codes.axis];
+  const std::int64_t channels = codes.axis == Codes::per_tensor ? 1 : shape[codes.axis].value();
   std::vector<float> scales;
   for (std::int64_t i = 0; i < channels; ++i) {
     scales.push_back(static_cast<float>(scale / static_cast<double>(i + 1)));

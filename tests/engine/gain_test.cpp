@@ -47,15 +47,15 @@ TEST_CASE("models are made by name") {
 TEST_CASE("the operations model shares products between factors, and counts elements elsewhere") {
   const OperationsGain operations;
   Graph graph;
-  const Value x = graph.add_input("x", build::f32({Shape::dynamic, 3}));
+  const Value x = graph.add_input("x", build::f32({Extent::open(), 3}));
   const Value w = graph.add_input("w", build::f32({3, 5}));
   const Value bias = graph.add_input("bias", build::f32({5}));
-  const Value y = build::add(graph, "gemm", {x, w, bias}, build::f32({Shape::dynamic, 5}));
+  const Value y = build::add(graph, "gemm", {x, w, bias}, build::f32({Extent::open(), 5}));
   const NodeRef product = graph.ref(y.node);
   CHECK(operations.of_operand({product, 0}) == Gain{7});  // of 3 * 5, half
   CHECK(operations.of_operand({product, 1}) == Gain{7});
   CHECK(operations.of_operand({product, 2}) == Gain{});
-  const Value sum = build::add(graph, "add", {y, bias, Value{}}, build::f32({Shape::dynamic, 5}));
+  const Value sum = build::add(graph, "add", {y, bias, Value{}}, build::f32({Extent::open(), 5}));
   CHECK(operations.of_operand({graph.ref(sum.node), 1}) == Gain{5});
   CHECK(operations.of_operand({graph.ref(sum.node), 2}) == Gain{});
   CHECK(operations.of_operand({graph.ref(sum.node), 9}) == Gain{});
@@ -64,7 +64,7 @@ TEST_CASE("the operations model shares products between factors, and counts elem
 TEST_CASE("the operations model charges two for each element that changes its form") {
   const OperationsGain operations;
   Graph graph;
-  const Value x = graph.add_input("x", build::f32({Shape::dynamic, 3, 4}));
+  const Value x = graph.add_input("x", build::f32({Extent::open(), 3, 4}));
   const int constraint = 0;
   const ValueForm codes{"s", &constraint};
   for (const auto& [before, after] :

@@ -47,7 +47,7 @@ inline QUADRANT_DEQUANTIZER(Scheme)(Value quantized, RewriteContext& context) co
 }
 
 std::shared_ptr<const UniformType> codes_along(std::int64_t axis, const Shape& shape) {
-  return build::uniform(std::vector(static_cast<std::size_t>(shape[axis]), 0.5F),
+  return build::uniform(std::vector(static_cast<std::size_t>(shape[axis].value()), 0.5F),
                         Granularity::per_axis(axis));
 }
 

@@ -19,7 +19,7 @@ using Index = std::vector<std::int64_t>;
 inline Index index_of(std::int64_t position, const Shape& shape) {
   Index index(static_cast<std::size_t>(shape.rank()));
   for (std::size_t axis = index.size(); axis-- > 0;) {
-    const std::int64_t extent = shape[static_cast<std::int64_t>(axis)];
+    const std::int64_t extent = shape[static_cast<std::int64_t>(axis)].value();
     index[axis] = position % extent;
     position /= extent;
   }
@@ -29,7 +29,7 @@ inline Index index_of(std::int64_t position, const Shape& shape) {
 inline std::int64_t position_of(const Index& index, const Shape& shape) {
   std::int64_t position = 0;
   for (std::size_t axis = 0; axis < index.size(); ++axis) {
-    position = position * shape[static_cast<std::int64_t>(axis)] + index[axis];
+    position = position * shape[static_cast<std::int64_t>(axis)].value() + index[axis];
   }
   return position;
 }
@@ -82,7 +82,7 @@ inline std::vector<Granularity> all(const Shape& shape) {
   std::vector<Granularity> found{Granularity::per_tensor()};
   for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
     found.push_back(Granularity::per_axis(axis));
-    for (std::int64_t size = 1; size <= shape[axis] + 1; ++size) {
+    for (std::int64_t size = 1; size <= shape[axis].value() + 1; ++size) {
       found.push_back(Granularity::per_block(axis, size));
     }
   }

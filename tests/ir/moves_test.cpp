@@ -180,7 +180,7 @@ void make_expand(Moved& moved, RandomExtents& random) {
     Index element(at(from.rank()));
     const std::size_t added = index.size() - element.size();
     for (std::size_t i = 0; i < element.size(); ++i) {
-      element[i] = from[static_cast<std::int64_t>(i)] == 1 ? 0 : index[i + added];
+      element[i] = surely_equal(from[static_cast<std::int64_t>(i)], 1) ? 0 : index[i + added];
     }
     return Origin{0, element};
   };
@@ -476,6 +476,17 @@ std::string source(const Move& move, Graph& graph, NodeId node, const Granularit
 }
 
 }  // namespace
+
+TEST_CASE("moves: scales of blocks are found where the operand's extent is open") {
+  Graph graph;
+  auto blocks = build::uniform({}, Granularity::per_block(0, 1));
+  blocks->scales = build::floats({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Value x = graph.add_input("x", build::quantized({2, Extent::open()}, blocks));
+  const Value y = build::add(graph, "identity", {x}, build::f32({2, 3}));
+  const auto moved = moved_type(*find_move("identity"), graph.ref(y.node), 0, blocks->granularity);
+  REQUIRE(moved);
+  CHECK((*moved)->scales == blocks->scales);
+}
 
 TEST_CASE("moves: what would break a block, or share a scale, is refused") {
   Moved slice;

@@ -220,7 +220,7 @@ TEST_CASE("Slice::ranges of several axes, and in attributes") {
   CHECK(!ranges({4, 6}, {{1}, {2, 3}}));              // of different lengths
   CHECK(!ranges({4, 6}, {{1}}));                      // no ends
   CHECK(!ranges({4, 6}, {{1}, {}}));                  // no ends
-  CHECK(!ranges({4, Shape::dynamic}, {{1}, {2}}));    // the other axis
+  CHECK(!ranges({4, Extent::open()}, {{1}, {2}}));    // the other axis
   CHECK(!ranges(Shape(), {{1}, {2}}));
   CHECK(!ranges({4}, {}, {{"starts", std::int64_t{1}}, {"ends", Integers{2}}}));
 }
@@ -245,12 +245,22 @@ TEST_CASE("lists that are computed, cannot be read or are long are not known") {
   CHECK(ops::Slice{graph.ref(y.node)}.ranges());
 }
 
+TEST_CASE("Reshape: what to ask for") {
+  CHECK(ops::Reshape::request({2, 3}) == Integers{2, 3});
+  CHECK(ops::Reshape::request({2, Extent::open(), 3}) == Integers{2, -1, 3});
+  CHECK(ops::Reshape::request(Shape::scalar()) == Integers{});
+  CHECK(!ops::Reshape::request({Extent::open(), Extent::open()}));
+  CHECK(!ops::Reshape::request(Shape()));
+}
+
 TEST_CASE("Split: the sizes, or equal parts") {
   const auto offsets = [](Shape data, const Integers& sizes, Attributes stated,
                           std::size_t results) {
     const Node node("split", std::move(data), {sizes}, std::move(stated), results);
     const ops::Split split{node.ref()};
     const auto all = split.offsets();
+    CHECK(split.sizes().has_value() == all.has_value());
+    if (all && !sizes.empty()) CHECK(split.sizes() == sizes);
     for (std::uint32_t i = 0; i < results; ++i) {
       CHECK(split.offset(i).has_value() == all.has_value());
       if (all) CHECK(split.offset(i) == (*all)[i]);
@@ -264,7 +274,7 @@ TEST_CASE("Split: the sizes, or equal parts") {
   CHECK(offsets({6, 9}, {}, last, 3) == Integers{0, 3, 6});
   CHECK(offsets({6, 9}, {}, {{"split", Integers{4, 2}}}, 2) == Integers{0, 4});
   CHECK(offsets({7, 9}, {}, {{"num_outputs", std::int64_t{3}}}, 3) == Integers{0, 3, 6});
-  CHECK(offsets({Shape::dynamic, 9}, {2, 3, 1}, {}, 3) == Integers{0, 2, 5});
+  CHECK(offsets({Extent::open(), 9}, {2, 3, 1}, {}, 3) == Integers{0, 2, 5});
   CHECK(!offsets({7, 9}, {}, {}, 3));                                   // not equal
   CHECK(!offsets({10, 9}, {}, {{"num_outputs", std::int64_t{7}}}, 7));  // 2 six times, and -2
   CHECK(!offsets({6, 9}, {}, {{"num_outputs", std::int64_t{2}}}, 3));
@@ -272,7 +282,7 @@ TEST_CASE("Split: the sizes, or equal parts") {
   CHECK(!offsets({6, 9}, {3, 3}, {}, 3));
   CHECK(!offsets({6, 9}, {8, -2}, {}, 2));
   CHECK(!offsets({6, 9}, {INT64_MAX, INT64_MAX}, {}, 2));
-  CHECK(!offsets({Shape::dynamic, 9}, {}, {}, 3));
+  CHECK(!offsets({Extent::open(), 9}, {}, {}, 3));
   CHECK(!offsets({6, 9}, {}, {{"axis", std::int64_t{2}}}, 3));
   CHECK(!offsets(Shape(), {2, 4}, {}, 2));
   CHECK(ops::Split{Node("split", {6, 9}, {}, last).ref()}.axis() == 1);
@@ -397,8 +407,9 @@ TEST_CASE("FakeQuantize::aligned") {
   }
 
   // What is not known may fit.
-  CHECK(aligned({Shape::dynamic}, x, "numpy") == "1x1x?");
-  CHECK(aligned({4}, {2, Shape::dynamic}, "numpy") == "1x4");
+  CHECK(aligned({Extent::open()}, x, "numpy") == "1x1x?");
+  CHECK(aligned({4}, {2, Extent::open()}, "numpy") == "1x4");
+  CHECK(aligned({Extent::open(), 3, 4}, {3, 4}, "numpy") == "3x4");  // it must be 1
   CHECK(aligned({}, x, "numpy") == "*");
   CHECK(aligned({4}, {}, "numpy") == "*");
   CHECK(aligned({4}, x, "explicit") ==

@@ -105,7 +105,7 @@ TEST_CASE("as the element of a tensor, a type fits its shape") {
   };
   const std::string axis = "!quant.uniform<i8:f32:1, {0.1, 0.2}>";
   CHECK(fits(axis, Shape{3, 2}));
-  CHECK(fits(axis, Shape{3, Shape::dynamic}));
+  CHECK(fits(axis, Shape{3, Extent::open()}));
   CHECK_FALSE(fits(axis, Shape{3, 3}));
   CHECK_FALSE(fits(axis, Shape{2}));
   const std::string blocks = "!quant.uniform<i8:f32:{0:2, 1:1}, {{0.1}, {0.2}}>";

@@ -26,7 +26,7 @@ struct Partitioned {
 bool is_block_of_one(const Shape& shape, const Granularity& groups) {
   const Granularity& granularity = groups;
   return granularity.kind == Granularity::Kind::block &&
-         std::min(granularity.block_size, shape[granularity.axis]) == 1;
+         std::min(granularity.block_size, shape[granularity.axis].value()) == 1;
 }
 
 class Partitions {
@@ -125,7 +125,7 @@ TEST_CASE("reshape: shapes of other counts, without elements, unknown ones and a
   CHECK(none({0, 3}, {3, 0}, Granularity::per_axis(0)));
   CHECK(none({4, 3}, {12}, Granularity::per_axis(1)));
   CHECK(none({4, 3}, {12}, Granularity::per_block(7, 2)));
-  CHECK(none({4, Shape::dynamic}, {12}, Granularity::per_axis(0)));
+  CHECK(none({4, Extent::open()}, {12}, Granularity::per_axis(0)));
   CHECK(none({4, 3}, Shape(), Granularity::per_axis(0)));
   // 2^40 * 2^40 elements: the count leaves 63 bits.
   constexpr std::int64_t large = std::int64_t{1} << 40U;

@@ -3,13 +3,62 @@
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <type_traits>
+#include <vector>
 
 using namespace quadrant;
+
+TEST_CASE("extents: a count, or open") {
+  constexpr Extent open = Extent::open();
+  constexpr Extent three = 3;
+  static_assert(three.is_known() && !open.is_known());
+  static_assert(three.value() == 3 && three.known() == 3 && !open.known());
+  static_assert(three.value_or(7) == 3 && open.value_or(7) == 7);
+  static_assert(!std::is_convertible_v<Extent, std::int64_t>);
+  const auto twice = [](std::int64_t extent) { return 2 * extent; };
+  CHECK(three.transformed(twice).known() == 6);
+  CHECK(!open.transformed(twice).is_known());
+  CHECK(to_string(three) == "3");
+  CHECK(to_string(open) == "?");
+}
+
+TEST_CASE("extents are the same surely, or may be") {
+  constexpr Extent open = Extent::open();
+  static_assert(surely_equal(Extent(3), 3) && may_equal(Extent(3), 3));
+  static_assert(!surely_equal(Extent(3), 4) && !may_equal(Extent(3), 4));
+  static_assert(!surely_equal(open, 3) && may_equal(open, 3));
+  static_assert(!surely_equal(open, open) && may_equal(open, open));
+  CHECK(known_one(open, 3).known() == 3);
+  CHECK(known_one(3, open).known() == 3);
+  CHECK(!known_one(open, open).is_known());
+}
+
+TEST_CASE("negative numbers are no extents, and -1 is not an open one") {
+  for (const std::int64_t number : {std::int64_t{-1}, std::int64_t{-5}}) {
+    const Shape shape{2, number};
+    CHECK(shape[1].is_negative());
+    CHECK(!shape[1].is_known());
+    CHECK(!shape.is_static());
+    CHECK(!shape.element_count());
+    CHECK(shape != Shape{2, Extent::open()});
+  }
+  CHECK(!Extent::open().is_negative());
+  CHECK(!Extent(0).is_negative());
+}
+
+TEST_CASE("a static shape's extents are integers") {
+  const Shape shape{2, 0, 4};
+  const auto extents = shape.known_extents();
+  CHECK(std::vector<std::int64_t>(extents.begin(), extents.end()) ==
+        std::vector<std::int64_t>{2, 0, 4});
+  CHECK(Shape::scalar().known_extents().empty());
+}
 
 TEST_CASE("unranked, scalar and dynamic shapes differ") {
   const Shape unranked;
   const Shape scalar(std::vector<std::int64_t>{});
-  const Shape dynamic{Shape::dynamic};
+  const Shape dynamic{Extent::open()};
+  CHECK(dynamic == Shape{Extent::open()});
   CHECK(!unranked.is_ranked());
   CHECK(!unranked.is_static());
   CHECK(scalar.is_ranked());
@@ -28,7 +77,7 @@ TEST_CASE("element counts are products, as long as those exist") {
   CHECK(Shape{2, 3, 4}.element_count() == 24);
   CHECK(Shape(std::vector<std::int64_t>{}).element_count() == 1);
   CHECK(!Shape().element_count());
-  CHECK(!Shape{2, Shape::dynamic}.element_count());
+  CHECK(!Shape{2, Extent::open()}.element_count());
   constexpr std::int64_t large = std::int64_t{1} << 32;
   CHECK(!Shape{large, large}.element_count());
   CHECK(Shape{large, large / 4}.element_count() == large * (large / 4));
@@ -51,7 +100,7 @@ TEST_CASE("strides count the elements that an index steps over") {
     }
   }
   CHECK(Shape(std::vector<std::int64_t>{}).strides().empty());
-  CHECK(Shape{2, Shape::dynamic}.strides().empty());
+  CHECK(Shape{2, Extent::open()}.strides().empty());
   CHECK(Shape{5}.strides() == std::vector<std::int64_t>{1});
   // No index steps anywhere, and the product of the other extents leaves 63 bits.
   constexpr std::int64_t large = std::int64_t{1} << 40U;
@@ -60,7 +109,7 @@ TEST_CASE("strides count the elements that an index steps over") {
 }
 
 TEST_CASE("text") {
-  CHECK(to_string(Shape{4, Shape::dynamic, 8}) == "4x?x8");
+  CHECK(to_string(Shape{4, Extent::open(), 8}) == "4x?x8");
   CHECK(to_string(Shape()) == "*");
   CHECK(to_string(Shape(std::vector<std::int64_t>{})).empty());
 }

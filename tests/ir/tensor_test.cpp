@@ -43,7 +43,7 @@ TEST_CASE("4-bit integers take a byte each") {
 }
 
 TEST_CASE("what cannot be made is refused") {
-  CHECK(Tensor::make(ElementType::float32, {2, Shape::dynamic}).error().code ==
+  CHECK(Tensor::make(ElementType::float32, {2, Extent::open()}).error().code ==
         ErrorCode::impossible);
   CHECK(Tensor::make(ElementType::opaque, {2}).error().code == ErrorCode::impossible);
   CHECK(Tensor::make(ElementType::undefined, {2}).error().code == ErrorCode::impossible);

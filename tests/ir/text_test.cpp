@@ -481,9 +481,10 @@ TEST_CASE("random graphs print the same when read back") {
     Graph graph;
     std::vector<Value> values;
     const auto type = [&]() -> TensorType {
-      std::vector<std::int64_t> extents;
+      std::vector<Extent> extents;
       for (auto n = random() % 3; n > 0; --n) {
-        extents.push_back(static_cast<std::int64_t>(random() % 4) - 1);
+        const auto count = static_cast<std::int64_t>(random() % 4);
+        extents.push_back(count < 3 ? Extent(count) : Extent::open());
       }
       const auto element = static_cast<ElementType>(random() % 17);
       if (random() % 6 == 0) return build::tensor(element, Shape());

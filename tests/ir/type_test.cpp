@@ -17,10 +17,10 @@ TEST_CASE("parameter_shape") {
 }
 
 TEST_CASE("parameter_shape of extents that are unknown or zero") {
-  const Shape shape{Shape::dynamic, 64};
-  CHECK(parameter_shape(shape, Granularity::per_axis(0)) == Shape{Shape::dynamic});
-  CHECK(parameter_shape(shape, Granularity::per_block(0, 32)) == Shape{Shape::dynamic, 64});
-  CHECK(parameter_shape(shape, Granularity::per_block(1, 32)) == Shape{Shape::dynamic, 2});
+  const Shape shape{Extent::open(), 64};
+  CHECK(parameter_shape(shape, Granularity::per_axis(0)) == Shape{Extent::open()});
+  CHECK(parameter_shape(shape, Granularity::per_block(0, 32)) == Shape{Extent::open(), 64});
+  CHECK(parameter_shape(shape, Granularity::per_block(1, 32)) == Shape{Extent::open(), 2});
   CHECK(parameter_shape({0, 64}, Granularity::per_block(0, 32)) == Shape{0, 64});
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("text is MLIR's") {
   CHECK(to_string(build::f32(Shape(std::vector<std::int64_t>{}))) == "tensor<f32>");
   CHECK(to_string(build::f32(Shape())) == "tensor<*xf32>");
   CHECK(to_string(build::tensor(ElementType::int8, Shape())) == "tensor<*xi8>");
-  CHECK(to_string(build::tensor(ElementType::int8, {Shape::dynamic})) == "tensor<?xi8>");
+  CHECK(to_string(build::tensor(ElementType::int8, {Extent::open()})) == "tensor<?xi8>");
 
   auto type = build::uniform({0.1F, 2.0F}, Granularity::per_axis(0));
   CHECK(to_string(*type) == "!quant.uniform<i8:f32:0, {0.1, 2.0}>");

@@ -69,12 +69,12 @@ TEST_CASE("granularities that fit") {
   CHECK(valid(*build::uniform({0.5F}), {2, 3}));
   CHECK(valid(*build::uniform({0.5F}), Shape()));
   CHECK(valid(*build::uniform({1, 2, 3}, Granularity::per_axis(1)), {2, 3}));
-  CHECK(valid(*build::uniform({1, 2, 3}, Granularity::per_axis(1)), {2, Shape::dynamic}));
+  CHECK(valid(*build::uniform({1, 2, 3}, Granularity::per_axis(1)), {2, Extent::open()}));
   CHECK(valid(*build::uniform({1, 2, 3}, Granularity::per_axis(1)), Shape()));
   auto blocks = build::uniform({}, Granularity::per_block(1, 4));
   blocks->scales = build::floats({2, 3}, {1, 2, 3, 4, 5, 6});
   CHECK(valid(*blocks, {2, 10}));
-  CHECK(valid(*blocks, {Shape::dynamic, 10}));
+  CHECK(valid(*blocks, {Extent::open(), 10}));
   CHECK(valid(*build::uniform({}, Granularity::per_axis(0)), {0, 3}));
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 using Extents = std::vector<std::int64_t>;
 
-constexpr std::int64_t unknown = Shape::dynamic;
+constexpr Extent unknown = Extent::open();
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 
 class RandomNumbers {
@@ -39,12 +39,10 @@ struct Counted {
   Graph graph;
   NodeId node;
 
-  explicit Counted(std::string_view kind, const std::vector<Extents>& operands,
+  explicit Counted(std::string_view kind, const std::vector<Shape>& operands,
                    Attributes attributes = {}) {
     std::vector<Value> values;
-    for (const Extents& extents : operands) {
-      values.push_back(graph.add_input("x", build::f32(Shape(extents))));
-    }
+    for (const Shape& shape : operands) values.push_back(graph.add_input("x", build::f32(shape)));
     node = build::add(graph, std::string(kind), std::move(values), build::f32(Shape()),
                       std::move(attributes))
                .node;
@@ -98,10 +96,10 @@ Window random_window(RandomNumbers& random) {
   return window;
 }
 
-Extents with_channels(std::int64_t first, std::int64_t second, const Extents& spatial) {
+Shape with_channels(std::int64_t first, std::int64_t second, const Extents& spatial) {
   Extents extents{first, second};
   extents.insert(extents.end(), spatial.begin(), spatial.end());
-  return extents;
+  return Shape(extents);
 }
 
 // Products of a convolution, one window element after the other. What lies in the padding counts:
@@ -197,7 +195,7 @@ TEST_CASE("work: matrix products that broadcast") {
     }
     first.insert(first.end(), {rows, sum});
     second.insert(second.end(), {sum, columns});
-    CHECK(Counted("matmul", {first, second}).work() == products);
+    CHECK(Counted("matmul", {Shape(first), Shape(second)}).work() == products);
   }
   CHECK(Counted("matmul", {{5}, {5}}).work() == 5);
   CHECK(Counted("matmul", {{5}, {2, 5, 3}}).work() == 30);
@@ -218,8 +216,8 @@ TEST_CASE("work: the other matrix products") {
     for (const std::int64_t a_is_turned : {0, 1}) {
       for (const std::int64_t b_is_turned : {0, 1}) {
         const Counted gemm("gemm",
-                           {a_is_turned != 0 ? Extents{k, m} : Extents{m, k},
-                            b_is_turned != 0 ? Extents{n, k} : Extents{k, n},
+                           {a_is_turned != 0 ? Shape{k, m} : Shape{m, k},
+                            b_is_turned != 0 ? Shape{n, k} : Shape{k, n},
                             {n}},
                            {{"transA", a_is_turned}, {"transB", b_is_turned}});
         CHECK(gemm.work() == products);

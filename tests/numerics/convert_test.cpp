@@ -360,7 +360,8 @@ TEST_CASE("runs at equal distances are what single reads give") {
     const Type type = random_type(storage, shape, granularity, static_cast<unsigned>(random()));
     const Constant codes = quantized(float_constant(shape, values), type, rounding).value();
     const ConstantBytes all = codes.read().value();
-    const auto inner = static_cast<std::size_t>(shape[shape.rank() - 1] * byte_width(storage));
+    const auto inner =
+        static_cast<std::size_t>(shape[shape.rank() - 1].value() * byte_width(storage));
     for (int i = 0; i < 10; ++i) {
       const std::size_t length = random() % inner + 1;
       const ByteRuns runs{.offset = random() % inner, .step = inner, .length = length};

@@ -105,7 +105,7 @@ TEST_CASE("uniform types: what cannot be") {
   CHECK(contains(message({good, good}), "2 encodings, where a tensor of shape [4x6] has 4 scales"));
   CHECK(contains(message({}), "0 encodings"));
   CHECK(contains(message({good}, {4, 6}, Granularity::per_axis(2)), "no axis 2"));
-  CHECK(contains(message({good}, {Shape::dynamic, 6}), "must be known"));
+  CHECK(contains(message({good}, {Extent::open(), 6}), "must be known"));
   const auto second = [&](const Encoding& other) { return message({good, other, good, good}); };
   CHECK(contains(second(encoding(4, 15, 0.5, 1)), "encoding 1 has other codes"));
   CHECK(contains(second(encoding(8, 254, 0.5, 1)), "encoding 1 has other codes"));

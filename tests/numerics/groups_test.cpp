@@ -133,7 +133,7 @@ TEST_CASE("groups: shapes that take no part") {
   CHECK(!Groups::of({huge, huge}, Granularity::per_block(1, 32)));
   CHECK(!Groups::of(Shape(), Granularity::per_tensor()));
   CHECK(!Groups::of(Shape(), Granularity::per_block(0, 32)));
-  CHECK(!Groups::of({Shape::dynamic, 3}, Granularity::per_block(1, 32)));
+  CHECK(!Groups::of({Extent::open(), 3}, Granularity::per_block(1, 32)));
   CHECK(!Groups::of(test::scalar_shape(), Granularity::per_block(0, 32)));
   // Shapes alone say how many groups there are; nothing of that size is touched.
   const Groups blocks = Groups::of({huge, 1 << 20}, Granularity::per_block(0, 1 << 10)).value();

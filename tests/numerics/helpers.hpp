@@ -106,7 +106,7 @@ inline std::vector<std::size_t> groups_of(const Shape& shape, const Granularity&
     std::size_t rest = i;
     std::size_t stride = 1;  // of the scales
     for (std::int64_t axis = shape.rank() - 1; axis >= 0; --axis) {
-      const auto extent = static_cast<std::size_t>(shape[axis]);
+      const auto extent = static_cast<std::size_t>(shape[axis].value());
       std::size_t index = rest % extent;
       std::size_t scales = extent;
       rest /= extent;

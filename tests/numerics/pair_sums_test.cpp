@@ -51,8 +51,8 @@ std::vector<std::pair<std::size_t, std::size_t>> pairs_of(const Shape& shape,
     std::vector<std::int64_t> at(static_cast<std::size_t>(shape.rank()));
     auto rest = static_cast<std::int64_t>(i);
     for (std::int64_t axis = shape.rank() - 1; axis >= 0; --axis) {
-      at[static_cast<std::size_t>(axis)] = rest % shape[axis];
-      rest /= shape[axis];
+      at[static_cast<std::size_t>(axis)] = rest % shape[axis].value();
+      rest /= shape[axis].value();
     }
     std::vector<std::int64_t> place;
     for (const std::int64_t axis : order.along) {

@@ -301,7 +301,7 @@ TEST_CASE("quantize_weights: what does not fit is refused") {
         "11 numbers for a tensor of shape [3x4], which has 12");
   CHECK(refused(ElementType::int8, 12) ==
         "weights of type i8 cannot be quantized: only floats can");
-  CHECK(message(weights, {3, Shape::dynamic}, {}, 12, false).find("size must be known") !=
+  CHECK(message(weights, {3, Extent::open()}, {}, 12, false).find("size must be known") !=
         std::string::npos);
 }
 

@@ -25,8 +25,7 @@ Tensor random_tensor(Shape shape, unsigned seed) {
 
 // Part `i` of `n` along the first axis.
 Tensor batch(const Tensor& tensor, std::int64_t i) {
-  std::vector<std::int64_t> extents(tensor.shape().extents().begin(),
-                                    tensor.shape().extents().end());
+  std::vector<std::int64_t> extents(tensor.extents().begin(), tensor.extents().end());
   const auto size = static_cast<std::size_t>(tensor.element_count() / extents[0]);
   extents[0] = 1;
   return Tensor::from_values<float>(
@@ -126,12 +125,13 @@ TEST_CASE("channels: as loops over all indices count") {
       const TensorStatistics statistics = statistics_of({tensor}, axis);
       CHECK(statistics_of({tensor}, axis - shape.rank()).by_channel->channels ==
             statistics.by_channel->channels);
-      REQUIRE(statistics.by_channel->channels.size() == static_cast<std::size_t>(shape[axis]));
-      for (std::int64_t channel = 0; channel < shape[axis]; ++channel) {
+      REQUIRE(statistics.by_channel->channels.size() ==
+              static_cast<std::size_t>(shape[axis].value()));
+      for (std::int64_t channel = 0; channel < shape[axis].value(); ++channel) {
         std::vector<float> expected;
         for (std::size_t i = 0; i < values.size(); ++i) {
-          const std::int64_t index =
-              static_cast<std::int64_t>(i) / strides[static_cast<std::size_t>(axis)] % shape[axis];
+          const std::int64_t index = static_cast<std::int64_t>(i) /
+                                     strides[static_cast<std::size_t>(axis)] % shape[axis].value();
           if (index == channel) expected.push_back(values[i]);
         }
         const ChannelStatistics& actual =

@@ -158,7 +158,7 @@ TEST_CASE("channels lie along the axis that is known, or given") {
   CHECK(mentions(type_along(-3).error().message, "has no axis -3"));
   encoding.axis = -1;
   CHECK(type_along(0).value().granularity == Granularity::per_axis(1));
-  CHECK(mentions(to_uniform_type(encoding, Shape{Shape::dynamic, 3}, {}, CodeSign::unsigned_codes)
+  CHECK(mentions(to_uniform_type(encoding, Shape{Extent::open(), 3}, {}, CodeSign::unsigned_codes)
                      .error()
                      .message,
                  "not known in full"));

@@ -22,10 +22,10 @@ std::vector<std::int64_t> places(const Shape& from, const Shape& shape) {
     std::int64_t place = 0;
     std::int64_t stride = 1;
     for (std::int64_t axis = shape.rank() - 1; axis >= 0; --axis) {
-      const std::int64_t at = rest % shape[axis];
-      rest /= shape[axis];
-      place += from[axis] == 1 ? 0 : at * stride;
-      stride *= from[axis];
+      const std::int64_t at = rest % shape[axis].value();
+      rest /= shape[axis].value();
+      place += surely_equal(from[axis], 1) ? 0 : at * stride;
+      stride *= from[axis].value();
     }
     found.push_back(place);
   }

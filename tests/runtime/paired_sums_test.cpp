@@ -117,9 +117,9 @@ class Product {
     Shape stored = shape;
     std::vector<std::int8_t> codes(weight_.begin(), weight_.end());
     if (subject_.is_turned) {
-      stored = {shape[1], shape[0]};
-      const auto rows = static_cast<std::size_t>(shape[0]);
-      const auto columns = static_cast<std::size_t>(shape[1]);
+      stored = {shape[1].value(), shape[0].value()};
+      const auto rows = static_cast<std::size_t>(shape[0].value());
+      const auto columns = static_cast<std::size_t>(shape[1].value());
       for (std::size_t i = 0; i < codes.size(); ++i) {
         codes[i % columns * rows + i / columns] = static_cast<std::int8_t>(weight_[i]);
       }

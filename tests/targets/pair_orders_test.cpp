@@ -74,6 +74,13 @@ TEST_CASE("orders of each kernel, and all of them where no runtime is named") {
   }
 }
 
+TEST_CASE("a convolution's order is not known where an extent of its weight is open") {
+  for (const std::string_view kind : {ops::Conv::kind, ops::ConvTranspose::kind}) {
+    const Case each{kind, {4, Extent::open(), 3, 3}, {}, {}, {}};
+    CHECK(orders_of(each, {}) == std::vector{PairOrder()});
+  }
+}
+
 TEST_CASE("what contradicts itself has no order, and no source") {
   Graph graph;
   const Value w = graph.add_constant("w", build::zeros(ElementType::int8, {4, 2}));

@@ -244,7 +244,7 @@ TEST_CASE("the batch, and what it means") {
   CHECK(batch_of(build::f32({1, 7})) == BatchExtent::one);
   CHECK(batch_of(build::f32({8, 7})) == BatchExtent::other);
   CHECK(batch_of(build::f32({0})) == BatchExtent::other);
-  CHECK(batch_of(build::f32({Shape::dynamic, 7})) == BatchExtent::unknown);
+  CHECK(batch_of(build::f32({Extent::open(), 7})) == BatchExtent::unknown);
   CHECK(batch_of(build::f32({})) == BatchExtent::unknown);
   CHECK(batch_of({}) == BatchExtent::unknown);
   CHECK(batch_of(build::f32(Shape::scalar())) == BatchExtent::one);
@@ -253,7 +253,7 @@ TEST_CASE("the batch, and what it means") {
   scalar.add_input("x", build::f32(Shape::scalar()));
   CHECK(place(scalar)->batch == BatchExtent::none);
   // An input that is not 1 says more than one that nobody knows.
-  Graph both = with_input(build::f32({Shape::dynamic}));
+  Graph both = with_input(build::f32({Extent::open()}));
   both.add_input("third", build::f32({2}));
   CHECK(place(both)->batch == BatchExtent::other);
 }

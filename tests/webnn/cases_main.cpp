@@ -88,15 +88,15 @@ struct Totals {
       if (is_one) ++counter;
     };
     const bool is_left =
-        judgement.ours != Extent::nothing_to_fuse && judgement.ours != Extent::fused;
+        judgement.ours != Fusion::nothing_to_fuse && judgement.ours != Fusion::fused;
     const bool is_built = judgement.browser_known && !judgement.browser_failed;
-    count(nothing_to_fuse, judgement.ours == Extent::nothing_to_fuse);
-    count(fused, judgement.ours == Extent::fused);
+    count(nothing_to_fuse, judgement.ours == Fusion::nothing_to_fuse);
+    count(fused, judgement.ours == Fusion::fused);
     count(explained, is_left && judgement.is_explained());
     count(unexplained, is_left && !judgement.is_explained());
     count(compared, judgement.converted.has_value());
     count(browser_failed, judgement.browser_failed);
-    count(browser_fused, is_built && judgement.browser == Extent::fused);
+    count(browser_fused, is_built && judgement.browser == Fusion::fused);
     count(browser_wrong, is_built && judgement.browser_difference.value_or(0) > most_steps);
     count(missed, !judgement.missed().empty());
     count(different, judgement.differs());

@@ -15,10 +15,10 @@
 namespace quadrant::webnn {
 namespace {
 
-Extent extent_of(std::size_t fused, std::size_t all) {
-  if (all == 0) return Extent::nothing_to_fuse;
-  if (fused == all) return Extent::fused;
-  return fused == 0 ? Extent::not_fused : Extent::partly;
+Fusion fusion_of(std::size_t fused, std::size_t all) {
+  if (all == 0) return Fusion::nothing_to_fuse;
+  if (fused == all) return Fusion::fused;
+  return fused == 0 ? Fusion::not_fused : Fusion::partly;
 }
 
 std::string in_steps(const std::optional<double>& difference) {
@@ -36,10 +36,10 @@ std::string browser_text(const Judgement& judgement) {
 
 }  // namespace
 
-std::string_view to_string(Extent extent) noexcept {
+std::string_view to_string(Fusion fusion) noexcept {
   constexpr std::array<std::string_view, 4> names{"nothing to fuse", "fused", "partly fused",
                                                   "not fused"};
-  return names[static_cast<std::size_t>(extent)];
+  return names[static_cast<std::size_t>(fusion)];
 }
 
 std::vector<std::string> Judgement::missed() const {
@@ -89,9 +89,9 @@ Judgement judge_fusion(const Case& from, const CaseGraph& built, const Converted
     ours += count.ours;
     browser += count.browser;
   }
-  result.ours = extent_of(ours, all);
-  if (result.ours == Extent::fused && !result.added.empty()) result.ours = Extent::partly;
-  result.browser = extent_of(browser, all);
+  result.ours = fusion_of(ours, all);
+  if (result.ours == Fusion::fused && !result.added.empty()) result.ours = Fusion::partly;
+  result.browser = fusion_of(browser, all);
   return result;
 }
 

@@ -27,16 +27,16 @@ struct FusionCount {
   std::size_t browser = 0;
 };
 
-enum class Extent : std::uint8_t { nothing_to_fuse, fused, partly, not_fused };
-[[nodiscard]] std::string_view to_string(Extent extent) noexcept;
+enum class Fusion : std::uint8_t { nothing_to_fuse, fused, partly, not_fused };
+[[nodiscard]] std::string_view to_string(Fusion fusion) noexcept;
 
 struct Judgement {
   std::map<std::string, FusionCount> counts;  ///< by the WebNN operation
-  Extent ours = Extent::nothing_to_fuse;
+  Fusion ours = Fusion::nothing_to_fuse;
   std::vector<LeftReal> left;      ///< with reasons where there are any
   std::vector<std::string> added;  ///< nodes that compute on reals and are no operation's
 
-  Extent browser = Extent::nothing_to_fuse;
+  Fusion browser = Fusion::nothing_to_fuse;
   bool browser_known = false;   ///< the case tells what the browser did
   bool browser_failed = false;  ///< it built nothing
   std::optional<double> browser_difference;

@@ -106,18 +106,18 @@ TEST_CASE("equal parameters of two tensors are one quantized type") {
 
 TEST_CASE("a case is fused where nothing computes on real numbers") {
   const Judgement judgement = judged(chain(), by_hand(fused));
-  CHECK(judgement.ours == Extent::fused);
+  CHECK(judgement.ours == Fusion::fused);
   CHECK(judgement.left.empty());
   CHECK(judgement.converted == 0);
   CHECK(judgement.built == 0);
-  CHECK(judgement.browser == Extent::partly);
+  CHECK(judgement.browser == Fusion::partly);
   CHECK(judgement.missed().empty());
   CHECK_FALSE(judgement.failed());
 }
 
 TEST_CASE("what is left is told, with the reason") {
   const Judgement explained = judged(chain(), by_hand(half_fused, {{"relu#2", "alone"}}));
-  CHECK(explained.ours == Extent::partly);
+  CHECK(explained.ours == Fusion::partly);
   CHECK(explained.left.size() == 1);
   CHECK(explained.left.at(0).reason == "alone");
   CHECK(explained.is_explained());
@@ -128,7 +128,7 @@ TEST_CASE("what is left is told, with the reason") {
 
 TEST_CASE("an operation that conversion adds keeps a case from being fused") {
   const Judgement judgement = judged(chain(), by_hand(with_another));
-  CHECK(judgement.ours == Extent::partly);
+  CHECK(judgement.ours == Fusion::partly);
   CHECK(judgement.added == std::vector<std::string>{"mine"});
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("a fusion is missed where the browser's is sound") {
   const CaseGraph built = value_of(build_graph(chain()));
   Case from = chain();
   Judgement judgement = judged(from, {built.graph, {}});
-  CHECK(judgement.ours == Extent::not_fused);
+  CHECK(judgement.ours == Fusion::not_fused);
   CHECK(judgement.missed() == std::vector<std::string>{"transpose"});
   CHECK(judgement.failed());
 

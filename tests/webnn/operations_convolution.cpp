@@ -78,9 +78,9 @@ Expected<void> set_output_padding(Operation& operation, const Window& window, Va
     const Integers sizes = operation.options.counts("outputSizes", 2, 0);
     for (std::size_t i = 0; i < 2; ++i) {
       const auto axis = static_cast<std::int64_t>(i) + 2;
-      const std::int64_t least = (operation.graph.shape(image)[axis] - 1) * window.strides[i] +
-                                 window.span(i, operation.graph.shape(filter)[axis]) -
-                                 window.padded(i);
+      const std::int64_t least =
+          (operation.graph.shape(image)[axis].value() - 1) * window.strides[i] +
+          window.span(i, operation.graph.shape(filter)[axis].value()) - window.padded(i);
       padding[i] = sizes[i] - least;
       if (padding[i] < 0 || padding[i] >= std::max<std::int64_t>(window.strides[i], 1)) {
         return refuse(fmt::format("an output size of {}, where {} is the least", sizes[i], least));
@@ -123,8 +123,9 @@ Expected<bool> rounds_up(Operation& operation, const Window& window, const Integ
   for (const bool up : {false, true}) {
     bool fits = true;
     for (std::size_t i = 0; i < 2; ++i) {
-      const std::int64_t room = operation.graph.shape(image)[static_cast<std::int64_t>(i) + 2] +
-                                window.padded(i) - window.span(i, taps[i]);
+      const std::int64_t room =
+          operation.graph.shape(image)[static_cast<std::int64_t>(i) + 2].value() +
+          window.padded(i) - window.span(i, taps[i]);
       const std::int64_t stride = std::max<std::int64_t>(window.strides[i], 1);
       fits = fits && sizes[i] == (room + (up ? stride - 1 : 0)) / stride + 1;
     }
@@ -136,7 +137,7 @@ Expected<bool> rounds_up(Operation& operation, const Window& window, const Integ
 /// Padding as TFLite's SAME makes it, which holds nothing.
 bool is_same_padding(const Window& window, const Integers& taps, const Shape& image) {
   for (std::size_t i = 0; i < 2; ++i) {
-    const std::int64_t extent = image[static_cast<std::int64_t>(i) + 2];
+    const std::int64_t extent = image.known_extents()[i + 2];
     const std::int64_t stride = std::max<std::int64_t>(window.strides[i], 1);
     const std::int64_t positions = (extent + stride - 1) / stride;
     const std::int64_t total =
@@ -166,7 +167,7 @@ Result pool(Operation& operation, std::string_view kind) {
   Window window = window_options(operation);
   const Images images = layout_option(operation, "layout");
   QUADRANT_TRY(Value image, images.to_nchw(graph, operation.input(0)));
-  Integers taps{graph.shape(image)[2], graph.shape(image)[3]};
+  Integers taps{graph.shape(image)[2].value(), graph.shape(image)[3].value()};
   if (operation.options.has("windowDimensions")) {
     taps = operation.options.counts("windowDimensions", 2, 1);
   }
@@ -198,7 +199,7 @@ Result resample(Operation& operation, std::string_view kind) {
     return refuse(fmt::format("no mode: '{}'", mode));
   }
   if (axes.size() != 2 || scales.size() != 2) return refuse("not two axes");
-  const auto extents = graph.shape(image).extents();
+  const auto extents = graph.shape(image).known_extents();
   Integers result(extents.begin(), extents.end());
   for (std::size_t i = 0; i < 2; ++i) {
     auto& extent = result[static_cast<std::size_t>(axes[i])];

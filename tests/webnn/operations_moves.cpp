@@ -47,11 +47,11 @@ Result split(Operation& operation, std::string_view kind) {
   Integers sizes;
   if (operation.options.is_number("splits")) {  // how many equal ones
     const std::int64_t count = operation.options.integer("splits", 1);
-    if (count < 1 || shape[axis] % count != 0) {
-      return refuse(fmt::format("{} equal parts of {}", count, shape[axis]));
+    if (count < 1 || shape[axis].value() % count != 0) {
+      return refuse(fmt::format("{} equal parts of {}", count, shape[axis].value()));
     }
     if (std::cmp_not_equal(count, operation.results)) return refuse("parts without names");
-    sizes.assign(operation.results, shape[axis] / count);
+    sizes.assign(operation.results, shape[axis].value() / count);
   } else {
     sizes = operation.options.counts("splits", {});
   }
@@ -73,7 +73,7 @@ Result slice(Operation& operation, std::string_view kind) {
   }
   for (std::size_t i = 0; i < count; ++i) {
     ends[i] += starts[i];
-    if (ends[i] > graph.shape(operation.input(0))[static_cast<std::int64_t>(i)]) {
+    if (ends[i] > graph.shape(operation.input(0))[static_cast<std::int64_t>(i)].value()) {
       return refuse(fmt::format("a slice that ends at {}", ends[i]));
     }
   }
@@ -89,8 +89,8 @@ Result reverse(Operation& operation, std::string_view kind) {
   Integers starts;
   Integers ends;
   for (const std::int64_t axis : axes) {
-    starts.push_back(shape[axis] - 1);
-    ends.push_back(-shape[axis] - 1);  // in front of the first
+    starts.push_back(shape[axis].value() - 1);
+    ends.push_back(-shape[axis].value() - 1);  // in front of the first
   }
   return only(graph.add(kind, {operation.input(0), graph.integers(starts), graph.integers(ends),
                                graph.integers(axes), graph.integers(Integers(axes.size(), -1))}));

@@ -64,7 +64,8 @@ Expected<Value> along(GraphBuilder& graph, Value value, Value data, const Intege
   std::ranges::sort(order, {}, [&](std::int64_t i) { return axes[static_cast<std::size_t>(i)]; });
   Integers shape(static_cast<std::size_t>(graph.rank(data)), 1);
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    shape[static_cast<std::size_t>(axes[i])] = graph.shape(value)[static_cast<std::int64_t>(i)];
+    shape[static_cast<std::size_t>(axes[i])] =
+        graph.shape(value)[static_cast<std::int64_t>(i)].value();
   }
   QUADRANT_TRY(const Value sorted, graph.transpose(value, order));
   return graph.add(ops::Reshape::kind, {sorted, graph.integers(std::move(shape))});

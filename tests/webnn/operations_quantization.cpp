@@ -12,7 +12,9 @@
 namespace quadrant::webnn {
 namespace {
 
-Integers extents_of(const Shape& shape) { return {shape.extents().begin(), shape.extents().end()}; }
+Integers extents_of(const Shape& shape) {
+  return {shape.known_extents().begin(), shape.known_extents().end()};
+}
 
 /// `shape` with axes of 1 in front, of the rank of `data`; its extents divide those of `data`.
 Expected<Integers> block_counts(const Shape& shape, const Shape& data) {
@@ -22,7 +24,7 @@ Expected<Integers> block_counts(const Shape& shape, const Shape& data) {
     counts.insert(counts.begin(), rank - counts.size(), 1);
     bool divides = true;
     for (std::size_t i = 0; i < rank; ++i) {
-      const std::int64_t extent = data[static_cast<std::int64_t>(i)];
+      const std::int64_t extent = data[static_cast<std::int64_t>(i)].value();
       divides = divides && counts[i] > 0 && extent % counts[i] == 0;
     }
     if (divides) return counts;
@@ -61,7 +63,7 @@ Layout layout_of(Integers counts, const Shape& data) {
     layout.counts = std::move(counts);
     return layout;
   }
-  const auto extents = data.extents();
+  const auto extents = data.known_extents();
   auto axis = static_cast<std::size_t>(first - counts.begin());
   if (std::ranges::count_if(counts, several) == 1 && counts[axis] == extents[axis]) {
     layout.shape = {counts[axis]};

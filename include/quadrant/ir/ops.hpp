@@ -76,6 +76,9 @@ struct Reshape {
   [[nodiscard]] bool allow_zero() const {
     return node.attribute_or<std::int64_t>("allowzero", 0) != 0;
   }
+  /// What to ask for where a result of this shape is wanted: its extents, and -1 for the one that
+  /// is open. Empty where several are, or the rank is.
+  [[nodiscard]] static std::optional<std::vector<std::int64_t>> request(const Shape& wanted);
 };
 
 /// Drops axes of extent 1. Operands: data, optional axes (an attribute before opset 13); without
@@ -142,8 +145,10 @@ struct Split {
   NodeRef node;
   /// The axis that is split. Empty when the rank is unknown or the attribute lies outside.
   [[nodiscard]] std::optional<std::int64_t> axis() const;
-  /// Where each result begins along `axis()`. Empty when this needs an extent that is not known,
+  /// How long each result is along `axis()`. Empty when this needs an extent that is not known,
   /// and when the sizes are computed or do not make up the operand.
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> sizes() const;
+  /// Where each result begins along `axis()`; empty where `sizes()` are.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> offsets() const;
   /// One of `offsets()`, which all are found anew; empty also for a result that there is not.
   [[nodiscard]] std::optional<std::int64_t> offset(std::uint32_t result) const;

@@ -3,23 +3,86 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "quadrant/support/assert.hpp"
+
 namespace quadrant::inline v0 {
+
+class Shape;
+
+/// How long an axis is: a count, or open where that is not known. It takes no part in arithmetic,
+/// and has no `==`: of an open extent neither means anything. A negative number is no count, so it
+/// is never known either; `infer_shapes` refuses it.
+class Extent {
+ public:
+  constexpr Extent(std::int64_t count) noexcept : count_(count) {}  // NOLINT: `Shape{2, 3}`
+  [[nodiscard]] static constexpr Extent open() noexcept { return {open_mark}; }
+  /// Open where there is no `count`.
+  [[nodiscard]] static constexpr Extent of(std::optional<std::int64_t> count) noexcept {
+    return {count.value_or(open_mark)};
+  }
+
+  [[nodiscard]] constexpr bool is_known() const noexcept { return count_ >= 0; }
+  [[nodiscard]] constexpr bool is_negative() const noexcept {
+    return count_ < 0 && count_ != open_mark;
+  }
+  [[nodiscard]] constexpr std::optional<std::int64_t> known() const noexcept {
+    return is_known() ? std::optional(count_) : std::nullopt;
+  }
+  /// Of one that is known: ask `is_known` first.
+  [[nodiscard]] constexpr std::int64_t value() const noexcept {
+    QUADRANT_ASSERT(is_known());
+    return count_;
+  }
+  [[nodiscard]] constexpr std::int64_t value_or(std::int64_t fallback) const noexcept {
+    return is_known() ? count_ : fallback;
+  }
+  /// What `change` makes of the count; one that is not known stays so.
+  template <class Change>
+  [[nodiscard]] constexpr Extent transformed(Change change) const {
+    return is_known() ? Extent(change(count_)) : *this;
+  }
+
+  /// Both are known, and the same.
+  [[nodiscard]] friend constexpr bool surely_equal(Extent a, Extent b) noexcept {
+    return a.is_known() && a.count_ == b.count_;
+  }
+  /// They are the same, or one is not known.
+  [[nodiscard]] friend constexpr bool may_equal(Extent a, Extent b) noexcept {
+    return !a.is_known() || !b.is_known() || a.count_ == b.count_;
+  }
+  /// Of two that may be equal, one that is known where there is one.
+  [[nodiscard]] friend constexpr Extent known_one(Extent a, Extent b) noexcept {
+    return a.is_known() ? a : b;
+  }
+  friend bool operator==(Extent, Extent) = delete;
+  /// The count, `?` where it is open.
+  [[nodiscard]] friend std::string to_string(Extent extent) {
+    return extent.count_ == open_mark ? "?" : std::to_string(extent.count_);
+  }
+
+ private:
+  friend bool operator==(const Shape& a, const Shape& b) noexcept;
+  static constexpr std::int64_t open_mark = std::numeric_limits<std::int64_t>::min();
+  std::int64_t count_;
+};
 
 /// Extents from the outermost axis inwards. The rank may be unknown, and so may single extents.
 class Shape {
  public:
-  static constexpr std::int64_t dynamic = -1;
-
   Shape() = default;  ///< rank unknown
-  Shape(std::initializer_list<std::int64_t> extents) : ranked_(true), extents_(extents) {}
-  explicit Shape(std::vector<std::int64_t> extents) : ranked_(true), extents_(std::move(extents)) {}
+  Shape(std::initializer_list<Extent> extents) : ranked_(true), extents_(extents) {}
+  explicit Shape(std::vector<Extent> extents) : ranked_(true), extents_(std::move(extents)) {}
+  explicit Shape(const std::vector<std::int64_t>& extents)
+      : ranked_(true), extents_(extents.begin(), extents.end()) {}
   /// Of rank 0: a single element.
-  [[nodiscard]] static Shape scalar() { return Shape(std::vector<std::int64_t>{}); }
+  [[nodiscard]] static Shape scalar() { return Shape(std::vector<Extent>{}); }
 
   [[nodiscard]] bool is_ranked() const noexcept { return ranked_; }
   /// Every extent is known.
@@ -28,21 +91,30 @@ class Shape {
   [[nodiscard]] std::int64_t rank() const noexcept {
     return static_cast<std::int64_t>(extents_.size());
   }
-  [[nodiscard]] std::int64_t operator[](std::int64_t axis) const noexcept {
+  [[nodiscard]] Extent operator[](std::int64_t axis) const noexcept {
     return extents_[static_cast<std::size_t>(axis)];
   }
-  [[nodiscard]] std::span<const std::int64_t> extents() const noexcept { return extents_; }
+  [[nodiscard]] std::span<const Extent> extents() const noexcept { return extents_; }
+  /// The extents of a static shape as integers: ask `is_static` first.
+  [[nodiscard]] std::span<const std::int64_t> known_extents() const noexcept {
+    QUADRANT_ASSERT(is_static());
+    // An Extent is its count and nothing else.
+    static_assert(std::is_standard_layout_v<Extent> && sizeof(Extent) == sizeof(std::int64_t));
+    return {reinterpret_cast<const std::int64_t*>(extents_.data()), extents_.size()};  // NOLINT
+  }
 
   /// Product of the extents; empty when one is unknown or the product leaves 63 bits.
   [[nodiscard]] std::optional<std::int64_t> element_count() const noexcept;
   /// Row-major strides in elements of a static shape; empty otherwise.
   [[nodiscard]] std::vector<std::int64_t> strides() const;
 
-  friend bool operator==(const Shape&, const Shape&) = default;
+  /// The same type: also where both have an open extent, which may be of different tensors two
+  /// different numbers.
+  friend bool operator==(const Shape& a, const Shape& b) noexcept;
 
  private:
   bool ranked_ = false;
-  std::vector<std::int64_t> extents_;
+  std::vector<Extent> extents_;
 };
 
 /// `4x?x8`, empty for rank 0, `*` for an unknown rank.

@@ -50,7 +50,12 @@ class Tensor {
   [[nodiscard]] ElementType element() const noexcept { return element_; }
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
   [[nodiscard]] std::int64_t rank() const noexcept { return shape_.rank(); }
-  [[nodiscard]] std::int64_t extent(std::int64_t axis) const noexcept { return shape_[axis]; }
+  [[nodiscard]] std::int64_t extent(std::int64_t axis) const noexcept {
+    return shape_[axis].value();
+  }
+  [[nodiscard]] std::span<const std::int64_t> extents() const noexcept {
+    return shape_.known_extents();
+  }
   [[nodiscard]] std::int64_t element_count() const noexcept { return count_; }
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
     return {data_.get(), byte_size_};

@@ -144,7 +144,7 @@ bool has_short_blocks(const Graph& graph, NodeId node) {
   const Granularity& granularity = codes.quantization->granularity;
   if (granularity.kind != Granularity::Kind::block || granularity.block_size <= 0) return false;
   const auto axis = normalize_axis(granularity.axis, codes.shape.rank());
-  return axis && codes.shape[*axis] % granularity.block_size != 0;
+  return axis && codes.shape[*axis].value_or(0) % granularity.block_size != 0;
 }
 
 Expected<void> use_real_values(Graph& graph, NodeId node) {

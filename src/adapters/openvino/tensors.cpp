@@ -75,8 +75,7 @@ Expected<Handle<ov_tensor_t>> to_openvino(const Library& library, const Tensor& 
     return fail(ErrorCode::impossible,
                 fmt::format("OpenVINO has no tensors of {}", to_string(tensor.element())));
   }
-  std::vector<std::int64_t> extents(tensor.shape().extents().begin(),
-                                    tensor.shape().extents().end());
+  std::vector<std::int64_t> extents(tensor.extents().begin(), tensor.extents().end());
   const ov_shape_t shape{.rank = tensor.rank(), .dims = extents.data()};
   QUADRANT_TRY(Handle<ov_tensor_t> made,
                library.make("make a tensor", library.ov_tensor_free, library.ov_tensor_create,

@@ -77,7 +77,7 @@ Term grouped_convolution(LoweredNode& node, const Term& image, const Term& weigh
 
 /// The axis `axis` as two, of which the first has this extent.
 Shape with_groups(const Shape& shape, std::int64_t axis, std::int64_t groups) {
-  std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
+  std::vector<std::int64_t> extents(shape.known_extents().begin(), shape.known_extents().end());
   extents[static_cast<std::size_t>(axis)] /= groups;
   extents.insert(extents.begin() + axis, groups);
   return Shape(std::move(extents));
@@ -89,10 +89,11 @@ void lower_convolution(LoweredNode& node) {
   const Shape& result = node.result_shape();
   const auto groups = node.attribute_or<std::int64_t>("group", 1);
   if (taps.rank() < 3 || groups < 1) invalid("the weight or the groups");
-  const auto spatial = taps.extents().subspan(2);
+  const auto spatial = taps.known_extents().subspan(2);
   const Windows windows = windows_of(node, {spatial.begin(), spatial.end()});
-  const std::int64_t channels = node.shape(0)[1];
-  if (channels != taps[1] * groups || taps[0] % groups != 0) invalid("channels and groups");
+  const std::int64_t channels = node.shape(0)[1].value();
+  if (channels != taps[1].value() * groups || taps[0].value() % groups != 0)
+    invalid("channels and groups");
   const ElementType element = node.result_element();
   const Term image = padded_image(node, node.operand(0), windows, 0);
   // Sums begin with the bias, where there is one.
@@ -108,7 +109,7 @@ void lower_convolution(LoweredNode& node) {
   }
   if (groups == 1 && taps.rank() == 4) {
     node.finish(named_convolution(node, image, weight, into, windows));
-  } else if (taps.rank() == 4 && groups == channels && taps[0] == channels) {
+  } else if (taps.rank() == 4 && groups == channels && surely_equal(taps[0], channels)) {
     const Term taps_of = node.reshaped(weight, Shape{taps[0], taps[2], taps[3]});
     node.finish(depthwise_convolution(node, image, taps_of, into, windows));
   } else {

@@ -47,8 +47,9 @@ std::string broadcast_map(const Shape& operand, const Shape& result) {
   if (offset < 0) invalid("an operand of more axes than the result");
   std::vector<std::int64_t> loops;
   for (std::int64_t axis = 0; axis < operand.rank(); ++axis) {
-    const bool is_stretched = operand[axis] == 1 && result[axis + offset] != 1;
-    if (!is_stretched && operand[axis] != result[axis + offset]) {
+    const bool is_stretched =
+        surely_equal(operand[axis], 1) && !surely_equal(result[axis + offset], 1);
+    if (!is_stretched && !surely_equal(operand[axis], result[axis + offset])) {
       invalid(fmt::format("an operand {} that does not broadcast to {}", to_string(operand),
                           to_string(result)));
     }
@@ -60,12 +61,13 @@ std::string broadcast_map(const Shape& operand, const Shape& result) {
 Shape broadcast_shape(const Shape& a, const Shape& b) {
   const Shape& longer = a.rank() < b.rank() ? b : a;
   const Shape& other = a.rank() < b.rank() ? a : b;
-  std::vector<std::int64_t> extents(longer.extents().begin(), longer.extents().end());
+  std::vector<Extent> extents(longer.extents().begin(), longer.extents().end());
   const std::int64_t offset = longer.rank() - other.rank();
   for (std::int64_t axis = 0; axis < other.rank(); ++axis) {
-    std::int64_t& extent = extents[static_cast<std::size_t>(axis + offset)];
-    if (extent == 1) extent = other[axis];
-    if (other[axis] != 1 && other[axis] != extent) invalid("operands that do not broadcast");
+    Extent& extent = extents[static_cast<std::size_t>(axis + offset)];
+    if (surely_equal(extent, 1)) extent = other[axis];
+    if (!surely_equal(other[axis], 1) && !surely_equal(other[axis], extent))
+      invalid("operands that do not broadcast");
   }
   return Shape(std::move(extents));
 }

@@ -21,15 +21,16 @@ std::optional<std::vector<std::int64_t>> grouping(const Shape& fine, const Shape
   for (std::int64_t axis = 0; axis < coarse.rank(); ++axis) {
     if (at == fine.rank()) return std::nullopt;
     const std::int64_t first = at;
-    std::int64_t extent = fine[at++];
-    while (extent != coarse[axis]) {
-      if (at == fine.rank() || extent > coarse[axis] || extent == 0) return std::nullopt;
-      extent *= fine[at++];
+    const std::int64_t whole = coarse[axis].value();
+    std::int64_t extent = fine[at++].value();
+    while (extent != whole) {
+      if (at == fine.rank() || extent > whole || extent == 0) return std::nullopt;
+      extent *= fine[at++].value();
     }
     counts.push_back(at - first);
   }
   for (; at < fine.rank(); ++at) {
-    if (fine[at] != 1) return std::nullopt;
+    if (!surely_equal(fine[at], 1)) return std::nullopt;
     if (!counts.empty()) ++counts.back();
   }
   return counts;
@@ -54,7 +55,7 @@ std::string slice_text(std::string_view segments, std::span<const std::int64_t> 
   return fmt::format(
       "operandSegmentSizes = array<i32: {}>, static_offsets = {}, static_sizes = {}, "
       "static_strides = {}",
-      segments, array_text(offsets), array_text(shape.extents()), array_text(steps));
+      segments, array_text(offsets), array_text(shape.known_extents()), array_text(steps));
 }
 
 }  // namespace
@@ -73,7 +74,7 @@ Term LoweredNode::reshaped(const Term& term, const Shape& shape) {
   if (const auto groups = grouping(shape, from)) {
     return make("tensor.expand_shape", std::array{term}, type,
                 {.properties = fmt::format("{}, static_output_shape = {}", grouping_text(*groups),
-                                           array_text(shape.extents()))});
+                                           array_text(shape.known_extents()))});
   }
   const auto count = shape.element_count();
   if (!count || *count == 0) return empty(term.type.element, shape);
@@ -81,7 +82,7 @@ Term LoweredNode::reshaped(const Term& term, const Shape& shape) {
 }
 
 Term LoweredNode::transposed(const Term& term, std::span<const std::int64_t> perm) {
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   extents.reserve(perm.size());
   for (const std::int64_t axis : perm) extents.push_back(term.type.shape[axis]);
   const ElementType element = term.type.element;
@@ -114,8 +115,7 @@ Term LoweredNode::padded(const Term& term, std::span<const std::int64_t> before,
   std::vector<std::int64_t> extents;
   extents.reserve(before.size());
   for (std::size_t axis = 0; axis < before.size(); ++axis) {
-    extents.push_back(before[axis] + term.type.shape[static_cast<std::int64_t>(axis)] +
-                      after[axis]);
+    extents.push_back(before[axis] + term.type.shape.known_extents()[axis] + after[axis]);
   }
   Shape shape(std::move(extents));
   if (shape == term.type.shape) return term;

@@ -87,7 +87,7 @@ void lower_concat(LoweredNode& node) {
   for (std::size_t i = 0; i < node.operand_count(); ++i) {
     const Term part = node.operand(i);
     result = node.inserted(part, result, offsets);
-    offsets[static_cast<std::size_t>(*axis)] += part.type.shape[*axis];
+    offsets[static_cast<std::size_t>(*axis)] += part.type.shape[*axis].value();
   }
   node.finish(result);
 }
@@ -110,7 +110,8 @@ void lower_pad(LoweredNode& node) {
   std::vector<std::int64_t> before(rank, 0);
   std::vector<std::int64_t> after(rank, 0);
   std::vector<std::int64_t> starts(rank, 0);
-  std::vector<std::int64_t> kept(x.type.shape.extents().begin(), x.type.shape.extents().end());
+  std::vector<std::int64_t> kept(x.type.shape.known_extents().begin(),
+                                 x.type.shape.known_extents().end());
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto axis = normalize_axis(axes[i], x.type.shape.rank());
     if (!axis) invalid("the axes");
@@ -135,9 +136,10 @@ void lower_tile(LoweredNode& node) {
   std::vector<std::int64_t> spread;
   std::vector<std::int64_t> stretched;
   for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] == 0) impossible("a tensor without elements repeated");
-    spread.insert(spread.end(), {1, shape[axis]});
-    stretched.insert(stretched.end(), {node.result_shape()[axis] / shape[axis], shape[axis]});
+    const std::int64_t extent = shape[axis].value();
+    if (extent == 0) impossible("a tensor without elements repeated");
+    spread.insert(spread.end(), {1, extent});
+    stretched.insert(stretched.end(), {node.result_shape()[axis].value() / extent, extent});
   }
   const Term copies =
       node.expanded(node.reshaped(x, Shape(std::move(spread))), Shape(std::move(stretched)));
@@ -161,7 +163,7 @@ void lower_gather(LoweredNode& node) {
         std::vector<std::string> at;
         for (std::int64_t i = 0; i < data.type.shape.rank(); ++i) {
           if (i == *axis) {
-            at.push_back(region.index_of(region.argument(0), data.type.shape[*axis]));
+            at.push_back(region.index_of(region.argument(0), data.type.shape[*axis].value()));
           } else {
             const std::int64_t loop = i < *axis ? i : i + index_rank - 1;
             at.push_back(region.index(static_cast<std::size_t>(loop)));
@@ -176,11 +178,11 @@ void lower_depth_to_space(LoweredNode& node) {
   const Term x = node.operand(0);
   const Shape& from = x.type.shape;
   const auto block = node.attribute_or<std::int64_t>("blocksize", 0);
-  if (from.rank() != 4 || block < 1 || block > from[1] || from[1] % block != 0 ||
-      from[1] / block % block != 0) {
+  const std::int64_t all = from.rank() == 4 ? from[1].value() : 0;
+  if (block < 1 || block > all || all % block != 0 || all / block % block != 0) {
     invalid("the blocksize");
   }
-  const std::int64_t channels = from[1] / block / block;
+  const std::int64_t channels = all / block / block;
   const bool has_blocks_first = node.attribute_or<std::string>("mode", "DCR") == "DCR";
   const Shape split = has_blocks_first ? Shape{from[0], block, block, channels, from[2], from[3]}
                                        : Shape{from[0], channels, block, block, from[2], from[3]};
@@ -196,10 +198,11 @@ void lower_space_to_depth(LoweredNode& node) {
   const Term x = node.operand(0);
   const Shape& from = x.type.shape;
   const auto block = node.attribute_or<std::int64_t>("blocksize", 0);
-  if (from.rank() != 4 || block < 1 || from[2] % block != 0 || from[3] % block != 0) {
-    invalid("the blocksize");
-  }
-  const Shape split{from[0], from[1], from[2] / block, block, from[3] / block, block};
+  if (from.rank() != 4 || block < 1) invalid("the blocksize");
+  const std::int64_t rows = from[2].value();
+  const std::int64_t columns = from[3].value();
+  if (rows % block != 0 || columns % block != 0) invalid("the blocksize");
+  const Shape split{from[0], from[1], rows / block, block, columns / block, block};
   constexpr std::array<std::int64_t, 6> perm{0, 3, 5, 1, 2, 4};
   node.finish(node.reshaped(node.transposed(node.reshaped(x, split), perm), node.result_shape()));
 }

@@ -83,12 +83,12 @@ void lower_average_pool(LoweredNode& node) {
   // Windows hold as many along each axis as they do anywhere along the others.
   for (std::size_t axis = 0; axis < windows.kernel.size(); ++axis) {
     const auto at = static_cast<std::int64_t>(axis) + 2;
-    const std::int64_t image = node.shape(0)[at];
+    const std::int64_t image = node.shape(0)[at].value();
     const std::int64_t first = counts_padding ? 0 : windows.before[axis];
     const std::int64_t last =
         windows.before[axis] + image + (counts_padding ? given_after[axis] : 0);
-    const std::vector<float> counts = counts_of(windows, axis, shape[at], first, last);
-    std::vector<std::int64_t> extents(static_cast<std::size_t>(shape.rank() - at), 1);
+    const std::vector<float> counts = counts_of(windows, axis, shape[at].value(), first, last);
+    std::vector<Extent> extents(static_cast<std::size_t>(shape.rank() - at), 1);
     extents[0] = shape[at];
     const Term count = node.cast(
         node.constant(Constant::from_values(ElementType::float32, Shape(std::move(extents)),

@@ -46,10 +46,10 @@ Term product(LoweredNode& node, Term a, Term b, const Shape& result) {
   if (b.type.shape.rank() == 1) b = node.reshaped(b, Shape{b.type.shape[0], 1});
   const Shape as = a.type.shape;
   const Shape bs = b.type.shape;
-  const std::int64_t rows = as[as.rank() - 2];
-  const std::int64_t depth = as[as.rank() - 1];
-  const std::int64_t columns = bs[bs.rank() - 1];
-  if (bs[bs.rank() - 2] != depth) invalid("factors that do not fit together");
+  const std::int64_t rows = as[as.rank() - 2].value();
+  const std::int64_t depth = as[as.rank() - 1].value();
+  const std::int64_t columns = bs[bs.rank() - 1].value();
+  if (!surely_equal(bs[bs.rank() - 2], depth)) invalid("factors that do not fit together");
   if (bs.rank() == 2) {  // all rows at once
     if (depth == 0) impossible("a product over no elements");
     const std::int64_t all_rows = as.element_count().value_or(0) / depth;
@@ -61,7 +61,7 @@ Term product(LoweredNode& node, Term a, Term b, const Shape& result) {
   for (std::int64_t axis = 0; axis < rank; ++axis) {
     const auto extent_of = [&](const Shape& shape) {
       const std::int64_t at = axis - (rank - (shape.rank() - 2));
-      return at < 0 ? 1 : shape[at];
+      return at < 0 ? 1 : shape[at].value();
     };
     batch.push_back(extent_of(as) == 1 ? extent_of(bs) : extent_of(as));
   }

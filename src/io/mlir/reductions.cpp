@@ -20,7 +20,7 @@ Term reduced(LoweredNode& node, const Term& term, std::span<const std::int64_t> 
   std::string kinds(loops, 'p');
   for (const std::int64_t axis : axes) kinds[static_cast<std::size_t>(axis)] = 'r';
   std::vector<std::int64_t> kept;
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
     if (kinds[static_cast<std::size_t>(axis)] == 'r') continue;
     kept.push_back(axis);
@@ -37,7 +37,7 @@ Term reduced(LoweredNode& node, const Term& term, std::span<const std::int64_t> 
 
 Term mean_over(LoweredNode& node, const Term& term, std::span<const std::int64_t> axes) {
   std::int64_t count = 1;
-  for (const std::int64_t axis : axes) count *= term.type.shape[axis];
+  for (const std::int64_t axis : axes) count *= term.type.shape[axis].value();
   const Term sum = reduced(node, term, axes, addition, 0);
   return node.map(std::array{sum}, sum.type.element, sum.type.shape, [&](Region& region) {
     return region.divide(region.argument(0),
@@ -46,8 +46,7 @@ Term mean_over(LoweredNode& node, const Term& term, std::span<const std::int64_t
 }
 
 Term with_axes(LoweredNode& node, const Term& term, std::span<const std::int64_t> axes) {
-  std::vector<std::int64_t> extents(term.type.shape.extents().begin(),
-                                    term.type.shape.extents().end());
+  std::vector<Extent> extents(term.type.shape.extents().begin(), term.type.shape.extents().end());
   for (const std::int64_t axis : axes) extents.insert(extents.begin() + axis, 1);
   return node.reshaped(term, Shape(std::move(extents)));
 }

@@ -73,7 +73,7 @@ std::string text_of(const UniformType& type) {
 
 std::string text_of(const TensorType& type) {
   std::string text = "tensor<";
-  for (const std::int64_t extent : type.shape.extents()) text += fmt::format("{}x", extent);
+  for (const std::int64_t extent : type.shape.known_extents()) text += fmt::format("{}x", extent);
   text += type.is_quantized() ? text_of(*type.quantization) : std::string(name_of(type.element));
   return text + ">";
 }

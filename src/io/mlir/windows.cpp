@@ -45,10 +45,10 @@ Windows windows_of(const LoweredNode& node, std::vector<std::int64_t> kernel,
   }
   for (std::size_t axis = 0; axis < rank; ++axis) {
     const auto at = static_cast<std::int64_t>(axis) + 2;
-    const std::int64_t needed = windows.reach(axis, result[at]);
+    const std::int64_t needed = windows.reach(axis, result[at].value());
     if (windows.before[axis] < 0 || windows.before[axis] > 1 << 30) impossible("negative pads");
     if (given_after != nullptr) given_after->push_back(windows.after[axis]);
-    windows.after[axis] = needed - image[at] - windows.before[axis];
+    windows.after[axis] = needed - image[at].value() - windows.before[axis];
   }
   return windows;
 }
@@ -58,7 +58,7 @@ Term padded_image(LoweredNode& node, const Term& image, const Windows& windows, 
   const auto rank = static_cast<std::size_t>(shape.rank());
   std::vector<std::int64_t> before(rank, 0);
   std::vector<std::int64_t> after(rank, 0);
-  std::vector<std::int64_t> kept(shape.extents().begin(), shape.extents().end());
+  std::vector<std::int64_t> kept(shape.known_extents().begin(), shape.known_extents().end());
   for (std::size_t axis = 0; axis < windows.kernel.size(); ++axis) {
     before[axis + 2] = windows.before[axis];
     after[axis + 2] = std::max<std::int64_t>(windows.after[axis], 0);

@@ -19,7 +19,7 @@ void swap_bytes(std::span<std::byte> bytes, std::size_t width) {
 }
 
 Shape reversed(const Shape& shape) {
-  const auto extents = shape.extents();
+  const auto extents = shape.known_extents();
   return Shape(std::vector<std::int64_t>(extents.rbegin(), extents.rend()));
 }
 
@@ -39,7 +39,7 @@ Expected<Tensor> by_rows(const Tensor& columns, const Shape& shape) {
     std::memcpy(out, from.data() + static_cast<std::size_t>(source) * width, width);
     for (std::size_t axis = rank; axis-- > 0;) {
       source += steps[axis];
-      if (++index[axis] < shape.extents()[axis]) break;
+      if (++index[axis] < shape.known_extents()[axis]) break;
       source -= steps[axis] * index[axis];
       index[axis] = 0;
     }

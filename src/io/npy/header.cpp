@@ -220,9 +220,10 @@ std::string make_header(ElementType element, const Shape& shape) {
   const auto* type =
       std::ranges::find(types, element, &std::pair<std::string_view, ElementType>::second);
   QUADRANT_ASSERT(type != types.end());
-  std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}",
-                                 byte_width(element) == 1 ? '|' : '<', type->first,
-                                 fmt::join(shape.extents(), ", "), shape.rank() == 1 ? "," : "");
+  std::string text =
+      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}",
+                  byte_width(element) == 1 ? '|' : '<', type->first,
+                  fmt::join(shape.known_extents(), ", "), shape.rank() == 1 ? "," : "");
   constexpr std::size_t alignment = 64;
   const std::size_t used = prelude + 2 + text.size() + 1;
   text.append((alignment - used % alignment) % alignment, ' ');

@@ -174,7 +174,7 @@ void add_carried(Rope& message, const Attributes& attributes, std::string_view n
 void add_tensor_type(Rope& tensor, ElementType element, const Shape& shape) {
   const std::int64_t number = element_type_number(element);
   if (number == 0) impossible(fmt::format("ONNX has no tensors of {}", to_string(element)));
-  for (const std::int64_t extent : shape.extents()) tensor.add_integer(tensor::dims, extent);
+  for (const std::int64_t extent : shape.known_extents()) tensor.add_integer(tensor::dims, extent);
   tensor.add_integer(tensor::data_type, number);
 }
 

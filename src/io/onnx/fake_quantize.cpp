@@ -40,7 +40,7 @@ std::optional<std::int64_t> varying_axis(const std::vector<Shape>& shapes) {
   bool any = false;
   for (const Shape& shape : shapes) {
     for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
-      if (shape[axis] == 1) continue;
+      if (surely_equal(shape[axis], 1)) continue;
       if (any && found != axis) return std::nullopt;
       found = axis;
       any = true;

@@ -53,7 +53,7 @@ Constant spread(const Constant& parameters, const Granularity& granularity, std:
   const bool along = granularity.kind == Granularity::Kind::axis;
   const auto stride =
       along ? static_cast<std::size_t>(shape.strides()[static_cast<std::size_t>(axis)]) : 1;
-  const auto extent = along ? static_cast<std::size_t>(shape[axis]) : 1;
+  const auto extent = along ? static_cast<std::size_t>(shape[axis].value()) : 1;
   std::vector<std::byte> spread(count * width);
   for (std::size_t i = 0; i < count; ++i) {
     std::ranges::copy(bytes.bytes().subspan(i / stride % extent * width, width),
@@ -205,7 +205,7 @@ class LookupPass {
     const std::int64_t size = type.granularity.block_size;
     if (along == lookup.axis || size < 1) return;
     const Shape shape = graph_.type(lookup.codes).shape;
-    if (size >= shape[along]) {  // one block, whose scales broadcast as they are
+    if (size >= shape[along].value()) {  // one block, whose scales broadcast as they are
       const TableParameters& parameters = parameters_of(lookup, std::identity());
       const Value rows = gather(lookup, lookup.codes, of(lookup, type.storage));
       replace(lookup, scaled(lookup, as_floats(lookup, rows), parameters));
@@ -226,21 +226,21 @@ class LookupPass {
                      {{"axis", along > lookup.axis ? along - rank : along}, {"block_size", size}}));
       return;
     }
-    if (along < lookup.axis || !lookup.index_rank || shape[along] % size != 0) return;
+    if (along < lookup.axis || !lookup.index_rank || shape[along].value() % size != 0) return;
     const TableParameters& parameters = parameters_of(lookup, [&](const Constant& constant) {
-      std::vector<std::int64_t> extents(constant.shape().extents().begin(),
-                                        constant.shape().extents().end());
+      std::vector<Extent> extents(constant.shape().extents().begin(),
+                                  constant.shape().extents().end());
       extents.insert(extents.begin() + along + 1, 1);
       return constant.reshaped(Shape(std::move(extents)));
     });
     // What is in front of the blocks keeps its extents, which a 0 says.
     std::vector<std::int64_t> apart(static_cast<std::size_t>(along + *lookup.index_rank - 1), 0);
     std::vector<std::int64_t> whole = apart;
-    apart.insert(apart.end(), {shape[along] / size, size});
-    whole.push_back(shape[along]);
+    apart.insert(apart.end(), {shape[along].value() / size, size});
+    whole.push_back(shape[along].value());
     for (std::int64_t axis = along + 1; axis < shape.rank(); ++axis) {
-      apart.push_back(shape[axis]);
-      whole.push_back(shape[axis]);
+      apart.push_back(shape[axis].value());
+      whole.push_back(shape[axis].value());
     }
     Value rows = as_floats(lookup, gather(lookup, lookup.codes, of(lookup, type.storage)));
     rows = reshape(lookup, rows, apart, {ElementType::float32, {}, nullptr});
@@ -251,20 +251,21 @@ class LookupPass {
   void by_blocks_of_4_bits(const Lookup& lookup, const UniformType& type, std::int64_t along) {
     constexpr std::uint64_t smallest_block = 16;
     const Shape shape = graph_.type(lookup.codes).shape;
-    if (shape.rank() < 2 || std::ranges::find(shape.extents(), 0) != shape.extents().end()) return;
+    if (shape.rank() < 2 || shape.element_count() == 0) return;
     // One block where the scales do not ask for more: along the longest axis, that makes the
     // fewest of them.
     const bool has_blocks = type.granularity.kind == Granularity::Kind::block;
     std::int64_t blocked = has_blocks ? along : -1;
     for (std::int64_t axis = 0; !has_blocks && axis < shape.rank(); ++axis) {
-      if (axis != along && (blocked < 0 || shape[axis] > shape[blocked])) blocked = axis;
+      if (axis == along) continue;
+      if (blocked < 0 || shape[axis].value() > shape[blocked].value()) blocked = axis;
     }
-    const auto extent = static_cast<std::uint64_t>(shape[blocked]);
+    const auto extent = static_cast<std::uint64_t>(shape[blocked].value());
     auto size = static_cast<std::uint64_t>(type.granularity.block_size);
     if (!has_blocks || size >= extent) size = std::bit_ceil(std::max(extent, smallest_block));
     if (size < smallest_block || !std::has_single_bit(size)) return;
 
-    std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
+    std::vector<Extent> extents(shape.extents().begin(), shape.extents().end());
     extents[static_cast<std::size_t>(blocked)] = 1;
     const TableParameters& parameters = parameters_of(lookup, [&](const Constant& constant) {
       return has_blocks ? constant : spread(constant, type.granularity, along, Shape(extents));

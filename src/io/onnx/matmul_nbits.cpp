@@ -240,8 +240,8 @@ class NBitsPass {
     if (constant.element() != type.storage) stay("its codes are not of its storage type");
 
     const std::int64_t summed = weight.floats_transposed ? 1 : 0;  // axis of the codes
-    NBitsLayout layout{.rows = codes.shape[1 - summed],
-                       .columns = codes.shape[summed],
+    NBitsLayout layout{.rows = codes.shape[1 - summed].value(),
+                       .columns = codes.shape[summed].value(),
                        .bits = bit_width(type.storage),
                        .rows_first = weight.floats_transposed != weight.codes_transposed};
     if (layout.rows == 0 || layout.columns == 0) stay("it is empty");

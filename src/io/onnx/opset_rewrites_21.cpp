@@ -53,10 +53,10 @@ void convert_grid_sample(Graph& graph, NodeId node) {
 void convert_group_normalization(Graph& graph, NodeId node) {
   const NodeRef ref = graph.ref(node);
   const TensorType* input = ref.operand_type(0);
-  const std::int64_t channels =
-      input && input->shape.rank() >= 2 ? input->shape[1] : Shape::dynamic;
+  const Extent extent = input && input->shape.rank() >= 2 ? input->shape[1] : Extent::open();
   const auto groups = ref.attribute_or<std::int64_t>("num_groups", 0);
-  if (channels == Shape::dynamic) impossible("how many channels it has is not known");
+  if (!extent.is_known()) impossible("how many channels it has is not known");
+  const std::int64_t channels = extent.value();
   if (groups < 1 || channels % groups != 0) {
     impossible(fmt::format("it has {} channels in {} groups", channels, groups));
   }

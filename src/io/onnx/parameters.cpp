@@ -93,7 +93,8 @@ Value Parameters::broadcast(Constant parameters, std::string name, Value codes,
     return add_scales(graph_, std::move(name), parameters.reshaped(Shape(std::move(extents))));
   }
   // Each block's parameter as often as the block is long. That serves a short last block, too.
-  const Value indices = block_indices(shape[axis], granularity.block_size);
+  if (!shape[axis].is_known()) impossible("quantized in blocks along an axis of unknown extent");
+  const Value indices = block_indices(shape[axis].value(), granularity.block_size);
   TensorType expanded{ElementType::float32, shape, nullptr};
   const Value blocks = add_scales(graph_, name, std::move(parameters));
   return add_op(graph_, "onnx.Gather", {}, {blocks, indices},
@@ -103,7 +104,6 @@ Value Parameters::broadcast(Constant parameters, std::string name, Value codes,
 /// Which block each index of the axis belongs to.
 Value Parameters::block_indices(std::int64_t extent, std::int64_t block_size) {
   constexpr std::int64_t longest = std::int64_t{1} << 24U;
-  if (extent == Shape::dynamic) impossible("quantized in blocks along an axis of unknown extent");
   if (extent > longest || block_size < 1) {
     impossible(fmt::format("quantized in blocks of {} along {} elements", block_size, extent));
   }

@@ -419,10 +419,10 @@ class Raising {
     const auto count = shape.element_count();
     if (!count || *count == 0 || other.element_count() != count) return std::nullopt;
     std::int64_t before = 1;
-    for (std::int64_t i = 0; i < axis; ++i) before *= shape[i];
+    for (std::int64_t i = 0; i < axis; ++i) before *= shape[i].value();
     std::int64_t product = 1;
-    for (std::int64_t i = 0; i < other.rank(); product *= other[i++]) {
-      if (product == before && other[i] == shape[axis]) return i;
+    for (std::int64_t i = 0; i < other.rank(); product *= other[i++].value()) {
+      if (product == before && surely_equal(other[i], shape[axis])) return i;
     }
     return std::nullopt;
   }

@@ -11,16 +11,17 @@ namespace quadrant::inline v0::onnx {
 namespace {
 
 Shape read_shape(std::string_view file, Range range) {
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   Message message(file, range);
   while (message.next()) {
     if (message.field() != type::shape_dim) continue;
-    std::int64_t extent = Shape::dynamic;
+    Extent extent = Extent::open();
     Message dimension(file, message.payload());
     while (dimension.next()) {
       // Some exporters write -1 or other negative numbers for "any".
       if (dimension.field() == type::dim_value) {
-        extent = std::max(dimension.integer(), Shape::dynamic);
+        const std::int64_t value = dimension.integer();
+        extent = value < 0 ? Extent::open() : Extent(value);
       }
     }
     extents.push_back(extent);
@@ -64,11 +65,11 @@ std::optional<TensorType> merged(const TensorType& a, const TensorType& b) {
     result.shape = b.shape;
   } else if (b.shape.is_ranked()) {
     if (a.shape.rank() != b.shape.rank()) return std::nullopt;
-    std::vector<std::int64_t> extents(a.shape.extents().begin(), a.shape.extents().end());
+    std::vector<Extent> extents(a.shape.extents().begin(), a.shape.extents().end());
     for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-      const std::int64_t other = b.shape.extents()[axis];
-      if (extents[axis] == Shape::dynamic) extents[axis] = other;
-      if (other != Shape::dynamic && other != extents[axis]) return std::nullopt;
+      const Extent other = b.shape.extents()[axis];
+      if (!may_equal(extents[axis], other)) return std::nullopt;
+      extents[axis] = known_one(extents[axis], other);
     }
     result.shape = Shape(std::move(extents));
   }
@@ -81,10 +82,10 @@ std::string make_value_info(std::string_view name, const TensorType& type) {
   tensor_type.add_integer(type::tensor_elem_type, number);
   if (type.shape.is_ranked()) {
     Rope shape;
-    for (const std::int64_t extent : type.shape.extents()) {
+    for (const Extent extent : type.shape.extents()) {
       Rope dimension;
       // NOLINTNEXTLINE(readability-suspicious-call-argument): a field's number, then its value
-      if (extent != Shape::dynamic) dimension.add_integer(type::dim_value, extent);
+      if (extent.is_known()) dimension.add_integer(type::dim_value, extent.value());
       shape.add_message(type::shape_dim, dimension);
     }
     tensor_type.add_message(type::tensor_shape, shape);

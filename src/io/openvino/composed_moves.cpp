@@ -37,7 +37,8 @@ std::optional<SpaceBlocks> space_blocks(const RaisedLayer& layer) {
   const auto ends = layer.constant_integers(3);
   if (!shape.is_static() || !blocks || !begins || !ends || shape.rank() < 2) return std::nullopt;
   const auto rank = static_cast<std::size_t>(shape.rank());
-  SpaceBlocks found{{shape.extents().begin(), shape.extents().end()}, *blocks, *begins, *ends, 1};
+  const auto extents = shape.known_extents();
+  SpaceBlocks found{{extents.begin(), extents.end()}, *blocks, *begins, *ends, 1};
   for (const auto* list : {&found.blocks, &found.begins, &found.ends}) {
     if (list->size() != rank) invalid("blocks of other axes");
   }
@@ -116,18 +117,19 @@ bool raise_pixels_of_any_rank(RaisedLayer& layer) {
   const std::int64_t pixels = shape.rank() - 2;
   std::int64_t parts = 1;
   for (std::int64_t i = 0; i < pixels; ++i) parts *= block;
-  std::vector<std::int64_t> split{shape[0]};
-  std::vector<std::int64_t> whole{shape[0], is_wider ? shape[1] / parts : shape[1] * parts};
+  const auto extents = shape.known_extents();
+  std::vector<std::int64_t> split{extents[0]};
+  std::vector<std::int64_t> whole{extents[0], is_wider ? extents[1] / parts : extents[1] * parts};
   std::vector<std::int64_t> perm{0};
   const std::vector<std::int64_t> blocks(static_cast<std::size_t>(pixels), block);
   if (is_wider) {
     if (has_blocks_first) split.insert(split.end(), blocks.begin(), blocks.end());
-    split.push_back(shape[1] / parts);
+    split.push_back(extents[1] / parts);
     if (!has_blocks_first) split.insert(split.end(), blocks.begin(), blocks.end());
     perm.push_back(has_blocks_first ? 1 + pixels : 1);
   }
   for (std::int64_t i = 0; i < pixels; ++i) {
-    const std::int64_t extent = shape[i + 2];
+    const std::int64_t extent = shape[i + 2].value();
     if (is_wider) {
       split.push_back(extent);
       whole.push_back(extent * block);
@@ -138,10 +140,10 @@ bool raise_pixels_of_any_rank(RaisedLayer& layer) {
     }
   }
   if (!is_wider) {
-    split.push_back(shape[1]);
+    split.push_back(extents[1]);
     if (!has_blocks_first) perm.push_back(1);
     for (std::int64_t i = 0; i < pixels; ++i) {
-      split.insert(split.end(), {shape[i + 2] / block, block});
+      split.insert(split.end(), {shape[i + 2].value() / block, block});
       perm.push_back(3 + 2 * i);
     }
     if (has_blocks_first) perm.push_back(1);
@@ -165,8 +167,8 @@ bool raise_roll(RaisedLayer& layer) {
   Value value = layer.input(0);
   for (std::size_t i = 0; i < axes->size(); ++i) {
     const auto axis = normalize_axis((*axes)[i], shape.rank());
-    if (!axis || shape[*axis] < 1) return false;
-    const std::int64_t extent = shape[*axis];
+    if (!axis || shape[*axis].value() < 1) return false;
+    const std::int64_t extent = shape[*axis].value();
     const std::int64_t shift = ((*shifts)[i] % extent + extent) % extent;
     const auto part = [&](std::int64_t begin, std::int64_t end) {
       return stepped(layer, ops::Slice::kind,

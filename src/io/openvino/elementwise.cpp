@@ -332,9 +332,9 @@ bool raise_prelu(RaisedLayer& layer) {
   const Shape& shape = layer.shape_of(x);
   const Shape& slopes = layer.shape_of(slope);
   if (!shape.is_ranked() || !slopes.is_ranked()) return false;
-  if (slopes.rank() == 1 && slopes[0] != 1 && shape.rank() > 2) {
-    if (slopes[0] == Shape::dynamic || slopes[0] != shape[1]) return false;
-    std::vector<std::int64_t> extents{slopes[0]};
+  if (slopes.rank() == 1 && !surely_equal(slopes[0], 1) && shape.rank() > 2) {
+    if (!surely_equal(slopes[0], shape[1])) return false;
+    std::vector<Extent> extents{slopes[0]};
     extents.resize(static_cast<std::size_t>(shape.rank() - 1), 1);
     slope = layer.reshaped(slope, Shape(std::move(extents)), "slope");
   }
@@ -349,14 +349,15 @@ void lower_prelu(LoweredNode& node) {
   const auto extents = slopes.extents();
   const bool is_per_channel =
       slopes.is_static() && shape.rank() > 2 && slopes.rank() == shape.rank() - 1 &&
-      std::ranges::all_of(extents.subspan(1), [](std::int64_t extent) { return extent == 1; });
+      std::ranges::all_of(extents.subspan(1),
+                          [](Extent extent) { return surely_equal(extent, 1); });
   if (is_per_channel) {
     const Shape list{slopes[0]};
     const Constant* known = node.constant(1);
     slope =
         known ? node.constant("slope", known->reshaped(list)) : node.reshaped(slope, list, "slope");
-  } else if (slopes.rank() == 1 && shape.rank() > 2 && slopes[0] != 1) {
-    std::vector<std::int64_t> whole(static_cast<std::size_t>(shape.rank()), 1);
+  } else if (slopes.rank() == 1 && shape.rank() > 2 && !surely_equal(slopes[0], 1)) {
+    std::vector<Extent> whole(static_cast<std::size_t>(shape.rank()), 1);
     whole.back() = slopes[0];  // a list would be lined up with axis 1
     slope = node.reshaped(slope, Shape(std::move(whole)), "slope");
   }

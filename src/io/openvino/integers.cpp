@@ -40,7 +40,7 @@ class CodeChain {
   Output real(std::size_t index, std::int64_t axis, std::int64_t rank) {
     const Output value = node_.converted(node_.operand(index), real_, "real");
     const Shape& shape = node_.ranked(index);
-    if (shape.rank() != 1 || shape[0] == 1 || axis == rank - 1) return value;
+    if (shape.rank() != 1 || surely_equal(shape[0], 1) || axis == rank - 1) return value;
     std::vector<std::int64_t> extents(static_cast<std::size_t>(rank), 1);
     extents[static_cast<std::size_t>(axis)] = -1;
     return chain_.apply({"Reshape"}, {value, chain_.integers(extents)},
@@ -185,8 +185,8 @@ RealConvolution real_convolution(LoweredNode& node, std::size_t weights, Output 
   const auto group = node.attribute_or<std::int64_t>("group", 1);
   Data data = lowered_windows(node, rank, true);
   if (group == 1) return {{"Convolution"}, filters, std::move(data)};
-  if (group < 1 || shape[0] % group != 0) invalid("groups of filters");
-  std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
+  if (group < 1 || shape[0].value() % group != 0) invalid("groups of filters");
+  std::vector<std::int64_t> extents(shape.known_extents().begin(), shape.known_extents().end());
   extents[0] /= group;
   extents.insert(extents.begin(), group);
   LayerChain chain(node);

@@ -52,17 +52,17 @@ void set(pugi::xml_node& node, const char* name, std::size_t value) {
 void describe_port(pugi::xml_node& port, std::size_t id, const TensorType& type) {
   set(port, "id", id);
   set(port, "precision", precision_of(type.element));
-  for (const std::int64_t extent : type.shape.extents()) {
-    port.append_child("dim").text().set(static_cast<long long>(extent));
+  for (const Extent extent : type.shape.extents()) {
+    port.append_child("dim").text().set(static_cast<long long>(extent.value_or(-1)));
   }
 }
 
 std::string shape_text(const Shape& shape) {
   if (!shape.is_ranked()) return "...";
   std::string text;
-  for (const std::int64_t extent : shape.extents()) {
+  for (const Extent extent : shape.extents()) {
     if (!text.empty()) text += ',';
-    text += extent == Shape::dynamic ? std::string("?") : fmt::format("{}", extent);
+    text += to_string(extent);
   }
   return text;
 }
@@ -204,7 +204,9 @@ Output LoweredNode::reshaped(Output output, const Shape& shape, std::string_view
   output = before_reshape(output);
   const TensorType from = type(output);
   if (from.shape == shape) return output;
-  const Output extents = integers(fmt::format("{}_shape", ending), shape.extents());
+  const auto asked = ops::Reshape::request(shape);
+  if (!asked) impossible("a reshape to several unknown extents");
+  const Output extents = integers(fmt::format("{}_shape", ending), *asked);
   return step({"Reshape"}, std::array{output, extents}, {{"special_zero", "false"}},
               {from.element, shape, nullptr}, ending);
 }

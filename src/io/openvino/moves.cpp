@@ -91,7 +91,7 @@ std::optional<std::int64_t> extent_of_axes(const Shape& shape, std::int64_t begi
                                            std::int64_t end) {
   const auto extents = shape.extents().subspan(static_cast<std::size_t>(begin),
                                                static_cast<std::size_t>(end - begin));
-  return Shape(std::vector<std::int64_t>(extents.begin(), extents.end())).element_count();
+  return Shape(std::vector(extents.begin(), extents.end())).element_count();
 }
 
 void lower_flatten(LoweredNode& node) {
@@ -128,9 +128,9 @@ bool raise_broadcast(RaisedLayer& layer) {
   const bool is_known = mapping && wanted.is_static() && wanted.rank() == 1;
   if (mode != "explicit" || !is_known || !std::ranges::is_sorted(*mapping)) return false;
   constexpr std::int64_t most_dimensions = 64;
-  if (wanted[0] > most_dimensions) return false;
+  if (wanted[0].value() > most_dimensions) return false;
   std::vector<std::int64_t> missing;
-  for (const std::int64_t axis : axes_from(0, wanted[0])) {
+  for (const std::int64_t axis : axes_from(0, wanted[0].value())) {
     if (std::ranges::find(*mapping, axis) == mapping->end()) missing.push_back(axis);
   }
   const Value widened = stepped(layer, ops::Unsqueeze::kind, {data, layer.list("axes", missing)});
@@ -148,15 +148,16 @@ bool raise_tile(RaisedLayer& layer) {
   const Shape listed = layer.shape_of(layer.input(1));
   if (!shape.is_ranked() || !listed.is_static() || listed.rank() != 1) return false;
   constexpr std::int64_t most_dimensions = 64;
-  if (listed[0] > most_dimensions) return false;
+  const std::int64_t count = listed[0].value();
+  if (count > most_dimensions) return false;
   Value data = layer.input(0);
   Value repeats = layer.wide(layer.input(1), "repeats");
   // With fewer repeats than axes, or more, the shorter list is filled up with ones.
-  if (listed[0] > shape.rank()) {
-    const Value axes = layer.list("axes", axes_from(0, listed[0] - shape.rank()));
+  if (count > shape.rank()) {
+    const Value axes = layer.list("axes", axes_from(0, count - shape.rank()));
     data = stepped(layer, ops::Unsqueeze::kind, {data, axes});
-  } else if (listed[0] < shape.rank()) {
-    const std::vector<std::int64_t> ones(static_cast<std::size_t>(shape.rank() - listed[0]), 1);
+  } else if (count < shape.rank()) {
+    const std::vector<std::int64_t> ones(static_cast<std::size_t>(shape.rank() - count), 1);
     repeats = stepped(layer, ops::Concat::kind, {layer.list("ones", ones), repeats},
                       {{"axis", std::int64_t{0}}});
   }
@@ -256,17 +257,18 @@ bool raise_shuffle_channels(RaisedLayer& layer) {
   const Shape shape = layer.shape_of(x);
   const std::int64_t groups = layer.integer("group", 1);
   const auto axis = normalize_axis(layer.integer("axis", 1), shape.rank());
-  if (!axis || groups < 1 || shape[*axis] < 1 || shape[*axis] % groups != 0) return false;
-  if (std::ranges::count(shape.extents(), Shape::dynamic) > 1) return false;
-  std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
-  const std::vector<std::int64_t> whole = extents;
+  if (!axis || groups < 1) return false;
+  const std::int64_t channels = shape[*axis].value_or(0);
+  const auto whole = ops::Reshape::request(shape);
+  if (channels < 1 || channels % groups != 0 || !whole) return false;
+  std::vector<std::int64_t> extents = *whole;
   extents[static_cast<std::size_t>(*axis)] /= groups;
   extents.insert(extents.begin() + *axis, groups);
   std::vector<std::int64_t> perm = axes_from(0, shape.rank() + 1);
   std::swap(perm[static_cast<std::size_t>(*axis)], perm[static_cast<std::size_t>(*axis) + 1]);
   const Value matrix = stepped(layer, ops::Reshape::kind, {x, layer.list("groups", extents)});
   const Value shuffled = stepped(layer, ops::Transpose::kind, {matrix}, {{"perm", perm}});
-  layer.make(ops::Reshape::kind, {shuffled, layer.list("shape", whole)});
+  layer.make(ops::Reshape::kind, {shuffled, layer.list("shape", *whole)});
   return true;
 }
 

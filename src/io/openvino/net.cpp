@@ -16,6 +16,7 @@ namespace quadrant::inline v0::openvino_ir {
 namespace {
 
 constexpr std::size_t most_dimensions = 64;
+constexpr std::int64_t open_dimension = -1;  // in a port, and in text besides `?`
 constexpr std::int64_t largest_extent = std::int64_t{1} << 48U;
 
 std::string_view trimmed(std::string_view text) {
@@ -42,13 +43,13 @@ std::vector<std::string_view> parts_of(std::string_view text) {
 /// Without dimensions the rank may be 0, or not known: the file does not tell.
 Shape shape_of_port(const pugi::xml_node& port) {
   if (!port.child("dim")) return Shape{};
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   for (const pugi::xml_node& dim : port.children("dim")) {
     const auto extent = parse_integer(trimmed(dim.text().get()));
-    if (!extent || *extent < Shape::dynamic || *extent > largest_extent) {
+    if (!extent || *extent < open_dimension || *extent > largest_extent) {
       invalid(fmt::format("a port with a dimension '{}'", printable(dim.text().get())));
     }
-    extents.push_back(*extent);
+    extents.push_back(*extent == open_dimension ? Extent::open() : Extent(*extent));
     if (extents.size() > most_dimensions) invalid("a port of more than 64 dimensions");
   }
   return Shape(std::move(extents));
@@ -170,12 +171,12 @@ std::optional<std::vector<std::int64_t>> parse_integers(std::string_view text) {
 
 std::optional<Shape> parse_shape(std::string_view text) {
   if (trimmed(text) == "...") return Shape{};
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   for (const std::string_view part : parts_of(text)) {
     const bool is_open = part == "?" || part.find("..") != std::string_view::npos;
-    const auto extent = is_open ? std::optional(Shape::dynamic) : parse_integer(part);
-    if (!extent || *extent < Shape::dynamic || *extent > largest_extent) return std::nullopt;
-    extents.push_back(*extent);
+    const auto extent = is_open ? std::optional(open_dimension) : parse_integer(part);
+    if (!extent || *extent < open_dimension || *extent > largest_extent) return std::nullopt;
+    extents.push_back(*extent == open_dimension ? Extent::open() : Extent(*extent));
     if (extents.size() > most_dimensions) return std::nullopt;
   }
   return Shape(std::move(extents));

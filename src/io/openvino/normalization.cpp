@@ -108,7 +108,7 @@ bool make_known_normalization(RaisedLayer& layer, const Normalization& how) {
     return true;
   }
   const auto inner = shape.extents().subspan(static_cast<std::size_t>(first));
-  const Shape normalized(std::vector<std::int64_t>(inner.begin(), inner.end()));
+  const Shape normalized(std::vector(inner.begin(), inner.end()));
   if (inner.empty() || !normalized.is_static() || !is_short(normalized)) return false;
   layer.make("onnx.LayerNormalization",
              {x, layer.constant("scale", filled(element, normalized, 1))},
@@ -202,16 +202,16 @@ bool raise_group_norm(RaisedLayer& layer) {
 void lower_group_norm(LoweredNode& node) {
   LayerChain chain(node);
   const auto groups = node.attribute_or<std::int64_t>("num_groups", 1);
-  const std::int64_t channels = node.ranked(0).rank() > 1 ? node.ranked(0)[1] : Shape::dynamic;
+  const Extent channels = node.ranked(0).rank() > 1 ? node.ranked(0)[1] : Extent::open();
   // Before opset 21 one scale served the channels of a group.
   const auto of_channels = [&](std::size_t index) {
     const Output given = node.operand(index);
-    if (node.opset() >= 21 || groups == channels) return given;
-    if (channels == Shape::dynamic) impossible("an unknown number of channels");
+    if (node.opset() >= 21 || surely_equal(channels, groups)) return given;
+    if (!channels.is_known()) impossible("an unknown number of channels");
     const Output column = chain.apply({"Unsqueeze"}, {given, chain.integers({1})});
-    const Output spread =
-        chain.apply({"Broadcast", "opset3"}, {column, chain.integers({groups, channels / groups})},
-                    {{"mode", "numpy"}});
+    const Output spread = chain.apply({"Broadcast", "opset3"},
+                                      {column, chain.integers({groups, channels.value() / groups})},
+                                      {{"mode", "numpy"}});
     return chain.apply({"Reshape"}, {spread, chain.integers({-1})}, {{"special_zero", "false"}});
   };
   const Output scale = of_channels(1);

@@ -34,9 +34,9 @@ bool raise_split_of_lengths(RaisedLayer& layer) {
   auto lengths = layer.constant_integers(2);
   if (!given_axis || !axis || !lengths) return false;
   if (const auto rest = std::ranges::find(*lengths, -1); rest != lengths->end()) {
-    if (shape[*axis] == Shape::dynamic) return false;
+    if (!shape[*axis].is_known()) return false;
     *rest = 0;
-    std::int64_t left = shape[*axis];
+    std::int64_t left = shape[*axis].value();
     for (const std::int64_t length : *lengths) {
       if (length < 0 || length > left) invalid("parts that are more than there is");
       left -= length;
@@ -67,20 +67,15 @@ void lower_split(LoweredNode& node) {
   if (!axis) impossible("an axis that is not known");
   LayerChain chain(node);
   const Output along = chain.integer(*axis);
-  const auto offsets = split.offsets();
-  if (!offsets && node.node().graph->attribute(node.node().id, "num_outputs") != nullptr) {
+  const auto known = split.sizes();
+  if (!known && node.node().graph->attribute(node.node().id, "num_outputs") != nullptr) {
     const Output lengths = computed_lengths(node, chain, *axis, results);
     node.make({"VariadicSplit"}, std::array{node.operand(0), along, lengths});
     return;
   }
   const auto given = node.list(1, "split");
   std::vector<std::int64_t> lengths = given.value_or(std::vector<std::int64_t>{});
-  if (lengths.empty() && offsets) {
-    for (std::size_t i = 0; i < offsets->size(); ++i) {
-      const bool is_last = i + 1 == offsets->size();
-      lengths.push_back((is_last ? node.ranked(0)[*axis] : (*offsets)[i + 1]) - (*offsets)[i]);
-    }
-  }
+  if (lengths.empty()) lengths = known.value_or(std::vector<std::int64_t>{});
   const bool are_equal =
       std::ranges::adjacent_find(lengths, std::not_equal_to<>()) == lengths.end();
   if (are_equal) {
@@ -330,8 +325,7 @@ void check_other_axes(LoweredNode& node, std::int64_t axis) {
   const Shape& indices = node.ranked(1);
   if (indices.rank() != data.rank()) invalid("indices of another rank than the data");
   for (std::int64_t other = 0; other < data.rank(); ++other) {
-    const bool is_same = indices[other] != Shape::dynamic && indices[other] == data[other];
-    if (other != axis && !is_same) {
+    if (other != axis && !surely_equal(indices[other], data[other])) {
       impossible("along another axis not as many indices as elements, or nobody knows");
     }
   }

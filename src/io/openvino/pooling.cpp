@@ -33,10 +33,10 @@ bool rounds_up_alike(const Shape& shape, const std::vector<std::int64_t>& kernel
     const std::int64_t behind = pads[i + kernel.size()];
     if (behind < 0 || pads[i] < 0 || behind > most || pads[i] > most) return false;
     if (behind + strides[i] <= reach) continue;
-    const bool is_known = shape.rank() == static_cast<std::int64_t>(kernel.size()) + 2 &&
-                          shape.extents()[i + 2] != Shape::dynamic;
-    if (!is_known) return false;
-    const std::int64_t front = shape.extents()[i + 2] + pads[i];
+    if (shape.rank() != static_cast<std::int64_t>(kernel.size()) + 2) return false;
+    const auto extent = shape.extents()[i + 2].known();
+    if (!extent) return false;
+    const std::int64_t front = *extent + pads[i];
     const std::int64_t room = front + behind - reach;
     if (room < 0 || (room + strides[i] - 1) / strides[i] * strides[i] >= front) return false;
   }
@@ -95,10 +95,10 @@ bool raise_adaptive(RaisedLayer& layer) {
   if (is_max && layer.is_read(1)) return false;
   std::vector<std::int64_t> window;
   for (std::size_t i = 0; i < wanted->size(); ++i) {
-    const std::int64_t extent = shape[static_cast<std::int64_t>(i) + 2];
+    const auto extent = shape[static_cast<std::int64_t>(i) + 2].known();
     const std::int64_t to = (*wanted)[i];
-    if (extent == Shape::dynamic || to < 1 || extent % to != 0) return false;
-    window.push_back(extent / to);
+    if (!extent || to < 1 || *extent % to != 0) return false;
+    window.push_back(*extent / to);
   }
   std::ignore = layer.text("index_element_type");
   layer.finish(layer.step(is_max ? max_kind : average_kind, {layer.input(0)}, layer.result_type(),

@@ -16,7 +16,7 @@ namespace quadrant::inline v0::openvino_ir {
 namespace {
 
 std::vector<std::int64_t> extents_of(const Shape& shape) {
-  return {shape.extents().begin(), shape.extents().end()};
+  return {shape.known_extents().begin(), shape.known_extents().end()};
 }
 
 // --- convolutions --------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ bool set_pads_from_result(RaisedLayer& layer, std::span<const std::int64_t> kern
   const std::size_t rank = kernel.size();
   List pads(2 * rank);
   for (std::size_t i = 0; i < rank; ++i) {
-    const auto whole = extent_without_pads({.extent = shape[static_cast<std::int64_t>(i) + 2],
+    const auto whole = extent_without_pads({.extent = shape.known_extents()[i + 2],
                                             .kernel = kernel[i],
                                             .stride = strides[i],
                                             .dilation = dilations[i],
@@ -96,7 +96,7 @@ void set_pads_of_dilated(const Shape& image, std::span<const std::int64_t> kerne
   }
   List pads(2 * rank);
   for (std::size_t i = 0; i < rank; ++i) {
-    const std::int64_t extent = image[static_cast<std::int64_t>(i) + 2];
+    const std::int64_t extent = image.known_extents()[i + 2];
     if (strides[i] < 1 || dilations[i] < 1 || kernel[i] < 1 || extent < 1 || extent > most_pixels) {
       return;
     }
@@ -127,11 +127,11 @@ bool raise_convolution(RaisedLayer& layer) {
     if (added.empty()) added.assign(rank, 0);
     if (added.size() != rank) invalid("output_padding of other axes");
     attributes.set("output_padding", std::move(added));
-    const auto kernel = weights.extents().last(rank);
+    const auto kernel = weights.known_extents().last(rank);
     if (layer.input_count() > 2 && !set_pads_from_result(layer, kernel, attributes)) return false;
   }
   if (!is_transposed) {
-    const auto kernel = weights.extents().last(rank);
+    const auto kernel = weights.known_extents().last(rank);
     set_pads_of_dilated(layer.shape_of(layer.input(0)), kernel, attributes);
   }
   Value filter = layer.input(1);
@@ -157,8 +157,8 @@ void finish_with_bias(LoweredNode& node, std::size_t index, std::int64_t rank, c
   TensorType type = node.result_type();
   const Output product = node.step(op, inputs, data, type, "without_bias");
   const Shape& list = node.ranked(index);
-  std::vector<std::int64_t> extents(static_cast<std::size_t>(rank), 1);
-  extents[1] = list.rank() == 1 ? list[0] : Shape::dynamic;
+  std::vector<Extent> extents(static_cast<std::size_t>(rank), 1);
+  extents[1] = list.rank() == 1 ? list[0] : Extent::open();
   const Shape wanted(std::move(extents));
   const Constant* known = node.constant(index);
   const Output bias = known && wanted.is_static()
@@ -173,8 +173,8 @@ void lower_convolution(LoweredNode& node) {
   if (weights.rank() < 3 || !weights.is_static()) impossible("weights of unknown extents");
   const auto rank = static_cast<std::size_t>(weights.rank() - 2);
   const auto group = node.attribute_or<std::int64_t>("group", 1);
-  if (group < 1 || weights[0] % group != 0) {
-    invalid(fmt::format("{} groups of {} filters", group, weights[0]));
+  if (group < 1 || weights[0].value() % group != 0) {
+    invalid(fmt::format("{} groups of {} filters", group, to_string(weights[0])));
   }
   Data data = lowered_windows(node, rank, true);
   std::vector<Output> inputs{node.operand(0), node.operand(1)};
@@ -192,7 +192,7 @@ void lower_convolution(LoweredNode& node) {
     const auto shape = node.attribute_or<std::vector<std::int64_t>>("output_shape", {});
     if (!shape.empty()) {
       const auto image = node.ranked(0).extents().last(rank);
-      if (std::ranges::find(image, Shape::dynamic) == image.end()) {
+      if (std::ranges::all_of(image, &Extent::is_known)) {
         impossible("an output_shape that the kernel does not reach");
       }
       // The last `rank` extents; OpenVINO then finds the padding by auto_pad.
@@ -225,7 +225,7 @@ Value transposed_input(RaisedLayer& layer, std::size_t index) {
   const Value value = layer.input(index);
   const TensorType& type = layer.type_of(value);
   if (type.shape.rank() == 1) return value;
-  std::vector<std::int64_t> extents = extents_of(type.shape);
+  std::vector<Extent> extents(type.shape.extents().begin(), type.shape.extents().end());
   std::swap(extents[extents.size() - 1], extents[extents.size() - 2]);
   return layer.step(ops::Transpose::kind, {value},
                     {type.element, Shape(std::move(extents)), nullptr},

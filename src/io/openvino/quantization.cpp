@@ -183,7 +183,7 @@ struct Blocks {
 };
 
 Blocks blocks_of(const Shape& shape, const Granularity& granularity) {
-  std::vector<std::int64_t> codes(shape.extents().begin(), shape.extents().end());
+  std::vector<std::int64_t> codes(shape.known_extents().begin(), shape.known_extents().end());
   const auto axis = static_cast<std::size_t>(granularity.axis);
   if (codes[axis] <= granularity.block_size) {  // one block, full or not
     codes[axis] = 1;
@@ -224,7 +224,7 @@ Constant real_sums(const Constant& codes, const UniformType& type) {
   if (type.granularity.kind == Granularity::Kind::axis) {
     run = 1;
     for (std::int64_t axis = type.granularity.axis + 1; axis < codes.shape().rank(); ++axis) {
-      run *= codes.shape()[axis];
+      run *= codes.shape()[axis].value();
     }
   }
   std::vector<float> reals_of_sums;
@@ -257,7 +257,7 @@ void lower_dequantize(LoweredNode& node) {
     return;
   }
   if (!codes.shape.is_static()) impossible("blocks of codes of unknown extents");
-  const std::int64_t extent = codes.shape[type.granularity.axis];
+  const std::int64_t extent = codes.shape[type.granularity.axis].value();
   const bool is_cut_off =
       extent > type.granularity.block_size && extent % type.granularity.block_size != 0;
   if (is_cut_off && !known) impossible("blocks of codes that are computed, the last cut off");

@@ -274,7 +274,9 @@ Value RaisedLayer::reshaped(Value value, const Shape& shape, std::string_view en
   if (known != nullptr && *known && known->element_count() == shape.element_count()) {
     return constant(ending, known->reshaped(shape));
   }
-  const Value extents = list(fmt::format("{}_shape", ending), shape.extents());
+  const auto asked = ops::Reshape::request(shape);
+  if (!asked) impossible("a reshape to several unknown extents");
+  const Value extents = list(fmt::format("{}_shape", ending), *asked);
   return step(ops::Reshape::kind, {value, extents}, {type.element, shape, nullptr}, ending);
 }
 

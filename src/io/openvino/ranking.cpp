@@ -109,7 +109,7 @@ void lower_non_max_suppression(LoweredNode& node) {
   };
   const Output most = node.has(2) ? chain.scalar(2) : chain.integer(0);
   const bool is_center = node.attribute_or<std::int64_t>("center_point_box", 0) != 0;
-  const std::array unused{TensorType{node.type(1).element, Shape{Shape::dynamic, 3}, nullptr},
+  const std::array unused{TensorType{node.type(1).element, Shape{Extent::open(), 3}, nullptr},
                           TensorType{ElementType::int64, Shape{1}, nullptr}};
   constexpr double lowest = std::numeric_limits<float>::lowest();
   node.make(

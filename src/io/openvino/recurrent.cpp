@@ -56,7 +56,7 @@ std::vector<std::int64_t> batch_and_first() { return {1, 0, 2}; }
 Constant rearranged(const Constant& constant, const Order& order) {
   const ConstantBytes contents = value_of(constant.read());
   const auto from = contents.bytes();
-  const auto directions = static_cast<std::size_t>(constant.shape()[0]);
+  const auto directions = static_cast<std::size_t>(constant.shape()[0].value());
   const std::size_t block = from.size() / directions / order.size();
   std::vector<std::byte> to(from.size());
   for (std::size_t i = 0; i < directions * order.size(); ++i) {
@@ -74,8 +74,8 @@ using Sums = std::vector<Order>;
 /// `[D, blocks * hidden]` to `[D, sums * hidden]`.
 Constant summed(const Constant& constant, std::int64_t blocks, const Sums& sums) {
   const std::vector<double> from = value_of(read_reals(constant));
-  const std::int64_t directions = constant.shape()[0];
-  const std::int64_t hidden = constant.shape()[1] / blocks;
+  const std::int64_t directions = constant.shape()[0].value();
+  const std::int64_t hidden = constant.shape()[1].value() / blocks;
   std::vector<double> to;
   for (std::int64_t direction = 0; direction < directions; ++direction) {
     for (const Order& parts : sums) {
@@ -123,10 +123,10 @@ bool is_step_count(const RaisedLayer& layer, NodeRef part) {
 }
 
 /// Whether lengths are those of whole sequences: a constant, or an extent of X that is repeated.
-bool are_whole(const RaisedLayer& layer, std::size_t input, std::int64_t steps) {
+bool are_whole(const RaisedLayer& layer, std::size_t input, Extent steps) {
   if (const auto known = layer.constant_integers(input)) {
-    return steps != Shape::dynamic &&
-           std::ranges::all_of(*known, [&](std::int64_t length) { return length == steps; });
+    return std::ranges::all_of(*known,
+                               [&](std::int64_t length) { return surely_equal(steps, length); });
   }
   constexpr std::array moves{ops::Cast::kind, ops::Expand::kind, ops::Reshape::kind,
                              ops::Squeeze::kind, ops::Unsqueeze::kind};
@@ -190,15 +190,16 @@ std::vector<Constant> known_inputs(const RaisedLayer& layer, std::size_t first, 
 
 /// W `[D, gates * H, I]`, R `[D, gates * H, H]`, B `[D, blocks * H]`.
 void check_weights(const std::vector<Constant>& known, std::int64_t gates, std::int64_t blocks) {
-  const Shape& w = known[0].shape();
-  const Shape& r = known[1].shape();
-  const Shape& b = known[2].shape();
-  const bool have_ranks = w.rank() == 3 && r.rank() == 3 && b.rank() == 2;
+  const auto w = known[0].shape().known_extents();
+  const auto r = known[1].shape().known_extents();
+  const auto b = known[2].shape().known_extents();
+  const bool have_ranks = w.size() == 3 && r.size() == 3 && b.size() == 2;
   const bool fit = have_ranks && (w[0] == 1 || w[0] == 2) && r[0] == w[0] && b[0] == w[0] &&
                    r[2] > 0 && w[1] == gates * r[2] && r[1] == w[1] && b[1] == blocks * r[2];
   if (fit) return;
   invalid(fmt::format("weights of shapes [{}], [{}] and [{}], which are none of such a layer",
-                      to_string(w), to_string(r), to_string(b)));
+                      to_string(known[0].shape()), to_string(known[1].shape()),
+                      to_string(known[2].shape())));
 }
 
 bool raise_recurrence(RaisedLayer& layer) {
@@ -216,7 +217,7 @@ bool raise_recurrence(RaisedLayer& layer) {
   const Attributes attributes = recurrent_attributes(layer, recurrence);
   const bool adds_block = attributes.get_or<std::int64_t>("linear_before_reset", 0) != 0;
   check_weights(known, recurrence.gates, recurrence.gates + (adds_block ? 1 : 0));
-  const bool is_twofold = bias.shape()[0] == 2;
+  const bool is_twofold = surely_equal(bias.shape()[0], 2);
   auto activations = raised_activations(layer, is_twofold);
   if (!activations) return false;
 
@@ -224,7 +225,7 @@ bool raise_recurrence(RaisedLayer& layer) {
   const bool is_linear = attributes.get_or<std::int64_t>("linear_before_reset", 0) != 0;
   const std::int64_t blocks = recurrence.gates + (is_linear ? 1 : 0);
   const TensorType x = layer.type_of(layer.input(0));
-  const std::int64_t steps = x.shape.rank() == 3 ? x.shape[1] : Shape::dynamic;
+  const Extent steps = x.shape.rank() == 3 ? x.shape[1] : Extent::open();
   const std::size_t lengths = weights - 1;
 
   std::vector<Value> operands{with_batch_second(layer, layer.input(0))};
@@ -308,11 +309,11 @@ class RecurrentInputs {
         batch_is_first_(node.attribute_or<std::int64_t>("layout", 0) != 0),
         x_(batch_is_first_ ? node.operand(0) : moved(node.operand(0))) {
     const Shape& weights = node.ranked(2);
-    if (weights.rank() != 3 || weights[0] < 1 || weights[2] < 1) {
+    if (weights.rank() != 3 || weights[0].value_or(0) < 1 || weights[2].value_or(0) < 1) {
       impossible("weights of unknown extents");
     }
-    directions_ = weights[0];
-    hidden_ = weights[2];
+    directions_ = weights[0].value();
+    hidden_ = weights[2].value();
     const Shape& shape = node.ranked(0);
     if (shape.rank() != 3) invalid("an operand of other than three axes");
     batch_ = shape[batch_is_first_ ? 0 : 1];
@@ -343,17 +344,17 @@ class RecurrentInputs {
     if (node_.has(index)) {
       return batch_is_first_ ? node_.operand(index) : moved(node_.operand(index));
     }
-    const Output shape = batch_ == Shape::dynamic
+    const Output shape = !batch_.is_known()
                              ? chain_.joined({batch(), chain_.integers({directions_, hidden_})})
-                             : chain_.integers({batch_, directions_, hidden_});
+                             : chain_.integers({batch_.value(), directions_, hidden_});
     return chain_.apply({"Broadcast", "opset3"}, {chain_.number(0), shape}, {{"mode", "numpy"}});
   }
 
   Output lengths() {
     if (node_.has(4)) return node_.operand(4);
-    const Output all = steps_ == Shape::dynamic ? chain_.part(chain_.extents(x_), 1, 2)
-                                                : chain_.integers({steps_});
-    const Output count = batch_ == Shape::dynamic ? batch() : chain_.integers({batch_});
+    const Output all = !steps_.is_known() ? chain_.part(chain_.extents(x_), 1, 2)
+                                          : chain_.integers({steps_.value()});
+    const Output count = !batch_.is_known() ? batch() : chain_.integers({batch_.value()});
     return chain_.apply({"Broadcast", "opset3"}, {all, count}, {{"mode", "numpy"}});
   }
 
@@ -404,8 +405,8 @@ class RecurrentInputs {
   Output x_;
   std::int64_t directions_ = 0;
   std::int64_t hidden_ = 0;
-  std::int64_t batch_ = 0;
-  std::int64_t steps_ = 0;
+  Extent batch_ = Extent::open();
+  Extent steps_ = Extent::open();
 };
 
 void lower_recurrence(LoweredNode& node) {

@@ -71,7 +71,7 @@ std::optional<Value> known_target(RaisedLayer& layer, std::size_t input, bool ha
   if (has_sizes) {
     const auto sizes = layer.constant_integers(input);
     if (!sizes || sizes->size() != axes.size() || !shape.is_static()) return std::nullopt;
-    const auto extents = shape.extents();
+    const auto extents = shape.known_extents();
     return layer.list("sizes",
                       over_all<std::int64_t>(axes, *sizes, {extents.begin(), extents.end()}));
   }
@@ -196,9 +196,8 @@ void lower_resize(LoweredNode& node) {
     const auto axis = normalize_axis(axes[i], shape.rank());
     if (!axis) invalid("an axis outside of the operand");
     // An extent that is not known may be any.
-    const bool is_open = shape[*axis] == Shape::dynamic;
-    const double same = has_sizes ? static_cast<double>(shape[*axis]) : 1.0;
-    if ((*numbers)[i] == same && !(has_sizes && is_open)) continue;
+    const auto same = has_sizes ? shape[*axis].known() : 1;
+    if (same && (*numbers)[i] == static_cast<double>(*same)) continue;
     resized.push_back(*axis);
     wanted.push_back((*numbers)[i]);
   }

@@ -107,7 +107,7 @@ void lower_unique(LoweredNode& node) {
   if (node.attribute_or<std::int64_t>("sorted", 1) == 0) impossible("values that are not sorted");
   const std::uint32_t made = node.node().graph->result_count(node.node().id);
   const std::vector<TensorType> unused(made < 4 ? 4 - made : 0,
-                                       {ElementType::int64, Shape{Shape::dynamic}, nullptr});
+                                       {ElementType::int64, Shape{Extent::open()}, nullptr});
   node.make({"Unique", "opset10"}, inputs,
             {{"sorted", "true"}, {"index_element_type", "i64"}, {"count_element_type", "i64"}},
             unused);

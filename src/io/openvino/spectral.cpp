@@ -48,7 +48,7 @@ void lower_transform(LoweredNode& node) {
   const Shape& shape = node.ranked(0);
   const bool is_inverse = node.attribute_or<std::int64_t>("inverse", 0) != 0;
   const bool is_half = node.attribute_or<std::int64_t>("onesided", 0) != 0;
-  const std::int64_t parts = shape.rank() > 1 ? shape[shape.rank() - 1] : Shape::dynamic;
+  const std::int64_t parts = shape.rank() > 1 ? shape[shape.rank() - 1].value_or(0) : 0;
   if (parts != 1 && parts != 2) impossible("real or complex numbers, which is not known");
   if (is_half && (is_inverse || parts == 2)) impossible("half of a transform of complex numbers");
   const bool has_operand = node.opset() >= 20;

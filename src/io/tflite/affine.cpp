@@ -16,11 +16,13 @@ namespace {
 TensorId spread_tensor(Lowering& lowering, const NodeRef& node, std::string_view what,
                        TensorId tensor, const Spread& spread, const Axes& axes) {
   Model& model = lowering.model();
-  std::vector<std::int64_t> extents = spread.parameters;
+  std::vector<Extent> extents = spread.parameters;
   for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-    const std::int64_t extent = spread.data[axis];
-    if (extents[axis] == 1 || extents[axis] == extent) continue;
-    if (extent == Shape::dynamic) impossible("blocks of an unknown extent");
+    const Extent whole = spread.data[axis];
+    if (surely_equal(extents[axis], 1) || surely_equal(extents[axis], whole)) continue;
+    if (!whole.is_known() && spread.blocks[axis] == 1) continue;  // one for each index
+    if (!whole.is_known()) impossible("blocks of an unknown extent");
+    const std::int64_t extent = whole.value();
     std::vector<std::int32_t> indices;
     indices.reserve(static_cast<std::size_t>(extent));
     for (std::int64_t i = 0; i < extent; ++i) {

@@ -24,9 +24,9 @@ std::optional<IntegerList> extents_of(const GraphView& graph, NodeRef node) {
   const std::int64_t last = std::max(first, bound("end", rank));
   IntegerList extents;
   for (std::int64_t axis = first; axis < last; ++axis) {
-    const bool is_open = shape[axis] == Shape::dynamic;
-    extents.push_back(is_open ? KnownInteger{std::nullopt, node.operand(0), axis}
-                              : KnownInteger{.number = shape[axis]});
+    const auto number = shape[axis].known();
+    extents.push_back(number ? KnownInteger{.number = number}
+                             : KnownInteger{std::nullopt, node.operand(0), axis});
   }
   return extents;
 }
@@ -168,7 +168,7 @@ Value handed_on(NodeRef node, std::int64_t& axis) {
     const Shape& shape = node.operand_type(i)->shape;
     if (!shape.is_ranked()) return {};
     const std::int64_t at = axis - (rank - shape.rank());
-    if (at < 0 || shape[at] == 1) continue;
+    if (at < 0 || surely_equal(shape[at], 1)) continue;
     if (!found.is_absent()) return {};
     found = node.operand(i);
     found_axis = at;
@@ -191,17 +191,17 @@ std::pair<Value, std::int64_t> origin_of(const Graph& graph, Value value, std::i
 }  // namespace
 
 bool is_extent(const Graph& graph, const KnownInteger& integer, Value value, std::int64_t axis) {
-  const std::int64_t extent = graph.type(value).shape[axis];
-  if (extent != Shape::dynamic) return integer.number == extent;
+  if (const auto extent = graph.type(value).shape[axis].known()) return integer.number == extent;
   return !integer.number && !integer.of.is_absent() &&
          origin_of(graph, integer.of, integer.axis) == origin_of(graph, value, axis);
 }
 
 Shape shape_of(const IntegerList& integers) {
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   extents.reserve(integers.size());
   for (const KnownInteger& integer : integers) {
-    extents.push_back(integer.number.value_or(Shape::dynamic));
+    const bool is_extent = integer.number.value_or(-1) >= 0;
+    extents.push_back(is_extent ? Extent(*integer.number) : Extent::open());
   }
   return Shape(std::move(extents));
 }

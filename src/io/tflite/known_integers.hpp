@@ -35,7 +35,7 @@ using KnownIntegers = std::unordered_map<Value, IntegerList>;
 [[nodiscard]] bool is_extent(const Graph& graph, const KnownInteger& integer, Value value,
                              std::int64_t axis);
 
-/// As a shape: what only the run tells is an unknown extent.
+/// As a shape: open where only the run tells, and where a reshape has -1 for what is left.
 [[nodiscard]] Shape shape_of(const IntegerList& integers);
 
 }  // namespace quadrant::inline v0::tflite

@@ -41,7 +41,7 @@ Axes moved(const Axes& axes, std::span<const std::int64_t> perm) {
 }
 
 bool same_order(const Shape& shape, const Axes& from, const Axes& to) {
-  const auto is_one = [&](std::int32_t axis) { return shape[axis] == 1; };
+  const auto is_one = [&](std::int32_t axis) { return surely_equal(shape[axis], 1); };
   Axes a;
   Axes b;
   std::ranges::remove_copy_if(from, std::back_inserter(a), is_one);
@@ -50,7 +50,7 @@ bool same_order(const Shape& shape, const Axes& from, const Axes& to) {
 }
 
 Shape arranged(const Shape& shape, const Axes& axes) {
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   for (const std::int32_t axis : axes) extents.push_back(shape[axis]);
   return Shape(std::move(extents));
 }
@@ -72,7 +72,7 @@ Constant arranged(const Constant& constant, const Axes& axes) {
     for (std::size_t axis = index.size(); axis-- > 0;) {
       const std::int64_t stride = strides[static_cast<std::size_t>(axes[axis])];
       source += stride;
-      if (++index[axis] < shape[static_cast<std::int64_t>(axis)]) break;
+      if (++index[axis] < shape.known_extents()[axis]) break;
       source -= stride * index[axis];
       index[axis] = 0;
     }

@@ -24,12 +24,12 @@ bool has_dequantize(const UniformType& type) {
 /// The shape with what `other` knows besides.
 Shape merged(const Shape& stated, const Shape& other) {
   if (!stated.is_ranked() || !other.is_ranked()) return stated.is_ranked() ? stated : other;
-  std::vector<std::int64_t> extents(stated.extents().begin(), stated.extents().end());
+  std::vector<Extent> extents(stated.extents().begin(), stated.extents().end());
   bool agree = stated.rank() == other.rank();
   for (std::size_t i = 0; agree && i < extents.size(); ++i) {
-    const std::int64_t extent = other.extents()[i];
-    agree = extents[i] == Shape::dynamic || extent == Shape::dynamic || extents[i] == extent;
-    if (extents[i] == Shape::dynamic) extents[i] = extent;
+    const Extent extent = other.extents()[i];
+    agree = may_equal(extents[i], extent);
+    extents[i] = known_one(extents[i], extent);
   }
   if (!agree) {
     invalid(fmt::format("the result has shape [{}], but [{}] follows from the operands",
@@ -248,7 +248,7 @@ TensorId Lowering::broadcast(Value value, const Axes& axes) {
   if (from.rank() == rank) return tensor(value, axes);
   if (is_plain(axes) || from.rank() == 0 || from.element_count() == 1) return plain(value);
   TensorType wide = type(value);
-  std::vector<std::int64_t> extents(static_cast<std::size_t>(rank - from.rank()), 1);
+  std::vector<Extent> extents(static_cast<std::size_t>(rank - from.rank()), 1);
   extents.insert(extents.end(), from.extents().begin(), from.extents().end());
   wide.shape = Shape(std::move(extents));
   const std::string name = fmt::format("{}_wide", graph_.value_name(value));

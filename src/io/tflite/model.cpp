@@ -81,12 +81,12 @@ TensorId Model::add_tensor(std::string name, const TensorType& type, const Axes&
   tensor->name = std::move(name);
   tensor->type = stored_type(type.element);
   const Shape shape = arranged(type.shape, axes);
-  for (const std::int64_t extent : shape.extents()) {
-    tensor->shape.push_back(extent == Shape::dynamic ? 1 : narrow(extent));
+  for (const Extent extent : shape.extents()) {
+    tensor->shape.push_back(narrow(extent.value_or(1)));
   }
   if (!shape.is_static()) {
-    for (const std::int64_t extent : shape.extents()) {
-      tensor->shape_signature.push_back(extent == Shape::dynamic ? -1 : narrow(extent));
+    for (const Extent extent : shape.extents()) {
+      tensor->shape_signature.push_back(extent.is_known() ? narrow(extent.value()) : -1);
     }
   }
   tensor->has_rank = true;

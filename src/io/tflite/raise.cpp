@@ -79,7 +79,8 @@ Granularity granularity_of(const schema::QuantizationParameters& parameters, con
   const auto count = static_cast<std::int64_t>(length(parameters.scale()));
   const std::int64_t axis = parameters.quantized_dimension();
   if (count == 1 && (shape.rank() == 0 || axis <= 0)) return Granularity::per_tensor();
-  if (axis >= 0 && axis < shape.rank() && shape[axis] == count) return Granularity::per_axis(axis);
+  if (axis >= 0 && axis < shape.rank() && surely_equal(shape[axis], count))
+    return Granularity::per_axis(axis);
   if (count > 1) invalid(fmt::format("{} scales along axis {}", count, axis), place);
   return Granularity::per_tensor();
 }

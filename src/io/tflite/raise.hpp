@@ -51,7 +51,7 @@ class Raising {
   [[nodiscard]] const schema::Tensor& tensor(TensorId id) const {
     return *file_.graph().tensors()->Get(static_cast<flatbuffers::uoffset_t>(id));
   }
-  /// As the file has it; `Shape::dynamic` where the signature says so.
+  /// As the file has it; open where the signature says so.
   [[nodiscard]] const TensorType& type(TensorId id) const {
     return types_[static_cast<std::size_t>(id)];
   }

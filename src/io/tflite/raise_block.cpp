@@ -32,7 +32,7 @@ std::optional<Blocks> blocks_of(const Raising& raising, const RaisedOp& op) {
   const auto& codes = raising.type(data).quantization;
   if (codes && codes->granularity.kind != Granularity::Kind::tensor) return std::nullopt;
   for (std::int64_t axis = 1; axis < shape.rank(); ++axis) {
-    if (shape[axis] == Shape::dynamic) return std::nullopt;
+    if (!shape[axis].is_known()) return std::nullopt;
   }
   Blocks blocks{.sizes = *sizes, .before = {}, .after = {}};
   for (std::size_t i = 0; i < sizes->size(); ++i) {
@@ -49,8 +49,8 @@ std::optional<Blocks> blocks_of(const Raising& raising, const RaisedOp& op) {
 }
 
 /// An extent times a number; -1, what is left, where it is not known.
-std::int64_t times(std::int64_t extent, std::int64_t count) {
-  return extent == Shape::dynamic ? -1 : extent * count;
+std::int64_t times(Extent given, std::int64_t count) {
+  return given.transformed([&](std::int64_t extent) { return extent * count; }).value_or(-1);
 }
 
 /// Each block's elements go to the batch: N, H/b, b, W/b, b, C to b, b, N, H/b, W/b, C.
@@ -67,13 +67,13 @@ bool raise_space_to_batch(Raising& raising, const RaisedOp& op) {
   for (std::int64_t i = 0; i < spatial; ++i) perm.push_back(2 * i + 2);
   perm.push_back(0);
   TensorType padded = raising.type(op.output());
-  Integers extents(shape.extents().begin(), shape.extents().end());
+  std::vector<Extent> extents(shape.extents().begin(), shape.extents().end());
   for (std::int64_t i = 0; i < spatial; ++i) {
     const auto at = static_cast<std::size_t>(i);
     pads[at + 1] = blocks->before[at];
     pads[at + 1 + static_cast<std::size_t>(rank)] = blocks->after[at];
-    std::int64_t& extent = extents[at + 1];
-    extent += blocks->before[at] + blocks->after[at];
+    const std::int64_t extent = extents[at + 1].value() + blocks->before[at] + blocks->after[at];
+    extents[at + 1] = extent;
     const std::int64_t block = blocks->sizes[at];
     if (extent % block != 0) invalid("an image that is no whole number of blocks");
     parts.insert(parts.end(), {extent / block, block});
@@ -81,8 +81,8 @@ bool raise_space_to_batch(Raising& raising, const RaisedOp& op) {
     perm.push_back(2 * i + 1);
   }
   for (std::int64_t axis = spatial + 1; axis < rank; ++axis) {
-    parts.push_back(shape[axis]);
-    result.push_back(shape[axis]);
+    parts.push_back(shape[axis].value());
+    result.push_back(parts.back());
     perm.push_back(axis + spatial);
   }
   padded.shape = Shape(std::move(extents));
@@ -102,9 +102,8 @@ bool raise_batch_to_space(Raising& raising, const RaisedOp& op) {
   if (!blocks) return false;
   const Shape shape = raising.type(op.input(0)).shape;
   const auto spatial = static_cast<std::int64_t>(blocks->sizes.size());
-  const bool is_open = shape[0] == Shape::dynamic;
-  if (!is_open && shape[0] % blocks->count != 0) invalid("a batch that is no number of blocks");
-  const std::int64_t batch = is_open ? -1 : shape[0] / blocks->count;
+  if (shape[0].value_or(0) % blocks->count != 0) invalid("a batch that is no number of blocks");
+  const std::int64_t batch = shape[0].is_known() ? shape[0].value() / blocks->count : -1;
   Integers parts = blocks->sizes;
   parts.push_back(batch);
   Integers result{batch};
@@ -114,8 +113,8 @@ bool raise_batch_to_space(Raising& raising, const RaisedOp& op) {
   Integers axes;
   for (std::int64_t i = 0; i < spatial; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    parts.push_back(shape[i + 1]);
-    result.push_back(shape[i + 1] * blocks->sizes[at]);
+    parts.push_back(shape[i + 1].value());
+    result.push_back(parts.back() * blocks->sizes[at]);
     perm.insert(perm.end(), {spatial + 1 + i, i});
     starts.push_back(blocks->before[at]);
     ends.push_back(result.back() - blocks->after[at]);
@@ -123,8 +122,8 @@ bool raise_batch_to_space(Raising& raising, const RaisedOp& op) {
     axes.push_back(i + 1);
   }
   for (std::int64_t axis = spatial + 1; axis < shape.rank(); ++axis) {
-    parts.push_back(shape[axis]);
-    result.push_back(shape[axis]);
+    parts.push_back(shape[axis].value());
+    result.push_back(parts.back());
     perm.push_back(axis + spatial);
   }
   Steps steps(raising, op.output());

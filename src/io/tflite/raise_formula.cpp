@@ -183,8 +183,8 @@ bool raise_diagonal(Raising& raising, const RaisedOp& op) {
   const std::int64_t rank = shape.rank();
   if (rank < 2 || raising.rank(diagonal) + 1 != rank) return false;
   constexpr std::int64_t largest = 1 << 12;
-  const std::int64_t rows = shape[rank - 2];
-  const std::int64_t columns = shape[rank - 1];
+  const std::int64_t rows = shape[rank - 2].value_or(0);
+  const std::int64_t columns = shape[rank - 1].value_or(0);
   if (rows < 1 || rows > columns || columns > largest || (!sets && rows != columns)) return false;
   std::vector<std::byte> mask;
   for (std::int64_t i = 0; i < rows * columns; ++i) {

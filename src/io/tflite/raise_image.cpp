@@ -35,7 +35,7 @@ Attributes window_attributes(schema::Padding padding, const RaisedWindow& window
     if (window.kernel[i] < 1 || window.stride[i] < 1 || window.dilation[i] < 1) {
       invalid("windows or strides of no extent");
     }
-    is_open = is_open || image[static_cast<std::int64_t>(i) + 1] == Shape::dynamic;
+    is_open = is_open || !image[static_cast<std::int64_t>(i) + 1].is_known();
   }
   Attributes attributes{{"strides", window.stride}, {"kernel_shape", window.kernel}};
   if (padding == schema::Padding::SAME && is_open) {
@@ -44,7 +44,7 @@ Attributes window_attributes(schema::Padding padding, const RaisedWindow& window
   }
   std::vector<std::int64_t> pads(2 * axes, 0);
   for (std::size_t i = 0; padding == schema::Padding::SAME && i < axes; ++i) {
-    const std::int64_t extent = image[static_cast<std::int64_t>(i) + 1];
+    const std::int64_t extent = image[static_cast<std::int64_t>(i) + 1].value();
     const std::int64_t count = (extent + window.stride[i] - 1) / window.stride[i];
     const std::int64_t reach = (window.kernel[i] - 1) * window.dilation[i] + 1;
     const std::int64_t total =
@@ -66,15 +66,15 @@ bool raise_convolution(Raising& raising, const RaisedOp& op, RaisedWindow window
   }
   const Shape image = raising.type(data).shape;
   const Shape filters = raising.type(weights).shape;
-  window.kernel = {filters[1], filters[2]};
-  const std::int64_t channels = image[3];
-  const std::int64_t read = filters[3];
+  const std::int64_t channels = image[3].value_or(0);
   if (channels < 1 || filters.element_count().value_or(0) < 1) return false;
+  window.kernel = {filters[1].value(), filters[2].value()};
+  const std::int64_t read = filters[3].value();
   std::int64_t group = channels;
   if (!depthwise) {
     if (channels % read != 0) invalid("weights for other channels than the operand's");
     group = channels / read;
-  } else if (filters[0] != 1 || filters[3] % channels != 0) {
+  } else if (!surely_equal(filters[0], 1) || read % channels != 0) {
     invalid("weights for other channels than the operand's");
   }
   Attributes attributes = window_attributes(padding, window, image);
@@ -118,7 +118,7 @@ bool raise_conv_3d(Raising& raising, const RaisedOp& op) {
   const Shape filters = raising.type(weights).shape;
   if (filters.element_count().value_or(0) < 1) return false;
   const RaisedWindow window{
-      .kernel = {filters[0], filters[1], filters[2]},
+      .kernel = {filters[0].value(), filters[1].value(), filters[2].value()},
       .stride = {options->stride_d(), options->stride_h(), options->stride_w()},
       .dilation = {options->dilation_d_factor(), options->dilation_h_factor(),
                    options->dilation_w_factor()}};
@@ -173,12 +173,12 @@ bool raise_transposed_conv(Raising& raising, const RaisedOp& op) {
   const Shape result = raising.type(op.output()).shape;
   const auto stated = raising.integers(op.input(0));
   if (!image.is_static() || !result.is_static() || !stated ||
-      !std::ranges::equal(*stated, result.extents())) {
+      !std::ranges::equal(*stated, result.known_extents())) {
     return false;
   }
   if (filters.element_count().value_or(0) < 1 || image.element_count().value_or(0) < 1 ||
-      result.element_count().value_or(0) < 1 || image[0] != result[0] || filters[3] != image[3] ||
-      filters[0] != result[3]) {
+      result.element_count().value_or(0) < 1 || !surely_equal(image[0], result[0]) ||
+      !surely_equal(filters[3], image[3]) || !surely_equal(filters[0], result[3])) {
     invalid("weights for other images than those of the operator");
   }
   const std::array<std::int64_t, 2> stride{options->stride_h(), options->stride_w()};
@@ -187,8 +187,8 @@ bool raise_transposed_conv(Raising& raising, const RaisedOp& op) {
   for (std::size_t i = 0; i < 2; ++i) {
     const auto at = static_cast<std::int64_t>(i) + 1;
     if (stride[i] < 1) invalid("strides of no extent");
-    const TurnedAxis axis =
-        turned_axis(image[at], result[at], filters[at], stride[i], options->padding());
+    const TurnedAxis axis = turned_axis(image[at].value(), result[at].value(), filters[at].value(),
+                                        stride[i], options->padding());
     if (axis.more >= stride[i] && axis.more > 0) return false;
     pads[i] = axis.before;
     pads[i + 2] = axis.after;
@@ -196,12 +196,13 @@ bool raise_transposed_conv(Raising& raising, const RaisedOp& op) {
   }
   std::vector<Value> operands{raising.value(data, nhwc()), raising.value(weights, {1, 2, 3, 0})};
   if (bias != no_tensor) operands.push_back(raising.plain(bias));
-  raising.add_activated(ops::ConvTranspose::kind, std::move(operands), op.output(), nhwc(),
-                        options->fused_activation_function(),
-                        {{"strides", std::vector<std::int64_t>(stride.begin(), stride.end())},
-                         {"pads", std::move(pads)},
-                         {"output_padding", std::move(more)},
-                         {"kernel_shape", std::vector<std::int64_t>{filters[1], filters[2]}}});
+  raising.add_activated(
+      ops::ConvTranspose::kind, std::move(operands), op.output(), nhwc(),
+      options->fused_activation_function(),
+      {{"strides", std::vector<std::int64_t>(stride.begin(), stride.end())},
+       {"pads", std::move(pads)},
+       {"output_padding", std::move(more)},
+       {"kernel_shape", std::vector<std::int64_t>{filters[1].value(), filters[2].value()}}});
   return true;
 }
 
@@ -240,13 +241,14 @@ bool add_resize(Raising& raising, const RaisedOp& op, const Options* options,
     return false;
   }
   const Shape& image = raising.type(op.input(0)).shape;
-  if (image[0] == Shape::dynamic || image[3] == Shape::dynamic) return false;
+  if (!image[0].is_known() || !image[3].is_known()) return false;
   std::string coordinates = options->half_pixel_centers() ? "half_pixel" : "asymmetric";
   if (options->align_corners()) coordinates = "align_corners";
   const bool rounds = options->half_pixel_centers() || options->align_corners();
   const std::string rounding = rounds ? "round_prefer_ceil" : "floor";
-  const Value sizes = raising.integer_constant(raising.name(op.output()) + "_sizes",
-                                               {image[0], image[3], (*size)[0], (*size)[1]});
+  const Value sizes =
+      raising.integer_constant(raising.name(op.output()) + "_sizes",
+                               {image[0].value(), image[3].value(), (*size)[0], (*size)[1]});
   raising.add("onnx.Resize", {raising.value(op.input(0), nhwc()), {}, {}, sizes}, op.output(),
               nhwc(),
               {{"mode", std::string(mode)},
@@ -277,7 +279,10 @@ bool raise_space_to_depth(Raising& raising, const RaisedOp& op) {
   if (!options || !is_image(raising, op.input(0)) || !is_image(raising, op.output())) return false;
   const Shape& image = raising.type(op.input(0)).shape;
   const std::int64_t block = options->block_size();
-  if (block < 1 || image[1] % block != 0 || image[2] % block != 0) return false;
+  if (block < 1) return false;
+  for (const Extent extent : {image[1], image[2]}) {
+    if (!extent.is_known() || extent.value() % block != 0) return false;
+  }
   raising.add("onnx.SpaceToDepth", {raising.value(op.input(0), nhwc())}, op.output(), nhwc(),
               {{"blocksize", block}});
   return true;

@@ -35,10 +35,7 @@ Value filled(Steps& steps, Value shape, const Raising& raising, TensorId like) {
   const Constant zero =
       Constant::from_bytes(element, Shape{1}, std::vector<std::byte>(width, std::byte{0}));
   return steps.apply("onnx.ConstantOfShape", {shape}, {{"value", zero}},
-                     {element,
-                      Shape(std::vector<std::int64_t>(raising.type(like).shape.extents().begin(),
-                                                      raising.type(like).shape.extents().end())),
-                      nullptr});
+                     {element, raising.type(like).shape, nullptr});
 }
 
 /// The values are the file's; ONNX's places are int64.
@@ -109,7 +106,7 @@ bool raise_places(Raising& raising, const RaisedOp& op) {
   Steps steps(raising, op.output());
   const std::int64_t rank = raising.rank(op.input(0));
   const Value found = steps.apply("onnx.NonZero", {raising.plain(op.input(0))}, {},
-                                  {ElementType::int64, Shape{rank, Shape::dynamic}, nullptr});
+                                  {ElementType::int64, Shape{rank, Extent::open()}, nullptr});
   steps.finish(ops::Transpose::kind, {found}, {{"perm", std::vector<std::int64_t>{1, 0}}});
   return true;
 }
@@ -170,7 +167,7 @@ bool raise_scatter(Raising& raising, const RaisedOp& op) {
 /// SEGMENT_SUM, of as many segments as the result has.
 bool raise_segments(Raising& raising, const RaisedOp& op) {
   if (!is_plain(raising, op, 2) || !raising.type(op.output()).shape.is_static()) return false;
-  const auto extents = raising.type(op.output()).shape.extents();
+  const auto extents = raising.type(op.output()).shape.known_extents();
   Steps steps(raising, op.output());
   const Value shape = steps.integers({extents.begin(), extents.end()});
   const Value segments = steps.cast(raising.plain(op.input(1)), ElementType::int64);
@@ -211,17 +208,17 @@ bool raise_update(Raising& raising, const RaisedOp& op) {
   }
   std::vector<std::int64_t> last;  // where the block may begin
   for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
-    if (block[axis] > shape[axis]) invalid("a block that is larger than the operand");
-    last.push_back(shape[axis] - block[axis]);
+    last.push_back(shape[axis].value() - block[axis].value());
+    if (last.back() < 0) invalid("a block that is larger than the operand");
   }
   std::vector<std::int64_t> grid;
   const std::vector<std::int64_t> strides = block.strides();
   for (std::int64_t i = 0; i < *count; ++i) {
     for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
-      grid.push_back(i / strides[static_cast<std::size_t>(axis)] % block[axis]);
+      grid.push_back(i / strides[static_cast<std::size_t>(axis)] % block[axis].value());
     }
   }
-  std::vector<std::int64_t> extents(block.extents().begin(), block.extents().end());
+  std::vector<Extent> extents(block.extents().begin(), block.extents().end());
   extents.push_back(shape.rank());
   Steps steps(raising, op.output());
   Value start = raising.wide_integers(op.input(2), op.output());

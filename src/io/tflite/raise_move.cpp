@@ -57,11 +57,10 @@ std::vector<std::int64_t> changed_axes(const Raising& raising, const RaisedOp& o
 bool raise_reshape(Raising& raising, const RaisedOp& op) {
   if (op.input(0) == no_tensor) return false;
   const Shape& shape = raising.type(op.output()).shape;
-  std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
   const Axes plain = plain_axes(shape.rank());
   const std::string name = raising.name(op.output());
-  const bool is_open = std::ranges::count(extents, Shape::dynamic) > 1;
-  if (is_open && op.code != BuiltinOperator::RESHAPE) {
+  const auto extents = ops::Reshape::request(shape);
+  if (!extents && op.code != BuiltinOperator::RESHAPE) {
     const auto axes = changed_axes(raising, op);
     if (axes.empty()) return false;
     const bool is_squeeze = op.code == BuiltinOperator::SQUEEZE;
@@ -70,11 +69,11 @@ bool raise_reshape(Raising& raising, const RaisedOp& op) {
                 op.output(), plain);
     return true;
   }
-  if (is_open && op.input(1) == no_tensor) return false;
-  const Value target = is_open ? raising.wide_integers(op.input(1), op.output())
-                               : raising.integer_constant(name + "_shape", extents);
+  if (!extents && op.input(1) == no_tensor) return false;
+  const Value target = extents ? raising.integer_constant(name + "_shape", *extents)
+                               : raising.wide_integers(op.input(1), op.output());
   // 0 means an extent of 0, as in a file of TFLite.
-  const bool has_zero = is_open || std::ranges::find(extents, 0) != extents.end();
+  const bool has_zero = !extents || std::ranges::find(*extents, 0) != extents->end();
   raising.add(ops::Reshape::kind, {meant_as(raising, op), target}, op.output(), plain,
               has_zero ? Attributes{{"allowzero", std::int64_t{1}}} : Attributes{});
   return true;
@@ -122,7 +121,7 @@ bool raise_symmetric_pad(Raising& raising, const RaisedOp& op,
     return table[static_cast<std::size_t>(2 * axis + 1)];
   };
   for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] < std::max(before_axis(axis), after_axis(axis)) &&
+    if (shape[axis].value_or(-1) < std::max(before_axis(axis), after_axis(axis)) &&
         (before_axis(axis) != 0 || after_axis(axis) != 0)) {
       return false;
     }
@@ -134,7 +133,7 @@ bool raise_symmetric_pad(Raising& raising, const RaisedOp& op,
     const std::int64_t after = after_axis(axis);
     if (before == 0 && after == 0) continue;
     value = steps.apply(ops::Gather::kind,
-                        {value, steps.integers(mirrored(shape[axis], before, after))},
+                        {value, steps.integers(mirrored(shape[axis].value(), before, after))},
                         {{"axis", axis}});
   }
   steps.finish(ops::Identity::kind, {value});
@@ -197,7 +196,8 @@ bool raise_split(Raising& raising, const RaisedOp& op) {
   for (std::size_t i = 0; i < op.output_count(); ++i) {
     if (raising.rank(op.output(i)) != raising.rank(data)) invalid("parts of another rank");
     const TensorType part = raising.type_of(op.output(i), axes);
-    sizes.push_back(part.shape[along]);
+    if (!part.shape[along].is_known()) return false;
+    sizes.push_back(part.shape[along].value());
     results.push_back({raising.name(op.output(i)), part});
   }
   const Value sizes_value = raising.integer_constant(raising.name(op.output()) + "_sizes", sizes);
@@ -383,8 +383,7 @@ bool raise_unpack(Raising& raising, const RaisedOp& op) {
   const auto axis = normalize_axis(options->axis(), raising.rank(data));
   if (!axis) invalid(fmt::format("axis {} of {}", options->axis(), raising.rank(data)));
   const auto count = static_cast<std::int64_t>(op.output_count());
-  const std::int64_t extent = raising.type(data).shape[*axis];
-  if (extent != Shape::dynamic && extent != count) invalid("other results than parts");
+  if (!may_equal(raising.type(data).shape[*axis], count)) invalid("other results than parts");
   for (std::size_t i = 0; i < op.output_count(); ++i) {
     if (raising.rank(op.output(i)) + 1 != raising.rank(data) ||
         !have_same_parameters(raising.type(op.output(i)), raising.type(data))) {
@@ -395,7 +394,7 @@ bool raise_unpack(Raising& raising, const RaisedOp& op) {
   const Value axes = first.integers({*axis});
   const Value sizes = first.integers(std::vector<std::int64_t>(op.output_count(), 1));
   TensorType part = raising.type(data);
-  std::vector<std::int64_t> extents(part.shape.extents().begin(), part.shape.extents().end());
+  std::vector<Extent> extents(part.shape.extents().begin(), part.shape.extents().end());
   extents[static_cast<std::size_t>(*axis)] = 1;
   part.shape = Shape(std::move(extents));
   std::vector<ResultSpec> results;
@@ -470,7 +469,7 @@ bool raise_tile(Raising& raising, const RaisedOp& op) {
 bool raise_broadcast(Raising& raising, const RaisedOp& op) {
   const auto shape = raising.integers(op.input(1));
   if (op.input(0) == no_tensor || !shape) return false;
-  if (!std::ranges::equal(*shape, raising.type(op.output()).shape.extents())) return false;
+  if (Shape(*shape) != raising.type(op.output()).shape) return false;
   const Value target = raising.integer_constant(raising.name(op.output()) + "_shape", *shape);
   raising.add(ops::Expand::kind, {raising.plain(op.input(0)), target}, op.output(),
               plain_axes(raising.rank(op.output())));

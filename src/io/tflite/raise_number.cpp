@@ -271,10 +271,12 @@ bool raise_dense_rows(Raising& raising, const RaisedOp& op,
   const Shape weights = raising.type(op.input(1)).shape;
   const auto count = raising.type(data).shape.element_count();
   const auto made = raising.type(output).shape.element_count();
-  if (!count || !made || weights[0] < 1 || weights[1] < 1 || *count % weights[1] != 0) return false;
-  const Shape rows{*count / weights[1], weights[1]};
-  const Shape results{rows[0], weights[0]};
-  if (*made != rows[0] * weights[0]) invalid("a result of other rows than the operand's");
+  const std::int64_t channels = weights[0].value_or(0);
+  const std::int64_t depth = weights[1].value_or(0);
+  if (!count || !made || channels < 1 || depth < 1 || *count % depth != 0) return false;
+  const Shape rows{*count / depth, depth};
+  const Shape results{*count / depth, channels};
+  if (*made != *count / depth * channels) invalid("a result of other rows than the operand's");
   const std::string name = raising.name(output);
   const auto reshaped = [](TensorType type, const Shape& shape) {
     type.shape = shape;
@@ -282,7 +284,7 @@ bool raise_dense_rows(Raising& raising, const RaisedOp& op,
   };
   const auto list = [&](std::string_view what, const Shape& shape) {
     return raising.integer_constant(fmt::format("{}_{}", name, what),
-                                    {shape.extents().begin(), shape.extents().end()});
+                                    {shape.known_extents().begin(), shape.known_extents().end()});
   };
   const Value flat =
       add_between(raising, ops::Reshape::kind, {raising.plain(data), list("rows_shape", rows)},

@@ -196,7 +196,7 @@ void lower_joint_softmax(Lowering& lowering, const NodeRef& node, BuiltinOperato
   const Value result = node.result();
   const Shape shape = lowering.shape(operand);
   std::vector<std::int64_t> extents{1, 1};
-  for (std::int64_t i = 0; i < shape.rank(); ++i) extents[i < axis ? 0 : 1] *= shape[i];
+  for (std::int64_t i = 0; i < shape.rank(); ++i) extents[i < axis ? 0 : 1] *= shape[i].value();
   const auto flat = [&](TensorType type) {
     type.shape = Shape(extents);
     return type;
@@ -217,7 +217,8 @@ void lower_softmax(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   if (!axis) impossible("an axis outside of the operand");
   lowering.settle(node.result(), lowering.type(operand).element, shape);
   const auto rest = shape.extents().subspan(static_cast<std::size_t>(*axis) + 1);
-  if (is_joint && std::ranges::any_of(rest, [](std::int64_t extent) { return extent != 1; })) {
+  if (is_joint &&
+      std::ranges::any_of(rest, [](Extent extent) { return !surely_equal(extent, 1); })) {
     if (!shape.is_static()) impossible("one sum over several axes of unknown extents");
     lower_joint_softmax(lowering, node, rule.code, *axis);
     return;

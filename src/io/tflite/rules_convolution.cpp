@@ -13,7 +13,7 @@ namespace {
 
 std::vector<std::int64_t> kernel_of(const Shape& weights) {
   if (!weights.is_static() || weights.rank() < 3) impossible("weights of unknown extents");
-  return {weights.extents().begin() + 2, weights.extents().end()};
+  return {weights.known_extents().begin() + 2, weights.known_extents().end()};
 }
 
 /// Weights with two spatial axes, laid out as `axes`.
@@ -40,14 +40,14 @@ void lower_conv_3d(Lowering& lowering, const NodeRef& node) {
   const Shape filters = lowering.ranked(weights);
   const std::vector<WindowAxis> windows = read_windows(node, shape, kernel_of(filters), 3);
   if (node.attribute_or<std::int64_t>("group", 1) != 1) impossible("groups in three dimensions");
-  std::vector<std::int64_t> extents{shape[0], filters[0]};
+  std::vector<Extent> extents{shape[0], filters[0]};
   for (const WindowAxis& axis : windows) extents.push_back(axis.count);
   lowering.settle(node.result(), lowering.type(data).element, Shape(std::move(extents)));
   const WindowPadding padding = padding_of(windows);
   const TensorId image = pad_image(lowering, node, image_of(lowering, node, data),
                                    lowering.type(data), padding, false);
   const TensorId filter = lowering.tensor(weights, {2, 3, 4, 1, 0});
-  const TensorId bias = bias_of(lowering, node, data, weights, node.operand(2), filters[0]);
+  const TensorId bias = bias_of(lowering, node, data, weights, node.operand(2), filters[0].value());
   schema::Conv3DOptionsT options;
   options.padding = padding.padding;
   const auto narrow = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
@@ -82,8 +82,8 @@ void lower_conv(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   const WindowAxis column = windows.back();
   const WindowAxis row = windows.size() == 2 ? windows.front() : WindowAxis{};
   const auto group = node.attribute_or<std::int64_t>("group", 1);
-  const std::int64_t channels = filters[0];
-  const bool depthwise = group > 1 && filters[1] == 1 && group == shape[1];
+  const std::int64_t channels = filters[0].value();
+  const bool depthwise = group > 1 && surely_equal(filters[1], 1) && surely_equal(shape[1], group);
 
   const TensorId image = pad_image(lowering, node, image_of(lowering, node, data),
                                    lowering.type(data), padding, false);
@@ -116,11 +116,12 @@ std::optional<schema::Padding> turned_padding(const std::vector<WindowAxis>& win
   bool valid = true;
   bool same = true;
   for (const WindowAxis& axis : windows) {
-    const std::int64_t full = (axis.extent - 1) * axis.stride + axis.reach();
-    const std::int64_t more = axis.count - full;  // a border that no window reaches
+    const std::int64_t count = axis.count.value();
+    const std::int64_t full = (axis.extent.value() - 1) * axis.stride + axis.reach();
+    const std::int64_t more = count - full;  // a border that no window reaches
     valid = valid && axis.before == 0 && more >= 0 && more < axis.stride;
-    same = same && axis.before == std::max<std::int64_t>(full - axis.count, 0) / 2 &&
-           (axis.count + axis.stride - 1) / axis.stride == axis.extent;
+    same = same && axis.before == std::max<std::int64_t>(full - count, 0) / 2 &&
+           surely_equal(axis.extent, (count + axis.stride - 1) / axis.stride);
   }
   if (valid) return schema::Padding::VALID;
   if (same) return schema::Padding::SAME;
@@ -152,24 +153,27 @@ std::vector<WindowAxis> turned_windows(const NodeRef& node, const Shape& shape,
   if (!stated.empty() && stated.size() != rank) invalid("an output_shape of other axes");
   std::vector<WindowAxis> windows;
   for (std::size_t i = 0; i < rank; ++i) {
+    const auto extent = shape.extents()[i + 2].known();
+    if (!extent) impossible("images of unknown extents");
     WindowAxis axis{
-        .extent = shape.extents()[i + 2], .kernel = filters.extents()[i + 2], .stride = strides[i]};
-    if (axis.extent == Shape::dynamic) impossible("images of unknown extents");
+        .extent = *extent, .kernel = filters.known_extents()[i + 2], .stride = strides[i]};
     if (axis.stride < 1 || pads[i] < 0 || pads[i + rank] < 0 || added[i] < 0) {
       impossible("strides or pads below what there is");
     }
-    const std::int64_t full = (axis.extent - 1) * axis.stride + axis.kernel + added[i];
+    const std::int64_t full = (*extent - 1) * axis.stride + axis.kernel + added[i];
+    std::int64_t count = 0;
     if (!stated.empty() || auto_pad.starts_with("SAME")) {
       // The padding follows from the result's extent.
-      const std::int64_t wanted = stated.empty() ? axis.extent * axis.stride : stated[i];
+      const std::int64_t wanted = stated.empty() ? *extent * axis.stride : stated[i];
       const std::int64_t cut = std::max<std::int64_t>(full - wanted, 0);
       axis.before = auto_pad == "SAME_UPPER" ? cut / 2 : cut - cut / 2;
-      axis.count = stated.empty() ? full - cut : wanted;
+      count = stated.empty() ? full - cut : wanted;
     } else {
       axis.before = is_explicit ? pads[i] : 0;
-      axis.count = full - axis.before - (is_explicit ? pads[i + rank] : 0);
+      count = full - axis.before - (is_explicit ? pads[i + rank] : 0);
     }
-    if (axis.count < 1) impossible("pads that leave nothing");
+    if (count < 1) impossible("pads that leave nothing");
+    axis.count = count;
     windows.push_back(axis);
   }
   return windows;
@@ -177,12 +181,13 @@ std::vector<WindowAxis> turned_windows(const NodeRef& node, const Shape& shape,
 
 /// The whole result of a transposed convolution without padding, with what `output_padding` adds
 /// behind it, of which the wanted part is a slice.
-std::vector<std::int64_t> whole_extents(const std::vector<WindowAxis>& windows) {
-  std::vector<std::int64_t> whole;
+std::vector<Extent> whole_extents(const std::vector<WindowAxis>& windows) {
+  std::vector<Extent> whole;
   for (const WindowAxis& axis : windows) {
-    const std::int64_t full = (axis.extent - 1) * axis.stride + axis.kernel;
-    whole.push_back(std::max(full, axis.before + axis.count));
-    if (whole.back() - full >= axis.stride) impossible("an output_padding of a stride or more");
+    const std::int64_t full = (axis.extent.value() - 1) * axis.stride + axis.kernel;
+    const std::int64_t all = std::max(full, axis.before + axis.count.value());
+    whole.push_back(all);
+    if (all - full >= axis.stride) impossible("an output_padding of a stride or more");
   }
   return whole;
 }
@@ -216,13 +221,13 @@ void lower_conv_transpose(Lowering& lowering, const NodeRef& node, const Rule& /
   if (!filters.is_static()) impossible("weights of unknown extents");
   const std::vector<WindowAxis> windows = turned_windows(node, shape, filters);
   const auto padding = turned_padding(windows);
-  std::vector<std::int64_t> turned{shape[0], filters[1]};
+  std::vector<Extent> turned{shape[0], filters[1]};
   for (const WindowAxis& axis : windows) turned.push_back(axis.count);
   lowering.settle(result, lowering.type(data).element, Shape(std::move(turned)));
 
   const TensorId image = image_of(lowering, node, data);
   const TensorId filter = weights_of(lowering, weights, {1, 2, 3, 0});
-  const TensorId bias = bias_of(lowering, node, data, weights, node.operand(2), filters[1]);
+  const TensorId bias = bias_of(lowering, node, data, weights, node.operand(2), filters[1].value());
   const TensorId output = define_image(lowering, node, result);
   Model& model = lowering.model();
   TensorId whole = output;

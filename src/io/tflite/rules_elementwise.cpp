@@ -23,7 +23,7 @@ bool add_as_bias(Lowering& lowering, const NodeRef& node) {
     const TensorType& type = lowering.type(product);
     const Shape& shape = lowering.ranked(bias);
     if (type.element != ElementType::float32 || type.shape.rank() < 1 || shape.rank() != 1 ||
-        shape[0] != type.shape[type.shape.rank() - 1]) {
+        !surely_equal(shape[0], type.shape[type.shape.rank() - 1])) {
       continue;
     }
     const Axes axes = lowering.axes(product);

@@ -44,7 +44,7 @@ std::int64_t scaled_extent(std::int64_t extent, float scale) {
 
 /// What becomes of the image.
 struct Resizing {
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   std::vector<ResizedAxis> axes;  ///< those that it is resized along, in their order
 };
 
@@ -77,16 +77,17 @@ Resizing resized(const Lowering& lowering, const NodeRef& node, const Shape& sha
   }
   if ((has_sizes ? sizes.size() : scales.size()) != axes.size()) invalid("sizes of other axes");
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::int64_t from = shape[axes[i]];
-    std::int64_t& to = image.extents[static_cast<std::size_t>(axes[i])];
+    const Extent given = shape[axes[i]];
     const bool is_kept = has_sizes ? is_extent(lowering.graph(), sizes[i], node.operand(0), axes[i])
                                    : scales[i] == 1.0F;
     if (is_kept) continue;
-    if (from == Shape::dynamic || (has_sizes && !sizes[i].number)) {
+    if (!given.is_known() || (has_sizes && !sizes[i].number)) {
       impossible("sizes or an operand whose extents only the run tells");
     }
-    to = has_sizes ? *sizes[i].number : scaled_extent(from, scales[i]);
+    const std::int64_t from = given.value();
+    const std::int64_t to = has_sizes ? *sizes[i].number : scaled_extent(from, scales[i]);
     if (from < 1 || to < 1) impossible("an empty image");
+    image.extents[static_cast<std::size_t>(axes[i])] = to;
     const float scale = has_sizes ? static_cast<float>(to) / static_cast<float>(from) : scales[i];
     image.axes.push_back({.axis = axes[i], .from = from, .to = to, .scale = scale});
   }
@@ -162,7 +163,7 @@ bool is_planar(const Lowering& lowering, Value data, const Resizing& image) {
   if (image.axes.size() > 2) return false;
   if (shape.rank() == 4) {
     const Axes axes = image_axes(lowering, data, image.axes);
-    return shape[axes[1]] != Shape::dynamic && shape[axes[2]] != Shape::dynamic;
+    return shape[axes[1]].is_known() && shape[axes[2]].is_known();
   }
   return shape.is_static() && image.axes.back().axis - image.axes.front().axis <= 1;
 }
@@ -175,7 +176,7 @@ Shape merged_image(const Shape& shape, const std::vector<ResizedAxis>& axes) {
     std::size_t to = axis == axes.front().axis ? 1 : 2;
     if (axis < axes.front().axis) to = 0;
     if (axis > axes.back().axis) to = 3;
-    extents[to] *= shape[axis];
+    extents[to] *= shape[axis].value();
   }
   return Shape(std::move(extents));
 }
@@ -236,7 +237,7 @@ void resize_by_taps(Lowering& lowering, const NodeRef& node, const Resampling& h
   lowering.decomposed(node, how.mode == "nearest" ? "GATHER along each axis"
                                                   : "GATHER, MUL and ADD along each axis");
   const Axes axes = lowering.axes(data);
-  std::vector<std::int64_t> extents(type.shape.extents().begin(), type.shape.extents().end());
+  std::vector<Extent> extents(type.shape.extents().begin(), type.shape.extents().end());
   TensorId tensor = lowering.tensor(data, axes);
   for (const ResizedAxis& axis : image.axes) {
     extents[static_cast<std::size_t>(axis.axis)] = axis.to;
@@ -298,14 +299,15 @@ void lower_depth_to_space(Lowering& lowering, const NodeRef& node, const Rule& /
   const TensorType type = lowering.type(data);
   const Shape shape = lowering.ranked(data);
   const auto block = node.attribute_or<std::int64_t>("blocksize", 0);
-  if (shape.rank() != 4 || shape[1] == Shape::dynamic) impossible("channels of an unknown number");
-  if (block < 1 || block > 1024 || shape[1] % (block * block) != 0) {
+  if (shape.rank() != 4 || !shape[1].is_known()) impossible("channels of an unknown number");
+  const std::int64_t all = shape[1].value();
+  if (block < 1 || block > 1024 || all % (block * block) != 0) {
     invalid("channels that are no blocks");
   }
-  const auto larger = [&](std::int64_t extent) {
-    return extent == Shape::dynamic ? extent : extent * block;
+  const auto larger = [&](Extent given) {
+    return given.transformed([&](std::int64_t extent) { return extent * block; });
   };
-  const std::int64_t channels = shape[1] / (block * block);
+  const std::int64_t channels = all / (block * block);
   lowering.settle(node.result(), type.element,
                   Shape{shape[0], channels, larger(shape[2]), larger(shape[3])});
   const Axes axes = channels_last(4);
@@ -314,8 +316,8 @@ void lower_depth_to_space(Lowering& lowering, const NodeRef& node, const Rule& /
   if (node.attribute_or<std::string>("mode", "DCR") == "CRD" && channels > 1) {
     // TFLite's order of channels is the other.
     std::vector<std::int32_t> order;
-    order.reserve(static_cast<std::size_t>(shape[1]));
-    for (std::int64_t i = 0; i < shape[1]; ++i) {
+    order.reserve(static_cast<std::size_t>(all));
+    for (std::int64_t i = 0; i < all; ++i) {
       order.push_back(static_cast<std::int32_t>(i % channels * block * block + i / channels));
     }
     lowering.decomposed(node, "a GATHER of the channels and a DEPTH_TO_SPACE");
@@ -339,11 +341,12 @@ void lower_space_to_depth(Lowering& lowering, const NodeRef& node, const Rule& /
   if (shape.rank() != 4 || block < 1 || block > 1024 || !shape.is_static()) {
     impossible("images of unknown extents");
   }
-  if (node.attribute_or<std::string>("mode", "DCR") == "CRD" && shape[1] > 1) {
+  if (node.attribute_or<std::string>("mode", "DCR") == "CRD" && !surely_equal(shape[1], 1)) {
     impossible("another order of the channels than TFLite's");
   }
   lowering.settle(node.result(), lowering.type(data).element,
-                  Shape{shape[0], shape[1] * block * block, shape[2] / block, shape[3] / block});
+                  Shape{shape[0], shape[1].value() * block * block, shape[2].value() / block,
+                        shape[3].value() / block});
   const TensorId from = lowering.tensor(data, channels_last(4));
   schema::SpaceToDepthOptionsT options;
   options.block_size = static_cast<std::int32_t>(block);

@@ -71,7 +71,7 @@ void lower_top(Lowering& lowering, const NodeRef& node, const Rule& rule) {
       has_operand ? single(lowering, node.operand(1)) : node.attribute_or<std::int64_t>("k", 0);
   const bool is_smallest = node.attribute_or<std::int64_t>("largest", 1) == 0;
   if (is_smallest && type.element != ElementType::float32) impossible("the smallest of integers");
-  std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
+  std::vector<Extent> extents(shape.extents().begin(), shape.extents().end());
   extents[static_cast<std::size_t>(axis)] = count;
   const Shape found(extents);
   const Value values = node.result(0);
@@ -111,7 +111,7 @@ void lower_one_hot(Lowering& lowering, const NodeRef& node, const Rule& rule) {
       inside_rank(node.attribute_or<std::int64_t>("axis", -1), shape.rank() + 1);
   const Constant* numbers = lowering.constant(node.operand(2));
   if (!numbers || numbers->element_count() != 2) impossible("values that are computed");
-  std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
+  std::vector<Extent> extents(shape.extents().begin(), shape.extents().end());
   extents.insert(extents.begin() + axis, depth);
   lowering.settle(node.result(), numbers->element(), Shape(std::move(extents)));
   lowering.decomposed(node, "LESS, ADD and SELECT_V2 for indices from the end, and ONE_HOT");
@@ -164,7 +164,7 @@ void lower_range(Lowering& lowering, const NodeRef& node, const Rule& rule) {
     }
     operands.push_back(operand);
   }
-  lowering.settle(node.result(), lowering.type(node.operand(0)).element, Shape{Shape::dynamic});
+  lowering.settle(node.result(), lowering.type(node.operand(0)).element, Shape{Extent::open()});
   lowering.model().emit({rule.code}, std::move(operands),
                         {lowering.define(node.result(), plain_axes(1))}, schema::RangeOptionsT{});
 }
@@ -173,10 +173,10 @@ void lower_range(Lowering& lowering, const NodeRef& node, const Rule& rule) {
 void lower_places(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const std::int64_t rank = lowering.ranked(node.operand(0)).rank();
   if (rank < 1) impossible("an operand without axes");
-  lowering.settle(node.result(), ElementType::int64, Shape{rank, Shape::dynamic});
+  lowering.settle(node.result(), ElementType::int64, Shape{rank, Extent::open()});
   const TensorId from = lowering.plain(node.operand(0));
   const TensorId rows = lowering.temporary(
-      node, "places", {ElementType::int64, Shape{Shape::dynamic, rank}, nullptr});
+      node, "places", {ElementType::int64, Shape{Extent::open(), rank}, nullptr});
   lowering.model().emit({rule.code}, {from}, {rows}, schema::WhereOptionsT{});
   lowering.alias(node.result(), rows, {1, 0});
 }
@@ -192,7 +192,7 @@ void lower_unique(Lowering& lowering, const NodeRef& node, const Rule& rule) {
     impossible("where elements come first, or how often");
   }
   const TensorId from = lowering.plain(data);
-  lowering.settle(node.result(), lowering.type(data).element, Shape{Shape::dynamic});
+  lowering.settle(node.result(), lowering.type(data).element, Shape{Extent::open()});
   const TensorId found = lowering.define(node.result(), plain_axes(1));
   TensorId places = no_tensor;
   if (lowering.graph().result_count(node.id) > 2) {
@@ -212,7 +212,7 @@ void lower_scatter(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const TensorType type = lowering.type(data);
   const Shape shape = lowering.ranked(data);
   const Shape where = lowering.ranked(node.operand(1));
-  const std::int64_t depth = where.rank() > 0 ? where[where.rank() - 1] : 0;
+  const std::int64_t depth = where.rank() > 0 ? where[where.rank() - 1].value_or(0) : 0;
   if (depth < 1 || depth > shape.rank()) impossible("indices of an unknown depth");
   const auto reduction = node.attribute_or<std::string>("reduction", "none");
   const bool adds = reduction == "add";
@@ -309,8 +309,8 @@ void lower_triangle(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const TensorType type = lowering.type(data);
   const Shape shape = lowering.ranked(data);
   if (shape.rank() < 2) invalid("an operand that is no matrix");
-  const std::int64_t rows = shape[shape.rank() - 2];
-  const std::int64_t columns = shape[shape.rank() - 1];
+  const std::int64_t rows = shape[shape.rank() - 2].value_or(-1);
+  const std::int64_t columns = shape[shape.rank() - 1].value_or(-1);
   constexpr std::int64_t largest = std::int64_t{1} << 24U;
   if (rows < 0 || columns < 0 || rows * columns > largest) {
     impossible("matrices of extents that only the run tells");

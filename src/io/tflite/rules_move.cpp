@@ -8,6 +8,7 @@
 #include "io/tflite/number.hpp"
 #include "io/tflite/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "support/saturating.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
@@ -66,9 +67,9 @@ Asked asked_shape(const NodeRef& node, const Shape& from, IntegerList extents) {
     const bool is_copied = copies && asked.extents[i].number == 0 && axis < from.rank();
     asked.copied.push_back(is_copied);
     if (is_copied) {
-      asked.extents[i] = from[axis] == Shape::dynamic
-                             ? KnownInteger{std::nullopt, node.operand(0), axis}
-                             : KnownInteger{.number = from[axis]};
+      const auto number = from[axis].known();
+      asked.extents[i] = number ? KnownInteger{.number = number}
+                                : KnownInteger{std::nullopt, node.operand(0), axis};
     }
   }
   return asked;
@@ -78,14 +79,13 @@ Asked asked_shape(const NodeRef& node, const Shape& from, IntegerList extents) {
 void settle_reshape(Lowering& lowering, const NodeRef& node, const Asked& asked) {
   const Shape from = lowering.ranked(node.operand(0));
   const Shape shape = shape_of(asked.extents);
-  std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
-  const auto unknown = std::ranges::count(extents, Shape::dynamic);
+  std::vector<Extent> extents(shape.extents().begin(), shape.extents().end());
+  const auto unknown = std::ranges::count(extents, false, &Extent::is_known);
   if (const auto count = from.element_count(); unknown == 1 && count) {
-    std::int64_t others = 1;
-    for (const std::int64_t extent : extents) others *= extent == Shape::dynamic ? 1 : extent;
-    if (others > 0 && *count % others == 0) {
-      *std::ranges::find(extents, Shape::dynamic) = *count / others;
-    }
+    Extent& open = *std::ranges::find(extents, false, &Extent::is_known);
+    open = 1;
+    const std::int64_t others = Shape(extents).element_count().value_or(0);
+    open = others > 0 && *count % others == 0 ? Extent(*count / others) : Extent::open();
   }
   lowering.settle(node.result(), lowering.type(node.operand(0)).element, Shape(std::move(extents)));
 }
@@ -138,7 +138,7 @@ void lower_reshape(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/
     return;
   }
   const Axes plain = plain_axes(shape.rank());
-  if (std::ranges::count(shape.extents(), Shape::dynamic) <= 1) {
+  if (std::ranges::count(shape.extents(), false, &Extent::is_known) <= 1) {
     lowering.reshape(lowering.in_plain_order(data), lowering.define(result, plain));
     return;
   }
@@ -173,9 +173,9 @@ TensorId stretched_shape(Lowering& lowering, const NodeRef& node, TensorId from,
                          std::int64_t rank) {
   const Shape& data = lowering.shape(node.operand(0));
   const Shape& target = lowering.ranked(node.operand(1));
-  if (target.rank() != 1 || target[0] == Shape::dynamic) impossible("a shape of an unknown rank");
-  const TensorId wanted =
-      widened_shape(lowering, node, int32_of(lowering, node, node.operand(1)), target[0], rank);
+  if (target.rank() != 1 || !target[0].is_known()) impossible("a shape of an unknown rank");
+  const TensorId wanted = widened_shape(lowering, node, int32_of(lowering, node, node.operand(1)),
+                                        target[0].value(), rank);
   if (data.element_count() == 1) return wanted;
   const TensorType list{ElementType::int32, Shape{data.rank()}, nullptr};
   const TensorId own = lowering.temporary(node, "operand_shape", list);
@@ -197,7 +197,7 @@ void lower_expand(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/)
   const Shape shape = lowering.ranked(node.result());
   Model& model = lowering.model();
   const TensorId from = lowering.plain(data);
-  const TensorId extents = shape.is_static() ? model.integers(narrowed(shape.extents()))
+  const TensorId extents = shape.is_static() ? model.integers(narrowed(shape.known_extents()))
                                              : stretched_shape(lowering, node, from, shape.rank());
   model.emit({BROADCAST_TO}, {from, extents},
              {lowering.define(node.result(), plain_axes(shape.rank()))});
@@ -208,10 +208,11 @@ void lower_tile(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   const std::vector<std::int64_t> repeats = lowering.integers(node.operand(1));
   const Shape shape = lowering.ranked(data);
   if (static_cast<std::int64_t>(repeats.size()) != shape.rank()) invalid("repeats of other axes");
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   for (std::size_t i = 0; i < repeats.size(); ++i) {
-    const std::int64_t extent = shape.extents()[i];
-    extents.push_back(extent == Shape::dynamic ? extent : extent * repeats[i]);
+    if (repeats[i] < 0) invalid("a negative number of repeats");
+    extents.push_back(shape.extents()[i].transformed(
+        [&](std::int64_t extent) { return saturating_multiply(extent, repeats[i]); }));
   }
   lowering.settle(node.result(), lowering.type(data).element, Shape(std::move(extents)));
   const Axes axes = lowering.axes(data);
@@ -228,8 +229,8 @@ struct SlicedAxis {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::int64_t step = 1;
-  bool to_end = false;                   ///< down to the front, with a step backwards
-  std::int64_t extent = Shape::dynamic;  ///< of the result
+  bool to_end = false;             ///< down to the front, with a step backwards
+  Extent extent = Extent::open();  ///< of the result
 };
 
 /// By the operands. Beside an extent that only the run tells, TFLite counts and limits begin and
@@ -254,13 +255,11 @@ std::vector<SlicedAxis> open_slices(const Lowering& lowering, const NodeRef& nod
     impossible("starts, ends, axes and steps that are computed, or of different lengths");
   }
   std::vector<SlicedAxis> slices;
-  for (const std::int64_t extent : shape.extents())
-    slices.push_back({.to_end = true, .extent = extent});
+  for (const Extent extent : shape.extents()) slices.push_back({.to_end = true, .extent = extent});
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const auto axis = normalize_axis(axes[i], shape.rank());
     if (!axis) invalid("an axis outside of the operand");
     SlicedAxis& slice = slices[static_cast<std::size_t>(*axis)];
-    const std::int64_t extent = slice.extent;
     slice.step = steps.empty() ? 1 : steps[i];
     if (slice.step < 1) impossible("a step backwards beside an unknown extent");
     const bool is_open = is_extent(lowering.graph(), ends[i], data, *axis);
@@ -268,7 +267,8 @@ std::vector<SlicedAxis> open_slices(const Lowering& lowering, const NodeRef& nod
     slice.begin = starts[i];
     slice.end = is_open ? 0 : *ends[i].number;
     slice.to_end = is_open || slice.end >= std::numeric_limits<std::int32_t>::max();
-    if (extent == Shape::dynamic) continue;
+    if (!slice.extent.is_known()) continue;
+    const std::int64_t extent = slice.extent.value();
     const auto inside = [&](std::int64_t at) {
       return std::clamp<std::int64_t>(at < 0 ? at + extent : at, 0, extent);
     };
@@ -285,8 +285,7 @@ std::vector<SlicedAxis> slices_of(const Lowering& lowering, const NodeRef& node)
   if (!ranges) return open_slices(lowering, node);
   std::vector<SlicedAxis> slices;
   for (const auto& range : *ranges) {
-    const bool is_whole = range.count == Shape::dynamic;
-    const std::int64_t end = is_whole ? -1 : range.start + range.step * range.count;
+    const std::int64_t end = range.start + range.step * range.count;
     slices.push_back({.begin = range.start,
                       .end = std::max<std::int64_t>(end, 0),
                       .step = range.step,
@@ -299,7 +298,7 @@ std::vector<SlicedAxis> slices_of(const Lowering& lowering, const NodeRef& node)
 void lower_slice(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   const Value data = node.operand(0);
   const std::vector<SlicedAxis> slices = slices_of(lowering, node);
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   for (const SlicedAxis& slice : slices) extents.push_back(slice.extent);
   lowering.settle(node.result(), lowering.type(data).element, Shape(std::move(extents)));
 
@@ -328,32 +327,23 @@ void lower_split(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) 
   const Shape shape = lowering.ranked(data);
   const ops::Split split{node};
   const auto axis = split.axis();
-  const auto offsets = split.offsets();
-  if (!axis || !offsets || offsets->empty()) impossible("parts whose sizes are not known");
+  const auto parts = split.sizes();
+  if (!axis || !parts || parts->empty()) impossible("parts whose sizes are not known");
   const std::uint32_t count = lowering.graph().result_count(node.id);
-  if (count != offsets->size()) invalid("other results than parts");
+  if (count != parts->size()) invalid("other results than parts");
   const Axes axes = lowering.axes(data);
-  std::vector<std::int32_t> sizes;
-  for (std::size_t i = 0; i < offsets->size(); ++i) {
-    const bool is_last = i + 1 == offsets->size();
-    const std::int64_t end = is_last ? shape[*axis] : (*offsets)[i + 1];
-    // -1: what is left of an extent that only the run tells.
-    const std::int64_t size = end == Shape::dynamic ? end : end - (*offsets)[i];
-    sizes.push_back(static_cast<std::int32_t>(size));
-  }
+  const std::vector<std::int32_t> sizes = narrowed(*parts);
   const TensorId from = lowering.tensor(data, axes);
   Tensors results;
   for (std::uint32_t i = 0; i < count; ++i) {
-    std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
+    std::vector<Extent> extents(shape.extents().begin(), shape.extents().end());
     extents[static_cast<std::size_t>(*axis)] = sizes[i];
     lowering.settle(node.result(i), lowering.type(data).element, Shape(std::move(extents)));
     results.push_back(lowering.define(node.result(i), axes));
   }
   Model& model = lowering.model();
   const TensorId along = model.integer(position(axes, *axis));
-  const bool are_equal =
-      std::ranges::adjacent_find(sizes, std::not_equal_to<>()) == sizes.end() && sizes[0] >= 0;
-  if (are_equal) {
+  if (std::ranges::adjacent_find(sizes, std::not_equal_to<>()) == sizes.end()) {
     schema::SplitOptionsT options;
     options.num_splits = static_cast<std::int32_t>(count);
     model.emit({SPLIT}, {along, from}, std::move(results), options);
@@ -381,7 +371,7 @@ void lower_concat(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/)
 /// Indices, which TFLite wants not to be negative: one after the other along axes of `extents`,
 /// which repeat.
 TensorId indices_of(Lowering& lowering, const NodeRef& node, Value indices,
-                    std::span<const std::int64_t> extents) {
+                    std::span<const Extent> extents) {
   const Constant* constant = lowering.constant(indices);
   if (!constant) {
     lowering.not_honoured(node, "indices that count from the end");
@@ -393,9 +383,9 @@ TensorId indices_of(Lowering& lowering, const NodeRef& node, Value indices,
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] >= 0) continue;
-    const std::int64_t extent = extents[i % extents.size()];
-    if (extent == Shape::dynamic) impossible("indices that count from an end that is not known");
-    values[i] += extent;
+    const auto extent = extents[i % extents.size()].known();
+    if (!extent) impossible("indices that count from an end that is not known");
+    values[i] += *extent;
   }
   return lowering.model().add_constant(std::string(lowering.graph().value_name(indices)),
                                        Constant::from_values(ElementType::int64, constant->shape(),
@@ -431,11 +421,11 @@ void lower_batched_gather(Lowering& lowering, const NodeRef& node, std::int64_t 
   const Shape shape = lowering.ranked(data);
   const Shape where = lowering.ranked(indices);
   const std::int64_t rank = where.rank() - 1;
-  if (batch < 1 || batch > rank || batch >= shape.rank() || where[rank] != 1) {
+  if (batch < 1 || batch > rank || batch >= shape.rank() || !surely_equal(where[rank], 1)) {
     impossible("batch_dims and indices of several axes");
   }
-  std::vector<std::int64_t> list(where.extents().begin(), where.extents().end() - 1);
-  std::vector<std::int64_t> extents = list;
+  std::vector<Extent> list(where.extents().begin(), where.extents().end() - 1);
+  std::vector<Extent> extents = list;
   extents.insert(extents.end(), shape.extents().begin() + batch + 1, shape.extents().end());
   lowering.settle(node.result(), lowering.type(data).element, Shape(extents));
   const TensorId from = lowering.plain(data);
@@ -463,9 +453,9 @@ void lower_gather_nd(Lowering& lowering, const NodeRef& node, const Rule& rule) 
   }
   const Shape shape = lowering.ranked(data);
   const Shape where = lowering.ranked(indices);
-  const std::int64_t depth = where.rank() > 0 ? where[where.rank() - 1] : 0;
+  const std::int64_t depth = where.rank() > 0 ? where[where.rank() - 1].value_or(0) : 0;
   if (depth < 1 || depth > shape.rank()) impossible("indices of an unknown depth");
-  std::vector<std::int64_t> extents(where.extents().begin(), where.extents().end() - 1);
+  std::vector<Extent> extents(where.extents().begin(), where.extents().end() - 1);
   extents.insert(extents.end(), shape.extents().begin() + depth, shape.extents().end());
   lowering.settle(node.result(), lowering.type(data).element, Shape(std::move(extents)));
   const TensorId from = lowering.plain(data);
@@ -492,7 +482,7 @@ void lower_pad(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
 
   std::vector<std::int64_t> before(rank, 0);
   std::vector<std::int64_t> after(rank, 0);
-  std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
+  std::vector<Extent> extents(shape.extents().begin(), shape.extents().end());
   for (std::size_t i = 0; i < which.size(); ++i) {
     const auto axis = normalize_axis(which[i], shape.rank());
     if (!axis) invalid("an axis outside of the operand");
@@ -500,7 +490,8 @@ void lower_pad(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
     before[at] = given[i];
     after[at] = given[which.size() + i];
     if (before[at] < 0 || after[at] < 0) impossible("negative pads");
-    if (extents[at] != Shape::dynamic) extents[at] += before[at] + after[at];
+    extents[at] = extents[at].transformed(
+        [&](std::int64_t extent) { return extent + before[at] + after[at]; });
   }
   lowering.settle(node.result(), type.element, Shape(std::move(extents)));
 
@@ -575,8 +566,8 @@ void lower_fill(Lowering& lowering, const NodeRef& node, const Constant& value) 
   const Shape& length = lowering.ranked(shape);
   if (const auto known = lowering.open_integers(shape)) {
     lowering.settle(node.result(), value.element(), shape_of(*known));
-  } else if (length.rank() == 1 && length[0] != Shape::dynamic) {
-    const std::vector<std::int64_t> open(static_cast<std::size_t>(length[0]), Shape::dynamic);
+  } else if (length.rank() == 1 && length[0].is_known()) {
+    const std::vector open(static_cast<std::size_t>(length[0].value()), Extent::open());
     lowering.settle(node.result(), value.element(), Shape(open));
   }
   Model& model = lowering.model();

@@ -24,7 +24,7 @@ struct Normalization {
 TensorId normalized(Lowering& lowering, Chain& chain, TensorId x, const Shape& shape,
                     const Normalization& how) {
   Model& model = lowering.model();
-  std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
+  std::vector<Extent> extents(shape.extents().begin(), shape.extents().end());
   std::vector<std::int32_t> axes;
   for (std::int64_t axis = how.first; axis < shape.rank(); ++axis) {
     extents[static_cast<std::size_t>(axis)] = 1;
@@ -101,14 +101,15 @@ TensorId per_channel(Lowering& lowering, const NodeRef& node, Value value, std::
 
 void lower_instance_normalization(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   const Shape shape = lowering.ranked(node.operand(0));
-  if (shape.rank() < 3 || shape[1] < 1) impossible("an operand that is no image");
+  const std::int64_t channels = shape.rank() < 3 ? 0 : shape[1].value_or(0);
+  if (channels < 1) impossible("an operand that is no image");
   const TensorId x = begin_normalization(lowering, node);
   lowering.decomposed(node, "MEAN, SUB, MUL, ADD, SQRT and DIV");
   Chain chain(lowering, node, shape);
   const TensorId scale =
-      per_channel(lowering, node, node.operand(1), shape[1], shape.rank(), "scale");
+      per_channel(lowering, node, node.operand(1), channels, shape.rank(), "scale");
   const TensorId summand =
-      per_channel(lowering, node, node.operand(2), shape[1], shape.rank(), "summand");
+      per_channel(lowering, node, node.operand(2), channels, shape.rank(), "summand");
   const TensorId unscaled =
       normalized(lowering, chain, x, shape,
                  {.first = 2, .epsilon = node.attribute_or<double>("epsilon", 1e-5)});
@@ -120,17 +121,18 @@ void lower_instance_normalization(Lowering& lowering, const NodeRef& node, const
 void lower_group_normalization(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   const Shape shape = lowering.ranked(node.operand(0));
   const auto groups = node.attribute_or<std::int64_t>("num_groups", 0);
-  if (shape.rank() < 3 || groups < 1 || shape[1] == Shape::dynamic || shape[1] % groups != 0) {
+  const auto channels = shape.rank() < 3 ? std::nullopt : shape[1].known();
+  if (groups < 1 || !channels || *channels % groups != 0) {
     impossible("an operand that is no image of whole groups");
   }
-  std::int64_t members = shape[1] / groups;
+  std::int64_t members = *channels / groups;
   for (std::int64_t axis = 2; axis < shape.rank(); ++axis) {
-    if (shape[axis] == Shape::dynamic) impossible("an image whose extents only the run tells");
-    members *= shape[axis];
+    if (!shape[axis].is_known()) impossible("an image whose extents only the run tells");
+    members *= shape[axis].value();
   }
   // Before opset 21 there is one number for each group.
-  if (lowering.ranked(node.operand(1)).element_count() != shape[1] ||
-      lowering.ranked(node.operand(2)).element_count() != shape[1]) {
+  if (lowering.ranked(node.operand(1)).element_count() != channels ||
+      lowering.ranked(node.operand(2)).element_count() != channels) {
     impossible("a scale and a summand for each group: opset 21 has them for each channel");
   }
   const TensorId x = begin_normalization(lowering, node);
@@ -146,7 +148,7 @@ void lower_group_normalization(Lowering& lowering, const NodeRef& node, const Ru
   const TensorId image = chain.next();
   lowering.reshape(unscaled, image);
   const auto parameter = [&](std::size_t operand, std::string_view what) {
-    return per_channel(lowering, node, node.operand(operand), shape[1], shape.rank(), what);
+    return per_channel(lowering, node, node.operand(operand), *channels, shape.rank(), what);
   };
   const TensorId scaled = chain.apply(MUL, {image, parameter(1, "scale")});
   chain.finish(node.result(), chain.apply(ADD, {scaled, parameter(2, "summand")}),
@@ -188,7 +190,7 @@ void lower_lp_normalization(Lowering& lowering, const NodeRef& node, const Rule&
   lowering.decomposed(node, p == 1 ? "ABS, SUM and DIV" : "MUL, SUM, SQRT and DIV");
   Chain chain(lowering, node, shape);
   const TensorId sizes = p == 1 ? chain.apply(ABS, {x}) : chain.apply(MUL, {x, x});
-  std::vector<std::int64_t> extents(shape.extents().begin(), shape.extents().end());
+  std::vector<Extent> extents(shape.extents().begin(), shape.extents().end());
   extents[static_cast<std::size_t>(*axis)] = 1;
   chain.set_shape(Shape(std::move(extents)));
   TensorId norm = chain.next();

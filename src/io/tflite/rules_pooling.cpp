@@ -16,8 +16,8 @@ using enum BuiltinOperator;
 std::vector<std::int64_t> counts_of(const WindowAxis& axis, bool include_pad) {
   std::vector<std::int64_t> counts;
   const std::int64_t first = include_pad ? -axis.before : 0;
-  const std::int64_t last = axis.extent + (include_pad ? axis.after : 0);
-  for (std::int64_t i = 0; i < axis.count; ++i) {
+  const std::int64_t last = axis.extent.value() + (include_pad ? axis.after : 0);
+  for (std::int64_t i = 0; i < axis.count.value(); ++i) {
     const std::int64_t begin = i * axis.stride - axis.before;
     counts.push_back(std::min(begin + axis.kernel, last) - std::max(begin, first));
   }
@@ -26,15 +26,15 @@ std::vector<std::int64_t> counts_of(const WindowAxis& axis, bool include_pad) {
 
 /// What the means of full windows have to be multiplied with, one factor a position.
 struct Corrections {
-  std::vector<float> factors;         ///< empty where all are 1
-  std::vector<std::int64_t> extents;  ///< 1 along an axis whose positions are alike
+  std::vector<float> factors;   ///< empty where all are 1
+  std::vector<Extent> extents;  ///< 1 along an axis whose positions are alike
 };
 
 Corrections corrections(const std::vector<WindowAxis>& windows, bool include_pad) {
   Corrections made{.factors = {1.0F}, .extents = {}};
   bool is_needed = false;
   for (const WindowAxis& axis : windows) {
-    const bool is_open = axis.extent == Shape::dynamic;
+    const bool is_open = !axis.extent.is_known();
     if (is_open && !include_pad && (axis.before != 0 || axis.after != 0)) {
       impossible("means at borders that are not known");
     }
@@ -58,7 +58,7 @@ Corrections corrections(const std::vector<WindowAxis>& windows, bool include_pad
 bool leaves_out_padding(const std::vector<WindowAxis>& windows, bool include_pad) {
   return std::ranges::all_of(windows, [&](const WindowAxis& axis) {
     return !include_pad ||
-           (axis.extent != Shape::dynamic && counts_of(axis, true) == counts_of(axis, false));
+           (axis.extent.is_known() && counts_of(axis, true) == counts_of(axis, false));
   });
 }
 
@@ -106,7 +106,7 @@ void lower_pool(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const Shape shape = lowering.ranked(data);
   if (lowering.graph().result_count(node.id) > 1) impossible("indices of the largest elements");
   const std::vector<WindowAxis> windows = read_windows(node, shape, kernel_shape(node));
-  std::vector<std::int64_t> extents{shape[0], shape[1]};
+  std::vector<Extent> extents{shape[0], shape[1]};
   for (const WindowAxis& axis : windows) {
     if (axis.dilation != 1) impossible("dilations");
     extents.push_back(axis.count);
@@ -130,7 +130,7 @@ void lower_pool(Lowering& lowering, const NodeRef& node, const Rule& rule) {
     model.emit({rule.code}, {image}, {output}, options);
   } else {
     lowering.decomposed(node, "a PAD and an AVERAGE_POOL_2D, whose borders are corrected by a MUL");
-    std::vector<std::int64_t> spatial;
+    std::vector<Extent> spatial;
     spatial.reserve(windows.size());
     for (const WindowAxis& axis : windows) spatial.push_back(axis.count);
     const Shape result_shape = lowering.shape(result);
@@ -159,8 +159,8 @@ void lower_lp_pool(Lowering& lowering, const NodeRef& node, const Rule& rule) {
     impossible(fmt::format("computes in {}", to_string(type.element)));
   }
   const std::vector<WindowAxis> windows = read_windows(node, shape, kernel_shape(node));
-  std::vector<std::int64_t> extents{shape[0], shape[1]};
-  std::vector<std::int64_t> spatial;
+  std::vector<Extent> extents{shape[0], shape[1]};
+  std::vector<Extent> spatial;
   double size = 1.0;
   for (const WindowAxis& axis : windows) {
     if (axis.dilation != 1) impossible("dilations");
@@ -174,8 +174,7 @@ void lower_lp_pool(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   lowering.decomposed(node, "powers, AVERAGE_POOL_2D times the size of the window, and a root");
 
   const TensorId image = image_of(lowering, node, data);
-  const Shape image_extents =
-      image_shape(shape[0], {shape.extents().begin() + 2, shape.extents().end()}, shape[1]);
+  const Shape image_extents = image_shape(shape[0], shape.extents().subspan(2), shape[1]);
   Chain chain(lowering, node, image_extents);
   TensorId powers = p == 2 ? chain.apply(MUL, {image, image}) : chain.apply(ABS, {image});
   if (p > 2) powers = chain.apply(POW, {powers, chain.real(static_cast<double>(p))});

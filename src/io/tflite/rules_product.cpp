@@ -32,23 +32,24 @@ struct Dense {
 };
 
 /// Whether a value can be the bias of a FULLY_CONNECTED with `channels` results.
-bool is_bias(const Lowering& lowering, Value value, std::int64_t channels) {
+bool is_bias(const Lowering& lowering, Value value, Extent channels) {
   const Shape& shape = lowering.ranked(value);
-  return lowering.is_free(value) && shape.rank() > 0 && shape.element_count() == channels &&
-         shape[shape.rank() - 1] == channels;
+  return lowering.is_free(value) && shape.rank() > 0 && shape.element_count() == channels.known() &&
+         surely_equal(shape[shape.rank() - 1], channels);
 }
 
 void emit_dense(Lowering& lowering, const NodeRef& node, const Dense& dense, TensorId result) {
   const TensorId data = lowering.tensor(dense.data, dense.data_axes);
   const TensorId weights = dense_weights(lowering, dense.weights, dense.weight_axes);
-  const std::int64_t channels =
+  const Extent channels =
       lowering.shape(dense.weights)[static_cast<std::int64_t>(dense.weight_axes.front())];
   const bool has_codes = lowering.type(dense.data).is_quantized();
   // Without a bias, so that one that is added next can take its place.
+  const bool needs_bias = has_codes || !dense.bias.is_absent();
+  if (needs_bias && !channels.is_known()) impossible("a bias of an unknown number of channels");
   const TensorId bias =
-      dense.bias.is_absent() && !has_codes
-          ? no_tensor
-          : bias_of(lowering, node, dense.data, dense.weights, dense.bias, channels);
+      needs_bias ? bias_of(lowering, node, dense.data, dense.weights, dense.bias, channels.value())
+                 : no_tensor;
   schema::FullyConnectedOptionsT options;
   options.keep_num_dims = dense.data_axes.size() > 2;
   lowering.model().emit({FULLY_CONNECTED}, {data, weights, bias}, {result}, options);

@@ -24,7 +24,7 @@ Axes without(const Axes& axes, const std::vector<bool>& gone) {
 }
 
 Shape reduced(const Shape& shape, const std::vector<bool>& gone, bool keep) {
-  std::vector<std::int64_t> extents;
+  std::vector<Extent> extents;
   for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
     if (!gone[static_cast<std::size_t>(axis)]) {
       extents.push_back(shape[axis]);

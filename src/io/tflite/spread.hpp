@@ -11,11 +11,11 @@ namespace quadrant::inline v0::tflite {
 
 /// Parameters that stand for blocks of data of the same rank. All lists: one for each axis.
 struct Spread {
-  std::vector<std::int64_t> data;        ///< extents
-  std::vector<std::int64_t> parameters;  ///< extents; 1 where all share one
-  std::vector<std::int64_t> blocks;      ///< elements that share one
+  std::vector<Extent> data;          ///< extents
+  std::vector<Extent> parameters;    ///< extents; 1 where all share one
+  std::vector<std::int64_t> blocks;  ///< elements that share one
 
-  /// The index of the parameter of element `i`, both in plain order. `data` is known.
+  /// The index of the parameter of element `i`, both in plain order. All extents are known.
   [[nodiscard]] std::size_t parameter_of(std::int64_t i) const;
 };
 

@@ -25,32 +25,34 @@ Integers list(const NodeRef& node, std::string_view name, std::size_t size, std:
 
 /// How many windows there are; the last may reach beyond the end where `ceil` is true, but has to
 /// begin before it.
-std::int64_t count_of(const WindowAxis& axis, bool ceil) {
-  if (axis.extent == Shape::dynamic) return Shape::dynamic;
-  const std::int64_t room = axis.extent + axis.before + axis.after - axis.reach();
+Extent count_of(const WindowAxis& axis, bool ceil) {
+  if (!axis.extent.is_known()) return axis.extent;
+  const std::int64_t extent = axis.extent.value();
+  const std::int64_t room = extent + axis.before + axis.after - axis.reach();
   if (room < 0) impossible("windows that are larger than the operand");
   std::int64_t count = (room + (ceil ? axis.stride - 1 : 0)) / axis.stride + 1;
-  if (ceil && (count - 1) * axis.stride >= axis.extent + axis.before) --count;
+  if (ceil && (count - 1) * axis.stride >= extent + axis.before) --count;
   return count;
 }
 
 bool is_same(const WindowAxis& axis) {
   if (axis.is_open_same) return true;
-  if (axis.extent == Shape::dynamic) {
+  if (!axis.extent.is_known()) {
     return axis.stride == 1 && axis.before == (axis.reach() - 1) / 2 &&
            axis.before + axis.after == axis.reach() - 1;
   }
-  const std::int64_t count = (axis.extent + axis.stride - 1) / axis.stride;
+  const std::int64_t extent = axis.extent.value();
+  const std::int64_t count = (extent + axis.stride - 1) / axis.stride;
   const std::int64_t total =
-      std::max<std::int64_t>((count - 1) * axis.stride + axis.reach() - axis.extent, 0);
-  return axis.count == count && axis.before == total / 2;
+      std::max<std::int64_t>((count - 1) * axis.stride + axis.reach() - extent, 0);
+  return surely_equal(axis.count, count) && axis.before == total / 2;
 }
 
 bool is_valid(const WindowAxis& axis) {
   if (axis.before != 0 || axis.is_open_same) return false;
-  if (axis.extent == Shape::dynamic) return axis.after == 0;
-  return axis.extent >= axis.reach() &&
-         axis.count == (axis.extent - axis.reach()) / axis.stride + 1;
+  if (!axis.extent.is_known()) return axis.after == 0;
+  const std::int64_t room = axis.extent.value() - axis.reach();
+  return room >= 0 && surely_equal(axis.count, room / axis.stride + 1);
 }
 
 }  // namespace
@@ -79,19 +81,18 @@ std::vector<WindowAxis> read_windows(const NodeRef& node, const Shape& operand,
             .after = pads[count + i]};
     if (axis.kernel < 1 || axis.stride < 1 || axis.dilation < 1) impossible("empty windows");
     if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
-      axis.is_open_same = axis.extent == Shape::dynamic && axis.stride != 1;
+      axis.is_open_same = !axis.extent.is_known() && axis.stride != 1;
       if (axis.is_open_same && auto_pad == "SAME_LOWER") {
         impossible("auto_pad SAME_LOWER of an operand whose extents are not known");
       }
-      const std::int64_t windows =
-          axis.extent == Shape::dynamic ? 1 : (axis.extent + axis.stride - 1) / axis.stride;
+      const std::int64_t extent = axis.extent.value_or(1);  // any will do with a stride of 1
+      const std::int64_t windows = (extent + axis.stride - 1) / axis.stride;
       const std::int64_t covered = (windows - 1) * axis.stride + axis.reach();
-      const std::int64_t total =
-          std::max<std::int64_t>(covered - (axis.extent == Shape::dynamic ? 1 : axis.extent), 0);
+      const std::int64_t total = std::max<std::int64_t>(covered - extent, 0);
       axis.before = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
       axis.after = total - axis.before;
     }
-    if (ceil && axis.extent == Shape::dynamic && axis.stride != 1) {
+    if (ceil && !axis.extent.is_known() && axis.stride != 1) {
       impossible("ceil_mode of an operand whose extents are not known");
     }
     axis.count = count_of(axis, ceil);
@@ -111,17 +112,18 @@ WindowPadding explicit_padding(const std::vector<WindowAxis>& windows) {
     if (axis.is_open_same) impossible("auto_pad of an operand whose extents are not known");
     padding.before.push_back(axis.before);
     // As far as the last window reaches: rounding up may reach beyond the padding.
-    padding.after.push_back(
-        axis.extent == Shape::dynamic
-            ? axis.after
-            : std::max<std::int64_t>(
-                  (axis.count - 1) * axis.stride + axis.reach() - axis.extent - axis.before, 0));
+    if (!axis.extent.is_known()) {
+      padding.after.push_back(axis.after);
+      continue;
+    }
+    const std::int64_t end = (axis.count.value() - 1) * axis.stride + axis.reach();
+    padding.after.push_back(std::max<std::int64_t>(end - axis.extent.value() - axis.before, 0));
   }
   return padding;
 }
 
-Shape image_shape(std::int64_t batch, const Integers& spatial, std::int64_t channels) {
-  Integers extents{batch};
+Shape image_shape(Extent batch, std::span<const Extent> spatial, Extent channels) {
+  std::vector<Extent> extents{batch};
   if (spatial.size() == 1) extents.push_back(1);
   extents.insert(extents.end(), spatial.begin(), spatial.end());
   extents.push_back(channels);
@@ -131,7 +133,7 @@ Shape image_shape(std::int64_t batch, const Integers& spatial, std::int64_t chan
 namespace {
 
 Shape image_shape_of(const Shape& shape) {
-  return image_shape(shape[0], {shape.extents().begin() + 2, shape.extents().end()}, shape[1]);
+  return image_shape(shape[0], shape.extents().subspan(2), shape[1]);
 }
 
 }  // namespace
@@ -139,11 +141,12 @@ Shape image_shape_of(const Shape& shape) {
 TensorId pad_image(Lowering& lowering, const NodeRef& node, TensorId tensor, const TensorType& type,
                    const WindowPadding& padding, bool lowest) {
   if (padding.before.empty()) return tensor;
-  Integers spatial(type.shape.extents().begin() + 2, type.shape.extents().end());
+  std::vector<Extent> spatial(type.shape.extents().begin() + 2, type.shape.extents().end());
   std::vector<std::int32_t> pads{0, 0};
   if (spatial.size() == 1) pads.insert(pads.end(), {0, 0});
   for (std::size_t i = 0; i < spatial.size(); ++i) {
-    if (spatial[i] != Shape::dynamic) spatial[i] += padding.before[i] + padding.after[i];
+    spatial[i] = spatial[i].transformed(
+        [&](std::int64_t extent) { return extent + padding.before[i] + padding.after[i]; });
     pads.push_back(static_cast<std::int32_t>(padding.before[i]));
     pads.push_back(static_cast<std::int32_t>(padding.after[i]));
   }

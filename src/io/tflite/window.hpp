@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -11,13 +12,13 @@ namespace quadrant::inline v0::tflite {
 
 /// The windows along one axis.
 struct WindowAxis {
-  std::int64_t extent = Shape::dynamic;  ///< of the operand
+  Extent extent = Extent::open();  ///< of the operand
   std::int64_t kernel = 1;
   std::int64_t stride = 1;
   std::int64_t dilation = 1;
   std::int64_t before = 0;  ///< padding
   std::int64_t after = 0;
-  std::int64_t count = Shape::dynamic;  ///< of windows: the result's extent
+  Extent count = Extent::open();  ///< of windows: the result's extent
   /// The padding is what TFLite calls SAME, of an extent that only the run tells.
   bool is_open_same = false;
 
@@ -46,8 +47,7 @@ struct WindowPadding {
                                  const TensorType& type, const WindowPadding& padding, bool lowest);
 
 /// `[N, spatial..., C]` as a shape with room for images of one dimension, which get a height of 1.
-[[nodiscard]] Shape image_shape(std::int64_t batch, const std::vector<std::int64_t>& spatial,
-                                std::int64_t channels);
+[[nodiscard]] Shape image_shape(Extent batch, std::span<const Extent> spatial, Extent channels);
 
 /// The operand as a tensor NHWC (NDHWC), whether it has two spatial axes, three or one.
 [[nodiscard]] TensorId image_of(Lowering& lowering, const NodeRef& node, Value value);

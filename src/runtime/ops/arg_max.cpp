@@ -37,7 +37,7 @@ Expected<Tensors> arg_best(const KernelCall& call, Better better) {
   QUADRANT_CHECK(require_operands(call, 1));
   const Tensor& x = call.operand(0);
   QUADRANT_TRY(const std::int64_t axis, axis_attribute(call, 0, x.rank()));
-  std::vector<std::int64_t> extents(x.shape().extents().begin(), x.shape().extents().end());
+  std::vector<std::int64_t> extents(x.extents().begin(), x.extents().end());
   if (call.attribute_or<std::int64_t>("keepdims", 1) != 0) {
     extents[static_cast<std::size_t>(axis)] = 1;
   } else {

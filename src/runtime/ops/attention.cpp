@@ -127,7 +127,7 @@ Expected<void> read_mask(const KernelCall& call, AttentionLayer& layer) {
     std::vector<std::int64_t> extents = extents_between(scores, 0, 4);
     for (std::int64_t axis = 2; fits && axis <= mask.rank(); ++axis) {
       const std::int64_t extent = mask.extent(mask.rank() - axis);
-      fits = extent == 1 || extent == scores[4 - axis];
+      fits = extent == 1 || surely_equal(scores[4 - axis], extent);
     }
     if (!fits) {
       return KernelCall::refuse(fmt::format("a mask {} [{}] for scores of shape [{}]",

@@ -18,8 +18,8 @@ Expected<ConvolutionShape> grouped_shape(const KernelCall& call, const Shape& x,
   const auto groups = call.attribute_or<std::int64_t>("group", 1);
   const auto kernel_shape = call.attribute_or("kernel_shape", std::vector<std::int64_t>());
   const bool fits =
-      x.rank() >= 3 && weight.rank() == x.rank() && groups >= 1 && x[1] % groups == 0 &&
-      (kernel_shape.empty() || std::ranges::equal(kernel_shape, weight.extents().subspan(2)));
+      x.rank() >= 3 && weight.rank() == x.rank() && groups >= 1 && x[1].value() % groups == 0 &&
+      (kernel_shape.empty() || std::ranges::equal(kernel_shape, weight.known_extents().subspan(2)));
   if (!fits) {
     return KernelCall::refuse(fmt::format(
         "an image of shape [{}] and a weight of shape [{}] in {} groups{}", to_string(x),
@@ -27,7 +27,8 @@ Expected<ConvolutionShape> grouped_shape(const KernelCall& call, const Shape& x,
         kernel_shape.empty() ? std::string()
                              : fmt::format(", kernel_shape [{}]", fmt::join(kernel_shape, ", "))));
   }
-  return ConvolutionShape{.batch = x[0], .groups = groups, .in_channels = x[1] / groups};
+  return ConvolutionShape{
+      .batch = x[0].value(), .groups = groups, .in_channels = x[1].value() / groups};
 }
 
 tl::unexpected<Error> wrong_channels(const Shape& x, const Shape& weight, std::int64_t groups) {
@@ -156,12 +157,12 @@ Shape with_plane(const ConvolutionShape& shape, std::int64_t WindowAxis::* exten
 Expected<ConvolutionShape> convolution_shape(const KernelCall& call, const Shape& x,
                                              const Shape& weight) {
   QUADRANT_TRY(ConvolutionShape shape, grouped_shape(call, x, weight));
-  if (weight[1] != shape.in_channels || weight[0] % shape.groups != 0) {
+  if (!surely_equal(weight[1], shape.in_channels) || weight[0].value() % shape.groups != 0) {
     return wrong_channels(x, weight, shape.groups);
   }
-  shape.out_channels = weight[0] / shape.groups;
-  QUADRANT_TRY(shape.window, sliding_window(call, x.extents().subspan(2),
-                                            weight.extents().subspan(2), Excess::stays));
+  shape.out_channels = weight[0].value() / shape.groups;
+  QUADRANT_TRY(shape.window, sliding_window(call, x.known_extents().subspan(2),
+                                            weight.known_extents().subspan(2), Excess::stays));
   shape.result = with_plane(shape, &WindowAxis::positions);
   return shape;
 }
@@ -169,10 +170,10 @@ Expected<ConvolutionShape> convolution_shape(const KernelCall& call, const Shape
 Expected<ConvolutionShape> transposed_convolution_shape(const KernelCall& call, const Shape& x,
                                                         const Shape& weight) {
   QUADRANT_TRY(ConvolutionShape shape, grouped_shape(call, x, weight));
-  if (weight[0] != x[1]) return wrong_channels(x, weight, shape.groups);
-  shape.out_channels = weight[1];
-  QUADRANT_TRY(shape.window,
-               transposed_window(call, x.extents().subspan(2), weight.extents().subspan(2)));
+  if (!surely_equal(weight[0], x[1])) return wrong_channels(x, weight, shape.groups);
+  shape.out_channels = weight[1].value();
+  QUADRANT_TRY(shape.window, transposed_window(call, x.known_extents().subspan(2),
+                                               weight.known_extents().subspan(2)));
   shape.result = with_plane(shape, &WindowAxis::image);
   return shape;
 }

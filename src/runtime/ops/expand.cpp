@@ -46,7 +46,7 @@ Expected<Tensors> tile(const KernelCall& call) {
   Layout layout;
   const std::vector<std::int64_t> strides = x.shape().strides();
   for (std::size_t axis = 0; axis < repeats.size(); ++axis) {
-    const std::int64_t extent = x.shape().extents()[axis];
+    const std::int64_t extent = x.extents()[axis];
     apart.insert(apart.end(), {repeats[axis], extent});
     layout.steps.insert(layout.steps.end(), {0, strides[axis]});
     if (repeats[axis] < 0 ||

@@ -130,14 +130,15 @@ Expected<Tensors> gather_block_quantized(const KernelCall& call) {
   const Shape& shape = table.codes.shape();
   QUADRANT_TRY(const std::int64_t axis,
                axis_below(call.attribute_or<std::int64_t>("gather_axis", 0), shape.rank()));
-  QUADRANT_TRY(const Integers indices, indices_below(call.operand(1), shape[axis]));
+  QUADRANT_TRY(const Integers indices, indices_below(call.operand(1), shape[axis].value()));
   QUADRANT_TRY(Tensor y, Tensor::make(ElementType::float32,
                                       gathered_shape(shape, axis, call.operand(1).shape())));
   if (y.element_count() == 0) return Tensors{std::move(y)};
   const std::int64_t count = count_between(shape, axis + 1, shape.rank());
   const auto fill = [&]<class T>() -> Expected<Tensors> {
     float* out = y.fill<float>().data();
-    for (std::int64_t base = 0; base < table.codes.element_count(); base += count * shape[axis]) {
+    const std::int64_t slab = count * shape[axis].value();
+    for (std::int64_t base = 0; base < table.codes.element_count(); base += slab) {
       for (const std::int64_t index : indices) {
         dequantize<T>(table, base + index * count, count, out);
         out += count;

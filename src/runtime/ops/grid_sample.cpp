@@ -86,9 +86,9 @@ class Sampler {
     const std::vector<std::int64_t> strides = shape.strides();
     for (std::int64_t axis = 2; axis < shape.rank(); ++axis) {
       const auto edge = static_cast<T>(sampling.align_corners ? 0 : -0.5);
-      const auto extent = static_cast<T>(shape[axis]);
+      const auto extent = static_cast<T>(shape[axis].value());
       axes_.push_back(
-          {shape[axis], strides[static_cast<std::size_t>(axis)], edge, extent - 1 - edge});
+          {shape[axis].value(), strides[static_cast<std::size_t>(axis)], edge, extent - 1 - edge});
     }
   }
 

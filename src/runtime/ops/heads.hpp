@@ -34,11 +34,11 @@ struct Heads {
 
 /// `heads`: how many there are where they are merged.
 [[nodiscard]] inline Expected<Heads> heads_of(const Tensor& tensor, std::int64_t heads) {
-  const Shape& shape = tensor.shape();
-  if (tensor && shape.rank() == 4) {
+  const auto shape = tensor.extents();
+  if (tensor && shape.size() == 4) {
     return Heads{.batch = shape[0], .heads = shape[1], .sequence = shape[2], .size = shape[3]};
   }
-  if (tensor && shape.rank() == 3 && heads > 0 && shape[2] % heads == 0) {
+  if (tensor && shape.size() == 3 && heads > 0 && shape[2] % heads == 0) {
     return Heads{.batch = shape[0],
                  .heads = heads,
                  .sequence = shape[1],
@@ -48,7 +48,7 @@ struct Heads {
   return KernelCall::refuse(
       fmt::format("an operand of shape [{}], where [batch, heads, sequence, size] is wanted, or "
                   "[batch, sequence, heads * size] and the number of heads ({})",
-                  to_string(shape), heads));
+                  to_string(tensor.shape()), heads));
 }
 
 }  // namespace quadrant::inline v0::interpreted

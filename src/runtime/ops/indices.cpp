@@ -31,8 +31,9 @@ Expected<std::vector<std::int64_t>> indices_below(const Tensor& indices, std::in
 
 Shape gathered_shape(const Shape& shape, std::int64_t axis, const Shape& indices) {
   std::vector<std::int64_t> extents = extents_between(shape, 0, axis);
-  extents.insert(extents.end(), indices.extents().begin(), indices.extents().end());
-  extents.insert(extents.end(), shape.extents().begin() + axis + 1, shape.extents().end());
+  extents.insert(extents.end(), indices.known_extents().begin(), indices.known_extents().end());
+  extents.insert(extents.end(), shape.known_extents().begin() + axis + 1,
+                 shape.known_extents().end());
   return Shape(std::move(extents));
 }
 
@@ -40,13 +41,13 @@ Expected<std::vector<std::int64_t>> offsets_along(const Shape& shape, const Tens
                                                   std::int64_t axis) {
   bool fits = indices.rank() == shape.rank();
   for (std::int64_t i = 0; fits && i < shape.rank(); ++i) {
-    fits = i == axis || indices.extent(i) <= shape[i];
+    fits = i == axis || indices.extent(i) <= shape[i].value();
   }
   if (!fits) {
     return KernelCall::refuse(fmt::format("indices of shape [{}] along axis {} of [{}]",
                                           to_string(indices.shape()), axis, to_string(shape)));
   }
-  QUADRANT_TRY(std::vector<std::int64_t> offsets, indices_below(indices, shape[axis]));
+  QUADRANT_TRY(std::vector<std::int64_t> offsets, indices_below(indices, shape[axis].value()));
   if (offsets.empty()) return offsets;
   std::vector<std::int64_t> steps = shape.strides();
   const std::int64_t along = std::exchange(steps[static_cast<std::size_t>(axis)], 0);
@@ -92,7 +93,7 @@ Expected<Slices> slices_of(const Shape& shape, const Tensor& indices, std::int64
     for (std::int64_t k = 0; k < tuple; ++k) {
       const std::int64_t axis = batch_axes + k;
       QUADRANT_TRY(const std::int64_t index,
-                   index_below(list[static_cast<std::size_t>(i * tuple + k)], shape[axis]));
+                   index_below(list[static_cast<std::size_t>(i * tuple + k)], shape[axis].value()));
       offset += index * strides[static_cast<std::size_t>(axis)];
     }
     slices.offsets.push_back(offset);

@@ -20,7 +20,7 @@ struct Lanes {
 
 [[nodiscard]] inline Lanes lanes_along(const Shape& shape, std::int64_t axis) {
   return {.outer = count_between(shape, 0, axis),
-          .length = shape[axis],
+          .length = shape[axis].value(),
           .inner = count_between(shape, axis + 1, shape.rank())};
 }
 

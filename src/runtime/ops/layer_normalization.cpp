@@ -31,8 +31,7 @@ struct Layer {
 // One statistic a row, under the data's shape with ones from the axis on.
 Expected<Tensor> statistic(const KernelCall& call, const Layer& layer,
                            const std::vector<double>& values) {
-  std::vector<std::int64_t> extents(layer.x.shape().extents().begin(),
-                                    layer.x.shape().extents().end());
+  std::vector<std::int64_t> extents(layer.x.extents().begin(), layer.x.extents().end());
   std::fill(extents.begin() + layer.axis, extents.end(), 1);
   QUADRANT_TRY(Tensor result, Tensor::make(ElementType::float32, Shape(std::move(extents))));
   std::ranges::fill(result.fill<float>(), std::numeric_limits<float>::quiet_NaN());  // empty rows

@@ -19,8 +19,9 @@ Expected<void> check_shapes(const KernelCall& call, std::size_t first, std::int6
                     "wanted",
                     to_string(a), to_string(b), rank));
   }
-  if (rank == 3 && a[0] != b[0]) {
-    return KernelCall::refuse(fmt::format("batches of {} and {}", a[0], b[0]));
+  if (rank == 3 && !surely_equal(a[0], b[0])) {
+    return KernelCall::refuse(
+        fmt::format("batches of {} and {}", to_string(a[0]), to_string(b[0])));
   }
   return {};
 }

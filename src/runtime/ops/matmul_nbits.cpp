@@ -141,7 +141,7 @@ Expected<Tensor> biased_result(const KernelCall& call, const PackedWeight& weigh
     return does_not_fit("an operand", x);
   }
   if (bias && !has(bias, ElementType::float32, weight.rows)) return does_not_fit("a bias", bias);
-  std::vector<std::int64_t> extents(x.shape().extents().begin(), x.shape().extents().end());
+  std::vector<std::int64_t> extents(x.extents().begin(), x.extents().end());
   extents.back() = weight.rows;
   QUADRANT_TRY(Tensor y, Tensor::make(ElementType::float32, Shape(std::move(extents))));
   auto out = y.fill<float>().begin();

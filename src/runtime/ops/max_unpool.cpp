@@ -24,7 +24,8 @@ Expected<Shape> unpooled_shape(const KernelCall& call) {
     return KernelCall::refuse(
         fmt::format("a window of {} axes for an operand that has {}", taps.size(), pooled.rank()));
   }
-  QUADRANT_TRY(const Window window, transposed_window(call, pooled.extents().subspan(2), taps));
+  QUADRANT_TRY(const Window window,
+               transposed_window(call, pooled.known_extents().subspan(2), taps));
   Integers extents = extents_between(pooled, 0, 2);
   for (const WindowAxis& axis : window) extents.push_back(axis.image);
   return Shape(std::move(extents));

@@ -28,8 +28,8 @@ Expected<Tensors> non_zero(const KernelCall& call) {
   for (std::int64_t axis = shape.rank(); axis-- > 0;) {
     for (std::int64_t i = 0; i < count; ++i) {
       std::int64_t& position = positions[static_cast<std::size_t>(i)];
-      out[axis * count + i] = position % shape[axis];
-      position /= shape[axis];
+      out[axis * count + i] = position % shape[axis].value();
+      position /= shape[axis].value();
     }
   }
   return Tensors{std::move(y)};

@@ -105,7 +105,7 @@ Expected<Tensor> pad_with_elements(const Tensor& x, const std::vector<Margin>& m
 
 std::vector<Margin> no_margins(const Shape& shape) {
   std::vector<Margin> margins;
-  for (const std::int64_t extent : shape.extents()) margins.push_back({.last = extent});
+  for (const std::int64_t extent : shape.known_extents()) margins.push_back({.last = extent});
   return margins;
 }
 

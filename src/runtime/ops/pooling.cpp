@@ -178,14 +178,14 @@ Expected<void> pool(const Window& window, Counted counted, const Rule& rule, std
 
 // Pools of nothing at all are refused; a batch may be empty.
 Expected<void> check_image(const Tensor& x) {
-  if (x.rank() >= 3 && std::ranges::min(x.shape().extents().subspan(2)) > 0) return {};
+  if (x.rank() >= 3 && std::ranges::min(x.extents().subspan(2)) > 0) return {};
   return KernelCall::refuse(fmt::format("an image of shape [{}]", to_string(x.shape())));
 }
 
 Expected<Window> pool_window(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   QUADRANT_CHECK(check_image(x));
-  return sliding_window(call, x.shape().extents().subspan(2),
+  return sliding_window(call, x.extents().subspan(2),
                         call.attribute_or("kernel_shape", std::vector<std::int64_t>()),
                         Excess::goes);
 }
@@ -194,7 +194,7 @@ Expected<Window> global_window(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   QUADRANT_CHECK(check_image(x));
   Window window;
-  for (const std::int64_t extent : x.shape().extents().subspan(2)) {
+  for (const std::int64_t extent : x.extents().subspan(2)) {
     window.push_back({.image = extent, .positions = 1, .taps = extent});
   }
   QUADRANT_CHECK(check_window(window));

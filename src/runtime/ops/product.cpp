@@ -13,12 +13,12 @@ namespace quadrant::inline v0::interpreted {
 namespace {
 
 Shape leading_axes(const Shape& shape) {
-  const auto extents = shape.extents();
+  const auto extents = shape.known_extents();
   return Shape(std::vector<std::int64_t>(extents.begin(), extents.end() - 2));
 }
 
 Shape with_axes(const Shape& leading, std::int64_t rows, std::int64_t columns) {
-  std::vector<std::int64_t> extents(leading.extents().begin(), leading.extents().end());
+  std::vector<std::int64_t> extents(leading.known_extents().begin(), leading.known_extents().end());
   extents.insert(extents.end(), {rows, columns});
   return Shape(std::move(extents));
 }
@@ -163,7 +163,7 @@ Expected<Tensor> multiply_numpy(Product product) {
   if (b_rank == 1) product.b = product.b.reshaped({product.b.extent(0), 1});
   QUADRANT_TRY(Tensor y, multiply(product));
   if (a_rank != 1 && b_rank != 1) return y;
-  const auto extents = y.shape().extents();
+  const auto extents = y.extents();
   std::vector<std::int64_t> kept(extents.begin(), extents.end() - 2);
   if (a_rank != 1) kept.push_back(extents[extents.size() - 2]);
   if (b_rank != 1) kept.push_back(extents.back());

@@ -32,7 +32,7 @@ Expected<ReducedAxes> reduced_axes(const KernelCall& call) {
 
   const bool keep = call.attribute_or<std::int64_t>("keepdims", 1) != 0;
   ReducedAxes reduction;
-  std::vector<std::int64_t> ones(shape.extents().begin(), shape.extents().end());
+  std::vector<std::int64_t> ones(shape.known_extents().begin(), shape.known_extents().end());
   std::vector<std::int64_t> kept;
   for (std::size_t axis = 0; axis < ones.size(); ++axis) {
     if (reduced[axis]) {

@@ -25,7 +25,7 @@ Expected<void> copy_extents(std::vector<std::int64_t>& extents, const Shape& ope
       return KernelCall::refuse(
           fmt::format("extent {} is 0, and the operand has {} axes", axis, operand.rank()));
     }
-    extents[axis] = operand[source];
+    extents[axis] = operand[source].value();
   }
   return {};
 }
@@ -81,12 +81,12 @@ Expected<Tensors> squeeze(const KernelCall& call) {
     }
   } else {
     for (std::size_t axis = 0; axis < dropped.size(); ++axis) {
-      dropped[axis] = x.shape().extents()[axis] == 1;
+      dropped[axis] = x.extents()[axis] == 1;
     }
   }
   std::vector<std::int64_t> extents;
   for (std::size_t axis = 0; axis < dropped.size(); ++axis) {
-    if (!dropped[axis]) extents.push_back(x.shape().extents()[axis]);
+    if (!dropped[axis]) extents.push_back(x.extents()[axis]);
   }
   return Tensors{x.reshaped(Shape(std::move(extents)))};
 }
@@ -101,7 +101,7 @@ Expected<Tensors> unsqueeze(const KernelCall& call) {
   constexpr std::int64_t not_set = -1;
   std::vector<std::int64_t> extents(static_cast<std::size_t>(rank), not_set);
   for (const std::int64_t axis : axes) extents[static_cast<std::size_t>(axis)] = 1;
-  auto next = x.shape().extents().begin();
+  auto next = x.extents().begin();
   for (std::int64_t& extent : extents) {
     if (extent == not_set) extent = *next++;
   }

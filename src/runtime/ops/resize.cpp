@@ -123,7 +123,8 @@ Expected<void> set_region(const KernelCall& call, Axes& axes, const Integers& wh
 
 Axes axes_of(const Shape& shape) {
   Axes axes;
-  for (const std::int64_t extent : shape.extents()) axes.push_back({.from = extent, .to = extent});
+  for (const std::int64_t extent : shape.known_extents())
+    axes.push_back({.from = extent, .to = extent});
   return axes;
 }
 

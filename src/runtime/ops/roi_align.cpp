@@ -124,8 +124,9 @@ T pooled(const RoiRules& rules, const T* plane, std::int64_t width, std::span<co
 template <class T>
 T* pool_region(const RoiRules& rules, const T* image, const Shape& shape, const Samples<T>& rows,
                const Samples<T>& columns, T* out) {
-  const std::int64_t width = shape[3];
-  for (std::int64_t channel = 0; channel < shape[1]; ++channel, image += shape[2] * width) {
+  const auto extents = shape.known_extents();
+  const std::int64_t width = extents[3];
+  for (std::int64_t channel = 0; channel < extents[1]; ++channel, image += extents[2] * width) {
     for (std::int64_t y = 0; y < rules.height; ++y) {
       for (std::int64_t x = 0; x < rules.width; ++x) {
         *out++ = pooled(rules, image, width, rows.of_bin(y), columns.of_bin(x));

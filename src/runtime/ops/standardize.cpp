@@ -41,7 +41,7 @@ Expected<void> check_broadcast(const Tensor& y, const Shape& shape, const Tensor
   bool fits = parameter.element() == y.element() && parameter.rank() <= shape.rank();
   for (std::int64_t axis = 1; fits && axis <= parameter.rank(); ++axis) {
     const std::int64_t extent = parameter.extent(parameter.rank() - axis);
-    fits = extent == 1 || extent == shape[shape.rank() - axis];
+    fits = extent == 1 || surely_equal(shape[shape.rank() - axis], extent);
   }
   if (fits) return {};
   return KernelCall::refuse(

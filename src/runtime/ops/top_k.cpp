@@ -72,7 +72,7 @@ Expected<Tensors> top_k(const KernelCall& call) {
                                           k ? fmt::format("{}", *k) : "an unknown number of",
                                           x.extent(axis), axis));
   }
-  std::vector<std::int64_t> extents(x.shape().extents().begin(), x.shape().extents().end());
+  std::vector<std::int64_t> extents(x.extents().begin(), x.extents().end());
   extents[static_cast<std::size_t>(axis)] = *k;
   QUADRANT_TRY(Tensor values, Tensor::make(x.element(), Shape(extents)));
   QUADRANT_TRY(Tensor indices, Tensor::make(ElementType::int64, Shape(std::move(extents))));

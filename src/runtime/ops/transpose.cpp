@@ -40,7 +40,7 @@ Expected<Blocks> blocks_of(const KernelCall& call) {
   const auto size = call.attribute_or<std::int64_t>("blocksize", 0);
   constexpr std::int64_t largest = std::int64_t{1} << 30;  // its square is an integer
   if (size < 1 || size > largest) return KernelCall::refuse(fmt::format("a blocksize of {}", size));
-  return Blocks{shape[0], shape[1], shape[2], shape[3], size};
+  return Blocks{shape[0].value(), shape[1].value(), shape[2].value(), shape[3].value(), size};
 }
 
 // Splits axes of `x`, reorders them, and joins them.

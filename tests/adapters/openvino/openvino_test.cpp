@@ -99,8 +99,8 @@ std::vector<Tensor> random_inputs(const Graph& graph, std::int64_t batch) {
   std::vector<Tensor> inputs;
   for (const NodeId input : graph.inputs()) {
     const TensorType& type = graph.type({input});
-    std::vector<std::int64_t> extents(type.shape.extents().begin(), type.shape.extents().end());
-    std::ranges::replace(extents, Shape::dynamic, batch);
+    std::vector<std::int64_t> extents;
+    for (const Extent extent : type.shape.extents()) extents.push_back(extent.value_or(batch));
     Shape shape(std::move(extents));
     const auto count = static_cast<std::size_t>(*shape.element_count());
     if (type.element == ElementType::float32) {

@@ -220,6 +220,52 @@ output(%y)
   CHECK(tensor_of(model, "x").shape_signature == std::vector<std::int32_t>{-1, 4});
 }
 
+TEST_CASE("parts of an open extent are as long as the model says") {
+  schema::ModelT model = model_of(bytes_of(graph_of(R"(graph {}
+%x: tensor<?x4xf32> = input()
+%s: tensor<2xi64> = constant() [2, 3]
+%a: tensor<2x4xf32>, %b: tensor<3x4xf32> = split(%x, %s) {axis = 0}
+output(%a)
+output(%b)
+)")));
+  CHECK(operators_of(model) == Names{"SPLIT_V"});
+  CHECK(tensor_of(model, "b").shape == std::vector<std::int32_t>{3, 4});
+  const schema::TensorT& sizes =
+      *main_of(model).tensors[static_cast<std::size_t>(main_of(model).operators[0]->inputs[1])];
+  CHECK(model.buffers[sizes.buffer]->data == std::vector<std::uint8_t>{2, 0, 0, 0, 3, 0, 0, 0});
+}
+
+TEST_CASE("integers that follow from an open extent are not taken for known ones") {
+  const std::string head = R"(graph {}
+%x: tensor<?xf32> = input()
+%d: tensor<8xf32> = input()
+%n: tensor<1xi64> = onnx.Shape(%x)
+%z: tensor<1xi64> = constant() [0]
+)";
+  for (const std::string line :
+       {"%y: tensor<?xf32> = onnx.Tile(%d, %n)", "%y: tensor<?xf32> = slice(%d, %z, %n)"}) {
+    CAPTURE(line);
+    const auto bytes = tflite_bytes(graph_of(head + line + "\noutput(%y)\n"));
+    REQUIRE_FALSE(bytes);
+    CHECK(bytes.error().message.find("computed") != std::string::npos);
+  }
+  // A shape may be asked for as it comes.
+  CHECK(operators_of(head + "%k: tensor<1xf32> = input()\n%y: tensor<?xf32> = expand(%k, %n)\n" +
+                     "output(%y)\n") == Names{"SHAPE", "CAST", "BROADCAST_TO"});
+}
+
+TEST_CASE("two unknown extents are not taken for the same") {
+  const auto bytes = tflite_bytes(graph_of(R"(graph {}
+%x: tensor<1x1x?x?xf32> = input()
+%t: tensor<1x1x?x?xf32> = input()
+%n: tensor<4xi64> = onnx.Shape(%t)
+%y: tensor<1x1x?x?xf32> = onnx.Resize(%x, _, _, %n) {mode = "nearest"}
+output(%y)
+)"));
+  REQUIRE_FALSE(bytes);
+  CHECK(bytes.error().message.find("whose extents only the run tells") != std::string::npos);
+}
+
 TEST_CASE("plain codes are labelled") {
   schema::ModelT model = model_of(bytes_of(graph_of(R"(graph {}
 %x: tensor<2x3xi8> = input()

@@ -67,7 +67,7 @@ Value add_image_layer(Network& network, Value x, Form form, const std::string& n
 
 Value add_matrix_layer(Network& network, Value x, const std::string& name) {
   Model& model = network.model;
-  const std::int64_t inputs = model.shape(x)[1];
+  const std::int64_t inputs = model.shape(x)[1].value();
   const std::int64_t outputs = model.number(1, 5);
   const std::int64_t form = model.number(0, 4);
   const bool is_turned = form == 1 || form == 3;  // gemm with transB, linear
@@ -180,9 +180,10 @@ std::vector<double> magnitudes(const Constant& weight, std::optional<std::int64_
   const auto values = test::value_of(Tensor::from_constant(weight));
   std::int64_t inner = 1;
   for (std::int64_t i = axis ? *axis + 1 : 0; i < weight.shape().rank(); ++i) {
-    inner *= weight.shape()[i];
+    inner *= weight.shape()[i].value();
   }
-  std::vector<double> found(axis ? static_cast<std::size_t>(weight.shape()[*axis]) : 1, 0.0);
+  std::vector<double> found(axis ? static_cast<std::size_t>(weight.shape()[*axis].value()) : 1,
+                            0.0);
   std::int64_t index = 0;
   for (const float value : values.as<float>()) {
     double& largest = found[static_cast<std::size_t>(index++ / inner) % found.size()];

@@ -85,9 +85,9 @@ struct Observed {
     if (parameters->axis < 0) return 0;
     std::size_t inner = 1;
     for (std::int64_t axis = parameters->axis + 1; axis < shape.rank(); ++axis) {
-      inner *= static_cast<std::size_t>(shape[axis]);
+      inner *= static_cast<std::size_t>(shape[axis].value());
     }
-    return element / inner % static_cast<std::size_t>(shape[parameters->axis]);
+    return element / inner % static_cast<std::size_t>(shape[parameters->axis].value());
   }
   [[nodiscard]] std::int64_t distance(std::size_t element) const {
     return codes[element] - parameters->zeros[group_of(element)];
@@ -198,22 +198,23 @@ class Oracle {
     const auto dilations = node.attribute_or<List>("dilations", {1, 1});
     const auto pads = node.attribute_or<List>("pads", {0, 0, 0, 0});
     const Shape& to = at(node.result()).shape;
-    const std::int64_t group_inputs = w.shape[1];
-    const std::int64_t group_outputs = w.shape[0] / groups;
+    const std::int64_t group_inputs = w.shape[1].value();
+    const std::int64_t group_outputs = w.shape[0].value() / groups;
     std::vector<double> expected;
-    for (std::int64_t n = 0; n < to[0]; ++n) {
-      for (std::int64_t o = 0; o < to[1]; ++o) {
-        for (std::int64_t y = 0; y < to[2]; ++y) {
-          for (std::int64_t z = 0; z < to[3]; ++z) {
+    for (std::int64_t n = 0; n < to[0].value(); ++n) {
+      for (std::int64_t o = 0; o < to[1].value(); ++o) {
+        for (std::int64_t y = 0; y < to[2].value(); ++y) {
+          for (std::int64_t z = 0; z < to[3].value(); ++z) {
             Sum sum(x, w);
             if (expected.empty() && sum.is_of_codes()) ++integer_products_;
             for (std::int64_t c = 0; c < group_inputs; ++c) {
               const std::int64_t from = o / group_outputs * group_inputs + c;
-              for (std::int64_t i = 0; i < w.shape[2]; ++i) {
-                for (std::int64_t j = 0; j < w.shape[3]; ++j) {
+              for (std::int64_t i = 0; i < w.shape[2].value(); ++i) {
+                for (std::int64_t j = 0; j < w.shape[3].value(); ++j) {
                   const std::int64_t h = y * strides[0] + i * dilations[0] - pads[0];
                   const std::int64_t v = z * strides[1] + j * dilations[1] - pads[1];
-                  if (h < 0 || v < 0 || h >= x.shape[2] || v >= x.shape[3]) continue;
+                  if (h < 0 || v < 0 || h >= x.shape[2].value() || v >= x.shape[3].value())
+                    continue;
                   sum.add(index(x.shape, {n, from, h, v}), index(w.shape, {o, c, i, j}));
                 }
               }
@@ -234,11 +235,11 @@ class Oracle {
     REQUIRE(a.shape.rank() == 2);
     REQUIRE(b.shape.rank() == 2);
     const ops::Gemm gemm{node};
-    const std::int64_t terms = a.shape[gemm.trans_a() ? 0 : 1];
+    const std::int64_t terms = a.shape[gemm.trans_a() ? 0 : 1].value();
     const Shape& to = at(node.result()).shape;
     std::vector<double> expected;
-    for (std::int64_t m = 0; m < to[0]; ++m) {
-      for (std::int64_t n = 0; n < to[1]; ++n) {
+    for (std::int64_t m = 0; m < to[0].value(); ++m) {
+      for (std::int64_t n = 0; n < to[1].value(); ++n) {
         Sum sum(a, b);
         if (expected.empty() && sum.is_of_codes()) ++integer_products_;
         for (std::int64_t k = 0; k < terms; ++k) {
@@ -257,7 +258,7 @@ class Oracle {
   static std::size_t index(const Shape& shape, std::initializer_list<std::int64_t> at) {
     std::int64_t position = 0;
     std::int64_t axis = 0;
-    for (const std::int64_t each : at) position = position * shape[axis++] + each;
+    for (const std::int64_t each : at) position = position * shape[axis++].value() + each;
     return static_cast<std::size_t>(position);
   }
 

@@ -12,7 +12,7 @@ namespace quadrant::test::random_models {
 using List = std::vector<std::int64_t>;
 
 inline Value add_conv(Model& model, Value x) {
-  const std::int64_t inputs = model.shape(x)[1];
+  const std::int64_t inputs = model.shape(x)[1].value();
   const std::int64_t form = model.number(0, 3);  // depthwise, in groups, or plain
   std::int64_t groups = 1;
   if (form == 0) {
@@ -24,7 +24,8 @@ inline Value add_conv(Model& model, Value x) {
   const std::int64_t kernel = model.coin() ? 3 : 1;
   std::vector<Value> operands{x, model.weight("w", {outputs, inputs / groups, kernel, kernel})};
   if (model.coin()) operands.push_back(model.weight("b", {outputs}));
-  const std::int64_t stride = kernel == 3 && model.shape(x)[2] >= 4 ? model.number(1, 2) : 1;
+  const std::int64_t stride =
+      kernel == 3 && model.shape(x)[2].value() >= 4 ? model.number(1, 2) : 1;
   return model.add("conv", operands, "conv",
                    {{"group", groups},
                     {"strides", List(2, stride)},
@@ -39,7 +40,7 @@ inline Value add_clip(Model& model, Value x) {
 }
 
 inline Value add_pool(Model& model, Value x) {
-  if (model.shape(x)[2] < 2) return x;
+  if (model.shape(x)[2].value() < 2) return x;
   return model.add(model.coin() ? "onnx.MaxPool" : "onnx.AveragePool", {x}, "pool",
                    {{"kernel_shape", List{2, 2}}, {"strides", List{2, 2}}});
 }
@@ -49,7 +50,7 @@ inline Value add_pad(Model& model, Value x) {
 }
 
 inline Value add_resize(Model& model, Value x) {
-  if (model.shape(x)[2] > 6) return x;
+  if (model.shape(x)[2].value() > 6) return x;
   return model.add("onnx.Resize", {x, {}, model.constant("scales", {4}, {1, 1, 2, 2})}, "resize",
                    {{"mode", std::string(model.coin() ? "nearest" : "linear")}});
 }
@@ -108,7 +109,7 @@ inline Value matrix(Model& model, std::int64_t rows, std::int64_t columns) {
 inline void add_head(Model& model, Value x) {
   const Value mean = model.add("onnx.GlobalAveragePool", {x}, "mean");
   const Value row = model.add("flatten", {mean}, "row");
-  const std::int64_t channels = model.shape(row)[1];
+  const std::int64_t channels = model.shape(row)[1].value();
   const Value hidden =
       model.coin()
           ? model.add("gemm", {row, matrix(model, channels, 4), model.weight("c", {4})}, "hidden")

@@ -53,8 +53,8 @@ std::vector<double> magnitudes_of_rows(const Graph& graph, std::string_view name
   const Constant& weight = *graph.constant(graph.find_value(name).node);
   const auto tensor = test::value_of(Tensor::from_constant(weight));
   const auto values = tensor.as<float>();
-  const auto rows = static_cast<std::size_t>(weight.shape()[1]);
-  const auto columns = static_cast<std::size_t>(weight.shape()[2]);
+  const auto rows = static_cast<std::size_t>(weight.shape()[1].value());
+  const auto columns = static_cast<std::size_t>(weight.shape()[2].value());
   std::vector<double> found(rows, 0.0);
   for (std::size_t i = 0; i < values.size(); ++i) {
     double& largest = found[i / columns % rows];

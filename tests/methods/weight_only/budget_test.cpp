@@ -30,7 +30,7 @@ Graph products(int count) {
   Graph graph;
   Value value = graph.add_input("x", build::f32({1, 32}));
   for (int i = 0; i < count; ++i) {
-    const std::int64_t rows = graph.type(value).shape[1];
+    const std::int64_t rows = graph.type(value).shape[1].value();
     const std::int64_t columns = 32 + 8 * i;
     const Value weight =
         graph.add_constant("w" + std::to_string(i), zeros_of(Shape{rows, columns}));

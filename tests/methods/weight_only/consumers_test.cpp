@@ -48,7 +48,7 @@ void check_axes(const AxisCase& each) {
   const std::string channels = each.channel < 0 ? "float" : axis(each.channel);
   CHECK(planned(each, {}) == channels);
   CHECK(planned(each, {.granularity = Granularity::Kind::tensor}) == "tensor");
-  const std::int64_t extent = each.contracted < 0 ? 0 : shape[each.contracted];
+  const std::int64_t extent = each.contracted < 0 ? 0 : shape[each.contracted].value();
   for (const std::int64_t size : {std::int64_t{2}, extent - 1, extent, extent + 1}) {
     if (size < 2) continue;
     const std::string found =

@@ -66,14 +66,14 @@ inline double broadcast(const Tensor& tensor, const Index& index) {
   const std::size_t added = index.size() - static_cast<std::size_t>(tensor.shape.rank());
   Index own(index.begin() + static_cast<std::ptrdiff_t>(added), index.end());
   for (std::size_t i = 0; i < own.size(); ++i) {
-    if (tensor.shape[static_cast<std::int64_t>(i)] == 1) own[i] = 0;
+    if (tensor.shape[static_cast<std::int64_t>(i)].value() == 1) own[i] = 0;
   }
   return tensor.at(own);
 }
 
 inline Tensor transposed(const Tensor& tensor, const std::vector<std::int64_t>& perm) {
   std::vector<std::int64_t> extents;
-  for (const std::int64_t axis : perm) extents.push_back(tensor.shape[axis]);
+  for (const std::int64_t axis : perm) extents.push_back(tensor.shape[axis].value());
   Tensor result = zeros(Shape(extents));
   for_each_index(result.shape, [&](const Index& index) {
     Index from(index.size());
@@ -96,9 +96,9 @@ inline Tensor matrix_transposed(const Tensor& tensor, bool is_wanted = true) {
 inline Tensor product(Tensor a, Tensor b, const Shape& shape) {
   const bool is_row = a.shape.rank() == 1;
   const bool is_column = b.shape.rank() == 1;
-  if (is_row) a.shape = Shape{1, a.shape[0]};
-  if (is_column) b.shape = Shape{b.shape[0], 1};
-  const std::int64_t inner = a.shape[a.shape.rank() - 1];
+  if (is_row) a.shape = Shape{1, a.shape[0].value()};
+  if (is_column) b.shape = Shape{b.shape[0].value(), 1};
+  const std::int64_t inner = a.shape[a.shape.rank() - 1].value();
   Tensor result = zeros(shape);
   for_each_index(shape, [&](const Index& index) {
     Index full = index;
@@ -135,7 +135,8 @@ inline Tensor einsum(NodeRef node, const Tensor& a, const Tensor& b) {
   const std::vector<const Tensor*> operands{&a, &b};
   for (std::size_t i = 0; i < 2; ++i) {
     for (std::size_t axis = 0; axis < equation->operands[i].size(); ++axis) {
-      extents[equation->operands[i][axis]] = operands[i]->shape[static_cast<std::int64_t>(axis)];
+      extents[equation->operands[i][axis]] =
+          operands[i]->shape[static_cast<std::int64_t>(axis)].value();
     }
   }
   std::vector<std::int64_t> all;
@@ -176,13 +177,12 @@ inline Tensor convolution(NodeRef node, const Tensor& x, const Tensor& w, const 
     for_each_index(w.shape, [&](const Index& of_w) {
       // W [M, C / group, ...] or, transposed, [C, M / group, ...]: axis 0 is the small side's.
       if (of_w[0] != at[1]) return;
-      const std::int64_t group = of_w[0] / (w.shape[0] / groups);
+      const std::int64_t group = of_w[0] / (w.shape[0].value() / groups);
       Index other = at;
-      other[1] = group * w.shape[1] + of_w[1];
+      other[1] = group * w.shape[1].value() + of_w[1];
       for (std::size_t i = 0; i < spatial; ++i) {
         other[i + 2] = at[i + 2] * strides[i] + of_w[i + 2] * dilations[i] - pads[i];
-        const bool is_outside =
-            other[i + 2] < 0 || other[i + 2] >= large[static_cast<std::int64_t>(i) + 2];
+        const bool is_outside = other[i + 2] < 0 || other[i + 2] >= large.known_extents()[i + 2];
         if (is_outside) return;
       }
       if (is_transposed) {
@@ -230,7 +230,7 @@ inline Tensor part(const Tensor& tensor, std::int64_t axis, std::int64_t& begin,
     from[static_cast<std::size_t>(axis)] += begin;
     result.at(index) = tensor.at(from);
   });
-  begin += shape[axis];
+  begin += shape[axis].value();
   return result;
 }
 
@@ -240,7 +240,9 @@ inline Tensor concatenated(NodeRef node, const std::vector<const Tensor*>& opera
   for_each_index(result.shape, [&](const Index& index) {
     Index from = index;
     std::size_t operand = 0;
-    const auto extent = [&] { return operands[operand]->shape[static_cast<std::int64_t>(axis)]; };
+    const auto extent = [&] {
+      return operands[operand]->shape[static_cast<std::int64_t>(axis)].value();
+    };
     for (; from[axis] >= extent(); ++operand) from[axis] -= extent();
     result.at(index) = operands[operand]->at(from);
   });
