@@ -27,6 +27,7 @@ using benchmarks::MobileNetV2;
 using benchmarks::random_constant;
 using benchmarks::random_values;
 using quadrant::ElementType;
+using quadrant::Extent;
 using quadrant::Graph;
 using quadrant::Shape;
 using quadrant::Tensor;

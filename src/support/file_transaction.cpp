@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include <ranges>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 namespace quadrant::inline v0 {
 namespace {
@@ -307,7 +309,11 @@ Expected<void> FileTransaction::commit() {
     folders.insert(canonical_name(folder_of(file.path())));
     return file.settle();
   };
-  for (NewFile& file : files_) QUADRANT_CHECK(settle(file));
+  std::vector<NewFile*> files;
+  for (NewFile& file : files_) files.push_back(&file);
+  // The same steps whichever thread was first.
+  std::ranges::sort(files, {}, &NewFile::path);
+  for (NewFile* file : files) QUADRANT_CHECK(settle(*file));
   for (Model& model : models_) {
     if (model.data) QUADRANT_CHECK(settle(*model.data));
     QUADRANT_CHECK(settle(model.file));
@@ -315,8 +321,8 @@ Expected<void> FileTransaction::commit() {
   Locks locks;
   QUADRANT_CHECK(locks.lock(folders));
   Placing placing;
-  for (NewFile& file : files_) {
-    QUADRANT_CHECK(placing.put(file, models_.empty() && &file == &files_.back()));
+  for (NewFile* file : files) {
+    QUADRANT_CHECK(placing.put(*file, models_.empty() && file == files.back()));
   }
   for (Model& model : models_) {
     if (model.data && model.has_fixed_names) QUADRANT_CHECK(placing.move_away(model.file.path()));
