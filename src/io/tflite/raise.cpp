@@ -135,10 +135,11 @@ TensorType type_in_file(const schema::SubGraph& graph, const schema::Tensor& ten
   type.element = is_wide_bias(tensor, contents) ? ElementType::int32 : element_of(tensor.type());
   const auto* extents =
       length(tensor.shape_signature()) != 0 ? tensor.shape_signature() : tensor.shape();
-  std::vector<std::int64_t> shape;
+  std::vector<Extent> shape;
   shape.reserve(length(extents));
   for (std::size_t i = 0; i < length(extents); ++i) {
-    shape.push_back(std::max(extents->Get(static_cast<flatbuffers::uoffset_t>(i)), -1));
+    const std::int32_t extent = extents->Get(static_cast<flatbuffers::uoffset_t>(i));
+    shape.push_back(extent < 0 ? Extent::open() : Extent(extent));
   }
   type.shape = Shape(std::move(shape));
   type.quantization =
