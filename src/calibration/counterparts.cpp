@@ -35,16 +35,6 @@ Value output_value(const Graph& graph, std::size_t output) {
   return graph.operands(graph.outputs()[output])[0];
 }
 
-// Whether there are tensors of both shapes.
-bool can_be_same(const Shape& a, const Shape& b) {
-  if (!a.is_ranked() || !b.is_ranked()) return true;
-  if (a.rank() != b.rank()) return false;
-  for (std::int64_t axis = 0; axis < a.rank(); ++axis) {
-    if (!may_equal(a[axis], b[axis])) return false;
-  }
-  return true;
-}
-
 bool is_computed_real(const Graph& graph, Value value) {
   const std::string_view kind = graph.kind(value.node);
   const TensorType& type = graph.type(value);
@@ -84,7 +74,7 @@ Expected<std::vector<std::size_t>> input_counterparts(const Graph& first, const 
     result.push_back(by_name ? our_names.at(name) : i);
     const TensorType& wanted = first.type({ours[result.back()], 0});
     const TensorType& type = second.type(value);
-    if (type.element != wanted.element || !can_be_same(type.shape, wanted.shape)) {
+    if (type.element != wanted.element || !may_equal(type.shape, wanted.shape)) {
       return fail(
           ErrorCode::usage,
           fmt::format("the input is {} [{}], but {} [{}] in '{}': only models with the same inputs "

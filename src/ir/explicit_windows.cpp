@@ -131,9 +131,10 @@ class ExplicitWindows {
     auto kernel = node_.attribute_or<std::vector<std::int64_t>>("kernel_shape", {});
     const Shape weights = operand_shape(node_, kind_.weights);
     if (weights.rank() > 2) {
-      // An open one is 0, which does not fit below.
-      kernel.clear();
-      for (const Extent extent : weights.extents().subspan(2)) kernel.push_back(extent.value_or(0));
+      const auto known = weights.extents().subspan(2);
+      // One that neither tells is 0, which does not fit below.
+      kernel.resize(known.size(), 0);
+      for (std::size_t i = 0; i < kernel.size(); ++i) kernel[i] = known[i].value_or(kernel[i]);
     }
     const Shape image = operand_shape(node_, 0);
     const std::size_t rank = kernel.size();

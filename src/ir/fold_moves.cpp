@@ -143,6 +143,12 @@ class FoldPass {
     return moved;
   }
 
+  /// Whether each element is known to come from one place: of scales, any may stand for all.
+  static bool is_known_move(NodeRef node) {
+    if (node.kind() == ops::Slice::kind) return ops::Slice{node}.ranges().has_value();
+    return node.kind() != ops::Split::kind || ops::Split{node}.offsets().has_value();
+  }
+
   Expected<void> fold(NodeId id) {
     const NodeRef node = graph_.ref(id);
     std::int64_t available = 0;
@@ -156,7 +162,7 @@ class FoldPass {
       }
       available += constant->element_count();
     }
-    if (available == 0) return {};
+    if (available == 0 || !is_known_move(node)) return {};
     const Move& move = *find_move(node.kind());
     std::int64_t elements = 0;
     for (std::uint32_t result = 0; result < graph_.result_count(id); ++result) {

@@ -109,6 +109,10 @@ Expected<std::shared_ptr<const UniformType>> moved_type(const Move& move, NodeRe
     from.assign(static_cast<std::size_t>(operands.front().shape.rank()), 0);
     const Parameters& operand = operands[origin(*first, from)];
     const std::size_t group = group_of(from, *operand.type);
+    if (group >= operand.scales.size()) {
+      return fail(ErrorCode::invalid_model, "the result is larger than what is moved",
+                  {.tensor = std::string(node.graph->value_name(node.result(result)))});
+    }
     is_same = is_same && group == i;
     scales[i] = operand.scales[group];
     if (!operand.zero_points.empty()) zero_points[i] = operand.zero_points[group];

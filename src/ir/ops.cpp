@@ -101,8 +101,10 @@ std::vector<std::int64_t> Transpose::perm() const {
 std::optional<std::vector<std::int64_t>> Reshape::request(const Shape& wanted) {
   constexpr std::int64_t whatever_is_left = -1;
   const auto extents = wanted.extents();
-  const bool can_ask =
-      wanted.is_ranked() && std::ranges::count(extents, false, &Extent::is_known) < 2;
+  const auto unknown = std::ranges::count(extents, false, &Extent::is_known);
+  const bool has_zero = std::ranges::any_of(extents, [](Extent e) { return surely_equal(e, 0); });
+  // Of no elements, any number may be left.
+  const bool can_ask = wanted.is_ranked() && (unknown == 0 || (unknown == 1 && !has_zero));
   if (!can_ask) return std::nullopt;
   std::vector<std::int64_t> asked;
   for (const Extent extent : extents) asked.push_back(extent.value_or(whatever_is_left));

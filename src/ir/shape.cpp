@@ -39,6 +39,23 @@ bool operator==(const Shape& a, const Shape& b) noexcept {
          std::ranges::equal(a.extents_, b.extents_, {}, &Extent::count_, &Extent::count_);
 }
 
+bool may_equal(const Shape& a, const Shape& b) noexcept {
+  return !a.is_ranked() || !b.is_ranked() ||
+         std::ranges::equal(a.extents(), b.extents(),
+                            [](Extent one, Extent other) { return may_equal(one, other); });
+}
+
+std::optional<Shape> merged(const Shape& a, const Shape& b) {
+  if (!may_equal(a, b)) return std::nullopt;
+  if (!a.is_ranked()) return b;
+  if (!b.is_ranked()) return a;
+  std::vector<Extent> extents(a.extents().begin(), a.extents().end());
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+    extents[axis] = known_one(extents[axis], b.extents()[axis]);
+  }
+  return Shape(std::move(extents));
+}
+
 std::string to_string(const Shape& shape) {
   if (!shape.is_ranked()) return "*";
   std::string text;

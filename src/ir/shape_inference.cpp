@@ -12,21 +12,11 @@ namespace detail {
 namespace {
 
 Expected<Shape> merge(const Shape& stated, const Shape& inferred) {
-  if (!inferred.is_ranked() || stated == inferred) return stated;
-  if (!stated.is_ranked()) return inferred;
-  std::vector<Extent> extents(stated.extents().begin(), stated.extents().end());
-  bool agree = stated.rank() == inferred.rank();
-  for (std::size_t axis = 0; agree && axis < extents.size(); ++axis) {
-    const Extent other = inferred.extents()[axis];
-    agree = may_equal(extents[axis], other);
-    extents[axis] = known_one(other, extents[axis]);
-  }
-  if (!agree) {
-    return fail(ErrorCode::invalid_model,
-                fmt::format("the result has shape [{}], but [{}] follows from the operands",
-                            to_string(stated), to_string(inferred)));
-  }
-  return Shape(std::move(extents));
+  QUADRANT_CHECK(check_extents(inferred));
+  if (auto both = merged(stated, inferred)) return *std::move(both);
+  return fail(ErrorCode::invalid_model,
+              fmt::format("the result has shape [{}], but [{}] follows from the operands",
+                          to_string(stated), to_string(inferred)));
 }
 
 // Deferred contents are taken to be the same: comparing them would mean computing them.

@@ -107,10 +107,12 @@ inline TensorType moved(NodeRef node, Shape shape = {}) {
 
 /// The extents that an attribute or an operand lists, as many as there are, as far as they are
 /// known. Empty where not even their number is. Errors as for `integer_list`.
-[[nodiscard]] Expected<std::optional<KnownIntegers>> known_extents(NodeRef node,
-                                                                   std::string_view attribute,
-                                                                   std::size_t operand);
+[[nodiscard]] Expected<std::optional<KnownIntegers>> listed_extents(NodeRef node,
+                                                                    std::string_view attribute,
+                                                                    std::size_t operand);
 
+/// The extents of two parts along the axis of a concat together; open where one is.
+[[nodiscard]] Expected<Extent> concatenated(Extent a, Extent b);
 /// The extent to which two are stretched: one of them, where the other is 1 or unknown.
 [[nodiscard]] Expected<Extent> broadcast(Extent a, Extent b);
 /// The same for the last axes, the second last, ...; an axis that is missing is one of extent 1.

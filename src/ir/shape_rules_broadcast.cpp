@@ -41,7 +41,7 @@ Expected<TensorType> infer_elementwise(NodeRef node) {
 Expected<TensorType> infer_expand(NodeRef node) {
   TensorType result = moved(node);
   const Shape data = operand_shape(node, 0);
-  QUADRANT_TRY(const auto asked, known_extents(node, "shape", 1));
+  QUADRANT_TRY(const auto asked, listed_extents(node, "shape", 1));
   if (!data.is_ranked() || !asked) return result;
   std::vector<Extent> wanted;
   // Some exporters write -1 for "as it is".

@@ -71,8 +71,7 @@ Expected<Shape> joined_codes(NodeRef node) {
   for (std::size_t operand = 5; operand < node.operands().size(); operand += 3) {
     const Shape shape = operand_shape(node, operand);
     const Extent next = shape.rank() == first.rank() ? shape[*axis] : Extent::open();
-    sum =
-        next.is_known() ? sum.transformed([&](auto count) { return count + next.value(); }) : next;
+    QUADRANT_TRY(sum, concatenated(sum, next));
   }
   return Shape(std::move(extents));
 }

@@ -20,16 +20,6 @@ Expected<std::int64_t> axis_below(NodeRef node, std::int64_t rank) {
   return *axis;
 }
 
-// The extents of two parts along the axis of a concat together; unknown where one is.
-Expected<Extent> concatenated(Extent a, Extent b) {
-  if (!a.is_known() || !b.is_known()) return Extent::open();
-  std::int64_t sum = 0;
-  if (__builtin_add_overflow(a.value(), b.value(), &sum)) {
-    return invalid("a concat of more elements than 63 bits count");
-  }
-  return sum;
-}
-
 // The one quantization of all operands; null where they differ or are not quantized.
 std::shared_ptr<const UniformType> common_quantization(NodeRef node) {
   const TensorType& first = *node.operand_type(0);
@@ -42,6 +32,15 @@ std::shared_ptr<const UniformType> common_quantization(NodeRef node) {
 }
 
 }  // namespace
+
+Expected<Extent> concatenated(Extent a, Extent b) {
+  if (!a.is_known() || !b.is_known()) return Extent::open();
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a.value(), b.value(), &sum)) {
+    return invalid("a concat of more elements than 63 bits count");
+  }
+  return sum;
+}
 
 Expected<TensorType> infer_transpose(NodeRef node) {
   const TensorType& data = *node.operand_type(0);

@@ -259,7 +259,7 @@ Expected<TensorType> padded(NodeRef node) {
   const Shape data = operand_shape(node, 0);
   if (!data.is_ranked()) return result;
   const bool is_old = node.graph->attribute(node.id, "paddings") != nullptr;
-  QUADRANT_TRY(const auto pads, known_extents(node, is_old ? "paddings" : "pads", 1));
+  QUADRANT_TRY(const auto pads, listed_extents(node, is_old ? "paddings" : "pads", 1));
   const std::size_t half = pads ? pads->size() / 2 : 0;
   QUADRANT_TRY(const KnownIntegers before, along_axes(node, 3, data.rank(), pads));
   QUADRANT_TRY(const KnownIntegers behind, along_axes(node, 3, data.rank(), pads, half));
@@ -280,7 +280,7 @@ Expected<TensorType> padded(NodeRef node) {
 Expected<TensorType> tiled(NodeRef node) {
   TensorType result{plain_element(node, 0), {}, nullptr};
   const Shape data = operand_shape(node, 0);
-  QUADRANT_TRY(const auto repeats, known_extents(node, "repeats", 1));
+  QUADRANT_TRY(const auto repeats, listed_extents(node, "repeats", 1));
   if (!data.is_ranked()) return result;
   std::vector<Extent> extents;
   for (std::size_t axis = 0; axis < data.extents().size(); ++axis) {
@@ -329,7 +329,7 @@ Expected<TensorType> resized(NodeRef node) {
     axes.push_back(static_cast<std::size_t>(*axis));
   }
   if (!node.operand(3).is_absent()) {
-    QUADRANT_TRY(const auto sizes, known_extents(node, "", 3));
+    QUADRANT_TRY(const auto sizes, listed_extents(node, "", 3));
     const bool keeps_aspect =
         node.attribute_or<std::string>("keep_aspect_ratio_policy", "stretch") != "stretch";
     const bool is_known = sizes && sizes->size() == axes.size() && !keeps_aspect;

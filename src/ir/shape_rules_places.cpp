@@ -9,8 +9,8 @@
 
 namespace quadrant::inline v0::detail {
 
-Expected<std::optional<KnownIntegers>> known_extents(NodeRef node, std::string_view attribute,
-                                                     std::size_t operand) {
+Expected<std::optional<KnownIntegers>> listed_extents(NodeRef node, std::string_view attribute,
+                                                      std::size_t operand) {
   QUADRANT_TRY(const IntegerList list, integer_list(node, attribute, operand));
   if (list.state == IntegerList::State::known) {
     return KnownIntegers(list.values.begin(), list.values.end());
@@ -45,7 +45,7 @@ std::optional<std::int64_t> one_integer(NodeRef node, std::size_t operand) {
 Results filled_tensor(NodeRef node) {
   const auto value = node.attribute_or<Constant>("value", {});
   const ElementType element = value ? value.element() : ElementType::float32;
-  QUADRANT_TRY(const auto extents, known_extents(node, "", 0));
+  QUADRANT_TRY(const auto extents, listed_extents(node, "", 0));
   if (!extents) return one_of_type(element, Shape());
   std::vector<Extent> shape;
   std::ranges::transform(*extents, std::back_inserter(shape), Extent::of);
@@ -124,7 +124,7 @@ Results by_several_indices(NodeRef node) {
   Shape shape;
   if (data.is_ranked() && indices.rank() > 0) {
     const auto depth = indices[indices.rank() - 1].known();
-    if (depth && batch >= 0 && batch + *depth <= data.rank()) {
+    if (depth && batch >= 0 && batch <= data.rank() && *depth <= data.rank() - batch) {
       std::vector<Extent> extents(indices.extents().begin(), indices.extents().end() - 1);
       const auto rest = data.extents().subspan(static_cast<std::size_t>(batch + *depth));
       extents.insert(extents.end(), rest.begin(), rest.end());

@@ -100,7 +100,7 @@ Expected<TensorType> infer_reshape(NodeRef node) {
   if (length.is_ranked() && length.rank() != 1) {
     return invalid("the shape of a reshape must be one-dimensional");
   }
-  QUADRANT_TRY(const auto asked, known_extents(node, "shape", 1));
+  QUADRANT_TRY(const auto asked, listed_extents(node, "shape", 1));
   if (!asked) return result;
   const Shape data = operand_shape(node, 0);
   QUADRANT_TRY(auto request, read_request(data, *asked, allow_zero != 0));

@@ -41,15 +41,6 @@ Expected<Shape> expected_parameters(const UniformType& type, const Shape& shape)
   return blocks ? Shape() : Shape{Extent::open()};
 }
 
-bool fits(const Shape& have, const Shape& expected) {
-  if (!expected.is_ranked()) return true;
-  if (have.rank() != expected.rank()) return false;
-  for (std::int64_t axis = 0; axis < have.rank(); ++axis) {
-    if (!may_equal(have[axis], expected[axis])) return false;
-  }
-  return true;
-}
-
 Expected<void> check_scale_values(std::span<const double> scales) {
   const auto unusable = std::ranges::find_if(
       scales, [](double scale) { return scale == 0 || !std::isfinite(scale); });
@@ -77,7 +68,7 @@ Expected<void> check_scales(const UniformType& type, const Shape& expected) {
     return broken_rule(
         fmt::format("scales of type {}, not f32, f16 or f64", to_string(scales.element())));
   }
-  if (!fits(scales.shape(), expected)) {
+  if (!may_equal(scales.shape(), expected)) {
     return broken_rule(fmt::format("scales of shape [{}] where [{}] is needed",
                                    to_string(scales.shape()), to_string(expected)));
   }

@@ -172,10 +172,6 @@ Expected<Placed> place_blocks(const TensorEncoding& encoding, const Shape& shape
   const std::int64_t block_axis = axis == 0 ? 1 : axis - 1;
   const Granularity granularity = Granularity::per_block(block_axis, encoding.block_size);
   const Shape wanted = parameter_shape(shape, granularity);
-  if (!wanted.is_static()) {
-    return refuse(fmt::format("a tensor of shape [{}] does not tell how many blocks it has",
-                              to_string(shape)));
-  }
   const auto matrix = block_matrix(wanted.known_extents(), block_axis);
   if (!matrix || wanted.element_count() != static_cast<std::int64_t>(encoding.scales.size()) ||
       !surely_equal(wanted[axis], static_cast<std::int64_t>(matrix->channels))) {

@@ -6,22 +6,13 @@ namespace quadrant::inline v0 {
 
 namespace {
 
-bool fits(const Shape& actual, const Shape& wanted) {
-  if (!wanted.is_ranked()) return true;
-  if (actual.rank() != wanted.rank()) return false;
-  for (std::int64_t axis = 0; axis < wanted.rank(); ++axis) {
-    if (!may_equal(wanted[axis], actual[axis])) return false;
-  }
-  return true;
-}
-
 Expected<void> check_input(const Graph& graph, Value input, const Tensor& tensor) {
   const TensorType& type = graph.type(input);
   const std::string name(graph.value_name(input));
   if (!tensor) return fail(ErrorCode::usage, "no tensor for this input", {.tensor = name});
   const bool same_element =
       type.element == ElementType::undefined || type.element == tensor.element();
-  if (same_element && fits(tensor.shape(), type.shape)) return {};
+  if (same_element && may_equal(tensor.shape(), type.shape)) return {};
   return fail(
       ErrorCode::usage,
       fmt::format("the input is {} [{}], the model takes {} [{}]", to_string(tensor.element()),

@@ -554,6 +554,20 @@ TEST_CASE("negative dimensions") {
   CHECK(inferred.error().message.find("-5") != std::string::npos);
 }
 
+TEST_CASE("negative dimensions that are computed") {
+  for (const std::int64_t extent :
+       {std::int64_t{-1}, std::int64_t{-3}, std::numeric_limits<std::int64_t>::min()}) {
+    for (const Shape& stated : {Shape(), Shape{Extent::open()}, Shape{5}}) {
+      Graph graph;
+      const Value list = graph.add_constant("list", build::integers({extent}));
+      build::add(graph, "onnx.ConstantOfShape", {list}, build::f32(stated), {}, "y");
+      const auto inferred = infer_shapes(graph);
+      REQUIRE(!inferred);
+      CHECK(inferred.error().message.find("a dimension of extent -") != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("tensors of thousands of dimensions are not followed") {
   Graph graph;
   const Value x = graph.add_input("x", build::f32(Shape(std::vector<std::int64_t>(5000, 1))));

@@ -44,6 +44,24 @@ TEST_CASE("negative numbers are no extents, and -1 is not an open one") {
   }
   CHECK(!Extent::open().is_negative());
   CHECK(!Extent(0).is_negative());
+  // Of no tensor, whatever the other one is.
+  CHECK(!may_equal(Extent(5), -3));
+  CHECK(may_equal(Extent::open(), -3));
+  constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
+  CHECK(Extent(lowest).is_negative());
+  CHECK(Extent::of(lowest).is_negative());
+  CHECK(Extent::of(std::nullopt).is_open());
+}
+
+TEST_CASE("what two shapes tell of one tensor") {
+  const Extent open = Extent::open();
+  CHECK(merged(Shape(), Shape{2, open}) == Shape{2, open});
+  CHECK(merged(Shape{open, 3}, Shape{2, open}) == Shape{2, 3});
+  CHECK(!merged(Shape{2}, Shape{3}));
+  CHECK(!merged(Shape{2}, Shape{2, 1}));
+  CHECK(!merged(Shape{5}, Shape{-3}));
+  CHECK(may_equal(Shape{open, 3}, Shape{2, open}));
+  CHECK(!may_equal(Shape{open}, Shape::scalar()));
 }
 
 TEST_CASE("a static shape's extents are integers") {

@@ -17,8 +17,6 @@ SHAPE = (1, 4, 8, 8)
 STEP, ZERO = np.float32(.025), 96
 NUMBER = np.float32(.3)
 LOW, HIGH = -ZERO * STEP, (255 - ZERO) * STEP
-
-
 SCALES = np.arange(1, 5, dtype=np.float32).reshape(1, 4, 1, 1)
 
 
@@ -130,17 +128,26 @@ def test_ways_around():
 # --- Gather by one index, of what is scaled by a constant, beside codes --------------------------------------
 
 
-def test_gather_has_another_shape():
-    """A release that does not needs no way around."""
+def gathered(scales):
+    """What OpenVINO computes of Gather by one index along axis 2, behind a product by `scales`."""
     x = ops.parameter(SHAPE, np.float32, name="x")
     bounds = [constant(bound) for bound in (LOW, HIGH, LOW, HIGH)]
     least, most = (constant(np.full((4, 1, 1, 1), bound)) for bound in (-1, 1))
     weight = ops.fake_quantize(constant(one_of_four()), least, most, least, most, 255)
     conv = ops.convolution(ops.fake_quantize(x, *bounds, 256), weight, [1, 1], [0, 0], [0, 0], [1, 1])
-    scaled = ops.multiply(x, constant(SCALES))
-    gathered = ops.gather(scaled, constant(1, np.int64), constant(2, np.int64))
-    found = core.compile_model(openvino.Model([conv, gathered], [x], "fault"), "CPU")([sample()])
-    assert np.array(found[1]).shape != (1, 4, 8), f"OpenVINO {openvino.__version__} computes what it should"
+    part = ops.gather(ops.multiply(x, constant(scales)), constant(1, np.int64), constant(2, np.int64))
+    return np.array(core.compile_model(openvino.Model([conv, part], [x], "fault"), "CPU")([sample()])[1])
+
+
+def test_gather_has_another_shape():
+    """A release that does not needs no way around."""
+    assert gathered(SCALES).shape != (1, 4, 8), f"OpenVINO {openvino.__version__} computes what it should"
+
+
+def test_gather_behind_one_scale():
+    """Which has none of it: codes go on."""
+    for shape in (), (1,), (1, 1, 1, 1):
+        assert np.array_equal(gathered(np.full(shape, 2.5)), np.take(sample() * np.float32(2.5), 1, 2)), shape
 
 
 def check_gather(scaling, index):

@@ -21,17 +21,17 @@ class Shape;
 /// is never known either; `infer_shapes` refuses it.
 class Extent {
  public:
-  constexpr Extent(std::int64_t count) noexcept : count_(count) {}  // NOLINT: `Shape{2, 3}`
-  [[nodiscard]] static constexpr Extent open() noexcept { return {open_mark}; }
+  constexpr Extent(std::int64_t count) noexcept  // NOLINT: `Shape{2, 3}`
+      : count_(count == open_mark ? open_mark + 1 : count) {}
+  [[nodiscard]] static constexpr Extent open() noexcept { return Extent(); }
   /// Open where there is no `count`.
   [[nodiscard]] static constexpr Extent of(std::optional<std::int64_t> count) noexcept {
-    return {count.value_or(open_mark)};
+    return count ? Extent(*count) : open();
   }
 
   [[nodiscard]] constexpr bool is_known() const noexcept { return count_ >= 0; }
-  [[nodiscard]] constexpr bool is_negative() const noexcept {
-    return count_ < 0 && count_ != open_mark;
-  }
+  [[nodiscard]] constexpr bool is_open() const noexcept { return count_ == open_mark; }
+  [[nodiscard]] constexpr bool is_negative() const noexcept { return count_ < 0 && !is_open(); }
   [[nodiscard]] constexpr std::optional<std::int64_t> known() const noexcept {
     return is_known() ? std::optional(count_) : std::nullopt;
   }
@@ -53,9 +53,9 @@ class Extent {
   [[nodiscard]] friend constexpr bool surely_equal(Extent a, Extent b) noexcept {
     return a.is_known() && a.count_ == b.count_;
   }
-  /// They are the same, or one is not known.
+  /// They are the same, or one is open.
   [[nodiscard]] friend constexpr bool may_equal(Extent a, Extent b) noexcept {
-    return !a.is_known() || !b.is_known() || a.count_ == b.count_;
+    return a.is_open() || b.is_open() || a.count_ == b.count_;
   }
   /// Of two that may be equal, one that is known where there is one.
   [[nodiscard]] friend constexpr Extent known_one(Extent a, Extent b) noexcept {
@@ -64,13 +64,14 @@ class Extent {
   friend bool operator==(Extent, Extent) = delete;
   /// The count, `?` where it is open.
   [[nodiscard]] friend std::string to_string(Extent extent) {
-    return extent.count_ == open_mark ? "?" : std::to_string(extent.count_);
+    return extent.is_open() ? "?" : std::to_string(extent.count_);
   }
 
  private:
   friend bool operator==(const Shape& a, const Shape& b) noexcept;
+  constexpr Extent() = default;
   static constexpr std::int64_t open_mark = std::numeric_limits<std::int64_t>::min();
-  std::int64_t count_;
+  std::int64_t count_ = open_mark;
 };
 
 /// Extents from the outermost axis inwards. The rank may be unknown, and so may single extents.
@@ -116,6 +117,11 @@ class Shape {
   bool ranked_ = false;
   std::vector<Extent> extents_;
 };
+
+/// Whether there are tensors of both.
+[[nodiscard]] bool may_equal(const Shape& a, const Shape& b) noexcept;
+/// What is known of a tensor that has both shapes; empty where none may have.
+[[nodiscard]] std::optional<Shape> merged(const Shape& a, const Shape& b);
 
 /// `4x?x8`, empty for rank 0, `*` for an unknown rank.
 [[nodiscard]] std::string to_string(const Shape& shape);

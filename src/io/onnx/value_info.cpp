@@ -61,18 +61,9 @@ std::optional<TensorType> merged(const TensorType& a, const TensorType& b) {
   } else if (b.element != ElementType::undefined && b.element != a.element) {
     return std::nullopt;
   }
-  if (!a.shape.is_ranked()) {
-    result.shape = b.shape;
-  } else if (b.shape.is_ranked()) {
-    if (a.shape.rank() != b.shape.rank()) return std::nullopt;
-    std::vector<Extent> extents(a.shape.extents().begin(), a.shape.extents().end());
-    for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-      const Extent other = b.shape.extents()[axis];
-      if (!may_equal(extents[axis], other)) return std::nullopt;
-      extents[axis] = known_one(extents[axis], other);
-    }
-    result.shape = Shape(std::move(extents));
-  }
+  auto shape = merged(a.shape, b.shape);
+  if (!shape) return std::nullopt;
+  result.shape = *std::move(shape);
   return result;
 }
 

@@ -88,7 +88,7 @@ bool broadcasts_as_onnx(RaisedLayer& layer) {
   if (rule != "none") return false;
   const Shape& shape = layer.shape_of(layer.input(0));
   for (std::size_t i = 1; i < layer.input_count(); ++i) {
-    if (layer.shape_of(layer.input(i)) != shape) return false;
+    if (!may_equal(layer.shape_of(layer.input(i)), shape)) return false;
   }
   return true;
 }

@@ -205,7 +205,7 @@ Output LoweredNode::reshaped(Output output, const Shape& shape, std::string_view
   const TensorType from = type(output);
   if (from.shape == shape) return output;
   const auto asked = ops::Reshape::request(shape);
-  if (!asked) impossible("a reshape to several unknown extents");
+  if (!asked) impossible("a reshape to extents that are not known");
   const Output extents = integers(fmt::format("{}_shape", ending), *asked);
   return step({"Reshape"}, std::array{output, extents}, {{"special_zero", "false"}},
               {from.element, shape, nullptr}, ending);

@@ -153,9 +153,9 @@ Output mvn(LoweredNode& node, const Normalization& how) {
 
 /// Operand `index`, which broadcasts along axis 1 of `rank`.
 Output along_channels(LoweredNode& node, std::size_t index, std::int64_t rank) {
-  std::vector<std::int64_t> extents(static_cast<std::size_t>(rank - 1), 1);
+  std::vector<Extent> extents(static_cast<std::size_t>(rank - 1), 1);
   const Constant* known = node.constant(index);
-  extents[0] = known ? known->element_count() : -1;
+  extents[0] = known ? Extent(known->element_count()) : Extent::open();
   const Shape shape(std::move(extents));
   if (known) return node.constant(index == 1 ? "scale" : "summand", known->reshaped(shape));
   return node.reshaped(node.operand(index), shape, index == 1 ? "scale" : "summand");
@@ -202,6 +202,7 @@ bool raise_group_norm(RaisedLayer& layer) {
 void lower_group_norm(LoweredNode& node) {
   LayerChain chain(node);
   const auto groups = node.attribute_or<std::int64_t>("num_groups", 1);
+  if (groups < 1) invalid(fmt::format("{} groups of channels", groups));
   const Extent channels = node.ranked(0).rank() > 1 ? node.ranked(0)[1] : Extent::open();
   // Before opset 21 one scale served the channels of a group.
   const auto of_channels = [&](std::size_t index) {

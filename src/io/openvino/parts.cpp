@@ -288,8 +288,8 @@ bool raise_gather(RaisedLayer& layer) {
 
 void lower_gather(LoweredNode& node) {
   const Shape& indices = node.type(1).shape;
-  const Output data =
-      indices.is_ranked() && indices.rank() == 1 ? node.operand(0) : real_operand(node, 0);
+  const bool is_list = indices.is_ranked() && indices.rank() == 1;
+  const Output data = is_list ? node.operand(0) : real_operand(node, 0, Scales::several);
   const Output axis = node.integer("axis", node.attribute_or<std::int64_t>("axis", 0));
   node.make({"Gather", "opset8"}, std::array{data, node.operand(1), axis}, {{"batch_dims", "0"}});
 }

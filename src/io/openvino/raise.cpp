@@ -275,7 +275,7 @@ Value RaisedLayer::reshaped(Value value, const Shape& shape, std::string_view en
     return constant(ending, known->reshaped(shape));
   }
   const auto asked = ops::Reshape::request(shape);
-  if (!asked) impossible("a reshape to several unknown extents");
+  if (!asked) impossible("a reshape to extents that are not known");
   const Value extents = list(fmt::format("{}_shape", ending), *asked);
   return step(ops::Reshape::kind, {value, extents}, {type.element, shape, nullptr}, ending);
 }

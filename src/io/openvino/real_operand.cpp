@@ -18,10 +18,24 @@ bool is_scaled(NodeRef node) {
          (node.operand_constant(0) != nullptr || node.operand_constant(1) != nullptr);
 }
 
+/// Of what makes codes, or scales them: not one number for all elements.
+bool has_several_scales(NodeRef node) {
+  const auto is_several = [](const TensorType& type) {
+    return type.is_quantized() && type.quantization->granularity.kind != Granularity::Kind::tensor;
+  };
+  if (is_several(node.graph->type(node.operand(0))) || is_several(node.type())) return true;
+  for (std::size_t i = 0; i < node.operands().size(); ++i) {
+    const bool is_data = node.operand_constant(i) == nullptr && (i == 0 || is_scaled(node));
+    if (is_data || node.operand(i).is_absent()) continue;
+    if (node.graph->type(node.operand(i)).shape.element_count() != 1) return true;
+  }
+  return false;
+}
+
 /// Whether FakeQuantize, codes that are dequantized, or what looks like them, stand in front of the
 /// value, with nothing between but what moves codes, or a scale and a summand behind them: all but
 /// products.
-bool may_be_codes(const GraphView& graph, Value value) {
+bool may_be_codes(const GraphView& graph, Value value, Scales scales) {
   constexpr std::array sources{ops::FakeQuantize::kind, ops::Dequantize::kind, ops::Quantize::kind,
                                std::string_view("onnx.DequantizeLinear")};
   std::vector<Value> open{value};
@@ -30,7 +44,8 @@ bool may_be_codes(const GraphView& graph, Value value) {
     open.pop_back();
     if (node.operands().empty() || find_product(node.kind()) != nullptr) continue;
     const bool is_source = std::ranges::find(sources, node.kind()) != sources.end();
-    if (is_source ? node.operand_constant(0) == nullptr : is_scaled(node)) return true;
+    const bool is_found = is_source ? node.operand_constant(0) == nullptr : is_scaled(node);
+    if (is_found && (scales == Scales::any || has_several_scales(node))) return true;
     for (const Value operand : node.operands()) {
       const bool is_followed =
           !is_source && !operand.is_absent() && graph.constant(operand.node) == nullptr;
@@ -42,12 +57,12 @@ bool may_be_codes(const GraphView& graph, Value value) {
 
 }  // namespace
 
-Output real_operand(LoweredNode& node, std::size_t index) {
+Output real_operand(LoweredNode& node, std::size_t index, Scales scales) {
   const Output output = node.operand(index);
   const TensorType type = node.type(index);
   const NodeRef& made = node.node();
   if (!is_float(type.element) || !node.is_among_codes()) return output;
-  if (!may_be_codes(*made.graph, made.operand(index))) return output;
+  if (!may_be_codes(*made.graph, made.operand(index), scales)) return output;
   const Output lowest =
       node.number("lowest", type.element, -std::numeric_limits<double>::infinity());
   return node.step({"Maximum"}, std::array{output, lowest}, {{"auto_broadcast", "numpy"}}, type,

@@ -20,7 +20,9 @@ TensorId spread_tensor(Lowering& lowering, const NodeRef& node, std::string_view
   for (std::size_t axis = 0; axis < extents.size(); ++axis) {
     const Extent whole = spread.data[axis];
     if (surely_equal(extents[axis], 1) || surely_equal(extents[axis], whole)) continue;
-    if (!whole.is_known() && spread.blocks[axis] == 1) continue;  // one for each index
+    // One for each index, of which at least one number is open.
+    const bool are_known = whole.is_known() && extents[axis].is_known();
+    if (spread.blocks[axis] == 1 && !are_known) continue;
     if (!whole.is_known()) impossible("blocks of an unknown extent");
     const std::int64_t extent = whole.value();
     std::vector<std::int32_t> indices;
@@ -65,7 +67,12 @@ TensorId computed_parameter(Lowering& lowering, const NodeRef& node, std::size_t
 AffineTensors parameters_of(Lowering& lowering, const NodeRef& node, const TensorType& type,
                             const Axes& axes) {
   const UniformType& quantization = *type.quantization;
-  const Spread spread = spread_of(type.shape, quantization.granularity);
+  Spread spread = spread_of(type.shape, quantization.granularity);
+  if (quantization.granularity.kind == Granularity::Kind::axis) {
+    // An open extent of the data is that of its scales.
+    spread.parameters[static_cast<std::size_t>(quantization.granularity.axis)] =
+        quantization.scales.element_count();
+  }
   const Shape wide(spread.parameters);
   const auto tensor = [&](std::string_view what, const std::vector<float>& numbers) {
     if (numbers.size() == 1) return lowering.model().real(numbers.front());

@@ -22,20 +22,13 @@ bool has_dequantize(const UniformType& type) {
 }
 
 /// The shape with what `other` knows besides.
-Shape merged(const Shape& stated, const Shape& other) {
-  if (!stated.is_ranked() || !other.is_ranked()) return stated.is_ranked() ? stated : other;
-  std::vector<Extent> extents(stated.extents().begin(), stated.extents().end());
-  bool agree = stated.rank() == other.rank();
-  for (std::size_t i = 0; agree && i < extents.size(); ++i) {
-    const Extent extent = other.extents()[i];
-    agree = may_equal(extents[i], extent);
-    extents[i] = known_one(extents[i], extent);
-  }
-  if (!agree) {
+Shape with_known(const Shape& stated, const Shape& other) {
+  auto both = merged(stated, other);
+  if (!both) {
     invalid(fmt::format("the result has shape [{}], but [{}] follows from the operands",
                         to_string(stated), to_string(other)));
   }
-  return Shape(std::move(extents));
+  return *std::move(both);
 }
 
 }  // namespace
@@ -270,7 +263,7 @@ TensorId Lowering::broadcast(Value value, const Axes& axes) {
 void Lowering::settle(Value result, ElementType element, const Shape& shape) {
   TensorType settled = graph_.type(result);
   if (settled.element == ElementType::undefined) settled.element = element;
-  settled.shape = merged(settled.shape, shape);
+  settled.shape = with_known(settled.shape, shape);
   graph_.set_type(result, std::move(settled));
 }
 

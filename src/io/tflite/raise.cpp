@@ -133,8 +133,9 @@ TensorType type_in_file(const schema::SubGraph& graph, const schema::Tensor& ten
                         std::span<const std::byte> contents, std::uint32_t index) {
   TensorType type;
   type.element = is_wide_bias(tensor, contents) ? ElementType::int32 : element_of(tensor.type());
-  const auto* extents =
-      length(tensor.shape_signature()) != 0 ? tensor.shape_signature() : tensor.shape();
+  // Contents tell all extents.
+  const bool is_signed = contents.empty() && length(tensor.shape_signature()) != 0;
+  const auto* extents = is_signed ? tensor.shape_signature() : tensor.shape();
   std::vector<Extent> shape;
   shape.reserve(length(extents));
   for (std::size_t i = 0; i < length(extents); ++i) {

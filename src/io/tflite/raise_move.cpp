@@ -35,7 +35,7 @@ bool raise_transpose(Raising& raising, const RaisedOp& op) {
   if (raising.rank(op.output()) != raising.rank(data)) invalid("a result of another rank");
   const TensorType made = raising.type_of(op.output(), result);
   const TensorType given = raising.type_of(data, axes);
-  if (made.shape != given.shape) invalid("a result of another shape");
+  if (!may_equal(made.shape, given.shape)) invalid("a result of another shape");
   if (!have_same_parameters(made, given)) return false;
   raising.alias(op.output(), value, result);
   return true;

@@ -242,8 +242,8 @@ void lower_thresholded_relu(Lowering& lowering, const NodeRef& node, const Rule&
   Model& model = lowering.model();
   const auto alpha = static_cast<float>(attribute(node, "alpha", 1.0));
   emit_elementwise(model, GREATER, {x, model.real(alpha)}, larger);
-  emit_elementwise(model, rule.code, {larger, x, model.real(0.0F)},
-                   lowering.define(node.result(), axes));
+  const TensorId zero = model.real(0.0F);
+  emit_elementwise(model, rule.code, {larger, x, zero}, lowering.define(node.result(), axes));
 }
 
 void lower_fake_quantize(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {

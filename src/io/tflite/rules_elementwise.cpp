@@ -133,8 +133,8 @@ void lower_reciprocal(Lowering& lowering, const NodeRef& node, const Rule& rule)
   lowering.settle(node.result(), lowering.type(operand).element, lowering.ranked(operand));
   const Axes axes = lowering.axes(operand);
   const TensorId from = lowering.tensor(operand, axes);
-  emit_elementwise(lowering.model(), rule.code, {lowering.model().real(1.0F), from},
-                   lowering.define(node.result(), axes));
+  const TensorId one = lowering.model().real(1.0F);
+  emit_elementwise(lowering.model(), rule.code, {one, from}, lowering.define(node.result(), axes));
 }
 
 /// int64 has no ABS.
@@ -193,8 +193,8 @@ void lower_modulo(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const TensorId rest = part(
       rule.code, {part(ABS, {dividend}, first), part(ABS, {divisor}, shape_of_tensor(operands[1]))},
       arranged(shape, axes));
-  emit_elementwise(model, MUL, {rest, part(SIGN, {dividend}, first)},
-                   lowering.define(node.result(), axes));
+  const TensorId sign = part(SIGN, {dividend}, first);
+  emit_elementwise(model, MUL, {rest, sign}, lowering.define(node.result(), axes));
 }
 
 /// scale * (x - mean) / sqrt(variance + epsilon) + bias, with the constants put together.
@@ -236,8 +236,8 @@ void lower_batch_normalization(Lowering& lowering, const NodeRef& node, const Ru
   const TensorId product =
       lowering.temporary(node, "scaled", {ElementType::float32, arranged(shape, axes), nullptr});
   emit_elementwise(model, MUL, {from, constant("factors", factors)}, product);
-  emit_elementwise(model, ADD, {product, constant("summands", summands)},
-                   lowering.define(node.result(), axes));
+  const TensorId summand = constant("summands", summands);
+  emit_elementwise(model, ADD, {product, summand}, lowering.define(node.result(), axes));
 }
 
 constexpr std::array elementwise_rows{

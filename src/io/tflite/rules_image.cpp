@@ -8,6 +8,7 @@
 #include "io/tflite/resampling.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/opset.hpp"
+#include "support/saturating.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
@@ -305,7 +306,8 @@ void lower_depth_to_space(Lowering& lowering, const NodeRef& node, const Rule& /
     invalid("channels that are no blocks");
   }
   const auto larger = [&](Extent given) {
-    return given.transformed([&](std::int64_t extent) { return extent * block; });
+    return given.transformed(
+        [&](std::int64_t extent) { return saturating_multiply(extent, block); });
   };
   const std::int64_t channels = all / (block * block);
   lowering.settle(node.result(), type.element,
@@ -345,8 +347,8 @@ void lower_space_to_depth(Lowering& lowering, const NodeRef& node, const Rule& /
     impossible("another order of the channels than TFLite's");
   }
   lowering.settle(node.result(), lowering.type(data).element,
-                  Shape{shape[0], shape[1].value() * block * block, shape[2].value() / block,
-                        shape[3].value() / block});
+                  Shape{shape[0], saturating_multiply(shape[1].value(), block * block),
+                        shape[2].value() / block, shape[3].value() / block});
   const TensorId from = lowering.tensor(data, channels_last(4));
   schema::SpaceToDepthOptionsT options;
   options.block_size = static_cast<std::int32_t>(block);

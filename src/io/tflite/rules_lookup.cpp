@@ -8,6 +8,7 @@
 #include "io/tflite/failure.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
+#include "support/saturating.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
@@ -55,8 +56,8 @@ void lower_cumulative_sum(Lowering& lowering, const NodeRef& node, const Rule& r
   options.exclusive = node.attribute_or<std::int64_t>("exclusive", 0) != 0;
   options.reverse = node.attribute_or<std::int64_t>("reverse", 0) != 0;
   Model& model = lowering.model();
-  model.emit({rule.code}, {from, model.integer(position(axes, axis))},
-             {lowering.define(node.result(), axes)}, options);
+  const TensorId along = model.integer(position(axes, axis));
+  model.emit({rule.code}, {from, along}, {lowering.define(node.result(), axes)}, options);
 }
 
 /// The largest along the last axis, in their order; the smallest are the largest of the negatives.
@@ -146,9 +147,10 @@ void lower_one_hot(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const TensorId off = number("off", 0);
   schema::OneHotOptionsT options;
   options.axis = static_cast<std::int32_t>(axis);
-  model.emit({rule.code},
-             {chosen, model.integer(static_cast<std::int32_t>(depth)), number("on", half), off},
-             {lowering.define(node.result(), plain_axes(shape.rank() + 1))}, options);
+  const std::vector<TensorId> operands{chosen, model.integer(static_cast<std::int32_t>(depth)),
+                                       number("on", half), off};
+  model.emit({rule.code}, operands, {lowering.define(node.result(), plain_axes(shape.rank() + 1))},
+             options);
 }
 
 void lower_range(Lowering& lowering, const NodeRef& node, const Rule& rule) {
@@ -299,7 +301,8 @@ void lower_size(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   schema::ShapeOptionsT options;
   options.out_type = schema::TensorType::INT64;
   model.emit({SHAPE}, {lowering.plain(data)}, {extents}, options);
-  model.emit({rule.code}, {extents, model.integers({0})}, {lowering.define(node.result(), {})},
+  const TensorId first = model.integers({0});
+  model.emit({rule.code}, {extents, first}, {lowering.define(node.result(), {})},
              schema::ReducerOptionsT{});
 }
 
@@ -312,7 +315,7 @@ void lower_triangle(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const std::int64_t rows = shape[shape.rank() - 2].value_or(-1);
   const std::int64_t columns = shape[shape.rank() - 1].value_or(-1);
   constexpr std::int64_t largest = std::int64_t{1} << 24U;
-  if (rows < 0 || columns < 0 || rows * columns > largest) {
+  if (rows < 0 || columns < 0 || saturating_multiply(rows, columns) > largest) {
     impossible("matrices of extents that only the run tells");
   }
   const std::int64_t k = node.operand(1).is_absent() ? 0 : single(lowering, node.operand(1));
@@ -367,8 +370,8 @@ void lower_is_infinite(Lowering& lowering, const NodeRef& node, const Rule& rule
     from = size;
   }
   constexpr float infinite = std::numeric_limits<float>::infinity();
-  emit_elementwise(model, rule.code, {from, model.real(positive ? infinite : -infinite)},
-                   lowering.define(node.result(), axes));
+  const TensorId wanted = model.real(positive ? infinite : -infinite);
+  emit_elementwise(model, rule.code, {from, wanted}, lowering.define(node.result(), axes));
 }
 
 constexpr std::array lookup_rows{

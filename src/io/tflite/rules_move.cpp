@@ -139,7 +139,8 @@ void lower_reshape(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/
   }
   const Axes plain = plain_axes(shape.rank());
   if (std::ranges::count(shape.extents(), false, &Extent::is_known) <= 1) {
-    lowering.reshape(lowering.in_plain_order(data), lowering.define(result, plain));
+    const TensorId from = lowering.in_plain_order(data);
+    lowering.reshape(from, lowering.define(result, plain));
     return;
   }
   const bool has_copies = std::ranges::find(asked.copied, true) != asked.copied.end();
@@ -218,8 +219,8 @@ void lower_tile(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   const Axes axes = lowering.axes(data);
   const TensorId from = lowering.tensor(data, axes);
   Model& model = lowering.model();
-  model.emit({TILE}, {from, model.integers(arranged_list(repeats, axes))},
-             {lowering.define(node.result(), axes)});
+  const TensorId times = model.integers(arranged_list(repeats, axes));
+  model.emit({TILE}, {from, times}, {lowering.define(node.result(), axes)});
 }
 
 // --- parts ------------------------------------------------------------------------------------
@@ -316,10 +317,10 @@ void lower_slice(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) 
   }
   const TensorId from = lowering.tensor(data, axes);
   Model& model = lowering.model();
-  model.emit({STRIDED_SLICE},
-             {from, model.integers(narrowed(begin)), model.integers(narrowed(end)),
-              model.integers(narrowed(step))},
-             {lowering.define(node.result(), axes)}, options);
+  const std::vector<TensorId> operands{from, model.integers(narrowed(begin)),
+                                       model.integers(narrowed(end)),
+                                       model.integers(narrowed(step))};
+  model.emit({STRIDED_SLICE}, operands, {lowering.define(node.result(), axes)}, options);
 }
 
 void lower_split(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
@@ -490,8 +491,9 @@ void lower_pad(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
     before[at] = given[i];
     after[at] = given[which.size() + i];
     if (before[at] < 0 || after[at] < 0) impossible("negative pads");
-    extents[at] = extents[at].transformed(
-        [&](std::int64_t extent) { return extent + before[at] + after[at]; });
+    extents[at] = extents[at].transformed([&](std::int64_t extent) {
+      return saturating_add(extent, saturating_add(before[at], after[at]));
+    });
   }
   lowering.settle(node.result(), type.element, Shape(std::move(extents)));
 
