@@ -119,6 +119,16 @@ Expected<IntegerList> integer_list(NodeRef node, std::string_view attribute, std
     return IntegerList{State::known, *values};
   }
   if (node.operand(operand).is_absent()) return IntegerList{};
+  // What no contents could mend is wrong before they are known.
+  const TensorType& type = *node.operand_type(operand);
+  if (type.shape.rank() > 1) {
+    return bad_list(fmt::format("operand {} ('{}') has {} dimensions and not one", operand,
+                                attribute, type.shape.rank()));
+  }
+  if (type.element != ElementType::undefined && !is_integer(type.element)) {
+    return bad_list(fmt::format("operand {} ('{}') is {}, where integers were expected", operand,
+                                attribute, to_string(type.element)));
+  }
   const Constant* contents = node.operand_constant(operand);
   if (!contents) {
     auto known = all_known_integers(*node.graph, node.operand(operand));
@@ -126,10 +136,6 @@ Expected<IntegerList> integer_list(NodeRef node, std::string_view attribute, std
     return IntegerList{State::known, *std::move(known)};
   }
   if (!*contents) return IntegerList{State::computed, {}};
-  if (contents->shape().rank() > 1) {
-    return bad_list(fmt::format("operand {} ('{}') has {} dimensions and not one", operand,
-                                attribute, contents->shape().rank()));
-  }
   if (contents->element_count() > limit) return IntegerList{State::computed, {}};
   QUADRANT_TRY(auto values, read_integers(*contents, limit));
   return IntegerList{State::known, std::move(values)};

@@ -59,6 +59,18 @@ TEST_CASE("operators on codes have the shapes of those on real numbers") {
         "tensor<2x3x8x9xf32>");
 }
 
+TEST_CASE("codes that are joined to more than 63 bits count") {
+  auto graph = parse_graph(
+      "%x: tensor<4611686018427387904xu8> = input()\n%s: tensor<f32> = input()\n"
+      "%u: tensor<u8> = input()\n"
+      "%y: tensor<*xundefined> = onnx.com.microsoft::QLinearConcat(%s, %u, %x, %s, %u, %x, %s, %u) "
+      "{axis = 0}");
+  REQUIRE(graph);
+  const auto done = infer_shapes(*graph);
+  REQUIRE(!done);
+  CHECK(done.error().message.find("63 bits") != std::string::npos);
+}
+
 TEST_CASE("what quantizes by its own data gives scale and zero point, too") {
   CHECK(types("%x: tensor<?x3xf32> = input()\n"
               "%y: tensor<*xundefined>, %a: tensor<*xundefined>, %b: tensor<*xundefined> = "

@@ -117,8 +117,8 @@ void lower_dynamic_quantize(LoweredNode& node) {
   const Output zero = plain.number(0);
   const Output low = plain.pair({"Minimum"}, plain.reduced("ReduceMin", x, axes, false), zero);
   const Output high = plain.pair({"Maximum"}, plain.reduced("ReduceMax", x, axes, false), zero);
-  const Output step =
-      plain.pair({"Divide"}, plain.pair({"Subtract"}, high, low), plain.number(255));
+  const Output range = plain.pair({"Subtract"}, high, low);
+  const Output step = plain.pair({"Divide"}, range, plain.number(255));
   const Output scale =
       plain.apply({"Select"}, {plain.test({"Equal"}, step, zero), plain.number(1), step},
                   {{"auto_broadcast", "numpy"}}, ElementType::float32);
@@ -214,8 +214,10 @@ void lower_qlinear_conv(LoweredNode& node) {
   Output sum = plain.apply(product.op, {image, product.filters}, product.data);
   const std::int64_t rank = node.ranked(3).rank();
   if (node.has(bias)) {  // its scale is that of the products
-    const Output scale = plain.pair({"Multiply"}, chain.real(1, 1, rank), chain.real(4, 1, rank));
-    sum = plain.pair({"Add"}, sum, plain.pair({"Multiply"}, chain.real(bias, 1, rank), scale));
+    const Output step = chain.real(1, 1, rank);
+    const Output scale = plain.pair({"Multiply"}, step, chain.real(4, 1, rank));
+    const Output codes = chain.real(bias, 1, rank);
+    sum = plain.pair({"Add"}, sum, plain.pair({"Multiply"}, codes, scale));
   }
   chain.finish_codes(sum, y, 1, rank);
 }

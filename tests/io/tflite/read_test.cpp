@@ -59,6 +59,18 @@ TEST_CASE("what was written is read as it was") {
   CHECK(operators_of(first) == operators_of(second));
 }
 
+TEST_CASE("open extents of a file are open, but for those of contents") {
+  schema::ModelT model = small_model();
+  for (auto& tensor : main_of(model).tensors) {
+    // The first axis of all, of weights and lists, too.
+    tensor->shape_signature = tensor->shape;
+    if (!tensor->shape.empty()) tensor->shape_signature[0] = -1;
+  }
+  const Graph graph = graph_of(bytes_of(model));
+  CHECK(graph.type(graph.find_value("x")).shape == Shape{Extent::open(), 2, 4, 4});
+  CHECK(graph.type(graph.find_value("w")).shape == Shape{2, 2, 3, 3});
+}
+
 TEST_CASE("an operator that is not known is carried") {
   schema::ModelT model = small_model();
   auto& op = *main_of(model).operators[3];
