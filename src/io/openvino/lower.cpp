@@ -53,6 +53,9 @@ void describe_port(pugi::xml_node& port, std::size_t id, const TensorType& type)
   set(port, "id", id);
   set(port, "precision", precision_of(type.element));
   for (const Extent extent : type.shape.extents()) {
+    if (extent.value_or(0) > largest_extent) {
+      impossible(fmt::format("an extent of {}", to_string(extent)));
+    }
     port.append_child("dim").text().set(static_cast<long long>(extent.value_or(-1)));
   }
 }

@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t most_dimensions = 64;
 constexpr std::int64_t open_dimension = -1;  // in a port, and in text besides `?`
-constexpr std::int64_t largest_extent = std::int64_t{1} << 48U;
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view blanks = " \t\r\n";

@@ -13,6 +13,9 @@
 
 namespace quadrant::inline v0::openvino_ir {
 
+/// Of what is read and written.
+inline constexpr std::int64_t largest_extent = std::int64_t{1} << 48U;
+
 /// Where a layer gives or takes a tensor.
 struct Port {
   std::int64_t id = 0;

@@ -153,6 +153,7 @@ Output mvn(LoweredNode& node, const Normalization& how) {
 
 /// Operand `index`, which broadcasts along axis 1 of `rank`.
 Output along_channels(LoweredNode& node, std::size_t index, std::int64_t rank) {
+  if (rank < 2) invalid(fmt::format("channels of {} dimensions", rank));
   std::vector<Extent> extents(static_cast<std::size_t>(rank - 1), 1);
   const Constant* known = node.constant(index);
   extents[0] = known ? Extent(known->element_count()) : Extent::open();

@@ -248,7 +248,9 @@ Value Raising::value(TensorId id, const Axes& axes) {
   std::vector<Form>& forms = forms_[static_cast<std::size_t>(id)];
   const auto found = std::ranges::find(forms, axes, &Form::axes);
   if (found != forms.end()) return found->value;
-  if (is_constant(id)) {
+  // Contents of no elements take no bytes.
+  const bool is_empty = forms.empty() && type(id).shape.element_count() == 0;
+  if (is_constant(id) || is_empty) {
     const Value made = constant_value(id, axes);
     forms.push_back({axes, made});
     return made;
