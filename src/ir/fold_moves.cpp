@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/same_numbers.hpp"
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
@@ -173,7 +174,7 @@ class FoldPass {
       const Granularity& groups = type.quantization->granularity;
       if (!move.source(node, groups)) return {};
       QUADRANT_TRY(const auto follows, moved_type(move, node, result, groups));
-      if (!mean_the_same(*follows, *type.quantization)) return {};
+      if (!have_same_numbers(*follows, *type.quantization)) return {};
     }
     if (elements > available) return {};
     for (std::uint32_t result = 0; result < graph_.result_count(id); ++result) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "ir/same_numbers.hpp"
 #include "quadrant/ir/float16.hpp"
 
 namespace quadrant::inline v0 {
@@ -166,11 +167,8 @@ void note_rounded_scales(const GraphView& graph, Sink* sink) {
                 {}});
 }
 
-bool mean_the_same(const UniformType& a, const UniformType& b) {
-  if (a == b) return true;
-  if (a.storage != b.storage || a.expressed != b.expressed || a.granularity != b.granularity ||
-      declared_bits(a) != declared_bits(b) || a.storage_min != b.storage_min ||
-      a.storage_max != b.storage_max || !a.scales || !b.scales) {
+bool have_same_numbers(const UniformType& a, const UniformType& b) {
+  if (a.storage != b.storage || a.granularity != b.granularity || !a.scales || !b.scales) {
     return false;
   }
   const auto scales_a = read_exact_scales(a.scales);
@@ -183,6 +181,13 @@ bool mean_the_same(const UniformType& a, const UniformType& b) {
   const auto zeros_a = zeros(a);
   const auto zeros_b = zeros(b);
   return zeros_a && zeros_b && *zeros_a == *zeros_b;
+}
+
+bool mean_the_same(const UniformType& a, const UniformType& b) {
+  if (a == b) return true;
+  return a.expressed == b.expressed && declared_bits(a) == declared_bits(b) &&
+         a.storage_min == b.storage_min && a.storage_max == b.storage_max &&
+         have_same_numbers(a, b);
 }
 
 }  // namespace quadrant::inline v0

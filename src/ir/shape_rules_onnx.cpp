@@ -75,16 +75,15 @@ Extent windows_in(Extent from, const PoolWindow& window, std::int64_t pad_begin)
     return Extent::open();
   }
   const std::int64_t steps = room - 1 - reach;
-  std::int64_t count = steps / window.stride + 1;
-  if (window.rounds_up && steps % window.stride != 0) {
-    // Of one that begins in the padding behind them, onnx and its runtimes say different things.
-    std::int64_t begin = 0;
-    if (__builtin_mul_overflow(count, window.stride, &begin) || begin >= extent + pad_begin) {
-      return Extent::open();
-    }
-    ++count;
+  const std::int64_t whole = steps / window.stride;
+  if (!window.rounds_up) return whole + 1;
+  const std::int64_t last = whole + (steps % window.stride != 0 ? 1 : 0);
+  // Of one that begins in the padding behind them, onnx and its runtimes say different things.
+  std::int64_t begin = 0;
+  if (__builtin_mul_overflow(last, window.stride, &begin) || begin >= extent + pad_begin) {
+    return Extent::open();
   }
-  return count;
+  return last + 1;
 }
 
 }  // namespace

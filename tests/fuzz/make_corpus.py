@@ -305,6 +305,52 @@ RECIPES = (
 )
 
 
+def hardware(name="mine", more="", **changed):
+    """A profile that was never printed by the library."""
+    numbers = {"bandwidth": 12, "cache_bytes": 1000000, "cache_bandwidth": 40.5, "overhead": 800,
+               "float_products": 45, "int8_products": 120, "uint8_products": 1e2,
+               "weights8_products": 30, "weights4_products": 20, "float_elements": 2,
+               "int8_elements": 8, "quantize": 1, "dequantize": 2, "requantize": 0.5, **changed}
+    listed = "".join(f', "{key}": {number}' for key, number in numbers.items() if number != "")
+    return f'{{"format": "quadrant.hardware", "version": 1, "name": "{name}"{listed}{more}}}'
+
+
+NO_CACHE = {"cache_bytes": "", "cache_bandwidth": ""}
+HARDWARE = (
+    hardware(),
+    hardware("a.b-c_9", ', "description": "gr\\u00f6\\u00dfe", "folds_constants": true,'
+             ' "sums_in_32_bits": false'),
+    hardware(**NO_CACHE, weights8_products="", weights4_products=""),
+    hardware(bandwidth=1e-6, overhead=1e9, float_products=1e-6, int8_products=1e9),
+)
+
+# The first byte says which inputs the model has.
+SAMPLE_LISTS = (
+    "\0x.raw\ndeep/x.raw\n# comment\n\n  ./x.raw\t\r\n",
+    "\0x:=x.raw\n%out\nx:=../../etc/passwd\nx:=/dev/null\n",
+    "\1x.raw ids.raw\nids:=ids.raw x:=nan.raw\nnone.npy ids.raw",
+    "\2a.raw b.raw c.raw\na:=a.raw a:b/c:=b =:=c:=d\n",
+)
+
+LABELS = ("1\n2\n3\n", "# classes\r\n -7 \n\n\t9223372036854775807", "-9223372036854775808\n0x1\n+1\n")
+
+
+def label_files():
+    """Labels as text, as an array, and in archives; objects."""
+    yield from (text.encode() for text in LABELS)
+    classes = np.array([1, 0, 3], np.int32)
+    boxes = np.array([[0, 0, 2, 2], [1, 1, 3, 4], [5, 5, 5, 6]])
+    file = io.BytesIO()
+    np.save(file, classes)
+    yield file.getvalue()
+    for arrays in ({"labels": classes.astype(np.int8)}, {"other": classes.astype(np.uint64)},
+                   {"boxes": boxes.astype(np.float32), "classes": classes, "samples": classes},
+                   {"boxes": boxes.astype(np.float64), "classes": classes, "samples": classes - 1}):
+        file = io.BytesIO()
+        np.savez(file, **arrays)
+        yield file.getvalue()
+
+
 def tflite_files():
     """Small TFLite models: an image chain of codes, products, moves, an operator that is carried."""
     try:
@@ -489,8 +535,13 @@ def main():
         "recipe": [text.encode() for text in RECIPES],
         "tflite": list(tflite_files()),
         "openvino": list(openvino_files()),
+        "hardware": [text.encode() for text in HARDWARE],
+        "sample_list": [text.encode() for text in SAMPLE_LISTS],
+        "labels": list(label_files()),
         "graph": [dice.randbytes(size) for size in (64, 128, 256, 256, 512, 512, 1024, 1024)],
     }
+    for name in ("interpreter", "schemes", "transforms", "conversion"):
+        corpora[name] = [dice.randbytes(size) for size in (64, 128, 128, 256, 256, 256)]
     for name, inputs in corpora.items():
         (folder / name).mkdir(parents=True, exist_ok=True)
         for number, data in enumerate(inputs):

@@ -24,6 +24,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::require(second && second->bytes == first->bytes, "written twice, it differs",
                   [&] { return print_graph(*graph) + print_graph(first->graph); });
   }
-  fuzz::quantize_and_write(*graph, choices);
+  (void)fuzz::quantize_and_write(*graph, choices);
   return 0;
 }

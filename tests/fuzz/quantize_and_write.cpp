@@ -68,7 +68,8 @@ const std::string& model_file(std::span<const std::byte> bytes) {
 std::optional<Written> write_and_read(const Graph& graph, std::uint64_t choices) {
   const std::string path = folder() / "out.onnx";
   const OnnxWriteOptions options{.external_from = choices % 4 == 0 ? 16 : UINT64_MAX,
-                                 .matmul_nbits = choices / 4 % 2 == 1};
+                                 .matmul_nbits = choices / 4 % 2 == 1,
+                                 .qoperators = choices >> 62U == 3};
   const auto report = write_onnx(graph, path, options);
   if (!report) return {};
   // Data files have names of their own: the last one goes when there is another.
@@ -84,26 +85,31 @@ std::optional<Written> write_and_read(const Graph& graph, std::uint64_t choices)
   return Written{folder().read("out.onnx"), *std::move(again)};
 }
 
-void quantize_and_write(const Graph& graph, std::uint64_t choices) {
+void require_reasons(const Graph& graph, const Analysis& analysis) {
+  for (const Explanation& explanation : explain_all(graph, analysis.registry, analysis)) {
+    require(!explanation.reason.empty(), "a value without a reason",
+            [&] { return to_string(explanation); });
+  }
+}
+
+std::optional<Graph> quantize_and_write(const Graph& graph, std::uint64_t choices) {
   Choices chosen(choices / 8);
   const auto registry = weight_only_registry(weight_only_options(chosen));
-  if (!registry) return;
+  if (!registry) return {};
   const UnitGain unit;
   QuantizeOptions options;
   if (chosen.below(2) == 1) options.gains = &unit;
   if (chosen.below(2) == 1) options.non_finite = NonFinitePolicy::leave_float;
 
   const auto analysis = analyze(graph, *registry, options);
-  if (!analysis) return;
-  for (const Explanation& explanation : explain_all(graph, *registry, *analysis)) {
-    require(!explanation.reason.empty(), "a value without a reason",
-            [&] { return to_string(explanation); });
-  }
-  const auto result = quantize(graph, *registry, options);
-  if (!result) return;
+  if (!analysis) return {};
+  require_reasons(graph, *analysis);
+  auto result = quantize(graph, *registry, options);
+  if (!result) return {};
   require_value(verify(result->graph), "the quantized graph is invalid",
                 [&] { return print_graph(graph) + print_graph(result->graph); });
   (void)write_and_read(result->graph, choices);
+  return std::move(result->graph);
 }
 
 }  // namespace fuzz

@@ -1,4 +1,4 @@
-// What the ONNX targets do with a graph.
+// What targets do with a graph: it is quantized, and goes through an ONNX file.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/graph.hpp"
 
 namespace fuzz {
@@ -24,8 +25,12 @@ struct Written {
 /// Writes `graph`, where it can be written, and reads it back: it must be a valid model.
 std::optional<Written> write_and_read(const quadrant::Graph& graph, std::uint64_t choices);
 
-/// Plans, explains and quantizes `graph`, as the bits of `choices` say, checks that the result is
-/// valid, and writes it.
-void quantize_and_write(const quadrant::Graph& graph, std::uint64_t choices);
+/// That each value of `graph`, which was analyzed, has a reason for what becomes of it.
+void require_reasons(const quadrant::Graph& graph, const quadrant::Analysis& analysis);
+
+/// Plans, explains and quantizes the weights of `graph`, as the bits of `choices` say, checks that
+/// the result is valid, writes it, and returns it where there is one.
+std::optional<quadrant::Graph> quantize_and_write(const quadrant::Graph& graph,
+                                                  std::uint64_t choices);
 
 }  // namespace fuzz

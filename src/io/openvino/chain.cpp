@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 
 #include "io/openvino/element.hpp"
@@ -32,6 +33,8 @@ Output LayerChain::number(double value, ElementType element) {
   if (element == ElementType::undefined) element = element_;
   if (name_of(element).empty()) impossible("an operand of unknown type");
   if (is_float(element)) return node_.number("number", element, value);
+  constexpr double most = 1ULL << 62U;
+  if (!(std::abs(value) <= most)) impossible("a number that integers do not hold");
   return node_.converted(integer(static_cast<std::int64_t>(value)), element, "number");
 }
 
