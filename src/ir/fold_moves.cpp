@@ -144,7 +144,8 @@ class FoldPass {
     return moved;
   }
 
-  /// Whether each element is known to come from one place: of scales, any may stand for all.
+  /// Whether the node says where each element comes from. `Move::origin` otherwise gives any of the
+  /// same scale: enough for scales, not for contents.
   static bool is_known_move(NodeRef node) {
     if (node.kind() == ops::Slice::kind) return ops::Slice{node}.ranges().has_value();
     return node.kind() != ops::Split::kind || ops::Split{node}.offsets().has_value();

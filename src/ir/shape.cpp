@@ -51,7 +51,7 @@ std::optional<Shape> merged(const Shape& a, const Shape& b) {
   if (!b.is_ranked()) return a;
   std::vector<Extent> extents(a.extents().begin(), a.extents().end());
   for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-    extents[axis] = known_one(extents[axis], b.extents()[axis]);
+    if (extents[axis].is_open()) extents[axis] = b.extents()[axis];
   }
   return Shape(std::move(extents));
 }

@@ -104,7 +104,8 @@ class Locks {
     for (const std::string& folder : folders) {
       // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): POSIX's own
       const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-      if (descriptor < 0) continue;  // one that may be written, but not listed
+      if (descriptor < 0 && errno == EACCES) continue;  // it may be written, but not listed
+      if (descriptor < 0) return cannot_write(folder, {errno, std::generic_category()});
       descriptors_.push_back(descriptor);
       QUADRANT_CHECK(wait_for(descriptor, folder));
     }
@@ -146,8 +147,9 @@ class Placing {
   ~Placing() {
     for (const Step& step : std::views::reverse(steps_)) {
       if (!step.kept.empty()) {
-        std::rename(step.kept.c_str(), step.path.c_str());
-        ::unlink(step.kept.c_str());  // it stays where both are names of one file
+        // Where it cannot have its name again, it keeps this one. Both stay where they are names of
+        // one file.
+        if (std::rename(step.kept.c_str(), step.path.c_str()) == 0) ::unlink(step.kept.c_str());
       } else if (step.is_new) {
         ::unlink(step.path.c_str());
       }
@@ -305,7 +307,11 @@ void FileTransaction::add_model(NewFile model, std::optional<NewFile> data, bool
 
 Expected<void> FileTransaction::commit() {
   std::set<std::string> folders;
-  const auto settle = [&](NewFile& file) {
+  std::set<std::string> names;
+  const auto settle = [&](NewFile& file) -> Expected<void> {
+    if (!names.insert(canonical_name(file.path())).second) {
+      return is_written_twice(file.path(), "", "");
+    }
     folders.insert(canonical_name(folder_of(file.path())));
     return file.settle();
   };

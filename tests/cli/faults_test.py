@@ -46,7 +46,7 @@ CALLS = {
 
 
 def state(folder):
-    """Contents by path, but for names that a program which was killed may leave; and the pairs that belong together."""
+    """Contents by path, but for names that a program which was killed may leave."""
     return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
             for path in folder.rglob("*") if not path.name.startswith(".quadrant-")}
 

@@ -156,10 +156,11 @@ class Layers {
       case 1:
         return node("onnx.InstanceNormalization", {data_, reals({channels}), reals({channels})});
       default: {
-        const bool is_usual = !random_.one_in(8);  // a variance that is none is of interest, too
+        // A variance that is none is of interest, too.
+        const bool is_variance = !random_.one_in(8);
         return node("onnx.BatchNormalization",
-                    {data_, reals({channels}, is_usual), reals({channels}), reals({channels}),
-                     reals({channels}, is_usual)});
+                    {data_, reals({channels}, random_.one_in(2)), reals({channels}),
+                     reals({channels}), reals({channels}, is_variance)});
       }
     }
   }

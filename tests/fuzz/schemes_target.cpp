@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "comparison.hpp"
 #include "formats.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/calibration/data_set.hpp"
@@ -57,7 +58,7 @@ EncodingRule random_rule(fuzz::RandomValues& random, EncodingRule rule, std::int
   return rule;
 }
 
-// Of a run where the graph runs, else made up.
+// Mostly of a run, where the graph runs, else made up.
 StatisticsTable random_statistics(fuzz::RandomValues& random, const Graph& graph,
                                   const std::optional<Tensors>& inputs) {
   if (inputs && !random.one_in(4)) {
@@ -142,6 +143,8 @@ void check(const Graph& graph, fuzz::RandomValues& random, std::uint64_t choices
   if (!quantized) return;
   fuzz::require_value(verify(*quantized), "the quantized graph is invalid",
                       [&] { return print_graph(graph) + print_graph(*quantized); });
+  fuzz::require_same_signature(graph, *quantized, "another signature, quantized");
+  fuzz::require_same_names(graph, *quantized, "other names, quantized");
   (void)fuzz::write_and_read(*quantized, random.pick(fuzz::formats), choices);
   if (!inputs || !fuzz::run(graph, *inputs)) return;
   if (const auto outputs = fuzz::run(*quantized, *inputs)) {

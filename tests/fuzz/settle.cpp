@@ -1,6 +1,5 @@
 #include "settle.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "ir/onnx_signatures.hpp"
@@ -17,19 +16,11 @@ bool fill_in(Graph& graph, NodeId id) {
   const NodeRef node = graph.ref(id);
   // ONNX files may hold others; text may not.
   if (!detail::check_onnx_signature(node)) return false;
-  const auto inferred = detail::infer_results(node);
-  if (!inferred) return false;
-  const auto known = std::min<std::size_t>(inferred->size(), graph.result_count(id));
-  for (std::uint32_t result = 0; result < known; ++result) {
-    auto merged = detail::merge(node.type(result), (*inferred)[result]);
-    if (!merged) return false;
-    graph.set_type(node.result(result), *std::move(merged));
-  }
+  if (!detail::infer_node(graph, id)) return false;
   for (std::uint32_t result = 0; result < graph.result_count(id); ++result) {
     const TensorType& type = node.type(result);
     // A file says more than the graph did, and may then contradict itself.
     if (type.element == ElementType::undefined) return false;
-    if (!detail::check_extents(type.shape)) return false;
     if (type.is_quantized() && !verify(*type.quantization, type.shape)) return false;
   }
   return true;

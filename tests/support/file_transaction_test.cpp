@@ -35,6 +35,16 @@ void check_usage(const Expected<void>& status, const std::string& path) {
 
 }  // namespace
 
+TEST_CASE("two files of one name are not committed") {
+  const TemporaryFolder folder;
+  folder.write("a", "old");
+  FileTransaction files;
+  REQUIRE(files.add(made(files, folder / "a", "1")).has_value());
+  REQUIRE(files.add(made(files, folder / "a", "2")).has_value());
+  check_usage(files.commit(), folder / "a");
+  CHECK(folder.read("a") == "old");
+}
+
 TEST_CASE("what is read is not written, whichever is known first") {
   const TemporaryFolder folder;
   folder.write("model", "");

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <limits>
+#include <unordered_set>
+#include <vector>
 
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/products.hpp"
@@ -39,9 +42,13 @@ bool may_be_codes(const GraphView& graph, Value value, Scales scales) {
   constexpr std::array sources{ops::FakeQuantize::kind, ops::Dequantize::kind, ops::Quantize::kind,
                                std::string_view("onnx.DequantizeLinear")};
   std::vector<Value> open{value};
-  for (int left = 256; !open.empty() && left > 0; --left) {
+  std::unordered_set<std::uint32_t> seen;
+  while (!open.empty()) {
     const NodeRef node{&graph, open.back().node};
     open.pop_back();
+    if (!seen.insert(node.id.index).second) continue;
+    // Of so many nobody knows.
+    if (seen.size() > 1024) return true;
     if (node.operands().empty() || find_product(node.kind()) != nullptr) continue;
     const bool is_source = std::ranges::find(sources, node.kind()) != sources.end();
     const bool is_found = is_source ? node.operand_constant(0) == nullptr : is_scaled(node);

@@ -6,7 +6,10 @@
 namespace quadrant::inline v0::openvino_ir {
 
 /// Which codes an operation must not get.
-enum class Scales : std::uint8_t { any, several };
+enum class Scales : std::uint8_t {
+  any,
+  several,  ///< those whose scales, zero points or bounds are more than one number
+};
 
 /// Operand `index`, behind a layer that OpenVINO's low-precision passes do not move codes through,
 /// where these may come to it: the larger one of it and -infinity, which it is itself. The passes
