@@ -12,6 +12,7 @@
 #include "io/tflite/rules.hpp"
 #include "ir/result_type.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/topology.hpp"
@@ -329,6 +330,27 @@ void Lowering::hand_over(Value from, const std::vector<Use>& readers) {
   for (const Use& use : readers) graph_.set_operand(use.user, use.operand, from);
 }
 
+namespace {
+
+/// `type` of what is moved, as a result of `shape` has it: along the axis that the scales' axis
+/// becomes.
+TensorType kept_type(NodeRef node, TensorType type, const Shape& shape) {
+  type.shape = shape;
+  const Move* move = find_move(node.kind());
+  if (type.quantization->granularity.kind != Granularity::Kind::axis || !move) return type;
+  for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
+    const Granularity groups = Granularity::per_axis(axis);
+    if (move->source(node, groups) != type.quantization->granularity) continue;
+    auto moved = std::make_shared<UniformType>(*type.quantization);
+    moved->granularity = groups;
+    type.quantization = std::move(moved);
+    break;
+  }
+  return type;
+}
+
+}  // namespace
+
 std::vector<NodeId> Lowering::unify(NodeRef node, const Rule& rule) {
   std::vector<std::uint32_t> data;
   const std::size_t end = std::min(node.operands().size(), rule.first + rule.data);
@@ -360,10 +382,10 @@ std::vector<NodeId> Lowering::unify(NodeRef node, const Rule& rule) {
   std::vector<NodeId> quantizers;
   for (std::uint32_t i = 0; i < graph_.result_count(node.id); ++i) {
     const Value result = node.result(i);
-    if (!type(result).is_quantized() || have_same_parameters(type(result), wanted)) continue;
+    if (!type(result).is_quantized()) continue;
+    TensorType same = kept_type(node, wanted, shape(result));
+    if (have_same_parameters(type(result), same)) continue;
     changed(node, "the result is quantized anew: the operator keeps its operand's parameters");
-    TensorType same = wanted;
-    same.shape = shape(result);
     std::ranges::copy(compute_as(result, std::move(same), readers[i]),
                       std::back_inserter(quantizers));
   }

@@ -176,9 +176,11 @@ bool raise_transposed_conv(Raising& raising, const RaisedOp& op) {
       !std::ranges::equal(*stated, result.known_extents())) {
     return false;
   }
-  if (filters.element_count().value_or(0) < 1 || image.element_count().value_or(0) < 1 ||
-      result.element_count().value_or(0) < 1 || !surely_equal(image[0], result[0]) ||
-      !surely_equal(filters[3], image[3]) || !surely_equal(filters[0], result[3])) {
+  if (filters.element_count() == 0 || image.element_count() == 0 || result.element_count() == 0) {
+    return false;
+  }
+  if (!surely_equal(image[0], result[0]) || !surely_equal(filters[3], image[3]) ||
+      !surely_equal(filters[0], result[3])) {
     invalid("weights for other images than those of the operator");
   }
   const std::array<std::int64_t, 2> stride{options->stride_h(), options->stride_w()};
