@@ -358,8 +358,8 @@ TEST_CASE("fewest: behind where the result has fewer elements than the weight") 
   Graph graph;
   const Value input =
       graph.add_input("x", {ElementType::float32, Shape{Extent::open(), 4}, nullptr});
-  graph.add_output("y", build::node(graph, ops::MatMul::kind, "y",
-                                    {input, add_operand(graph, w({4, 3}))}));
+  graph.add_output(
+      "y", build::node(graph, ops::MatMul::kind, "y", {input, add_operand(graph, w({4, 3}))}));
   const auto result = build::quantize(graph, {.form = Form::fewest}, build::by_operands());
   CHECK(build::planned(result, "w") == "axis=1");
   CHECK(unscaled_weights(result.graph) == 0);
