@@ -276,7 +276,7 @@ Expected<void> resolve_aliases(Graph& graph) {
   const std::uint32_t end = graph.index_bound();
   for (std::uint32_t index = 0; index < end; ++index) {
     const NodeId node = graph.node_at(index);
-    if (!node.is_valid()) continue;
+    if (!node.is_valid() || graph.result_count(node) == 0) continue;
     const auto* const found = std::ranges::find(aliases, graph.kind(node), &Alias::kind);
     if (found != aliases.end()) QUADRANT_CHECK(resolve(graph, node, *found));
   }

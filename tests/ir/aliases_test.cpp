@@ -79,3 +79,11 @@ output(%y)
   CHECK(kinds_of(graph) == std::vector<std::string>{"onnx.com.microsoft::FusedConv"});
   CHECK(graph.node_count() == 4);
 }
+
+TEST_CASE("an operation without results stays as it is") {
+  const Graph graph = resolved(R"(graph {}
+%x: tensor<2x3xf32> = input()
+onnx.com.microsoft::Gelu(%x)
+)");
+  CHECK(kinds_of(graph) == std::vector<std::string>{"onnx.com.microsoft::Gelu"});
+}
