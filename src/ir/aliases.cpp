@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <numeric>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,7 +71,7 @@ Attributes kept(const Spelling& spelling, std::initializer_list<std::string_view
 
 bool is_float32(const Spelling& spelling) {
   const TensorType* type = spelling.node().operand_type(0);
-  return type && !type->is_quantized() && type->element == ElementType::float32;
+  return type != nullptr && !type->is_quantized() && type->element == ElementType::float32;
 }
 
 /// The first operand, and the second where there is one.
@@ -150,14 +152,14 @@ std::optional<Value> turned(Spelling& spelling, std::size_t operand, std::string
   if (spelling.node().attribute_or<std::int64_t>(attribute, 0) == 0) return value;
   const TensorType* type = spelling.node().operand_type(operand);
   if (!type || type->shape.rank() < 2) return std::nullopt;
-  std::vector<std::int64_t> perm;
-  for (std::int64_t axis = 0; axis < type->shape.rank(); ++axis) perm.push_back(axis);
+  std::vector<std::int64_t> perm(static_cast<std::size_t>(type->shape.rank()));
+  std::iota(perm.begin(), perm.end(), std::int64_t{0});
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
   return spelling.add(ops::Transpose::kind, {value}, {{"perm", std::move(perm)}});
 }
 
 Replacement fused_matmul(Spelling& spelling) {
-  const double alpha = spelling.node().attribute_or<double>("alpha", 1.0);
+  const auto alpha = spelling.node().attribute_or<double>("alpha", 1.0);
   if (spelling.node().attribute_or<std::int64_t>("transBatchA", 0) != 0 ||
       spelling.node().attribute_or<std::int64_t>("transBatchB", 0) != 0 ||
       (alpha != 1.0 && !is_float32(spelling))) {
@@ -186,7 +188,7 @@ Replacement skip_normalization(Spelling& spelling) {
   if (!bias.is_absent()) sum = spelling.add(ops::Add::kind, {sum, bias});
   std::vector<Value> operands{sum, spelling.operand(2)};
   if (is_centred && !spelling.operand(3).is_absent()) operands.push_back(spelling.operand(3));
-  const double epsilon = spelling.node().attribute_or<double>("epsilon", 1e-12);
+  const auto epsilon = spelling.node().attribute_or<double>("epsilon", 1e-12);
   return {spelling.add(is_centred ? "onnx.LayerNormalization" : "onnx.RMSNormalization",
                        std::move(operands), {{"epsilon", epsilon}}),
           Value{}, Value{}, sum};
@@ -245,9 +247,7 @@ Expected<void> resolve(Graph& graph, NodeId node, const Alias& alias) {
   Spelling spelling(graph, node);
   const Replacement made = alias.spell(spelling);
   if (made.empty()) {
-    for (auto added = spelling.made().rbegin(); added != spelling.made().rend(); ++added) {
-      graph.erase(*added);
-    }
+    for (const NodeId added : std::views::reverse(spelling.made())) graph.erase(added);
     return {};
   }
   QUADRANT_CHECK(infer_added(graph, spelling.made()));

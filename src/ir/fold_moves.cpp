@@ -54,7 +54,7 @@ Expected<Constant> moved_contents(const Move& move, NodeRef node, std::uint32_t 
   }
   const auto width = static_cast<std::size_t>(byte_width(first.element()));
   const Origin origin = move.origin(node, result);
-  const auto count = static_cast<std::size_t>(*shape.element_count());
+  const auto count = static_cast<std::size_t>(shape.element_count().value_or(0));
   std::vector<std::byte> moved(count * width);
   std::vector<std::int64_t> at(static_cast<std::size_t>(shape.rank()), 0);
   std::vector<std::int64_t> from(static_cast<std::size_t>(first.shape().rank()), 0);
@@ -92,12 +92,12 @@ class FoldPass {
   /// Constant codes whose move is wanted; null for others.
   [[nodiscard]] const Constant* codes_of(Value value) const {
     const Constant* found = value.is_absent() ? nullptr : graph_.constant(value.node);
-    return found && *found && graph_.type(value).is_quantized() ? found : nullptr;
+    return found != nullptr && *found && graph_.type(value).is_quantized() ? found : nullptr;
   }
 
   /// The groups of the node's result that are the operand's; empty where none are.
-  [[nodiscard]] std::optional<Granularity> groups_behind(const Move& move, NodeRef node,
-                                                         const Granularity& operand) const {
+  [[nodiscard]] static std::optional<Granularity> groups_behind(const Move& move, NodeRef node,
+                                                                const Granularity& operand) {
     std::vector<Granularity> wanted{Granularity::per_tensor()};
     for (std::int64_t axis = 0; axis < node.type().shape.rank(); ++axis) {
       wanted.push_back(Granularity::per_axis(axis));
@@ -157,8 +157,8 @@ class FoldPass {
     for (std::size_t i = 0; i < node.operands().size(); ++i) {
       const bool is_data = i < data_count(node);
       const Constant* constant = node.operand_constant(i);
-      if (!is_data && (node.operand(i).is_absent() || constant)) continue;
-      if (!is_data || !codes_of(node.operand(i)) || bit_width(constant->element()) < 8 ||
+      if (!is_data && (node.operand(i).is_absent() || constant != nullptr)) continue;
+      if (!is_data || codes_of(node.operand(i)) == nullptr || bit_width(constant->element()) < 8 ||
           constant->element() != node.operand_type(0)->element) {
         return {};
       }

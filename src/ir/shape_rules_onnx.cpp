@@ -141,7 +141,7 @@ Shape without(const Shape& data, const std::vector<bool>& gone, bool keeps) {
     if (!gone[axis]) {
       extents.push_back(data[static_cast<std::int64_t>(axis)]);
     } else if (keeps) {
-      extents.push_back(1);
+      extents.emplace_back(1);
     }
   }
   return Shape(std::move(extents));
@@ -264,10 +264,13 @@ Expected<TensorType> padded(NodeRef node) {
   QUADRANT_TRY(const KnownIntegers behind, along_axes(node, 3, data.rank(), pads, half));
   std::vector<Extent> extents(static_cast<std::size_t>(data.rank()), Extent::open());
   for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-    if (!data.extents()[axis].is_known() || !before[axis] || !behind[axis]) continue;
-    std::int64_t extent = data.extents()[axis].value();
-    if (__builtin_add_overflow(extent, *before[axis], &extent) ||
-        __builtin_add_overflow(extent, *behind[axis], &extent) || extent < 0) {
+    const auto known = data.extents()[axis].known();
+    const std::optional<std::int64_t>& front = before[axis];
+    const std::optional<std::int64_t>& back = behind[axis];
+    if (!known || !front || !back) continue;
+    std::int64_t extent = *known;
+    if (__builtin_add_overflow(extent, *front, &extent) ||
+        __builtin_add_overflow(extent, *back, &extent) || extent < 0) {
       return invalid("pads that leave no extent");
     }
     extents[axis] = extent;
@@ -283,9 +286,10 @@ Expected<TensorType> tiled(NodeRef node) {
   if (!data.is_ranked()) return result;
   std::vector<Extent> extents;
   for (std::size_t axis = 0; axis < data.extents().size(); ++axis) {
-    const bool is_known = repeats && repeats->size() == data.extents().size() && (*repeats)[axis];
-    if (is_known && *(*repeats)[axis] < 0) return invalid("a negative number of repeats");
-    extents.push_back(is_known ? times(data.extents()[axis], *(*repeats)[axis]) : Extent::open());
+    const bool are_all = repeats && repeats->size() == data.extents().size();
+    const auto count = are_all ? (*repeats)[axis] : std::nullopt;
+    if (count.value_or(0) < 0) return invalid("a negative number of repeats");
+    extents.push_back(count ? times(data.extents()[axis], *count) : Extent::open());
   }
   result.shape = Shape(std::move(extents));
   return result;

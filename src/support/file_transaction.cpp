@@ -316,6 +316,7 @@ Expected<void> FileTransaction::commit() {
     return file.settle();
   };
   std::vector<NewFile*> files;
+  files.reserve(files_.size());
   for (NewFile& file : files_) files.push_back(&file);
   // The same steps whichever thread was first.
   std::ranges::sort(files, {}, &NewFile::path);

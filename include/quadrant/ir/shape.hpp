@@ -23,7 +23,7 @@ class Extent {
  public:
   constexpr Extent(std::int64_t count) noexcept  // NOLINT: `Shape{2, 3}`
       : count_(count == open_mark ? open_mark + 1 : count) {}
-  [[nodiscard]] static constexpr Extent open() noexcept { return Extent(); }
+  [[nodiscard]] static constexpr Extent open() noexcept { return {}; }
   /// Open where there is no `count`.
   [[nodiscard]] static constexpr Extent of(std::optional<std::int64_t> count) noexcept {
     return count ? Extent(*count) : open();
