@@ -19,8 +19,9 @@ using namespace quadrant;
 
 /// A float32 constant with element i = values(i).
 template <class Values>
-Value weight(Graph& graph, std::string name, std::vector<std::int64_t> extents, Values values) {
-  const Shape shape(std::move(extents));
+Value weight(Graph& graph, std::string name, const std::vector<std::int64_t>& extents,
+             Values values) {
+  const Shape shape(extents);
   std::vector<float> contents(static_cast<std::size_t>(*shape.element_count()));
   for (std::size_t i = 0; i < contents.size(); ++i) contents[i] = values(i);
   return graph.add_constant(
@@ -28,16 +29,15 @@ Value weight(Graph& graph, std::string name, std::vector<std::int64_t> extents, 
       Constant::from_values(ElementType::float32, shape, std::span<const float>(contents)));
 }
 
-inline Value weight(Graph& graph, std::string name, std::vector<std::int64_t> extents) {
+inline Value weight(Graph& graph, std::string name, const std::vector<std::int64_t>& extents) {
   // Distinct values, so that a wrong axis or order shows.
-  return weight(graph, std::move(name), std::move(extents), [](std::size_t i) {
+  return weight(graph, std::move(name), extents, [](std::size_t i) {
     return static_cast<float>(i % 17) - 8.0F + static_cast<float>(i) / 64.0F;
   });
 }
 
-inline Value input(Graph& graph, std::string name, std::vector<std::int64_t> extents) {
-  return graph.add_input(std::move(name),
-                         {ElementType::float32, Shape(std::move(extents)), nullptr});
+inline Value input(Graph& graph, std::string name, const std::vector<std::int64_t>& extents) {
+  return graph.add_input(std::move(name), {ElementType::float32, Shape(extents), nullptr});
 }
 
 inline Value node(Graph& graph, std::string_view kind, std::string name,
