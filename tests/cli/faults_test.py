@@ -139,6 +139,26 @@ class FaultsTest(CommandTest):
         self.assertGreater(done["failed"], 100)
         self.assertGreater(done["killed"], 50)
 
+    def test_nothing_is_lost_where_no_name_can_be_given_back(self):
+        """A file that cannot be put back is still there, by another name."""
+        for name, call in CALLS.items():
+            counts, after = self.counts(call)
+            for n in range(1, counts["rename"] + 1):
+                with self.subTest(name=name, n=n), tempfile.TemporaryDirectory() as parent:
+                    folder = pathlib.Path(parent) / "copy"
+                    shutil.copytree(self.folder, folder)
+                    done = subprocess.run(
+                        [BINARY, *call], cwd=folder, capture_output=True, timeout=300, check=False,
+                        env={**os.environ, "LD_PRELOAD": FAULTS, "QUADRANT_FAULT": f"rename:{n}+"})
+                    if done.returncode == DONE:
+                        self.assertEqual(state(folder), after)
+                        continue
+                    self.assertEqual(done.returncode, INPUT_OUTPUT, done.stderr)
+                    found = {path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+                    for old, contents in state(self.folder).items():
+                        if contents is not None:
+                            self.assertIn(contents, found, old)
+
     def test_kills_at_any_time(self):
         """Between the calls, too."""
         times = 125 if ALL else 4

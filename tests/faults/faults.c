@@ -1,6 +1,7 @@
 // Stands in front of the C library (LD_PRELOAD) and makes calls fail that hardly ever do.
 //
 // QUADRANT_FAULT=KIND:N        the N-th call of this kind fails, counted from 1
+// QUADRANT_FAULT=KIND:N+       that call fails, and all of its kind behind it
 // QUADRANT_FAULT=kill:KIND:N   the program is killed in front of it
 // QUADRANT_FAULT_LOG=FILE      gets `KIND COUNT` for each kind when the program ends, and `opened PATH`
 //                              for each file that was opened to be read
@@ -30,6 +31,7 @@ static atomic_long counts[kinds];
 static enum Kind wanted = kinds;
 static long wanted_at;
 static int kills;
+static int goes_on;
 static int log_file = -1;
 static atomic_int in_main;
 static int (*real_main)(int, char**, char**);
@@ -44,6 +46,7 @@ __attribute__((constructor)) static void start(void) {
   const char* colon = strchr(fault, ':');
   if (!colon) return;
   const long at = atol(colon + 1);
+  goes_on = fault[strlen(fault) - 1] == '+';
   for (int kind = 0; kind < kinds; ++kind) {
     const size_t size = strlen(names[kind]);
     if ((size_t)(colon - fault) == size && strncmp(fault, names[kind], size) == 0) {
@@ -69,7 +72,7 @@ __attribute__((destructor)) static void finish(void) {
 static int fails(enum Kind kind) {
   if (!atomic_load(&in_main)) return 0;
   const long count = atomic_fetch_add(&counts[kind], 1) + 1;
-  if (kind != wanted || count != wanted_at) return 0;
+  if (kind != wanted || count < wanted_at || (count > wanted_at && !goes_on)) return 0;
   if (kills) {
     kill(getpid(), SIGKILL);
     for (;;) pause();

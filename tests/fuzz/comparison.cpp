@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/ir/topology.hpp"
 #include "quadrant/runtime/runtime.hpp"
@@ -30,9 +31,10 @@ bool is_exact_float(ElementType element) {
 // that make integers or booleans of floats are told by their types.
 bool has_steps(NodeRef node) {
   constexpr auto kinds = std::to_array<std::string_view>(
-      {"fake_quantize", "const_fake_quant", "fake_quant", "onnx.Round", "onnx.Floor", "onnx.Ceil",
-       "onnx.Sign", "onnx.Mod", "onnx.ThresholdedRelu", "onnx.Shrink", "onnx.Hardmax",
-       "onnx.GridSample", "onnx.RoiAlign", "onnx.Resize", "onnx.Upsample", "onnx.AffineGrid"});
+      {ops::FakeQuantize::kind, ops::ConstFakeQuant::kind, ops::FakeQuant::kind, "onnx.Round",
+       "onnx.Floor", "onnx.Ceil", "onnx.Sign", "onnx.Mod", "onnx.ThresholdedRelu", "onnx.Shrink",
+       "onnx.Hardmax", "onnx.GridSample", "onnx.RoiAlign", "onnx.Resize", "onnx.Upsample",
+       "onnx.AffineGrid"});
   if (std::ranges::find(kinds, node.kind()) != kinds.end()) return true;
   bool reads_floats = false;
   for (std::size_t i = 0; i < node.operands().size(); ++i) {

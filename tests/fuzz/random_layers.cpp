@@ -22,10 +22,11 @@ using Extents = std::vector<std::int64_t>;
 
 constexpr auto activations = std::to_array<std::string_view>(
     {"onnx.Relu", "onnx.Relu", "onnx.Sigmoid", "onnx.Tanh", "onnx.LeakyRelu", "onnx.HardSwish",
-     "onnx.Softmax", "onnx.Gelu", "onnx.Elu", "onnx.Abs", "onnx.Neg", "onnx.Erf", "identity",
-     "onnx.Dropout", "onnx.Mish", "onnx.Softplus"});
-constexpr auto channelwise = std::to_array<std::string_view>(
-    {"add", "multiply", "onnx.Sub", "onnx.Div", "onnx.Min", "onnx.Max", "onnx.PRelu"});
+     "onnx.Softmax", "onnx.Gelu", "onnx.Elu", "onnx.Abs", "onnx.Neg", "onnx.Erf",
+     ops::Identity::kind, "onnx.Dropout", "onnx.Mish", "onnx.Softplus"});
+constexpr auto channelwise =
+    std::to_array<std::string_view>({ops::Add::kind, ops::Multiply::kind, "onnx.Sub", "onnx.Div",
+                                     "onnx.Min", "onnx.Max", "onnx.PRelu"});
 constexpr auto pools = std::to_array<std::string_view>(
     {"onnx.MaxPool", "onnx.AveragePool", "onnx.GlobalAveragePool", "onnx.GlobalMaxPool"});
 constexpr auto reductions = std::to_array<std::string_view>(
