@@ -52,7 +52,7 @@ void lower_max_pool(LoweredNode& node) {
 }
 
 /// How many elements from `first` up to `last` of the padded image each window holds, along one
-/// axis.
+/// axis; 1 where it holds none, whose sum is 0.
 std::vector<float> counts_of(const Windows& windows, std::size_t axis, std::int64_t pixels,
                              std::int64_t first, std::int64_t last) {
   constexpr std::int64_t most_pixels = 1 << 24;
@@ -67,7 +67,8 @@ std::vector<float> counts_of(const Windows& windows, std::size_t axis, std::int6
       const std::int64_t count = distance <= 0 ? 0 : (distance + dilation - 1) / dilation;
       return std::min(count, windows.kernel[axis]);
     };
-    counts.push_back(static_cast<float>(in_front_of(last) - in_front_of(first)));
+    const std::int64_t count = in_front_of(last) - in_front_of(first);
+    counts.push_back(static_cast<float>(std::max<std::int64_t>(count, 1)));
   }
   return counts;
 }

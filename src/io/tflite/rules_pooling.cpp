@@ -12,14 +12,16 @@ namespace {
 
 using enum BuiltinOperator;
 
-/// How many elements ONNX divides the sum of each window by.
+/// How many elements ONNX divides the sum of each window by. A window that lies in the padding alone
+/// has the mean 0.
 std::vector<std::int64_t> counts_of(const WindowAxis& axis, bool include_pad) {
   std::vector<std::int64_t> counts;
   const std::int64_t first = include_pad ? -axis.before : 0;
   const std::int64_t last = axis.extent.value() + (include_pad ? axis.after : 0);
   for (std::int64_t i = 0; i < axis.count.value(); ++i) {
     const std::int64_t begin = i * axis.stride - axis.before;
-    counts.push_back(std::min(begin + axis.kernel, last) - std::max(begin, first));
+    const std::int64_t counted = std::min(begin + axis.kernel, last) - std::max(begin, first);
+    counts.push_back(std::max<std::int64_t>(counted, 1));
   }
   return counts;
 }

@@ -106,6 +106,15 @@ output(%f)
   CHECK(tensor_of(model, "x").shape == std::vector<std::int32_t>{1, 2, 8, 8});
 }
 
+TEST_CASE("the mean of a window that lies in the padding alone is zero") {
+  // Nothing to correct: each window holds one element or, like the first, none.
+  CHECK(operators_of(R"(graph {}
+%x: tensor<1x1x1x2xf32> = input()
+%y: tensor<1x1x2x2xf32> = onnx.AveragePool(%x) {kernel_shape = [1, 1], strides = [2, 2], pads = [1, 1, 1, 1]}
+output(%y)
+)") == Names{"RESHAPE", "PAD", "AVERAGE_POOL_2D", "RESHAPE"});
+}
+
 TEST_CASE("an activation that is not alone is an operator") {
   CHECK(operators_of(R"(graph {}
 %x: tensor<2x3xf32> = input()
