@@ -110,18 +110,21 @@ class Rewriting {
         next_(decided.selection.conversions().begin()) {}
 
   Expected<void> run() {
-    const std::vector<NodeId> used = used_nodes();
+    std::set<NodeId> used = used_nodes();
     for (const NodeId node : decided_.problem.order) {
       QUADRANT_CHECK(rewrite_node(node));
       QUADRANT_CHECK(convert_results(node));
     }
-    return erase_unused(used);
+    return erase_unused(std::move(used));
   }
 
  private:
-  // Of these, and of what was emitted, whatever has lost its last user.
-  Expected<void> erase_unused(std::vector<NodeId> candidates) {
-    candidates.insert(candidates.end(), context_.emitted_.begin(), context_.emitted_.end());
+  // Of these, of what was emitted and of what was replaced, whatever has no user: a replaced node
+  // that never had one may not fit its operands any more.
+  Expected<void> erase_unused(std::set<NodeId> used) {
+    used.insert(context_.emitted_.begin(), context_.emitted_.end());
+    for (const auto& [value, made] : context_.replaced_) used.insert(value.node);
+    std::vector<NodeId> candidates(used.begin(), used.end());
     std::erase_if(candidates, [&](NodeId node) { return !graph_.view().uses(node).empty(); });
     while (!candidates.empty()) {
       const NodeId node = candidates.back();
@@ -142,11 +145,11 @@ class Rewriting {
   }
 
   // What somebody used before; inputs stay whatever happens.
-  [[nodiscard]] std::vector<NodeId> used_nodes() const {
-    std::vector<NodeId> used;
+  [[nodiscard]] std::set<NodeId> used_nodes() const {
+    std::set<NodeId> used;
     for (const NodeId node : decided_.problem.order) {
       const bool is_used = !graph_.view().uses(node).empty();
-      if (is_used && graph_.view().kind(node) != ops::Input::kind) used.push_back(node);
+      if (is_used && graph_.view().kind(node) != ops::Input::kind) used.insert(node);
     }
     return used;
   }

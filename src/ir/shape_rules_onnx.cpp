@@ -23,6 +23,13 @@ Expected<TensorType> as_operand(NodeRef node) {
   return TensorType{plain_element(node, 0), operand_shape(node, 0), nullptr};
 }
 
+// Softmax and its like: a scalar has no axis for them in any version.
+Expected<TensorType> along_an_axis(NodeRef node) {
+  const Shape data = operand_shape(node, 0);
+  if (data.is_ranked() && data.rank() == 0) return invalid("of a tensor without dimensions");
+  return as_operand(node);
+}
+
 Expected<TensorType> bits_as(NodeRef node) {
   const auto to = numbered_element_type(node.attribute_or<std::int64_t>("to", 0));
   if (!to) return invalid("a BitCast without a type");
@@ -383,14 +390,14 @@ constexpr std::array known_rules{
     Known{"Floor", as_operand},
     Known{"Gelu", as_operand},
     Known{"GroupNormalization", as_operand},
-    Known{"Hardmax", as_operand},
+    Known{"Hardmax", along_an_axis},
     Known{"HardSigmoid", as_operand},
     Known{"HardSwish", as_operand},
     Known{"InstanceNormalization", as_operand},
     Known{"LayerNormalization", as_operand},
     Known{"LeakyRelu", as_operand},
     Known{"Log", as_operand},
-    Known{"LogSoftmax", as_operand},
+    Known{"LogSoftmax", along_an_axis},
     Known{"LpNormalization", as_operand},
     Known{"LRN", as_operand},
     Known{"MeanVarianceNormalization", as_operand},
@@ -411,7 +418,7 @@ constexpr std::array known_rules{
     Known{"Sign", as_operand},
     Known{"Sin", as_operand},
     Known{"Sinh", as_operand},
-    Known{"Softmax", as_operand},
+    Known{"Softmax", along_an_axis},
     Known{"Softplus", as_operand},
     Known{"Softsign", as_operand},
     Known{"Sqrt", as_operand},

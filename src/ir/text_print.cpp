@@ -16,6 +16,7 @@
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/ir/topology.hpp"
+#include "quadrant/ir/verify.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -163,6 +164,8 @@ class Printer {
       if (!bytes) return;
       *parameters = Constant::from_shared(parameters->element(), parameters->shape(), *bytes);
     }
+    // Nobody looked at what was deferred: what breaks a rule could not be read again.
+    if (const auto sound = verify(read, type.shape); !sound && status_) status_ = sound;
     out_ += detail::print_type(
         {type.element, type.shape, std::make_shared<const UniformType>(std::move(read))},
         INT64_MAX);

@@ -38,7 +38,9 @@ Expected<Shape> expected_parameters(const UniformType& type, const Shape& shape)
     return broken_rule(fmt::format("quantized in blocks of {}", granularity.block_size));
   }
   if (shape.is_ranked()) return parameter_shape(shape, granularity);
-  return blocks ? Shape() : Shape{Extent::open()};
+  // A type as text leaves the shape of its scales to that of the tensor.
+  if (blocks) return broken_rule("quantized in blocks, of a shape whose rank is not known");
+  return Shape{Extent::open()};
 }
 
 Expected<void> check_scale_values(std::span<const double> scales) {

@@ -58,7 +58,9 @@ std::optional<Graph> write_and_read(const Graph& graph, Format format, std::uint
   }
   auto again = through(graph, format);
   if (!again) return {};
-  const auto show = [&] { return std::string(to_string(format)) + '\n' + print_graph(graph); };
+  const auto show = [&] {
+    return std::string(to_string(format)) + '\n' + print_model(graph).value_or(print_graph(graph));
+  };
   require_value(*again, "what was written cannot be read", show);
   require_value(verify(**again), "what was written is not valid",
                 [&] { return show() + "\nbecame\n" + print_graph(**again); });

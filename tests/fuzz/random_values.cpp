@@ -20,17 +20,29 @@ constexpr std::array elements{
     ElementType::boolean, ElementType::opaque,  ElementType::undefined,
 };
 
+// What an element of less than a byte can be.
+std::uint8_t fitting(ElementType element, std::uint8_t byte) {
+  if (element == ElementType::boolean) return byte % 2;
+  if (element == ElementType::uint4) return byte % 16;
+  const auto low = static_cast<std::uint8_t>(byte % 16);
+  if (element == ElementType::int4) return low < 8 ? low : static_cast<std::uint8_t>(low | 0xf0U);
+  return byte;
+}
+
 /// Contents that a computation has yet to make, and may fail to.
 class Computed final : public ConstantSource {
  public:
-  explicit Computed(bool fails) : fails_(fails) {}
+  Computed(ElementType element, bool fails) : element_(element), fails_(fails) {}
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
     if (fails_) return fail(ErrorCode::io, "contents that cannot be read");
-    for (std::byte& byte : out) byte = static_cast<std::byte>(offset++ % 64);
+    for (std::byte& byte : out) {
+      byte = std::byte{fitting(element_, static_cast<std::uint8_t>(offset++ % 64))};
+    }
     return {};
   }
 
  private:
+  ElementType element_;
   bool fails_;
 };
 
@@ -40,15 +52,6 @@ Constant constant_of(ElementType element, Shape shape, std::span<const double> p
   std::vector<T> values(static_cast<std::size_t>(*shape.element_count()));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = convert(pattern[i % pattern.size()]);
   return Constant::from_vector(element, std::move(shape), std::move(values));
-}
-
-// What an element of less than a byte can be.
-std::uint8_t fitting(ElementType element, std::uint8_t byte) {
-  if (element == ElementType::boolean) return byte % 2;
-  if (element == ElementType::uint4) return byte % 16;
-  const auto low = static_cast<std::uint8_t>(byte % 16);
-  if (element == ElementType::int4) return low < 8 ? low : static_cast<std::uint8_t>(low | 0xf0U);
-  return byte;
 }
 
 }  // namespace
@@ -92,7 +95,8 @@ Constant RandomValues::constant(ElementType element, Shape shape) {
   const auto count = shape.element_count();
   if (!count || byte_width(element) == 0 || *count > most_elements) return {};
   if (one_in(is_computed() ? 32 : 8)) {
-    return Constant::deferred(element, std::move(shape), std::make_shared<Computed>(one_in(4)));
+    return Constant::deferred(element, std::move(shape),
+                              std::make_shared<Computed>(element, one_in(4)));
   }
   auto bytes = contents(element, shape);
   return Constant::from_bytes(element, std::move(shape), std::move(bytes));

@@ -513,6 +513,13 @@ TEST_CASE("what is stated is kept and completed") {
         "tensor<*xundefined>");
 }
 
+TEST_CASE("a scalar has no axis for softmax") {
+  for (const std::string kind : {"Softmax", "LogSoftmax", "Hardmax"}) {
+    CAPTURE(kind);
+    CHECK(fails("%x: tensor<f32> = input()\n%y: tensor<*xundefined> = onnx." + kind + "(%x)\n"));
+  }
+}
+
 TEST_CASE("transpose") {
   CHECK(infer(unary("tensor<*xf32>", "tensor<*xundefined> = transpose(%x) {perm = [1, 0]}")) ==
         "tensor<?x?xf32>");

@@ -727,6 +727,20 @@ TEST_CASE("scales that are deferred or many are written, too") {
   CHECK(read_integers(read->zero_points)->at(99) == 99);
 }
 
+TEST_CASE("deferred zero points that no reader of text would take are an error") {
+  UniformType type{.storage = ElementType::int8, .storage_min = -128, .storage_max = 50};
+  type.granularity = Granularity::per_axis(0);
+  type.scales = make_exact_scales(ElementType::float32, {100}, std::vector<double>(100, 1.0));
+  type.zero_points = build::deferred(ElementType::int8, {100});  // 0 to 99
+  Graph graph;
+  const Value w = graph.add_constant("w", build::zeros(ElementType::int8, {100}));
+  graph.set_constant(w.node, *graph.constant(w.node), std::make_shared<const UniformType>(type));
+  const auto text = print_model(graph);
+  REQUIRE_FALSE(text.has_value());
+  CHECK(text.error().message == "a zero point of 51 outside -128 to 50");
+  CHECK(text.error().place.node == "w");
+}
+
 TEST_CASE("what cannot be read is an error that names the node, not a gap") {
   Graph graph;
   graph.add_constant("w", Constant::deferred(ElementType::uint8, {2},

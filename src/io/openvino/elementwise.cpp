@@ -337,6 +337,15 @@ bool raise_prelu(RaisedLayer& layer) {
     std::vector<Extent> extents{slopes[0]};
     extents.resize(static_cast<std::size_t>(shape.rank() - 1), 1);
     slope = layer.reshaped(slope, Shape(std::move(extents)), "slope");
+  } else if (slopes.rank() > shape.rank()) {
+    // A list of one for a scalar: ONNX's slopes have no more axes than what they multiply.
+    const auto more = static_cast<std::size_t>(slopes.rank() - shape.rank());
+    const auto extents = slopes.extents();
+    const bool is_one = std::ranges::all_of(extents.first(more),
+                                            [](Extent extent) { return surely_equal(extent, 1); });
+    if (!is_one) return false;
+    const auto kept = extents.subspan(more);
+    slope = layer.reshaped(slope, Shape(std::vector<Extent>(kept.begin(), kept.end())), "slope");
   }
   layer.make("onnx.PRelu", {x, slope});
   return true;

@@ -92,6 +92,7 @@ class CodeChain {
 
 std::int64_t quantized_axis(const LoweredNode& node) {
   if (node.attribute_or<std::int64_t>("block_size", 0) != 0) impossible("blocks of codes");
+  if (node.ranked(1).rank() > 1) impossible("scales of more than one dimension");
   return node.ranked(1).element_count() == 1 ? 0 : axis_of(node, 1);
 }
 

@@ -91,6 +91,11 @@ TensorId Model::add_tensor(std::string name, const TensorType& type, const Axes&
   }
   tensor->has_rank = true;
   tensor->quantization = parameters(type.quantization.get(), axes);
+  // The file would say 1 of an extent that LiteRT holds the scales against.
+  if (tensor->quantization && type.quantization->granularity.kind == Granularity::Kind::axis &&
+      !type.shape[type.quantization->granularity.axis].is_known()) {
+    impossible("scales along an axis whose extent only the run tells");
+  }
   bytes_ += bytes_of_entry;
   graph_->tensors.push_back(std::move(tensor));
   return static_cast<TensorId>(graph_->tensors.size() - 1);

@@ -508,10 +508,14 @@ constexpr std::array raise_move_rows{
 
 Value meant_as(Raising& raising, const RaisedOp& op) {
   const Value codes = raising.plain(op.input(0));
-  const auto& to = raising.type(op.output()).quantization;
-  const auto from = GivenForm::of(raising.type(op.input(0)).quantization);
+  const TensorType& source = raising.type(op.input(0));
+  const TensorType& result = raising.type(op.output());
+  const auto& to = result.quantization;
+  const auto from = GivenForm::of(source.quantization);
   const auto wanted = GivenForm::of(to);
-  const bool is_same = from == wanted || (wanted && !wanted->is_per_tensor());
+  // Several scales go where their elements go, but for a RESHAPE that is a label alone.
+  const bool moves_nothing = op.code == BuiltinOperator::RESHAPE && source.shape == result.shape;
+  const bool is_same = from == wanted || (wanted && !wanted->is_per_tensor() && !moves_nothing);
   return is_same ? codes : raising.relabelled(codes, to, raising.name(op.output()));
 }
 

@@ -144,6 +144,18 @@ TEST_CASE("groups, slopes and transposed factors are laid out as ONNX has them")
   CHECK(xml.find(R"(shape="2,1,1,1,1")") != std::string::npos);
 }
 
+TEST_CASE("the slope of a scalar has no dimension, either") {
+  const OpenVinoFiles files = files_of(graph_of(R"(graph {}
+%x: tensor<f32> = input()
+%y: tensor<f32> = onnx.LeakyRelu(%x)
+output(%y)
+)"));
+  const Graph again = graph_of(files);
+  const NodeRef prelu = again.ref(again.find_value("y").node);
+  CHECK(prelu.kind() == "onnx.PRelu");
+  CHECK(again.type(prelu.operand(1)).shape.rank() == 0);
+}
+
 TEST_CASE("an operation that is not known is carried, attributes and all") {
   IrText ir;
   const int x = ir.input("x", "f32", "FP32", {1, 4});

@@ -263,6 +263,17 @@ TEST_CASE("integers that follow from an open extent are not taken for known ones
                      "output(%y)\n") == Names{"SHAPE", "CAST", "BROADCAST_TO"});
 }
 
+TEST_CASE("codes of several scales along an open extent are refused") {
+  const auto bytes = tflite_bytes(graph_of(R"(graph {}
+%x: tensor<?x2x!quant.uniform<i8:f32:0, {1.0, 1.25, 1.5}>> = input()
+%y: tensor<?x2xf32> = dequantize(%x)
+output(%y)
+)"));
+  REQUIRE_FALSE(bytes.has_value());
+  CHECK(bytes.error().message.find("scales along an axis whose extent only the run tells") !=
+        std::string::npos);
+}
+
 TEST_CASE("two unknown extents are not taken for the same") {
   const auto bytes = tflite_bytes(graph_of(R"(graph {}
 %x: tensor<1x1x?x?xf32> = input()
@@ -284,6 +295,22 @@ output(%y)
 )")));
   CHECK(operators_of(model) == Names{"DEQUANTIZE"});
   CHECK(tensor_of(model, "x").quantization->scale == std::vector<float>{0.5F});
+}
+
+TEST_CASE("codes that are meant by other scales come back as they were meant") {
+  const Graph graph = graph_of(R"(graph {}
+%x: tensor<3x!quant.uniform<i8:f32, 0.5>> = input()
+%c: tensor<3xi8> = storage_cast(%x)
+%y: tensor<3x!quant.uniform<i8:f32:0, {0.5, 0.25, 1.0}>> = storage_cast(%c)
+%r: tensor<3xf32> = dequantize(%y)
+%s: tensor<3xf32> = dequantize(%x)
+output(%r)
+output(%s)
+)");
+  const auto again = read_tflite(bytes_of(graph));
+  REQUIRE(again.has_value());
+  const NodeRef real = again->ref(again->find_value("r").node);
+  CHECK(to_string(*real.operand_type(0)) == "tensor<3x!quant.uniform<i8:f32:0, {0.5, 0.25, 1.0}>>");
 }
 
 TEST_CASE("the signature lists inputs and outputs") {

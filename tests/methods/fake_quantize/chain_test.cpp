@@ -416,3 +416,23 @@ output(%y)
   CHECK((*scales)[0] < 0.01F * 0.01F);
   CHECK((*scales)[1] == doctest::Approx(0.7 / 0x1p24));
 }
+
+TEST_CASE("a quantize that nobody reads goes with what it read") {
+  const Graph graph = parsed(R"(
+graph {opset = 21}
+%x: tensor<3x3x2x2xf32> = input()
+%l: tensor<f32> = constant() [-1]
+%h: tensor<f32> = constant() [13.875]
+%zero: tensor<f32> = constant() [0]
+%f: tensor<3x3x2x2xf32> = fake_quantize(%x, %l, %h, %zero, %h) {levels = 256}
+%unread: tensor<3x3x2x2x!quant.uniform<i8:f32, 1.0>> = quantize(%f)
+%g: tensor<3x3x2x2xf32> = onnx.Gelu(%f)
+%w: tensor<2x2xf32> = constant() [-0.5, 7.875, 2.25, -3.875]
+%y: tensor<3x3x2x2xf32> = matmul(%g, %w)
+output(%y)
+)");
+  for (const LowPrecisionTarget target : low_precision_targets) {
+    const LowPrecision result = lowered(graph, {.target = target, .repair = true});
+    CHECK(result.graph.find_value("unread").is_absent());
+  }
+}
