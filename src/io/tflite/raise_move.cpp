@@ -105,7 +105,8 @@ bool raise_concatenation(Raising& raising, const RaisedOp& op) {
 std::vector<std::int64_t> mirrored(std::int64_t extent, std::int64_t before, std::int64_t after) {
   std::vector<std::int64_t> which;
   for (std::int64_t at = -before; at < extent + after; ++at) {
-    which.push_back(at < 0 ? -at - 1 : at >= extent ? 2 * extent - at - 1 : at);
+    const std::int64_t from_front = at < 0 ? -at - 1 : at;
+    which.push_back(at < extent ? from_front : 2 * extent - at - 1);
   }
   return which;
 }
@@ -225,6 +226,27 @@ struct RaisedSlice {
   std::vector<std::int64_t> added;    ///< axes of the result that are new
 };
 
+bool has_bit(std::int32_t mask, std::size_t i) { return ((mask >> i) & 1) != 0; }
+
+/// Where an axis of a STRIDED_SLICE starts and ends. A mask says which bounds do not count, another
+/// one that the axis is one element alone.
+struct SliceBounds {
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+};
+
+std::optional<SliceBounds> slice_bounds(const schema::StridedSliceOptions& options, std::size_t i,
+                                        SliceBounds stated, std::int64_t step) {
+  const bool has_no_start = has_bit(options.begin_mask(), i);
+  if (has_bit(options.shrink_axis_mask(), i)) {
+    if (has_no_start || step != 1) return std::nullopt;
+    return SliceBounds{stated.start, stated.start == -1 ? far : stated.start + 1};
+  }
+  if (has_no_start) stated.start = step < 0 ? far : 0;
+  if (has_bit(options.end_mask(), i)) stated.end = step < 0 ? -far : far;
+  return stated;
+}
+
 /// STRIDED_SLICE's lists and masks, for an operand of rank `rank`; empty where they do not fit it.
 std::optional<RaisedSlice> strided_slice(const Raising& raising, const RaisedOp& op) {
   const auto* options = op.op->builtin_options_as_StridedSliceOptions();
@@ -236,39 +258,34 @@ std::optional<RaisedSlice> strided_slice(const Raising& raising, const RaisedOp&
     return std::nullopt;
   }
   const auto rank = raising.rank(op.input(0));
-  const auto bit = [](std::int32_t mask, std::size_t i) { return ((mask >> i) & 1) != 0; };
   std::int64_t named = 0;  // axes of the operand that have an entry
   for (std::size_t i = 0; i < starts->size(); ++i) {
-    named += bit(options->ellipsis_mask(), i) || bit(options->new_axis_mask(), i) ? 0 : 1;
+    named += has_bit(options->ellipsis_mask(), i) || has_bit(options->new_axis_mask(), i) ? 0 : 1;
   }
   if (named > rank) return std::nullopt;
   RaisedSlice slice;
   std::int64_t axis = 0;
   std::int64_t result_axis = 0;
   for (std::size_t i = 0; i < starts->size(); ++i) {
-    if (bit(options->ellipsis_mask(), i)) {
+    if (has_bit(options->ellipsis_mask(), i)) {
       axis += rank - named;
       result_axis += rank - named;
       continue;
     }
-    if (bit(options->new_axis_mask(), i)) {
+    if (has_bit(options->new_axis_mask(), i)) {
       slice.added.push_back(result_axis++);
       continue;
     }
     const std::int64_t step = (*steps)[i];
-    std::int64_t start = (*starts)[i];
-    std::int64_t end = (*ends)[i];
-    if (bit(options->shrink_axis_mask(), i)) {
-      if (bit(options->begin_mask(), i) || step != 1) return std::nullopt;
-      end = start == -1 ? far : start + 1;
+    const auto bounds = slice_bounds(*options, i, {(*starts)[i], (*ends)[i]}, step);
+    if (!bounds) return std::nullopt;
+    if (has_bit(options->shrink_axis_mask(), i)) {
       slice.dropped.push_back(axis);
     } else {
-      if (bit(options->begin_mask(), i)) start = step < 0 ? far : 0;
-      if (bit(options->end_mask(), i)) end = step < 0 ? -far : far;
       ++result_axis;
     }
-    slice.starts.push_back(start);
-    slice.ends.push_back(end);
+    slice.starts.push_back(bounds->start);
+    slice.ends.push_back(bounds->end);
     slice.steps.push_back(step);
     slice.axes.push_back(axis++);
   }
@@ -280,6 +297,7 @@ void add_slice(Raising& raising, const RaisedOp& op, const RaisedSlice& slice) {
   const bool keeps_rank = slice.dropped.empty() && slice.added.empty();
   const Axes axes = keeps_rank ? raising.axes(op.input(0)) : plain_axes(raising.rank(op.input(0)));
   std::vector<std::int64_t> which;
+  which.reserve(slice.axes.size());
   for (const std::int64_t axis : slice.axes) which.push_back(value_axis(axes, axis));
   std::vector<Value> operands{raising.value(op.input(0), axes),
                               raising.integer_constant(name + "_starts", slice.starts),
@@ -368,6 +386,7 @@ bool raise_pack(Raising& raising, const RaisedOp& op) {
   Steps steps(raising, output);
   const Value axes = steps.integers({*axis});
   std::vector<Value> operands;
+  operands.reserve(op.input_count());
   for (std::size_t i = 0; i < op.input_count(); ++i) {
     operands.push_back(steps.apply(ops::Unsqueeze::kind, {raising.plain(op.input(i)), axes}));
   }
@@ -398,6 +417,7 @@ bool raise_unpack(Raising& raising, const RaisedOp& op) {
   extents[static_cast<std::size_t>(*axis)] = 1;
   part.shape = Shape(std::move(extents));
   std::vector<ResultSpec> results;
+  results.reserve(op.output_count());
   for (std::size_t i = 0; i < op.output_count(); ++i) {
     results.push_back({raising.name(op.output(i)) + "_part", part});
   }

@@ -12,8 +12,8 @@ namespace {
 
 using enum BuiltinOperator;
 
-/// How many elements ONNX divides the sum of each window by. A window that lies in the padding alone
-/// has the mean 0.
+/// How many elements ONNX divides the sum of each window by. A window that lies in the padding
+/// alone has the mean 0.
 std::vector<std::int64_t> counts_of(const WindowAxis& axis, bool include_pad) {
   std::vector<std::int64_t> counts;
   const std::int64_t first = include_pad ? -axis.before : 0;
@@ -50,7 +50,7 @@ Corrections corrections(const std::vector<WindowAxis>& windows, bool include_pad
       }
     }
     made.factors = std::move(next);
-    made.extents.push_back(static_cast<std::int64_t>(counts.size()));
+    made.extents.emplace_back(static_cast<std::int64_t>(counts.size()));
   }
   if (!is_needed) made.factors.clear();
   return made;
