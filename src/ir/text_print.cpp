@@ -164,6 +164,13 @@ class Printer {
       if (!bytes) return;
       *parameters = Constant::from_shared(parameters->element(), parameters->shape(), *bytes);
     }
+    // The reader has the shape of the scales from that of the tensor.
+    const bool is_said =
+        read.granularity.kind != Granularity::Kind::block || type.shape.is_static();
+    if (!is_said && status_) {
+      status_ = fail(ErrorCode::impossible,
+                     "text cannot say scales of blocks where an extent is not known");
+    }
     // Nobody looked at what was deferred: what breaks a rule could not be read again.
     if (const auto sound = verify(read, type.shape); !sound && status_) status_ = sound;
     out_ += detail::print_type(

@@ -38,9 +38,7 @@ Expected<Shape> expected_parameters(const UniformType& type, const Shape& shape)
     return broken_rule(fmt::format("quantized in blocks of {}", granularity.block_size));
   }
   if (shape.is_ranked()) return parameter_shape(shape, granularity);
-  // A type as text leaves the shape of its scales to that of the tensor.
-  if (blocks) return broken_rule("quantized in blocks, of a shape whose rank is not known");
-  return Shape{Extent::open()};
+  return blocks ? Shape() : Shape{Extent::open()};
 }
 
 Expected<void> check_scale_values(std::span<const double> scales) {

@@ -741,6 +741,20 @@ TEST_CASE("deferred zero points that no reader of text would take are an error")
   CHECK(text.error().place.node == "w");
 }
 
+TEST_CASE("blocks of what is not known have no text") {
+  UniformType type{.storage = ElementType::int8, .storage_min = -128, .storage_max = 127};
+  type.granularity = Granularity::per_block(1, 4);
+  type.scales = build::floats({2, 3}, {1, 2, 3, 4, 5, 6});
+  for (const Shape& shape : {Shape(), Shape{Extent::open(), 10}, Shape{2, Extent::open()}}) {
+    Graph graph;
+    graph.add_input("x", {ElementType::int8, shape, std::make_shared<const UniformType>(type)});
+    const auto text = print_model(graph);
+    REQUIRE_FALSE(text.has_value());
+    CHECK(text.error().code == ErrorCode::impossible);
+    CHECK(text.error().place.node == "x");
+  }
+}
+
 TEST_CASE("what cannot be read is an error that names the node, not a gap") {
   Graph graph;
   graph.add_constant("w", Constant::deferred(ElementType::uint8, {2},

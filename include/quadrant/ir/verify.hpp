@@ -19,9 +19,9 @@ namespace quadrant::inline v0 {
 
 /// The rules of one quantized type for tensors of shape `shape`: codes are integers of at most 32
 /// bits, in a range of more than one inside the storage type's; they express a float type; the axis
-/// is inside the rank, blocks are not empty and the rank with them is known; scales are float32,
-/// float16 or float64, of `parameter_shape`, finite and not zero; zero points are of the storage
-/// type, as many, and inside the range. Values that are deferred are not looked at.
+/// is inside the rank, blocks are not empty; scales are float32, float16 or float64, of
+/// `parameter_shape`, finite and not zero; zero points are of the storage type, as many, and inside
+/// the range. Values that are deferred are not looked at.
 [[nodiscard]] Expected<void> verify(const UniformType& type, const Shape& shape);
 
 }  // namespace quadrant::inline v0

@@ -222,3 +222,14 @@ output(%y)
   CHECK_FALSE(std::filesystem::exists(other));
   CHECK_FALSE(std::filesystem::exists(scratch / "n.bin"));
 }
+
+TEST_CASE("scales of several dimensions without blocks are refused") {
+  const auto files = openvino_files(graph_of(R"(graph {}
+%x: tensor<2x2x4x1xi8> = input()
+%s: tensor<1x2x4x2xf32> = input()
+%y: tensor<2x2x4x1xf32> = onnx.DequantizeLinear(%x, %s)
+output(%y)
+)"));
+  REQUIRE_FALSE(files.has_value());
+  CHECK(files.error().message.find("scales of more than one dimension") != std::string::npos);
+}
