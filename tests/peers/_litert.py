@@ -10,15 +10,15 @@ except ImportError as missing:
     sys.exit(77)
 
 
-def interpreter_of(path, optimised=False):
+def interpreter_of(path, optimised=False, keeps_all=False):
     resolver = OpResolverType.AUTO if optimised else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-    interpreter = Interpreter(str(path), experimental_op_resolver_type=resolver, num_threads=1)
-    return interpreter
+    return Interpreter(str(path), experimental_op_resolver_type=resolver, num_threads=1,
+                       experimental_preserve_all_tensors=keeps_all)
 
 
-def run_litert(path, feeds, optimised=False):
-    """Outputs by name. Inputs get the shapes of what they are fed."""
-    interpreter = interpreter_of(path, optimised)
+def run_litert(path, feeds, optimised=False, keeps_all=False):
+    """Outputs by name. Inputs get the shapes of what they are fed. `keeps_all`: no two tensors share memory."""
+    interpreter = interpreter_of(path, optimised, keeps_all)
     for detail in interpreter.get_input_details():
         if tuple(detail["shape"]) != feeds[detail["name"]].shape:
             interpreter.resize_tensor_input(detail["index"], feeds[detail["name"]].shape)

@@ -26,6 +26,7 @@ NUDGES = 3  # runs that find what rounding does to a model
 ROUNDING = {np.dtype(np.float32): 2e-6, np.dtype(np.float16): 1e-3}  # of inputs, relative
 TOLERANCE = {np.dtype(np.float32): 1e-4, np.dtype(np.float16): 2e-2}  # of models that have such values
 MORE = 20   # an output may differ by that many times what it does when inputs are rounded
+SMALLEST = 1e-20  # what an output's largest element is at least taken for: runtimes flush and clamp what is smaller
 
 
 class Made:
@@ -128,12 +129,12 @@ class Made:
         return {value.name: value.data(rng, extents) for value in self.inputs}
 
     def outputs(self, feed):
-        """By name."""
+        """By name. Copies: what ONNX Runtime gives may lie in memory that its next run writes to."""
         try:
             found = self.session.run(None, feed)
         except Exception as problem:
             raise Refused(f"ONNX Runtime: {problem}") from None
-        return dict(zip([value.name for value in self.session.get_outputs()], found))
+        return {value.name: array.copy() for value, array in zip(self.session.get_outputs(), found)}
 
     def truth(self, feed):
         found = self.outputs(feed)
@@ -187,7 +188,7 @@ def distance(found, wanted):
         return 0.0
     wide = wanted.astype(np.float64)
     off = np.abs(found.astype(np.float64) - wide).max()
-    return 0.0 if off == 0 else float(off / max(np.abs(wide).max(), 1e-30))
+    return 0.0 if off == 0 else float(off / max(np.abs(wide).max(), SMALLEST))
 
 
 def sweep_model(seed):

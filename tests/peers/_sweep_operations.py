@@ -131,7 +131,7 @@ def pool(b):
     x = b.pick(3, 4, 4, 5)
     op = b.choice(["MaxPool", "AveragePool", "MaxPool", "AveragePool", "LpPool"])
     attributes = windows(b, x, 4, dilations=op == "MaxPool" or op == "AveragePool" and b.opset >= 19)
-    if op == "AveragePool" and "auto_pad" in attributes:  # ONNX Runtime passes over one of the two
+    if "auto_pad" in attributes:  # ONNX Runtime passes over one of the two
         attributes.pop("dilations", None)
     if op != "LpPool" and b.chance(0.35):
         attributes["ceil_mode"] = 1

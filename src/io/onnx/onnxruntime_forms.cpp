@@ -7,6 +7,7 @@
 #include "io/onnx/dequantize.hpp"
 #include "io/onnx/failure.hpp"
 #include "io/onnx/raise.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/products.hpp"
 #include "quadrant/numerics/code_sign.hpp"
@@ -85,16 +86,39 @@ bool is_plain_product(const NodeRef& node) {
          !gemm.trans_a() && !gemm.trans_b();
 }
 
+/// Whether rows of a constant of one scale are looked up: then codes that are computed are its.
+bool is_table_of_one_scale(const Graph& graph, NodeId constant) {
+  if (graph.type({constant, 0}).quantization->scales.element_count() != 1) return false;
+  return std::ranges::any_of(graph.uses(constant), [&](const Use& use) {
+    return find_move(graph.kind(use.user)) != nullptr &&
+           std::ranges::any_of(graph.operands(use.user), [&](Value operand) {
+             return !operand.is_absent() && graph.constant(operand.node) == nullptr;
+           });
+  });
+}
+
+/// Whether values are rounded to signed codes, and code 0 is zero for all, as accelerators want it.
+bool are_rounded_without_zero_points(const Graph& graph) {
+  bool are_rounded = false;
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (!node.is_valid() || graph.kind(node) != ops::Quantize::kind) continue;
+    const UniformType* const type = graph.type({node, 0}).quantization.get();
+    if (type == nullptr) continue;
+    if (type->zero_points || type->storage == ElementType::uint8) return false;
+    are_rounded = true;
+  }
+  return are_rounded;
+}
+
 }  // namespace
 
 std::int64_t use_unsigned_activations(Graph& graph) {
   const auto codes = free_codes(graph, ElementType::int8, [&](NodeId maker) {
-    return graph.constant(maker) == nullptr &&
-           graph.attribute(maker, raised::beside_clip) == nullptr;
+    return graph.attribute(maker, raised::beside_clip) == nullptr &&
+           (graph.constant(maker) == nullptr || is_table_of_one_scale(graph, maker));
   });
-  const bool have_zero_points = std::ranges::any_of(
-      codes, [&](Value value) { return bool(graph.type(value).quantization->zero_points); });
-  if (!have_zero_points) return 0;
+  if (are_rounded_without_zero_points(graph)) return 0;
   value_of(change_sign(graph, codes));
   return static_cast<std::int64_t>(codes.size());
 }

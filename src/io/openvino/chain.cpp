@@ -60,6 +60,11 @@ Output LayerChain::element_of(Output list, std::int64_t index) {
   return apply({"Gather", "opset8"}, {list, integer(index), integer(0)}, {{"batch_dims", "0"}});
 }
 
+Output LayerChain::count(std::int64_t begin, std::int64_t end) {
+  if (const auto known = known_count(node_.ranked(0), begin, end)) return integers({*known});
+  return reduced("ReduceProd", part(extents(node_.operand(0)), begin, end), {0});
+}
+
 Output LayerChain::reduced(std::string_view type, Output value,
                            const std::vector<std::int64_t>& axes, bool keeps) {
   const bool is_norm = type == "ReduceL1" || type == "ReduceL2";
@@ -108,6 +113,12 @@ void make_first(LoweredNode& node, const OpName& op, std::span<const Output> inp
     return;
   }
   node.finish(node.step(op, inputs, data, node.result_type(), op.type));
+}
+
+std::optional<std::int64_t> known_count(const Shape& shape, std::int64_t begin, std::int64_t end) {
+  const auto extents = shape.extents().subspan(static_cast<std::size_t>(begin),
+                                               static_cast<std::size_t>(end - begin));
+  return Shape(std::vector(extents.begin(), extents.end())).element_count();
 }
 
 std::vector<std::int64_t> axes_from(std::int64_t first, std::int64_t rank) {

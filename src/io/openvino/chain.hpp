@@ -44,6 +44,9 @@ class LayerChain {
   Output joined(const std::vector<Output>& lists) {
     return apply({"Concat"}, lists, {{"axis", "0"}});
   }
+  /// How many elements the axes of operand 0 from `begin` to before `end` have, a list of one. Where
+  /// others are open, too: no -1, which cannot be found for an array without elements.
+  Output count(std::int64_t begin, std::int64_t end);
   Output reduced(std::string_view type, Output value, const std::vector<std::int64_t>& axes,
                  bool keeps = true);
 
@@ -68,6 +71,10 @@ void expect_one_result(const LoweredNode& node);
 /// As LoweredNode::make, for an operation of one result whose node may list more.
 void make_first(LoweredNode& node, const OpName& op, std::span<const Output> inputs,
                 const Data& data);
+
+/// The product of the extents `begin` to before `end`; empty where one is not known.
+[[nodiscard]] std::optional<std::int64_t> known_count(const Shape& shape, std::int64_t begin,
+                                                      std::int64_t end);
 
 /// All axes from `first` to before `rank`.
 [[nodiscard]] std::vector<std::int64_t> axes_from(std::int64_t first, std::int64_t rank);

@@ -86,30 +86,17 @@ void lower_squeezing(LoweredNode& node) {
   node.make({node.node().kind() == ops::Squeeze::kind ? "Squeeze" : "Unsqueeze"}, inputs);
 }
 
-/// The product of the extents `begin` to before `end`; empty where one is not known.
-std::optional<std::int64_t> extent_of_axes(const Shape& shape, std::int64_t begin,
-                                           std::int64_t end) {
-  const auto extents = shape.extents().subspan(static_cast<std::size_t>(begin),
-                                               static_cast<std::size_t>(end - begin));
-  return Shape(std::vector(extents.begin(), extents.end())).element_count();
-}
-
 void lower_flatten(LoweredNode& node) {
   const auto axis = ops::Flatten{node.node()}.axis();
   if (!axis) impossible("an axis that is not known");
   const Shape& shape = node.ranked(0);
-  const auto before = extent_of_axes(shape, 0, *axis);
-  const auto behind = extent_of_axes(shape, *axis, shape.rank());
+  const std::int64_t before = known_count(shape, 0, *axis).value_or(-1);
+  const std::int64_t behind = known_count(shape, *axis, shape.rank()).value_or(-1);
   LayerChain chain(node);
-  Output wanted;
-  if (before) {
-    wanted = chain.integers({*before, behind.value_or(-1)});
-  } else if (behind) {
-    wanted = chain.integers({-1, *behind});
-  } else {
-    const Output list = chain.part(chain.extents(node.operand(0)), 0, *axis);
-    wanted = chain.joined({chain.reduced("ReduceProd", list, {0}), chain.integers({-1})});
-  }
+  const Output wanted =
+      std::max(before, behind) > 0
+          ? chain.integers({before, behind})
+          : chain.joined({chain.count(0, *axis), chain.count(*axis, shape.rank())});
   node.make({"Reshape"}, std::array{node.operand(0), wanted}, {{"special_zero", "false"}});
 }
 

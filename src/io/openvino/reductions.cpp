@@ -177,13 +177,19 @@ void lower_softmax(LoweredNode& node) {
     node.make(op, std::array{node.operand(0)}, data);
     return;
   }
-  if (axis < 0) impossible("an operand of unknown rank");
   // Before opset 13 all axes from this one on were one.
   LayerChain chain(node);
-  std::vector<std::int64_t> extents(static_cast<std::size_t>(axis), 0);  // as they are
-  extents.push_back(-1);
-  const Output flat = chain.apply({"Reshape"}, {node.operand(0), chain.integers(extents)},
-                                  {{"special_zero", "true"}});
+  if (!shape.is_ranked()) impossible("an operand of unknown rank");
+  std::vector<std::int64_t> as_they_are(static_cast<std::size_t>(axis), 0);
+  Output extents = chain.count(axis, shape.rank());
+  if (const auto known = known_count(shape, axis, shape.rank())) {
+    as_they_are.push_back(*known);
+    extents = chain.integers(as_they_are);
+  } else if (axis > 0) {
+    extents = chain.joined({chain.integers(as_they_are), extents});
+  }
+  const Output flat =
+      chain.apply({"Reshape"}, {node.operand(0), extents}, {{"special_zero", "true"}});
   node.make({"Reshape"}, std::array{chain.apply(op, {flat}, data), chain.extents(node.operand(0))},
             {{"special_zero", "false"}});
 }

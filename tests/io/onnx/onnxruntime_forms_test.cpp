@@ -68,6 +68,47 @@ TEST_CASE("activations without zero points keep their sign: accelerators have no
   CHECK(written.constant("x_zero_point").element() == ElementType::int8);
 }
 
+TEST_CASE("of activations without sign, one that has the middle as its zero is one more") {
+  const Folder folder;
+  const Written written =
+      written_at_opset(folder,
+                       "%x: tensor<2xf32> = input()\n"
+                       "%q: tensor<2x!quant.uniform<u8:f32, 0.5:3>> = quantize(%x)\n"
+                       "%d: tensor<2xf32> = dequantize(%q)\n"
+                       "%r: tensor<2x!quant.uniform<i8:f32, 0.5>> = quantize(%x)\n"
+                       "%e: tensor<2xf32> = dequantize(%r)\n"
+                       "%y: tensor<2xf32> = add(%d, %e)\n"
+                       "output(%y)\n",
+                       21);
+  CHECK(written.report.unsigned_activations == 1);
+}
+
+TEST_CASE("a table of one scale whose rows are looked up has no sign; a weight keeps it") {
+  const Folder folder;
+  const auto looked_up = [&](const std::string& type, const std::string& how) {
+    const Written written = written_at_opset(
+        folder,
+        "%i: tensor<3xi64> = input()\n"
+        "%t: tensor<4x2x!quant.uniform<" +
+            type + ">> = constant() [1, -2, 3, 4, -5, 6, 7, 8]\n" + how + "output(%y)\n",
+        21);
+    return std::pair(written.report.unsigned_activations, written.constant("t").element());
+  };
+  const auto gathered = [](const std::string& type) {
+    return "%r: tensor<3x2x!quant.uniform<" + type +
+           ">> = gather(%t, %i) {axis = 0}\n"
+           "%y: tensor<3x2xf32> = dequantize(%r)\n";
+  };
+  for (const std::string type : {"i8:f32, 0.5:-3", "i8<-127:127>:f32, 0.5"}) {
+    CAPTURE(type);
+    CHECK(looked_up(type, gathered(type)) == std::pair(std::int64_t{2}, ElementType::uint8));
+    const std::string as_it_is = "%y: tensor<4x2xf32> = dequantize(%t)\n";
+    CHECK(looked_up(type, as_it_is) == std::pair(std::int64_t{0}, ElementType::int8));
+  }
+  const std::string by_column = "i8<-127:127>:f32:1, {0.5, 0.25}";
+  CHECK(looked_up(by_column, gathered(by_column)) == std::pair(std::int64_t{0}, ElementType::int8));
+}
+
 TEST_CASE("a weight that 16 bits are multiplied by has its axis counted from the back") {
   const Folder folder;
   const auto axis = [&](const std::string& data, const std::string& weight) {
