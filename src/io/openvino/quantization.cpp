@@ -117,6 +117,14 @@ Limits limits_of(const UniformType& type, bool to_codes) {
   return {integer_range(type.storage).value_or(own), true};
 }
 
+/// What FakeQuantize computes in. OpenVINO makes a number of the steps from the lowest code to the
+/// highest, which float16 may not hold.
+ElementType computed_element(const UniformType& type, std::int64_t steps) {
+  constexpr std::int64_t largest_float16 = 65504;
+  const bool is_too_narrow = type.expressed == ElementType::float16 && steps > largest_float16;
+  return is_too_narrow ? ElementType::float32 : type.expressed;
+}
+
 /// FakeQuantize to the real values of codes, or, with `to_codes`, to these as numbers.
 void make_fake_quantize(LoweredNode& node, const UniformType& type, bool to_codes) {
   if (type.expressed == ElementType::float64) {
@@ -134,30 +142,31 @@ void make_fake_quantize(LoweredNode& node, const UniformType& type, bool to_code
     low.push_back(real(i, limits.codes.min));
     high.push_back(real(i, limits.codes.max));
   }
-  const ElementType element = type.expressed;
+  const std::int64_t steps = limits.codes.max - limits.codes.min;
+  const ElementType element = computed_element(type, steps);
+  Output data_in = node.converted(node.operand(0), element, "wide");
   const Output input_low = reals(node, "input_low", element, given.shape, low);
   const Output input_high = reals(node, "input_high", element, given.shape, high);
-  const Data data{{"levels", std::to_string(limits.codes.max - limits.codes.min + 1)},
-                  {"auto_broadcast", "numpy"}};
+  const Data data{{"levels", std::to_string(steps + 1)}, {"auto_broadcast", "numpy"}};
+  const TensorType result{element, node.node().type().shape, nullptr};
   if (!to_codes) {  // the result is what the codes stand for
-    const TensorType result{element, node.node().type().shape, nullptr};
-    Output data_in = node.operand(0);
     if (limits.need_clamp) {
       data_in = node.step({"Clamp"}, std::array{data_in},
                           {{"min", text_of(double{real(0, type.storage_min)})},
                            {"max", text_of(double{real(0, type.storage_max)})}},
                           result, "limited");
     }
-    node.finish(node.step({"FakeQuantize"},
-                          std::array{data_in, input_low, input_high, input_low, input_high}, data,
-                          result, "rounded"));
+    const Output rounded = node.step(
+        {"FakeQuantize"}, std::array{data_in, input_low, input_high, input_low, input_high}, data,
+        result, "rounded");
+    node.finish(node.converted(rounded, type.expressed, "narrow"));
     return;
   }
   const Output first = node.number("lowest", element, static_cast<double>(type.storage_min));
   const Output last = node.number("highest", element, static_cast<double>(type.storage_max));
   const Output codes =
-      node.step({"FakeQuantize"}, std::array{node.operand(0), input_low, input_high, first, last},
-                data, node.type(0), "rounded");
+      node.step({"FakeQuantize"}, std::array{data_in, input_low, input_high, first, last}, data,
+                result, "rounded");
   node.make({"Convert"}, std::array{codes},
             {{"destination_type", std::string(name_of(type.storage))}});
 }

@@ -176,6 +176,12 @@ void Lowering::check_rank(Value value, const Axes& axes) const {
   }
 }
 
+bool Lowering::is_read_by(Value value, std::string_view kind) const {
+  return std::ranges::any_of(graph_.uses(value.node), [&](const Use& use) {
+    return use.result == value.result && graph_.kind(use.user) == kind;
+  });
+}
+
 TensorId Lowering::free_tensor(Value value, const Axes& axes) {
   const std::string name(graph_.value_name(value));
   if (const Constant* found = constant(value)) {
@@ -183,10 +189,14 @@ TensorId Lowering::free_tensor(Value value, const Axes& axes) {
   }
   const Value codes = graph_.operands(value.node)[0];
   const UniformType& quantization = *type(codes).quantization;
-  if (!has_dequantize(quantization)) {
+  // LiteRT's XNNPACK leaves such an output as it was in memory.
+  const bool is_given = is_plain(axes) && is_read_by(value, ops::Output::kind);
+  if (is_given || !has_dequantize(quantization)) {
     changed(graph_.ref(value.node),
-            fmt::format("written as real values: TFLite has no DEQUANTIZE of {} by {}",
-                        to_string(quantization.storage), quantization.granularity.print()));
+            is_given
+                ? "written as real values: it is an output"
+                : fmt::format("written as real values: TFLite has no DEQUANTIZE of {} by {}",
+                              to_string(quantization.storage), quantization.granularity.print()));
     const std::vector<float> numbers = reals(codes);
     return model_.add_constant(
         name,

@@ -134,6 +134,9 @@ class Lowering {
 
   void lower(NodeRef node);
   void infer(NodeRef node);
+  [[nodiscard]] bool is_read_by(Value value, std::string_view kind) const;
+  /// Has the node read codes as the plain integers that they are.
+  void take_labels_off(NodeRef node);
   /// Has the node compute on real values; gives the `quantize` nodes that have to follow it.
   std::vector<NodeId> make_real(NodeRef node);
   /// Has the operands and results of the node share their parameters; gives what follows as above.

@@ -130,6 +130,16 @@ void check_mixture(const Rule& rule, NodeRef node) {
   }
 }
 
+/// Whether all that an operation gives is plain integers. Codes that it moves are such, too, then:
+/// their parameters lie along an axis that the result does not have, and somebody else knows them.
+bool gives_plain_integers(NodeRef node) {
+  for (std::uint32_t result = 0; result < node.graph->result_count(node.id); ++result) {
+    const TensorType& type = node.type(result);
+    if (type.is_quantized() || !is_integer(type.element)) return false;
+  }
+  return true;
+}
+
 /// Whether codes of both types have the same parameters one after the other, whichever axis these
 /// lie along: the types before and behind a move.
 bool have_same_numbers(const TensorType& a, const TensorType& b) {
@@ -140,9 +150,11 @@ bool have_same_numbers(const TensorType& a, const TensorType& b) {
                ? value_of(read_integers(type.zero_points, type.zero_points.element_count()))
                : std::vector<std::int64_t>(count, 0);
   };
+  if (a.quantization->granularity.kind != b.quantization->granularity.kind) return false;
+  // The scales of blocks move with them; that they did was verified.
+  if (a.quantization->granularity.kind == Granularity::Kind::block) return true;
   const std::vector<float> scales = value_of(read_scales(a.quantization->scales));
-  return a.quantization->granularity.kind == b.quantization->granularity.kind &&
-         scales == value_of(read_scales(b.quantization->scales)) &&
+  return scales == value_of(read_scales(b.quantization->scales)) &&
          zeros(*a.quantization, scales.size()) == zeros(*b.quantization, scales.size());
 }
 
@@ -172,6 +184,17 @@ void Lowering::infer(NodeRef node) {
     if (found.shape.is_ranked() || found.element != ElementType::undefined) {
       settle(node.result(result), found.element, found.shape);
     }
+  }
+}
+
+void Lowering::take_labels_off(NodeRef node) {
+  for (std::uint32_t i = 0; i < node.operands().size(); ++i) {
+    const Value codes = node.operand(i);
+    if (codes.is_absent() || !type(codes).is_quantized()) continue;
+    const NodeId plain = add_conversion(ops::StorageCast::kind, codes, "_plain",
+                                        {type(codes).element, shape(codes), nullptr});
+    graph_.set_operand(node.id, i, {plain});
+    lower(graph_.ref(plain));
   }
 }
 
@@ -465,6 +488,9 @@ void Lowering::compute(NodeRef node) {
     return;
   }
   check_elements(node);
+  if (rule->codes == Codes::all && find_move(node.kind()) && gives_plain_integers(node)) {
+    take_labels_off(node);
+  }
   std::vector<NodeId> followers;
   if (!has_codes(node)) {
     followers = widen(node, *rule);

@@ -77,6 +77,23 @@ output(%y)
   CHECK(has(files, R"(min="-32)"));
 }
 
+TEST_CASE("of float16, codes of more levels than it has numbers are rounded in float32") {
+  const auto types_with = [](std::string_view codes) {
+    return types_of(
+        files_of(graph_of("graph {}\n"
+                          "%x: tensor<1x2xf16> = input()\n"
+                          "%q: tensor<1x2x!quant.uniform<" +
+                          std::string(codes) +
+                          ":f16, 0.5>> = quantize(%x)\n"
+                          "%y: tensor<1x2xf16> = dequantize(%q)\n"
+                          "output(%y)\n")));
+  };
+  CHECK(types_with("i8") ==
+        Kinds{"Parameter", "Const", "Convert", "Const", "Convert", "FakeQuantize", "Result"});
+  CHECK(types_with("i16") ==
+        Kinds{"Parameter", "Convert", "Const", "Const", "FakeQuantize", "Convert", "Result"});
+}
+
 TEST_CASE("what moves codes that are dequantized behind it moves real numbers") {
   const OpenVinoFiles files = files_of(graph_of(R"(graph {}
 %x: tensor<2x3xf32> = input()

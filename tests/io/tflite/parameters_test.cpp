@@ -1,5 +1,7 @@
 // Parameters that TFLite's tensors cannot say, and constants that are moved.
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "graph_helpers.hpp"
 #include "quadrant/ir/verify.hpp"
@@ -46,6 +48,25 @@ output(%y)
                                            &report));
   CHECK(operators_of(model) == Names{"DEQUANTIZE", "FULLY_CONNECTED", "QUANTIZE"});
   CHECK(report.changed.size() == 1);
+}
+
+TEST_CASE("blocks of 4 bits that are transposed are written as real values, too") {
+  schema::ModelT model = model_of(bytes_of(graph_of(R"(graph {}
+%x: tensor<1x4xf32> = input()
+%c: tensor<2x4x!quant.uniform<i4:f32:{1:2}, {0.5, 1.0, 2.0, 4.0}>> = constant() [1, 2, 3, 4, 5, 6, 7, -8]
+%w: tensor<4x2x!quant.uniform<i4:f32:{0:2}, {0.5, 2.0, 1.0, 4.0}>> = transpose(%c) {perm = [1, 0]}
+%r: tensor<4x2xf32> = dequantize(%w)
+%y: tensor<1x2xf32> = matmul(%x, %r)
+output(%y)
+)")));
+  REQUIRE(operators_of(model) == Names{"FULLY_CONNECTED"});
+  const schema::SubGraphT& graph = *model.subgraphs[0];
+  const auto weight = static_cast<std::size_t>(graph.operators[0]->inputs[1]);
+  const std::vector<std::uint8_t>& bytes = model.buffers[graph.tensors[weight]->buffer]->data;
+  std::array<float, 8> numbers{};  // [2, 4], as the kernel has its weights
+  REQUIRE(bytes.size() == sizeof numbers);
+  std::memcpy(numbers.data(), bytes.data(), sizeof numbers);
+  CHECK(numbers == std::array{0.5f, 1.0f, 3.0f, 4.0f, 10.0f, 12.0f, 28.0f, -32.0f});
 }
 
 TEST_CASE("a weight that is reshaped is a weight") {

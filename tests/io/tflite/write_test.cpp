@@ -1,4 +1,6 @@
 // Graphs to models: which operators there are, and in which order their tensors have the axes.
+#include <array>
+#include <cstring>
 #include <filesystem>
 
 #include "graph_helpers.hpp"
@@ -217,6 +219,38 @@ output(%y)
   const auto codes_read = read_integers(*again.constant(again.find_value("w").node));
   REQUIRE(codes_read);
   CHECK(*codes_read == std::vector<std::int64_t>{1, -2, 3, 4, 5, 6, 7, -7});
+}
+
+TEST_CASE("a weight that is an output, too, is given as real values") {
+  schema::ModelT model = model_of(bytes_of(graph_of(R"(graph {}
+%x: tensor<1x2xf32> = input()
+%c: tensor<2x2x!quant.uniform<i8:f32, 0.5>> = constant() [1, -2, 3, 4]
+%w: tensor<2x2xf32> = dequantize(%c)
+%y: tensor<1x2xf32> = gemm(%x, %w) {transB = 1}
+output(%y, %w)
+)")));
+  CHECK(operators_of(model) == Names{"FULLY_CONNECTED"});
+  const schema::TensorT& given = tensor_of(model, "w");
+  CHECK(given.type == schema::TensorType::FLOAT32);
+  const std::vector<std::uint8_t>& bytes = model.buffers[given.buffer]->data;
+  std::array<float, 4> numbers{};
+  REQUIRE(bytes.size() == sizeof numbers);
+  std::memcpy(numbers.data(), bytes.data(), sizeof numbers);
+  CHECK(numbers == std::array{0.5f, -1.0f, 1.5f, 2.0f});
+}
+
+TEST_CASE("rows of codes that are looked up are plain integers, whoever knows their scales") {
+  schema::ModelT model = model_of(bytes_of(graph_of(R"(graph {}
+%i: tensor<2xi32> = input()
+%c: tensor<3x2x!quant.uniform<i8:f32:0, {0.5, 0.25, 1.0}>> = constant() [1, -2, 3, 4, 5, 6]
+%s: tensor<3x1xf32> = constant() [0.5, 0.25, 1.0]
+%r: tensor<2x2xi8> = gather(%c, %i) {axis = 0}
+%f: tensor<2x2xf32> = cast(%r) {to = 1}
+%g: tensor<2x1xf32> = gather(%s, %i) {axis = 0}
+%y: tensor<2x2xf32> = multiply(%f, %g)
+output(%y)
+)")));
+  CHECK(operators_of(model) == Names{"GATHER", "CAST", "GATHER", "MUL"});
 }
 
 TEST_CASE("an open batch") {
