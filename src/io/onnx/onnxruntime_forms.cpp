@@ -97,15 +97,16 @@ bool is_table_of_one_scale(const Graph& graph, NodeId constant) {
   });
 }
 
-/// Whether values are rounded to signed codes, and code 0 is zero for all, as accelerators want it.
-bool are_rounded_without_zero_points(const Graph& graph) {
+/// Whether values are rounded, and all of them to as many codes below zero, which is code 0, as
+/// above it: how accelerators want them.
+bool are_rounded_symmetrically(const Graph& graph) {
   bool are_rounded = false;
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     const NodeId node = graph.node_at(index);
     if (!node.is_valid() || graph.kind(node) != ops::Quantize::kind) continue;
     const UniformType* const type = graph.type({node, 0}).quantization.get();
     if (type == nullptr) continue;
-    if (type->zero_points || type->storage == ElementType::uint8) return false;
+    if (type->zero_points || type->storage_min != -type->storage_max) return false;
     are_rounded = true;
   }
   return are_rounded;
@@ -118,7 +119,7 @@ std::int64_t use_unsigned_activations(Graph& graph) {
     return graph.attribute(maker, raised::beside_clip) == nullptr &&
            (graph.constant(maker) == nullptr || is_table_of_one_scale(graph, maker));
   });
-  if (are_rounded_without_zero_points(graph)) return 0;
+  if (are_rounded_symmetrically(graph)) return 0;
   value_of(change_sign(graph, codes));
   return static_cast<std::int64_t>(codes.size());
 }

@@ -81,7 +81,8 @@ bool set_pads_from_result(RaisedLayer& layer, std::span<const std::int64_t> kern
   return true;
 }
 
-/// ONNX Runtime knows no `auto_pad` beside dilations: what it means for an image of known extents.
+/// ONNX Runtime knows no `auto_pad` beside dilations: what it means for an image of known extents,
+/// and for any along axes whose stride is 1.
 void set_pads_of_dilated(const Shape& image, std::span<const std::int64_t> kernel,
                          Attributes& attributes) {
   using List = std::vector<std::int64_t>;
@@ -90,13 +91,12 @@ void set_pads_of_dilated(const Shape& image, std::span<const std::int64_t> kerne
   const List strides = attributes.get_or<List>("strides", {});
   const std::size_t rank = kernel.size();
   const bool is_dilated = std::ranges::any_of(dilations, [](auto each) { return each != 1; });
-  if (!auto_pad.starts_with("SAME") || !is_dilated || !image.is_static() ||
-      image.extents().size() != rank + 2) {
-    return;
-  }
+  if (!auto_pad.starts_with("SAME") || !is_dilated || image.extents().size() != rank + 2) return;
   List pads(2 * rank);
   for (std::size_t i = 0; i < rank; ++i) {
-    const std::int64_t extent = image.known_extents()[i + 2];
+    const Extent stated = image.extents()[i + 2];
+    if (strides[i] != 1 && !stated.is_known()) return;
+    const std::int64_t extent = stated.value_or(1);
     if (strides[i] < 1 || dilations[i] < 1 || kernel[i] < 1 || extent < 1 || extent > most_pixels) {
       return;
     }

@@ -26,7 +26,7 @@ bool is_image(const Raising& raising, TensorId id) {
   return id != no_tensor && raising.rank(id) == 4;
 }
 
-/// Attributes for the windows. SAME is written as pads where the extents tell them.
+/// Attributes for the windows. SAME is written as pads where extents or strides tell them.
 Attributes window_attributes(schema::Padding padding, const RaisedWindow& window,
                              const Shape& image) {
   const std::size_t axes = window.kernel.size();
@@ -35,7 +35,8 @@ Attributes window_attributes(schema::Padding padding, const RaisedWindow& window
     if (window.kernel[i] < 1 || window.stride[i] < 1 || window.dilation[i] < 1) {
       invalid("windows or strides of no extent");
     }
-    is_open = is_open || !image[static_cast<std::int64_t>(i) + 1].is_known();
+    is_open =
+        is_open || (window.stride[i] != 1 && !image[static_cast<std::int64_t>(i) + 1].is_known());
   }
   Attributes attributes{{"strides", window.stride}, {"kernel_shape", window.kernel}};
   if (padding == schema::Padding::SAME && is_open) {
@@ -44,7 +45,8 @@ Attributes window_attributes(schema::Padding padding, const RaisedWindow& window
   }
   std::vector<std::int64_t> pads(2 * axes, 0);
   for (std::size_t i = 0; padding == schema::Padding::SAME && i < axes; ++i) {
-    const std::int64_t extent = image[static_cast<std::int64_t>(i) + 1].value();
+    // With a stride of 1 they are the same for all.
+    const std::int64_t extent = image[static_cast<std::int64_t>(i) + 1].value_or(1);
     const std::int64_t count = (extent + window.stride[i] - 1) / window.stride[i];
     const std::int64_t reach = (window.kernel[i] - 1) * window.dilation[i] + 1;
     const std::int64_t total =
