@@ -7,6 +7,7 @@
 
 #include "fake_quantize/forms.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/clamp_bounds.hpp"
 #include "support/saturating.hpp"
@@ -22,7 +23,7 @@ constexpr const char* is_mirrored = "a scale is negative, which turns the order 
 // How many elements a mean is of at most; 0 where that is not known.
 std::int64_t averaged(NodeRef node) {
   std::int64_t count = 1;
-  if (node.kind() == "onnx.AveragePool") {
+  if (node.kind() == ops::AveragePool::kind) {
     for (const std::int64_t extent :
          node.attribute_or<std::vector<std::int64_t>>("kernel_shape", {})) {
       count = saturating_multiply(count, std::max<std::int64_t>(extent, 1));
@@ -38,7 +39,7 @@ std::int64_t averaged(NodeRef node) {
 
 // Whether windows at the border may have fewer elements than others.
 bool has_part_windows(NodeRef node) {
-  if (node.kind() != "onnx.AveragePool") return false;
+  if (node.kind() != ops::AveragePool::kind) return false;
   const auto pads = node.attribute_or<std::vector<std::int64_t>>("pads", {});
   const bool is_padded = std::ranges::any_of(pads, [](std::int64_t pad) { return pad != 0; }) ||
                          node.attribute_or<std::string>("auto_pad", "NOTSET") != "NOTSET";

@@ -1,4 +1,6 @@
 // Sums and products of two, element by element.
+#include "quadrant/ir/ops/elementwise.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -96,7 +98,7 @@ PendingDequantize follow_constant_term(NodeRef node, std::uint32_t data, const G
   // What is not known until the model runs is not codes.
   const Constant* const term = node.operand_constant(1 - data);
   if (term == nullptr) return refuse("one operand is real numbers");
-  if (node.kind() == "onnx.Sub" && data == 1) return refuse("it is subtracted from a constant");
+  if (node.kind() == ops::Sub::kind && data == 1) return refuse("it is subtracted from a constant");
   auto sum = grid_of_sum(node, data, form);
   if (sum && !fits_sum(*term, *sum))
     return refuse("the constant is not finite, or needs more than 32 bits");
@@ -134,7 +136,7 @@ std::optional<std::uint32_t> term_of(NodeRef node) {
 // The same codes, which mean `factor` times as much.
 PendingDequantize follow_constant_factor(NodeRef node, std::uint32_t data, const GivenForm& form) {
   const Shape& shape = node.type().shape;
-  const bool divides = node.kind() == "onnx.Div";
+  const bool divides = node.kind() == ops::Div::kind;
   if (divides && data == 1) return refuse("a constant is divided by it");
   if (node.operand_type(data)->shape != shape) return refuse("the constant makes it larger");
   const auto numbers = axis_numbers(node, 1 - data, shape.rank());
@@ -172,7 +174,7 @@ PendingDequantize follow_factor(NodeRef node, const PrecisionRule& rule, Forms f
   if (forms[0] == nullptr && forms[1] == nullptr) return refuse("its operands are real numbers");
   if (forms[1] == nullptr) return follow_constant_factor(node, 0, *forms[0]);
   if (forms[0] == nullptr) return follow_constant_factor(node, 1, *forms[1]);
-  if (node.kind() == "onnx.Div") return refuse("codes are divided by codes");
+  if (node.kind() == ops::Div::kind) return refuse("codes are divided by codes");
   for (const GivenForm* const form : forms.first(2)) {
     if (const char* const why = refuse_data(rule, *form)) return refuse(why);
   }

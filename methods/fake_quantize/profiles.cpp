@@ -5,6 +5,10 @@
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/reductions.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0 {
 namespace low_precision {
@@ -38,22 +42,22 @@ constexpr Rules rules_of(const Products& types) {
       {ops::Linear::kind, &product_family, types.matrix, types.weight},
       {ops::BatchMatMul::kind, &product_family, types.matrix, types.weight},
       {ops::Add::kind, &sum_family, types.any},
-      {"onnx.Sub", &sum_family, types.any},
+      {ops::Sub::kind, &sum_family, types.any},
       {ops::Multiply::kind, &factor_family, types.any},
-      {"onnx.Div", &factor_family, types.any},
-      {"onnx.AveragePool", &mean_family, types.any},
-      {"onnx.GlobalAveragePool", &mean_family, types.any},
-      {"onnx.ReduceMean", &mean_family, types.any},
-      {"onnx.PRelu", &curve_family, types.any},
-      {"onnx.LeakyRelu", &curve_family, types.any},
-      {"onnx.Relu", &clamp_family, types.any},
-      {"onnx.Clip", &clamp_family, types.any},
-      {"onnx.MaxPool", &same_family, types.any},
-      {"onnx.GlobalMaxPool", &same_family, types.any},
-      {"onnx.Pad", &same_family, types.any},
-      {"onnx.Resize", &same_family, types.any},
-      {"onnx.DepthToSpace", &same_family, types.any},
-      {"onnx.SpaceToDepth", &same_family, types.any},
+      {ops::Div::kind, &factor_family, types.any},
+      {ops::AveragePool::kind, &mean_family, types.any},
+      {ops::GlobalAveragePool::kind, &mean_family, types.any},
+      {ops::ReduceMean::kind, &mean_family, types.any},
+      {ops::PRelu::kind, &curve_family, types.any},
+      {ops::LeakyRelu::kind, &curve_family, types.any},
+      {ops::Relu::kind, &clamp_family, types.any},
+      {ops::Clip::kind, &clamp_family, types.any},
+      {ops::MaxPool::kind, &same_family, types.any},
+      {ops::GlobalMaxPool::kind, &same_family, types.any},
+      {ops::Pad::kind, &same_family, types.any},
+      {ops::Resize::kind, &same_family, types.any},
+      {ops::DepthToSpace::kind, &same_family, types.any},
+      {ops::SpaceToDepth::kind, &same_family, types.any},
       {ops::Identity::kind, &same_family, types.any},
       {ops::Transpose::kind, &same_family, types.any},
       {ops::Reshape::kind, &same_family, types.any},

@@ -7,6 +7,7 @@
 #include "fake_quantize/forms.hpp"
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 #include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0::low_precision {
@@ -56,9 +57,9 @@ bool keeps_channels(NodeRef node, const GivenForm& form) {
                        before.rank() == after.rank() && surely_equal(before[axis], after[axis]);
   if (!is_same) return false;
   if (node.kind() == ops::Slice::kind) return slices_none_of(node, axis);
-  if (node.kind() == "onnx.Pad") return pads_none_of(node, axis);
-  return node.kind() == "onnx.MaxPool" || node.kind() == "onnx.GlobalMaxPool" ||
-         node.kind() == "onnx.Resize";
+  if (node.kind() == ops::Pad::kind) return pads_none_of(node, axis);
+  return node.kind() == ops::MaxPool::kind || node.kind() == ops::GlobalMaxPool::kind ||
+         node.kind() == ops::Resize::kind;
 }
 
 PendingDequantize follow_same(NodeRef node, const PrecisionRule& rule, Forms forms) {
@@ -68,10 +69,10 @@ PendingDequantize follow_same(NodeRef node, const PrecisionRule& rule, Forms for
   if (!is_move && !is_sum(form) && !rule.data.contains(form.storage())) {
     return refuse("the target has no kernel for codes of this type");
   }
-  if (node.kind() == "onnx.Pad" && !pads_with_zeros(node)) {
+  if (node.kind() == ops::Pad::kind && !pads_with_zeros(node)) {
     return refuse("what it adds is not zero");
   }
-  if (node.kind() == "onnx.Resize" && !takes_neighbours(node)) {
+  if (node.kind() == ops::Resize::kind && !takes_neighbours(node)) {
     return refuse("what it makes lies between elements");
   }
   if (node.kind().ends_with("MaxPool") && !keeps_order(form)) {

@@ -9,6 +9,7 @@
 
 #include "fake_quantize/coded_constants.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/reals.hpp"
 
@@ -55,7 +56,7 @@ struct Parts {
 std::optional<Parts> find_parts(NodeRef node, std::size_t side) {
   if (node.operand(side).is_absent() || node.operand(1 - side).is_absent()) return std::nullopt;
   const NodeRef shifted = maker_of(node, side);
-  const bool has_zero_points = shifted.kind() == "onnx.Sub";
+  const bool has_zero_points = shifted.kind() == ops::Sub::kind;
   const Value stored = has_zero_points ? shifted.operand(0) : node.operand(side);
   const bool is_cast = !stored.is_absent() && node.graph->kind(stored.node) == ops::Cast::kind;
   if (!is_cast) return std::nullopt;

@@ -10,6 +10,8 @@
 
 #include "quadrant/ir/float16.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/normalization.hpp"
 #include "quadrant/ir/products.hpp"
 #include "quadrant/numerics/find_encoding.hpp"
 #include "static_affine/element_moves.hpp"
@@ -28,8 +30,8 @@ struct FixedRange {
 
 // All that these can be, whatever the samples were.
 constexpr std::array fixed_ranges{
-    FixedRange{"onnx.Softmax", 0, 1}, FixedRange{"onnx.Sigmoid", 0, 1},
-    FixedRange{"onnx.HardSigmoid", 0, 1}, FixedRange{"onnx.Tanh", -1, 1}};
+    FixedRange{ops::Softmax::kind, 0, 1}, FixedRange{ops::Sigmoid::kind, 0, 1},
+    FixedRange{ops::HardSigmoid::kind, 0, 1}, FixedRange{ops::Tanh::kind, -1, 1}};
 
 // What LiteRT's kernels make: so many codes for 1, and those of negative numbers.
 struct FixedCodes {
@@ -40,9 +42,9 @@ struct FixedCodes {
 };
 
 constexpr std::array tflite_codes{
-    FixedCodes{"onnx.Softmax", 8, 256, 0}, FixedCodes{"onnx.Softmax", 16, 32768, 32768},
-    FixedCodes{"onnx.Sigmoid", 8, 256, 0}, FixedCodes{"onnx.Sigmoid", 16, 32768, 32768},
-    FixedCodes{"onnx.Tanh", 8, 128, 128},  FixedCodes{"onnx.Tanh", 16, 32768, 32768}};
+    FixedCodes{ops::Softmax::kind, 8, 256, 0}, FixedCodes{ops::Softmax::kind, 16, 32768, 32768},
+    FixedCodes{ops::Sigmoid::kind, 8, 256, 0}, FixedCodes{ops::Sigmoid::kind, 16, 32768, 32768},
+    FixedCodes{ops::Tanh::kind, 8, 128, 128},  FixedCodes{ops::Tanh::kind, 16, 32768, 32768}};
 
 const FixedRange* fixed_range(const GraphView& graph, Value value) noexcept {
   const auto* const found =
@@ -189,7 +191,7 @@ bool is_too_wide_for_softmax(const GraphView& graph, Value value, const Histogra
   const double range = std::max<double>(histogram.max(), 0) - std::min<double>(histogram.min(), 0);
   if (std::ldexp(range, -rule.bits) <= bearable_step) return false;
   return std::ranges::any_of(graph.uses(value.node), [&](const Use& use) {
-    return use.result == value.result && graph.kind(use.user) == "onnx.Softmax";
+    return use.result == value.result && graph.kind(use.user) == ops::Softmax::kind;
   });
 }
 

@@ -3,9 +3,11 @@
 #include <vector>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/normalization.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 #include "static_affine/activations.hpp"
 #include "static_affine/methods.hpp"
-#include "static_affine/onnx_op.hpp"
 
 namespace quadrant::inline v0::static_affine {
 namespace {
@@ -45,12 +47,12 @@ QUADRANT_PARAMETERIZED(ArithmeticMethod, StaticAffine, Arithmetic,
 void register_arithmetic(StaticAffine::Registration& methods) {
   methods.add_parameterized<ArithmeticMethod, ops::Add>({});
   methods.add_parameterized<ArithmeticMethod, ops::Concat>({});
-  methods.add_parameterized<ArithmeticMethod, OnnxOp<"onnx.GlobalAveragePool">>({});
+  methods.add_parameterized<ArithmeticMethod, ops::GlobalAveragePool>({});
   constexpr Arithmetic real_in_openvino{.is_real_in_openvino = true};
   methods.add_parameterized<ArithmeticMethod, ops::Multiply>(real_in_openvino);
-  methods.add_parameterized<ArithmeticMethod, OnnxOp<"onnx.LeakyRelu">>(real_in_openvino);
-  methods.add_parameterized<ArithmeticMethod, OnnxOp<"onnx.Sigmoid">>(real_in_openvino);
-  methods.add_parameterized<ArithmeticMethod, OnnxOp<"onnx.Softmax">>(real_in_openvino);
+  methods.add_parameterized<ArithmeticMethod, ops::LeakyRelu>(real_in_openvino);
+  methods.add_parameterized<ArithmeticMethod, ops::Sigmoid>(real_in_openvino);
+  methods.add_parameterized<ArithmeticMethod, ops::Softmax>(real_in_openvino);
 }
 
 }  // namespace quadrant::inline v0::static_affine

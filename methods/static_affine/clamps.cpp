@@ -7,13 +7,13 @@
 #include <optional>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/clamp_bounds.hpp"
 #include "quadrant/numerics/reals.hpp"
 #include "static_affine/activations.hpp"
 #include "static_affine/limits.hpp"
 #include "static_affine/methods.hpp"
-#include "static_affine/onnx_op.hpp"
 
 namespace quadrant::inline v0::static_affine {
 namespace {
@@ -79,9 +79,9 @@ QUADRANT_PARAMETERIZED(ClampMethod, StaticAffine, FindBounds,
 }  // namespace
 
 void register_clamps(StaticAffine::Registration& methods) {
-  methods.add_parameterized<ClampMethod, OnnxOp<"onnx.Relu">>(clamp_bounds);
-  methods.add_parameterized<ClampMethod, OnnxOp<"onnx.Clip">>(clamp_bounds);
-  methods.add_parameterized<ClampMethod, OnnxOp<"onnx.Min">>(min_bounds);
+  methods.add_parameterized<ClampMethod, ops::Relu>(clamp_bounds);
+  methods.add_parameterized<ClampMethod, ops::Clip>(clamp_bounds);
+  methods.add_parameterized<ClampMethod, ops::Min>(min_bounds);
 }
 
 }  // namespace quadrant::inline v0::static_affine

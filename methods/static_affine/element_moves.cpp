@@ -6,14 +6,15 @@
 
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::static_affine {
 namespace {
 
 // Beside those that the IR knows, which are a matter of indices alone.
-constexpr std::array choosing_kinds{std::string_view("onnx.MaxPool"),
-                                    std::string_view("onnx.DepthToSpace"),
-                                    std::string_view("onnx.SpaceToDepth")};
+constexpr std::array choosing_kinds{ops::MaxPool::kind, ops::DepthToSpace::kind,
+                                    ops::SpaceToDepth::kind};
 
 // With zeros, or with what is there.
 bool pads_with_elements(NodeRef node) noexcept {
@@ -81,9 +82,9 @@ bool chooses_elements(NodeRef node) noexcept {
 }
 
 bool is_move(NodeRef node) noexcept {
-  if (node.kind() == "onnx.Pad") return pads_with_elements(node);
-  if (node.kind() == "onnx.Resize") return interpolates_between_elements(node);
-  return node.kind() == "onnx.AveragePool" || chooses_elements(node);
+  if (node.kind() == ops::Pad::kind) return pads_with_elements(node);
+  if (node.kind() == ops::Resize::kind) return interpolates_between_elements(node);
+  return node.kind() == ops::AveragePool::kind || chooses_elements(node);
 }
 
 }  // namespace quadrant::inline v0::static_affine

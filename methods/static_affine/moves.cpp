@@ -7,9 +7,10 @@
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 #include "static_affine/element_moves.hpp"
 #include "static_affine/methods.hpp"
-#include "static_affine/onnx_op.hpp"
 
 namespace quadrant::inline v0::static_affine {
 namespace {
@@ -79,12 +80,12 @@ void register_moves(StaticAffine::Registration& methods) {
   methods.add_parameterized<MoveMethod, ops::Slice>({});
   methods.add_parameterized<MoveMethod, ops::Split>({});
   methods.add_parameterized<MoveMethod, ops::Gather>({});
-  methods.add_parameterized<MoveMethod, OnnxOp<"onnx.MaxPool">>({});
-  methods.add_parameterized<MoveMethod, OnnxOp<"onnx.AveragePool">>({});
-  methods.add_parameterized<MoveMethod, OnnxOp<"onnx.Pad">>({});
-  methods.add_parameterized<MoveMethod, OnnxOp<"onnx.Resize">>({});
-  methods.add_parameterized<MoveMethod, OnnxOp<"onnx.DepthToSpace">>({});
-  methods.add_parameterized<MoveMethod, OnnxOp<"onnx.SpaceToDepth">>({});
+  methods.add_parameterized<MoveMethod, ops::MaxPool>({});
+  methods.add_parameterized<MoveMethod, ops::AveragePool>({});
+  methods.add_parameterized<MoveMethod, ops::Pad>({});
+  methods.add_parameterized<MoveMethod, ops::Resize>({});
+  methods.add_parameterized<MoveMethod, ops::DepthToSpace>({});
+  methods.add_parameterized<MoveMethod, ops::SpaceToDepth>({});
 }
 
 }  // namespace quadrant::inline v0::static_affine

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/places.hpp"
 #include "quadrant/ir/work.hpp"
 
 namespace quadrant::inline v0::static_affine {
@@ -17,7 +18,7 @@ bool is_computed_from_integers(const GraphView& graph, Value value) {
     const NodeRef node{&graph, open.back().node};
     open.pop_back();
     if (graph.constant(node.id) != nullptr) continue;
-    if (node.kind() == "onnx.Shape") {
+    if (node.kind() == ops::ShapeOf::kind) {
       has_integers = true;
       continue;
     }

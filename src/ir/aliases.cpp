@@ -13,6 +13,8 @@
 
 #include "ir/result_type.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/normalization.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -81,10 +83,11 @@ Value summed(Spelling& spelling) {
                           : spelling.add(ops::Add::kind, {spelling.operand(0), bias});
 }
 
-Replacement gelu(Spelling& spelling) { return {spelling.add("onnx.Gelu", {summed(spelling)})}; }
+Replacement gelu(Spelling& spelling) { return {spelling.add(ops::Gelu::kind, {summed(spelling)})}; }
 
 Replacement fast_gelu(Spelling& spelling) {
-  return {spelling.add("onnx.Gelu", {summed(spelling)}, {{"approximate", std::string("tanh")}})};
+  return {
+      spelling.add(ops::Gelu::kind, {summed(spelling)}, {{"approximate", std::string("tanh")}})};
 }
 
 Replacement quick_gelu(Spelling& spelling) {
@@ -92,7 +95,7 @@ Replacement quick_gelu(Spelling& spelling) {
   const auto alpha = static_cast<float>(spelling.node().attribute_or<double>("alpha", 1.702));
   const Value data = spelling.operand(0);
   const Value scaled = spelling.add(ops::Multiply::kind, {data, spelling.number(alpha)});
-  return {spelling.add(ops::Multiply::kind, {data, spelling.add("onnx.Sigmoid", {scaled})})};
+  return {spelling.add(ops::Multiply::kind, {data, spelling.add(ops::Sigmoid::kind, {scaled})})};
 }
 
 /// Of what an operation that ends in an activation computes before it. Empty for others than these.
@@ -101,20 +104,20 @@ std::optional<Value> activated(Spelling& spelling, Value before, std::vector<dou
   const auto parameter = [&](std::size_t i) { return i < parameters.size() ? parameters[i] : 0.0; };
   const bool has_none = parameters.empty();
   if (name.empty()) return before;
-  if (name == "Relu") return spelling.add("onnx.Relu", {before});
-  if (name == "Tanh") return spelling.add("onnx.Tanh", {before});
-  if (name == "Sigmoid") return spelling.add("onnx.Sigmoid", {before});
+  if (name == "Relu") return spelling.add(ops::Relu::kind, {before});
+  if (name == "Tanh") return spelling.add(ops::Tanh::kind, {before});
+  if (name == "Sigmoid") return spelling.add(ops::Sigmoid::kind, {before});
   if (name == "LeakyRelu") {
-    return spelling.add("onnx.LeakyRelu", {before},
+    return spelling.add(ops::LeakyRelu::kind, {before},
                         has_none ? Attributes{} : Attributes{{"alpha", parameter(0)}});
   }
   if (name == "HardSigmoid" && parameters.size() >= 2) {
-    return spelling.add("onnx.HardSigmoid", {before},
+    return spelling.add(ops::HardSigmoid::kind, {before},
                         {{"alpha", parameter(0)}, {"beta", parameter(1)}});
   }
   if (name == "Clip" && parameters.size() >= 2 && is_float32(spelling)) {
     const Value lowest = spelling.number(static_cast<float>(parameter(0)));
-    return spelling.add("onnx.Clip",
+    return spelling.add(ops::Clip::kind,
                         {before, lowest, spelling.number(static_cast<float>(parameter(1)))});
   }
   return std::nullopt;
@@ -175,7 +178,7 @@ Replacement fused_matmul(Spelling& spelling) {
 
 Replacement root_mean_square(Spelling& spelling) {
   if (spelling.reads(1)) return {};
-  return {spelling.add("onnx.RMSNormalization", {spelling.operand(0), spelling.operand(1)},
+  return {spelling.add(ops::RMSNormalization::kind, {spelling.operand(0), spelling.operand(1)},
                        kept(spelling, {"axis", "epsilon", "stash_type"}))};
 }
 
@@ -189,7 +192,7 @@ Replacement skip_normalization(Spelling& spelling) {
   std::vector<Value> operands{sum, spelling.operand(2)};
   if (is_centred && !spelling.operand(3).is_absent()) operands.push_back(spelling.operand(3));
   const auto epsilon = spelling.node().attribute_or<double>("epsilon", 1e-12);
-  return {spelling.add(is_centred ? "onnx.LayerNormalization" : "onnx.RMSNormalization",
+  return {spelling.add(is_centred ? ops::LayerNormalization::kind : ops::RMSNormalization::kind,
                        std::move(operands), {{"epsilon", epsilon}}),
           Value{}, Value{}, sum};
 }
@@ -212,7 +215,7 @@ struct Alias {
 };
 
 constexpr std::array aliases{
-    Alias{"onnx.SimplifiedLayerNormalization", root_mean_square},
+    Alias{ops::SimplifiedLayerNormalization::kind, root_mean_square},
     Alias{"onnx.com.microsoft::BiasGelu", gelu},
     Alias{"onnx.com.microsoft::FastGelu", fast_gelu},
     Alias{"onnx.com.microsoft::FusedConv", fused_convolution},

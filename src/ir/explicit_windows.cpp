@@ -10,6 +10,8 @@
 #include "ir/result_type.hpp"
 #include "ir/shape_rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/codes.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::detail {
@@ -26,11 +28,11 @@ struct SlidingKind {
 constexpr std::array sliding_kinds{
     SlidingKind{ops::Conv::kind, Sliding::convolution, 1},
     SlidingKind{ops::ConvTranspose::kind, Sliding::transposed, 1},
-    SlidingKind{"onnx.ConvInteger", Sliding::convolution, 1},
-    SlidingKind{"onnx.QLinearConv", Sliding::convolution, 3},
-    SlidingKind{"onnx.AveragePool"},
-    SlidingKind{"onnx.LpPool"},
-    SlidingKind{"onnx.MaxPool"},
+    SlidingKind{ops::ConvInteger::kind, Sliding::convolution, 1},
+    SlidingKind{ops::QLinearConv::kind, Sliding::convolution, 3},
+    SlidingKind{ops::AveragePool::kind},
+    SlidingKind{ops::LpPool::kind},
+    SlidingKind{ops::MaxPool::kind},
 };
 
 constexpr std::int64_t most = std::int64_t{1} << 30U;  // beyond it nothing is turned

@@ -11,6 +11,9 @@
 #include "ir/operand_lists.hpp"
 #include "ir/put_in_place.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/reductions.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::detail {
@@ -56,21 +59,26 @@ using Whole = std::int64_t;
 
 constexpr std::array whole_arithmetic{
     Arithmetic<Whole>{ops::Add::kind, checked<Whole, adds>},
-    Arithmetic<Whole>{"onnx.Sub", checked<Whole, subtracts>},
+    Arithmetic<Whole>{ops::Sub::kind, checked<Whole, subtracts>},
     Arithmetic<Whole>{ops::Multiply::kind, checked<Whole, multiplies>},
-    Arithmetic<Whole>{"onnx.Div", quotient<Whole>},
-    Arithmetic<Whole>{"onnx.Max", [](Whole a, Whole b) { return std::optional(std::max(a, b)); }},
-    Arithmetic<Whole>{"onnx.Min", [](Whole a, Whole b) { return std::optional(std::min(a, b)); }},
-    Arithmetic<Whole>{"onnx.Equal", [](Whole a, Whole b) { return std::optional<Whole>(a == b); }},
-    Arithmetic<Whole>{"onnx.Less", [](Whole a, Whole b) { return std::optional<Whole>(a < b); }},
-    Arithmetic<Whole>{"onnx.Greater", [](Whole a, Whole b) { return std::optional<Whole>(a > b); }},
+    Arithmetic<Whole>{ops::Div::kind, quotient<Whole>},
+    Arithmetic<Whole>{ops::Max::kind,
+                      [](Whole a, Whole b) { return std::optional(std::max(a, b)); }},
+    Arithmetic<Whole>{ops::Min::kind,
+                      [](Whole a, Whole b) { return std::optional(std::min(a, b)); }},
+    Arithmetic<Whole>{ops::Equal::kind,
+                      [](Whole a, Whole b) { return std::optional<Whole>(a == b); }},
+    Arithmetic<Whole>{ops::Less::kind,
+                      [](Whole a, Whole b) { return std::optional<Whole>(a < b); }},
+    Arithmetic<Whole>{ops::Greater::kind,
+                      [](Whole a, Whole b) { return std::optional<Whole>(a > b); }},
 };
 
 constexpr std::array real_arithmetic{
     Arithmetic<float>{ops::Add::kind, [](float a, float b) { return std::optional(a + b); }},
-    Arithmetic<float>{"onnx.Sub", [](float a, float b) { return std::optional(a - b); }},
+    Arithmetic<float>{ops::Sub::kind, [](float a, float b) { return std::optional(a - b); }},
     Arithmetic<float>{ops::Multiply::kind, [](float a, float b) { return std::optional(a * b); }},
-    Arithmetic<float>{"onnx.Div", quotient<float>},
+    Arithmetic<float>{ops::Div::kind, quotient<float>},
 };
 
 template <class T>
@@ -166,7 +174,7 @@ class Walk {
     if (kind == ops::Split::kind) return split<T>(node, result);
     if (kind == ops::Expand::kind)
       return repeated<T>(node.operand(1), elements<T>(node.operand(0)));
-    if (kind == "onnx.Where") return chosen<T>(node);
+    if (kind == ops::Where::kind) return chosen<T>(node);
     if (kind == ops::Cast::kind) return cast<T>(node);
     if (const auto* row = find_arithmetic<T>(kind)) return combined<T>(node, *row);
     if constexpr (std::is_same_v<T, float>) {
@@ -309,14 +317,15 @@ class Walk {
   }
 
   MaybeList<float> rounded(NodeRef node) {
-    const bool is_up = node.kind() == "onnx.Ceil";
-    if (!is_up && node.kind() != "onnx.Floor" && node.kind() != "onnx.Round") return std::nullopt;
+    const bool is_up = node.kind() == ops::Ceil::kind;
+    if (!is_up && node.kind() != ops::Floor::kind && node.kind() != ops::Round::kind)
+      return std::nullopt;
     auto data = elements<float>(node.operand(0));
     if (!data) return std::nullopt;
     for (auto& each : *data) {
       if (!each) continue;
-      each = node.kind() == "onnx.Round" ? std::nearbyint(*each)
-                                         : (is_up ? std::ceil(*each) : std::floor(*each));
+      each = node.kind() == ops::Round::kind ? std::nearbyint(*each)
+                                             : (is_up ? std::ceil(*each) : std::floor(*each));
     }
     return data;
   }
@@ -324,14 +333,14 @@ class Walk {
   // What is not computed from lists of the same type.
   MaybeList<Whole> of_shape(NodeRef node) {
     if (node.operands().empty() || node.operand(0).is_absent()) return std::nullopt;
-    if (node.kind() == "onnx.Shape") return extents(node);
-    if (node.kind() == "onnx.Size") {
+    if (node.kind() == ops::ShapeOf::kind) return extents(node);
+    if (node.kind() == ops::Size::kind) {
       return List<Whole>{graph_.type(node.operand(0)).shape.element_count()};
     }
-    if (node.kind() == "onnx.ReduceProd") return product(node);
-    if (node.kind() == "onnx.Mod") return remainders(node);
-    if (node.kind() == "onnx.ConstantOfShape") return filled(node);
-    if (node.kind() == "onnx.Range") return range(node);
+    if (node.kind() == ops::ReduceProd::kind) return product(node);
+    if (node.kind() == ops::Mod::kind) return remainders(node);
+    if (node.kind() == ops::ConstantOfShape::kind) return filled(node);
+    if (node.kind() == ops::Range::kind) return range(node);
     return std::nullopt;
   }
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/numerics/reals.hpp"
 
 namespace quadrant::inline v0 {
@@ -19,8 +20,8 @@ std::optional<double> known_number(NodeRef node, std::uint32_t index, std::strin
 
 std::optional<ClampBounds> clamp_bounds(NodeRef node) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (node.kind() == "onnx.Relu") return ClampBounds{0, infinity};
-  if (node.kind() != "onnx.Clip") return std::nullopt;
+  if (node.kind() == ops::Relu::kind) return ClampBounds{0, infinity};
+  if (node.kind() != ops::Clip::kind) return std::nullopt;
   const auto low = known_number(node, 1, "min", -infinity);
   const auto high = known_number(node, 2, "max", infinity);
   return low && high && *low <= *high ? std::optional(ClampBounds{*low, *high}) : std::nullopt;

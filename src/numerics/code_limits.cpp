@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/reals.hpp"
 
@@ -80,8 +81,8 @@ bool is_part_of_storage(const UniformType& type) noexcept {
 
 Expected<Value> limited_to_codes(Graph& graph, Value real, const UniformType& type) {
   QUADRANT_TRY(const CodeLimits limits, limits_of(type, graph.type(real).shape));
-  const Value raised = add_limit(graph, "onnx.Max", real, limits.low, limits.shape);
-  return add_limit(graph, "onnx.Min", raised, limits.high, limits.shape);
+  const Value raised = add_limit(graph, ops::Max::kind, real, limits.low, limits.shape);
+  return add_limit(graph, ops::Min::kind, raised, limits.high, limits.shape);
 }
 
 }  // namespace quadrant::inline v0

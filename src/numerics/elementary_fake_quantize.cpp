@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/numerics/reals.hpp"
 
 namespace quadrant::inline v0 {
@@ -55,22 +56,22 @@ class ElementaryFakeQuantize {
                                             rounded_constant(real_.element, Shape::scalar(), last));
     const auto [input_low, input_high, output_low, output_high] = bounds_;
 
-    const Value input_span = add("onnx.Sub", {input_high, input_low}, one_a_bound);
-    const Value output_span = add("onnx.Sub", {output_high, output_low}, one_a_bound);
-    Value y = add("onnx.Sub", {x, input_low}, real_);
-    y = add("onnx.Div", {y, input_span}, real_);
+    const Value input_span = add(ops::Sub::kind, {input_high, input_low}, one_a_bound);
+    const Value output_span = add(ops::Sub::kind, {output_high, output_low}, one_a_bound);
+    Value y = add(ops::Sub::kind, {x, input_low}, real_);
+    y = add(ops::Div::kind, {y, input_span}, real_);
     y = add(ops::Multiply::kind, {y, steps}, real_);
-    y = add("onnx.Round", {y}, real_);
-    y = add("onnx.Div", {y, steps}, real_);
+    y = add(ops::Round::kind, {y}, real_);
+    y = add(ops::Div::kind, {y, steps}, real_);
     y = add(ops::Multiply::kind, {y, output_span}, real_);
     y = add(ops::Add::kind, {y, output_low}, real_);
 
-    const Value highest = add("onnx.Max", {input_low, input_high}, one_a_bound);
-    const Value above = add("onnx.Greater", {x, highest}, condition);
-    y = add("onnx.Where", {above, output_high, y}, real_);
-    const Value lowest = add("onnx.Min", {input_low, input_high}, one_a_bound);
-    const Value below = add("onnx.LessOrEqual", {x, lowest}, condition);
-    return add("onnx.Where", {below, output_low, y}, real_);
+    const Value highest = add(ops::Max::kind, {input_low, input_high}, one_a_bound);
+    const Value above = add(ops::Greater::kind, {x, highest}, condition);
+    y = add(ops::Where::kind, {above, output_high, y}, real_);
+    const Value lowest = add(ops::Min::kind, {input_low, input_high}, one_a_bound);
+    const Value below = add(ops::LessOrEqual::kind, {x, lowest}, condition);
+    return add(ops::Where::kind, {below, output_low, y}, real_);
   }
 
   /// A bound, of a shape that goes with X by numpy's rules, and has no more axes.

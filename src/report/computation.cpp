@@ -7,6 +7,7 @@
 
 #include "quadrant/engine/explain.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/places.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -48,7 +49,8 @@ std::string why_on_reals(NodeRef node, const Analysis& analysis, const std::stri
 
 bool is_computation(NodeRef node) {
   const std::string_view kind = node.kind();
-  if (kind == "onnx.Shape" || kind == "onnx.Size") return false;  // no number of it is looked at
+  if (kind == ops::ShapeOf::kind || kind == ops::Size::kind)
+    return false;  // no number of it is looked at
   if (kind == ops::Input::kind || kind == ops::Constant::kind || kind == ops::Output::kind ||
       kind == ops::Quantize::kind || kind == ops::Dequantize::kind ||
       kind == ops::StorageCast::kind || kind == ops::Identity::kind) {

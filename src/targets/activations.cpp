@@ -6,6 +6,8 @@
 #include <string_view>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 #include "targets/data_flow.hpp"
 
 namespace quadrant::inline v0 {
@@ -19,10 +21,10 @@ bool computes_codes(std::string_view kind) noexcept {
 // Hands on values of operand 0 as they are: where one end has scales, so does the other.
 bool hands_on(std::string_view kind) noexcept {
   constexpr std::array<std::string_view, 14> kinds{
-      ops::Identity::kind,  ops::Transpose::kind, ops::Reshape::kind, ops::Squeeze::kind,
-      ops::Unsqueeze::kind, ops::Flatten::kind,   ops::Expand::kind,  ops::Slice::kind,
-      ops::Split::kind,     ops::Gather::kind,    "onnx.MaxPool",     "onnx.DepthToSpace",
-      "onnx.SpaceToDepth",  "onnx.Tile"};
+      ops::Identity::kind,     ops::Transpose::kind, ops::Reshape::kind, ops::Squeeze::kind,
+      ops::Unsqueeze::kind,    ops::Flatten::kind,   ops::Expand::kind,  ops::Slice::kind,
+      ops::Split::kind,        ops::Gather::kind,    ops::MaxPool::kind, ops::DepthToSpace::kind,
+      ops::SpaceToDepth::kind, ops::Tile::kind};
   return std::ranges::find(kinds, kind) != kinds.end();
 }
 
@@ -83,7 +85,7 @@ class Activations {
   // What an unknown type may hold: nothing real comes of shapes, nor of integers alone.
   [[nodiscard]] bool may_compute_reals(NodeId node) const {
     const std::string_view kind = graph_.kind(node);
-    if (kind == "onnx.Shape" || kind == "onnx.Size") return false;
+    if (kind == ops::ShapeOf::kind || kind == ops::Size::kind) return false;
     bool has_operands = false;
     for (const Value operand : graph_.operands(node)) {
       if (operand.is_absent()) continue;

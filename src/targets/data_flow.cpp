@@ -4,6 +4,8 @@
 #include <array>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/codes.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -36,17 +38,19 @@ std::vector<bool> find_varying(const GraphView& graph, const std::vector<NodeId>
 }
 
 bool makes_codes(std::string_view kind) noexcept {
-  constexpr std::array<std::string_view, 3> kinds{ops::Quantize::kind, "onnx.QuantizeLinear",
+  constexpr std::array<std::string_view, 3> kinds{ops::Quantize::kind, ops::QuantizeLinear::kind,
                                                   "onnx.com.microsoft::QuantizeLinear"};
   return is_one_of(kind, kinds);
 }
 
 bool makes_reals(std::string_view kind) noexcept {
-  constexpr std::array<std::string_view, 3> kinds{ops::Dequantize::kind, "onnx.DequantizeLinear",
-                                                  "onnx.com.microsoft::DequantizeLinear"};
+  constexpr std::array<std::string_view, 3> kinds{
+      ops::Dequantize::kind, ops::DequantizeLinear::kind, "onnx.com.microsoft::DequantizeLinear"};
   return is_one_of(kind, kinds);
 }
 
-bool is_fused(std::string_view kind) noexcept { return kind == "onnx.Relu" || kind == "onnx.Clip"; }
+bool is_fused(std::string_view kind) noexcept {
+  return kind == ops::Relu::kind || kind == ops::Clip::kind;
+}
 
 }  // namespace quadrant::inline v0

@@ -9,6 +9,10 @@
 #include <string_view>
 #include <utility>
 
+#include "quadrant/ir/ops/codes.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "support/saturating.hpp"
 
@@ -31,32 +35,32 @@ struct OperandRole {
 constexpr std::string_view matmul_nbits = "onnx.com.microsoft::MatMulNBits";
 
 constexpr std::array operand_roles{
-    OperandRole{"onnx.Clip", 1, 2, Role::setting},
-    OperandRole{"onnx.Pad", 1, 3, Role::setting},
-    OperandRole{"onnx.Resize", 1, 3, Role::setting},
-    OperandRole{"onnx.Upsample", 1, 1, Role::setting},
-    OperandRole{"onnx.Dropout", 1, 2, Role::setting},
-    OperandRole{"onnx.OneHot", 1, 2, Role::setting},
-    OperandRole{"onnx.Range", 0, 2, Role::setting},
-    OperandRole{"onnx.NonMaxSuppression", 2, 4, Role::setting},
-    OperandRole{"onnx.QuantizeLinear", 1, 2, Role::setting},
+    OperandRole{ops::Clip::kind, 1, 2, Role::setting},
+    OperandRole{ops::Pad::kind, 1, 3, Role::setting},
+    OperandRole{ops::Resize::kind, 1, 3, Role::setting},
+    OperandRole{ops::Upsample::kind, 1, 1, Role::setting},
+    OperandRole{ops::Dropout::kind, 1, 2, Role::setting},
+    OperandRole{ops::OneHot::kind, 1, 2, Role::setting},
+    OperandRole{ops::Range::kind, 0, 2, Role::setting},
+    OperandRole{ops::NonMaxSuppression::kind, 2, 4, Role::setting},
+    OperandRole{ops::QuantizeLinear::kind, 1, 2, Role::setting},
     OperandRole{"onnx.com.microsoft::QuantizeLinear", 1, 2, Role::setting},
-    OperandRole{"onnx.DequantizeLinear", 0, 0, Role::codes},
-    OperandRole{"onnx.DequantizeLinear", 1, 2, Role::setting},
+    OperandRole{ops::DequantizeLinear::kind, 0, 0, Role::codes},
+    OperandRole{ops::DequantizeLinear::kind, 1, 2, Role::setting},
     OperandRole{"onnx.com.microsoft::DequantizeLinear", 0, 0, Role::codes},
     OperandRole{"onnx.com.microsoft::DequantizeLinear", 1, 2, Role::setting},
-    OperandRole{"onnx.QLinearConv", 1, 2, Role::setting},
-    OperandRole{"onnx.QLinearConv", 3, 3, Role::codes},
-    OperandRole{"onnx.QLinearConv", 4, 7, Role::setting},
-    OperandRole{"onnx.QLinearConv", 8, 8, Role::codes},
-    OperandRole{"onnx.QLinearMatMul", 0, 0, Role::codes},
-    OperandRole{"onnx.QLinearMatMul", 1, 2, Role::setting},
-    OperandRole{"onnx.QLinearMatMul", 3, 3, Role::codes},
-    OperandRole{"onnx.QLinearMatMul", 4, 7, Role::setting},
-    OperandRole{"onnx.ConvInteger", 1, 1, Role::codes},
-    OperandRole{"onnx.ConvInteger", 2, 3, Role::setting},
-    OperandRole{"onnx.MatMulInteger", 0, 1, Role::codes},
-    OperandRole{"onnx.MatMulInteger", 2, 3, Role::setting},
+    OperandRole{ops::QLinearConv::kind, 1, 2, Role::setting},
+    OperandRole{ops::QLinearConv::kind, 3, 3, Role::codes},
+    OperandRole{ops::QLinearConv::kind, 4, 7, Role::setting},
+    OperandRole{ops::QLinearConv::kind, 8, 8, Role::codes},
+    OperandRole{ops::QLinearMatMul::kind, 0, 0, Role::codes},
+    OperandRole{ops::QLinearMatMul::kind, 1, 2, Role::setting},
+    OperandRole{ops::QLinearMatMul::kind, 3, 3, Role::codes},
+    OperandRole{ops::QLinearMatMul::kind, 4, 7, Role::setting},
+    OperandRole{ops::ConvInteger::kind, 1, 1, Role::codes},
+    OperandRole{ops::ConvInteger::kind, 2, 3, Role::setting},
+    OperandRole{ops::MatMulInteger::kind, 0, 1, Role::codes},
+    OperandRole{ops::MatMulInteger::kind, 2, 3, Role::setting},
     OperandRole{matmul_nbits, 1, 1, Role::codes},
     OperandRole{matmul_nbits, 2, 4, Role::setting},
     OperandRole{"onnx.com.microsoft::GatherBlockQuantized", 0, 0, Role::codes},

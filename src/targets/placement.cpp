@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/functions.hpp"
 #include "quadrant/ir/topology.hpp"
 #include "support/saturating.hpp"
 
@@ -170,8 +171,8 @@ std::string note_on_batch(const Placement& placement) {
 
 // Operations whose subgraphs hold constants of their own, which the graph only carries.
 std::string note_on_subgraphs(const GraphView& graph) {
-  constexpr std::array<std::string_view, 4> kinds{"onnx.If", "onnx.Loop", "onnx.Scan",
-                                                  "onnx.SequenceMap"};
+  constexpr std::array<std::string_view, 4> kinds{ops::If::kind, ops::Loop::kind, ops::Scan::kind,
+                                                  ops::SequenceMap::kind};
   std::uint64_t count = 0;
   for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
     const NodeId node = graph.node_at(i);

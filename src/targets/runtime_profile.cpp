@@ -3,32 +3,39 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/normalization.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
 
 // Convolutions, products and what usually stands between them, without control of data.
 std::vector<std::string> assumed_hta_kinds() {
-  return {"conv",
-          "conv_transpose",
-          "gemm",
-          "linear",
-          "matmul",
-          "add",
-          "multiply",
-          "concat",
-          "onnx.Relu",
-          "onnx.Clip",
-          "onnx.PRelu",
-          "onnx.LeakyRelu",
-          "onnx.MaxPool",
-          "onnx.AveragePool",
-          "onnx.GlobalAveragePool",
-          "onnx.Sigmoid",
-          "onnx.BatchNormalization",
-          "onnx.Tanh",
-          "onnx.HardSwish",
-          "onnx.HardSigmoid"};
+  constexpr std::array kinds{ops::Conv::kind,
+                             ops::ConvTranspose::kind,
+                             ops::Gemm::kind,
+                             ops::Linear::kind,
+                             ops::MatMul::kind,
+                             ops::Add::kind,
+                             ops::Multiply::kind,
+                             ops::Concat::kind,
+                             ops::Relu::kind,
+                             ops::Clip::kind,
+                             ops::PRelu::kind,
+                             ops::LeakyRelu::kind,
+                             ops::MaxPool::kind,
+                             ops::AveragePool::kind,
+                             ops::GlobalAveragePool::kind,
+                             ops::Sigmoid::kind,
+                             ops::BatchNormalization::kind,
+                             ops::Tanh::kind,
+                             ops::HardSwish::kind,
+                             ops::HardSigmoid::kind};
+  return {kinds.begin(), kinds.end()};
 }
 
 bool contains(const std::vector<ElementType>& types, ElementType type) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/numerics/reals.hpp"
 #include "transforms/edits.hpp"
 #include "transforms/layer_pairs.hpp"
@@ -25,7 +26,7 @@ constexpr std::string_view no_moments =
 bool is_relu(const ChainLink& link) { return link.kind == ChainLink::Kind::relu; }
 
 bool is_min(const Graph& graph, const ChainLink& link) {
-  return link.kind == ChainLink::Kind::constant && graph.kind(link.node) == "onnx.Min";
+  return link.kind == ChainLink::Kind::constant && graph.kind(link.node) == ops::Min::kind;
 }
 
 // Why a sum over the kernel is not the same at all positions.
@@ -56,7 +57,7 @@ OrReason<void> check_links(const Graph& graph, const LayerChain& chain) {
   for (const ChainLink& link : chain.links) {
     const std::string_view kind = graph.kind(link.node);
     if (is_relu(link) || is_min(graph, link) || kind == ops::Identity::kind ||
-        kind == "onnx.Dropout" || kind == ops::Flatten::kind || kind == ops::Reshape::kind) {
+        kind == ops::Dropout::kind || kind == ops::Flatten::kind || kind == ops::Reshape::kind) {
       continue;
     }
     return because(

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 #include "quadrant/numerics/reals.hpp"
 #include "quadrant/transforms/expected_relu.hpp"
 #include "transforms/channels.hpp"
@@ -77,18 +79,18 @@ class MeanWalk {
 
   [[nodiscard]] std::optional<ChannelDistribution> unary(const NodeRef& node) const {
     const std::string_view kind = node.kind();
-    if (kind == "onnx.Min" || kind == "onnx.Max") return bounded_by_constant(node);
+    if (kind == ops::Min::kind || kind == ops::Max::kind) return bounded_by_constant(node);
     const ChannelDistribution* x = find(node.operand(0));
     if (!x) return std::nullopt;
-    if (kind == "onnx.Relu") return bounded(*x, 0, unbounded);
-    if (kind == "onnx.Clip") {
+    if (kind == ops::Relu::kind) return bounded(*x, 0, unbounded);
+    if (kind == ops::Clip::kind) {
       const OrReason<ClipBounds> clip = read_clip(node);
       return clip ? bounded(*x, clip->low, clip->high) : std::nullopt;
     }
     // Dropout in training keeps the mean, too.
-    if (kind == ops::Identity::kind || kind == "onnx.Dropout") return *x;
+    if (kind == ops::Identity::kind || kind == ops::Dropout::kind) return *x;
     const bool is_second_axis = x->axis == 1 - x->rank;
-    if (kind == "onnx.GlobalAveragePool" && is_second_axis) return plain(*x, x->means());
+    if (kind == ops::GlobalAveragePool::kind && is_second_axis) return plain(*x, x->means());
     if (kind == ops::Flatten::kind && is_second_axis &&
         node.attribute_or<std::int64_t>("axis", 1) == 1) {
       ChannelDistribution flat = plain(*x, x->means());
@@ -119,7 +121,7 @@ class MeanWalk {
       const Expected<std::vector<double>> limits = read_channels(*limit, channels);
       if (!limits) continue;
       ChannelDistribution result = *x;
-      const bool is_min = node.kind() == "onnx.Min";
+      const bool is_min = node.kind() == ops::Min::kind;
       for (std::size_t c = 0; c < limits->size(); ++c) {
         narrow(result, c, is_min ? -unbounded : (*limits)[c], is_min ? (*limits)[c] : unbounded);
       }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/numerics/reals.hpp"
 #include "transforms/channels.hpp"
 
@@ -71,8 +72,8 @@ OrReason<ChannelwiseStep> read_norm(const NodeRef& norm, const LinearLayer& laye
 OrReason<ChannelwiseStep> read_arithmetic(const Graph& graph, const LinearLayer& layer,
                                           const Use& use) {
   const NodeRef node = graph.ref(use.user);
-  const bool is_divide = node.kind() == "onnx.Div";
-  const bool is_subtract = node.kind() == "onnx.Sub";
+  const bool is_divide = node.kind() == ops::Div::kind;
+  const bool is_subtract = node.kind() == ops::Sub::kind;
   const bool is_product = is_divide || node.kind() == ops::Multiply::kind;
   if (!is_product && !is_subtract && node.kind() != ops::Add::kind) {
     return because(fmt::format("{} is nothing to fold", node.kind()));

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/ops/normalization.hpp"
 #include "quadrant/transforms/moments.hpp"
 #include "transforms/linear_layer.hpp"
 #include "transforms/reason.hpp"
 
 namespace quadrant::inline v0 {
 
-inline constexpr std::string_view batch_normalization_kind = "onnx.BatchNormalization";
+inline constexpr std::string_view batch_normalization_kind = ops::BatchNormalization::kind;
 
 struct ChannelwiseStep {
   NodeId node;

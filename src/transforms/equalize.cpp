@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/opset.hpp"
 #include "quadrant/numerics/reals.hpp"
 #include "transforms/edits.hpp"
@@ -244,8 +245,8 @@ class Equalization {
     if (!is_dropped && is_one(balance_.scales(p))) return;
     const Value clip{link.node};
     std::string name(graph_->value_name(clip));
-    const Value relu = add_operation("onnx.Relu", name + "_relu", {graph_->operands(link.node)[0]},
-                                     graph_->type(clip));
+    const Value relu = add_operation(ops::Relu::kind, name + "_relu",
+                                     {graph_->operands(link.node)[0]}, graph_->type(clip));
     if (is_dropped) {
       take_over(*graph_, clip, relu);
       report_.clips_dropped.push_back(std::move(name));
@@ -255,13 +256,13 @@ class Equalization {
     const Value bound = graph_->add_constant(
         name + "_bound", divided(std::vector<double>(count, link.high), p, link.place));
     take_over(*graph_, clip,
-              add_operation("onnx.Min", name + "_min", {relu, bound}, graph_->type(clip)));
+              add_operation(ops::Min::kind, name + "_min", {relu, bound}, graph_->type(clip)));
     report_.clips_per_channel.push_back(std::move(name));
   }
 
-  Value add_operation(std::string kind, std::string name, std::vector<Value> operands,
+  Value add_operation(std::string_view kind, std::string name, std::vector<Value> operands,
                       TensorType type) {
-    return {graph_->add({.kind = std::move(kind),
+    return {graph_->add({.kind = std::string(kind),
                          .name = name,
                          .operands = std::move(operands),
                          .results = {{std::move(name), std::move(type)}},

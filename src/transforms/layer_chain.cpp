@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 #include "quadrant/numerics/reals.hpp"
 #include "transforms/channels.hpp"
 #include "transforms/clip_bounds.hpp"
@@ -19,19 +21,14 @@ namespace quadrant::inline v0 {
 
 namespace {
 
-constexpr std::array scaled_activations{std::string_view("onnx.LeakyRelu"),
-                                        std::string_view("onnx.PRelu")};
+constexpr std::array scaled_activations{ops::LeakyRelu::kind, ops::PRelu::kind};
 // Each channel by itself, where the channels are axis 1.
-constexpr std::array pooling_kinds{std::string_view("onnx.MaxPool"),
-                                   std::string_view("onnx.AveragePool"),
-                                   std::string_view("onnx.LpPool"),
-                                   std::string_view("onnx.GlobalMaxPool"),
-                                   std::string_view("onnx.GlobalAveragePool"),
-                                   std::string_view("onnx.GlobalLpPool")};
-constexpr std::array kinds_with_constants{ops::Add::kind, std::string_view("onnx.Sub"),
-                                          std::string_view("onnx.Min"),
-                                          std::string_view("onnx.Max")};
-constexpr std::array scaling_kinds{ops::Multiply::kind, std::string_view("onnx.Div")};
+constexpr std::array pooling_kinds{
+    ops::MaxPool::kind,       ops::AveragePool::kind,       ops::LpPool::kind,
+    ops::GlobalMaxPool::kind, ops::GlobalAveragePool::kind, ops::GlobalLpPool::kind};
+constexpr std::array kinds_with_constants{ops::Add::kind, ops::Sub::kind, ops::Min::kind,
+                                          ops::Max::kind};
+constexpr std::array scaling_kinds{ops::Multiply::kind, ops::Div::kind};
 
 bool is_among(std::span<const std::string_view> kinds, std::string_view kind) {
   return std::ranges::find(kinds, kind) != kinds.end();
@@ -96,17 +93,17 @@ class ChainWalk {
       return pass_constant(node, use);
     }
     if (use.operand != 0) return ends_at(node, "it does not scale with that operand");
-    if (kind == "onnx.Relu") {
+    if (kind == ops::Relu::kind) {
       add(ChainLink::Kind::relu, node);
       return {};
     }
-    if (kind == "onnx.Clip") return pass_clip(node);
+    if (kind == ops::Clip::kind) return pass_clip(node);
     if (kind == ops::Flatten::kind || kind == ops::Reshape::kind) return pass_reshape(node, value);
-    if (kind == "onnx.Dropout") {
+    if (kind == ops::Dropout::kind) {
       if (!node.operand(2).is_absent() && !is_zero(node, 2)) {
         return ends_at(node, "it may be in training form");
       }
-    } else if (kind == "onnx.Pad") {
+    } else if (kind == ops::Pad::kind) {
       const OrReason<void> padded = check_pad(node);
       if (!padded) return padded;
     } else if (is_among(pooling_kinds, kind)) {
@@ -130,7 +127,7 @@ class ChainWalk {
       return ends_at(node, "its other operand is not one constant a channel");
     }
     const bool is_factor = is_among(scaling_kinds, node.kind());
-    if (node.kind() == "onnx.Div" && use.operand != 0) {
+    if (node.kind() == ops::Div::kind && use.operand != 0) {
       return ends_at(node, "it divides by the result");
     }
     const Expected<std::vector<double>> values = read_reals(*constant);

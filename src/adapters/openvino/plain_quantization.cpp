@@ -6,6 +6,7 @@
 
 #include "adapters/openvino/cast.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/opset.hpp"
 #include "quadrant/numerics/convert.hpp"
 
@@ -70,14 +71,14 @@ class PlainQuantize {
     QUADRANT_TRY(const Value scales, parameters(type_.scales, "scale"));
     Value value = graph_.operands(node_)[0];
     if (graph_.type(value).element != ElementType::float32) value = add_cast(graph_, value, real_);
-    value = add("onnx.Div", {value, scales});
-    value = add("onnx.Round", {value});
+    value = add(ops::Div::kind, {value, scales});
+    value = add(ops::Round::kind, {value});
     if (type_.zero_points) {
       QUADRANT_TRY(const Value zero_points, parameters(type_.zero_points, "zero_point"));
       value = add(ops::Add::kind, {value, zero_points});
     }
-    value =
-        add("onnx.Clip", {value, bound(type_.storage_min, "min"), bound(type_.storage_max, "max")});
+    value = add(ops::Clip::kind,
+                {value, bound(type_.storage_min, "min"), bound(type_.storage_max, "max")});
     // A Cast to a quantized type would say that codes are computed from it.
     const TensorType codes = graph_.type({node_});
     value = add_cast(graph_, value, {codes.element, codes.shape, nullptr});

@@ -1,4 +1,6 @@
 // What computes one element from one element of each operand.
+#include "quadrant/ir/ops/elementwise.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,17 +24,27 @@ struct UnaryOperation {
 };
 
 constexpr std::array unary_operations{
-    UnaryOperation{"onnx.Abs", "math.absf"},    UnaryOperation{"onnx.Acos", "math.acos"},
-    UnaryOperation{"onnx.Acosh", "math.acosh"}, UnaryOperation{"onnx.Asin", "math.asin"},
-    UnaryOperation{"onnx.Asinh", "math.asinh"}, UnaryOperation{"onnx.Atan", "math.atan"},
-    UnaryOperation{"onnx.Atanh", "math.atanh"}, UnaryOperation{"onnx.Ceil", "math.ceil"},
-    UnaryOperation{"onnx.Cos", "math.cos"},     UnaryOperation{"onnx.Cosh", "math.cosh"},
-    UnaryOperation{"onnx.Erf", "math.erf"},     UnaryOperation{"onnx.Exp", "math.exp"},
-    UnaryOperation{"onnx.Floor", "math.floor"}, UnaryOperation{"onnx.Log", "math.log"},
-    UnaryOperation{"onnx.Neg", "arith.negf"},   UnaryOperation{"onnx.Round", "math.roundeven"},
-    UnaryOperation{"onnx.Sin", "math.sin"},     UnaryOperation{"onnx.Sinh", "math.sinh"},
-    UnaryOperation{"onnx.Sqrt", "math.sqrt"},   UnaryOperation{"onnx.Tan", "math.tan"},
-    UnaryOperation{"onnx.Tanh", "math.tanh"},
+    UnaryOperation{ops::Abs::kind, "math.absf"},
+    UnaryOperation{ops::Acos::kind, "math.acos"},
+    UnaryOperation{ops::Acosh::kind, "math.acosh"},
+    UnaryOperation{ops::Asin::kind, "math.asin"},
+    UnaryOperation{ops::Asinh::kind, "math.asinh"},
+    UnaryOperation{ops::Atan::kind, "math.atan"},
+    UnaryOperation{ops::Atanh::kind, "math.atanh"},
+    UnaryOperation{ops::Ceil::kind, "math.ceil"},
+    UnaryOperation{ops::Cos::kind, "math.cos"},
+    UnaryOperation{ops::Cosh::kind, "math.cosh"},
+    UnaryOperation{ops::Erf::kind, "math.erf"},
+    UnaryOperation{ops::Exp::kind, "math.exp"},
+    UnaryOperation{ops::Floor::kind, "math.floor"},
+    UnaryOperation{ops::Log::kind, "math.log"},
+    UnaryOperation{ops::Neg::kind, "arith.negf"},
+    UnaryOperation{ops::Round::kind, "math.roundeven"},
+    UnaryOperation{ops::Sin::kind, "math.sin"},
+    UnaryOperation{ops::Sinh::kind, "math.sinh"},
+    UnaryOperation{ops::Sqrt::kind, "math.sqrt"},
+    UnaryOperation{ops::Tan::kind, "math.tan"},
+    UnaryOperation{ops::Tanh::kind, "math.tanh"},
 };
 
 void lower_unary(LoweredNode& node) {
@@ -44,8 +56,8 @@ void lower_unary(LoweredNode& node) {
     return;
   }
   if (!is_integer(x.type.element)) impossible("numbers that are truth values");
-  const bool is_absolute = found->kind == "onnx.Abs";
-  if (!is_absolute && found->kind != "onnx.Neg") {
+  const bool is_absolute = found->kind == ops::Abs::kind;
+  if (!is_absolute && found->kind != ops::Neg::kind) {
     impossible("integers");
   }
   node.finish(node.map(std::array{x}, x.type.element, x.type.shape, [&](Region& region) {
@@ -307,7 +319,7 @@ void lower_prelu(LoweredNode& node) {
 }
 
 void lower_elu(LoweredNode& node) {
-  const bool is_selu = node.node().kind() == "onnx.Selu";
+  const bool is_selu = node.node().kind() == ops::Selu::kind;
   const auto alpha = node.attribute_or<double>("alpha", is_selu ? 1.67326319217681884765625 : 1);
   const auto gamma = is_selu ? node.attribute_or<double>("gamma", 1.05070102214813232421875) : 1;
   lower_formula(node, [&](Region& region, const Scalar& x) {
@@ -426,53 +438,53 @@ void lower_cast(LoweredNode& node) {
 constexpr auto lowered_elementwise = [] {
   constexpr std::array others{
       LowerRule{ops::Add::kind, lower_add},
-      LowerRule{"onnx.Sum", lower_add},
-      LowerRule{"onnx.Sub", lower_subtract},
+      LowerRule{ops::Sum::kind, lower_add},
+      LowerRule{ops::Sub::kind, lower_subtract},
       LowerRule{ops::Multiply::kind, lower_multiply},
-      LowerRule{"onnx.Div", lower_divide},
-      LowerRule{"onnx.Max", lower_max},
-      LowerRule{"onnx.Min", lower_min},
-      LowerRule{"onnx.Mean", lower_mean},
-      LowerRule{"onnx.And", lower_and},
-      LowerRule{"onnx.Or", lower_or},
-      LowerRule{"onnx.Xor", lower_xor},
-      LowerRule{"onnx.Not", lower_not},
-      LowerRule{"onnx.Equal", lower_equal},
-      LowerRule{"onnx.Less", lower_less},
-      LowerRule{"onnx.LessOrEqual", lower_at_most},
-      LowerRule{"onnx.Greater", lower_greater},
-      LowerRule{"onnx.GreaterOrEqual", lower_at_least},
-      LowerRule{"onnx.Where", lower_where},
-      LowerRule{"onnx.Relu", lower_relu},
-      LowerRule{"onnx.Clip", lower_clip},
-      LowerRule{"onnx.Sigmoid", lower_sigmoid},
-      LowerRule{"onnx.Sign", lower_sign},
-      LowerRule{"onnx.Swish", lower_swish},
-      LowerRule{"onnx.Reciprocal", lower_reciprocal},
-      LowerRule{"onnx.HardSigmoid", lower_hard_sigmoid},
-      LowerRule{"onnx.HardSwish", lower_hard_swish},
-      LowerRule{"onnx.LeakyRelu", lower_leaky_relu},
-      LowerRule{"onnx.PRelu", lower_prelu},
-      LowerRule{"onnx.Elu", lower_elu},
-      LowerRule{"onnx.Selu", lower_elu},
-      LowerRule{"onnx.Softplus", lower_softplus},
-      LowerRule{"onnx.Softsign", lower_softsign},
-      LowerRule{"onnx.Gelu", lower_gelu},
-      LowerRule{"onnx.Pow", lower_pow},
+      LowerRule{ops::Div::kind, lower_divide},
+      LowerRule{ops::Max::kind, lower_max},
+      LowerRule{ops::Min::kind, lower_min},
+      LowerRule{ops::Mean::kind, lower_mean},
+      LowerRule{ops::And::kind, lower_and},
+      LowerRule{ops::Or::kind, lower_or},
+      LowerRule{ops::Xor::kind, lower_xor},
+      LowerRule{ops::Not::kind, lower_not},
+      LowerRule{ops::Equal::kind, lower_equal},
+      LowerRule{ops::Less::kind, lower_less},
+      LowerRule{ops::LessOrEqual::kind, lower_at_most},
+      LowerRule{ops::Greater::kind, lower_greater},
+      LowerRule{ops::GreaterOrEqual::kind, lower_at_least},
+      LowerRule{ops::Where::kind, lower_where},
+      LowerRule{ops::Relu::kind, lower_relu},
+      LowerRule{ops::Clip::kind, lower_clip},
+      LowerRule{ops::Sigmoid::kind, lower_sigmoid},
+      LowerRule{ops::Sign::kind, lower_sign},
+      LowerRule{ops::Swish::kind, lower_swish},
+      LowerRule{ops::Reciprocal::kind, lower_reciprocal},
+      LowerRule{ops::HardSigmoid::kind, lower_hard_sigmoid},
+      LowerRule{ops::HardSwish::kind, lower_hard_swish},
+      LowerRule{ops::LeakyRelu::kind, lower_leaky_relu},
+      LowerRule{ops::PRelu::kind, lower_prelu},
+      LowerRule{ops::Elu::kind, lower_elu},
+      LowerRule{ops::Selu::kind, lower_elu},
+      LowerRule{ops::Softplus::kind, lower_softplus},
+      LowerRule{ops::Softsign::kind, lower_softsign},
+      LowerRule{ops::Gelu::kind, lower_gelu},
+      LowerRule{ops::Pow::kind, lower_pow},
       LowerRule{ops::Cast::kind, lower_cast},
-      LowerRule{"onnx.BitShift", lower_shift},
-      LowerRule{"onnx.BitwiseAnd", lower_and},
-      LowerRule{"onnx.BitwiseNot", lower_complement},
-      LowerRule{"onnx.BitwiseOr", lower_or},
-      LowerRule{"onnx.BitwiseXor", lower_xor},
-      LowerRule{"onnx.CastLike", lower_cast},
-      LowerRule{"onnx.Celu", lower_celu},
-      LowerRule{"onnx.IsInf", lower_is_inf},
-      LowerRule{"onnx.IsNaN", lower_is_nan},
-      LowerRule{"onnx.Mish", lower_mish},
-      LowerRule{"onnx.Mod", lower_remainder},
-      LowerRule{"onnx.Shrink", lower_shrink},
-      LowerRule{"onnx.ThresholdedRelu", lower_thresholded_relu},
+      LowerRule{ops::BitShift::kind, lower_shift},
+      LowerRule{ops::BitwiseAnd::kind, lower_and},
+      LowerRule{ops::BitwiseNot::kind, lower_complement},
+      LowerRule{ops::BitwiseOr::kind, lower_or},
+      LowerRule{ops::BitwiseXor::kind, lower_xor},
+      LowerRule{ops::CastLike::kind, lower_cast},
+      LowerRule{ops::Celu::kind, lower_celu},
+      LowerRule{ops::IsInf::kind, lower_is_inf},
+      LowerRule{ops::IsNaN::kind, lower_is_nan},
+      LowerRule{ops::Mish::kind, lower_mish},
+      LowerRule{ops::Mod::kind, lower_remainder},
+      LowerRule{ops::Shrink::kind, lower_shrink},
+      LowerRule{ops::ThresholdedRelu::kind, lower_thresholded_relu},
   };
   std::array<LowerRule, unary_operations.size() + others.size()> rows{};
   std::size_t next = 0;

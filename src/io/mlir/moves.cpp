@@ -9,6 +9,9 @@
 #include "io/mlir/rules.hpp"
 #include "io/mlir/text.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::mlir_ir {
 namespace {
@@ -208,16 +211,16 @@ void lower_space_to_depth(LoweredNode& node) {
 }
 
 constexpr std::array lowered_moves{
-    LowerRule{"onnx.SpaceToDepth", lower_space_to_depth},
-    LowerRule{"onnx.DepthToSpace", lower_depth_to_space},
+    LowerRule{ops::SpaceToDepth::kind, lower_space_to_depth},
+    LowerRule{ops::DepthToSpace::kind, lower_depth_to_space},
     LowerRule{ops::Concat::kind, lower_concat},
     LowerRule{ops::Expand::kind, lower_expand},
     LowerRule{ops::Flatten::kind, lower_reshape},
     LowerRule{ops::Gather::kind, lower_gather},
     LowerRule{ops::Identity::kind, lower_identity},
-    LowerRule{"onnx.Dropout", lower_dropout},
-    LowerRule{"onnx.Pad", lower_pad},
-    LowerRule{"onnx.Tile", lower_tile},
+    LowerRule{ops::Dropout::kind, lower_dropout},
+    LowerRule{ops::Pad::kind, lower_pad},
+    LowerRule{ops::Tile::kind, lower_tile},
     LowerRule{ops::Reshape::kind, lower_reshape},
     LowerRule{ops::Slice::kind, lower_slice},
     LowerRule{ops::Split::kind, lower_split},

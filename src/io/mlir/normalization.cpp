@@ -1,4 +1,6 @@
 // Normalizations: by numbers that were learned, by mean and deviation, by the sum of powers of e.
+#include "quadrant/ir/ops/normalization.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -116,15 +118,15 @@ void lower_softmax(LoweredNode& node) {
   const auto axis = normalize_axis(node.attribute_or<std::int64_t>("axis", is_one ? -1 : 1), rank);
   if (!axis) invalid("the axis");
   const auto axes = is_one ? std::vector{*axis} : axes_from(*axis, rank);
-  node.finish(softmax(node, x, axes, node.node().kind() == "onnx.LogSoftmax"));
+  node.finish(softmax(node, x, axes, node.node().kind() == ops::LogSoftmax::kind));
 }
 
 constexpr std::array lowered_normalizations{
-    LowerRule{"onnx.BatchNormalization", lower_batch_norm},
-    LowerRule{"onnx.InstanceNormalization", lower_instance_norm},
-    LowerRule{"onnx.LayerNormalization", lower_layer_norm},
-    LowerRule{"onnx.LogSoftmax", lower_softmax},
-    LowerRule{"onnx.Softmax", lower_softmax},
+    LowerRule{ops::BatchNormalization::kind, lower_batch_norm},
+    LowerRule{ops::InstanceNormalization::kind, lower_instance_norm},
+    LowerRule{ops::LayerNormalization::kind, lower_layer_norm},
+    LowerRule{ops::LogSoftmax::kind, lower_softmax},
+    LowerRule{ops::Softmax::kind, lower_softmax},
 };
 
 }  // namespace

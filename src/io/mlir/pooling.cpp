@@ -8,6 +8,7 @@
 #include "io/mlir/rules.hpp"
 #include "io/mlir/text.hpp"
 #include "io/mlir/windows.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::mlir_ir {
 namespace {
@@ -118,10 +119,10 @@ void lower_global_max(LoweredNode& node) {
 }
 
 constexpr std::array lowered_poolings{
-    LowerRule{"onnx.AveragePool", lower_average_pool},
-    LowerRule{"onnx.GlobalAveragePool", lower_global_average},
-    LowerRule{"onnx.GlobalMaxPool", lower_global_max},
-    LowerRule{"onnx.MaxPool", lower_max_pool},
+    LowerRule{ops::AveragePool::kind, lower_average_pool},
+    LowerRule{ops::GlobalAveragePool::kind, lower_global_average},
+    LowerRule{ops::GlobalMaxPool::kind, lower_global_max},
+    LowerRule{ops::MaxPool::kind, lower_max_pool},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "io/mlir/rules.hpp"
 #include "io/mlir/text.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/reductions.hpp"
 
 namespace quadrant::inline v0::mlir_ir {
 
@@ -120,7 +121,7 @@ void lower_reduce_min(LoweredNode& node) {
 void lower_reduce_squares(LoweredNode& node) {
   const Term x = squared(node, node.operand(0));
   Term sum = reduced(node, x, reduced_axes(node), addition, 0);
-  if (node.node().kind() == "onnx.ReduceL2") {
+  if (node.node().kind() == ops::ReduceL2::kind) {
     if (!is_float(x.type.element)) impossible("a root of integers");
     sum = node.each("math.sqrt", sum);
   }
@@ -153,16 +154,16 @@ void lower_reduce_log_of_exponents(LoweredNode& node) {
 }
 
 constexpr std::array lowered_reductions{
-    LowerRule{"onnx.ReduceL1", lower_reduce_sizes},
-    LowerRule{"onnx.ReduceLogSum", lower_reduce_log},
-    LowerRule{"onnx.ReduceLogSumExp", lower_reduce_log_of_exponents},
-    LowerRule{"onnx.ReduceL2", lower_reduce_squares},
-    LowerRule{"onnx.ReduceMax", lower_reduce_max},
-    LowerRule{"onnx.ReduceMean", lower_reduce_mean},
-    LowerRule{"onnx.ReduceMin", lower_reduce_min},
-    LowerRule{"onnx.ReduceProd", lower_reduce_product},
-    LowerRule{"onnx.ReduceSum", lower_reduce_sum},
-    LowerRule{"onnx.ReduceSumSquare", lower_reduce_squares},
+    LowerRule{ops::ReduceL1::kind, lower_reduce_sizes},
+    LowerRule{ops::ReduceLogSum::kind, lower_reduce_log},
+    LowerRule{ops::ReduceLogSumExp::kind, lower_reduce_log_of_exponents},
+    LowerRule{ops::ReduceL2::kind, lower_reduce_squares},
+    LowerRule{ops::ReduceMax::kind, lower_reduce_max},
+    LowerRule{ops::ReduceMean::kind, lower_reduce_mean},
+    LowerRule{ops::ReduceMin::kind, lower_reduce_min},
+    LowerRule{ops::ReduceProd::kind, lower_reduce_product},
+    LowerRule{ops::ReduceSum::kind, lower_reduce_sum},
+    LowerRule{ops::ReduceSumSquare::kind, lower_reduce_squares},
 };
 
 }  // namespace

@@ -14,6 +14,8 @@
 #include "io/onnx/opset.hpp"
 #include "io/onnx/parameters.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/codes.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/numerics/code_limits.hpp"
 
 namespace quadrant::inline v0::onnx {
@@ -209,11 +211,11 @@ class Lowering {
     const bool is_limited = is_part_of_storage(type);
     const bool has_clip = bit_width(type.storage) == 8 || bit_width(type.storage) == 32;
     if (is_limited && !has_clip) real = value_of(limited_to_codes(graph_, real, type));
-    Value codes = add(node, "onnx.QuantizeLinear",
+    Value codes = add(node, ops::QuantizeLinear::kind,
                       {real, parameters_.scales(name, type), parameters_.zero_points(name, type)},
                       graph_.type({node}), linear_attributes(real, type));
     if (is_limited && has_clip) {
-      codes = add(node, "onnx.Clip",
+      codes = add(node, ops::Clip::kind,
                   {codes, parameters_.code(type.storage, type.storage_min, name + "_min"),
                    parameters_.code(type.storage, type.storage_max, name + "_max")},
                   graph_.type({node}));
@@ -231,7 +233,7 @@ class Lowering {
                                                  {codes, parameters_.unit_scale()}, real)
                                            : add_cast(node, codes, real);
     if (type.zero_points) {
-      result = add(node, "onnx.Sub", {result, parameters_.offsets(name, codes, type)}, real);
+      result = add(node, ops::Sub::kind, {result, parameters_.offsets(name, codes, type)}, real);
     }
     result = add(node, "onnx.Mul", {result, parameters_.factors(name, codes, type)}, real);
     finish(node, cast_from_float32(node, result, type.expressed));
@@ -254,12 +256,12 @@ class Lowering {
 
   // --- parts ------------------------------------------------------------------------------------
 
-  Value add(NodeId node, std::string kind, std::vector<Value> operands, TensorType type,
+  Value add(NodeId node, std::string_view kind, std::vector<Value> operands, TensorType type,
             Attributes attributes = {}) {
     type.quantization = nullptr;
     std::string result(
         graph_.value_name({node}));  // gets a suffix; the last one takes the name over
-    return add_op(graph_, std::move(kind), {}, std::move(operands),
+    return add_op(graph_, kind, {}, std::move(operands),
                   {std::move(result), std::move(type)}, std::move(attributes));
   }
 

@@ -6,13 +6,14 @@
 #include <string_view>
 
 #include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/ops/codes.hpp"
 
 namespace quadrant::inline v0::onnx {
 
 /// The opset whose DequantizeLinear has `block_size`, and knows 4 and 16 bits.
 inline constexpr std::int64_t opset_blocked = 21;
 
-inline constexpr std::string_view linear_kind = "onnx.DequantizeLinear";
+inline constexpr std::string_view linear_kind = ops::DequantizeLinear::kind;
 
 /// `quantize`, `dequantize` or `storage_cast`.
 [[nodiscard]] bool is_conversion(std::string_view kind) noexcept;

@@ -16,9 +16,9 @@ Constant scalar(ElementType element, T value) {
 
 }  // namespace
 
-Value add_op(Graph& graph, std::string kind, std::string node_name, std::vector<Value> operands,
-             ResultSpec result, Attributes attributes) {
-  return {graph.add({.kind = std::move(kind),
+Value add_op(Graph& graph, std::string_view kind, std::string node_name,
+             std::vector<Value> operands, ResultSpec result, Attributes attributes) {
+  return {graph.add({.kind = std::string(kind),
                      .name = std::move(node_name),
                      .operands = std::move(operands),
                      .results = {std::move(result)},

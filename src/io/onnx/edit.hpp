@@ -11,8 +11,8 @@
 namespace quadrant::inline v0::onnx {
 
 /// Adds an operator with one result.
-Value add_op(Graph& graph, std::string kind, std::string node_name, std::vector<Value> operands,
-             ResultSpec result, Attributes attributes = {});
+Value add_op(Graph& graph, std::string_view kind, std::string node_name,
+             std::vector<Value> operands, ResultSpec result, Attributes attributes = {});
 
 /// Adds a constant of scales and returns them as float32, which is what operators read: scales that
 /// are stored as float16 get a Cast behind.

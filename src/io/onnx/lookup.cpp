@@ -14,6 +14,8 @@
 #include "io/onnx/opset.hpp"
 #include "io/onnx/raise.hpp"
 #include "io/onnx/unused.hpp"
+#include "quadrant/ir/ops/codes.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
@@ -221,7 +223,7 @@ class LookupPass {
       // Counted from the end, an axis behind the Gather's stays what it is.
       const std::int64_t rank = shape.rank();
       replace(lookup,
-              add_op(graph_, "onnx.DequantizeLinear", {}, std::move(operands),
+              add_op(graph_, ops::DequantizeLinear::kind, {}, std::move(operands),
                      {name_of(lookup), of(lookup, ElementType::float32)},
                      {{"axis", along > lookup.axis ? along - rank : along}, {"block_size", size}}));
       return;
@@ -338,7 +340,7 @@ class LookupPass {
     const TensorType type = graph_.type(values);
     if (!parameters.zero_points.is_absent()) {
       const Value zeros = as_floats(lookup, gather(lookup, parameters.zero_points));
-      values = add_op(graph_, "onnx.Sub", {}, {values, zeros}, {name_of(lookup), type});
+      values = add_op(graph_, ops::Sub::kind, {}, {values, zeros}, {name_of(lookup), type});
     }
     const Value scales = gather(lookup, parameters.scales);
     return add_op(graph_, kind_of({{}, "Mul"}), {}, {values, scales}, {name_of(lookup), type});

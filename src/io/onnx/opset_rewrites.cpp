@@ -6,6 +6,8 @@
 #include "io/onnx/opset_rules.hpp"
 #include "io/onnx/replacement.hpp"
 #include "quadrant/ir/float16.hpp"
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
@@ -93,7 +95,7 @@ void convert_axes(Graph& graph, NodeId node) {
 
 void convert_scatter(Graph& graph, NodeId node) {
   Replacement made(graph, node);
-  made.set_kind("onnx.ScatterElements");
+  made.set_kind(ops::ScatterElements::kind);
   made.attributes().erase(key::op_type);
   made.finish();
 }
@@ -144,7 +146,7 @@ void convert_softmax(Graph& graph, NodeId node) {
   // Node names are unique: the last node has it.
   const Value flat = add_op(graph, "onnx.Flatten", {}, {input},
                             {name + "_flat", {element, {}, nullptr}}, {{"axis", axis}});
-  const Value shape = add_op(graph, "onnx.Shape", {}, {input},
+  const Value shape = add_op(graph, ops::ShapeOf::kind, {}, {input},
                              {name + "_shape", {ElementType::int64, {}, nullptr}});
   Attributes attributes = graph.attributes(node);
   attributes.set("axis", std::int64_t{-1});
@@ -165,7 +167,7 @@ namespace {
 /// Resize as opset 7 to 10 meant it: position i comes from i / scale.
 void finish_resize(Graph& graph, NodeId node, Replacement& made, const Constant& scales) {
   const auto mode = graph.ref(node).attribute_or<std::string>("mode", "nearest");
-  made.set_kind("onnx.Resize");
+  made.set_kind(ops::Resize::kind);
   made.attributes().erase(key::op_type);
   made.attributes().set("coordinate_transformation_mode", std::string("asymmetric"));
   if (mode == "nearest") {

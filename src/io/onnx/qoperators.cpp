@@ -12,6 +12,9 @@
 #include "io/onnx/opset.hpp"
 #include "io/onnx/parameters.hpp"
 #include "io/onnx/raise.hpp"
+#include "quadrant/ir/ops/codes.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 #include "quadrant/ir/products.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/clamp_bounds.hpp"
@@ -42,19 +45,19 @@ struct QOperator {
 constexpr std::int64_t needed_opset = 13;
 
 constexpr std::array operators{
-    QOperator{ops::Conv::kind, "onnx.QLinearConv", Order::result_before_bias, 2},
-    QOperator{ops::MatMul::kind, "onnx.QLinearMatMul", Order::result_last, 2},
+    QOperator{ops::Conv::kind, ops::QLinearConv::kind, Order::result_before_bias, 2},
+    QOperator{ops::MatMul::kind, ops::QLinearMatMul::kind, Order::result_last, 2},
     QOperator{ops::Gemm::kind, "onnx.com.microsoft::QGemm", Order::bias_before_result, 2},
     QOperator{ops::Add::kind, "onnx.com.microsoft::QLinearAdd", Order::result_last, 2},
     QOperator{ops::Multiply::kind, "onnx.com.microsoft::QLinearMul", Order::result_last, 2},
-    QOperator{"onnx.Sigmoid", "onnx.com.microsoft::QLinearSigmoid"},
-    QOperator{"onnx.LeakyRelu", "onnx.com.microsoft::QLinearLeakyRelu"},
-    QOperator{"onnx.AveragePool", "onnx.com.microsoft::QLinearAveragePool"},
-    QOperator{"onnx.GlobalAveragePool", "onnx.com.microsoft::QLinearGlobalAveragePool"},
+    QOperator{ops::Sigmoid::kind, "onnx.com.microsoft::QLinearSigmoid"},
+    QOperator{ops::LeakyRelu::kind, "onnx.com.microsoft::QLinearLeakyRelu"},
+    QOperator{ops::AveragePool::kind, "onnx.com.microsoft::QLinearAveragePool"},
+    QOperator{ops::GlobalAveragePool::kind, "onnx.com.microsoft::QLinearGlobalAveragePool"},
     QOperator{ops::Concat::kind, "onnx.com.microsoft::QLinearConcat", Order::result_first, 0},
-    QOperator{"onnx.MaxPool", "onnx.MaxPool", Order::plain},
-    QOperator{"onnx.Relu", "onnx.Clip", Order::clamp},
-    QOperator{"onnx.Clip", "onnx.Clip", Order::clamp},
+    QOperator{ops::MaxPool::kind, ops::MaxPool::kind, Order::plain},
+    QOperator{ops::Relu::kind, ops::Clip::kind, Order::clamp},
+    QOperator{ops::Clip::kind, ops::Clip::kind, Order::clamp},
 };
 
 class QOperators {
@@ -174,7 +177,7 @@ class QOperators {
     for (const auto& [name, value] : graph_.attributes(node.id)) {
       // com.microsoft's pooling does not know dilations, QGemm no beta: both say nothing here.
       const bool is_gone = name == "beta" || to.order == Order::clamp ||
-                           (name == "dilations" && node.kind() == "onnx.AveragePool");
+                           (name == "dilations" && node.kind() == ops::AveragePool::kind);
       if (!is_gone) kept.set(name, value);
     }
     return kept;

@@ -8,6 +8,7 @@
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {
@@ -31,7 +32,7 @@ void lower_sum(LoweredNode& node) {
     node.alias(sum);
     return;
   }
-  if (node.node().kind() == "onnx.Mean") {
+  if (node.node().kind() == ops::Mean::kind) {
     sum = chain.pair({"Divide"}, sum, chain.number(static_cast<double>(node.operand_count())));
   }
   node.finish(sum);
@@ -93,7 +94,7 @@ bool raise_shift(RaisedLayer& layer) {
   if (std::ranges::find(unsigned_types, element) == unsigned_types.end()) return false;
   if (layer.text("auto_broadcast", "numpy") != "numpy") return false;
   const bool is_left = layer.type() == "BitwiseLeftShift";
-  layer.make("onnx.BitShift", {layer.input(0), layer.input(1)},
+  layer.make(ops::BitShift::kind, {layer.input(0), layer.input(1)},
              {{"direction", std::string(is_left ? "LEFT" : "RIGHT")}});
   return true;
 }
@@ -107,7 +108,7 @@ bool raise_is_inf(RaisedLayer& layer) {
   for (const char* name : infinity_signs) {
     attributes.set(name, std::int64_t{layer.flag(name, true) ? 1 : 0});
   }
-  layer.make("onnx.IsInf", {layer.input(0)}, std::move(attributes));
+  layer.make(ops::IsInf::kind, {layer.input(0)}, std::move(attributes));
   return true;
 }
 
@@ -121,17 +122,17 @@ void lower_is_inf(LoweredNode& node) {
 
 bool raise_is_finite(RaisedLayer& layer) {
   const Value x = layer.input(0);
-  const Value is_infinite = stepped(layer, "onnx.IsInf", {x}, {}, ElementType::boolean);
-  const Value is_none = stepped(layer, "onnx.IsNaN", {x}, {}, ElementType::boolean);
-  layer.make("onnx.Not", {stepped(layer, "onnx.Or", {is_infinite, is_none})});
+  const Value is_infinite = stepped(layer, ops::IsInf::kind, {x}, {}, ElementType::boolean);
+  const Value is_none = stepped(layer, ops::IsNaN::kind, {x}, {}, ElementType::boolean);
+  layer.make(ops::Not::kind, {stepped(layer, ops::Or::kind, {is_infinite, is_none})});
   return true;
 }
 
 bool raise_not_equal(RaisedLayer& layer) {
   if (layer.text("auto_broadcast", "numpy") != "numpy") return false;
   const Value same =
-      stepped(layer, "onnx.Equal", {layer.input(0), layer.input(1)}, {}, ElementType::boolean);
-  layer.make("onnx.Not", {same});
+      stepped(layer, ops::Equal::kind, {layer.input(0), layer.input(1)}, {}, ElementType::boolean);
+  layer.make(ops::Not::kind, {same});
   return true;
 }
 
@@ -167,15 +168,15 @@ constexpr std::array raised_composed{
 };
 
 constexpr std::array lowered_composed{
-    LowerRule{"onnx.BitShift", lower_shift},
-    LowerRule{"onnx.Celu", lower_celu},
-    LowerRule{"onnx.IsInf", lower_is_inf},
-    LowerRule{"onnx.Mean", lower_sum},
-    LowerRule{"onnx.Reciprocal", lower_reciprocal},
-    LowerRule{"onnx.Shrink", lower_shrink},
-    LowerRule{"onnx.Sum", lower_sum},
-    LowerRule{"onnx.Swish", lower_swish},
-    LowerRule{"onnx.ThresholdedRelu", lower_thresholded_relu},
+    LowerRule{ops::BitShift::kind, lower_shift},
+    LowerRule{ops::Celu::kind, lower_celu},
+    LowerRule{ops::IsInf::kind, lower_is_inf},
+    LowerRule{ops::Mean::kind, lower_sum},
+    LowerRule{ops::Reciprocal::kind, lower_reciprocal},
+    LowerRule{ops::Shrink::kind, lower_shrink},
+    LowerRule{ops::Sum::kind, lower_sum},
+    LowerRule{ops::Swish::kind, lower_swish},
+    LowerRule{ops::ThresholdedRelu::kind, lower_thresholded_relu},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {
@@ -73,7 +74,7 @@ bool raise_space_to_batch(RaisedLayer& layer) {
     perm.push_back(static_cast<std::int64_t>(2 * i) - 1);
   }
   begins.insert(begins.end(), ends.begin(), ends.end());
-  const Value padded = stepped(layer, "onnx.Pad", {layer.input(0), layer.list("pads", begins)});
+  const Value padded = stepped(layer, ops::Pad::kind, {layer.input(0), layer.list("pads", begins)});
   const Value blocked = with_axes_in_order(layer, reshaped_to(layer, padded, split), perm);
   layer.make(ops::Reshape::kind, {blocked, layer.list("extents", whole)});
   return true;

@@ -1,4 +1,6 @@
 // What computes one element from one element of each operand: as OpenVINO and as ONNX have it.
+#include "quadrant/ir/ops/elementwise.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,54 +26,54 @@ struct SameOperation {
 };
 
 constexpr std::array same_operations{
-    SameOperation{"Abs", "onnx.Abs"},
-    SameOperation{"Acos", "onnx.Acos"},
-    SameOperation{"Acosh", "onnx.Acosh", "opset4"},
-    SameOperation{"Asin", "onnx.Asin"},
-    SameOperation{"Asinh", "onnx.Asinh", "opset4"},
-    SameOperation{"Atan", "onnx.Atan"},
-    SameOperation{"Atanh", "onnx.Atanh", "opset4"},
-    SameOperation{"BitwiseNot", "onnx.BitwiseNot", "opset13"},
-    SameOperation{"Ceiling", "onnx.Ceil"},
-    SameOperation{"Cos", "onnx.Cos"},
-    SameOperation{"Cosh", "onnx.Cosh"},
-    SameOperation{"Erf", "onnx.Erf"},
-    SameOperation{"Exp", "onnx.Exp"},
-    SameOperation{"Floor", "onnx.Floor"},
-    SameOperation{"HSwish", "onnx.HardSwish", "opset4"},
-    SameOperation{"IsNaN", "onnx.IsNaN", "opset10"},
-    SameOperation{"Log", "onnx.Log"},
-    SameOperation{"LogicalNot", "onnx.Not"},
-    SameOperation{"Mish", "onnx.Mish", "opset4"},
-    SameOperation{"Negative", "onnx.Neg"},
-    SameOperation{"ReLU", "onnx.Relu"},
-    SameOperation{"Sigmoid", "onnx.Sigmoid"},
-    SameOperation{"Sign", "onnx.Sign"},
-    SameOperation{"Sin", "onnx.Sin"},
-    SameOperation{"Sinh", "onnx.Sinh"},
-    SameOperation{"SoftPlus", "onnx.Softplus", "opset4"},
-    SameOperation{"SoftSign", "onnx.Softsign", "opset9"},
-    SameOperation{"Sqrt", "onnx.Sqrt"},
-    SameOperation{"Tan", "onnx.Tan"},
-    SameOperation{"Tanh", "onnx.Tanh"},
+    SameOperation{"Abs", ops::Abs::kind},
+    SameOperation{"Acos", ops::Acos::kind},
+    SameOperation{"Acosh", ops::Acosh::kind, "opset4"},
+    SameOperation{"Asin", ops::Asin::kind},
+    SameOperation{"Asinh", ops::Asinh::kind, "opset4"},
+    SameOperation{"Atan", ops::Atan::kind},
+    SameOperation{"Atanh", ops::Atanh::kind, "opset4"},
+    SameOperation{"BitwiseNot", ops::BitwiseNot::kind, "opset13"},
+    SameOperation{"Ceiling", ops::Ceil::kind},
+    SameOperation{"Cos", ops::Cos::kind},
+    SameOperation{"Cosh", ops::Cosh::kind},
+    SameOperation{"Erf", ops::Erf::kind},
+    SameOperation{"Exp", ops::Exp::kind},
+    SameOperation{"Floor", ops::Floor::kind},
+    SameOperation{"HSwish", ops::HardSwish::kind, "opset4"},
+    SameOperation{"IsNaN", ops::IsNaN::kind, "opset10"},
+    SameOperation{"Log", ops::Log::kind},
+    SameOperation{"LogicalNot", ops::Not::kind},
+    SameOperation{"Mish", ops::Mish::kind, "opset4"},
+    SameOperation{"Negative", ops::Neg::kind},
+    SameOperation{"ReLU", ops::Relu::kind},
+    SameOperation{"Sigmoid", ops::Sigmoid::kind},
+    SameOperation{"Sign", ops::Sign::kind},
+    SameOperation{"Sin", ops::Sin::kind},
+    SameOperation{"Sinh", ops::Sinh::kind},
+    SameOperation{"SoftPlus", ops::Softplus::kind, "opset4"},
+    SameOperation{"SoftSign", ops::Softsign::kind, "opset9"},
+    SameOperation{"Sqrt", ops::Sqrt::kind},
+    SameOperation{"Tan", ops::Tan::kind},
+    SameOperation{"Tanh", ops::Tanh::kind},
     SameOperation{"Add", ops::Add::kind, "opset1", 2},
-    SameOperation{"BitwiseAnd", "onnx.BitwiseAnd", "opset13", 2},
-    SameOperation{"BitwiseOr", "onnx.BitwiseOr", "opset13", 2},
-    SameOperation{"BitwiseXor", "onnx.BitwiseXor", "opset13", 2},
-    SameOperation{"Equal", "onnx.Equal", "opset1", 2},
-    SameOperation{"Greater", "onnx.Greater", "opset1", 2},
-    SameOperation{"GreaterEqual", "onnx.GreaterOrEqual", "opset1", 2},
-    SameOperation{"Less", "onnx.Less", "opset1", 2},
-    SameOperation{"LessEqual", "onnx.LessOrEqual", "opset1", 2},
-    SameOperation{"LogicalAnd", "onnx.And", "opset1", 2},
-    SameOperation{"LogicalOr", "onnx.Or", "opset1", 2},
-    SameOperation{"LogicalXor", "onnx.Xor", "opset1", 2},
-    SameOperation{"Maximum", "onnx.Max", "opset1", 2},
-    SameOperation{"Minimum", "onnx.Min", "opset1", 2},
+    SameOperation{"BitwiseAnd", ops::BitwiseAnd::kind, "opset13", 2},
+    SameOperation{"BitwiseOr", ops::BitwiseOr::kind, "opset13", 2},
+    SameOperation{"BitwiseXor", ops::BitwiseXor::kind, "opset13", 2},
+    SameOperation{"Equal", ops::Equal::kind, "opset1", 2},
+    SameOperation{"Greater", ops::Greater::kind, "opset1", 2},
+    SameOperation{"GreaterEqual", ops::GreaterOrEqual::kind, "opset1", 2},
+    SameOperation{"Less", ops::Less::kind, "opset1", 2},
+    SameOperation{"LessEqual", ops::LessOrEqual::kind, "opset1", 2},
+    SameOperation{"LogicalAnd", ops::And::kind, "opset1", 2},
+    SameOperation{"LogicalOr", ops::Or::kind, "opset1", 2},
+    SameOperation{"LogicalXor", ops::Xor::kind, "opset1", 2},
+    SameOperation{"Maximum", ops::Max::kind, "opset1", 2},
+    SameOperation{"Minimum", ops::Min::kind, "opset1", 2},
     SameOperation{"Multiply", ops::Multiply::kind, "opset1", 2},
-    SameOperation{"Power", "onnx.Pow", "opset1", 2},
-    SameOperation{"Subtract", "onnx.Sub", "opset1", 2},
-    SameOperation{"Select", "onnx.Where", "opset1", 3},
+    SameOperation{"Power", ops::Pow::kind, "opset1", 2},
+    SameOperation{"Subtract", ops::Sub::kind, "opset1", 2},
+    SameOperation{"Select", ops::Where::kind, "opset1", 3},
 };
 
 std::vector<Value> inputs_of(const RaisedLayer& layer, std::size_t count) {
@@ -134,7 +136,7 @@ bool raise_divide(RaisedLayer& layer) {
   // it is (seen in release 2026.4).
   std::ignore = layer.flag("m_pythondiv", true);
   if (layer.input_count() != 2 || !broadcasts_as_onnx(layer)) return false;
-  layer.make("onnx.Div", inputs_of(layer, 2));
+  layer.make(ops::Div::kind, inputs_of(layer, 2));
   return true;
 }
 
@@ -147,7 +149,7 @@ bool raise_remainder(RaisedLayer& layer) {
   if (layer.input_count() != 2 || !broadcasts_as_onnx(layer)) return false;
   const bool is_floor = layer.type() == "FloorMod";
   if (is_floor && !is_integer(layer.type_of(layer.input(0)).element)) return false;
-  layer.make("onnx.Mod", inputs_of(layer, 2), {{"fmod", std::int64_t{is_floor ? 0 : 1}}});
+  layer.make(ops::Mod::kind, inputs_of(layer, 2), {{"fmod", std::int64_t{is_floor ? 0 : 1}}});
   return true;
 }
 
@@ -160,7 +162,7 @@ void lower_remainder(LoweredNode& node) {
 bool raise_squared_difference(RaisedLayer& layer) {
   if (layer.input_count() != 2 || !broadcasts_as_onnx(layer)) return false;
   const Value difference =
-      layer.step("onnx.Sub", inputs_of(layer, 2), layer.result_type(), "difference");
+      layer.step(ops::Sub::kind, inputs_of(layer, 2), layer.result_type(), "difference");
   layer.make(ops::Multiply::kind, {difference, difference});
   return true;
 }
@@ -174,7 +176,7 @@ bool raise_clamp(RaisedLayer& layer) {
   if (!is_float(element)) return false;
   const Value least = layer.number("min", element, low);
   const Value most = layer.number("max", element, high);
-  layer.make("onnx.Clip", {layer.input(0), least, most});
+  layer.make(ops::Clip::kind, {layer.input(0), least, most});
   return true;
 }
 
@@ -212,7 +214,7 @@ void lower_clip(LoweredNode& node) {
 }
 
 bool raise_elu(RaisedLayer& layer) {
-  layer.make("onnx.Elu", {layer.input(0)}, {{"alpha", layer.real("alpha", 1)}});
+  layer.make(ops::Elu::kind, {layer.input(0)}, {{"alpha", layer.real("alpha", 1)}});
   return true;
 }
 
@@ -229,9 +231,9 @@ struct ScaledActivation {
   std::array<double, 2> defaults;
 };
 constexpr std::array scaled_activations{
-    ScaledActivation{"HardSigmoid", "onnx.HardSigmoid", {"alpha", "beta"}, {0.2, 0.5}},
+    ScaledActivation{"HardSigmoid", ops::HardSigmoid::kind, {"alpha", "beta"}, {0.2, 0.5}},
     ScaledActivation{"Selu",
-                     "onnx.Selu",
+                     ops::Selu::kind,
                      {"alpha", "gamma"},
                      {1.67326319217681884765625, 1.05070102214813232421875}},
 };
@@ -250,7 +252,7 @@ bool raise_scaled(RaisedLayer& layer) {
 constexpr double sixth = 1.0 / 6.0;
 
 bool raise_hard_sigmoid_of_six(RaisedLayer& layer) {
-  layer.make("onnx.HardSigmoid", {layer.input(0)}, {{"alpha", sixth}, {"beta", 0.5}});
+  layer.make(ops::HardSigmoid::kind, {layer.input(0)}, {{"alpha", sixth}, {"beta", 0.5}});
   return true;
 }
 
@@ -278,7 +280,7 @@ bool raise_gelu(RaisedLayer& layer) {
     return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
   if (mode != "erf" && mode != "tanh") return false;
-  layer.make("onnx.Gelu", {layer.input(0)},
+  layer.make(ops::Gelu::kind, {layer.input(0)},
              {{"approximate", std::string(mode == "tanh" ? "tanh" : "none")}});
   return true;
 }
@@ -297,7 +299,7 @@ bool raise_swish(RaisedLayer& layer) {
   if (layer.input_count() > 1 && layer.constant_number(1) != 1.0) {
     inner = layer.step(ops::Multiply::kind, {x, layer.input(1)}, type, "scaled");
   }
-  const Value gate = layer.step("onnx.Sigmoid", {inner}, type, "gate");
+  const Value gate = layer.step(ops::Sigmoid::kind, {inner}, type, "gate");
   layer.make(ops::Multiply::kind, {x, gate});
   return true;
 }
@@ -307,7 +309,8 @@ std::optional<std::size_t> gate_of_swish(const NodeRef& product) {
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     const Value gate = product.operand(i);
     const NodeRef producer{product.graph, gate.node};
-    if (producer.kind() != "onnx.Sigmoid" || producer.graph->uses(gate.node).size() != 1) continue;
+    if (producer.kind() != ops::Sigmoid::kind || producer.graph->uses(gate.node).size() != 1)
+      continue;
     if (producer.operand(0) == product.operand(1 - i)) return i;
   }
   return std::nullopt;
@@ -347,7 +350,7 @@ bool raise_prelu(RaisedLayer& layer) {
     const auto kept = extents.subspan(more);
     slope = layer.reshaped(slope, Shape(std::vector<Extent>(kept.begin(), kept.end())), "slope");
   }
-  layer.make("onnx.PRelu", {x, slope});
+  layer.make(ops::PRelu::kind, {x, slope});
   return true;
 }
 
@@ -384,7 +387,7 @@ void lower_leaky_relu(LoweredNode& node) {
 
 bool raise_round(RaisedLayer& layer) {
   if (layer.text("mode", "half_to_even") != "half_to_even") return false;
-  layer.make("onnx.Round", {layer.input(0)});
+  layer.make(ops::Round::kind, {layer.input(0)});
   return true;
 }
 
@@ -442,20 +445,20 @@ constexpr auto raised_elementwise = [] {
 constexpr auto lowered_elementwise = [] {
   constexpr std::array others{
       LowerRule{ops::Multiply::kind, lower_multiply},
-      LowerRule{"onnx.Clip", lower_clip},
-      LowerRule{"onnx.Div", lower_divide},
-      LowerRule{"onnx.Elu", lower_elu},
-      LowerRule{"onnx.Gelu", lower_gelu},
-      LowerRule{"onnx.HardSigmoid", lower_scaled},
-      LowerRule{"onnx.LeakyRelu", lower_leaky_relu},
-      LowerRule{"onnx.Mod", lower_remainder},
-      LowerRule{"onnx.PRelu", lower_prelu},
-      LowerRule{"onnx.Round", lower_round},
-      LowerRule{"onnx.Selu", lower_scaled},
+      LowerRule{ops::Clip::kind, lower_clip},
+      LowerRule{ops::Div::kind, lower_divide},
+      LowerRule{ops::Elu::kind, lower_elu},
+      LowerRule{ops::Gelu::kind, lower_gelu},
+      LowerRule{ops::HardSigmoid::kind, lower_scaled},
+      LowerRule{ops::LeakyRelu::kind, lower_leaky_relu},
+      LowerRule{ops::Mod::kind, lower_remainder},
+      LowerRule{ops::PRelu::kind, lower_prelu},
+      LowerRule{ops::Round::kind, lower_round},
+      LowerRule{ops::Selu::kind, lower_scaled},
       LowerRule{ops::Cast::kind, lower_cast},
-      LowerRule{"onnx.CastLike", lower_cast_like},
+      LowerRule{ops::CastLike::kind, lower_cast_like},
       LowerRule{ops::Identity::kind, lower_alias},
-      LowerRule{"onnx.Dropout", lower_alias},
+      LowerRule{ops::Dropout::kind, lower_alias},
   };
   std::array<LowerRule, same_operations.size() + others.size()> rows{};
   std::size_t next = 0;

@@ -9,6 +9,8 @@
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/places.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {
@@ -17,7 +19,7 @@ namespace {
 
 bool raise_shape(RaisedLayer& layer) {
   std::ignore = layer.text("output_type");  // the port says it
-  make_int64(layer, "onnx.Shape", {layer.input(0)});
+  make_int64(layer, ops::ShapeOf::kind, {layer.input(0)});
   return true;
 }
 
@@ -66,7 +68,7 @@ bool raise_range(RaisedLayer& layer) {
     operands.push_back(
         is_same ? value : stepped(layer, ops::Cast::kind, {value}, {{"to", number}}, wanted));
   }
-  layer.make("onnx.Range", std::move(operands));
+  layer.make(ops::Range::kind, std::move(operands));
   return true;
 }
 
@@ -116,7 +118,7 @@ void lower_eye(LoweredNode& node) {
 
 bool raise_non_zero(RaisedLayer& layer) {
   std::ignore = layer.text("output_type");
-  make_int64(layer, "onnx.NonZero", {layer.input(0)});
+  make_int64(layer, ops::NonZero::kind, {layer.input(0)});
   return true;
 }
 
@@ -134,15 +136,16 @@ bool raise_one_hot(RaisedLayer& layer) {
     const Value zero = layer.constant(
         "zero", Constant::from_values<std::int64_t>(ElementType::int64, Shape::scalar(),
                                                     std::array{std::int64_t{0}}));
-    const Value is_none = stepped(layer, "onnx.Less", {indices, zero}, {}, ElementType::boolean);
-    indices = stepped(layer, "onnx.Where", {is_none, depth, indices}, {}, ElementType::int64);
+    const Value is_none =
+        stepped(layer, ops::Less::kind, {indices, zero}, {}, ElementType::boolean);
+    indices = stepped(layer, ops::Where::kind, {is_none, depth, indices}, {}, ElementType::int64);
   }
   const auto as_list = [&](std::size_t input, std::string_view ending) {
     return layer.reshaped(layer.input(input), Shape{1}, ending);
   };
   const Value values = stepped(layer, ops::Concat::kind, {as_list(3, "off"), as_list(2, "on")},
                                {{"axis", std::int64_t{0}}});
-  layer.make("onnx.OneHot", {indices, depth, values}, {{"axis", layer.integer("axis", -1)}});
+  layer.make(ops::OneHot::kind, {indices, depth, values}, {{"axis", layer.integer("axis", -1)}});
   return true;
 }
 
@@ -165,14 +168,14 @@ constexpr std::array raised_indices{
 };
 
 constexpr std::array lowered_indices{
-    LowerRule{"onnx.ConstantOfShape", lower_constant_of_shape},
-    LowerRule{"onnx.EyeLike", lower_eye},
-    LowerRule{"onnx.NonZero", lower_non_zero},
-    LowerRule{"onnx.OneHot", lower_one_hot},
-    LowerRule{"onnx.Range", lower_range},
-    LowerRule{"onnx.Shape", lower_shape},
-    LowerRule{"onnx.Size", lower_size},
-    LowerRule{"onnx.Trilu", lower_triangle},
+    LowerRule{ops::ConstantOfShape::kind, lower_constant_of_shape},
+    LowerRule{ops::EyeLike::kind, lower_eye},
+    LowerRule{ops::NonZero::kind, lower_non_zero},
+    LowerRule{ops::OneHot::kind, lower_one_hot},
+    LowerRule{ops::Range::kind, lower_range},
+    LowerRule{ops::ShapeOf::kind, lower_shape},
+    LowerRule{ops::Size::kind, lower_size},
+    LowerRule{ops::Trilu::kind, lower_triangle},
 };
 
 }  // namespace

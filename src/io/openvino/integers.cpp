@@ -11,6 +11,7 @@
 #include "io/openvino/rules.hpp"
 #include "io/openvino/windows.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/codes.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {
@@ -224,13 +225,13 @@ void lower_qlinear_conv(LoweredNode& node) {
 }
 
 constexpr std::array lowered_integers{
-    LowerRule{"onnx.ConvInteger", lower_conv_integer},
-    LowerRule{"onnx.DequantizeLinear", lower_dequantize_linear},
-    LowerRule{"onnx.DynamicQuantizeLinear", lower_dynamic_quantize},
-    LowerRule{"onnx.MatMulInteger", lower_matmul_integer},
-    LowerRule{"onnx.QLinearConv", lower_qlinear_conv},
-    LowerRule{"onnx.QLinearMatMul", lower_qlinear_matmul},
-    LowerRule{"onnx.QuantizeLinear", lower_quantize_linear},
+    LowerRule{ops::ConvInteger::kind, lower_conv_integer},
+    LowerRule{ops::DequantizeLinear::kind, lower_dequantize_linear},
+    LowerRule{ops::DynamicQuantizeLinear::kind, lower_dynamic_quantize},
+    LowerRule{ops::MatMulInteger::kind, lower_matmul_integer},
+    LowerRule{ops::QLinearConv::kind, lower_qlinear_conv},
+    LowerRule{ops::QLinearMatMul::kind, lower_qlinear_matmul},
+    LowerRule{ops::QuantizeLinear::kind, lower_quantize_linear},
 };
 
 }  // namespace

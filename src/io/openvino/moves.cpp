@@ -10,6 +10,8 @@
 #include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 #include "quadrant/numerics/clamp_bounds.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
@@ -148,7 +150,7 @@ bool raise_tile(RaisedLayer& layer) {
     repeats = stepped(layer, ops::Concat::kind, {layer.list("ones", ones), repeats},
                       {{"axis", std::int64_t{0}}});
   }
-  layer.make("onnx.Tile", {data, repeats});
+  layer.make(ops::Tile::kind, {data, repeats});
   return true;
 }
 
@@ -175,7 +177,7 @@ bool raise_pad(RaisedLayer& layer) {
         stepped(layer, ops::Concat::kind, {before, behind}, {{"axis", std::int64_t{0}}}));
   }
   if (layer.has_input(3) && mode == "constant") operands.push_back(layer.input(3));
-  layer.make("onnx.Pad", std::move(operands), {{"mode", mode}});
+  layer.make(ops::Pad::kind, std::move(operands), {{"mode", mode}});
   return true;
 }
 
@@ -225,13 +227,13 @@ bool raise_pixels(RaisedLayer& layer) {
   if (!is_image || (!is_wider && mode != "blocks_first")) return false;
   Attributes attributes{{"blocksize", layer.integer("block_size", 1)}};
   if (is_wider) attributes.set("mode", std::string(mode == "blocks_first" ? "DCR" : "CRD"));
-  layer.make(is_wider ? "onnx.DepthToSpace" : "onnx.SpaceToDepth", {layer.input(0)},
+  layer.make(is_wider ? ops::DepthToSpace::kind : ops::SpaceToDepth::kind, {layer.input(0)},
              std::move(attributes));
   return true;
 }
 
 void lower_pixels(LoweredNode& node) {
-  const bool is_wider = node.node().kind() == "onnx.DepthToSpace";
+  const bool is_wider = node.node().kind() == ops::DepthToSpace::kind;
   const bool is_dcr = node.attribute_or<std::string>("mode", "DCR") == "DCR";
   node.make({is_wider ? "DepthToSpace" : "SpaceToDepth"}, std::array{node.operand(0)},
             {{"block_size", std::to_string(node.attribute_or<std::int64_t>("blocksize", 1))},
@@ -265,7 +267,7 @@ bool raise_reverse_sequence(RaisedLayer& layer) {
   const auto batch = normalize_axis(layer.integer("batch_axis", 0), rank);
   const auto time = normalize_axis(layer.integer("seq_axis", 1), rank);
   if (!batch || !time || *batch + *time != 1) return false;
-  layer.make("onnx.ReverseSequence", {layer.input(0), lengths},
+  layer.make(ops::ReverseSequence::kind, {layer.input(0), lengths},
              {{"batch_axis", *batch}, {"time_axis", *time}});
   return true;
 }
@@ -299,11 +301,11 @@ constexpr std::array lowered_moves{
     LowerRule{ops::Squeeze::kind, lower_squeezing},
     LowerRule{ops::Transpose::kind, lower_transpose},
     LowerRule{ops::Unsqueeze::kind, lower_squeezing},
-    LowerRule{"onnx.DepthToSpace", lower_pixels},
-    LowerRule{"onnx.Pad", lower_pad},
-    LowerRule{"onnx.ReverseSequence", lower_reverse_sequence},
-    LowerRule{"onnx.SpaceToDepth", lower_pixels},
-    LowerRule{"onnx.Tile", lower_tile},
+    LowerRule{ops::DepthToSpace::kind, lower_pixels},
+    LowerRule{ops::Pad::kind, lower_pad},
+    LowerRule{ops::ReverseSequence::kind, lower_reverse_sequence},
+    LowerRule{ops::SpaceToDepth::kind, lower_pixels},
+    LowerRule{ops::Tile::kind, lower_tile},
 };
 
 }  // namespace

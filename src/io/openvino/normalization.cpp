@@ -1,5 +1,7 @@
 // Normalizations: by numbers that were learned, and by the mean and deviation or the norm of what
 // is normalized.
+#include "quadrant/ir/ops/normalization.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +15,8 @@
 #include "io/openvino/filled.hpp"
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/reductions.hpp"
 #include "quadrant/numerics/reals.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
@@ -36,7 +40,7 @@ bool raise_batch_norm(RaisedLayer& layer) {
   std::vector<Value> operands;
   operands.reserve(order.size());
   for (const std::size_t index : order) operands.push_back(layer.input(index));
-  layer.make("onnx.BatchNormalization", std::move(operands),
+  layer.make(ops::BatchNormalization::kind, std::move(operands),
              {{"epsilon", layer.real("epsilon", 1e-5)}});
   return true;
 }
@@ -62,22 +66,22 @@ void make_normalized(RaisedLayer& layer, const Normalization& how, bool divides)
   const Value x = layer.input(0);
   const ElementType element = layer.type_of(x).element;
   const Value axes = layer.list("axes", how.axes);
-  const Value mean = stepped(layer, "onnx.ReduceMean", {x, axes});
+  const Value mean = stepped(layer, ops::ReduceMean::kind, {x, axes});
   if (!divides) {
-    layer.make("onnx.Sub", {x, mean});
+    layer.make(ops::Sub::kind, {x, mean});
     return;
   }
-  const Value centred = stepped(layer, "onnx.Sub", {x, mean});
+  const Value centred = stepped(layer, ops::Sub::kind, {x, mean});
   const Value squares = stepped(layer, ops::Multiply::kind, {centred, centred});
-  Value deviation = stepped(layer, "onnx.ReduceMean", {squares, axes});
+  Value deviation = stepped(layer, ops::ReduceMean::kind, {squares, axes});
   const auto add = [&] {
     const Value epsilon = layer.number("epsilon", element, how.epsilon);
     deviation = stepped(layer, ops::Add::kind, {deviation, epsilon});
   };
   if (how.is_inside) add();
-  deviation = stepped(layer, "onnx.Sqrt", {deviation});
+  deviation = stepped(layer, ops::Sqrt::kind, {deviation});
   if (!how.is_inside) add();
-  layer.make("onnx.Div", {centred, deviation});
+  layer.make(ops::Div::kind, {centred, deviation});
 }
 
 /// Whether a scale for each element is worth writing down.
@@ -101,7 +105,7 @@ bool make_known_normalization(RaisedLayer& layer, const Normalization& how) {
   }
   if (first == 2 && is_short(Shape{shape[1]})) {
     const Shape channels{shape[1]};
-    layer.make("onnx.InstanceNormalization",
+    layer.make(ops::InstanceNormalization::kind,
                {x, layer.constant("scale", filled(element, channels, 1)),
                 layer.constant("summand", filled(element, channels, 0))},
                {{"epsilon", how.epsilon}});
@@ -110,7 +114,7 @@ bool make_known_normalization(RaisedLayer& layer, const Normalization& how) {
   const auto inner = shape.extents().subspan(static_cast<std::size_t>(first));
   const Shape normalized(std::vector(inner.begin(), inner.end()));
   if (inner.empty() || !normalized.is_static() || !is_short(normalized)) return false;
-  layer.make("onnx.LayerNormalization",
+  layer.make(ops::LayerNormalization::kind,
              {x, layer.constant("scale", filled(element, normalized, 1))},
              {{"axis", first}, {"epsilon", how.epsilon}});
   return true;
@@ -195,7 +199,7 @@ void lower_mean_variance(LoweredNode& node) {
 
 bool raise_group_norm(RaisedLayer& layer) {
   layer.make(
-      "onnx.GroupNormalization", {layer.input(0), layer.input(1), layer.input(2)},
+      ops::GroupNormalization::kind, {layer.input(0), layer.input(1), layer.input(2)},
       {{"num_groups", layer.integer("num_groups", 1)}, {"epsilon", layer.real("epsilon", 1e-5)}});
   return true;
 }
@@ -246,10 +250,11 @@ bool raise_normalize_l2(RaisedLayer& layer) {
   const Value epsilon = layer.number("epsilon", layer.type_of(x).element, layer.real("eps", 0));
   const Value squares = stepped(layer, ops::Multiply::kind, {x, x});
   // Without axes each element is normalized for itself.
-  const Value sum = stepped(layer, "onnx.ReduceSum", {squares, layer.list("axes", *axes)},
+  const Value sum = stepped(layer, ops::ReduceSum::kind, {squares, layer.list("axes", *axes)},
                             {{"noop_with_empty_axes", std::int64_t{1}}});
-  const Value bounded = stepped(layer, mode == "add" ? ops::Add::kind : "onnx.Max", {sum, epsilon});
-  layer.make("onnx.Div", {x, stepped(layer, "onnx.Sqrt", {bounded})});
+  const Value bounded =
+      stepped(layer, mode == "add" ? ops::Add::kind : ops::Max::kind, {sum, epsilon});
+  layer.make(ops::Div::kind, {x, stepped(layer, ops::Sqrt::kind, {bounded})});
   return true;
 }
 
@@ -259,10 +264,10 @@ bool raise_response_norm(RaisedLayer& layer) {
   if (!is_float(layer.type_of(x).element)) return false;
   const Value bias = layer.number("bias", layer.type_of(x).element, layer.real("bias", 1));
   const Value squares = stepped(layer, ops::Multiply::kind, {x, x});
-  const Value sum = stepped(layer, "onnx.ReduceSum",
+  const Value sum = stepped(layer, ops::ReduceSum::kind,
                             {squares, layer.list("channels", std::array{std::int64_t{1}})});
-  const Value root = stepped(layer, "onnx.Sqrt", {stepped(layer, ops::Add::kind, {sum, bias})});
-  layer.make("onnx.Div", {x, root});
+  const Value root = stepped(layer, ops::Sqrt::kind, {stepped(layer, ops::Add::kind, {sum, bias})});
+  layer.make(ops::Div::kind, {x, root});
   return true;
 }
 
@@ -294,7 +299,7 @@ bool raise_lrn(RaisedLayer& layer) {
   for (const NeighbourNumber& number : neighbour_numbers) {
     attributes.set(number.name, layer.real(number.name, number.fallback));
   }
-  layer.make("onnx.LRN", {layer.input(0)}, std::move(attributes));
+  layer.make(ops::LRN::kind, {layer.input(0)}, std::move(attributes));
   return true;
 }
 
@@ -333,14 +338,14 @@ constexpr std::array raised_normalization{
 };
 
 constexpr std::array lowered_normalization{
-    LowerRule{"onnx.BatchNormalization", lower_batch_norm},
-    LowerRule{"onnx.GroupNormalization", lower_group_norm},
-    LowerRule{"onnx.InstanceNormalization", lower_instance_norm},
-    LowerRule{"onnx.LRN", lower_lrn},
-    LowerRule{"onnx.LayerNormalization", lower_layer_norm},
-    LowerRule{"onnx.LpNormalization", lower_lp_norm},
-    LowerRule{"onnx.MeanVarianceNormalization", lower_mean_variance},
-    LowerRule{"onnx.RMSNormalization", lower_rms_norm},
+    LowerRule{ops::BatchNormalization::kind, lower_batch_norm},
+    LowerRule{ops::GroupNormalization::kind, lower_group_norm},
+    LowerRule{ops::InstanceNormalization::kind, lower_instance_norm},
+    LowerRule{ops::LRN::kind, lower_lrn},
+    LowerRule{ops::LayerNormalization::kind, lower_layer_norm},
+    LowerRule{ops::LpNormalization::kind, lower_lp_norm},
+    LowerRule{ops::MeanVarianceNormalization::kind, lower_mean_variance},
+    LowerRule{ops::RMSNormalization::kind, lower_rms_norm},
 };
 
 }  // namespace

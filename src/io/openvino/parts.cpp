@@ -10,6 +10,7 @@
 #include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/places.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {
@@ -282,7 +283,7 @@ bool raise_gather(RaisedLayer& layer) {
   const Value lists = stepped(
       layer, ops::Unsqueeze::kind,
       {layer.wide(layer.input(1), "indices"), layer.list("last", std::array{std::int64_t{-1}})});
-  layer.make("onnx.GatherND", {layer.input(0), lists}, {{"batch_dims", batch}});
+  layer.make(ops::GatherND::kind, {layer.input(0), lists}, {{"batch_dims", batch}});
   return true;
 }
 
@@ -313,7 +314,7 @@ Output from_the_front(LoweredNode& node, std::size_t index, std::int64_t axis) {
 }
 
 bool raise_gather_elements(RaisedLayer& layer) {
-  layer.make("onnx.GatherElements", {layer.input(0), layer.input(1)},
+  layer.make(ops::GatherElements::kind, {layer.input(0), layer.input(1)},
              {{"axis", layer.integer("axis", 0)}});
   return true;
 }
@@ -342,7 +343,7 @@ void lower_gather_elements(LoweredNode& node) {
 bool raise_gather_nd(RaisedLayer& layer) {
   const std::int64_t batch = layer.integer("batch_dims", 0);
   if (layer.layer().version == "opset5" && batch > 1) return false;  // these axes become one
-  layer.make("onnx.GatherND", {layer.input(0), layer.wide(layer.input(1), "indices")},
+  layer.make(ops::GatherND::kind, {layer.input(0), layer.wide(layer.input(1), "indices")},
              {{"batch_dims", batch}});
   return true;
 }
@@ -370,13 +371,14 @@ bool raise_scatter(RaisedLayer& layer) {
   if (found->onnx != "none") attributes.set("reduction", std::string(found->onnx));
   if (layer.type() == "ScatterNDUpdate") {
     const Value indices = layer.wide(layer.input(1), "indices");
-    layer.make("onnx.ScatterND", {layer.input(0), indices, layer.input(2)}, std::move(attributes));
+    layer.make(ops::ScatterND::kind, {layer.input(0), indices, layer.input(2)},
+               std::move(attributes));
     return true;
   }
   const auto axis = constant_axis(layer, 3);
   if (!axis || !layer.flag("use_init_val", true)) return false;
   attributes.set("axis", *axis);
-  layer.make("onnx.ScatterElements", {layer.input(0), layer.input(1), layer.input(2)},
+  layer.make(ops::ScatterElements::kind, {layer.input(0), layer.input(1), layer.input(2)},
              std::move(attributes));
   return true;
 }
@@ -387,7 +389,7 @@ bool raise_scatter_rows(RaisedLayer& layer) {
   const std::array last{std::int64_t{-1}};
   const Value indices = layer.wide(layer.input(1), "indices");
   const Value rows = stepped(layer, ops::Unsqueeze::kind, {indices, layer.list("last", last)});
-  layer.make("onnx.ScatterND", {layer.input(0), rows, layer.input(2)});
+  layer.make(ops::ScatterND::kind, {layer.input(0), rows, layer.input(2)});
   return true;
 }
 
@@ -400,7 +402,7 @@ void lower_scatter(LoweredNode& node) {
   const bool is_plain = given == "none";
   Data data;
   if (!is_plain) data.emplace_back("reduction", found->openvino);
-  if (node.node().kind() == "onnx.ScatterND") {
+  if (node.node().kind() == ops::ScatterND::kind) {
     node.make({"ScatterNDUpdate", is_plain ? "opset4" : "opset15"},
               std::array{node.operand(0), node.operand(1), node.operand(2)}, data);
     return;
@@ -446,12 +448,12 @@ constexpr std::array lowered_parts{
     LowerRule{ops::Gather::kind, lower_gather},
     LowerRule{ops::Slice::kind, lower_slice},
     LowerRule{ops::Split::kind, lower_split},
-    LowerRule{"onnx.Compress", lower_compress},
-    LowerRule{"onnx.GatherElements", lower_gather_elements},
-    LowerRule{"onnx.GatherND", lower_gather_nd},
-    LowerRule{"onnx.Scatter", lower_scatter},
-    LowerRule{"onnx.ScatterElements", lower_scatter},
-    LowerRule{"onnx.ScatterND", lower_scatter},
+    LowerRule{ops::Compress::kind, lower_compress},
+    LowerRule{ops::GatherElements::kind, lower_gather_elements},
+    LowerRule{ops::GatherND::kind, lower_gather_nd},
+    LowerRule{ops::Scatter::kind, lower_scatter},
+    LowerRule{ops::ScatterElements::kind, lower_scatter},
+    LowerRule{ops::ScatterND::kind, lower_scatter},
 };
 
 }  // namespace

@@ -9,12 +9,13 @@
 #include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
 #include "io/openvino/windows.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {
 
-constexpr std::string_view max_kind = "onnx.MaxPool";
-constexpr std::string_view average_kind = "onnx.AveragePool";
+constexpr std::string_view max_kind = ops::MaxPool::kind;
+constexpr std::string_view average_kind = ops::AveragePool::kind;
 
 /// Whether all ways to round up make as many windows: the last of them begins inside, or where pads
 /// in front of the operand are.

@@ -7,6 +7,9 @@
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/normalization.hpp"
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/reductions.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {
@@ -26,7 +29,7 @@ bool raise_top_k(RaisedLayer& layer) {
                               {"largest", std::int64_t{mode == "max" ? 1 : 0}},
                               {"sorted", std::int64_t{sort == "value" ? 1 : 0}}};
   if (layer.layer().outputs.size() != 2) invalid("a TopK of other than two outputs");
-  make_with_indices(layer, "onnx.TopK", {layer.input(0), list}, attributes);
+  make_with_indices(layer, ops::TopK::kind, {layer.input(0), list}, attributes);
   return true;
 }
 
@@ -64,7 +67,7 @@ void lower_arg_extreme(LoweredNode& node) {
   LayerChain chain(node);
   const std::int64_t axis = axis_of(node, 0);
   const bool is_last = node.attribute_or<std::int64_t>("select_last_index", 0) != 0;
-  const bool is_largest = node.node().kind() == "onnx.ArgMax";
+  const bool is_largest = node.node().kind() == ops::ArgMax::kind;
   Output x = node.operand(0);
   if (is_last) {  // the first one from the end
     x = chain.apply(
@@ -125,11 +128,11 @@ void lower_non_max_suppression(LoweredNode& node) {
 constexpr std::array raised_ranking{RaiseRule{"TopK", raise_top_k}};
 
 constexpr std::array lowered_ranking{
-    LowerRule{"onnx.ArgMax", lower_arg_extreme},
-    LowerRule{"onnx.ArgMin", lower_arg_extreme},
-    LowerRule{"onnx.Hardmax", lower_hardmax},
-    LowerRule{"onnx.NonMaxSuppression", lower_non_max_suppression},
-    LowerRule{"onnx.TopK", lower_top_k},
+    LowerRule{ops::ArgMax::kind, lower_arg_extreme},
+    LowerRule{ops::ArgMin::kind, lower_arg_extreme},
+    LowerRule{ops::Hardmax::kind, lower_hardmax},
+    LowerRule{ops::NonMaxSuppression::kind, lower_non_max_suppression},
+    LowerRule{ops::TopK::kind, lower_top_k},
 };
 
 }  // namespace

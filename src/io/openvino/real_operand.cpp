@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/codes.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/normalization.hpp"
 #include "quadrant/ir/products.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
@@ -15,8 +18,7 @@ namespace {
 
 /// Numbers times a constant, as they come out of a dequantization.
 bool is_scaled(NodeRef node) {
-  constexpr std::array kinds{ops::Multiply::kind, std::string_view("onnx.Div"),
-                             std::string_view("onnx.BatchNormalization")};
+  constexpr std::array kinds{ops::Multiply::kind, ops::Div::kind, ops::BatchNormalization::kind};
   return std::ranges::find(kinds, node.kind()) != kinds.end() &&
          (node.operand_constant(0) != nullptr || node.operand_constant(1) != nullptr);
 }
@@ -40,7 +42,7 @@ bool has_several_scales(NodeRef node) {
 /// products.
 bool may_be_codes(const GraphView& graph, Value value, Scales scales) {
   constexpr std::array sources{ops::FakeQuantize::kind, ops::Dequantize::kind, ops::Quantize::kind,
-                               std::string_view("onnx.DequantizeLinear")};
+                               ops::DequantizeLinear::kind};
   std::vector<Value> open{value};
   std::unordered_set<std::uint32_t> seen;
   while (!open.empty()) {

@@ -11,6 +11,7 @@
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/places.hpp"
 #include "quadrant/numerics/reals.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
@@ -114,7 +115,7 @@ bool is_step_count(const RaisedLayer& layer, NodeRef part) {
   if (part.kind() != ops::Gather::kind && part.kind() != ops::Slice::kind) return false;
   const auto index = index_of_part(part);
   const NodeRef shape = layer.producer(part.operand(0));
-  if (!index || shape.kind() != "onnx.Shape") return false;
+  if (!index || shape.kind() != ops::ShapeOf::kind) return false;
   const Value of = shape.operand(0);
   if (of == layer.input(0)) return index == 1;
   const NodeRef maker = layer.producer(layer.input(0));

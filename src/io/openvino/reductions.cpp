@@ -1,5 +1,7 @@
 // What makes one element of all along some axes, and what spreads such sums again: softmax, running
 // sums.
+#include "quadrant/ir/ops/reductions.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +11,8 @@
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/normalization.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {
@@ -21,13 +25,13 @@ struct SameReduction {
   std::string_view version = "opset1";
 };
 constexpr std::array same_reductions{
-    SameReduction{"ReduceL1", "onnx.ReduceL1", "opset4"},
-    SameReduction{"ReduceL2", "onnx.ReduceL2", "opset4"},
-    SameReduction{"ReduceMax", "onnx.ReduceMax"},
-    SameReduction{"ReduceMean", "onnx.ReduceMean"},
-    SameReduction{"ReduceMin", "onnx.ReduceMin"},
-    SameReduction{"ReduceProd", "onnx.ReduceProd"},
-    SameReduction{"ReduceSum", "onnx.ReduceSum"},
+    SameReduction{"ReduceL1", ops::ReduceL1::kind, "opset4"},
+    SameReduction{"ReduceL2", ops::ReduceL2::kind, "opset4"},
+    SameReduction{"ReduceMax", ops::ReduceMax::kind},
+    SameReduction{"ReduceMean", ops::ReduceMean::kind},
+    SameReduction{"ReduceMin", ops::ReduceMin::kind},
+    SameReduction{"ReduceProd", ops::ReduceProd::kind},
+    SameReduction{"ReduceSum", ops::ReduceSum::kind},
 };
 
 /// The axes that are there are few: not all of them where the list is empty.
@@ -46,8 +50,8 @@ bool raise_reduction(RaisedLayer& layer) {
       stepped(layer, ops::Cast::kind, {layer.input(0)},
               {{"to", element_type_number(ElementType::uint8)}}, ElementType::uint8);
   const bool is_and = layer.type() == "ReduceLogicalAnd";
-  const Value extreme =
-      stepped(layer, is_and ? "onnx.ReduceMin" : "onnx.ReduceMax", {numbers, list}, attributes);
+  const Value extreme = stepped(layer, is_and ? ops::ReduceMin::kind : ops::ReduceMax::kind,
+                                {numbers, list}, attributes);
   layer.make(ops::Cast::kind, {extreme}, {{"to", element_type_number(ElementType::boolean)}});
   return true;
 }
@@ -146,8 +150,8 @@ void lower_log_of_sum_of_exponents(LoweredNode& node) {
 void lower_global_pool(LoweredNode& node) {
   const std::string_view kind = node.node().kind();
   const auto p = node.attribute_or<std::int64_t>("p", 2);
-  std::string_view type = kind == "onnx.GlobalMaxPool" ? "ReduceMax" : "ReduceMean";
-  if (kind == "onnx.GlobalLpPool") {
+  std::string_view type = kind == ops::GlobalMaxPool::kind ? "ReduceMax" : "ReduceMean";
+  if (kind == ops::GlobalLpPool::kind) {
     if (p != 1 && p != 2) impossible(fmt::format("a norm of p = {}", p));
     type = p == 1 ? "ReduceL1" : "ReduceL2";
   }
@@ -160,7 +164,7 @@ void lower_global_pool(LoweredNode& node) {
 
 bool raise_softmax(RaisedLayer& layer) {
   const bool is_log = layer.type() == "LogSoftmax";
-  layer.make(is_log ? "onnx.LogSoftmax" : "onnx.Softmax", {layer.input(0)},
+  layer.make(is_log ? ops::LogSoftmax::kind : ops::Softmax::kind, {layer.input(0)},
              {{"axis", layer.integer("axis", 1)}});
   return true;
 }
@@ -168,7 +172,7 @@ bool raise_softmax(RaisedLayer& layer) {
 void lower_softmax(LoweredNode& node) {
   const bool is_new = node.opset() >= 13;
   const std::int64_t axis = axis_of(node, is_new ? -1 : 1);
-  const bool is_log = node.node().kind() == "onnx.LogSoftmax";
+  const bool is_log = node.node().kind() == ops::LogSoftmax::kind;
   const OpName op{is_log ? "LogSoftmax" : "SoftMax", is_log ? "opset5" : "opset8"};
   const Data data{{"axis", std::to_string(axis)}};
   const Shape& shape = node.type(0).shape;
@@ -208,7 +212,7 @@ bool raise_running_sum(RaisedLayer& layer) {
   const auto as_number = [&](const char* name) {
     return std::int64_t{layer.flag(name, false) ? 1 : 0};
   };
-  layer.make("onnx.CumSum", std::move(operands),
+  layer.make(ops::CumSum::kind, std::move(operands),
              {{"exclusive", as_number("exclusive")}, {"reverse", as_number("reverse")}});
   return true;
 }
@@ -240,15 +244,15 @@ constexpr auto raised_reductions = [] {
 
 constexpr auto lowered_reductions = [] {
   constexpr std::array others{
-      LowerRule{"onnx.CumSum", lower_running_sum},
-      LowerRule{"onnx.GlobalAveragePool", lower_global_pool},
-      LowerRule{"onnx.GlobalLpPool", lower_global_pool},
-      LowerRule{"onnx.GlobalMaxPool", lower_global_pool},
-      LowerRule{"onnx.LogSoftmax", lower_softmax},
-      LowerRule{"onnx.ReduceLogSum", lower_log_of_sum},
-      LowerRule{"onnx.ReduceLogSumExp", lower_log_of_sum_of_exponents},
-      LowerRule{"onnx.ReduceSumSquare", lower_sum_of_squares},
-      LowerRule{"onnx.Softmax", lower_softmax},
+      LowerRule{ops::CumSum::kind, lower_running_sum},
+      LowerRule{ops::GlobalAveragePool::kind, lower_global_pool},
+      LowerRule{ops::GlobalLpPool::kind, lower_global_pool},
+      LowerRule{ops::GlobalMaxPool::kind, lower_global_pool},
+      LowerRule{ops::LogSoftmax::kind, lower_softmax},
+      LowerRule{ops::ReduceLogSum::kind, lower_log_of_sum},
+      LowerRule{ops::ReduceLogSumExp::kind, lower_log_of_sum_of_exponents},
+      LowerRule{ops::ReduceSumSquare::kind, lower_sum_of_squares},
+      LowerRule{ops::Softmax::kind, lower_softmax},
   };
   std::array<LowerRule, same_reductions.size() + others.size()> rows{};
   std::size_t next = 0;

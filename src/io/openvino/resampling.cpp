@@ -9,6 +9,7 @@
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 #include "quadrant/numerics/reals.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
@@ -117,7 +118,7 @@ bool raise_interpolate(RaisedLayer& layer) {
   std::vector<Value> operands{layer.input(0), Value{}};
   if (has_sizes) operands.emplace_back();
   operands.push_back(*target);
-  layer.make("onnx.Resize", std::move(operands), std::move(attributes));
+  layer.make(ops::Resize::kind, std::move(operands), std::move(attributes));
   return true;
 }
 
@@ -174,7 +175,7 @@ std::optional<std::vector<double>> known_numbers(const LoweredNode& node, std::s
 }
 
 void lower_resize(LoweredNode& node) {
-  const bool has_modes = node.node().kind() == "onnx.Resize" && node.opset() >= 11;
+  const bool has_modes = node.node().kind() == ops::Resize::kind && node.opset() >= 11;
   // An empty list of scales stood for none in opset 11.
   const bool has_sizes = has_modes && node.has(3);
   const std::size_t scales = has_modes ? 2 : 1;
@@ -224,7 +225,7 @@ constexpr std::array grid_modes{Spelling{"bilinear", "linear"}, Spelling{"biline
 bool raise_grid_sample(RaisedLayer& layer) {
   const auto* const mode = spelled(grid_modes, layer.text("mode", "bilinear"), &Spelling::openvino);
   if (!mode) return false;
-  layer.make("onnx.GridSample", {layer.input(0), layer.input(1)},
+  layer.make(ops::GridSample::kind, {layer.input(0), layer.input(1)},
              {{"mode", std::string(mode->onnx)},
               {"padding_mode", layer.text("padding_mode", "zeros")},
               {"align_corners", std::int64_t{layer.flag("align_corners", false) ? 1 : 0}}});
@@ -249,9 +250,9 @@ constexpr std::array raised_resampling{
 };
 
 constexpr std::array lowered_resampling{
-    LowerRule{"onnx.GridSample", lower_grid_sample},
-    LowerRule{"onnx.Resize", lower_resize},
-    LowerRule{"onnx.Upsample", lower_resize},
+    LowerRule{ops::GridSample::kind, lower_grid_sample},
+    LowerRule{ops::Resize::kind, lower_resize},
+    LowerRule{ops::Upsample::kind, lower_resize},
 };
 
 }  // namespace

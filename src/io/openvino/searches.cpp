@@ -6,6 +6,10 @@
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/reductions.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {
@@ -19,11 +23,11 @@ Value with_axis(RaisedLayer& layer, Value value, std::int64_t axis) {
 /// How many of `limits`, along the last axis, are less than `values`, or as much.
 void make_count_below(RaisedLayer& layer, Value limits, Value values, bool counts_equal) {
   const std::int64_t number = element_type_number(layer.result_type().element);
-  const Value is_below = stepped(layer, counts_equal ? "onnx.LessOrEqual" : "onnx.Less",
+  const Value is_below = stepped(layer, counts_equal ? ops::LessOrEqual::kind : ops::Less::kind,
                                  {limits, values}, {}, ElementType::boolean);
   const Value ones =
       stepped(layer, ops::Cast::kind, {is_below}, {{"to", number}}, layer.result_type().element);
-  layer.make("onnx.ReduceSum", {ones, layer.list("last", std::array{std::int64_t{-1}})},
+  layer.make(ops::ReduceSum::kind, {ones, layer.list("last", std::array{std::int64_t{-1}})},
              {{"keepdims", std::int64_t{0}}});
 }
 
@@ -64,7 +68,7 @@ bool raise_embedding_bag(RaisedLayer& layer) {
         stepped(layer, ops::Unsqueeze::kind, {layer.input(2), layer.list("behind", behind)});
     rows = stepped(layer, ops::Multiply::kind, {rows, weights});
   }
-  layer.make("onnx.ReduceSum", {rows, layer.list("bag", std::array{std::int64_t{1}})},
+  layer.make(ops::ReduceSum::kind, {rows, layer.list("bag", std::array{std::int64_t{1}})},
              {{"keepdims", std::int64_t{0}}});
   return true;
 }
@@ -87,7 +91,7 @@ bool raise_unique(RaisedLayer& layer) {
     types.push_back(layer.result_type(i));
     if (i > 0) types.back().element = ElementType::int64;
   }
-  const NodeId node = layer.steps("onnx.Unique", {layer.input(0)}, types, "found", attributes);
+  const NodeId node = layer.steps(ops::Unique::kind, {layer.input(0)}, types, "found", attributes);
   for (auto i = static_cast<std::uint32_t>(types.size()); i-- > 0;) {
     const TensorType wanted = layer.result_type(i);
     const bool is_same = wanted.element == types[i].element;
@@ -126,7 +130,7 @@ bool raise_non_max_suppression(RaisedLayer& layer) {
     const Value list = layer.reshaped(layer.input(i), Shape{1}, "number");
     operands.push_back(i == 2 ? layer.wide(list, "most") : list);
   }
-  layer.finish(layer.step("onnx.NonMaxSuppression", std::move(operands), layer.result_type(),
+  layer.finish(layer.step(ops::NonMaxSuppression::kind, std::move(operands), layer.result_type(),
                           "boxes", {{"center_point_box", std::int64_t{is_center ? 1 : 0}}}));
   return true;
 }
@@ -138,7 +142,7 @@ bool raise_roi_align(RaisedLayer& layer) {
   const std::string aligned = layer.text("aligned_mode", "asymmetric");
   const std::string mode = layer.text("mode", "avg");
   if (mode != "avg" || (aligned != "asymmetric" && aligned != "half_pixel_for_nn")) return false;
-  layer.make("onnx.RoiAlign",
+  layer.make(ops::RoiAlign::kind,
              {layer.input(0), layer.input(1), layer.wide(layer.input(2), "images")},
              {{"mode", mode},
               {"output_height", layer.integer("pooled_h", 1)},
@@ -183,7 +187,7 @@ bool raise_columns(RaisedLayer& layer) {
     if (auto list = layer.integers(name); !list.empty()) attributes.set(name, std::move(list));
   }
   layer.make(
-      "onnx.Col2Im",
+      ops::Col2Im::kind,
       {layer.input(0), layer.wide(layer.input(1), "image"), layer.wide(layer.input(2), "block")},
       std::move(attributes));
   return true;
@@ -216,8 +220,8 @@ bool raise_eye(RaisedLayer& layer) {
   };
   const Value shape =
       stepped(layer, ops::Concat::kind, {extent(0), extent(1)}, {{"axis", std::int64_t{0}}});
-  const Value zeros = stepped(layer, "onnx.ConstantOfShape", {shape}, {}, ElementType::float32);
-  layer.make("onnx.EyeLike", {zeros}, {{"k", *diagonal}, {"dtype", number}});
+  const Value zeros = stepped(layer, ops::ConstantOfShape::kind, {shape}, {}, ElementType::float32);
+  layer.make(ops::EyeLike::kind, {zeros}, {{"k", *diagonal}, {"dtype", number}});
   return true;
 }
 
@@ -234,9 +238,9 @@ constexpr std::array raised_searches{
 };
 
 constexpr std::array lowered_searches{
-    LowerRule{"onnx.Col2Im", lower_columns},
-    LowerRule{"onnx.RoiAlign", lower_roi_align},
-    LowerRule{"onnx.Unique", lower_unique},
+    LowerRule{ops::Col2Im::kind, lower_columns},
+    LowerRule{ops::RoiAlign::kind, lower_roi_align},
+    LowerRule{ops::Unique::kind, lower_unique},
 };
 
 }  // namespace

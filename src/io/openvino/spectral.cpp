@@ -6,6 +6,7 @@
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/functions.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {
@@ -35,7 +36,7 @@ bool raise_transform(RaisedLayer& layer) {
     const bool has_size = sizes && (*sizes)[i] != -1;
     const bool is_half = is_real && i + 1 == axes->size();
     value =
-        stepped(layer, "onnx.DFT",
+        stepped(layer, ops::DFT::kind,
                 {value, has_size ? scalar("size", (*sizes)[i]) : Value{}, scalar("axis", *axis)},
                 {{"inverse", std::int64_t{is_inverse ? 1 : 0}},
                  {"onesided", std::int64_t{is_half ? 1 : 0}}});
@@ -85,7 +86,7 @@ constexpr std::array raised_spectral{
     RaiseRule{"RDFT", raise_transform},
 };
 
-constexpr std::array lowered_spectral{LowerRule{"onnx.DFT", lower_transform}};
+constexpr std::array lowered_spectral{LowerRule{ops::DFT::kind, lower_transform}};
 
 }  // namespace
 

@@ -6,6 +6,8 @@
 
 #include "ir/result_type.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/places.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
@@ -67,8 +69,9 @@ constexpr std::int64_t largest = std::int64_t{1} << 31U;
 constexpr std::array arithmetic_rows{
     Arithmetic{ops::Add::kind, [](std::int64_t a, std::int64_t b) { return a + b; }, 0},
     Arithmetic{ops::Multiply::kind, [](std::int64_t a, std::int64_t b) { return a * b; }, 1},
-    Arithmetic{"onnx.Sub", [](std::int64_t a, std::int64_t b) { return a - b; }, 0},
-    Arithmetic{"onnx.Div", [](std::int64_t a, std::int64_t b) { return b > 0 ? a / b : -1; }, 1},
+    Arithmetic{ops::Sub::kind, [](std::int64_t a, std::int64_t b) { return a - b; }, 0},
+    Arithmetic{ops::Div::kind, [](std::int64_t a, std::int64_t b) { return b > 0 ? a / b : -1; },
+               1},
 };
 
 std::optional<IntegerList> computed(const Arithmetic& row, const IntegerList& a,
@@ -112,7 +115,7 @@ std::optional<IntegerList> integers_of(const Graph& graph, Value value,
 std::optional<IntegerList> known_integers(const Graph& graph, NodeRef node,
                                           const KnownIntegers& known) {
   const std::string_view kind = node.kind();
-  if (kind == "onnx.Shape") return extents_of(graph, node);
+  if (kind == ops::ShapeOf::kind) return extents_of(graph, node);
   constexpr std::array same{ops::Identity::kind, ops::Cast::kind, ops::Reshape::kind,
                             ops::Squeeze::kind, ops::Unsqueeze::kind};
   constexpr std::array others{ops::Gather::kind, ops::Slice::kind, ops::Concat::kind};

@@ -14,6 +14,7 @@
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/places.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/topology.hpp"
 
@@ -436,7 +437,7 @@ bool Lowering::fold(NodeRef node) {
   if (!known) return false;
   const Value result = node.result();
   const auto count = static_cast<std::int64_t>(known->size());
-  if (node.kind() == "onnx.Shape") settle(result, ElementType::int64, Shape{count});
+  if (node.kind() == ops::ShapeOf::kind) settle(result, ElementType::int64, Shape{count});
   const Shape shape = type(result).shape;
   if (shape.element_count() != count) return false;
   std::vector<std::int64_t> numbers;

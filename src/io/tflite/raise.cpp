@@ -11,6 +11,7 @@
 #include "io/tflite/failure.hpp"
 #include "io/tflite/raw_operator.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/opset.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/verify.hpp"
@@ -406,10 +407,10 @@ void Raising::add_activated(std::string_view kind, std::vector<Value> operands, 
                                   .constant = {}});
   switch (activation) {
     case ActivationFunctionType::RELU:
-      add("onnx.Relu", {{made}}, output, axes);
+      add(ops::Relu::kind, {{made}}, output, axes);
       return;
     case ActivationFunctionType::TANH:
-      add("onnx.Tanh", {{made}}, output, axes);
+      add(ops::Tanh::kind, {{made}}, output, axes);
       return;
     case ActivationFunctionType::RELU6:
     case ActivationFunctionType::RELU_N1_TO_1:
@@ -424,7 +425,7 @@ void Raising::add_activated(std::string_view kind, std::vector<Value> operands, 
                                                      std::span<const float>(&value, 1)));
   };
   const Value lowest = bound("lowest", is_6 ? 0.0F : -1.0F);
-  add("onnx.Clip", {{made}, lowest, bound("highest", is_6 ? 6.0F : 1.0F)}, output, axes);
+  add(ops::Clip::kind, {{made}, lowest, bound("highest", is_6 ? 6.0F : 1.0F)}, output, axes);
 }
 
 // --- operators ----------------------------------------------------------------------------------

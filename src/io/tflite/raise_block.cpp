@@ -4,6 +4,7 @@
 #include "io/tflite/failure.hpp"
 #include "io/tflite/steps.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
@@ -89,7 +90,7 @@ bool raise_space_to_batch(Raising& raising, const RaisedOp& op) {
   Steps steps(raising, op.output());
   Value value = meant_as(raising, op);
   if (std::ranges::any_of(pads, [](std::int64_t pad) { return pad != 0; })) {
-    value = steps.apply("onnx.Pad", {value, steps.integers(pads)}, {}, padded);
+    value = steps.apply(ops::Pad::kind, {value, steps.integers(pads)}, {}, padded);
   }
   value = steps.apply(ops::Transpose::kind, {steps.reshape(value, parts)}, {{"perm", perm}});
   steps.finish(ops::Reshape::kind, {value, steps.integers(result)});

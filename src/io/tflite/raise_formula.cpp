@@ -5,6 +5,10 @@
 #include "io/tflite/failure.hpp"
 #include "io/tflite/steps.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/normalization.hpp"
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/reductions.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
@@ -28,11 +32,11 @@ bool raise_floor_div(Raising& raising, const RaisedOp& op) {
   const Value a = raising.plain(op.input(0));
   const Value b = raising.plain(op.input(1));
   if (has_reals(raising, op)) {
-    steps.finish("onnx.Floor", {steps.apply("onnx.Div", {a, b})});
+    steps.finish(ops::Floor::kind, {steps.apply(ops::Div::kind, {a, b})});
     return true;
   }
-  const Value whole = steps.apply("onnx.Sub", {a, steps.apply("onnx.Mod", {a, b})});
-  steps.finish("onnx.Div", {whole, b});
+  const Value whole = steps.apply(ops::Sub::kind, {a, steps.apply(ops::Mod::kind, {a, b})});
+  steps.finish(ops::Div::kind, {whole, b});
   return true;
 }
 
@@ -44,12 +48,13 @@ bool raise_floor_mod(Raising& raising, const RaisedOp& op) {
   const Value b = raising.plain(op.input(1));
   const Value zero = steps.number(0.0, op.input(0));
   const Value rest =
-      steps.apply("onnx.Mod", {a, b}, {{"fmod", std::int64_t{1}}}, raising.type(op.output()));
+      steps.apply(ops::Mod::kind, {a, b}, {{"fmod", std::int64_t{1}}}, raising.type(op.output()));
   const Value signs_differ = steps.apply(
-      "onnx.Xor", {steps.apply("onnx.Less", {rest, zero}), steps.apply("onnx.Less", {b, zero})});
-  const Value is_rest = steps.apply("onnx.Not", {steps.apply("onnx.Equal", {rest, zero})});
-  steps.finish("onnx.Where", {steps.apply("onnx.And", {is_rest, signs_differ}),
-                              steps.apply(ops::Add::kind, {rest, b}), rest});
+      ops::Xor::kind,
+      {steps.apply(ops::Less::kind, {rest, zero}), steps.apply(ops::Less::kind, {b, zero})});
+  const Value is_rest = steps.apply(ops::Not::kind, {steps.apply(ops::Equal::kind, {rest, zero})});
+  steps.finish(ops::Where::kind, {steps.apply(ops::And::kind, {is_rest, signs_differ}),
+                                  steps.apply(ops::Add::kind, {rest, b}), rest});
   return true;
 }
 
@@ -59,7 +64,7 @@ bool raise_add_n(Raising& raising, const RaisedOp& op) {
   std::vector<Value> operands;
   for (std::size_t i = 0; i < op.input_count(); ++i) operands.push_back(raising.plain(op.input(i)));
   if (has_reals(raising, op)) {
-    steps.finish("onnx.Sum", std::move(operands));
+    steps.finish(ops::Sum::kind, std::move(operands));
     return true;
   }
   Value sum = operands.front();
@@ -77,10 +82,10 @@ bool raise_add_n(Raising& raising, const RaisedOp& op) {
 bool raise_zeros(Raising& raising, const RaisedOp& op) {
   if (!has_numbers(raising, op)) return false;
   Steps steps(raising, op.output());
-  const Value shape = steps.apply("onnx.Shape", {raising.plain(op.input(0))});
+  const Value shape = steps.apply(ops::ShapeOf::kind, {raising.plain(op.input(0))});
   const ElementType element = raising.type(op.output()).element;
   const auto width = static_cast<std::size_t>(byte_width(element));
-  steps.finish("onnx.ConstantOfShape", {shape},
+  steps.finish(ops::ConstantOfShape::kind, {shape},
                {{"value", Constant::from_bytes(element, Shape{1},
                                                std::vector<std::byte>(width, std::byte{0}))}});
   return true;
@@ -99,8 +104,8 @@ bool raise_fill(Raising& raising, const RaisedOp& op) {
 bool raise_rank(Raising& raising, const RaisedOp& op) {
   if (op.input(0) == no_tensor) return false;
   Steps steps(raising, op.output());
-  const Value shape = steps.apply("onnx.Shape", {raising.plain(op.input(0))});
-  return raising.add_wide("onnx.Size", {shape}, op.output());
+  const Value shape = steps.apply(ops::ShapeOf::kind, {raising.plain(op.input(0))});
+  return raising.add_wide(ops::Size::kind, {shape}, op.output());
 }
 
 bool raise_range(Raising& raising, const RaisedOp& op) {
@@ -110,7 +115,7 @@ bool raise_range(Raising& raising, const RaisedOp& op) {
     if (raising.rank(op.input(i)) != 0) return false;
     operands.push_back(raising.plain(op.input(i)));
   }
-  Steps(raising, op.output()).finish("onnx.Range", std::move(operands));
+  Steps(raising, op.output()).finish(ops::Range::kind, std::move(operands));
   return true;
 }
 
@@ -122,9 +127,9 @@ bool raise_l2_normalization(Raising& raising, const RaisedOp& op) {
   Steps steps(raising, op.output());
   const Value data = raising.plain(op.input(0));
   const Value norm =
-      steps.apply("onnx.ReduceL2", {data}, {{"axes", std::vector<std::int64_t>{-1}}});
-  const Value divisor = steps.apply("onnx.Max", {norm, steps.number(least, op.input(0))});
-  raising.add_activated("onnx.Div", {data, divisor}, op.output(),
+      steps.apply(ops::ReduceL2::kind, {data}, {{"axes", std::vector<std::int64_t>{-1}}});
+  const Value divisor = steps.apply(ops::Max::kind, {norm, steps.number(least, op.input(0))});
+  raising.add_activated(ops::Div::kind, {data, divisor}, op.output(),
                         plain_axes(raising.rank(op.output())),
                         options->fused_activation_function());
   return true;
@@ -139,7 +144,7 @@ bool raise_local_response(Raising& raising, const RaisedOp& op) {
   }
   const std::int64_t size = 2 * std::int64_t{options->radius()} + 1;
   const Axes axes = channels_last(4);
-  raising.add("onnx.LRN", {raising.value(op.input(0), axes)}, op.output(), axes,
+  raising.add(ops::LRN::kind, {raising.value(op.input(0), axes)}, op.output(), axes,
               {{"size", size},
                {"alpha", static_cast<double>(options->alpha()) * static_cast<double>(size)},
                {"beta", static_cast<double>(options->beta())},
@@ -151,7 +156,7 @@ bool raise_cumulative_sum(Raising& raising, const RaisedOp& op) {
   const auto* options = op.op->builtin_options_as_CumsumOptions();
   if (!options || !has_numbers(raising, op) || op.input_count() != 2) return false;
   Steps(raising, op.output())
-      .finish("onnx.CumSum", {raising.plain(op.input(0)), raising.plain(op.input(1))},
+      .finish(ops::CumSum::kind, {raising.plain(op.input(0)), raising.plain(op.input(1))},
               {{"exclusive", std::int64_t{options->exclusive() ? 1 : 0}},
                {"reverse", std::int64_t{options->reverse() ? 1 : 0}}});
   return true;
@@ -170,7 +175,8 @@ bool raise_select(Raising& raising, const RaisedOp& op) {
     for (std::int64_t axis = 1; axis < rank; ++axis) axes.push_back(axis);
     condition = steps.unsqueeze(condition, axes);
   }
-  steps.finish("onnx.Where", {condition, raising.plain(op.input(1)), raising.plain(op.input(2))});
+  steps.finish(ops::Where::kind,
+               {condition, raising.plain(op.input(1)), raising.plain(op.input(2))});
   return true;
 }
 
@@ -196,14 +202,14 @@ bool raise_diagonal(Raising& raising, const RaisedOp& op) {
   // Rows, one element each: no more of them than columns.
   const Value values = steps.unsqueeze(raising.plain(diagonal), {-1});
   const Value others = sets ? raising.plain(op.input(0)) : steps.number(0.0, diagonal);
-  steps.finish("onnx.Where", {is_diagonal, values, others});
+  steps.finish(ops::Where::kind, {is_diagonal, values, others});
   return true;
 }
 
 bool raise_bitwise_xor(Raising& raising, const RaisedOp& op) {
   if (!has_numbers(raising, op) || op.input_count() != 2) return false;
   Steps(raising, op.output())
-      .finish("onnx.BitwiseXor", {raising.plain(op.input(0)), raising.plain(op.input(1))});
+      .finish(ops::BitwiseXor::kind, {raising.plain(op.input(0)), raising.plain(op.input(1))});
   return true;
 }
 

@@ -6,6 +6,9 @@
 #include "io/tflite/raise.hpp"
 #include "io/tflite/steps.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
@@ -221,17 +224,17 @@ bool raise_pool(Raising& raising, const RaisedOp& op) {
   const Value data = raising.value(op.input(0), nhwc());
   if (op.code != BuiltinOperator::L2_POOL_2D) {
     raising.add_activated(
-        op.code == BuiltinOperator::MAX_POOL_2D ? "onnx.MaxPool" : "onnx.AveragePool", {data},
-        op.output(), nhwc(), options->fused_activation_function(), std::move(attributes));
+        op.code == BuiltinOperator::MAX_POOL_2D ? ops::MaxPool::kind : ops::AveragePool::kind,
+        {data}, op.output(), nhwc(), options->fused_activation_function(), std::move(attributes));
     return true;
   }
   // The root of the mean of squares.
   if (raising.type(op.input(0)).is_quantized()) return false;
   Steps steps(raising, op.output());
   const Value squares = steps.apply(ops::Multiply::kind, {data, data});
-  const Value means = steps.apply("onnx.AveragePool", {squares}, std::move(attributes),
+  const Value means = steps.apply(ops::AveragePool::kind, {squares}, std::move(attributes),
                                   raising.type_of(op.output(), nhwc()));
-  raising.add_activated("onnx.Sqrt", {means}, op.output(), nhwc(),
+  raising.add_activated(ops::Sqrt::kind, {means}, op.output(), nhwc(),
                         options->fused_activation_function());
   return true;
 }
@@ -253,7 +256,7 @@ bool add_resize(Raising& raising, const RaisedOp& op, const Options* options,
   const Value sizes =
       raising.integer_constant(raising.name(op.output()) + "_sizes",
                                {image[0].value(), image[3].value(), (*size)[0], (*size)[1]});
-  raising.add("onnx.Resize", {raising.value(op.input(0), nhwc()), {}, {}, sizes}, op.output(),
+  raising.add(ops::Resize::kind, {raising.value(op.input(0), nhwc()), {}, {}, sizes}, op.output(),
               nhwc(),
               {{"mode", std::string(mode)},
                {"coordinate_transformation_mode", std::move(coordinates)},
@@ -272,7 +275,7 @@ bool raise_resize(Raising& raising, const RaisedOp& op) {
 bool raise_depth_to_space(Raising& raising, const RaisedOp& op) {
   const auto* options = op.op->builtin_options_as_DepthToSpaceOptions();
   if (!options || !is_image(raising, op.input(0)) || !is_image(raising, op.output())) return false;
-  raising.add("onnx.DepthToSpace", {raising.value(op.input(0), nhwc())}, op.output(), nhwc(),
+  raising.add(ops::DepthToSpace::kind, {raising.value(op.input(0), nhwc())}, op.output(), nhwc(),
               {{"blocksize", std::int64_t{options->block_size()}}, {"mode", std::string("DCR")}});
   return true;
 }
@@ -287,7 +290,7 @@ bool raise_space_to_depth(Raising& raising, const RaisedOp& op) {
   for (const Extent extent : {image[1], image[2]}) {
     if (!extent.is_known() || extent.value() % block != 0) return false;
   }
-  raising.add("onnx.SpaceToDepth", {raising.value(op.input(0), nhwc())}, op.output(), nhwc(),
+  raising.add(ops::SpaceToDepth::kind, {raising.value(op.input(0), nhwc())}, op.output(), nhwc(),
               {{"blocksize", block}});
   return true;
 }

@@ -5,6 +5,9 @@
 #include "io/tflite/failure.hpp"
 #include "io/tflite/steps.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/reductions.hpp"
 #include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0::tflite {
@@ -34,7 +37,7 @@ Value filled(Steps& steps, Value shape, const Raising& raising, TensorId like) {
   const auto width = static_cast<std::size_t>(byte_width(element));
   const Constant zero =
       Constant::from_bytes(element, Shape{1}, std::vector<std::byte>(width, std::byte{0}));
-  return steps.apply("onnx.ConstantOfShape", {shape}, {{"value", zero}},
+  return steps.apply(ops::ConstantOfShape::kind, {shape}, {{"value", zero}},
                      {element, raising.type(like).shape, nullptr});
 }
 
@@ -53,7 +56,7 @@ bool raise_top(Raising& raising, const RaisedOp& op) {
   TensorType places = raising.type(op.output(1));
   places.element = ElementType::int64;
   const NodeId made =
-      raising.graph().add({.kind = "onnx.TopK",
+      raising.graph().add({.kind = std::string(ops::TopK::kind),
                            .name = {},
                            .operands = {raising.plain(op.input(0)), count},
                            .results = {{raising.name(op.output()), raising.type(op.output())},
@@ -86,8 +89,9 @@ bool raise_one_hot(Raising& raising, const RaisedOp& op) {
   const Value along = steps.constant(
       make_zero_points(raising.type(op.input(0)).element, Shape(std::move(extents)), places));
   const Value asked = steps.unsqueeze(raising.plain(op.input(0)), {*axis});
-  const Value is_asked = steps.apply("onnx.Equal", {asked, along});
-  steps.finish("onnx.Where", {is_asked, raising.plain(op.input(2)), raising.plain(op.input(3))});
+  const Value is_asked = steps.apply(ops::Equal::kind, {asked, along});
+  steps.finish(ops::Where::kind,
+               {is_asked, raising.plain(op.input(2)), raising.plain(op.input(3))});
   return true;
 }
 
@@ -105,7 +109,7 @@ bool raise_places(Raising& raising, const RaisedOp& op) {
   }
   Steps steps(raising, op.output());
   const std::int64_t rank = raising.rank(op.input(0));
-  const Value found = steps.apply("onnx.NonZero", {raising.plain(op.input(0))}, {},
+  const Value found = steps.apply(ops::NonZero::kind, {raising.plain(op.input(0))}, {},
                                   {ElementType::int64, Shape{rank, Extent::open()}, nullptr});
   steps.finish(ops::Transpose::kind, {found}, {{"perm", std::vector<std::int64_t>{1, 0}}});
   return true;
@@ -127,7 +131,7 @@ bool raise_unique(Raising& raising, const RaisedOp& op) {
   const bool is_wide = places.element == ElementType::int64;
   const std::string name = raising.name(op.output(1));
   const NodeId made = raising.graph().add(
-      {.kind = "onnx.Unique",
+      {.kind = std::string(ops::Unique::kind),
        .name = {},
        .operands = {data},
        .results = {{raising.name(op.output()) + (is_narrow ? "_i64" : ""), found},
@@ -157,7 +161,7 @@ bool raise_scatter(Raising& raising, const RaisedOp& op) {
   Steps steps(raising, op.output());
   const Value shape = raising.wide_integers(op.input(2), op.output());
   steps.finish(
-      "onnx.ScatterND",
+      ops::ScatterND::kind,
       {filled(steps, shape, raising, op.output()),
        steps.cast(raising.plain(op.input(0)), ElementType::int64), raising.plain(op.input(1))},
       {{"reduction", std::string("add")}});
@@ -171,7 +175,7 @@ bool raise_segments(Raising& raising, const RaisedOp& op) {
   Steps steps(raising, op.output());
   const Value shape = steps.integers({extents.begin(), extents.end()});
   const Value segments = steps.cast(raising.plain(op.input(1)), ElementType::int64);
-  steps.finish("onnx.ScatterND",
+  steps.finish(ops::ScatterND::kind,
                {filled(steps, shape, raising, op.output()), steps.unsqueeze(segments, {-1}),
                 raising.plain(op.input(0))},
                {{"reduction", std::string("add")}});
@@ -191,7 +195,7 @@ bool raise_sparse_to_dense(Raising& raising, const RaisedOp& op) {
   const Value others = steps.apply(ops::Expand::kind, {raising.plain(op.input(3)), shape});
   Value places = steps.cast(raising.plain(op.input(0)), ElementType::int64);
   if (rank == 1) places = steps.unsqueeze(places, {-1});
-  steps.finish("onnx.ScatterND", {others, places, raising.plain(op.input(2))});
+  steps.finish(ops::ScatterND::kind, {others, places, raising.plain(op.input(2))});
   return true;
 }
 
@@ -224,11 +228,11 @@ bool raise_update(Raising& raising, const RaisedOp& op) {
   Value start = raising.wide_integers(op.input(2), op.output());
   const Value zero = steps.constant(make_zero_points(ElementType::int64, Shape{shape.rank()},
                                                      std::vector<std::int64_t>(last.size(), 0)));
-  start = steps.apply("onnx.Max", {start, zero});
-  start = steps.apply("onnx.Min", {start, steps.integers(last)});
+  start = steps.apply(ops::Max::kind, {start, zero});
+  start = steps.apply(ops::Min::kind, {start, steps.integers(last)});
   const Value places =
       steps.constant(make_zero_points(ElementType::int64, Shape(std::move(extents)), grid));
-  steps.finish("onnx.ScatterND",
+  steps.finish(ops::ScatterND::kind,
                {raising.plain(op.input(0)), steps.apply(ops::Add::kind, {places, start}),
                 raising.plain(op.input(1))});
   return true;
@@ -247,9 +251,10 @@ bool raise_buckets(Raising& raising, const RaisedOp& op) {
       Constant::from_values(ElementType::float32, Shape{static_cast<std::int64_t>(bounds.size())},
                             std::span<const float>(bounds)));
   const Value below =
-      steps.apply("onnx.Less", {steps.unsqueeze(raising.plain(op.input(0)), {-1}), list});
-  const Value counted = steps.cast(steps.apply("onnx.Not", {below}), ElementType::int32);
-  steps.finish("onnx.ReduceSum", {counted, steps.integers({-1})}, {{"keepdims", std::int64_t{0}}});
+      steps.apply(ops::Less::kind, {steps.unsqueeze(raising.plain(op.input(0)), {-1}), list});
+  const Value counted = steps.cast(steps.apply(ops::Not::kind, {below}), ElementType::int32);
+  steps.finish(ops::ReduceSum::kind, {counted, steps.integers({-1})},
+               {{"keepdims", std::int64_t{0}}});
   return true;
 }
 
@@ -267,7 +272,7 @@ bool raise_reverse_sequence(Raising& raising, const RaisedOp& op) {
     const bool is_named = axis == *time || axis == *batch;
     axes[static_cast<std::size_t>(axis)] = is_named ? (axis == *time ? 1 : 0) : next++;
   }
-  raising.add("onnx.ReverseSequence",
+  raising.add(ops::ReverseSequence::kind,
               {raising.value(op.input(0), axes), raising.wide_integers(op.input(1), op.output())},
               op.output(), axes, {{"batch_axis", std::int64_t{0}}, {"time_axis", std::int64_t{1}}});
   return true;

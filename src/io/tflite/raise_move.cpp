@@ -8,6 +8,8 @@
 #include "io/tflite/steps.hpp"
 #include "quadrant/ir/given_form.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
@@ -180,7 +182,7 @@ bool raise_pad(Raising& raising, const RaisedOp& op) {
     }
     operands.push_back(value);
   }
-  raising.add("onnx.Pad", std::move(operands), op.output(), axes,
+  raising.add(ops::Pad::kind, std::move(operands), op.output(), axes,
               {{"mode", std::string(reflects ? "reflect" : "constant")}});
   return true;
 }
@@ -441,7 +443,7 @@ bool raise_batched_gather(Raising& raising, const RaisedOp& op,
   if (!batch || batch != axis || raising.rank(op.input(1)) < *batch) return false;
   Steps steps(raising, op.output());
   const Value indices = steps.unsqueeze(raising.wide_integers(op.input(1), op.output()), {-1});
-  steps.finish("onnx.GatherND", {meant_as(raising, op), indices}, {{"batch_dims", *batch}});
+  steps.finish(ops::GatherND::kind, {meant_as(raising, op), indices}, {{"batch_dims", *batch}});
   return true;
 }
 
@@ -462,7 +464,7 @@ bool raise_gather(Raising& raising, const RaisedOp& op) {
 
 bool raise_gather_nd(Raising& raising, const RaisedOp& op) {
   if (op.input(0) == no_tensor || op.input(1) == no_tensor) return false;
-  raising.add("onnx.GatherND",
+  raising.add(ops::GatherND::kind,
               {raising.plain(op.input(0)), raising.wide_integers(op.input(1), op.output())},
               op.output(), plain_axes(raising.rank(op.output())));
   return true;
@@ -482,7 +484,7 @@ bool raise_tile(Raising& raising, const RaisedOp& op) {
   }
   const Value list =
       raising.integer_constant(raising.name(op.output()) + "_repeats", arranged_repeats);
-  raising.add("onnx.Tile", {raising.value(data, axes), list}, op.output(), axes);
+  raising.add(ops::Tile::kind, {raising.value(data, axes), list}, op.output(), axes);
   return true;
 }
 
@@ -498,7 +500,7 @@ bool raise_broadcast(Raising& raising, const RaisedOp& op) {
 
 bool raise_shape(Raising& raising, const RaisedOp& op) {
   if (op.input(0) == no_tensor || raising.rank(op.output()) != 1) return false;
-  return raising.add_wide("onnx.Shape", {raising.plain(op.input(0))}, op.output());
+  return raising.add_wide(ops::ShapeOf::kind, {raising.plain(op.input(0))}, op.output());
 }
 
 constexpr std::array raise_move_rows{

@@ -10,6 +10,9 @@
 #include "io/tflite/steps.hpp"
 #include "quadrant/ir/given_form.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/normalization.hpp"
+#include "quadrant/ir/ops/reductions.hpp"
 #include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0::tflite {
@@ -64,16 +67,18 @@ bool add_unary(Raising& raising, const RaisedOp& op, std::string_view kind,
 
 bool raise_leaky_relu(Raising& raising, const RaisedOp& op) {
   const auto* options = op.op->builtin_options_as_LeakyReluOptions();
-  return options != nullptr && add_unary(raising, op, "onnx.LeakyRelu",
+  return options != nullptr && add_unary(raising, op, ops::LeakyRelu::kind,
                                          {{"alpha", static_cast<double>(options->alpha())}});
 }
 
-bool raise_elu(Raising& raising, const RaisedOp& op) { return add_unary(raising, op, "onnx.Elu"); }
+bool raise_elu(Raising& raising, const RaisedOp& op) {
+  return add_unary(raising, op, ops::Elu::kind);
+}
 
 bool raise_gelu(Raising& raising, const RaisedOp& op) {
   const auto* options = op.op->builtin_options_as_GeluOptions();
   const bool approximate = options != nullptr && options->approximate();
-  return add_unary(raising, op, "onnx.Gelu",
+  return add_unary(raising, op, ops::Gelu::kind,
                    {{"approximate", std::string(approximate ? "tanh" : "none")}});
 }
 
@@ -97,7 +102,8 @@ bool raise_clip(Raising& raising, const RaisedOp& op) {
   const Axes axes = raising.axes(data);
   const Value value = raising.value(data, axes);
   const Value lowest = constant("lowest", found.lowest);
-  raising.add("onnx.Clip", {value, lowest, constant("highest", found.highest)}, op.output(), axes);
+  raising.add(ops::Clip::kind, {value, lowest, constant("highest", found.highest)}, op.output(),
+              axes);
   return true;
 }
 
@@ -123,7 +129,7 @@ bool raise_softmax(Raising& raising, const RaisedOp& op) {
   const Axes axes = raising.axes(data);
   const Attributes attributes{{"axis", std::int64_t{axes.back()}}};
   if (is_log || options->beta() == 1.0F) {
-    return add_unary(raising, op, is_log ? "onnx.LogSoftmax" : "onnx.Softmax", attributes);
+    return add_unary(raising, op, is_log ? ops::LogSoftmax::kind : ops::Softmax::kind, attributes);
   }
   if (raising.rank(op.output()) != raising.rank(data)) return false;
   Steps steps(raising, op.output());
@@ -141,7 +147,7 @@ bool raise_softmax(Raising& raising, const RaisedOp& op) {
   } else {
     value = steps.apply(ops::Multiply::kind, {value, steps.number(beta, data)});
   }
-  raising.add("onnx.Softmax", {value}, op.output(), axes, attributes);
+  raising.add(ops::Softmax::kind, {value}, op.output(), axes, attributes);
   return true;
 }
 
@@ -159,9 +165,9 @@ bool raise_arg(Raising& raising, const RaisedOp& op) {
   const auto axis = normalize_axis(given->front(), raising.rank(data));
   if (!axis) invalid(fmt::format("axis {} of {}", given->front(), raising.rank(data)));
   if (raising.rank(op.output()) + 1 != raising.rank(data)) return false;
-  return raising.add_wide(op.code == BuiltinOperator::ARG_MAX ? "onnx.ArgMax" : "onnx.ArgMin",
-                          {raising.plain(data)}, op.output(),
-                          {{"axis", *axis}, {"keepdims", std::int64_t{0}}});
+  return raising.add_wide(
+      op.code == BuiltinOperator::ARG_MAX ? ops::ArgMax::kind : ops::ArgMin::kind,
+      {raising.plain(data)}, op.output(), {{"axis", *axis}, {"keepdims", std::int64_t{0}}});
 }
 
 /// QUANTIZE, from real values or from other codes.
@@ -211,13 +217,13 @@ bool raise_reduction(Raising& raising, const RaisedOp& op) {
     std::string_view kind;
     bool has_operand;  ///< opset 17 has the axes of sums as an operand, of others as an attribute
   };
-  constexpr std::array kinds{Kind{BuiltinOperator::MEAN, "onnx.ReduceMean", false},
-                             Kind{BuiltinOperator::SUM, "onnx.ReduceSum", true},
-                             Kind{BuiltinOperator::REDUCE_MAX, "onnx.ReduceMax", false},
-                             Kind{BuiltinOperator::REDUCE_MIN, "onnx.ReduceMin", false},
-                             Kind{BuiltinOperator::REDUCE_PROD, "onnx.ReduceProd", false},
-                             Kind{BuiltinOperator::REDUCE_ANY, "onnx.ReduceMax", false},
-                             Kind{BuiltinOperator::REDUCE_ALL, "onnx.ReduceMin", false}};
+  constexpr std::array kinds{Kind{BuiltinOperator::MEAN, ops::ReduceMean::kind, false},
+                             Kind{BuiltinOperator::SUM, ops::ReduceSum::kind, true},
+                             Kind{BuiltinOperator::REDUCE_MAX, ops::ReduceMax::kind, false},
+                             Kind{BuiltinOperator::REDUCE_MIN, ops::ReduceMin::kind, false},
+                             Kind{BuiltinOperator::REDUCE_PROD, ops::ReduceProd::kind, false},
+                             Kind{BuiltinOperator::REDUCE_ANY, ops::ReduceMax::kind, false},
+                             Kind{BuiltinOperator::REDUCE_ALL, ops::ReduceMin::kind, false}};
   const Kind& kind = *std::ranges::find(kinds, op.code, &Kind::code);
   const bool keep = options->keep_dims();
   const Axes axes = keep ? raising.axes(data) : plain_axes(raising.rank(data));
@@ -359,9 +365,9 @@ bool raise_pair(Raising& raising, const RaisedOp& op) {
     bool squares;  ///< the second takes the first's result twice
   };
   constexpr std::array pairs{
-      Pair{BuiltinOperator::RSQRT, "onnx.Sqrt", "onnx.Reciprocal", false},
+      Pair{BuiltinOperator::RSQRT, ops::Sqrt::kind, ops::Reciprocal::kind, false},
       Pair{BuiltinOperator::SQUARE, "", ops::Multiply::kind, true},
-      Pair{BuiltinOperator::SQUARED_DIFFERENCE, "onnx.Sub", ops::Multiply::kind, true}};
+      Pair{BuiltinOperator::SQUARED_DIFFERENCE, ops::Sub::kind, ops::Multiply::kind, true}};
   const Pair& pair = *std::ranges::find(pairs, op.code, &Pair::code);
   const TensorId output = op.output();
   for (std::size_t i = 0; i < op.input_count(); ++i) {
@@ -391,12 +397,12 @@ bool raise_not_equal(Raising& raising, const RaisedOp& op) {
   std::vector<Value> operands{raising.plain(op.input(0)), raising.plain(op.input(1))};
   const Axes plain = plain_axes(raising.rank(output));
   if (raising.type(op.input(0)).element == ElementType::boolean) {
-    raising.add("onnx.Xor", std::move(operands), output, plain);
+    raising.add(ops::Xor::kind, std::move(operands), output, plain);
     return true;
   }
-  const Value equal = add_between(raising, "onnx.Equal", std::move(operands),
+  const Value equal = add_between(raising, ops::Equal::kind, std::move(operands),
                                   raising.name(output) + "_equal", raising.type(output));
-  raising.add("onnx.Not", {equal}, output, plain);
+  raising.add(ops::Not::kind, {equal}, output, plain);
   return true;
 }
 

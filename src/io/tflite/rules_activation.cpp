@@ -8,6 +8,8 @@
 #include "io/tflite/kernels.hpp"
 #include "io/tflite/number.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/normalization.hpp"
 #include "quadrant/ir/opset.hpp"
 
 namespace quadrant::inline v0::tflite {
@@ -235,44 +237,44 @@ void lower_softmax(Lowering& lowering, const NodeRef& node, const Rule& rule) {
 }
 
 constexpr std::array activation_rows{
-    Rule{.kind = "onnx.Relu",
+    Rule{.kind = ops::Relu::kind,
          .lower = lower_relu,
          .code = RELU,
          .codes = Codes::all,
          .elements = 1,
          .kernel = clamp_kernel},
-    Rule{.kind = "onnx.Clip",
+    Rule{.kind = ops::Clip::kind,
          .lower = lower_clip,
          .codes = Codes::all,
          .data = 1,
          .kernel = clamp_kernel},
-    Rule{.kind = "onnx.Sign",
+    Rule{.kind = ops::Sign::kind,
          .lower = lower_sign,
          .code = SIGN,
          .elements = 1,
          .kernel = sign_kernel},
-    Rule{.kind = "onnx.LeakyRelu",
+    Rule{.kind = ops::LeakyRelu::kind,
          .lower = lower_leaky_relu,
          .code = LEAKY_RELU,
          .codes = Codes::all},
-    Rule{.kind = "onnx.Gelu", .lower = lower_gelu, .code = GELU, .codes = Codes::all},
-    Rule{.kind = "onnx.HardSwish",
+    Rule{.kind = ops::Gelu::kind, .lower = lower_gelu, .code = GELU, .codes = Codes::all},
+    Rule{.kind = ops::HardSwish::kind,
          .lower = lower_unary,
          .code = HARD_SWISH,
          .codes = Codes::all,
          .elements = 1},
-    Rule{.kind = "onnx.Sigmoid",
+    Rule{.kind = ops::Sigmoid::kind,
          .lower = lower_unary,
          .code = LOGISTIC,
          .codes = Codes::all,
          .elements = 1},
-    Rule{.kind = "onnx.Tanh",
+    Rule{.kind = ops::Tanh::kind,
          .lower = lower_unary,
          .code = TANH,
          .codes = Codes::all,
          .elements = 1},
-    Rule{.kind = "onnx.Softmax", .lower = lower_softmax, .code = SOFTMAX, .codes = Codes::all},
-    Rule{.kind = "onnx.LogSoftmax",
+    Rule{.kind = ops::Softmax::kind, .lower = lower_softmax, .code = SOFTMAX, .codes = Codes::all},
+    Rule{.kind = ops::LogSoftmax::kind,
          .lower = lower_softmax,
          .code = LOG_SOFTMAX,
          .codes = Codes::all},

@@ -8,6 +8,7 @@
 #include "io/tflite/failure.hpp"
 #include "numerics/elementary_fake_quantize.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
@@ -182,24 +183,25 @@ struct Formula {
 };
 
 constexpr std::array formulas{
-    Formula{"onnx.Acos", arc_cosine, "arithmetic, SQRT and ATAN2"},
-    Formula{"onnx.Acosh", area_cosine, "arithmetic, SQRT and LOG"},
-    Formula{"onnx.Asin", arc_sine, "arithmetic, SQRT and ATAN2"},
-    Formula{"onnx.Asinh", area_sine, "arithmetic, SQRT and LOG"},
-    Formula{"onnx.Atan", arc_tangent, "ATAN2 of x and 1"},
-    Formula{"onnx.Atanh", area_tangent, "arithmetic and LOG"},
-    Formula{"onnx.Cosh", hyperbolic_cosine, "arithmetic and EXP"},
-    Formula{"onnx.Sinh", hyperbolic_sine, "arithmetic, ELU and EXP"},
-    Formula{"onnx.Swish", swish, "LOGISTIC and MUL"},
-    Formula{"onnx.Tan", tangent, "SIN, COS and DIV"},
-    Formula{"onnx.Celu", celu, "RELU and ELU, with factors"},
-    Formula{"onnx.Elu", elu, "RELU and ELU, with a factor"},
-    Formula{"onnx.Erf", erf, "arithmetic and EXP (Abramowitz and Stegun 7.1.26), at most 5e-7 off"},
-    Formula{"onnx.HardSigmoid", hard_sigmoid, "MUL, ADD and RELU_0_TO_1"},
-    Formula{"onnx.Mish", mish, "EXP, LOG, TANH and arithmetic"},
-    Formula{"onnx.Selu", selu, "RELU and ELU, with factors"},
-    Formula{"onnx.Softplus", softplus, "EXP, LOG and arithmetic"},
-    Formula{"onnx.Softsign", softsign, "ABS, ADD and DIV"},
+    Formula{ops::Acos::kind, arc_cosine, "arithmetic, SQRT and ATAN2"},
+    Formula{ops::Acosh::kind, area_cosine, "arithmetic, SQRT and LOG"},
+    Formula{ops::Asin::kind, arc_sine, "arithmetic, SQRT and ATAN2"},
+    Formula{ops::Asinh::kind, area_sine, "arithmetic, SQRT and LOG"},
+    Formula{ops::Atan::kind, arc_tangent, "ATAN2 of x and 1"},
+    Formula{ops::Atanh::kind, area_tangent, "arithmetic and LOG"},
+    Formula{ops::Cosh::kind, hyperbolic_cosine, "arithmetic and EXP"},
+    Formula{ops::Sinh::kind, hyperbolic_sine, "arithmetic, ELU and EXP"},
+    Formula{ops::Swish::kind, swish, "LOGISTIC and MUL"},
+    Formula{ops::Tan::kind, tangent, "SIN, COS and DIV"},
+    Formula{ops::Celu::kind, celu, "RELU and ELU, with factors"},
+    Formula{ops::Elu::kind, elu, "RELU and ELU, with a factor"},
+    Formula{ops::Erf::kind, erf,
+            "arithmetic and EXP (Abramowitz and Stegun 7.1.26), at most 5e-7 off"},
+    Formula{ops::HardSigmoid::kind, hard_sigmoid, "MUL, ADD and RELU_0_TO_1"},
+    Formula{ops::Mish::kind, mish, "EXP, LOG, TANH and arithmetic"},
+    Formula{ops::Selu::kind, selu, "RELU and ELU, with factors"},
+    Formula{ops::Softplus::kind, softplus, "EXP, LOG and arithmetic"},
+    Formula{ops::Softsign::kind, softsign, "ABS, ADD and DIV"},
 };
 
 /// What all of these share; gives the chain's operand.
@@ -253,29 +255,29 @@ void lower_fake_quantize(Lowering& lowering, const NodeRef& node, const Rule& /*
 
 constexpr std::array composed_rows{
     Rule{.kind = ops::FakeQuantize::kind, .lower = lower_fake_quantize},
-    Rule{.kind = "onnx.Acos", .lower = lower_formula},
-    Rule{.kind = "onnx.Acosh", .lower = lower_formula},
-    Rule{.kind = "onnx.Asin", .lower = lower_formula},
-    Rule{.kind = "onnx.Asinh", .lower = lower_formula},
-    Rule{.kind = "onnx.Atan", .lower = lower_formula},
-    Rule{.kind = "onnx.Atanh", .lower = lower_formula},
-    Rule{.kind = "onnx.Celu", .lower = lower_formula},
-    Rule{.kind = "onnx.Cosh", .lower = lower_formula},
-    Rule{.kind = "onnx.Elu",
+    Rule{.kind = ops::Acos::kind, .lower = lower_formula},
+    Rule{.kind = ops::Acosh::kind, .lower = lower_formula},
+    Rule{.kind = ops::Asin::kind, .lower = lower_formula},
+    Rule{.kind = ops::Asinh::kind, .lower = lower_formula},
+    Rule{.kind = ops::Atan::kind, .lower = lower_formula},
+    Rule{.kind = ops::Atanh::kind, .lower = lower_formula},
+    Rule{.kind = ops::Celu::kind, .lower = lower_formula},
+    Rule{.kind = ops::Cosh::kind, .lower = lower_formula},
+    Rule{.kind = ops::Elu::kind,
          .lower = lower_elu,
          .code = ELU,
          .codes = Codes::all,
          .fits = is_plain_elu},
-    Rule{.kind = "onnx.Erf", .lower = lower_formula},
-    Rule{.kind = "onnx.HardSigmoid", .lower = lower_formula},
-    Rule{.kind = "onnx.Mish", .lower = lower_formula},
-    Rule{.kind = "onnx.Selu", .lower = lower_formula},
-    Rule{.kind = "onnx.Sinh", .lower = lower_formula},
-    Rule{.kind = "onnx.Softplus", .lower = lower_formula},
-    Rule{.kind = "onnx.Softsign", .lower = lower_formula},
-    Rule{.kind = "onnx.Swish", .lower = lower_formula},
-    Rule{.kind = "onnx.Tan", .lower = lower_formula},
-    Rule{.kind = "onnx.ThresholdedRelu", .lower = lower_thresholded_relu, .code = SELECT_V2},
+    Rule{.kind = ops::Erf::kind, .lower = lower_formula},
+    Rule{.kind = ops::HardSigmoid::kind, .lower = lower_formula},
+    Rule{.kind = ops::Mish::kind, .lower = lower_formula},
+    Rule{.kind = ops::Selu::kind, .lower = lower_formula},
+    Rule{.kind = ops::Sinh::kind, .lower = lower_formula},
+    Rule{.kind = ops::Softplus::kind, .lower = lower_formula},
+    Rule{.kind = ops::Softsign::kind, .lower = lower_formula},
+    Rule{.kind = ops::Swish::kind, .lower = lower_formula},
+    Rule{.kind = ops::Tan::kind, .lower = lower_formula},
+    Rule{.kind = ops::ThresholdedRelu::kind, .lower = lower_thresholded_relu, .code = SELECT_V2},
 };
 
 }  // namespace

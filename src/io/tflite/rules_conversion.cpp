@@ -6,6 +6,8 @@
 #include "io/tflite/kernels.hpp"
 #include "io/tflite/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/codes.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
@@ -198,7 +200,7 @@ void lower_quantize_linear(Lowering& lowering, const NodeRef& node, const Rule& 
 
 constexpr std::array conversion_rows{
     Rule{.kind = ops::Identity::kind, .lower = lower_identity, .codes = Codes::any},
-    Rule{.kind = "onnx.Dropout", .lower = lower_identity, .codes = Codes::any},
+    Rule{.kind = ops::Dropout::kind, .lower = lower_identity, .codes = Codes::any},
     Rule{.kind = ops::Transpose::kind, .lower = lower_transpose, .codes = Codes::any},
     Rule{.kind = ops::Quantize::kind, .lower = lower_quantize, .codes = Codes::any},
     Rule{.kind = ops::Dequantize::kind, .lower = lower_dequantize, .codes = Codes::any},
@@ -208,8 +210,9 @@ constexpr std::array conversion_rows{
          .code = BuiltinOperator::FAKE_QUANT},
     // These read codes as the integers that they are, whatever is known of their meaning.
     Rule{.kind = ops::Cast::kind, .lower = lower_cast, .codes = Codes::any},
-    Rule{.kind = "onnx.DequantizeLinear", .lower = lower_dequantize_linear, .codes = Codes::any},
-    Rule{.kind = "onnx.QuantizeLinear", .lower = lower_quantize_linear, .codes = Codes::any},
+    Rule{
+        .kind = ops::DequantizeLinear::kind, .lower = lower_dequantize_linear, .codes = Codes::any},
+    Rule{.kind = ops::QuantizeLinear::kind, .lower = lower_quantize_linear, .codes = Codes::any},
 };
 
 }  // namespace

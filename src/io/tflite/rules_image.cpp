@@ -7,6 +7,8 @@
 #include "io/tflite/failure.hpp"
 #include "io/tflite/resampling.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 #include "quadrant/ir/opset.hpp"
 #include "support/saturating.hpp"
 
@@ -17,7 +19,7 @@ using enum BuiltinOperator;
 
 /// Whether the node says how it finds pixels, and has an operand for a region.
 bool has_coordinate_modes(const Lowering& lowering, const NodeRef& node) {
-  return node.kind() == "onnx.Resize" && opset_version(lowering.graph()) >= 11;
+  return node.kind() == ops::Resize::kind && opset_version(lowering.graph()) >= 11;
 }
 
 /// The axes that the scales or sizes of a node are for.
@@ -357,24 +359,24 @@ void lower_space_to_depth(Lowering& lowering, const NodeRef& node, const Rule& /
 }
 
 constexpr std::array image_rows{
-    Rule{.kind = "onnx.Resize",
+    Rule{.kind = ops::Resize::kind,
          .lower = lower_resize,
          .codes = Codes::all,
          .data = 1,
          .same = true,
          .kernel = resize_kernel},
-    Rule{.kind = "onnx.Upsample",
+    Rule{.kind = ops::Upsample::kind,
          .lower = lower_resize,
          .codes = Codes::all,
          .data = 1,
          .same = true,
          .kernel = resize_kernel},
-    Rule{.kind = "onnx.DepthToSpace",
+    Rule{.kind = ops::DepthToSpace::kind,
          .lower = lower_depth_to_space,
          .code = DEPTH_TO_SPACE,
          .codes = Codes::all,
          .same = true},
-    Rule{.kind = "onnx.SpaceToDepth",
+    Rule{.kind = ops::SpaceToDepth::kind,
          .lower = lower_space_to_depth,
          .code = SPACE_TO_DEPTH,
          .codes = Codes::all,

@@ -7,6 +7,9 @@
 #include "io/tflite/extents.hpp"
 #include "io/tflite/failure.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/reductions.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "support/saturating.hpp"
 
@@ -375,23 +378,25 @@ void lower_is_infinite(Lowering& lowering, const NodeRef& node, const Rule& rule
 }
 
 constexpr std::array lookup_rows{
-    Rule{.kind = "onnx.CumSum", .lower = lower_cumulative_sum, .code = CUMSUM, .data = 1},
-    Rule{.kind = "onnx.TopK", .lower = lower_top, .code = TOPK_V2, .data = 1},
-    Rule{.kind = "onnx.OneHot", .lower = lower_one_hot, .code = ONE_HOT, .first = 2},
-    Rule{.kind = "onnx.Range", .lower = lower_range, .code = RANGE},
-    Rule{.kind = "onnx.NonZero", .lower = lower_places, .code = WHERE},
-    Rule{.kind = "onnx.Unique", .lower = lower_unique, .code = UNIQUE},
-    Rule{.kind = "onnx.ScatterND", .lower = lower_scatter, .code = SCATTER_ND, .data = 1},
-    Rule{.kind = "onnx.ReverseSequence",
+    Rule{.kind = ops::CumSum::kind, .lower = lower_cumulative_sum, .code = CUMSUM, .data = 1},
+    Rule{.kind = ops::TopK::kind, .lower = lower_top, .code = TOPK_V2, .data = 1},
+    Rule{.kind = ops::OneHot::kind, .lower = lower_one_hot, .code = ONE_HOT, .first = 2},
+    Rule{.kind = ops::Range::kind, .lower = lower_range, .code = RANGE},
+    Rule{.kind = ops::NonZero::kind, .lower = lower_places, .code = WHERE},
+    Rule{.kind = ops::Unique::kind, .lower = lower_unique, .code = UNIQUE},
+    Rule{.kind = ops::ScatterND::kind, .lower = lower_scatter, .code = SCATTER_ND, .data = 1},
+    Rule{.kind = ops::ReverseSequence::kind,
          .lower = lower_reverse_sequence,
          .code = REVERSE_SEQUENCE,
          .data = 1},
-    Rule{.kind = "onnx.Size", .lower = lower_size, .code = REDUCE_PROD, .codes = Codes::any},
-    Rule{.kind = "onnx.Trilu", .lower = lower_triangle, .code = SELECT_V2, .data = 1},
-    Rule{.kind = "onnx.IsNaN", .lower = lower_is_nan, .code = NOT_EQUAL},
-    Rule{.kind = "onnx.IsInf", .lower = lower_is_infinite, .code = EQUAL},
-    Rule{
-        .kind = "onnx.BitwiseXor", .lower = lower_broadcasting, .code = BITWISE_XOR, .elements = 2},
+    Rule{.kind = ops::Size::kind, .lower = lower_size, .code = REDUCE_PROD, .codes = Codes::any},
+    Rule{.kind = ops::Trilu::kind, .lower = lower_triangle, .code = SELECT_V2, .data = 1},
+    Rule{.kind = ops::IsNaN::kind, .lower = lower_is_nan, .code = NOT_EQUAL},
+    Rule{.kind = ops::IsInf::kind, .lower = lower_is_infinite, .code = EQUAL},
+    Rule{.kind = ops::BitwiseXor::kind,
+         .lower = lower_broadcasting,
+         .code = BITWISE_XOR,
+         .elements = 2},
 };
 
 }  // namespace

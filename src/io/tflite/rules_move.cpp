@@ -8,6 +8,8 @@
 #include "io/tflite/number.hpp"
 #include "io/tflite/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 #include "support/saturating.hpp"
 
 namespace quadrant::inline v0::tflite {
@@ -635,7 +637,7 @@ constexpr std::array move_rows{
          .codes = Codes::all,
          .data = 1,
          .same = true},
-    Rule{.kind = "onnx.Tile",
+    Rule{.kind = ops::Tile::kind,
          .lower = lower_tile,
          .code = TILE,
          .codes = Codes::all,
@@ -664,13 +666,13 @@ constexpr std::array move_rows{
          .codes = Codes::all,
          .data = 1,
          .same = true},
-    Rule{.kind = "onnx.GatherND",
+    Rule{.kind = ops::GatherND::kind,
          .lower = lower_gather_nd,
          .code = GATHER_ND,
          .codes = Codes::all,
          .data = 1,
          .same = true},
-    Rule{.kind = "onnx.Pad",
+    Rule{.kind = ops::Pad::kind,
          .lower = lower_pad,
          .code = PADV2,
          .codes = Codes::all,
@@ -678,8 +680,8 @@ constexpr std::array move_rows{
          .same = true,
          .as_result = true,
          .kernel = pad_kernel},
-    Rule{.kind = "onnx.Shape", .lower = lower_shape, .codes = Codes::any},
-    Rule{.kind = "onnx.ConstantOfShape", .lower = lower_constant_of_shape, .codes = Codes::any},
+    Rule{.kind = ops::ShapeOf::kind, .lower = lower_shape, .codes = Codes::any},
+    Rule{.kind = ops::ConstantOfShape::kind, .lower = lower_constant_of_shape, .codes = Codes::any},
 };
 
 }  // namespace

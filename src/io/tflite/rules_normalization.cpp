@@ -7,6 +7,7 @@
 #include "io/tflite/failure.hpp"
 #include "io/tflite/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/normalization.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
@@ -67,7 +68,7 @@ void lower_layer_normalization(Lowering& lowering, const NodeRef& node, const Ru
   const Shape shape = lowering.ranked(node.operand(0));
   const auto first = normalize_axis(node.attribute_or<std::int64_t>("axis", -1), shape.rank());
   if (!first) invalid("an axis outside of the operand");
-  const bool is_centred = node.kind() != "onnx.RMSNormalization";
+  const bool is_centred = node.kind() != ops::RMSNormalization::kind;
   const Normalization how{.first = *first,
                           .is_centred = is_centred,
                           .epsilon = node.attribute_or<double>("epsilon", 1e-5)};
@@ -206,12 +207,14 @@ void lower_lp_normalization(Lowering& lowering, const NodeRef& node, const Rule&
 }
 
 constexpr std::array normalization_rows{
-    Rule{.kind = "onnx.GroupNormalization", .lower = lower_group_normalization},
-    Rule{.kind = "onnx.LRN", .lower = lower_local_response, .code = LOCAL_RESPONSE_NORMALIZATION},
-    Rule{.kind = "onnx.LpNormalization", .lower = lower_lp_normalization},
-    Rule{.kind = "onnx.InstanceNormalization", .lower = lower_instance_normalization},
-    Rule{.kind = "onnx.LayerNormalization", .lower = lower_layer_normalization},
-    Rule{.kind = "onnx.RMSNormalization", .lower = lower_layer_normalization},
+    Rule{.kind = ops::GroupNormalization::kind, .lower = lower_group_normalization},
+    Rule{.kind = ops::LRN::kind,
+         .lower = lower_local_response,
+         .code = LOCAL_RESPONSE_NORMALIZATION},
+    Rule{.kind = ops::LpNormalization::kind, .lower = lower_lp_normalization},
+    Rule{.kind = ops::InstanceNormalization::kind, .lower = lower_instance_normalization},
+    Rule{.kind = ops::LayerNormalization::kind, .lower = lower_layer_normalization},
+    Rule{.kind = ops::RMSNormalization::kind, .lower = lower_layer_normalization},
 };
 
 }  // namespace

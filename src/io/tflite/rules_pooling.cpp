@@ -6,6 +6,7 @@
 #include "io/tflite/elementwise.hpp"
 #include "io/tflite/failure.hpp"
 #include "io/tflite/window.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
@@ -204,18 +205,18 @@ void lower_lp_pool(Lowering& lowering, const NodeRef& node, const Rule& rule) {
 }
 
 constexpr std::array pooling_rows{
-    Rule{.kind = "onnx.MaxPool",
+    Rule{.kind = ops::MaxPool::kind,
          .lower = lower_pool,
          .code = MAX_POOL_2D,
          .codes = Codes::all,
          .same = true},
-    Rule{.kind = "onnx.AveragePool",
+    Rule{.kind = ops::AveragePool::kind,
          .lower = lower_pool,
          .code = AVERAGE_POOL_2D,
          .codes = Codes::all,
          .same = true,
          .fits = needs_no_correction},
-    Rule{.kind = "onnx.LpPool", .lower = lower_lp_pool, .code = AVERAGE_POOL_2D},
+    Rule{.kind = ops::LpPool::kind, .lower = lower_lp_pool, .code = AVERAGE_POOL_2D},
 };
 
 }  // namespace

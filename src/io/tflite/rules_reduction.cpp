@@ -6,6 +6,8 @@
 #include "io/tflite/failure.hpp"
 #include "io/tflite/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/reductions.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
@@ -134,11 +136,11 @@ struct Sum {
 };
 
 constexpr std::array sums{
-    Sum{"onnx.ReduceL1", ABS, CUSTOM, "ABS and SUM"},
-    Sum{"onnx.ReduceL2", MUL, SQRT, "MUL, SUM and SQRT"},
-    Sum{"onnx.ReduceSumSquare", MUL, CUSTOM, "MUL and SUM"},
-    Sum{"onnx.ReduceLogSum", CUSTOM, LOG, "SUM and LOG"},
-    Sum{"onnx.GlobalLpPool", MUL, SQRT, "MUL, SUM and SQRT"},
+    Sum{ops::ReduceL1::kind, ABS, CUSTOM, "ABS and SUM"},
+    Sum{ops::ReduceL2::kind, MUL, SQRT, "MUL, SUM and SQRT"},
+    Sum{ops::ReduceSumSquare::kind, MUL, CUSTOM, "MUL and SUM"},
+    Sum{ops::ReduceLogSum::kind, CUSTOM, LOG, "SUM and LOG"},
+    Sum{ops::GlobalLpPool::kind, MUL, SQRT, "MUL, SUM and SQRT"},
 };
 
 /// A sum of real numbers that are computed from the operand's elements.
@@ -173,7 +175,7 @@ RealSum real_sum(Lowering& lowering, const NodeRef& node) {
   if (type.element != ElementType::float32) {
     impossible(fmt::format("computes in {}", to_string(type.element)));
   }
-  const bool is_pool = node.kind() == "onnx.GlobalLpPool";
+  const bool is_pool = node.kind() == ops::GlobalLpPool::kind;
   if (is_pool && node.attribute_or<std::int64_t>("p", 2) != 2) impossible("a norm other than 2");
   RealSum sum{.gone = is_pool ? spatial_axes(lowering, node) : axes_of(lowering, node),
               .keep = keeps(node)};
@@ -226,46 +228,46 @@ void lower_log_sum_exp(Lowering& lowering, const NodeRef& node, const Rule& /*ru
 }
 
 constexpr std::array reduction_rows{
-    Rule{.kind = "onnx.GlobalAveragePool",
+    Rule{.kind = ops::GlobalAveragePool::kind,
          .lower = lower_global_pool,
          .code = MEAN,
          .codes = Codes::all},
-    Rule{.kind = "onnx.GlobalMaxPool",
+    Rule{.kind = ops::GlobalMaxPool::kind,
          .lower = lower_global_pool,
          .code = REDUCE_MAX,
          .codes = Codes::all,
          .same = true},
-    Rule{.kind = "onnx.ReduceMean",
+    Rule{.kind = ops::ReduceMean::kind,
          .lower = lower_reduction,
          .code = MEAN,
          .codes = Codes::all,
          .data = 1},
-    Rule{.kind = "onnx.ReduceSum",
+    Rule{.kind = ops::ReduceSum::kind,
          .lower = lower_reduction,
          .code = SUM,
          .codes = Codes::all,
          .data = 1},
-    Rule{.kind = "onnx.ReduceMax",
+    Rule{.kind = ops::ReduceMax::kind,
          .lower = lower_reduction,
          .code = REDUCE_MAX,
          .codes = Codes::all,
          .data = 1,
          .same = true},
-    Rule{.kind = "onnx.ReduceMin",
+    Rule{.kind = ops::ReduceMin::kind,
          .lower = lower_reduction,
          .code = REDUCE_MIN,
          .codes = Codes::all,
          .data = 1,
          .same = true},
-    Rule{.kind = "onnx.ReduceProd", .lower = lower_reduction, .code = REDUCE_PROD, .data = 1},
-    Rule{.kind = "onnx.ReduceL1", .lower = lower_sum, .data = 1},
-    Rule{.kind = "onnx.ReduceL2", .lower = lower_sum, .data = 1},
-    Rule{.kind = "onnx.ReduceSumSquare", .lower = lower_sum, .data = 1},
-    Rule{.kind = "onnx.ReduceLogSum", .lower = lower_sum, .data = 1},
-    Rule{.kind = "onnx.GlobalLpPool", .lower = lower_sum, .data = 1},
-    Rule{.kind = "onnx.ReduceLogSumExp", .lower = lower_log_sum_exp, .data = 1},
-    Rule{.kind = "onnx.ArgMax", .lower = lower_arg, .code = ARG_MAX, .codes = Codes::operands},
-    Rule{.kind = "onnx.ArgMin", .lower = lower_arg, .code = ARG_MIN, .codes = Codes::operands},
+    Rule{.kind = ops::ReduceProd::kind, .lower = lower_reduction, .code = REDUCE_PROD, .data = 1},
+    Rule{.kind = ops::ReduceL1::kind, .lower = lower_sum, .data = 1},
+    Rule{.kind = ops::ReduceL2::kind, .lower = lower_sum, .data = 1},
+    Rule{.kind = ops::ReduceSumSquare::kind, .lower = lower_sum, .data = 1},
+    Rule{.kind = ops::ReduceLogSum::kind, .lower = lower_sum, .data = 1},
+    Rule{.kind = ops::GlobalLpPool::kind, .lower = lower_sum, .data = 1},
+    Rule{.kind = ops::ReduceLogSumExp::kind, .lower = lower_log_sum_exp, .data = 1},
+    Rule{.kind = ops::ArgMax::kind, .lower = lower_arg, .code = ARG_MAX, .codes = Codes::operands},
+    Rule{.kind = ops::ArgMin::kind, .lower = lower_arg, .code = ARG_MIN, .codes = Codes::operands},
 };
 
 }  // namespace

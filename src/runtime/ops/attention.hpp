@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "quadrant/ir/ops/functions.hpp"
 #include "quadrant/runtime/kernel.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -13,8 +14,8 @@ namespace quadrant::inline v0::interpreted {
 [[nodiscard]] Expected<Tensors> rotary_embedding_microsoft(const KernelCall& call);
 
 inline constexpr std::array attentions{
-    KernelEntry{"onnx.Attention", attention, HalfFloats::widened},
-    KernelEntry{"onnx.RotaryEmbedding", rotary_embedding, HalfFloats::widened},
+    KernelEntry{ops::Attention::kind, attention, HalfFloats::widened},
+    KernelEntry{ops::RotaryEmbedding::kind, rotary_embedding, HalfFloats::widened},
     KernelEntry{"onnx.com.microsoft::RotaryEmbedding", rotary_embedding_microsoft,
                 HalfFloats::widened},
 };

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "quadrant/ir/ops/codes.hpp"
 #include "quadrant/runtime/kernel.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -19,8 +20,8 @@ namespace quadrant::inline v0::interpreted {
 inline constexpr std::array convolutions{
     KernelEntry{"conv", conv, HalfFloats::widened},
     KernelEntry{"conv_transpose", conv_transpose, HalfFloats::widened},
-    KernelEntry{"onnx.ConvInteger", conv_integer},
-    KernelEntry{"onnx.QLinearConv", qlinear_conv},
+    KernelEntry{ops::ConvInteger::kind, conv_integer},
+    KernelEntry{ops::QLinearConv::kind, qlinear_conv},
     KernelEntry{"onnx.com.microsoft::FusedConv", fused_conv, HalfFloats::widened},
 };
 

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 #include "quadrant/runtime/kernel.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -22,17 +24,17 @@ namespace quadrant::inline v0::interpreted {
 
 inline constexpr std::array indexing{
     KernelEntry{"gather", gather},
-    KernelEntry{"onnx.Compress", compress},
-    KernelEntry{"onnx.GatherElements", gather_elements},
-    KernelEntry{"onnx.GatherND", gather_nd},
-    KernelEntry{"onnx.MaxUnpool", max_unpool},
-    KernelEntry{"onnx.NonZero", non_zero, HalfFloats::widened},
-    KernelEntry{"onnx.OneHot", one_hot},
-    KernelEntry{"onnx.Scatter", scatter_elements, HalfFloats::widened},
-    KernelEntry{"onnx.ScatterElements", scatter_elements, HalfFloats::widened},
-    KernelEntry{"onnx.ScatterND", scatter_nd, HalfFloats::widened},
-    KernelEntry{"onnx.TensorScatter", tensor_scatter},
-    KernelEntry{"onnx.Unique", unique, HalfFloats::widened},
+    KernelEntry{ops::Compress::kind, compress},
+    KernelEntry{ops::GatherElements::kind, gather_elements},
+    KernelEntry{ops::GatherND::kind, gather_nd},
+    KernelEntry{ops::MaxUnpool::kind, max_unpool},
+    KernelEntry{ops::NonZero::kind, non_zero, HalfFloats::widened},
+    KernelEntry{ops::OneHot::kind, one_hot},
+    KernelEntry{ops::Scatter::kind, scatter_elements, HalfFloats::widened},
+    KernelEntry{ops::ScatterElements::kind, scatter_elements, HalfFloats::widened},
+    KernelEntry{ops::ScatterND::kind, scatter_nd, HalfFloats::widened},
+    KernelEntry{ops::TensorScatter::kind, tensor_scatter},
+    KernelEntry{ops::Unique::kind, unique, HalfFloats::widened},
     KernelEntry{"onnx.com.microsoft::GatherBlockQuantized", gather_block_quantized,
                 HalfFloats::widened},
 };

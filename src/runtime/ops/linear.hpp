@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "quadrant/ir/ops/codes.hpp"
+#include "quadrant/ir/ops/functions.hpp"
 #include "quadrant/runtime/kernel.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -33,9 +35,9 @@ inline constexpr std::array products{
     KernelEntry{"gemm", gemm, HalfFloats::widened},
     KernelEntry{"linear", linear, HalfFloats::widened},
     KernelEntry{"matmul", matmul, HalfFloats::widened},
-    KernelEntry{"onnx.Det", det, HalfFloats::widened},
-    KernelEntry{"onnx.MatMulInteger", matmul_integer},
-    KernelEntry{"onnx.QLinearMatMul", qlinear_matmul, HalfFloats::widened},
+    KernelEntry{ops::Det::kind, det, HalfFloats::widened},
+    KernelEntry{ops::MatMulInteger::kind, matmul_integer},
+    KernelEntry{ops::QLinearMatMul::kind, qlinear_matmul, HalfFloats::widened},
     KernelEntry{"onnx.com.microsoft::FusedGemm", fused_gemm, HalfFloats::widened},
     KernelEntry{"onnx.com.microsoft::FusedMatMul", fused_matmul, HalfFloats::widened},
     KernelEntry{"onnx.com.microsoft::MatMulNBits", matmul_nbits, HalfFloats::widened},

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "quadrant/ir/ops/functions.hpp"
 #include "quadrant/runtime/kernel.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -11,9 +12,10 @@ namespace quadrant::inline v0::interpreted {
 [[nodiscard]] Expected<Tensors> softmax_cross_entropy_loss(const KernelCall& call);
 
 inline constexpr std::array losses{
-    KernelEntry{"onnx.NegativeLogLikelihoodLoss", negative_log_likelihood_loss,
+    KernelEntry{ops::NegativeLogLikelihoodLoss::kind, negative_log_likelihood_loss,
                 HalfFloats::widened},
-    KernelEntry{"onnx.SoftmaxCrossEntropyLoss", softmax_cross_entropy_loss, HalfFloats::widened},
+    KernelEntry{ops::SoftmaxCrossEntropyLoss::kind, softmax_cross_entropy_loss,
+                HalfFloats::widened},
 };
 
 }  // namespace quadrant::inline v0::interpreted

@@ -3,6 +3,9 @@
 
 #include <array>
 
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 #include "quadrant/runtime/kernel.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -46,19 +49,19 @@ inline constexpr std::array moves{
     KernelEntry{"coupled_ref", identity},
     KernelEntry{"stats", identity},
     KernelEntry{"stats_ref", identity},
-    KernelEntry{"onnx.CenterCropPad", center_crop_pad},
-    KernelEntry{"onnx.ConstantOfShape", constant_of_shape},
-    KernelEntry{"onnx.DepthToSpace", depth_to_space},
-    KernelEntry{"onnx.Dropout", dropout},
-    KernelEntry{"onnx.EyeLike", eye_like},
-    KernelEntry{"onnx.Pad", pad},
-    KernelEntry{"onnx.Range", range},
-    KernelEntry{"onnx.ReverseSequence", reverse_sequence},
-    KernelEntry{"onnx.Shape", shape_of},
-    KernelEntry{"onnx.Size", size_of},
-    KernelEntry{"onnx.SpaceToDepth", space_to_depth},
-    KernelEntry{"onnx.Tile", tile},
-    KernelEntry{"onnx.Trilu", trilu},
+    KernelEntry{ops::CenterCropPad::kind, center_crop_pad},
+    KernelEntry{ops::ConstantOfShape::kind, constant_of_shape},
+    KernelEntry{ops::DepthToSpace::kind, depth_to_space},
+    KernelEntry{ops::Dropout::kind, dropout},
+    KernelEntry{ops::EyeLike::kind, eye_like},
+    KernelEntry{ops::Pad::kind, pad},
+    KernelEntry{ops::Range::kind, range},
+    KernelEntry{ops::ReverseSequence::kind, reverse_sequence},
+    KernelEntry{ops::ShapeOf::kind, shape_of},
+    KernelEntry{ops::Size::kind, size_of},
+    KernelEntry{ops::SpaceToDepth::kind, space_to_depth},
+    KernelEntry{ops::Tile::kind, tile},
+    KernelEntry{ops::Trilu::kind, trilu},
     KernelEntry{"reshape", reshape},
     KernelEntry{"slice", slice},
     KernelEntry{"split", split},

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "quadrant/ir/ops/normalization.hpp"
 #include "quadrant/runtime/kernel.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -24,26 +25,27 @@ namespace quadrant::inline v0::interpreted {
 [[nodiscard]] Expected<Tensors> lrn(const KernelCall& call);
 
 inline constexpr std::array normalization{
-    KernelEntry{"onnx.Softmax", softmax, HalfFloats::widened},
-    KernelEntry{"onnx.LogSoftmax", log_softmax, HalfFloats::widened},
-    KernelEntry{"onnx.Hardmax", hardmax, HalfFloats::widened},
-    KernelEntry{"onnx.LpNormalization", lp_normalization, HalfFloats::widened},
+    KernelEntry{ops::Softmax::kind, softmax, HalfFloats::widened},
+    KernelEntry{ops::LogSoftmax::kind, log_softmax, HalfFloats::widened},
+    KernelEntry{ops::Hardmax::kind, hardmax, HalfFloats::widened},
+    KernelEntry{ops::LpNormalization::kind, lp_normalization, HalfFloats::widened},
     // Operands or results may be of another type than the data.
-    KernelEntry{"onnx.BatchNormalization", batch_normalization, HalfFloats::kept},
-    KernelEntry{"onnx.InstanceNormalization", instance_normalization, HalfFloats::widened},
-    KernelEntry{"onnx.GroupNormalization", group_normalization, HalfFloats::widened},
-    KernelEntry{"onnx.LayerNormalization", layer_normalization, HalfFloats::kept},
-    KernelEntry{"onnx.RMSNormalization", rms_normalization, HalfFloats::kept},
+    KernelEntry{ops::BatchNormalization::kind, batch_normalization, HalfFloats::kept},
+    KernelEntry{ops::InstanceNormalization::kind, instance_normalization, HalfFloats::widened},
+    KernelEntry{ops::GroupNormalization::kind, group_normalization, HalfFloats::widened},
+    KernelEntry{ops::LayerNormalization::kind, layer_normalization, HalfFloats::kept},
+    KernelEntry{ops::RMSNormalization::kind, rms_normalization, HalfFloats::kept},
     // ONNX Runtime has this one in the default domain too.
-    KernelEntry{"onnx.SimplifiedLayerNormalization", rms_normalization, HalfFloats::kept},
+    KernelEntry{ops::SimplifiedLayerNormalization::kind, rms_normalization, HalfFloats::kept},
     KernelEntry{"onnx.com.microsoft::SimplifiedLayerNormalization", rms_normalization,
                 HalfFloats::kept},
     KernelEntry{"onnx.com.microsoft::SkipLayerNormalization", skip_layer_normalization,
                 HalfFloats::kept},
     KernelEntry{"onnx.com.microsoft::SkipSimplifiedLayerNormalization", skip_rms_normalization,
                 HalfFloats::kept},
-    KernelEntry{"onnx.MeanVarianceNormalization", mean_variance_normalization, HalfFloats::widened},
-    KernelEntry{"onnx.LRN", lrn, HalfFloats::widened},
+    KernelEntry{ops::MeanVarianceNormalization::kind, mean_variance_normalization,
+                HalfFloats::widened},
+    KernelEntry{ops::LRN::kind, lrn, HalfFloats::widened},
 };
 
 }  // namespace quadrant::inline v0::interpreted

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "quadrant/ir/ops/windows.hpp"
 #include "quadrant/runtime/kernel.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -17,12 +18,12 @@ namespace quadrant::inline v0::interpreted {
 [[nodiscard]] Expected<Tensors> global_lp_pool(const KernelCall& call);
 
 inline constexpr std::array pools{
-    KernelEntry{"onnx.AveragePool", average_pool, HalfFloats::widened},
-    KernelEntry{"onnx.GlobalAveragePool", global_average_pool, HalfFloats::widened},
-    KernelEntry{"onnx.GlobalLpPool", global_lp_pool, HalfFloats::widened},
-    KernelEntry{"onnx.GlobalMaxPool", global_max_pool, HalfFloats::widened},
-    KernelEntry{"onnx.LpPool", lp_pool, HalfFloats::widened},
-    KernelEntry{"onnx.MaxPool", max_pool, HalfFloats::widened},
+    KernelEntry{ops::AveragePool::kind, average_pool, HalfFloats::widened},
+    KernelEntry{ops::GlobalAveragePool::kind, global_average_pool, HalfFloats::widened},
+    KernelEntry{ops::GlobalLpPool::kind, global_lp_pool, HalfFloats::widened},
+    KernelEntry{ops::GlobalMaxPool::kind, global_max_pool, HalfFloats::widened},
+    KernelEntry{ops::LpPool::kind, lp_pool, HalfFloats::widened},
+    KernelEntry{ops::MaxPool::kind, max_pool, HalfFloats::widened},
 };
 
 }  // namespace quadrant::inline v0::interpreted

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "quadrant/ir/ops/codes.hpp"
 #include "quadrant/runtime/kernel.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -24,9 +25,9 @@ inline constexpr std::array quantization{
     KernelEntry{"dequantize", dequantize},
     KernelEntry{"fake_quant", fake_quant},
     KernelEntry{"fake_quantize", fake_quantize, HalfFloats::widened},
-    KernelEntry{"onnx.DequantizeLinear", dequantize_linear},
-    KernelEntry{"onnx.DynamicQuantizeLinear", dynamic_quantize_linear},
-    KernelEntry{"onnx.QuantizeLinear", quantize_linear},
+    KernelEntry{ops::DequantizeLinear::kind, dequantize_linear},
+    KernelEntry{ops::DynamicQuantizeLinear::kind, dynamic_quantize_linear},
+    KernelEntry{ops::QuantizeLinear::kind, quantize_linear},
     KernelEntry{"onnx.com.microsoft::DequantizeLinear", dequantize_linear},
     KernelEntry{"onnx.com.microsoft::QuantizeLinear", quantize_linear},
     KernelEntry{"quantize", quantize},

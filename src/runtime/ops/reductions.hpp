@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/reductions.hpp"
 #include "quadrant/runtime/kernel.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -25,21 +27,21 @@ namespace quadrant::inline v0::interpreted {
 [[nodiscard]] Expected<Tensors> top_k(const KernelCall& call);
 
 inline constexpr std::array reductions{
-    KernelEntry{"onnx.ArgMax", arg_max, HalfFloats::widened},
-    KernelEntry{"onnx.ArgMin", arg_min, HalfFloats::widened},
-    KernelEntry{"onnx.CumProd", cumulative_product, HalfFloats::widened},
-    KernelEntry{"onnx.CumSum", cumulative_sum, HalfFloats::widened},
-    KernelEntry{"onnx.ReduceL1", reduce_l1, HalfFloats::widened},
-    KernelEntry{"onnx.ReduceL2", reduce_l2, HalfFloats::widened},
-    KernelEntry{"onnx.ReduceLogSum", reduce_log_sum, HalfFloats::widened},
-    KernelEntry{"onnx.ReduceLogSumExp", reduce_log_sum_exp, HalfFloats::widened},
-    KernelEntry{"onnx.ReduceMax", reduce_max, HalfFloats::widened},
-    KernelEntry{"onnx.ReduceMean", reduce_mean, HalfFloats::widened},
-    KernelEntry{"onnx.ReduceMin", reduce_min, HalfFloats::widened},
-    KernelEntry{"onnx.ReduceProd", reduce_prod, HalfFloats::widened},
-    KernelEntry{"onnx.ReduceSum", reduce_sum, HalfFloats::widened},
-    KernelEntry{"onnx.ReduceSumSquare", reduce_sum_square, HalfFloats::widened},
-    KernelEntry{"onnx.TopK", top_k, HalfFloats::widened},
+    KernelEntry{ops::ArgMax::kind, arg_max, HalfFloats::widened},
+    KernelEntry{ops::ArgMin::kind, arg_min, HalfFloats::widened},
+    KernelEntry{ops::CumProd::kind, cumulative_product, HalfFloats::widened},
+    KernelEntry{ops::CumSum::kind, cumulative_sum, HalfFloats::widened},
+    KernelEntry{ops::ReduceL1::kind, reduce_l1, HalfFloats::widened},
+    KernelEntry{ops::ReduceL2::kind, reduce_l2, HalfFloats::widened},
+    KernelEntry{ops::ReduceLogSum::kind, reduce_log_sum, HalfFloats::widened},
+    KernelEntry{ops::ReduceLogSumExp::kind, reduce_log_sum_exp, HalfFloats::widened},
+    KernelEntry{ops::ReduceMax::kind, reduce_max, HalfFloats::widened},
+    KernelEntry{ops::ReduceMean::kind, reduce_mean, HalfFloats::widened},
+    KernelEntry{ops::ReduceMin::kind, reduce_min, HalfFloats::widened},
+    KernelEntry{ops::ReduceProd::kind, reduce_prod, HalfFloats::widened},
+    KernelEntry{ops::ReduceSum::kind, reduce_sum, HalfFloats::widened},
+    KernelEntry{ops::ReduceSumSquare::kind, reduce_sum_square, HalfFloats::widened},
+    KernelEntry{ops::TopK::kind, top_k, HalfFloats::widened},
 };
 
 }  // namespace quadrant::inline v0::interpreted

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 #include "quadrant/runtime/kernel.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -16,13 +18,13 @@ namespace quadrant::inline v0::interpreted {
 [[nodiscard]] Expected<Tensors> col2im(const KernelCall& call);
 
 inline constexpr std::array resampling{
-    KernelEntry{"onnx.AffineGrid", affine_grid, HalfFloats::widened},
-    KernelEntry{"onnx.Col2Im", col2im, HalfFloats::widened},
-    KernelEntry{"onnx.GridSample", grid_sample, HalfFloats::widened},
-    KernelEntry{"onnx.NonMaxSuppression", non_max_suppression, HalfFloats::widened},
-    KernelEntry{"onnx.Resize", resize, HalfFloats::widened},
-    KernelEntry{"onnx.RoiAlign", roi_align, HalfFloats::widened},
-    KernelEntry{"onnx.Upsample", upsample, HalfFloats::widened},
+    KernelEntry{ops::AffineGrid::kind, affine_grid, HalfFloats::widened},
+    KernelEntry{ops::Col2Im::kind, col2im, HalfFloats::widened},
+    KernelEntry{ops::GridSample::kind, grid_sample, HalfFloats::widened},
+    KernelEntry{ops::NonMaxSuppression::kind, non_max_suppression, HalfFloats::widened},
+    KernelEntry{ops::Resize::kind, resize, HalfFloats::widened},
+    KernelEntry{ops::RoiAlign::kind, roi_align, HalfFloats::widened},
+    KernelEntry{ops::Upsample::kind, upsample, HalfFloats::widened},
 };
 
 }  // namespace quadrant::inline v0::interpreted
