@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/work.hpp"
 
@@ -36,12 +37,7 @@ bool is_unsigned(ElementType codes) noexcept {
   return codes == ElementType::uint8 || codes == ElementType::uint4;
 }
 
-// Operations that give the same elements another shape, and move none.
-bool moves_nothing(NodeRef node) noexcept {
-  constexpr std::array kinds{ops::Identity::kind, ops::Reshape::kind, ops::Squeeze::kind,
-                             ops::Unsqueeze::kind, ops::Flatten::kind};
-  return std::ranges::find(kinds, node.kind()) != kinds.end();
-}
+bool moves_nothing(NodeRef node) noexcept { return has_trait(node.kind(), Trait::keeps_order); }
 
 double elements_of(const TensorType& type) noexcept {
   return static_cast<double>(counted_elements(type.shape));

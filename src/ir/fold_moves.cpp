@@ -10,6 +10,7 @@
 
 #include "ir/same_numbers.hpp"
 #include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/topology.hpp"
@@ -17,18 +18,15 @@
 namespace quadrant::inline v0 {
 namespace {
 
-/// Moves by constants alone.
-bool is_plain_move(std::string_view kind) {
-  constexpr std::array kinds{ops::Identity::kind,  ops::Reshape::kind, ops::Squeeze::kind,
-                             ops::Unsqueeze::kind, ops::Flatten::kind, ops::Transpose::kind,
-                             ops::Slice::kind,     ops::Split::kind,   ops::Concat::kind};
-  return std::ranges::find(kinds, kind) != kinds.end();
-}
-
 bool reorders(std::string_view kind) {
   constexpr std::array kinds{ops::Transpose::kind, ops::Slice::kind, ops::Split::kind,
                              ops::Concat::kind};
   return std::ranges::find(kinds, kind) != kinds.end();
+}
+
+/// Moves by constants alone.
+bool is_plain_move(std::string_view kind) {
+  return has_trait(kind, Trait::keeps_order) || reorders(kind);
 }
 
 /// How many operands hold what is moved; those behind say how.

@@ -7,6 +7,7 @@
 
 #include "ir/codes_text.hpp"
 #include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/support/content_hash.hpp"
@@ -105,9 +106,7 @@ std::optional<GivenForm> moved_form(NodeRef node, const GivenForm& form) {
   if (form.is_per_tensor()) return form;
   const Granularity& before = form.type->granularity;
   const std::string_view kind = node.kind();
-  const bool keeps_all = kind == ops::Identity::kind || kind == ops::Transpose::kind ||
-                         kind == ops::Reshape::kind || kind == ops::Squeeze::kind ||
-                         kind == ops::Unsqueeze::kind || kind == ops::Flatten::kind;
+  const bool keeps_all = has_trait(kind, Trait::keeps_elements);
   const Move* const move = find_move(kind);
   const Shape& shape = node.type().shape;
   if (!keeps_all || move == nullptr || before.kind != Granularity::Kind::axis ||

@@ -10,6 +10,7 @@
 
 #include "ir/operand_lists.hpp"
 #include "ir/put_in_place.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/ops/places.hpp"
@@ -165,9 +166,7 @@ class Walk {
   template <class T>
   MaybeList<T> computed(NodeRef node, std::uint32_t result) {
     const std::string_view kind = node.kind();
-    constexpr std::array moves{ops::Identity::kind, ops::Reshape::kind, ops::Squeeze::kind,
-                               ops::Unsqueeze::kind, ops::Flatten::kind};
-    if (std::ranges::find(moves, kind) != moves.end()) return elements<T>(node.operand(0));
+    if (has_trait(kind, Trait::keeps_order)) return elements<T>(node.operand(0));
     if (kind == ops::Concat::kind) return joined<T>(node);
     if (kind == ops::Gather::kind) return gathered<T>(node);
     if (kind == ops::Slice::kind) return sliced<T>(node);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/operations/row.hpp"
 #include "ir/reshaped_granularity.hpp"
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -231,46 +232,33 @@ Origin gathered_elements(NodeRef node, std::uint32_t /*result*/) {
   };
 }
 
-constexpr Move identity_move{same_groups, same_elements, ""};
-constexpr Move transpose_move{transposed_groups, transposed_elements,
-                              "the permutation is not known"};
-constexpr Move reshape_move{
+}  // namespace
+
+namespace detail {
+
+constinit const Move identity_move{same_groups, same_elements, ""};
+constinit const Move transpose_move{transposed_groups, transposed_elements,
+                                    "the permutation is not known"};
+constinit const Move reshape_move{
     row_major_groups, row_major_elements,
     "the elements that would share a scale are no channels or blocks of the "
     "operand"};
-constexpr Move expand_move{expanded_groups, expanded_elements,
-                           "the axis is one along which the operand is repeated"};
-constexpr Move slice_move{sliced_groups, sliced_elements,
-                          "the slice is not known, or does not begin with a block"};
-constexpr Move split_move{split_groups, split_elements,
-                          "the parts are not known, or do not begin with blocks"};
-constexpr Move concat_move{concatenated_groups, concatenated_elements,
-                           "the operands, each with scales of its own, would share some"};
-constexpr Move gather_move{gathered_groups, gathered_elements,
-                           "the scales would differ along the axis that is looked up"};
+constinit const Move expand_move{expanded_groups, expanded_elements,
+                                 "the axis is one along which the operand is repeated"};
+constinit const Move slice_move{sliced_groups, sliced_elements,
+                                "the slice is not known, or does not begin with a block"};
+constinit const Move split_move{split_groups, split_elements,
+                                "the parts are not known, or do not begin with blocks"};
+constinit const Move concat_move{concatenated_groups, concatenated_elements,
+                                 "the operands, each with scales of its own, would share some"};
+constinit const Move gather_move{gathered_groups, gathered_elements,
+                                 "the scales would differ along the axis that is looked up"};
 
-struct KnownMove {
-  std::string_view kind;
-  const Move* move;
-};
-
-constexpr std::array known_moves{KnownMove{ops::Identity::kind, &identity_move},
-                                 KnownMove{ops::Transpose::kind, &transpose_move},
-                                 KnownMove{ops::Reshape::kind, &reshape_move},
-                                 KnownMove{ops::Squeeze::kind, &reshape_move},
-                                 KnownMove{ops::Unsqueeze::kind, &reshape_move},
-                                 KnownMove{ops::Flatten::kind, &reshape_move},
-                                 KnownMove{ops::Expand::kind, &expand_move},
-                                 KnownMove{ops::Slice::kind, &slice_move},
-                                 KnownMove{ops::Split::kind, &split_move},
-                                 KnownMove{ops::Concat::kind, &concat_move},
-                                 KnownMove{ops::Gather::kind, &gather_move}};
-
-}  // namespace
+}  // namespace detail
 
 const Move* find_move(std::string_view kind) noexcept {
-  const auto* const found = std::ranges::find(known_moves, kind, &KnownMove::kind);
-  return found == known_moves.end() ? nullptr : found->move;
+  const Operation* const operation = find_operation(kind);
+  return operation == nullptr ? nullptr : operation->move;
 }
 
 }  // namespace quadrant::inline v0

@@ -1,8 +1,6 @@
 #include "quadrant/ir/products.hpp"
 
-#include <algorithm>
-#include <array>
-
+#include "ir/operations/row.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0 {
@@ -31,20 +29,24 @@ bool has_no_factors(NodeRef node) {
   return node.attribute_or("alpha", 1.0) == 1 && node.attribute_or("beta", 1.0) == 1;
 }
 
-constexpr std::array products{
-    Product{ops::Conv::kind, 0, 1, 2, first_axis, always},
-    Product{ops::ConvTranspose::kind, 0, 1, 2, second_axis, has_one_group},
-    Product{ops::Gemm::kind, 0, 1, 2, gemm_axis, has_no_factors},
-    Product{ops::MatMul::kind, 0, 1, 2, last_axis, never},
-    Product{ops::BatchMatMul::kind, 0, 1, 2, last_axis, never},
-    Product{ops::Linear::kind, 0, 1, 2, first_axis, always},
-    Product{ops::Addmm::kind, 1, 2, 0, second_axis, has_no_factors}};
-
 }  // namespace
 
+namespace detail {
+
+constinit const Product conv_product{ops::Conv::kind, 0, 1, 2, first_axis, always};
+constinit const Product conv_transpose_product{
+    ops::ConvTranspose::kind, 0, 1, 2, second_axis, has_one_group};
+constinit const Product gemm_product{ops::Gemm::kind, 0, 1, 2, gemm_axis, has_no_factors};
+constinit const Product matmul_product{ops::MatMul::kind, 0, 1, 2, last_axis, never};
+constinit const Product batch_matmul_product{ops::BatchMatMul::kind, 0, 1, 2, last_axis, never};
+constinit const Product linear_product{ops::Linear::kind, 0, 1, 2, first_axis, always};
+constinit const Product addmm_product{ops::Addmm::kind, 1, 2, 0, second_axis, has_no_factors};
+
+}  // namespace detail
+
 const Product* find_product(std::string_view kind) noexcept {
-  const auto* const found = std::ranges::find(products, kind, &Product::kind);
-  return found == products.end() ? nullptr : found;
+  const Operation* const operation = find_operation(kind);
+  return operation == nullptr ? nullptr : operation->product;
 }
 
 bool is_convolution(std::string_view kind) noexcept {

@@ -11,16 +11,16 @@
 namespace quadrant::inline v0::detail {
 
 /// The types of the results of `node`, in order, as far as its operands, attributes and (for casts)
-/// its stated types tell. None for an operation that is not in `ops.hpp`, and for those of which
-/// nothing follows. An error when operands are missing or contradict each other. May read small
-/// constants (shapes, axes, sizes).
+/// its stated types tell. None for an operation that the table does not have, and for those of
+/// which nothing follows. An error when operands are missing or contradict each other. May read
+/// small constants (shapes, axes, sizes).
 [[nodiscard]] Expected<std::vector<TensorType>> infer_results(NodeRef node);
 
-/// Whether result 0 of such an operation has the shape of operand 0, whatever that is.
-[[nodiscard]] bool keeps_shape(std::string_view kind) noexcept;
+/// `invalid_model` where `node` is an operator of ONNX, in any of its versions, that lacks operands
+/// or results which it must have, or has more than it can. Says nothing of others. Operands that
+/// subgraphs capture come behind the operator's own, and are not counted.
+[[nodiscard]] Expected<void> check_onnx_signature(NodeRef node);
 
-/// Whether it has the one shape that all operands are stretched to.
-[[nodiscard]] bool stretches_operands(std::string_view kind) noexcept;
 /// Sets the types of the results of `id` where they follow, as `infer_shapes` does for all.
 [[nodiscard]] Expected<void> infer_node(Graph& graph, NodeId id);
 

@@ -1,6 +1,6 @@
-// One rule an operation: the types of the results from the types of the operands. The rules follow
-// ONNX (https://onnx.ai/onnx/operators); what is unknown stays unknown. The table of all, and the
-// rules of operations that change nothing but the element type.
+// The types of the results from the types of the operands, by the rules that the table of
+// operations names. The rules follow ONNX (https://onnx.ai/onnx/operators); what is unknown stays
+// unknown. Those of operations that change nothing but the element type.
 #include "ir/shape_rules.hpp"
 
 #include <fmt/format.h>
@@ -12,23 +12,23 @@
 #include <vector>
 
 #include "ir/result_type.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::detail {
-namespace {
 
-Expected<TensorType> constant(NodeRef node) {
+Expected<TensorType> infer_constant(NodeRef node) {
   const Constant* contents = node.graph->constant(node.id);
   if (!contents || !*contents) return invalid("a constant without contents");
   return TensorType{contents->element(), contents->shape(), node.type().quantization};
 }
 
-Expected<TensorType> identity(NodeRef node) {
+Expected<TensorType> infer_identity(NodeRef node) {
   const TensorType& data = *node.operand_type(0);
   return TensorType{data.element, operand_shape(node, 0), data.quantization};
 }
 
-Expected<TensorType> cast(NodeRef node) {
+Expected<TensorType> infer_cast(NodeRef node) {
   TensorType result{{}, operand_shape(node, 0), nullptr};
   const auto to = ops::Cast{node}.to();
   if (!to) return invalid("a cast without a type");
@@ -37,7 +37,7 @@ Expected<TensorType> cast(NodeRef node) {
   return result;
 }
 
-Expected<TensorType> quantize(NodeRef node) {
+Expected<TensorType> infer_quantize(NodeRef node) {
   const TensorType& real = *node.operand_type(0);
   const UniformType* type = node.type().quantization.get();
   if (!type) return invalid("the result of a quantize must have a quantized type");
@@ -49,13 +49,13 @@ Expected<TensorType> quantize(NodeRef node) {
   return TensorType{type->storage, operand_shape(node, 0), node.type().quantization};
 }
 
-Expected<TensorType> dequantize(NodeRef node) {
+Expected<TensorType> infer_dequantize(NodeRef node) {
   const TensorType& codes = *node.operand_type(0);
   if (!codes.is_quantized()) return invalid("the operand of a dequantize must be quantized");
   return TensorType{codes.quantization->expressed, operand_shape(node, 0), nullptr};
 }
 
-Expected<TensorType> storage_cast(NodeRef node) {
+Expected<TensorType> infer_storage_cast(NodeRef node) {
   const TensorType& from = *node.operand_type(0);
   const TensorType& to = node.type();
   const Shape shape = operand_shape(node, 0);
@@ -74,66 +74,7 @@ Expected<TensorType> storage_cast(NodeRef node) {
   return TensorType{to.quantization->storage, shape, to.quantization};
 }
 
-using Results = Expected<std::vector<TensorType>>;
-
-// A rule for the one result of an operation, as one for all.
-template <Expected<TensorType> (*infer)(NodeRef)>
-Results one(NodeRef node) {
-  QUADRANT_TRY(TensorType type, infer(node));
-  std::vector<TensorType> types;
-  types.push_back(std::move(type));
-  return types;
-}
-
-Results unknown(NodeRef /*node*/) { return {}; }
-
-struct Rule {
-  std::string_view kind;
-  Count operands;  // the first `least` must not be absent
-  Count results;
-  Results (*infer)(NodeRef);
-};
-
-constexpr std::array rules{
-    Rule{ops::Input::kind, {0, 0}, {1, 1}, unknown},
-    Rule{ops::Constant::kind, {0, 0}, {1, 1}, one<constant>},
-    Rule{ops::Output::kind, {1, 1}, {0, 0}, unknown},
-    Rule{ops::Identity::kind, {1, 1}, {1, 1}, one<identity>},
-    Rule{ops::Cast::kind, {1, 1}, {1, 1}, one<cast>},
-    Rule{ops::Transpose::kind, {1, 1}, {1, 1}, one<infer_transpose>},
-    Rule{ops::Reshape::kind, {2, 2}, {1, 1}, one<infer_reshape>},
-    Rule{ops::Squeeze::kind, {1, 2}, {1, 1}, one<infer_squeeze>},
-    Rule{ops::Unsqueeze::kind, {1, 2}, {1, 1}, one<infer_unsqueeze>},
-    Rule{ops::Flatten::kind, {1, 1}, {1, 1}, one<infer_flatten>},
-    Rule{ops::Expand::kind, {2, 2}, {1, 1}, one<infer_expand>},
-    Rule{ops::Slice::kind, {1, 5}, {1, 1}, one<infer_slice>},
-    Rule{ops::Split::kind, {1, 2}, {1, any_number}, infer_split},
-    Rule{ops::Concat::kind, {1, any_number}, {1, 1}, one<infer_concat>},
-    Rule{ops::Gather::kind, {2, 2}, {1, 1}, one<infer_gather>},
-    Rule{ops::Add::kind, {2, 2}, {1, 1}, one<infer_elementwise>},
-    Rule{ops::Multiply::kind, {2, 2}, {1, 1}, one<infer_elementwise>},
-    Rule{ops::MatMul::kind, {2, 2}, {1, 1}, one<infer_matmul>},
-    Rule{ops::Gemm::kind, {2, 3}, {1, 1}, one<infer_gemm>},
-    Rule{ops::Linear::kind, {2, 3}, {1, 1}, one<infer_linear>},
-    Rule{ops::Addmm::kind, {3, 3}, {1, 1}, one<infer_addmm>},
-    Rule{ops::BatchMatMul::kind, {2, 2}, {1, 1}, one<infer_batch_matmul>},
-    Rule{ops::Baddbmm::kind, {3, 3}, {1, 1}, one<infer_baddbmm>},
-    Rule{ops::Einsum::kind, {1, any_number}, {1, 1}, one<infer_einsum>},
-    Rule{ops::Conv::kind, {2, 3}, {1, 1}, one<infer_conv>},
-    Rule{ops::ConvTranspose::kind, {2, 3}, {1, 1}, one<infer_conv_transpose>},
-    Rule{ops::Rnn::kind, {3, 6}, {0, 2}, infer_recurrent},
-    Rule{ops::Gru::kind, {3, 6}, {0, 2}, infer_recurrent},
-    Rule{ops::Lstm::kind, {3, 8}, {0, 3}, infer_recurrent},
-    Rule{ops::FakeQuantize::kind, {5, 5}, {1, 1}, one<infer_fake_quantize>},
-    Rule{ops::ConstFakeQuant::kind, {1, 1}, {1, 1}, one<infer_const_fake_quant>},
-    Rule{ops::FakeQuant::kind, {3, 3}, {1, 1}, one<infer_fake_quant>},
-    Rule{ops::Stats::kind, {1, 1}, {1, 1}, one<infer_stats>},
-    Rule{ops::StatsRef::kind, {1, 1}, {1, 1}, one<infer_stats_ref>},
-    Rule{ops::CoupledRef::kind, {1, 1}, {1, 1}, one<infer_coupled_ref>},
-    Rule{ops::Quantize::kind, {1, 1}, {1, 1}, one<quantize>},
-    Rule{ops::Dequantize::kind, {1, 1}, {1, 1}, one<dequantize>},
-    Rule{ops::StorageCast::kind, {1, 1}, {1, 1}, one<storage_cast>},
-};
+namespace {
 
 bool fits(std::size_t count, const Count& asked) {
   return count >= asked.least && count <= asked.most;
@@ -144,6 +85,9 @@ std::string to_string(const Count& count) {
   return count.most == any_number ? fmt::format("at least {}", count.least)
                                   : fmt::format("{} to {}", count.least, count.most);
 }
+
+// Of ONNX's own domain or of another of its domains.
+bool is_of_onnx(NodeRef node) { return node.kind().starts_with("onnx."); }
 
 }  // namespace
 
@@ -164,11 +108,28 @@ Expected<void> check_counts(NodeRef node, const Count& operands, const Count& re
   return invalid(fmt::format("{} results where {} has {}", made, node.kind(), to_string(results)));
 }
 
+Expected<void> check_onnx_signature(NodeRef node) {
+  const Operation* const found = is_of_onnx(node) ? find_operation(node.kind()) : nullptr;
+  return found == nullptr ? Expected<void>() : check_counts(node, found->operands, found->results);
+}
+
 Expected<std::vector<TensorType>> infer_results(NodeRef node) {
-  const auto* found = std::ranges::find(rules, node.kind(), &Rule::kind);
-  if (found == rules.end()) return infer_onnx(node);
-  QUADRANT_CHECK(check_counts(node, found->operands, found->results));
-  return found->infer(node);
+  const Operation* const found = find_operation(node.kind());
+  if (found == nullptr || found->infer == nullptr) return {};
+  if (!is_of_onnx(node)) {
+    QUADRANT_CHECK(check_counts(node, found->operands, found->results));
+    return found->infer(node);
+  }
+  if (node.operands().empty() || node.operand(0).is_absent() ||
+      node.graph->result_count(node.id) == 0) {
+    return {};
+  }
+  QUADRANT_TRY(std::vector<TensorType> results, found->infer(node));
+  // It may compute codes from real numbers, or look them up, which its own types say.
+  for (std::uint32_t i = 0; i < results.size(); ++i) {
+    if (node.type(i).is_quantized()) results[i].element = ElementType::undefined;
+  }
+  return results;
 }
 
 }  // namespace quadrant::inline v0::detail

@@ -13,6 +13,7 @@
 #include "ir/known_integers.hpp"
 #include "ir/operand_lists.hpp"
 #include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0::detail {
@@ -79,13 +80,6 @@ inline Expected<std::vector<Extent>> kernel_shape(NodeRef node, std::size_t coun
   if (count > 0 && stated[0] != missing) std::ranges::copy(stated, extents.begin());
   return extents;
 }
-
-/// How many operands, or results, an operation has.
-struct Count {
-  std::size_t least;
-  std::size_t most;
-};
-inline constexpr std::size_t any_number = SIZE_MAX;
 
 /// That a node has so many, and none of the first `operands.least` operands is absent; absent ones
 /// at the end do not count.
@@ -157,12 +151,49 @@ inline TensorType moved(NodeRef node, Shape shape = {}) {
 [[nodiscard]] Expected<TensorType> infer_stats_ref(NodeRef node);
 [[nodiscard]] Expected<TensorType> infer_coupled_ref(NodeRef node);
 
-// shape_rules_onnx.cpp: result 0 of what only ONNX has; empty for what is not known.
-[[nodiscard]] Expected<std::vector<TensorType>> infer_onnx(NodeRef node);
-// shape_rules_codes.cpp: the same of its operators on codes.
-[[nodiscard]] Expected<std::vector<TensorType>> infer_on_codes(NodeRef node);
-// shape_rules_places.cpp: the same of what is about places, or has several results.
-[[nodiscard]] Expected<std::vector<TensorType>> infer_by_places(NodeRef node);
+// shape_rules.cpp
+[[nodiscard]] Expected<TensorType> infer_constant(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_identity(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_cast(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_quantize(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_dequantize(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_storage_cast(NodeRef node);
+
+// shape_rules_onnx.cpp: of result 0 of what only ONNX has; of real numbers and plain integers.
+[[nodiscard]] Expected<TensorType> infer_as_operand(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_along_an_axis(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_bits_as(NodeRef node);
+/// Of operands that broadcast, with the type of operand `typed`: 0 or 1.
+template <std::size_t typed>
+[[nodiscard]] Expected<TensorType> infer_stretched(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_truth(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_pooled(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_pooled_whole(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_reduced(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_place_of_largest(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_shape_of(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_depth_to_space(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_space_to_depth(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_padded(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_tiled(NodeRef node);
+[[nodiscard]] Expected<TensorType> infer_resized(NodeRef node);
+
+// shape_rules_places.cpp: what is about places, or has several results.
+using Results = Expected<std::vector<TensorType>>;
+[[nodiscard]] Results infer_filled_tensor(NodeRef node);
+[[nodiscard]] Results infer_range_of_numbers(NodeRef node);
+[[nodiscard]] Results infer_count_of_elements(NodeRef node);
+[[nodiscard]] Results infer_places_of_values(NodeRef node);
+[[nodiscard]] Results infer_boxes_that_stay(NodeRef node);
+[[nodiscard]] Results infer_one_hot(NodeRef node);
+[[nodiscard]] Results infer_largest_ones(NodeRef node);
+[[nodiscard]] Results infer_by_elements(NodeRef node);
+[[nodiscard]] Results infer_by_several_indices(NodeRef node);
+[[nodiscard]] Results infer_unit_matrix(NodeRef node);
+[[nodiscard]] Results infer_like_another(NodeRef node);
+[[nodiscard]] Results infer_sampled(NodeRef node);
+[[nodiscard]] Results infer_transformed(NodeRef node);
+[[nodiscard]] Results infer_pooled_boxes(NodeRef node);
 
 // --- what several rules share --------------------------------------------------------------------
 

@@ -5,38 +5,40 @@
 #include <optional>
 #include <utility>
 
-#include "ir/result_type.hpp"
 #include "ir/shape_rules.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::detail {
-namespace {
 
-using OnnxRule = Expected<TensorType> (*)(NodeRef node);
+namespace {
 
 ElementType plain_element(NodeRef node, std::size_t operand) {
   const TensorType* const type = node.operand_type(operand);
   return type == nullptr || type->is_quantized() ? ElementType::undefined : type->element;
 }
 
-Expected<TensorType> as_operand(NodeRef node) {
+}  // namespace
+
+Expected<TensorType> infer_as_operand(NodeRef node) {
   return TensorType{plain_element(node, 0), operand_shape(node, 0), nullptr};
 }
 
 // Softmax and its like: a scalar has no axis for them in any version.
-Expected<TensorType> along_an_axis(NodeRef node) {
+Expected<TensorType> infer_along_an_axis(NodeRef node) {
   const Shape data = operand_shape(node, 0);
   if (data.is_ranked() && data.rank() == 0) return invalid("of a tensor without dimensions");
-  return as_operand(node);
+  return infer_as_operand(node);
 }
 
-Expected<TensorType> bits_as(NodeRef node) {
+Expected<TensorType> infer_bits_as(NodeRef node) {
   const auto to = numbered_element_type(node.attribute_or<std::int64_t>("to", 0));
   if (!to) return invalid("a BitCast without a type");
   return TensorType{*to, operand_shape(node, 0), nullptr};
 }
 
 // --- operands that are stretched to one shape ----------------------------------------------------
+
+namespace {
 
 Expected<Shape> stretched(NodeRef node) {
   std::vector<Extent> extents;
@@ -48,18 +50,24 @@ Expected<Shape> stretched(NodeRef node) {
   return Shape(std::move(extents));
 }
 
+}  // namespace
+
 template <std::size_t typed>
-Expected<TensorType> elementwise(NodeRef node) {
+Expected<TensorType> infer_stretched(NodeRef node) {
   QUADRANT_TRY(Shape shape, stretched(node));
   return TensorType{plain_element(node, typed), std::move(shape), nullptr};
 }
+template Expected<TensorType> infer_stretched<0>(NodeRef node);
+template Expected<TensorType> infer_stretched<1>(NodeRef node);
 
-Expected<TensorType> truth(NodeRef node) {
+Expected<TensorType> infer_truth(NodeRef node) {
   QUADRANT_TRY(Shape shape, stretched(node));
   return TensorType{ElementType::boolean, std::move(shape), nullptr};
 }
 
 // --- windows -------------------------------------------------------------------------------------
+
+namespace {
 
 struct PoolWindow {
   std::int64_t kernel;
@@ -118,15 +126,13 @@ Expected<Shape> pooled_shape(NodeRef node, const Shape& data) {
   return Shape(std::move(extents));
 }
 
-namespace {
-
-Expected<TensorType> pooled(NodeRef node) {
+Expected<TensorType> infer_pooled(NodeRef node) {
   TensorType result{plain_element(node, 0), {}, nullptr};
   QUADRANT_TRY(result.shape, pooled_shape(node, operand_shape(node, 0)));
   return result;
 }
 
-Expected<TensorType> pooled_whole(NodeRef node) {
+Expected<TensorType> infer_pooled_whole(NodeRef node) {
   TensorType result{plain_element(node, 0), {}, nullptr};
   const Shape data = operand_shape(node, 0);
   if (data.rank() < 2) return result;
@@ -138,6 +144,8 @@ Expected<TensorType> pooled_whole(NodeRef node) {
 }
 
 // --- reductions ----------------------------------------------------------------------------------
+
+namespace {
 
 // The axes without those that `gone` marks, which stay as 1 where `keeps`.
 Shape without(const Shape& data, const std::vector<bool>& gone, bool keeps) {
@@ -152,7 +160,9 @@ Shape without(const Shape& data, const std::vector<bool>& gone, bool keeps) {
   return Shape(std::move(extents));
 }
 
-Expected<TensorType> reduced(NodeRef node) {
+}  // namespace
+
+Expected<TensorType> infer_reduced(NodeRef node) {
   TensorType result{plain_element(node, 0), {}, nullptr};
   const Shape data = operand_shape(node, 0);
   QUADRANT_TRY(const IntegerList axes, integer_list(node, "axes", 1));
@@ -173,7 +183,7 @@ Expected<TensorType> reduced(NodeRef node) {
   return result;
 }
 
-Expected<TensorType> place_of_largest(NodeRef node) {
+Expected<TensorType> infer_place_of_largest(NodeRef node) {
   TensorType result{ElementType::int64, {}, nullptr};
   const Shape data = operand_shape(node, 0);
   QUADRANT_TRY(const auto axis, attribute_or<std::int64_t>(node, "axis", 0));
@@ -189,7 +199,7 @@ Expected<TensorType> place_of_largest(NodeRef node) {
 
 // --- shapes --------------------------------------------------------------------------------------
 
-Expected<TensorType> shape_of(NodeRef node) {
+Expected<TensorType> infer_shape_of(NodeRef node) {
   TensorType result{ElementType::int64, {Extent::open()}, nullptr};
   const Shape data = operand_shape(node, 0);
   if (!data.is_ranked()) return result;
@@ -204,6 +214,8 @@ Expected<TensorType> shape_of(NodeRef node) {
 
 // --- elements that move --------------------------------------------------------------------------
 
+namespace {
+
 Extent times(Extent extent, std::int64_t factor) {
   std::int64_t product = 0;
   const bool is_known =
@@ -215,7 +227,9 @@ Extent divided(Extent extent, std::int64_t divisor) {
   return extent.transformed([&](std::int64_t known) { return known / divisor; });
 }
 
-Expected<TensorType> depth_to_space(NodeRef node) {
+}  // namespace
+
+Expected<TensorType> infer_depth_to_space(NodeRef node) {
   TensorType result{plain_element(node, 0), {}, nullptr};
   const Shape data = operand_shape(node, 0);
   QUADRANT_TRY(const auto block, attribute_or<std::int64_t>(node, "blocksize", 1));
@@ -226,7 +240,7 @@ Expected<TensorType> depth_to_space(NodeRef node) {
   return result;
 }
 
-Expected<TensorType> space_to_depth(NodeRef node) {
+Expected<TensorType> infer_space_to_depth(NodeRef node) {
   TensorType result{plain_element(node, 0), {}, nullptr};
   const Shape data = operand_shape(node, 0);
   QUADRANT_TRY(const auto block, attribute_or<std::int64_t>(node, "blocksize", 1));
@@ -237,7 +251,10 @@ Expected<TensorType> space_to_depth(NodeRef node) {
   return result;
 }
 
+namespace {
+
 // `values` at the axes that the operand or the attribute `axes` names, of all where there is none;
+
 // empty for what is not known.
 Expected<KnownIntegers> along_axes(NodeRef node, std::size_t operand, std::int64_t rank,
                                    const std::optional<KnownIntegers>& values,
@@ -258,7 +275,9 @@ Expected<KnownIntegers> along_axes(NodeRef node, std::size_t operand, std::int64
   return along;
 }
 
-Expected<TensorType> padded(NodeRef node) {
+}  // namespace
+
+Expected<TensorType> infer_padded(NodeRef node) {
   TensorType result{plain_element(node, 0), {}, nullptr};
   const Shape data = operand_shape(node, 0);
   if (!data.is_ranked()) return result;
@@ -284,7 +303,7 @@ Expected<TensorType> padded(NodeRef node) {
   return result;
 }
 
-Expected<TensorType> tiled(NodeRef node) {
+Expected<TensorType> infer_tiled(NodeRef node) {
   TensorType result{plain_element(node, 0), {}, nullptr};
   const Shape data = operand_shape(node, 0);
   QUADRANT_TRY(const auto repeats, listed_extents(node, "repeats", 1));
@@ -299,6 +318,8 @@ Expected<TensorType> tiled(NodeRef node) {
   result.shape = Shape(std::move(extents));
   return result;
 }
+
+namespace {
 
 // Factors for all axes; empty where they are computed. An attribute in the oldest versions.
 Expected<std::optional<std::vector<float>>> resizing_factors(NodeRef node, std::int64_t count) {
@@ -318,8 +339,10 @@ Expected<std::optional<std::vector<float>>> resizing_factors(NodeRef node, std::
   return std::vector<float>(values.begin(), values.end());
 }
 
+}  // namespace
+
 // By sizes, or by factors, which the other operands are about; of some axes, or of all.
-Expected<TensorType> resized(NodeRef node) {
+Expected<TensorType> infer_resized(NodeRef node) {
   TensorType result{plain_element(node, 0), {}, nullptr};
   const Shape data = operand_shape(node, 0);
   if (!data.is_ranked()) return result;
@@ -357,165 +380,6 @@ Expected<TensorType> resized(NodeRef node) {
     extent = is_known ? Extent(static_cast<std::int64_t>(size)) : Extent::open();
   }
   return finished();
-}
-
-struct Known {
-  std::string_view name;  // behind `onnx.`
-  OnnxRule rule;
-};
-
-constexpr std::array known_rules{
-    Known{"Abs", as_operand},
-    Known{"Acos", as_operand},
-    Known{"Acosh", as_operand},
-    Known{"Asin", as_operand},
-    Known{"Asinh", as_operand},
-    Known{"Atan", as_operand},
-    Known{"Atanh", as_operand},
-    Known{"BatchNormalization", as_operand},
-    Known{"BitwiseNot", as_operand},
-    Known{"Ceil", as_operand},
-    Known{"Celu", as_operand},
-    Known{"Clip", as_operand},
-    Known{"Cos", as_operand},
-    Known{"Cosh", as_operand},
-    Known{"CumProd", as_operand},
-    Known{"CumSum", as_operand},
-    Known{"Dropout", as_operand},
-    Known{"Elu", as_operand},
-    Known{"Erf", as_operand},
-    Known{"Exp", as_operand},
-    Known{"Floor", as_operand},
-    Known{"Gelu", as_operand},
-    Known{"GroupNormalization", as_operand},
-    Known{"Hardmax", along_an_axis},
-    Known{"HardSigmoid", as_operand},
-    Known{"HardSwish", as_operand},
-    Known{"InstanceNormalization", as_operand},
-    Known{"LayerNormalization", as_operand},
-    Known{"LeakyRelu", as_operand},
-    Known{"Log", as_operand},
-    Known{"LogSoftmax", along_an_axis},
-    Known{"LpNormalization", as_operand},
-    Known{"LRN", as_operand},
-    Known{"MeanVarianceNormalization", as_operand},
-    Known{"Mish", as_operand},
-    Known{"Neg", as_operand},
-    Known{"Not", as_operand},
-    Known{"Reciprocal", as_operand},
-    Known{"Relu", as_operand},
-    Known{"ReverseSequence", as_operand},
-    Known{"RMSNormalization", as_operand},
-    Known{"Round", as_operand},
-    Known{"Scatter", as_operand},
-    Known{"ScatterElements", as_operand},
-    Known{"ScatterND", as_operand},
-    Known{"Selu", as_operand},
-    Known{"Shrink", as_operand},
-    Known{"Sigmoid", as_operand},
-    Known{"Sign", as_operand},
-    Known{"Sin", as_operand},
-    Known{"Sinh", as_operand},
-    Known{"Softmax", along_an_axis},
-    Known{"Softplus", as_operand},
-    Known{"Softsign", as_operand},
-    Known{"Sqrt", as_operand},
-    Known{"SwiGLU", as_operand},
-    Known{"Swish", as_operand},
-    Known{"Tan", as_operand},
-    Known{"Tanh", as_operand},
-    Known{"TensorScatter", as_operand},
-    Known{"ThresholdedRelu", as_operand},
-    Known{"Trilu", as_operand},
-    Known{"Div", elementwise<0>},
-    Known{"Max", elementwise<0>},
-    Known{"Mean", elementwise<0>},
-    Known{"Min", elementwise<0>},
-    Known{"Pow", elementwise<0>},
-    Known{"PRelu", as_operand},
-    Known{"Sub", elementwise<0>},
-    Known{"Sum", elementwise<0>},
-    Known{"Where", elementwise<1>},
-    Known{"And", truth},
-    Known{"Equal", truth},
-    Known{"Greater", truth},
-    Known{"GreaterOrEqual", truth},
-    Known{"Less", truth},
-    Known{"LessOrEqual", truth},
-    Known{"Or", truth},
-    Known{"Xor", truth},
-    Known{"AveragePool", pooled},
-    Known{"LpPool", pooled},
-    Known{"MaxPool", pooled},
-    Known{"GlobalAveragePool", pooled_whole},
-    Known{"GlobalLpPool", pooled_whole},
-    Known{"GlobalMaxPool", pooled_whole},
-    Known{"ReduceL1", reduced},
-    Known{"ReduceL2", reduced},
-    Known{"ReduceLogSum", reduced},
-    Known{"ReduceLogSumExp", reduced},
-    Known{"ReduceMax", reduced},
-    Known{"ReduceMean", reduced},
-    Known{"ReduceMin", reduced},
-    Known{"ReduceProd", reduced},
-    Known{"ReduceSum", reduced},
-    Known{"ReduceSumSquare", reduced},
-    Known{"ArgMax", place_of_largest},
-    Known{"ArgMin", place_of_largest},
-    Known{"BitCast", bits_as},
-    Known{"Shape", shape_of},
-    Known{"DepthToSpace", depth_to_space},
-    Known{"SpaceToDepth", space_to_depth},
-    Known{"Pad", padded},
-    Known{"Tile", tiled},
-    Known{"Resize", resized},
-    Known{"BitShift", elementwise<0>},
-    Known{"BitwiseAnd", elementwise<0>},
-    Known{"BitwiseOr", elementwise<0>},
-    Known{"BitwiseXor", elementwise<0>},
-    Known{"Mod", elementwise<0>},
-    Known{"IsInf", truth},
-    Known{"IsNaN", truth},
-    Known{"Upsample", resized},
-};
-
-// Null for what is not known.
-OnnxRule rule_of(std::string_view kind) noexcept {
-  constexpr std::string_view prefix = "onnx.";
-  if (!kind.starts_with(prefix)) return nullptr;
-  const auto* const found =
-      std::ranges::find(known_rules, kind.substr(prefix.size()), &Known::name);
-  return found == known_rules.end() ? nullptr : found->rule;
-}
-
-}  // namespace
-
-bool keeps_shape(std::string_view kind) noexcept {
-  constexpr std::array kinds{ops::Identity::kind,    ops::Cast::kind,
-                             ops::Quantize::kind,    ops::Dequantize::kind,
-                             ops::StorageCast::kind, ops::ConstFakeQuant::kind};
-  return rule_of(kind) == as_operand || std::ranges::find(kinds, kind) != kinds.end();
-}
-
-bool stretches_operands(std::string_view kind) noexcept {
-  constexpr std::array<OnnxRule, 3> stretching{elementwise<0>, elementwise<1>, truth};
-  return kind == ops::Add::kind || kind == ops::Multiply::kind ||
-         std::ranges::find(stretching, rule_of(kind)) != stretching.end();
-}
-
-Expected<std::vector<TensorType>> infer_onnx(NodeRef node) {
-  std::vector<TensorType> results;
-  if (node.operands().empty() || node.operand(0).is_absent() ||
-      node.graph->result_count(node.id) == 0) {
-    return results;
-  }
-  const OnnxRule rule = rule_of(node.kind());
-  if (rule == nullptr) return node.kind().starts_with("onnx.") ? infer_by_places(node) : results;
-  QUADRANT_TRY(TensorType type, rule(node));
-  // It may compute codes from real numbers, which its own type says.
-  if (node.type().is_quantized()) type.element = ElementType::undefined;
-  results.push_back(std::move(type));
-  return results;
 }
 
 }  // namespace quadrant::inline v0::detail

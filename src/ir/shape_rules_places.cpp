@@ -26,8 +26,6 @@ Expected<std::optional<KnownIntegers>> listed_extents(NodeRef node, std::string_
 
 namespace {
 
-using Results = Expected<std::vector<TensorType>>;
-
 ElementType element_at(NodeRef node, std::size_t operand) {
   const TensorType* const type = node.operand_type(operand);
   return type == nullptr || type->is_quantized() ? ElementType::undefined : type->element;
@@ -42,7 +40,9 @@ std::optional<std::int64_t> one_integer(NodeRef node, std::size_t operand) {
   return known && known->size() == 1 ? std::optional(known->front()) : std::nullopt;
 }
 
-Results filled_tensor(NodeRef node) {
+}  // namespace
+
+Results infer_filled_tensor(NodeRef node) {
   const auto value = node.attribute_or<Constant>("value", {});
   const ElementType element = value ? value.element() : ElementType::float32;
   QUADRANT_TRY(const auto extents, listed_extents(node, "", 0));
@@ -52,7 +52,7 @@ Results filled_tensor(NodeRef node) {
   return one_of_type(element, Shape(std::move(shape)));
 }
 
-Results range_of_numbers(NodeRef node) {
+Results infer_range_of_numbers(NodeRef node) {
   const auto start = one_integer(node, 0);
   const auto limit = one_integer(node, 1);
   const auto step = one_integer(node, 2);
@@ -68,22 +68,22 @@ Results range_of_numbers(NodeRef node) {
   return one_of_type(element_at(node, 0), Shape{count});
 }
 
-Results count_of_elements(NodeRef /*node*/) {
+Results infer_count_of_elements(NodeRef /*node*/) {
   return one_of_type(ElementType::int64, Shape::scalar());
 }
 
-Results places_of_values(NodeRef node) {
+Results infer_places_of_values(NodeRef node) {
   const Shape data = operand_shape(node, 0);
   const Extent rank =
       data.is_ranked() ? Extent(std::max<std::int64_t>(data.rank(), 1)) : Extent::open();
   return one_of_type(ElementType::int64, Shape{rank, Extent::open()});
 }
 
-Results boxes_that_stay(NodeRef /*node*/) {
+Results infer_boxes_that_stay(NodeRef /*node*/) {
   return one_of_type(ElementType::int64, Shape{Extent::open(), 3});
 }
 
-Results one_hot(NodeRef node) {
+Results infer_one_hot(NodeRef node) {
   const Shape indices = operand_shape(node, 0);
   if (!indices.is_ranked()) return one_of_type(element_at(node, 2), Shape());
   QUADRANT_TRY(const auto stated, attribute_or<std::int64_t>(node, "axis", -1));
@@ -94,7 +94,7 @@ Results one_hot(NodeRef node) {
   return one_of_type(element_at(node, 2), Shape(std::move(extents)));
 }
 
-Results largest_ones(NodeRef node) {
+Results infer_largest_ones(NodeRef node) {
   TensorType values{element_at(node, 0), {}, nullptr};
   const Shape data = operand_shape(node, 0);
   if (data.is_ranked()) {
@@ -113,11 +113,11 @@ Results largest_ones(NodeRef node) {
   return results;
 }
 
-Results by_elements(NodeRef node) {
+Results infer_by_elements(NodeRef node) {
   return one_of_type(element_at(node, 0), operand_shape(node, 1));
 }
 
-Results by_several_indices(NodeRef node) {
+Results infer_by_several_indices(NodeRef node) {
   const Shape data = operand_shape(node, 0);
   const Shape indices = operand_shape(node, 1);
   QUADRANT_TRY(const auto batch, attribute_or<std::int64_t>(node, "batch_dims", 0));
@@ -134,18 +134,18 @@ Results by_several_indices(NodeRef node) {
   return one_of_type(element_at(node, 0), std::move(shape));
 }
 
-Results unit_matrix(NodeRef node) {
+Results infer_unit_matrix(NodeRef node) {
   const auto stated = numbered_element_type(node.attribute_or<std::int64_t>("dtype", 0));
   const bool is_stated = stated && *stated != ElementType::undefined;
   return one_of_type(is_stated ? *stated : element_at(node, 0), operand_shape(node, 0));
 }
 
-Results like_another(NodeRef node) {
+Results infer_like_another(NodeRef node) {
   return one_of_type(element_at(node, 1), operand_shape(node, 0));
 }
 
 // Images at the places of a grid `[N, H, W, 2]`.
-Results sampled(NodeRef node) {
+Results infer_sampled(NodeRef node) {
   const Shape data = operand_shape(node, 0);
   const Shape grid = operand_shape(node, 1);
   if (data.rank() < 3 || grid.rank() != data.rank())
@@ -156,7 +156,7 @@ Results sampled(NodeRef node) {
 }
 
 // Real and imaginary parts are the last axis.
-Results transformed(NodeRef node) {
+Results infer_transformed(NodeRef node) {
   const Shape data = operand_shape(node, 0);
   if (data.rank() < 2) return one_of_type(element_at(node, 0), Shape());
   QUADRANT_TRY(const auto attribute, attribute_or<std::int64_t>(node, "axis", -2));
@@ -177,7 +177,7 @@ Results transformed(NodeRef node) {
 }
 
 // Boxes of images [N, C, H, W].
-Results pooled_boxes(NodeRef node) {
+Results infer_pooled_boxes(NodeRef node) {
   const Shape data = operand_shape(node, 0);
   const Shape boxes = operand_shape(node, 1);
   const Extent count = boxes.rank() == 2 ? boxes[0] : Extent::open();
@@ -185,43 +185,6 @@ Results pooled_boxes(NodeRef node) {
   return one_of_type(element_at(node, 0),
                      Shape{count, channels, node.attribute_or<std::int64_t>("output_height", 1),
                            node.attribute_or<std::int64_t>("output_width", 1)});
-}
-
-struct ByPlaces {
-  std::string_view name;  // behind `onnx.`
-  Results (*infer)(NodeRef node);
-};
-
-constexpr std::array rules_by_places{
-    ByPlaces{"CastLike", like_another},
-    ByPlaces{"ConstantOfShape", filled_tensor},
-    ByPlaces{"DFT", transformed},
-    ByPlaces{"EyeLike", unit_matrix},
-    ByPlaces{"GatherElements", by_elements},
-    ByPlaces{"GatherND", by_several_indices},
-    ByPlaces{"GridSample", sampled},
-    ByPlaces{"NonMaxSuppression", boxes_that_stay},
-    ByPlaces{"NonZero", places_of_values},
-    ByPlaces{"OneHot", one_hot},
-    ByPlaces{"Range", range_of_numbers},
-    ByPlaces{"RoiAlign", pooled_boxes},
-    ByPlaces{"Size", count_of_elements},
-    ByPlaces{"TopK", largest_ones},
-};
-
-}  // namespace
-
-Expected<std::vector<TensorType>> infer_by_places(NodeRef node) {
-  constexpr std::string_view prefix = "onnx.";
-  const std::string_view name = node.kind().substr(prefix.size());
-  const auto* const found = std::ranges::find(rules_by_places, name, &ByPlaces::name);
-  if (found == rules_by_places.end()) return infer_on_codes(node);
-  QUADRANT_TRY(std::vector<TensorType> results, found->infer(node));
-  // Codes that are looked up: what they mean is stated on the result.
-  for (std::uint32_t i = 0; i < results.size(); ++i) {
-    if (node.type(i).is_quantized()) results[i].element = ElementType::undefined;
-  }
-  return results;
 }
 
 }  // namespace quadrant::inline v0::detail

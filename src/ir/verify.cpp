@@ -10,7 +10,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include "ir/onnx_signatures.hpp"
 #include "ir/result_type.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/topology.hpp"

@@ -1,8 +1,8 @@
 #include "quadrant/ir/work.hpp"
 
 #include <algorithm>
-#include <array>
 
+#include "ir/operations/row.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "support/saturating.hpp"
 
@@ -36,51 +36,43 @@ std::int64_t windows(const Shape& spread, const TensorType* weight) noexcept {
   return saturating_multiply(counted_elements(spread), window);
 }
 
-std::int64_t conv(NodeRef node) noexcept {
-  return windows(node.type().shape, node.operand_type(1));
-}
-
-std::int64_t conv_transpose(NodeRef node) noexcept {
-  const TensorType* data = node.operand_type(0);
-  return data == nullptr ? 0 : windows(data->shape, node.operand_type(1));
-}
-
 std::int64_t results_times(NodeRef node, std::int64_t sum) noexcept {
   return saturating_multiply(counted_elements(node.type().shape), sum);
 }
 
-std::int64_t matmul(NodeRef node) noexcept {
+}  // namespace
+
+namespace detail {
+
+std::int64_t conv_work(NodeRef node) noexcept {
+  return windows(node.type().shape, node.operand_type(1));
+}
+
+std::int64_t conv_transpose_work(NodeRef node) noexcept {
+  const TensorType* data = node.operand_type(0);
+  return data == nullptr ? 0 : windows(data->shape, node.operand_type(1));
+}
+
+std::int64_t matmul_work(NodeRef node) noexcept {
   return results_times(node, terms(extent_from_end(node, 0, 1), extent_from_end(node, 1, 2)));
 }
 
-std::int64_t linear(NodeRef node) noexcept {
+std::int64_t linear_work(NodeRef node) noexcept {
   return results_times(node, terms(extent_from_end(node, 0, 1), extent_from_end(node, 1, 1)));
 }
 
-std::int64_t gemm(NodeRef node) noexcept {
+std::int64_t gemm_work(NodeRef node) noexcept {
   const ops::Gemm gemm{node};
   return results_times(node, terms(extent_from_end(node, 0, gemm.trans_a() ? 2 : 1),
                                    extent_from_end(node, 1, gemm.trans_b() ? 1 : 2)));
 }
 
 // Of C + A B.
-std::int64_t added_product(NodeRef node) noexcept {
+std::int64_t added_product_work(NodeRef node) noexcept {
   return results_times(node, terms(extent_from_end(node, 1, 1), extent_from_end(node, 2, 2)));
 }
 
-struct Rule {
-  std::string_view kind;
-  std::int64_t (*count)(NodeRef) noexcept;
-};
-
-constexpr std::array work_rules{
-    Rule{ops::Conv::kind, conv},           Rule{ops::ConvTranspose::kind, conv_transpose},
-    Rule{ops::MatMul::kind, matmul},       Rule{ops::Gemm::kind, gemm},
-    Rule{ops::Linear::kind, linear},       Rule{ops::BatchMatMul::kind, matmul},
-    Rule{ops::Addmm::kind, added_product}, Rule{ops::Baddbmm::kind, added_product},
-};
-
-}  // namespace
+}  // namespace detail
 
 std::int64_t counted_elements(const Shape& shape) noexcept {
   std::int64_t count = 1;
@@ -91,8 +83,8 @@ std::int64_t counted_elements(const Shape& shape) noexcept {
 }
 
 std::int64_t multiply_accumulates(NodeRef node) noexcept {
-  const auto* found = std::ranges::find(work_rules, node.kind(), &Rule::kind);
-  return found == work_rules.end() ? 0 : found->count(node);
+  const Operation* const operation = find_operation(node.kind());
+  return operation == nullptr || operation->work == nullptr ? 0 : operation->work(node);
 }
 
 }  // namespace quadrant::inline v0

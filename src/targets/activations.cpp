@@ -5,6 +5,7 @@
 #include <range/v3/view/reverse.hpp>
 #include <string_view>
 
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/places.hpp"
 #include "quadrant/ir/ops/windows.hpp"
@@ -19,14 +20,7 @@ bool computes_codes(std::string_view kind) noexcept {
 }
 
 // Hands on values of operand 0 as they are: where one end has scales, so does the other.
-bool hands_on(std::string_view kind) noexcept {
-  constexpr std::array<std::string_view, 14> kinds{
-      ops::Identity::kind,     ops::Transpose::kind, ops::Reshape::kind, ops::Squeeze::kind,
-      ops::Unsqueeze::kind,    ops::Flatten::kind,   ops::Expand::kind,  ops::Slice::kind,
-      ops::Split::kind,        ops::Gather::kind,    ops::MaxPool::kind, ops::DepthToSpace::kind,
-      ops::SpaceToDepth::kind, ops::Tile::kind};
-  return std::ranges::find(kinds, kind) != kinds.end();
-}
+bool hands_on(std::string_view kind) noexcept { return has_trait(kind, Trait::takes_elements); }
 
 // Looks at the varying values of one graph.
 class Activations {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/numerics/reals.hpp"
@@ -56,8 +57,8 @@ OrReason<void> check_borders(const NodeRef& second) {
 OrReason<void> check_links(const Graph& graph, const LayerChain& chain) {
   for (const ChainLink& link : chain.links) {
     const std::string_view kind = graph.kind(link.node);
-    if (is_relu(link) || is_min(graph, link) || kind == ops::Identity::kind ||
-        kind == ops::Dropout::kind || kind == ops::Flatten::kind || kind == ops::Reshape::kind) {
+    if (is_relu(link) || is_min(graph, link) || kind == ops::Dropout::kind ||
+        has_trait(kind, Trait::keeps_order)) {
       continue;
     }
     return because(

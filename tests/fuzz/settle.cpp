@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "ir/onnx_signatures.hpp"
+#include "ir/result_type.hpp"
 #include "ir/result_type.hpp"
 #include "quadrant/ir/verify.hpp"
 

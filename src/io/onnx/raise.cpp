@@ -11,6 +11,7 @@
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/numerics/code_limits.hpp"
 
 namespace quadrant::inline v0::onnx {
@@ -378,8 +379,7 @@ class Raising {
       if (!per_axis || std::cmp_greater_equal(granularity.axis, perm.size())) return {};
       return along(type, perm[static_cast<std::size_t>(granularity.axis)]);
     }
-    if (kind == ops::Reshape::kind || kind == ops::Squeeze::kind || kind == ops::Unsqueeze::kind ||
-        kind == ops::Flatten::kind) {
+    if (has_trait(kind, Trait::keeps_order)) {
       if (per_tensor) return type;
       const TensorType* operand = node.operand_type(0);
       return per_axis && operand

@@ -44,8 +44,8 @@ class LayerChain {
   Output joined(const std::vector<Output>& lists) {
     return apply({"Concat"}, lists, {{"axis", "0"}});
   }
-  /// How many elements the axes of operand 0 from `begin` to before `end` have, a list of one. Where
-  /// others are open, too: no -1, which cannot be found for an array without elements.
+  /// How many elements the axes of operand 0 from `begin` to before `end` have, a list of one.
+  /// Where others are open, too: no -1, which cannot be found for an array without elements.
   Output count(std::int64_t begin, std::int64_t end);
   Output reduced(std::string_view type, Output value, const std::vector<std::int64_t>& axes,
                  bool keeps = true);

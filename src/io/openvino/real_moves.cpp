@@ -11,6 +11,7 @@
 #include "io/openvino/failure.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/topology.hpp"
 
@@ -33,9 +34,8 @@ class RealMoves {
  private:
   // A constant of codes in another shape is a constant.
   void reshape_constant(NodeId node) {
-    constexpr std::array reshaping{ops::Reshape::kind, ops::Flatten::kind, ops::Squeeze::kind,
-                                   ops::Unsqueeze::kind};
-    if (std::ranges::find(reshaping, graph_.kind(node)) == reshaping.end()) return;
+    const std::string_view kind = graph_.kind(node);
+    if (kind == ops::Identity::kind || !has_trait(kind, Trait::keeps_order)) return;
     const Constant* const codes = graph_.ref(node).operand_constant(0);
     const TensorType type = graph_.type({node});
     if (codes == nullptr || !*codes || !type.is_quantized() || !type.shape.is_static()) return;

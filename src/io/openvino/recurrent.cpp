@@ -10,6 +10,7 @@
 #include "io/openvino/chain.hpp"
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/places.hpp"
 #include "quadrant/numerics/reals.hpp"
@@ -129,10 +130,12 @@ bool are_whole(const RaisedLayer& layer, std::size_t input, Extent steps) {
     return std::ranges::all_of(*known,
                                [&](std::int64_t length) { return surely_equal(steps, length); });
   }
-  constexpr std::array moves{ops::Cast::kind, ops::Expand::kind, ops::Reshape::kind,
-                             ops::Squeeze::kind, ops::Unsqueeze::kind};
+  const auto hands_on = [](std::string_view kind) {
+    return kind == ops::Cast::kind || kind == ops::Expand::kind ||
+           has_trait(kind, Trait::keeps_order);
+  };
   NodeRef node = layer.producer(layer.input(input));
-  while (std::ranges::find(moves, node.kind()) != moves.end()) {
+  while (hands_on(node.kind())) {
     node = layer.producer(node.operand(0));
   }
   return is_step_count(layer, node);

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "ir/result_type.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/ops/places.hpp"
@@ -116,11 +117,9 @@ std::optional<IntegerList> known_integers(const Graph& graph, NodeRef node,
                                           const KnownIntegers& known) {
   const std::string_view kind = node.kind();
   if (kind == ops::ShapeOf::kind) return extents_of(graph, node);
-  constexpr std::array same{ops::Identity::kind, ops::Cast::kind, ops::Reshape::kind,
-                            ops::Squeeze::kind, ops::Unsqueeze::kind};
   constexpr std::array others{ops::Gather::kind, ops::Slice::kind, ops::Concat::kind};
   const auto* row = std::ranges::find(arithmetic_rows, kind, &Arithmetic::kind);
-  const bool is_same = std::ranges::find(same, kind) != same.end();
+  const bool is_same = kind == ops::Cast::kind || has_trait(kind, Trait::keeps_order);
   if (!is_same && row == arithmetic_rows.end() && std::ranges::find(others, kind) == others.end()) {
     return std::nullopt;
   }
@@ -157,11 +156,11 @@ namespace {
 Value handed_on(NodeRef node, std::int64_t& axis) {
   const Value first = node.operand(0);
   if (first.is_absent() || !node.operand_type(0)->shape.is_ranked()) return {};
-  if (detail::keeps_shape(node.kind())) return first;
+  if (has_trait(node.kind(), Trait::keeps_shape)) return first;
   const bool keeps_batch = node.kind() == ops::Conv::kind ||
                            node.kind() == ops::ConvTranspose::kind || node.kind().ends_with("Pool");
   if (keeps_batch) return axis == 0 ? first : Value{};
-  if (!detail::stretches_operands(node.kind())) return {};
+  if (!has_trait(node.kind(), Trait::stretches)) return {};
   // Of operands that are stretched, the one that is not known to be 1 there, if it is alone.
   Value found;
   std::int64_t found_axis = 0;

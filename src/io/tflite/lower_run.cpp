@@ -13,6 +13,7 @@
 #include "ir/result_type.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/places.hpp"
 #include "quadrant/ir/scales.hpp"
@@ -458,15 +459,14 @@ bool Lowering::fold(NodeRef node) {
 }
 
 bool Lowering::fold_move(NodeRef node) {
-  constexpr std::array moves{ops::Identity::kind,  ops::Reshape::kind, ops::Squeeze::kind,
-                             ops::Unsqueeze::kind, ops::Flatten::kind, ops::Transpose::kind};
-  if (std::ranges::find(moves, node.kind()) == moves.end()) return false;
+  const bool is_transpose = node.kind() == ops::Transpose::kind;
+  if (!is_transpose && !has_trait(node.kind(), Trait::keeps_order)) return false;
   const Constant* moved_constant = constant(node.operand(0));
   const Value result = node.result();
   if (!moved_constant || !have_same_numbers(type(node.operand(0)), type(result))) return false;
   const Shape shape = type(result).shape;
   if (!shape.is_static() || shape.element_count() != moved_constant->element_count()) return false;
-  if (node.kind() != ops::Transpose::kind) {
+  if (!is_transpose) {
     define_constant(result, moved_constant->reshaped(shape));
     return true;
   }

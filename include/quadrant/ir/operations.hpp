@@ -1,0 +1,97 @@
+// The table of operations: what each of them is, said once, for all that ask.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+struct Move;     // quadrant/ir/moves.hpp
+struct Product;  // quadrant/ir/products.hpp
+
+enum class Family : std::uint8_t {
+  border,         ///< of the graph: inputs, constants, outputs
+  move,           ///< elements go to other places
+  elementwise,    ///< one element of each operand, which broadcast
+  product,        ///< sums of products
+  window,         ///< poolings, borders and resampling of images
+  reduction,      ///< one element of all along some axes; running sums
+  normalization,  ///< softmax among them
+  recurrent,
+  place,       ///< places and shapes as data: lookups, scatters, counts
+  code,        ///< between real numbers and codes, and operators on codes
+  simulation,  ///< real numbers as if they were codes, and what is known of their ranges
+  function,    ///< of many parts, with subgraphs, of sequences and strings, losses
+};
+[[nodiscard]] std::string_view to_string(Family family) noexcept;
+
+/// What is true of an operation whatever its attributes are.
+enum class Trait : std::uint8_t {
+  takes_elements,  ///< each element of a result is one of operand 0's
+  keeps_elements,  ///< ... and each of these is there, once
+  keeps_order,     ///< ... in the same order: another shape is all that changes
+  keeps_shape,     ///< result 0 has the shape of operand 0
+  stretches,       ///< results have the one shape that all operands broadcast to
+};
+
+class Traits {
+ public:
+  constexpr Traits() = default;
+  constexpr Traits(std::initializer_list<Trait> traits) {
+    for (const Trait trait : traits) bits_ |= bit(trait);
+  }
+  [[nodiscard]] constexpr bool contains(Trait trait) const noexcept {
+    return (bits_ & bit(trait)) != 0;
+  }
+  [[nodiscard]] friend constexpr Traits operator|(Traits a, Traits b) noexcept {
+    a.bits_ |= b.bits_;
+    return a;
+  }
+
+ private:
+  static constexpr std::uint32_t bit(Trait trait) noexcept {
+    return std::uint32_t{1} << static_cast<std::uint32_t>(trait);
+  }
+  std::uint32_t bits_ = 0;
+};
+
+/// How many operands, or results, an operation has, in all its versions.
+struct Count {
+  std::size_t least = 0;
+  std::size_t most = SIZE_MAX;
+};
+inline constexpr std::size_t any_number = SIZE_MAX;
+
+/// A row of the table. It lives as long as the program.
+struct Operation {
+  std::string_view kind;
+  Family family = Family::function;
+  Count operands;  ///< the first `least` of them must not be absent
+  Count results;
+  Traits traits;
+  /// The types of the results from those of the operands, as far as they follow. Null: nothing
+  /// does.
+  Expected<std::vector<TensorType>> (*infer)(NodeRef node) = nullptr;
+  const Move* move = nullptr;  ///< how groups of elements with one scale move; null: they do not
+  const Product* product = nullptr;  ///< which operands are what; null: it adds up no products
+  /// Products that it adds up: quadrant/ir/work.hpp. Null: none.
+  std::int64_t (*work)(NodeRef node) noexcept = nullptr;
+};
+
+/// All rows, in the order of their kinds.
+[[nodiscard]] std::span<const Operation> operations() noexcept;
+
+/// Null for a kind that the table does not have. Logarithmic.
+[[nodiscard]] const Operation* find_operation(std::string_view kind) noexcept;
+
+/// Whether the table has the operation with this trait.
+[[nodiscard]] bool has_trait(std::string_view kind, Trait trait) noexcept;
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,87 @@
+// What rows of the table of operations name: rules of shapes, moves, products.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "ir/shape_rules.hpp"
+#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
+#include "quadrant/ir/products.hpp"
+
+namespace quadrant::inline v0::detail {
+
+/// A rule for the one result of an operation, as one for all.
+template <Expected<TensorType> (*infer)(NodeRef)>
+Results one(NodeRef node) {
+  QUADRANT_TRY(TensorType type, infer(node));
+  std::vector<TensorType> types;
+  types.push_back(std::move(type));
+  return types;
+}
+
+inline Results infer_nothing(NodeRef /*node*/) { return {}; }
+
+inline constexpr Traits same_shape{Trait::keeps_shape};
+inline constexpr Traits taking{Trait::takes_elements};
+inline constexpr Traits keeping = taking | Traits{Trait::keeps_elements};
+inline constexpr Traits reshaping = keeping | Traits{Trait::keeps_order};
+
+/// Makes rows of a family.
+struct RowsOf {
+  Family family;
+  constexpr Operation operator()(std::string_view kind, Count operands = {1, 1},
+                                 Results (*infer)(NodeRef) = nullptr, Traits traits = {},
+                                 Count results = {1, 1}) const {
+    return {kind, family, operands, results, traits, infer};
+  }
+};
+inline constexpr RowsOf border{Family::border};
+inline constexpr RowsOf elementwise{Family::elementwise};
+inline constexpr RowsOf window{Family::window};
+inline constexpr RowsOf reduction{Family::reduction};
+inline constexpr RowsOf normalization{Family::normalization};
+inline constexpr RowsOf recurrent{Family::recurrent};
+inline constexpr RowsOf place{Family::place};
+inline constexpr RowsOf code{Family::code};
+inline constexpr RowsOf simulation{Family::simulation};
+inline constexpr RowsOf function{Family::function};
+
+/// Of one operand that is data, in any shape.
+constexpr Operation curve(std::string_view kind, Count operands = {1, 1}, Count results = {1, 1}) {
+  return elementwise(kind, operands, one<infer_as_operand>, same_shape, results);
+}
+
+constexpr Operation stretched(std::string_view kind, Count operands,
+                              Results (*infer)(NodeRef) = one<infer_stretched<0>>) {
+  return elementwise(kind, operands, infer, {Trait::stretches});
+}
+
+// moves_rules.cpp
+extern const Move identity_move;
+extern const Move transpose_move;
+extern const Move reshape_move;
+extern const Move expand_move;
+extern const Move slice_move;
+extern const Move split_move;
+extern const Move concat_move;
+extern const Move gather_move;
+
+// products.cpp
+extern const Product conv_product;
+extern const Product conv_transpose_product;
+extern const Product gemm_product;
+extern const Product matmul_product;
+extern const Product batch_matmul_product;
+extern const Product linear_product;
+extern const Product addmm_product;
+
+// work.cpp
+[[nodiscard]] std::int64_t conv_work(NodeRef node) noexcept;
+[[nodiscard]] std::int64_t conv_transpose_work(NodeRef node) noexcept;
+[[nodiscard]] std::int64_t matmul_work(NodeRef node) noexcept;
+[[nodiscard]] std::int64_t linear_work(NodeRef node) noexcept;
+[[nodiscard]] std::int64_t gemm_work(NodeRef node) noexcept;
+[[nodiscard]] std::int64_t added_product_work(NodeRef node) noexcept;
+
+}  // namespace quadrant::inline v0::detail

@@ -1,0 +1,28 @@
+// Poolings, borders and resampling.
+#pragma once
+
+#include <array>
+
+#include "ir/operations/row.hpp"
+#include "quadrant/ir/ops/windows.hpp"
+
+namespace quadrant::inline v0::detail {
+
+inline constexpr std::array window_rows{
+    window(ops::AffineGrid::kind, {2, 2}),
+    window(ops::AveragePool::kind, {1, 1}, one<infer_pooled>),
+    window(ops::CenterCropPad::kind, {2, 2}),
+    window(ops::Col2Im::kind, {3, 3}),
+    window(ops::GlobalAveragePool::kind, {1, 1}, one<infer_pooled_whole>),
+    window(ops::GlobalLpPool::kind, {1, 1}, one<infer_pooled_whole>),
+    window(ops::GlobalMaxPool::kind, {1, 1}, one<infer_pooled_whole>),
+    window(ops::GridSample::kind, {2, 2}, infer_sampled),
+    window(ops::LpPool::kind, {1, 1}, one<infer_pooled>),
+    window(ops::MaxPool::kind, {1, 1}, one<infer_pooled>, taking, {1, 2}),
+    window(ops::MaxUnpool::kind, {2, 3}),
+    window(ops::Pad::kind, {1, 4}, one<infer_padded>),
+    window(ops::Resize::kind, {1, 4}, one<infer_resized>),
+    window(ops::RoiAlign::kind, {3, 3}, infer_pooled_boxes),
+    window(ops::Upsample::kind, {1, 2}, one<infer_resized>)};
+
+}  // namespace quadrant::inline v0::detail
