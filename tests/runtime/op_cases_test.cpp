@@ -14,9 +14,12 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 #include <sstream>
 
 #include "quadrant/ir/float16.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/opset.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/numerics/convert.hpp"
@@ -144,6 +147,89 @@ TEST_CASE("operations compute what their case files say") {
       CHECK(!graphs.empty());
       for (const std::string& text : graphs) CHECK(check_graph(text) > 0);
     }
+  }
+}
+
+namespace {
+
+using Bytes = std::vector<std::string>;
+
+// One string of bytes for each element, in row-major order.
+Bytes elements_of(const Tensor& tensor) {
+  const std::size_t width = std::max<std::size_t>(bit_width(tensor.element()) / 8, 1);
+  Bytes elements;
+  for (std::size_t i = 0; i + width <= tensor.bytes().size(); i += width) {
+    const auto part = tensor.bytes().subspan(i, width);
+    elements.emplace_back(reinterpret_cast<const char*>(part.data()), part.size());
+  }
+  return elements;
+}
+
+// What the computed result says of the traits of the node that made it.
+std::map<Trait, bool> observed(const NodeRef& node, const Tensor& data, const Tensor& result) {
+  Bytes from = elements_of(data);
+  Bytes to = elements_of(result);
+  std::map<Trait, bool> holds;
+  holds[Trait::keeps_shape] = data.shape() == result.shape();
+  holds[Trait::keeps_order] = from == to && data.element() == result.element();
+  std::ranges::sort(from);
+  std::ranges::sort(to);
+  holds[Trait::keeps_elements] = from == to && data.element() == result.element();
+  holds[Trait::takes_elements] =
+      data.element() == result.element() && std::ranges::all_of(to, [&](const auto& each) {
+        return std::ranges::binary_search(from, each);
+      });
+  std::vector<std::int64_t> common;  // from the last axis on
+  for (std::size_t i = 0; i < node.operands().size(); ++i) {
+    const TensorType* const type = node.operand_type(i);
+    if (type == nullptr || !type->shape.is_static()) continue;
+    const auto extents = type->shape.known_extents();
+    common.resize(std::max(common.size(), extents.size()), 1);
+    for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+      std::int64_t& extent = common[axis];
+      if (extent == 1) extent = extents[extents.size() - 1 - axis];
+    }
+  }
+  std::ranges::reverse(common);
+  holds[Trait::stretches] = Shape(common) == result.shape();
+  return holds;
+}
+
+}  // namespace
+
+TEST_CASE("what the table of operations says of them is what they do") {
+  std::map<std::string, std::set<Trait>> seen;
+  for (const std::filesystem::path& path : case_files()) {
+    for (const std::string& text : graphs_of(path)) {
+      const auto graph = parse_graph(text);
+      REQUIRE(graph);
+      for (std::uint32_t i = 0; i < graph->index_bound(); ++i) {
+        const NodeId id = graph->node_at(i);
+        if (!id.is_valid() || graph->kind(id) != "expect") continue;
+        const Value made = graph->ref(id).operand(0);
+        const NodeRef node = graph->ref(made.node);
+        const Operation* const operation = find_operation(node.kind());
+        if (operation == nullptr || node.operands().empty() || made.result != 0) continue;
+        const auto data = compute(*graph, node.operand(0));
+        const auto result = compute(*graph, made);
+        if (!data || !result) continue;
+        CAPTURE(text);
+        for (const auto& [trait, holds] : observed(node, *data, *result)) {
+          if (!operation->traits.contains(trait)) continue;
+          CAPTURE(static_cast<int>(trait));
+          CHECK(holds);
+          seen[std::string(operation->kind)].insert(trait);
+        }
+      }
+    }
+  }
+  CHECK(seen.size() > 70);  // operations with a trait, and a case that shows it
+}
+
+TEST_CASE("every operation that is computed has a row in the table") {
+  for (const KernelEntry& entry : Interpreter::kernels()) {
+    CAPTURE(entry.kind);
+    CHECK(find_operation(entry.kind) != nullptr);
   }
 }
 

@@ -124,6 +124,8 @@ inline constexpr std::array code_rows{
     of_runtime("onnx.com.microsoft::MatMulInteger16",
                on_codes<multiplied_codes<1>, no_operand, ElementType::int32>),
     of_runtime("onnx.com.microsoft::MatMulIntegerToFloat", on_codes<multiplied_codes<1>, 2>),
+    of_runtime("onnx.com.microsoft::GatherBlockQuantized", nullptr),
+    of_runtime("onnx.com.microsoft::MatMulNBits", nullptr),
     of_runtime("onnx.com.microsoft::QGemm", on_codes<gemm_of_codes, 8, ElementType::float32>),
     of_runtime("onnx.com.microsoft::QLinearAdd", on_codes<stretched_codes<0, 3>, 0>),
     of_runtime("onnx.com.microsoft::QLinearAveragePool", on_codes<pooled_codes, 0>),

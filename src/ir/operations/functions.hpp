@@ -10,6 +10,11 @@
 namespace quadrant::inline v0::detail {
 
 inline constexpr std::array function_rows{
+    // What their attributes and further operands add, no rule of shapes knows.
+    function("onnx.com.microsoft::FusedConv", {2, 4}),
+    function("onnx.com.microsoft::FusedGemm", {2, 3}),
+    function("onnx.com.microsoft::FusedMatMul", {2, 2}),
+    function("onnx.com.microsoft::RotaryEmbedding", {4, 4}, one<infer_as_operand>, same_shape),
     function(ops::Attention::kind, {3, 7}, nullptr, {}, {1, 4}),
     function("onnx.Bernoulli"),
     function("onnx.BlackmanWindow"),

@@ -9,6 +9,12 @@
 namespace quadrant::inline v0::detail {
 
 inline constexpr std::array normalization_rows{
+    normalization("onnx.com.microsoft::SimplifiedLayerNormalization", {2, 2}, one<infer_as_operand>,
+                  same_shape, {1, 2}),
+    normalization("onnx.com.microsoft::SkipLayerNormalization", {3, 5}, one<infer_as_operand>,
+                  same_shape, {1, 4}),
+    normalization("onnx.com.microsoft::SkipSimplifiedLayerNormalization", {3, 4},
+                  one<infer_as_operand>, same_shape, {1, 4}),
     normalization(ops::BatchNormalization::kind, {5, 5}, one<infer_as_operand>, same_shape, {1, 5}),
     normalization(ops::GroupNormalization::kind, {3, 3}, one<infer_as_operand>, same_shape),
     normalization(ops::Hardmax::kind, {1, 1}, one<infer_along_an_axis>),
@@ -19,7 +25,8 @@ inline constexpr std::array normalization_rows{
     normalization(ops::LpNormalization::kind, {1, 1}, one<infer_as_operand>, same_shape),
     normalization(ops::MeanVarianceNormalization::kind, {1, 1}, one<infer_as_operand>, same_shape),
     normalization(ops::RMSNormalization::kind, {2, 2}, one<infer_as_operand>, same_shape),
-    normalization(ops::SimplifiedLayerNormalization::kind, {}, nullptr, {}, {}),
+    normalization(ops::SimplifiedLayerNormalization::kind, {2, 2}, one<infer_as_operand>,
+                  same_shape, {1, 2}),
     normalization(ops::Softmax::kind, {1, 1}, one<infer_along_an_axis>)};
 
 }  // namespace quadrant::inline v0::detail
