@@ -6,6 +6,7 @@
 
 #include "fake_quantize/forms.hpp"
 #include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/windows.hpp"
 #include "quadrant/ir/scales.hpp"
@@ -14,17 +15,6 @@ namespace quadrant::inline v0::low_precision {
 namespace {
 
 // --- moves --------------------------------------------------------------------------------------
-
-bool pads_with_zeros(NodeRef node) {
-  if (node.attribute_or<std::string>("mode", "constant") != "constant") return true;
-  if (node.operand(2).is_absent()) return node.attribute_or("value", 0.0) == 0;
-  const auto value = axis_numbers(node, 2, 1);
-  return value && value->numbers.size() == 1 && value->numbers.front() == 0;
-}
-
-bool takes_neighbours(NodeRef node) {
-  return node.attribute_or<std::string>("mode", "nearest") == "nearest";
-}
 
 // Whether a slice takes all of the axis, in order.
 bool slices_none_of(NodeRef node, std::int64_t axis) {
@@ -69,10 +59,10 @@ PendingDequantize follow_same(NodeRef node, const PrecisionRule& rule, Forms for
   if (!is_move && !is_sum(form) && !rule.data.contains(form.storage())) {
     return refuse("the target has no kernel for codes of this type");
   }
-  if (node.kind() == ops::Pad::kind && !pads_with_zeros(node)) {
+  if (node.kind() == ops::Pad::kind && !traits_of(node).contains(Trait::stays_in_range)) {
     return refuse("what it adds is not zero");
   }
-  if (node.kind() == ops::Resize::kind && !takes_neighbours(node)) {
+  if (node.kind() == ops::Resize::kind && !traits_of(node).contains(Trait::takes_elements)) {
     return refuse("what it makes lies between elements");
   }
   if (node.kind().ends_with("MaxPool") && !keeps_order(form)) {

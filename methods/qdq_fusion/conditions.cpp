@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/numerics/clamp_bounds.hpp"
 
@@ -59,12 +60,7 @@ bool is_constant_matrix(NodeRef node, std::uint32_t operand) {
 
 bool always(NodeRef /*node*/) { return true; }
 
-bool takes_nearest(NodeRef node) {
-  // What lies outside is filled with a number of its own.
-  const bool is_cropping = node.attribute_or<std::string>("coordinate_transformation_mode",
-                                                          "half_pixel") == "tf_crop_and_resize";
-  return !is_cropping && node.attribute_or<std::string>("mode", "nearest") == "nearest";
-}
+bool takes_nearest(NodeRef node) { return traits_of(node).contains(Trait::takes_elements); }
 
 bool has_bounds(NodeRef node) { return clamp_bounds(node).has_value(); }
 

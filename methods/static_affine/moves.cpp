@@ -6,9 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/places.hpp"
-#include "quadrant/ir/ops/windows.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "static_affine/element_moves.hpp"
 #include "static_affine/methods.hpp"
 
@@ -70,22 +68,12 @@ QUADRANT_PARAMETERIZED(MoveMethod, StaticAffine, Nothing,
 }  // namespace
 
 void register_moves(StaticAffine::Registration& methods) {
-  methods.add_parameterized<MoveMethod, ops::Identity>({});
-  methods.add_parameterized<MoveMethod, ops::Transpose>({});
-  methods.add_parameterized<MoveMethod, ops::Reshape>({});
-  methods.add_parameterized<MoveMethod, ops::Squeeze>({});
-  methods.add_parameterized<MoveMethod, ops::Unsqueeze>({});
-  methods.add_parameterized<MoveMethod, ops::Flatten>({});
-  methods.add_parameterized<MoveMethod, ops::Expand>({});
-  methods.add_parameterized<MoveMethod, ops::Slice>({});
-  methods.add_parameterized<MoveMethod, ops::Split>({});
-  methods.add_parameterized<MoveMethod, ops::Gather>({});
-  methods.add_parameterized<MoveMethod, ops::MaxPool>({});
-  methods.add_parameterized<MoveMethod, ops::AveragePool>({});
-  methods.add_parameterized<MoveMethod, ops::Pad>({});
-  methods.add_parameterized<MoveMethod, ops::Resize>({});
-  methods.add_parameterized<MoveMethod, ops::DepthToSpace>({});
-  methods.add_parameterized<MoveMethod, ops::SpaceToDepth>({});
+  for (const Operation& operation : operations()) {
+    const bool may_stay = operation.when != nullptr;  // `is_move` asks the node
+    if (may_stay || operation.traits.contains(Trait::stays_in_range)) {
+      methods.add_parameterized<MoveMethod>(operation.kind, {});
+    }
+  }
 }
 
 }  // namespace quadrant::inline v0::static_affine

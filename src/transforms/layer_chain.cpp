@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/ops/windows.hpp"
@@ -212,13 +213,11 @@ class ChainWalk {
       Expected<std::vector<std::int64_t>> read = read_integers(*constant);
       if (read) pads = *std::move(read);
     }
-    const bool is_of_zeros =
-        node.operand(2).is_absent() ? node.attribute_or("value", 0.0) == 0 : is_zero(node, 2);
     const auto rank = static_cast<std::size_t>(place_.rank);
     const auto channel = static_cast<std::size_t>(place_.rank + place_.axis);
     // An axis list of opset 18 makes `pads` another length, or another order.
-    if (!is_of_zeros || pads.size() != 2 * rank || !node.operand(3).is_absent() ||
-        pads[channel] != 0 || pads[rank + channel] != 0) {
+    if (!traits_of(node).contains(Trait::stays_in_range) || pads.size() != 2 * rank ||
+        !node.operand(3).is_absent() || pads[channel] != 0 || pads[rank + channel] != 0) {
       return ends_at(node, "it is not known to pad each channel with zeros");
     }
     return {};

@@ -32,9 +32,10 @@ enum class Family : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_string(Family family) noexcept;
 
-/// What is true of an operation whatever its attributes are.
+/// What is true of an operation, or of a node of it.
 enum class Trait : std::uint8_t {
-  takes_elements,  ///< each element of a result is one of operand 0's
+  stays_in_range,  ///< each element of a result is one of operand 0's, zero, or between such
+  takes_elements,  ///< ... is one of operand 0's
   keeps_elements,  ///< ... and each of these is there, once
   keeps_order,     ///< ... in the same order: another shape is all that changes
   keeps_shape,     ///< result 0 has the shape of operand 0
@@ -75,7 +76,7 @@ struct Operation {
   Family family = Family::function;
   Count operands;  ///< the first `least` of them must not be absent
   Count results;
-  Traits traits;
+  Traits traits;  ///< whatever its attributes are
   /// The types of the results from those of the operands, as far as they follow. Null: nothing
   /// does.
   Expected<std::vector<TensorType>> (*infer)(NodeRef node) = nullptr;
@@ -83,6 +84,8 @@ struct Operation {
   const Product* product = nullptr;  ///< which operands are what; null: it adds up no products
   /// Products that it adds up: quadrant/ir/work.hpp. Null: none.
   std::int64_t (*work)(NodeRef node) noexcept = nullptr;
+  /// What is true besides, by the node's attributes and constants. Null: nothing.
+  Traits (*when)(NodeRef node) = nullptr;
 };
 
 /// All rows, in the order of their kinds.
@@ -91,7 +94,11 @@ struct Operation {
 /// Null for a kind that the table does not have. Logarithmic.
 [[nodiscard]] const Operation* find_operation(std::string_view kind) noexcept;
 
-/// Whether the table has the operation with this trait.
+/// Whether the table has the operation with this trait, whatever its attributes are.
 [[nodiscard]] bool has_trait(std::string_view kind, Trait trait) noexcept;
+
+/// All that is true of the node; nothing of one that the table does not have. May read a constant
+/// of one number.
+[[nodiscard]] Traits traits_of(NodeRef node);
 
 }  // namespace quadrant::inline v0

@@ -23,7 +23,8 @@ Results one(NodeRef node) {
 inline Results infer_nothing(NodeRef /*node*/) { return {}; }
 
 inline constexpr Traits same_shape{Trait::keeps_shape};
-inline constexpr Traits taking{Trait::takes_elements};
+inline constexpr Traits in_range{Trait::stays_in_range};
+inline constexpr Traits taking = in_range | Traits{Trait::takes_elements};
 inline constexpr Traits keeping = taking | Traits{Trait::keeps_elements};
 inline constexpr Traits reshaping = keeping | Traits{Trait::keeps_order};
 
@@ -46,6 +47,12 @@ inline constexpr RowsOf place{Family::place};
 inline constexpr RowsOf code{Family::code};
 inline constexpr RowsOf simulation{Family::simulation};
 inline constexpr RowsOf function{Family::function};
+
+/// The row, of whose nodes more is true by their attributes.
+constexpr Operation where(Operation row, Traits (*when)(NodeRef)) {
+  row.when = when;
+  return row;
+}
 
 /// Of one operand that is data, in any shape.
 constexpr Operation curve(std::string_view kind, Count operands = {1, 1}, Count results = {1, 1}) {
@@ -75,6 +82,10 @@ extern const Product matmul_product;
 extern const Product batch_matmul_product;
 extern const Product linear_product;
 extern const Product addmm_product;
+
+// operations/conditions.cpp
+[[nodiscard]] Traits traits_of_padding(NodeRef node);
+[[nodiscard]] Traits traits_of_resize(NodeRef node);
 
 // work.cpp
 [[nodiscard]] std::int64_t conv_work(NodeRef node) noexcept;

@@ -59,4 +59,10 @@ bool has_trait(std::string_view kind, Trait trait) noexcept {
   return operation != nullptr && operation->traits.contains(trait);
 }
 
+Traits traits_of(NodeRef node) {
+  const Operation* const operation = find_operation(node.kind());
+  if (operation == nullptr) return {};
+  return operation->when == nullptr ? operation->traits : operation->traits | operation->when(node);
+}
+
 }  // namespace quadrant::inline v0

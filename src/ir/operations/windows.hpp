@@ -10,7 +10,7 @@ namespace quadrant::inline v0::detail {
 
 inline constexpr std::array window_rows{
     window(ops::AffineGrid::kind, {2, 2}),
-    window(ops::AveragePool::kind, {1, 1}, one<infer_pooled>),
+    window(ops::AveragePool::kind, {1, 1}, one<infer_pooled>, in_range),
     window(ops::CenterCropPad::kind, {2, 2}),
     window(ops::Col2Im::kind, {3, 3}),
     window(ops::GlobalAveragePool::kind, {1, 1}, one<infer_pooled_whole>),
@@ -20,8 +20,8 @@ inline constexpr std::array window_rows{
     window(ops::LpPool::kind, {1, 1}, one<infer_pooled>),
     window(ops::MaxPool::kind, {1, 1}, one<infer_pooled>, taking, {1, 2}),
     window(ops::MaxUnpool::kind, {2, 3}),
-    window(ops::Pad::kind, {1, 4}, one<infer_padded>),
-    window(ops::Resize::kind, {1, 4}, one<infer_resized>),
+    where(window(ops::Pad::kind, {1, 4}, one<infer_padded>), traits_of_padding),
+    where(window(ops::Resize::kind, {1, 4}, one<infer_resized>), traits_of_resize),
     window(ops::RoiAlign::kind, {3, 3}, infer_pooled_boxes),
     window(ops::Upsample::kind, {1, 2}, one<infer_resized>)};
 
