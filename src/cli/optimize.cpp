@@ -110,7 +110,7 @@ class Optimize final : public Command {
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
   [[nodiscard]] bool runs_models() const noexcept override { return true; }
 
-  [[nodiscard]] bool may_replace_model() const noexcept override { return true; }
+  [[nodiscard]] std::string_view replaceable() const noexcept override { return "MODEL"; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check_onnx_ending(output_));

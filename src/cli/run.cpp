@@ -122,7 +122,7 @@ ExitCode run_command(int argc, const char* const* argv, Console& console) {
     if (!declared->parsed()) continue;
     if (command->wants_json()) console.use_json();
     const auto work = [&]() -> Expected<void> {
-      QUADRANT_CHECK(announce_files(*declared, command->may_replace_model(), console.files()));
+      QUADRANT_CHECK(announce_files(*declared, command->replaceable(), console.files()));
       QUADRANT_CHECK(command->run(console));
       QUADRANT_CHECK(console.flush());
       return console.files().commit();

@@ -40,6 +40,8 @@ CALLS = {
     "a new .xml file and its .bin file": ("convert", "model.onnx", "new.xml"),
     "a .tflite file": ("convert", "static.onnx", "old.tflite"),
     "statistics": ("calibrate", "model.onnx", *RANDOM, "-o", "old.json", *THREADS),
+    "statistics that are added to": (
+        "calibrate", "model.onnx", *RANDOM, "-o", "statistics.json", "--merge", "statistics.json", *THREADS),
     "results of samples": ("run", "model.onnx", *RANDOM, "-o", "results", *THREADS),
     "results in a new folder": ("run", "model.onnx", *RANDOM, "-o", "new/folder", *THREADS),
 }
@@ -58,6 +60,7 @@ class FaultsTest(CommandTest):
         for name in ("old.html", "old.json", "old.onnx", "old.tflite"):
             self.put(name, b"old")
         self.succeeds("convert", self.model, "old.xml")
+        self.succeeds("calibrate", self.model, *RANDOM, "-o", "statistics.json")
         (self.folder / "results").mkdir()
         self.put("results/random_1.npz", b"old")
 
