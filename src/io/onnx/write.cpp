@@ -52,8 +52,7 @@ class ModelFileWriter {
       const auto place = [&] {
         return (std::filesystem::path(path_).parent_path() / data.name).string();
       };
-      data_file.emplace(value_of(NewFile::create(place())));
-      const std::uint64_t hash = write_bytes(contents, *data_file);
+      const std::uint64_t hash = write_data(contents, place(), data_file);
       // As long as the placeholder: the sizes that were counted stay right. What is there of this
       // name has the same contents.
       data.name = data_name(hash);
@@ -78,6 +77,20 @@ class ModelFileWriter {
   }
 
  private:
+  // Its name comes from what is in it: until then errors are the model's.
+  std::uint64_t write_data(const Rope& contents, const std::string& place, std::optional<NewFile>& file) {
+    try {
+      file.emplace(value_of(NewFile::create(place)));
+      return write_bytes(contents, *file);
+    } catch (Failure& failure) {
+      if (failure.error.place.file == resolved_path(place)) {
+        failure.error.place.file = path_;
+        failure.error.message = "its data file: " + failure.error.message;
+      }
+      throw;
+    }
+  }
+
   // All messages, as references to contents that are not read yet. The report says what they take.
   Rope make_messages(DataFile& data, Rope& contents) {
     const std::int64_t opset_read = opset_version(graph_);
