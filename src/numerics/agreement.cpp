@@ -22,6 +22,7 @@ void add_pairs(Agreement& sums, std::span<const T> signal, std::span<const T> ap
       if (s != a && !(std::isnan(s) && std::isnan(a))) ++sums.non_finite;
       continue;
     }
+    ++sums.finite;
     sums.signal += s * s;
     sums.approximation += a * a;
     sums.product += s * a;
@@ -55,6 +56,7 @@ void Agreement::merge(const Agreement& other) {
   elements += other.elements;
   equal += other.equal;
   non_finite += other.non_finite;
+  finite += other.finite;
   signal += other.signal;
   approximation += other.approximation;
   product += other.product;
@@ -78,6 +80,7 @@ bool Agreement::is_possible() const noexcept {
   constexpr double slack = 1e-6;  // enough for the sums of any tensor
   constexpr double least = std::numeric_limits<double>::min();
   if (equal > elements || non_finite > elements - equal) return false;
+  if (finite > elements - non_finite || finite < elements - equal - non_finite) return false;
   if (signal < 0 || approximation < 0 || noise < 0 || largest_error < 0) return false;
   const double powers = signal + approximation;
   if (std::isinf(powers)) return true;
