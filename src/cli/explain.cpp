@@ -224,18 +224,20 @@ class Explain final : public Command {
       explanations = target ? of_computations(subject, analysis) : of_interest(subject, analysis);
     }
     print(explanations, subject, console);
-    if (!options_.json) print_sums(nodes, subject, console);
+    if (!options_.json) print_sums(nodes, explanations, subject, console);
     return {};
   }
 
  private:
-  // Of a run that makes codes of 8 bits of data.
-  static void print_sums(const std::vector<NodeId>& nodes, const Subject& subject,
+  // Of a run that makes codes of 8 bits of data: what `nodes`, which were explained, do with them.
+  static void print_sums(const std::vector<NodeId>& nodes,
+                         const std::vector<Explanation>& explanations, const Subject& subject,
                          Console& console) {
     const auto& schemes = subject.recipe.recipe.schemes;
     if (std::ranges::find(schemes, "static_affine", &SchemeChoice::scheme) == schemes.end()) return;
-    for (const NodeId node : nodes) {
-      const std::string note = pairing_note(subject.graph, node);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (explanations[i].state != State::ToQuantize) continue;
+      const std::string note = pairing_note(subject.graph, nodes[i]);
       if (!note.empty()) console.print(fmt::format("  {}\n", note));
     }
   }

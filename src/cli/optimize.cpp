@@ -34,6 +34,7 @@
 #include "quadrant/report/summary.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
+#include "support/counted.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -53,6 +54,7 @@ struct Attempt {
   std::uint64_t weights = 0;    ///< of real numbers that could be quantized
   std::uint64_t quantized = 0;  ///< of these
   bool is_float = false;        ///< no value is quantized, be it a weight or not
+  std::uint64_t nan = 0;        ///< elements of outputs that are NaN in the float model
   double seconds = 0;
 
   [[nodiscard]] std::string name() const {
@@ -136,7 +138,7 @@ class Optimize final : public Command {
       attempts_.push_back(std::move(attempt));
       if (is_good_enough(attempts_.back())) break;
       // What keeps all in float, or is NaN in float, is no matter of effort.
-      if (attempts_.back().is_float || has_no_numbers(attempts_.back())) break;
+      if (attempts_.back().is_float || attempts_.back().nan != 0) break;
     }
     const auto best = std::ranges::find_if(attempts_, [&](const Attempt& attempt) {
       return std::ranges::none_of(
@@ -169,13 +171,8 @@ class Optimize final : public Command {
   }
 
   [[nodiscard]] bool is_good_enough(const Attempt& attempt) const {
-    if (attempt.is_float || has_no_numbers(attempt)) return false;
+    if (attempt.is_float || attempt.nan != 0) return false;
     return attempt.loss ? *attempt.loss <= accept_ : reaches(attempt, accept_sqnr_);
-  }
-
-  // An output without a finite number says nothing of accuracy.
-  static bool has_no_numbers(const Attempt& attempt) {
-    return attempt.worst.elements != 0 && attempt.worst.finite == 0;
   }
 
   // What is infinite or NaN in one of the models alone has no SQNR.
@@ -224,13 +221,9 @@ class Optimize final : public Command {
     make_borders_real(real);
     QUADRANT_TRY(const auto interpreter, make_interpreter(console));
     QUADRANT_TRY(const Comparison comparison, compare(graph, real, *interpreter, *data, options));
+    for (const ValueAgreement& output : comparison.outputs) attempt.nan += output.agreement.nan;
     const auto worst = std::ranges::min_element(
-        comparison.outputs,
-        [](const Agreement& a, const Agreement& b) {
-          const bool a_is_known = a.finite != 0;
-          const bool b_is_known = b.finite != 0;
-          return a_is_known != b_is_known ? b_is_known : worse_than(a, b);
-        },
+        comparison.outputs, [](const auto& a, const auto& b) { return worse_than(a, b); },
         &ValueAgreement::agreement);
     if (worst != comparison.outputs.end()) attempt.worst = worst->agreement;
     if (comparison.first && comparison.second) {
@@ -244,8 +237,9 @@ class Optimize final : public Command {
       return "nothing is quantized: 'quadrant explain' with --scheme static-affine and the same "
              "samples says why";
     }
-    if (has_no_numbers(best)) {
-      return "there is an output without a finite number, so that nothing is known of the accuracy";
+    if (best.nan != 0) {
+      return fmt::format("{} of the float model's outputs {} NaN: how good the rest is says little",
+                         counted(best.nan, "element"), best.nan == 1 ? "is" : "are");
     }
     if (is_good_enough(best)) return "good enough";
     if (attempts_.size() == all_steps().size()) return "all was tried" + finer_codes();
@@ -271,7 +265,6 @@ class Optimize final : public Command {
   }
 
   static std::string print(const Agreement& agreement) {
-    if (agreement.elements != 0 && agreement.finite == 0) return "nothing finite";
     const std::string sqnr = fmt::format("{:.2f} dB", agreement.sqnr_db());
     return agreement.non_finite == 0 ? sqnr
                                      : fmt::format("{}, {} not finite", sqnr, agreement.non_finite);
@@ -284,6 +277,7 @@ class Optimize final : public Command {
         attempts.push_back({{"optimizations", attempt.optimizations},
                             {"sqnr_db", attempt.worst.sqnr_db()},
                             {"non_finite", attempt.worst.non_finite},
+                            {"nan", attempt.nan},
                             {"weights", attempt.weights},
                             {"quantized_weights", attempt.quantized},
                             {"points_lost", attempt.loss ? Json(*attempt.loss) : Json(nullptr)},

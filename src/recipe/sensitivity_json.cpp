@@ -25,7 +25,7 @@ Json to_json(const ValueAgreement& value) {
           {"elements", sums.elements},
           {"equal", sums.equal},
           {"non_finite", sums.non_finite},
-          {"finite", sums.finite},
+          {"nan", sums.nan},
           {"signal", sums.signal},
           {"approximation", sums.approximation},
           {"product", sums.product},
@@ -40,10 +40,8 @@ Expected<ValueAgreement> read_agreement(ObjectReader& reader) {
   value.agreement.elements = reader.count("elements");
   value.agreement.equal = reader.count("equal");
   value.agreement.non_finite = reader.count("non_finite");
-  value.agreement.finite = reader.optional_member("finite") != nullptr
-                               ? reader.count("finite")
-                               // Of before there was this count: most likely.
-                               : value.agreement.elements - value.agreement.non_finite;
+  // Files of before do not say.
+  if (reader.optional_member("nan") != nullptr) value.agreement.nan = reader.count("nan");
   value.agreement.signal = reader.real("signal");
   value.agreement.approximation = reader.real("approximation");
   value.agreement.product = reader.real("product");
