@@ -117,7 +117,7 @@ TEST_CASE("what takes codes and makes numbers is not said to hold none") {
   Graph graph;
   const Value root = toy::add(graph, "root", "w", {});
   const Value used = toy::add(graph, "use", "u", {root});
-  toy::add(graph, "use", "v", {used, root});
+  toy::add(graph, "use", "v", {used, root}, {{"colour", std::int64_t{0}}});
   const auto all = Explained().all(graph);
   const Explanation& v = of(all, "v");
   REQUIRE(v.benefits.size() == 2);

@@ -130,9 +130,9 @@ TEST_CASE("every truncation is refused") {
 
 TEST_CASE("a document of another kind is called that, however deep it is") {
   const std::string other =
-      R"({"format": "quadrant-statistics", "version": 1, "values": [{"a": [[1, [2]]]}]})";
+      R"({"format": "quadrant.statistics", "version": 1, "values": [{"a": [[1, [2]]]}]})";
   CHECK(refused_plan(other).message.starts_with(
-      R"($.format: expected "quadrant-plan", found "quadrant-statistics")"));
+      R"($.format: expected "quadrant.plan", found "quadrant.statistics")"));
 }
 
 TEST_CASE("depth is bounded") {
