@@ -72,6 +72,7 @@ std::string values_of_operation(const Graph& graph, std::string_view name) {
   for (const NamedNode& node : named_nodes(graph)) {
     if (node.own != name || graph.result_count(node.id) == 0) continue;
     std::vector<std::string_view> made;
+    made.reserve(graph.result_count(node.id));
     for (std::uint32_t result = 0; result < graph.result_count(node.id); ++result) {
       made.push_back(graph.value_name({node.id, result}));
     }
