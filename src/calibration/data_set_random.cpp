@@ -136,11 +136,13 @@ class RandomDataSet final : public DataSet {
       const Input& input = inputs_[number];
       auto tensor = Tensor::make(input.element, input.shape, largest_input_);
       if (!tensor) {
+        // Where there can be such a tensor, its size is in the way.
+        const bool is_large = input.shape.is_static() && byte_width(input.element) != 0;
         return fail(
             ErrorCode::impossible,
             fmt::format("there are no random numbers for {} [{}]: {}", to_string(input.element),
                         to_string(input.shape), tensor.error().message),
-            {.tensor = input.name});
+            {.tensor = input.name}, is_large ? Remedy::more_memory : Remedy::none);
       }
       Dice dice(seed_, i, number);
       if (is_float(input.element)) {

@@ -198,6 +198,7 @@ class Calibrate final : public Command {
 
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
   [[nodiscard]] bool runs_models() const noexcept override { return true; }
+  [[nodiscard]] std::string_view replaceable() const noexcept override { return "--merge"; }
 
   Expected<void> run(Console& console) override {
     const bool has_samples = !data_.path.empty() || data_.random != 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "cli/console.hpp"
@@ -30,8 +31,9 @@ class Command {
   [[nodiscard]] virtual bool reads_models() const noexcept { return true; }
   /// Whether it may run them: those that do have --run-memory.
   [[nodiscard]] virtual bool runs_models() const noexcept { return false; }
-  /// Whether --output may name the model that is read.
-  [[nodiscard]] virtual bool may_replace_model() const noexcept { return false; }
+  /// The argument whose files --output may name, which are then replaced; empty: none. Where that
+  /// is `MODEL`, the command writes ONNX.
+  [[nodiscard]] virtual std::string_view replaceable() const noexcept { return {}; }
   virtual Expected<void> run(Console& console) = 0;
   /// The exit code of a run without error.
   [[nodiscard]] virtual ExitCode outcome() const noexcept { return ExitCode::done; }

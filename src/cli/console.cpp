@@ -40,7 +40,6 @@ Expected<void> Console::write_text(const std::string& path, std::string_view tex
 
 void Console::print(std::string_view text) {
   clear_progress();
-  print_notes();
   if (std::fwrite(text.data(), 1, text.size(), out_) != text.size()) write_failed_ = true;
 }
 
@@ -56,7 +55,6 @@ void Console::print_error(const Error& error) {
 }
 
 Expected<void> Console::flush() {
-  print_notes();
   if (std::fflush(out_) != 0) write_failed_ = true;
   if (write_failed_) return fail(ErrorCode::io, "cannot write to standard output");
   return {};

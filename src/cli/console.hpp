@@ -14,9 +14,9 @@
 
 namespace quadrant::cli {
 
-/// What a subcommand talks to. Notes and warnings wait for the result: a command that fails says
-/// one line, its error. With --json, diagnostics are kept for the document instead of printed, so
-/// that stdout is one JSON document and stderr is empty unless the command fails.
+/// What a subcommand talks to. Notes and warnings wait until its files are in place: a command that
+/// fails says one line, its error. With --json, diagnostics are kept for the document instead of
+/// printed, so that stdout is one JSON document and stderr is empty unless the command fails.
 class Console final : public Sink {
  public:
   Console(std::FILE* out, std::FILE* err);
@@ -27,6 +27,9 @@ class Console final : public Sink {
   bool follow_links = false;
   /// --run-memory, as it was said.
   std::string run_memory{};
+  /// --convert and --allow-non-finite: of all samples that the command reads.
+  bool convert_samples = false;
+  bool allow_non_finite_samples = false;
   /// Adds a file.
   [[nodiscard]] Expected<void> write_text(const std::string& path, std::string_view text);
 
@@ -42,6 +45,8 @@ class Console final : public Sink {
   void print_error(const Error& error);
   /// Whether all that was printed could be: a full disk only shows here.
   [[nodiscard]] Expected<void> flush();
+  /// Notes and warnings, to stderr.
+  void print_notes();
 
   void report(const Diagnostic& diagnostic) override;
   /// A bar on stderr, when that is a terminal.
@@ -49,7 +54,6 @@ class Console final : public Sink {
   void clear_progress();
 
  private:
-  void print_notes();
   void say(const std::string& text);
 
   using Clock = std::chrono::steady_clock;

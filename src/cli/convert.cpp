@@ -23,6 +23,7 @@
 #include "quadrant/ir/real_borders.hpp"
 #include "quadrant/report/computation.hpp"
 #include "quadrant/report/saturation.hpp"
+#include "quadrant/report/summary.hpp"
 #include "quadrant/report/terminal_text.hpp"
 #include "support/counted.hpp"
 
@@ -55,6 +56,19 @@ Json to_json(const ComputationReport& report) {
   return {{"on_codes", report.on_codes},
           {"requantized", report.requantized},
           {"operations", std::move(operations)}};
+}
+
+// Where nothing is quantized: why not, of each weight.
+void remark_on_nothing(const Summary& summary, std::vector<std::string>& remarks) {
+  remarks.push_back(summary.given.count == 0
+                        ? std::string("nothing is quantized")
+                        : fmt::format("nothing more is quantized: {} {} already",
+                                      counted(summary.given.count, "weight"),
+                                      summary.given.count == 1 ? "was" : "were"));
+  for (const WeightLeftInFloat& weight : summary.left_in_float) {
+    remarks.push_back(
+        fmt::format("left in float: {}: {}", printable(weight.name), printable(weight.reason)));
+  }
 }
 
 class Convert final : public Command {
@@ -173,9 +187,12 @@ class Convert final : public Command {
                                                               subject.registry, engine, true),
                                                 options_.model));
     const std::size_t count = result.analysis.plan.values.size();
-    remarks.push_back(count == 0 ? "nothing is quantized: 'quadrant explain' says why"
-                                 : fmt::format("{} {} quantized", counted(count, "value"),
-                                               count == 1 ? "is" : "are"));
+    if (count == 0) {
+      remark_on_nothing(summarize(subject.graph, subject.registry, result), remarks);
+    } else {
+      remarks.push_back(
+          fmt::format("{} {} quantized", counted(count, "value"), count == 1 ? "is" : "are"));
+    }
     return std::move(result.graph);
   }
 

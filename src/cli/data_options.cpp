@@ -1,19 +1,26 @@
 #include "cli/data_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <map>
 #include <string_view>
 #include <utility>
 
+#include "cli/model.hpp"
 #include "cli/runtimes.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::cli {
 namespace {
+
+/// What names samples of files.
+constexpr std::array<const char*, 2> options_of_samples{"--data", "--calibration"};
 
 /// `2x3x4`, or nothing for a scalar.
 Expected<Shape> parse_shape(std::string_view option, std::string_view text) {
@@ -81,13 +88,46 @@ void declare(CLI::App& command, DataOptions& options) {
       ->type_name("INPUT=SHAPE")
       ->allow_extra_args(false)
       ->needs(random);
-  command
-      .add_flag("--convert", options.convert,
-                "Convert samples of other element types to those of the model's inputs")
-      ->needs(data);
-  command
-      .add_flag("--allow-non-finite", options.allow_non_finite, "Take samples with NaN or infinity")
-      ->needs(data);
+}
+
+void declare_sample_options(CLI::App& command, Console& console) {
+  const bool takes_samples = std::ranges::any_of(options_of_samples, [&](const char* name) {
+    return command.get_option_no_throw(name) != nullptr;
+  });
+  if (!takes_samples) return;
+  command.add_flag("--convert", console.convert_samples,
+                   "Convert samples of other element types to those of the model's inputs");
+  command.add_flag("--allow-non-finite", console.allow_non_finite_samples,
+                   "Take samples with NaN or infinity");
+}
+
+Expected<void> check_sample_options(const CLI::App& command) {
+  std::vector<std::string> names;
+  bool are_given = false;
+  for (const char* const name : options_of_samples) {
+    const CLI::Option* const option = command.get_option_no_throw(name);
+    if (option == nullptr) continue;
+    names.emplace_back(name);
+    are_given = are_given || std::ranges::any_of(option->results(), [](const std::string& path) {
+                  return !is_statistics_file(path);
+                });
+  }
+  for (const char* const name : {"--convert", "--allow-non-finite"}) {
+    const CLI::Option* const option = command.get_option_no_throw(name);
+    if (option == nullptr || option->count() == 0 || are_given) continue;
+    return fail(ErrorCode::usage, fmt::format("{} is for samples of files, which {} names", name,
+                                              fmt::join(names, " or ")));
+  }
+  return {};
+}
+
+Expected<std::unique_ptr<DataSet>> open_samples(const std::string& path, const Graph& graph,
+                                                Console& console) {
+  return open_data_set(path, graph,
+                       {.convert = console.convert_samples,
+                        .allow_non_finite = console.allow_non_finite_samples,
+                        .sink = &console,
+                        .files = &console.files()});
 }
 
 Expected<void> check(const DataOptions& options) {
@@ -100,13 +140,7 @@ Expected<void> check(const DataOptions& options) {
 Expected<std::unique_ptr<DataSet>> open_data(const DataOptions& options, const Graph& graph,
                                              Console& console) {
   QUADRANT_CHECK(check(options));
-  if (!options.path.empty()) {
-    return open_data_set(options.path, graph,
-                         {.convert = options.convert,
-                          .allow_non_finite = options.allow_non_finite,
-                          .sink = &console,
-                          .files = &console.files()});
-  }
+  if (!options.path.empty()) return open_samples(options.path, graph, console);
   QUADRANT_TRY(auto shapes, parse_shapes(options.shapes, graph));
   QUADRANT_TRY(const std::uint64_t memory, run_memory(console));
   return random_data_set(graph, options.random, options.seed,

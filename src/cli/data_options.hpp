@@ -23,13 +23,20 @@ struct DataOptions {
   std::size_t random = 0;  ///< --random: how many
   std::uint64_t seed = 1;
   std::vector<std::string> shapes;  ///< of random samples: NAME=2x3
-  bool convert = false;
-  bool allow_non_finite = false;
 };
 
-/// Adds --data, --random, --seed, --shape, --convert and --allow-non-finite to a subcommand, which
-/// must then ask `check`.
+/// Adds --data, --random, --seed and --shape to a subcommand, which must then ask `check`.
 void declare(CLI::App& command, DataOptions& options);
+
+/// Adds --convert and --allow-non-finite, for --data and --calibration alike, to a subcommand that
+/// has one of these.
+void declare_sample_options(CLI::App& command, Console& console);
+/// `usage` where those were given and no samples of files to take so.
+[[nodiscard]] Expected<void> check_sample_options(const CLI::App& command);
+
+/// Samples of files, taken as those options say.
+[[nodiscard]] Expected<std::unique_ptr<DataSet>> open_samples(const std::string& path,
+                                                              const Graph& graph, Console& console);
 
 /// Whether there are samples to be had, one way: before the long work.
 [[nodiscard]] Expected<void> check(const DataOptions& options);

@@ -248,10 +248,16 @@ void declare(CLI::App& command, DecisionOptions& options) {
   options.schemes.declare(command);
 }
 
-Expected<Analysis> Subject::decide() {
-  const QuantizeOptions options = engine_options();
+Expected<Analysis> Subject::decide(const Plan* plan) {
+  QuantizeOptions options = engine_options();
+  options.plan = plan;
+  TbbExecutor executor(threads);
+  options.executor = &executor;
   QUADRANT_CHECK(run_before(steps, graph, registry, options));
-  return analyze(graph, registry, options);
+  const bool reads_weights = options.non_finite == NonFinitePolicy::leave_float && plan == nullptr;
+  if (!reads_weights) return analyze(graph, registry, options);
+  QUADRANT_TRY(QuantizeResult result, quantize(graph, registry, options));
+  return std::move(result.analysis);
 }
 
 QuantizeOptions Subject::engine_options() const {

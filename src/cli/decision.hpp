@@ -71,8 +71,9 @@ struct Subject {
   Couplings couplings{};  ///< the model's own
   unsigned threads = 0;   ///< that the command may use
 
-  /// Phases 1 to 3.
-  [[nodiscard]] Expected<Analysis> decide();
+  /// Phases 1 to 3: selecting, or following a plan. Where weights with NaN or infinity are to stay
+  /// float, reads them to know which do; a plan says that itself.
+  [[nodiscard]] Expected<Analysis> decide(const Plan* plan = nullptr);
   /// For the engine; refers to this object.
   [[nodiscard]] QuantizeOptions engine_options() const;
 };

@@ -37,6 +37,14 @@ Expected<std::vector<NodeId>> find_nodes(const Graph& graph, const std::string& 
   const Value input = graph.find_value(wanted);
   if (found.empty() && !input.is_absent()) found.push_back(input.node);
   if (!found.empty()) return found;
+  const std::vector<std::string> inner = graph.reserved_names();
+  if (std::ranges::find(inner, wanted) != inner.end()) {
+    return fail(
+        ErrorCode::usage,
+        fmt::format("'{}' is in a subgraph: subgraphs stay as they are, and nothing in them "
+                    "is quantized",
+                    wanted));
+  }
   return fail(ErrorCode::usage, fmt::format("no node and no value is called '{}'{}", wanted,
                                             did_you_mean(wanted, all_names(graph))));
 }
@@ -156,6 +164,7 @@ class Explain final : public Command {
     add_choice(*command, "--target", target_, kernels_targets(),
                "With --scheme fake_quantize or qdq_fusion, which 'quadrant convert' runs: whose "
                "kernels compute on codes (default: openvino-cpu, tflite)");
+    declare_non_finite(*command, options_.non_finite);
     command->add_flag("--all", all_, "A line for every operation, input and constant");
     plan_option_ =
         command
@@ -198,10 +207,7 @@ class Explain final : public Command {
     if (!node_.empty()) {
       QUADRANT_TRY(nodes, find_nodes(subject.graph, node_));
     }
-    QuantizeOptions engine = subject.engine_options();
-    engine.plan = plan ? &*plan : nullptr;
-    QUADRANT_CHECK(run_before(subject.steps, subject.graph, subject.registry, engine));
-    QUADRANT_TRY(const Analysis analysis, analyze(subject.graph, subject.registry, engine));
+    QUADRANT_TRY(const Analysis analysis, subject.decide(plan ? &*plan : nullptr));
     if (against) {
       QUADRANT_TRY(const auto found, differences(subject, analysis, *against, console));
       print(found, subject, console);
@@ -218,18 +224,20 @@ class Explain final : public Command {
       explanations = target ? of_computations(subject, analysis) : of_interest(subject, analysis);
     }
     print(explanations, subject, console);
-    if (!options_.json) print_sums(nodes, subject, console);
+    if (!options_.json) print_sums(nodes, explanations, subject, console);
     return {};
   }
 
  private:
-  // Of a run that makes codes of 8 bits of data.
-  static void print_sums(const std::vector<NodeId>& nodes, const Subject& subject,
+  // Of a run that makes codes of 8 bits of data: what `nodes`, which were explained, do with them.
+  static void print_sums(const std::vector<NodeId>& nodes,
+                         const std::vector<Explanation>& explanations, const Subject& subject,
                          Console& console) {
     const auto& schemes = subject.recipe.recipe.schemes;
     if (std::ranges::find(schemes, "static_affine", &SchemeChoice::scheme) == schemes.end()) return;
-    for (const NodeId node : nodes) {
-      const std::string note = pairing_note(subject.graph, node);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (explanations[i].state != State::ToQuantize) continue;
+      const std::string note = pairing_note(subject.graph, nodes[i]);
       if (!note.empty()) console.print(fmt::format("  {}\n", note));
     }
   }

@@ -62,6 +62,8 @@ Expected<Graph> read_model(const std::string& path, Console& console) {
 
 Expected<Plan> read_plan(const std::string& path) { return read_as(path, parse_plan); }
 
+bool is_statistics_file(const std::string& path) { return fs::path(path).extension() == ".json"; }
+
 Expected<StatisticsTable> read_statistics(const std::string& path) {
   return read_as(path, parse_statistics);
 }

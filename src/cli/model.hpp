@@ -25,6 +25,8 @@ inline constexpr std::uint64_t largest_text = std::uint64_t{1} << 30U;
 /// A plan that `plan -o` saved.
 [[nodiscard]] Expected<Plan> read_plan(const std::string& path);
 
+/// Whether a path that --calibration takes is of statistics, not of samples: it ends in `.json`.
+[[nodiscard]] bool is_statistics_file(const std::string& path);
 /// Statistics that `calibrate -o` saved.
 [[nodiscard]] Expected<StatisticsTable> read_statistics(const std::string& path);
 /// The same, saved for this model: `usage` for a value that it does not have.

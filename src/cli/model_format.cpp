@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "quadrant/support/new_file.hpp"
+
 namespace quadrant::cli {
 namespace {
 
@@ -29,10 +31,26 @@ std::optional<ModelFormat> known_format(const std::string& path) {
   return found == endings.end() ? std::nullopt : std::optional(found->second);
 }
 
+// A file is found by its own name, whatever links lead to it.
+Expected<void> check_target_of_link(const std::string& path, ModelFormat format) {
+  const std::string target = resolved_path(path);
+  const ModelFormat named = known_format(target).value_or(format);
+  if (named == format) return {};
+  return fail(
+      ErrorCode::usage,
+      fmt::format("this is a link to '{}', whose ending says {}, and what is written is {}: "
+                  "name another file",
+                  target, to_string(named), to_string(format)),
+      {.file = path});
+}
+
 }  // namespace
 
 Expected<ModelFormat> model_format(const std::string& path) {
-  if (const auto format = known_format(path)) return *format;
+  if (const auto format = known_format(path)) {
+    QUADRANT_CHECK(check_target_of_link(path, *format));
+    return *format;
+  }
   return fail(ErrorCode::usage,
               "the ending says which format to write: .onnx, .tflite, .xml for OpenVINO, .mlir, or "
               ".qd for text",
@@ -41,7 +59,7 @@ Expected<ModelFormat> model_format(const std::string& path) {
 
 Expected<void> check_onnx_ending(const std::string& path) {
   const ModelFormat format = read_format(path);
-  if (format == ModelFormat::onnx) return {};
+  if (format == ModelFormat::onnx) return check_target_of_link(path, format);
   return fail(ErrorCode::usage,
               fmt::format("this command writes ONNX files: 'quadrant convert' writes {} ones, and "
                           "quantizes with --scheme",

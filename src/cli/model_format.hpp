@@ -17,11 +17,12 @@ enum class ModelFormat : std::uint8_t {
   text,      ///< `.qd`, what ir/text.hpp prints
 };
 
-/// `usage` for another ending, with those that there are.
+/// `usage` for another ending, with those that there are, and for a link to a file whose ending
+/// says another format.
 [[nodiscard]] Expected<ModelFormat> model_format(const std::string& path);
 
-/// `usage` for a file whose ending says another format than ONNX: of commands that write that
-/// alone.
+/// `usage` for a file whose ending, or that of what it links to, says another format than ONNX: of
+/// commands that write that alone.
 [[nodiscard]] Expected<void> check_onnx_ending(const std::string& path);
 
 /// `ONNX`, `TFLite`, `OpenVINO`, `MLIR`, `text`

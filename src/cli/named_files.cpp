@@ -1,5 +1,7 @@
 #include "cli/named_files.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -26,24 +28,44 @@ bool is_written(std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
+// Elsewhere `-` stands for standard output, of which a model, or a folder, cannot be made.
+Expected<void> check_is_no_dash(const std::string& path, const std::string& name) {
+  if (path != "-") return {};
+  return fail(ErrorCode::usage,
+              fmt::format("{} takes the name of a file, and '-' is none: './-' would be", name));
+}
+
 Expected<void> announce_output(const std::string& path, const std::string& name,
                                FileTransaction& files) {
+  QUADRANT_CHECK(check_is_no_dash(path, name));
   QUADRANT_CHECK(files.announce(path, name));
-  const bool has_weights = name == "OUT" && std::filesystem::path(path).extension() == ".xml";
+  const bool has_weights = name == "OUT" && read_format(path) == ModelFormat::openvino;
   if (!has_weights) return {};
   return files.announce(std::filesystem::path(path).replace_extension(".bin").string(),
                         name + ", whose weights go into a file of their own,");
 }
 
+// A model of another format would become ONNX under the name that it has.
+bool may_be_replaced(const std::string& name, const std::string& path) {
+  return name != model || read_format(path) == ModelFormat::onnx;
+}
+
 }  // namespace
 
-Expected<void> announce_files(const CLI::App& command, bool over_model, FileTransaction& files) {
+Expected<void> announce_files(const CLI::App& command, std::string_view replaceable,
+                              FileTransaction& files) {
   for (const CLI::Option* const option : command.get_options()) {
-    if (!names_files(*option)) continue;
     const std::string name = option->get_name();
+    if (option->get_type_name() == "DIR") {
+      for (const std::string& path : option->results())
+        QUADRANT_CHECK(check_is_no_dash(path, name));
+    }
+    if (!names_files(*option)) continue;
     for (const std::string& path : option->results()) {
       if (path.empty()) continue;
-      if (over_model && name == model) files.allow_over(path, std::string(output));
+      if (name == replaceable && may_be_replaced(name, path)) {
+        files.allow_over(path, std::string(output));
+      }
       QUADRANT_CHECK(is_written(name) ? announce_output(path, name, files) : files.read(path));
     }
   }

@@ -1,6 +1,8 @@
 // The files that the arguments of a call name.
 #pragma once
 
+#include <string_view>
+
 #include "quadrant/support/expected.hpp"
 #include "quadrant/support/file_transaction.hpp"
 
@@ -11,9 +13,10 @@ class App;
 namespace quadrant::cli {
 
 /// Tells `files` what the call reads and what it writes, before it does: that it can be put in its
-/// place, and is none that it reads or writes by another option. `over_model`: --output may be the
-/// model. What else is read, such as a model's data, is told by those who read it.
-[[nodiscard]] Expected<void> announce_files(const CLI::App& command, bool over_model,
+/// place, and is none that it reads or writes by another option. `replaceable`: the argument whose
+/// files --output may be; a model if it is ONNX, as what is written. What else is read, such as a
+/// model's data, is told by those who read it.
+[[nodiscard]] Expected<void> announce_files(const CLI::App& command, std::string_view replaceable,
                                             FileTransaction& files);
 
 }  // namespace quadrant::cli

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/choices.hpp"
+#include "cli/data_options.hpp"
 #include "cli/runtimes.hpp"
 #include "quadrant/calibration/correct_bias.hpp"
 #include "quadrant/calibration/data_set.hpp"
@@ -124,8 +125,7 @@ Expected<void> correct_from_moments(Graph& graph, const MomentsTable& moments,
 
 Expected<void> correct_on_samples(const Graph& graph, Graph& quantized, const std::string& samples,
                                   Executor& executor, Console& console) {
-  QUADRANT_TRY(const auto data,
-               open_data_set(samples, graph, {.sink = &console, .files = &console.files()}));
+  QUADRANT_TRY(const auto data, open_samples(samples, graph, console));
   QUADRANT_TRY(const auto interpreter, make_interpreter(console));
   QUADRANT_TRY(const CorrectBiasReport corrected,
                correct_bias(quantized, graph, *interpreter, *data,

@@ -13,6 +13,7 @@
 
 #include "calibration/located.hpp"
 #include "cli/command.hpp"
+#include "cli/data_options.hpp"
 #include "cli/decision.hpp"
 #include "cli/labels.hpp"
 #include "cli/model.hpp"
@@ -30,8 +31,10 @@
 #include "quadrant/ir/real_borders.hpp"
 #include "quadrant/numerics/agreement.hpp"
 #include "quadrant/report/saturation.hpp"
+#include "quadrant/report/summary.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
+#include "support/counted.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -46,8 +49,12 @@ std::vector<std::vector<std::string>> all_steps() {
 struct Attempt {
   std::vector<std::string> optimizations;
   Graph graph;
-  Agreement worst;             ///< of the output that agrees least
-  std::optional<double> loss;  ///< percentage points of top-1 that are lost; empty: no labels
+  Agreement worst;              ///< of the output that agrees least
+  std::optional<double> loss;   ///< percentage points of top-1 that are lost; empty: no labels
+  std::uint64_t weights = 0;    ///< of real numbers that could be quantized
+  std::uint64_t quantized = 0;  ///< of these
+  bool is_float = false;        ///< no value is quantized, be it a weight or not
+  std::uint64_t nan = 0;        ///< elements of outputs that are NaN in the float model
   double seconds = 0;
 
   [[nodiscard]] std::string name() const {
@@ -110,7 +117,7 @@ class Optimize final : public Command {
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
   [[nodiscard]] bool runs_models() const noexcept override { return true; }
 
-  [[nodiscard]] bool may_replace_model() const noexcept override { return true; }
+  [[nodiscard]] std::string_view replaceable() const noexcept override { return "MODEL"; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check_onnx_ending(output_));
@@ -130,6 +137,8 @@ class Optimize final : public Command {
       QUADRANT_TRY(Attempt attempt, in_file(attempt_with(graph, step, console), model_));
       attempts_.push_back(std::move(attempt));
       if (is_good_enough(attempts_.back())) break;
+      // What keeps all in float, or is NaN in float, is no matter of effort.
+      if (attempts_.back().is_float || attempts_.back().nan != 0) break;
     }
     const auto best = std::ranges::find_if(attempts_, [&](const Attempt& attempt) {
       return std::ranges::none_of(
@@ -162,6 +171,7 @@ class Optimize final : public Command {
   }
 
   [[nodiscard]] bool is_good_enough(const Attempt& attempt) const {
+    if (attempt.is_float || attempt.nan != 0) return false;
     return attempt.loss ? *attempt.loss <= accept_ : reaches(attempt, accept_sqnr_);
   }
 
@@ -188,7 +198,12 @@ class Optimize final : public Command {
     engine.executor = &executor;
     QUADRANT_TRY(QuantizeResult result,
                  quantize_with(subject.steps, subject.graph, registry, engine, true));
-    Attempt attempt{optimizations, std::move(result.graph), {}, {}, 0};
+    const Summary summary = summarize(subject.graph, registry, result);
+    Attempt attempt{.optimizations = optimizations,
+                    .graph = std::move(result.graph),
+                    .weights = summary.eligible.count,
+                    .quantized = summary.eligible_quantized.count,
+                    .is_float = result.analysis.plan.values.empty()};
     QUADRANT_CHECK(measure(graph, attempt, executor, console));
     attempt.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     return attempt;
@@ -197,8 +212,7 @@ class Optimize final : public Command {
   Expected<void> measure(const Graph& graph, Attempt& attempt, Executor& executor,
                          Console& console) const {
     const std::string& path = data_.empty() ? scheme_->calibration() : data_;
-    QUADRANT_TRY(const auto data,
-                 open_data_set(path, graph, {.sink = &console, .files = &console.files()}));
+    QUADRANT_TRY(const auto data, open_samples(path, graph, console));
     CompareOptions options;
     options.names = {.first = model_, .second = attempt.name(), .labels = labels_, .objects = {}};
     options.executor = &executor;
@@ -207,6 +221,7 @@ class Optimize final : public Command {
     make_borders_real(real);
     QUADRANT_TRY(const auto interpreter, make_interpreter(console));
     QUADRANT_TRY(const Comparison comparison, compare(graph, real, *interpreter, *data, options));
+    for (const ValueAgreement& output : comparison.outputs) attempt.nan += output.agreement.nan;
     const auto worst = std::ranges::min_element(
         comparison.outputs, [](const auto& a, const auto& b) { return worse_than(a, b); },
         &ValueAgreement::agreement);
@@ -218,10 +233,35 @@ class Optimize final : public Command {
   }
 
   [[nodiscard]] std::string verdict(const Attempt& best) const {
+    if (best.is_float) {
+      return "nothing is quantized: 'quadrant explain' with --scheme static-affine and the same "
+             "samples says why";
+    }
+    if (best.nan != 0) {
+      return fmt::format("{} of the float model's outputs {} NaN: how good the rest is says little",
+                         counted(best.nan, "element"), best.nan == 1 ? "is" : "are");
+    }
     if (is_good_enough(best)) return "good enough";
-    if (attempts_.size() == all_steps().size()) return "all was tried";
-    return "poor after cle: correcting biases (bc) would hardly help; look at 'quadrant "
-           "sensitivity', more bits, or scales for channels";
+    if (attempts_.size() == all_steps().size()) return "all was tried" + finer_codes();
+    return "poor after cle: correcting biases (bc) would hardly help; 'quadrant sensitivity' finds "
+           "weights to --exclude" +
+           finer_codes();
+  }
+
+  // What of this call could be finer.
+  [[nodiscard]] std::string finer_codes() const {
+    const OptionValues& options = scheme_->given();
+    std::vector<std::string_view> finer;
+    const auto* const weight_bits = given<std::int64_t>(options, "weight_bits");
+    if (weight_bits != nullptr && *weight_bits < 8) finer.emplace_back("--weight-bits 8");
+    const auto* const weights = given<std::string>(options, "weights");
+    if (weights != nullptr && *weights == "tensor" && !options.contains("asymmetric_weights")) {
+      finer.emplace_back("--weights channel");
+    }
+    const auto* const bits = given<std::int64_t>(options, "activation_bits");
+    if (bits == nullptr || *bits < 16) finer.emplace_back("--activation-bits 16");
+    if (finer.empty()) return {};
+    return fmt::format("; finer: {}", fmt::join(finer, ", "));
   }
 
   static std::string print(const Agreement& agreement) {
@@ -237,6 +277,9 @@ class Optimize final : public Command {
         attempts.push_back({{"optimizations", attempt.optimizations},
                             {"sqnr_db", attempt.worst.sqnr_db()},
                             {"non_finite", attempt.worst.non_finite},
+                            {"nan", attempt.nan},
+                            {"weights", attempt.weights},
+                            {"quantized_weights", attempt.quantized},
                             {"points_lost", attempt.loss ? Json(*attempt.loss) : Json(nullptr)},
                             {"seconds", attempt.seconds},
                             {"is_written", &attempt == &best}});
@@ -248,9 +291,14 @@ class Optimize final : public Command {
       return;
     }
     using enum Table::Align;
-    Table table({{"optimizations"}, {"top-1 lost", right}, {"SQNR", right}, {"time", right}, {""}});
+    Table table({{"optimizations"},
+                 {"weights quantized", right},
+                 {"top-1 lost", right},
+                 {"SQNR", right},
+                 {"time", right},
+                 {""}});
     for (const Attempt& attempt : attempts_) {
-      table.add({attempt.name(),
+      table.add({attempt.name(), fmt::format("{} of {}", attempt.quantized, attempt.weights),
                  attempt.loss ? fmt::format("{:.2f} points", *attempt.loss) : std::string("-"),
                  print(attempt.worst), fmt::format("{:.1f} s", attempt.seconds),
                  &attempt == &best ? "written" : ""});

@@ -99,6 +99,7 @@ class MakePlan final : public Command {
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("plan", "Show, or save, what would be quantized");
     cli::declare(*command, options_);
+    declare_non_finite(*command, options_.non_finite);
     declare_save_recipe(*command, options_);
     command->add_option("-o,--output", output_, "Save the plan for 'quantize --plan'")
         ->type_name("FILE");
@@ -122,7 +123,7 @@ class MakePlan final : public Command {
     QUADRANT_TRY(const std::optional<BudgetDecision> decided,
                  decide_by_budget(budget_, {}, options_.model, options_.model, subject, console));
     QUADRANT_TRY(const Analysis analysis,
-                 decided ? follow(decided->outcome.plan, subject) : subject.decide());
+                 subject.decide(decided ? &decided->outcome.plan : nullptr));
     const Plan& plan = analysis.plan;
     const ReportSubject reported{.graph = subject.graph,
                                  .registry = subject.registry,
@@ -166,12 +167,6 @@ class MakePlan final : public Command {
   }
 
  private:
-  static Expected<Analysis> follow(const Plan& plan, Subject& subject) {
-    QuantizeOptions engine = subject.engine_options();
-    engine.plan = &plan;
-    return analyze(subject.graph, subject.registry, engine);
-  }
-
   DecisionOptions options_;
   BudgetOptions budget_;
   std::string output_;

@@ -95,7 +95,7 @@ class Quantize final : public Command {
   [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
   [[nodiscard]] bool runs_models() const noexcept override { return true; }
 
-  [[nodiscard]] bool may_replace_model() const noexcept override { return true; }
+  [[nodiscard]] std::string_view replaceable() const noexcept override { return "MODEL"; }
 
   Expected<void> run(Console& console) override {
     const Clock::time_point start = Clock::now();

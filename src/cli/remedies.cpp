@@ -7,6 +7,8 @@
 #include <array>
 #include <string_view>
 
+#include "cli/model.hpp"
+
 namespace quadrant::cli {
 namespace {
 
@@ -14,26 +16,35 @@ struct Advice {
   Remedy remedy;
   const char* option;
   std::string_view words;  // of the option, and what it does
-  bool can_be_calibrated;  // 'quadrant calibrate' has the option, and saves what others then need
 };
 
 constexpr std::array all_advice{
-    Advice{Remedy::another_runtime, "--runtime", "--runtime openvino may", true},
-    Advice{Remedy::convert_elements, "--convert", "--convert converts them", true},
-    Advice{Remedy::allow_non_finite, "--allow-non-finite", "--allow-non-finite lets it pass", true},
-    Advice{Remedy::leave_non_finite, "--non-finite", "--non-finite leave does that", false},
-    Advice{Remedy::scales_of_channels, "--granularity", "--granularity channel makes them", false},
-    Advice{Remedy::more_memory, "--run-memory", "--run-memory allows more", true},
-    Advice{Remedy::follow_links, "--follow-links", "--follow-links follows them", false},
+    Advice{Remedy::another_runtime, "--runtime", "--runtime openvino may"},
+    Advice{Remedy::convert_elements, "--convert", "--convert converts them"},
+    Advice{Remedy::allow_non_finite, "--allow-non-finite", "--allow-non-finite lets it pass"},
+    Advice{Remedy::leave_non_finite, "--non-finite", "--non-finite leave does that"},
+    Advice{Remedy::scales_of_channels, "--granularity", "--granularity channel makes them"},
+    Advice{Remedy::more_memory, "--run-memory", "--run-memory allows more"},
+    Advice{Remedy::follow_links, "--follow-links", "--follow-links follows them"},
 };
-
-bool has(const CLI::App& command, const char* option) {
-  return command.get_option_no_throw(option) != nullptr;
-}
 
 bool is_given(const CLI::App& command, const char* option) {
   const CLI::Option* const found = command.get_option_no_throw(option);
   return found != nullptr && found->count() != 0;
+}
+
+// Whether samples are run to find ranges: the interpreter does that, whatever --runtime says.
+bool calibrates(const CLI::App& command) {
+  return is_given(command, "--calibration") &&
+         !is_statistics_file(command.get_option("--calibration")->as<std::string>());
+}
+
+// Scales of blocks come from options of the scheme, or from a recipe, to which no such option can
+// be added.
+std::string advice_on_blocks(const CLI::App& command, std::string_view words) {
+  if (!is_given(command, "--scheme")) return {};
+  return fmt::format("; {}{}", words,
+                     is_given(command, "--block-size") ? ", without --block-size" : "");
 }
 
 }  // namespace
@@ -41,15 +52,19 @@ bool is_given(const CLI::App& command, const char* option) {
 std::string advice(const CLI::App& command, Remedy remedy) {
   const auto* const found = std::ranges::find(all_advice, remedy, &Advice::remedy);
   if (found == all_advice.end()) return {};
-  if (has(command, found->option)) return fmt::format("; {}", found->words);
-  // Optimizations run the model themselves, and 'optimize' does.
-  const bool takes_statistics = is_given(command, "--calibration") &&
-                                command.get_name() != "optimize" &&
-                                !is_given(command, "--optimize");
-  if (!found->can_be_calibrated || !takes_statistics) return {};
-  return fmt::format(
-      "; 'quadrant calibrate' with {}, and --calibration takes the statistics that it saves",
-      found->words);
+  if (remedy == Remedy::another_runtime && calibrates(command)) {
+    // Optimizations run the model themselves, and 'optimize' does.
+    if (command.get_name() == "optimize" || is_given(command, "--optimize")) return {};
+    return fmt::format(
+        "; 'quadrant calibrate' with {}, and --calibration takes the statistics that it saves",
+        found->words);
+  }
+  const CLI::Option* const option = command.get_option_no_throw(found->option);
+  if (option == nullptr) return {};
+  const bool is_flag = option->get_items_expected_max() == 0;
+  if (is_flag && option->count() != 0) return {};
+  if (remedy == Remedy::scales_of_channels) return advice_on_blocks(command, found->words);
+  return fmt::format("; {}", found->words);
 }
 
 }  // namespace quadrant::cli

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/data_options.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/help.hpp"
 #include "cli/named_files.hpp"
@@ -111,6 +112,7 @@ ExitCode run_command(int argc, const char* const* argv, Console& console) {
                          "its folder or, where the model is a link itself, that of its file");
     }
     if (command->runs_models()) declare_run_memory(*declared, console.run_memory);
+    declare_sample_options(*declared, console);
     commands.emplace_back(declared, std::move(command));
   }
   try {
@@ -122,10 +124,14 @@ ExitCode run_command(int argc, const char* const* argv, Console& console) {
     if (!declared->parsed()) continue;
     if (command->wants_json()) console.use_json();
     const auto work = [&]() -> Expected<void> {
-      QUADRANT_CHECK(announce_files(*declared, command->may_replace_model(), console.files()));
+      QUADRANT_CHECK(check_sample_options(*declared));
+      if (command->runs_models()) QUADRANT_CHECK(run_memory(console));
+      QUADRANT_CHECK(announce_files(*declared, command->replaceable(), console.files()));
       QUADRANT_CHECK(command->run(console));
       QUADRANT_CHECK(console.flush());
-      return console.files().commit();
+      QUADRANT_CHECK(console.files().commit());
+      console.print_notes();
+      return {};
     };
     const ExitCode code = finish(work(), *declared, console);
     return code == ExitCode::done ? command->outcome() : code;

@@ -1,5 +1,6 @@
 // quadrant run MODEL -o OUTDIR: what a model gives for samples, as files.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -25,6 +26,7 @@
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
 #include "quadrant/runtime/runtime.hpp"
+#include "recipe/node_names.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::cli {
@@ -65,6 +67,20 @@ std::vector<std::string_view> value_names(const Graph& graph, const Watched& out
   return names;
 }
 
+/// `: that is an operation, which makes 'c1'`, where one is called so.
+std::string values_of_operation(const Graph& graph, std::string_view name) {
+  for (const NamedNode& node : named_nodes(graph)) {
+    if (node.own != name || graph.result_count(node.id) == 0) continue;
+    std::vector<std::string_view> made;
+    made.reserve(graph.result_count(node.id));
+    for (std::uint32_t result = 0; result < graph.result_count(node.id); ++result) {
+      made.push_back(graph.value_name({node.id, result}));
+    }
+    return fmt::format(": that is an operation, which makes '{}'", fmt::join(made, "', '"));
+  }
+  return {};
+}
+
 Expected<Watched> find_watched(const Graph& graph, const std::vector<std::string>& wanted) {
   Watched outputs = outputs_of(graph);
   if (wanted.empty()) return outputs;
@@ -76,8 +92,11 @@ Expected<Watched> find_watched(const Graph& graph, const std::vector<std::string
             ? outputs.values[static_cast<std::size_t>(output - outputs.names.begin())]
             : graph.find_value(name);
     if (value.is_absent()) {
-      return fail(ErrorCode::usage, fmt::format("--outputs: the model has no value '{}'{}", name,
-                                                did_you_mean(name, value_names(graph, outputs))));
+      const std::string made = values_of_operation(graph, name);
+      return fail(
+          ErrorCode::usage,
+          fmt::format("--outputs: the model has no value '{}'{}", name,
+                      made.empty() ? did_you_mean(name, value_names(graph, outputs)) : made));
     }
     watched.add(name, value);
   }
@@ -147,7 +166,8 @@ class Run final : public Command {
         ->type_name("DIR");
     command
         ->add_option("--outputs", wanted_,
-                     "Values to write instead of the model's outputs, inner ones too")
+                     "Values to write instead of the model's outputs, inner ones too: by their own "
+                     "names, not those of the operations that make them")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->type_name("NAME,...");
@@ -157,7 +177,7 @@ class Run final : public Command {
     command->footer(
         "Examples:\n"
         "  quadrant run model.onnx --data samples -o results\n"
-        "  quadrant run model.onnx --random 8 -o results --outputs conv1,logits");
+        "  quadrant run model.onnx --random 8 -o results --outputs hidden,logits");
     return command;
   }
 

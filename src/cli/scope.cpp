@@ -77,6 +77,14 @@ Expected<Named> find_matches(const Graph& graph, std::string_view option,
   if (!found.nodes.empty()) return found;
   const std::string where =
       recipe.empty() ? fmt::format("{} ", option) : fmt::format("$.{}: ", option.substr(2));
+  for (const std::string& inner : graph.reserved_names()) {
+    if (!expression.matches(inner)) continue;
+    return fail(ErrorCode::usage,
+                fmt::format("{}'{}' matches only what is in a subgraph, such as '{}': subgraphs "
+                            "stay as they are, and nothing in them is quantized",
+                            where, pattern, inner),
+                {.file = recipe});
+  }
   return fail(ErrorCode::usage,
               fmt::format("{}'{}' matches no node and no value{}", where, pattern,
                           did_you_mean(literal(pattern), names_in(graph), Match::part)),

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "calibration/located.hpp"
+#include "cli/data_options.hpp"
 #include "cli/model.hpp"
 #include "cli/optimizations.hpp"
 #include "cli/prescribed.hpp"
@@ -27,16 +27,12 @@
 namespace quadrant::cli {
 namespace {
 
-bool is_statistics_file(const std::string& path) {
-  return std::filesystem::path(path).extension() == ".json";
-}
-
 Expected<void> check_float(const Graph& graph) {
   const auto found = find_quantization(graph);
   if (!found) return {};
   return fail(ErrorCode::impossible,
-              fmt::format("this model is quantized already, as {} shows: quantize the float model "
-                          "that it was made of (quantizing twice adds both errors)",
+              fmt::format("this model is quantized already, as this {} shows: quantize the float "
+                          "model that it was made of (quantizing twice adds both errors)",
                           graph.kind(*found)),
               {.node = std::string(label(graph, *found))});
 }
@@ -212,9 +208,7 @@ class StaticAffineCommand final : public StaticAffineScheme {
       QUADRANT_TRY(const StaticAffineOptions options, static_affine_options(choice.options));
       histograms = histograms || options.activations.method != EncodingMethod::minmax;
     }
-    QUADRANT_TRY(const auto data,
-                 open_data_set(calibration_, subject.graph,
-                               {.sink = subject.console, .files = &subject.console->files()}));
+    QUADRANT_TRY(const auto data, open_samples(calibration_, subject.graph, *subject.console));
     QUADRANT_TRY(const auto interpreter, make_interpreter(*subject.console));
     return in_file(
         calibrate(

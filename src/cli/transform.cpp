@@ -48,7 +48,7 @@ class Transform final : public Command {
 
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
 
-  [[nodiscard]] bool may_replace_model() const noexcept override { return true; }
+  [[nodiscard]] std::string_view replaceable() const noexcept override { return "MODEL"; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check_onnx_ending(output_));

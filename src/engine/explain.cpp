@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -32,7 +34,8 @@ class Explainer {
     result.kind = graph_.kind(node);
     if (graph_.result_count(node) == 0) {
       result.value = result.node;
-      result.reason = ineligible(node);
+      result.benefits = benefits(node);
+      result.reason = takes_part(node) ? consumer_reason(node, result.benefits) : ineligible(node);
       return result;
     }
     const Value value{node, 0};
@@ -108,6 +111,14 @@ class Explainer {
     return nullptr;
   }
 
+  // Whether it may ask for its operands, under some scheme.
+  [[nodiscard]] bool takes_part(NodeId node) const {
+    for (std::uint32_t i = 0; i < registry_.scheme_count(); ++i) {
+      if (analysis_.eligibility.method(node, i) != nullptr) return true;
+    }
+    return false;
+  }
+
   // --- phase 1 ---
   [[nodiscard]] std::string ineligible(NodeId node) const {
     const std::vector<ExplainedVeto> groups =
@@ -135,7 +146,9 @@ class Explainer {
   [[nodiscard]] std::string ineligible(NodeId node, std::uint32_t scheme) const {
     switch (analysis_.eligibility.cause(node, scheme)) {
       case EligibilityCause::eligible:
-        return "its results hold no real numbers";
+        return holds_reals(node)
+                   ? fmt::format("what '{}' computes stays in real numbers here", graph_.kind(node))
+                   : std::string("its results hold no real numbers");
       case EligibilityCause::already_quantized: {
         const ConstraintId given = analysis_.eligibility.given({node, 0});
         return given == float_form
@@ -157,6 +170,14 @@ class Explainer {
     return fmt::format("no method for '{}'", graph_.kind(node));
   }
 
+  // Whether codes could stand for what it makes: then it is an operation that takes codes alone.
+  [[nodiscard]] bool holds_reals(NodeId node) const {
+    for (std::uint32_t i = 0; i < graph_.result_count(node); ++i) {
+      if (may_be_real(graph_.type({node, i}).element)) return true;
+    }
+    return false;
+  }
+
   [[nodiscard]] std::string pattern_mismatches(NodeId node, std::uint32_t scheme) const {
     const QuantizationMethod* method = registry_.find(graph_.kind(node), scheme);
     const Blockers blockers = find_blockers(node, scheme);
@@ -173,12 +194,9 @@ class Explainer {
                             graph_.value_name(operand)));
       separator = "; ";
     }
-    if (method->patterns().size() > 1) {
-      text += fmt::format("; none of its other {} fits better",
-                          method->patterns().size() == 2
-                              ? std::string("pattern")
-                              : fmt::format("{} patterns", method->patterns().size() - 1));
-    }
+    const std::size_t others = method->patterns().size() - 1;
+    if (others == 1) text += "; its other pattern fits no better";
+    if (others > 1) text += fmt::format("; none of its {} other patterns fits better", others);
     return text;
   }
 
@@ -467,6 +485,42 @@ class Explainer {
     return text;
   }
 
+  // Why a node that takes part in no scheme, or asks for nothing, does not; null where there is
+  // nothing to say but that.
+  [[nodiscard]] const std::string* why_not_asking(NodeId node) const {
+    for (std::uint32_t i = 0; i < registry_.scheme_count(); ++i) {
+      const std::string* const vetoed =
+          find_veto(analysis_.vetoes, analysis_.scheme_vetoes, node, registry_.name(i));
+      if (vetoed != nullptr) return vetoed;
+      if (analysis_.eligibility.method(node, i) == nullptr) {
+        const std::string* const why = analysis_.eligibility.why(node, i);
+        if (why != nullptr) return why;
+      }
+    }
+    return request_refusal(node);
+  }
+
+  // `; 'fc' does not: excluded ...`: the readers that say why, each reason once.
+  [[nodiscard]] std::string readers_reasons(Value value) const {
+    constexpr std::size_t shown = 3;
+    std::map<std::string_view, std::string_view> reader_by_reason;
+    for (const Use& use : graph_.uses(value.node)) {
+      if (use.result != value.result) continue;
+      const std::string* const why = why_not_asking(use.user);
+      if (why == nullptr) continue;
+      const std::string_view reader = label(graph_, use.user);
+      const auto known = reader_by_reason.try_emplace(*why, reader).first;
+      known->second = std::min(known->second, reader);  // whichever was read first
+    }
+    std::string text;
+    std::size_t said = 0;
+    for (const auto& [why, reader] : reader_by_reason) {
+      if (said++ == shown) break;
+      text += fmt::format("; '{}' does not: {}", reader, why);
+    }
+    return text;
+  }
+
   // Names what stands in the way: the readers, by operation and operand, each once.
   [[nodiscard]] std::string not_requested(Value value) const {
     constexpr std::size_t shown = 3;
@@ -482,8 +536,8 @@ class Explainer {
     const bool more = readers.size() > shown;
     if (more) readers.resize(shown);
     const std::string* const why = request_refusal(value.node);
-    return fmt::format("nobody asks for it in quantized form; it is read by {}{}{}{}",
-                       fmt::join(readers, ", "), more ? " and others" : "",
+    return fmt::format("nobody asks for it in quantized form; it is read by {}{}{}{}{}",
+                       fmt::join(readers, ", "), more ? " and others" : "", readers_reasons(value),
                        why != nullptr ? "; its own operation does not either: " : "",
                        why != nullptr ? *why : "");
   }
@@ -552,36 +606,6 @@ std::vector<ExplainedDifference> explain_differences(const GraphView& graph, con
     if (differs) result.push_back({explain_before(node), explain_after(node)});
   }
   return result;
-}
-
-std::string to_string(const Explanation& explanation) {
-  std::string text = fmt::format("{} ({}): {}\n  {}\n", explanation.value, explanation.kind,
-                                 to_string(explanation.state), explanation.reason);
-  for (const ExplainedRequest& request : explanation.requests) {
-    text += fmt::format("  asked for {} by {}: gain {}{}{}\n", request.constraint,
-                        fmt::join(request.from, ", "), request.gain.amount(),
-                        request.accepted ? "" : ", refused: ", request.refusal);
-  }
-  for (const ExplainedBenefit& benefit : explanation.benefits) {
-    text += fmt::format("  operand {} ('{}') as {}: {}\n", benefit.index, benefit.operand,
-                        benefit.constraint,
-                        benefit.realized ? fmt::format("yes, gain {}", benefit.gain.amount())
-                                         : "no, " + benefit.why_not);
-  }
-  for (const ExplainedConversion& conversion : explanation.conversions) {
-    text += fmt::format("  read as {} by {}: made of {}, gain {}\n", conversion.to,
-                        conversion.readers.empty()
-                            ? "other conversions"
-                            : fmt::format("{}", fmt::join(conversion.readers, ", ")),
-                        conversion.from, conversion.gain.amount());
-  }
-  for (const ExplainedVeto& veto : explanation.vetoes) {
-    text += fmt::format("  not by {}: {}\n", fmt::join(veto.schemes, ", "), veto.reason);
-  }
-  if (!explanation.blockers.empty()) {
-    text += fmt::format("  in the way: {}\n", fmt::join(explanation.blockers, ", "));
-  }
-  return text;
 }
 
 }  // namespace quadrant::inline v0

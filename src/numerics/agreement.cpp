@@ -17,6 +17,7 @@ void add_pairs(Agreement& sums, std::span<const T> signal, std::span<const T> ap
     const auto s = static_cast<double>(signal[i]);
     const auto a = static_cast<double>(approximation[i]);
     ++sums.elements;
+    if (std::isnan(s)) ++sums.nan;
     if (s == a || (std::isnan(s) && std::isnan(a))) ++sums.equal;
     if (!std::isfinite(s) || !std::isfinite(a)) {
       if (s != a && !(std::isnan(s) && std::isnan(a))) ++sums.non_finite;
@@ -55,6 +56,7 @@ void Agreement::merge(const Agreement& other) {
   elements += other.elements;
   equal += other.equal;
   non_finite += other.non_finite;
+  nan += other.nan;
   signal += other.signal;
   approximation += other.approximation;
   product += other.product;
@@ -78,6 +80,7 @@ bool Agreement::is_possible() const noexcept {
   constexpr double slack = 1e-6;  // enough for the sums of any tensor
   constexpr double least = std::numeric_limits<double>::min();
   if (equal > elements || non_finite > elements - equal) return false;
+  if (nan > equal + non_finite) return false;
   if (signal < 0 || approximation < 0 || noise < 0 || largest_error < 0) return false;
   const double powers = signal + approximation;
   if (std::isinf(powers)) return true;

@@ -184,7 +184,6 @@ class EncodingsParser {
 
 namespace {
 
-constexpr std::size_t encodings_depth = 16;
 // Version 0.6.1 needs most: of each channel 150 to 310 bytes of text, by the indentation, and 1200
 // of a document. A language model of 7 billion parameters, each weight with a scale for each of its
 // outputs, has 1.4 million of them: 420 MB of text, 1.7 GB of a document.
@@ -195,8 +194,7 @@ constexpr std::size_t encodings_memory = std::size_t{1} << 31U;
 
 Expected<EncodingsFile> parse_encodings(std::string_view text, const EncodingsSource& source) {
   const auto parse = [&]() -> Expected<EncodingsFile> {
-    QUADRANT_TRY(const nlohmann::json document,
-                 parse_json(text, encodings_depth, encodings_memory));
+    QUADRANT_TRY(const nlohmann::json document, parse_json(text, encodings_memory));
     return encodings_json::EncodingsParser(source).parse(document);
   };
   Expected<EncodingsFile> file = parse();

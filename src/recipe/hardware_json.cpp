@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::string_view hardware_format = "quadrant.hardware";
 constexpr std::int64_t hardware_version = 1;
-constexpr std::size_t hardware_depth = 1;
 
 }  // namespace
 
@@ -30,7 +29,7 @@ std::string print_hardware(const HardwareProfile& profile) {
 }
 
 Expected<HardwareProfile> parse_hardware(std::string_view text) {
-  QUADRANT_TRY(const nlohmann::json document, parse_json(text, hardware_depth));
+  QUADRANT_TRY(const nlohmann::json document, parse_json(text));
   ObjectReader reader(document, "$");
   reader.check_format(hardware_format, hardware_version);
   HardwareProfile profile;

@@ -67,8 +67,7 @@ bool read_string(const json& element, std::string& value) {
 // no limit on depth, and keeps the last of repeated keys without a word.
 class Builder final : public nlohmann::json_sax<json> {
  public:
-  Builder(std::size_t depth_limit, std::size_t memory_limit)
-      : depth_limit_(depth_limit), memory_limit_(memory_limit) {}
+  explicit Builder(std::size_t memory_limit) : memory_limit_(memory_limit) {}
 
   [[nodiscard]] Expected<json> finish(bool complete) && {
     if (!error_.message.empty()) return fail(std::move(error_));
@@ -168,8 +167,8 @@ class Builder final : public nlohmann::json_sax<json> {
   }
 
   bool open(json container) {
-    if (open_.size() == depth_limit_) {
-      return stop(fmt::format("{}: nested deeper than {} levels", path(), depth_limit_));
+    if (open_.size() == json_depth) {
+      return stop(fmt::format("{}: nested deeper than {} levels", path(), json_depth));
     }
     if (!take_place()) return false;
     if (!open_.empty()) keys_.push_back(key_);
@@ -183,7 +182,6 @@ class Builder final : public nlohmann::json_sax<json> {
     return true;
   }
 
-  std::size_t depth_limit_;
   std::size_t memory_limit_;
   std::size_t taken_ = 0;
   json root_;
@@ -195,9 +193,8 @@ class Builder final : public nlohmann::json_sax<json> {
 
 }  // namespace
 
-Expected<json> parse_json(std::string_view text, std::size_t depth_limit,
-                          std::size_t memory_limit) {
-  Builder builder(depth_limit, memory_limit);
+Expected<json> parse_json(std::string_view text, std::size_t memory_limit) {
+  Builder builder(memory_limit);
   const bool complete = json::sax_parse(text.begin(), text.end(), &builder);
   return std::move(builder).finish(complete);
 }

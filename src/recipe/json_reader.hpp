@@ -15,15 +15,18 @@
 
 namespace quadrant::inline v0 {
 
-/// Parses JSON text (RFC 8259). Nesting deeper than `depth_limit` and keys that an object repeats
+/// More levels than any document has that is read here. Of a document of another kind this leaves
+/// its reader to say so, who knows what it should be.
+inline constexpr std::size_t json_depth = 64;
+
+/// Parses JSON text (RFC 8259). Nesting deeper than `json_depth` and keys that an object repeats
 /// are errors, although JSON itself allows both.
 ///
 /// A document takes far more memory than its text: 16 bytes a number, thrice that while its list
 /// grows or is let go, for the two that `1,` has in the text. One that may take more bytes than
 /// `memory_limit` is an error, before it does.
 [[nodiscard]] Expected<nlohmann::json> parse_json(
-    std::string_view text, std::size_t depth_limit,
-    std::size_t memory_limit = std::numeric_limits<std::size_t>::max());
+    std::string_view text, std::size_t memory_limit = std::numeric_limits<std::size_t>::max());
 
 /// Reads an object member by member. The first mistake is kept and the members after it read as
 /// empty, so that a caller reads everything and asks `finish` once.

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::string_view plan_format = "quadrant.plan";
 constexpr std::int64_t plan_version = 2;
-constexpr std::size_t plan_depth = 4;  // plan, conversions, conversion, users
 
 Expected<PlannedScheme> read_planned_scheme(ObjectReader& reader) {
   PlannedScheme scheme;
@@ -99,7 +98,7 @@ std::string print_plan(const Plan& plan) {
 }
 
 Expected<Plan> parse_plan(std::string_view text) {
-  QUADRANT_TRY(const nlohmann::json document, parse_json(text, plan_depth));
+  QUADRANT_TRY(const nlohmann::json document, parse_json(text));
   ObjectReader reader(document, "$");
   reader.check_format(plan_format, plan_version);
   Plan plan;

@@ -18,8 +18,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t recipe_depth = 6;  // recipe, rules, rule, options, list; and one to spare
-
 // --- Reading ---
 
 bool has_member(ObjectReader& reader, const char* key) {
@@ -293,7 +291,7 @@ std::string print_match(const RuleMatch& match) {
 }
 
 Expected<Recipe> parse_recipe(std::string_view text) {
-  QUADRANT_TRY(const nlohmann::json document, parse_json(text, recipe_depth));
+  QUADRANT_TRY(const nlohmann::json document, parse_json(text));
   ObjectReader reader(document, "$");
   reader.check_format(recipe_format, recipe_version);
   Recipe recipe;

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::string_view sensitivity_format = "quadrant.sensitivity";
 constexpr std::int64_t sensitivity_version = 2;
-constexpr std::size_t sensitivity_depth = 6;  // study, layers, layer, outputs, output
 
 using Json = nlohmann::ordered_json;
 
@@ -26,6 +25,7 @@ Json to_json(const ValueAgreement& value) {
           {"elements", sums.elements},
           {"equal", sums.equal},
           {"non_finite", sums.non_finite},
+          {"nan", sums.nan},
           {"signal", sums.signal},
           {"approximation", sums.approximation},
           {"product", sums.product},
@@ -40,6 +40,8 @@ Expected<ValueAgreement> read_agreement(ObjectReader& reader) {
   value.agreement.elements = reader.count("elements");
   value.agreement.equal = reader.count("equal");
   value.agreement.non_finite = reader.count("non_finite");
+  // Files of before do not say.
+  if (reader.optional_member("nan") != nullptr) value.agreement.nan = reader.count("nan");
   value.agreement.signal = reader.real("signal");
   value.agreement.approximation = reader.real("approximation");
   value.agreement.product = reader.real("product");
@@ -96,7 +98,7 @@ std::string print_sensitivity(const SensitivityCache& cache) {
 }
 
 Expected<SensitivityCache> parse_sensitivity(std::string_view text) {
-  QUADRANT_TRY(const nlohmann::json document, parse_json(text, sensitivity_depth));
+  QUADRANT_TRY(const nlohmann::json document, parse_json(text));
   ObjectReader reader(document, "$");
   reader.check_format(sensitivity_format, sensitivity_version);
   SensitivityCache cache;

@@ -21,7 +21,6 @@ using Bins = std::vector<std::uint64_t>;
 
 constexpr std::string_view statistics_format = "quadrant.statistics";
 constexpr std::int64_t statistics_version = 1;
-constexpr std::size_t statistics_depth = 5;  // table, values, value, bins, run
 // Far more than models have. A line takes a hundred bytes in the file, and 128 KiB in memory.
 constexpr std::size_t most_values = 65536;
 
@@ -199,7 +198,7 @@ std::string print_statistics(const StatisticsTable& table) {
 }
 
 Expected<StatisticsTable> parse_statistics(std::string_view text) {
-  QUADRANT_TRY(const nlohmann::json document, parse_json(text, statistics_depth));
+  QUADRANT_TRY(const nlohmann::json document, parse_json(text));
   ObjectReader reader(document, "$");
   reader.check_format(statistics_format, statistics_version);
   StatisticsTable table;

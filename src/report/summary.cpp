@@ -102,7 +102,10 @@ Summary summarize(const Graph& before, const Registry& registry, const QuantizeR
   const std::vector<bool> eligible = find_eligible(before, analysis.order, registry);
   for (const Weight& weight : find_weights(before)) {
     add(summary.weights_before, weight);
-    if (weight.is_quantized) continue;
+    if (weight.is_quantized) {
+      add(summary.given, weight);
+      continue;
+    }
     const Value value{weight.node, 0};
     const bool is_eligible = eligible[weight.node.index];
     const Value stored = stored_as(before, value, analysis.selection);

@@ -12,6 +12,7 @@
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
 #include "report/json.hpp"
+#include "support/counted.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -71,6 +72,12 @@ std::string print_facts(const Summary& summary) {
              fmt::format("{} of {} eligible weights, {} of their bytes",
                          summary.eligible_quantized.count, summary.eligible.count,
                          format_share(summary.eligible_quantized.bytes, summary.eligible.bytes))});
+  if (summary.given.count != 0) {
+    table.add({"quantized before",
+               fmt::format("{}, which the model came with and keeps: to change that, quantize the "
+                           "float model",
+                           counted(summary.given.count, "weight"))});
+  }
   table.add({"gain", describe_objective(summary.objective, summary.bound, summary.gain_unit)});
   if (summary.seconds) table.add({"time", fmt::format("{:.2f} s", *summary.seconds)});
   return table.print();
@@ -153,6 +160,7 @@ Json to_json(const Summary& summary) {
           {"weights_before", totals_json(summary.weights_before)},
           {"weights_after", totals_json(summary.weights_after)},
           {"quantized_after", totals_json(summary.quantized_after)},
+          {"given", totals_json(summary.given)},
           {"eligible", totals_json(summary.eligible)},
           {"eligible_quantized", totals_json(summary.eligible_quantized)},
           {"operations", std::move(operations)},

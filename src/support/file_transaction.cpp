@@ -14,6 +14,7 @@
 #include <ranges>
 #include <system_error>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 namespace quadrant::inline v0 {
@@ -144,16 +145,26 @@ class Placing {
   Placing() = default;
   Placing(const Placing&) = delete;
   Placing& operator=(const Placing&) = delete;
-  ~Placing() {
+  ~Placing() { std::ignore = take_back(); }
+
+  /// All is as it was; says of what could not be so where its contents are, or nothing.
+  [[nodiscard]] std::string take_back() {
+    std::string lost;
     for (const Step& step : std::views::reverse(steps_)) {
       if (!step.kept.empty()) {
         // Where it cannot have its name again, it keeps this one. Both stay where they are names of
         // one file.
-        if (std::rename(step.kept.c_str(), step.path.c_str()) == 0) ::unlink(step.kept.c_str());
+        if (std::rename(step.kept.c_str(), step.path.c_str()) == 0) {
+          ::unlink(step.kept.c_str());
+        } else {
+          lost += fmt::format("; what was '{}' is '{}' now", step.path, step.kept);
+        }
       } else if (step.is_new) {
         ::unlink(step.path.c_str());
       }
     }
+    steps_.clear();
+    return lost;
   }
 
   /// From here on there is no file at `path`.
@@ -328,13 +339,21 @@ Expected<void> FileTransaction::commit() {
   Locks locks;
   QUADRANT_CHECK(locks.lock(folders));
   Placing placing;
-  for (NewFile* file : files) {
-    QUADRANT_CHECK(placing.put(*file, models_.empty() && file == files.back()));
-  }
-  for (Model& model : models_) {
-    if (model.data && model.has_fixed_names) QUADRANT_CHECK(placing.move_away(model.file.path()));
-    if (model.data) QUADRANT_CHECK(placing.put(*model.data, false));
-    QUADRANT_CHECK(placing.put(model.file, &model == &models_.back()));
+  const auto put_all = [&]() -> Expected<void> {
+    for (NewFile* file : files) {
+      QUADRANT_CHECK(placing.put(*file, models_.empty() && file == files.back()));
+    }
+    for (Model& model : models_) {
+      if (model.data && model.has_fixed_names) QUADRANT_CHECK(placing.move_away(model.file.path()));
+      if (model.data) QUADRANT_CHECK(placing.put(*model.data, false));
+      QUADRANT_CHECK(placing.put(model.file, &model == &models_.back()));
+    }
+    return {};
+  };
+  auto status = put_all();
+  if (!status) {
+    status.error().message += placing.take_back();
+    return status;
   }
   placing.finish();
   locks.flush();

@@ -25,6 +25,9 @@ WRITES = {"-o": None, "OUT": None, "--report": ".html", "--dot": ".dot", "--svg"
 # Options of files, of all commands, that calls below do not have. The first three read a second model.
 ELSEWHERE = {"--against", "--float", "--quantized", "--objects"}
 
+# What -o may name although it is read, and then replaces: the model, by ONNX if it is that; statistics that are added to.
+REPLACED = {"quantize": "model.onnx", "optimize": "model.onnx", "transform": "model.onnx", "calibrate": "statistics.json"}
+
 # Each call is good as it is. A name after '>' is written.
 CALLS = [
     ("quantize", "model.onnx", "-o", ">q.onnx", "--recipe", "hardware.json", "--report", ">r.html", "--dot", ">d.dot",
@@ -41,7 +44,11 @@ CALLS = [
     ("convert", "model.tflite", ">out.onnx"),
     ("convert", "model.qd", ">out.tflite"),
     ("optimize", "model.onnx", "-o", ">q.onnx", "--calibration", "samples", "--labels", "labels.txt", "--data", "more"),
+    ("optimize", "model.xml", "-o", ">q.onnx", "--calibration", "samples"),
     ("transform", "model.onnx", "-o", ">q.onnx"),
+    ("transform", "model.tflite", "-o", ">q.onnx"),
+    ("quantize", "model.xml", "-o", ">q.onnx", *SCHEME),
+    ("quantize", "model.qd", "-o", ">q.onnx", *SCHEME),
     ("calibrate", "model.onnx", "-o", ">s.json", "--data", "samples", "--merge", "statistics.json"),
     ("sensitivity", "model.onnx", *SCHEME, "--data", "samples", "--cache", ">s.json"),
     ("encodings", "quantized.onnx", "-o", ">e.json"),
@@ -119,7 +126,7 @@ class AliasingTest(CommandTest):
             option = call[i - 1] if str(call[i - 1]).startswith("-") else "OUT"
             ending = pathlib.Path(good[i]).suffix
             for path in opened:
-                if option == "-o" and str(path) == call[1] and call[0] in ("quantize", "optimize", "transform"):
+                if option == "-o" and str(path) == REPLACED.get(call[0]):
                     continue
                 for link in ("symbolic", "hard", "none"):
                     alias = str(path) if link == "none" else f"alias{ending}"
@@ -156,6 +163,48 @@ class AliasingTest(CommandTest):
             self.succeeds(call[0], "model.onnx", "-o", "model.onnx", *call[1:])
             self.assertEqual(self.bytes_of("out.bin"), data)
             self.succeeds("inspect", "model.onnx")
+
+    def test_statistics_that_are_added_to(self):
+        add = ("calibrate", "model.onnx", "--data", "more", "--merge", "statistics.json", "-o")
+        self.succeeds(*add, "apart.json")
+        old, new = self.bytes_of("statistics.json"), self.bytes_of("apart.json")
+        self.assertEqual(json.loads(new)["samples"], json.loads(old)["samples"] + 1)
+        for link in ("symbolic", "hard", "none"):
+            self.put("statistics.json", old)
+            name = "statistics.json" if link == "none" else "link.json"
+            if link == "symbolic":
+                (self.folder / name).symlink_to("statistics.json")
+            elif link == "hard":
+                os.link(self.folder / "statistics.json", self.folder / name)
+            self.succeeds(*add, name)
+            self.assertEqual(self.bytes_of(name), new, link)
+            self.assertEqual(self.bytes_of("statistics.json"), old if link == "hard" else new, link)
+            if link != "none":
+                (self.folder / name).unlink()
+        # What is merged twice is replaced as well; other files that are read are not.
+        self.put("statistics.json", old)
+        self.succeeds(*add, "statistics.json", "--merge", "apart.json")
+        before = self.files()
+        self.kept(self.run_command(*add, "model.onnx"), before, "model.onnx")
+
+    def test_no_format_under_the_name_of_another(self):
+        """The ending of what a link leads to is the one that the file has."""
+        for name in ("model.xml", "model.qd", "model.tflite"):
+            for link in ("link.onnx", "link"):
+                (self.folder / link).symlink_to(name)
+                before = self.files()
+                for model in (name, "model.onnx"):
+                    for call in (("quantize", *SCHEME), ("transform",), ("optimize", "--calibration", "samples")):
+                        self.fails(USAGE, "name another", call[0], model, "-o", link, *call[1:])
+                if link.endswith(".onnx"):
+                    self.fails(USAGE, ["link.onnx: ", name, "name another file"], "convert", "quantized.onnx", link)
+                (self.folder / link).unlink()
+        # Names that say nothing, and models to be made, are what they are.
+        (self.folder / "link").symlink_to("model.onnx")
+        self.succeeds("quantize", "model.onnx", "-o", "link", *SCHEME)
+        self.assertIn("dequantize", self.succeeds("inspect", "model.onnx"))
+        (self.folder / "made.xml").symlink_to("file")
+        self.succeeds("convert", "model.onnx", "made.xml")
 
     def test_no_option_is_forgotten(self):
         """Each option of a file of each command that writes one is in a call above."""

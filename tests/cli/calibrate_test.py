@@ -125,7 +125,11 @@ class CalibrateTest(CommandTest):
         self.succeeds(*calibrate, "--data", "second", "--merge", "a.json", "-o", "both.json")
         self.assertEqual(self.bytes_of("both.json"), self.bytes_of("all.json"))
         self.assertEqual(self.json_of(*calibrate, "--merge", "both.json")["samples"], 30)
-        self.fails(USAGE, "is read", *calibrate, "--merge", "a.json", "-o", "a.json")
+        # As the help shows it: the file is added to.
+        self.succeeds(*calibrate, "--data", "second", "-o", "a.json", "--merge", "a.json")
+        self.assertEqual(self.bytes_of("a.json"), self.bytes_of("all.json"))
+        self.put("a.json", b"damaged")
+        self.fails(BAD_INPUT, "a.json", *calibrate, "--data", "second", "-o", "a.json", "--merge", "a.json")
 
     def put_with_channels(self, name, source, axis):
         """Of [[1, 2], [-3, 4]]: what the library saves of `x` along an axis of two."""

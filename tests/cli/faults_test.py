@@ -40,6 +40,8 @@ CALLS = {
     "a new .xml file and its .bin file": ("convert", "model.onnx", "new.xml"),
     "a .tflite file": ("convert", "static.onnx", "old.tflite"),
     "statistics": ("calibrate", "model.onnx", *RANDOM, "-o", "old.json", *THREADS),
+    "statistics that are added to": (
+        "calibrate", "model.onnx", *RANDOM, "-o", "statistics.json", "--merge", "statistics.json", *THREADS),
     "results of samples": ("run", "model.onnx", *RANDOM, "-o", "results", *THREADS),
     "results in a new folder": ("run", "model.onnx", *RANDOM, "-o", "new/folder", *THREADS),
 }
@@ -58,6 +60,7 @@ class FaultsTest(CommandTest):
         for name in ("old.html", "old.json", "old.onnx", "old.tflite"):
             self.put(name, b"old")
         self.succeeds("convert", self.model, "old.xml")
+        self.succeeds("calibrate", self.model, *RANDOM, "-o", "statistics.json")
         (self.folder / "results").mkdir()
         self.put("results/random_1.npz", b"old")
 
@@ -140,7 +143,8 @@ class FaultsTest(CommandTest):
         self.assertGreater(done["killed"], 50)
 
     def test_nothing_is_lost_where_no_name_can_be_given_back(self):
-        """A file that cannot be put back is still there, by another name."""
+        """A file that cannot be put back is still there, by another name, which is told."""
+        renamed = 0
         for name, call in CALLS.items():
             counts, after = self.counts(call)
             for n in range(1, counts["rename"] + 1):
@@ -154,10 +158,26 @@ class FaultsTest(CommandTest):
                         self.assertEqual(state(folder), after)
                         continue
                     self.assertEqual(done.returncode, INPUT_OUTPUT, done.stderr)
-                    found = {path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+                    found = {path.read_bytes(): path for path in folder.rglob("*") if path.is_file()}
                     for old, contents in state(self.folder).items():
-                        if contents is not None:
-                            self.assertIn(contents, found, old)
+                        if contents is None:
+                            continue
+                        self.assertIn(contents, found, old)
+                        # Where it is by another name alone, the message says which.
+                        if contents not in state(folder).values():
+                            self.assertRegex(done.stderr.decode(),
+                                             f"what was '[^']*{old}' is '[^']*{found[contents].name}' now")
+                            renamed += 1
+        self.assertGreater(renamed, 0)
+
+    def test_what_fails_at_last_says_no_more_than_that(self):
+        """Notes are for what was done: a call whose files get no names prints its error alone."""
+        call = ("calibrate", "model.onnx", "--random", "2", "-o", "old.json")
+        done = self.run_command(*call)
+        self.assertRegex(done.stderr.decode(), r"\Anote: [^\n]+\n\Z")
+        code, error, _, _ = self.faulty(call, "rename:1")
+        self.assertEqual(code, INPUT_OUTPUT)
+        self.assertRegex(error, r"\Aquadrant: [^\n]+\n\Z")
 
     def test_kills_at_any_time(self):
         """Between the calls, too."""

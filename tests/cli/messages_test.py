@@ -11,8 +11,9 @@ import pathlib
 import re
 import subprocess
 
-from command_case import BINARY, IMPOSSIBLE, CommandTest, run_tests
+from command_case import BAD_INPUT, BINARY, DONE, IMPOSSIBLE, USAGE, CommandTest, run_tests
 from onnx_writer import field, model, node, tensor, value_info
+from run_model_test import npy
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPTION = re.compile(r"--[a-z][a-z0-9-]+")
@@ -177,12 +178,61 @@ class Remedies(CommandTest):
             message = self.advised(*arguments)
             self.assertEqual(OPTION.findall(message), [], message)
 
-    def put_samples(self):
-        (self.folder / "samples").mkdir()
-        header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4), }"
-        header += b" " * (-(len(header) + 11) % 64) + b"\n"
-        npy = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(32)
-        self.put("samples/0.npy", npy)
+        # What finds the ranges is not what --runtime says.
+        message = self.advised("sensitivity", "m.onnx", *static, "--data", "samples")
+        self.assertIn("; 'quadrant calibrate' with --runtime openvino may", message)
+
+    def put_samples(self, folder="samples", **array):
+        (self.folder / folder).mkdir()
+        self.put(f"{folder}/0.npy", npy(**{"values": [0.0] * 8, "shape": [2, 4], **array}))
+
+    def test_samples_that_do_not_fit(self):
+        """The options that mend them are those of every command that takes samples, and of each way to give them."""
+        self.put("m.onnx", model([node("MatMul", ["x", "w"], ["y"], "product")], [tensor("w", [4, 4], [1.0, 0.5] * 8)],
+                                 [value_info("x", [2, 4])], [value_info("y", [2, 4])]))
+        values = [i / 8 for i in range(8)]
+        self.put_samples("good", values=values)
+        self.put_samples("--convert", values=values, kind="<f8")
+        self.put_samples("--allow-non-finite", values=[*values[1:], float("nan")])
+        static = ("m.onnx", "--scheme", "static-affine", "--calibration", "BAD")
+        words = {"--convert": "--convert converts them", "--allow-non-finite": "--allow-non-finite lets it pass"}
+        for call in (("quantize", *static, "-o", "q.onnx"), ("plan", *static), ("explain", *static),
+                     ("convert", "m.onnx", "q.tflite", *static[1:]), ("optimize", "m.onnx", "-o", "q.onnx", *static[3:]),
+                     ("optimize", "m.onnx", "-o", "q.onnx", "--calibration", "good", "--data", "BAD"),
+                     ("quantize", *static, "-o", "q.onnx", "--optimize", "cle,bc"),
+                     ("sensitivity", *static, "--data", "good"),
+                     ("sensitivity", *static[:3], "--calibration", "good", "--data", "BAD"),
+                     ("pareto", "m.onnx", "--scheme", "weight-only", "--data", "BAD"),
+                     ("run", "m.onnx", "--data", "BAD", "-o", "out"), ("calibrate", "m.onnx", "--data", "BAD")):
+            for option, advice in words.items():
+                with self.subTest(call=call, option=option):
+                    bad = ["./" + option if word == "BAD" else word for word in call]
+                    self.fails(BAD_INPUT, [f"{option}/0.npy", f"; {advice}"], *bad)
+                    done = self.run_command(*bad, option)
+                    if (call[0], option, call[-1]) == ("sensitivity", "--allow-non-finite", "good"):
+                        # Of ranges that hold NaN nothing is made: what is taken may still be of no use.
+                        self.assertIn(b"no weight is quantized", done.stderr)
+                        continue
+                    self.assertEqual((done.returncode, b"; --" in done.stderr), (DONE, False), done.stderr)
+        # They are of samples of files.
+        self.succeeds("calibrate", "m.onnx", "--data", "good", "-o", "s.json")
+        self.fails(USAGE, "--convert is for samples of files, which --data or --calibration names", "plan", *static[:3],
+                   "--calibration", "s.json", "--convert")
+        self.fails(USAGE, "--allow-non-finite is for samples", "run", "m.onnx", "--random", 1, "-o", "out",
+                   "--allow-non-finite")
+
+    def test_scales_of_blocks(self):
+        self.put("m.onnx", model([node("MatMul", ["x", "w"], ["y"], "product")],
+                                 [tensor("w", [64, 16], [i % 7 - 3 for i in range(1024)])],
+                                 [value_info("x", [2, 64])], [value_info("y", [2, 16])]))
+        convert = ("convert", "m.onnx", "out.mlir")
+        scheme = (*convert, "--scheme", "weight-only", "--bits", 4)
+        message = self.advised(*scheme, "--block-size", 32)
+        self.assertIn("; --granularity channel makes them, without --block-size", message)
+        self.assertTrue(self.advised(*scheme, "--granularity", "block").endswith("; --granularity channel makes them\n"))
+        self.succeeds(*scheme, "--granularity", "channel")
+        # An option of the scheme cannot be added to a preset.
+        self.assertNotIn("--", self.advised(*convert, "--preset", "int4-block32"))
 
     def test_weights_that_are_not_finite(self):
         self.put("m.onnx", model([node("MatMul", ["x", "w"], ["y"], "product")],
@@ -193,6 +243,18 @@ class Remedies(CommandTest):
         self.assertIn("leave such weights in float; --non-finite leave does that", message)
         self.succeeds(*arguments, "--non-finite", "leave")
         self.succeeds(*arguments, "--exclude", "^w$")
+        # The same of others that read weights.
+        plan = ("plan", "m.onnx", "--scheme", "weight-only", "--target-bits", 8)
+        self.assertIn("; --non-finite leave does that", self.advised(*plan))
+        self.succeeds(*plan, "--non-finite", "leave")
+        # What is left is no secret, and no other command says the opposite.
+        leave = ("--scheme", "weight-only", "--non-finite", "leave")
+        reason = "left in float: w: element 0 is nan"
+        self.assertIn(f"nothing is quantized\n  {reason}", self.succeeds("convert", "m.onnx", "m.xml", *leave))
+        explained = self.succeeds("explain", "m.onnx", "w", *leave)
+        self.assertIn("Unquantized", explained)
+        self.assertIn("element 0 is nan", explained)
+        self.assertEqual(self.json_of("plan", "m.onnx", *leave)["plan"]["values"], [])
 
 
 if __name__ == "__main__":

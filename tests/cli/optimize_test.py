@@ -9,7 +9,7 @@ import json
 import random
 
 from command_case import DONE, EXAMPLES, IMPOSSIBLE, USAGE, CommandTest, run_tests
-from onnx_writer import model, node, tensor, value_info
+from onnx_writer import field, model, node, tensor, value_info
 from run_model_test import npy
 
 CHANNELS = 8
@@ -70,6 +70,56 @@ class OptimizeTest(CommandTest):
         plain = self.optimized("--accept-sqnr", "200")["attempts"][1]["sqnr_db"]
         document = self.optimized("--accept-sqnr", str(plain + 1))
         self.assertIn(["cle", "hba", "bc"], [a["optimizations"] for a in document["attempts"]])
+
+    def test_what_quantizes_nothing_is_not_good_enough(self):
+        self.put("e.onnx", model([node("Einsum", ["x", "w"], ["y"], "sum")
+                                  + field(5, field(1, "equation") + field(4, "ij,jk->ik") + field(20, 3))],
+                                 [tensor("w", [4, 4], [1.0, 0.5] * 8)],
+                                 [value_info("x", [2, 4])], [value_info("y", [2, 4])]))
+        (self.folder / "rows").mkdir()
+        self.put("rows/0.npy", npy([i / 8 for i in range(8)], [2, 4]))
+        call = ("optimize", "e.onnx", "-o", "out.onnx", "--calibration", "rows")
+        said = self.succeeds(*call)
+        self.assertIn("nothing is quantized", said)
+        self.assertNotIn("good enough", said)
+        document = self.json_of(*call)
+        self.assertFalse(document["is_good_enough"])
+        self.assertEqual([a["quantized_weights"] for a in document["attempts"]], [0])
+
+    def test_outputs_that_are_no_numbers_are_not_good_enough(self):
+        """One output is NaN whatever comes in; the other is computed on codes."""
+        nan = float("nan")
+        self.put("n.onnx", model([node("MatMul", ["x", "w"], ["y"], "product"), node("Add", ["y", "n"], ["z"], "broken")],
+                                 [tensor("w", [16, 16], [(i % 9 - 4) / 4 for i in range(256)]), tensor("n", [16], [nan] * 16)],
+                                 [value_info("x", [2, 16])], [value_info("y", [2, 16]), value_info("z", [2, 16])]))
+        (self.folder / "rows").mkdir()
+        self.put("rows/0.npy", npy([i / 8 for i in range(32)], [2, 16]))
+        call = ("optimize", "n.onnx", "-o", "out.onnx", "--calibration", "rows", "--accept-sqnr", "-50")
+        done = self.run_command(*call)
+        self.assertEqual(done.returncode, DONE, done.stderr)
+        self.assertIn("32 elements of the float model's outputs are NaN", done.stdout.decode())
+        self.assertNotIn("good enough", done.stdout.decode())
+        self.assertIn("1 of 1", done.stdout.decode())
+
+    def test_weights_are_counted(self):
+        self.assertEqual({(a["quantized_weights"], a["weights"]) for a in
+                          self.optimized("--accept-sqnr", "200")["attempts"]}, {(2, 2)})
+
+    def test_what_is_advised_can_be_done(self):
+        """Options that the verdict names are of this command, and are finer."""
+        call = ("optimize", self.model, "-o", "out.onnx", "--calibration", "data", "--accept-sqnr", "200")
+        coarse = ("--weights", "tensor", "--weight-bits", "4")
+        said = self.run_command(*call, *coarse).stdout.decode()
+        self.assertIn("finer: --weight-bits 8, --weights channel, --activation-bits 16", said)
+        finer = ("--weight-bits", 8, "--weights", "channel", "--activation-bits", 16)
+        done = self.run_command(*call, *finer)
+        self.assertEqual(done.returncode, DONE, done.stderr)
+        self.assertNotIn("finer", done.stdout.decode())
+
+        def best(*options):
+            attempts = json.loads(self.run_command(*call, *options, "--json").stdout)["attempts"]
+            return max(a["sqnr_db"] for a in attempts)
+        self.assertGreater(best(*finer), best(*coarse))
 
     def test_the_table_has_times(self):
         result = self.run_command("optimize", self.model, "-o", "out.onnx", "--calibration", "data")

@@ -67,6 +67,25 @@ class OutputsTest(CommandTest):
             self.refuses(*command, *SCHEME, "-o", "z", "--save-recipe", self.model)
         self.succeeds("quantize", self.model, *SCHEME, "-o", self.model)  # as its help says
 
+    def test_no_file_is_called_a_dash(self):
+        for call in (("quantize", self.model, *SCHEME, "-o", "-"), ("plan", self.model, *SCHEME, "--report", "-"),
+                     ("quantize", self.model, *SCHEME, "--dry-run", "--save-recipe", "-"),
+                     ("calibrate", self.model, *RANDOM, "-o", "-"), ("transform", self.model, "-o", "-")):
+            self.refuses(*call, reason="'-' is none: './-' would be")
+        self.succeeds("plan", self.model, *SCHEME, "-o", "./-")
+
+    def test_a_data_file_that_cannot_be_written_is_the_models(self):
+        def too_little_place():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))
+
+        result = subprocess.run(
+            [BINARY, "quantize", self.model, *SCHEME, "--exclude", "fc1", "-o", "out.onnx", "--external-data"],
+            cwd=self.folder, capture_output=True, timeout=120, check=False, preexec_fn=too_little_place,
+            restore_signals=False)
+        self.assertEqual(result.returncode, INPUT_OUTPUT, result.stderr)
+        self.assertRegex(result.stderr.decode(), r"\Aquadrant: out\.onnx: its data file: [^\n]+\n\Z")
+        self.assertEqual(sorted(self.files()), [self.model])
+
     def test_a_run_that_fails_leaves_no_recipe(self):
         def too_little_place():
             resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))

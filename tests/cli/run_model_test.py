@@ -12,7 +12,7 @@ import os
 import struct
 import zipfile
 
-from command_case import (BAD_INPUT, DONE, INPUT_OUTPUT, USAGE, CommandTest, run_tests)
+from command_case import (BAD_INPUT, DONE, IMPOSSIBLE, INPUT_OUTPUT, USAGE, CommandTest, run_tests)
 from onnx_writer import model, node, tensor, value_info
 
 
@@ -191,11 +191,20 @@ class RunTest(CommandTest):
         self.fails(USAGE, "--random", *run, "--data", "data", "--seed", 1, "-o", "out")
         self.fails(USAGE, ["'hiden'", "'hidden'"], *run, "--random", 1, "-o", "out", "--outputs",
                    "y,hiden")
+        self.fails(USAGE, ["'last'", "is an operation, which makes 'y'"], *run, "--random", 1, "-o", "out", "--outputs",
+                   "last")
         self.fails(USAGE, ["'inter'", "interpreter"], *run, "--random", 1, "-o", "out", "--runtime",
                    "inter")
         for shape, word in (("x", "INPUT=1x3"), ("z=1", "no input 'z'"), ("x=1xa", "1x3x224x224"),
                             ("x=-1", "1x3x224x224"), ("x=1x", "1x3x224x224")):
             self.fails(USAGE, word, *run, "--random", 1, "--shape", shape, "-o", "out")
+        self.fails(IMPOSSIBLE, ["'x'", "no random numbers", "--run-memory allows more"], *run, "--random", 1, "--shape",
+                   "x=100000x2", "-o", "out", "--run-memory", "1kB")
+        # Of all that may run models, whether they do or not.
+        for command in ((*run, "--random", 1, "-o", "out"), ("plan", self.model, "--scheme", "weight-only"),
+                        ("convert", self.model, "o.tflite")):
+            self.fails(USAGE, ["--run-memory", "'nonsense'"], *command, "--run-memory", "nonsense")
+        self.fails(USAGE, "'-' is none", *run, "--data", "data", "-o", "-")
         self.fails(USAGE, "the samples are here", *run, "--data", "data", "-o", "./data/")
         self.fails(USAGE, "the samples are here", *run, "--data", "data/s1.npz", "-o", "data")
         self.fails(INPUT_OUTPUT, self.model, *run, "--data", "data", "-o", self.model)

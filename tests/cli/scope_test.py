@@ -9,7 +9,7 @@ import json
 import struct
 
 from command_case import USAGE, CommandTest, run_tests
-from onnx_writer import model, node, tensor, value_info
+from onnx_writer import field, model, node, tensor, value_info
 
 SIZE = 48
 
@@ -133,6 +133,40 @@ class ScopeTest(CommandTest):
         self.assertIn("not included by --include '^second$'", said)
         self.assertIn("excluded by --exclude '^x$'",
                       self.succeeds("explain", self.model, "x", *static, "--exclude", "^x$"))
+
+    def test_explain_says_what_did_it_to_the_weight(self):
+        """The weight of an operation that is excluded names the pattern, too; so does a difference from a plan."""
+        weight_only = ("--scheme", "weight-only")
+        reason = "'second' does not: excluded by --exclude '^second$'"
+        self.succeeds("plan", self.model, *weight_only, "-o", "plan.json")
+        self.assertIn(reason, self.succeeds("explain", self.model, "w2", *weight_only, "--exclude", "^second$"))
+        self.assertIn(reason, self.succeeds("explain", self.model, *weight_only, "--exclude", "^second$",
+                                            "--against", "plan.json"))
+        left = self.json_of("quantize", self.model, "--dry-run", *weight_only, "--exclude",
+                            "^second$")["summary"]["left_in_float"]
+        self.assertIn(reason, next(entry["reason"] for entry in left if entry["name"] == "w2"))
+
+    def test_names_inside_subgraphs(self):
+        def branch(weight, product):
+            return (field(1, node("MatMul", ["x", weight], [f"{product}_y"], product)) + field(2, product)
+                    + field(12, value_info(f"{product}_y", [2, SIZE])))
+
+        def attribute(name, graph):
+            return field(5, field(1, name) + field(20, 5) + field(6, graph))
+
+        choice = (node("If", ["c"], ["y"], "choice") + attribute("then_branch", branch("w1", "then_mm"))
+                  + attribute("else_branch", branch("w2", "else_mm")))
+        condition = field(1, "c") + field(2, field(1, field(1, 9) + field(2, b"")))
+        self.put("if.onnx", model(
+            [choice], [tensor(name, [SIZE, SIZE], numbers(SIZE * SIZE, i)) for i, name in enumerate(("w1", "w2"))],
+            [condition, value_info("x", [2, SIZE])], [value_info("y", [2, SIZE])]))
+        for name in ("then_mm", "else_mm_y"):
+            for option in ("--include", "--exclude"):
+                self.fails(USAGE, [f"{option} '^{name}$'", "in a subgraph", f"'{name}'"], "quantize", "if.onnx", "-o",
+                           "q.onnx", "--scheme", "weight-only", option, f"^{name}$")
+            self.fails(USAGE, [f"'{name}' is in a subgraph"], "explain", "if.onnx", name, "--scheme", "weight-only")
+        self.fails(USAGE, "matches no node", "quantize", "if.onnx", "-o", "q.onnx", "--scheme", "weight-only",
+                   "--exclude", "nowhere")
 
     def test_operations_are_meant_before_their_values(self):
         # Where values are called after the operation, its name means it alone: the next one still gets codes.

@@ -98,6 +98,34 @@ TEST_CASE("a veto is the reason that was given") {
   CHECK(mentions(of(all, "u"), "which is Unquantized ('w')"));
 }
 
+TEST_CASE("what nobody asks for names the reader that does not, and why") {
+  Graph graph;
+  const Value root = toy::add(graph, "root", "w", {});
+  const Value used = toy::add(graph, "use", "u", {root});
+  toy::add(graph, "use", "also", {root});
+  toy::add(graph, "foreign", "f", {root});
+  const auto all =
+      Explained().all(graph, {{used.node, "excluded by the user"},
+                              {graph.find_value("also").node, "excluded by the user"}});
+  CHECK(of(all, "w").reason ==
+        "nobody asks for it in quantized form; it is read by foreign (operand 0), use (operand 0); "
+        "'also' does not: excluded by the user");
+}
+
+TEST_CASE("what takes codes and makes numbers is not said to hold none") {
+  // u is float: the operation behind it asks for it in vain.
+  Graph graph;
+  const Value root = toy::add(graph, "root", "w", {});
+  const Value used = toy::add(graph, "use", "u", {root});
+  toy::add(graph, "use", "v", {used, root}, {{"colour", std::int64_t{0}}});
+  const auto all = Explained().all(graph);
+  const Explanation& v = of(all, "v");
+  REQUIRE(v.benefits.size() == 2);
+  CHECK(v.benefits[0].operand == "u");
+  CHECK(v.benefits[0].why_not == "what 'use' computes stays in real numbers here");
+  CHECK(v.benefits[1].realized);
+}
+
 TEST_CASE("a value that is read in another form than it is made in says so") {
   Graph graph;
   const Value root = toy::add(graph, "root", "w", {});

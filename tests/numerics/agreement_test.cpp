@@ -45,6 +45,7 @@ TEST_CASE("what is not finite is counted and does not poison the sums") {
       of({not_a_number, inf, -inf, 1, 2}, {not_a_number, inf, 3, not_a_number, 2});
   CHECK(sums.equal == 3);       // NaN and NaN, infinity and infinity, 2 and 2
   CHECK(sums.non_finite == 2);  // -infinity and 3, 1 and NaN
+  CHECK(sums.nan == 1);         // the first: of the last but one only the approximation is
   CHECK(sums.signal == 4);
   CHECK(sums.noise == 0);
 }
@@ -91,6 +92,7 @@ TEST_CASE("sums that no values have") {
   CHECK(!changed(&Agreement::elements, 2U));
   CHECK(!changed(&Agreement::equal, 4U));
   CHECK(!changed(&Agreement::non_finite, ~std::uint64_t{0}));
+  CHECK(!changed(&Agreement::nan, 3U));
   CHECK(!changed(&Agreement::signal, 1e308));
   CHECK(!changed(&Agreement::approximation, -1.0));
   CHECK(!changed(&Agreement::product, 0.0));

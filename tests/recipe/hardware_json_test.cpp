@@ -111,7 +111,8 @@ TEST_CASE("what is no profile is refused with its place, and near names") {
   CHECK(mentions(refused_hardware("a-b_c.1", "a b"), "$.name: expected"));
   CHECK(mentions(refused_hardware("a-b_c.1", std::string(101, 'a')), "$.name: expected"));
   CHECK(mentions(refused_hardware("größer", std::string(1001, 'a')), "$.description"));
-  CHECK(mentions(refused_hardware("\"overhead\": 1.5", "\"overhead\": [[1]]"), "nest"));
+  CHECK(mentions(refused_hardware("\"overhead\": 1.5", "\"overhead\": [[1]]"),
+                 "$.overhead: expected a number, found array"));
   CHECK_FALSE(parse_hardware("[]").has_value());
   CHECK_FALSE(parse_hardware("").has_value());
 }

@@ -9,7 +9,7 @@ namespace quadrant {
 namespace {
 
 bool fits(std::string_view text, std::size_t memory) {
-  const Expected<nlohmann::json> document = parse_json(text, 4, memory);
+  const Expected<nlohmann::json> document = parse_json(text, memory);
   if (document) return true;
   CHECK(document.error().code == ErrorCode::invalid_model);
   CHECK_MESSAGE(document.error().message.find("bytes of memory") != std::string::npos,
@@ -48,7 +48,7 @@ TEST_CASE("a document takes no more memory than it may") {
 
 TEST_CASE("the place where memory ends is told") {
   const Expected<nlohmann::json> document =
-      parse_json(R"({"a": {"b": )" + list_of("1.5", 100) + "}}", 4, 1000);
+      parse_json(R"({"a": {"b": )" + list_of("1.5", 100) + "}}", 1000);
   REQUIRE_FALSE(document.has_value());
   CHECK(document.error().message ==
         "$.a.b: up to here, the document takes more than 1000 bytes of memory");

@@ -93,7 +93,8 @@ TEST_CASE("what is no plan is refused with its JSON path") {
   CHECK(message("\"gain\": -1", "\"gain\": -1, \"gian\": 2") ==
         "$.values[1].gian: unknown key; did you mean 'gain'?");
   CHECK(message("\"head\"", "7") == "$.conversions[0].users[1]: expected a string, found number");
-  CHECK(message("\"head\"", "{\"a\": 1}") == "$.conversions[0].users: nested deeper than 4 levels");
+  CHECK(message("\"head\"", "{\"a\": 1}") ==
+        "$.conversions[0].users[1]: expected a string, found object");
   CHECK(refused_plan("[]").message == "$: expected an object, found array");
   CHECK(refused_plan("7").message == "$: expected an object, found number");
 }
@@ -127,12 +128,21 @@ TEST_CASE("every truncation is refused") {
   }
 }
 
+TEST_CASE("a document of another kind is called that, however deep it is") {
+  const std::string other =
+      R"({"format": "quadrant.statistics", "version": 1, "values": [{"a": [[1, [2]]]}]})";
+  CHECK(refused_plan(other).message.starts_with(
+      R"($.format: expected "quadrant.plan", found "quadrant.statistics")"));
+}
+
 TEST_CASE("depth is bounded") {
   const std::string deep(1'000'000, '[');
-  CHECK(refused_plan(deep).message == "$[0][0][0]: nested deeper than 4 levels");
+  std::string place = "$";
+  for (int i = 1; i < 64; ++i) place += "[0]";
+  CHECK(refused_plan(deep).message == place + ": nested deeper than 64 levels");
   std::string objects;
   for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
-  CHECK(refused_plan(objects).message == "$.a.a.a: nested deeper than 4 levels");
+  CHECK(refused_plan(objects).message.ends_with(".a.a.a: nested deeper than 64 levels"));
 }
 
 }  // namespace

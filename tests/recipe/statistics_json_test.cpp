@@ -133,7 +133,7 @@ TEST_CASE("what are no statistics is refused with its JSON path") {
   CHECK(message("[2048,3]", "[2048,null]") ==
         "$.values[0].negative[0][1]: expected an integer that is not negative, found null");
   CHECK(message("[2048,3]", "[2048,[3]]") ==
-        "$.values[0].negative[0]: nested deeper than 5 levels");
+        "$.values[0].negative[0][1]: expected an integer that is not negative, found array");
   CHECK(refused_statistics("[]") == "$: expected an object, found array");
   CHECK(refused_statistics("").starts_with("not JSON"));
   CHECK(message("\n  ]", ",{\"value\":\"x\"}\n  ]") ==

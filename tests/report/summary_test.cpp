@@ -76,6 +76,19 @@ TEST_CASE("eligible are weights that reach a weight operand, also through others
   CHECK(run.summary.eligible_quantized == run.summary.eligible);
 }
 
+TEST_CASE("weights that came quantized are counted apart, where nothing else is done") {
+  const Run first;
+  const Registry registry = weight_only_registry().value();
+  const QuantizeResult again = quantize(first.result.graph, registry).value();
+  const Summary summary = summarize(first.result.graph, registry, again);
+  CHECK(summary.given == first.summary.quantized_after);
+  CHECK(first.summary.given == WeightTotals{});
+  CHECK(to_string(summary).find("2 weights, which the model came with and keeps") !=
+        std::string::npos);
+  CHECK(to_string(first.summary).find("came with") == std::string::npos);
+  CHECK(nlohmann::json::parse(print_json(summary))["given"]["count"] == 2);
+}
+
 TEST_CASE("what a user excludes stays eligible") {
   QuantizeOptions options;
   const Graph graph = example();

@@ -19,7 +19,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t most_depth = 64;
 constexpr std::size_t most_memory = std::size_t{4} << 30U;
 constexpr std::uint64_t most_file_bytes = std::uint64_t{1} << 30U;
 constexpr std::uint64_t most_tensor_bytes = std::uint64_t{1} << 30U;
@@ -269,7 +268,7 @@ std::optional<double> read_number(const json& value) {
 }
 
 Expected<std::vector<Case>> parse_cases(std::string_view text) {
-  QUADRANT_TRY(const json document, parse_json(text, most_depth, most_memory));
+  QUADRANT_TRY(const json document, parse_json(text, most_memory));
   ObjectReader reader(document, "$");
   QUADRANT_CHECK(reader.status());
   std::vector<Case> cases;

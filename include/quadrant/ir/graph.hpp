@@ -44,7 +44,7 @@ class Graph final : public GraphView {
   void set_node_name(NodeId node, std::string name);
   /// Gives `value` the name (not empty), or the name with a suffix if that is taken; returns which.
   std::string_view set_value_name(Value value, std::string name);
-  /// No value made from now on gets this name (names inside subgraphs, for example).
+  /// No value made from now on gets this name (of what is inside subgraphs, say).
   void reserve_name(std::string name);
   /// Those, sorted.
   [[nodiscard]] std::vector<std::string> reserved_names() const;

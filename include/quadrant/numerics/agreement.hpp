@@ -12,6 +12,7 @@ struct Agreement {
   std::uint64_t elements = 0;
   std::uint64_t equal = 0;       ///< pairs of the same value; two NaN are
   std::uint64_t non_finite = 0;  ///< pairs that differ and of which one or both are not finite
+  std::uint64_t nan = 0;         ///< pairs of which s is NaN: how well a does is not known there
   double signal = 0;             ///< sum of s^2
   double approximation = 0;      ///< sum of a^2
   double product = 0;            ///< sum of s a

@@ -66,6 +66,8 @@ struct Summary {
   WeightTotals weights_after;
   /// Those of them that are quantized.
   WeightTotals quantized_after;
+  /// Those that the model came with quantized, which stay as they are.
+  WeightTotals given;
   /// Float weights that reach the weight operand of a matmul (both), gemm (A and B) or conv (W),
   /// directly or through values that the scheme could quantize, whatever the user excluded.
   WeightTotals eligible;

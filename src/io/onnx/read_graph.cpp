@@ -340,6 +340,7 @@ class GraphReader {
                      std::vector<std::string>(inner.captured.begin(), inner.captured.end()));
     }
     inner_names_.insert(inner_names_.end(), inner.defined.begin(), inner.defined.end());
+    inner_names_.insert(inner_names_.end(), inner.operations.begin(), inner.operations.end());
     if (inner.external_data) {
       attributes.set(std::string(key::data_directory), source_.directory());
     }

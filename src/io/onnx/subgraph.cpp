@@ -83,6 +83,11 @@ class Walker {
         case node::output:
           define(message.text(), defined);
           break;
+        case node::name:
+          if (const std::string_view name = message.text(); !name.empty()) {
+            names_.operations.push_back(name);
+          }
+          break;
         case node::attribute:
           attribute(message.payload(), depth, used);
           break;

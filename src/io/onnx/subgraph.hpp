@@ -14,6 +14,8 @@ struct SubgraphNames {
   std::vector<std::string_view> captured;
   /// Values that are defined, here and in subgraphs of subgraphs; may repeat.
   std::vector<std::string_view> defined;
+  /// Names of operations in them; may repeat.
+  std::vector<std::string_view> operations;
   bool external_data = false;  ///< some tensor's contents are in another file
 };
 

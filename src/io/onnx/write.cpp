@@ -49,15 +49,7 @@ class ModelFileWriter {
 
     std::optional<NewFile> data_file;
     if (!data.places.empty()) {
-      const auto place = [&] {
-        return (std::filesystem::path(path_).parent_path() / data.name).string();
-      };
-      data_file.emplace(value_of(NewFile::create(place())));
-      const std::uint64_t hash = write_bytes(contents, *data_file);
-      // As long as the placeholder: the sizes that were counted stay right. What is there of this
-      // name has the same contents.
-      data.name = data_name(hash);
-      data_file->rename_to(place());
+      data_file.emplace(write_data(contents, data));
       model = model_message(graph_, directory_, data, nullptr);
     }
     FilesOrOwn files(options_.files);
@@ -78,6 +70,29 @@ class ModelFileWriter {
   }
 
  private:
+  // Its name comes from what is in it: until then errors are the model's.
+  NewFile write_data(const Rope& contents, DataFile& data) {
+    const auto place = [&] {
+      return (std::filesystem::path(path_).parent_path() / data.name).string();
+    };
+    const std::string unnamed = resolved_path(place());
+    try {
+      NewFile file = value_of(NewFile::create(place()));
+      const std::uint64_t hash = write_bytes(contents, file);
+      // As long as the placeholder: the sizes that were counted stay right. What is there of this
+      // name has the same contents.
+      data.name = data_name(hash);
+      file.rename_to(place());
+      return file;
+    } catch (Failure& failure) {
+      if (failure.error.place.file == unnamed) {
+        failure.error.place.file = path_;
+        failure.error.message = "its data file: " + failure.error.message;
+      }
+      throw;
+    }
+  }
+
   // All messages, as references to contents that are not read yet. The report says what they take.
   Rope make_messages(DataFile& data, Rope& contents) {
     const std::int64_t opset_read = opset_version(graph_);

@@ -75,6 +75,20 @@ TEST_CASE("static_affine: inputs and outputs are real values, or codes, as the o
   }
 }
 
+TEST_CASE("static_affine: an output says whether it takes codes, not that it holds no numbers") {
+  for (const bool at_outputs : {false, true}) {
+    Model model = one_layer();
+    const NodeId output = model.graph.outputs()[0];
+    const StaticAffineOptions options = with_codes(false, at_outputs);
+    const QuantizeResult result = test::quantized_by_operands(model, options);
+    const Explanation explained =
+        explain(model.graph, result.analysis.registry, result.analysis, output);
+    CHECK(explained.reason == (at_outputs
+                                   ? "takes 1 of 1 operands that it asked for in quantized form"
+                                   : "it asks for nothing"));
+  }
+}
+
 TEST_CASE("static_affine: an input of integers stays what it is") {
   Model model;
   const Value indices =

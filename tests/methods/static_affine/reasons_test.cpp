@@ -115,6 +115,13 @@ TEST_CASE("static_affine: a product whose result nobody asks for says why it mak
   CHECK(reason_without({.broken = "last"}) == nobody + std::string(non_finite));
 }
 
+TEST_CASE("static_affine: a weight says what keeps its product from asking for it") {
+  const Model model =
+      model_asking_for([](Model& grown, Value x) { return four_channel_conv(grown, x, "v"); });
+  CHECK(test::reason(model.graph, quantized_when_seen(model, {}, {.broken = "last"}), "last_w")
+            .ends_with("; 'last' does not: " + std::string(non_finite)));
+}
+
 TEST_CASE("static_affine: what limits or moves a value of an unknown range stays float with it") {
   const auto reason_of = [](const MakeFromInput& make, std::string_view value) {
     const Model model = model_asking_for(make);
