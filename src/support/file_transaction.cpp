@@ -34,11 +34,13 @@ std::optional<FileIdentity> identity_of(const std::string& path) {
   return FileIdentity(status.st_dev, status.st_ino);
 }
 
-/// One for each file, be it there or not.
-std::string canonical_name(const std::string& path) {
+/// One for each file, be it there or not. As it is where the system does not tell more. Without
+/// memory it is not known.
+Expected<std::string> canonical_name(const std::string& path) {
   std::error_code error;
   const fs::path whole = fs::absolute(resolved_path(path), error);
   const fs::path canonical = fs::weakly_canonical(whole, error);
+  if (error == std::errc::not_enough_memory) return cannot_write(path, error);
   return error ? path : canonical.string();
 }
 
@@ -260,7 +262,8 @@ Expected<void> FileTransaction::announce_locked(const std::string& path, const s
   if (identity && read_.contains(*identity) && !may_replace(*identity, cause)) {
     return is_read(path, cause);
   }
-  const auto same_name = outputs_.try_emplace(canonical_name(path), cause);
+  QUADRANT_TRY(std::string name, canonical_name(path));
+  const auto same_name = outputs_.try_emplace(std::move(name), cause);
   if (!same_name.second) return is_written_twice(path, same_name.first->second, cause);
   if (!identity) return {};
   const auto same_file = replaced_.try_emplace(*identity, cause);
@@ -295,7 +298,8 @@ Expected<void> FileTransaction::make_folder(const std::string& path) {
 Expected<NewFile> FileTransaction::create(const std::string& path) {
   {
     const std::lock_guard lock(mutex_);
-    if (!outputs_.contains(canonical_name(path))) QUADRANT_CHECK(announce_locked(path, ""));
+    QUADRANT_TRY(const std::string name, canonical_name(path));
+    if (!outputs_.contains(name)) QUADRANT_CHECK(announce_locked(path, ""));
   }
   return NewFile::create(path);
 }
@@ -320,10 +324,10 @@ Expected<void> FileTransaction::commit() {
   std::set<std::string> folders;
   std::set<std::string> names;
   const auto settle = [&](NewFile& file) -> Expected<void> {
-    if (!names.insert(canonical_name(file.path())).second) {
-      return is_written_twice(file.path(), "", "");
-    }
-    folders.insert(canonical_name(folder_of(file.path())));
+    QUADRANT_TRY(std::string name, canonical_name(file.path()));
+    if (!names.insert(std::move(name)).second) return is_written_twice(file.path(), "", "");
+    QUADRANT_TRY(std::string folder, canonical_name(folder_of(file.path())));
+    folders.insert(std::move(folder));
     return file.settle();
   };
   std::vector<NewFile*> files;

@@ -131,7 +131,8 @@ TEST_CASE("static_affine: the operations that it knows are those of its document
                                     "onnx.Pad",
                                     "onnx.Resize",
                                     "onnx.DepthToSpace",
-                                    "onnx.SpaceToDepth",  //
+                                    "onnx.SpaceToDepth",
+                                    "onnx.Tile",  //
                                     "add",
                                     "multiply",
                                     "concat",
