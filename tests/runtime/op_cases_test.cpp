@@ -156,7 +156,7 @@ using Bytes = std::vector<std::string>;
 
 // One string of bytes for each element, in row-major order.
 Bytes elements_of(const Tensor& tensor) {
-  const std::size_t width = std::max<std::size_t>(bit_width(tensor.element()) / 8, 1);
+  const auto width = static_cast<std::size_t>(std::max(bit_width(tensor.element()) / 8, 1));
   Bytes elements;
   for (std::size_t i = 0; i + width <= tensor.bytes().size(); i += width) {
     const auto part = tensor.bytes().subspan(i, width);
