@@ -93,10 +93,12 @@ Extent windows_in(Extent from, const PoolWindow& window, std::int64_t pad_begin)
   const std::int64_t whole = steps / window.stride;
   if (!window.rounds_up) return whole + 1;
   const std::int64_t last = whole + (steps % window.stride != 0 ? 1 : 0);
-  // One that begins in the padding behind them is none, whatever older releases of onnx state.
+  // Of one that begins in the padding behind them, onnx and its runtimes say different things.
   std::int64_t begin = 0;
-  if (__builtin_mul_overflow(last, window.stride, &begin)) return Extent::open();
-  return begin >= extent + pad_begin ? last : last + 1;
+  if (__builtin_mul_overflow(last, window.stride, &begin) || begin >= extent + pad_begin) {
+    return Extent::open();
+  }
+  return last + 1;
 }
 
 }  // namespace

@@ -84,20 +84,6 @@ bool refines(const std::string& types, std::string_view known) {
 
 }  // namespace
 
-// Pooling, "ceil_mode": windows that would start in the right padded region are ignored.
-TEST_CASE("a pooling has no window that begins in the padding behind") {
-  const auto pooled = [](std::string_view attributes) {
-    return infer(unary("tensor<1x5x4xf32>",
-                       "tensor<*xundefined> = onnx.AveragePool(%x) "
-                       "{ceil_mode = 1, kernel_shape = [2], strides = [2]" +
-                           std::string(attributes) + "}"));
-  };
-  CHECK(pooled("") == "tensor<1x5x2xf32>");
-  CHECK(pooled(", pads = [0, 1]") == "tensor<1x5x2xf32>");
-  CHECK(pooled(", pads = [1, 0]") == "tensor<1x5x3xf32>");
-  CHECK(pooled(", pads = [1, 1]") == "tensor<1x5x3xf32>");
-}
-
 TEST_CASE("agrees with onnx's shape inference") {
   int exact = 0;
   for (const auto& [text, expected] : onnx_cases) {

@@ -96,6 +96,12 @@ std::vector<WindowAxis> read_windows(const NodeRef& node, const Shape& operand,
       impossible("ceil_mode of an operand whose extents are not known");
     }
     axis.count = count_of(axis, ceil);
+    const Shape& stated = node.type().shape;
+    if (ceil && stated.rank() == operand.rank() &&
+        !may_equal(axis.count, stated.extents()[i + 2])) {
+      impossible(
+          "a window that begins in the padding, which the model counts, and runtimes do not");
+    }
   }
   return axes;
 }

@@ -253,6 +253,24 @@ output(%y)
   CHECK(operators_of(model) == Names{"GATHER", "CAST", "GATHER", "MUL"});
 }
 
+TEST_CASE("a pooling whose result is said to have a window in the padding is refused by name") {
+  const auto written = [](std::string_view extent) {
+    return tflite_bytes(
+        graph_of("graph {}\n"
+                 "%x: tensor<1x5x4xf32> = input()\n"
+                 "%y: tensor<1x5x" +
+                 std::string(extent) +
+                 "xf32> = onnx.AveragePool(%x) {ceil_mode = 1, kernel_shape = [2], "
+                 "strides = [2], pads = [0, 1]}\n"
+                 "output(%y)\n"));
+  };
+  CHECK(written("2"));
+  const auto refused = written("3");
+  REQUIRE(!refused);
+  CHECK(refused.error().code == ErrorCode::impossible);
+  CHECK(refused.error().message.find("(y)") != std::string::npos);
+}
+
 TEST_CASE("an open batch") {
   schema::ModelT model = model_of(bytes_of(graph_of(R"(graph {}
 %x: tensor<?x4xf32> = input()
