@@ -161,7 +161,7 @@ class RandomDataSet final : public DataSet {
     if (!input.shape.is_ranked() || input.shape.is_static()) return;
     std::vector<std::int64_t> extents;
     for (const Extent extent : input.shape.extents()) extents.push_back(extent.value_or(1));
-    Shape complete(std::move(extents));
+    Shape complete(extents);
     if (sink != nullptr) {
       sink->report({Severity::note,
                     fmt::format("random samples are made of shape [{}], where the model takes [{}]",

@@ -37,7 +37,7 @@ Expected<Shape> parse_shape(std::string_view option, std::string_view text) {
     extents.push_back(extent);
     text.remove_prefix(size + (goes_on ? 1 : 0));
   }
-  return Shape(std::move(extents));
+  return Shape(extents);
 }
 
 Expected<std::map<std::string, Shape>> parse_shapes(const std::vector<std::string>& options,

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "ir/result_type.hpp"
-#include "ir/result_type.hpp"
 #include "quadrant/ir/verify.hpp"
 
 namespace fuzz {

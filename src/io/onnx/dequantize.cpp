@@ -261,8 +261,8 @@ class Lowering {
     type.quantization = nullptr;
     std::string result(
         graph_.value_name({node}));  // gets a suffix; the last one takes the name over
-    return add_op(graph_, kind, {}, std::move(operands),
-                  {std::move(result), std::move(type)}, std::move(attributes));
+    return add_op(graph_, kind, {}, std::move(operands), {std::move(result), std::move(type)},
+                  std::move(attributes));
   }
 
   Value add_cast(NodeId node, Value value, TensorType to) {

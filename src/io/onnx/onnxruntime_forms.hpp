@@ -14,10 +14,10 @@ inline constexpr std::int64_t opset_of_unsigned_activations = 21;
 /// Writes 8-bit codes of computed values without a sign, and of tables of one scale whose rows are
 /// looked up: all of the graph that are ours to choose, that is, were not in the file that was
 /// read, or none where values are rounded to as many codes below zero as above it, which is how
-/// accelerators want them. Returns how many values changed. ONNX Runtime (from 1.27 on, on x86) does not load signed
-/// ones in front of or behind a Transpose, Reshape, Squeeze, Unsqueeze, Slice or MaxPool of floats.
-/// It puts a QuantizeLinear there whose attribute output_dtype says int8, and then makes the zero
-/// point uint8. Linear.
+/// accelerators want them. Returns how many values changed. ONNX Runtime (from 1.27 on, on x86)
+/// does not load signed ones in front of or behind a Transpose, Reshape, Squeeze, Unsqueeze, Slice
+/// or MaxPool of floats. It puts a QuantizeLinear there whose attribute output_dtype says int8, and
+/// then makes the zero point uint8. Linear.
 std::int64_t use_unsigned_activations(Graph& graph);
 
 /// Every `dequantize` of up to 8 bits that a product of matrices multiplies 16-bit codes by. Where

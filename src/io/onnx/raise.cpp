@@ -9,9 +9,9 @@
 #include "io/onnx/element.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/ir/verify.hpp"
-#include "quadrant/ir/operations.hpp"
 #include "quadrant/numerics/code_limits.hpp"
 
 namespace quadrant::inline v0::onnx {

@@ -244,7 +244,7 @@ class GraphReader {
     if (std::ranges::any_of(dims, [](std::int64_t extent) { return extent < 0; })) {
       invalid("a negative dimension", {.tensor = name, .offset = range.offset});
     }
-    type.shape = Shape(std::move(dims));
+    type.shape = Shape(dims);
     add_carried_initializer(sparse_initializer_kind, name, std::move(type), range, external);
   }
 

@@ -130,7 +130,7 @@ WindowPadding explicit_padding(const std::vector<WindowAxis>& windows) {
 
 Shape image_shape(Extent batch, std::span<const Extent> spatial, Extent channels) {
   std::vector<Extent> extents{batch};
-  if (spatial.size() == 1) extents.push_back(1);
+  if (spatial.size() == 1) extents.emplace_back(1);
   extents.insert(extents.end(), spatial.begin(), spatial.end());
   extents.push_back(channels);
   return Shape(std::move(extents));
