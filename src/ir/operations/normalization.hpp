@@ -9,12 +9,10 @@
 namespace quadrant::inline v0::detail {
 
 inline constexpr std::array normalization_rows{
-    normalization("onnx.com.microsoft::SimplifiedLayerNormalization", {2, 2}, one<infer_as_operand>,
-                  same_shape, {1, 2}),
-    normalization("onnx.com.microsoft::SkipLayerNormalization", {3, 5}, one<infer_as_operand>,
-                  same_shape, {1, 4}),
-    normalization("onnx.com.microsoft::SkipSimplifiedLayerNormalization", {3, 4},
-                  one<infer_as_operand>, same_shape, {1, 4}),
+    normalization("onnx.com.microsoft::SimplifiedLayerNormalization", {2, 2}, nullptr, {}, {1, 2}),
+    normalization("onnx.com.microsoft::SkipLayerNormalization", {3, 5}, nullptr, {}, {1, 4}),
+    normalization("onnx.com.microsoft::SkipSimplifiedLayerNormalization", {3, 4}, nullptr, {},
+                  {1, 4}),
     normalization(ops::BatchNormalization::kind, {5, 5}, one<infer_as_operand>, same_shape, {1, 5}),
     normalization(ops::GroupNormalization::kind, {3, 3}, one<infer_as_operand>, same_shape),
     normalization(ops::Hardmax::kind, {1, 1}, one<infer_along_an_axis>),
