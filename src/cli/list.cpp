@@ -102,12 +102,8 @@ constexpr std::string_view all_hardware = "hardware";
 
 // What ONNX calls the operation, with its domain before it; empty for one that only other IRs have.
 std::string onnx_operator(std::string_view kind) {
-  const auto known = std::ranges::find(onnx::known_ops, kind, &onnx::KnownOp::kind);
-  if (known != onnx::known_ops.end()) {
-    const std::string_view separator = known->domain.empty() ? "" : "::";
-    return fmt::format("{}{}{}", known->domain, separator, known->op_type);
-  }
-  return std::string(kind.starts_with(onnx::prefix) ? kind.substr(onnx::prefix.size()) : "");
+  const onnx::OpName name = onnx::op_name_of(kind);
+  return name.domain.empty() ? name.op_type : fmt::format("{}::{}", name.domain, name.op_type);
 }
 
 std::string print_operations() {

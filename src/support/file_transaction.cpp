@@ -39,7 +39,7 @@ std::optional<FileIdentity> identity_of(const std::string& path) {
 Expected<std::string> canonical_name(const std::string& path) {
   std::error_code error;
   const fs::path whole = fs::absolute(resolved_path(path), error);
-  const fs::path canonical = fs::weakly_canonical(whole, error);
+  const fs::path canonical = error ? whole : fs::weakly_canonical(whole, error);
   if (error == std::errc::not_enough_memory) return cannot_write(path, error);
   return error ? path : canonical.string();
 }

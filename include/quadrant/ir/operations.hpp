@@ -86,6 +86,8 @@ struct Operation {
   std::int64_t (*work)(NodeRef node) noexcept = nullptr;
   /// What is true besides, by the node's attributes and constants. Null: nothing.
   Traits (*when)(NodeRef node) = nullptr;
+  /// The operator of ONNX's default domain, where the kind does not say it: `Mul` of `multiply`.
+  std::string_view onnx;
 };
 
 /// All rows, in the order of their kinds.
@@ -93,6 +95,9 @@ struct Operation {
 
 /// Null for a kind that the table does not have. Logarithmic.
 [[nodiscard]] const Operation* find_operation(std::string_view kind) noexcept;
+
+/// The operation of which `Operation::onnx` is this; null: none.
+[[nodiscard]] const Operation* find_onnx_operator(std::string_view name) noexcept;
 
 /// Whether the table has the operation with this trait, whatever its attributes are.
 [[nodiscard]] bool has_trait(std::string_view kind, Trait trait) noexcept;

@@ -2,17 +2,32 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include "quadrant/ir/operations.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
 
 constexpr std::string_view separator = "::";
+constexpr std::string_view fake_quantize = "FakeQuantize";
 
-/// What `kind` alone says.
-OpName parse_kind(std::string_view kind) {
-  const auto* known = std::ranges::find(known_ops, kind, &KnownOp::kind);
-  if (known != known_ops.end()) return {std::string(known->domain), std::string(known->op_type)};
+}  // namespace
+
+std::string kind_of(const OpName& name) {
+  const std::string_view domain = in_default_domain(name) ? std::string_view() : name.domain;
+  if (name.op_type == fake_quantize && (domain.empty() || domain == openvino_domain)) {
+    return std::string(ops::FakeQuantize::kind);
+  }
+  if (!domain.empty()) return fmt::format("{}{}::{}", prefix, domain, name.op_type);
+  const Operation* const known = find_onnx_operator(name.op_type);
+  return known != nullptr ? std::string(known->kind) : fmt::format("{}{}", prefix, name.op_type);
+}
+
+OpName op_name_of(std::string_view kind) {
+  if (kind == ops::FakeQuantize::kind) {
+    return {std::string(openvino_domain), std::string(fake_quantize)};
+  }
+  const Operation* const known = find_operation(kind);
+  if (known != nullptr && !known->onnx.empty()) return {"", std::string(known->onnx)};
   if (!kind.starts_with(prefix)) return {};
   kind.remove_prefix(prefix.size());
   const std::size_t end = kind.rfind(separator);
@@ -20,20 +35,8 @@ OpName parse_kind(std::string_view kind) {
   return {std::string(kind.substr(0, end)), std::string(kind.substr(end + separator.size()))};
 }
 
-}  // namespace
-
-std::string kind_of(const OpName& name) {
-  const std::string_view domain = in_default_domain(name) ? std::string_view() : name.domain;
-  const auto* known = std::ranges::find_if(known_ops, [&](const KnownOp& op) {
-    return op.op_type == name.op_type && op.domain == domain;
-  });
-  if (known != known_ops.end()) return std::string(known->kind);
-  if (domain.empty()) return fmt::format("{}{}", prefix, name.op_type);
-  return fmt::format("{}{}::{}", prefix, domain, name.op_type);
-}
-
 OpName op_name_of(const NodeRef& node) {
-  const OpName name = parse_kind(node.kind());
+  const OpName name = op_name_of(node.kind());
   return {node.attribute_or(key::domain, name.domain),
           node.attribute_or(key::op_type, name.op_type)};
 }

@@ -15,41 +15,9 @@ namespace quadrant::inline v0::onnx {
 
 // --- operations ---------------------------------------------------------------------------------
 
-struct KnownOp {
-  std::string_view op_type;
-  std::string_view kind;
-  std::string_view domain = {};  ///< empty for the default one
-};
-
-/// Operators that have a kind of their own. Their attributes have ONNX's names. A kind is written
-/// as the first that has it.
-inline constexpr std::array known_ops{
-    KnownOp{"Identity", ops::Identity::kind},
-    KnownOp{"Transpose", ops::Transpose::kind},
-    KnownOp{"Reshape", ops::Reshape::kind},
-    KnownOp{"Squeeze", ops::Squeeze::kind},
-    KnownOp{"Unsqueeze", ops::Unsqueeze::kind},
-    KnownOp{"Flatten", ops::Flatten::kind},
-    KnownOp{"Expand", ops::Expand::kind},
-    KnownOp{"Slice", ops::Slice::kind},
-    KnownOp{"Split", ops::Split::kind},
-    KnownOp{"Concat", ops::Concat::kind},
-    KnownOp{"Gather", ops::Gather::kind},
-    KnownOp{"Cast", ops::Cast::kind},
-    KnownOp{"Add", ops::Add::kind},
-    KnownOp{"Mul", ops::Multiply::kind},
-    KnownOp{"MatMul", ops::MatMul::kind},
-    KnownOp{"Gemm", ops::Gemm::kind},
-    KnownOp{"Einsum", ops::Einsum::kind},
-    KnownOp{"Conv", ops::Conv::kind},
-    KnownOp{"ConvTranspose", ops::ConvTranspose::kind},
-    KnownOp{"RNN", ops::Rnn::kind},
-    KnownOp{"GRU", ops::Gru::kind},
-    KnownOp{"LSTM", ops::Lstm::kind},
-    // OpenVINO reads both: https://github.com/openvinotoolkit/openvino, src/frontends/onnx.
-    KnownOp{"FakeQuantize", ops::FakeQuantize::kind, "org.openvinotoolkit"},
-    KnownOp{"FakeQuantize", ops::FakeQuantize::kind, ""},
-};
+/// The domain of OpenVINO's FakeQuantize, which OpenVINO reads in ONNX's own, too:
+/// https://github.com/openvinotoolkit/openvino, src/frontends/onnx.
+inline constexpr std::string_view openvino_domain = "org.openvinotoolkit";
 
 inline constexpr std::string_view prefix = "onnx.";
 /// Another spelling of the default domain, whose name is empty.
@@ -64,6 +32,8 @@ struct OpName {
 
 /// `matmul`, `onnx.Relu`, `onnx.com.microsoft::Gelu`.
 [[nodiscard]] std::string kind_of(const OpName& name);
+/// What that says alone; an empty op_type for a kind that ONNX does not have.
+[[nodiscard]] OpName op_name_of(std::string_view kind);
 /// The operator of a node; an empty op_type for a kind that ONNX does not have.
 [[nodiscard]] OpName op_name_of(const NodeRef& node);
 /// Whether the node is an operator of the default domain, or becomes one.

@@ -10,9 +10,9 @@
 namespace quadrant::inline v0::detail {
 
 inline constexpr std::array elementwise_rows{
-    stretched(ops::Add::kind, {2, 2}, one<infer_elementwise>),
-    stretched(ops::Multiply::kind, {2, 2}, one<infer_elementwise>),
-    elementwise(ops::Cast::kind, {1, 1}, one<infer_cast>, same_shape),
+    called("Add", stretched(ops::Add::kind, {2, 2}, one<infer_elementwise>)),
+    called("Mul", stretched(ops::Multiply::kind, {2, 2}, one<infer_elementwise>)),
+    called("Cast", elementwise(ops::Cast::kind, {1, 1}, one<infer_cast>, same_shape)),
     elementwise("onnx.com.microsoft::BiasGelu", {2, 2}),
     elementwise("onnx.com.microsoft::FastGelu", {1, 2}),
     elementwise("onnx.com.microsoft::Gelu"),

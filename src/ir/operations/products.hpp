@@ -15,11 +15,12 @@ constexpr Operation product(std::string_view kind, Count operands,
 }
 
 inline constexpr std::array product_rows{
-    product(ops::Conv::kind, {2, 3}, one<infer_conv>, conv_work, &conv_product),
-    product(ops::ConvTranspose::kind, {2, 3}, one<infer_conv_transpose>, conv_transpose_work,
-            &conv_transpose_product),
-    product(ops::MatMul::kind, {2, 2}, one<infer_matmul>, matmul_work, &matmul_product),
-    product(ops::Gemm::kind, {2, 3}, one<infer_gemm>, gemm_work, &gemm_product),
+    called("Conv", product(ops::Conv::kind, {2, 3}, one<infer_conv>, conv_work, &conv_product)),
+    called("ConvTranspose", product(ops::ConvTranspose::kind, {2, 3}, one<infer_conv_transpose>,
+                                    conv_transpose_work, &conv_transpose_product)),
+    called("MatMul",
+           product(ops::MatMul::kind, {2, 2}, one<infer_matmul>, matmul_work, &matmul_product)),
+    called("Gemm", product(ops::Gemm::kind, {2, 3}, one<infer_gemm>, gemm_work, &gemm_product)),
     product(ops::Linear::kind, {2, 3}, one<infer_linear>, linear_work, &linear_product),
     product(ops::BatchMatMul::kind, {2, 2}, one<infer_batch_matmul>, matmul_work,
             &batch_matmul_product),
@@ -27,11 +28,12 @@ inline constexpr std::array product_rows{
     // Its sum has an axis that a bias of channels would not know.
     product(ops::Baddbmm::kind, {3, 3}, one<infer_baddbmm>, added_product_work, nullptr),
     // Which operand is what, the equation says.
-    product(ops::Einsum::kind, {1, any_number}, one<infer_einsum>, nullptr, nullptr)};
+    called("Einsum",
+           product(ops::Einsum::kind, {1, any_number}, one<infer_einsum>, nullptr, nullptr))};
 
 inline constexpr std::array recurrent_rows{
-    recurrent(ops::Rnn::kind, {3, 6}, infer_recurrent, {}, {0, 2}),
-    recurrent(ops::Gru::kind, {3, 6}, infer_recurrent, {}, {0, 2}),
-    recurrent(ops::Lstm::kind, {3, 8}, infer_recurrent, {}, {0, 3})};
+    called("RNN", recurrent(ops::Rnn::kind, {3, 6}, infer_recurrent, {}, {0, 2})),
+    called("GRU", recurrent(ops::Gru::kind, {3, 6}, infer_recurrent, {}, {0, 2})),
+    called("LSTM", recurrent(ops::Lstm::kind, {3, 8}, infer_recurrent, {}, {0, 3}))};
 
 }  // namespace quadrant::inline v0::detail

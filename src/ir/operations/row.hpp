@@ -48,6 +48,12 @@ inline constexpr RowsOf code{Family::code};
 inline constexpr RowsOf simulation{Family::simulation};
 inline constexpr RowsOf function{Family::function};
 
+/// The row, of a kind that ONNX calls `onnx`.
+constexpr Operation called(std::string_view onnx, Operation row) {
+  row.onnx = onnx;
+  return row;
+}
+
 /// The row, of whose nodes more is true by their attributes.
 constexpr Operation where(Operation row, Traits (*when)(NodeRef)) {
   row.when = when;

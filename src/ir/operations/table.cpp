@@ -54,6 +54,12 @@ const Operation* find_operation(std::string_view kind) noexcept {
   return found != table.end() && found->kind == kind ? found : nullptr;
 }
 
+const Operation* find_onnx_operator(std::string_view name) noexcept {
+  if (name.empty()) return nullptr;
+  const auto* const found = std::ranges::find(table, name, &Operation::onnx);
+  return found == table.end() ? nullptr : found;
+}
+
 bool has_trait(std::string_view kind, Trait trait) noexcept {
   const Operation* const operation = find_operation(kind);
   return operation != nullptr && operation->traits.contains(trait);

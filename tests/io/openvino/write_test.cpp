@@ -94,6 +94,57 @@ TEST_CASE("of float16, codes of more levels than it has numbers are rounded in f
         Kinds{"Parameter", "Convert", "Const", "Const", "FakeQuantize", "Convert", "Result"});
 }
 
+TEST_CASE("axes that become one are counted where more than one extent is open") {
+  const auto files_with = [](std::string_view shape, std::string_view node) {
+    return files_of(
+        graph_of("graph {\"onnx.opset_domains\" = [\"\"], \"onnx.opset_versions\" = [11]}\n"
+                 "%x: tensor<" +
+                 std::string(shape) + "xf32> = input()\n%y: tensor<*xf32> = " + std::string(node) +
+                 "\noutput(%y)\n"));
+  };
+  const auto counted = [&](std::string_view shape, std::string_view node) {
+    return std::ranges::count(types_of(files_with(shape, node)), "ReduceProd");
+  };
+  // A -1 cannot be found for an array without elements; a number can be given.
+  CHECK(counted("?x6x?x?", "flatten(%x) {axis = 1}") == 2);
+  CHECK(counted("?x6x4x5", "flatten(%x) {axis = 1}") == 0);
+  CHECK(counted("?x6x?x?", "onnx.Softmax(%x) {axis = 1}") == 1);
+  CHECK(counted("?x8x5", "onnx.Softmax(%x) {axis = 1}") == 0);
+  const Graph again = graph_of(files_with("?x8x5", "onnx.Softmax(%x) {axis = 1}"));
+  bool is_given = false;
+  for (std::uint32_t i = 0; i < again.index_bound(); ++i) {
+    const Constant* const constant = again.constant(again.node_at(i));
+    if (constant == nullptr || constant->element() != ElementType::int64) continue;
+    is_given = is_given || read_integers(*constant).value() == std::vector<std::int64_t>{0, 40};
+  }
+  CHECK(is_given);
+}
+
+TEST_CASE("SAME beside dilations comes back as pads where they are the same for all extents") {
+  const auto again = [](std::string_view strides) {
+    return graph_of(
+        files_of(graph_of("graph {}\n"
+                          "%x: tensor<1x1x?x?xf32> = input()\n"
+                          "%w: tensor<1x1x3x3xf32> = constant() [1, 2, 3, 4, 5, 6, 7, 8, 9]\n"
+                          "%y: tensor<*xf32> = conv(%x, %w) {auto_pad = \"SAME_UPPER\", "
+                          "dilations = [2, 2], strides = " +
+                          std::string(strides) + "}\noutput(%y)\n")));
+  };
+  const auto attribute = [](const Graph& graph, std::string_view name) {
+    for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+      const NodeId node = graph.node_at(i);
+      if (node.is_valid() && graph.kind(node) == ops::Conv::kind)
+        return graph.attribute(node, name);
+    }
+    return static_cast<const Attribute*>(nullptr);
+  };
+  const Graph one = again("[1, 1]");
+  CHECK(attribute(one, "auto_pad") == nullptr);
+  REQUIRE(attribute(one, "pads") != nullptr);
+  CHECK(*attribute(one, "pads") == Attribute(std::vector<std::int64_t>{2, 2, 2, 2}));
+  CHECK(attribute(again("[2, 2]"), "auto_pad") != nullptr);
+}
+
 TEST_CASE("what moves codes that are dequantized behind it moves real numbers") {
   const OpenVinoFiles files = files_of(graph_of(R"(graph {}
 %x: tensor<2x3xf32> = input()

@@ -271,6 +271,25 @@ TEST_CASE("a pooling whose result is said to have a window in the padding is ref
   CHECK(refused.error().message.find("(y)") != std::string::npos);
 }
 
+TEST_CASE("SAME beside dilations comes back as pads, whatever the extents") {
+  const Graph again = graph_of(bytes_of(graph_of(R"(graph {}
+%x: tensor<1x1x?x?xf32> = input()
+%w: tensor<1x1x3x3xf32> = constant() [1, 2, 3, 4, 5, 6, 7, 8, 9]
+%y: tensor<1x1x?x?xf32> = conv(%x, %w) {pads = [2, 2, 2, 2], dilations = [2, 2]}
+output(%y)
+)")));
+  int convolutions = 0;
+  for (std::uint32_t i = 0; i < again.index_bound(); ++i) {
+    const NodeId node = again.node_at(i);
+    if (!node.is_valid() || again.kind(node) != ops::Conv::kind) continue;
+    ++convolutions;
+    CHECK(again.attribute(node, "auto_pad") == nullptr);
+    REQUIRE(again.attribute(node, "pads") != nullptr);
+    CHECK(*again.attribute(node, "pads") == Attribute(std::vector<std::int64_t>{2, 2, 2, 2}));
+  }
+  CHECK(convolutions == 1);
+}
+
 TEST_CASE("an open batch") {
   schema::ModelT model = model_of(bytes_of(graph_of(R"(graph {}
 %x: tensor<?x4xf32> = input()

@@ -1,0 +1,78 @@
+// The table of operations. What it claims of each is held against what they compute in
+// tests/runtime/op_cases_test.cpp, and how many operands ONNX's have against onnx in tests/peers.
+#include "quadrant/ir/operations.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "build.hpp"
+#include "quadrant/ir/text.hpp"
+
+using namespace quadrant;
+
+namespace {
+
+Traits traits_in(const std::string& constants, const std::string& node) {
+  const auto graph = parse_graph("%x: tensor<1x2x4x4xf32> = input()\n" + constants +
+                                 "%y: tensor<*xundefined> = " + node + "\noutput(%y)\n");
+  REQUIRE_MESSAGE(graph, (graph ? "" : to_string(graph.error())));
+  return traits_of(graph->ref(graph->find_value("y").node));
+}
+
+}  // namespace
+
+TEST_CASE("each row is found by its kind, and no other kind is") {
+  const auto rows = operations();
+  CHECK(std::ranges::is_sorted(rows, {}, &Operation::kind));
+  for (const Operation& row : rows) CHECK(find_operation(row.kind) == &row);
+  CHECK(find_operation("") == nullptr);
+  CHECK(find_operation("onnx.NoSuchOperator") == nullptr);
+  CHECK(!has_trait("onnx.NoSuchOperator", Trait::takes_elements));
+}
+
+TEST_CASE("operations are found by the names that ONNX has for them") {
+  REQUIRE(find_onnx_operator("Mul") != nullptr);
+  CHECK(find_onnx_operator("Mul")->kind == "multiply");
+  CHECK(find_onnx_operator("Relu") == nullptr);  // its kind says it
+  CHECK(find_onnx_operator("") == nullptr);
+}
+
+TEST_CASE("traits: what keeps more keeps less, too") {
+  for (const Operation& row : operations()) {
+    CAPTURE(row.kind);
+    const auto implies = [&](Trait more, Trait less) {
+      return !row.traits.contains(more) || row.traits.contains(less);
+    };
+    CHECK(implies(Trait::keeps_order, Trait::keeps_elements));
+    CHECK(implies(Trait::keeps_elements, Trait::takes_elements));
+    CHECK(implies(Trait::takes_elements, Trait::stays_in_range));
+    CHECK((row.move == nullptr || row.family == Family::move));
+    CHECK((row.product == nullptr || row.work != nullptr));
+  }
+}
+
+TEST_CASE("traits of paddings and resizings are those of their attributes") {
+  const std::string pads = "%p: tensor<8xi64> = constant() [0, 0, 1, 1, 0, 0, 1, 1]\n";
+  const auto filled = [&](const std::string& number) {
+    return traits_in(pads + "%v: tensor<f32> = constant() [" + number + "]\n",
+                     "onnx.Pad(%x, %p, %v)");
+  };
+  CHECK(filled("0").contains(Trait::stays_in_range));
+  CHECK(!filled("0").contains(Trait::takes_elements));
+  CHECK(!filled("1").contains(Trait::stays_in_range));
+  CHECK(traits_in(pads, "onnx.Pad(%x, %p) {mode = \"reflect\"}").contains(Trait::takes_elements));
+
+  const auto resized = [](const std::string& attributes) {
+    return traits_in(
+        "%s: tensor<4xf32> = constant() [1, 1, 2, 2]\n%n: tensor<0xf32> = constant() []\n",
+        "onnx.Resize(%x, %n, %s) {" + attributes + "}");
+  };
+  const std::string crop = ", coordinate_transformation_mode = \"tf_crop_and_resize\"";
+  CHECK(resized("mode = \"nearest\"").contains(Trait::takes_elements));
+  CHECK(resized("mode = \"linear\"").contains(Trait::stays_in_range));
+  CHECK(!resized("mode = \"linear\"").contains(Trait::takes_elements));
+  CHECK(!resized("mode = \"cubic\"").contains(Trait::stays_in_range));
+  CHECK(!resized("mode = \"nearest\"" + crop).contains(Trait::stays_in_range));
+}
