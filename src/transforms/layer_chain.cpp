@@ -241,7 +241,7 @@ Constant link_constant(const LinearLayer& first, const ChannelPlace& place,
                        std::span<const double> values) {
   std::vector<std::int64_t> extents(static_cast<std::size_t>(-place.axis), 1);
   extents[0] = static_cast<std::int64_t>(values.size());
-  return rounded_constant(first.element, Shape(std::move(extents)), values);
+  return rounded_constant(first.element, Shape(extents), values);
 }
 
 OrReason<LayerChain> follow_chain(const Graph& graph, const LinearLayer& layer) {

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "ir_text.hpp"
+#include "quadrant/ir/ops.hpp"
 #include "temporary_folder.hpp"
 
 using namespace openvino_test;

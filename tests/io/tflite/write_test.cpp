@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "graph_helpers.hpp"
+#include "quadrant/ir/ops.hpp"
 #include "temporary_folder.hpp"
 
 using namespace tflite_test;
