@@ -1,4 +1,4 @@
-"""Checks that the code which the documentation shows of examples/my_scheme is that code, and that the
+"""Checks that the code which the documentation shows of examples and tests is that code, and that the
 tests exist which the pages of docs/seeds name.
 
     python3 tests/docs_test.py
@@ -34,8 +34,8 @@ def missing(block, code):
 
 
 class Documentation(unittest.TestCase):
-    def assert_shown(self, document, heading, *sources):
-        code = "".join((ROOT / "examples/my_scheme" / name).read_text("utf-8") for name in sources)
+    def assert_shown(self, document, heading, *sources, folder="examples/my_scheme"):
+        code = "".join((ROOT / folder / name).read_text("utf-8") for name in sources)
         found = blocks(ROOT / document, heading)
         self.assertTrue(found, f"{document}: no code below `{heading}`")
         for block in found:
@@ -44,6 +44,11 @@ class Documentation(unittest.TestCase):
     def test_custom_schemes(self):
         for name in ("my_scheme.hpp", "my_scheme.cpp", "my_scheme_test.cpp"):
             self.assert_shown("docs/custom_schemes.md", f"## {name}", name)
+
+    def test_own_operations(self):
+        self.assert_shown(
+            "docs/own_ir.md", "## Rows instead of methods", "own_operations.hpp", folder="tests/methods"
+        )
 
     def test_readme(self):
         self.assert_shown("README.md", "## A scheme of your own", "my_scheme.hpp", "my_scheme.cpp")

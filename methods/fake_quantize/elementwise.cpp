@@ -44,7 +44,7 @@ float common_step(float a, float b) {
 // rounded to the products' own steps would move one value in some thousands across a tie of the
 // next fake_quantize.
 float bias_steps(NodeRef maker) {
-  const Product* const product = find_product(maker.kind());
+  const Product* const product = find_product(maker);
   if (product == nullptr || maker.operand_type(product->weight) == nullptr) return 1;
   const Shape& weight = maker.operand_type(product->weight)->shape;
   const auto axis = weight.is_ranked() ? product->channel(maker, weight) : std::nullopt;

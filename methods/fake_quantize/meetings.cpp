@@ -72,7 +72,7 @@ class MeetingFinder {
   void find_wishes(NodeRef node) {
     for (const Use& use : graph_.uses(node.id)) {
       const NodeRef user{&graph_, use.user};
-      const Product* const product = find_product(user.kind());
+      const Product* const product = find_product(user);
       const bool multiplies = product != nullptr && use.operand == product->data &&
                               find_rule(target_, user.kind()) != nullptr &&
                               !user.operand(product->weight).is_absent() &&

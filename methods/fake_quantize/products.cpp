@@ -52,7 +52,7 @@ Channels weight_channels(NodeRef node, const Product& product, const AxisScales&
   if (kept != weight.axis) {
     return {{}, "the scales of its weight are along an axis that is summed up"};
   }
-  AxisScales channels{is_convolution(node.kind()) ? 1 : rank - 1, {}};
+  AxisScales channels{is_convolution(product) ? 1 : rank - 1, {}};
   // Of a transposed convolution, each group has the weight's channels anew.
   const std::int64_t repeats = node.kind() == ops::ConvTranspose::kind ? groups_of(node) : 1;
   if (repeats < 1 ||
@@ -117,15 +117,15 @@ std::int64_t most_steps(const GivenForm& form) {
 double largest_sum(NodeRef node, const Product& product, const GivenForm& data,
                    const GivenForm& weight) {
   const Shape& shape = node.operand_type(product.weight)->shape;
-  const auto terms = is_convolution(node.kind()) ? window_terms(node, product, shape)
-                                                 : matrix_terms(node, product, shape);
+  const auto terms = is_convolution(product) ? window_terms(node, product, shape)
+                                             : matrix_terms(node, product, shape);
   if (!terms) return 0;
   return static_cast<double>(*terms) * static_cast<double>(most_steps(data)) *
          static_cast<double>(most_steps(weight));
 }
 
 PendingDequantize follow_product(NodeRef node, const PrecisionRule& rule, Forms forms) {
-  const Product& product = *find_product(node.kind());
+  const Product& product = *find_product(node);
   const GivenForm* const data = forms[product.data];
   const GivenForm* const weight = forms[product.weight];
   if (data == nullptr) return refuse("its data is real numbers");
@@ -170,7 +170,7 @@ PendingDequantize follow_product(NodeRef node, const PrecisionRule& rule, Forms 
 }
 
 std::optional<std::uint32_t> bias_of(NodeRef node) {
-  const Product& product = *find_product(node.kind());
+  const Product& product = *find_product(node);
   const bool has_bias = product.adds_bias(node) && is_real_constant(node, product.bias);
   return has_bias ? std::optional(product.bias) : std::nullopt;
 }

@@ -55,7 +55,7 @@ bool keeps_channels(NodeRef node, const GivenForm& form) {
 PendingDequantize follow_same(NodeRef node, const PrecisionRule& rule, Forms forms) {
   if (forms[0] == nullptr) return refuse("its operand is real numbers");
   const GivenForm& form = *forms[0];
-  const bool is_move = find_move(node.kind()) != nullptr;
+  const bool is_move = find_move(node) != nullptr;
   if (!is_move && !is_sum(form) && !rule.data.contains(form.storage())) {
     return refuse("the target has no kernel for codes of this type");
   }

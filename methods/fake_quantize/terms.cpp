@@ -19,7 +19,7 @@ namespace {
 
 // The axis of the term that is axis `axis` of the result; a bias has its channels alone.
 std::optional<std::int64_t> axis_of_term(NodeRef node, const Shape& term, std::int64_t axis) {
-  if (find_product(node.kind()) != nullptr) {
+  if (find_product(node) != nullptr) {
     return term.rank() > 0 ? std::optional(term.rank() - 1) : std::nullopt;
   }
   const std::int64_t at = axis - (node.type().shape.rank() - term.rank());
@@ -28,7 +28,7 @@ std::optional<std::int64_t> axis_of_term(NodeRef node, const Shape& term, std::i
 
 // A number for all channels, written out.
 Shape written_out(NodeRef node, std::int64_t axis, std::int64_t channels) {
-  if (find_product(node.kind()) != nullptr) return Shape{channels};
+  if (find_product(node) != nullptr) return Shape{channels};
   std::vector<std::int64_t> extents(static_cast<std::size_t>(node.type().shape.rank()), 1);
   extents[static_cast<std::size_t>(axis)] = channels;
   return Shape(std::move(extents));

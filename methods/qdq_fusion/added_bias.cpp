@@ -35,7 +35,7 @@ bool is_without_bias(NodeRef node) {
   if (node.kind() == ops::MatMul::kind) {
     return node.operand_type(0)->shape.rank() == 2 && is_constant_matrix(node, 1);
   }
-  const Product* const product = find_product(node.kind());
+  const Product* const product = find_product(node);
   return product != nullptr && product->bias == 2 && product->adds_bias(node) &&
          node.operand(product->bias).is_absent();
 }
@@ -57,12 +57,13 @@ std::optional<BiasedSum> find_sum(NodeRef add, std::size_t side) {
   const Constant bias = known_operand(add, 1 - side);
   if (sum.is_absent() || !bias || !is_float(bias.element())) return std::nullopt;
   const NodeRef product{add.graph, sum.node};
+  const Product* const parts = find_product(product);
   const Shape& shape = product.type().shape;
-  const bool fits = find_product(product.kind()) != nullptr && is_without_bias(product) &&
+  const bool fits = parts != nullptr && is_without_bias(product) &&
                     add.graph->uses(sum.node).size() == 1 && shape.rank() >= 2 &&
                     bias.element() == product.type().element;
   if (!fits) return std::nullopt;
-  const std::int64_t axis = is_convolution(product.kind()) ? 1 : shape.rank() - 1;
+  const std::int64_t axis = is_convolution(*parts) ? 1 : shape.rank() - 1;
   auto list = list_along(bias, shape, axis);
   if (!list) return std::nullopt;
   return BiasedSum{product, *std::move(list)};

@@ -50,8 +50,7 @@ bool is_constant_matrix(NodeRef node, std::uint32_t operand) {
   NodeRef maker{node.graph, node.operand(operand).node};
   constexpr int most_moves = 8;
   for (int i = 0; i < most_moves && node.graph->constant(maker.id) == nullptr; ++i) {
-    const bool hands_on =
-        maker.kind() == ops::Dequantize::kind || find_move(maker.kind()) != nullptr;
+    const bool hands_on = maker.kind() == ops::Dequantize::kind || find_move(maker) != nullptr;
     if (!hands_on || maker.operand(0).is_absent()) return false;
     maker.id = maker.operand(0).node;
   }

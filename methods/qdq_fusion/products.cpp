@@ -38,7 +38,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const FusionRule*,
   }
 
   void callback(const GivenForm& wanted, NodeRef node, Asks& asks) const override {
-    const Product& product = *find_product(node.kind());
+    const Product& product = *find_product(node);
     if (const char* const why = refuse_form(*parameters(), wanted)) {
       asks.refuse(why);
       return;
@@ -78,7 +78,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const FusionRule*,
 
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
     QUADRANT_CHECK(set_forms(node, context));
-    const Product& product = *find_product(node.kind());
+    const Product& product = *find_product(node);
     return encode_bias(node, product, channels(node, product), context);
   }
 

@@ -34,7 +34,7 @@ QUADRANT_PARAMETERIZED(SameMethod, QdqFusion, const FusionRule*,
   void callback(const GivenForm& wanted, NodeRef node, Asks& asks) const override {
     const FusionRule& rule = *parameters();
     // What only moves elements moves those of any codes.
-    const bool is_plain_move = find_move(node.kind()) != nullptr;
+    const bool is_plain_move = find_move(node) != nullptr;
     const char* why =
         is_plain_move && !wanted.is_per_tensor() ? nullptr : refuse_form(rule, wanted);
     if (why == nullptr && rule.refusal != nullptr) why = rule.refusal(node, wanted, wanted);

@@ -49,7 +49,7 @@ class Signing {
     Votes votes;
     for (std::uint32_t index = 0; index < model_.index_bound(); ++index) {
       const NodeId node = model_.node_at(index);
-      const Product* const product = node.is_valid() ? find_product(model_.kind(node)) : nullptr;
+      const Product* const product = node.is_valid() ? find_product({&model_, node}) : nullptr;
       if (product != nullptr) vote(model_.ref(node), *product, votes);
     }
     return votes.for_signed > votes.for_unsigned;

@@ -26,7 +26,7 @@ class UnquantizedFinder {
     if (rule == nullptr) return;
     const DataOperands data = data_operands(node, *rule);
     for (std::uint32_t i = 0; i < data.count; ++i) check_operand(node, data.first + i);
-    const Product* const product = find_product(node.kind());
+    const Product* const product = find_product(node);
     if (product != nullptr && rule->family == Family::product) {
       check_operand(node, product->weight);
     }

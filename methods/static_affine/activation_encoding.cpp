@@ -148,8 +148,8 @@ Factors factors_of(const GraphView& graph, const std::set<Value>& members) {
   for (const Value member : members) {
     for (const Use& use : graph.uses(member.node)) {
       const NodeRef user{&graph, use.user};
-      const Product* const product = find_product(user.kind());
-      if (use.result != member.result || product == nullptr || is_convolution(user.kind()) ||
+      const Product* const product = find_product(user);
+      if (use.result != member.result || product == nullptr || is_convolution(*product) ||
           constant_behind(graph, user.operand(product->weight)) != nullptr) {
         continue;
       }

@@ -23,7 +23,7 @@ std::optional<std::int64_t> axis_at_constant(const GraphView& graph, Value value
   Granularity groups = Granularity::per_axis(channel);
   while (graph.constant(value.node) == nullptr) {
     const NodeRef node{&graph, value.node};
-    const Move* const move = find_move(node.kind());
+    const Move* const move = find_move(node);
     const auto source = move == nullptr ? std::nullopt : move->source(node, groups);
     if (!source || source->kind != Granularity::Kind::axis) return std::nullopt;
     groups = *source;
@@ -46,9 +46,7 @@ std::vector<Value> moved_values(const GraphView& graph, Value constant) {
   return moved;
 }
 
-bool chooses_elements(NodeRef node) noexcept {
-  return has_trait(node.kind(), Trait::takes_elements);
-}
+bool chooses_elements(NodeRef node) noexcept { return has_trait(node, Trait::takes_elements); }
 
 bool is_move(NodeRef node) noexcept { return traits_of(node).contains(Trait::stays_in_range); }
 

@@ -40,7 +40,7 @@ QUADRANT_PARAMETERIZED(MoveMethod, StaticAffine, Nothing,
 
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
     const auto codes = context.quantization(node.operand(0));
-    const Move* const move = find_move(node.kind());
+    const Move* const move = find_move(node);
     for (std::uint32_t i = 0; i < node.graph->result_count(node.id); ++i) {
       const auto* const form = context.form<AffineForm>(node.result(i));
       if (form == nullptr) continue;
@@ -58,7 +58,7 @@ QUADRANT_PARAMETERIZED(MoveMethod, StaticAffine, Nothing,
   // go.
   static std::optional<AffineForm> source_form(NodeRef node, const AffineForm& wanted) {
     if (wanted.granularity.kind == Granularity::Kind::tensor) return wanted;
-    const Move* const move = find_move(node.kind());
+    const Move* const move = find_move(node);
     const auto source = move == nullptr ? std::nullopt : move->source(node, wanted.granularity);
     if (!source || source->kind == Granularity::Kind::block) return std::nullopt;
     return AffineForm{wanted.role, wanted.storage, *source};
@@ -68,12 +68,10 @@ QUADRANT_PARAMETERIZED(MoveMethod, StaticAffine, Nothing,
 }  // namespace
 
 void register_moves(StaticAffine::Registration& methods) {
-  for (const Operation& operation : operations()) {
-    const bool may_stay = operation.when != nullptr;  // `is_move` asks the node
-    if (may_stay || operation.traits.contains(Trait::stays_in_range)) {
-      methods.add_parameterized<MoveMethod>(operation.kind, {});
-    }
-  }
+  methods.add_where<MoveMethod>([](const Operation& row) {
+    const bool may_stay = row.when != nullptr;  // `is_move` asks the node
+    return may_stay || row.traits.contains(Trait::stays_in_range);
+  });
 }
 
 }  // namespace quadrant::inline v0::static_affine

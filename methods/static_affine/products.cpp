@@ -6,7 +6,7 @@
 // al., arXiv 1712.05877, section 2.4).
 #include "static_affine/products.hpp"
 
-#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "static_affine/activations.hpp"
 #include "static_affine/coded_bias.hpp"
 #include "static_affine/element_moves.hpp"
@@ -15,6 +15,7 @@
 namespace quadrant::inline v0::static_affine {
 namespace {
 
+// Parameters: null, unless the operation's row does not say what its operands are.
 QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
                        requires_parents(variadic(optional(AnyState)))) {
   using ProductMethodBase::ProductMethodBase;
@@ -29,7 +30,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
 
   void callback(const AffineForm& wanted, NodeRef node, Asks& asks) const override {
     if (!makes_activation(scheme(), node, wanted, asks)) return;
-    const Product& product = *parameters();
+    const Product& product = product_of(node);
     const Asks::Need data{product.data, wanted};
     const Constant* const weight = constant_behind(*node.graph, node.operand(product.weight));
     if (weight == nullptr) {
@@ -47,7 +48,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
 
   void tie(NodeRef node, ParameterRules& rules) const override {
     if (scheme().options().bias_bits != 32) return;
-    const Product& product = *parameters();
+    const Product& product = product_of(node);
     const Slot data = Slot::operand(product.data);
     const Slot weight = Slot::operand(product.weight);
     // So that the weight's scale can make room for a bias that is large. That of one which several
@@ -61,6 +62,10 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
   }
 
  private:
+  [[nodiscard]] const Product& product_of(NodeRef node) const {
+    return parameters() == nullptr ? *find_product(node) : *parameters();
+  }
+
   static std::optional<std::int64_t> channel_of(NodeRef node, const Product& product,
                                                 const Constant& weight) {
     const Shape& shape = node.operand_type(product.weight)->shape;
@@ -72,13 +77,14 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
   // two products has that read one weight along different axes.
   [[nodiscard]] bool takes_channels(NodeRef node, std::int64_t channel,
                                     const Constant& weight) const {
-    const Value operand = node.operand(parameters()->weight);
+    const Product& product = product_of(node);
+    const Value operand = node.operand(product.weight);
     const auto axis = axis_at_constant(*node.graph, operand, channel);
     const AffineKernels kernels = scheme().options().kernels;
     if (kernels != AffineKernels::any && kernels != AffineKernels::onnxruntime)
       return axis.has_value();
-    const Shape& shape = node.operand_type(parameters()->weight)->shape;
-    if (!is_convolution(node.kind()) && shape.is_ranked() && shape.rank() > 2) return false;
+    const Shape& shape = node.operand_type(product.weight)->shape;
+    if (!is_convolution(product) && shape.is_ranked() && shape.rank() > 2) return false;
     return axis && has_one_axis(*node.graph, source_of(*node.graph, operand), *axis, weight);
   }
 
@@ -92,7 +98,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
     for (const Value value : moved_values(graph, constant)) {
       for (const Use& use : graph.uses(value.node)) {
         const NodeRef user{&graph, use.user};
-        const Product* const product = find_product(user.kind());
+        const Product* const product = find_product(user);
         const bool is_weight =
             use.result == value.result && product != nullptr && use.operand == product->weight;
         if (!is_weight) continue;
@@ -106,7 +112,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
   // One scale for each channel where they reach the constant and runtimes take them, else one for
   // the tensor. That takes less room, and would win where both can be had.
   [[nodiscard]] AffineForm weight_form(NodeRef node, const Constant& weight) const {
-    const auto channel = channel_of(node, *parameters(), weight);
+    const auto channel = channel_of(node, product_of(node), weight);
     if (channel && takes_channels(node, *channel, weight)) return scheme().weight(*channel);
     AffineForm form = scheme().weight(0);
     form.granularity = Granularity::per_tensor();
@@ -129,11 +135,7 @@ void add_product(StaticAffine::Registration& methods, const Product& product) {
 }
 
 void register_products(StaticAffine::Registration& methods) {
-  for (const std::string_view kind :
-       {ops::Conv::kind, ops::ConvTranspose::kind, ops::Gemm::kind, ops::MatMul::kind,
-        ops::BatchMatMul::kind, ops::Linear::kind, ops::Addmm::kind}) {
-    add_product(methods, *find_product(kind));
-  }
+  methods.add_where<ProductMethod>([](const Operation& row) { return row.product != nullptr; });
 }
 
 }  // namespace quadrant::inline v0::static_affine

@@ -61,7 +61,7 @@ Expected<std::vector<Demand>> demands_on(const StaticAffineOptions& options, con
   if (options.bias_bits != 32) return demands;
   for (const Use& use : query.graph->uses(weight.node)) {
     const NodeRef user{query.graph, use.user};
-    const Product* const product = find_product(user.kind());
+    const Product* const product = find_product(user);
     if (product == nullptr || use.operand != product->weight) continue;
     const Constant* const bias = coded_bias(user, *product, query.constraint->granularity, true);
     if (bias == nullptr) continue;

@@ -35,7 +35,7 @@ WeightPairs pairs_of(const StaticAffineOptions& options, const GraphView& graph,
   for (const Value value : moved_values(graph, constant)) {
     for (const Use& use : graph.uses(value.node)) {
       const NodeRef user{&graph, use.user};
-      if (use.result != value.result || find_product(user.kind()) == nullptr) continue;
+      if (use.result != value.result || find_product(user) == nullptr) continue;
       for (PairOrder& order : pair_orders(user, use.operand, graph.type(value).shape, runtimes)) {
         add(pairs, order_at_constant(graph, value, std::move(order)), granularity);
       }

@@ -11,7 +11,7 @@ namespace {
 QUADRANT_QUANTIZER(LookupMethod, WeightOnly, ops::Gather,
                    requires_parents(AnyQuantizable, AnyState)) {
   void callback(const Granularity& wanted, NodeRef node, Asks& asks) const override {
-    ask_operand(*find_move(ops::Gather::kind), node, wanted, asks);
+    ask_operand(*find_move(node), node, wanted, asks);
   }
 
   void request(NodeRef node, Asks& asks) const override {
@@ -27,7 +27,7 @@ QUADRANT_QUANTIZER(LookupMethod, WeightOnly, ops::Gather,
   }
 
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
-    return move_codes(*find_move(ops::Gather::kind), node, context);  // none, where it reads floats
+    return move_codes(*find_move(node), node, context);  // none, where it reads floats
   }
 };
 

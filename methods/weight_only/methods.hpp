@@ -8,9 +8,8 @@ namespace quadrant::inline v0::weight_only {
 void register_parameters(WeightOnly::Registration& methods);
 void register_moves(WeightOnly::Registration& methods);
 void register_lookup(WeightOnly::Registration& methods);
-void register_matrix_products(WeightOnly::Registration& methods);
+void register_products(WeightOnly::Registration& methods);
 void register_einsum(WeightOnly::Registration& methods);
-void register_convolutions(WeightOnly::Registration& methods);
 void register_recurrent(WeightOnly::Registration& methods);
 void register_addition(WeightOnly::Registration& methods);
 

@@ -1,7 +1,9 @@
 // Operations that move elements without changing them: the codes move alike, and the scales follow
 // their groups.
 #include <memory>
+#include <variant>
 
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/methods/weight_only.hpp"
 #include "quadrant/numerics/convert.hpp"
@@ -13,24 +15,22 @@
 namespace quadrant::inline v0::weight_only {
 namespace {
 
-const Move& concat_move() { return *find_move(ops::Concat::kind); }
-
-QUADRANT_PARAMETERIZED(MoveMethod, WeightOnly, const Move*,
+QUADRANT_PARAMETERIZED(MoveMethod, WeightOnly, std::monostate,
                        requires_parents(AnyQuantizable, variadic(optional(AnyState)))) {
   using MoveMethodBase::MoveMethodBase;
 
   void callback(const Granularity& wanted, NodeRef node, Asks& asks) const override {
-    ask_operand(*parameters(), node, wanted, asks);
+    ask_operand(*find_move(node), node, wanted, asks);
   }
 
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
-    return move_codes(*parameters(), node, context);
+    return move_codes(*find_move(node), node, context);
   }
 };
 
 // A reshape of a weight that nobody else reads is a weight itself, and groups that the weight could
 // not have are found for its result.
-QUADRANT_PARAMETERIZED(ReshapeMethod, WeightOnly, const Move*,
+QUADRANT_PARAMETERIZED(ReshapeMethod, WeightOnly, std::monostate,
                        requires_parents(AnyQuantizable, optional(AnyState))) {
   using ReshapeMethodBase::ReshapeMethodBase;
 
@@ -38,7 +38,7 @@ QUADRANT_PARAMETERIZED(ReshapeMethod, WeightOnly, const Move*,
     if (stored_here(wanted, node) != nullptr) {
       asks.accept();
     } else {
-      ask_operand(*parameters(), node, wanted, asks);
+      ask_operand(*find_move(node), node, wanted, asks);
     }
   }
 
@@ -59,7 +59,7 @@ QUADRANT_PARAMETERIZED(ReshapeMethod, WeightOnly, const Move*,
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
     const auto& selected = context.selected<Granularity>(node.result());
     const Constant* weight = stored_here(selected, node);
-    if (weight == nullptr) return move_codes(*parameters(), node, context);
+    if (weight == nullptr) return move_codes(*find_move(node), node, context);
     const auto type =
         quantized_type(scheme(), node, node.operand_type(0)->element, selected, context);
     QUADRANT_TRY(Constant codes, quantized(weight->reshaped(node.type().shape), type));
@@ -80,7 +80,7 @@ QUADRANT_PARAMETERIZED(ReshapeMethod, WeightOnly, const Move*,
 
   // The same if its codes are made here, in these groups.
   [[nodiscard]] const Constant* stored_here(const Granularity& groups, NodeRef node) const {
-    return parameters()->source(node, groups) ? nullptr : own_weight(node);
+    return find_move(node)->source(node, groups) ? nullptr : own_weight(node);
   }
 };
 
@@ -88,9 +88,10 @@ QUADRANT_QUANTIZER(ConcatMethod, WeightOnly, ops::Concat,
                    requires_parents(variadic(AnyQuantizable))) {
   void callback(const Granularity& wanted, NodeRef node, Asks& asks) const override {
     // The same of every operand.
-    const auto groups = concat_move().source(node, wanted);
+    const Move& move = *find_move(node);
+    const auto groups = move.source(node, wanted);
     if (!groups) {
-      asks.refuse(concat_move().refusal);
+      asks.refuse(move.refusal);
       return;
     }
     std::vector<Asks::Need> needs;
@@ -99,7 +100,7 @@ QUADRANT_QUANTIZER(ConcatMethod, WeightOnly, ops::Concat,
   }
 
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
-    return move_codes(concat_move(), node, context);
+    return move_codes(*find_move(node), node, context);
   }
 };
 
@@ -124,18 +125,23 @@ QUADRANT_QUANTIZER(CastMethod, WeightOnly, ops::Cast, requires_parents(AnyQuanti
   }
 };
 
+// Of operand 0; a lookup is more than that.
+bool is_move(const Operation& row) {
+  return row.move != nullptr && row.traits.contains(Trait::takes_elements) &&
+         row.kind != ops::Gather::kind;
+}
+
+bool reshapes(const Operation& row) {
+  return row.traits.contains(Trait::keeps_order) && !row.traits.contains(Trait::keeps_shape);
+}
+
 }  // namespace
 
 void register_moves(WeightOnly::Registration& methods) {
-  methods.add_parameterized<MoveMethod, ops::Identity>(find_move(ops::Identity::kind));
-  methods.add_parameterized<MoveMethod, ops::Transpose>(find_move(ops::Transpose::kind));
-  methods.add_parameterized<MoveMethod, ops::Expand>(find_move(ops::Expand::kind));
-  methods.add_parameterized<MoveMethod, ops::Slice>(find_move(ops::Slice::kind));
-  methods.add_parameterized<MoveMethod, ops::Split>(find_move(ops::Split::kind));
-  methods.add_parameterized<ReshapeMethod, ops::Reshape>(find_move(ops::Reshape::kind));
-  methods.add_parameterized<ReshapeMethod, ops::Squeeze>(find_move(ops::Squeeze::kind));
-  methods.add_parameterized<ReshapeMethod, ops::Unsqueeze>(find_move(ops::Unsqueeze::kind));
-  methods.add_parameterized<ReshapeMethod, ops::Flatten>(find_move(ops::Flatten::kind));
+  methods.add_where<MoveMethod>(
+      [](const Operation& row) { return is_move(row) && !reshapes(row); });
+  methods.add_where<ReshapeMethod>(
+      [](const Operation& row) { return is_move(row) && reshapes(row); });
   methods.add<ConcatMethod>();
   methods.add<CastMethod>();
 }

@@ -12,9 +12,8 @@ QUADRANT_METHODS(WeightOnly) {
   weight_only::register_parameters(*this);
   weight_only::register_moves(*this);
   weight_only::register_lookup(*this);
-  weight_only::register_matrix_products(*this);
+  weight_only::register_products(*this);
   weight_only::register_einsum(*this);
-  weight_only::register_convolutions(*this);
   weight_only::register_recurrent(*this);
   weight_only::register_addition(*this);
 }

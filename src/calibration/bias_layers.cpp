@@ -1,33 +1,14 @@
 #include "calibration/bias_layers.hpp"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
-
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/products.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
 
-constexpr std::uint32_t no_operand = 0xFFFFFFFF;
-
-struct LayerKind {
-  std::string_view kind;
-  std::int64_t channel_axis;  // of the result; counted from the end where negative
-  std::uint32_t data = 0;
-  std::uint32_t bias = 2;
-};
-
-constexpr std::array layer_kinds{LayerKind{ops::Conv::kind, 1},
-                                 LayerKind{ops::ConvTranspose::kind, 1},
-                                 LayerKind{ops::Gemm::kind, -1},
-                                 LayerKind{ops::Linear::kind, -1},
-                                 LayerKind{ops::Addmm::kind, -1, 1, 0},
-                                 LayerKind{ops::MatMul::kind, -1, 0, no_operand},
-                                 LayerKind{ops::BatchMatMul::kind, -1, 0, no_operand}};
-
-bool computes_on_codes(NodeRef node, const LayerKind& kind) {
-  const TensorType* const data = node.operand_type(kind.data);
+bool computes_on_codes(NodeRef node, const Product& product) {
+  const TensorType* const data = node.operand_type(product.data);
   return data != nullptr && data->is_quantized() && node.type().is_quantized();
 }
 
@@ -61,11 +42,12 @@ BiasLayer addition_behind(const Graph& graph, NodeId node) {
 
 std::optional<BiasLayer> bias_layer(const Graph& graph, NodeId node) {
   const NodeRef layer = graph.ref(node);
-  const auto* const kind = std::ranges::find(layer_kinds, layer.kind(), &LayerKind::kind);
-  if (kind == layer_kinds.end() || !computes_on_codes(layer, *kind)) return std::nullopt;
-  if (kind->bias == no_operand) return addition_behind(graph, node);
-  if (!can_be_corrected(layer, kind->bias)) return BiasLayer{};
-  return BiasLayer{node, layer.operand(kind->bias).node, kind->channel_axis};
+  const Product* const product = find_product(layer);
+  if (product == nullptr || !computes_on_codes(layer, *product)) return std::nullopt;
+  const bool has_bias = product->bias < find_operation(layer)->operands.most;
+  if (!has_bias) return addition_behind(graph, node);
+  if (!can_be_corrected(layer, product->bias)) return BiasLayer{};
+  return BiasLayer{node, layer.operand(product->bias).node, product->result_channel};
 }
 
 }  // namespace quadrant::inline v0

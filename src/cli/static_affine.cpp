@@ -43,7 +43,7 @@ bool computes_reals(NodeRef node) {
   const auto is_real = [](const TensorType* type) {
     return type == nullptr || is_float(type->element);
   };
-  if (find_move(node.kind()) != nullptr || !is_real(&node.type())) return false;
+  if (find_move(node) != nullptr || !is_real(&node.type())) return false;
   for (std::size_t i = 0; i < node.operands().size(); ++i) {
     if (!is_real(node.operand_type(i))) return false;
   }

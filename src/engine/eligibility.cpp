@@ -120,7 +120,7 @@ class EligibilityDetector {
     }
     const bool stays_float = !given && makes_floats(node);
     if (stays_float) cause = EligibilityCause::vetoed;
-    const QuantizationMethod* method = registry_.find(graph_.kind(node), scheme);
+    const QuantizationMethod* method = registry_.find(NodeRef{&graph_, node}, scheme);
     if (method == nullptr) return;
     const NodeRef ref{&graph_, node};
     if (given) {

@@ -179,7 +179,7 @@ class Explainer {
   }
 
   [[nodiscard]] std::string pattern_mismatches(NodeId node, std::uint32_t scheme) const {
-    const QuantizationMethod* method = registry_.find(graph_.kind(node), scheme);
+    const QuantizationMethod* method = registry_.find(ref(node), scheme);
     const Blockers blockers = find_blockers(node, scheme);
     std::string text = fmt::format("{} needs ", method->name());
     std::string_view separator;
@@ -214,7 +214,7 @@ class Explainer {
                                            : analysis_.eligibility.state(operand, scheme));
     }
     Blockers nearest;
-    for (const ParentsPattern& pattern : registry_.find(graph_.kind(node), scheme)->patterns()) {
+    for (const ParentsPattern& pattern : registry_.find(ref(node), scheme)->patterns()) {
       std::vector<std::size_t> mismatches = pattern.mismatches(states, present);
       if (nearest.pattern == nullptr || mismatches.size() < nearest.operands.size()) {
         nearest = {&pattern, std::move(mismatches)};

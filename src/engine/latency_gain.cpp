@@ -37,7 +37,7 @@ bool is_unsigned(ElementType codes) noexcept {
   return codes == ElementType::uint8 || codes == ElementType::uint4;
 }
 
-bool moves_nothing(NodeRef node) noexcept { return has_trait(node.kind(), Trait::keeps_order); }
+bool moves_nothing(NodeRef node) noexcept { return has_trait(node, Trait::keeps_order); }
 
 double elements_of(const TensorType& type) noexcept {
   return static_cast<double>(counted_elements(type.shape));
@@ -92,10 +92,8 @@ double largest_elements(NodeRef node) {
   return most;
 }
 
-// Of addmm and baddbmm it is what is added to the product.
-std::uint32_t first_factor(NodeRef node) noexcept {
-  return node.kind() == ops::Addmm::kind || node.kind() == ops::Baddbmm::kind ? 1 : 0;
-}
+// The addend may be in front.
+std::uint32_t first_factor(NodeRef node) noexcept { return role_of(node, 0) == Role::term ? 1 : 0; }
 
 // The products that have kernels for weights in codes beside floats.
 bool may_read_weights(NodeRef node, std::uint32_t operand) noexcept {

@@ -41,6 +41,16 @@ const QuantizationMethod* Registry::find(std::string_view op, std::uint32_t sche
   return found == methods.end() ? nullptr : found->second.get();
 }
 
+const QuantizationMethod* Registry::find(NodeRef node, std::uint32_t scheme) const noexcept {
+  if (const QuantizationMethod* const known = find(node.kind(), scheme)) return known;
+  if (node.graph->operations().empty()) return nullptr;  // the table's have theirs by their kind
+  const Operation* const row = find_operation(node);
+  if (row == nullptr) return nullptr;
+  const auto& methods = entries_[scheme].contents->of_rows;
+  const auto found = std::ranges::find_if(methods, [&](const auto& of) { return of.holds(*row); });
+  return found == methods.end() ? nullptr : found->method.get();
+}
+
 std::vector<const QuantizationMethod*> Registry::methods(std::uint32_t scheme) const {
   std::vector<const QuantizationMethod*> all;
   all.reserve(entries_[scheme].contents->methods.size());
@@ -69,6 +79,12 @@ void RegistryBuilder::add(std::string_view op, std::unique_ptr<QuantizationMetho
   method->scheme_ = contents_->scheme.get();
   const auto [entry, added] = contents_->methods.try_emplace(std::string(op), std::move(method));
   if (!added) duplicates_.push_back(std::move(method));  // which try_emplace has left alone
+}
+
+void RegistryBuilder::add_of_rows(bool (*holds)(const Operation& row),
+                                  std::unique_ptr<QuantizationMethod> method) {
+  method->scheme_ = contents_->scheme.get();
+  contents_->of_rows.push_back({holds, std::move(method)});
 }
 
 Expected<Registry> RegistryBuilder::freeze() && {

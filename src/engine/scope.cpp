@@ -45,7 +45,7 @@ class Restriction {
     if (!is_source || (marks_[node.index] & (named | reading)) == 0) return;
     for (const Use& use : graph_.uses(node)) {
       marks_[use.user.index] |= reading;
-      const Product* const product = find_product(graph_.kind(use.user));
+      const Product* const product = find_product({&graph_, use.user});
       if (product == nullptr || use.operand != product->weight) continue;
       const Value bias = NodeRef{&graph_, use.user}.operand(product->bias);
       if (!bias.is_absent() && is_weight(bias.node)) marks_[bias.node.index] |= added;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0 {
@@ -28,7 +28,8 @@ std::string moving_kind(std::string_view kind) {
   constexpr std::string_view of_files = "onnx.";
   std::string name(kind.starts_with(of_files) ? kind.substr(of_files.size()) : kind);
   if (kind != name) name.front() = static_cast<char>(name.front() | 0x20);  // to lower case
-  return find_move(name) == nullptr ? std::string() : name;
+  const Operation* const known = find_operation(name);
+  return known == nullptr || known->move == nullptr ? std::string() : name;
 }
 
 bool is_quantized(const GraphView& graph, Value value) {

@@ -25,8 +25,8 @@ bool reorders(std::string_view kind) {
 }
 
 /// Moves by constants alone.
-bool is_plain_move(std::string_view kind) {
-  return has_trait(kind, Trait::keeps_order) || reorders(kind);
+bool is_plain_move(NodeRef node) {
+  return has_trait(node, Trait::keeps_order) || reorders(node.kind());
 }
 
 /// How many operands hold what is moved; those behind say how.
@@ -79,7 +79,7 @@ class FoldPass {
   Expected<void> run() {
     QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph_));
     for (const NodeId id : order) {
-      if (!is_plain_move(graph_.kind(id))) continue;
+      if (!is_plain_move(graph_.ref(id))) continue;
       QUADRANT_TRY(const NodeId moved, before_dequantize(id));
       QUADRANT_CHECK(fold(moved));
     }
@@ -117,7 +117,7 @@ class FoldPass {
     const Value codes = graph_.operands(real.node)[0];
     const TensorType type = graph_.type(codes);
     if (!codes_of(codes) || !node.type().shape.is_static()) return id;
-    const Move& move = *find_move(node.kind());
+    const Move& move = *find_move(node);
     const auto groups = groups_behind(move, node, type.quantization->granularity);
     if (!groups) return id;
     std::vector<Value> operands(node.operands().begin(), node.operands().end());
@@ -163,7 +163,7 @@ class FoldPass {
       available += constant->element_count();
     }
     if (available == 0 || !is_known_move(node)) return {};
-    const Move& move = *find_move(node.kind());
+    const Move& move = *find_move(node);
     std::int64_t elements = 0;
     for (std::uint32_t result = 0; result < graph_.result_count(id); ++result) {
       const TensorType& type = node.type(result);

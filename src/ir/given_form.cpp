@@ -105,9 +105,8 @@ std::optional<GivenForm> GivenForm::parse(std::string_view text) {
 std::optional<GivenForm> moved_form(NodeRef node, const GivenForm& form) {
   if (form.is_per_tensor()) return form;
   const Granularity& before = form.type->granularity;
-  const std::string_view kind = node.kind();
-  const bool keeps_all = has_trait(kind, Trait::keeps_elements);
-  const Move* const move = find_move(kind);
+  const bool keeps_all = has_trait(node, Trait::keeps_elements);
+  const Move* const move = find_move(node);
   const Shape& shape = node.type().shape;
   if (!keeps_all || move == nullptr || before.kind != Granularity::Kind::axis ||
       !shape.is_ranked()) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/support/assert.hpp"
 
@@ -237,6 +238,15 @@ const Constant* Graph::constant(NodeId node) const noexcept {
 
 const TensorType& Graph::type(Value value) const noexcept {
   return at(value.node).results[value.result].type;
+}
+
+void Graph::set_operations(std::span<const Operation> rows) noexcept {
+  operations_ = rows.data();
+  operation_count_ = rows.size();
+}
+
+std::span<const Operation> Graph::operations() const noexcept {
+  return {operations_, operation_count_};
 }
 
 std::string_view Graph::value_name(Value value) const noexcept {

@@ -1,6 +1,10 @@
 #include "quadrant/ir/graph_view.hpp"
 
+#include "quadrant/ir/operations.hpp"
+
 namespace quadrant::inline v0 {
+
+std::span<const Operation> GraphView::operations() const noexcept { return {}; }
 
 Value NodeRef::operand(std::size_t index) const noexcept {
   const auto all = operands();

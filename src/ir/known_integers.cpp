@@ -166,7 +166,7 @@ class Walk {
   template <class T>
   MaybeList<T> computed(NodeRef node, std::uint32_t result) {
     const std::string_view kind = node.kind();
-    if (has_trait(kind, Trait::keeps_order)) return elements<T>(node.operand(0));
+    if (has_trait(node, Trait::keeps_order)) return elements<T>(node.operand(0));
     if (kind == ops::Concat::kind) return joined<T>(node);
     if (kind == ops::Gather::kind) return gathered<T>(node);
     if (kind == ops::Slice::kind) return sliced<T>(node);

@@ -256,8 +256,8 @@ constinit const Move gather_move{gathered_groups, gathered_elements,
 
 }  // namespace detail
 
-const Move* find_move(std::string_view kind) noexcept {
-  const Operation* const operation = find_operation(kind);
+const Move* find_move(NodeRef node) noexcept {
+  const Operation* const operation = find_operation(node);
   return operation == nullptr ? nullptr : operation->move;
 }
 

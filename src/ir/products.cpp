@@ -33,24 +33,20 @@ bool has_no_factors(NodeRef node) {
 
 namespace detail {
 
-constinit const Product conv_product{ops::Conv::kind, 0, 1, 2, first_axis, always};
+constinit const Product conv_product{ops::Conv::kind, 0, 1, 2, first_axis, 1, always};
 constinit const Product conv_transpose_product{
-    ops::ConvTranspose::kind, 0, 1, 2, second_axis, has_one_group};
-constinit const Product gemm_product{ops::Gemm::kind, 0, 1, 2, gemm_axis, has_no_factors};
-constinit const Product matmul_product{ops::MatMul::kind, 0, 1, 2, last_axis, never};
-constinit const Product batch_matmul_product{ops::BatchMatMul::kind, 0, 1, 2, last_axis, never};
-constinit const Product linear_product{ops::Linear::kind, 0, 1, 2, first_axis, always};
-constinit const Product addmm_product{ops::Addmm::kind, 1, 2, 0, second_axis, has_no_factors};
+    ops::ConvTranspose::kind, 0, 1, 2, second_axis, 1, has_one_group};
+constinit const Product gemm_product{ops::Gemm::kind, 0, 1, 2, gemm_axis, -1, has_no_factors};
+constinit const Product matmul_product{ops::MatMul::kind, 0, 1, 2, last_axis, -1, never};
+constinit const Product batch_matmul_product{ops::BatchMatMul::kind, 0, 1, 2, last_axis, -1, never};
+constinit const Product linear_product{ops::Linear::kind, 0, 1, 2, first_axis, -1, always};
+constinit const Product addmm_product{ops::Addmm::kind, 1, 2, 0, second_axis, -1, has_no_factors};
 
 }  // namespace detail
 
-const Product* find_product(std::string_view kind) noexcept {
-  const Operation* const operation = find_operation(kind);
+const Product* find_product(NodeRef node) noexcept {
+  const Operation* const operation = find_operation(node);
   return operation == nullptr ? nullptr : operation->product;
-}
-
-bool is_convolution(std::string_view kind) noexcept {
-  return kind == ops::Conv::kind || kind == ops::ConvTranspose::kind;
 }
 
 }  // namespace quadrant::inline v0

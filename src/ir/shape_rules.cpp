@@ -112,18 +112,17 @@ Expected<void> check_counts(NodeRef node, const Count& operands, const Count& re
 Expected<void> check_onnx_signature(NodeRef node) {
   if (!is_of_onnx(node)) return {};
   // Text may call by ONNX's name what has a kind of its own.
-  const Operation* found = find_operation(node.kind());
+  const Operation* found = find_operation(node);
   if (found == nullptr) found = find_onnx_operator(node.kind().substr(onnx_prefix.size()));
   return found == nullptr ? Expected<void>() : check_counts(node, found->operands, found->results);
 }
 
 Expected<std::vector<TensorType>> infer_results(NodeRef node) {
-  const Operation* const found = find_operation(node.kind());
+  const Operation* const found = find_operation(node);
   if (found == nullptr || found->infer == nullptr) return {};
-  if (!is_of_onnx(node)) {
-    QUADRANT_CHECK(check_counts(node, found->operands, found->results));
-    return found->infer(node);
-  }
+  const bool is_own = find_operation(node.kind()) == nullptr;
+  if (!is_of_onnx(node)) QUADRANT_CHECK(check_counts(node, found->operands, found->results));
+  if (!is_of_onnx(node) && !is_own) return found->infer(node);
   if (node.operands().empty() || node.operand(0).is_absent() ||
       node.graph->result_count(node.id) == 0) {
     return {};
@@ -131,7 +130,8 @@ Expected<std::vector<TensorType>> infer_results(NodeRef node) {
   QUADRANT_TRY(std::vector<TensorType> results, found->infer(node));
   // It may compute codes from real numbers, or look them up, which its own types say.
   for (std::uint32_t i = 0; i < results.size(); ++i) {
-    if (node.type(i).is_quantized()) results[i].element = ElementType::undefined;
+    const bool is_coded = node.type(i).is_quantized() || (is_own && results[i].is_quantized());
+    if (is_coded) results[i] = {ElementType::undefined, std::move(results[i].shape), nullptr};
   }
   return results;
 }

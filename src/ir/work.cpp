@@ -83,7 +83,7 @@ std::int64_t counted_elements(const Shape& shape) noexcept {
 }
 
 std::int64_t multiply_accumulates(NodeRef node) noexcept {
-  const Operation* const operation = find_operation(node.kind());
+  const Operation* const operation = find_operation(node);
   return operation == nullptr || operation->work == nullptr ? 0 : operation->work(node);
 }
 

@@ -49,7 +49,8 @@ bool adds_no_bias(NodeRef /*node*/) { return false; }
 
 // What it adds to are real numbers, added behind the sum: no operand is a bias.
 constexpr std::uint32_t no_operand = std::numeric_limits<std::uint32_t>::max();
-constexpr Product mlir_product{MlirProduct::kind, 0, 1, no_operand, weight_channel, adds_no_bias};
+constexpr Product mlir_product{MlirProduct::kind, 0,  1,           no_operand,
+                               weight_channel,    -1, adds_no_bias};
 
 }  // namespace
 

@@ -20,11 +20,13 @@ std::optional<double> known_number(NodeRef node, std::uint32_t index, std::strin
 
 std::optional<ClampBounds> clamp_bounds(NodeRef node) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
+  constexpr double largest = std::numeric_limits<float>::max();
   if (node.kind() == ops::Relu::kind) return ClampBounds{0, infinity};
   if (node.kind() != ops::Clip::kind) return std::nullopt;
   const auto low = known_number(node, 1, "min", -infinity);
   const auto high = known_number(node, 2, "max", infinity);
-  return low && high && *low <= *high ? std::optional(ClampBounds{*low, *high}) : std::nullopt;
+  if (!low || !high || !(*low <= *high)) return std::nullopt;
+  return ClampBounds{*low <= -largest ? -infinity : *low, *high >= largest ? infinity : *high};
 }
 
 }  // namespace quadrant::inline v0

@@ -65,7 +65,7 @@ class Search {
   // Whether what makes the codes can make others.
   bool follow_to_maker(Value value) {
     const std::string_view maker = graph_.kind(value.node);
-    if (find_move(maker) == nullptr) {
+    if (find_move({&graph_, value.node}) == nullptr) {
       return (maker == ops::Quantize::kind || maker == ops::Constant::kind) && is_ours_(value.node);
     }
     for (const Value operand : graph_.operands(value.node)) meet(operand);
@@ -78,7 +78,7 @@ class Search {
     for (const Use& use : graph_.uses(value.node)) {
       if (use.result != value.result) continue;
       const std::string_view reader = graph_.kind(use.user);
-      if (find_move(reader) == nullptr) {
+      if (find_move({&graph_, use.user}) == nullptr) {
         are_free = are_free && reader == ops::Dequantize::kind;
         continue;
       }

@@ -17,7 +17,7 @@ namespace {
 bool is_moved_constant(const Graph& graph, Value value) {
   constexpr int most_moves = 8;  // a limit, so that a chain of moves is not walked by each value
   for (int moves = 0; moves < most_moves; ++moves) {
-    if (find_move(graph.kind(value.node)) == nullptr) return false;
+    if (find_move({&graph, value.node}) == nullptr) return false;
     value = graph.operands(value.node)[0];
     if (value.is_absent()) return false;
     if (graph.constant(value.node) != nullptr) return graph.type(value).is_quantized();

@@ -126,7 +126,7 @@ std::string to_string(const GraphView& graph, std::span<const PairedProduct> pro
 
 std::string pairing_note(const GraphView& graph, NodeId node) {
   std::vector<Use> readers;
-  if (const Product* const product = find_product(graph.kind(node))) {
+  if (const Product* const product = find_product({&graph, node})) {
     readers.push_back({.user = node, .operand = product->weight});
   } else if (graph.constant(node) != nullptr) {
     const auto uses = graph.uses(node);
@@ -138,7 +138,7 @@ std::string pairing_note(const GraphView& graph, NodeId node) {
       const NodeRef reader{&graph, use.user};
       const Value weight = reader.operand(use.operand);
       const Value source = code_source(graph, weight);
-      if (find_product(reader.kind()) == nullptr || source.is_absent() ||
+      if (find_product(reader) == nullptr || source.is_absent() ||
           graph.constant(source.node) == nullptr) {
         return false;
       }

@@ -1,40 +1,21 @@
 #include "report/weights.hpp"
 
 #include <algorithm>
-#include <array>
 #include <range/v3/view/reverse.hpp>
-#include <string_view>
 
 #include "quadrant/engine/eligibility.hpp"
-#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
 
-// The operands that an operation reads as weights.
-struct Reader {
-  std::string_view kind;
-  std::uint32_t first;
-  std::uint32_t last;
-};
-
-constexpr std::array readers{
-    Reader{ops::MatMul::kind, 0, 1},        Reader{ops::BatchMatMul::kind, 0, 1},
-    Reader{ops::Gemm::kind, 0, 1},          Reader{ops::Linear::kind, 0, 1},
-    Reader{ops::Addmm::kind, 1, 2},         Reader{ops::Baddbmm::kind, 1, 2},
-    Reader{ops::Einsum::kind, 0, 1},        Reader{ops::Conv::kind, 1, 1},
-    Reader{ops::ConvTranspose::kind, 1, 1}, Reader{ops::Rnn::kind, 1, 2},
-    Reader{ops::Gru::kind, 1, 2},           Reader{ops::Lstm::kind, 1, 2},
-    Reader{ops::Gather::kind, 0, 0},
-};
-
 bool reads_as_weight(NodeRef node, std::uint32_t operand) {
-  const auto* reader = std::ranges::find(readers, node.kind(), &Reader::kind);
-  if (reader == readers.end() || operand < reader->first || operand > reader->last) return false;
+  const Role role = role_of(node, operand);
+  if (role == Role::factor || role == Role::weight) return true;
   const TensorType* type = node.operand_type(operand);
   const bool is_list = type != nullptr && type->shape.is_ranked() && type->shape.rank() < 2;
-  return reader->kind != ops::Gather::kind || !is_list;  // a table has rows
+  return role == Role::table && !is_list;  // a table has rows
 }
 
 }  // namespace

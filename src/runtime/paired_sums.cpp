@@ -257,7 +257,7 @@ Expected<Tensors> product_kernel(const KernelCall& call) {
   const auto own = std::ranges::find(kernels, call.node().kind(), &KernelEntry::kind);
   QUADRANT_TRY(Tensors results, own->kernel(call));
   const PairingRuntimes runtimes{.onnxruntime = is_onnxruntime, .openvino = !is_onnxruntime};
-  QUADRANT_CHECK(add_lost_of(call, *find_product(call.node().kind()), results.front(), runtimes));
+  QUADRANT_CHECK(add_lost_of(call, *find_product(call.node()), results.front(), runtimes));
   return results;
 }
 

@@ -20,7 +20,7 @@ bool computes_codes(std::string_view kind) noexcept {
 }
 
 // Hands on values of operand 0 as they are: where one end has scales, so does the other.
-bool hands_on(std::string_view kind) noexcept { return has_trait(kind, Trait::takes_elements); }
+bool hands_on(NodeRef node) noexcept { return has_trait(node, Trait::takes_elements); }
 
 // Looks at the varying values of one graph.
 class Activations {
@@ -72,7 +72,7 @@ class Activations {
     const std::string_view kind = graph_.kind(node);
     if (makes_reals(kind)) return true;
     const auto operands = graph_.operands(node);
-    return hands_on(kind) && !operands.empty() && !operands[0].is_absent() &&
+    return hands_on({&graph_, node}) && !operands.empty() && !operands[0].is_absent() &&
            of_codes_[operands[0].node.index];
   }
 
@@ -115,7 +115,7 @@ class Activations {
     const std::string_view reader = graph_.kind(last->user);
     const bool is_computed = graph_.kind(value.node) != ops::Input::kind;
     return readers == 1 && last->operand == 0 &&
-           (hands_on(reader) || (is_computed && is_fused(reader))) &&
+           (hands_on({&graph_, last->user}) || (is_computed && is_fused(reader))) &&
            graph_.result_count(last->user) == 1 && leads_to_codes_[last->user.index];
   }
 

@@ -133,7 +133,7 @@ bool is_on_codes_in_onnxruntime(NodeRef node) {
 Value code_source(const GraphView& graph, Value value) {
   for (int i = 0; i < most_steps && !value.is_absent(); ++i) {
     const NodeRef node{&graph, value.node};
-    if (!makes_reals(node.kind()) && find_move(node.kind()) == nullptr) break;
+    if (!makes_reals(node.kind()) && find_move(node) == nullptr) break;
     value = node.operand(0);
   }
   return value;

@@ -9,10 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "quadrant/ir/ops/codes.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/places.hpp"
-#include "quadrant/ir/ops/windows.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "support/saturating.hpp"
 
@@ -22,66 +19,18 @@ namespace {
 // More elements than this, and bits do not fit into 64 bits of a number any more.
 constexpr std::uint64_t countable_elements = std::uint64_t{1} << 56U;
 
-enum class Role : std::uint8_t { parameter, codes, setting };
-
-// What operands are, where the type does not tell.
-struct OperandRole {
-  std::string_view kind;
-  std::uint32_t first;
-  std::uint32_t last;
-  Role role;
-};
-
 constexpr std::string_view matmul_nbits = "onnx.com.microsoft::MatMulNBits";
 
-constexpr std::array operand_roles{
-    OperandRole{ops::Clip::kind, 1, 2, Role::setting},
-    OperandRole{ops::Pad::kind, 1, 3, Role::setting},
-    OperandRole{ops::Resize::kind, 1, 3, Role::setting},
-    OperandRole{ops::Upsample::kind, 1, 1, Role::setting},
-    OperandRole{ops::Dropout::kind, 1, 2, Role::setting},
-    OperandRole{ops::OneHot::kind, 1, 2, Role::setting},
-    OperandRole{ops::Range::kind, 0, 2, Role::setting},
-    OperandRole{ops::NonMaxSuppression::kind, 2, 4, Role::setting},
-    OperandRole{ops::QuantizeLinear::kind, 1, 2, Role::setting},
-    OperandRole{"onnx.com.microsoft::QuantizeLinear", 1, 2, Role::setting},
-    OperandRole{ops::DequantizeLinear::kind, 0, 0, Role::codes},
-    OperandRole{ops::DequantizeLinear::kind, 1, 2, Role::setting},
-    OperandRole{"onnx.com.microsoft::DequantizeLinear", 0, 0, Role::codes},
-    OperandRole{"onnx.com.microsoft::DequantizeLinear", 1, 2, Role::setting},
-    OperandRole{ops::QLinearConv::kind, 1, 2, Role::setting},
-    OperandRole{ops::QLinearConv::kind, 3, 3, Role::codes},
-    OperandRole{ops::QLinearConv::kind, 4, 7, Role::setting},
-    OperandRole{ops::QLinearConv::kind, 8, 8, Role::codes},
-    OperandRole{ops::QLinearMatMul::kind, 0, 0, Role::codes},
-    OperandRole{ops::QLinearMatMul::kind, 1, 2, Role::setting},
-    OperandRole{ops::QLinearMatMul::kind, 3, 3, Role::codes},
-    OperandRole{ops::QLinearMatMul::kind, 4, 7, Role::setting},
-    OperandRole{ops::ConvInteger::kind, 1, 1, Role::codes},
-    OperandRole{ops::ConvInteger::kind, 2, 3, Role::setting},
-    OperandRole{ops::MatMulInteger::kind, 0, 1, Role::codes},
-    OperandRole{ops::MatMulInteger::kind, 2, 3, Role::setting},
-    OperandRole{matmul_nbits, 1, 1, Role::codes},
-    OperandRole{matmul_nbits, 2, 4, Role::setting},
-    OperandRole{"onnx.com.microsoft::GatherBlockQuantized", 0, 0, Role::codes},
-    OperandRole{"onnx.com.microsoft::GatherBlockQuantized", 2, 3, Role::setting},
-};
-
 Role role_of(const GraphView& graph, const Use& use) {
-  const std::string_view kind = graph.kind(use.user);
-  const auto* found = std::ranges::find_if(operand_roles, [&](const OperandRole& row) {
-    return row.kind == kind && row.first <= use.operand && use.operand <= row.last;
-  });
-  return found == operand_roles.end() ? Role::parameter : found->role;
+  return role_of(NodeRef{&graph, use.user}, use.operand);
 }
 
-// Of all that read the constant: one that computes with it makes it a parameter.
-Role role_of(const GraphView& graph, NodeId node) {
+// One reader that computes with it makes it a parameter.
+bool is_setting(const GraphView& graph, NodeId node) {
   const auto uses = graph.uses(node);
-  if (uses.empty()) return Role::parameter;
-  Role role = Role::setting;
-  for (const Use& use : uses) role = std::min(role, role_of(graph, use));
-  return role;
+  return !uses.empty() && std::ranges::all_of(uses, [&](const Use& use) {
+    return role_of(graph, use) == Role::setting;
+  });
 }
 
 const Use* codes_use(const GraphView& graph, NodeId node) {
@@ -164,7 +113,7 @@ class Finder {
       list_.integers.add(parameter);
       return {};
     }
-    if (is_small(constant) || role_of(graph_, node) == Role::setting) {
+    if (is_small(constant) || is_setting(graph_, node)) {
       list_.settings.add(parameter);
       return {};
     }

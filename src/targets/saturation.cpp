@@ -120,7 +120,7 @@ Expected<std::vector<PairedProduct>> find_paired_products(const GraphView& graph
   for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
     const NodeRef node{&graph, graph.node_at(i)};
     if (!node.id.is_valid()) continue;
-    const Product* const product = find_product(node.kind());
+    const Product* const product = find_product(node);
     if (product == nullptr) continue;
     const Value data = code_source(graph, node.operand(product->data));
     const Value value = code_source(graph, node.operand(product->weight));

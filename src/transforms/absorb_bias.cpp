@@ -58,7 +58,7 @@ OrReason<void> check_links(const Graph& graph, const LayerChain& chain) {
   for (const ChainLink& link : chain.links) {
     const std::string_view kind = graph.kind(link.node);
     if (is_relu(link) || is_min(graph, link) || kind == ops::Dropout::kind ||
-        has_trait(kind, Trait::keeps_order)) {
+        has_trait(graph.ref(link.node), Trait::keeps_order)) {
       continue;
     }
     return because(

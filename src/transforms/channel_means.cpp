@@ -9,10 +9,10 @@
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/ops/windows.hpp"
+#include "quadrant/numerics/clamp_bounds.hpp"
 #include "quadrant/numerics/reals.hpp"
 #include "quadrant/transforms/expected_relu.hpp"
 #include "transforms/channels.hpp"
-#include "transforms/clip_bounds.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -82,10 +82,9 @@ class MeanWalk {
     if (kind == ops::Min::kind || kind == ops::Max::kind) return bounded_by_constant(node);
     const ChannelDistribution* x = find(node.operand(0));
     if (!x) return std::nullopt;
-    if (kind == ops::Relu::kind) return bounded(*x, 0, unbounded);
-    if (kind == ops::Clip::kind) {
-      const OrReason<ClipBounds> clip = read_clip(node);
-      return clip ? bounded(*x, clip->low, clip->high) : std::nullopt;
+    if (kind == ops::Relu::kind || kind == ops::Clip::kind) {
+      const std::optional<ClampBounds> limits = clamp_bounds(node);
+      return limits ? bounded(*x, limits->low, limits->high) : std::nullopt;
     }
     // Dropout in training keeps the mean, too.
     if (kind == ops::Identity::kind || kind == ops::Dropout::kind) return *x;

@@ -13,9 +13,9 @@
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/ops/windows.hpp"
+#include "quadrant/numerics/clamp_bounds.hpp"
 #include "quadrant/numerics/reals.hpp"
 #include "transforms/channels.hpp"
-#include "transforms/clip_bounds.hpp"
 #include "transforms/edits.hpp"
 
 namespace quadrant::inline v0 {
@@ -94,11 +94,7 @@ class ChainWalk {
       return pass_constant(node, use);
     }
     if (use.operand != 0) return ends_at(node, "it does not scale with that operand");
-    if (kind == ops::Relu::kind) {
-      add(ChainLink::Kind::relu, node);
-      return {};
-    }
-    if (kind == ops::Clip::kind) return pass_clip(node);
+    if (kind == ops::Relu::kind || kind == ops::Clip::kind) return pass_clamp(node);
     if (kind == ops::Flatten::kind || kind == ops::Reshape::kind) return pass_reshape(node, value);
     if (kind == ops::Dropout::kind) {
       if (!node.operand(2).is_absent() && !is_zero(node, 2)) {
@@ -139,9 +135,9 @@ class ChainWalk {
     return {};
   }
 
-  OrReason<void> pass_clip(const NodeRef& node) {
-    const OrReason<ClipBounds> bounds = read_clip(node);
-    if (!bounds) return ends_at(node, bounds.error());
+  OrReason<void> pass_clamp(const NodeRef& node) {
+    const std::optional<ClampBounds> bounds = clamp_bounds(node);
+    if (!bounds) return ends_at(node, "its min or max is computed, or limits to nothing");
     const bool is_open = std::isinf(bounds->high);
     if (std::isinf(bounds->low) && is_open) {
       add(ChainLink::Kind::scaling, node);

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 #include <utility>
 
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/products.hpp"
 #include "quadrant/numerics/reals.hpp"
 #include "transforms/channels.hpp"
 #include "transforms/edits.hpp"
@@ -17,8 +18,9 @@ namespace quadrant::inline v0 {
 
 namespace {
 
-constexpr std::array linear_kinds{ops::Conv::kind, ops::ConvTranspose::kind, ops::Gemm::kind,
-                                  ops::Linear::kind, ops::MatMul::kind};
+bool has_outputs_first(const NodeRef& node, const Shape& weight) {
+  return find_product(node)->channel(node, weight) == 0;
+}
 
 // Weights of `shape` for a convolution.
 OrReason<void> set_convolution(const NodeRef& node, const Shape& shape, LinearLayer& layer) {
@@ -36,7 +38,7 @@ OrReason<void> set_convolution(const NodeRef& node, const Shape& shape, LinearLa
                   .inner = shape[1].value(),
                   .run = run,
                   .groups = groups,
-                  .outer_is_output = node.kind() == ops::Conv::kind};
+                  .outer_is_output = has_outputs_first(node, shape)};
   layer.rank = shape.rank();
   layer.data_axis = layer.result_axis = 1 - shape.rank();
   return {};
@@ -46,12 +48,11 @@ OrReason<void> set_product(const NodeRef& node, const Shape& shape, LinearLayer&
   if (shape.rank() != 2) {
     return because(fmt::format("its weights of shape [{}] are no matrix", to_string(shape)));
   }
-  layer.layout = {.outer = shape[0].value(), .inner = shape[1].value(), .outer_is_output = false};
-  if (node.kind() == ops::Linear::kind) layer.layout.outer_is_output = true;
+  layer.layout = {.outer = shape[0].value(),
+                  .inner = shape[1].value(),
+                  .outer_is_output = has_outputs_first(node, shape)};
   if (node.kind() == ops::Gemm::kind) {
-    const ops::Gemm gemm{node};
-    layer.layout.outer_is_output = gemm.trans_b();
-    if (gemm.trans_a()) layer.data_axis = -2;
+    if (ops::Gemm{node}.trans_a()) layer.data_axis = -2;
     layer.alpha = node.attribute_or("alpha", 1.0);
     layer.beta = node.attribute_or("beta", 1.0);
     layer.rank = 2;
@@ -127,7 +128,13 @@ std::vector<double> weighted_sums(const WeightLayout& layout, std::span<const do
 }
 
 bool is_linear(std::string_view kind) noexcept {
-  return std::ranges::find(linear_kinds, kind) != linear_kinds.end();
+  const Operation* const row = find_operation(kind);
+  return row != nullptr && row->product != nullptr && row->product->data == 0;
+}
+
+bool has_bias_operand(std::string_view kind) noexcept {
+  const Operation& row = *find_operation(kind);
+  return row.product->bias < row.operands.most;
 }
 
 OrReason<LinearLayer> find_layer(const Graph& graph, NodeId node_id) {
@@ -146,13 +153,12 @@ OrReason<LinearLayer> find_layer(const Graph& graph, NodeId node_id) {
     return because(
         fmt::format("its weights are {}, where f32 or f64 is wanted", to_string(layer.element)));
   }
-  const bool is_convolution =
-      node.kind() == ops::Conv::kind || node.kind() == ops::ConvTranspose::kind;
-  const OrReason<void> shaped = is_convolution ? set_convolution(node, weight->shape(), layer)
-                                               : set_product(node, weight->shape(), layer);
+  const OrReason<void> shaped = is_convolution(*find_product(node))
+                                    ? set_convolution(node, weight->shape(), layer)
+                                    : set_product(node, weight->shape(), layer);
   if (!shaped) return because(shaped.error());
   if (weight->element_count() == 0) return because("its weights have no elements");
-  if (node.kind() == ops::MatMul::kind) {
+  if (!has_bias_operand(node.kind())) {
     layer.bias_node = node_id;
     find_added_bias(graph, layer);
     return layer;
@@ -187,7 +193,7 @@ void write_bias(Graph& graph, LinearLayer& layer, const std::vector<double>& bia
     graph.erase_attribute(layer.node, "beta");
     layer.beta = 1;
   }
-  if (is_new && graph.kind(layer.node) == ops::MatMul::kind) {
+  if (is_new && !has_bias_operand(graph.kind(layer.node))) {
     add_bias(graph, layer, rounded_constant(layer.element, {outputs}, bias));
     return;
   }

@@ -72,6 +72,8 @@ struct LinearLayer {
 
 /// Whether a node of this kind may be a layer.
 [[nodiscard]] bool is_linear(std::string_view kind) noexcept;
+/// Of such a kind: whether its bias is an operand; else an addition behind it may be one.
+[[nodiscard]] bool has_bias_operand(std::string_view kind) noexcept;
 
 /// The layer that the node is; reads no weights.
 [[nodiscard]] OrReason<LinearLayer> find_layer(const Graph& graph, NodeId node_id);

@@ -10,7 +10,7 @@ namespace quadrant::inline v0 {
 namespace {
 
 // Those whose bias is an operand of their own.
-bool holds_bias(std::string_view kind) { return is_linear(kind) && kind != ops::MatMul::kind; }
+bool holds_bias(std::string_view kind) { return is_linear(kind) && has_bias_operand(kind); }
 
 std::vector<NodeId> nodes_of(const Graph& graph) {
   std::vector<NodeId> nodes;

@@ -14,6 +14,7 @@
 
 #include "build.hpp"
 #include "groups.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/ir/verify.hpp"
@@ -86,14 +87,14 @@ std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }
 // --- one maker an operation; the comments are ONNX's definitions ---------------------------------
 
 void make_identity(Moved& moved, RandomExtents& random) {
-  moved.move = find_move("identity");
+  moved.move = find_operation("identity")->move;
   add_node(moved, ops::Identity::kind, {data_of(moved, random.extents())});
   moved.origin = [](std::uint32_t, const Index& index) { return Origin{0, index}; };
 }
 
 // output.shape[i] = data.shape[perm[i]]; reversed without perm
 void make_transpose(Moved& moved, RandomExtents& random) {
-  moved.move = find_move("transpose");
+  moved.move = find_operation("transpose")->move;
   const auto extents = random.extents();
   std::vector<std::int64_t> perm(extents.size());
   std::iota(perm.begin(), perm.end(), 0);
@@ -114,7 +115,7 @@ void make_transpose(Moved& moved, RandomExtents& random) {
 
 // The elements stay in their row-major order.
 void keep_order(Moved& moved) {
-  moved.move = find_move("reshape");
+  moved.move = find_operation("reshape")->move;
   moved.origin = [&moved](std::uint32_t, const Index& index) {
     const Shape& to = moved.graph.type({moved.node}).shape;
     const Shape& from = moved.graph.type(moved.data[0]).shape;
@@ -169,7 +170,7 @@ void make_flatten(Moved& moved, RandomExtents& random) {
 
 // Broadcasting: axes of extent 1 are repeated, axes in front are new.
 void make_expand(Moved& moved, RandomExtents& random) {
-  moved.move = find_move("expand");
+  moved.move = find_operation("expand")->move;
   auto extents = random.extents();
   const Value data = data_of(moved, extents);
   for (auto& extent : extents) extent = extent == 1 && random.coin() ? 3 : extent;
@@ -188,7 +189,7 @@ void make_expand(Moved& moved, RandomExtents& random) {
 
 // output[i] = data[start + i * step], starts and ends counted from the end when negative
 void make_slice(Moved& moved, RandomExtents& random) {
-  moved.move = find_move("slice");
+  moved.move = find_operation("slice")->move;
   const auto extents = random.extents();
   std::vector<std::int64_t> axes(extents.size());
   std::iota(axes.begin(), axes.end(), 0);
@@ -226,7 +227,7 @@ void make_slice(Moved& moved, RandomExtents& random) {
 
 // The parts follow one another along the axis.
 void make_split(Moved& moved, RandomExtents& random) {
-  moved.move = find_move("split");
+  moved.move = find_operation("split")->move;
   auto extents = random.extents();
   const std::int64_t axis = random.number(0, static_cast<std::int64_t>(extents.size()) - 1);
   std::vector<std::int64_t> sizes;
@@ -249,7 +250,7 @@ void make_split(Moved& moved, RandomExtents& random) {
 }
 
 void make_concat(Moved& moved, RandomExtents& random) {
-  moved.move = find_move("concat");
+  moved.move = find_operation("concat")->move;
   auto extents = random.extents();
   const std::int64_t axis = random.number(0, static_cast<std::int64_t>(extents.size()) - 1);
   std::vector<std::int64_t> sizes;
@@ -271,7 +272,7 @@ void make_concat(Moved& moved, RandomExtents& random) {
 
 // output[i..., j..., k...] = data[i..., indices[j...], k...]
 void make_gather(Moved& moved, RandomExtents& random) {
-  moved.move = find_move("gather");
+  moved.move = find_operation("gather")->move;
   const auto extents = random.extents();
   const auto rank = static_cast<std::int64_t>(extents.size());
   const std::int64_t axis = random.number(0, rank - 1);
@@ -387,12 +388,12 @@ struct Storage {
 };
 
 // How many groups were wanted of the results, and how many of those were found.
-struct Count {
+struct Tally {
   int wanted = 0;
   int found = 0;
 };
 
-void check_node(const Moved& moved, const Storage& storage, Count& count) {
+void check_node(const Moved& moved, const Storage& storage, Tally& count) {
   const Graph& untouched = moved.graph;
   Moved quantized = moved;
   for (const Granularity& wanted : groups::all(untouched.type({moved.node}).shape)) {
@@ -421,11 +422,11 @@ void check_node(const Moved& moved, const Storage& storage, Count& count) {
   }
 }
 
-Count check_nodes(void (*make)(Moved&, RandomExtents&)) {
+Tally check_nodes(void (*make)(Moved&, RandomExtents&)) {
   const std::array storages{Storage{ElementType::int8, false}, Storage{ElementType::uint8, true},
                             Storage{ElementType::int4, true}, Storage{ElementType::uint4, true}};
   RandomExtents random(20261121);
-  Count count;
+  Tally count;
   for (int round = 0; round < (test::is_whole() ? 40 : 8); ++round) {
     Moved moved;
     make(moved, random);
@@ -455,7 +456,7 @@ TEST_CASE("moves: each group comes from one group of one operand, with its scale
   };
   for (const Case& each : cases) {
     CAPTURE(each.name);
-    const Count count = check_nodes(each.make);
+    const Tally count = check_nodes(each.make);
     if (each.is_always_found) {
       CHECK(count.found == count.wanted);
     } else {
@@ -483,7 +484,8 @@ TEST_CASE("moves: scales of blocks are found where the operand's extent is open"
   blocks->scales = build::floats({2, 3}, {1, 2, 3, 4, 5, 6});
   const Value x = graph.add_input("x", build::quantized({2, Extent::open()}, blocks));
   const Value y = build::add(graph, "identity", {x}, build::f32({2, 3}));
-  const auto moved = moved_type(*find_move("identity"), graph.ref(y.node), 0, blocks->granularity);
+  const auto moved =
+      moved_type(*find_operation("identity")->move, graph.ref(y.node), 0, blocks->granularity);
   REQUIRE(moved);
   CHECK((*moved)->scales == blocks->scales);
 }
@@ -494,7 +496,7 @@ TEST_CASE("moves: what would break a block, or share a scale, is refused") {
            {data_of(slice, {12, 4}), integers(slice.graph, {6}), integers(slice.graph, {12}),
             integers(slice.graph, {0})});
   const auto sliced = [&](const Granularity& wanted) {
-    return source(*find_move("slice"), slice.graph, slice.node, wanted);
+    return source(*find_operation("slice")->move, slice.graph, slice.node, wanted);
   };
   CHECK(sliced(Granularity::per_block(0, 3)) == "axis=0 block=3");  // 6 is the third block's begin
   CHECK(sliced(Granularity::per_block(0, 4)) == "none");
@@ -505,7 +507,7 @@ TEST_CASE("moves: what would break a block, or share a scale, is refused") {
   add_node(split, ops::Split::kind, {data_of(split, {12, 4}), integers(split.graph, {4, 6, 2})},
            {{"axis", std::int64_t{0}}}, 3);
   const auto parted = [&](const Granularity& wanted) {
-    return source(*find_move("split"), split.graph, split.node, wanted);
+    return source(*find_operation("split")->move, split.graph, split.node, wanted);
   };
   CHECK(parted(Granularity::per_block(0, 2)) == "axis=0 block=2");
   CHECK(parted(Granularity::per_block(0, 4)) == "none");  // the third part begins at 10
@@ -516,7 +518,7 @@ TEST_CASE("moves: what would break a block, or share a scale, is refused") {
   data_of(concat, {6, 3});
   add_node(concat, ops::Concat::kind, concat.data, {{"axis", std::int64_t{0}}});
   const auto joined = [&](const Granularity& wanted) {
-    return source(*find_move("concat"), concat.graph, concat.node, wanted);
+    return source(*find_operation("concat")->move, concat.graph, concat.node, wanted);
   };
   CHECK(joined(Granularity::per_tensor()) == "none");  // each has a scale of its own
   CHECK(joined(Granularity::per_axis(1)) == "none");
@@ -530,7 +532,7 @@ TEST_CASE("moves: what would break a block, or share a scale, is refused") {
   add_node(gather, ops::Gather::kind, {data_of(gather, {5, 6, 7}), indices},
            {{"axis", std::int64_t{1}}});
   const auto looked_up = [&](const Granularity& wanted) {
-    return source(*find_move("gather"), gather.graph, gather.node, wanted);
+    return source(*find_operation("gather")->move, gather.graph, gather.node, wanted);
   };
   // 5x6x7 with 2x2 in the place of 6.
   CHECK(looked_up(Granularity::per_axis(0)) == "axis=0");
@@ -548,15 +550,15 @@ TEST_CASE("moves: what is known at run time alone keeps one scale, and no more")
       slice, ops::Slice::kind,
       {data_of(slice, {12, 4}), starts, integers(slice.graph, {12}), integers(slice.graph, {0})});
   const auto sliced = [&](const Granularity& wanted) {
-    return source(*find_move("slice"), slice.graph, slice.node, wanted);
+    return source(*find_operation("slice")->move, slice.graph, slice.node, wanted);
   };
   CHECK(sliced(Granularity::per_axis(0)) == "none");
   CHECK(sliced(Granularity::per_tensor()) == "tensor");
   const auto type =
       numbered_type(Shape{12, 4}, Granularity::per_tensor(), ElementType::uint8, true, 7);
   slice.graph.set_type(slice.data[0], {ElementType::uint8, Shape{12, 4}, type});
-  const auto moved =
-      moved_type(*find_move("slice"), slice.graph.ref(slice.node), 0, Granularity::per_tensor());
+  const auto moved = moved_type(*find_operation("slice")->move, slice.graph.ref(slice.node), 0,
+                                Granularity::per_tensor());
   REQUIRE(moved.has_value());
   CHECK(**moved == *type);
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "build.hpp"
+#include "quadrant/ir/products.hpp"
 #include "quadrant/ir/text.hpp"
 
 using namespace quadrant;
@@ -29,7 +30,7 @@ TEST_CASE("each row is found by its kind, and no other kind is") {
   for (const Operation& row : rows) CHECK(find_operation(row.kind) == &row);
   CHECK(find_operation("") == nullptr);
   CHECK(find_operation("onnx.NoSuchOperator") == nullptr);
-  CHECK(!has_trait("onnx.NoSuchOperator", Trait::takes_elements));
+  CHECK(find_operation("onnx.NoSuchOperator") == nullptr);
 }
 
 TEST_CASE("operations are found by the names that ONNX has for them") {
@@ -37,6 +38,33 @@ TEST_CASE("operations are found by the names that ONNX has for them") {
   CHECK(find_onnx_operator("Mul")->kind == "multiply");
   CHECK(find_onnx_operator("Relu") == nullptr);  // its kind says it
   CHECK(find_onnx_operator("") == nullptr);
+}
+
+TEST_CASE("roles of a product's operands are those of its parts") {
+  std::size_t products = 0;
+  for (const Operation& row : operations()) {
+    if (row.product == nullptr) continue;
+    CAPTURE(row.kind);
+    ++products;
+    const Product& parts = *row.product;
+    CHECK(parts.kind == row.kind);
+    const Role data = row.roles.of(parts.data);
+    const Role weight = row.roles.of(parts.weight);
+    CHECK((data == Role::factor || (data == Role::data && weight == Role::weight)));
+    CHECK((weight == Role::factor || weight == Role::weight));
+    if (parts.bias >= row.operands.most) continue;
+    const Role bias = row.roles.of(parts.bias);
+    CHECK((bias == Role::bias || bias == Role::term));
+  }
+  CHECK(products == 7);
+}
+
+TEST_CASE("the last role is that of all operands that follow") {
+  const Roles clip = find_operation("onnx.Clip")->roles;
+  CHECK(clip.of(0) == Role::data);
+  CHECK(clip.of(1) == Role::setting);
+  CHECK(clip.of(2) == Role::setting);
+  CHECK(find_operation("onnx.Relu")->roles.of(5) == Role::data);
 }
 
 TEST_CASE("traits: what keeps more keeps less, too") {

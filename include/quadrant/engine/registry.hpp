@@ -13,6 +13,7 @@
 
 #include "quadrant/engine/method.hpp"
 #include "quadrant/engine/scheme.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
@@ -47,6 +48,10 @@ class Registry {
   /// Null for an operation that the scheme does not know: its results stay float.
   [[nodiscard]] const QuantizationMethod* find(std::string_view op,
                                                std::uint32_t scheme = 0) const noexcept;
+  /// The same for a node, of which the operation may be one that only the graph's own rows know
+  /// (`GraphView::operations`): its method is the first of those that `add_where` added for it.
+  [[nodiscard]] const QuantizationMethod* find(NodeRef node,
+                                               std::uint32_t scheme = 0) const noexcept;
   /// Sorted by operation.
   [[nodiscard]] std::vector<const QuantizationMethod*> methods(std::uint32_t scheme = 0) const;
   /// The names of the schemes, `a+b`.
@@ -65,6 +70,11 @@ class Registry {
     std::unordered_map<std::string, std::unique_ptr<QuantizationMethod>, StringHash,
                        std::equal_to<>>
         methods;
+    struct OfRows {
+      bool (*holds)(const Operation& row);
+      std::unique_ptr<QuantizationMethod> method;
+    };
+    std::vector<OfRows> of_rows;
   };
   struct Entry {
     std::string name;
@@ -91,6 +101,9 @@ class RegistryBuilder {
 
   /// Several methods for one operation are an error that `freeze` reports, with their places.
   void add(std::string_view op, std::unique_ptr<QuantizationMethod> method);
+
+  /// For the graph's own operations of which `holds` is true.
+  void add_of_rows(bool (*holds)(const Operation& row), std::unique_ptr<QuantizationMethod> method);
 
   /// The order in which methods were added does not matter.
   [[nodiscard]] Expected<Registry> freeze() &&;
@@ -150,6 +163,20 @@ class MethodRegistration {
                   "a parameterized method's class needs `using <method>Base::<method>Base;`, the "
                   "constructor that takes the parameters");
     builder_->add(op, std::make_unique<M>(std::move(parameters)));
+  }
+
+  /// The same for all operations of which `holds` is true: those of the library's table, and those
+  /// that a graph's own rows add (`GraphView::operations`), so that a scheme knows them by what
+  /// they are. Several such conditions of a scheme should exclude one another.
+  ///
+  ///     add_where<MoveMethod>([](const Operation& row) { return row.move != nullptr; });
+  template <class M>
+  void add_where(bool (*holds)(const Operation& row),
+                 const typename detail::ParametersOf<M>::Type& parameters = {}) {
+    for (const Operation& row : operations()) {
+      if (holds(row)) add_parameterized<M>(row.kind, parameters);
+    }
+    builder_->add_of_rows(holds, std::make_unique<M>(parameters));
   }
 
  private:

@@ -53,6 +53,10 @@ class Graph final : public GraphView {
   [[nodiscard]] Attributes& attributes() noexcept { return attributes_; }
   [[nodiscard]] const Attributes& attributes() const noexcept { return attributes_; }
 
+  /// Rows of operations that the library's table does not have: GraphView::operations. Static, as a
+  /// rule: they must outlive the graph and all its copies.
+  void set_operations(std::span<const Operation> rows) noexcept;
+
   // --- reading --------------------------------------------------------------------------------
   [[nodiscard]] bool contains(NodeId node) const noexcept;
   [[nodiscard]] std::uint32_t node_count() const noexcept { return live_; }
@@ -76,6 +80,7 @@ class Graph final : public GraphView {
   [[nodiscard]] const Constant* constant(NodeId node) const noexcept override;
   [[nodiscard]] const TensorType& type(Value value) const noexcept override;
   [[nodiscard]] std::string_view value_name(Value value) const noexcept override;
+  [[nodiscard]] std::span<const Operation> operations() const noexcept override;
 
  private:
   struct Result {
@@ -116,6 +121,8 @@ class Graph final : public GraphView {
   std::unordered_set<std::string, StringHash, std::equal_to<>> reserved_;
   std::unordered_map<std::string, std::uint64_t, StringHash, std::equal_to<>> next_suffix_;
   Attributes attributes_;
+  const Operation* operations_ = nullptr;
+  std::size_t operation_count_ = 0;
   std::uint32_t live_ = 0;
 };
 

@@ -14,6 +14,8 @@
 
 namespace quadrant::inline v0 {
 
+struct Operation;  // quadrant/ir/operations.hpp
+
 /// A node. The generation tells a node from an earlier one that had the same index.
 struct NodeId {
   static constexpr std::uint32_t no_index = std::numeric_limits<std::uint32_t>::max();
@@ -76,6 +78,11 @@ class GraphView {
   [[nodiscard]] virtual const TensorType& type(Value value) const noexcept = 0;
   /// Unique in the graph and the same however the graph was built: plans refer to values by it.
   [[nodiscard]] virtual std::string_view value_name(Value value) const noexcept = 0;
+
+  /// What the graph's own operations are: those that the library's table does not have. Shapes,
+  /// schemes and gains then treat them by their traits, as the table's. They live as long as the
+  /// graph and its copies. None, unless this is overridden.
+  [[nodiscard]] virtual std::span<const Operation> operations() const noexcept;
 
  protected:
   GraphView(const GraphView&) = default;

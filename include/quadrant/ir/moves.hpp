@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string_view>
 
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/support/expected.hpp"
@@ -31,8 +30,9 @@ struct Move {
 };
 
 /// identity, transpose, reshape, squeeze, unsqueeze, flatten, expand, slice, split, concat, and
-/// gather with groups along other axes than the one that is looked up. Null for other kinds.
-[[nodiscard]] const Move* find_move(std::string_view kind) noexcept;
+/// gather with groups along other axes than the one that is looked up; and what a graph's own rows
+/// say. Null for other operations.
+[[nodiscard]] const Move* find_move(NodeRef node) noexcept;
 
 /// The type of result `result` of a node of kind `move` in groups `groups`: scales and zero points
 /// come from the operands, which are quantized by now, each from where its group's first element

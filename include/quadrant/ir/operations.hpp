@@ -70,6 +70,28 @@ struct Count {
 };
 inline constexpr std::size_t any_number = SIZE_MAX;
 
+/// What an operand is for.
+enum class Role : char {
+  data = 'd',    ///< what the operation computes on
+  factor = 'f',  ///< of a product: data or a weight
+  weight = 'w',  ///< a weight, wherever it comes from
+  bias = 'b',    ///< is added to a sum: a number a channel
+  term = 'a',    ///< is added to a sum, and broadcasts to it
+  table = 't',   ///< is looked up in
+  codes = 'c',   ///< codes whose scales are operands, too
+  setting =
+      's',  ///< a limit, a filling, a size, a scale or a zero point: no parameter to be learned
+};
+
+/// The roles of operands, a letter each: `dwb` of a convolution. The last one is that of all that
+/// follow.
+struct Roles {
+  std::string_view letters = "d";
+  [[nodiscard]] constexpr Role of(std::size_t operand) const noexcept {
+    return static_cast<Role>(letters[operand < letters.size() ? operand : letters.size() - 1]);
+  }
+};
+
 /// A row of the table. It lives as long as the program.
 struct Operation {
   std::string_view kind;
@@ -88,21 +110,30 @@ struct Operation {
   Traits (*when)(NodeRef node) = nullptr;
   /// The operator of ONNX's default domain, where the kind does not say it: `Mul` of `multiply`.
   std::string_view onnx;
+  Roles roles;
 };
 
-/// All rows, in the order of their kinds.
+/// All rows of the library, in the order of their kinds. Those of a graph's own operations are in
+/// `GraphView::operations`.
 [[nodiscard]] std::span<const Operation> operations() noexcept;
 
-/// Null for a kind that the table does not have. Logarithmic.
+/// Null for a kind that the table does not have.
 [[nodiscard]] const Operation* find_operation(std::string_view kind) noexcept;
+
+/// The row of the node's operation: the library's, or else the graph's own one. Null: neither has
+/// one.
+[[nodiscard]] const Operation* find_operation(NodeRef node) noexcept;
 
 /// The operation of which `Operation::onnx` is this; null: none.
 [[nodiscard]] const Operation* find_onnx_operator(std::string_view name) noexcept;
 
-/// Whether the table has the operation with this trait, whatever its attributes are.
-[[nodiscard]] bool has_trait(std::string_view kind, Trait trait) noexcept;
+/// Whether the node's operation has this trait, whatever its attributes are.
+[[nodiscard]] bool has_trait(NodeRef node, Trait trait) noexcept;
 
-/// All that is true of the node; nothing of one that the table does not have. May read a constant
+/// What the operand is for; `data` where no row tells.
+[[nodiscard]] Role role_of(NodeRef node, std::size_t operand) noexcept;
+
+/// All that is true of the node; nothing of one without a row. May read a constant
 /// of one number.
 [[nodiscard]] Traits traits_of(NodeRef node);
 

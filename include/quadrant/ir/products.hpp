@@ -16,15 +16,19 @@ struct Product {
   std::uint32_t bias = 2;
   /// The axis of the weight, of shape `weight`, that the sum keeps; empty: it has none.
   std::optional<std::int64_t> (*channel)(NodeRef node, const Shape& weight) = nullptr;
+  /// The axis of the result along which the channels are; counted from the end where negative.
+  std::int64_t result_channel = -1;
   /// Whether codes in the scale of the products can be added to the sum.
   bool (*adds_bias)(NodeRef node) = nullptr;
 };
 
-/// Null for operations of another kind.
-[[nodiscard]] const Product* find_product(std::string_view kind) noexcept;
+/// Of the operation's row. Null for other operations.
+[[nodiscard]] const Product* find_product(NodeRef node) noexcept;
 
 /// Whether it is one of images, along axes that follow batch and channels: `conv`,
 /// `conv_transpose`. The others are products of matrices.
-[[nodiscard]] bool is_convolution(std::string_view kind) noexcept;
+[[nodiscard]] constexpr bool is_convolution(const Product& product) noexcept {
+  return product.result_channel > 0;
+}
 
 }  // namespace quadrant::inline v0

@@ -15,7 +15,8 @@ namespace quadrant::inline v0 {
 [[nodiscard]] std::optional<double> known_number(NodeRef node, std::uint32_t index,
                                                  std::string_view attribute, double fallback);
 
-/// What a node limits its operand to, ends included; infinite where it does not.
+/// What a node limits its operand to, ends included; infinite where it does not, which is where no
+/// float32 reaches it, too.
 struct ClampBounds {
   double low = 0;
   double high = 0;

@@ -90,7 +90,7 @@ bool is_plain_product(const NodeRef& node) {
 bool is_table_of_one_scale(const Graph& graph, NodeId constant) {
   if (graph.type({constant, 0}).quantization->scales.element_count() != 1) return false;
   return std::ranges::any_of(graph.uses(constant), [&](const Use& use) {
-    return find_move(graph.kind(use.user)) != nullptr &&
+    return find_move({&graph, use.user}) != nullptr &&
            std::ranges::any_of(graph.operands(use.user), [&](Value operand) {
              return !operand.is_absent() && graph.constant(operand.node) == nullptr;
            });
@@ -128,8 +128,8 @@ std::unordered_set<NodeId> weights_of_16_bit_data(const Graph& graph) {
   std::unordered_set<NodeId> weights;
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     const NodeId node = graph.node_at(index);
-    const Product* const product = node.is_valid() ? find_product(graph.kind(node)) : nullptr;
-    if (product == nullptr || is_convolution(product->kind)) continue;
+    const Product* const product = node.is_valid() ? find_product({&graph, node}) : nullptr;
+    if (product == nullptr || is_convolution(*product)) continue;
     const NodeRef ref = graph.ref(node);
     const UniformType* const data = dequantized_type(graph, ref.operand(product->data));
     const UniformType* const weight = dequantized_type(graph, ref.operand(product->weight));

@@ -120,7 +120,7 @@ class QOperators {
   [[nodiscard]] static bool has_known_groups(NodeRef node, std::size_t operand,
                                              const UniformType& type) {
     if (type.granularity.kind == Granularity::Kind::tensor) return true;
-    const Product* const product = find_product(node.kind());
+    const Product* const product = find_product(node);
     if (product == nullptr || operand != product->weight) return false;
     const Shape& shape = node.operand_type(operand)->shape;
     const bool is_of_matrix = node.kind() == ops::Conv::kind || shape.rank() == 2;

@@ -301,7 +301,7 @@ class Raising {
         const std::string_view kind = graph_.kind(use.user);
         if (kind == ops::Output::kind || is_defined_on_codes(kind)) continue;
         // What follows one another in a concat may mean different things.
-        const bool moves = find_move(kind) != nullptr && kind != ops::Concat::kind;
+        const bool moves = find_move(graph_.ref(use.user)) != nullptr && kind != ops::Concat::kind;
         if (!moves || use.operand != 0) return false;
         if (seen.insert(use.user).second) pending.push_back(use.user);
       }
@@ -379,7 +379,7 @@ class Raising {
       if (!per_axis || std::cmp_greater_equal(granularity.axis, perm.size())) return {};
       return along(type, perm[static_cast<std::size_t>(granularity.axis)]);
     }
-    if (has_trait(kind, Trait::keeps_order)) {
+    if (has_trait(node, Trait::keeps_order)) {
       if (per_tensor) return type;
       const TensorType* operand = node.operand_type(0);
       return per_axis && operand

@@ -74,7 +74,7 @@ class Restoring {
         const Value operand = graph_.ref(maker).operand(0);
         if (operand.is_absent()) break;
         maker = operand.node;
-      } while (find_move(graph_.kind(maker)) != nullptr);
+      } while (find_move({&graph_, maker}) != nullptr);
       if (restored.contains(maker) && sources.insert(maker).second) forget(maker);
     }
     std::erase_if(nodes, [&](NodeId node) { return sources.contains(node); });

@@ -34,9 +34,9 @@ class RealMoves {
  private:
   // A constant of codes in another shape is a constant.
   void reshape_constant(NodeId node) {
-    const std::string_view kind = graph_.kind(node);
-    if (kind == ops::Identity::kind || !has_trait(kind, Trait::keeps_order)) return;
-    const Constant* const codes = graph_.ref(node).operand_constant(0);
+    const NodeRef move = graph_.ref(node);
+    if (move.kind() == ops::Identity::kind || !has_trait(move, Trait::keeps_order)) return;
+    const Constant* const codes = move.operand_constant(0);
     const TensorType type = graph_.type({node});
     if (codes == nullptr || !*codes || !type.is_quantized() || !type.shape.is_static()) return;
     const std::string name(graph_.value_name({node}));
@@ -49,7 +49,7 @@ class RealMoves {
   }
 
   [[nodiscard]] bool moves_for_reals(NodeId node) const {
-    if (find_move(graph_.kind(node)) == nullptr || graph_.uses(node).empty()) return false;
+    if (find_move({&graph_, node}) == nullptr || graph_.uses(node).empty()) return false;
     const auto is_quantized = [&](Value value) {
       return !value.is_absent() && graph_.type(value).is_quantized();
     };

@@ -51,7 +51,7 @@ bool may_be_codes(const GraphView& graph, Value value, Scales scales) {
     if (!seen.insert(node.id.index).second) continue;
     // Of so many nobody knows.
     if (seen.size() > 1024) return true;
-    if (node.operands().empty() || find_product(node.kind()) != nullptr) continue;
+    if (node.operands().empty() || find_product(node) != nullptr) continue;
     const bool is_source = std::ranges::find(sources, node.kind()) != sources.end();
     const bool is_found = is_source ? node.operand_constant(0) == nullptr : is_scaled(node);
     if (is_found && (scales == Scales::any || has_several_scales(node))) return true;

@@ -130,12 +130,12 @@ bool are_whole(const RaisedLayer& layer, std::size_t input, Extent steps) {
     return std::ranges::all_of(*known,
                                [&](std::int64_t length) { return surely_equal(steps, length); });
   }
-  const auto hands_on = [](std::string_view kind) {
-    return kind == ops::Cast::kind || kind == ops::Expand::kind ||
-           has_trait(kind, Trait::keeps_order);
+  const auto hands_on = [](NodeRef node) {
+    return node.kind() == ops::Cast::kind || node.kind() == ops::Expand::kind ||
+           has_trait(node, Trait::keeps_order);
   };
   NodeRef node = layer.producer(layer.input(input));
-  while (hands_on(node.kind())) {
+  while (hands_on(node)) {
     node = layer.producer(node.operand(0));
   }
   return is_step_count(layer, node);

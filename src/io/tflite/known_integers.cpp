@@ -119,7 +119,7 @@ std::optional<IntegerList> known_integers(const Graph& graph, NodeRef node,
   if (kind == ops::ShapeOf::kind) return extents_of(graph, node);
   constexpr std::array others{ops::Gather::kind, ops::Slice::kind, ops::Concat::kind};
   const auto* row = std::ranges::find(arithmetic_rows, kind, &Arithmetic::kind);
-  const bool is_same = kind == ops::Cast::kind || has_trait(kind, Trait::keeps_order);
+  const bool is_same = kind == ops::Cast::kind || has_trait(node, Trait::keeps_order);
   if (!is_same && row == arithmetic_rows.end() && std::ranges::find(others, kind) == others.end()) {
     return std::nullopt;
   }
@@ -156,11 +156,11 @@ namespace {
 Value handed_on(NodeRef node, std::int64_t& axis) {
   const Value first = node.operand(0);
   if (first.is_absent() || !node.operand_type(0)->shape.is_ranked()) return {};
-  if (has_trait(node.kind(), Trait::keeps_shape)) return first;
+  if (has_trait(node, Trait::keeps_shape)) return first;
   const bool keeps_batch = node.kind() == ops::Conv::kind ||
                            node.kind() == ops::ConvTranspose::kind || node.kind().ends_with("Pool");
   if (keeps_batch) return axis == 0 ? first : Value{};
-  if (!has_trait(node.kind(), Trait::stretches)) return {};
+  if (!has_trait(node, Trait::stretches)) return {};
   // Of operands that are stretched, the one that is not known to be 1 there, if it is alone.
   Value found;
   std::int64_t found_axis = 0;

@@ -361,7 +361,7 @@ namespace {
 /// becomes.
 TensorType kept_type(NodeRef node, TensorType type, const Shape& shape) {
   type.shape = shape;
-  const Move* move = find_move(node.kind());
+  const Move* move = find_move(node);
   if (type.quantization->granularity.kind != Granularity::Kind::axis || !move) return type;
   for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
     const Granularity groups = Granularity::per_axis(axis);
@@ -460,7 +460,7 @@ bool Lowering::fold(NodeRef node) {
 
 bool Lowering::fold_move(NodeRef node) {
   const bool is_transpose = node.kind() == ops::Transpose::kind;
-  if (!is_transpose && !has_trait(node.kind(), Trait::keeps_order)) return false;
+  if (!is_transpose && !has_trait(node, Trait::keeps_order)) return false;
   const Constant* moved_constant = constant(node.operand(0));
   const Value result = node.result();
   if (!moved_constant || !have_same_numbers(type(node.operand(0)), type(result))) return false;
@@ -489,7 +489,7 @@ void Lowering::compute(NodeRef node) {
     return;
   }
   check_elements(node);
-  if (rule->codes == Codes::all && find_move(node.kind()) && gives_plain_integers(node)) {
+  if (rule->codes == Codes::all && find_move(node) && gives_plain_integers(node)) {
     take_labels_off(node);
   }
   std::vector<NodeId> followers;

@@ -37,6 +37,7 @@ inline constexpr std::array move_rows{
            move(ops::Split::kind, {1, 2}, infer_split, taking, split_move, {1, any_number})),
     // Of several operands, each of which may have a scale of its own.
     called("Concat", move(ops::Concat::kind, {1, any_number}, one<infer_concat>, {}, concat_move)),
-    called("Gather", move(ops::Gather::kind, {2, 2}, one<infer_gather>, taking, gather_move))};
+    roled("td", called("Gather",
+                       move(ops::Gather::kind, {2, 2}, one<infer_gather>, taking, gather_move)))};
 
 }  // namespace quadrant::inline v0::detail

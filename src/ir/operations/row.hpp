@@ -54,6 +54,12 @@ constexpr Operation called(std::string_view onnx, Operation row) {
   return row;
 }
 
+/// The row, with operands that are not all data.
+constexpr Operation roled(std::string_view letters, Operation row) {
+  row.roles = {letters};
+  return row;
+}
+
 /// The row, of whose nodes more is true by their attributes.
 constexpr Operation where(Operation row, Traits (*when)(NodeRef)) {
   row.when = when;

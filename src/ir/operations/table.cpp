@@ -37,6 +37,38 @@ constexpr auto table = join(detail::border_rows, detail::move_rows, detail::elem
 static_assert(std::ranges::adjacent_find(table, {}, &Operation::kind) == table.end(),
               "an operation is listed twice");
 
+static_assert(std::ranges::all_of(table,
+                                  [](const Operation& row) {
+                                    return !row.roles.letters.empty() &&
+                                           row.roles.letters.find_first_not_of("dfwbatcs") ==
+                                               std::string_view::npos;
+                                  }),
+              "an operand has no role, or an unheard-of one");
+
+// Where a kind is, by a hash: it is asked of each node, many times.
+constexpr std::size_t bucket_count = 1024;
+using Buckets = std::array<std::uint16_t, bucket_count>;  // one more than the index; 0: none
+
+constexpr std::size_t bucket_of(std::string_view kind) noexcept {
+  constexpr std::size_t telling = 8;  // what tells kinds apart stands at their ends
+  std::uint64_t hash = kind.size();
+  for (std::size_t i = kind.size() - std::min(kind.size(), telling); i < kind.size(); ++i) {
+    hash = hash * 31 + static_cast<unsigned char>(kind[i]);
+  }
+  return (hash * 0x9E3779B97F4A7C15U) >> 54U;
+}
+
+constexpr Buckets buckets = [] {
+  static_assert(table.size() * 2 < bucket_count);
+  Buckets made{};
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    std::size_t at = bucket_of(table[i].kind);
+    while (made[at] != 0) at = (at + 1) % bucket_count;
+    made[at] = static_cast<std::uint16_t>(i + 1);
+  }
+  return made;
+}();
+
 constexpr std::array<std::string_view, 12> family_names{
     "border",        "move",      "elementwise", "product", "window",     "reduction",
     "normalization", "recurrent", "place",       "code",    "simulation", "function"};
@@ -50,8 +82,19 @@ std::string_view to_string(Family family) noexcept {
 std::span<const Operation> operations() noexcept { return table; }
 
 const Operation* find_operation(std::string_view kind) noexcept {
-  const auto* const found = std::ranges::lower_bound(table, kind, {}, &Operation::kind);
-  return found != table.end() && found->kind == kind ? found : nullptr;
+  for (std::size_t at = bucket_of(kind); buckets[at] != 0; at = (at + 1) % bucket_count) {
+    const Operation& row = table[buckets[at] - 1U];
+    if (row.kind == kind) return &row;
+  }
+  return nullptr;
+}
+
+const Operation* find_operation(NodeRef node) noexcept {
+  const std::string_view kind = node.kind();
+  if (const Operation* const known = find_operation(kind)) return known;
+  const auto own = node.graph->operations();
+  const auto found = std::ranges::find(own, kind, &Operation::kind);
+  return found == own.end() ? nullptr : &*found;
 }
 
 const Operation* find_onnx_operator(std::string_view name) noexcept {
@@ -60,13 +103,18 @@ const Operation* find_onnx_operator(std::string_view name) noexcept {
   return found == table.end() ? nullptr : found;
 }
 
-bool has_trait(std::string_view kind, Trait trait) noexcept {
-  const Operation* const operation = find_operation(kind);
+bool has_trait(NodeRef node, Trait trait) noexcept {
+  const Operation* const operation = find_operation(node);
   return operation != nullptr && operation->traits.contains(trait);
 }
 
+Role role_of(NodeRef node, std::size_t operand) noexcept {
+  const Operation* const operation = find_operation(node);
+  return operation == nullptr ? Role::data : operation->roles.of(operand);
+}
+
 Traits traits_of(NodeRef node) {
-  const Operation* const operation = find_operation(node.kind());
+  const Operation* const operation = find_operation(node);
   if (operation == nullptr) return {};
   return operation->when == nullptr ? operation->traits : operation->traits | operation->when(node);
 }

@@ -20,9 +20,9 @@ inline constexpr std::array window_rows{
     window(ops::LpPool::kind, {1, 1}, one<infer_pooled>),
     window(ops::MaxPool::kind, {1, 1}, one<infer_pooled>, taking, {1, 2}),
     window(ops::MaxUnpool::kind, {2, 3}),
-    where(window(ops::Pad::kind, {1, 4}, one<infer_padded>), traits_of_padding),
-    where(window(ops::Resize::kind, {1, 4}, one<infer_resized>), traits_of_resize),
+    roled("ds", where(window(ops::Pad::kind, {1, 4}, one<infer_padded>), traits_of_padding)),
+    roled("ds", where(window(ops::Resize::kind, {1, 4}, one<infer_resized>), traits_of_resize)),
     window(ops::RoiAlign::kind, {3, 3}, infer_pooled_boxes),
-    window(ops::Upsample::kind, {1, 2}, one<infer_resized>)};
+    roled("ds", window(ops::Upsample::kind, {1, 2}, one<infer_resized>))};
 
 }  // namespace quadrant::inline v0::detail

@@ -1,0 +1,150 @@
+// Sums of products ask for a scale for each channel that they keep: output channels of
+// convolutions, rows of A and columns of B.
+#include "quadrant/ir/products.hpp"
+
+#include <algorithm>
+#include <variant>
+
+#include "quadrant/ir/operations.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/methods/weight_only.hpp"
+#include "weight_only/methods.hpp"
+#include "weight_only/weighted.hpp"
+
+namespace quadrant::inline v0::weight_only {
+namespace {
+
+// Not known: 0.
+std::int64_t rank_of(NodeRef node, std::uint32_t operand) {
+  const TensorType* type = node.operand_type(operand);
+  return type != nullptr ? type->shape.rank() : 0;
+}
+
+// Weights [M, C / group, kernel...] or, transposed, [C, M / group, kernel...], into [N, M,
+// spatial...].
+Weight kernel(NodeRef node, const Product& product, std::int64_t channel) {
+  const Shape& shape = node.operand_type(product.weight)->shape;
+  Weight weight{.operand = product.weight,
+                .channel = channel,
+                .contracted = 1 - channel,
+                .result_axis = shape.rank() - product.result_channel};
+  if (channel != 0) {
+    // Every group's channels have the same scales. No more groups than input channels.
+    weight.repeats = node.attribute_or<std::int64_t>("group", 1);
+    const std::int64_t inputs = shape.rank() > 0 ? shape[0].value_or(0) : 0;
+    if (weight.repeats < 1 || weight.repeats > inputs) weight.result_axis = 0;
+  }
+  return weight;
+}
+
+// `kept_last`: the axis that the product keeps is the last one, not the last but one.
+Weight matrix(NodeRef node, std::uint32_t operand, bool kept_last, std::int64_t result_axis) {
+  const std::int64_t rank = rank_of(node, operand);
+  if (rank < 2) return {.operand = operand, .channel = -1, .contracted = rank - 1};
+  const std::int64_t kept = kept_last ? rank - 1 : rank - 2;
+  return {.operand = operand,
+          .channel = kept,
+          .contracted = kept_last ? rank - 2 : rank - 1,
+          .result_axis = result_axis};
+}
+
+// Null, unless the operation's row does not say what its operands are.
+using Parts = const Product*;
+
+Weighted weighted(NodeRef node, Parts parts) {
+  const Operation& row = *find_operation(node);
+  const Product& product = parts == nullptr ? *row.product : *parts;
+  const TensorType* const type = node.operand_type(product.weight);
+  const std::optional<std::int64_t> channel =
+      type == nullptr ? std::nullopt : product.channel(node, type->shape);
+  Weighted found;
+  found.weights.reserve(2);
+  if (product.bias < row.operands.most) {
+    const bool broadcasts = row.roles.of(product.bias) == Role::term;
+    found.bias = Bias{.operand = product.bias,
+                      .is_channelwise = is_convolution(product),
+                      .is_required = product.bias < row.operands.least,
+                      .is_row = !broadcasts};
+  }
+  if (is_convolution(product)) {
+    found.weights.push_back(kernel(node, product, channel.value_or(0)));
+    return found;
+  }
+  // Counted from the end, A's rows are the last but one axis of the result; with a one-dimensional
+  // B, the last.
+  const std::int64_t rank = rank_of(node, product.weight);
+  const bool is_a_transposed = node.kind() == ops::Gemm::kind && ops::Gemm{node}.trans_a();
+  if (row.roles.of(product.data) == Role::factor) {
+    found.weights.push_back(
+        matrix(node, product.data, is_a_transposed, std::min<std::int64_t>(rank, 2)));
+  }
+  found.weights.push_back(matrix(node, product.weight, channel.value_or(rank - 1) == rank - 1, 1));
+  return found;
+}
+
+QUADRANT_PARAMETERIZED_CONSUMER(
+    ProductMethod, WeightOnly, Parts,
+    requires_parents(AnyQuantizable, AnyQuantizable, optional(AnyState)),
+    requires_parents(AnyQuantizable, AnyUnquantized, optional(AnyState)),
+    requires_parents(AnyUnquantized, AnyQuantizable, optional(AnyState))) {
+  using ProductMethodBase::ProductMethodBase;
+  void request(NodeRef node, Asks& asks) const override {
+    request_weights(scheme(), node, weighted(node, parameters()), asks);
+  }
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
+    return put_scales_behind(node, weighted(node, parameters()), context);
+  }
+};
+
+// The same with the addend first, as in addmm.
+QUADRANT_PARAMETERIZED_CONSUMER(SumFirstMethod, WeightOnly, Parts,
+                                requires_parents(AnyState, AnyQuantizable, AnyQuantizable),
+                                requires_parents(AnyState, AnyQuantizable, AnyUnquantized),
+                                requires_parents(AnyState, AnyUnquantized, AnyQuantizable)) {
+  using SumFirstMethodBase::SumFirstMethodBase;
+  void request(NodeRef node, Asks& asks) const override {
+    request_weights(scheme(), node, weighted(node, parameters()), asks);
+  }
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
+    return put_scales_behind(node, weighted(node, parameters()), context);
+  }
+};
+
+// Of which the second operand alone may be a weight: convolutions, whatever the number of spatial
+// axes and groups.
+QUADRANT_PARAMETERIZED_CONSUMER(ConvolutionMethod, WeightOnly, Parts,
+                                requires_parents(AnyState, AnyQuantizable, optional(AnyState))) {
+  using ConvolutionMethodBase::ConvolutionMethodBase;
+  void request(NodeRef node, Asks& asks) const override {
+    if (node.operand_type(1)->shape.rank() < 2) {
+      asks.refuse("the kernel has no channels");
+    } else {
+      request_weights(scheme(), node, weighted(node, parameters()), asks);
+    }
+  }
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
+    return put_scales_behind(node, weighted(node, parameters()), context);
+  }
+};
+
+template <std::uint32_t data, Role of_data>
+bool is_product(const Operation& row) {
+  return row.product != nullptr && row.product->data == data && row.product->weight == data + 1 &&
+         row.roles.of(data) == of_data;
+}
+
+std::optional<std::int64_t> last_axis(NodeRef /*node*/, const Shape& weight) {
+  return weight.rank() - 1;
+}
+
+}  // namespace
+
+void register_products(WeightOnly::Registration& methods) {
+  methods.add_where<ProductMethod>(is_product<0, Role::factor>);
+  methods.add_where<SumFirstMethod>(is_product<1, Role::factor>);
+  methods.add_where<ConvolutionMethod>(is_product<0, Role::data>);
+  static constexpr Product baddbmm{ops::Baddbmm::kind, 1, 2, 0, last_axis};
+  methods.add_parameterized<SumFirstMethod, ops::Baddbmm>(&baddbmm);
+}
+
+}  // namespace quadrant::inline v0::weight_only
