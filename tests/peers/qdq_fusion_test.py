@@ -372,8 +372,8 @@ ON_CODES = {
     "i8": {"Conv": "i8 i4", "depthwise": "i8 i4", "ConvTranspose": "i8", "Gemm": "i8 i4",
            "MatMul": "i8 i4", "computed": "i8"},
     "u8": {"Conv": "u8", "depthwise": "u8", "ConvTranspose": "u8", "Gemm": "u8"},
-    "i16": {"Conv": "i8", "depthwise": "i8", "ConvTranspose": "i8", "Gemm": "i8 i4 i16",
-            "MatMul": "i8 i4 i16", "computed": "i16"}}
+    "i16": {"Conv": "i8", "depthwise": "i8", "ConvTranspose": "i8", "Gemm": "i8 i4",
+            "MatMul": "i8 i4", "computed": "i16"}}
 
 
 def check_weight(product, storage, weight):

@@ -58,9 +58,7 @@ std::vector<std::uint32_t> data_of(const Rule& rule, NodeRef node) {
 /// Whether a kernel that computes on codes of type `first` takes others beside it.
 bool takes_beside(const Rule& rule, BuiltinOperator code, const TensorType& first,
                   const TensorType& other) {
-  if (rule.weights) {
-    return litert_kernel(code).refuse_weights(first.element, *other.quantization) == nullptr;
-  }
+  if (rule.weights) return !litert_kernel(code).refuse_weights(first.element, *other.quantization);
   if (!litert_kernel(code).takes_codes(*other.quantization)) return false;
   if (!rule.same && other.element != first.element) return false;
   // Comparisons of 8 bits bring their operands to one scale; others compare the codes.
