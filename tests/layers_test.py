@@ -28,7 +28,7 @@ ROOMS = {
     "targets": (IR | {"numerics"}, CORE_LIBRARIES),
     "transforms": (IR | {"numerics"}, CORE_LIBRARIES),
     "methods": (IR | {"engine", "numerics", "targets"}, CORE_LIBRARIES),
-    "io": (IR | {"numerics"}, CORE_LIBRARIES | {"flatbuffers", "protozero", "pugixml"}),
+    "io": (IR | {"numerics", "targets"}, CORE_LIBRARIES | {"flatbuffers", "protozero", "pugixml"}),
     "runtime": (IR | {"numerics", "targets"}, CORE_LIBRARIES | {"Eigen"}),
     "adapters": (IR | {"numerics", "runtime", "io"}, CORE_LIBRARIES | {"oneapi", "openvino"}),
     "calibration": (IR | {"numerics", "runtime", "io"}, CORE_LIBRARIES),

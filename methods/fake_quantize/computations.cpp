@@ -48,7 +48,7 @@ QUADRANT_PARAMETERIZED(CodesMethod, FakeQuantizeScheme, const PrecisionRule*,
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
     const PendingDequantize& pending = scheme().pending(node.id);
     const auto& made = context.selected<GivenForm>(node.result());
-    const Family& family = *parameters()->family;
+    const Family& family = family_of(*parameters());
     if (family.only_renames && pending.operands.size() == 1 && made == pending.form) {
       return rename(node, pending.operands.front(), made, context);
     }

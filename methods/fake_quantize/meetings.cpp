@@ -59,8 +59,9 @@ class MeetingFinder {
  private:
   [[nodiscard]] bool hands_on(NodeRef node) const {
     const PrecisionRule* const rule = find_rule(target_, node.kind());
-    return rule != nullptr && (rule->family == &same_family || rule->family == &clamp_family ||
-                               rule->family == &concat_family);
+    return rule != nullptr &&
+           (rule->family == PrecisionFamily::same || rule->family == PrecisionFamily::clamp ||
+            rule->family == PrecisionFamily::concat);
   }
 
   [[nodiscard]] bool is_codes(Value value) const {

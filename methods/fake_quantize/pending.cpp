@@ -40,12 +40,12 @@ class Following {
     const bool is_real = may_be_real(node.type().element) && !node.type().is_quantized();
     if (!is_real) return refuse("it makes no real numbers");
     if (!node.type().shape.is_ranked()) return refuse("its rank is not known");
-    if (node.operands().size() < rule->family->operands) return refuse("an operand is missing");
+    if (node.operands().size() < family_of(*rule).operands) return refuse("an operand is missing");
     std::vector<const GivenForm*> forms;
     for (std::uint32_t i = 0; i < node.operands().size(); ++i) {
       forms.push_back(form_of(node, i));
     }
-    PendingDequantize pending = rule->family->follow(node, *rule, forms);
+    PendingDequantize pending = family_of(*rule).follow(node, *rule, forms);
     for (std::uint32_t i = 0; pending.form && i < graph_.result_count(node.id); ++i) {
       if (!fits(*pending.form, node.type(i).shape)) {
         return refuse("its scales are not one for each channel");

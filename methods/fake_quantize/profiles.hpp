@@ -7,12 +7,14 @@
 #include <span>
 #include <string_view>
 
-#include "quadrant/ir/storages.hpp"
 #include "quadrant/methods/fake_quantize.hpp"
+#include "targets/kernels/openvino.hpp"
 
 namespace quadrant::inline v0::low_precision {
 
-struct PrecisionRule;
+using target_kernels::openvino::LowPrecisionProfile;
+using target_kernels::openvino::PrecisionFamily;
+using target_kernels::openvino::PrecisionRule;
 
 /// What an operation makes of the codes of its operands. `forms`: an operand each, null for real
 /// numbers and for what is no form that is known.
@@ -31,30 +33,16 @@ struct Family {
   bool only_renames = false;
 };
 
-extern const Family product_family;     ///< products.cpp: sums in the scale of the products
-extern const Family sum_family;         ///< elementwise.cpp: on a grid that is fine for both
-extern const Family factor_family;      ///< elementwise.cpp: products of two, and of a constant
-extern const Family mean_family;        ///< curves.cpp: sums, in a scale that divides
-extern const Family curve_family;       ///< curves.cpp: linear in pieces
-extern const Family clamp_family;       ///< curves.cpp: limits
-extern const Family same_family;        ///< same.cpp: the codes as they are
-extern const Family concat_family;      ///< same.cpp: the codes as they are, side by side
-extern const Family float_cast_family;  ///< same.cpp: the codes as they are, of other real numbers
-
-/// One operation of a target.
-struct PrecisionRule {
-  std::string_view kind;
-  const Family* family = nullptr;
-  Storages data = {};    ///< types of the codes that are data
-  Storages weight = {};  ///< of the codes of the second factor, where that is a constant
-};
-
-/// What a target takes, whole.
-struct LowPrecisionProfile {
-  Storages activations;  ///< what a fake_quantize of data may become
-  Storages constants;    ///< of a constant
-  std::span<const PrecisionRule> rules;
-};
+extern const Family product_family;     ///< products.cpp
+extern const Family sum_family;         ///< elementwise.cpp
+extern const Family factor_family;      ///< elementwise.cpp
+extern const Family mean_family;        ///< curves.cpp
+extern const Family curve_family;       ///< curves.cpp
+extern const Family clamp_family;       ///< curves.cpp
+extern const Family same_family;        ///< same.cpp
+extern const Family concat_family;      ///< same.cpp
+extern const Family float_cast_family;  ///< same.cpp
+[[nodiscard]] const Family& family_of(const PrecisionRule& rule) noexcept;
 
 [[nodiscard]] const LowPrecisionProfile& profile(LowPrecisionTarget target) noexcept;
 /// Null: the target has no kernel for it on codes.

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "qdq_fusion/conditions.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/products.hpp"
+#include "targets/kernels/conditions.hpp"
 
 namespace quadrant::inline v0::qdq_fusion {
 namespace {
@@ -33,7 +33,7 @@ std::optional<Constant> list_along(const Constant& constant, const Shape& shape,
 // Whether it could have a bias, and has none.
 bool is_without_bias(NodeRef node) {
   if (node.kind() == ops::MatMul::kind) {
-    return node.operand_type(0)->shape.rank() == 2 && is_constant_matrix(node, 1);
+    return node.operand_type(0)->shape.rank() == 2 && target_kernels::is_constant_matrix(node, 1);
   }
   const Product* const product = find_product(node);
   return product != nullptr && product->bias == 2 && product->adds_bias(node) &&

@@ -14,10 +14,10 @@ double tolerance(const GivenForm& form) {
   return 0.25 / static_cast<double>(form.type->storage_max - form.type->storage_min);
 }
 
-bool is_near(const GivenForm& form, const FusionRule& rule) {
-  const GivenForm fixed = rule.result(form.storage());
+bool is_near(const GivenForm& form, const KernelRule& rule) {
+  const GivenForm fixed = fixed_form(rule, form.storage());
   const bool has_any_zero =
-      rule.has_any_zero_of_8_bits && bit_width(form.storage()) == 8 && form.scale == fixed.scale;
+      rule.results.of(form.storage())->has_any_zero && form.scale == fixed.scale;
   return (form.zero_point == fixed.zero_point || has_any_zero) &&
          std::abs(form.scale - fixed.scale) <= tolerance(fixed) * static_cast<double>(fixed.scale);
 }
@@ -27,7 +27,7 @@ double lowest(const GivenForm& form) {
          static_cast<double>(form.type->storage_min - form.zero_point);
 }
 
-QUADRANT_PARAMETERIZED(FixedMethod, QdqFusion, const FusionRule*,
+QUADRANT_PARAMETERIZED(FixedMethod, QdqFusion, const KernelRule*,
                        requires_parents(variadic(optional(AnyState)))) {
   using FixedMethodBase::FixedMethodBase;
 
@@ -46,7 +46,7 @@ QUADRANT_PARAMETERIZED(FixedMethod, QdqFusion, const FusionRule*,
   }
 
   void callback(const GivenForm& wanted, NodeRef node, Asks& asks) const override {
-    const FusionRule& rule = *parameters();
+    const KernelRule& rule = *parameters();
     if (const char* const why = refuse_form(rule, wanted)) {
       asks.refuse(why);
       return;
@@ -83,7 +83,7 @@ QUADRANT_PARAMETERIZED(FixedMethod, QdqFusion, const FusionRule*,
   [[nodiscard]] std::optional<GivenForm> fixed_before(NodeRef node) const {
     const auto& sink = scheme().forms(node.id).sink;
     if (!sink || !parameters()->storages.contains(sink->storage())) return std::nullopt;
-    GivenForm fixed = parameters()->result(sink->storage());
+    GivenForm fixed = fixed_form(*parameters(), sink->storage());
     constexpr double longest = 1.25;
     const double finest = static_cast<double>(sink->scale) * longest;
     if (is_near(*sink, *parameters()) || static_cast<double>(fixed.scale) > finest)
@@ -97,7 +97,7 @@ QUADRANT_PARAMETERIZED(FixedMethod, QdqFusion, const FusionRule*,
 
 }  // namespace
 
-void register_fixed(QdqFusion::Registration& methods, const FusionRule& rule) {
+void register_fixed(QdqFusion::Registration& methods, const KernelRule& rule) {
   methods.add_parameterized<FixedMethod>(rule.kind, &rule);
 }
 

@@ -31,7 +31,7 @@ class FormFinder {
       }
       return;
     }
-    const FusionRule* const rule = find_rule(target_, node.kind());
+    const KernelRule* const rule = find_rule(target_, node.kind());
     if (rule == nullptr || rule->commutes == nullptr || !rule->commutes(node)) return;
     const std::optional<GivenForm> of_data = common_origin(node, *rule);
     if (!of_data) return;
@@ -41,7 +41,7 @@ class FormFinder {
     }
   }
 
-  [[nodiscard]] std::optional<GivenForm> common_origin(NodeRef node, const FusionRule& rule) const {
+  [[nodiscard]] std::optional<GivenForm> common_origin(NodeRef node, const KernelRule& rule) const {
     const DataOperands data = data_operands(node, rule);
     std::optional<GivenForm> common;
     for (std::uint32_t i = 0; i < data.count; ++i) {
@@ -92,7 +92,7 @@ class FormFinder {
       if (!form->is_per_tensor()) return {{}, "its result is quantized with several scales"};
       return {std::move(form)};
     }
-    const FusionRule* const rule = find_rule(target_, user.kind());
+    const KernelRule* const rule = find_rule(target_, user.kind());
     Wanted by_real{{}, "its result is read in real numbers, and not quantized"};
     if (rule == nullptr) return by_real;
     const DataOperands data = data_operands(user, *rule);
@@ -113,7 +113,7 @@ class FormFinder {
 
 }  // namespace
 
-DataOperands data_operands(NodeRef node, const FusionRule& rule) {
+DataOperands data_operands(NodeRef node, const KernelRule& rule) {
   const auto present = static_cast<std::uint32_t>(node.operands().size());
   const std::uint32_t first = std::min(rule.first, present);
   return {first, rule.operands == 0 ? present - first : std::min(rule.operands, present - first)};

@@ -21,6 +21,6 @@ struct DataOperands {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
 };
-[[nodiscard]] DataOperands data_operands(NodeRef node, const FusionRule& rule);
+[[nodiscard]] DataOperands data_operands(NodeRef node, const KernelRule& rule);
 
 }  // namespace quadrant::inline v0::qdq_fusion

@@ -28,7 +28,7 @@ std::vector<GivenForm> operand_forms(const Asks<GivenForm>& asks, NodeRef node,
   return forms;
 }
 
-const char* refuse_form(const FusionRule& rule, const GivenForm& form) {
+const char* refuse_form(const KernelRule& rule, const GivenForm& form) {
   if (!form.is_per_tensor()) return "its values have several scales";
   if (!rule.storages.contains(form.storage())) return "no kernel computes on codes of this type";
   if (form.scale < 0) return "a scale is negative";

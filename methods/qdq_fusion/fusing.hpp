@@ -22,7 +22,7 @@ void add_forms(const QdqFusion& scheme, NodeRef node, Possibilities<GivenForm>& 
                                                    std::uint32_t operand);
 
 /// Why no kernel for `rule` reads or makes codes of this form: a literal, or null.
-[[nodiscard]] const char* refuse_form(const FusionRule& rule, const GivenForm& form);
+[[nodiscard]] const char* refuse_form(const KernelRule& rule, const GivenForm& form);
 
 /// Phase 4: the results that were selected get their types.
 [[nodiscard]] Expected<void> set_forms(NodeRef node, RewriteContext& context);

@@ -1,4 +1,4 @@
-// The methods of qdq_fusion, one file a family; rules.cpp says which operation is of which.
+// The methods of qdq_fusion, one file a family; rules say which operation is of which.
 #pragma once
 
 #include "qdq_fusion/rules.hpp"
@@ -10,10 +10,10 @@ namespace quadrant::inline v0::qdq_fusion {
 void register_borders(QdqFusion::Registration& methods);
 
 // Each adds the method for operations that `rule` is about.
-void register_product(QdqFusion::Registration& methods, const FusionRule& rule);
-void register_rescaling(QdqFusion::Registration& methods, const FusionRule& rule);
-void register_same(QdqFusion::Registration& methods, const FusionRule& rule);
-void register_fixed(QdqFusion::Registration& methods, const FusionRule& rule);
-void register_reader(QdqFusion::Registration& methods, const FusionRule& rule);
+void register_product(QdqFusion::Registration& methods, const KernelRule& rule);
+void register_rescaling(QdqFusion::Registration& methods, const KernelRule& rule);
+void register_same(QdqFusion::Registration& methods, const KernelRule& rule);
+void register_fixed(QdqFusion::Registration& methods, const KernelRule& rule);
+void register_reader(QdqFusion::Registration& methods, const KernelRule& rule);
 
 }  // namespace quadrant::inline v0::qdq_fusion

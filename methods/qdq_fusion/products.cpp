@@ -4,26 +4,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "qdq_fusion/bias.hpp"
-#include "qdq_fusion/conditions.hpp"
 #include "qdq_fusion/fusing.hpp"
 #include "qdq_fusion/methods.hpp"
 #include "quadrant/engine/macros.hpp"
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
+#include "targets/kernels/conditions.hpp"
+#include "targets/kernels/litert.hpp"
 
 namespace quadrant::inline v0::qdq_fusion {
 namespace {
 
-// Kernels that multiply matrices take weights with a zero point; those of convolutions only where
-// codes have no sign.
-bool multiplies_matrices(std::string_view kind) {
-  return kind == ops::Gemm::kind || kind == ops::Linear::kind || kind == ops::MatMul::kind;
-}
-
-QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const FusionRule*,
+QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const KernelRule*,
                        requires_parents(AnyQuantizable, AnyQuantizable, optional(AnyState))) {
   using ProductMethodBase::ProductMethodBase;
 
@@ -107,31 +103,23 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const FusionRule*,
 
   [[nodiscard]] const char* refuse_weight(NodeRef node, const Product& product,
                                           const GivenForm& data, const GivenForm& weight) const {
-    const ElementType storage = weight.storage();
     if (parameters()->mixes_signs) return refuse_byte(node, product, data, weight);
-    const bool is_plain = storage == ElementType::int8 || storage == ElementType::int4;
-    const bool is_unsigned = data.storage() == ElementType::uint8;
-    if (is_unsigned ? storage != ElementType::uint8 : !is_plain) {
-      return "the kernel does not multiply codes of these types";
-    }
-    const bool is_matrix = is_constant_matrix(node, product.weight);
-    if (node.kind() == ops::MatMul::kind && !is_matrix &&
-        (!weight.is_per_tensor() || storage == ElementType::int4)) {
-      return "its weight is no constant matrix: that has one scale, and 8 bits";
-    }
-    const bool knows_4_bits =
-        data.storage() == ElementType::int8 && node.kind() != ops::ConvTranspose::kind;
-    if (storage == ElementType::int4 && !knows_4_bits) {
-      return "the kernel does not know weights of 4 bits";
+    const bool is_matmul = node.kind() == ops::MatMul::kind;
+    const bool is_matrix = target_kernels::is_constant_matrix(node, product.weight);
+    if (is_matmul && !is_matrix && !weight.is_per_tensor()) {
+      return "its weight is no constant matrix: that has one scale";
     }
     if (const char* const why = refuse_groups(node, product, weight)) return why;
-    if (!weight.is_per_tensor()) {
-      if (is_unsigned) return "codes without a sign have one scale";
-      return weight.type->zero_points ? "its channels have zero points" : nullptr;
+    // Of a MatMul, the first kernel is for constant matrices, and the last for any other.
+    const std::string_view names = parameters()->operation;
+    std::string_view first = names.substr(0, names.find(','));
+    std::string_view last = names.substr(names.rfind(' ') + 1);
+    if (is_matmul) (is_matrix ? last : first) = is_matrix ? first : last;
+    for (const std::string_view name : {first, last}) {
+      const auto& kernel = target_kernels::litert_kernel(name);
+      if (const char* const why = kernel.refuse_weights(data.storage(), *weight.type)) return why;
     }
-    const bool may_shift =
-        is_unsigned || (storage == ElementType::int8 && multiplies_matrices(node.kind()));
-    return weight.zero_point != 0 && !may_shift ? "its weight has a zero point" : nullptr;
+    return nullptr;
   }
 
   // Of kernels that multiply bytes with and without a sign.
@@ -142,7 +130,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const FusionRule*,
     }
     if (const char* const why = refuse_groups(node, product, weight)) return why;
     if (bit_width(weight.storage()) != 8) return "its weight's codes have not 8 bits";
-    const bool takes_zero_points = multiplies_matrices(node.kind()) || has_one_zero_point(weight);
+    const bool takes_zero_points = node.kind() != ops::Conv::kind || has_one_zero_point(weight);
     return takes_zero_points ? nullptr : "its channels have different zero points";
   }
 
@@ -199,7 +187,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const FusionRule*,
 
 }  // namespace
 
-void register_product(QdqFusion::Registration& methods, const FusionRule& rule) {
+void register_product(QdqFusion::Registration& methods, const KernelRule& rule) {
   methods.add_parameterized<ProductMethod>(rule.kind, &rule);
 }
 

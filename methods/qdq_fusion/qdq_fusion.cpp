@@ -104,25 +104,25 @@ std::optional<Gain> QdqFusion::price(const ConversionOf<GivenForm>& conversion,
 }
 
 Expected<Registry> qdq_fusion_registry(const GraphView& graph, const QdqFusionOptions& options) {
-  using qdq_fusion::Family;
+  using qdq_fusion::ParameterFamily;
   QUADRANT_TRY(QdqFusion scheme, QdqFusion::make(graph, options));
   RegistryBuilder builder = RegistryBuilder::of(std::move(scheme));
   QdqFusion::Registration methods(builder);
-  for (const qdq_fusion::FusionRule& rule : qdq_fusion::rules(options.target)) {
+  for (const qdq_fusion::KernelRule& rule : qdq_fusion::rules(options.target)) {
     switch (rule.family) {
-      case Family::product:
+      case ParameterFamily::product:
         qdq_fusion::register_product(methods, rule);
         break;
-      case Family::rescaling:
+      case ParameterFamily::rescaling:
         qdq_fusion::register_rescaling(methods, rule);
         break;
-      case Family::same:
+      case ParameterFamily::same:
         qdq_fusion::register_same(methods, rule);
         break;
-      case Family::fixed:
+      case ParameterFamily::fixed:
         qdq_fusion::register_fixed(methods, rule);
         break;
-      case Family::reader:
+      case ParameterFamily::reader:
         qdq_fusion::register_reader(methods, rule);
         break;
     }

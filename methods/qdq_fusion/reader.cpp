@@ -8,13 +8,13 @@
 namespace quadrant::inline v0::qdq_fusion {
 namespace {
 
-QUADRANT_PARAMETERIZED_CONSUMER(ReaderMethod, QdqFusion, const FusionRule*,
+QUADRANT_PARAMETERIZED_CONSUMER(ReaderMethod, QdqFusion, const KernelRule*,
                                 requires_parents(AnyQuantizable),
                                 requires_parents(AnyQuantizable, AnyQuantizable)) {
   using ReaderMethodBase::ReaderMethodBase;
 
   void request(NodeRef node, Asks& asks) const override {
-    const FusionRule& rule = *parameters();
+    const KernelRule& rule = *parameters();
     const std::optional<GivenForm>& form = scheme().forms(node.operand(0).node).origin;
     if (!form) {
       asks.refuse("its operand is no value that was dequantized");
@@ -58,7 +58,7 @@ QUADRANT_PARAMETERIZED_CONSUMER(ReaderMethod, QdqFusion, const FusionRule*,
 
 }  // namespace
 
-void register_reader(QdqFusion::Registration& methods, const FusionRule& rule) {
+void register_reader(QdqFusion::Registration& methods, const KernelRule& rule) {
   methods.add_parameterized<ReaderMethod>(rule.kind, &rule);
 }
 

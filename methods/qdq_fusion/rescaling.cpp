@@ -31,7 +31,7 @@ std::vector<Combination> combinations(const std::vector<std::vector<GivenForm>>&
   return all;
 }
 
-QUADRANT_PARAMETERIZED(RescalingMethod, QdqFusion, const FusionRule*,
+QUADRANT_PARAMETERIZED(RescalingMethod, QdqFusion, const KernelRule*,
                        requires_parents(variadic(optional(AnyState)))) {
   using RescalingMethodBase::RescalingMethodBase;
 
@@ -50,7 +50,7 @@ QUADRANT_PARAMETERIZED(RescalingMethod, QdqFusion, const FusionRule*,
   }
 
   void callback(const GivenForm& wanted, NodeRef node, Asks& asks) const override {
-    const FusionRule& rule = *parameters();
+    const KernelRule& rule = *parameters();
     if (const char* const why = refuse_form(rule, wanted)) {
       asks.refuse(why);
       return;
@@ -100,7 +100,7 @@ QUADRANT_PARAMETERIZED(RescalingMethod, QdqFusion, const FusionRule*,
 
   [[nodiscard]] const char* refuse(NodeRef node, const Combination& chosen,
                                    const GivenForm& wanted) const {
-    const FusionRule& rule = *parameters();
+    const KernelRule& rule = *parameters();
     double product = 1;
     for (const GivenForm& form : chosen) {
       if (const char* const why = refuse_form(rule, form)) return why;
@@ -116,11 +116,11 @@ QUADRANT_PARAMETERIZED(RescalingMethod, QdqFusion, const FusionRule*,
   }
 
   [[nodiscard]] bool fits(double ratio, const GivenForm& form) const {
-    const FusionRule& rule = *parameters();
+    const KernelRule& rule = *parameters();
     const bool is_wide = form.storage() == ElementType::int16;
-    const Ratio accepted{rule.ratio.low, is_wide && std::isfinite(rule.most_of_16_bits)
-                                             ? rule.most_of_16_bits
-                                             : rule.ratio.high};
+    const target_kernels::Ratio accepted{
+        rule.ratio.low,
+        is_wide && std::isfinite(rule.most_of_16_bits) ? rule.most_of_16_bits : rule.ratio.high};
     return accepted.contains(std::abs(ratio));
   }
 
@@ -129,7 +129,7 @@ QUADRANT_PARAMETERIZED(RescalingMethod, QdqFusion, const FusionRule*,
 
 }  // namespace
 
-void register_rescaling(QdqFusion::Registration& methods, const FusionRule& rule) {
+void register_rescaling(QdqFusion::Registration& methods, const KernelRule& rule) {
   methods.add_parameterized<RescalingMethod>(rule.kind, &rule);
 }
 

@@ -10,7 +10,7 @@
 namespace quadrant::inline v0::qdq_fusion {
 namespace {
 
-QUADRANT_PARAMETERIZED(SameMethod, QdqFusion, const FusionRule*,
+QUADRANT_PARAMETERIZED(SameMethod, QdqFusion, const KernelRule*,
                        requires_parents(variadic(optional(AnyState)))) {
   using SameMethodBase::SameMethodBase;
 
@@ -32,7 +32,7 @@ QUADRANT_PARAMETERIZED(SameMethod, QdqFusion, const FusionRule*,
   }
 
   void callback(const GivenForm& wanted, NodeRef node, Asks& asks) const override {
-    const FusionRule& rule = *parameters();
+    const KernelRule& rule = *parameters();
     // What only moves elements moves those of any codes.
     const bool is_plain_move = find_move(node) != nullptr;
     const char* why =
@@ -76,7 +76,7 @@ QUADRANT_PARAMETERIZED(SameMethod, QdqFusion, const FusionRule*,
   // for: two roundings, each of half a step, if the operand's steps are no longer than those of the
   // result. To requantize the operand could cut off what its mean needs.
   [[nodiscard]] std::optional<GivenForm> mean_before(NodeRef node) const {
-    const FusionRule& rule = *parameters();
+    const KernelRule& rule = *parameters();
     const FusedForms& forms = scheme().forms(node.id);
     const bool commutes = rule.commutes != nullptr && rule.commutes(node);
     const bool adds_nothing = scheme().options().target == FusionTarget::webnn;
@@ -99,7 +99,7 @@ QUADRANT_PARAMETERIZED(SameMethod, QdqFusion, const FusionRule*,
 
 }  // namespace
 
-void register_same(QdqFusion::Registration& methods, const FusionRule& rule) {
+void register_same(QdqFusion::Registration& methods, const KernelRule& rule) {
   methods.add_parameterized<SameMethod>(rule.kind, &rule);
 }
 

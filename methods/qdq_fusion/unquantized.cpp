@@ -22,15 +22,15 @@ class UnquantizedFinder {
       : graph_(graph), scheme_(scheme) {}
 
   void visit(NodeRef node) {
-    const FusionRule* const rule = find_rule(scheme_.options().target, node.kind());
+    const KernelRule* const rule = find_rule(scheme_.options().target, node.kind());
     if (rule == nullptr) return;
     const DataOperands data = data_operands(node, *rule);
     for (std::uint32_t i = 0; i < data.count; ++i) check_operand(node, data.first + i);
     const Product* const product = find_product(node);
-    if (product != nullptr && rule->family == Family::product) {
+    if (product != nullptr && rule->family == ParameterFamily::product) {
       check_operand(node, product->weight);
     }
-    if (rule->family == Family::reader || !is_missing(node.result())) return;
+    if (rule->family == ParameterFamily::reader || !is_missing(node.result())) return;
     const char* const why = scheme_.forms(node.id).why_no_sink;
     add(node.result(), why == nullptr ? "nobody quantizes its result" : why);
   }

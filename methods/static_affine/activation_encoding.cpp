@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "quadrant/ir/float16.hpp"
@@ -18,6 +19,8 @@
 #include "static_affine/encodings.hpp"
 #include "static_affine/limits.hpp"
 #include "static_affine/positions.hpp"
+#include "targets/kernels/openvino.hpp"
+#include "targets/kernels/webnn.hpp"
 
 namespace quadrant::inline v0::static_affine {
 namespace {
@@ -32,19 +35,6 @@ struct FixedRange {
 constexpr std::array fixed_ranges{
     FixedRange{ops::Softmax::kind, 0, 1}, FixedRange{ops::Sigmoid::kind, 0, 1},
     FixedRange{ops::HardSigmoid::kind, 0, 1}, FixedRange{ops::Tanh::kind, -1, 1}};
-
-// What LiteRT's kernels make: so many codes for 1, and those of negative numbers.
-struct FixedCodes {
-  std::string_view kind;
-  int bits;
-  double codes_of_one;
-  std::int64_t zero_point;
-};
-
-constexpr std::array tflite_codes{
-    FixedCodes{ops::Softmax::kind, 8, 256, 0}, FixedCodes{ops::Softmax::kind, 16, 32768, 32768},
-    FixedCodes{ops::Sigmoid::kind, 8, 256, 0}, FixedCodes{ops::Sigmoid::kind, 16, 32768, 32768},
-    FixedCodes{ops::Tanh::kind, 8, 128, 128},  FixedCodes{ops::Tanh::kind, 16, 32768, 32768}};
 
 const FixedRange* fixed_range(const GraphView& graph, Value value) noexcept {
   const auto* const found =
@@ -112,25 +102,36 @@ Expected<Encoding> encoding_of(const TensorStatistics& observed, const EncodingR
   return find_encoding(values, histogram.min(), histogram.max(), rule);
 }
 
+// What LiteRT's kernel makes, or, where it makes any, what the browsers' converter fixes.
+std::optional<target_kernels::FixedResult> fixed_result(std::string_view kind, ElementType codes) {
+  for (const auto* const rule : {find_rule(target_kernels::litert::rules, kind),
+                                 find_rule(target_kernels::webnn::rules, kind)}) {
+    if (rule == nullptr || rule->is_unbounded_below) continue;
+    if (const auto fixed = rule->results.of(codes)) return fixed;
+  }
+  return std::nullopt;
+}
+
 // What the kernels that were chosen for make of all the values; empty where they take any encoding.
 std::optional<Encoding> fixed_encoding(const StaticAffineOptions& options, const GraphView& graph,
                                        const std::set<Value>& values) {
   if (options.kernels != AffineKernels::tflite) return std::nullopt;
+  const int bits = options.activations.bits;
+  const ElementType codes = bits == 16 ? ElementType::int16 : ElementType::int8;
   std::optional<Encoding> encoding;
   for (const Value value : values) {
-    const auto* const found = std::ranges::find_if(tflite_codes, [&](const FixedCodes& codes) {
-      return codes.kind == graph.kind(value.node) && codes.bits == options.activations.bits;
-    });
-    if (found == tflite_codes.end()) return std::nullopt;
-    const std::int64_t steps = (std::int64_t{1} << found->bits) - 1;
-    const double scale = 1 / found->codes_of_one;
-    const Encoding made{.bits = found->bits,
+    const auto fixed = fixed_result(graph.kind(value.node), codes);
+    if (!fixed) return std::nullopt;
+    const std::int64_t steps = (std::int64_t{1} << bits) - 1;
+    const std::int64_t zero_point = fixed->zero + (std::int64_t{1} << (bits - 1));
+    const double scale = fixed->scale;
+    const Encoding made{.bits = bits,
                         .steps = steps,
                         .scale = scale,
-                        .zero_point = found->zero_point,
-                        .min = scale * static_cast<double>(-found->zero_point),
-                        .max = scale * static_cast<double>(steps - found->zero_point),
-                        .symmetric = found->zero_point != 0};
+                        .zero_point = zero_point,
+                        .min = scale * static_cast<double>(-zero_point),
+                        .max = scale * static_cast<double>(steps - zero_point),
+                        .symmetric = zero_point != 0};
     if (encoding && *encoding != made) return std::nullopt;
     encoding = made;
   }
@@ -160,9 +161,7 @@ Factors factors_of(const GraphView& graph, const std::set<Value>& members) {
   return factors;
 }
 
-// The rule for values that share an encoding. OpenVINO's products of two computed matrices take u8
-// and i8, neither with a zero point (seen in release 2026.4): all other pairs are real numbers. Two
-// products of such codes meet in 16 bits; with 7 bits in one factor their sum stays there.
+// The rule for values that share an encoding.
 EncodingRule rule_for(const StaticAffineOptions& options, const GraphView& graph,
                       const std::set<Value>& members) {
   EncodingRule rule = options.activations;
@@ -170,12 +169,11 @@ EncodingRule rule_for(const StaticAffineOptions& options, const GraphView& graph
     return rule;
   }
   const Factors factors = factors_of(graph, members);
-  if (factors.second) {
-    rule.symmetry = EncodingSymmetry::symmetric;
-    if (options.saturation != Saturation::allow && rule.bits == 8) rule.bits = 7;
-  } else if (factors.first) {
-    rule.symmetry = EncodingSymmetry::symmetric_unsigned;
-  }
+  if (!factors.first && !factors.second) return rule;
+  const auto& factor = factors.second ? target_kernels::openvino::second_matrix
+                                      : target_kernels::openvino::first_matrix;
+  rule.symmetry = factor.symmetry;
+  if (options.saturation != Saturation::allow && rule.bits == 8) rule.bits = factor.paired_bits;
   return rule;
 }
 

@@ -9,6 +9,7 @@ import json
 import subprocess
 import zlib
 
+import ml_dtypes
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -356,6 +357,83 @@ def test_short_steps():
     for operation in ("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"):
         for storage in ("i8", "u8"):
             yield f"{operation} of {storage}", check_short_steps, operation, storage
+
+
+# --- types of weights beside types of data: fused or not, the result is right ---------------------------
+
+SHAPES_OF_PRODUCTS = {
+    "Conv": (SHAPE, (5, 4, 3, 3), {}), "depthwise": (SHAPE, (4, 1, 3, 3), {"group": 4}),
+    "ConvTranspose": (SHAPE, (4, 5, 2, 2), {"strides": [2, 2]}), "Gemm": ((3, 8), (8, 6), {}),
+    "MatMul": ((2, 3, 8), (8, 6), {}), "computed": ((2, 3, 8), (2, 8, 6), {})}
+OPERATIONS = {"depthwise": "Conv", "computed": "MatMul"}
+WEIGHTS = {"i8": np.dtype(np.int8), "u8": np.dtype(np.uint8), "i16": np.dtype(np.int16),
+           "i4": np.dtype(ml_dtypes.int4)}
+ON_CODES = {
+    "i8": {"Conv": "i8 i4", "depthwise": "i8 i4", "ConvTranspose": "i8", "Gemm": "i8 i4",
+           "MatMul": "i8 i4", "computed": "i8"},
+    "u8": {"Conv": "u8", "depthwise": "u8", "ConvTranspose": "u8", "Gemm": "u8"},
+    "i16": {"Conv": "i8", "depthwise": "i8", "ConvTranspose": "i8", "Gemm": "i8 i4",
+            "MatMul": "i8 i4", "computed": "i16"}}
+
+
+def check_weight(product, storage, weight):
+    global RNG
+    RNG = np.random.default_rng(zlib.crc32(f"weight {product} {storage} {weight}".encode()))
+    shape, weight_shape, attributes = SHAPES_OF_PRODUCTS[product]
+    model = Model(storage)
+    x = model.data("x", parameters(storage, 2), shape)
+    kind = WEIGHTS[weight]
+    low, high = {"i4": (-7, 7), "u8": (0, 255), "i8": (-127, 127), "i16": (-32767, 32767)}[weight]
+    codes = RNG.integers(low, high + 1, weight_shape).astype(kind)
+    y = model.weight("w", codes, 1 / high)
+    if product == "computed":
+        model.constants = [constant for constant in model.constants if constant.name != "w"]
+        model.inputs.append(helper.make_tensor_value_info(
+            "w", helper.np_dtype_to_tensor_dtype(kind), weight_shape))
+        model.feeds["w"] = codes
+    model.result(model.node(OPERATIONS.get(product, product), [x, y], **attributes),
+                 parameters(storage, 6))
+    with scratch() as folder:
+        model.save(folder / "model.onnx")
+        wanted = run_onnxruntime(folder / "model.onnx", model.feeds)
+        document = convert(folder / "model.onnx", folder / "made.tflite", "tflite")
+        on_codes = document["fused"]["operations"][0]["on_codes"]
+        assert on_codes == (weight in ON_CODES[storage].get(product, "").split()), on_codes
+        outputs = run_litert_on_reals(folder / "made.tflite", model.feeds)
+    for name, values in wanted.items():
+        worst = np.max(np.abs(outputs[name].astype(np.int64) - values.astype(np.int64)))
+        assert worst <= 1, f"{name}: {worst} steps"
+
+
+def test_weights():
+    for product in SHAPES_OF_PRODUCTS:
+        for storage in TYPES:
+            for weight in WEIGHTS:
+                if product != "computed" or weight != "i4":
+                    yield f"{product} of {storage} by {weight}", check_weight, product, storage, weight
+
+
+def check_long_sum(operation, extent):
+    """32 bits hold a sum of 65536 codes of 16 bits."""
+    model = Model("i16")
+    x = model.data("x", (1 / 32768, 0), (1, 1, extent, extent))
+    model.feeds["x"] = np.abs(model.feeds["x"])
+    axes = [model.constant("axes", np.array([2, 3], np.int64))] if operation == "ReduceSum" else []
+    model.result(model.node(operation, [x, *axes]), (extent * extent / 32768, 0))
+    with scratch() as folder:
+        model.save(folder / "model.onnx")
+        document = convert(folder / "model.onnx", folder / "made.tflite", "tflite")
+        assert document["fused"]["operations"][0]["on_codes"] == (extent <= 256)
+        found = run_litert_on_reals(folder / "made.tflite", model.feeds)
+        for name, values in run_onnxruntime(folder / "model.onnx", model.feeds).items():
+            worst = np.max(np.abs(found[name].astype(np.int64) - values.astype(np.int64)))
+            assert worst <= 2, f"{name}: {worst} steps"
+
+
+def test_long_sums():
+    for operation in ("ReduceSum", "GlobalAveragePool"):
+        for extent in (256, 257):
+            yield f"{operation} of {extent}x{extent}", check_long_sum, operation, extent
 
 
 # --- scales that are far apart: fused or not, the result is right --------------------------------------

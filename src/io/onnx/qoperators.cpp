@@ -1,7 +1,6 @@
 #include "io/onnx/qoperators.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -18,47 +17,17 @@
 #include "quadrant/ir/products.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/clamp_bounds.hpp"
+#include "targets/kernels/onnxruntime.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
 
-/// How the operands of an operator follow one another. Data operands have their scale and zero
-/// point behind them.
-enum class Order : std::uint8_t {
-  result_last,         ///< data, the result's scale and zero point
-  result_before_bias,  ///< data, the result's, the bias
-  bias_before_result,  ///< data, the bias, the result's
-  result_first,        ///< the result's, data
-  plain,               ///< the operator itself, on plain integers of the same parameters
-  clamp,               ///< Clip, on plain integers of the same parameters
-};
-
-struct QOperator {
-  std::string_view kind;
-  std::string_view made;
-  Order order = Order::result_last;
-  std::size_t data = 1;  ///< operands that are codes; 0: all
-};
+using target_kernels::onnxruntime::CodeOperator;
+using target_kernels::onnxruntime::OperandOrder;
 
 // QLinearConv and QLinearMatMul are there from 10 on, and from 12 on MaxPool and Clip know integers
 // of 8 bits.
 constexpr std::int64_t needed_opset = 13;
-
-constexpr std::array operators{
-    QOperator{ops::Conv::kind, ops::QLinearConv::kind, Order::result_before_bias, 2},
-    QOperator{ops::MatMul::kind, ops::QLinearMatMul::kind, Order::result_last, 2},
-    QOperator{ops::Gemm::kind, "onnx.com.microsoft::QGemm", Order::bias_before_result, 2},
-    QOperator{ops::Add::kind, "onnx.com.microsoft::QLinearAdd", Order::result_last, 2},
-    QOperator{ops::Multiply::kind, "onnx.com.microsoft::QLinearMul", Order::result_last, 2},
-    QOperator{ops::Sigmoid::kind, "onnx.com.microsoft::QLinearSigmoid"},
-    QOperator{ops::LeakyRelu::kind, "onnx.com.microsoft::QLinearLeakyRelu"},
-    QOperator{ops::AveragePool::kind, "onnx.com.microsoft::QLinearAveragePool"},
-    QOperator{ops::GlobalAveragePool::kind, "onnx.com.microsoft::QLinearGlobalAveragePool"},
-    QOperator{ops::Concat::kind, "onnx.com.microsoft::QLinearConcat", Order::result_first, 0},
-    QOperator{ops::MaxPool::kind, ops::MaxPool::kind, Order::plain},
-    QOperator{ops::Relu::kind, ops::Clip::kind, Order::clamp},
-    QOperator{ops::Clip::kind, ops::Clip::kind, Order::clamp},
-};
 
 class QOperators {
  public:
@@ -70,23 +39,24 @@ class QOperators {
     for (std::uint32_t index = 0; index < bound; ++index) {
       const NodeId node = graph_.node_at(index);
       if (!node.is_valid()) continue;
-      const auto* const found = std::ranges::find(operators, graph_.kind(node), &QOperator::kind);
-      if (found == operators.end() || !fits(graph_.ref(node), *found)) continue;
+      const CodeOperator* const found =
+          target_kernels::onnxruntime::find_operator(graph_.kind(node));
+      if (found == nullptr || found->made.empty() || !fits(graph_.ref(node), *found)) continue;
       if (turn(node, *found)) ++made;
     }
     return made;
   }
 
  private:
-  [[nodiscard]] static std::size_t data_count(NodeRef node, const QOperator& to) {
-    return to.data == 0 ? node.operands().size() : to.data;
+  [[nodiscard]] static std::size_t data_count(NodeRef node, const CodeOperator& to) {
+    return to.rule.operands == 0 ? node.operands().size() : to.rule.operands;
   }
 
-  [[nodiscard]] static bool is_plain(const QOperator& to) {
-    return to.order == Order::plain || to.order == Order::clamp;
+  [[nodiscard]] static bool is_plain(const CodeOperator& to) {
+    return to.order == OperandOrder::plain || to.order == OperandOrder::clamp;
   }
 
-  [[nodiscard]] bool fits(NodeRef node, const QOperator& to) const {
+  [[nodiscard]] bool fits(NodeRef node, const CodeOperator& to) const {
     if (graph_.result_count(node.id) != 1 || !node.type().is_quantized()) return false;
     const std::size_t count = data_count(node, to);
     if (node.operands().size() < count) return false;
@@ -102,7 +72,7 @@ class QOperators {
       if (!has_known_groups(node, i, *type->quantization)) return false;
       if (is_plain(to) && !mean_the_same(*type->quantization, result)) return false;
     }
-    if (to.order == Order::clamp && !code_limits(node, result)) return false;
+    if (to.order == OperandOrder::clamp && !code_limits(node, result)) return false;
     if (is_plain(to)) return true;
     const auto dilations = node.attribute_or("dilations", std::vector<std::int64_t>{});
     const bool is_dilated = std::ranges::any_of(dilations, [](std::int64_t d) { return d != 1; });
@@ -128,9 +98,9 @@ class QOperators {
            product->channel(node, shape) == type.granularity.axis;
   }
 
-  [[nodiscard]] static bool has_known_bias(NodeRef node, const QOperator& to) {
-    const bool may_have_bias =
-        to.order == Order::result_before_bias || to.order == Order::bias_before_result;
+  [[nodiscard]] static bool has_known_bias(NodeRef node, const CodeOperator& to) {
+    const bool may_have_bias = to.order == OperandOrder::result_before_bias ||
+                               to.order == OperandOrder::bias_before_result;
     if (!may_have_bias || node.operand(2).is_absent()) return true;
     const TensorType& bias = *node.operand_type(2);
     return bias.is_quantized() && bias.element == ElementType::int32 &&
@@ -139,7 +109,7 @@ class QOperators {
                               *node.operand_type(1)->quantization);
   }
 
-  bool turn(NodeId id, const QOperator& to) {
+  bool turn(NodeId id, const CodeOperator& to) {
     const NodeRef node = graph_.ref(id);
     NodeSpec spec{.kind = std::string(to.made),
                   .name = std::string(node.name()),
@@ -149,16 +119,16 @@ class QOperators {
                   .constant = {}};
     if (is_plain(to)) return turn_plain(id, to, std::move(spec));
     const bool has_bias = node.operands().size() > 2 && !node.operand(2).is_absent();
-    if (to.order == Order::result_first) add_parameters(spec.operands, node.result());
+    if (to.order == OperandOrder::result_first) add_parameters(spec.operands, node.result());
     for (std::size_t i = 0; i < data_count(node, to); ++i) {
       spec.operands.push_back(node.operand(i));
       add_parameters(spec.operands, node.operand(i));
     }
-    if (to.order == Order::bias_before_result) {
+    if (to.order == OperandOrder::bias_before_result) {
       spec.operands.push_back(has_bias ? node.operand(2) : Value{});
     }
-    if (to.order != Order::result_first) add_parameters(spec.operands, node.result());
-    if (to.order == Order::result_before_bias && has_bias) {
+    if (to.order != OperandOrder::result_first) add_parameters(spec.operands, node.result());
+    if (to.order == OperandOrder::result_before_bias && has_bias) {
       spec.operands.push_back(node.operand(2));
     }
     replace_in_place(graph_, id, std::move(spec));
@@ -172,11 +142,11 @@ class QOperators {
     operands.push_back(parameters_.zero_points(name, type));
   }
 
-  [[nodiscard]] Attributes attributes(NodeRef node, const QOperator& to) const {
+  [[nodiscard]] Attributes attributes(NodeRef node, const CodeOperator& to) const {
     Attributes kept;
     for (const auto& [name, value] : graph_.attributes(node.id)) {
       // com.microsoft's pooling does not know dilations, QGemm no beta: both say nothing here.
-      const bool is_gone = name == "beta" || to.order == Order::clamp ||
+      const bool is_gone = name == "beta" || to.order == OperandOrder::clamp ||
                            (name == "dilations" && node.kind() == ops::AveragePool::kind);
       if (!is_gone) kept.set(name, value);
     }
@@ -184,7 +154,7 @@ class QOperators {
   }
 
   // On plain integers, between casts that change no bit.
-  bool turn_plain(NodeId id, const QOperator& to, NodeSpec spec) {
+  bool turn_plain(NodeId id, const CodeOperator& to, NodeSpec spec) {
     const NodeRef node = graph_.ref(id);
     TensorType codes = node.type();  // the graph is edited
     std::vector<Value> operands(node.operands().begin(), node.operands().end());
@@ -194,7 +164,7 @@ class QOperators {
       operands[i] = add_op(graph_, std::string(ops::StorageCast::kind), {}, {operands[i]},
                            {std::string(graph_.value_name(operands[i])) + "_plain", plain});
     }
-    if (to.order == Order::clamp) {
+    if (to.order == OperandOrder::clamp) {
       const auto limits = code_limits(node, *codes.quantization);
       if (!limits) return false;
       const std::string name(graph_.value_name({id}));

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "io/tflite/failure.hpp"
-#include "io/tflite/kernels.hpp"
 #include "io/tflite/reals.hpp"
 #include "io/tflite/rules.hpp"
 #include "ir/result_type.hpp"
@@ -18,7 +17,7 @@ namespace quadrant::inline v0::tflite {
 namespace {
 
 bool has_dequantize(const UniformType& type) {
-  return Model::is_labelled(type) && takes_codes(BuiltinOperator::DEQUANTIZE, type);
+  return Model::is_labelled(type) && litert_kernel(BuiltinOperator::DEQUANTIZE).takes_codes(type);
 }
 
 /// The shape with what `other` knows besides.

@@ -6,7 +6,6 @@
 
 #include "io/tflite/element.hpp"
 #include "io/tflite/failure.hpp"
-#include "io/tflite/kernels.hpp"
 #include "io/tflite/lower.hpp"
 #include "io/tflite/raw_operator.hpp"
 #include "io/tflite/rules.hpp"
@@ -59,8 +58,8 @@ std::vector<std::uint32_t> data_of(const Rule& rule, NodeRef node) {
 /// Whether a kernel that computes on codes of type `first` takes others beside it.
 bool takes_beside(const Rule& rule, BuiltinOperator code, const TensorType& first,
                   const TensorType& other) {
-  if (rule.weights) return takes_weights(code, first.element, *other.quantization);
-  if (!takes_codes(code, *other.quantization)) return false;
+  if (rule.weights) return !litert_kernel(code).refuse_weights(first.element, *other.quantization);
+  if (!litert_kernel(code).takes_codes(*other.quantization)) return false;
   if (!rule.same && other.element != first.element) return false;
   // Comparisons of 8 bits bring their operands to one scale; others compare the codes.
   const bool compares_codes = rule.codes == Codes::operands && bit_width(first.element) > 8;
@@ -71,7 +70,7 @@ bool takes_beside(const Rule& rule, BuiltinOperator code, const TensorType& firs
 bool agree(const Rule& rule, BuiltinOperator code, NodeRef node,
            const std::vector<std::uint32_t>& data) {
   const TensorType& first = *node.operand_type(data.front());
-  return takes_codes(code, *first.quantization) &&
+  return litert_kernel(code).takes_codes(*first.quantization) &&
          std::all_of(data.begin() + 1, data.end(), [&](std::uint32_t i) {
            return takes_beside(rule, code, first, *node.operand_type(i));
          });
@@ -95,10 +94,10 @@ bool computes_on_codes(const Rule& rule, const Lowering& lowering, NodeRef node)
   if (rule.codes == Codes::operands) return true;
   for (std::uint32_t result = 0; result < node.graph->result_count(node.id); ++result) {
     const TensorType& type = node.type(result);
-    if (!type.is_quantized() || !takes_codes(code, *type.quantization)) return false;
+    if (!type.is_quantized() || !litert_kernel(code).takes_codes(*type.quantization)) return false;
     if (!rule.same && type.element != node.operand_type(data.front())->element) return false;
     // Finer codes than the kernel's are not to be had from it.
-    const auto fixed = result_codes(code, type.element);
+    const auto fixed = litert_kernel(code).results.of(type.element);
     if (fixed && scale_of(*type.quantization) < fixed->scale * nearly_one) return false;
   }
   return true;
@@ -231,7 +230,8 @@ namespace {
 ElementType wide_type(BuiltinOperator code, ElementType narrow) {
   for (const ElementType wide : {ElementType::int32, ElementType::int64}) {
     const bool has_room = bit_width(narrow) < bit_width(wide);
-    if (has_room && takes_plain(BuiltinOperator::CAST, narrow) && takes_plain(code, wide)) {
+    if (has_room && litert_kernel(BuiltinOperator::CAST).takes_plain(narrow) &&
+        litert_kernel(code).takes_plain(wide)) {
       return wide;
     }
   }
@@ -248,7 +248,7 @@ std::vector<NodeId> Lowering::widen(NodeRef node, const Rule& rule) {
   if (rule.codes == Codes::any || data.empty()) return {};
   const ElementType narrow = node.operand_type(data.front())->element;
   const BuiltinOperator code = kernel_code(rule, *this, node);
-  if (!is_whole(narrow) || takes_plain(code, narrow)) return {};
+  if (!is_whole(narrow) || litert_kernel(code).takes_plain(narrow)) return {};
   const ElementType wide = wide_type(code, narrow);
   decomposed(node, fmt::format("computes in {} between CASTs: TFLite has no kernel for plain {}",
                                to_string(wide), to_string(narrow)));
@@ -420,7 +420,7 @@ std::vector<NodeId> Lowering::unify(NodeRef node, const Rule& rule) {
 std::vector<NodeId> Lowering::fix_result(NodeRef node, const Rule& rule) {
   const Value result = node.result();
   TensorType type = graph_.type(result);
-  const auto fixed = result_codes(kernel_code(rule, *this, node), type.element);
+  const auto fixed = litert_kernel(kernel_code(rule, *this, node)).results.of(type.element);
   if (!fixed) return {};
   if (fixed->has_any_zero && scale_of(*type.quantization) == fixed->scale) return {};
   auto codes = std::make_shared<UniformType>(*type.quantization);

@@ -7,7 +7,6 @@
 
 #include "io/tflite/element.hpp"
 #include "io/tflite/failure.hpp"
-#include "io/tflite/kernels.hpp"
 #include "io/tflite/versions.hpp"
 #include "quadrant/ir/scales.hpp"
 
@@ -148,18 +147,24 @@ TensorId Model::real(float value) {
 }
 
 void Model::check_data(BuiltinOperator code, TensorId id) const {
-  if (id == no_tensor || takes_data(code, tensor(id))) return;
-  const auto& codes = tensor(id).quantization;
+  if (id == no_tensor) return;
+  const ElementType element = element_of(tensor(id).type);
+  const bool is_real = !is_integer(element) && element != ElementType::boolean;  // taken by all
+  const auto& quantization = tensor(id).quantization;
+  const bool is_code = quantization && !quantization->scale.empty();
+  const auto& kernel = litert_kernel(code);
+  const bool is_taken =
+      is_code ? kernel.takes_codes(element, quantization->zero_point) : kernel.takes_plain(element);
+  if (is_real || is_taken) return;
   impossible(
       fmt::format("{} has no kernel for {} of {}: compute on other integers, or on real numbers",
-                  schema::EnumNameBuiltinOperator(code),
-                  codes && !codes->scale.empty() ? "these codes" : "plain integers",
-                  to_string(element_of(tensor(id).type))));
+                  schema::EnumNameBuiltinOperator(code), is_code ? "these codes" : "plain integers",
+                  to_string(element)));
 }
 
 schema::OperatorT& Model::emit(OperatorKind kind, Tensors inputs, Tensors outputs) {
   const bool is_new = kind.version == 0;  // others are as they came from a file
-  const DataOperands data = data_operands(kind.code);
+  const auto& data = litert_kernel(kind.code).data;
   const std::size_t end = std::min(inputs.size(), data.first + data.count);
   for (std::size_t i = data.first; is_new && i < end; ++i) check_data(kind.code, inputs[i]);
   if (is_new && kind.code == BuiltinOperator::CAST) check_data(kind.code, outputs.front());

@@ -3,7 +3,6 @@
 
 #include "io/tflite/affine.hpp"
 #include "io/tflite/failure.hpp"
-#include "io/tflite/kernels.hpp"
 #include "io/tflite/rules.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/codes.hpp"
@@ -39,8 +38,8 @@ bool can_requantize(const TensorType& from, const TensorType& to) {
   };
   if (!is_one_scale(from) || !is_one_scale(to)) return false;
   // DEQUANTIZE takes the codes that QUANTIZE may begin with: of 16 bits those around zero alone.
-  if (!takes_codes(BuiltinOperator::DEQUANTIZE, *from.quantization) ||
-      !takes_codes(BuiltinOperator::DEQUANTIZE, *to.quantization)) {
+  if (!litert_kernel(BuiltinOperator::DEQUANTIZE).takes_codes(*from.quantization) ||
+      !litert_kernel(BuiltinOperator::DEQUANTIZE).takes_codes(*to.quantization)) {
     return false;
   }
   const bool is_16_bits = from.element == ElementType::int16;
@@ -77,8 +76,9 @@ void lower_quantize(Lowering& lowering, const NodeRef& node, const Rule& /*rule*
   const Axes axes = lowering.axes(from);
   lowering.settle(node.result(), lowering.type(node.result()).element, lowering.ranked(from));
   const TensorType type = lowering.type(node.result());
-  if (codes.is_absent() && (!Model::is_labelled(*type.quantization) ||
-                            !takes_codes(BuiltinOperator::QUANTIZE, *type.quantization))) {
+  if (codes.is_absent() &&
+      (!Model::is_labelled(*type.quantization) ||
+       !litert_kernel(BuiltinOperator::QUANTIZE).takes_codes(*type.quantization))) {
     lowering.decomposed(node, "DIV, ROUND, ADD, MAXIMUM, MINIMUM and CAST instead of QUANTIZE");
     quantize_by_arithmetic(lowering, node, parameters_of(lowering, node, type, axes), axes);
     return;
@@ -98,8 +98,9 @@ void lower_dequantize(Lowering& lowering, const NodeRef& node, const Rule& /*rul
   const Value codes = node.operand(0);
   const TensorType type = lowering.type(codes);
   const Axes axes = lowering.axes(codes);
-  const bool has_kernel = Model::is_labelled(*type.quantization) &&
-                          takes_codes(BuiltinOperator::DEQUANTIZE, *type.quantization);
+  const bool has_kernel =
+      Model::is_labelled(*type.quantization) &&
+      litert_kernel(BuiltinOperator::DEQUANTIZE).takes_codes(*type.quantization);
   if (!has_kernel || bit_width(type.element) < 8) {
     lowering.decomposed(node, "CAST, SUB and MUL instead of DEQUANTIZE");
     dequantize_by_arithmetic(lowering, node, parameters_of(lowering, node, type, axes), axes);

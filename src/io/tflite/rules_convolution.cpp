@@ -63,12 +63,18 @@ void lower_conv_3d(Lowering& lowering, const NodeRef& node) {
 
 /// Of volumes there is no kernel for codes.
 BuiltinOperator conv_kernel(const Lowering& lowering, const NodeRef& node) {
-  return lowering.ranked(node.operand(0)).rank() == 5 ? BuiltinOperator::CONV_3D
-                                                      : BuiltinOperator::CONV_2D;
+  const Shape& shape = lowering.ranked(node.operand(0));
+  const Shape& filters = lowering.ranked(node.operand(1));
+  if (shape.rank() == 5) return BuiltinOperator::CONV_3D;
+  const auto group = node.attribute_or<std::int64_t>("group", 1);
+  const bool is_depthwise = group > 1 && std::min(shape.rank(), filters.rank()) > 1 &&
+                            surely_equal(filters[1], 1) && surely_equal(shape[1], group);
+  return is_depthwise ? BuiltinOperator::DEPTHWISE_CONV_2D : BuiltinOperator::CONV_2D;
 }
 
 void lower_conv(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
-  if (conv_kernel(lowering, node) == BuiltinOperator::CONV_3D) {
+  const BuiltinOperator kernel = conv_kernel(lowering, node);
+  if (kernel == BuiltinOperator::CONV_3D) {
     lower_conv_3d(lowering, node);
     return;
   }
@@ -83,7 +89,7 @@ void lower_conv(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   const WindowAxis row = windows.size() == 2 ? windows.front() : WindowAxis{};
   const auto group = node.attribute_or<std::int64_t>("group", 1);
   const std::int64_t channels = filters[0].value();
-  const bool depthwise = group > 1 && surely_equal(filters[1], 1) && surely_equal(shape[1], group);
+  const bool depthwise = kernel == BuiltinOperator::DEPTHWISE_CONV_2D;
 
   const TensorId image = pad_image(lowering, node, image_of(lowering, node, data),
                                    lowering.type(data), padding, false);

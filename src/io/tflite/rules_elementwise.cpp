@@ -10,6 +10,7 @@
 #include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/ops/normalization.hpp"
 #include "quadrant/ir/scales.hpp"
+#include "targets/kernels/litert_rules.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
@@ -46,51 +47,28 @@ bool add_as_bias(Lowering& lowering, const NodeRef& node) {
   return false;
 }
 
-/// Kernels that add vectors of bytes have 16 bits for a sum in the steps of the result, before it
-/// is limited to the codes that there are: 255 steps of either operand, and the zero point.
-bool has_room_for_sum(const NodeRef& node) {
-  constexpr float most_steps = 128;
+/// Whether sums, or products, of two bytes fit into what the kernel has for them.
+template <BuiltinOperator code>
+bool has_room(const NodeRef& node) {
   const TensorType& result = node.type();
   if (!result.is_quantized() || bit_width(result.element) > 8) return true;
-  float sum = 0;
+  const auto scale_of = [](const TensorType& type) {
+    return std::abs(value_of(read_scales(type.quantization->scales)).front());
+  };
+  float steps = code == MUL ? 1 : 0;
   for (std::size_t i = 0; i < node.operands().size(); ++i) {
     const TensorType* const type = node.operand_type(i);
     if (type == nullptr || !type->is_quantized()) return true;
-    sum += std::abs(value_of(read_scales(type->quantization->scales)).front());
+    steps = code == MUL ? steps * scale_of(*type) : steps + scale_of(*type);
   }
-  return sum <= most_steps * std::abs(value_of(read_scales(result.quantization->scales)).front());
+  return steps <= litert_kernel(code).room.of_8_bits * scale_of(result);
 }
 
-/// Kernels that multiply vectors of bytes have 16 bits for the product in the steps of the result,
-/// before it is limited to the codes that there are.
-bool has_room_for_product(const NodeRef& node) {
-  constexpr float most_steps = 0.5F;  // of the product of two times 255
-  const TensorType& result = node.type();
-  if (!result.is_quantized() || bit_width(result.element) > 8) return true;
-  float product = 1;
-  for (std::size_t i = 0; i < node.operands().size(); ++i) {
-    const TensorType* const type = node.operand_type(i);
-    if (type == nullptr || !type->is_quantized()) return true;
-    product *= std::abs(value_of(read_scales(type->quantization->scales)).front());
-  }
-  const float step = std::abs(value_of(read_scales(result.quantization->scales)).front());
-  return product <= most_steps * step;
-}
-
-/// Kernels that compare bytes do so in steps of 1/256: shorter ones would look equal.
-bool has_steps_to_compare(const NodeRef& node) {
-  constexpr float shortest = 1.0F / 256;
-  const TensorType& type = *node.operand_type(0);
-  return bit_width(type.element) > 8 ||
-         value_of(read_scales(type.quantization->scales)).front() >= shortest;
-}
-
-/// No code stands for a number below 0, of which the kernel takes no root.
-bool has_no_negative_codes(const NodeRef& node) {
-  const UniformType& type = *node.operand_type(0)->quantization;
-  if (!type.zero_points) return type.storage_min >= 0;
-  const auto zeros = value_of(read_integers(type.zero_points, type.zero_points.element_count()));
-  return std::ranges::all_of(zeros, [&](std::int64_t zero) { return zero == type.storage_min; });
+/// Whether the kernel does with the operand's codes what this node does.
+bool is_computed_so(const NodeRef& node) {
+  const auto* const rule = target_kernels::find_rule(target_kernels::litert::rules, node.kind());
+  const auto codes = GivenForm::of(node.operand_type(0)->quantization);
+  return codes && rule->refusal(node, *codes, *codes) == nullptr;
 }
 
 void lower_add(Lowering& lowering, const NodeRef& node, const Rule& rule) {
@@ -248,19 +226,19 @@ constexpr std::array elementwise_rows{
          .code = ADD,
          .codes = Codes::all,
          .elements = 2,
-         .fits = has_room_for_sum},
+         .fits = has_room<ADD>},
     Rule{.kind = ops::Multiply::kind,
          .lower = lower_broadcasting,
          .code = MUL,
          .codes = Codes::all,
          .elements = 2,
-         .fits = has_room_for_product},
+         .fits = has_room<MUL>},
     Rule{.kind = ops::Sub::kind,
          .lower = lower_broadcasting,
          .code = SUB,
          .codes = Codes::all,
          .elements = 2,
-         .fits = has_room_for_sum},
+         .fits = has_room<SUB>},
     Rule{.kind = ops::Div::kind, .lower = lower_broadcasting, .code = DIV, .elements = 2},
     Rule{.kind = ops::Pow::kind, .lower = lower_broadcasting, .code = POW, .elements = 2},
     Rule{.kind = ops::PRelu::kind,
@@ -295,31 +273,31 @@ constexpr std::array elementwise_rows{
          .code = EQUAL,
          .codes = Codes::operands,
          .elements = 2,
-         .fits = has_steps_to_compare},
+         .fits = is_computed_so},
     Rule{.kind = ops::Greater::kind,
          .lower = lower_broadcasting,
          .code = GREATER,
          .codes = Codes::operands,
          .elements = 2,
-         .fits = has_steps_to_compare},
+         .fits = is_computed_so},
     Rule{.kind = ops::GreaterOrEqual::kind,
          .lower = lower_broadcasting,
          .code = GREATER_EQUAL,
          .codes = Codes::operands,
          .elements = 2,
-         .fits = has_steps_to_compare},
+         .fits = is_computed_so},
     Rule{.kind = ops::Less::kind,
          .lower = lower_broadcasting,
          .code = LESS,
          .codes = Codes::operands,
          .elements = 2,
-         .fits = has_steps_to_compare},
+         .fits = is_computed_so},
     Rule{.kind = ops::LessOrEqual::kind,
          .lower = lower_broadcasting,
          .code = LESS_EQUAL,
          .codes = Codes::operands,
          .elements = 2,
-         .fits = has_steps_to_compare},
+         .fits = is_computed_so},
     Rule{.kind = ops::And::kind, .lower = lower_broadcasting, .code = LOGICAL_AND, .elements = 2},
     Rule{.kind = ops::Or::kind, .lower = lower_broadcasting, .code = LOGICAL_OR, .elements = 2},
     Rule{.kind = ops::Xor::kind, .lower = lower_broadcasting, .code = NOT_EQUAL},
@@ -345,7 +323,7 @@ constexpr std::array elementwise_rows{
          .code = SQRT,
          .codes = Codes::all,
          .elements = 1,
-         .fits = has_no_negative_codes},
+         .fits = is_computed_so},
     Rule{.kind = ops::Neg::kind, .lower = lower_unary, .code = NEG, .elements = 1},
     Rule{.kind = ops::Ceil::kind, .lower = lower_unary, .code = CEIL, .elements = 1},
     Rule{.kind = ops::Floor::kind, .lower = lower_unary, .code = FLOOR, .elements = 1},

@@ -70,7 +70,7 @@ constexpr std::array version_rows{
     Versions{.code = SQUEEZE, .int8 = 2},
     Versions{.code = STRIDED_SLICE, .int8 = 2, .int16 = 4, .boolean = 3},
     Versions{.code = SUB, .int8 = 2, .int16 = 5},
-    Versions{.code = SUM, .int8 = 2, .int16 = 3},
+    Versions{.code = SUM, .int8 = 2, .int16 = 2},
     Versions{.code = TANH, .int8 = 2, .int16 = 3},
     Versions{.code = TILE, .int8 = 3, .int16 = 3},
     Versions{.code = TRANSPOSE, .int8 = 2, .int16 = 5, .boolean = 3},

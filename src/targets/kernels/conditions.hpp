@@ -3,28 +3,28 @@
 
 #include <cstdint>
 
+#include "quadrant/ir/given_form.hpp"
 #include "quadrant/ir/graph_view.hpp"
-#include "quadrant/methods/qdq_fusion.hpp"
 
-namespace quadrant::inline v0::qdq_fusion {
+namespace quadrant::inline v0::target_kernels {
 
 /// Whether the operand is a matrix that is known, behind what moves it.
 [[nodiscard]] bool is_constant_matrix(NodeRef node, std::uint32_t operand);
 
-// --- FusionRule::commutes ------------------------------------------------------------------------
+// --- KernelRule::commutes ------------------------------------------------------------------------
 [[nodiscard]] bool always(NodeRef node);
 /// Resize to the nearest element.
 [[nodiscard]] bool takes_nearest(NodeRef node);
 /// The bounds are known.
 [[nodiscard]] bool has_bounds(NodeRef node);
 
-// --- FusionRule::keeps ---------------------------------------------------------------------------
+// --- KernelRule::keeps ---------------------------------------------------------------------------
 /// The bounds are codes of the form, or beyond them.
 [[nodiscard]] bool keeps_bounded(NodeRef node, const GivenForm& form);
 /// The value that is padded with is a code of the form.
 [[nodiscard]] bool keeps_padded(NodeRef node, const GivenForm& form);
 
-// --- FusionRule::refusal -------------------------------------------------------------------------
+// --- KernelRule::refusal -------------------------------------------------------------------------
 /// Clamps to [0, inf), [0, 6] and [-1, 1] of 8 bits have kernels that change the parameters; others
 /// do not.
 [[nodiscard]] const char* refuse_odd_clamp(NodeRef node, const GivenForm& from,
@@ -45,9 +45,12 @@ namespace quadrant::inline v0::qdq_fusion {
 /// Codes among which are some of numbers below 0.
 [[nodiscard]] const char* refuse_negative_codes(NodeRef node, const GivenForm& from,
                                                 const GivenForm& to);
-/// Codes of 8 bits with scales below 1/256, which kernels that compare take for equal.
+/// Codes of 8 bits in steps below 1/256, which kernels that compare take for equal.
 [[nodiscard]] const char* refuse_short_steps(NodeRef node, const GivenForm& from,
                                              const GivenForm& to);
+/// Sums, and means, of more codes of 16 bits than 32 bits have room for; of axes that are open,
+/// one.
+[[nodiscard]] const char* refuse_long_sum(NodeRef node, const GivenForm& from, const GivenForm& to);
 /// Softmax and its like, along the last axis alone.
 [[nodiscard]] const char* refuse_inner_axis(NodeRef node, const GivenForm& from,
                                             const GivenForm& to);
@@ -56,9 +59,4 @@ namespace quadrant::inline v0::qdq_fusion {
 /// Pooling with dilations, or with a second result.
 [[nodiscard]] const char* refuse_dilated(NodeRef node, const GivenForm& from, const GivenForm& to);
 
-// --- FusionRule::result --------------------------------------------------------------------------
-[[nodiscard]] GivenForm logistic_result(ElementType storage);     ///< 1/256 from the lowest code
-[[nodiscard]] GivenForm tanh_result(ElementType storage);         ///< 1/128 around the middle
-[[nodiscard]] GivenForm log_softmax_result(ElementType storage);  ///< 16/256 below the highest code
-
-}  // namespace quadrant::inline v0::qdq_fusion
+}  // namespace quadrant::inline v0::target_kernels

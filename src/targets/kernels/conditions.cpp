@@ -1,4 +1,4 @@
-#include "qdq_fusion/conditions.hpp"
+#include "targets/kernels/conditions.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,9 @@
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/numerics/clamp_bounds.hpp"
+#include "support/saturating.hpp"
 
-namespace quadrant::inline v0::qdq_fusion {
+namespace quadrant::inline v0::target_kernels {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -33,13 +34,6 @@ bool is_code(double value, const GivenForm& form) {
 bool is_standard(const ClampBounds& bounds) {
   return (bounds.low == 0 && (bounds.high == infinity || bounds.high == 6)) ||
          (bounds.low == -1 && bounds.high == 1);
-}
-
-GivenForm of_storage(ElementType storage, float scale8, std::int64_t zero_of_signed,
-                     std::int64_t zero_of_unsigned) {
-  if (storage == ElementType::int16) return GivenForm::per_tensor(storage, 1.0F / 32768, 0);
-  return GivenForm::per_tensor(storage, scale8,
-                               storage == ElementType::uint8 ? zero_of_unsigned : zero_of_signed);
 }
 
 }  // namespace
@@ -138,6 +132,22 @@ const char* refuse_short_steps(NodeRef /*node*/, const GivenForm& from, const Gi
              : "its operands' steps are too short for the kernel";
 }
 
+const char* refuse_long_sum(NodeRef node, const GivenForm& from, const GivenForm& /*to*/) {
+  constexpr std::int64_t most = 65536;
+  const auto count = [](const Shape& shape) {
+    std::int64_t known = 1;
+    for (const Extent extent : shape.extents()) {
+      known = saturating_multiply(known, std::max<std::int64_t>(extent.value_or(1), 1));
+    }
+    return known;
+  };
+  const Shape& sums = node.type().shape;
+  const bool is_long = sums.is_ranked() && count(node.operand_type(0)->shape) / count(sums) > most;
+  return from.storage() == ElementType::int16 && is_long
+             ? "the kernel's 32 bits do not hold a sum of so many codes"
+             : nullptr;
+}
+
 const char* refuse_inner_axis(NodeRef node, const GivenForm& /*from*/, const GivenForm& /*to*/) {
   // What it makes has the shape of what it reads, where a file does not say so.
   const bool is_stated = node.type().shape.is_ranked();
@@ -163,12 +173,4 @@ const char* refuse_dilated(NodeRef node, const GivenForm& /*from*/, const GivenF
   return is_plain ? nullptr : "no kernel pools with dilations";
 }
 
-GivenForm logistic_result(ElementType storage) { return of_storage(storage, 1.0F / 256, -128, 0); }
-
-GivenForm tanh_result(ElementType storage) { return of_storage(storage, 1.0F / 128, 0, 128); }
-
-GivenForm log_softmax_result(ElementType storage) {
-  return of_storage(storage, 16.0F / 256, 127, 255);
-}
-
-}  // namespace quadrant::inline v0::qdq_fusion
+}  // namespace quadrant::inline v0::target_kernels

@@ -1,0 +1,32 @@
+// The parameters that results of a kernel have, whatever they are for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "quadrant/ir/element_type.hpp"
+
+namespace quadrant::inline v0::target_kernels {
+
+struct FixedResult {
+  float scale = 0;  ///< 0: the results have parameters of their own
+  std::int64_t zero = 0;
+  bool has_any_zero = false;  ///< the zero point may be another, of that scale
+};
+
+/// `of_8_bits`: of int8; the zero point of uint8 is 128 more.
+struct FixedResults {
+  FixedResult of_8_bits;
+  FixedResult of_16_bits;
+
+  [[nodiscard]] constexpr std::optional<FixedResult> of(ElementType codes) const noexcept {
+    const bool is_byte = codes == ElementType::int8 || codes == ElementType::uint8;
+    FixedResult found = is_byte                       ? of_8_bits
+                        : codes == ElementType::int16 ? of_16_bits
+                                                      : FixedResult{};
+    if (codes == ElementType::uint8) found.zero += 128;
+    return found.scale != 0 ? std::optional(found) : std::nullopt;
+  }
+};
+
+}  // namespace quadrant::inline v0::target_kernels

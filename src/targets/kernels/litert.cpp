@@ -1,0 +1,55 @@
+#include "targets/kernels/litert.hpp"
+
+#include <vector>
+
+#include "quadrant/ir/scales.hpp"
+
+namespace quadrant::inline v0::target_kernels {
+namespace {
+
+constexpr LitertKernel reals_alone;
+
+bool has_shift(std::span<const std::int64_t> zeros) {
+  return std::ranges::any_of(zeros, [](std::int64_t zero) { return zero != 0; });
+}
+
+// Empty where there are none, or where they cannot be read, which whoever needs them says.
+std::vector<std::int64_t> zeros_of(const UniformType& type) {
+  if (!type.zero_points) return {};
+  return read_integers(type.zero_points, type.zero_points.element_count())
+      .value_or(std::vector<std::int64_t>{});
+}
+
+}  // namespace
+
+bool LitertKernel::takes_codes(ElementType storage, std::span<const std::int64_t> zeros) const {
+  const bool is_shifted = storage == ElementType::int16 && has_shift(zeros);
+  return (codes & (is_shifted ? litert::shifted : set_of(storage))) != 0;
+}
+
+bool LitertKernel::takes_codes(const UniformType& type) const {
+  return takes_codes(type.storage, zeros_of(type));
+}
+
+const char* LitertKernel::refuse_weights(ElementType beside, const UniformType& type) const {
+  const Types taken = beside == ElementType::int8    ? weights.beside_int8
+                      : beside == ElementType::uint8 ? weights.beside_uint8
+                      : beside == ElementType::int16 ? weights.beside_int16
+                                                     : 0;
+  if ((taken & set_of(type.storage)) == 0)
+    return "the kernel does not multiply codes of these types";
+  const bool is_per_tensor = type.granularity.kind == Granularity::Kind::tensor;
+  if (type.storage == ElementType::uint8 && !is_per_tensor) {
+    return "codes without a sign have one scale";
+  }
+  const bool may_shift = is_per_tensor && (weights.shifted & set_of(type.storage)) != 0;
+  if (may_shift || !has_shift(zeros_of(type))) return nullptr;
+  return is_per_tensor ? "its weight has a zero point" : "its channels have zero points";
+}
+
+const LitertKernel& litert_kernel(std::string_view name) noexcept {
+  const auto* const found = std::ranges::find(litert::kernels, name, &LitertKernel::name);
+  return found == litert::kernels.end() ? reals_alone : *found;
+}
+
+}  // namespace quadrant::inline v0::target_kernels
