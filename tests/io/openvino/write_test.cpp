@@ -230,6 +230,15 @@ output(%y)
   CHECK(types_of(files) == Kinds{"Parameter", "Swish", "Result"});
 }
 
+TEST_CASE("what ONNX Runtime calls by a name of its own is written as what ONNX calls it") {
+  const OpenVinoFiles files = files_of(graph_of(R"(graph {}
+%x: tensor<2x3xf32> = input()
+%y: tensor<*xf32> = onnx.com.microsoft::FastGelu(%x)
+output(%y)
+)"));
+  CHECK(types_of(files) == Kinds{"Parameter", "Gelu", "Result"});
+}
+
 TEST_CASE("operations without a counterpart are named, all of them") {
   const auto files = openvino_files(graph_of(R"(graph {}
 %x: tensor<4xf32> = input()
