@@ -65,6 +65,18 @@ output(%y)
   CHECK(bounds == std::vector<float>{-5, 122.5F});
 }
 
+TEST_CASE("bounds that begin at an axis get the axes that follow it") {
+  const OpenVinoFiles files = files_of(graph_of(R"(graph {}
+%x: tensor<1x2x3xf32> = input()
+%low: tensor<f32> = constant() [0]
+%high: tensor<2xf32> = constant() [2, 6]
+%y: tensor<1x2x3xf32> = fake_quantize(%x, %low, %high, %low, %high) {auto_broadcast = "pdpd", axis = 1, levels = 2}
+output(%y)
+)"));
+  CHECK(has(files, R"(auto_broadcast="numpy")"));
+  CHECK(parse_openvino(files.xml, files.bin));
+}
+
 TEST_CASE("fewer codes than a byte has are limited in front, and of all levels") {
   const OpenVinoFiles files = files_of(graph_of(R"(graph {}
 %x: tensor<1x2xf32> = input()
