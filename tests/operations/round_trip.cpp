@@ -133,7 +133,9 @@ std::string essence(std::string_view message) {
     message.remove_prefix(first().size() + 2);
   }
   message = first();
-  return std::string(message.substr(0, message.rfind(" (")));
+  message = message.substr(0, message.rfind(" ("));
+  return std::string(find_operation(message) == nullptr ? message
+                                                        : "what other operations do not say");
 }
 
 }  // namespace
