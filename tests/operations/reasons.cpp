@@ -108,7 +108,8 @@ std::vector<Reason> all_reasons() {
        "([src/io/tflite](../src/io/tflite)).",
        {{{fused_tflite, fused_webnn}, {}, has_no_integer_kernel}}},
       {"What it reads of codes is their type or their shape, or nothing.",
-       {{{fused_tflite, fused_webnn}, "cast onnx.ConstantOfShape onnx.Shape onnx.Size"}}},
+       {{{fused_tflite, fused_webnn},
+         "cast onnx.CastLike onnx.ConstantOfShape onnx.Shape onnx.Size"}}},
       {"Not yet: codes go through as they are.",
        {{{fused_tflite, fused_webnn}, "onnx.Dropout onnx.Upsample"}}},
       {"LiteRT could; browsers compute it in float.",
@@ -157,10 +158,10 @@ std::vector<Reason> all_reasons() {
          "onnx.Det onnx.NegativeLogLikelihoodLoss onnx.SoftmaxCrossEntropyLoss"}}},
       {"Not yet: the format has an operation for it, or a formula of a few.",
        {{{tflite},
-         "gru lstm onnx.BitCast onnx.BitShift onnx.CastLike onnx.CenterCropPad onnx.EyeLike "
-         "onnx.Hardmax onnx.MeanVarianceNormalization onnx.NonMaxSuppression onnx.Shrink "
-         "onnx.SwiGLU rnn"},
-        {{openvino}, "onnx.CenterCropPad onnx.LpPool onnx.SwiGLU"},
+         "gru lstm onnx.BitCast onnx.BitShift onnx.CenterCropPad onnx.EyeLike "
+         "onnx.Hardmax onnx.MeanVarianceNormalization onnx.NonMaxSuppression "
+         " rnn"},
+        {{openvino}, "onnx.CenterCropPad onnx.LpPool"},
         {{tflite, openvino, mlir},
          "onnx.Attention onnx.RotaryEmbedding onnx.com.microsoft::RotaryEmbedding"}}},
       {"Not yet: loops of `linalg` could say it.",
@@ -171,7 +172,7 @@ std::vector<Reason> all_reasons() {
          "onnx.LRN onnx.LpNormalization onnx.LpPool onnx.MaxUnpool "
          "onnx.MeanVarianceNormalization onnx.NegativeLogLikelihoodLoss onnx.OneHot onnx.Range "
          "onnx.Resize onnx.ReverseSequence onnx.RoiAlign onnx.Scatter onnx.ScatterElements "
-         "onnx.ScatterND onnx.SoftmaxCrossEntropyLoss onnx.SwiGLU onnx.TensorScatter onnx.TopK "
+         "onnx.ScatterND onnx.SoftmaxCrossEntropyLoss  onnx.TensorScatter onnx.TopK "
          "onnx.Trilu onnx.Upsample rnn"}}},
   };
 }

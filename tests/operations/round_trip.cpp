@@ -128,14 +128,14 @@ std::string essence(std::string_view message) {
     const auto found = message.find(before);
     if (found != std::string_view::npos) message.remove_prefix(found + before.size());
   }
-  const auto first = [&] { return message.substr(0, message.find(": ")); };
-  if (first() != message && find_operation(first()) != nullptr) {
-    message.remove_prefix(first().size() + 2);
+  const auto cut = [&](std::string_view end) { return message.substr(0, message.find(end)); };
+  if (cut(": ") != message && find_operation(cut(": ")) != nullptr) {
+    message.remove_prefix(cut(": ").size() + 2);
   }
-  message = first();
-  message = message.substr(0, message.rfind(" ("));
-  return std::string(find_operation(message) == nullptr ? message
-                                                        : "what other operations do not say");
+  message = cut(": ");
+  message = cut(" (");
+  message = cut(" has no counterpart");
+  return find_operation(message) == nullptr ? std::string(message) : "what it alone says";
 }
 
 }  // namespace
