@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "quadrant/methods/fake_quantize.hpp"
 #include "quadrant/methods/qdq_fusion.hpp"
@@ -23,8 +24,9 @@ class Asking {
       row.operation = &operation;
       if (operation.infer != nullptr) row[Column::shapes].state = State::yes;
     }
-    std::ranges::stable_sort(status_.rows, {},
-                             [](const Row& row) { return row.operation->family; });
+    std::ranges::sort(status_.rows, {}, [](const Row& row) {
+      return std::pair(row.operation->family, row.operation->kind);
+    });
   }
 
   Status ask() && {

@@ -137,7 +137,7 @@ void lower_group_norm(LoweredNode& node) {
   }
   const std::int64_t images = x.type.shape[0].value();
   const std::int64_t all = images * groups;
-  const std::int64_t count = *x.type.shape.element_count();
+  const std::int64_t count = x.type.shape.element_count().value_or(0);
   const Term grouped = node.reshaped(x, Shape{images, groups, all == 0 ? 0 : count / all});
   const Term made =
       centred_and_scaled(node, grouped, std::array<std::int64_t, 1>{2}, epsilon_of(node));
