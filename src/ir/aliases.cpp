@@ -98,6 +98,12 @@ Replacement quick_gelu(Spelling& spelling) {
   return {spelling.add(ops::Multiply::kind, {data, spelling.add(ops::Sigmoid::kind, {scaled})})};
 }
 
+Replacement swiglu(Spelling& spelling) {
+  const Value gate =
+      spelling.add(ops::Swish::kind, {spelling.operand(0)}, kept(spelling, {"alpha"}));
+  return {spelling.add(ops::Multiply::kind, {gate, spelling.operand(1)})};
+}
+
 /// Of what an operation that ends in an activation computes before it. Empty for others than these.
 std::optional<Value> activated(Spelling& spelling, Value before, std::vector<double> parameters) {
   const auto name = spelling.node().attribute_or<std::string>("activation", "");
@@ -216,6 +222,7 @@ struct Alias {
 
 constexpr std::array aliases{
     Alias{ops::SimplifiedLayerNormalization::kind, root_mean_square},
+    Alias{ops::SwiGLU::kind, swiglu},
     Alias{"onnx.com.microsoft::BiasGelu", gelu},
     Alias{"onnx.com.microsoft::FastGelu", fast_gelu},
     Alias{"onnx.com.microsoft::FusedConv", fused_convolution},

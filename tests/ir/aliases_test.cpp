@@ -48,6 +48,22 @@ output(%y) {name = "y"}
   CHECK(graph.type(made).shape == Shape{2, 3});
 }
 
+TEST_CASE("a gated operand is a product with Swish of the gate") {
+  const Graph graph = resolved(R"(graph {}
+%a: tensor<2x3xf32> = input()
+%b: tensor<2x3xf32> = input()
+%y: tensor<2x3xf32> = onnx.SwiGLU(%a, %b) {alpha = 2.0}
+output(%y)
+)");
+  CHECK(kinds_of(graph) == std::vector<std::string>{"onnx.Swish"});
+  const NodeRef product = graph.ref(graph.find_value("y").node);
+  CHECK(product.kind() == "multiply");
+  CHECK(product.operand(1) == graph.find_value("b"));
+  const NodeRef gate = graph.ref(product.operand(0).node);
+  CHECK(gate.operand(0) == graph.find_value("a"));
+  CHECK(gate.attribute_or<double>("alpha", 1) == 2);
+}
+
 TEST_CASE("results of which only some have a counterpart") {
   constexpr std::string_view text = R"(graph {}
 %x: tensor<2x4xf32> = input()

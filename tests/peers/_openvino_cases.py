@@ -236,11 +236,12 @@ class OnnxCase:
         self.name, self.op, self.inputs, self.outputs = name, op, inputs, outputs
         self.weights, self.opset, self.tolerance = weights, opset, tolerance
         self.is_impossible, self.is_open, self.attributes = impossible, open, attributes
+        self.domain = domain
 
     def model(self):
         names = ["" if array is None else f"x{i}" for i, array in enumerate(self.inputs)]
         results = [f"y{i}" for i in range(self.outputs)]
-        node = helper.make_node(self.op, names, results, **self.attributes)
+        node = helper.make_node(self.op, names, results, domain=self.domain, **self.attributes)
         values, weights = [], {}
         for i, array in enumerate(self.inputs):
             if array is None:
@@ -252,7 +253,10 @@ class OnnxCase:
             shape = [f"d{i}{axis}" for axis in range(array.ndim)] if self.is_open else array.shape
             values.append(helper.make_tensor_value_info(names[i], kind, shape))
         outputs = [helper.make_empty_tensor_value_info(name) for name in results]
-        return model_of([node], values, outputs, weights, self.opset)
+        model = model_of([node], values, outputs, weights, self.opset)
+        if self.domain:
+            model.opset_import.append(helper.make_opsetid(self.domain, 1))
+        return model
 
     def feeds(self):
         return [array for i, array in enumerate(self.inputs)
@@ -429,6 +433,18 @@ op("mean_variance_axes", "MeanVarianceNormalization", r(2, 3, 4), axes=[0, 2], t
 for p in 1, 2:
     op(f"lp_norm_{p}", "LpNormalization", np.concatenate([r(3, 4), np.zeros((1, 4), F)]), p=p, axis=1)
 op("rms_norm", "RMSNormalization", r(2, 3, 8), r(8), weights=(1,), opset=23, tolerance=1e-5)
+# What ONNX Runtime calls by names of its own, of these and others.
+own = {"domain": "com.microsoft", "tolerance": 1e-5}
+op("own_gelu", "Gelu", r(3, 6), **own)
+op("own_gelu_bias", "BiasGelu", r(3, 6), r(6, seed=4), weights=(1,), **own)
+op("own_gelu_fast", "FastGelu", r(3, 6), r(6, seed=4), weights=(1,), **own)
+op("own_gelu_quick", "QuickGelu", r(3, 6), alpha=1.5, **own)
+op("own_rms_norm", "SimplifiedLayerNormalization", r(3, 6), r(6, seed=4), weights=(1,), axis=-1, epsilon=0.01, tolerance=1e-5)
+op("own_skip_norm", "SkipLayerNormalization", r(3, 4), r(3, 4, seed=4), r(4), r(4, seed=5), r(4, seed=6), weights=(2, 3, 4), epsilon=0.01, **own)
+op("own_skip_rms_norm", "SkipSimplifiedLayerNormalization", r(3, 4), r(3, 4, seed=4), r(4), r(4, seed=6), weights=(2, 3), epsilon=0.01, **own)
+op("own_gemm", "FusedGemm", r(3, 6), r(6, 5), r(5), weights=(1, 2), alpha=0.5, activation="LeakyRelu", activation_alpha=0.2, **own)
+op("own_matmul", "FusedMatMul", r(6, 3), r(6, 5), weights=(1,), alpha=0.5, transA=1, **own)
+op("own_conv", "FusedConv", r(1, 4, 6, 6), r(5, 4, 3, 3), r(5), weights=(1, 2), kernel_shape=[3, 3], pads=[1, 1, 1, 1], activation="Relu", **own)
 op("lrn", "LRN", r(2, 6, 4, 4), size=3, alpha=0.3, beta=0.7, bias=1.5)
 
 

@@ -53,13 +53,15 @@ def close(ours, theirs, bound):
 
 # What is written; of everything else a reason is given.
 COVERED = set("""
-    Abs Acos Acosh Add And Asin Asinh Atan Atanh AveragePool BatchNormalization BitShift BitwiseAnd BitwiseNot
-    BitwiseOr BitwiseXor Cast CastLike Ceil Celu Clip Concat Conv Cos Cosh DepthToSpace Div Dropout Elu Equal
-    Erf Exp Expand Flatten Floor Gather Gelu Gemm GlobalAveragePool GlobalMaxPool Greater GreaterOrEqual
+    Abs Acos Acosh Add And Asin Asinh Atan Atanh AveragePool BatchNormalization BiasGelu BitShift BitwiseAnd BitwiseNot
+    BitwiseOr BitwiseXor Cast CastLike Ceil Celu Clip Concat Conv Cos Cosh DepthToSpace Div Dropout Elu Equal Erf Exp
+    Expand FastGelu Flatten Floor FusedConv FusedGemm FusedMatMul Gather Gelu Gemm GlobalAveragePool GlobalMaxPool
+    Greater GreaterOrEqual GroupNormalization
     HardSigmoid HardSwish Identity InstanceNormalization IsInf IsNaN LayerNormalization LeakyRelu Less LessOrEqual
-    Log LogSoftmax MatMul Max MaxPool Mean Min Mish Mod Mul Neg Not Or PRelu Pad Pow Reciprocal ReduceL1 ReduceL2
-    ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape
-    Round Selu Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt
+    Log LogSoftmax MatMul Max MaxPool Mean Min Mish Mod Mul Neg Not Or PRelu Pad Pow QuickGelu RMSNormalization Reciprocal
+    ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare
+    Relu Reshape Round Selu Shape Shrink Sigmoid Sign SimplifiedLayerNormalization Sin Sinh Size
+    SkipLayerNormalization SkipSimplifiedLayerNormalization Slice Softmax Softplus Softsign SpaceToDepth Split Sqrt
     Squeeze Sub Sum Swish Tan Tanh ThresholdedRelu Tile Transpose Unsqueeze Where Xor
 """.split())
 # Cases of those that are refused all the same, and why.

@@ -281,6 +281,7 @@ COUNTERPARTS = {
     "CumSum<reverse = 1>(x, one)": ["CUMSUM"], "CumSum<exclusive = 1>(x, last)": ["CUMSUM"],
     "Mod<fmod = 1>(x, row)": None, "LpNormalization<p = 1, axis = 1>(x)": None, "LpNormalization(x)": None,
     "Trilu<upper = 0>(x)": None, "Trilu(x, one)": None, "Size(x)": None,
+    "Shrink<lambd = 0.4, bias = 0.1>(x)": None, "CastLike(x, one)": None,
     "ScatterND(x, places, values)": None, 'ScatterND<reduction = "add">(x, places, values)': None,
 }
 
@@ -292,7 +293,7 @@ def test_counterparts():
     for call, operators in COUNTERPARTS.items():
         text = ("small = Sin(x) e = Exp(x) o = Constant<value_float = 1.0>() large = Add(e, o) "
                 if "small" in call or "large" in call else "")
-        stable = not call.startswith(("IsNaN", "Mod", "ScatterND"))
+        stable = not call.startswith(("CastLike", "IsNaN", "Mod", "ScatterND", "Shrink"))
         yield call, functools.partial(check, stable=stable), model_of(
             f"{text}y = {call}", constants, x=(2, 3, 4)), operators
     for axis in (-1, 0, 1):

@@ -13,23 +13,19 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "quadrant/ir/float16.hpp"
 #include "quadrant/ir/operations.hpp"
-#include "quadrant/ir/opset.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/numerics/convert.hpp"
 #include "quadrant/runtime/interpreter.hpp"
+#include "runtime/case_graphs.hpp"
 
 using namespace quadrant;
 
 namespace {
-
-constexpr std::int64_t newest_opset = 23;
 
 std::vector<std::filesystem::path> case_files() {
   std::vector<std::filesystem::path> files;
@@ -39,17 +35,6 @@ std::vector<std::filesystem::path> case_files() {
   }
   std::ranges::sort(files);
   return files;
-}
-
-// The graphs of a file: each begins with a line that begins with `graph`.
-std::vector<std::string> graphs_of(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::vector<std::string> graphs;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("graph")) graphs.emplace_back();
-    if (!graphs.empty()) graphs.back() += line + "\n";
-  }
-  return graphs;
 }
 
 double real_at(const Tensor& tensor, std::size_t i) {
@@ -123,10 +108,7 @@ int check_graph(const std::string& text) {
   CAPTURE(text);
   auto graph = parse_graph(text);
   REQUIRE_MESSAGE(graph, (graph ? "" : to_string(graph.error())));
-  graph->attributes().set(std::string(opset_domains_key), std::vector<std::string>{""});
-  graph->attributes().set(
-      std::string(opset_versions_key),
-      std::vector<std::int64_t>{graph->attributes().get_or("opset", newest_opset)});
+  test::set_opset(*graph, *graph);
   int checks = 0;
   for (std::uint32_t i = 0; i < graph->index_bound(); ++i) {
     const NodeId node = graph->node_at(i);
@@ -143,7 +125,7 @@ int check_graph(const std::string& text) {
 TEST_CASE("operations compute what their case files say") {
   for (const std::filesystem::path& path : case_files()) {
     SUBCASE(path.stem().c_str()) {
-      const auto graphs = graphs_of(path);
+      const auto graphs = test::graphs_of(path);
       CHECK(!graphs.empty());
       for (const std::string& text : graphs) CHECK(check_graph(text) > 0);
     }
@@ -214,7 +196,7 @@ std::map<Trait, bool> observed(const NodeRef& node, const Tensor& data, const Te
 TEST_CASE("what the table of operations says of them is what they do") {
   std::map<std::string, std::set<Trait>> seen;
   for (const std::filesystem::path& path : case_files()) {
-    for (const std::string& text : graphs_of(path)) {
+    for (const std::string& text : test::graphs_of(path)) {
       const auto graph = parse_graph(text);
       REQUIRE(graph);
       for (std::uint32_t i = 0; i < graph->index_bound(); ++i) {

@@ -4,6 +4,7 @@
 #include "ir/explicit_windows.hpp"
 #include "ir/known_integers.hpp"
 #include "quadrant/io/mlir.hpp"
+#include "quadrant/ir/aliases.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/support/file_transaction.hpp"
 
@@ -11,9 +12,11 @@ namespace quadrant::inline v0 {
 namespace mlir_ir {
 namespace {
 
-/// With operations on real values, between conversions; what is known is a constant.
+/// With operations of ONNX's own domain on real values, between conversions; what is known is a
+/// constant.
 Graph with_conversions(const Graph& graph) {
   Graph copy = graph;
+  value_of(resolve_aliases(copy));
   make_quantization_explicit(copy);
   value_of(detail::make_windows_explicit(copy));
   value_of(detail::fold_shapes(copy));

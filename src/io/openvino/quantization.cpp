@@ -36,11 +36,19 @@ void lower_fake_quantize(LoweredNode& node) {
   const ops::FakeQuantize view{node.node()};
   const auto levels = view.levels();
   if (!levels || !view.broadcast()) invalid("levels or auto_broadcast");
-  std::vector<Output> inputs;
-  for (std::size_t i = 0; i <= bounds; ++i) inputs.push_back(node.operand(i));
+  // Where bounds begin at an axis, OpenVINO has no word for it.
+  const bool is_placed = view.broadcast() == ops::FakeQuantize::Broadcast::pdpd &&
+                         node.attribute_or<std::int64_t>("axis", 0) != 0;
+  std::vector<Output> inputs{node.operand(0)};
+  for (std::size_t i = 1; i <= bounds; ++i) {
+    inputs.push_back(node.operand(i));
+    if (!is_placed) continue;
+    const Shape aligned = value_of(view.aligned(node.ranked(i), node.ranked(0)));
+    inputs.back() = node.reshaped(inputs.back(), aligned, fmt::format("bound_{}", i));
+  }
+  const auto rule = node.attribute_or<std::string>("auto_broadcast", "numpy");
   node.make({"FakeQuantize"}, inputs,
-            {{"levels", std::to_string(*levels)},
-             {"auto_broadcast", node.attribute_or<std::string>("auto_broadcast", "numpy")}});
+            {{"levels", std::to_string(*levels)}, {"auto_broadcast", is_placed ? "numpy" : rule}});
 }
 
 // --- types ---------------------------------------------------------------------------------------

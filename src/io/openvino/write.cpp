@@ -6,6 +6,7 @@
 #include "io/openvino/real_moves.hpp"
 #include "ir/explicit_windows.hpp"
 #include "quadrant/io/openvino.hpp"
+#include "quadrant/ir/aliases.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/support/file_transaction.hpp"
 
@@ -13,9 +14,10 @@ namespace quadrant::inline v0 {
 namespace openvino_ir {
 namespace {
 
-/// As OpenVINO computes it: on real values, between conversions.
+/// As OpenVINO computes it: operations of ONNX's own domain, on real values, between conversions.
 Graph prepared(const Graph& graph) {
   Graph copy = graph;
+  value_of(resolve_aliases(copy));
   make_quantization_explicit(copy);
   move_real_numbers(copy);
   value_of(detail::make_windows_explicit(copy));

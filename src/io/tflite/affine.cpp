@@ -123,8 +123,9 @@ void quantize_by_arithmetic(Lowering& lowering, const NodeRef& node,
   }
   const Value data = node.operand(0);
   Chain chain(lowering, node, arranged(lowering.ranked(data), axes));
-  TensorId value =
-      chain.apply(BuiltinOperator::DIV, {lowering.tensor(data, axes), parameters.scale});
+  TensorId value = lowering.tensor(data, axes);
+  if (is_integer(lowering.type(data).element)) value = chain.cast(value);
+  value = chain.apply(BuiltinOperator::DIV, {value, parameters.scale});
   value = chain.apply(BuiltinOperator::ROUND, {value});
   if (parameters.zero != no_tensor) {
     value = chain.apply(BuiltinOperator::ADD, {value, parameters.zero});

@@ -217,7 +217,8 @@ TensorId Lowering::tensor(Value value, const Axes& axes) {
   const auto found = std::ranges::find(forms, axes, &Form::axes);
   if (found != forms.end()) return found->tensor;
   if (forms.empty() && !is_free_value) {
-    invalid("is used before it is computed", {.tensor = std::string(graph_.value_name(value))});
+    impossible(fmt::format("result {} of {}", value.result, graph_.kind(value.node)),
+               {.tensor = std::string(graph_.value_name(value))});
   }
   TensorId made = no_tensor;
   if (is_free_value) {

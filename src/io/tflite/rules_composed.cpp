@@ -248,6 +248,27 @@ void lower_thresholded_relu(Lowering& lowering, const NodeRef& node, const Rule&
   emit_elementwise(model, rule.code, {larger, x, zero}, lowering.define(node.result(), axes));
 }
 
+/// x + bias below -lambd, x - bias above lambd, else 0.
+void lower_shrink(Lowering& lowering, const NodeRef& node, const Rule& rule) {
+  const Value operand = node.operand(0);
+  const Axes axes = lowering.axes(operand);
+  const Shape shape = arranged(lowering.ranked(operand), axes);
+  const TensorId x = begin(lowering, node, axes);
+  lowering.decomposed(node, "ADD, GREATER, LESS and SELECT_V2");
+  const double lambda = attribute(node, "lambd", 0.5);
+  const double bias = attribute(node, "bias", 0.0);
+  Chain chain(lowering, node, shape);
+  // x moved by `by` where it is beyond `bound`, else `otherwise`.
+  const auto moved = [&](BuiltinOperator beyond, double bound, double by, TensorId otherwise) {
+    const TensorId is_there =
+        lowering.temporary(node, "is_there", {ElementType::boolean, shape, nullptr});
+    emit_elementwise(lowering.model(), beyond, {x, chain.real(bound)}, is_there);
+    return chain.apply(rule.code, {is_there, chain.apply(ADD, {x, chain.real(by)}), otherwise});
+  };
+  const TensorId above = moved(GREATER, lambda, -bias, chain.real(0.0));
+  chain.finish(node.result(), moved(LESS, -lambda, bias, above), axes);
+}
+
 void lower_fake_quantize(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   lowering.decomposed(node, "SUB, DIV, MUL, ROUND, ADD and SELECT_V2");
   lowering.compute_by(node, add_elementary_fake_quantize);
@@ -272,6 +293,7 @@ constexpr std::array composed_rows{
     Rule{.kind = ops::HardSigmoid::kind, .lower = lower_formula},
     Rule{.kind = ops::Mish::kind, .lower = lower_formula},
     Rule{.kind = ops::Selu::kind, .lower = lower_formula},
+    Rule{.kind = ops::Shrink::kind, .lower = lower_shrink, .code = SELECT_V2},
     Rule{.kind = ops::Sinh::kind, .lower = lower_formula},
     Rule{.kind = ops::Softplus::kind, .lower = lower_formula},
     Rule{.kind = ops::Softsign::kind, .lower = lower_formula},

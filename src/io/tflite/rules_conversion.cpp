@@ -211,6 +211,7 @@ constexpr std::array conversion_rows{
          .code = BuiltinOperator::FAKE_QUANT},
     // These read codes as the integers that they are, whatever is known of their meaning.
     Rule{.kind = ops::Cast::kind, .lower = lower_cast, .codes = Codes::any},
+    Rule{.kind = ops::CastLike::kind, .lower = lower_cast, .codes = Codes::any},
     Rule{
         .kind = ops::DequantizeLinear::kind, .lower = lower_dequantize_linear, .codes = Codes::any},
     Rule{.kind = ops::QuantizeLinear::kind, .lower = lower_quantize_linear, .codes = Codes::any},

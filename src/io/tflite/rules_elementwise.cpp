@@ -90,11 +90,14 @@ void lower_variadic(Lowering& lowering, const NodeRef& node, const Rule& rule) {
     return;
   }
   const Axes axes = lowering.common_axes(operands, shape.rank());
+  const Shape ones(std::vector<std::int64_t>(axes.size(), 1));
+  Shape so_far = lowering.ranked(operands.front());
   TensorType partial = lowering.type(node.result());
-  partial.shape = arranged(partial.shape, axes);
   Model& model = lowering.model();
   TensorId sum = lowering.broadcast(operands.front(), axes);
   for (std::size_t i = 1; i < operands.size(); ++i) {
+    so_far = broadcast_shape(so_far, lowering.ranked(operands[i]));
+    partial.shape = axes == plain_axes(shape.rank()) ? so_far : arranged(broadcast_shape(ones, so_far), axes);
     const TensorId next = lowering.broadcast(operands[i], axes);
     const bool is_last = i + 1 == operands.size() && !is_mean;
     const TensorId to = is_last ? lowering.define(node.result(), axes)
@@ -181,6 +184,8 @@ void lower_modulo(Lowering& lowering, const NodeRef& node, const Rule& rule) {
 void lower_batch_normalization(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/) {
   const Value data = node.operand(0);
   const Shape shape = lowering.ranked(data);
+  if (node.attribute_or<std::int64_t>("training_mode", 0) != 0) impossible("the mode of training");
+  if (node.attribute_or<std::int64_t>("spatial", 1) == 0) impossible("a mean for each pixel");
   if (shape.rank() < 2) impossible("an operand without channels");
   const std::vector<float> scale = lowering.reals(node.operand(1));
   const std::vector<float> bias = lowering.reals(node.operand(2));

@@ -1,5 +1,7 @@
 // Graphs to MLIR's text: what operations, types, constants and names become. That mlir-opt takes
 // it, and what it computes: tests/peers/mlir_write_test.py.
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <limits>
 
@@ -174,6 +176,39 @@ output(%c)
   CHECK(error.code == ErrorCode::impossible);
   CHECK(error.message ==
         "what MLIR has no counterpart for: onnx.Hardmax ('a'); onnx.LpNormalization ('c')");
+}
+
+TEST_CASE("what ONNX Runtime calls by a name of its own is written as what ONNX calls it") {
+  const std::string own = text_of(R"(graph {opset = 20}
+%x: tensor<2x3xf32> = input()
+%y: tensor<*xf32> = onnx.com.microsoft::Gelu(%x) {name = "act"}
+output(%y)
+)");
+  const std::string standard = text_of(R"(graph {opset = 20}
+%x: tensor<2x3xf32> = input()
+%y: tensor<*xf32> = onnx.Gelu(%x) {name = "act"}
+output(%y)
+)");
+  CHECK(own == standard);
+}
+
+TEST_CASE("groups of channels are normalized, each of them by its own mean") {
+  const auto written = [](std::int64_t opset, std::string_view scales) {
+    Graph graph = parsed(fmt::format(R"(graph {{}}
+%x: tensor<2x6x4xf32> = input()
+%s: tensor<{}xf32> = input()
+%y: tensor<2x6x4xf32> = onnx.GroupNormalization(%x, %s, %s) {{num_groups = 3}}
+output(%y)
+)",
+                                     scales));
+    graph.attributes().set("onnx.opset_domains", std::vector<std::string>{""});
+    graph.attributes().set("onnx.opset_versions", std::vector<std::int64_t>{opset});
+    return mlir_text(graph);
+  };
+  CHECK(has(value_of(written(21, "6")), "tensor<2x3x8xf32>"));
+  // Until then scales were those of groups.
+  CHECK(has(value_of(written(18, "3")), "tensor<2x3x8xf32>"));
+  CHECK(written(18, "6").error().code == ErrorCode::invalid_model);
 }
 
 TEST_CASE("blocks and negative scales are refused") {

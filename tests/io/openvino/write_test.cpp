@@ -65,6 +65,18 @@ output(%y)
   CHECK(bounds == std::vector<float>{-5, 122.5F});
 }
 
+TEST_CASE("bounds that begin at an axis get the axes that follow it") {
+  const OpenVinoFiles files = files_of(graph_of(R"(graph {}
+%x: tensor<1x2x3xf32> = input()
+%low: tensor<f32> = constant() [0]
+%high: tensor<2xf32> = constant() [2, 6]
+%y: tensor<1x2x3xf32> = fake_quantize(%x, %low, %high, %low, %high) {auto_broadcast = "pdpd", axis = 1, levels = 2}
+output(%y)
+)"));
+  CHECK(has(files, R"(auto_broadcast="numpy")"));
+  CHECK(parse_openvino(files.xml, files.bin));
+}
+
 TEST_CASE("fewer codes than a byte has are limited in front, and of all levels") {
   const OpenVinoFiles files = files_of(graph_of(R"(graph {}
 %x: tensor<1x2xf32> = input()
@@ -228,6 +240,15 @@ TEST_CASE("a product with the sigmoid of the other factor is Swish") {
 output(%y)
 )"));
   CHECK(types_of(files) == Kinds{"Parameter", "Swish", "Result"});
+}
+
+TEST_CASE("what ONNX Runtime calls by a name of its own is written as what ONNX calls it") {
+  const OpenVinoFiles files = files_of(graph_of(R"(graph {}
+%x: tensor<2x3xf32> = input()
+%y: tensor<*xf32> = onnx.com.microsoft::FastGelu(%x)
+output(%y)
+)"));
+  CHECK(types_of(files) == Kinds{"Parameter", "Gelu", "Result"});
 }
 
 TEST_CASE("operations without a counterpart are named, all of them") {

@@ -1,4 +1,6 @@
 // Graphs to models: which operators there are, and in which order their tensors have the axes.
+#include <fmt/format.h>
+
 #include <array>
 #include <cstring>
 #include <filesystem>
@@ -390,6 +392,44 @@ TEST_CASE("the signature lists inputs and outputs") {
   REQUIRE(model.signature_defs.size() == 1);
   CHECK(model.signature_defs[0]->inputs[0]->name == "x");
   CHECK(model.signature_defs[0]->outputs[0]->name == "y");
+}
+
+TEST_CASE("a normalization by the batch, or by pixels, is no product with numbers of channels") {
+  const auto refused = [](std::string_view attributes) {
+    const auto bytes = tflite_bytes(graph_of(fmt::format(R"(graph {{}}
+%x: tensor<1x2x2xf32> = input()
+%n: tensor<2xf32> = constant() [1, 2]
+%y: tensor<1x2x2xf32> = onnx.BatchNormalization(%x, %n, %n, %n, %n) {{{}}}
+output(%y)
+)",
+                                                         attributes)));
+    REQUIRE_FALSE(bytes);
+    return bytes.error().message;
+  };
+  CHECK(refused("training_mode = 1").find("the mode of training") != std::string::npos);
+  CHECK(refused("spatial = 0").find("a mean for each pixel") != std::string::npos);
+}
+
+TEST_CASE("tensors between two operators have the shape that they have") {
+  const std::string text = R"(graph {}
+%a: tensor<2x1xf32> = input()
+%b: tensor<2xf32> = input()
+%c: tensor<2x1x1xf32> = input()
+%y: tensor<2x2x2xf32> = onnx.Max(%a, %b, %c)
+output(%y)
+)";
+  CHECK(read_tflite(bytes_of(graph_of(text))));
+}
+
+TEST_CASE("integers are divided by a scale as real numbers") {
+  const std::string text = R"(graph {}
+%x: tensor<2xi32> = input()
+%s: tensor<f32> = input()
+%z: tensor<i8> = constant() [0]
+%y: tensor<2xi8> = onnx.QuantizeLinear(%x, %s, %z)
+output(%y)
+)";
+  CHECK(read_tflite(bytes_of(graph_of(text))));
 }
 
 TEST_CASE("all operations without a counterpart are named") {
