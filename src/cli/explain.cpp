@@ -49,9 +49,9 @@ Expected<std::vector<NodeId>> find_nodes(const Graph& graph, const std::string& 
                                             did_you_mean(wanted, all_names(graph))));
 }
 
-bool may_consume(const Registry& registry, NodeRef node) {
+bool may_consume(const Registry& registry, std::string_view kind) {
   for (std::uint32_t i = 0; i < registry.scheme_count(); ++i) {
-    const QuantizationMethod* const method = registry.find(node, i);
+    const QuantizationMethod* const method = registry.find(kind, i);
     if (method != nullptr && method->eligible_state() == State::Consumer) return true;
   }
   return false;
@@ -68,11 +68,7 @@ std::vector<Explanation> of_interest(const Subject& subject, const Analysis& ana
     const Constant* constant = subject.graph.constant(value.node);
     if (constant != nullptr && is_float(subject.graph.type(value).element)) {
       weights.emplace_back(constant->byte_size(), std::move(explanation));
-      continue;
-    }
-    // An output is explained under the name of its value.
-    const NodeRef node = subject.graph.ref(value.node);
-    if (node.kind() == explanation.kind && may_consume(subject.registry, node)) {
+    } else if (may_consume(subject.registry, explanation.kind)) {
       consumers.push_back(std::move(explanation));
     }
   }
