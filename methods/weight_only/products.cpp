@@ -3,7 +3,6 @@
 #include "quadrant/ir/products.hpp"
 
 #include <algorithm>
-#include <variant>
 
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -13,12 +12,6 @@
 
 namespace quadrant::inline v0::weight_only {
 namespace {
-
-// Not known: 0.
-std::int64_t rank_of(NodeRef node, std::uint32_t operand) {
-  const TensorType* type = node.operand_type(operand);
-  return type != nullptr ? type->shape.rank() : 0;
-}
 
 // Weights [M, C / group, kernel...] or, transposed, [C, M / group, kernel...], into [N, M,
 // spatial...].
@@ -38,8 +31,7 @@ Weight kernel(NodeRef node, const Product& product, std::int64_t channel) {
 }
 
 // `kept_last`: the axis that the product keeps is the last one, not the last but one.
-Weight matrix(NodeRef node, std::uint32_t operand, bool kept_last, std::int64_t result_axis) {
-  const std::int64_t rank = rank_of(node, operand);
+Weight matrix(std::uint32_t operand, std::int64_t rank, bool kept_last, std::int64_t result_axis) {
   if (rank < 2) return {.operand = operand, .channel = -1, .contracted = rank - 1};
   const std::int64_t kept = kept_last ? rank - 1 : rank - 2;
   return {.operand = operand,
@@ -55,30 +47,30 @@ Weighted weighted(NodeRef node, Parts parts) {
   const Operation& row = *find_operation(node);
   const Product& product = parts == nullptr ? *row.product : *parts;
   const TensorType* const type = node.operand_type(product.weight);
+  const std::int64_t rank = type == nullptr ? 0 : type->shape.rank();  // 0: not known
   const std::optional<std::int64_t> channel =
       type == nullptr ? std::nullopt : product.channel(node, type->shape);
   Weighted found;
   found.weights.reserve(2);
   if (product.bias < row.operands.most) {
-    const bool broadcasts = row.roles.of(product.bias) == Role::term;
     found.bias = Bias{.operand = product.bias,
                       .is_channelwise = is_convolution(product),
                       .is_required = product.bias < row.operands.least,
-                      .is_row = !broadcasts};
+                      .is_row = row.roles.of(product.bias) != Role::term};
   }
   if (is_convolution(product)) {
     found.weights.push_back(kernel(node, product, channel.value_or(0)));
     return found;
   }
-  // Counted from the end, A's rows are the last but one axis of the result; with a one-dimensional
-  // B, the last.
-  const std::int64_t rank = rank_of(node, product.weight);
-  const bool is_a_transposed = node.kind() == ops::Gemm::kind && ops::Gemm{node}.trans_a();
   if (row.roles.of(product.data) == Role::factor) {
-    found.weights.push_back(
-        matrix(node, product.data, is_a_transposed, std::min<std::int64_t>(rank, 2)));
+    const TensorType* const a = node.operand_type(product.data);
+    const bool is_transposed = row.kind == ops::Gemm::kind && ops::Gemm{node}.trans_a();
+    // Counted from the end, A's rows are the last but one axis of the result; with a
+    // one-dimensional B, the last.
+    found.weights.push_back(matrix(product.data, a == nullptr ? 0 : a->shape.rank(), is_transposed,
+                                   std::min<std::int64_t>(rank, 2)));
   }
-  found.weights.push_back(matrix(node, product.weight, channel.value_or(rank - 1) == rank - 1, 1));
+  found.weights.push_back(matrix(product.weight, rank, channel.value_or(rank - 1) == rank - 1, 1));
   return found;
 }
 

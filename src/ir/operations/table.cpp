@@ -50,10 +50,10 @@ constexpr std::size_t bucket_count = 1024;
 using Buckets = std::array<std::uint16_t, bucket_count>;  // one more than the index; 0: none
 
 constexpr std::size_t bucket_of(std::string_view kind) noexcept {
-  constexpr std::size_t telling = 8;  // what tells kinds apart stands at their ends
   std::uint64_t hash = kind.size();
-  for (std::size_t i = kind.size() - std::min(kind.size(), telling); i < kind.size(); ++i) {
-    hash = hash * 31 + static_cast<unsigned char>(kind[i]);
+  for (const std::size_t from_end : {1U, 2U, 4U}) {  // what tells kinds apart
+    if (from_end > kind.size()) break;
+    hash = hash * 31 + static_cast<unsigned char>(kind[kind.size() - from_end]);
   }
   return (hash * 0x9E3779B97F4A7C15U) >> 54U;
 }
