@@ -15,22 +15,13 @@
 #include <vector>
 
 #include "fake_quantize/forms.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "support/saturating.hpp"
 
 namespace quadrant::inline v0::low_precision {
 namespace {
-
-bool is_constant_codes(NodeRef node, std::uint32_t operand) {
-  NodeRef maker{node.graph, node.operand(operand).node};
-  constexpr int most_moves = 8;  // a limit, so that a chain is not walked by each reader
-  for (int i = 0; i < most_moves && node.graph->constant(maker.id) == nullptr; ++i) {
-    if (maker.operand(0).is_absent()) return false;
-    maker.id = maker.operand(0).node;
-  }
-  return node.graph->constant(maker.id) != nullptr;
-}
 
 const char* refuse_factors(NodeRef node) {
   if (node.kind() != ops::Gemm::kind && node.kind() != ops::Addmm::kind) return nullptr;
@@ -131,8 +122,9 @@ PendingDequantize follow_product(NodeRef node, const PrecisionRule& rule, Forms 
   if (data == nullptr) return refuse("its data is real numbers");
   if (weight == nullptr) return refuse("its weight is real numbers");
   if (const char* const why = refuse_data(rule, *data)) return refuse(why);
-  const bool is_known = is_constant_codes(node, product.weight);
-  const Storages& storages = is_known ? rule.weight : rule.data;
+  const bool is_constant =
+      is_known(*node.graph, node.operand(product.weight), [](NodeRef /*maker*/) { return true; });
+  const Storages& storages = is_constant ? rule.weight : rule.data;
   if (!storages.contains(weight->storage())) {
     return refuse("the target has no kernel for a weight of this type");
   }

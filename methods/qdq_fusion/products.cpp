@@ -152,8 +152,8 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const KernelRule*,
     const std::int64_t results = channels(node, product);
     if (!elements || results == 0) return too_far;
     const double summed = static_cast<double>(*elements) / static_cast<double>(results);
-    constexpr double largest_product = 255 * 128;
-    return summed * largest_product * 2 * factor < 0x1p31 ? nullptr : too_far;
+    constexpr double largest_product = 255.0 * 256;  // and something for the bias
+    return summed * largest_product * factor < 0x1p31 ? nullptr : too_far;
   }
 
   [[nodiscard]] static const char* refuse_scales(const GivenForm& weight) {

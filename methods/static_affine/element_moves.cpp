@@ -7,7 +7,7 @@
 
 namespace quadrant::inline v0::static_affine {
 
-const Constant* constant_behind(const GraphView& graph, Value value) noexcept {
+const Constant* constant_behind(const GraphView& graph, Value value) {
   constexpr int most_moves = 8;  // a limit, so that a chain of moves is not walked by each reader
   for (int moves = 0; moves < most_moves && !value.is_absent(); ++moves) {
     if (const Constant* constant = graph.constant(value.node)) return constant;
@@ -48,6 +48,6 @@ std::vector<Value> moved_values(const GraphView& graph, Value constant) {
 
 bool chooses_elements(NodeRef node) noexcept { return has_trait(node, Trait::takes_elements); }
 
-bool is_move(NodeRef node) noexcept { return traits_of(node).contains(Trait::stays_in_range); }
+bool is_move(NodeRef node) { return traits_of(node).contains(Trait::stays_in_range); }
 
 }  // namespace quadrant::inline v0::static_affine

@@ -11,7 +11,7 @@ namespace quadrant::inline v0::static_affine {
 
 /// The constant that the value is, perhaps behind a few operations that only move elements; null
 /// for what is computed.
-[[nodiscard]] const Constant* constant_behind(const GraphView& graph, Value value) noexcept;
+[[nodiscard]] const Constant* constant_behind(const GraphView& graph, Value value);
 
 /// The axis of the constant of which the value is made by moves that has its scales where the value
 /// has them along axis `channel`; empty: there is none.
@@ -23,7 +23,7 @@ namespace quadrant::inline v0::static_affine {
 
 /// Whether the node's result has elements of operand 0, zeros, and what lies between them, and
 /// nothing else: the parameters that fit the operand fit it.
-[[nodiscard]] bool is_move(NodeRef node) noexcept;
+[[nodiscard]] bool is_move(NodeRef node);
 
 /// The same, and each element of the result is one of the operand's, the largest of several or one
 /// that is chosen by its place: what limits the result might as well limit the operand.

@@ -70,7 +70,7 @@ QUADRANT_PARAMETERIZED(MoveMethod, StaticAffine, Nothing,
 void register_moves(StaticAffine::Registration& methods) {
   methods.add_where<MoveMethod>([](const Operation& row) {
     const bool may_stay = row.when != nullptr;  // `is_move` asks the node
-    return may_stay || row.traits.contains(Trait::stays_in_range);
+    return row.product == nullptr && (may_stay || row.traits.contains(Trait::stays_in_range));
   });
 }
 

@@ -282,7 +282,8 @@ bool is_defined_on_codes(std::string_view kind) {
                              std::string_view("QGemm")};
   if (!kind.starts_with("onnx.")) return false;
   const std::string_view name = kind.substr(kind.find_last_of(".:") + 1);
-  return is_one_of(name, names) || name.starts_with("QLinear") || name.ends_with("Integer");
+  return is_one_of(name, names) || name.starts_with("QLinear") || name.ends_with("Integer") ||
+         name == "MatMulInteger16";
 }
 
 MovedCodes make_quantization_explicit(Graph& graph) { return Explication(graph).run(); }

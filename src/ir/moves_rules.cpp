@@ -256,6 +256,22 @@ constinit const Move gather_move{gathered_groups, gathered_elements,
 
 }  // namespace detail
 
+bool is_known(const GraphView& graph, Value value, bool (*hands_on)(NodeRef maker)) {
+  constexpr int most_moves = 8;
+  for (int i = 0; i <= most_moves && !value.is_absent(); ++i) {
+    if (graph.constant(value.node) != nullptr) return true;
+    const NodeRef maker{&graph, value.node};
+    const auto operands = maker.operands();
+    if (operands.empty() || !hands_on(maker)) return false;
+    const bool are_others_known = std::all_of(operands.begin() + 1, operands.end(), [&](Value of) {
+      return of.is_absent() || graph.constant(of.node) != nullptr;
+    });
+    if (!are_others_known) return false;
+    value = maker.operand(0);
+  }
+  return false;
+}
+
 const Move* find_move(NodeRef node) noexcept {
   const Operation* const operation = find_operation(node);
   return operation == nullptr ? nullptr : operation->move;

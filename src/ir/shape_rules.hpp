@@ -187,6 +187,8 @@ using Results = Expected<std::vector<TensorType>>;
 [[nodiscard]] Results infer_boxes_that_stay(NodeRef node);
 [[nodiscard]] Results infer_one_hot(NodeRef node);
 [[nodiscard]] Results infer_largest_ones(NodeRef node);
+/// Of MaxPool: the largest elements, and their places.
+[[nodiscard]] Results infer_largest_of_windows(NodeRef node);
 [[nodiscard]] Results infer_by_elements(NodeRef node);
 [[nodiscard]] Results infer_by_several_indices(NodeRef node);
 [[nodiscard]] Results infer_unit_matrix(NodeRef node);

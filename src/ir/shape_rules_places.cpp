@@ -94,6 +94,13 @@ Results infer_one_hot(NodeRef node) {
   return one_of_type(element_at(node, 2), Shape(std::move(extents)));
 }
 
+Results infer_largest_of_windows(NodeRef node) {
+  QUADRANT_TRY(TensorType pooled, infer_pooled(node));
+  std::vector<TensorType> results{pooled, {ElementType::int64, pooled.shape, nullptr}};
+  results.resize(std::min<std::size_t>(results.size(), node.graph->result_count(node.id)));
+  return results;
+}
+
 Results infer_largest_ones(NodeRef node) {
   TensorType values{element_at(node, 0), {}, nullptr};
   const Shape data = operand_shape(node, 0);

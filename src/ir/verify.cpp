@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ir/result_type.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/topology.hpp"
 
@@ -247,6 +248,7 @@ Expected<void> verify(NodeRef node) {
 }
 
 Expected<void> verify(const GraphView& graph) {
+  for (const Operation& row : graph.operations()) QUADRANT_CHECK(check_row(row));
   QUADRANT_CHECK(check_edges(graph));
   QUADRANT_CHECK(check_names(graph));
   QUADRANT_CHECK(topological_order(graph));

@@ -8,8 +8,10 @@
 #include <string>
 
 #include "build.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/products.hpp"
 #include "quadrant/ir/text.hpp"
+#include "quadrant/ir/verify.hpp"
 
 using namespace quadrant;
 
@@ -29,7 +31,6 @@ TEST_CASE("each row is found by its kind, and no other kind is") {
   CHECK(std::ranges::is_sorted(rows, {}, &Operation::kind));
   for (const Operation& row : rows) CHECK(find_operation(row.kind) == &row);
   CHECK(find_operation("") == nullptr);
-  CHECK(find_operation("onnx.NoSuchOperator") == nullptr);
   CHECK(find_operation("onnx.NoSuchOperator") == nullptr);
 }
 
@@ -57,6 +58,26 @@ TEST_CASE("roles of a product's operands are those of its parts") {
     CHECK((bias == Role::bias || bias == Role::term));
   }
   CHECK(products == 7);
+}
+
+TEST_CASE("a graph's own row that cannot be asked is refused, and says why") {
+  const auto why = [](const Operation& row) {
+    Graph graph;
+    graph.set_operations(std::span(&row, 1));
+    const auto verified = verify(graph);
+    return verified ? std::string() : verified.error().message;
+  };
+  const Move no_move{};
+  const Product no_product{};
+  CHECK(why({.kind = "tests.own"}).empty());
+  CHECK(why({}).ends_with("has no kind"));
+  CHECK(why({.kind = "transpose"}).ends_with("says what the library says already"));
+  CHECK(why({.kind = "tests.own", .roles = {""}}).find("without a role") != std::string::npos);
+  CHECK(why({.kind = "tests.own", .roles = {"dx"}}).find("unheard-of") != std::string::npos);
+  CHECK(why({.kind = "tests.own", .traits = {Trait::keeps_order}}).ends_with("is no move"));
+  CHECK(why({.kind = "tests.own", .move = &no_move}).find("a move without") != std::string::npos);
+  CHECK(why({.kind = "tests.own", .product = &no_product}).find("a product without") !=
+        std::string::npos);
 }
 
 TEST_CASE("the last role is that of all operands that follow") {

@@ -102,7 +102,8 @@ class RegistryBuilder {
   /// Several methods for one operation are an error that `freeze` reports, with their places.
   void add(std::string_view op, std::unique_ptr<QuantizationMethod> method);
 
-  /// For the graph's own operations of which `holds` is true.
+  /// For the graph's own operations of which `holds` is true: of those that hold, the first that
+  /// was added. Its `op()` is empty.
   void add_of_rows(bool (*holds)(const Operation& row), std::unique_ptr<QuantizationMethod> method);
 
   /// The order in which methods were added does not matter.

@@ -34,7 +34,12 @@ struct Move {
 /// say. Null for other operations.
 [[nodiscard]] const Move* find_move(NodeRef node) noexcept;
 
-/// The type of result `result` of a node of kind `move` in groups `groups`: scales and zero points
+/// Whether the value is a constant, or what operations of which `hands_on` is true make of
+/// constants alone. Looks through 8 of them, one behind the other, so that a chain is not walked by
+/// each of its readers.
+[[nodiscard]] bool is_known(const GraphView& graph, Value value, bool (*hands_on)(NodeRef maker));
+
+/// The type of result `result` of a node that moves so, in groups `groups`: scales and zero points
 /// come from the operands, which are quantized by now, each from where its group's first element
 /// comes from. Per tensor where the operand is.
 [[nodiscard]] Expected<std::shared_ptr<const UniformType>> moved_type(const Move& move,

@@ -34,10 +34,10 @@ enum class Family : std::uint8_t {
 
 /// What is true of an operation, or of a node of it.
 enum class Trait : std::uint8_t {
-  stays_in_range,  ///< each element of a result is one of operand 0's, zero, or between such
-  takes_elements,  ///< ... is one of operand 0's
-  keeps_elements,  ///< ... and each of these is there, once
-  keeps_order,     ///< ... in the same order: another shape is all that changes
+  stays_in_range,  ///< each element of result 0 is one of operand 0's, zero, or between such
+  takes_elements,  ///< each element of result 0 is one of operand 0's
+  keeps_elements,  ///< the same, and each of these is there, once
+  keeps_order,     ///< the same, in the same order: another shape is all that changes
   keeps_shape,     ///< result 0 has the shape of operand 0
   stretches,       ///< results have the one shape that all operands broadcast to
 };
@@ -99,8 +99,8 @@ struct Operation {
   Count operands;  ///< the first `least` of them must not be absent
   Count results;
   Traits traits;  ///< whatever its attributes are
-  /// The types of the results from those of the operands, as far as they follow. Null: nothing
-  /// does.
+  /// The types of the results from those of the operands, as far as they follow, which are as many
+  /// as the counts say; `invalid_model` for operands that do not fit. Null: nothing follows.
   Expected<std::vector<TensorType>> (*infer)(NodeRef node) = nullptr;
   const Move* move = nullptr;  ///< how groups of elements with one scale move; null: they do not
   const Product* product = nullptr;  ///< which operands are what; null: it adds up no products
@@ -121,7 +121,7 @@ struct Operation {
 [[nodiscard]] const Operation* find_operation(std::string_view kind) noexcept;
 
 /// The row of the node's operation: the library's, or else the graph's own one. Null: neither has
-/// one.
+/// one. Linear in the number of the graph's own rows.
 [[nodiscard]] const Operation* find_operation(NodeRef node) noexcept;
 
 /// The operation of which `Operation::onnx` is this; null: none.
@@ -129,6 +129,11 @@ struct Operation {
 
 /// Whether the node's operation has this trait, whatever its attributes are.
 [[nodiscard]] bool has_trait(NodeRef node, Trait trait) noexcept;
+
+/// Whether a row of a graph's own can be asked: its kind is not the library's, roles are letters of
+/// `Role`, a move and a product have all their functions, and one that keeps the order is a move.
+/// `usage`, with what is missing. `verify` of a graph asks this of each.
+[[nodiscard]] Expected<void> check_row(const Operation& row);
 
 /// What the operand is for; `data` where no row tells.
 [[nodiscard]] Role role_of(NodeRef node, std::size_t operand) noexcept;

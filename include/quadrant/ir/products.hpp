@@ -14,11 +14,11 @@ struct Product {
   std::uint32_t data = 0;
   std::uint32_t weight = 1;
   std::uint32_t bias = 2;
-  /// The axis of the weight, of shape `weight`, that the sum keeps; empty: it has none.
+  /// The axis of the weight, of shape `weight`, that the sum keeps; empty: it has none. Never null.
   std::optional<std::int64_t> (*channel)(NodeRef node, const Shape& weight) = nullptr;
   /// The axis of the result along which the channels are; counted from the end where negative.
   std::int64_t result_channel = -1;
-  /// Whether codes in the scale of the products can be added to the sum.
+  /// Whether codes in the scale of the products can be added to the sum. Never null.
   bool (*adds_bias)(NodeRef node) = nullptr;
 };
 

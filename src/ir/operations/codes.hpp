@@ -1,5 +1,5 @@
 // Between real numbers and codes, and operators on codes, those of ONNX Runtime's domain among
-// them: their shapes are those of the operations on real numbers, whose operands stand elsewhere.
+// them: their shapes are those of the operations on real numbers, with operands at other places.
 // https://onnx.ai/onnx/operators/onnx__QLinearConv.html,
 // https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 #pragma once
@@ -121,21 +121,27 @@ inline constexpr std::array code_rows{
     roled("ds", of_runtime("onnx.com.microsoft::QuantizeLinear",
                            on_codes<as_codes, 2, ElementType::uint8>)),
     roled("cs", of_runtime("onnx.com.microsoft::DequantizeLinear", on_codes<as_codes, 1>)),
-    of_runtime("onnx.com.microsoft::DynamicQuantizeMatMul", on_codes<multiplied_codes<1>, 0>),
-    of_runtime("onnx.com.microsoft::MatMulInteger16",
-               on_codes<multiplied_codes<1>, no_operand, ElementType::int32>),
-    of_runtime("onnx.com.microsoft::MatMulIntegerToFloat", on_codes<multiplied_codes<1>, 2>),
+    roled("dcssd", of_runtime("onnx.com.microsoft::DynamicQuantizeMatMul",
+                              on_codes<multiplied_codes<1>, 0>)),
+    roled("cc", of_runtime("onnx.com.microsoft::MatMulInteger16",
+                           on_codes<multiplied_codes<1>, no_operand, ElementType::int32>)),
+    roled("ccssssd",
+          of_runtime("onnx.com.microsoft::MatMulIntegerToFloat", on_codes<multiplied_codes<1>, 2>)),
     roled("cds", of_runtime("onnx.com.microsoft::GatherBlockQuantized", nullptr)),
     roled("dcsssd", of_runtime("onnx.com.microsoft::MatMulNBits", nullptr)),
-    of_runtime("onnx.com.microsoft::QGemm", on_codes<gemm_of_codes, 8, ElementType::float32>),
-    of_runtime("onnx.com.microsoft::QLinearAdd", on_codes<stretched_codes<0, 3>, 0>),
-    of_runtime("onnx.com.microsoft::QLinearAveragePool", on_codes<pooled_codes, 0>),
+    roled("csscsscss", of_runtime("onnx.com.microsoft::QGemm",
+                                  on_codes<gemm_of_codes, 8, ElementType::float32>)),
+    roled("csscss",
+          of_runtime("onnx.com.microsoft::QLinearAdd", on_codes<stretched_codes<0, 3>, 0>)),
+    roled("css", of_runtime("onnx.com.microsoft::QLinearAveragePool", on_codes<pooled_codes, 0>)),
     of_runtime("onnx.com.microsoft::QLinearConcat", on_codes<joined_codes, 2>),
-    of_runtime("onnx.com.microsoft::QLinearGlobalAveragePool", on_codes<pooled_images_of_codes, 0>),
-    of_runtime("onnx.com.microsoft::QLinearLeakyRelu", on_codes<as_codes, 0>),
-    of_runtime("onnx.com.microsoft::QLinearMul", on_codes<stretched_codes<0, 3>, 0>),
-    of_runtime("onnx.com.microsoft::QLinearSigmoid", on_codes<as_codes, 0>),
-    of_runtime("onnx.com.microsoft::QLinearSoftmax", on_codes<as_codes, 0>),
+    roled("css", of_runtime("onnx.com.microsoft::QLinearGlobalAveragePool",
+                            on_codes<pooled_images_of_codes, 0>)),
+    roled("css", of_runtime("onnx.com.microsoft::QLinearLeakyRelu", on_codes<as_codes, 0>)),
+    roled("csscss",
+          of_runtime("onnx.com.microsoft::QLinearMul", on_codes<stretched_codes<0, 3>, 0>)),
+    roled("css", of_runtime("onnx.com.microsoft::QLinearSigmoid", on_codes<as_codes, 0>)),
+    roled("css", of_runtime("onnx.com.microsoft::QLinearSoftmax", on_codes<as_codes, 0>)),
     of_runtime("onnx.com.microsoft::QLinearWhere", on_codes<stretched_codes<0, 1, 4>, 1>)};
 
 }  // namespace quadrant::inline v0::detail

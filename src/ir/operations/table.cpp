@@ -1,6 +1,9 @@
 // All rows together.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 
 #include "ir/operations/codes.hpp"
@@ -37,12 +40,12 @@ constexpr auto table = join(detail::border_rows, detail::move_rows, detail::elem
 static_assert(std::ranges::adjacent_find(table, {}, &Operation::kind) == table.end(),
               "an operation is listed twice");
 
-static_assert(std::ranges::all_of(table,
-                                  [](const Operation& row) {
-                                    return !row.roles.letters.empty() &&
-                                           row.roles.letters.find_first_not_of("dfwbatcs") ==
-                                               std::string_view::npos;
-                                  }),
+constexpr bool has_roles(const Operation& row) {
+  return !row.roles.letters.empty() &&
+         row.roles.letters.find_first_not_of("dfwbatcs") == std::string_view::npos;
+}
+
+static_assert(std::ranges::all_of(table, has_roles),
               "an operand has no role, or an unheard-of one");
 
 // Where a kind is, by a hash: it is asked of each node, many times.
@@ -55,7 +58,7 @@ constexpr std::size_t bucket_of(std::string_view kind) noexcept {
     if (from_end > kind.size()) break;
     hash = hash * 31 + static_cast<unsigned char>(kind[kind.size() - from_end]);
   }
-  return (hash * 0x9E3779B97F4A7C15U) >> 54U;
+  return (hash * 0x9E3779B97F4A7C15U) >> (64 - std::countr_zero(bucket_count));
 }
 
 constexpr Buckets buckets = [] {
@@ -106,6 +109,25 @@ const Operation* find_onnx_operator(std::string_view name) noexcept {
 bool has_trait(NodeRef node, Trait trait) noexcept {
   const Operation* const operation = find_operation(node);
   return operation != nullptr && operation->traits.contains(trait);
+}
+
+Expected<void> check_row(const Operation& row) {
+  const auto lacks = [&](std::string_view what) {
+    return fail(ErrorCode::usage, fmt::format("the row of the operation '{}' {}", row.kind, what));
+  };
+  const bool keeps_order = row.traits.contains(Trait::keeps_order);
+  if (row.kind.empty()) return lacks("has no kind");
+  if (find_operation(row.kind) != nullptr) return lacks("says what the library says already");
+  if (!has_roles(row)) return lacks("has operands without a role, or with an unheard-of one");
+  if (keeps_order && row.move == nullptr) return lacks("keeps the order, and is no move");
+  if (row.move != nullptr && (row.move->source == nullptr || row.move->origin == nullptr)) {
+    return lacks("has a move without both of its functions");
+  }
+  const Product* const product = row.product;
+  if (product != nullptr && (product->channel == nullptr || product->adds_bias == nullptr)) {
+    return lacks("has a product without both of its functions");
+  }
+  return {};
 }
 
 Role role_of(NodeRef node, std::size_t operand) noexcept {

@@ -18,7 +18,7 @@ inline constexpr std::array window_rows{
     window(ops::GlobalMaxPool::kind, {1, 1}, one<infer_pooled_whole>),
     window(ops::GridSample::kind, {2, 2}, infer_sampled),
     window(ops::LpPool::kind, {1, 1}, one<infer_pooled>),
-    window(ops::MaxPool::kind, {1, 1}, one<infer_pooled>, taking, {1, 2}),
+    window(ops::MaxPool::kind, {1, 1}, infer_largest_of_windows, taking, {1, 2}),
     window(ops::MaxUnpool::kind, {2, 3}),
     roled("ds", where(window(ops::Pad::kind, {1, 4}, one<infer_padded>), traits_of_padding)),
     roled("ds", where(window(ops::Resize::kind, {1, 4}, one<infer_resized>), traits_of_resize)),

@@ -9,8 +9,8 @@
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/work.hpp"
 #include "quadrant/numerics/clamp_bounds.hpp"
-#include "support/saturating.hpp"
 
 namespace quadrant::inline v0::target_kernels {
 namespace {
@@ -40,15 +40,11 @@ bool is_standard(const ClampBounds& bounds) {
 
 bool is_constant_matrix(NodeRef node, std::uint32_t operand) {
   const TensorType* const type = node.operand_type(operand);
-  if (type == nullptr || type->shape.rank() != 2) return false;
-  NodeRef maker{node.graph, node.operand(operand).node};
-  constexpr int most_moves = 8;
-  for (int i = 0; i < most_moves && node.graph->constant(maker.id) == nullptr; ++i) {
-    const bool hands_on = maker.kind() == ops::Dequantize::kind || find_move(maker) != nullptr;
-    if (!hands_on || maker.operand(0).is_absent()) return false;
-    maker.id = maker.operand(0).node;
-  }
-  return node.graph->constant(maker.id) != nullptr;
+  const auto hands_on = [](NodeRef maker) {
+    return maker.kind() == ops::Dequantize::kind || find_move(maker) != nullptr;
+  };
+  return type != nullptr && type->shape.rank() == 2 &&
+         is_known(*node.graph, node.operand(operand), hands_on);
 }
 
 bool always(NodeRef /*node*/) { return true; }
@@ -134,15 +130,11 @@ const char* refuse_short_steps(NodeRef /*node*/, const GivenForm& from, const Gi
 
 const char* refuse_long_sum(NodeRef node, const GivenForm& from, const GivenForm& /*to*/) {
   constexpr std::int64_t most = 65536;
-  const auto count = [](const Shape& shape) {
-    std::int64_t known = 1;
-    for (const Extent extent : shape.extents()) {
-      known = saturating_multiply(known, std::max<std::int64_t>(extent.value_or(1), 1));
-    }
-    return known;
-  };
+  const Shape& terms = node.operand_type(0)->shape;
   const Shape& sums = node.type().shape;
-  const bool is_long = sums.is_ranked() && count(node.operand_type(0)->shape) / count(sums) > most;
+  const bool is_known = terms.is_ranked() && sums.is_ranked();
+  const std::int64_t sum_count = std::max<std::int64_t>(counted_elements(sums), 1);
+  const bool is_long = !is_known || counted_elements(terms) / sum_count > most;
   return from.storage() == ElementType::int16 && is_long
              ? "the kernel's 32 bits do not hold a sum of so many codes"
              : nullptr;
@@ -166,8 +158,13 @@ const char* refuse_cubic(NodeRef node, const GivenForm& from, const GivenForm& /
   return mode == "nearest" || mode == "linear" ? nullptr : "no kernel resizes so";
 }
 
-const char* refuse_dilated(NodeRef node, const GivenForm& /*from*/, const GivenForm& /*to*/) {
-  if (node.graph->result_count(node.id) > 1) return "no kernel tells the places of the largest";
+const char* refuse_places(NodeRef node, const GivenForm& /*from*/, const GivenForm& /*to*/) {
+  const bool has_places = node.graph->result_count(node.id) > 1;
+  return has_places ? "no kernel tells the places of the largest" : nullptr;
+}
+
+const char* refuse_dilated(NodeRef node, const GivenForm& from, const GivenForm& to) {
+  if (const char* const why = refuse_places(node, from, to)) return why;
   const auto dilations = node.attribute_or("dilations", std::vector<std::int64_t>{});
   const bool is_plain = std::ranges::all_of(dilations, [](std::int64_t d) { return d == 1; });
   return is_plain ? nullptr : "no kernel pools with dilations";

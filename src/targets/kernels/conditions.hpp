@@ -54,9 +54,11 @@ namespace quadrant::inline v0::target_kernels {
 /// Softmax and its like, along the last axis alone.
 [[nodiscard]] const char* refuse_inner_axis(NodeRef node, const GivenForm& from,
                                             const GivenForm& to);
-/// Resize by bands other than nearest and linear; of 16 bits, other than nearest.
+/// Resize by modes other than nearest and linear; of 16 bits, other than nearest.
 [[nodiscard]] const char* refuse_cubic(NodeRef node, const GivenForm& from, const GivenForm& to);
 /// Pooling with dilations, or with a second result.
+[[nodiscard]] const char* refuse_places(NodeRef node, const GivenForm& from, const GivenForm& to);
+/// The same, and pooling with dilations.
 [[nodiscard]] const char* refuse_dilated(NodeRef node, const GivenForm& from, const GivenForm& to);
 
 }  // namespace quadrant::inline v0::target_kernels

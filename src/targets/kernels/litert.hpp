@@ -99,7 +99,8 @@ inline constexpr FixedResult to_one{.scale = fraction(32768)};
 inline constexpr Room room_of_sums{128, 8192};
 inline constexpr Room room_of_products{0.5F, 1};
 
-/// What LiteRT 2.3.0's reference kernels compute rightly. What is not here either fails to load,
+/// What LiteRT 2.3.0's reference kernels compute; what is far off is excepted in litert_rules.hpp.
+/// What is not here either fails to load,
 /// stops the process or gives wrong numbers (many kernels take plain integers for codes, and then
 /// scale them by 0). Operators that are not here take real numbers alone.
 inline constexpr std::array kernels{

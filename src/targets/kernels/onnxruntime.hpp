@@ -73,7 +73,7 @@ inline constexpr std::array operators{
     written(ops::Clip::kind, OperandOrder::clamp, clamps(ops::Relu::kind, {})),
     written(ops::Clip::kind, OperandOrder::clamp, clamps(ops::Clip::kind, {})),
     written(ops::MaxPool::kind, OperandOrder::plain,
-            {.kind = ops::MaxPool::kind, .commutes = always}),
+            {.kind = ops::MaxPool::kind, .commutes = always, .refusal = refuse_places}),
     move(ops::Identity::kind, "Identity"),
     move(ops::Transpose::kind, "Transpose"),
     move(ops::Reshape::kind, "Reshape"),
