@@ -224,7 +224,7 @@ int bit_width(const ScaleLevel& level) noexcept {
   return bit_width(std::get<FloatScale>(level.type).type);
 }
 
-Granularity innermost(const NumberFormat& format) noexcept {
+Granularity innermost_groups(const NumberFormat& format) noexcept {
   return format.scales.empty() ? Granularity::per_tensor() : format.scales.back().groups;
 }
 
@@ -247,7 +247,7 @@ double stored_bits(const NumberFormat& format, const Shape& shape) {
     }
   }
   if (format.offset == Offset::zero_point) {
-    bits += groups_in(shape, innermost(format)) * bit_width(format.code);
+    bits += groups_in(shape, innermost_groups(format)) * bit_width(format.code);
   }
   if (const auto* table = std::get_if<StoredTable>(&format.code)) {
     bits += groups_in(shape, table->groups) * table->levels * bit_width(table->values);

@@ -29,7 +29,7 @@ constexpr std::array<TableName, 3> tables{{
 // signed, as llama.cpp's Q4_0 has; more have channels.
 constexpr std::string_view llama = "llama.cpp, ggml-common.h";
 constexpr std::string_view mx = "OCP Microscaling Formats 1.0";
-constexpr std::array<NamedFormat, 26> rows{{
+constexpr std::array<NamedFormat, 26> named_rows{{
     {"int2", "i2 * +-f16[block=32] : f32", "uniform"},
     {"int3", "i3 * +-f16[block=32] : f32", "uniform"},
     {"int4", "i4 * +-f16[block=32] : f32", "uniform"},
@@ -225,7 +225,7 @@ std::optional<std::string> codebook_text(std::string_view name) {
 
 }  // namespace
 
-std::span<const NamedFormat> named_formats() noexcept { return rows; }
+std::span<const NamedFormat> named_formats() noexcept { return named_rows; }
 
 std::string to_string(const NumberFormat& format) {
   std::string text = code_text(format);
@@ -237,9 +237,9 @@ std::string to_string(const NumberFormat& format) {
 }
 
 Expected<NumberFormat> parse_number_format(std::string_view text, const FormatAxes& axes) {
-  const auto row = std::ranges::find(rows, text, &NamedFormat::name);
+  const auto row = std::ranges::find(named_rows, text, &NamedFormat::name);
   const auto codebook = codebook_text(text);
-  if (row != rows.end()) {
+  if (row != named_rows.end()) {
     text = row->text;
   } else if (codebook) {
     text = *codebook;

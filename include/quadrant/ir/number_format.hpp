@@ -100,7 +100,7 @@ struct NumberFormat {
 [[nodiscard]] int bit_width(const NumberCode& code) noexcept;
 [[nodiscard]] int bit_width(const ScaleLevel& level) noexcept;
 /// The elements that share the innermost scale; all where there is none.
-[[nodiscard]] Granularity innermost(const NumberFormat& format) noexcept;
+[[nodiscard]] Granularity innermost_groups(const NumberFormat& format) noexcept;
 /// Whether it is what UniformType can say: integer codes, at most a zero point, one level of
 /// float64, float32 or float16.
 [[nodiscard]] bool is_uniform(const NumberFormat& format) noexcept;
