@@ -1,0 +1,90 @@
+// The scale at which the codes of a format cost least, among those that can be stored.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "numerics/code_values.hpp"
+#include "numerics/scale_steps.hpp"
+
+namespace quadrant::inline v0 {
+
+/// ScaleSearch for any levels l instead of integers, for weights h, and for scales that are steps:
+///
+///   gain(s) = sum h max over l of (2 s w l - s^2 l^2) = sum h w^2 - least cost at s
+///
+/// Over s^2 that is an upper envelope of lines in 1 / s, convex, whatever the levels. So between
+/// two scales it lies below the parabola a s - b s^2 through both, and branch and bound ends where
+/// no parabola rises above the best gain, or no step is left inside: what is found is the least
+/// cost of all steps, but for rounding of about 1e-13 of sum h w^2.
+///
+/// Few values are looked at one by one at each scale, more by sums of the sorted ones.
+///
+/// One search a thread; it keeps its memory from one group to the next.
+class LevelSearch {
+ public:
+  struct Found {
+    std::int64_t step = 0;
+    double gain = 0;
+  };
+
+  /// Finite values and weights, of the same number.
+  void load(std::span<const float> values, std::span<const float> weights);
+  /// What is added to each value, 0 at first.
+  void shift_by(double shift) noexcept;
+  /// sum h (w + shift)^2: the cost where all codes stand for 0.
+  [[nodiscard]] double power() const noexcept;
+
+  [[nodiscard]] double gain(const CodeValues& codes, double scale) const;
+  /// The step of the highest gain, if that is above `gain_to_beat`, which is at least 0.
+  [[nodiscard]] std::optional<Found> best(const CodeValues& codes, const ScaleSteps& steps,
+                                          double gain_to_beat);
+
+  [[nodiscard]] float largest() const noexcept { return largest_.value; }
+  [[nodiscard]] float smallest() const noexcept { return smallest_.value; }
+
+ private:
+  struct Extreme {
+    float value = 0;
+    float weight = 0;
+  };
+  struct Sample {
+    std::int64_t step = 0;
+    double scale = 0;
+    double gain = 0;
+  };
+  struct Interval {
+    Sample low;
+    Sample high;
+    double vertex = 0;
+    double bound = 0;
+  };
+
+  [[nodiscard]] double gain_of_sorted(const CodeValues& codes, double scale) const;
+  [[nodiscard]] double least_scale(const CodeValues& codes, double cost) const noexcept;
+  Sample look_at(const CodeValues& codes, const ScaleSteps& steps, std::int64_t step);
+  void push(const Sample& low, const Sample& high);
+
+  std::size_t count_ = 0;
+  std::vector<float> values_;  ///< padded to a multiple of 8
+  std::vector<float> weights_;
+  double shift_ = 0;
+  double weight_ = 0;  ///< sum h
+  double sum_ = 0;     ///< sum h w
+  double power_ = 0;   ///< sum h w^2
+  Extreme largest_;
+  Extreme smallest_;
+  // Of many: in ascending order, with the sums of those before.
+  std::vector<float> sorted_;
+  std::vector<double> weights_before_;
+  std::vector<double> sums_before_;
+
+  double best_gain_ = 0;
+  std::optional<Found> found_;
+  std::vector<Interval> intervals_;  ///< a heap
+};
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,47 @@
+// The scales that a level can hold, in order.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "quadrant/ir/number_format.hpp"
+#include "quadrant/ir/small_float.hpp"
+
+namespace quadrant::inline v0 {
+
+/// The magnitudes that numbers of one sign have on a level, times what is above it. Step i is the
+/// bits of a float, or an integer: its value grows with i.
+class ScaleSteps {
+ public:
+  /// `outer`: above 0; the product of the levels above, 1 where there is none.
+  ScaleSteps(const ScaleLevel& level, float outer, bool negative = false);
+  /// All normal numbers of float32: where a level is free.
+  [[nodiscard]] static ScaleSteps free();
+
+  /// The first and the last; none where that is less. Zero has step 0, where it is one.
+  [[nodiscard]] std::int64_t first() const noexcept { return first_; }
+  [[nodiscard]] std::int64_t last() const noexcept { return last_; }
+  /// The first above zero.
+  [[nodiscard]] std::int64_t first_above_zero() const noexcept;
+
+  /// Of the level alone.
+  [[nodiscard]] float number(std::int64_t step) const noexcept;
+  /// Times `outer`, as float32.
+  [[nodiscard]] float value(std::int64_t step) const noexcept { return outer_ * number(step); }
+  /// The last whose value is at most that, which is not negative; first() - 1 where none is.
+  [[nodiscard]] std::int64_t at_most(double value) const noexcept;
+  /// The nearest to it.
+  [[nodiscard]] std::int64_t nearest(double value) const noexcept;
+
+ private:
+  enum class Kind : std::uint8_t { integer, float32, float16, bfloat16, small };
+  ScaleSteps() = default;
+
+  Kind kind_ = Kind::float32;
+  SmallFloat small_;
+  float outer_ = 1;
+  std::int64_t first_ = 0;
+  std::int64_t last_ = 0;
+};
+
+}  // namespace quadrant::inline v0
