@@ -265,6 +265,11 @@ Expected<void> verify(const NumberFormat& format) {
   QUADRANT_CHECK(check_levels(format.scales));
   QUADRANT_CHECK(check_levels(format.offsets));
   if (!is_float(format.expressed)) return no_format("a format of numbers that are no reals");
+  const auto* table = std::get_if<StoredTable>(&format.code);
+  if (table != nullptr && !format.scales.empty() &&
+      !nests(table->groups, format.scales.back().groups)) {
+    return no_format("a group of scales has codes of one table");
+  }
   if (format.offset == Offset::zero_point &&
       (!std::holds_alternative<IntegerCode>(format.code) || format.scales.empty())) {
     return no_format("a zero point belongs to integers with a scale");

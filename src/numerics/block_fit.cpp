@@ -1,15 +1,31 @@
 #include "numerics/block_fit.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
 namespace quadrant::inline v0 {
 namespace {
 
+constexpr double enough_of_a_turn = 1e-6;
+constexpr auto largest_float_value = static_cast<double>(std::numeric_limits<float>::max());
+constexpr double largest_minimum = largest_float_value / 2;
+
 bool has_sign(const ScaleLevel& level) noexcept {
   if (const auto* integer = std::get_if<IntegerCode>(&level.type)) return integer->min < 0;
   return std::get<FloatScale>(level.type).has_sign;
+}
+
+// Of `real`, the nearest number; of floats not zero, but for `real` that is.
+template <class Steps>
+float number_of(double real, const ScaleLevel& level, Steps steps_of) {
+  const bool is_float = std::holds_alternative<FloatScale>(level.type);
+  const bool negative = real < 0 && has_sign(level);
+  const ScaleSteps steps = steps_of(negative);
+  std::int64_t step = steps.nearest(std::max(negative ? -real : real, 0.0));
+  if (is_float && real != 0) step = std::max(step, steps.first_above_zero());
+  return negative ? -steps.number(step) : steps.number(step);
 }
 
 bool is_power_of_two(const ScaleLevel& level) noexcept {
@@ -66,14 +82,23 @@ BlockFitter::Usual BlockFitter::usual() const noexcept {
   return {std::max(reach(above, high), reach(below, low)), 0};
 }
 
-float BlockFitter::number_of(double real, const ScaleLevel& level, float above) const {
-  const bool negative = real < 0 && has_sign(level);
-  const ScaleSteps steps(level, above, negative);
-  std::int64_t step = steps.nearest(std::max(negative ? -real : real, 0.0));
-  const bool is_float = std::holds_alternative<FloatScale>(level.type);
-  // A float that is zero, in a format whose scales mean something.
-  if (is_float && real != 0) step = std::max(step, steps.first_above_zero());
-  return negative ? -steps.number(step) : steps.number(step);
+double BlockFitter::largest_scale() const noexcept {
+  const double last = format_.offset == Offset::zero_point
+                          ? codes_->high() - codes_->low()
+                          : std::max(codes_->high(), -codes_->low());
+  return (format_.offset == Offset::minimum ? largest_minimum : largest_float_value) / last;
+}
+
+ScaleSteps BlockFitter::scales(float above, bool negative) const noexcept {
+  ScaleSteps steps(format_.scales.back(), above, negative);
+  steps.limit(largest_scale());
+  return steps;
+}
+
+ScaleSteps BlockFitter::minima(float above, bool negative) const noexcept {
+  ScaleSteps steps(format_.offsets.back(), above, negative);
+  steps.limit(largest_minimum);
+  return steps;
 }
 
 BlockFit BlockFitter::stored(const Usual& usual, const AboveBlock& above) const {
@@ -81,11 +106,12 @@ BlockFit BlockFitter::stored(const Usual& usual, const AboveBlock& above) const 
   const bool is_float = std::holds_alternative<FloatScale>(scale_level()->type);
   // All values are zero: any scale does, but no runtime has trouble with 1.
   const double real = usual.scale == 0 && is_float ? 1 : usual.scale;
-  const float scale = number_of(real, *scale_level(), above.scale);
+  const float scale =
+      number_of(real, *scale_level(), [&](bool negative) { return scales(above.scale, negative); });
   float offset = 0;
   if (format_.offset == Offset::minimum) {
-    const bool is_zero = usual.minimum == 0;
-    offset = is_zero ? 0 : number_of(usual.minimum, format_.offsets.back(), above.minimum);
+    offset = number_of(usual.minimum, format_.offsets.back(),
+                       [&](bool negative) { return minima(above.minimum, negative); });
   } else if (format_.offset == Offset::zero_point) {
     const auto& code = std::get<IntegerCode>(format_.code);
     const double zero =
@@ -139,11 +165,11 @@ BlockFit BlockFitter::search(const BlockFit& fit, const AboveBlock& above) {
 }
 
 BlockFit BlockFitter::search_signs(const BlockFit& fit, const AboveBlock& above) {
-  double gain = std::max(search_.power() - fit.cost(), 0.0);
+  double gain = search_.power() - fit.cost();
   float scale = fit.scale;
   for (const bool negative : {false, true}) {
     if (negative && !may_be_negative()) break;
-    const ScaleSteps steps(*scale_level(), above.scale, negative);
+    const ScaleSteps steps = scales(above.scale, negative);
     const auto found = search_.best(negative ? *mirrored_ : *codes_, steps, gain);
     if (!found) continue;
     gain = found->gain;
@@ -157,10 +183,10 @@ BlockFit BlockFitter::search_zero_points(const BlockFit& fit, const AboveBlock& 
   const auto& code = std::get<IntegerCode>(format_.code);
   constexpr std::int64_t most_zero_points = 256;
   const auto start = static_cast<std::int64_t>(fit.offset);
-  double gain = std::max(search_.power() - fit.cost(), 0.0);
+  double gain = search_.power() - fit.cost();
   float scale = fit.scale;
   std::int64_t zero_point = start;
-  const ScaleSteps steps(*scale_level(), above.scale);
+  const ScaleSteps steps = scales(above.scale, false);
   for (std::int64_t i = 0; i < 2 * most_zero_points; ++i) {
     const std::int64_t at = start + (i % 2 == 0 ? i / 2 : -(i + 1) / 2);
     if (at < code.min || at > code.max) continue;
@@ -176,8 +202,8 @@ BlockFit BlockFitter::search_zero_points(const BlockFit& fit, const AboveBlock& 
 
 // Among neighbouring steps of both, from the best to the next better, until none is.
 BlockFit BlockFitter::search_minima(const BlockFit& fit, const AboveBlock& above) {
-  const ScaleSteps scales(*scale_level(), above.scale, fit.scale < 0);
-  const ScaleSteps minima(format_.offsets.back(), above.minimum, fit.offset < 0);
+  const ScaleSteps scales = this->scales(above.scale, fit.scale < 0);
+  const ScaleSteps minima = this->minima(above.minimum, fit.offset < 0);
   const double sign = fit.offset < 0 ? -1 : 1;
   const auto last_of = [](const ScaleSteps& steps, float number, float outer) {
     return steps.nearest(static_cast<double>(std::fabs(number) * outer));
@@ -223,7 +249,8 @@ BlockFitter::Usual BlockFitter::free() {
   const ScaleSteps steps = ScaleSteps::free();
   if (format_.offset != Offset::minimum) {
     Usual result = usual();
-    double gain = 0;
+    if (result.scale == 0) return result;
+    double gain = search_.gain(result.scale < 0 ? *mirrored_ : *codes_, std::fabs(result.scale));
     for (const bool negative : {false, true}) {
       if (negative && !may_be_negative()) break;
       const auto found = search_.best(negative ? *mirrored_ : *codes_, steps, gain);
@@ -235,36 +262,56 @@ BlockFitter::Usual BlockFitter::free() {
     result.cost = std::max(search_.power() - gain, 0.0);
     return result;
   }
-  // From some minima on: the best scale, then least squares for both, in turn.
-  Usual best = usual();
-  double least = std::numeric_limits<double>::infinity();
-  const double extreme = best.minimum;
+  return free_minimum();
+}
+
+// The best of a grid of both ends of the range, each by least squares for scale and minimum, with
+// codes as they are, in turn.
+BlockFitter::Usual BlockFitter::free_minimum() {
+  struct Start {
+    double cost = 0;
+    double scale = 0;
+    double minimum = 0;
+  };
+  constexpr int steps = 8;
+  constexpr double step = 0.05;
+  std::array<Start, steps * steps> starts;
+  const double high = codes_->high();
+  const double low = -codes_->low();
   const bool is_signed = has_sign(format_.offsets.back());
-  for (const double part : {1.0, 0.9, 0.8}) {
-    double minimum = extreme * part;
-    double last = std::numeric_limits<double>::infinity();
-    constexpr int most_turns = 8;
-    for (int turn = 0; turn < most_turns; ++turn) {
-      search_.shift_by(minimum);
-      const auto found = search_.best(
-          *codes_, steps, std::max(search_.power() - std::min(last, least * 1.05), 0.0));
-      search_.shift_by(0);
-      if (!found) break;
-      const auto scale = static_cast<double>(steps.value(found->step));
-      BlockFit fit{.scaled = scale, .minimum = minimum};
+  for (int i = 0; i < steps * steps; ++i) {
+    const double below = -static_cast<double>(smallest_) * (1 - step * (i / steps));
+    const double above = static_cast<double>(largest_) * (1 - step * (i % steps));
+    Start& start = starts[static_cast<std::size_t>(i)];
+    start.scale = (above + below) / (high + low);
+    start.minimum = below - start.scale * low;
+    if (start.minimum < 0 && !is_signed) start = {0, above / high, 0};
+    search_.shift_by(start.minimum);
+    const double gain = start.scale > 0 ? search_.gain(*codes_, start.scale) : 0;
+    start.cost = search_.power() - gain;
+  }
+  search_.shift_by(0);
+  constexpr std::size_t polished = 4;
+  std::ranges::partial_sort(starts, starts.begin() + polished, {}, &Start::cost);
+  Usual best{starts[0].scale, starts[0].minimum, starts[0].cost};
+  for (const Start& start : std::span(starts).first(polished)) {
+    BlockFit fit{.scaled = start.scale, .minimum = start.minimum};
+    constexpr int most_turns = 16;
+    for (int turn = 0; turn < most_turns && fit.scaled > 0; ++turn) {
+      fit = BlockFit{.scaled = fit.scaled, .minimum = fit.minimum};
       add_sums(*codes_, fit);
-      last = fit.cost();
-      if (last < least) {
-        least = last;
-        best = {scale, minimum, least};
-      }
+      const double last = fit.cost();
+      // Least squares of w = a v - m, and what that costs.
       const double det = fit.vv * fit.h - fit.v * fit.v;
       if (!(det > 0)) break;
-      // w = a v - m.
-      const double next = (fit.v * fit.wv - fit.vv * fit.w) / det;
-      if (next < 0 && !is_signed) break;
-      if (std::fabs(next - minimum) <= 1e-6 * std::fabs(minimum)) break;
-      minimum = next;
+      double minimum = (fit.v * fit.wv - fit.vv * fit.w) / det;
+      if (minimum < 0 && !is_signed) minimum = 0;
+      const double a = (fit.wv + minimum * fit.v) / fit.vv;
+      fit.minimum = minimum;
+      const double cost = fit.cost(a, 1);
+      if (cost < best.cost) best = {fit.scaled * a, minimum, cost};
+      if (!(cost < last * (1 - enough_of_a_turn))) break;
+      fit.scaled *= a;
     }
   }
   return best;

@@ -83,7 +83,11 @@ class BlockFitter {
   [[nodiscard]] BlockFit search_signs(const BlockFit& fit, const AboveBlock& above);
   [[nodiscard]] BlockFit search_zero_points(const BlockFit& fit, const AboveBlock& above);
   [[nodiscard]] BlockFit search_minima(const BlockFit& fit, const AboveBlock& above);
-  [[nodiscard]] float number_of(double real, const ScaleLevel& level, float above) const;
+  [[nodiscard]] Usual free_minimum();
+  /// Those that make no infinity of a code.
+  [[nodiscard]] ScaleSteps scales(float above, bool negative) const noexcept;
+  [[nodiscard]] ScaleSteps minima(float above, bool negative) const noexcept;
+  [[nodiscard]] double largest_scale() const noexcept;
 
   const NumberFormat& format_;
   std::span<const float> values_;

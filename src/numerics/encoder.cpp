@@ -138,7 +138,7 @@ void Encoder::set_table(std::size_t table, std::vector<float> values) {
 // scales may have one: exact without scales, where they are 1. Of many values, some.
 void Encoder::start_tables() {
   const StoredTable* stored = stored_table();
-  if (stored == nullptr) return;
+  if (stored == nullptr || tables_.empty()) return;
   const bool has_scales = !format_.scales.empty();
   const auto* real = has_scales ? std::get_if<FloatScale>(&format_.scales.back().type) : nullptr;
   const auto* integer =
@@ -153,7 +153,7 @@ void Encoder::start_tables() {
   for (std::size_t table = 0; table < tables_.size(); ++table) set_table(table, {-1, 1});
   for_blocks(
       [&](std::size_t block, BlockFitter& fitter) {
-        if (block % each != 0) return;
+        if (block % each != 0 || fitter.values().empty()) return;
         const std::size_t table = table_of(block);
         const auto [low, high] = std::ranges::minmax(fitter.values());
         double scale = has_scales ? static_cast<double>(std::max(high, -low)) : 1;

@@ -115,8 +115,8 @@ std::optional<LevelSearch::Found> LevelSearch::best(const CodeValues& codes,
   if (all - best_gain_ <= rounding) return found_;
   const double magnitude = std::max(std::fabs(static_cast<double>(largest_.value) + shift_),
                                     std::fabs(static_cast<double>(smallest_.value) + shift_));
-  // Larger ones gain nothing: 2 w l < s l^2.
-  const double most = 2 * magnitude / codes.least_magnitude();
+  // From there on 2 s w l - s^2 l^2 falls, whatever w and l are.
+  const double most = magnitude / codes.least_magnitude();
   const double least = least_scale(codes, all - best_gain_);
   const std::int64_t first = std::max(steps.at_most(least), steps.first_above_zero());
   const std::int64_t last = std::min(steps.at_most(most) + 1, steps.last());

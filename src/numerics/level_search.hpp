@@ -39,7 +39,8 @@ class LevelSearch {
   [[nodiscard]] double power() const noexcept;
 
   [[nodiscard]] double gain(const CodeValues& codes, double scale) const;
-  /// The step of the highest gain, if that is above `gain_to_beat`, which is at least 0.
+  /// The step of the highest gain, if that is above `gain_to_beat`. Where 0 is no level, gains
+  /// may be negative.
   [[nodiscard]] std::optional<Found> best(const CodeValues& codes, const ScaleSteps& steps,
                                           double gain_to_beat);
 

@@ -49,6 +49,10 @@ ScaleSteps::ScaleSteps(const ScaleLevel& level, float outer, bool negative) : ou
   }
 }
 
+void ScaleSteps::limit(double largest) noexcept {
+  last_ = std::max(std::min(last_, at_most(largest)), first_above_zero());
+}
+
 std::int64_t ScaleSteps::first_above_zero() const noexcept {
   return first_ == 0 && number(0) == 0 ? 1 : first_;
 }

@@ -17,6 +17,8 @@ class ScaleSteps {
   ScaleSteps(const ScaleLevel& level, float outer, bool negative = false);
   /// All normal numbers of float32: where a level is free.
   [[nodiscard]] static ScaleSteps free();
+  /// Without those above.
+  void limit(double largest) noexcept;
 
   /// The first and the last; none where that is less. Zero has step 0, where it is one.
   [[nodiscard]] std::int64_t first() const noexcept { return first_; }

@@ -90,6 +90,7 @@ TEST_CASE("what is no format is refused with where") {
                            "i4 * f32[axis=1 block=32] * u4[tensor] : f32",
                            "u4 * f16[axis=1 block=32] - f16[axis=1 block=64] : f32",
                            "i4 * f32[tensor] * u4<0:16>[axis=0] : f32",
+                           "table<16 x f16>[axis=1 block=4] * f16[axis=1 block=8] : f32",
                            "i4 * f32[tensor] : i8",
                            "i4 * f32[tensor] : f32 x",
                            "codebook:16:row",

@@ -113,7 +113,7 @@ struct NumberFormat {
 
 /// `invalid_model`, with what is wrong: integer codes of 1 to 32 bits, as in UniformType, scales
 /// and zero points inside their widths; tables of 4 to 256 values; levels that nest, the outermost
-/// a float; a minimum with the groups of the innermost scale.
+/// a float; a minimum with the groups of the innermost scale, which lie in those of a table.
 [[nodiscard]] Expected<void> verify(const NumberFormat& format);
 /// The same as the format of a tensor of that shape, which has to have the axes.
 [[nodiscard]] Expected<void> verify(const NumberFormat& format, const Shape& shape);

@@ -61,8 +61,7 @@ struct EncodeOptions {
 /// - A table with scales: in turn with the levels, by Lloyd's steps.
 ///
 /// `impossible`: sizes that do not fit; a value that is not finite; a weight that is negative or
-/// not finite; integers of more than 16 bits; a table whose groups do not hold the scales' groups.
-/// `invalid_model` for what `verify` refuses. Memory: some 50 bytes for each of the innermost
+/// not finite; integers of more than 16 bits. `invalid_model` for what `verify` refuses. Memory: some 50 bytes for each of the innermost
 /// groups; some 60 for each value of a group of more than 512 that is searched.
 [[nodiscard]] Expected<Encoded> encode(std::span<const float> values, const Shape& shape,
                                        const NumberFormat& format,
