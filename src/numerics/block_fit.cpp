@@ -101,7 +101,7 @@ ScaleSteps BlockFitter::minima(float above, bool negative) const noexcept {
   return steps;
 }
 
-BlockFit BlockFitter::stored(const Usual& usual, const AboveBlock& above) const {
+BlockFit BlockFitter::stored(const Usual& usual, const AboveBlock& above) {
   if (scale_level() == nullptr) return measured(1, 0, above);
   const bool is_float = std::holds_alternative<FloatScale>(scale_level()->type);
   // All values are zero: any scale does, but no runtime has trouble with 1.
@@ -126,7 +126,7 @@ double BlockFitter::real_scale(float number, const AboveBlock& above) const noex
   return static_cast<double>(above.scale * number);
 }
 
-BlockFit BlockFitter::measured(float scale, float offset, const AboveBlock& above) const {
+BlockFit BlockFitter::measured(float scale, float offset, const AboveBlock& above) {
   BlockFit fit{.scale = scale, .offset = offset, .scaled = real_scale(scale, above)};
   if (format_.offset == Offset::zero_point) {
     add_sums(CodeValues(format_.code, static_cast<std::int64_t>(offset)), fit);
@@ -139,18 +139,27 @@ BlockFit BlockFitter::measured(float scale, float offset, const AboveBlock& abov
   return fit;
 }
 
-void BlockFitter::add_sums(const CodeValues& codes, BlockFit& fit) const {
-  const double inverse = fit.scaled == 0 ? 0 : 1 / fit.scaled;
+std::span<const std::uint16_t> BlockFitter::nearest(const CodeValues& codes, double scaled,
+                                                    double minimum) {
+  places_.resize(values_.size());
+  const double inverse = scaled == 0 ? 0 : 1 / scaled;
+  codes.find_nearest({values_.data(), values_.size(), minimum, inverse}, places_.data());
+  return places_;
+}
+
+void BlockFitter::add_sums(const CodeValues& codes, BlockFit& fit) {
+  const auto places = nearest(codes, fit.scaled, fit.minimum);
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const auto w = static_cast<double>(values_[i]);
     const auto h = static_cast<double>(weights_[i]);
-    const double v = codes.nearest((w + fit.minimum) * inverse).value * fit.scaled;
+    const double v = codes.value_at(places[i]) * fit.scaled;
+    const double hv = h * v;
     fit.h += h;
     fit.w += h * w;
     fit.ww += h * w * w;
-    fit.v += h * v;
-    fit.vv += h * v * v;
-    fit.wv += h * w * v;
+    fit.v += hv;
+    fit.vv += hv * v;
+    fit.wv += hv * w;
   }
 }
 

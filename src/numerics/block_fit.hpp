@@ -64,20 +64,24 @@ class BlockFitter {
   [[nodiscard]] Usual usual() const noexcept;
 
   /// Rounded to what the levels hold.
-  [[nodiscard]] BlockFit stored(const Usual& usual, const AboveBlock& above) const;
+  [[nodiscard]] BlockFit stored(const Usual& usual, const AboveBlock& above);
   /// No more than `fit` costs, which is of these values and `above`. Exact without a minimum.
   [[nodiscard]] BlockFit search(const BlockFit& fit, const AboveBlock& above);
   /// The scale, and the minimum, that would be best if they were free. Exact without a minimum.
   [[nodiscard]] Usual free();
 
   /// With the nearest codes.
-  [[nodiscard]] BlockFit measured(float scale, float offset, const AboveBlock& above) const;
+  [[nodiscard]] BlockFit measured(float scale, float offset, const AboveBlock& above);
+  /// The places of the nearest of `codes` for a scale and a minimum with all levels; valid until
+  /// the next are asked for.
+  [[nodiscard]] std::span<const std::uint16_t> nearest(const CodeValues& codes, double scaled,
+                                                       double minimum);
 
  private:
   [[nodiscard]] const ScaleLevel* scale_level() const noexcept {
     return format_.scales.empty() ? nullptr : &format_.scales.back();
   }
-  void add_sums(const CodeValues& codes, BlockFit& fit) const;
+  void add_sums(const CodeValues& codes, BlockFit& fit);
   [[nodiscard]] bool may_be_negative() const noexcept;
   [[nodiscard]] double real_scale(float number, const AboveBlock& above) const noexcept;
   [[nodiscard]] BlockFit search_signs(const BlockFit& fit, const AboveBlock& above);
@@ -94,6 +98,7 @@ class BlockFitter {
   std::span<const float> weights_;
   const CodeValues* codes_ = nullptr;
   const CodeValues* mirrored_ = nullptr;
+  std::vector<std::uint16_t> places_;
   LevelSearch search_;
   bool is_loaded_ = false;  ///< the search is
   float largest_ = 0;

@@ -91,15 +91,22 @@ CodeValues CodeValues::mirrored() const {
   return result;
 }
 
-CodeValues::Nearest CodeValues::nearest(double x) const noexcept {
+void CodeValues::find_nearest(const kernels::ScaledValues& of,
+                              std::uint16_t* places) const noexcept {
   if (is_linear_) {
-    const double value = std::nearbyint(std::clamp(x, low_, high_));
-    const auto code = static_cast<std::int64_t>(value + zero_point_);
-    return {value, static_cast<std::uint32_t>(code)};
+    kernels::nearest_integers(of, low_, high_, places);
+    return;
   }
-  const auto at =
-      static_cast<std::size_t>(std::ranges::lower_bound(thresholds_, x) - thresholds_.begin());
-  return {values_[at], codes_[at]};
+  constexpr std::size_t few = 32;
+  if (thresholds_.size() <= few) {
+    kernels::count_thresholds(of, thresholds_.data(), thresholds_.size(), places);
+    return;
+  }
+  for (std::size_t i = 0; i < of.count; ++i) {
+    const double x = (static_cast<double>(of.values[i]) + of.shift) * of.inverse;
+    places[i] =
+        static_cast<std::uint16_t>(std::ranges::lower_bound(thresholds_, x) - thresholds_.begin());
+  }
 }
 
 float CodeValues::value_of(std::uint32_t code) const noexcept {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "numerics/kernels/level_gains.hpp"
+#include "numerics/kernels/nearest_levels.hpp"
 #include "quadrant/ir/number_format.hpp"
 
 namespace quadrant::inline v0 {
@@ -33,12 +34,17 @@ class CodeValues {
   /// Whether they are their own mirror image.
   [[nodiscard]] bool is_symmetric() const noexcept { return is_symmetric_; }
 
-  struct Nearest {
-    double value = 0;
-    std::uint32_t code = 0;  ///< as stored
-  };
-  /// To x; of two, ties of integers go to the even one, and others to the lower.
-  [[nodiscard]] Nearest nearest(double x) const noexcept;
+  /// Which of them is nearest to each (value + shift) * inverse, by its place in ascending order.
+  /// Of two, integers take the even one, others the lower.
+  void find_nearest(const kernels::ScaledValues& of, std::uint16_t* places) const noexcept;
+  [[nodiscard]] double value_at(std::size_t place) const noexcept {
+    return is_linear_ ? low_ + static_cast<double>(place) : values_[place];
+  }
+  /// As stored.
+  [[nodiscard]] std::uint32_t code_at(std::size_t place) const noexcept {
+    if (!is_linear_) return codes_[place];
+    return static_cast<std::uint32_t>(static_cast<std::int32_t>(value_at(place) + zero_point_));
+  }
   /// The value of a code as stored, of the bits that the format has.
   [[nodiscard]] float value_of(std::uint32_t code) const noexcept;
 

@@ -14,7 +14,7 @@ namespace quadrant::inline v0 {
 namespace {
 
 constexpr std::size_t elements_at_once = std::size_t{1} << 14U;
-constexpr double enough_gain = 1e-5;  // of the error, in a round
+constexpr double enough_gain = 1e-5;  // of the error, by new levels or tables
 
 float rounded_to(ElementType type, double value) noexcept {
   const auto single = static_cast<float>(value);
@@ -56,15 +56,17 @@ Expected<Encoded> Encoder::run(std::span<const float> values, const Shape& shape
   QUADRANT_CHECK(encoder.prepare());
   encoder.start_tables();
   encoder.start_from_rule();
-  Encoded usual = encoder.finished();
-  if (!options.search) return usual;
-  if (!format.scales.empty()) encoder.search();
+  if (!options.search || format.scales.empty()) return encoder.finished();
+  const Encoder usual = encoder;
+  encoder.search();
   Encoded best = encoder.finished();
-  if (usual.error < best.error) {
-    usual.bound = std::min(best.bound, usual.error);
-    return usual;
-  }
-  return best;
+  // Costs are of scales in double; products in float32 may differ by so much.
+  constexpr double surely = 1 - 1e-5;
+  if (best.error <= surely * usual.cost()) return best;
+  Encoded other = usual.finished();
+  if (best.error <= other.error) return best;
+  other.bound = std::min(best.bound, other.error);
+  return other;
 }
 
 Expected<void> Encoder::prepare() {
@@ -192,10 +194,11 @@ void Encoder::refine_tables() {
         const BlockFit& fit = fits_[block];
         if (fit.scaled == 0) return;
         const std::size_t table = table_of(block);
-        for (std::size_t i = 0; i < fitter.values().size(); ++i) {
+        const auto places = fitter.nearest(codes_[table], fit.scaled, fit.minimum);
+        for (std::size_t i = 0; i < places.size(); ++i) {
           const double w = static_cast<double>(fitter.values()[i]) + fit.minimum;
           const double h = static_cast<double>(fitter.weights()[i]) * fit.scaled;
-          Sums& sum = sums[table * levels + codes_[table].nearest(w / fit.scaled).code];
+          Sums& sum = sums[table * levels + codes_[table].code_at(places[i])];
           sum.vw += h * w;
           sum.vv += h * fit.scaled;
         }
@@ -474,17 +477,18 @@ Encoded Encoder::finished() const {
     const CodeValues around =
         has_zeros ? CodeValues(format_.code, static_cast<std::int64_t>(fit.offset)) : CodeValues();
     const CodeValues& codes = has_zeros ? around : codes_[table_of(block)];
-    const double inverse = scale == 0 ? 0 : 1 / static_cast<double>(scale);
+    const auto places =
+        fitter.nearest(codes, static_cast<double>(scale), static_cast<double>(minimum));
     std::size_t at = 0;
     double sum = 0;
     for_each_member(blocks_.members(static_cast<std::int64_t>(block)), [&](std::size_t i) {
       const auto w = static_cast<double>(fitter.values()[at]);
-      const auto nearest = codes.nearest((w + static_cast<double>(minimum)) * inverse);
-      const float real = static_cast<float>(nearest.value) * scale - minimum;
+      const float real = static_cast<float>(codes.value_at(places[at])) * scale - minimum;
+      const std::uint32_t code = codes.code_at(places[at]);
       const double error = w - static_cast<double>(real);
       sum += static_cast<double>(fitter.weights()[at++]) * error * error;
-      result.codes[i * width] = static_cast<std::byte>(nearest.code & 0xFFU);
-      if (width == 2) result.codes[i * 2 + 1] = static_cast<std::byte>(nearest.code >> 8U & 0xFFU);
+      result.codes[i * width] = static_cast<std::byte>(code & 0xFFU);
+      if (width == 2) result.codes[i * 2 + 1] = static_cast<std::byte>(code >> 8U & 0xFFU);
     });
     errors[block] = sum;
   });

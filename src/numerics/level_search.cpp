@@ -110,9 +110,9 @@ std::optional<LevelSearch::Found> LevelSearch::best(const CodeValues& codes,
   found_.reset();
   intervals_.clear();
   const double all = power();
-  const double rounding = rounding_of_gains * all;
+  rounding_ = rounding_of_gains * all;
   best_gain_ = gain_to_beat;
-  if (all - best_gain_ <= rounding) return found_;
+  if (all - best_gain_ <= rounding_) return found_;
   const double magnitude = std::max(std::fabs(static_cast<double>(largest_.value) + shift_),
                                     std::fabs(static_cast<double>(smallest_.value) + shift_));
   // From there on 2 s w l - s^2 l^2 falls, whatever w and l are.
@@ -122,19 +122,23 @@ std::optional<LevelSearch::Found> LevelSearch::best(const CodeValues& codes,
   const std::int64_t last = std::min(steps.at_most(most) + 1, steps.last());
   if (last < first) return found_;
 
-  constexpr double seed_ratio = 1.3;
+  // From the largest down: what lies far below the best needs fewer looks, since the parabola
+  // through two ends rises above them by (ratio - 1)^2 / 4 of the power.
   Sample high = look_at(codes, steps, last);
   while (high.step > first) {
-    const std::int64_t next = steps.at_most(high.scale / seed_ratio);
+    const double lost = std::sqrt(std::max(best_gain_ - high.gain, 0.0) / all);
+    constexpr double least_ratio = 1.2;
+    constexpr double most_ratio = 4;
+    const double ratio = std::clamp(1 + 1.6 * lost, least_ratio, most_ratio);
+    const std::int64_t next = steps.at_most(high.scale / ratio);
     const Sample low = look_at(codes, steps, std::clamp(next, first, high.step - 1));
     push(low, high);
     high = low;
   }
   while (!intervals_.empty()) {
-    const Interval interval = intervals_.front();
-    if (interval.bound <= best_gain_ + rounding) break;
-    std::ranges::pop_heap(intervals_, {}, &Interval::bound);
+    const Interval interval = intervals_.back();
     intervals_.pop_back();
+    if (interval.bound <= best_gain_ + rounding_) continue;
     const std::int64_t step =
         std::clamp(steps.nearest(interval.vertex), interval.low.step + 1, interval.high.step - 1);
     const Sample middle = look_at(codes, steps, step);
@@ -152,25 +156,21 @@ LevelSearch::Sample LevelSearch::look_at(const CodeValues& codes, const ScaleSte
     best_gain_ = sum;
     found_ = Found{step, sum};
   }
-  return {step, scale, sum};
+  return {step, scale, sum, sum / scale};
 }
 
 void LevelSearch::push(const Sample& low, const Sample& high) {
   if (high.step - low.step < 2) return;
   // gain / s is a - b s: a line.
-  const double at_low = low.gain / low.scale;
-  const double at_high = high.gain / high.scale;
-  const double b = (at_low - at_high) / (high.scale - low.scale);
-  const double a = at_low + b * low.scale;
-  Interval interval{low, high, (low.scale + high.scale) / 2, std::max(low.gain, high.gain)};
-  const double vertex = a / (2 * b);
-  if (b > 0 && vertex > low.scale && vertex < high.scale) {
-    interval.vertex = vertex;
-    interval.bound = vertex * (at_low - b * (vertex - low.scale));
+  const double b = (low.rate - high.rate) / (high.scale - low.scale);
+  const double a = low.rate + b * low.scale;
+  double bound = std::max(low.gain, high.gain);
+  double vertex = (low.scale + high.scale) / 2;
+  if (a > 2 * b * low.scale && a < 2 * b * high.scale) {
+    vertex = a / (2 * b);
+    bound = vertex * (low.rate - b * (vertex - low.scale));
   }
-  if (!(interval.bound > best_gain_ + rounding_of_gains * power())) return;
-  intervals_.push_back(interval);
-  std::ranges::push_heap(intervals_, {}, &Interval::bound);
+  if (bound > best_gain_ + rounding_) intervals_.push_back({low, high, vertex, bound});
 }
 
 }  // namespace quadrant::inline v0

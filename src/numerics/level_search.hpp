@@ -56,6 +56,7 @@ class LevelSearch {
     std::int64_t step = 0;
     double scale = 0;
     double gain = 0;
+    double rate = 0;  ///< gain / scale
   };
   struct Interval {
     Sample low;
@@ -85,7 +86,8 @@ class LevelSearch {
 
   double best_gain_ = 0;
   std::optional<Found> found_;
-  std::vector<Interval> intervals_;  ///< a heap
+  double rounding_ = 0;
+  std::vector<Interval> intervals_;  ///< still to be looked into
 };
 
 }  // namespace quadrant::inline v0
