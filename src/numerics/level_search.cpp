@@ -1,7 +1,9 @@
 #include "numerics/level_search.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace quadrant::inline v0 {
@@ -22,6 +24,8 @@ void LevelSearch::load(std::span<const float> values, std::span<const float> wei
   std::ranges::copy(weights, weights_.begin());
   shift_ = weight_ = sum_ = power_ = 0;
   largest_ = smallest_ = {values.empty() ? 0 : values[0], values.empty() ? 0 : weights[0]};
+  least_weight_ = std::numeric_limits<float>::max();
+  largest_weight_ = 0;
   for (std::size_t i = 0; i < count_; ++i) {
     const auto w = static_cast<double>(values[i]);
     const auto h = static_cast<double>(weights[i]);
@@ -29,6 +33,8 @@ void LevelSearch::load(std::span<const float> values, std::span<const float> wei
     sum_ += h * w;
     power_ += h * w * w;
     if (values[i] > largest_.value) largest_ = {values[i], weights[i]};
+    if (weights[i] > 0) least_weight_ = std::min(least_weight_, weights[i]);
+    largest_weight_ = std::max(largest_weight_, weights[i]);
     if (values[i] < smallest_.value) smallest_ = {values[i], weights[i]};
   }
   sorted_.clear();
@@ -122,11 +128,29 @@ std::optional<LevelSearch::Found> LevelSearch::best(const CodeValues& codes,
   const std::int64_t last = std::min(steps.at_most(most) + 1, steps.last());
   if (last < first) return found_;
 
-  // From the largest down: what lies far below the best needs fewer looks, since the parabola
-  // through two ends rises above them by (ratio - 1)^2 / 4 of the power.
+  if (can_look_at_many(codes, steps, first, last)) {
+    look_at_many(codes, steps, first, last);
+  } else {
+    look_downwards(codes, steps, first, last);
+  }
+  while (!intervals_.empty()) {
+    const Interval interval = intervals_.back();
+    intervals_.pop_back();
+    if (interval.bound <= best_gain_ + rounding_) continue;
+    const Sample middle = look_at(codes, steps, step_inside(interval));
+    push(interval.low, middle);
+    push(middle, interval.high);
+  }
+  return found_;
+}
+
+// What lies far below the best needs fewer looks: the parabola through two ends rises above them by
+// (ratio - 1)^2 / 4 of the power.
+void LevelSearch::look_downwards(const CodeValues& codes, const ScaleSteps& steps,
+                                 std::int64_t first, std::int64_t last) {
   Sample high = look_at(codes, steps, last);
   while (high.step > first) {
-    const double lost = std::sqrt(std::max(best_gain_ - high.gain, 0.0) / all);
+    const double lost = std::sqrt(std::max(best_gain_ - high.gain, 0.0) / power());
     constexpr double least_ratio = 1.2;
     constexpr double most_ratio = 4;
     const double ratio = std::clamp(1 + 1.6 * lost, least_ratio, most_ratio);
@@ -135,17 +159,75 @@ std::optional<LevelSearch::Found> LevelSearch::best(const CodeValues& codes,
     push(low, high);
     high = low;
   }
-  while (!intervals_.empty()) {
-    const Interval interval = intervals_.back();
-    intervals_.pop_back();
-    if (interval.bound <= best_gain_ + rounding_) continue;
-    const std::int64_t step =
-        std::clamp(steps.nearest(interval.vertex), interval.low.step + 1, interval.high.step - 1);
-    const Sample middle = look_at(codes, steps, step);
-    push(interval.low, middle);
-    push(middle, interval.high);
+}
+
+bool LevelSearch::can_look_at_many(const CodeValues& codes, const ScaleSteps& steps,
+                                   std::int64_t first, std::int64_t last) const noexcept {
+  constexpr float small = 0x1p-60F;
+  constexpr float large = 0x1p60F;
+  constexpr double most_levels = 64;
+  return sorted_.empty() && steps.value(first) > small && steps.value(last) < large &&
+         largest_weight_ < large && least_weight_ > small && codes.high() - codes.low() < 0x1p20 &&
+         (codes.is_linear() || static_cast<double>(codes.values().size()) <= most_levels);
+}
+
+// A grid in float32, all of it at once; then in double what may be best, and where a parabola may
+// rise above it.
+void LevelSearch::look_at_many(const CodeValues& codes, const ScaleSteps& steps, std::int64_t first,
+                               std::int64_t last) {
+  constexpr std::size_t most = kernels::gains_at_once;
+  std::array<std::int64_t, most> at{};
+  std::array<float, most> inverses{};
+  std::array<float, most> gains{};
+  // Evenly by steps, which is about evenly by the logarithm of floats.
+  const auto count =
+      static_cast<std::size_t>(std::min(last - first + 1, static_cast<std::int64_t>(most)));
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto part = static_cast<std::int64_t>(i);
+    at[i] = first + (count < 2 ? 0 : (last - first) * part / static_cast<std::int64_t>(count - 1));
+    inverses[i] = 1 / steps.value(at[i]);
   }
-  return found_;
+  for (std::size_t i = count; i < most; ++i) inverses[i] = inverses[count - 1];
+  kernels::level_gains({values_.data(), weights_.data(), values_.size(), shift_}, codes.levels(),
+                       inverses, gains);
+  // What rounding may hide: see level_gains; the rate is off by one more.
+  constexpr double unit = 0x1p-24;
+  const double least_level = codes.least_magnitude();
+  const double of_power = unit * static_cast<double>(values_.size() + 40) * power();
+  const double of_squares = 8 * unit * weight_ * least_level * least_level;
+  const auto margin = [&](double scale) { return of_power + of_squares * scale * scale; };
+  std::array<Sample, most> samples;
+  std::size_t top = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto scale = static_cast<double>(steps.value(at[i]));
+    const double gain = scale * scale * static_cast<double>(gains[i]);
+    samples[i] = {at[i], scale, gain, gain * static_cast<double>(inverses[i])};
+    if (gain > samples[top].gain) top = i;
+  }
+  std::array<bool, most> is_exact{};
+  const auto exact = [&](std::size_t i) {
+    if (!is_exact[i]) samples[i] = look_at(codes, steps, at[i]);
+    is_exact[i] = true;
+  };
+  exact(top);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (samples[i].gain + margin(samples[i].scale) > best_gain_) exact(i);
+  }
+  // Ends that are too high by a margin raise a parabola by that times their ratio at most. No
+  // parabola is above its higher end by more than (1 + ratio)^2 / (4 ratio).
+  for (std::size_t i = 0; i + 1 < count; ++i) {
+    const Sample& low = samples[i];
+    const Sample& high = samples[i + 1];
+    if (high.step - low.step < 2) continue;
+    const double missing = best_gain_ - margin(high.scale) * high.scale / low.scale;
+    const double sum = low.scale + high.scale;
+    const double higher = std::max(low.gain, high.gain);
+    if (missing > 0 && higher * sum * sum <= 4 * low.scale * high.scale * missing) continue;
+    if (between(low, high).bound <= missing) continue;
+    exact(i);
+    exact(i + 1);
+    push(samples[i], samples[i + 1]);
+  }
 }
 
 LevelSearch::Sample LevelSearch::look_at(const CodeValues& codes, const ScaleSteps& steps,
@@ -159,18 +241,31 @@ LevelSearch::Sample LevelSearch::look_at(const CodeValues& codes, const ScaleSte
   return {step, scale, sum, sum / scale};
 }
 
-void LevelSearch::push(const Sample& low, const Sample& high) {
-  if (high.step - low.step < 2) return;
+LevelSearch::Interval LevelSearch::between(const Sample& low, const Sample& high) noexcept {
   // gain / s is a - b s: a line.
   const double b = (low.rate - high.rate) / (high.scale - low.scale);
   const double a = low.rate + b * low.scale;
-  double bound = std::max(low.gain, high.gain);
-  double vertex = (low.scale + high.scale) / 2;
+  Interval interval{low, high, (low.scale + high.scale) / 2, std::max(low.gain, high.gain)};
   if (a > 2 * b * low.scale && a < 2 * b * high.scale) {
-    vertex = a / (2 * b);
-    bound = vertex * (low.rate - b * (vertex - low.scale));
+    interval.vertex = a / (2 * b);
+    interval.bound = interval.vertex * (low.rate - b * (interval.vertex - low.scale));
   }
-  if (bound > best_gain_ + rounding_) intervals_.push_back({low, high, vertex, bound});
+  return interval;
+}
+
+// Where the parabola is highest, or near that.
+std::int64_t LevelSearch::step_inside(const Interval& interval) noexcept {
+  const auto& [low, high, vertex, bound] = interval;
+  const double part = (vertex - low.scale) / (high.scale - low.scale);
+  const auto steps = static_cast<double>(high.step - low.step);
+  return std::clamp(low.step + static_cast<std::int64_t>(part * steps + 0.5), low.step + 1,
+                    high.step - 1);
+}
+
+void LevelSearch::push(const Sample& low, const Sample& high) {
+  if (high.step - low.step < 2) return;
+  const Interval interval = between(low, high);
+  if (interval.bound > best_gain_ + rounding_) intervals_.push_back(interval);
 }
 
 }  // namespace quadrant::inline v0

@@ -68,15 +68,25 @@ class LevelSearch {
   [[nodiscard]] double gain_of_sorted(const CodeValues& codes, double scale) const;
   [[nodiscard]] double least_scale(const CodeValues& codes, double cost) const noexcept;
   Sample look_at(const CodeValues& codes, const ScaleSteps& steps, std::int64_t step);
+  void look_downwards(const CodeValues& codes, const ScaleSteps& steps, std::int64_t first,
+                      std::int64_t last);
+  [[nodiscard]] bool can_look_at_many(const CodeValues& codes, const ScaleSteps& steps,
+                                      std::int64_t first, std::int64_t last) const noexcept;
+  void look_at_many(const CodeValues& codes, const ScaleSteps& steps, std::int64_t first,
+                    std::int64_t last);
+  [[nodiscard]] static Interval between(const Sample& low, const Sample& high) noexcept;
+  [[nodiscard]] static std::int64_t step_inside(const Interval& interval) noexcept;
   void push(const Sample& low, const Sample& high);
 
   std::size_t count_ = 0;
   std::vector<float> values_;  ///< padded to a multiple of 8
   std::vector<float> weights_;
   double shift_ = 0;
-  double weight_ = 0;  ///< sum h
-  double sum_ = 0;     ///< sum h w
-  double power_ = 0;   ///< sum h w^2
+  double weight_ = 0;       ///< sum h
+  double sum_ = 0;          ///< sum h w
+  double power_ = 0;        ///< sum h w^2
+  float least_weight_ = 1;  ///< of those that are not 0
+  float largest_weight_ = 1;
   Extreme largest_;
   Extreme smallest_;
   // Of many: in ascending order, with the sums of those before.

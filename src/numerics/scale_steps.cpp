@@ -5,8 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "quadrant/ir/float16.hpp"
-
 namespace quadrant::inline v0 {
 namespace {
 
@@ -55,22 +53,6 @@ void ScaleSteps::limit(double largest) noexcept {
 
 std::int64_t ScaleSteps::first_above_zero() const noexcept {
   return first_ == 0 && number(0) == 0 ? 1 : first_;
-}
-
-float ScaleSteps::number(std::int64_t step) const noexcept {
-  switch (kind_) {
-    case Kind::integer:
-      return static_cast<float>(step);
-    case Kind::float32:
-      return std::bit_cast<float>(static_cast<std::uint32_t>(step));
-    case Kind::float16:
-      return widen_float16(static_cast<std::uint16_t>(step));
-    case Kind::bfloat16:
-      return widen_bfloat16(static_cast<std::uint16_t>(step));
-    case Kind::small:
-      return widen_magnitude(small_, static_cast<int>(step));
-  }
-  return 0;
 }
 
 std::int64_t ScaleSteps::at_most(double value) const noexcept {

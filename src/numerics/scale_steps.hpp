@@ -1,9 +1,10 @@
 // The scales that a level can hold, in order.
 #pragma once
 
+#include <bit>
 #include <cstdint>
-#include <optional>
 
+#include "quadrant/ir/float16.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/small_float.hpp"
 
@@ -45,5 +46,21 @@ class ScaleSteps {
   std::int64_t first_ = 0;
   std::int64_t last_ = 0;
 };
+
+inline float ScaleSteps::number(std::int64_t step) const noexcept {
+  switch (kind_) {
+    case Kind::integer:
+      return static_cast<float>(step);
+    case Kind::float32:
+      return std::bit_cast<float>(static_cast<std::uint32_t>(step));
+    case Kind::float16:
+      return widen_float16(static_cast<std::uint16_t>(step));
+    case Kind::bfloat16:
+      return widen_bfloat16(static_cast<std::uint16_t>(step));
+    case Kind::small:
+      return widen_magnitude(small_, static_cast<int>(step));
+  }
+  return 0;
+}
 
 }  // namespace quadrant::inline v0

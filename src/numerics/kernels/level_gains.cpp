@@ -61,6 +61,59 @@ double level_gain(const WeightedValues& of, const LevelSet& levels, double inver
   return sum_of_gains<false, false>(of, levels, inverse);
 }
 
+// A vector of scales for each of the values.
+template <bool linear, bool symmetric>
+HWY_INLINE void sums_of_gains(const WeightedValues& of, const LevelSet& levels,
+                              const std::array<float, gains_at_once>& inverses,
+                              std::array<float, gains_at_once>& gains) {
+  const hn::CappedTag<float, gains_at_once> floats;
+  constexpr std::size_t most_levels = 256;
+  std::array<float, most_levels> narrow;
+  if constexpr (!linear) {
+    for (std::size_t j = 0; j < levels.count; ++j) {
+      narrow[j] = static_cast<float>(levels.values[j]);
+    }
+  }
+  const auto low = hn::Set(floats, static_cast<float>(levels.low));
+  const auto high = hn::Set(floats, static_cast<float>(levels.high));
+  const auto rounder = hn::Set(floats, 0x1.8p23F);
+  const auto half = hn::Set(floats, 0.5F);
+  for (std::size_t k = 0; k < gains_at_once; k += hn::Lanes(floats)) {
+    auto twice = hn::LoadU(floats, inverses.data() + k);
+    twice = hn::Add(twice, twice);
+    auto sum = hn::Zero(floats);
+    for (std::size_t i = 0; i < of.count; ++i) {
+      if (of.weights[i] == 0) continue;
+      auto w = hn::Set(floats, static_cast<float>(static_cast<double>(of.values[i]) + of.shift));
+      if constexpr (symmetric) w = hn::Abs(w);
+      const auto x2 = hn::Mul(w, twice);
+      auto gain = hn::Zero(floats);
+      if constexpr (linear) {
+        auto q = hn::Min(hn::Max(hn::Mul(x2, half), low), high);
+        q = hn::Sub(hn::Add(q, rounder), rounder);
+        gain = hn::Mul(q, hn::Sub(x2, q));
+      } else {
+        auto level = hn::Set(floats, narrow[0]);
+        gain = hn::Mul(level, hn::Sub(x2, level));
+        for (std::size_t j = 1; j < levels.count; ++j) {
+          level = hn::Set(floats, narrow[j]);
+          gain = hn::Max(gain, hn::Mul(level, hn::Sub(x2, level)));
+        }
+      }
+      sum = hn::Add(sum, hn::Mul(hn::Set(floats, of.weights[i]), gain));
+    }
+    hn::StoreU(sum, floats, gains.data() + k);
+  }
+}
+
+void level_gains(const WeightedValues& of, const LevelSet& levels,
+                 const std::array<float, gains_at_once>& inverses,
+                 std::array<float, gains_at_once>& gains) {
+  if (levels.is_linear) return sums_of_gains<true, false>(of, levels, inverses, gains);
+  if (levels.is_symmetric) return sums_of_gains<false, true>(of, levels, inverses, gains);
+  return sums_of_gains<false, false>(of, levels, inverses, gains);
+}
+
 }  // namespace quadrant::inline v0::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -68,9 +121,16 @@ HWY_AFTER_NAMESPACE();
 namespace quadrant::inline v0::kernels {
 
 HWY_EXPORT(level_gain);
+HWY_EXPORT(level_gains);
 
 double level_gain(const WeightedValues& of, const LevelSet& levels, double inverse) noexcept {
   return HWY_DYNAMIC_DISPATCH(level_gain)(of, levels, inverse);
+}
+
+void level_gains(const WeightedValues& of, const LevelSet& levels,
+                 const std::array<float, gains_at_once>& inverses,
+                 std::array<float, gains_at_once>& gains) noexcept {
+  HWY_DYNAMIC_DISPATCH(level_gains)(of, levels, inverses, gains);
 }
 
 }  // namespace quadrant::inline v0::kernels

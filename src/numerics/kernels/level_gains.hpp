@@ -1,6 +1,7 @@
 // What the best code of each value gains, for a scale.
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 namespace quadrant::inline v0::kernels {
@@ -27,5 +28,13 @@ struct WeightedValues {
 /// Every eighth is added to the same of eight sums: the same on all processors.
 [[nodiscard]] double level_gain(const WeightedValues& of, const LevelSet& levels,
                                 double inverse) noexcept;
+
+/// The same in float32 for 32 inverses at once, faster: off by 2^-24 times (count + 32) sum of
+/// weight x^2, plus 8 times the weights if 0 is no level, with 1 for the least of them. `shift` is
+/// rounded to float32 with the sum.
+inline constexpr std::size_t gains_at_once = 32;
+void level_gains(const WeightedValues& of, const LevelSet& levels,
+                 const std::array<float, gains_at_once>& inverses,
+                 std::array<float, gains_at_once>& gains) noexcept;
 
 }  // namespace quadrant::inline v0::kernels
