@@ -219,6 +219,7 @@ void Encoder::refine_tables() {
   }
   for_each_block([&](std::size_t block, BlockFitter& fitter) {
     fits_[block] = fitter.measured(fits_[block].scale, fits_[block].offset, above(block));
+    settled_[block] = 0;
   });
 }
 
@@ -340,10 +341,13 @@ void Encoder::search() {
   if (has_levels || minima_.size() > 0) {
     if (stored_table() == nullptr) start_from_free_blocks();
   }
+  settled_.assign(block_count_, 0);
   double last = std::numeric_limits<double>::infinity();
   for (int round = 0; round < options_.most_rounds; ++round) {
     for_each_block([&](std::size_t block, BlockFitter& fitter) {
+      if (settled_[block] != 0) return;
       fits_[block] = fitter.search(fits_[block], above(block));
+      settled_[block] = 1;
     });
     if (!in_turn) break;
     refine_tables();
@@ -380,6 +384,7 @@ void Encoder::refine_level(std::size_t level, bool scales, bool minima) {
     double vm = 0;
     double wm = 0;
     double mm = 0;
+    double ww = 0;
     std::size_t any_block = 0;
   };
   LevelTree& tree = scales ? scales_ : minima_;
@@ -392,6 +397,7 @@ void Encoder::refine_level(std::size_t level, bool scales, bool minima) {
     sum.vm += fit.minimum * fit.v;
     sum.wm += fit.minimum * fit.w;
     sum.mm += fit.minimum * fit.minimum * fit.h;
+    sum.ww += fit.ww;
     sum.any_block = block;
   }
   struct Factors {
@@ -430,7 +436,9 @@ void Encoder::refine_level(std::size_t level, bool scales, bool minima) {
       }
       return found;
     };
+    // A change that gains next to nothing is not worth a search of all blocks.
     double least = cost_of(1, 1);
+    least -= enough_gain * (least + sum.ww);
     for (const Candidate& scale : candidates(scales_, scales, a)) {
       for (const Candidate& minimum : candidates(minima_, minima, b)) {
         const double now = cost_of(scale.factor, minimum.factor);
@@ -445,6 +453,8 @@ void Encoder::refine_level(std::size_t level, bool scales, bool minima) {
   for (std::size_t block = 0; block < block_count_; ++block) {
     BlockFit& fit = fits_[block];
     const auto [a, b] = factors[tree.group(level, block)];
+    if (a == 1 && b == 1) continue;
+    settled_[block] = 0;
     fit.scaled *= a;
     fit.v *= a;
     fit.vv *= a * a;

@@ -78,6 +78,7 @@ class Encoder {
   std::vector<CodeValues> codes_;  ///< by table
   std::vector<CodeValues> mirrored_;
   std::vector<BlockFit> fits_;
+  std::vector<std::uint8_t> settled_;  ///< whether a block was searched with what is above it now
   double bound_ = 0;
 };
 

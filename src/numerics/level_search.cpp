@@ -111,6 +111,15 @@ double LevelSearch::least_scale(const CodeValues& codes, double cost) const noex
   return std::max({above, below, 0.0});
 }
 
+double LevelSearch::power_up_to(double magnitude) const noexcept {
+  double sum = 0;
+  for (std::size_t i = 0; i < count_; ++i) {
+    const double w = static_cast<double>(values_[i]) + shift_;
+    sum += std::fabs(w) <= magnitude ? static_cast<double>(weights_[i]) * w * w : 0;
+  }
+  return sum;
+}
+
 std::optional<LevelSearch::Found> LevelSearch::best(const CodeValues& codes,
                                                     const ScaleSteps& steps, double gain_to_beat) {
   found_.reset();
@@ -122,8 +131,13 @@ std::optional<LevelSearch::Found> LevelSearch::best(const CodeValues& codes,
   const double magnitude = std::max(std::fabs(static_cast<double>(largest_.value) + shift_),
                                     std::fabs(static_cast<double>(smallest_.value) + shift_));
   // From there on 2 s w l - s^2 l^2 falls, whatever w and l are.
-  const double most = magnitude / codes.least_magnitude();
+  double most = magnitude / codes.least_magnitude();
   const double least = least_scale(codes, all - best_gain_);
+  // Nor do values gain that are no larger than half of the least level: they cost too much there.
+  while (sorted_.empty() && most > 2 * least &&
+         power_up_to(most / 4 * codes.least_magnitude()) > all - best_gain_) {
+    most /= 2;
+  }
   const std::int64_t first = std::max(steps.at_most(least), steps.first_above_zero());
   const std::int64_t last = std::min(steps.at_most(most) + 1, steps.last());
   if (last < first) return found_;
@@ -187,9 +201,8 @@ void LevelSearch::look_at_many(const CodeValues& codes, const ScaleSteps& steps,
     at[i] = first + (count < 2 ? 0 : (last - first) * part / static_cast<std::int64_t>(count - 1));
     inverses[i] = 1 / steps.value(at[i]);
   }
-  for (std::size_t i = count; i < most; ++i) inverses[i] = inverses[count - 1];
   kernels::level_gains({values_.data(), weights_.data(), values_.size(), shift_}, codes.levels(),
-                       inverses, gains);
+                       inverses.data(), count, gains.data());
   // What rounding may hide: see level_gains; the rate is off by one more.
   constexpr double unit = 0x1p-24;
   const double least_level = codes.least_magnitude();

@@ -67,6 +67,7 @@ class LevelSearch {
 
   [[nodiscard]] double gain_of_sorted(const CodeValues& codes, double scale) const;
   [[nodiscard]] double least_scale(const CodeValues& codes, double cost) const noexcept;
+  [[nodiscard]] double power_up_to(double magnitude) const noexcept;
   Sample look_at(const CodeValues& codes, const ScaleSteps& steps, std::int64_t step);
   void look_downwards(const CodeValues& codes, const ScaleSteps& steps, std::int64_t first,
                       std::int64_t last);

@@ -75,17 +75,14 @@ std::int64_t ScaleSteps::at_most(double value) const noexcept {
       step = std::bit_cast<std::int32_t>(single) >> 16;
       break;
     case Kind::small: {
-      std::int64_t low = first_ - 1;
-      std::int64_t high = last_;
-      while (low < high) {
-        const std::int64_t middle = (low + high + 1) / 2;
-        if (number(middle) <= single) {
-          low = middle;
-        } else {
-          high = middle - 1;
-        }
-      }
-      step = low;
+      const float least_normal = number(std::int64_t{1} << small_.mantissa);
+      const std::int64_t bits = std::bit_cast<std::int32_t>(single);
+      constexpr int float_mantissa = 23;
+      constexpr std::int64_t float_bias = 127;
+      const std::int64_t normal = (bits >> (float_mantissa - small_.mantissa)) -
+                                  ((float_bias - small_.bias) << small_.mantissa);
+      const bool is_subnormal = small_.has_sign && single < least_normal;
+      step = is_subnormal ? static_cast<std::int64_t>(single / number(1)) : normal;
       break;
     }
   }

@@ -64,8 +64,7 @@ double level_gain(const WeightedValues& of, const LevelSet& levels, double inver
 // A vector of scales for each of the values.
 template <bool linear, bool symmetric>
 HWY_INLINE void sums_of_gains(const WeightedValues& of, const LevelSet& levels,
-                              const std::array<float, gains_at_once>& inverses,
-                              std::array<float, gains_at_once>& gains) {
+                              const float* inverses, std::size_t count, float* gains) {
   const hn::CappedTag<float, gains_at_once> floats;
   constexpr std::size_t most_levels = 256;
   std::array<float, most_levels> narrow;
@@ -78,8 +77,8 @@ HWY_INLINE void sums_of_gains(const WeightedValues& of, const LevelSet& levels,
   const auto high = hn::Set(floats, static_cast<float>(levels.high));
   const auto rounder = hn::Set(floats, 0x1.8p23F);
   const auto half = hn::Set(floats, 0.5F);
-  for (std::size_t k = 0; k < gains_at_once; k += hn::Lanes(floats)) {
-    auto twice = hn::LoadU(floats, inverses.data() + k);
+  for (std::size_t k = 0; k < count; k += hn::Lanes(floats)) {
+    auto twice = hn::LoadU(floats, inverses + k);
     twice = hn::Add(twice, twice);
     auto sum = hn::Zero(floats);
     for (std::size_t i = 0; i < of.count; ++i) {
@@ -102,16 +101,15 @@ HWY_INLINE void sums_of_gains(const WeightedValues& of, const LevelSet& levels,
       }
       sum = hn::Add(sum, hn::Mul(hn::Set(floats, of.weights[i]), gain));
     }
-    hn::StoreU(sum, floats, gains.data() + k);
+    hn::StoreU(sum, floats, gains + k);
   }
 }
 
-void level_gains(const WeightedValues& of, const LevelSet& levels,
-                 const std::array<float, gains_at_once>& inverses,
-                 std::array<float, gains_at_once>& gains) {
-  if (levels.is_linear) return sums_of_gains<true, false>(of, levels, inverses, gains);
-  if (levels.is_symmetric) return sums_of_gains<false, true>(of, levels, inverses, gains);
-  return sums_of_gains<false, false>(of, levels, inverses, gains);
+void level_gains(const WeightedValues& of, const LevelSet& levels, const float* inverses,
+                 std::size_t count, float* gains) {
+  if (levels.is_linear) return sums_of_gains<true, false>(of, levels, inverses, count, gains);
+  if (levels.is_symmetric) return sums_of_gains<false, true>(of, levels, inverses, count, gains);
+  return sums_of_gains<false, false>(of, levels, inverses, count, gains);
 }
 
 }  // namespace quadrant::inline v0::kernels::HWY_NAMESPACE
@@ -127,10 +125,9 @@ double level_gain(const WeightedValues& of, const LevelSet& levels, double inver
   return HWY_DYNAMIC_DISPATCH(level_gain)(of, levels, inverse);
 }
 
-void level_gains(const WeightedValues& of, const LevelSet& levels,
-                 const std::array<float, gains_at_once>& inverses,
-                 std::array<float, gains_at_once>& gains) noexcept {
-  HWY_DYNAMIC_DISPATCH(level_gains)(of, levels, inverses, gains);
+void level_gains(const WeightedValues& of, const LevelSet& levels, const float* inverses,
+                 std::size_t count, float* gains) noexcept {
+  HWY_DYNAMIC_DISPATCH(level_gains)(of, levels, inverses, count, gains);
 }
 
 }  // namespace quadrant::inline v0::kernels

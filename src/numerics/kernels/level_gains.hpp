@@ -1,7 +1,6 @@
 // What the best code of each value gains, for a scale.
 #pragma once
 
-#include <array>
 #include <cstddef>
 
 namespace quadrant::inline v0::kernels {
@@ -29,12 +28,11 @@ struct WeightedValues {
 [[nodiscard]] double level_gain(const WeightedValues& of, const LevelSet& levels,
                                 double inverse) noexcept;
 
-/// The same in float32 for 32 inverses at once, faster: off by 2^-24 times (count + 32) sum of
-/// weight x^2, plus 8 times the weights if 0 is no level, with 1 for the least of them. `shift` is
-/// rounded to float32 with the sum.
+/// The same in float32 for several inverses at once, faster: off by 2^-24 times (count + 32) sum of
+/// weight x^2, plus 8 times the weights if 0 is no level, with 1 for the least of them. Arrays have
+/// room for `gains_at_once`, of which the first `count` mean something.
 inline constexpr std::size_t gains_at_once = 32;
-void level_gains(const WeightedValues& of, const LevelSet& levels,
-                 const std::array<float, gains_at_once>& inverses,
-                 std::array<float, gains_at_once>& gains) noexcept;
+void level_gains(const WeightedValues& of, const LevelSet& levels, const float* inverses,
+                 std::size_t count, float* gains) noexcept;
 
 }  // namespace quadrant::inline v0::kernels
