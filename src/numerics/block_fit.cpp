@@ -139,6 +139,12 @@ BlockFit BlockFitter::measured(float scale, float offset, const AboveBlock& abov
   return fit;
 }
 
+BlockFit BlockFitter::measured_free(const Usual& found) {
+  BlockFit fit{.scaled = found.scale, .minimum = found.minimum};
+  add_sums(*codes_, fit);
+  return fit;
+}
+
 std::span<const std::uint16_t> BlockFitter::nearest(const CodeValues& codes, double scaled,
                                                     double minimum) {
   places_.resize(values_.size());
@@ -209,46 +215,45 @@ BlockFit BlockFitter::search_zero_points(const BlockFit& fit, const AboveBlock& 
   return measured(scale, static_cast<float>(zero_point), above);
 }
 
-// Among neighbouring steps of both, from the best to the next better, until none is.
+// Among scales near the one that is there, each with minima near the one that leaves the mean where
+// it is: errors of both make up for each other along that line. Again from the best, until none is.
 BlockFit BlockFitter::search_minima(const BlockFit& fit, const AboveBlock& above) {
-  const ScaleSteps scales = this->scales(above.scale, fit.scale < 0);
-  const ScaleSteps minima = this->minima(above.minimum, fit.offset < 0);
-  const double sign = fit.offset < 0 ? -1 : 1;
-  const auto last_of = [](const ScaleSteps& steps, float number, float outer) {
-    return steps.nearest(static_cast<double>(std::fabs(number) * outer));
-  };
-  std::int64_t scale = last_of(scales, fit.scale, above.scale);
-  std::int64_t minimum = last_of(minima, fit.offset, above.minimum);
-  const CodeValues& codes = fit.scale < 0 ? *mirrored_ : *codes_;
-  double least = fit.cost();
-  bool moved = false;
-  constexpr std::int64_t radius = 2;
-  constexpr int most_moves = 64;
-  for (int move = 0; move < most_moves; ++move) {
-    std::int64_t best_scale = scale;
-    std::int64_t best_minimum = minimum;
-    for (std::int64_t m = std::max(minimum - radius, minima.first());
-         m <= std::min(minimum + radius, minima.last()); ++m) {
-      search_.shift_by(sign * static_cast<double>(minima.value(m)));
-      for (std::int64_t s = std::max(scale - radius, scales.first());
-           s <= std::min(scale + radius, scales.last()); ++s) {
-        const auto real = static_cast<double>(scales.value(s));
+  const bool is_mirrored = fit.scale < 0;
+  const ScaleSteps scales = this->scales(above.scale, is_mirrored);
+  const CodeValues& codes = is_mirrored ? *mirrored_ : *codes_;
+  constexpr std::int64_t scales_around = 8;
+  constexpr std::int64_t minima_around = 2;
+  constexpr int most_moves = 16;
+  BlockFit best = fit;
+  for (int move = 0; move < most_moves && best.h > 0; ++move) {
+    double least = best.cost();
+    float scale = best.scale;
+    float offset = best.offset;
+    const std::int64_t there = scales.nearest(std::fabs(best.scaled));
+    for (std::int64_t s = std::max(there - scales_around, scales.first());
+         s <= std::min(there + scales_around, scales.last()); ++s) {
+      const auto real = static_cast<double>(scales.value(s));
+      const double ratio = best.scaled == 0 ? 1 : real / std::fabs(best.scaled);
+      const double wanted = best.minimum + (ratio - 1) * best.v / best.h;
+      const bool negative = wanted < 0 && has_sign(format_.offsets.back());
+      const ScaleSteps minima = this->minima(above.minimum, negative);
+      const std::int64_t middle = minima.nearest(std::max(negative ? -wanted : wanted, 0.0));
+      for (std::int64_t m = std::max(middle - minima_around, minima.first());
+           m <= std::min(middle + minima_around, minima.last()); ++m) {
+        const auto minimum = static_cast<double>(minima.value(m));
+        search_.shift_by(negative ? -minimum : minimum);
         const double cost = search_.power() - (real > 0 ? search_.gain(codes, real) : 0);
         if (!(cost < least)) continue;
         least = cost;
-        best_scale = s;
-        best_minimum = m;
+        scale = is_mirrored ? -scales.number(s) : scales.number(s);
+        offset = negative ? -minima.number(m) : minima.number(m);
       }
     }
-    if (best_scale == scale && best_minimum == minimum) break;
-    scale = best_scale;
-    minimum = best_minimum;
-    moved = true;
+    if (scale == best.scale && offset == best.offset) break;
+    best = measured(scale, offset, above);
   }
   search_.shift_by(0);
-  if (!moved) return fit;
-  return measured(std::copysign(scales.number(scale), fit.scale),
-                  std::copysign(minima.number(minimum), fit.offset), above);
+  return best;
 }
 
 BlockFitter::Usual BlockFitter::free() {
@@ -300,7 +305,7 @@ BlockFitter::Usual BlockFitter::free_minimum() {
     start.cost = search_.power() - gain;
   }
   search_.shift_by(0);
-  constexpr std::size_t polished = 4;
+  constexpr std::size_t polished = 6;
   std::ranges::partial_sort(starts, starts.begin() + polished, {}, &Start::cost);
   Usual best{starts[0].scale, starts[0].minimum, starts[0].cost};
   for (const Start& start : std::span(starts).first(polished)) {
@@ -317,7 +322,7 @@ BlockFitter::Usual BlockFitter::free_minimum() {
       if (minimum < 0 && !is_signed) minimum = 0;
       const double a = (fit.wv + minimum * fit.v) / fit.vv;
       fit.minimum = minimum;
-      const double cost = fit.cost(a, 1);
+      const double cost = fit.cost(a, minimum);
       if (cost < best.cost) best = {fit.scaled * a, minimum, cost};
       if (!(cost < last * (1 - enough_of_a_turn))) break;
       fit.scaled *= a;

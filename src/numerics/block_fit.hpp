@@ -13,10 +13,10 @@
 
 namespace quadrant::inline v0 {
 
-/// What a group has been given, and the sums that say what other outer levels would cost: with
-/// v = scale * value of each code, h the weights, m the minimum,
+/// What a group has been given, and the sums that say what other scales would cost with the same
+/// codes: with v = scale * value of each code, h the weights,
 ///
-///   cost(a, b) = sum h (w - a v + b m)^2
+///   cost(a, m) = sum h (w - a v + m)^2
 struct BlockFit {
   float scale = 0;     ///< of the innermost level alone; it may be negative
   float offset = 0;    ///< the zero point, or the innermost level of the minimum
@@ -29,10 +29,12 @@ struct BlockFit {
   double vv = 0;
   double wv = 0;
 
-  [[nodiscard]] double cost(double a = 1, double b = 1) const noexcept {
-    const double m = b * minimum;
+  [[nodiscard]] double cost() const noexcept { return cost(1, minimum); }
+  [[nodiscard]] double cost(double a, double m) const noexcept {
     return ww - 2 * a * wv + a * a * vv + m * (2 * (w - a * v) + m * h);
   }
+  /// The minimum of least cost.
+  [[nodiscard]] double best_minimum(double a) const noexcept { return h > 0 ? (a * v - w) / h : 0; }
 };
 
 /// What is above a group's own levels.
@@ -72,6 +74,8 @@ class BlockFitter {
 
   /// With the nearest codes.
   [[nodiscard]] BlockFit measured(float scale, float offset, const AboveBlock& above);
+  /// The same for what `free` found.
+  [[nodiscard]] BlockFit measured_free(const Usual& found);
   /// The places of the nearest of `codes` for a scale and a minimum with all levels; valid until
   /// the next are asked for.
   [[nodiscard]] std::span<const std::uint16_t> nearest(const CodeValues& codes, double scaled,

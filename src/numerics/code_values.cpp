@@ -18,6 +18,7 @@ CodeValues::CodeValues(const NumberCode& code, std::int64_t zero_point)
     low_ = static_cast<double>(integer->min - zero_point);
     high_ = static_cast<double>(integer->max - zero_point);
     is_symmetric_ = low_ == -high_;
+    least_magnitude_ = std::max({low_, -high_, 1.0});
   } else if (const auto* real = std::get_if<FloatCode>(&code)) {
     const SmallFloat type = small_float(real->type).value_or(SmallFloat{});
     std::vector<float> all(std::size_t{1} << static_cast<unsigned>(bits_));
@@ -58,18 +59,13 @@ void CodeValues::finish() {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     is_symmetric_ = is_symmetric_ && values_[i] == -values_[values_.size() - 1 - i];
   }
+  least_magnitude_ = std::numeric_limits<double>::infinity();
+  for (const double value : values_) {
+    if (value != 0) least_magnitude_ = std::min(least_magnitude_, std::fabs(value));
+  }
   from_zero_.clear();
   std::ranges::copy_if(values_, std::back_inserter(from_zero_),
                        [](double value) { return value >= 0; });
-}
-
-double CodeValues::least_magnitude() const noexcept {
-  if (is_linear_) return std::max({low_, -high_, 1.0});
-  double least = std::numeric_limits<double>::infinity();
-  for (const double value : values_) {
-    if (value != 0) least = std::min(least, std::fabs(value));
-  }
-  return least;
 }
 
 kernels::LevelSet CodeValues::levels() const noexcept {

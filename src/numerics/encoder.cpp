@@ -270,17 +270,12 @@ void Encoder::start_from_free_blocks() {
   Wanted wanted(block_count_);
   std::vector<double> scales(block_count_);
   std::vector<double> minima(block_count_);
-  std::vector<double> of_scales(block_count_);
-  std::vector<double> of_minima(block_count_);
+  std::vector<BlockFit> fits(block_count_);
   for_each_block([&](std::size_t block, BlockFitter& fitter) {
     wanted[block] = fitter.free();
-    const BlockFitter::Usual& found = wanted[block];
-    scales[block] = std::fabs(found.scale);
-    minima[block] = std::fabs(found.minimum);
-    const BlockFit fit = fitter.measured(static_cast<float>(found.scale),
-                                         static_cast<float>(found.minimum), AboveBlock{});
-    of_scales[block] = fit.vv;
-    of_minima[block] = fit.h * found.minimum * found.minimum;
+    fits[block] = fitter.measured_free(wanted[block]);
+    scales[block] = std::fabs(wanted[block].scale);
+    minima[block] = std::fabs(wanted[block].minimum);
   });
   if (format_.offset == Offset::none) {
     bound_ = 0;
@@ -288,48 +283,63 @@ void Encoder::start_from_free_blocks() {
   }
   reach(scales_, scales);
   reach(minima_, minima);
-  round_least(scales_, scales, of_scales);
-  round_least(minima_, minima, of_minima);
+  // With the codes of free blocks. Scales on both sides of what they want; first with minima that
+  // are free, then with those that can be stored.
+  const auto least_of_sides = [&](std::size_t block, const ScaleSteps& steps, auto cost) {
+    const std::int64_t below =
+        std::clamp(steps.at_most(scales[block]), steps.first(), steps.last());
+    double least = std::numeric_limits<double>::infinity();
+    for (const std::int64_t step : {below, std::min(below + 1, steps.last())}) {
+      const double a =
+          scales[block] == 0 ? 1 : static_cast<double>(steps.value(step)) / scales[block];
+      least = std::min(least, cost(a));
+    }
+    return least;
+  };
+  const bool has_minima = minima_.size() > 0;
+  choose_level(scales_, [&](std::size_t block, const ScaleSteps& steps) {
+    const BlockFit& fit = fits[block];
+    return least_of_sides(
+        block, steps, [&](double a) { return fit.cost(a, has_minima ? fit.best_minimum(a) : 0); });
+  });
+  choose_level(minima_, [&](std::size_t block, const ScaleSteps& steps) {
+    const BlockFit& fit = fits[block];
+    const ScaleSteps own(scales_.level(scales_.size() - 1), scales_.outer(block));
+    return least_of_sides(block, own, [&](double a) {
+      const double best = fit.best_minimum(a);
+      const double sign = fit.minimum < 0 ? -1 : 1;
+      const std::int64_t step = steps.nearest(std::max(sign * best, 0.0));
+      return fit.cost(a, sign * static_cast<double>(steps.value(step)));
+    });
+  });
   store(wanted);
 }
 
-void Encoder::round_least(LevelTree& tree, std::span<const double> wanted,
-                          std::span<const double> costs) const {
+void Encoder::choose_level(LevelTree& tree, Loss loss) const {
   if (tree.size() < 2) return;
   constexpr std::size_t candidates = 64;
   constexpr double least = 0.7;
   constexpr double most = 2;
   const std::size_t level = tree.size() - 2;
-  const std::size_t groups = tree.groups(level);
-  std::vector<std::array<double, candidates>> sums(groups);
-  const auto number = [&](std::size_t block, std::size_t candidate) {
-    const double part = static_cast<double>(candidate) / (candidates - 1);
-    const ScaleSteps steps(tree.level(level), 1);
-    const float now = tree.numbers[level][tree.group(level, block)];
-    const std::int64_t step =
-        steps.nearest(static_cast<double>(now) * least * std::pow(most / least, part));
-    return steps.number(std::max(step, steps.first_above_zero()));
-  };
-  std::vector<std::size_t> any_block(groups);
-  for (std::size_t block = 0; block < block_count_; ++block) {
-    any_block[tree.group(level, block)] = block;
-  }
-  std::vector<std::array<float, candidates>> numbers(groups);
-  for (std::size_t group = 0; group < groups; ++group) {
-    for (std::size_t i = 0; i < candidates; ++i) numbers[group][i] = number(any_block[group], i);
+  const ScaleSteps steps(tree.level(level), 1);
+  std::vector<std::array<double, candidates>> sums(tree.groups(level));
+  std::vector<std::array<float, candidates>> numbers(tree.groups(level));
+  for (std::size_t group = 0; group < numbers.size(); ++group) {
+    for (std::size_t i = 0; i < candidates; ++i) {
+      const double part = static_cast<double>(i) / (candidates - 1);
+      const double wanted =
+          static_cast<double>(tree.numbers[level][group]) * least * std::pow(most / least, part);
+      numbers[group][i] = steps.number(std::max(steps.nearest(wanted), steps.first_above_zero()));
+    }
   }
   for (std::size_t block = 0; block < block_count_; ++block) {
-    if (wanted[block] == 0) continue;
     const std::size_t group = tree.group(level, block);
     const float above = tree.product(block, level);
     for (std::size_t i = 0; i < candidates; ++i) {
-      const ScaleSteps steps(tree.level(level + 1), above * numbers[group][i]);
-      const auto stored = static_cast<double>(steps.value(steps.nearest(wanted[block])));
-      const double error = stored / wanted[block] - 1;
-      sums[group][i] += costs[block] * error * error;
+      sums[group][i] += loss(block, ScaleSteps(tree.level(level + 1), above * numbers[group][i]));
     }
   }
-  for (std::size_t group = 0; group < groups; ++group) {
+  for (std::size_t group = 0; group < sums.size(); ++group) {
     const auto best = std::ranges::min_element(sums[group]) - sums[group].begin();
     tree.numbers[level][group] = numbers[group][static_cast<std::size_t>(best)];
   }

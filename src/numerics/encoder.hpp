@@ -10,6 +10,7 @@
 #include "numerics/code_values.hpp"
 #include "numerics/groups.hpp"
 #include "numerics/level_tree.hpp"
+#include "numerics/scale_steps.hpp"
 #include "quadrant/numerics/encode.hpp"
 #include "quadrant/support/function_ref.hpp"
 
@@ -54,10 +55,10 @@ class Encoder {
   void start_from_free_blocks();
   /// Numbers of all levels above the innermost by the usual rule.
   void reach(LevelTree& tree, std::span<const double> wanted) const;
-  /// Those of the level above the innermost, so that rounding `wanted` costs least: each costs
-  /// `costs` times the square of its relative error.
-  void round_least(LevelTree& tree, std::span<const double> wanted,
-                   std::span<const double> costs) const;
+  /// Those of the level above the innermost, of some near what they are, so that the blocks' losses
+  /// with the steps that they leave are least.
+  using Loss = FunctionRef<double(std::size_t, const ScaleSteps&)>;
+  void choose_level(LevelTree& tree, Loss loss) const;
   void store(const Wanted& wanted);
   void search();
   void refine_levels();
