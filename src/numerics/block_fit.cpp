@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "numerics/kernels/extremes.hpp"
+
 namespace quadrant::inline v0 {
 namespace {
 
@@ -42,11 +44,8 @@ void BlockFitter::load(std::span<const float> values, std::span<const float> wei
   codes_ = &codes;
   mirrored_ = &mirrored;
   is_loaded_ = false;
-  largest_ = smallest_ = 0;
-  for (const float value : values) {
-    largest_ = std::max(largest_, value);
-    smallest_ = std::min(smallest_, value);
-  }
+  kernels::reach_of_rows(values.data(), {1, values.size(), values.size()}, {&largest_, &smallest_});
+  smallest_ = -smallest_;
 }
 
 bool BlockFitter::may_be_negative() const noexcept {
@@ -82,6 +81,12 @@ BlockFitter::Usual BlockFitter::usual() const noexcept {
   return {std::max(reach(above, high), reach(below, low)), 0};
 }
 
+// Of others no scale that is looked at comes near infinity.
+bool BlockFitter::is_large() const noexcept {
+  constexpr float large = 1e25F;
+  return largest_ > large || smallest_ < -large;
+}
+
 double BlockFitter::largest_scale() const noexcept {
   const double last = format_.offset == Offset::zero_point
                           ? codes_->high() - codes_->low()
@@ -91,18 +96,18 @@ double BlockFitter::largest_scale() const noexcept {
 
 ScaleSteps BlockFitter::scales(float above, bool negative) const noexcept {
   ScaleSteps steps(format_.scales.back(), above, negative);
-  steps.limit(largest_scale());
+  if (is_large()) steps.limit(largest_scale());
   return steps;
 }
 
 ScaleSteps BlockFitter::minima(float above, bool negative) const noexcept {
   ScaleSteps steps(format_.offsets.back(), above, negative);
-  steps.limit(largest_minimum);
+  if (is_large()) steps.limit(largest_minimum);
   return steps;
 }
 
 BlockFit BlockFitter::stored(const Usual& usual, const AboveBlock& above) {
-  if (scale_level() == nullptr) return measured(1, 0, above);
+  if (scale_level() == nullptr) return placed(1, 0, above);
   const bool is_float = std::holds_alternative<FloatScale>(scale_level()->type);
   // All values are zero: any scale does, but no runtime has trouble with 1.
   const double real = usual.scale == 0 && is_float ? 1 : usual.scale;
@@ -119,23 +124,28 @@ BlockFit BlockFitter::stored(const Usual& usual, const AboveBlock& above) {
     offset = static_cast<float>(std::clamp(std::nearbyint(zero), static_cast<double>(code.min),
                                            static_cast<double>(code.max)));
   }
-  return measured(scale, offset, above);
+  return placed(scale, offset, above);
 }
 
 double BlockFitter::real_scale(float number, const AboveBlock& above) const noexcept {
   return static_cast<double>(above.scale * number);
 }
 
-BlockFit BlockFitter::measured(float scale, float offset, const AboveBlock& above) {
+BlockFit BlockFitter::placed(float scale, float offset, const AboveBlock& above) const noexcept {
   BlockFit fit{.scale = scale, .offset = offset, .scaled = real_scale(scale, above)};
-  if (format_.offset == Offset::zero_point) {
-    add_sums(CodeValues(format_.code, static_cast<std::int64_t>(offset)), fit);
-    return fit;
-  }
   if (format_.offset == Offset::minimum) {
     fit.minimum = static_cast<double>(above.minimum * offset);
   }
-  add_sums(*codes_, fit);
+  return fit;
+}
+
+BlockFit BlockFitter::measured(float scale, float offset, const AboveBlock& above) {
+  BlockFit fit = placed(scale, offset, above);
+  if (format_.offset == Offset::zero_point) {
+    add_sums(CodeValues(format_.code, static_cast<std::int64_t>(offset)), fit);
+  } else {
+    add_sums(*codes_, fit);
+  }
   return fit;
 }
 
@@ -155,18 +165,20 @@ std::span<const std::uint16_t> BlockFitter::nearest(const CodeValues& codes, dou
 
 void BlockFitter::add_sums(const CodeValues& codes, BlockFit& fit) {
   const auto places = nearest(codes, fit.scaled, fit.minimum);
-  for (std::size_t i = 0; i < values_.size(); ++i) {
+  BlockFit sums = fit;  // not known to be apart from the values, it would be stored at each
+  for (std::size_t i = 0; i < places.size(); ++i) {
     const auto w = static_cast<double>(values_[i]);
     const auto h = static_cast<double>(weights_[i]);
-    const double v = codes.value_at(places[i]) * fit.scaled;
+    const double v = codes.value_at(places[i]) * sums.scaled;
     const double hv = h * v;
-    fit.h += h;
-    fit.w += h * w;
-    fit.ww += h * w * w;
-    fit.v += hv;
-    fit.vv += hv * v;
-    fit.wv += hv * w;
+    sums.h += h;
+    sums.w += h * w;
+    sums.ww += h * w * w;
+    sums.v += hv;
+    sums.vv += hv * v;
+    sums.wv += hv * w;
   }
+  fit = sums;
 }
 
 BlockFit BlockFitter::search(const BlockFit& fit, const AboveBlock& above) {

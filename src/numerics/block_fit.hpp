@@ -65,7 +65,7 @@ class BlockFitter {
   };
   [[nodiscard]] Usual usual() const noexcept;
 
-  /// Rounded to what the levels hold.
+  /// Rounded to what the levels hold; not measured.
   [[nodiscard]] BlockFit stored(const Usual& usual, const AboveBlock& above);
   /// No more than `fit` costs, which is of these values and `above`. Exact without a minimum.
   [[nodiscard]] BlockFit search(const BlockFit& fit, const AboveBlock& above);
@@ -95,7 +95,9 @@ class BlockFitter {
   /// Those that make no infinity of a code.
   [[nodiscard]] ScaleSteps scales(float above, bool negative) const noexcept;
   [[nodiscard]] ScaleSteps minima(float above, bool negative) const noexcept;
+  [[nodiscard]] bool is_large() const noexcept;
   [[nodiscard]] double largest_scale() const noexcept;
+  [[nodiscard]] BlockFit placed(float scale, float offset, const AboveBlock& above) const noexcept;
 
   const NumberFormat& format_;
   std::span<const float> values_;

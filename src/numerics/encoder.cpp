@@ -263,6 +263,8 @@ void Encoder::reach(LevelTree& tree, std::span<const double> wanted) const {
 void Encoder::store(const Wanted& wanted) {
   for_each_block([&](std::size_t block, BlockFitter& fitter) {
     fits_[block] = fitter.stored(wanted[block], above(block));
+    if (!options_.search) return;
+    fits_[block] = fitter.measured(fits_[block].scale, fits_[block].offset, above(block));
   });
 }
 
@@ -499,18 +501,20 @@ Encoded Encoder::finished() const {
     const CodeValues& codes = has_zeros ? around : codes_[table_of(block)];
     const auto places =
         fitter.nearest(codes, static_cast<double>(scale), static_cast<double>(minimum));
-    std::size_t at = 0;
     double sum = 0;
-    for_each_member(blocks_.members(static_cast<std::int64_t>(block)), [&](std::size_t i) {
-      const auto w = static_cast<double>(fitter.values()[at]);
-      const float real = static_cast<float>(codes.value_at(places[at])) * scale - minimum;
-      const std::uint32_t code = codes.code_at(places[at]);
-      const double error = w - static_cast<double>(real);
-      sum += static_cast<double>(fitter.weights()[at++]) * error * error;
-      result.codes[i * width] = static_cast<std::byte>(code & 0xFFU);
-      if (width == 2) result.codes[i * 2 + 1] = static_cast<std::byte>(code >> 8U & 0xFFU);
-    });
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const float real = static_cast<float>(codes.value_at(places[i])) * scale - minimum;
+      const double error = static_cast<double>(fitter.values()[i]) - static_cast<double>(real);
+      sum += static_cast<double>(fitter.weights()[i]) * error * error;
+    }
     errors[block] = sum;
+    std::byte* const stored = result.codes.data();
+    auto place = places.begin();
+    for_each_member(blocks_.members(static_cast<std::int64_t>(block)), [&](std::size_t i) {
+      const std::uint32_t code = codes.code_at(*place++);
+      stored[i * width] = static_cast<std::byte>(code & 0xFFU);
+      if (width == 2) stored[i * 2 + 1] = static_cast<std::byte>(code >> 8U & 0xFFU);
+    });
   });
   for (const double error : errors) result.error += error;
   const bool is_exact = scales_.size() == 1 && format_.offset != Offset::minimum &&
