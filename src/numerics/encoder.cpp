@@ -334,7 +334,10 @@ void Encoder::choose_level(LevelTree& tree, Loss loss) const {
       numbers[group][i] = steps.number(std::max(steps.nearest(wanted), steps.first_above_zero()));
     }
   }
-  for (std::size_t block = 0; block < block_count_; ++block) {
+  // Of groups of many blocks some will do.
+  constexpr std::size_t enough = 1024;
+  const std::size_t each = std::max<std::size_t>(block_count_ / (enough * sums.size() + 1), 1);
+  for (std::size_t block = 0; block < block_count_; block += each) {
     const std::size_t group = tree.group(level, block);
     const float above = tree.product(block, level);
     for (std::size_t i = 0; i < candidates; ++i) {

@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
+
+#include "numerics/finite.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
 
 constexpr std::size_t few_values = 512;
+constexpr unsigned half_octave = 22;         // bits of a float below those that tell them apart
 constexpr double rounding_of_gains = 1e-13;  // as a part of the power
 
 }  // namespace
@@ -36,6 +40,14 @@ void LevelSearch::load(std::span<const float> values, std::span<const float> wei
     if (weights[i] > 0) least_weight_ = std::min(least_weight_, weights[i]);
     largest_weight_ = std::max(largest_weight_, weights[i]);
     if (values[i] < smallest_.value) smallest_ = {values[i], weights[i]};
+  }
+  powers_.fill(0);
+  largest_bits_ = std::max(magnitude_bits(largest_.value), magnitude_bits(smallest_.value));
+  for (std::size_t i = 0; i < count_; ++i) {
+    const auto below = static_cast<std::size_t>(largest_bits_ - magnitude_bits(values[i]));
+    const auto w = static_cast<double>(values[i]);
+    powers_[std::min(below >> half_octave, powers_.size() - 1)] +=
+        static_cast<double>(weights[i]) * w * w;
   }
   sorted_.clear();
   if (count_ <= few_values) return;
@@ -111,13 +123,23 @@ double LevelSearch::least_scale(const CodeValues& codes, double cost) const noex
   return std::max({above, below, 0.0});
 }
 
-double LevelSearch::power_up_to(double magnitude) const noexcept {
+// Values gain nothing at scales of which half of the least level is more: where all below some
+// magnitude together cost more than `cost`, so does that scale.
+double LevelSearch::most_scale(const CodeValues& codes, double cost) const noexcept {
+  const double magnitude = std::max(std::fabs(static_cast<double>(largest_.value) + shift_),
+                                    std::fabs(static_cast<double>(smallest_.value) + shift_));
+  // From there on 2 s w l - s^2 l^2 falls, whatever w and l are.
+  const double most = magnitude / codes.least_magnitude();
+  if (shift_ != 0) return most;
   double sum = 0;
-  for (std::size_t i = 0; i < count_; ++i) {
-    const double w = static_cast<double>(values_[i]) + shift_;
-    sum += std::fabs(w) <= magnitude ? static_cast<double>(weights_[i]) * w * w : 0;
+  for (std::size_t i = powers_.size(); i-- > 0;) {
+    sum += powers_[i];
+    if (sum <= cost) continue;
+    const auto bits = static_cast<std::int32_t>(i << half_octave);
+    const float bound = std::bit_cast<float>(largest_bits_ - bits);
+    return std::min(most, 2 * static_cast<double>(bound) / codes.least_magnitude());
   }
-  return sum;
+  return most;
 }
 
 std::optional<LevelSearch::Found> LevelSearch::best(const CodeValues& codes,
@@ -128,16 +150,8 @@ std::optional<LevelSearch::Found> LevelSearch::best(const CodeValues& codes,
   rounding_ = rounding_of_gains * all;
   best_gain_ = gain_to_beat;
   if (all - best_gain_ <= rounding_) return found_;
-  const double magnitude = std::max(std::fabs(static_cast<double>(largest_.value) + shift_),
-                                    std::fabs(static_cast<double>(smallest_.value) + shift_));
-  // From there on 2 s w l - s^2 l^2 falls, whatever w and l are.
-  double most = magnitude / codes.least_magnitude();
   const double least = least_scale(codes, all - best_gain_);
-  // Nor do values gain that are no larger than half of the least level: they cost too much there.
-  while (sorted_.empty() && most > 2 * least &&
-         power_up_to(most / 4 * codes.least_magnitude()) > all - best_gain_) {
-    most /= 2;
-  }
+  const double most = most_scale(codes, all - best_gain_);
   const std::int64_t first = std::max(steps.at_most(least), steps.first_above_zero());
   const std::int64_t last = std::min(steps.at_most(most) + 1, steps.last());
   if (last < first) return found_;
@@ -194,11 +208,14 @@ void LevelSearch::look_at_many(const CodeValues& codes, const ScaleSteps& steps,
   std::array<float, most> inverses{};
   std::array<float, most> gains{};
   // Evenly by steps, which is about evenly by the logarithm of floats.
-  const auto count =
-      static_cast<std::size_t>(std::min(last - first + 1, static_cast<std::int64_t>(most)));
+  const bool is_narrow = steps.value(last) < 4 * steps.value(first);
+  const auto wanted = static_cast<std::int64_t>(is_narrow ? most / 2 : most);
+  const auto count = static_cast<std::size_t>(
+      last - first < static_cast<std::int64_t>(most) ? last - first + 1 : wanted);
+  const double spacing =
+      count < 2 ? 0 : static_cast<double>(last - first) / static_cast<double>(count - 1);
   for (std::size_t i = 0; i < count; ++i) {
-    const auto part = static_cast<std::int64_t>(i);
-    at[i] = first + (count < 2 ? 0 : (last - first) * part / static_cast<std::int64_t>(count - 1));
+    at[i] = first + static_cast<std::int64_t>(spacing * static_cast<double>(i) + 0.5);
     inverses[i] = 1 / steps.value(at[i]);
   }
   kernels::level_gains({values_.data(), weights_.data(), values_.size(), shift_}, codes.levels(),

@@ -1,6 +1,7 @@
 // The scale at which the codes of a format cost least, among those that can be stored.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -67,7 +68,7 @@ class LevelSearch {
 
   [[nodiscard]] double gain_of_sorted(const CodeValues& codes, double scale) const;
   [[nodiscard]] double least_scale(const CodeValues& codes, double cost) const noexcept;
-  [[nodiscard]] double power_up_to(double magnitude) const noexcept;
+  [[nodiscard]] double most_scale(const CodeValues& codes, double cost) const noexcept;
   Sample look_at(const CodeValues& codes, const ScaleSteps& steps, std::int64_t step);
   void look_downwards(const CodeValues& codes, const ScaleSteps& steps, std::int64_t first,
                       std::int64_t last);
@@ -90,6 +91,8 @@ class LevelSearch {
   float largest_weight_ = 1;
   Extreme largest_;
   Extreme smallest_;
+  std::int32_t largest_bits_ = 0;    ///< of the largest magnitude
+  std::array<double, 16> powers_{};  ///< sum h w^2 of each half octave below it, and of the rest
   // Of many: in ascending order, with the sums of those before.
   std::vector<float> sorted_;
   std::vector<double> weights_before_;
