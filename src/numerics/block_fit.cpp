@@ -206,25 +206,12 @@ BlockFit BlockFitter::search_signs(const BlockFit& fit, const AboveBlock& above)
 }
 
 BlockFit BlockFitter::search_zero_points(const BlockFit& fit, const AboveBlock& above) {
-  // From the one that is there on: the more is gained, the less there is to look at.
-  const auto& code = std::get<IntegerCode>(format_.code);
-  constexpr std::int64_t most_zero_points = 256;
-  const auto start = static_cast<std::int64_t>(fit.offset);
-  double gain = search_.power() - fit.cost();
-  float scale = fit.scale;
-  std::int64_t zero_point = start;
-  const ScaleSteps steps = scales(above.scale, false);
-  for (std::int64_t i = 0; i < 2 * most_zero_points; ++i) {
-    const std::int64_t at = start + (i % 2 == 0 ? i / 2 : -(i + 1) / 2);
-    if (at < code.min || at > code.max) continue;
-    const auto found = search_.best(CodeValues(format_.code, at), steps, gain);
-    if (!found) continue;
-    gain = found->gain;
-    scale = steps.number(found->step);
-    zero_point = at;
-  }
-  if (scale == fit.scale && zero_point == start) return fit;
-  return measured(scale, static_cast<float>(zero_point), above);
+  const auto found =
+      search_.best_with_zero_point(std::get<IntegerCode>(format_.code), scales(above.scale, false),
+                                   search_.power() - fit.cost());
+  if (!found) return fit;
+  return measured(scales(above.scale, false).number(found->step),
+                  static_cast<float>(found->zero_point), above);
 }
 
 // Among scales near the one that is there, each with minima near the one that leaves the mean where

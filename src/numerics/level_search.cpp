@@ -142,6 +142,55 @@ double LevelSearch::most_scale(const CodeValues& codes, double cost) const noexc
   return most;
 }
 
+// Both ends of the values are clipped by as much as costs that, if the scale is smaller.
+double LevelSearch::least_scale_of_range(double cost) const noexcept {
+  const double above = std::max(static_cast<double>(largest_.value), 0.0);
+  const double below = std::max(-static_cast<double>(smallest_.value), 0.0);
+  const auto weight = static_cast<double>(std::min(largest_.weight, smallest_.weight));
+  if (!(weight > 0)) return 0;
+  const double clipped = std::sqrt(2 * cost / weight);
+  return std::max((above + below - clipped) / static_cast<double>(code_->max - code_->min), 0.0);
+}
+
+LevelSearch::Found LevelSearch::best_zero_point(double scale) const {
+  const auto gain_with = [&](std::int64_t zero_point) {
+    return gain(CodeValues(*code_, zero_point), scale);
+  };
+  // From the one that puts the values in the middle, to where no neighbour gains more.
+  const double middle =
+      (static_cast<double>(code_->min) + static_cast<double>(code_->max) -
+       (static_cast<double>(largest_.value) + static_cast<double>(smallest_.value)) / scale) /
+      2;
+  const auto start = static_cast<std::int64_t>(
+      std::clamp(middle, static_cast<double>(code_->min), static_cast<double>(code_->max)));
+  Found best{0, gain_with(start), start};
+  for (std::int64_t direction = 1, unmoved = 0; unmoved < 2; direction = -direction) {
+    ++unmoved;
+    for (std::int64_t step = 1; step > 0;) {
+      const std::int64_t next = best.zero_point + direction * step;
+      const bool is_code = next >= code_->min && next <= code_->max;
+      const double sum = is_code ? gain_with(next) : best.gain;
+      if (sum > best.gain) {
+        best = {0, sum, next};
+        step *= 2;
+        unmoved = 0;
+      } else {
+        step /= 2;
+      }
+    }
+  }
+  return best;
+}
+
+std::optional<LevelSearch::Found> LevelSearch::best_with_zero_point(const IntegerCode& code,
+                                                                    const ScaleSteps& steps,
+                                                                    double gain_to_beat) {
+  code_ = &code;
+  const auto found = best(CodeValues(code, code.min), steps, gain_to_beat);
+  code_ = nullptr;
+  return found;
+}
+
 std::optional<LevelSearch::Found> LevelSearch::best(const CodeValues& codes,
                                                     const ScaleSteps& steps, double gain_to_beat) {
   found_.reset();
@@ -150,13 +199,14 @@ std::optional<LevelSearch::Found> LevelSearch::best(const CodeValues& codes,
   rounding_ = rounding_of_gains * all;
   best_gain_ = gain_to_beat;
   if (all - best_gain_ <= rounding_) return found_;
-  const double least = least_scale(codes, all - best_gain_);
-  const double most = most_scale(codes, all - best_gain_);
+  const double cost = all - best_gain_;
+  const double least = code_ != nullptr ? least_scale_of_range(cost) : least_scale(codes, cost);
+  const double most = most_scale(codes, cost);
   const std::int64_t first = std::max(steps.at_most(least), steps.first_above_zero());
   const std::int64_t last = std::min(steps.at_most(most) + 1, steps.last());
   if (last < first) return found_;
 
-  if (can_look_at_many(codes, steps, first, last)) {
+  if (code_ == nullptr && can_look_at_many(codes, steps, first, last)) {
     look_at_many(codes, steps, first, last);
   } else {
     look_downwards(codes, steps, first, last);
@@ -263,12 +313,13 @@ void LevelSearch::look_at_many(const CodeValues& codes, const ScaleSteps& steps,
 LevelSearch::Sample LevelSearch::look_at(const CodeValues& codes, const ScaleSteps& steps,
                                          std::int64_t step) {
   const auto scale = static_cast<double>(steps.value(step));
-  const double sum = gain(codes, scale);
-  if (sum > best_gain_) {
-    best_gain_ = sum;
-    found_ = Found{step, sum};
+  Found found = code_ != nullptr ? best_zero_point(scale) : Found{0, gain(codes, scale)};
+  found.step = step;
+  if (found.gain > best_gain_) {
+    best_gain_ = found.gain;
+    found_ = found;
   }
-  return {step, scale, sum, sum / scale};
+  return {step, scale, found.gain, found.gain / scale};
 }
 
 LevelSearch::Interval LevelSearch::between(const Sample& low, const Sample& high) noexcept {

@@ -30,6 +30,7 @@ class LevelSearch {
   struct Found {
     std::int64_t step = 0;
     double gain = 0;
+    std::int64_t zero_point = 0;
   };
 
   /// Finite values and weights, of the same number.
@@ -45,8 +46,12 @@ class LevelSearch {
   [[nodiscard]] std::optional<Found> best(const CodeValues& codes, const ScaleSteps& steps,
                                           double gain_to_beat);
 
-  [[nodiscard]] float largest() const noexcept { return largest_.value; }
-  [[nodiscard]] float smallest() const noexcept { return smallest_.value; }
+  /// The same with each code as zero point: the gain of each side is concave in the number of its
+  /// codes, so that at each scale the best is where one more on a side no longer gains; and over
+  /// the square of the scale the best of convex functions is convex.
+  [[nodiscard]] std::optional<Found> best_with_zero_point(const IntegerCode& code,
+                                                          const ScaleSteps& steps,
+                                                          double gain_to_beat);
 
  private:
   struct Extreme {
@@ -68,6 +73,8 @@ class LevelSearch {
 
   [[nodiscard]] double gain_of_sorted(const CodeValues& codes, double scale) const;
   [[nodiscard]] double least_scale(const CodeValues& codes, double cost) const noexcept;
+  [[nodiscard]] double least_scale_of_range(double cost) const noexcept;
+  [[nodiscard]] Found best_zero_point(double scale) const;
   [[nodiscard]] double most_scale(const CodeValues& codes, double cost) const noexcept;
   Sample look_at(const CodeValues& codes, const ScaleSteps& steps, std::int64_t step);
   void look_downwards(const CodeValues& codes, const ScaleSteps& steps, std::int64_t first,
@@ -98,6 +105,7 @@ class LevelSearch {
   std::vector<double> weights_before_;
   std::vector<double> sums_before_;
 
+  const IntegerCode* code_ = nullptr;  ///< of which any may be the zero point
   double best_gain_ = 0;
   std::optional<Found> found_;
   double rounding_ = 0;

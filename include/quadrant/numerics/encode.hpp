@@ -49,7 +49,7 @@ struct EncodeOptions {
 /// - One level of scales of any type, any codes, weights, zero points: exact. All scales that the
 ///   type can hold take part; those that cannot be best are left out by the bound of ScaleSearch
 ///   (numerics/scale_search.hpp): the gain over the square of the scale is convex in its inverse.
-///   MXFP4 and MXFP8 are among these.
+///   MXFP4 and MXFP8 are among these. Subnormal scales of float32 and bfloat16 take no part.
 /// - A table without scales: exact for up to 2^20 values in a group (1-D k-means by dynamic
 ///   programming, arXiv 1701.07204), then rounded to its type. Of more, neighbours are first joined
 ///   to 2^20; `bound` knows of both.
@@ -61,8 +61,9 @@ struct EncodeOptions {
 /// - A table with scales: in turn with the levels, by Lloyd's steps.
 ///
 /// `impossible`: sizes that do not fit; a value that is not finite; a weight that is negative or
-/// not finite; integers of more than 16 bits. `invalid_model` for what `verify` refuses. Memory: some 50 bytes for each of the innermost
-/// groups; some 60 for each value of a group of more than 512 that is searched.
+/// not finite; integers of more than 16 bits. `invalid_model` for what `verify` refuses. Memory:
+/// some 300 bytes for each of the innermost groups; some 60 for each value of a group of more than
+/// 512 that is searched.
 [[nodiscard]] Expected<Encoded> encode(std::span<const float> values, const Shape& shape,
                                        const NumberFormat& format,
                                        const EncodeOptions& options = {});
