@@ -36,7 +36,7 @@ def rows(found):
 def main():
     found = measured(sys.argv[1] if len(sys.argv) > 1 else COMMAND)
     table = markdown_table(("format", "bits", "usual rule", "normal", "Laplace", "Student t4", "bound"),
-                           rows(found))
+                           rows(found), left=("format",))
     PAGE.write_text(replace_between(PAGE, "formats", table))
 
 
