@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "numerics/kernels/extremes.hpp"
+#include "numerics/plane_bound.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -147,6 +148,12 @@ BlockFit BlockFitter::measured(float scale, float offset, const AboveBlock& abov
     add_sums(*codes_, fit);
   }
   return fit;
+}
+
+double BlockFitter::bound(const Usual& found) {
+  if (format_.offset != Offset::minimum) return found.cost;
+  constexpr double tolerance = 0.01;
+  return least_cost_of_plane(search_, *codes_, found.cost, tolerance);
 }
 
 BlockFit BlockFitter::measured_free(const Usual& found) {

@@ -74,7 +74,9 @@ class BlockFitter {
 
   /// With the nearest codes.
   [[nodiscard]] BlockFit measured(float scale, float offset, const AboveBlock& above);
-  /// The same for what `free` found.
+  /// What no real scale and minimum cost less than, given what `free` found; 0 if not known.
+  [[nodiscard]] double bound(const Usual& found);
+  /// What `free` found, with the nearest codes.
   [[nodiscard]] BlockFit measured_free(const Usual& found);
   /// The places of the nearest of `codes` for a scale and a minimum with all levels; valid until
   /// the next are asked for.

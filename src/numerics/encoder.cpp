@@ -273,16 +273,17 @@ void Encoder::start_from_free_blocks() {
   std::vector<double> scales(block_count_);
   std::vector<double> minima(block_count_);
   std::vector<BlockFit> fits(block_count_);
+  std::vector<double> bounds(block_count_);
   for_each_block([&](std::size_t block, BlockFitter& fitter) {
     wanted[block] = fitter.free();
     fits[block] = fitter.measured_free(wanted[block]);
+    const bool has_bound = format_.offset == Offset::none || options_.prove;
+    if (has_bound) bounds[block] = fitter.bound(wanted[block]);
     scales[block] = std::fabs(wanted[block].scale);
     minima[block] = std::fabs(wanted[block].minimum);
   });
-  if (format_.offset == Offset::none) {
-    bound_ = 0;
-    for (const BlockFitter::Usual& found : wanted) bound_ += found.cost;
-  }
+  bound_ = 0;
+  for (const double bound : bounds) bound_ += bound;
   reach(scales_, scales);
   reach(minima_, minima);
   // With the codes of free blocks. Scales on both sides of what they want; first with minima that

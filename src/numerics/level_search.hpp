@@ -40,6 +40,14 @@ class LevelSearch {
   /// sum h (w + shift)^2: the cost where all codes stand for 0.
   [[nodiscard]] double power() const noexcept;
 
+  /// sum h w and sum h, without the shift; the extreme values with their weights.
+  [[nodiscard]] double sum() const noexcept { return sum_; }
+  [[nodiscard]] double weight() const noexcept { return weight_; }
+  [[nodiscard]] float largest() const noexcept { return largest_.value; }
+  [[nodiscard]] float smallest() const noexcept { return smallest_.value; }
+  [[nodiscard]] float weight_of_largest() const noexcept { return largest_.weight; }
+  [[nodiscard]] float weight_of_smallest() const noexcept { return smallest_.weight; }
+
   [[nodiscard]] double gain(const CodeValues& codes, double scale) const;
   /// The step of the highest gain, if that is above `gain_to_beat`. Where 0 is no level, gains
   /// may be negative.

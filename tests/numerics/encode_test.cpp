@@ -284,9 +284,11 @@ TEST_CASE("a minimum: near what the best of all pairs gives") {
   std::mt19937 random(5);
   double ours = 0;
   double best = 0;
+  double bound = 0;
   for (int i = 0; i < 20; ++i) {
     const Group group = random_group(random, 6);
-    const auto encoded = encode(group.values, row(6), format, {.weights = group.weights});
+    const auto encoded =
+        encode(group.values, row(6), format, {.weights = group.weights, .prove = true});
     REQUIRE(encoded);
     double least = std::numeric_limits<double>::infinity();
     for (float scale = 0; scale < 3; scale += 0.01F) {
@@ -298,8 +300,11 @@ TEST_CASE("a minimum: near what the best of all pairs gives") {
     }
     ours += encoded->error;
     best += least;
+    bound += encoded->bound;
+    CHECK(encoded->bound <= least);
   }
   CHECK(ours <= 1.1 * best);
+  CHECK(bound >= 0.9 * best);
 }
 
 std::vector<std::string> all_formats() {

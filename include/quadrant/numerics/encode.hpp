@@ -31,6 +31,9 @@ struct EncodeOptions {
   std::span<const float> weights = {};
   /// false: the rule that a format comes with, see `encode`.
   bool search = true;
+  /// Whether to prove a `bound` where that takes far longer than to encode: for formats with a
+  /// minimum.
+  bool prove = false;
   /// Of refinements, where levels or tables are found in turn.
   int most_rounds = 100;
   /// Null: the calling thread alone. Results do not depend on it.
@@ -57,7 +60,8 @@ struct EncodeOptions {
 ///   inner ones are least squares, rounded to the better side; in turn, while the error falls.
 ///   `bound`: each block with a real scale of its own.
 /// - A minimum: scale and minimum of a block by descent among pairs that the levels can hold; outer
-///   ones are least squares of both.
+///   ones are least squares of both. `bound`, if asked for: each block with a real scale and
+///   minimum of its own, to 1 % of its error.
 /// - A table with scales: in turn with the levels, by Lloyd's steps.
 ///
 /// `impossible`: sizes that do not fit; a value that is not finite; a weight that is negative or
