@@ -201,8 +201,10 @@ BlockFit BlockFitter::search(const BlockFit& fit, const AboveBlock& above) {
 BlockFit BlockFitter::search_signs(const BlockFit& fit, const AboveBlock& above) {
   double gain = search_.power() - fit.cost();
   float scale = fit.scale;
-  for (const bool negative : {false, true}) {
-    if (negative && !may_be_negative()) break;
+  // That of the scale that is there first: it leaves less to the other.
+  const bool likely = fit.scale < 0;
+  for (const bool negative : {likely, !likely}) {
+    if (negative && !may_be_negative()) continue;
     const ScaleSteps steps = scales(above.scale, negative);
     const auto found = search_.best(negative ? *mirrored_ : *codes_, steps, gain);
     if (!found) continue;

@@ -255,8 +255,9 @@ void LevelSearch::look_at_many(const CodeValues& codes, const ScaleSteps& steps,
                                std::int64_t last) {
   constexpr std::size_t most = kernels::gains_at_once;
   std::array<std::int64_t, most> at{};
+  std::array<double, most> scales{};
   std::array<float, most> inverses{};
-  std::array<float, most> gains{};
+  std::array<float, most> found{};
   // Evenly by steps, which is about evenly by the logarithm of floats.
   const bool is_narrow = steps.value(last) < 4 * steps.value(first);
   const auto wanted = static_cast<std::int64_t>(is_narrow ? most / 2 : most);
@@ -266,47 +267,49 @@ void LevelSearch::look_at_many(const CodeValues& codes, const ScaleSteps& steps,
       count < 2 ? 0 : static_cast<double>(last - first) / static_cast<double>(count - 1);
   for (std::size_t i = 0; i < count; ++i) {
     at[i] = first + static_cast<std::int64_t>(spacing * static_cast<double>(i) + 0.5);
-    inverses[i] = 1 / steps.value(at[i]);
+    const float scale = steps.value(at[i]);
+    scales[i] = static_cast<double>(scale);
+    inverses[i] = 1 / scale;
   }
   kernels::level_gains({values_.data(), weights_.data(), values_.size(), shift_}, codes.levels(),
-                       inverses.data(), count, gains.data());
+                       inverses.data(), count, found.data());
   // What rounding may hide: see level_gains; the rate is off by one more.
   constexpr double unit = 0x1p-24;
   const double least_level = codes.least_magnitude();
   const double of_power = unit * static_cast<double>(values_.size() + 40) * power();
   const double of_squares = 8 * unit * weight_ * least_level * least_level;
   const auto margin = [&](double scale) { return of_power + of_squares * scale * scale; };
-  std::array<Sample, most> samples;
+  std::array<double, most> gains{};
   std::size_t top = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto scale = static_cast<double>(steps.value(at[i]));
-    const double gain = scale * scale * static_cast<double>(gains[i]);
-    samples[i] = {at[i], scale, gain, gain * static_cast<double>(inverses[i])};
-    if (gain > samples[top].gain) top = i;
+    gains[i] = scales[i] * scales[i] * static_cast<double>(found[i]);
+    if (gains[i] > gains[top]) top = i;
   }
   std::array<bool, most> is_exact{};
   const auto exact = [&](std::size_t i) {
-    if (!is_exact[i]) samples[i] = look_at(codes, steps, at[i]);
+    if (!is_exact[i]) gains[i] = look_at(codes, steps, at[i]).gain;
     is_exact[i] = true;
   };
   exact(top);
   for (std::size_t i = 0; i < count; ++i) {
-    if (samples[i].gain + margin(samples[i].scale) > best_gain_) exact(i);
+    if (gains[i] + margin(scales[i]) > best_gain_) exact(i);
   }
   // Ends that are too high by a margin raise a parabola by that times their ratio at most. No
-  // parabola is above its higher end by more than (1 + ratio)^2 / (4 ratio).
+  // parabola is above its higher end by more than (1 + ratio)^2 / (4 ratio), if that is above 0.
+  const auto sample = [&](std::size_t i) {
+    return Sample{at[i], scales[i], gains[i], gains[i] / scales[i]};
+  };
   for (std::size_t i = 0; i + 1 < count; ++i) {
-    const Sample& low = samples[i];
-    const Sample& high = samples[i + 1];
-    if (high.step - low.step < 2) continue;
-    const double missing = best_gain_ - margin(high.scale) * high.scale / low.scale;
-    const double sum = low.scale + high.scale;
-    const double higher = std::max(low.gain, high.gain);
-    if (missing > 0 && higher * sum * sum <= 4 * low.scale * high.scale * missing) continue;
-    if (between(low, high).bound <= missing) continue;
+    const double product = scales[i] * scales[i + 1];
+    const double sum = scales[i] + scales[i + 1];
+    const double higher = std::max(gains[i], gains[i + 1]);
+    const double highest = higher > 0 ? higher * sum * sum / 4 / product : higher;
+    const double raised = margin(scales[i + 1]) * scales[i + 1] / scales[i];
+    if (at[i + 1] - at[i] < 2 || highest + raised <= best_gain_) continue;
+    if (between(sample(i), sample(i + 1)).bound + raised <= best_gain_) continue;
     exact(i);
     exact(i + 1);
-    push(samples[i], samples[i + 1]);
+    push(sample(i), sample(i + 1));
   }
 }
 
