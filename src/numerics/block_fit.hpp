@@ -69,7 +69,8 @@ class BlockFitter {
   [[nodiscard]] BlockFit stored(const Usual& usual, const AboveBlock& above);
   /// No more than `fit` costs, which is of these values and `above`. Exact without a minimum.
   [[nodiscard]] BlockFit search(const BlockFit& fit, const AboveBlock& above);
-  /// The scale, and the minimum, that would be best if they were free. Exact without a minimum.
+  /// The scale, and the minimum, that would be best if they were free. Exact without a minimum;
+  /// not for zero points.
   [[nodiscard]] Usual free();
 
   /// With the nearest codes.

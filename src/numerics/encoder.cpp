@@ -354,9 +354,8 @@ void Encoder::choose_level(LevelTree& tree, Loss loss) const {
 void Encoder::search() {
   const bool has_levels = scales_.size() > 1 || minima_.size() > 1;
   const bool in_turn = has_levels || stored_table() != nullptr;
-  if (has_levels || minima_.size() > 0) {
-    if (stored_table() == nullptr) start_from_free_blocks();
-  }
+  const bool has_free_blocks = stored_table() == nullptr && format_.offset != Offset::zero_point;
+  if (has_free_blocks && (has_levels || minima_.size() > 0)) start_from_free_blocks();
   settled_.assign(block_count_, 0);
   double last = std::numeric_limits<double>::infinity();
   for (int round = 0; round < options_.most_rounds; ++round) {

@@ -315,7 +315,7 @@ std::vector<std::string> all_formats() {
         "table<16 x f16>[tensor] * f32[tensor] * +-f8e4m3[axis=1 block=16] : f32",
         "table<5 x bf16>[axis=0] * f16[axis=1 block=8] : f32", "f8e5m2 : f32", "i4 : f32",
         "i4 * bf16[axis=0] * i6<-31:31>[axis=1 block=8] : f32", "i9 * f16[axis=0] : f32",
-        "(i4 - z) * f32[axis=1] : f32",
+        "(u4 - z) * f32[axis=0] * u6[axis=1 block=32] : f32", "(i4 - z) * f32[axis=1] : f32",
         "i4 * f32[tensor] * bf16[axis=0] * u4<1:16>[axis=1 block=16] : f32",
         "u4 * f16[axis=1 block=32] - +-f16[axis=1 block=32] : f32",
         "i3 * +-f16[axis=0 block=4] : f32", "f6e3m2 * f8e8m0[axis=0 block=5] : f32"}) {
