@@ -120,8 +120,9 @@ BlockFit BlockFitter::stored(const Usual& usual, const AboveBlock& above) {
                        [&](bool negative) { return minima(above.minimum, negative); });
   } else if (format_.offset == Offset::zero_point) {
     const auto& code = std::get<IntegerCode>(format_.code);
-    const double zero =
-        static_cast<double>(code.min) - static_cast<double>(smallest_) / real_scale(scale, above);
+    const double scaled = real_scale(scale, above);
+    const double below = scaled == 0 ? 0 : static_cast<double>(smallest_) / scaled;
+    const double zero = static_cast<double>(code.min) - below;
     offset = static_cast<float>(std::clamp(std::nearbyint(zero), static_cast<double>(code.min),
                                            static_cast<double>(code.max)));
   }
