@@ -190,7 +190,7 @@ void BlockFitter::add_sums(const CodeValues& codes, BlockFit& fit) {
 }
 
 BlockFit BlockFitter::search(const BlockFit& fit, const AboveBlock& above) {
-  if (scale_level() == nullptr) return fit;
+  if (scale_level() == nullptr || !(above.scale > 0)) return fit;
   if (!is_loaded_) search_.load(values_, weights_);
   is_loaded_ = true;
   search_.shift_by(0);

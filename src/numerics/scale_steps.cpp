@@ -56,6 +56,7 @@ std::int64_t ScaleSteps::first_above_zero() const noexcept {
 }
 
 std::int64_t ScaleSteps::at_most(double value) const noexcept {
+  if (!(outer_ > 0)) return last_;  // all are 0
   // About there; then exactly, since products are rounded.
   const double number_wanted = value / static_cast<double>(outer_);
   constexpr auto largest = static_cast<double>(std::numeric_limits<float>::max());

@@ -14,7 +14,7 @@ namespace quadrant::inline v0 {
 /// bits of a float, or an integer: its value grows with i.
 class ScaleSteps {
  public:
-  /// `outer`: above 0; the product of the levels above, 1 where there is none.
+  /// `outer`: the product of the levels above, 1 where there is none; 0 where that is too small.
   ScaleSteps(const ScaleLevel& level, float outer, bool negative = false);
   /// All normal numbers of float32: where a level is free.
   [[nodiscard]] static ScaleSteps free();
