@@ -1,0 +1,116 @@
+#include "numerics/code_values.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "quadrant/ir/small_float.hpp"
+
+namespace quadrant::inline v0 {
+
+CodeValues::CodeValues(const NumberCode& code, std::int64_t zero_point)
+    : bits_(bit_width(code)), zero_point_(static_cast<double>(zero_point)) {
+  if (const auto* integer = std::get_if<IntegerCode>(&code)) {
+    is_linear_ = true;
+    is_signed_ = integer->is_signed;
+    low_ = static_cast<double>(integer->min - zero_point);
+    high_ = static_cast<double>(integer->max - zero_point);
+    is_symmetric_ = low_ == -high_;
+    least_magnitude_ = std::max({low_, -high_, 1.0});
+  } else if (const auto* real = std::get_if<FloatCode>(&code)) {
+    const SmallFloat type = small_float(real->type).value_or(SmallFloat{});
+    std::vector<float> all(std::size_t{1} << static_cast<unsigned>(bits_));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i] = widen_small_float(type, static_cast<int>(i));
+    }
+    take(all);
+  } else if (const auto* table = std::get_if<FixedTable>(&code)) {
+    take(table_values(*table));
+  }
+}
+
+CodeValues::CodeValues(std::span<const float> table) { take(table); }
+
+void CodeValues::take(std::span<const float> by_code) {
+  by_code_.assign(by_code.begin(), by_code.end());
+  std::vector<std::uint32_t> order(by_code.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::erase_if(order, [&](std::uint32_t i) { return std::isnan(by_code[i]); });
+  std::ranges::sort(order, {}, [&](std::uint32_t i) { return std::pair(by_code[i], i); });
+  for (const std::uint32_t i : order) {
+    const auto value = static_cast<double>(by_code[i]);
+    if (!values_.empty() && values_.back() == value) continue;  // of 0 and -0, the one without sign
+    values_.push_back(value);
+    codes_.push_back(i);
+  }
+  finish();
+}
+
+void CodeValues::finish() {
+  low_ = values_.front();
+  high_ = values_.back();
+  thresholds_.clear();
+  for (std::size_t i = 1; i < values_.size(); ++i) {
+    thresholds_.push_back((values_[i - 1] + values_[i]) / 2);
+  }
+  is_symmetric_ = true;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    is_symmetric_ = is_symmetric_ && values_[i] == -values_[values_.size() - 1 - i];
+  }
+  least_magnitude_ = std::numeric_limits<double>::infinity();
+  for (const double value : values_) {
+    if (value != 0) least_magnitude_ = std::min(least_magnitude_, std::fabs(value));
+  }
+  from_zero_.clear();
+  std::ranges::copy_if(values_, std::back_inserter(from_zero_),
+                       [](double value) { return value >= 0; });
+}
+
+kernels::LevelSet CodeValues::levels() const noexcept {
+  const std::vector<double>& used = is_symmetric_ ? from_zero_ : values_;
+  return {used.data(), used.size(), is_linear_, is_symmetric_, low_, high_};
+}
+
+CodeValues CodeValues::mirrored() const {
+  CodeValues result = *this;
+  if (is_linear_) {
+    result.low_ = -high_;
+    result.high_ = -low_;
+    return result;
+  }
+  std::ranges::reverse(result.values_);
+  std::ranges::reverse(result.codes_);
+  for (double& value : result.values_) value = -value;
+  result.finish();
+  return result;
+}
+
+void CodeValues::find_nearest(const kernels::ScaledValues& of,
+                              std::uint16_t* places) const noexcept {
+  if (is_linear_) {
+    kernels::nearest_integers(of, low_, high_, places);
+    return;
+  }
+  constexpr std::size_t few = 32;
+  if (thresholds_.size() <= few) {
+    kernels::count_thresholds(of, thresholds_.data(), thresholds_.size(), places);
+    return;
+  }
+  for (std::size_t i = 0; i < of.count; ++i) {
+    const double x = (static_cast<double>(of.values[i]) + of.shift) * of.inverse;
+    places[i] =
+        static_cast<std::uint16_t>(std::ranges::lower_bound(thresholds_, x) - thresholds_.begin());
+  }
+}
+
+float CodeValues::value_of(std::uint32_t code) const noexcept {
+  if (!is_linear_) return code < by_code_.size() ? by_code_[code] : 0.0F;
+  code &= (1U << static_cast<unsigned>(bits_)) - 1;
+  const std::uint32_t sign = is_signed_ ? 1U << static_cast<unsigned>(bits_ - 1) : 0U;
+  const std::int64_t value = static_cast<std::int64_t>(code ^ sign) - std::int64_t{sign};
+  return static_cast<float>(static_cast<double>(value) - zero_point_);
+}
+
+}  // namespace quadrant::inline v0

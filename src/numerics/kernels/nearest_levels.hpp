@@ -1,0 +1,25 @@
+// Which of a few levels is nearest to each value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace quadrant::inline v0::kernels {
+
+/// x = (value + shift) * inverse.
+struct ScaledValues {
+  const float* values = nullptr;
+  std::size_t count = 0;
+  double shift = 0;
+  double inverse = 1;
+};
+
+/// indices[i] = how many of `count` ascending thresholds x lies above.
+void count_thresholds(const ScaledValues& of, const double* thresholds, std::size_t count,
+                      std::uint16_t* indices) noexcept;
+
+/// indices[i] = round(clamp(x, low, high)) - low, which is below 2^16; ties to even.
+void nearest_integers(const ScaledValues& of, double low, double high,
+                      std::uint16_t* indices) noexcept;
+
+}  // namespace quadrant::inline v0::kernels
