@@ -65,11 +65,8 @@ Value add_limit(Graph& graph, std::string_view kind, Value real, const std::vect
   const Value constant =
       graph.add_constant(name + "_limit", rounded_constant(ElementType::float32, shape, bound));
   return {graph.add({.kind = std::string(kind),
-                     .name = {},
                      .operands = {real, constant},
-                     .results = {{name + "_limited", type}},
-                     .attributes = {},
-                     .constant = {}})};
+                     .results = {{name + "_limited", type}}})};
 }
 
 }  // namespace

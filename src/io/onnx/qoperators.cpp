@@ -113,10 +113,8 @@ class QOperators {
     const NodeRef node = graph_.ref(id);
     NodeSpec spec{.kind = std::string(to.made),
                   .name = std::string(node.name()),
-                  .operands = {},
                   .results = {{std::string(graph_.value_name({id})), node.type()}},
-                  .attributes = attributes(node, to),
-                  .constant = {}};
+                  .attributes = attributes(node, to)};
     if (is_plain(to)) return turn_plain(id, to, std::move(spec));
     const bool has_bias = node.operands().size() > 2 && !node.operand(2).is_absent();
     if (to.order == OperandOrder::result_first) add_parameters(spec.operands, node.result());
@@ -182,9 +180,7 @@ class QOperators {
                      {.kind = std::string(ops::StorageCast::kind),
                       .name = name + "_codes",
                       .operands = {plain},
-                      .results = {{name, std::move(codes)}},
-                      .attributes = {},
-                      .constant = {}});
+                      .results = {{name, std::move(codes)}}});
     return true;
   }
 

@@ -280,11 +280,8 @@ Value Lowering::widened(Value narrow, ElementType wide) {
     const Constant wider = make_zero_points(wide, integers->shape(), values);
     entry->second = {
         graph_.add({.kind = std::string(ops::Constant::kind),
-                    .name = {},
-                    .operands = {},
                     .results = {{fmt::format("{}_{}", graph_.value_name(narrow), to_string(wide)),
                                  {wide, wider.shape(), nullptr}}},
-                    .attributes = {},
                     .constant = wider})};
   } else {
     const NodeId cast = add_cast(narrow, fmt::format("_{}", to_string(wide)), wide);
@@ -306,11 +303,8 @@ NodeId Lowering::add_conversion(std::string_view kind, Value operand, std::strin
                                 TensorType type) {
   return graph_.add(
       {.kind = std::string(kind),
-       .name = {},
        .operands = {operand},
-       .results = {{fmt::format("{}{}", graph_.value_name(operand), ending), std::move(type)}},
-       .attributes = {},
-       .constant = {}});
+       .results = {{fmt::format("{}{}", graph_.value_name(operand), ending), std::move(type)}}});
 }
 
 std::vector<NodeId> Lowering::add_quantize(Value from, TensorType codes) {
