@@ -189,16 +189,11 @@ class QOperators {
                                                                const UniformType& type) {
     const auto bounds = clamp_bounds(node);
     const auto scales = read_scales(type.scales);
-    if (!bounds || !scales || scales->front() < 0) return std::nullopt;
-    std::int64_t zero = 0;
-    if (type.zero_points) {
-      const auto zeros = read_integers(type.zero_points);
-      if (!zeros) return std::nullopt;
-      zero = zeros->front();
-    }
+    const auto zeros = read_zero_points(type);
+    if (!bounds || !scales || !zeros || scales->front() < 0) return std::nullopt;
     const auto code = [&](double value) {
-      const double exact =
-          std::nearbyint(value / static_cast<double>(scales->front())) + static_cast<double>(zero);
+      const double exact = std::nearbyint(value / static_cast<double>(scales->front())) +
+                           static_cast<double>(zeros->front());
       return static_cast<std::int64_t>(std::clamp(exact, static_cast<double>(type.storage_min),
                                                   static_cast<double>(type.storage_max)));
     };

@@ -146,17 +146,12 @@ bool gives_plain_integers(NodeRef node) {
 bool have_same_numbers(const TensorType& a, const TensorType& b) {
   if (a.is_quantized() != b.is_quantized() || a.element != b.element) return false;
   if (!a.is_quantized() || a.quantization == b.quantization) return true;
-  const auto zeros = [](const UniformType& type, std::size_t count) {
-    return type.zero_points
-               ? value_of(read_integers(type.zero_points, type.zero_points.element_count()))
-               : std::vector<std::int64_t>(count, 0);
-  };
   if (a.quantization->granularity.kind != b.quantization->granularity.kind) return false;
   // The scales of blocks move with them; that they did was verified.
   if (a.quantization->granularity.kind == Granularity::Kind::block) return true;
-  const std::vector<float> scales = value_of(read_scales(a.quantization->scales));
-  return scales == value_of(read_scales(b.quantization->scales)) &&
-         zeros(*a.quantization, scales.size()) == zeros(*b.quantization, scales.size());
+  return value_of(read_scales(a.quantization->scales)) ==
+             value_of(read_scales(b.quantization->scales)) &&
+         value_of(read_zero_points(*a.quantization)) == value_of(read_zero_points(*b.quantization));
 }
 
 /// Kernels compute in float32; the others only hold and convert these.
