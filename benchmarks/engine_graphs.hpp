@@ -27,12 +27,11 @@ inline Value input(Graph& graph) {
 
 inline Value add(Graph& graph, std::string_view kind, std::string name,
                  std::vector<Value> operands) {
-  return {graph.add({.kind = std::string(kind),
-                     .name = name,
-                     .operands = std::move(operands),
-                     .results = {{std::move(name), {ElementType::float32, Shape{16, 16}, nullptr}}},
-                     .attributes = {},
-                     .constant = {}})};
+  return {
+      graph.add({.kind = std::string(kind),
+                 .name = name,
+                 .operands = std::move(operands),
+                 .results = {{std::move(name), {ElementType::float32, Shape{16, 16}, nullptr}}}})};
 }
 
 /// As long for every size: longer names are more work, but not the engine's.

@@ -90,11 +90,8 @@ double matmul_rate() {
   const Value x = graph.add_input("x", {ElementType::float32, shape, nullptr});
   const Value weight = graph.add_constant("w", random_constant(shape, 1));
   graph.add_output("y", {graph.add({.kind = std::string(quadrant::ops::MatMul::kind),
-                                    .name = {},
                                     .operands = {x, weight},
-                                    .results = {{}},
-                                    .attributes = {},
-                                    .constant = {}})});
+                                    .results = {{}}})});
   Loaded loaded(graph);
   double best = seconds(loaded);
   for (int i = 0; i < 9; ++i) best = std::min(best, seconds(loaded));

@@ -74,11 +74,9 @@ class MobileNetV2 {
 
   Value node(std::string kind, std::vector<Value> operands, quadrant::Attributes attributes = {}) {
     return {graph.add({.kind = std::move(kind),
-                       .name = {},
                        .operands = std::move(operands),
                        .results = {{}},
-                       .attributes = std::move(attributes),
-                       .constant = {}})};
+                       .attributes = std::move(attributes)})};
   }
 
   Value constant(const Shape& shape, float deviation) {

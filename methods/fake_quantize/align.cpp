@@ -154,9 +154,7 @@ class Aligning {
     return {split_.graph.add({.kind = std::string(ops::StorageCast::kind),
                               .name = name + "_storage_cast",
                               .operands = {operand},
-                              .results = {{std::move(name), std::move(type)}},
-                              .attributes = {},
-                              .constant = {}})};
+                              .results = {{std::move(name), std::move(type)}}})};
   }
 
   SplitGraph& split_;

@@ -76,9 +76,7 @@ template <class Combine>
 /// Whether all scales are above zero: the order of codes is that of the real numbers.
 [[nodiscard]] bool keeps_order(const GivenForm& form);
 
-[[nodiscard]] inline PendingDequantize refuse(const char* why) {
-  return {.form = {}, .operands = {}, .requantizes = false, .why = why};
-}
+[[nodiscard]] inline PendingDequantize refuse(const char* why) { return {.why = why}; }
 
 /// A result in `form`, computed from the codes of `operands`; sums can be requantized at once.
 [[nodiscard]] PendingDequantize follow_in(std::optional<GivenForm> form,

@@ -65,8 +65,7 @@ void put_back(Graph& graph, const SplitNode& split, Value real) {
                               .name = split.name,
                               .operands = std::move(operands),
                               .results = {{split.value, graph.type(real)}},
-                              .attributes = split.attributes,
-                              .constant = {}})};
+                              .attributes = split.attributes})};
   graph.replace_uses(real, made);
   // From the `dequantize` to the `quantize`, each read by the one before alone.
   NodeId dead = real.node;

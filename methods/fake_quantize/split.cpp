@@ -99,9 +99,7 @@ class Splitting {
       const Value bound = node.operand(i + 1);
       original.bounds[i] = {.kind = std::string(ops::Constant::kind),
                             .name = std::string(graph.name(bound.node)),
-                            .operands = {},
                             .results = {{std::string(graph.value_name(bound)), graph.type(bound)}},
-                            .attributes = {},
                             .constant = *graph.constant(bound.node)};
     }
     Value codes =

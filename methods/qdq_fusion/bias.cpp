@@ -38,11 +38,7 @@ Expected<std::vector<double>> real_bias(const Constant& constant, const TensorTy
   if (!type.is_quantized()) return read_reals(constant);
   QUADRANT_TRY(const auto scales, read_scales(type.quantization->scales));
   QUADRANT_TRY(auto codes, read_integers(constant, constant.element_count()));
-  std::vector<std::int64_t> zero_points(scales.size(), 0);
-  if (type.quantization->zero_points) {
-    const Constant& zeros = type.quantization->zero_points;
-    QUADRANT_TRY(zero_points, read_integers(zeros, zeros.element_count()));
-  }
+  QUADRANT_TRY(const auto zero_points, read_zero_points(*type.quantization));
   std::vector<double> real;
   real.reserve(codes.size());
   for (std::size_t i = 0; i < codes.size(); ++i) {

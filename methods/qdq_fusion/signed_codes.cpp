@@ -16,11 +16,6 @@ namespace {
 
 constexpr std::int64_t middle = 128;  ///< of uint8
 
-Expected<std::vector<std::int64_t>> zero_points_of(const UniformType& type) {
-  if (type.zero_points) return read_integers(type.zero_points, type.zero_points.element_count());
-  return std::vector<std::int64_t>(static_cast<std::size_t>(type.scales.element_count()), 0);
-}
-
 class Signing {
  public:
   explicit Signing(Graph& model)
@@ -65,7 +60,7 @@ class Signing {
       votes.for_signed += changes_data ? 1 : 0;
       return;
     }
-    const auto zeros = zero_points_of(type);
+    const auto zeros = read_zero_points(type);
     if (type.storage != ElementType::uint8 || !zeros) return;
     const bool is_per_tensor = type.granularity.kind == Granularity::Kind::tensor;
     const bool is_matrix =

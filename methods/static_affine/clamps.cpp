@@ -36,14 +36,10 @@ std::optional<ClampBounds> min_bounds(NodeRef node) {
 // Whether no code stands for a value that is beyond the bounds by half a step or more.
 Expected<bool> keeps(const UniformType& type, const ClampBounds& bounds) {
   QUADRANT_TRY(const std::vector<float> scales, read_scales(type.scales));
-  std::int64_t zero = 0;
-  if (type.zero_points) {
-    QUADRANT_TRY(const auto zero_points, read_integers(type.zero_points));
-    zero = zero_points.front();
-  }
+  QUADRANT_TRY(const std::vector<std::int64_t> zeros, read_zero_points(type));
   const double scale = std::abs(static_cast<double>(scales.front()));
-  const double lowest = scale * static_cast<double>(type.storage_min - zero);
-  const double highest = scale * static_cast<double>(type.storage_max - zero);
+  const double lowest = scale * static_cast<double>(type.storage_min - zeros.front());
+  const double highest = scale * static_cast<double>(type.storage_max - zeros.front());
   return lowest > bounds.low - scale / 2 && highest < bounds.high + scale / 2;
 }
 

@@ -35,7 +35,6 @@ class Console final : public Sink {
 
   /// From here on for a program: --json was given.
   void use_json() noexcept { json_ = true; }
-  [[nodiscard]] bool uses_json() const noexcept { return json_; }
 
   /// Result text, to stdout.
   void print(std::string_view text);

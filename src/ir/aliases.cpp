@@ -38,11 +38,9 @@ class Spelling {
 
   Value add(std::string_view kind, std::vector<Value> operands, Attributes attributes = {}) {
     const NodeId made = graph_.add({.kind = std::string(kind),
-                                    .name = {},
                                     .operands = std::move(operands),
                                     .results = {{std::string(graph_.value_name({node_})), {}}},
-                                    .attributes = std::move(attributes),
-                                    .constant = {}});
+                                    .attributes = std::move(attributes)});
     made_.push_back(made);
     return {made};
   }

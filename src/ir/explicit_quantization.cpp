@@ -105,9 +105,7 @@ class Explication {
       const Value quantized{graph_.add({.kind = std::string(ops::Quantize::kind),
                                         .name = name + "_quantize",
                                         .operands = {Value{}},
-                                        .results = {{std::move(name), std::move(codes)}},
-                                        .attributes = {},
-                                        .constant = {}})};
+                                        .results = {{std::move(name), std::move(codes)}}})};
       graph_.replace_uses(value, quantized);
       graph_.set_operand(quantized.node, 0, value);
       moved_.emplace(value, quantized);
@@ -159,9 +157,7 @@ class Explication {
     return {graph_.add({.kind = std::string(ops::Dequantize::kind),
                         .name = name + "_dequantize",
                         .operands = {codes},
-                        .results = {{name, graph_.type(codes).expressed()}},
-                        .attributes = {},
-                        .constant = {}})};
+                        .results = {{name, graph_.type(codes).expressed()}}})};
   }
 
   Graph& graph_;

@@ -124,20 +124,15 @@ class FoldPass {
     operands.front() = codes;
     const TensorType made{node.type().element, node.type().shape, nullptr};
     const NodeId moved = graph_.add({.kind = std::string(node.kind()),
-                                     .name = {},
                                      .operands = std::move(operands),
                                      .results = {{std::string(graph_.value_name({id})) + "_codes",
                                                   {type.element, made.shape, type.quantization}}},
-                                     .attributes = graph_.attributes(id),
-                                     .constant = {}});
+                                     .attributes = graph_.attributes(id)});
     QUADRANT_TRY(auto moved_to, moved_type(move, graph_.ref(moved), 0, *groups));
     graph_.set_type({moved}, {type.element, made.shape, std::move(moved_to)});
     const NodeId back = graph_.add({.kind = std::string(ops::Dequantize::kind),
-                                    .name = {},
                                     .operands = {Value{moved}},
-                                    .results = {{std::string(graph_.value_name({id})), made}},
-                                    .attributes = {},
-                                    .constant = {}});
+                                    .results = {{std::string(graph_.value_name({id})), made}}});
     take_place({id}, {back});
     return moved;
   }
@@ -181,10 +176,7 @@ class FoldPass {
       QUADRANT_TRY(Constant moved, moved_contents(move, graph_.ref(id), result));
       const NodeId made =
           graph_.add({.kind = std::string(ops::Constant::kind),
-                      .name = {},
-                      .operands = {},
                       .results = {{std::string(graph_.value_name({id, result})), type}},
-                      .attributes = {},
                       .constant = std::move(moved)});
       take_place({id, result}, {made});
     }

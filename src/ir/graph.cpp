@@ -146,10 +146,7 @@ Value Graph::add_input(std::string name, TensorType type) {
   std::string node_name = name;
   return {add({.kind = std::string(ops::Input::kind),
                .name = std::move(node_name),
-               .operands = {},
-               .results = {{std::move(name), std::move(type)}},
-               .attributes = {},
-               .constant = {}})};
+               .results = {{std::move(name), std::move(type)}}})};
 }
 
 Value Graph::add_constant(std::string name, Constant constant) {
@@ -157,19 +154,13 @@ Value Graph::add_constant(std::string name, Constant constant) {
   std::string node_name = name;
   return {add({.kind = std::string(ops::Constant::kind),
                .name = std::move(node_name),
-               .operands = {},
                .results = {{std::move(name), std::move(type)}},
-               .attributes = {},
                .constant = std::move(constant)})};
 }
 
 NodeId Graph::add_output(std::string name, Value value) {
-  return add({.kind = std::string(ops::Output::kind),
-              .name = std::move(name),
-              .operands = {value},
-              .results = {},
-              .attributes = {},
-              .constant = {}});
+  return add(
+      {.kind = std::string(ops::Output::kind), .name = std::move(name), .operands = {value}});
 }
 
 void Graph::erase(NodeId node) {

@@ -14,9 +14,7 @@ Value add_cast(Graph& graph, std::string_view kind, Value operand, std::string_v
   return {graph.add({.kind = std::string(kind),
                      .name = fmt::format("{}_{}", of, kind),
                      .operands = {operand},
-                     .results = {{std::move(result), std::move(type)}},
-                     .attributes = {},
-                     .constant = {}})};
+                     .results = {{std::move(result), std::move(type)}}})};
 }
 
 void put_in_place(Graph& graph, NodeId node, Value made) {

@@ -21,9 +21,7 @@ Value add_conversion(Graph& graph, std::string_view kind, const std::string& nam
   return {graph.add({.kind = std::string(kind),
                      .name = name + "_" + std::string(kind),
                      .operands = {Value{}},
-                     .results = {{name + std::string(ending), std::move(type)}},
-                     .attributes = {},
-                     .constant = {}})};
+                     .results = {{name + std::string(ending), std::move(type)}}})};
 }
 
 // The type that all who read the input quantize it to; null: there is none.

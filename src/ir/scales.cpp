@@ -65,6 +65,11 @@ Expected<std::vector<float>> read_scales(const Constant& scales) {
   return std::vector<float>(values.begin(), values.end());
 }
 
+Expected<std::vector<std::int64_t>> read_zero_points(const UniformType& type) {
+  if (type.zero_points) return read_integers(type.zero_points, type.zero_points.element_count());
+  return std::vector<std::int64_t>(static_cast<std::size_t>(type.scales.element_count()));
+}
+
 Expected<ConstantBytes> read_scale_bytes(const Constant& scales) {
   if (scales && scales.element() == ElementType::float32) return scales.read();
   QUADRANT_TRY(std::vector<float> values, read_scales(scales));
@@ -174,12 +179,8 @@ bool have_same_numbers(const UniformType& a, const UniformType& b) {
   const auto scales_a = read_exact_scales(a.scales);
   const auto scales_b = read_exact_scales(b.scales);
   if (!scales_a || !scales_b || *scales_a != *scales_b) return false;
-  const auto zeros = [&](const UniformType& type) -> Expected<std::vector<std::int64_t>> {
-    if (!type.zero_points) return std::vector<std::int64_t>(scales_a->size(), 0);
-    return read_integers(type.zero_points, type.zero_points.element_count());
-  };
-  const auto zeros_a = zeros(a);
-  const auto zeros_b = zeros(b);
+  const auto zeros_a = read_zero_points(a);
+  const auto zeros_b = read_zero_points(b);
   return zeros_a && zeros_b && *zeros_a == *zeros_b;
 }
 

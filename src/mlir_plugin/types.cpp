@@ -135,10 +135,7 @@ Expected<QuantizedType> to_quantized_type(mlir::MLIRContext* context, const Unif
   // MLIR's own check says nothing of the place, and version 19 lets types pass that 22 refuses.
   QUADRANT_CHECK(verify_quantized_type(type));
   QUADRANT_TRY(const std::vector<double> scales, read_exact_scales(type.scales));
-  std::vector<std::int64_t> zero_points(scales.size(), 0);
-  if (type.zero_points) {
-    QUADRANT_TRY(zero_points, read_integers(type.zero_points, type.zero_points.element_count()));
-  }
+  QUADRANT_TRY(const std::vector<std::int64_t> zero_points, read_zero_points(type));
   const IntegerRange range = integer_range(type.storage).value_or(IntegerRange{});
   const unsigned flags = range.min < 0 ? mlir::quant::QuantizationFlags::Signed : 0;
   const mlir::Type storage = to_code_type(context, type);

@@ -42,10 +42,7 @@ Expected<Shape> shape_of_limits(const Granularity& granularity, const Shape& ten
 Expected<CodeLimits> limits_of(const UniformType& type, const Shape& tensor) {
   CodeLimits limits;
   QUADRANT_TRY(const std::vector<double> scales, read_exact_scales(type.scales));
-  std::vector<std::int64_t> zeros(scales.size(), 0);
-  if (type.zero_points) {
-    QUADRANT_TRY(zeros, read_integers(type.zero_points, static_cast<std::int64_t>(scales.size())));
-  }
+  QUADRANT_TRY(const std::vector<std::int64_t> zeros, read_zero_points(type));
   for (std::size_t i = 0; i < scales.size(); ++i) {
     const double scale = scales[i];
     const double first = scale * static_cast<double>(type.storage_min - zeros[i]);
@@ -65,11 +62,8 @@ Value add_limit(Graph& graph, std::string_view kind, Value real, const std::vect
   const Value constant =
       graph.add_constant(name + "_limit", rounded_constant(ElementType::float32, shape, bound));
   return {graph.add({.kind = std::string(kind),
-                     .name = {},
                      .operands = {real, constant},
-                     .results = {{name + "_limited", type}},
-                     .attributes = {},
-                     .constant = {}})};
+                     .results = {{name + "_limited", type}}})};
 }
 
 }  // namespace

@@ -122,10 +122,7 @@ Expected<TypePtr> shifted(const UniformType& type) {
   changed.storage = gains_sign ? ElementType::int8 : ElementType::uint8;
   changed.storage_min += step;
   changed.storage_max += step;
-  std::vector<std::int64_t> zeros(static_cast<std::size_t>(type.scales.element_count()), 0);
-  if (type.zero_points) {
-    QUADRANT_TRY(zeros, read_integers(type.zero_points, type.zero_points.element_count()));
-  }
+  QUADRANT_TRY(auto zeros, read_zero_points(type));
   for (std::int64_t& zero : zeros) zero += step;
   const bool has_zeros = std::ranges::any_of(zeros, [](auto zero) { return zero != 0; });
   changed.zero_points =

@@ -105,11 +105,9 @@ class ElementaryFakeQuantize {
   Value add(std::string_view kind, std::vector<Value> operands, TensorType type,
             Attributes attributes = {}) {
     made_.push_back(graph_.add({.kind = std::string(kind),
-                                .name = {},
                                 .operands = std::move(operands),
                                 .results = {{name_, std::move(type)}},
-                                .attributes = std::move(attributes),
-                                .constant = {}}));
+                                .attributes = std::move(attributes)}));
     return {made_.back()};
   }
 

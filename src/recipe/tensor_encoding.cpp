@@ -223,11 +223,6 @@ Expected<Codes> codes_of(const UniformType& type) {
                             type.storage_max));
 }
 
-Expected<std::vector<std::int64_t>> zero_points_of(const UniformType& type, std::size_t count) {
-  if (!type.zero_points) return std::vector<std::int64_t>(count);
-  return read_integers(type.zero_points, static_cast<std::int64_t>(count));
-}
-
 Expected<EncodingSymmetry> symmetry_of_storage(const UniformType& type, const Codes& codes,
                                                std::span<const std::int64_t> zero_points) {
   const std::int64_t middle = (type.storage_max - type.storage_min + 1) / 2;
@@ -300,7 +295,7 @@ Expected<TensorEncoding> to_tensor_encoding(const UniformType& type, const Shape
   encoding.bits = codes.bits;
   encoding.sign = codes.sign;
   QUADRANT_TRY(encoding.scales, read_exact_scales(type.scales));
-  QUADRANT_TRY(encoding.zero_points, zero_points_of(type, encoding.scales.size()));
+  QUADRANT_TRY(encoding.zero_points, read_zero_points(type));
   for (std::int64_t& zero_point : encoding.zero_points) zero_point -= type.storage_min;
   QUADRANT_TRY(encoding.symmetry, symmetry_of_storage(type, codes, encoding.zero_points));
   switch (type.granularity.kind) {

@@ -104,10 +104,8 @@ std::vector<bool> InterpretedModel::needed(std::span<const NodeId> order,
 Step InterpretedModel::make_step(NodeId node, const KernelEntry& entry) const {
   Step step{.node = node,
             .entry = entry,
-            .operands = {},
             .first_result = first_slot_[node.index],
-            .results = graph_.result_count(node),
-            .last_used = {}};
+            .results = graph_.result_count(node)};
   for (const Value operand : graph_.operands(node)) step.operands.push_back(slot(operand));
   return step;
 }

@@ -61,10 +61,8 @@ Expected<std::optional<Data>> data_of(NodeRef node, std::uint32_t operand, const
   if (!is_byte || type->granularity.kind != Granularity::Kind::tensor) return std::nullopt;
   QUADRANT_TRY(const std::vector<float> scales, read_scales(type->scales));
   Data data{.codes = {}, .zero = 0, .scale = static_cast<double>(scales.front())};
-  if (type->zero_points) {
-    QUADRANT_TRY(const auto zeros, read_integers(type->zero_points, 1));
-    data.zero = static_cast<int>(zeros.front());
-  }
+  QUADRANT_TRY(const auto zeros, read_zero_points(*type));
+  data.zero = static_cast<int>(zeros.front());
   if (type->storage == ElementType::int8) data.zero += 128;  // as kernels shift them
   for (const float real : tensor.as<float>()) {
     data.codes.push_back(static_cast<std::int16_t>(code_of(real, scales.front())));
@@ -99,10 +97,7 @@ Expected<std::optional<Weight>> weight_of(NodeRef node, std::uint32_t operand, c
       axis_at(graph, value, type->granularity.axis) != outputs) {
     return std::nullopt;
   }
-  std::vector<std::int64_t> zeros(weight.scales.size(), 0);
-  if (type->zero_points) {
-    QUADRANT_TRY(zeros, read_integers(type->zero_points, static_cast<std::int64_t>(zeros.size())));
-  }
+  QUADRANT_TRY(const std::vector<std::int64_t> zeros, read_zero_points(*type));
   const std::int64_t stride = tensor.shape().strides()[static_cast<std::size_t>(outputs)];
   const std::int64_t count = tensor.extent(outputs);
   const auto output_of = [&](std::size_t i) {

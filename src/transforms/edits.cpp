@@ -46,8 +46,7 @@ NodeId with_operand(Graph& graph, NodeId node, std::size_t index, Value operand)
                                .name = std::string(graph.name(node)),
                                .operands = std::move(operands),
                                .results = {{{}, graph.type(before)}},
-                               .attributes = graph.attributes(node),
-                               .constant = {}})};
+                               .attributes = graph.attributes(node)})};
   take_over(graph, before, after);
   return after.node;
 }

@@ -265,9 +265,7 @@ class Equalization {
     return {graph_->add({.kind = std::string(kind),
                          .name = name,
                          .operands = std::move(operands),
-                         .results = {{std::move(name), std::move(type)}},
-                         .attributes = {},
-                         .constant = {}})};
+                         .results = {{std::move(name), std::move(type)}}})};
   }
 
   void divide_moments(std::size_t p) {

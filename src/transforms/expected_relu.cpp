@@ -15,8 +15,4 @@ double expected_relu(double mean, double deviation) noexcept {
   return std::max(mean * probability + deviation * density, 0.0);
 }
 
-double expected_clipped_relu(double mean, double deviation, double high) noexcept {
-  return expected_relu(mean, deviation) - expected_relu(mean - high, deviation);
-}
-
 }  // namespace quadrant::inline v0

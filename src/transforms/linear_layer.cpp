@@ -105,11 +105,8 @@ void add_bias(Graph& graph, LinearLayer& layer, Constant bias) {
   const std::vector<Use> readers(graph.uses(product.node).begin(), graph.uses(product.node).end());
   const Value added = graph.add_constant(name + "_bias", std::move(bias));
   layer.bias_node = graph.add({.kind = std::string(ops::Add::kind),
-                               .name = {},
                                .operands = {product, added},
-                               .results = {{std::move(name), graph.type(product)}},
-                               .attributes = {},
-                               .constant = {}});
+                               .results = {{std::move(name), graph.type(product)}}});
   layer.bias_operand = 1;
   layer.result = {layer.bias_node};
   for (const Use& use : readers) graph.set_operand(use.user, use.operand, layer.result);

@@ -47,9 +47,7 @@ Value add(Graph& graph, std::string_view kind, const std::string& name, std::vec
   return {graph.add({.kind = std::string(kind),
                      .name = name,
                      .operands = std::move(operands),
-                     .results = {{name, {ElementType::float32, shape, nullptr}}},
-                     .attributes = {},
-                     .constant = {}})};
+                     .results = {{name, {ElementType::float32, shape, nullptr}}}})};
 }
 
 Value conv(Graph& graph, const std::string& name, Value data, Numbers& numbers,

@@ -400,8 +400,7 @@ inline Value add(Graph& graph, std::string_view kind, const std::string& name,
                      .name = name,
                      .operands = std::move(operands),
                      .results = {{name, build::f32(map_shape)}},
-                     .attributes = std::move(attributes),
-                     .constant = {}})};
+                     .attributes = std::move(attributes)})};
 }
 
 /// A convolution `name` with its weight `<name>.w` and its bias `<name>.b`.

@@ -28,12 +28,8 @@ Graph subtraction(const Variant& variant) {
     for (Value& operand : operands) operand = build::add(graph, "quantize", {operand}, codes);
   }
   if (variant.swapped) std::swap(operands[0], operands[1]);
-  Value result{graph.add({.kind = "sub",
-                          .name = variant.name,
-                          .operands = operands,
-                          .results = {{"r", type}},
-                          .attributes = {},
-                          .constant = {}})};
+  Value result{graph.add(
+      {.kind = "sub", .name = variant.name, .operands = operands, .results = {{"r", type}}})};
   if (variant.in_codes) result = build::add(graph, "dequantize", {result}, f32({2}));
   graph.add_output("y", result);
   return graph;

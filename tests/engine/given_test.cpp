@@ -329,8 +329,7 @@ TEST_CASE("a Consumer whose result came quantized asks for its operands all the 
                                 .name = "q",
                                 .operands = {a},
                                 .results = {{"q", {ElementType::int8, Shape{2, 3}, codes_of({4})}}},
-                                .attributes = {{"level", level}},
-                                .constant = {}})};
+                                .attributes = {{"level", level}}})};
     graph.add_output("y", made);
     const QuantizeResult result = quantized(graph);
     const bool is_there = level == 4;

@@ -30,9 +30,7 @@ Value node(Graph& graph, std::string_view kind, std::string name, std::vector<Va
   return {graph.add({.kind = std::string(kind),
                      .name = name,
                      .operands = std::move(operands),
-                     .results = {{name, {ElementType::float32, Shape{2, 2}, nullptr}}},
-                     .attributes = {},
-                     .constant = {}})};
+                     .results = {{name, {ElementType::float32, Shape{2, 2}, nullptr}}}})};
 }
 
 // y = x w + b, all of two rows and columns.

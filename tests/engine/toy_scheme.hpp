@@ -194,8 +194,7 @@ inline Value add(Graph& graph, std::string_view kind, std::string name, std::vec
                      .name = name,
                      .operands = std::move(operands),
                      .results = {{name, {ElementType::float32, Shape{2, 3}, nullptr}}},
-                     .attributes = std::move(attributes),
-                     .constant = {}})};
+                     .attributes = std::move(attributes)})};
 }
 
 }  // namespace toy

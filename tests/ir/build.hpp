@@ -53,11 +53,9 @@ inline Constant deferred(ElementType element, Shape shape, bool broken = false) 
 inline Value add(Graph& graph, std::string kind, std::vector<Value> operands, TensorType type = {},
                  Attributes attributes = {}, std::string name = {}) {
   return {graph.add({.kind = std::move(kind),
-                     .name = {},
                      .operands = std::move(operands),
                      .results = {{std::move(name), std::move(type)}},
-                     .attributes = std::move(attributes),
-                     .constant = {}})};
+                     .attributes = std::move(attributes)})};
 }
 
 /// int8 codes of float32.

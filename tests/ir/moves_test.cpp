@@ -78,8 +78,7 @@ void add_node(Moved& moved, std::string_view kind, std::vector<Value> operands,
                                 .name = "node",
                                 .operands = std::move(operands),
                                 .results = std::vector(results, result),
-                                .attributes = std::move(attributes),
-                                .constant = {}});
+                                .attributes = std::move(attributes)});
 }
 
 std::size_t at(std::int64_t axis) { return static_cast<std::size_t>(axis); }

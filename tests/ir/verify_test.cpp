@@ -247,10 +247,8 @@ TEST_CASE("types that contradict the operation") {
 
 TEST_CASE("the error names the node and, where it is about a type, the tensor") {
   Graph graph;
-  const NodeId node = graph.add({.kind = "mystery",
-                                 .name = "block/7",
-                                 .operands = {},
-                                 .results = {{"a", {}}, {"b", build::f32({-3})}}});
+  const NodeId node = graph.add(
+      {.kind = "mystery", .name = "block/7", .results = {{"a", {}}, {"b", build::f32({-3})}}});
   const auto negative = verify(graph);
   REQUIRE(!negative);
   CHECK(negative.error().place == Place{.node = "block/7", .tensor = "b"});

@@ -49,10 +49,7 @@ class Copy {
   NodeId copy_node(NodeRef node) {
     NodeSpec spec{.kind = std::string(node.kind()),
                   .name = std::string(node.name()),
-                  .operands = {},
-                  .results = {},
-                  .attributes = from_.attributes(node.id),
-                  .constant = {}};
+                  .attributes = from_.attributes(node.id)};
     for (const Value operand : node.operands()) spec.operands.push_back(copy(operand));
     for (std::uint32_t i = 0; i < from_.result_count(node.id); ++i) {
       spec.results.push_back({std::string(from_.value_name(node.result(i))), node.type(i)});

@@ -308,9 +308,7 @@ Value add(Graph& graph, const char* kind, const std::string& name, std::vector<V
   return {graph.add({.kind = kind,
                      .name = name,
                      .operands = std::move(operands),
-                     .results = {{"of_" + name, type}},
-                     .attributes = {},
-                     .constant = {}})};
+                     .results = {{"of_" + name, type}}})};
 }
 
 TEST_CASE("rules on random graphs agree with a search over all readers") {

@@ -74,9 +74,7 @@ TEST_CASE("codes that are read as bits, or as indices into a table, have no SQNR
   result.graph.add({.kind = std::string(ops::StorageCast::kind),
                     .name = "bits",
                     .operands = {codes},
-                    .results = {{"bits", {ElementType::int8, Shape{20, 30}, nullptr}}},
-                    .attributes = {},
-                    .constant = {}});
+                    .results = {{"bits", {ElementType::int8, Shape{20, 30}, nullptr}}}});
   CHECK_FALSE(reported().sqnr_db.has_value());
 }
 

@@ -27,12 +27,11 @@ Graph example() {
   const Value u = graph.add_constant("u", ones({100}));
   const auto add = [&graph](std::string kind, const std::string& name, std::vector<Value> operands,
                             Shape shape) {
-    return Value{graph.add({.kind = std::move(kind),
-                            .name = name,
-                            .operands = std::move(operands),
-                            .results = {{name, {ElementType::float32, std::move(shape), nullptr}}},
-                            .attributes = {},
-                            .constant = {}})};
+    return Value{
+        graph.add({.kind = std::move(kind),
+                   .name = name,
+                   .operands = std::move(operands),
+                   .results = {{name, {ElementType::float32, std::move(shape), nullptr}}}})};
   };
   const Value transposed = add("transpose", "w_t", {w}, {4, 8});
   const Value first = add("matmul", "first", {x, transposed}, {2, 8});
@@ -228,9 +227,7 @@ TEST_CASE("explanations as JSON name the blockers") {
   const Value t = {graph.add({.kind = "transpose",
                               .name = "t",
                               .operands = {x},
-                              .results = {{"t", {ElementType::float32, {4, 2}, nullptr}}},
-                              .attributes = {},
-                              .constant = {}})};
+                              .results = {{"t", {ElementType::float32, {4, 2}, nullptr}}}})};
   const Registry registry = weight_only_registry().value();
   const std::vector<Explanation> explanations{
       explain(graph, registry, analyze(graph, registry).value(), t.node)};

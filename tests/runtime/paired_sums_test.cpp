@@ -191,7 +191,6 @@ TEST_CASE("matrix products saturate along K") {
       std::string kind = takes_columns || name == "transB" ? "gemm" : "matmul";
       if (name == "linear") kind = form;
       Subject subject{.kind = std::move(kind),
-                      .attributes = {},
                       .data_shape = takes_columns ? Shape{sum, rows} : Shape{rows, sum},
                       .weight_shape = gives_rows ? Shape{outputs, sum} : Shape{sum, outputs},
                       .is_signed = is_signed,
@@ -238,7 +237,6 @@ TEST_CASE("convolutions saturate in the order of each runtime's kernel") {
       constexpr std::int64_t taps = 2;  // along both axes
       const std::int64_t inputs = each.group * each.channels;
       Subject subject{.kind = "conv",
-                      .attributes = {},
                       .data_shape = {2, inputs, height, width},
                       .weight_shape = {each.group * each.outputs, each.channels, taps, taps},
                       .is_signed = is_signed};

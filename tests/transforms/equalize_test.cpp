@@ -301,11 +301,9 @@ TEST_CASE("where the largest values lie does not scale") {
   const Value y = model.conv(x, {.inputs = 4, .outputs = 4}, "y");
   const NodeId pool =
       model.graph.add({.kind = "onnx.MaxPool",
-                       .name = {},
                        .operands = {y},
                        .results = {{"largest", {}}, {"places", {}}},
-                       .attributes = {{"kernel_shape", std::vector<std::int64_t>{2, 2}}},
-                       .constant = {}});
+                       .attributes = {{"kernel_shape", std::vector<std::int64_t>{2, 2}}}});
   model.graph.add_output("out", model.conv({pool, 1}, {.inputs = 4, .outputs = 4}));
   const EqualizationReport report = run_equalize(model.graph);
   CHECK(report.pairs.empty());

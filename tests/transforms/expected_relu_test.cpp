@@ -10,8 +10,8 @@ using namespace quadrant;
 
 namespace {
 
-// The integral of clamp(x, 0, high) under the normal density, by the trapezoidal rule.
-double integrate(double mean, double deviation, double high) {
+// The integral of max(x, 0) under the normal density, by the trapezoidal rule.
+double integrate(double mean, double deviation) {
   constexpr int steps = 400'000;
   constexpr double reach = 12;
   const double width = 2 * reach * deviation / steps;
@@ -19,7 +19,7 @@ double integrate(double mean, double deviation, double high) {
   for (int i = 0; i <= steps; ++i) {
     const double z = -reach + 2 * reach * i / steps;
     const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
-    sum += std::clamp(mean + deviation * z, 0.0, high) * density;
+    sum += std::max(mean + deviation * z, 0.0) * density;
   }
   return sum * width / deviation;
 }
@@ -36,9 +36,7 @@ TEST_CASE("the integral") {
     for (const double deviation : {0.01, 0.7, 1.0, 4.0}) {
       CAPTURE(mean);
       CAPTURE(deviation);
-      CHECK(std::abs(expected_relu(mean, deviation) - integrate(mean, deviation, 1e9)) < 1e-8);
-      CHECK(std::abs(expected_clipped_relu(mean, deviation, 6) - integrate(mean, deviation, 6)) <
-            1e-8);
+      CHECK(std::abs(expected_relu(mean, deviation) - integrate(mean, deviation)) < 1e-8);
     }
   }
 }
@@ -46,8 +44,6 @@ TEST_CASE("the integral") {
 TEST_CASE("ends") {
   CHECK(expected_relu(2, 0) == 2);
   CHECK(expected_relu(-2, 0) == 0);
-  CHECK(expected_clipped_relu(9, 0, 6) == 6);
-  CHECK(expected_clipped_relu(-1, 0, 6) == 0);
   CHECK(expected_relu(-1e6, 1) == 0);
   CHECK(expected_relu(1e6, 1) == 1e6);
   CHECK(expected_relu(1e-30, 1e-300) == doctest::Approx(1e-30));

@@ -82,10 +82,8 @@ Expected<std::vector<Value>> GraphBuilder::add_all(std::string_view kind,
   }
   NodeSpec spec{.kind = std::string(kind),
                 .name = label_,
-                .operands = {},
                 .results = std::vector<ResultSpec>(results),
-                .attributes = std::move(attributes),
-                .constant = {}};
+                .attributes = std::move(attributes)};
   QUADRANT_TRY(Tensors computed, compute(spec, values));
   spec.operands = std::move(operands);
   for (std::size_t i = 0; i < results; ++i) {

@@ -33,6 +33,9 @@ namespace quadrant::inline v0 {
 [[nodiscard]] Constant make_exact_scales(ElementType element, Shape shape,
                                          const std::vector<double>& values);
 
+/// A zero point for each scale: zeros where the type has none. Reads the constant whole.
+[[nodiscard]] Expected<std::vector<std::int64_t>> read_zero_points(const UniformType& type);
+
 /// Zero points of the integer type `storage`, which holds `values`: as many as `shape` has.
 [[nodiscard]] Constant make_zero_points(ElementType storage, Shape shape,
                                         std::span<const std::int64_t> values);

@@ -1,4 +1,4 @@
-// Means of what activations make of normally distributed values.
+// The mean of what a ReLU makes of normally distributed values.
 #pragma once
 
 namespace quadrant::inline v0 {
@@ -10,8 +10,5 @@ namespace quadrant::inline v0 {
 /// with Phi and phi the standard normal distribution and its density (arXiv 1906.04721, appendix
 /// C). max(0, mean) for a deviation of 0. Of a mean of 0.5 and a deviation of 1: 0.697797.
 [[nodiscard]] double expected_relu(double mean, double deviation) noexcept;
-
-/// E[min(max(0, x), high)] for high >= 0: the difference of two as above.
-[[nodiscard]] double expected_clipped_relu(double mean, double deviation, double high) noexcept;
 
 }  // namespace quadrant::inline v0

@@ -9,11 +9,9 @@ namespace quadrant::inline v0::openvino {
 Value add_cast(Graph& graph, Value value, TensorType type) {
   const std::int64_t to = element_type_number(type.element);
   return {graph.add({.kind = std::string(ops::Cast::kind),
-                     .name = {},
                      .operands = {value},
                      .results = {{std::string(graph.value_name(value)), std::move(type)}},
-                     .attributes = {{"to", to}},
-                     .constant = {}})};
+                     .attributes = {{"to", to}}})};
 }
 
 }  // namespace quadrant::inline v0::openvino

@@ -88,21 +88,14 @@ class PlainQuantize {
 
  private:
   Value add(std::string_view kind, std::vector<Value> operands) {
-    return {graph_.add({.kind = std::string(kind),
-                        .name = {},
-                        .operands = std::move(operands),
-                        .results = {{name_, real_}},
-                        .attributes = {},
-                        .constant = {}})};
+    return {graph_.add(
+        {.kind = std::string(kind), .operands = std::move(operands), .results = {{name_, real_}}})};
   }
 
   Value add_storage_cast(Value codes, TensorType type) {
     return {graph_.add({.kind = std::string(ops::StorageCast::kind),
-                        .name = {},
                         .operands = {codes},
-                        .results = {{name_, std::move(type)}},
-                        .attributes = {},
-                        .constant = {}})};
+                        .results = {{name_, std::move(type)}}})};
   }
 
   Value constant(Shape shape, std::span<const float> values, std::string_view role) {

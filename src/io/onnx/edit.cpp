@@ -22,8 +22,7 @@ Value add_op(Graph& graph, std::string_view kind, std::string node_name,
                      .name = std::move(node_name),
                      .operands = std::move(operands),
                      .results = {std::move(result)},
-                     .attributes = std::move(attributes),
-                     .constant = {}})};
+                     .attributes = std::move(attributes)})};
 }
 
 Value add_scales(Graph& graph, std::string name, Constant scales) {

@@ -113,10 +113,8 @@ class QOperators {
     const NodeRef node = graph_.ref(id);
     NodeSpec spec{.kind = std::string(to.made),
                   .name = std::string(node.name()),
-                  .operands = {},
                   .results = {{std::string(graph_.value_name({id})), node.type()}},
-                  .attributes = attributes(node, to),
-                  .constant = {}};
+                  .attributes = attributes(node, to)};
     if (is_plain(to)) return turn_plain(id, to, std::move(spec));
     const bool has_bias = node.operands().size() > 2 && !node.operand(2).is_absent();
     if (to.order == OperandOrder::result_first) add_parameters(spec.operands, node.result());
@@ -182,9 +180,7 @@ class QOperators {
                      {.kind = std::string(ops::StorageCast::kind),
                       .name = name + "_codes",
                       .operands = {plain},
-                      .results = {{name, std::move(codes)}},
-                      .attributes = {},
-                      .constant = {}});
+                      .results = {{name, std::move(codes)}}});
     return true;
   }
 
@@ -193,16 +189,11 @@ class QOperators {
                                                                const UniformType& type) {
     const auto bounds = clamp_bounds(node);
     const auto scales = read_scales(type.scales);
-    if (!bounds || !scales || scales->front() < 0) return std::nullopt;
-    std::int64_t zero = 0;
-    if (type.zero_points) {
-      const auto zeros = read_integers(type.zero_points);
-      if (!zeros) return std::nullopt;
-      zero = zeros->front();
-    }
+    const auto zeros = read_zero_points(type);
+    if (!bounds || !scales || !zeros || scales->front() < 0) return std::nullopt;
     const auto code = [&](double value) {
-      const double exact =
-          std::nearbyint(value / static_cast<double>(scales->front())) + static_cast<double>(zero);
+      const double exact = std::nearbyint(value / static_cast<double>(scales->front())) +
+                           static_cast<double>(zeros->front());
       return static_cast<std::int64_t>(std::clamp(exact, static_cast<double>(type.storage_min),
                                                   static_cast<double>(type.storage_max)));
     };

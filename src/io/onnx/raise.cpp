@@ -489,8 +489,7 @@ class Raising {
          .name = std::string(graph_.name(last)),
          .operands = {operand},
          .results = {{name, std::move(type)}},
-         .attributes = std::move(kept),
-         .constant = {}});
+         .attributes = std::move(kept)});
     moved_.emplace(linear.clip.is_valid() ? linear.clip : linear.node, made);
     for (const NodeId parameter : {linear.scale, linear.zero_point}) {
       if (!parameter.is_valid()) continue;

@@ -200,12 +200,8 @@ class GraphReader {
 
   NodeId add_carried_initializer(std::string_view kind, std::string name, TensorType type,
                                  Range range, bool external) {
-    const NodeId node = graph_.add({.kind = std::string(kind),
-                                    .name = name,
-                                    .operands = {},
-                                    .results = {{name, std::move(type)}},
-                                    .attributes = {},
-                                    .constant = {}});
+    const NodeId node =
+        graph_.add({.kind = std::string(kind), .name = name, .results = {{name, std::move(type)}}});
     graph_.set_attribute(node, std::string(key::tensor),
                          carried(source_.file(), {range}, tensor_format));
     if (external) {

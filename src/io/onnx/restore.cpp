@@ -198,9 +198,7 @@ class Restoring {
       inner_.emplace(erased.owner, graph_.add({.kind = memory.text(raised::kind),
                                                .name = memory.text(raised::inner_name),
                                                .operands = std::vector<Value>(operands_of(memory)),
-                                               .results = {{erased.name, std::move(type)}},
-                                               .attributes = {},
-                                               .constant = {}}));
+                                               .results = {{erased.name, std::move(type)}}}));
     }
   }
 
@@ -254,8 +252,7 @@ class Restoring {
                       .name = std::move(node_name),
                       .operands = std::move(operands),
                       .results = {std::move(result)},
-                      .attributes = has_cast ? std::move(last) : std::move(linear),
-                      .constant = {}});
+                      .attributes = has_cast ? std::move(last) : std::move(linear)});
   }
 
   // --- types ---

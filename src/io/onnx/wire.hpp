@@ -42,7 +42,6 @@ class Message {
   [[nodiscard]] Range whole() const noexcept { return whole_; }  ///< with tag and length
 
   [[nodiscard]] bool is_varint() const noexcept { return type_ == 0; }
-  [[nodiscard]] bool is_fixed64() const noexcept { return type_ == 1; }
   [[nodiscard]] bool is_delimited() const noexcept { return type_ == 2; }
   [[nodiscard]] bool is_fixed32() const noexcept { return type_ == 5; }
 

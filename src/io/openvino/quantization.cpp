@@ -63,11 +63,7 @@ struct Parameters {
 Parameters parameters_of(const UniformType& type, const Shape& tensor) {
   Parameters parameters;
   parameters.scales = value_of(read_scales(type.scales));
-  const auto count = static_cast<std::int64_t>(parameters.scales.size());
-  parameters.zero_points.assign(parameters.scales.size(), 0);
-  if (type.zero_points) {
-    parameters.zero_points = value_of(read_integers(type.zero_points, count));
-  }
+  parameters.zero_points = value_of(read_zero_points(type));
   switch (type.granularity.kind) {
     case Granularity::Kind::tensor:
       parameters.shape = Shape::scalar();
@@ -75,7 +71,7 @@ Parameters parameters_of(const UniformType& type, const Shape& tensor) {
     case Granularity::Kind::axis: {
       if (!tensor.is_ranked()) impossible("a quantized axis of an unknown rank");
       std::vector<std::int64_t> extents(static_cast<std::size_t>(tensor.rank()), 1);
-      extents[static_cast<std::size_t>(type.granularity.axis)] = count;
+      extents[static_cast<std::size_t>(type.granularity.axis)] = type.scales.element_count();
       parameters.shape = Shape(std::move(extents));
       break;
     }
@@ -288,11 +284,7 @@ void lower_dequantize(LoweredNode& node) {
   list.granularity = Granularity::per_tensor();
   Parameters given;
   given.scales = value_of(read_scales(type.scales));
-  given.zero_points.assign(given.scales.size(), 0);
-  if (type.zero_points) {
-    given.zero_points =
-        value_of(read_integers(type.zero_points, static_cast<std::int64_t>(given.scales.size())));
-  }
+  given.zero_points = value_of(read_zero_points(type));
   given.shape = blocks.parameters;
   const Output in_blocks = known ? node.constant("in_blocks", known->reshaped(blocks.codes))
                                  : node.reshaped(node.operand(0), blocks.codes, "in_blocks");

@@ -86,12 +86,9 @@ AffineTensors parameters_of(Lowering& lowering, const NodeRef& node, const Tenso
     return spread_tensor(lowering, node, what, made, spread, axes);
   };
   AffineTensors made{.scale = tensor("scales", value_of(read_scales(quantization.scales)))};
-  if (quantization.zero_points) {
-    const auto zeros =
-        value_of(read_integers(quantization.zero_points, quantization.zero_points.element_count()));
-    if (std::ranges::any_of(zeros, [](std::int64_t zero) { return zero != 0; })) {
-      made.zero = tensor("zeros", {zeros.begin(), zeros.end()});
-    }
+  const auto zeros = value_of(read_zero_points(quantization));
+  if (std::ranges::any_of(zeros, [](std::int64_t zero) { return zero != 0; })) {
+    made.zero = tensor("zeros", {zeros.begin(), zeros.end()});
   }
   return made;
 }

@@ -317,11 +317,8 @@ void Lowering::define_constant(Value result, const Constant& constant) {
   const TensorType known = type(result);
   const NodeId made =
       graph_.add({.kind = std::string(ops::Constant::kind),
-                  .name = {},
-                  .operands = {},
                   .results = {{fmt::format("{}_constant", graph_.value_name(result)),
                                {constant.element(), constant.shape(), known.quantization}}},
-                  .attributes = {},
                   .constant = constant});
   graph_.replace_uses(result, {made});
 }

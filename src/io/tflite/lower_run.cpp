@@ -146,17 +146,12 @@ bool gives_plain_integers(NodeRef node) {
 bool have_same_numbers(const TensorType& a, const TensorType& b) {
   if (a.is_quantized() != b.is_quantized() || a.element != b.element) return false;
   if (!a.is_quantized() || a.quantization == b.quantization) return true;
-  const auto zeros = [](const UniformType& type, std::size_t count) {
-    return type.zero_points
-               ? value_of(read_integers(type.zero_points, type.zero_points.element_count()))
-               : std::vector<std::int64_t>(count, 0);
-  };
   if (a.quantization->granularity.kind != b.quantization->granularity.kind) return false;
   // The scales of blocks move with them; that they did was verified.
   if (a.quantization->granularity.kind == Granularity::Kind::block) return true;
-  const std::vector<float> scales = value_of(read_scales(a.quantization->scales));
-  return scales == value_of(read_scales(b.quantization->scales)) &&
-         zeros(*a.quantization, scales.size()) == zeros(*b.quantization, scales.size());
+  return value_of(read_scales(a.quantization->scales)) ==
+             value_of(read_scales(b.quantization->scales)) &&
+         value_of(read_zero_points(*a.quantization)) == value_of(read_zero_points(*b.quantization));
 }
 
 /// Kernels compute in float32; the others only hold and convert these.
@@ -280,11 +275,8 @@ Value Lowering::widened(Value narrow, ElementType wide) {
     const Constant wider = make_zero_points(wide, integers->shape(), values);
     entry->second = {
         graph_.add({.kind = std::string(ops::Constant::kind),
-                    .name = {},
-                    .operands = {},
                     .results = {{fmt::format("{}_{}", graph_.value_name(narrow), to_string(wide)),
                                  {wide, wider.shape(), nullptr}}},
-                    .attributes = {},
                     .constant = wider})};
   } else {
     const NodeId cast = add_cast(narrow, fmt::format("_{}", to_string(wide)), wide);
@@ -306,11 +298,8 @@ NodeId Lowering::add_conversion(std::string_view kind, Value operand, std::strin
                                 TensorType type) {
   return graph_.add(
       {.kind = std::string(kind),
-       .name = {},
        .operands = {operand},
-       .results = {{fmt::format("{}{}", graph_.value_name(operand), ending), std::move(type)}},
-       .attributes = {},
-       .constant = {}});
+       .results = {{fmt::format("{}{}", graph_.value_name(operand), ending), std::move(type)}}});
 }
 
 std::vector<NodeId> Lowering::add_quantize(Value from, TensorType codes) {

@@ -64,11 +64,7 @@ std::unique_ptr<schema::QuantizationParametersT> Model::parameters(const Uniform
   if (!type || !is_labelled(*type)) return nullptr;
   auto made = std::make_unique<schema::QuantizationParametersT>();
   made->scale = value_of(read_scales(type->scales));
-  made->zero_point.assign(made->scale.size(), 0);
-  if (type->zero_points) {
-    made->zero_point =
-        value_of(read_integers(type->zero_points, type->zero_points.element_count()));
-  }
+  made->zero_point = value_of(read_zero_points(*type));
   if (type->granularity.kind == Granularity::Kind::axis) {
     made->quantized_dimension = position(axes, type->granularity.axis);
   }

@@ -61,7 +61,6 @@ class Model {
   [[nodiscard]] schema::TensorT& tensor(TensorId id) {
     return *graph_->tensors[static_cast<std::size_t>(id)];
   }
-  [[nodiscard]] bool has_contents(TensorId id) const { return tensor(id).buffer != 0; }
   /// The operator that computes the tensor; null for inputs and constants.
   [[nodiscard]] schema::OperatorT* producer(TensorId id);
   [[nodiscard]] BuiltinOperator code_of(const schema::OperatorT& op) const;

@@ -270,11 +270,9 @@ Value Raising::value(TensorId id, const Axes& axes) {
   const Axes perm = between(inverse(from.axes), inverse(axes));
   const NodeId transpose = graph_.add(
       {.kind = std::string(ops::Transpose::kind),
-       .name = {},
        .operands = {from.value},
        .results = {{fmt::format("{}_{}", name(id), fmt::join(axes, "")), type_of(id, axes)}},
-       .attributes = {{"perm", std::vector<std::int64_t>(perm.begin(), perm.end())}},
-       .constant = {}});
+       .attributes = {{"perm", std::vector<std::int64_t>(perm.begin(), perm.end())}}});
   forms.push_back({axes, {transpose}});
   return {transpose};
 }
@@ -317,22 +315,16 @@ void Raising::alias(TensorId output, Value value, const Axes& axes) {
 void Raising::add(std::string_view kind, std::vector<Value> operands, TensorId output,
                   const Axes& axes, Attributes attributes) {
   const NodeId made = graph_.add({.kind = std::string(kind),
-                                  .name = {},
                                   .operands = std::move(operands),
                                   .results = {{name(output), type_of(output, axes)}},
-                                  .attributes = std::move(attributes),
-                                  .constant = {}});
+                                  .attributes = std::move(attributes)});
   alias(output, {made}, axes);
 }
 
 NodeId Raising::add_conversion(std::string_view kind, Value from, std::string name,
                                const TensorType& to) {
-  const NodeId made = graph_.add({.kind = std::string(kind),
-                                  .name = {},
-                                  .operands = {from},
-                                  .results = {{std::move(name), to}},
-                                  .attributes = {},
-                                  .constant = {}});
+  const NodeId made = graph_.add(
+      {.kind = std::string(kind), .operands = {from}, .results = {{std::move(name), to}}});
   if (kind == ops::Cast::kind) {
     graph_.set_attribute(made, "to", element_type_number(to.element));
   }
@@ -343,11 +335,8 @@ Value Raising::relabelled(Value codes, std::shared_ptr<const UniformType> type,
                           const std::string& name) {
   const auto cast = [&](Value from, std::string_view ending, TensorType to) {
     return Value{graph_.add({.kind = std::string(ops::StorageCast::kind),
-                             .name = {},
                              .operands = {from},
-                             .results = {{name + std::string(ending), std::move(to)}},
-                             .attributes = {},
-                             .constant = {}})};
+                             .results = {{name + std::string(ending), std::move(to)}}})};
   };
   TensorType plain = graph_.type(codes);
   const bool has_meaning = plain.is_quantized();
@@ -369,11 +358,9 @@ bool Raising::add_wide(std::string_view kind, std::vector<Value> operands, Tenso
   if (narrow.element != ElementType::int32 || narrow.is_quantized()) return false;
   const NodeId made =
       graph_.add({.kind = std::string(kind),
-                  .name = {},
                   .operands = std::move(operands),
                   .results = {{name(output) + "_i64", {ElementType::int64, narrow.shape, nullptr}}},
-                  .attributes = std::move(attributes),
-                  .constant = {}});
+                  .attributes = std::move(attributes)});
   alias(output, {add_conversion(ops::Cast::kind, {made}, name(output), narrow)}, plain);
   return true;
 }
@@ -400,11 +387,9 @@ void Raising::add_activated(std::string_view kind, std::vector<Value> operands, 
   }
   const TensorType result = type_of(output, axes);
   const NodeId made = graph_.add({.kind = std::string(kind),
-                                  .name = {},
                                   .operands = std::move(operands),
                                   .results = {{name(output) + "_inactive", result}},
-                                  .attributes = std::move(attributes),
-                                  .constant = {}});
+                                  .attributes = std::move(attributes)});
   switch (activation) {
     case ActivationFunctionType::RELU:
       add(ops::Relu::kind, {{made}}, output, axes);
@@ -457,14 +442,12 @@ void Raising::raise_raw(const RaisedOp& op) {
   }
   Opaque options = raw_options(*op.op);
   count_copy(options.bytes.byte_size());
-  const NodeId made =
-      graph_.add({.kind = std::move(kind),
-                  .name = {},
-                  .operands = std::move(operands),
-                  .results = std::move(results),
-                  .attributes = {{std::string(raw_options_key), std::move(options)},
-                                 {std::string(raw_version_key), std::int64_t{op.kind->version()}}},
-                  .constant = {}});
+  const NodeId made = graph_.add(
+      {.kind = std::move(kind),
+       .operands = std::move(operands),
+       .results = std::move(results),
+       .attributes = {{std::string(raw_options_key), std::move(options)},
+                      {std::string(raw_version_key), std::int64_t{op.kind->version()}}}});
   for (std::uint32_t i = 0; i < op.output_count(); ++i) {
     alias(op.output(i), {made, i}, plain_axes(rank(op.output(i))));
   }

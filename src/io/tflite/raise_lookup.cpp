@@ -57,12 +57,9 @@ bool raise_top(Raising& raising, const RaisedOp& op) {
   places.element = ElementType::int64;
   const NodeId made =
       raising.graph().add({.kind = std::string(ops::TopK::kind),
-                           .name = {},
                            .operands = {raising.plain(op.input(0)), count},
                            .results = {{raising.name(op.output()), raising.type(op.output())},
-                                       {raising.name(op.output(1)) + "_i64", places}},
-                           .attributes = {},
-                           .constant = {}});
+                                       {raising.name(op.output(1)) + "_i64", places}}});
   raising.alias(op.output(), {made}, plain_axes(raising.rank(op.output())));
   Steps(raising, op.output(1))
       .finish(ops::Cast::kind, {Value{made, 1}}, {{"to", element_type_number(ElementType::int32)}});
@@ -132,13 +129,11 @@ bool raise_unique(Raising& raising, const RaisedOp& op) {
   const std::string name = raising.name(op.output(1));
   const NodeId made = raising.graph().add(
       {.kind = std::string(ops::Unique::kind),
-       .name = {},
        .operands = {data},
        .results = {{raising.name(op.output()) + (is_narrow ? "_i64" : ""), found},
                    {name + "_first", {ElementType::int64, {}, nullptr}},
                    {is_wide ? name : name + "_i64", wide}},
-       .attributes = {{"sorted", std::int64_t{0}}},
-       .constant = {}});
+       .attributes = {{"sorted", std::int64_t{0}}}});
   if (is_narrow) {
     steps.finish(ops::Cast::kind, {Value{made}}, {{"to", element_type_number(given.element)}});
   } else {

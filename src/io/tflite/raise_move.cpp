@@ -205,11 +205,9 @@ bool raise_split(Raising& raising, const RaisedOp& op) {
   }
   const Value sizes_value = raising.integer_constant(raising.name(op.output()) + "_sizes", sizes);
   const NodeId made = raising.graph().add({.kind = std::string(ops::Split::kind),
-                                           .name = {},
                                            .operands = {raising.value(data, axes), sizes_value},
                                            .results = std::move(results),
-                                           .attributes = {{"axis", along}},
-                                           .constant = {}});
+                                           .attributes = {{"axis", along}}});
   for (std::uint32_t i = 0; i < op.output_count(); ++i) {
     raising.alias(op.output(i), {made, i}, axes);
   }
@@ -424,11 +422,9 @@ bool raise_unpack(Raising& raising, const RaisedOp& op) {
     results.push_back({raising.name(op.output(i)) + "_part", part});
   }
   const NodeId split = raising.graph().add({.kind = std::string(ops::Split::kind),
-                                            .name = {},
                                             .operands = {raising.plain(data), sizes},
                                             .results = std::move(results),
-                                            .attributes = {{"axis", *axis}},
-                                            .constant = {}});
+                                            .attributes = {{"axis", *axis}}});
   for (std::uint32_t i = 0; i < op.output_count(); ++i) {
     Steps(raising, op.output(i)).finish(ops::Squeeze::kind, {Value{split, i}, axes});
   }

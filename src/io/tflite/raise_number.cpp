@@ -181,13 +181,10 @@ bool raise_quantize(Raising& raising, const RaisedOp& op) {
   }
   const Axes axes = raising.axes(data);
   const Value codes = raising.value(data, axes);
-  const NodeId real = raising.graph().add(
-      {.kind = std::string(ops::Dequantize::kind),
-       .name = {},
-       .operands = {codes},
-       .results = {{raising.name(op.output()) + "_real", raising.type_of(data, axes).expressed()}},
-       .attributes = {},
-       .constant = {}});
+  const NodeId real = raising.graph().add({.kind = std::string(ops::Dequantize::kind),
+                                           .operands = {codes},
+                                           .results = {{raising.name(op.output()) + "_real",
+                                                        raising.type_of(data, axes).expressed()}}});
   raising.add(ops::Quantize::kind, {{real}}, op.output(), axes);
   return true;
 }
@@ -261,11 +258,9 @@ bool raise_reduction(Raising& raising, const RaisedOp& op) {
 Value add_between(Raising& raising, std::string_view kind, std::vector<Value> operands,
                   std::string name, TensorType type, Attributes attributes = {}) {
   return {raising.graph().add({.kind = std::string(kind),
-                               .name = {},
                                .operands = std::move(operands),
                                .results = {{std::move(name), std::move(type)}},
-                               .attributes = std::move(attributes),
-                               .constant = {}})};
+                               .attributes = std::move(attributes)})};
 }
 
 /// Data of any rank are rows, one behind the other, of as many columns as the weights have; the

@@ -14,10 +14,7 @@ std::vector<double> reals_of_wide_codes(const Constant& constant, const UniformT
   const std::int64_t count = constant.element_count();
   const auto codes = value_of(read_integers(constant, count));
   const std::vector<float> scales = value_of(read_scales(type.scales));
-  std::vector<std::int64_t> zeros(scales.size(), 0);
-  if (type.zero_points) {
-    zeros = value_of(read_integers(type.zero_points, type.zero_points.element_count()));
-  }
+  const std::vector<std::int64_t> zeros = value_of(read_zero_points(type));
   const Spread spread = spread_of(constant.shape(), type.granularity);
   std::vector<double> reals;
   for (std::size_t i = 0; i < codes.size(); ++i) {

@@ -17,11 +17,9 @@ Value Steps::apply(std::string_view kind, std::vector<Value> operands, Attribute
                    TensorType type) {
   Graph& graph = raising_.graph();
   const NodeId made = graph.add({.kind = std::string(kind),
-                                 .name = {},
                                  .operands = std::move(operands),
                                  .results = {{next_name(), std::move(type)}},
-                                 .attributes = std::move(attributes),
-                                 .constant = {}});
+                                 .attributes = std::move(attributes)});
   const std::vector<TensorType> found = value_of(detail::infer_results(graph.ref(made)));
   if (!found.empty()) {
     graph.set_type({made}, value_of(detail::merge(graph.type({made}), found.front())));

@@ -50,11 +50,7 @@ Expected<WideParameters<Real>> wide_parameters(const UniformType& type, const Sh
   } else {
     QUADRANT_TRY(parameters.scales, read_scales(type.scales));
   }
-  parameters.zero_points.resize(parameters.scales.size());
-  if (type.zero_points) {
-    QUADRANT_TRY(parameters.zero_points,
-                 read_integers(type.zero_points, type.zero_points.element_count()));
-  }
+  QUADRANT_TRY(parameters.zero_points, read_zero_points(type));
   return parameters;
 }
 

@@ -4,14 +4,13 @@
 #include <array>
 
 #include "quadrant/ir/ops/functions.hpp"
-#include "quadrant/runtime/kernel.hpp"
+#include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {
 
-[[nodiscard]] Expected<Tensors> attention(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> rotary_embedding(const KernelCall& call);
+KernelFunction attention, rotary_embedding;
 /// com.microsoft's, whose operands lie in another order.
-[[nodiscard]] Expected<Tensors> rotary_embedding_microsoft(const KernelCall& call);
+KernelFunction rotary_embedding_microsoft;
 
 inline constexpr std::array attentions{
     KernelEntry{ops::Attention::kind, attention, HalfFloats::widened},

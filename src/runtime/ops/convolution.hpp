@@ -4,18 +4,16 @@
 #include <array>
 
 #include "quadrant/ir/ops/codes.hpp"
-#include "quadrant/runtime/kernel.hpp"
+#include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {
 
-[[nodiscard]] Expected<Tensors> conv(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> conv_transpose(const KernelCall& call);
+KernelFunction conv, conv_transpose;
 /// With an activation.
-[[nodiscard]] Expected<Tensors> fused_conv(const KernelCall& call);
+KernelFunction fused_conv;
 
 // Of codes.
-[[nodiscard]] Expected<Tensors> conv_integer(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> qlinear_conv(const KernelCall& call);
+KernelFunction conv_integer, qlinear_conv;
 
 inline constexpr std::array convolutions{
     KernelEntry{"conv", conv, HalfFloats::widened},

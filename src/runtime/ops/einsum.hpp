@@ -3,11 +3,11 @@
 
 #include <array>
 
-#include "quadrant/runtime/kernel.hpp"
+#include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {
 
-[[nodiscard]] Expected<Tensors> einsum(const KernelCall& call);
+KernelFunction einsum;
 
 inline constexpr std::array einsums{KernelEntry{"einsum", einsum, HalfFloats::widened}};
 

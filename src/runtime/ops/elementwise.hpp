@@ -4,93 +4,29 @@
 #include <array>
 
 #include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/runtime/kernel.hpp"
+#include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {
 
 // Functions of a number.
-[[nodiscard]] Expected<Tensors> abs(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> neg(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> sign(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> ceil(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> floor(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> round(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> sqrt(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> exp(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> log(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> reciprocal(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> erf(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> sin(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> cos(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> tan(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> asin(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> acos(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> atan(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> sinh(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> cosh(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> tanh(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> asinh(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> acosh(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> atanh(const KernelCall& call);
+KernelFunction abs, neg, sign, ceil, floor, round, sqrt, exp, log, reciprocal, erf, sin, cos, tan,
+    asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh;
 
 // Activations.
-[[nodiscard]] Expected<Tensors> relu(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> leaky_relu(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> prelu(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> thresholded_relu(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> hard_sigmoid(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> hard_swish(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> shrink(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> sigmoid(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> swish(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> swiglu(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> elu(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> selu(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> celu(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> softplus(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> softsign(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> mish(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> gelu(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> bias_gelu(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> fast_gelu(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> quick_gelu(const KernelCall& call);
+KernelFunction relu, leaky_relu, prelu, thresholded_relu, hard_sigmoid, hard_swish, shrink, sigmoid,
+    swish, swiglu, elu, selu, celu, softplus, softsign, mish, gelu, bias_gelu, fast_gelu,
+    quick_gelu;
 
 // Arithmetic.
-[[nodiscard]] Expected<Tensors> add(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> sub(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> multiply(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> div(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> mod(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> pow(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> max(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> min(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> sum(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> mean(const KernelCall& call);
+KernelFunction add, sub, multiply, div, mod, pow, max, min, sum, mean;
 
 // Comparisons, booleans and bits.
-[[nodiscard]] Expected<Tensors> equal(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> less(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> less_or_equal(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> greater(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> greater_or_equal(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> detect_nan(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> detect_infinity(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> logical_and(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> logical_or(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> logical_xor(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> logical_not(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> bitwise_and(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> bitwise_or(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> bitwise_xor(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> bitwise_not(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> bit_shift(const KernelCall& call);
+KernelFunction equal, less, less_or_equal, greater, greater_or_equal, detect_nan, detect_infinity,
+    logical_and, logical_or, logical_xor, logical_not, bitwise_and, bitwise_or, bitwise_xor,
+    bitwise_not, bit_shift;
 
 // Choices, bounds and types.
-[[nodiscard]] Expected<Tensors> where(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> clip(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> cast(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> cast_like(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> bit_cast(const KernelCall& call);
+KernelFunction where, clip, cast, cast_like, bit_cast;
 
 inline constexpr std::array elementwise{
     KernelEntry{"add", add, HalfFloats::widened},

@@ -5,22 +5,12 @@
 
 #include "quadrant/ir/ops/places.hpp"
 #include "quadrant/ir/ops/windows.hpp"
-#include "quadrant/runtime/kernel.hpp"
+#include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {
 
-[[nodiscard]] Expected<Tensors> gather(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> gather_elements(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> gather_nd(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> scatter_elements(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> scatter_nd(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> tensor_scatter(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> gather_block_quantized(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> one_hot(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> non_zero(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> compress(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> unique(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> max_unpool(const KernelCall& call);
+KernelFunction gather, gather_elements, gather_nd, scatter_elements, scatter_nd, tensor_scatter,
+    gather_block_quantized, one_hot, non_zero, compress, unique, max_unpool;
 
 inline constexpr std::array indexing{
     KernelEntry{"gather", gather},

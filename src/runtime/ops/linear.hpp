@@ -5,28 +5,22 @@
 
 #include "quadrant/ir/ops/codes.hpp"
 #include "quadrant/ir/ops/functions.hpp"
-#include "quadrant/runtime/kernel.hpp"
+#include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {
 
-[[nodiscard]] Expected<Tensors> matmul(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> gemm(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> linear(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> batch_matmul(const KernelCall& call);
+KernelFunction matmul, gemm, linear, batch_matmul;
 /// Also baddbmm, which has an axis more.
-[[nodiscard]] Expected<Tensors> addmm(const KernelCall& call);
+KernelFunction addmm;
 
 // Of codes.
-[[nodiscard]] Expected<Tensors> matmul_integer(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> qlinear_matmul(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> matmul_nbits(const KernelCall& call);
+KernelFunction matmul_integer, qlinear_matmul, matmul_nbits;
 
 // With an activation, or transposed operands.
-[[nodiscard]] Expected<Tensors> fused_gemm(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> fused_matmul(const KernelCall& call);
+KernelFunction fused_gemm, fused_matmul;
 
 // Of the numbers of one matrix.
-[[nodiscard]] Expected<Tensors> det(const KernelCall& call);
+KernelFunction det;
 
 inline constexpr std::array products{
     KernelEntry{"addmm", addmm, HalfFloats::widened},

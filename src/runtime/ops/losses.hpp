@@ -4,12 +4,11 @@
 #include <array>
 
 #include "quadrant/ir/ops/functions.hpp"
-#include "quadrant/runtime/kernel.hpp"
+#include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {
 
-[[nodiscard]] Expected<Tensors> negative_log_likelihood_loss(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> softmax_cross_entropy_loss(const KernelCall& call);
+KernelFunction negative_log_likelihood_loss, softmax_cross_entropy_loss;
 
 inline constexpr std::array losses{
     KernelEntry{ops::NegativeLogLikelihoodLoss::kind, negative_log_likelihood_loss,

@@ -6,40 +6,21 @@
 #include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/ops/places.hpp"
 #include "quadrant/ir/ops/windows.hpp"
-#include "quadrant/runtime/kernel.hpp"
+#include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {
 
 // The same elements.
-[[nodiscard]] Expected<Tensors> identity(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> dropout(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> reshape(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> squeeze(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> unsqueeze(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> flatten(const KernelCall& call);
+KernelFunction identity, dropout, reshape, squeeze, unsqueeze, flatten;
 
 // In another order, or some of them.
-[[nodiscard]] Expected<Tensors> transpose(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> depth_to_space(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> space_to_depth(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> reverse_sequence(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> slice(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> split(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> concat(const KernelCall& call);
+KernelFunction transpose, depth_to_space, space_to_depth, reverse_sequence, slice, split, concat;
 
 // Repeated, or with others around them.
-[[nodiscard]] Expected<Tensors> expand(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> tile(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> pad(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> center_crop_pad(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> trilu(const KernelCall& call);
+KernelFunction expand, tile, pad, center_crop_pad, trilu;
 
 // From shapes and numbers.
-[[nodiscard]] Expected<Tensors> shape_of(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> size_of(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> constant_of_shape(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> range(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> eye_like(const KernelCall& call);
+KernelFunction shape_of, size_of, constant_of_shape, range, eye_like;
 
 inline constexpr std::array moves{
     KernelEntry{"concat", concat},

@@ -5,24 +5,15 @@
 #include <array>
 
 #include "quadrant/ir/ops/normalization.hpp"
-#include "quadrant/runtime/kernel.hpp"
+#include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {
 
-[[nodiscard]] Expected<Tensors> softmax(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> log_softmax(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> hardmax(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> lp_normalization(const KernelCall& call);
+KernelFunction softmax, log_softmax, hardmax, lp_normalization;
 
-[[nodiscard]] Expected<Tensors> batch_normalization(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> instance_normalization(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> group_normalization(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> layer_normalization(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> rms_normalization(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> skip_layer_normalization(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> skip_rms_normalization(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> mean_variance_normalization(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> lrn(const KernelCall& call);
+KernelFunction batch_normalization, instance_normalization, group_normalization,
+    layer_normalization, rms_normalization, skip_layer_normalization, skip_rms_normalization,
+    mean_variance_normalization, lrn;
 
 inline constexpr std::array normalization{
     KernelEntry{ops::Softmax::kind, softmax, HalfFloats::widened},

@@ -4,18 +4,14 @@
 #include <array>
 
 #include "quadrant/ir/ops/windows.hpp"
-#include "quadrant/runtime/kernel.hpp"
+#include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {
 
-[[nodiscard]] Expected<Tensors> max_pool(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> average_pool(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> lp_pool(const KernelCall& call);
+KernelFunction max_pool, average_pool, lp_pool;
 
 // The window is the whole image.
-[[nodiscard]] Expected<Tensors> global_max_pool(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> global_average_pool(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> global_lp_pool(const KernelCall& call);
+KernelFunction global_max_pool, global_average_pool, global_lp_pool;
 
 inline constexpr std::array pools{
     KernelEntry{ops::AveragePool::kind, average_pool, HalfFloats::widened},

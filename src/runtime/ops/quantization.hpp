@@ -4,19 +4,12 @@
 #include <array>
 
 #include "quadrant/ir/ops/codes.hpp"
-#include "quadrant/runtime/kernel.hpp"
+#include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {
 
-[[nodiscard]] Expected<Tensors> const_fake_quant(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> fake_quant(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> fake_quantize(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> quantize(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> dequantize(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> storage_cast(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> quantize_linear(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> dequantize_linear(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> dynamic_quantize_linear(const KernelCall& call);
+KernelFunction const_fake_quant, fake_quant, fake_quantize, quantize, dequantize, storage_cast,
+    quantize_linear, dequantize_linear, dynamic_quantize_linear;
 
 // Scales and values may be of different types, which the kernels see to. Those of a fake_quantize
 // are of one; OpenVINO computes half floats in float32, too.

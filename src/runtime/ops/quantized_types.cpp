@@ -19,11 +19,7 @@ namespace {
 Expected<Parameters> parameters_of(const UniformType& uniform, const Shape& shape) {
   QUADRANT_CHECK(verify(uniform, shape));
   QUADRANT_TRY(std::vector<float> scales, read_scales(uniform.scales));
-  std::vector<std::int64_t> zero_points;
-  if (uniform.zero_points) {
-    QUADRANT_TRY(zero_points,
-                 read_integers(uniform.zero_points, uniform.zero_points.element_count()));
-  }
+  QUADRANT_TRY(const auto zero_points, read_zero_points(uniform));
   QUADRANT_TRY(Parameters parameters, affine_parameters(shape, uniform.storage, uniform.granularity,
                                                         std::move(scales), zero_points));
   parameters.storage_min = static_cast<std::int32_t>(uniform.storage_min);

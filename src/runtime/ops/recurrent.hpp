@@ -3,13 +3,11 @@
 
 #include <array>
 
-#include "quadrant/runtime/kernel.hpp"
+#include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {
 
-[[nodiscard]] Expected<Tensors> rnn(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> gru(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> lstm(const KernelCall& call);
+KernelFunction rnn, gru, lstm;
 
 inline constexpr std::array recurrent{
     KernelEntry{"rnn", rnn, HalfFloats::widened},

@@ -5,26 +5,14 @@
 
 #include "quadrant/ir/ops/places.hpp"
 #include "quadrant/ir/ops/reductions.hpp"
-#include "quadrant/runtime/kernel.hpp"
+#include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {
 
-[[nodiscard]] Expected<Tensors> reduce_l1(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> reduce_l2(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> reduce_log_sum(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> reduce_log_sum_exp(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> reduce_max(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> reduce_mean(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> reduce_min(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> reduce_prod(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> reduce_sum(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> reduce_sum_square(const KernelCall& call);
+KernelFunction reduce_l1, reduce_l2, reduce_log_sum, reduce_log_sum_exp, reduce_max, reduce_mean,
+    reduce_min, reduce_prod, reduce_sum, reduce_sum_square;
 
-[[nodiscard]] Expected<Tensors> arg_max(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> arg_min(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> cumulative_product(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> cumulative_sum(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> top_k(const KernelCall& call);
+KernelFunction arg_max, arg_min, cumulative_product, cumulative_sum, top_k;
 
 inline constexpr std::array reductions{
     KernelEntry{ops::ArgMax::kind, arg_max, HalfFloats::widened},

@@ -5,17 +5,11 @@
 
 #include "quadrant/ir/ops/places.hpp"
 #include "quadrant/ir/ops/windows.hpp"
-#include "quadrant/runtime/kernel.hpp"
+#include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {
 
-[[nodiscard]] Expected<Tensors> resize(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> upsample(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> affine_grid(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> grid_sample(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> roi_align(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> non_max_suppression(const KernelCall& call);
-[[nodiscard]] Expected<Tensors> col2im(const KernelCall& call);
+KernelFunction resize, upsample, affine_grid, grid_sample, roi_align, non_max_suppression, col2im;
 
 inline constexpr std::array resampling{
     KernelEntry{ops::AffineGrid::kind, affine_grid, HalfFloats::widened},

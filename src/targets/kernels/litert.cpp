@@ -13,11 +13,9 @@ bool has_shift(std::span<const std::int64_t> zeros) {
   return std::ranges::any_of(zeros, [](std::int64_t zero) { return zero != 0; });
 }
 
-// Empty where there are none, or where they cannot be read, which whoever needs them says.
+// Empty where they cannot be read, which whoever needs them says.
 std::vector<std::int64_t> zeros_of(const UniformType& type) {
-  if (!type.zero_points) return {};
-  return read_integers(type.zero_points, type.zero_points.element_count())
-      .value_or(std::vector<std::int64_t>{});
+  return read_zero_points(type).value_or(std::vector<std::int64_t>{});
 }
 
 }  // namespace

@@ -37,12 +37,8 @@ Graph quantized_graph(const Folder& folder, const UniformType& type, std::int64_
           ? Constant::from_values(type.storage, Shape{3, 2}, std::span<const std::int16_t>(codes))
           : Constant::from_values(type.storage, Shape{3, 2}, std::span<const std::int8_t>(narrow));
   graph.set_constant(w.node, constant, shared);
-  const NodeId node = graph.add({.kind = "dequantize",
-                                 .name = "dequantize_w",
-                                 .operands = {w},
-                                 .results = {{"w", real}},
-                                 .attributes = {},
-                                 .constant = {}});
+  const NodeId node = graph.add(
+      {.kind = "dequantize", .name = "dequantize_w", .operands = {w}, .results = {{"w", real}}});
   for (const Use& use : uses) graph.set_operand(use.user, use.operand, {node});
   return graph;
 }
@@ -74,9 +70,7 @@ TEST_CASE("parameters are shared, and their names are free ones") {
   const NodeId again = graph.add({.kind = "dequantize",
                                   .name = "dequantize_w",
                                   .operands = {graph.find_value("w_codes")},
-                                  .results = {{"v", graph.type(graph.find_value("w"))}},
-                                  .attributes = {},
-                                  .constant = {}});
+                                  .results = {{"v", graph.type(graph.find_value("w"))}}});
   graph.add_output("v", {again});
   const Written written = write_and_read(folder, graph);
   CHECK(values_of<float>(written.constant("w_scale")) == std::vector<float>{9});
@@ -267,12 +261,8 @@ TEST_CASE("quantize has no other form") {
   parts.nodes.push_back(node("Mystery", {"y"}, {"z"}));
   Graph graph = read_bytes(folder, model(parts, 17));
   const TensorType codes{type.storage, {2, 2}, std::make_shared<const UniformType>(type)};
-  const NodeId quantize = graph.add({.kind = "quantize",
-                                     .name = {},
-                                     .operands = {graph.find_value("y")},
-                                     .results = {{"q", codes}},
-                                     .attributes = {},
-                                     .constant = {}});
+  const NodeId quantize = graph.add(
+      {.kind = "quantize", .operands = {graph.find_value("y")}, .results = {{"q", codes}}});
   graph.add_output("q", {quantize});
   const auto report = write_onnx(graph, folder / "out.onnx");
   REQUIRE_FALSE(report);
@@ -293,11 +283,8 @@ TEST_CASE("codes read under another type, through storage_casts") {
       Constant::from_values(ElementType::int8, Shape{3}, std::span<const std::int8_t>(zeros));
   const auto add = [&](std::string kind, std::string result, Value operand, TensorType type) {
     return Value{graph.add({.kind = std::move(kind),
-                            .name = {},
                             .operands = {operand},
-                            .results = {{std::move(result), std::move(type)}},
-                            .attributes = {},
-                            .constant = {}})};
+                            .results = {{std::move(result), std::move(type)}}})};
   };
   const Value codes = graph.find_value("w_codes");
   const Value plain = add("storage_cast", "plain", codes, {ElementType::int8, {3, 2}, nullptr});
@@ -328,18 +315,11 @@ TEST_CASE("quantize, and storage_cast") {
   Graph graph;
   const Value x = graph.add_input("x", {ElementType::float32, {2, 3}, nullptr});
   const TensorType codes{ElementType::int8, {2, 3}, shared};
-  const NodeId quantize = graph.add({.kind = "quantize",
-                                     .name = {},
-                                     .operands = {x},
-                                     .results = {{"q", codes}},
-                                     .attributes = {},
-                                     .constant = {}});
+  const NodeId quantize =
+      graph.add({.kind = "quantize", .operands = {x}, .results = {{"q", codes}}});
   const NodeId cast = graph.add({.kind = "storage_cast",
-                                 .name = {},
                                  .operands = {{quantize}},
-                                 .results = {{"i", {ElementType::int8, {2, 3}, nullptr}}},
-                                 .attributes = {},
-                                 .constant = {}});
+                                 .results = {{"i", {ElementType::int8, {2, 3}, nullptr}}}});
   graph.add_output("i", {cast});
   const Written written = write_and_read(folder, graph);
   CHECK(written.kind("i") == "identity");

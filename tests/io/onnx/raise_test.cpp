@@ -172,11 +172,8 @@ TEST_CASE("parameters that are shared, and a quantized activation") {
   graph.set_constant(b.node, *graph.constant(b.node),
                      graph.type(graph.find_value("a")).quantization);
   const NodeId w = graph.add({.kind = "dequantize",
-                              .name = {},
                               .operands = {b},
-                              .results = {{"w", {ElementType::float32, {2}, nullptr}}},
-                              .attributes = {},
-                              .constant = {}});
+                              .results = {{"w", {ElementType::float32, {2}, nullptr}}}});
   graph.add_output("w", {w});
   write_file(graph, folder / "first.onnx");
   const Graph read = read_file(folder / "first.onnx");

@@ -66,11 +66,8 @@ Expected<void> quantize_all(Graph& graph, const ScaleRule& rule) {
     graph.set_value_name(value, name + "_codes");
     const std::vector<Use> uses(graph.uses(node).begin(), graph.uses(node).end());
     const NodeId dequantize = graph.add({.kind = std::string(ops::Dequantize::kind),
-                                         .name = {},
                                          .operands = {value},
-                                         .results = {{name, real}},
-                                         .attributes = {},
-                                         .constant = {}});
+                                         .results = {{name, real}}});
     for (const Use& use : uses) graph.set_operand(use.user, use.operand, {dequantize});
     graph.set_constant(node, std::move(codes), shared);
   }

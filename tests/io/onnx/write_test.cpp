@@ -41,9 +41,7 @@ Graph graph_by_hand(const Constant& weights) {
   const NodeId product = graph.add({.kind = "matmul",
                                     .name = "dense",
                                     .operands = {x, w},
-                                    .results = {{"h", {ElementType::float32, {2, 2}, nullptr}}},
-                                    .attributes = {},
-                                    .constant = {}});
+                                    .results = {{"h", {ElementType::float32, {2, 2}, nullptr}}}});
   graph.add_output("y", {product});
   return graph;
 }
@@ -153,12 +151,7 @@ TEST_CASE("an output has the name of another value") {
 TEST_CASE("kinds that ONNX does not have") {
   const Folder folder;
   Graph graph = graph_by_hand(some_weights());
-  graph.add({.kind = "teleport",
-             .name = "beam",
-             .operands = {},
-             .results = {{"z", {}}},
-             .attributes = {},
-             .constant = {}});
+  graph.add({.kind = "teleport", .name = "beam", .results = {{"z", {}}}});
   const auto report = write_onnx(graph, folder / "out.onnx");
   REQUIRE_FALSE(report);
   CHECK(report.error().code == ErrorCode::impossible);
@@ -273,9 +266,7 @@ TEST_CASE("new nodes stand before their first users") {
   const NodeId made = graph.add({.kind = "onnx.Neg",
                                  .name = "made",
                                  .operands = {graph.operands(dense)[0]},
-                                 .results = {{"n", {}}},
-                                 .attributes = {},
-                                 .constant = {}});
+                                 .results = {{"n", {}}}});
   graph.set_operand(dense, 0, {made});
   REQUIRE(write_onnx(graph, folder / "out.onnx"));
   const std::string bytes = contents_of(folder / "out.onnx");
@@ -316,8 +307,7 @@ TEST_CASE(
                                    .name = "narrow",
                                    .operands = {x},
                                    .results = {{"h", {element, {2, 3}, nullptr}}},
-                                   .attributes = std::move(attributes),
-                                   .constant = {}});
+                                   .attributes = std::move(attributes)});
     graph.add_output("y", {cast});
     return graph;
   };

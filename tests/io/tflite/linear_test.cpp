@@ -15,11 +15,9 @@ namespace {
 NodeId add(Graph& graph, std::string_view kind, std::vector<Value> operands, TensorType type,
            Attributes attributes = {}, std::size_t results = 1) {
   return graph.add({.kind = std::string(kind),
-                    .name = {},
                     .operands = std::move(operands),
                     .results = std::vector<ResultSpec>(results, {"", std::move(type)}),
-                    .attributes = std::move(attributes),
-                    .constant = {}});
+                    .attributes = std::move(attributes)});
 }
 
 /// One value that many read, and one that reads many.

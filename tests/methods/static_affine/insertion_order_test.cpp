@@ -69,8 +69,7 @@ class Reordered {
                                .name = std::string(from_.name(node)),
                                .operands = operands(node),
                                .results = std::move(results),
-                               .attributes = from_.attributes(node),
-                               .constant = {}});
+                               .attributes = from_.attributes(node)});
     }
   }
 

@@ -284,11 +284,9 @@ class Oracle {
     }
     const std::uint32_t count = graph_.result_count(node.id);
     const NodeId copy = alone.add({.kind = std::string(node.kind()),
-                                   .name = {},
                                    .operands = std::move(operands),
                                    .results = std::vector<ResultSpec>(count, {"y", {}}),
-                                   .attributes = graph_.attributes(node.id),
-                                   .constant = {}});
+                                   .attributes = graph_.attributes(node.id)});
     std::vector<Value> results;
     for (std::uint32_t i = 0; i < count; ++i) results.push_back({copy, i});
     const auto model = value_of(Interpreter().load(alone, results));

@@ -46,8 +46,7 @@ inline Value node(Graph& graph, std::string_view kind, std::string name,
                      .name = name,
                      .operands = std::move(operands),
                      .results = {{name, {ElementType::float32, Shape(), nullptr}}},
-                     .attributes = std::move(attributes),
-                     .constant = {}})};
+                     .attributes = std::move(attributes)})};
 }
 
 /// A reshape to `extents`, with the shape as a constant operand.

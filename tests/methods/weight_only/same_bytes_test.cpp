@@ -35,8 +35,7 @@ Graph make_graph() {
                             .name = name,
                             .operands = std::move(operands),
                             .results = {{name, {ElementType::float32, std::move(shape), nullptr}}},
-                            .attributes = std::move(attributes),
-                            .constant = {}})};
+                            .attributes = std::move(attributes)})};
   };
   const auto weight = [&](const std::string& name, const Shape& shape) {
     return graph.add_constant(name, weights(shape, random));

@@ -146,8 +146,7 @@ TEST_CASE("the parts of a split, each of which somebody else reads") {
                                   .name = "split",
                                   .operands = {w, integers(graph, {12, 8, 4})},
                                   .results = {{"q", unknown}, {"k", unknown}, {"v", unknown}},
-                                  .attributes = {{"axis", std::int64_t{1}}},
-                                  .constant = {}});
+                                  .attributes = {{"axis", std::int64_t{1}}}});
   const Value x = build::input(graph, "x", {3, 8});
   for (std::uint32_t part = 0; part < 3; ++part) {
     graph.add_output("y", build::node(graph, ops::MatMul::kind, "m", {x, Value{split, part}}));
