@@ -10,6 +10,7 @@
 #include "build.hpp"
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/products.hpp"
+#include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/ir/verify.hpp"
 
@@ -78,6 +79,33 @@ TEST_CASE("a graph's own row that cannot be asked is refused, and says why") {
   CHECK(why({.kind = "tests.own", .move = &no_move}).find("a move without") != std::string::npos);
   CHECK(why({.kind = "tests.own", .product = &no_product}).find("a product without") !=
         std::string::npos);
+}
+
+TEST_CASE("places of MaxPool are integers, whatever the file says of them") {
+  auto graph = parse_graph(
+      "%x: tensor<1x2x4x4xf32> = input()\n"
+      "%y: tensor<*xundefined>, %i: tensor<*xundefined> = onnx.MaxPool(%x) {kernel_shape = [2, "
+      "2]}\n"
+      "output(%y)\noutput(%i)\n");
+  REQUIRE_MESSAGE(graph, (graph ? "" : to_string(graph.error())));
+  REQUIRE(infer_shapes(*graph).has_value());
+  CHECK(to_string(graph->type(graph->find_value("i"))) == "tensor<1x2x3x3xi64>");
+}
+
+TEST_CASE("what moves of constants make is known; what is looked up by computed places is not") {
+  const auto is_constant = [](const std::string& moved) {
+    const auto graph = parse_graph(
+        "%i: tensor<2xi64> = input()\n%w: tensor<2x2xf32> = constant() "
+        "[1, 2, 3, 4]\n%k: tensor<2xi64> = constant() [0, 1]\n" +
+        moved + "output(%y)\n");
+    REQUIRE_MESSAGE(graph, (graph ? "" : to_string(graph.error())));
+    return is_known(*graph, graph->find_value("y"),
+                    [](NodeRef maker) { return find_move(maker) != nullptr; });
+  };
+  CHECK(is_constant("%y: tensor<2x2xf32> = transpose(%w)\n"));
+  CHECK(is_constant("%y: tensor<2x2xf32> = gather(%w, %k)\n"));
+  CHECK_FALSE(is_constant("%y: tensor<2x2xf32> = gather(%w, %i)\n"));
+  CHECK_FALSE(is_constant("%y: tensor<2x2xf32> = onnx.Relu(%w)\n"));
 }
 
 TEST_CASE("the last role is that of all operands that follow") {

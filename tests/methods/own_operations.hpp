@@ -49,10 +49,11 @@ inline bool always(NodeRef /*node*/) { return true; }
 inline constexpr Product dense_product{"tests.dense", 0, 1, 2, first_axis, -1, always};
 
 inline Expected<std::vector<TensorType>> dense_type(NodeRef node) {
-  const Extent rows = node.operand_type(0)->shape[0];
-  const Extent columns = node.operand_type(1)->shape[0];
+  const Shape& x = node.operand_type(0)->shape;
+  const Shape& w = node.operand_type(1)->shape;
+  if (x.rank() != 2 || w.rank() != 2) return std::vector<TensorType>{};  // not known
   return std::vector<TensorType>{
-      {ElementType::float32, Shape(std::vector<Extent>{rows, columns}), nullptr}};
+      {ElementType::float32, Shape(std::vector<Extent>{x[0], w[0]}), nullptr}};
 }
 
 inline constexpr Operation reverse{.kind = "tests.reverse",
