@@ -36,6 +36,17 @@ TEST_CASE("scales of float64 are read as they are, and rounded to float32") {
         std::vector<float>{1638.0F / 16384.0F});
 }
 
+TEST_CASE("a zero point for each scale, of however many") {
+  constexpr std::size_t count = 5000;
+  const Shape shape{count};
+  UniformType type{.storage = ElementType::int8,
+                   .scales = make_scales(ElementType::float32, shape, std::vector(count, 0.5F))};
+  CHECK(*read_zero_points(type) == std::vector<std::int64_t>(count, 0));
+  const std::vector<std::int64_t> sevens(count, 7);
+  type.zero_points = make_zero_points(type.storage, shape, sevens);
+  CHECK(*read_zero_points(type) == sevens);
+}
+
 TEST_CASE("codes of any width, and scales of float64, come back from text") {
   for (const std::string type :
        {"i1:f32, 0.5", "u1:f32, 0.5", "i3:f32, 0.5", "u3<1:6>:f64, f64 0.1:2", "i5:f16, 0.5:-16",
