@@ -3,6 +3,7 @@
 #include <array>
 
 #include "io/tflite/failure.hpp"
+#include "io/tflite/lower.hpp"
 #include "io/tflite/steps.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
