@@ -1,6 +1,7 @@
 // What finds, counts or scatters elements by indices.
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "io/tflite/failure.hpp"
 #include "io/tflite/lower.hpp"
@@ -79,13 +80,13 @@ bool raise_one_hot(Raising& raising, const RaisedOp& op) {
   const std::int64_t rank = raising.rank(op.output());
   const auto axis = normalize_axis(options->axis(), rank);
   if (!axis || raising.rank(op.input(0)) + 1 != rank) return false;
-  std::vector<std::int64_t> places;
-  for (std::int64_t i = 0; i < depth->front(); ++i) places.push_back(i);
+  std::vector<std::int64_t> places(static_cast<std::size_t>(depth->front()));
+  std::iota(places.begin(), places.end(), 0);
   std::vector<std::int64_t> extents(static_cast<std::size_t>(rank - *axis), 1);
   extents.front() = depth->front();
   Steps steps(raising, op.output());
-  const Value along = steps.constant(
-      make_zero_points(raising.type(op.input(0)).element, Shape(std::move(extents)), places));
+  const Value along =
+      steps.constant(make_zero_points(raising.type(op.input(0)).element, Shape(extents), places));
   const Value asked = steps.unsqueeze(raising.plain(op.input(0)), {*axis});
   const Value is_asked = steps.apply(ops::Equal::kind, {asked, along});
   steps.finish(ops::Where::kind,
@@ -219,7 +220,7 @@ bool raise_update(Raising& raising, const RaisedOp& op) {
     }
   }
   std::vector<Extent> extents(block.extents().begin(), block.extents().end());
-  extents.push_back(shape.rank());
+  extents.emplace_back(shape.rank());
   Steps steps(raising, op.output());
   Value start = raising.wide_integers(op.input(2), op.output());
   const Value zero = steps.constant(make_zero_points(ElementType::int64, Shape{shape.rank()},
@@ -265,8 +266,12 @@ bool raise_reverse_sequence(Raising& raising, const RaisedOp& op) {
   Axes axes(static_cast<std::size_t>(rank));
   std::int32_t next = 2;
   for (std::int64_t axis = 0; axis < rank; ++axis) {
-    const bool is_named = axis == *time || axis == *batch;
-    axes[static_cast<std::size_t>(axis)] = is_named ? (axis == *time ? 1 : 0) : next++;
+    std::int32_t& to = axes[static_cast<std::size_t>(axis)];
+    if (axis == *time) {
+      to = 1;
+    } else {
+      to = axis == *batch ? 0 : next++;
+    }
   }
   raising.add(ops::ReverseSequence::kind,
               {raising.value(op.input(0), axes), raising.wide_integers(op.input(1), op.output())},

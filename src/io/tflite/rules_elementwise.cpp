@@ -97,7 +97,8 @@ void lower_variadic(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   TensorId sum = lowering.broadcast(operands.front(), axes);
   for (std::size_t i = 1; i < operands.size(); ++i) {
     so_far = broadcast_shape(so_far, lowering.ranked(operands[i]));
-    partial.shape = axes == plain_axes(shape.rank()) ? so_far : arranged(broadcast_shape(ones, so_far), axes);
+    partial.shape =
+        axes == plain_axes(shape.rank()) ? so_far : arranged(broadcast_shape(ones, so_far), axes);
     const TensorId next = lowering.broadcast(operands[i], axes);
     const bool is_last = i + 1 == operands.size() && !is_mean;
     const TensorId to = is_last ? lowering.define(node.result(), axes)

@@ -21,9 +21,9 @@ struct FixedResults {
 
   [[nodiscard]] constexpr std::optional<FixedResult> of(ElementType codes) const noexcept {
     const bool is_byte = codes == ElementType::int8 || codes == ElementType::uint8;
-    FixedResult found = is_byte                       ? of_8_bits
-                        : codes == ElementType::int16 ? of_16_bits
-                                                      : FixedResult{};
+    FixedResult found;
+    if (is_byte) found = of_8_bits;
+    if (codes == ElementType::int16) found = of_16_bits;
     if (codes == ElementType::uint8) found.zero += 128;
     return found.scale != 0 ? std::optional(found) : std::nullopt;
   }

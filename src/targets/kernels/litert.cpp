@@ -30,10 +30,10 @@ bool LitertKernel::takes_codes(const UniformType& type) const {
 }
 
 const char* LitertKernel::refuse_weights(ElementType beside, const UniformType& type) const {
-  const Types taken = beside == ElementType::int8    ? weights.beside_int8
-                      : beside == ElementType::uint8 ? weights.beside_uint8
-                      : beside == ElementType::int16 ? weights.beside_int16
-                                                     : 0;
+  Types taken = 0;
+  if (beside == ElementType::int8) taken = weights.beside_int8;
+  if (beside == ElementType::uint8) taken = weights.beside_uint8;
+  if (beside == ElementType::int16) taken = weights.beside_int16;
   if ((taken & set_of(type.storage)) == 0)
     return "the kernel does not multiply codes of these types";
   const bool is_per_tensor = type.granularity.kind == Granularity::Kind::tensor;
