@@ -48,8 +48,9 @@ Weighted weighted(NodeRef node, Parts parts) {
   const Product& product = parts == nullptr ? *row.product : *parts;
   const TensorType* const type = node.operand_type(product.weight);
   const std::int64_t rank = type == nullptr ? 0 : type->shape.rank();  // 0: not known
-  const std::optional<std::int64_t> channel =
-      type == nullptr ? std::nullopt : product.channel(node, type->shape);
+  constexpr std::int64_t unknown = -1;
+  const std::int64_t channel =
+      type == nullptr ? unknown : product.channel(node, type->shape).value_or(unknown);
   Weighted found;
   found.weights.reserve(2);
   if (product.bias < row.operands.most) {
@@ -59,7 +60,7 @@ Weighted weighted(NodeRef node, Parts parts) {
                       .is_row = row.roles.of(product.bias) != Role::term};
   }
   if (is_convolution(product)) {
-    found.weights.push_back(kernel(node, product, channel.value_or(0)));
+    found.weights.push_back(kernel(node, product, std::max<std::int64_t>(channel, 0)));
     return found;
   }
   if (row.roles.of(product.data) == Role::factor) {
@@ -70,7 +71,8 @@ Weighted weighted(NodeRef node, Parts parts) {
     found.weights.push_back(matrix(product.data, a == nullptr ? 0 : a->shape.rank(), is_transposed,
                                    std::min<std::int64_t>(rank, 2)));
   }
-  found.weights.push_back(matrix(product.weight, rank, channel.value_or(rank - 1) == rank - 1, 1));
+  found.weights.push_back(
+      matrix(product.weight, rank, channel == unknown || channel == rank - 1, 1));
   return found;
 }
 
