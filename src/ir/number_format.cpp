@@ -113,7 +113,7 @@ Expected<void> check_levels(std::span<const ScaleLevel> levels) {
       QUADRANT_CHECK(check_multiples(*integer));
       continue;
     }
-    const FloatScale& real = std::get<FloatScale>(levels[i].type);
+    const auto& real = *std::get_if<FloatScale>(&levels[i].type);
     const bool is_small =
         real.type == ElementType::float8e4m3 || real.type == ElementType::float8e8m0;
     if (!is_small && !is_float(real.type)) {
@@ -151,7 +151,7 @@ void mix(std::size_t& hash, std::span<const ScaleLevel> levels) noexcept {
     if (const auto* integer = std::get_if<IntegerCode>(&level.type)) {
       mix(hash, *integer);
     } else {
-      const FloatScale& real = std::get<FloatScale>(level.type);
+      const auto& real = *std::get_if<FloatScale>(&level.type);
       mix(hash, static_cast<std::size_t>(real.type) * 2 + static_cast<std::size_t>(real.has_sign));
     }
   }
@@ -222,6 +222,11 @@ int bit_width(const NumberCode& code) noexcept {
 int bit_width(const ScaleLevel& level) noexcept {
   if (const auto* integer = std::get_if<IntegerCode>(&level.type)) return integer->bits;
   return bit_width(std::get<FloatScale>(level.type).type);
+}
+
+bool has_sign(const ScaleLevel& level) noexcept {
+  if (const auto* integer = std::get_if<IntegerCode>(&level.type)) return integer->min < 0;
+  return std::get_if<FloatScale>(&level.type)->has_sign;
 }
 
 Granularity innermost_groups(const NumberFormat& format) noexcept {

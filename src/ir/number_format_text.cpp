@@ -69,7 +69,7 @@ std::string level_text(const ScaleLevel& level) {
   if (const auto* integer = std::get_if<IntegerCode>(&level.type)) {
     return fmt::format("{}[{}]", codes_text(*integer), groups);
   }
-  const FloatScale& real = std::get<FloatScale>(level.type);
+  const auto& real = std::get<FloatScale>(level.type);
   return fmt::format("{}{}[{}]", real.has_sign ? "+-" : "", to_string(real.type), groups);
 }
 

@@ -10,7 +10,7 @@ Quantization Quantization::of(const UniformType& type) {
 
 std::optional<UniformType> Quantization::uniform() const {
   if (!is_uniform(format)) return std::nullopt;
-  const IntegerCode& code = std::get<IntegerCode>(format.code);
+  const auto& code = std::get<IntegerCode>(format.code);
   UniformType type;
   type.storage = storage_element(code.bits, code.is_signed);
   type.storage_bits = code.bits == bit_width(type.storage) ? 0 : code.bits;

@@ -15,11 +15,6 @@ constexpr double enough_of_a_turn = 1e-6;
 constexpr auto largest_float_value = static_cast<double>(std::numeric_limits<float>::max());
 constexpr double largest_minimum = largest_float_value / 2;
 
-bool has_sign(const ScaleLevel& level) noexcept {
-  if (const auto* integer = std::get_if<IntegerCode>(&level.type)) return integer->min < 0;
-  return std::get<FloatScale>(level.type).has_sign;
-}
-
 // Of `real`, the nearest number; of floats not zero, but for `real` that is.
 template <class Steps>
 float number_of(double real, const ScaleLevel& level, Steps steps_of) {
@@ -34,6 +29,10 @@ float number_of(double real, const ScaleLevel& level, Steps steps_of) {
 bool is_power_of_two(const ScaleLevel& level) noexcept {
   const auto* real = std::get_if<FloatScale>(&level.type);
   return real != nullptr && real->type == ElementType::float8e8m0;
+}
+
+double real_scale(float number, const AboveBlock& above) noexcept {
+  return static_cast<double>(above.scale * number);
 }
 
 }  // namespace
@@ -129,10 +128,6 @@ BlockFit BlockFitter::stored(const Usual& usual, const AboveBlock& above) {
   return placed(scale, offset, above);
 }
 
-double BlockFitter::real_scale(float number, const AboveBlock& above) const noexcept {
-  return static_cast<double>(above.scale * number);
-}
-
 BlockFit BlockFitter::placed(float scale, float offset, const AboveBlock& above) const noexcept {
   BlockFit fit{.scale = scale, .offset = offset, .scaled = real_scale(scale, above)};
   if (format_.offset == Offset::minimum) {
@@ -225,39 +220,44 @@ BlockFit BlockFitter::search_zero_points(const BlockFit& fit, const AboveBlock& 
 }
 
 // Among scales near the one that is there, each with minima near the one that leaves the mean where
-// it is: errors of both make up for each other along that line. Again from the best, until none is.
-BlockFit BlockFitter::search_minima(const BlockFit& fit, const AboveBlock& above) {
+// it is: errors of both make up for each other along that line.
+BlockFitter::Stored BlockFitter::best_near(const BlockFit& fit, const AboveBlock& above) {
   const bool is_mirrored = fit.scale < 0;
   const ScaleSteps scales = this->scales(above.scale, is_mirrored);
   const CodeValues& codes = is_mirrored ? *mirrored_ : *codes_;
   constexpr std::int64_t scales_around = 8;
   constexpr std::int64_t minima_around = 2;
+  Stored best{fit.scale, fit.offset};
+  double least = fit.cost();
+  const std::int64_t there = scales.nearest(std::fabs(fit.scaled));
+  for (std::int64_t s = std::max(there - scales_around, scales.first());
+       s <= std::min(there + scales_around, scales.last()); ++s) {
+    const auto real = static_cast<double>(scales.value(s));
+    const double ratio = fit.scaled == 0 ? 1 : real / std::fabs(fit.scaled);
+    const double wanted = fit.minimum + (ratio - 1) * fit.v / fit.h;
+    const bool negative = wanted < 0 && has_sign(format_.offsets.back());
+    const ScaleSteps minima = this->minima(above.minimum, negative);
+    const std::int64_t middle = minima.nearest(std::max(negative ? -wanted : wanted, 0.0));
+    for (std::int64_t m = std::max(middle - minima_around, minima.first());
+         m <= std::min(middle + minima_around, minima.last()); ++m) {
+      const auto minimum = static_cast<double>(minima.value(m));
+      search_.shift_by(negative ? -minimum : minimum);
+      const double cost = search_.power() - (real > 0 ? search_.gain(codes, real) : 0);
+      if (!(cost < least)) continue;
+      least = cost;
+      best = {is_mirrored ? -scales.number(s) : scales.number(s),
+              negative ? -minima.number(m) : minima.number(m)};
+    }
+  }
+  return best;
+}
+
+// Again from the best, until none is.
+BlockFit BlockFitter::search_minima(const BlockFit& fit, const AboveBlock& above) {
   constexpr int most_moves = 16;
   BlockFit best = fit;
   for (int move = 0; move < most_moves && best.h > 0; ++move) {
-    double least = best.cost();
-    float scale = best.scale;
-    float offset = best.offset;
-    const std::int64_t there = scales.nearest(std::fabs(best.scaled));
-    for (std::int64_t s = std::max(there - scales_around, scales.first());
-         s <= std::min(there + scales_around, scales.last()); ++s) {
-      const auto real = static_cast<double>(scales.value(s));
-      const double ratio = best.scaled == 0 ? 1 : real / std::fabs(best.scaled);
-      const double wanted = best.minimum + (ratio - 1) * best.v / best.h;
-      const bool negative = wanted < 0 && has_sign(format_.offsets.back());
-      const ScaleSteps minima = this->minima(above.minimum, negative);
-      const std::int64_t middle = minima.nearest(std::max(negative ? -wanted : wanted, 0.0));
-      for (std::int64_t m = std::max(middle - minima_around, minima.first());
-           m <= std::min(middle + minima_around, minima.last()); ++m) {
-        const auto minimum = static_cast<double>(minima.value(m));
-        search_.shift_by(negative ? -minimum : minimum);
-        const double cost = search_.power() - (real > 0 ? search_.gain(codes, real) : 0);
-        if (!(cost < least)) continue;
-        least = cost;
-        scale = is_mirrored ? -scales.number(s) : scales.number(s);
-        offset = negative ? -minima.number(m) : minima.number(m);
-      }
-    }
+    const auto [scale, offset] = best_near(best, above);
     if (scale == best.scale && offset == best.offset) break;
     best = measured(scale, offset, above);
   }
@@ -298,14 +298,16 @@ BlockFitter::Usual BlockFitter::free_minimum() {
   };
   constexpr int steps = 8;
   constexpr double step = 0.05;
-  std::array<Start, steps * steps> starts;
+  std::array<Start, static_cast<std::size_t>(steps) * steps> starts;
   const double high = codes_->high();
   const double low = -codes_->low();
   const bool is_signed = has_sign(format_.offsets.back());
-  for (int i = 0; i < steps * steps; ++i) {
-    const double below = -static_cast<double>(smallest_) * (1 - step * (i / steps));
-    const double above = static_cast<double>(largest_) * (1 - step * (i % steps));
-    Start& start = starts[static_cast<std::size_t>(i)];
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const std::size_t row = i / steps;
+    const std::size_t column = i % steps;
+    const double below = -static_cast<double>(smallest_) * (1 - step * static_cast<double>(row));
+    const double above = static_cast<double>(largest_) * (1 - step * static_cast<double>(column));
+    Start& start = starts[i];
     start.scale = (above + below) / (high + low);
     start.minimum = below - start.scale * low;
     if (start.minimum < 0 && !is_signed) start = {0, above / high, 0};

@@ -35,6 +35,14 @@ struct BlockFit {
   }
   /// The minimum of least cost.
   [[nodiscard]] double best_minimum(double a) const noexcept { return h > 0 ? (a * v - w) / h : 0; }
+  /// What is above becomes so many times what it was.
+  void stretch(double scales, double minima) noexcept {
+    scaled *= scales;
+    v *= scales;
+    vv *= scales * scales;
+    wv *= scales;
+    minimum *= minima;
+  }
 };
 
 /// What is above a group's own levels.
@@ -90,9 +98,14 @@ class BlockFitter {
   }
   void add_sums(const CodeValues& codes, BlockFit& fit);
   [[nodiscard]] bool may_be_negative() const noexcept;
-  [[nodiscard]] double real_scale(float number, const AboveBlock& above) const noexcept;
   [[nodiscard]] BlockFit search_signs(const BlockFit& fit, const AboveBlock& above);
   [[nodiscard]] BlockFit search_zero_points(const BlockFit& fit, const AboveBlock& above);
+  /// What is stored of a scale and a minimum.
+  struct Stored {
+    float scale = 0;
+    float offset = 0;
+  };
+  [[nodiscard]] Stored best_near(const BlockFit& fit, const AboveBlock& above);
   [[nodiscard]] BlockFit search_minima(const BlockFit& fit, const AboveBlock& above);
   [[nodiscard]] Usual free_minimum();
   /// Those that make no infinity of a code.

@@ -36,6 +36,53 @@ Expected<void> check_format(const NumberFormat& format, const Shape& shape) {
       fmt::format("codes of {} bits: they have 16 at most", bit_width(format.code)));
 }
 
+// The numbers of a tree, if there are as many as it has groups.
+bool take(LevelTree& tree, const std::vector<std::vector<float>>& numbers) {
+  const bool fits = std::ranges::equal(tree.numbers, numbers, {}, &std::vector<float>::size,
+                                       &std::vector<float>::size);
+  if (fits) tree.numbers = numbers;
+  return fits;
+}
+
+// Calls `body(element, group)` for `size` elements from `first` on.
+template <class Body>
+void for_each_element(const Groups& groups, std::size_t first, std::size_t size, Body body) {
+  groups.for_each_run(static_cast<std::int64_t>(first), size,
+                      [&](std::size_t group, std::size_t position, std::size_t length) {
+                        for (std::size_t i = 0; i < length; ++i) {
+                          body(first + position + i, groups.interleaved() ? group + i : group);
+                        }
+                      });
+}
+
+// What codes stand for, before scales.
+class Levels {
+ public:
+  Levels(const Encoded& encoded, const NumberFormat& format)
+      : encoded_(encoded), width_(bit_width(format.code) > 8 ? 2 : 1) {
+    if (const auto* stored = std::get_if<StoredTable>(&format.code)) {
+      levels_ = static_cast<std::size_t>(stored->levels);
+    } else {
+      codes_ = CodeValues(format.code);
+    }
+  }
+  /// Of a table; 0: none is stored.
+  [[nodiscard]] std::size_t count() const noexcept { return levels_; }
+
+  [[nodiscard]] float at(std::size_t i, std::size_t table) const {
+    auto code = std::to_integer<std::uint32_t>(encoded_.codes[i * width_]);
+    if (width_ == 2) code |= std::to_integer<std::uint32_t>(encoded_.codes[i * 2 + 1]) << 8U;
+    if (levels_ == 0) return codes_.value_of(code);
+    return encoded_.table[table * levels_ + std::min<std::size_t>(code, levels_ - 1)];
+  }
+
+ private:
+  const Encoded& encoded_;
+  std::size_t width_;
+  std::size_t levels_ = 0;
+  CodeValues codes_;
+};
+
 }  // namespace
 
 Expected<Encoded> encode(std::span<const float> values, const Shape& shape,
@@ -68,12 +115,6 @@ Expected<void> decode(const Encoded& encoded, const Shape& shape, const NumberFo
   QUADRANT_TRY(const Groups blocks, Groups::of(shape, innermost_groups(format)));
   QUADRANT_TRY(LevelTree scales, LevelTree::of(format.scales, shape, blocks));
   QUADRANT_TRY(LevelTree minima, LevelTree::of(format.offsets, shape, blocks));
-  const auto take = [](LevelTree& tree, const std::vector<std::vector<float>>& numbers) {
-    const bool fits = std::ranges::equal(tree.numbers, numbers, {}, &std::vector<float>::size,
-                                         &std::vector<float>::size);
-    if (fits) tree.numbers = numbers;
-    return fits;
-  };
   const bool has_zeros = format.offset == Offset::zero_point;
   const auto block_count = static_cast<std::size_t>(blocks.group_count());
   const bool zeros_fit =
@@ -85,33 +126,18 @@ Expected<void> decode(const Encoded& encoded, const Shape& shape, const NumberFo
   const auto* stored = std::get_if<StoredTable>(&format.code);
   QUADRANT_TRY(const Groups tables,
                Groups::of(shape, stored != nullptr ? stored->groups : Granularity::per_tensor()));
-  const std::size_t levels = stored != nullptr ? static_cast<std::size_t>(stored->levels) : 0;
-  if (encoded.table.size() != levels * static_cast<std::size_t>(tables.group_count())) {
+  const Levels levels(encoded, format);
+  if (encoded.table.size() != levels.count() * static_cast<std::size_t>(tables.group_count())) {
     return cannot_encode(fmt::format("another table than {} has", to_string(format)));
   }
-  const CodeValues codes = stored != nullptr ? CodeValues() : CodeValues(format.code);
-  const auto value_at = [&](std::size_t i, std::size_t table) {
-    auto code = std::to_integer<std::uint32_t>(encoded.codes[i * width]);
-    if (width == 2) code |= std::to_integer<std::uint32_t>(encoded.codes[i * 2 + 1]) << 8U;
-    if (stored == nullptr) return codes.value_of(code);
-    return encoded.table[table * levels + std::min<std::size_t>(code, levels - 1)];
-  };
   for (std::size_t first = 0; first < out.size(); first += piece_elements) {
     const std::size_t size = std::min(piece_elements, out.size() - first);
-    const auto each = [&](const Groups& groups, auto body) {
-      groups.for_each_run(static_cast<std::int64_t>(first), size,
-                          [&](std::size_t group, std::size_t position, std::size_t length) {
-                            for (std::size_t i = 0; i < length; ++i) {
-                              body(first + position + i, groups.interleaved() ? group + i : group);
-                            }
-                          });
-    };
-    each(tables, [&](std::size_t i, std::size_t table) { out[i] = value_at(i, table); });
+    for_each_element(tables, first, size,
+                     [&](std::size_t i, std::size_t table) { out[i] = levels.at(i, table); });
     if (format.scales.empty()) continue;
-    each(blocks, [&](std::size_t i, std::size_t block) {
-      const float scale = scales.product(block, scales.size());
+    for_each_element(blocks, first, size, [&](std::size_t i, std::size_t block) {
       if (has_zeros) out[i] -= encoded.offsets[0][block];
-      out[i] *= scale;
+      out[i] *= scales.product(block, scales.size());
       if (minima.size() > 0) out[i] -= minima.product(block, minima.size());
     });
   }

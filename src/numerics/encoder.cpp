@@ -44,6 +44,72 @@ std::span<const float> gathered(std::span<const float> all, const Members& membe
   return room;
 }
 
+/// What a group's blocks are together. With a and b for what their scales and minima are
+/// multiplied by:
+///   cost(a, b) = ww - 2 a wv + a^2 vv + 2 b wm - 2 a b vm + b^2 mm
+struct GroupSums {
+  double vv = 0;
+  double wv = 0;
+  double vm = 0;
+  double wm = 0;
+  double mm = 0;
+  double ww = 0;
+  std::size_t any_block = 0;
+
+  void add(const BlockFit& fit, std::size_t block) noexcept {
+    vv += fit.vv;
+    wv += fit.wv;
+    vm += fit.minimum * fit.v;
+    wm += fit.minimum * fit.w;
+    mm += fit.minimum * fit.minimum * fit.h;
+    ww += fit.ww;
+    any_block = block;
+  }
+  /// Less `ww`.
+  [[nodiscard]] double cost(double a, double b) const noexcept {
+    return a * (a * vv - 2 * wv) + b * (b * mm + 2 * wm - 2 * a * vm);
+  }
+};
+
+struct Factors {
+  double of_scales = 1;
+  double of_minima = 1;
+};
+
+/// Those of least cost, of what may move.
+Factors least_squares(const GroupSums& sum, bool scales, bool minima) noexcept {
+  const double det = sum.vv * sum.mm - sum.vm * sum.vm;
+  if (scales && minima && det > 0) {
+    return {(sum.wv * sum.mm - sum.vm * sum.wm) / det, (sum.vm * sum.wv - sum.vv * sum.wm) / det};
+  }
+  return {scales && sum.vv > 0 ? (sum.wv + sum.vm) / sum.vv : 1,
+          minima && sum.mm > 0 ? (sum.vm - sum.wm) / sum.mm : 1};
+}
+
+struct Candidate {
+  float number = 0;
+  double factor = 1;
+};
+
+/// What there is of a group's number, and, where it `moves`, what the level holds on both sides of
+/// `factor` times that. `block`: any of the group's.
+std::vector<Candidate> candidates(const LevelTree& tree, std::size_t level, std::size_t group,
+                                  std::size_t block, bool moves, double factor) {
+  if (!moves) return {{}};  // there may be no such group
+  const float now = tree.numbers[level][group];
+  std::vector<Candidate> found{{now, 1}};
+  if (!(factor > 0)) return found;
+  const float above = tree.product(block, level);
+  const ScaleSteps steps(tree.level(level), above);
+  const auto real = static_cast<double>(above * now);
+  const std::int64_t below = steps.at_most(real * factor);
+  for (const std::int64_t step : {below, below + 1}) {
+    if (step < steps.first_above_zero() || step > steps.last()) continue;
+    found.push_back({steps.number(step), static_cast<double>(steps.value(step)) / real});
+  }
+  return found;
+}
+
 }  // namespace
 
 Expected<Encoded> Encoder::run(std::span<const float> values, const Shape& shape,
@@ -142,11 +208,7 @@ void Encoder::start_tables() {
   const StoredTable* stored = stored_table();
   if (stored == nullptr || tables_.empty()) return;
   const bool has_scales = !format_.scales.empty();
-  const auto* real = has_scales ? std::get_if<FloatScale>(&format_.scales.back().type) : nullptr;
-  const auto* integer =
-      has_scales ? std::get_if<IntegerCode>(&format_.scales.back().type) : nullptr;
-  const bool has_sign =
-      (real != nullptr && real->has_sign) || (integer != nullptr && integer->min < 0);
+  const bool is_signed = has_scales && has_sign(format_.scales.back());
   constexpr std::size_t enough = std::size_t{1} << 16U;
   const std::size_t each =
       has_scales ? std::max<std::size_t>(values_.size() / (enough * tables_.size()), 1) : 1;
@@ -159,7 +221,7 @@ void Encoder::start_tables() {
         const std::size_t table = table_of(block);
         const auto [low, high] = std::ranges::minmax(fitter.values());
         double scale = has_scales ? static_cast<double>(std::max(high, -low)) : 1;
-        if (has_scales && has_sign && -low > high) scale = -scale;
+        if (is_signed && -low > high) scale = -scale;
         if (scale == 0) return;
         for (std::size_t i = 0; i < fitter.values().size(); ++i) {
           values[table].push_back(
@@ -172,8 +234,9 @@ void Encoder::start_tables() {
   for (std::size_t table = 0; table < tables_.size(); ++table) {
     const MeansOnALine means =
         means_on_a_line(values[table], weights[table], static_cast<std::size_t>(stored->levels));
-    std::vector<float> levels;
-    for (const double mean : means.means) levels.push_back(rounded_to(stored->values, mean));
+    std::vector<float> levels(means.means.size());
+    std::ranges::transform(means.means, levels.begin(),
+                           [&](double mean) { return rounded_to(stored->values, mean); });
     set_table(table, std::move(levels));
     if (!has_scales) bound_ += means.bound;
   }
@@ -390,73 +453,23 @@ void Encoder::refine_levels() {
   }
 }
 
-// With a and b for what scales and minima of a group are multiplied by:
-//   cost(a, b) = ww - 2 a wv + a^2 vv + 2 b wm - 2 a b vm + b^2 mm
 void Encoder::refine_level(std::size_t level, bool scales, bool minima) {
-  struct Sums {
-    double vv = 0;
-    double wv = 0;
-    double vm = 0;
-    double wm = 0;
-    double mm = 0;
-    double ww = 0;
-    std::size_t any_block = 0;
-  };
   LevelTree& tree = scales ? scales_ : minima_;
-  std::vector<Sums> sums(tree.groups(level));
+  std::vector<GroupSums> sums(tree.groups(level));
   for (std::size_t block = 0; block < block_count_; ++block) {
-    const BlockFit& fit = fits_[block];
-    Sums& sum = sums[tree.group(level, block)];
-    sum.vv += fit.vv;
-    sum.wv += fit.wv;
-    sum.vm += fit.minimum * fit.v;
-    sum.wm += fit.minimum * fit.w;
-    sum.mm += fit.minimum * fit.minimum * fit.h;
-    sum.ww += fit.ww;
-    sum.any_block = block;
+    sums[tree.group(level, block)].add(fits_[block], block);
   }
-  struct Factors {
-    double a = 1;
-    double b = 1;
-  };
   std::vector<Factors> factors(sums.size());
   for (std::size_t group = 0; group < sums.size(); ++group) {
-    const Sums& sum = sums[group];
-    const auto cost_of = [&](double a, double b) {
-      return a * (a * sum.vv - 2 * sum.wv) + b * (b * sum.mm + 2 * sum.wm - 2 * a * sum.vm);
-    };
-    double a = scales && sum.vv > 0 ? (sum.wv + sum.vm) / sum.vv : 1;
-    double b = minima && sum.mm > 0 ? (sum.vm - sum.wm) / sum.mm : 1;
-    const double det = sum.vv * sum.mm - sum.vm * sum.vm;
-    if (scales && minima && det > 0) {
-      a = (sum.wv * sum.mm - sum.vm * sum.wm) / det;
-      b = (sum.vm * sum.wv - sum.vv * sum.wm) / det;
-    }
-    // On both sides of the best, what the levels hold; and what there is.
-    struct Candidate {
-      float number = 0;
-      double factor = 1;
-    };
-    const auto candidates = [&](const LevelTree& of, bool moves, double factor) {
-      const float now = of.size() <= level ? 1.0F : of.numbers[level][group];
-      std::vector<Candidate> found{{now, 1}};
-      if (!moves || !(factor > 0)) return found;
-      const float above = of.product(sum.any_block, level);
-      const ScaleSteps steps(of.level(level), above);
-      const auto real = static_cast<double>(above * now);
-      const std::int64_t below = steps.at_most(real * factor);
-      for (const std::int64_t step : {below, below + 1}) {
-        if (step < steps.first_above_zero() || step > steps.last()) continue;
-        found.push_back({steps.number(step), static_cast<double>(steps.value(step)) / real});
-      }
-      return found;
-    };
+    const GroupSums& sum = sums[group];
+    const auto [a, b] = least_squares(sum, scales, minima);
     // A change that gains next to nothing is not worth a search of all blocks.
-    double least = cost_of(1, 1);
+    double least = sum.cost(1, 1);
     least -= enough_gain * (least + sum.ww);
-    for (const Candidate& scale : candidates(scales_, scales, a)) {
-      for (const Candidate& minimum : candidates(minima_, minima, b)) {
-        const double now = cost_of(scale.factor, minimum.factor);
+    const auto of_minima = candidates(minima_, level, group, sum.any_block, minima, b);
+    for (const Candidate& scale : candidates(scales_, level, group, sum.any_block, scales, a)) {
+      for (const Candidate& minimum : of_minima) {
+        const double now = sum.cost(scale.factor, minimum.factor);
         if (!(now < least)) continue;
         least = now;
         factors[group] = {scale.factor, minimum.factor};
@@ -466,15 +479,10 @@ void Encoder::refine_level(std::size_t level, bool scales, bool minima) {
     }
   }
   for (std::size_t block = 0; block < block_count_; ++block) {
-    BlockFit& fit = fits_[block];
     const auto [a, b] = factors[tree.group(level, block)];
     if (a == 1 && b == 1) continue;
     settled_[block] = 0;
-    fit.scaled *= a;
-    fit.v *= a;
-    fit.vv *= a * a;
-    fit.wv *= a;
-    fit.minimum *= b;
+    fits_[block].stretch(a, b);
   }
 }
 

@@ -83,7 +83,7 @@ class Layers {
         const std::size_t high =
             std::min<std::size_t>(i + step <= size ? borders_[i + step] : i, i);
         double least = std::numeric_limits<double>::infinity();
-        std::uint32_t best = static_cast<std::uint32_t>(low);
+        auto best = static_cast<std::uint32_t>(low);
         for (std::size_t border = low; border <= high; ++border) {
           const double sum = last_[border] + cost(border, i);
           if (sum < least) {
@@ -153,9 +153,8 @@ MeansOnALine means_on_a_line(std::span<const float> values, std::span<const floa
     if (stretch.clusters == 1 || stretch.end - stretch.begin <= 1) {
       const double cost = sums.cost(stretch.begin, stretch.end);
       least += cost;
-      const double mean = stretch.end > stretch.begin ? sums.mean(stretch.begin, stretch.end)
-                          : result.means.empty()      ? value_at(0)
-                                                      : result.means.back();
+      double mean = result.means.empty() ? value_at(0) : result.means.back();
+      if (stretch.end > stretch.begin) mean = sums.mean(stretch.begin, stretch.end);
       result.means.insert(result.means.end(), stretch.clusters, mean);
       continue;
     }

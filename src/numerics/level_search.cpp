@@ -136,7 +136,7 @@ double LevelSearch::most_scale(const CodeValues& codes, double cost) const noexc
     sum += powers_[i];
     if (sum <= cost) continue;
     const auto bits = static_cast<std::int32_t>(i << half_octave);
-    const float bound = std::bit_cast<float>(largest_bits_ - bits);
+    const auto bound = std::bit_cast<float>(largest_bits_ - bits);
     return std::min(most, 2 * static_cast<double>(bound) / codes.least_magnitude());
   }
   return most;
@@ -266,7 +266,7 @@ void LevelSearch::look_at_many(const CodeValues& codes, const ScaleSteps& steps,
   const double spacing =
       count < 2 ? 0 : static_cast<double>(last - first) / static_cast<double>(count - 1);
   for (std::size_t i = 0; i < count; ++i) {
-    at[i] = first + static_cast<std::int64_t>(spacing * static_cast<double>(i) + 0.5);
+    at[i] = first + static_cast<std::int64_t>(std::llround(spacing * static_cast<double>(i)));
     const float scale = steps.value(at[i]);
     scales[i] = static_cast<double>(scale);
     inverses[i] = 1 / scale;
@@ -342,7 +342,7 @@ std::int64_t LevelSearch::step_inside(const Interval& interval) noexcept {
   const auto& [low, high, vertex, bound] = interval;
   const double part = (vertex - low.scale) / (high.scale - low.scale);
   const auto steps = static_cast<double>(high.step - low.step);
-  return std::clamp(low.step + static_cast<std::int64_t>(part * steps + 0.5), low.step + 1,
+  return std::clamp(low.step + static_cast<std::int64_t>(std::llround(part * steps)), low.step + 1,
                     high.step - 1);
 }
 

@@ -27,7 +27,8 @@ class LevelTree {
   }
   /// The group of a level that holds a block.
   [[nodiscard]] std::size_t group(std::size_t level, std::size_t block) const noexcept {
-    return owners_[level].empty() ? (one_[level] ? 0 : block) : owners_[level][block];
+    if (one_[level]) return 0;
+    return owners_[level].empty() ? block : owners_[level][block];
   }
   /// Of the first `count` levels, multiplied in float32 as `decode` does; 1 for none.
   [[nodiscard]] float product(std::size_t block, std::size_t count) const noexcept {
@@ -48,8 +49,8 @@ class LevelTree {
   std::vector<bool> one_;
 };
 
-/// For each of `blocks`, the group of `groups` that it lies in.
-[[nodiscard]] Expected<std::vector<std::uint32_t>> owners_of(const Granularity& groups,
+/// For each of `blocks`, the group of that granularity that it lies in.
+[[nodiscard]] Expected<std::vector<std::uint32_t>> owners_of(const Granularity& granularity,
                                                              const Shape& shape,
                                                              const Groups& blocks);
 

@@ -99,6 +99,8 @@ struct NumberFormat {
 /// Bits of one code, of one scale.
 [[nodiscard]] int bit_width(const NumberCode& code) noexcept;
 [[nodiscard]] int bit_width(const ScaleLevel& level) noexcept;
+/// Whether some scales of the level may be negative.
+[[nodiscard]] bool has_sign(const ScaleLevel& level) noexcept;
 /// The elements that share the innermost scale; all where there is none.
 [[nodiscard]] Granularity innermost_groups(const NumberFormat& format) noexcept;
 /// Whether it is what UniformType can say: integer codes, at most a zero point, one level of

@@ -67,7 +67,7 @@ HWY_INLINE void sums_of_gains(const WeightedValues& of, const LevelSet& levels,
                               const float* inverses, std::size_t count, float* gains) {
   const hn::CappedTag<float, gains_at_once> floats;
   constexpr std::size_t most_levels = 256;
-  std::array<float, most_levels> narrow;
+  std::array<float, most_levels> narrow{};
   if constexpr (!linear) {
     for (std::size_t j = 0; j < levels.count; ++j) {
       narrow[j] = static_cast<float>(levels.values[j]);
@@ -107,9 +107,13 @@ HWY_INLINE void sums_of_gains(const WeightedValues& of, const LevelSet& levels,
 
 void level_gains(const WeightedValues& of, const LevelSet& levels, const float* inverses,
                  std::size_t count, float* gains) {
-  if (levels.is_linear) return sums_of_gains<true, false>(of, levels, inverses, count, gains);
-  if (levels.is_symmetric) return sums_of_gains<false, true>(of, levels, inverses, count, gains);
-  return sums_of_gains<false, false>(of, levels, inverses, count, gains);
+  if (levels.is_linear) {
+    sums_of_gains<true, false>(of, levels, inverses, count, gains);
+  } else if (levels.is_symmetric) {
+    sums_of_gains<false, true>(of, levels, inverses, count, gains);
+  } else {
+    sums_of_gains<false, false>(of, levels, inverses, count, gains);
+  }
 }
 
 }  // namespace quadrant::inline v0::kernels::HWY_NAMESPACE
