@@ -9,17 +9,13 @@
 namespace quadrant::inline v0::qdq_fusion {
 namespace {
 
-// So much of a scale is a quarter of a step at the far end of the codes.
-double tolerance(const GivenForm& form) {
-  return 0.25 / static_cast<double>(form.type->storage_max - form.type->storage_min);
-}
-
 bool is_near(const GivenForm& form, const KernelRule& rule) {
-  const GivenForm fixed = fixed_form(rule, form.storage());
-  const bool has_any_zero =
-      rule.results.of(form.storage())->has_any_zero && form.scale == fixed.scale;
-  return (form.zero_point == fixed.zero_point || has_any_zero) &&
-         std::abs(form.scale - fixed.scale) <= tolerance(fixed) * static_cast<double>(fixed.scale);
+  const auto fixed = rule.results.of(form.storage());
+  if (!fixed) return false;
+  const bool has_any_zero = fixed->has_any_zero && form.scale == fixed->scale;
+  return (form.zero_point == fixed->zero || has_any_zero) &&
+         fixed->is_near(static_cast<double>(form.scale),
+                        form.type->storage_max - form.type->storage_min);
 }
 
 double lowest(const GivenForm& form) {

@@ -102,16 +102,20 @@ QUADRANT_PARAMETERIZED(RescalingMethod, QdqFusion, const KernelRule*,
                                    const GivenForm& wanted) const {
     const KernelRule& rule = *parameters();
     double product = 1;
+    double sum = 0;
     for (const GivenForm& form : chosen) {
       if (const char* const why = refuse_form(rule, form)) return why;
       if (form.storage() != wanted.storage()) return "codes of different types meet";
       const double ratio = static_cast<double>(form.scale) / static_cast<double>(wanted.scale);
       product *= static_cast<double>(form.scale);
+      sum += std::abs(ratio);
       if (!rule.is_product && !fits(ratio, form)) return too_far;
     }
-    if (rule.is_product && !fits(product / static_cast<double>(wanted.scale), wanted)) {
-      return too_far;
-    }
+    const double of_product = product / static_cast<double>(wanted.scale);
+    if (rule.is_product && !fits(of_product, wanted)) return too_far;
+    const bool is_of_bytes = bit_width(wanted.storage()) == 8;
+    const double together = rule.is_product ? std::abs(of_product) : sum;
+    if (is_of_bytes && together > rule.most_of_8_bits) return too_far;
     return rule.refusal == nullptr ? nullptr : rule.refusal(node, chosen.front(), wanted);
   }
 

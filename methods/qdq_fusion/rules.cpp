@@ -55,6 +55,10 @@ std::string print_ratio(const KernelRule& rule) {
   if (std::isfinite(rule.most_of_16_bits)) {
     text += fmt::format(", of i16 < {}", print_factor(rule.most_of_16_bits));
   }
+  if (std::isfinite(rule.most_of_8_bits)) {
+    text += fmt::format(", of bytes{} <= {}", rule.is_product ? "" : " together",
+                        print_factor(rule.most_of_8_bits));
+  }
   return text;
 }
 

@@ -86,6 +86,19 @@ output(%z) {name = "out"}
 )");
 }
 
+TEST_CASE("explicit quantization: operators of files that are defined on codes read codes") {
+  for (const std::string kind : {"onnx.MatMulInteger", "onnx.com.microsoft::MatMulInteger16",
+                                 "onnx.ConvInteger", "onnx.com.microsoft::QLinearAdd"}) {
+    CAPTURE(kind);
+    Graph graph = parsed(
+        "graph {}\n%a: tensor<*x!quant.uniform<i8:f32, 0.5>> = input()\n%c: "
+        "tensor<*xi32> = " +
+        kind + "(%a, %a)\noutput(%c)\n");
+    make_quantization_explicit(graph);
+    CHECK(graph.operands(graph.find_value("c").node)[0] == graph.find_value("a"));
+  }
+}
+
 TEST_CASE("explicit quantization: whatever computes is between conversions, known or not") {
   for (const std::string kind :
        {"add", "multiply", "matmul", "batch_matmul", "linear", "gemm", "conv", "conv_transpose",

@@ -108,6 +108,17 @@ TEST_CASE("what moves of constants make is known; what is looked up by computed 
   CHECK_FALSE(is_constant("%y: tensor<2x2xf32> = onnx.Relu(%w)\n"));
 }
 
+TEST_CASE("operators on codes have no real numbers for operands but scales") {
+  // https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
+  const auto roles = [](std::string_view kind) { return find_operation(kind)->roles; };
+  const Roles gemm = roles("onnx.com.microsoft::QGemm");
+  for (const std::size_t codes : {0U, 3U, 6U}) CHECK(gemm.of(codes) == Role::codes);
+  for (const std::size_t scale : {1U, 4U, 7U}) CHECK(gemm.of(scale) == Role::setting);
+  const Roles add = roles("onnx.com.microsoft::QLinearAdd");
+  for (const std::size_t scale : {1U, 4U, 6U}) CHECK(add.of(scale) == Role::setting);
+  CHECK(roles("onnx.com.microsoft::MatMulIntegerToFloat").of(6) == Role::data);  // its bias
+}
+
 TEST_CASE("the last role is that of all operands that follow") {
   const Roles clip = find_operation("onnx.Clip")->roles;
   CHECK(clip.of(0) == Role::data);

@@ -76,9 +76,6 @@ bool agree(const Rule& rule, BuiltinOperator code, NodeRef node,
          });
 }
 
-/// Room for a scale that was rounded.
-constexpr float nearly_one = 1.0F - 1e-6F;
-
 float scale_of(const UniformType& type) { return value_of(read_scales(type.scales)).front(); }
 
 /// Whether the kernel computes on the codes of this node's values.
@@ -98,7 +95,11 @@ bool computes_on_codes(const Rule& rule, const Lowering& lowering, NodeRef node)
     if (!rule.same && type.element != node.operand_type(data.front())->element) return false;
     // Finer codes than the kernel's are not to be had from it.
     const auto fixed = litert_kernel(code).results.of(type.element);
-    if (fixed && scale_of(*type.quantization) < fixed->scale * nearly_one) return false;
+    if (!fixed) continue;
+    const UniformType& codes = *type.quantization;
+    const double scale = static_cast<double>(scale_of(codes));
+    const bool is_finer = scale < static_cast<double>(fixed->scale);
+    if (is_finer && !fixed->is_near(scale, codes.storage_max - codes.storage_min)) return false;
   }
   return true;
 }

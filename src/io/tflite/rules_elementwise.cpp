@@ -53,15 +53,19 @@ bool has_room(const NodeRef& node) {
   const TensorType& result = node.type();
   if (!result.is_quantized() || bit_width(result.element) > 8) return true;
   const auto scale_of = [](const TensorType& type) {
-    return std::abs(value_of(read_scales(type.quantization->scales)).front());
+    return std::abs(static_cast<double>(value_of(read_scales(type.quantization->scales)).front()));
   };
-  float steps = code == MUL ? 1 : 0;
+  // As the fusion computes them.
+  const double step = scale_of(result);
+  double product = 1;
+  double sum = 0;
   for (std::size_t i = 0; i < node.operands().size(); ++i) {
     const TensorType* const type = node.operand_type(i);
     if (type == nullptr || !type->is_quantized()) return true;
-    steps = code == MUL ? steps * scale_of(*type) : steps + scale_of(*type);
+    product *= scale_of(*type);
+    sum += scale_of(*type) / step;
   }
-  return steps <= litert_kernel(code).room.of_8_bits * scale_of(result);
+  return (code == MUL ? product / step : sum) <= litert_kernel(code).room.of_8_bits;
 }
 
 /// Whether the kernel does with the operand's codes what this node does.

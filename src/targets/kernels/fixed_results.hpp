@@ -9,9 +9,16 @@
 namespace quadrant::inline v0::target_kernels {
 
 struct FixedResult {
-  float scale = 0;  ///< 0: the results have parameters of their own
+  float scale = 0;  ///< of a step, in real numbers; 0: the results have parameters of their own
   std::int64_t zero = 0;
   bool has_any_zero = false;  ///< the zero point may be another, of that scale
+
+  /// Whether `steps` codes of another scale end a quarter of a step from where these do, at most:
+  /// then the kernel's results may be taken for codes of that scale.
+  [[nodiscard]] constexpr bool is_near(double other, std::int64_t steps) const noexcept {
+    const double off = (other - scale) / scale * static_cast<double>(steps);
+    return off <= 0.25 && -off <= 0.25;
+  }
 };
 
 /// `of_8_bits`: of int8; the zero point of uint8 is 128 more.

@@ -52,6 +52,8 @@ struct KernelRule {
   Ratio ratio = {};
   /// The ratio's end for codes of 16 bits.
   double most_of_16_bits = std::numeric_limits<double>::infinity();
+  /// Of bytes, the most that all operands' ratios, added, or the ratio of their product may be.
+  double most_of_8_bits = std::numeric_limits<double>::infinity();
   bool is_product = false;
   /// Whether rounding may come before the operation as well as after it: the node chooses, moves
   /// or limits elements. Null: no.

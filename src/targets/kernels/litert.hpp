@@ -37,7 +37,7 @@ struct WeightTypes {
 /// that there are.
 struct Room {
   /// Vectors of bytes have 16 bits for it: of both operands' steps, added or multiplied.
-  float of_8_bits = std::numeric_limits<float>::infinity();
+  double of_8_bits = std::numeric_limits<double>::infinity();
   /// Of the steps of each summand, or of both factors multiplied; of 32 bits.
   double of_16_bits = std::numeric_limits<double>::infinity();
 };
@@ -97,7 +97,7 @@ constexpr float fraction(int count) { return 1.0F / static_cast<float>(count); }
 inline constexpr FixedResult to_one{.scale = fraction(32768)};
 
 inline constexpr Room room_of_sums{128, 8192};
-inline constexpr Room room_of_products{0.5F, 1};
+inline constexpr Room room_of_products{0.5, 1};
 
 /// What LiteRT 2.3.0's reference kernels compute; what is far off is excepted in litert_rules.hpp.
 /// What is not here either fails to load,

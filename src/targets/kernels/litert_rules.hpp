@@ -12,8 +12,7 @@
 #include "targets/kernels/kernel_rule.hpp"
 #include "targets/kernels/litert.hpp"
 
-namespace quadrant::inline v0::target_kernels {
-namespace litert {
+namespace quadrant::inline v0::target_kernels::litert {
 
 using enum ParameterFamily;
 
@@ -76,6 +75,7 @@ consteval KernelRule of_kernels(ParameterFamily family, std::string_view kind,
   const LitertKernel& first = known(operation.substr(0, operation.find_first_of(",;")));
   rule.results = first.results;
   rule.most_of_16_bits = first.room.of_16_bits;
+  rule.most_of_8_bits = first.room.of_8_bits;
   return rule;
 }
 
@@ -88,8 +88,8 @@ consteval Exception not_16_bits(std::string_view why) { return {{ElementType::in
 //   a product of two         2^16 2^15, 2^30
 //   a sum of many            2^8 count 16, for the count of a large image
 //
-// A sum of two has the end that the browsers' converter knows. LiteRT's own kernels have less room
-// (`Room`): what writes its files has such sums computed on real numbers.
+// A sum of two has the end that the browsers' converter knows, which LiteRT's kernels of bytes do
+// not have the room for (`Room`).
 inline constexpr double most_of_codes = 32768;
 inline constexpr double most_of_products = 32768;
 inline constexpr double most_of_two = 256;
@@ -199,5 +199,4 @@ inline constexpr std::array rules{
     of_kernels(reader, ops::ArgMin::kind, "ARG_MIN"),
 };
 
-}  // namespace litert
-}  // namespace quadrant::inline v0::target_kernels
+}  // namespace quadrant::inline v0::target_kernels::litert

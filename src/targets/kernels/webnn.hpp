@@ -41,6 +41,7 @@ inline constexpr auto rules = [] {
     rule.storages = litert::storages_of(taken);
     rule.except = {};
     rule.most_of_16_bits = KernelRule{}.most_of_16_bits;
+    rule.most_of_8_bits = KernelRule{}.most_of_8_bits;
     rule.results.of_8_bits.has_any_zero = false;
     rules[count++] = rule;
   }

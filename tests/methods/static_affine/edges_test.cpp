@@ -286,3 +286,26 @@ TEST_CASE("static_affine: what is beyond float16 stays float16") {
   CHECK(planned(half_product(1, "1, 2, 3, 4", 1e6F), "y") == "float");
   CHECK(planned(half_product(1, "1, 2, 3, 4", 65504), "y") != "float");
 }
+
+TEST_CASE(
+    "places of the largest are integers, and get no codes, although no file says their type") {
+  Model model;
+  const Value x = model.input("x", {1, 3, 8, 8});
+  const Value a = quadrant::test::one_by_one(model, x, "a");
+  const NodeId pool =
+      model.graph.add({.kind = "onnx.MaxPool",
+                       .name = "pool",
+                       .operands = {a},
+                       .results = {{"p", {}}, {"i", {}}},
+                       .attributes = {{"kernel_shape", std::vector<std::int64_t>{2, 2}},
+                                      {"strides", std::vector<std::int64_t>{2, 2}}}});
+  model.infer();
+  const Value c = quadrant::test::one_by_one(model, {pool, 0}, "c");
+  model.output(model.add("onnx.MaxUnpool", {c, {pool, 1}}, "u",
+                         {{"kernel_shape", std::vector<std::int64_t>{2, 2}},
+                          {"strides", std::vector<std::int64_t>{2, 2}}}));
+  const QuantizeResult result = quadrant::test::quantized_by_operands(model);
+  CHECK(planned(result, "i") == "float");
+  CHECK(planned(result, "p") != "float");
+  CHECK(to_string(result.graph.type(result.graph.find_value("i"))) == "tensor<1x3x4x4xi64>");
+}
