@@ -1,5 +1,8 @@
 #include "reasons.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "io/tflite/rules.hpp"
 
 namespace quadrant::test {
@@ -35,10 +38,9 @@ bool is_no_move(const Row& row) { return row.operation->family != Family::move; 
 
 bool is_fused(const Row& row) {
   using enum Column;
-  for (const Column target : {fused_tflite, fused_webnn, fused_onnx, fused_openvino}) {
-    if (row[target].state != State::empty) return true;
-  }
-  return false;
+  constexpr std::array targets{fused_tflite, fused_webnn, fused_onnx, fused_openvino};
+  return std::ranges::any_of(targets,
+                             [&](Column target) { return row[target].state != State::empty; });
 }
 
 bool has_no_weight(const Row& row) {

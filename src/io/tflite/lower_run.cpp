@@ -58,7 +58,9 @@ std::vector<std::uint32_t> data_of(const Rule& rule, NodeRef node) {
 /// Whether a kernel that computes on codes of type `first` takes others beside it.
 bool takes_beside(const Rule& rule, BuiltinOperator code, const TensorType& first,
                   const TensorType& other) {
-  if (rule.weights) return !litert_kernel(code).refuse_weights(first.element, *other.quantization);
+  if (rule.weights) {
+    return litert_kernel(code).refuse_weights(first.element, *other.quantization) == nullptr;
+  }
   if (!litert_kernel(code).takes_codes(*other.quantization)) return false;
   if (!rule.same && other.element != first.element) return false;
   // Comparisons of 8 bits bring their operands to one scale; others compare the codes.
@@ -97,7 +99,7 @@ bool computes_on_codes(const Rule& rule, const Lowering& lowering, NodeRef node)
     const auto fixed = litert_kernel(code).results.of(type.element);
     if (!fixed) continue;
     const UniformType& codes = *type.quantization;
-    const double scale = static_cast<double>(scale_of(codes));
+    const auto scale = static_cast<double>(scale_of(codes));
     const bool is_finer = scale < static_cast<double>(fixed->scale);
     if (is_finer && !fixed->is_near(scale, codes.storage_max - codes.storage_min)) return false;
   }

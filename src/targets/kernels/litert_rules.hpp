@@ -17,9 +17,9 @@ namespace quadrant::inline v0::target_kernels::litert {
 using enum ParameterFamily;
 
 // What the compiler names where a row is wrong; nobody calls them.
-extern void (*const no_kernel_has_this_name)();
-extern void (*const no_kernel_takes_what_is_excepted)();
-extern void (*const an_exception_needs_a_reason)();
+void no_kernel_has_this_name();
+void no_kernel_takes_what_is_excepted();
+void an_exception_needs_a_reason();
 
 consteval const LitertKernel& known(std::string_view name) {
   const auto* const found = std::ranges::find(kernels, name, &LitertKernel::name);
