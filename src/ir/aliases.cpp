@@ -46,9 +46,12 @@ class Spelling {
   }
 
   Value number(float value) {
-    return graph_.add_constant(std::string(graph_.value_name({node_})),
-                               Constant::from_values(ElementType::float32, Shape::scalar(),
-                                                     std::span<const float>(&value, 1)));
+    const Value made =
+        graph_.add_constant(std::string(graph_.value_name({node_})),
+                            Constant::from_values(ElementType::float32, Shape::scalar(),
+                                                  std::span<const float>(&value, 1)));
+    made_.push_back(made.node);
+    return made;
   }
 
   [[nodiscard]] const std::vector<NodeId>& made() const noexcept { return made_; }
@@ -241,33 +244,42 @@ constexpr std::array aliases{
 /// What follows of the results of operations that were added, in their order.
 Expected<void> infer_added(Graph& graph, const std::vector<NodeId>& added) {
   for (const NodeId id : added) {
-    const auto inferred = detail::infer_results(graph.ref(id));
-    if (!inferred) return fail(detail::at(graph.ref(id), inferred.error()));
-    if (inferred->empty()) continue;
-    auto merged = detail::merge(graph.type({id}), inferred->front());
-    if (!merged) return fail(detail::at(graph.ref(id), std::move(merged).error()));
-    graph.set_type({id}, *std::move(merged));
+    QUADRANT_TRY(const std::vector<TensorType> inferred, detail::infer_results(graph.ref(id)));
+    if (inferred.empty()) continue;
+    QUADRANT_TRY(TensorType merged, detail::merge(graph.type({id}), inferred.front()));
+    graph.set_type({id}, std::move(merged));
   }
   return {};
 }
 
+/// What the node's results and what takes their places say together.
+Expected<void> merge_types(Graph& graph, NodeId node, const Replacement& made) {
+  for (std::uint32_t i = 0; i < made.size(); ++i) {
+    if (made[i].is_absent()) continue;
+    QUADRANT_TRY(TensorType merged, detail::merge(graph.type({node, i}), graph.type(made[i])));
+    graph.set_type(made[i], std::move(merged));
+  }
+  return {};
+}
+
+/// Nothing of the node changes where it is an error: its operands may be what no rule of its own
+/// refuses, but one of the operations that it stands for.
 Expected<void> resolve(Graph& graph, NodeId node, const Alias& alias) {
   Spelling spelling(graph, node);
-  const Replacement made = alias.spell(spelling);
-  if (made.empty()) {
+  Replacement made = alias.spell(spelling);
+  made.resize(std::min<std::size_t>(made.size(), graph.result_count(node)));
+  Expected<void> status;
+  if (!made.empty()) status = infer_added(graph, spelling.made());
+  if (status) status = merge_types(graph, node, made);
+  if (!status || made.empty()) {
     for (const NodeId added : std::views::reverse(spelling.made())) graph.erase(added);
+    if (!status) return fail(detail::at(graph.ref(node), std::move(status).error()));
     return {};
   }
-  QUADRANT_CHECK(infer_added(graph, spelling.made()));
   std::vector<std::string> names;
-  for (std::uint32_t i = 0; i < std::min<std::size_t>(made.size(), graph.result_count(node)); ++i) {
+  for (std::uint32_t i = 0; i < made.size(); ++i) {
     names.emplace_back(graph.value_name({node, i}));
-    if (made[i].is_absent()) continue;
-    const TensorType stated = graph.type({node, i});
-    auto merged = detail::merge(stated, graph.type(made[i]));
-    if (!merged) return fail(detail::at(graph.ref(node), std::move(merged).error()));
-    graph.set_type(made[i], *std::move(merged));
-    graph.replace_uses({node, i}, made[i]);
+    if (!made[i].is_absent()) graph.replace_uses({node, i}, made[i]);
   }
   std::string node_name(graph.name(node));
   graph.erase(node);

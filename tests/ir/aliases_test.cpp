@@ -1,9 +1,11 @@
 #include "quadrant/ir/aliases.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "quadrant/ir/text.hpp"
@@ -102,4 +104,29 @@ TEST_CASE("an operation without results stays as it is") {
 onnx.com.microsoft::Gelu(%x)
 )");
   CHECK(kinds_of(graph) == std::vector<std::string>{"onnx.com.microsoft::Gelu"});
+}
+
+TEST_CASE("operands that what a node stands for does not take are an error, and nothing changes") {
+  for (const std::string_view operation :
+       {"onnx.SwiGLU(%x, %n)", "onnx.com.microsoft::BiasGelu(%x, %n)",
+        "onnx.com.microsoft::FusedMatMul(%x, %n)",
+        "onnx.com.microsoft::SkipLayerNormalization(%x, %n, %x)"}) {
+    CAPTURE(operation);
+    auto graph = parse_graph(fmt::format(R"(graph {{}}
+%x: tensor<3x3xf32> = input()
+%n: tensor<3x3xi64> = input()
+%y: tensor<3x3xf32> = {} {{name = "of"}}
+output(%y)
+)",
+                                         operation));
+    REQUIRE_MESSAGE(graph, to_string(graph.error()));
+    const std::string before = print_graph(*graph);
+    const auto done = resolve_aliases(*graph);
+    REQUIRE_FALSE(done);
+    CHECK_MESSAGE(to_string(done.error()).find("f32 and i64") != std::string::npos,
+                  to_string(done.error()));
+    CHECK_MESSAGE(to_string(done.error()).find("'of'") != std::string::npos,
+                  to_string(done.error()));
+    CHECK(print_graph(*graph) == before);
+  }
 }
