@@ -41,7 +41,7 @@ std::vector<T> contents(const quadrant::Graph& graph, std::string_view name) {
 }
 
 float scale(const quadrant::Graph& graph, std::string_view name) {
-  return graph.type(graph.find_value(name)).quantization->scales.read()->as<float>()[0];
+  return graph.type(graph.find_value(name)).uniform()->scales.read()->as<float>()[0];
 }
 
 // The largest magnitude is 3. Eight bits: 3 / 127 = 0.0236 lies between 2^-6 and 2^-5, so the scale

@@ -60,15 +60,14 @@ Expected<Type> to_kiln(const TensorType& type) {
   Type made{Scalar::f32, {extents.begin(), extents.end()}};
   if (type.element == ElementType::float32) return made;
   const bool is_known = type.element == ElementType::int8 && type.is_quantized() &&
-                        type.quantization->granularity.kind == Granularity::Kind::axis &&
-                        !type.quantization->zero_points;
+                        type.uniform()->granularity.kind == Granularity::Kind::axis &&
+                        !type.uniform()->zero_points;
   if (!is_known) return fail(ErrorCode::impossible, "Kiln has no type " + to_string(type));
-  QUADRANT_TRY(const ConstantBytes values, type.quantization->scales.read());
+  QUADRANT_TRY(const ConstantBytes values, type.uniform()->scales.read());
   const auto scales = values.as<float>();
   made.scalar = Scalar::i8;
-  made.scales =
-      std::make_shared<Scales>(Scales{static_cast<std::size_t>(type.quantization->granularity.axis),
-                                      {scales.begin(), scales.end()}});
+  made.scales = std::make_shared<Scales>(Scales{
+      static_cast<std::size_t>(type.uniform()->granularity.axis), {scales.begin(), scales.end()}});
   return made;
 }
 
@@ -227,7 +226,7 @@ Expected<void> Adaptor::set_type(quadrant::Value value, TensorType type) {
 }
 
 Expected<void> Adaptor::set_constant(NodeId node, quadrant::Constant constant,
-                                     std::shared_ptr<const UniformType> quantization) {
+                                     quadrant::Quantization quantization) {
   QUADRANT_TRY(Type type, to_kiln({constant.element(), constant.shape(), std::move(quantization)}));
   QUADRANT_TRY(const ConstantBytes bytes, constant.read());  // here the codes are computed
   Op& weight = op(node);

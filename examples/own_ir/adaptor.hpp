@@ -56,9 +56,9 @@ class Adaptor final : public quadrant::GraphView, public quadrant::GraphRewriter
                                                      quadrant::Value value) override;
   [[nodiscard]] quadrant::Expected<void> set_type(quadrant::Value value,
                                                   quadrant::TensorType type) override;
-  [[nodiscard]] quadrant::Expected<void> set_constant(
-      quadrant::NodeId node, quadrant::Constant constant,
-      std::shared_ptr<const quadrant::UniformType> quantization) override;
+  [[nodiscard]] quadrant::Expected<void> set_constant(quadrant::NodeId node,
+                                                      quadrant::Constant constant,
+                                                      quadrant::Quantization quantization) override;
   [[nodiscard]] quadrant::Expected<void> set_value_name(quadrant::Value value,
                                                         std::string name) override;
 

@@ -47,8 +47,7 @@ class Aligning {
   void align(const Meeting& meeting) {
     std::vector<Branch> branches;
     for (const NodeId node : meeting.branches) {
-      auto form =
-          GivenForm::of(split_.graph.type(split_.graph.operands(node).front()).quantization);
+      auto form = GivenForm::of(split_.graph.type(split_.graph.operands(node).front()).uniform());
       if (!form) {
         leave(meeting, "the codes of a branch are of no known form");
         return;

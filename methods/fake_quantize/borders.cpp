@@ -16,7 +16,7 @@ std::optional<GivenForm> quantized_by_all_readers(NodeRef node) {
   std::optional<GivenForm> common;
   for (const Use& use : node.graph->uses(node.id)) {
     if (node.graph->kind(use.user) != ops::Quantize::kind) return std::nullopt;
-    auto form = GivenForm::of(node.graph->type({use.user}).quantization);
+    auto form = GivenForm::of(node.graph->type({use.user}).uniform());
     if (!form || (common && common != form)) return std::nullopt;
     common = std::move(form);
   }

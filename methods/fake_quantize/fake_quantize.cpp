@@ -38,7 +38,7 @@ const PendingDequantize& FakeQuantizeScheme::pending(NodeId node) const noexcept
 
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): a hook
 std::optional<GivenForm> FakeQuantizeScheme::recognize(const TensorType& type) const {
-  return GivenForm::of(type.quantization);
+  return GivenForm::of(type.uniform());
 }
 
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): a hook

@@ -30,21 +30,21 @@ Expected<std::int64_t> limit_before_quantize(Graph& graph) {
     if (!id.is_valid() || graph.constant(id) || graph.kind(id) == ops::Input::kind) continue;
     if (graph.result_count(id) != 1 || !graph.type({id}).is_quantized()) continue;
     TensorType type = graph.type({id});
-    if (!has_limits(*type.quantization)) continue;
+    if (!has_limits(*type.uniform())) continue;
     const bool quantizes = graph.kind(id) == ops::Quantize::kind;
     if (quantizes) {
       const Value real = graph.operands(id)[0];
       // Other real numbers than float32 are not what these formats quantize.
       const bool is_known = graph.type(real).element == ElementType::float32 &&
-                            type.quantization->granularity.kind != Granularity::Kind::block;
+                            type.uniform()->granularity.kind != Granularity::Kind::block;
       if (!is_known) continue;
-      QUADRANT_TRY(const Value limited, limited_to_codes(graph, real, *type.quantization));
+      QUADRANT_TRY(const Value limited, limited_to_codes(graph, real, *type.uniform()));
       graph.set_operand(id, 0, limited);
       ++count;
     }
-    auto& wide = whole[type.quantization.get()];
+    auto& wide = whole[type.uniform().get()];
     if (!wide) {
-      auto made = std::make_shared<UniformType>(*type.quantization);
+      auto made = std::make_shared<UniformType>(*type.uniform());
       const auto range = integer_range(made->storage).value_or(IntegerRange{});
       made->storage_min = range.min;
       made->storage_max = range.max;

@@ -25,7 +25,7 @@ class Following {
   [[nodiscard]] std::optional<PendingDequantize> find(NodeRef node) const {
     if (node.kind() == ops::Dequantize::kind) {
       const TensorType* const codes = node.operand_type(0);
-      auto form = GivenForm::of(codes == nullptr ? nullptr : codes->quantization);
+      auto form = GivenForm::of(codes == nullptr ? nullptr : codes->uniform());
       if (!form || !fits(*form, codes->shape)) {
         return refuse("the scales of its codes cannot be read, or do not fit");
       }

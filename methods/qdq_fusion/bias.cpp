@@ -36,9 +36,9 @@ bool is_channelwise(const Shape& shape, std::int64_t channels) {
 
 Expected<std::vector<double>> real_bias(const Constant& constant, const TensorType& type) {
   if (!type.is_quantized()) return read_reals(constant);
-  QUADRANT_TRY(const auto scales, read_scales(type.quantization->scales));
+  QUADRANT_TRY(const auto scales, read_scales(type.uniform()->scales));
   QUADRANT_TRY(auto codes, read_integers(constant, constant.element_count()));
-  QUADRANT_TRY(const auto zero_points, read_zero_points(*type.quantization));
+  QUADRANT_TRY(const auto zero_points, read_zero_points(*type.uniform()));
   std::vector<double> real;
   real.reserve(codes.size());
   for (std::size_t i = 0; i < codes.size(); ++i) {
@@ -105,7 +105,7 @@ BiasReading read_bias(NodeRef node, const Product& product, std::int64_t channel
   // Sums of products of 16 bits have a bias of 64, which only constants can get.
   const bool is_wide = data.storage() == ElementType::int16;
   if (is_row && !is_wide && codes->element == ElementType::int32) {
-    const auto form = GivenForm::of(codes->quantization);
+    const auto form = GivenForm::of(codes->uniform());
     if (form && !form->type->zero_points &&
         has_product_scales(*form->type, *data.type, *weight.type)) {
       return {Kind::codes, form};
@@ -119,7 +119,7 @@ BiasReading read_bias(NodeRef node, const Product& product, std::int64_t channel
     return {Kind::refused, {}, "its bias is not one number for each channel"};
   }
   const bool is_of_blocks =
-      type.is_quantized() && type.quantization->granularity.kind == Granularity::Kind::block;
+      type.is_quantized() && type.uniform()->granularity.kind == Granularity::Kind::block;
   if (is_of_blocks) return {Kind::refused, {}, "its bias has scales of blocks"};
   // Small: one number for each channel.
   const auto real = real_bias(*constant_of(node, product.bias, type), type);

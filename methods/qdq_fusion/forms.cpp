@@ -26,7 +26,7 @@ class FormFinder {
   void find_origin(NodeRef node) {
     if (node.kind() == ops::Dequantize::kind) {
       const TensorType* const codes = node.operand_type(0);
-      if (auto form = GivenForm::of(codes == nullptr ? nullptr : codes->quantization)) {
+      if (auto form = GivenForm::of(codes == nullptr ? nullptr : codes->uniform())) {
         forms_[node.id].origin = std::move(form);
       }
       return;
@@ -87,7 +87,7 @@ class FormFinder {
   [[nodiscard]] Wanted wanted_by(NodeRef user, std::uint32_t operand) const {
     if (user.kind() == ops::Output::kind) return {{}, "the real result is an output of the model"};
     if (user.kind() == ops::Quantize::kind) {
-      auto form = GivenForm::of(user.type().quantization);
+      auto form = GivenForm::of(user.type().uniform());
       if (!form) return {{}, "the scale that quantizes its result cannot be read"};
       if (!form->is_per_tensor()) return {{}, "its result is quantized with several scales"};
       return {std::move(form)};

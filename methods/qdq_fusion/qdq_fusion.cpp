@@ -60,7 +60,7 @@ const FusedForms& QdqFusion::forms(NodeId node) const noexcept {
 
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): a hook
 std::optional<GivenForm> QdqFusion::recognize(const TensorType& type) const {
-  return GivenForm::of(type.quantization);
+  return GivenForm::of(type.uniform());
 }
 
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): a hook

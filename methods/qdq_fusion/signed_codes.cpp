@@ -29,7 +29,7 @@ class Signing {
 
  private:
   [[nodiscard]] bool is_unsigned(Value value) const {
-    const UniformType* const type = model_.type(value).quantization.get();
+    const UniformType* const type = model_.type(value).uniform().get();
     return type != nullptr && type->storage == ElementType::uint8;
   }
 
@@ -55,7 +55,7 @@ class Signing {
     const Value weight = codes_behind(node, product.weight);
     if (data.is_absent() || weight.is_absent() || !is_unsigned(data)) return;
     const bool changes_data = free_.contains(data);
-    const UniformType& type = *model_.type(weight).quantization;
+    const UniformType& type = *model_.type(weight).uniform();
     if (type.storage == ElementType::int8 || type.storage == ElementType::int4) {
       votes.for_signed += changes_data ? 1 : 0;
       return;

@@ -252,7 +252,7 @@ FoundType activation_type(const StaticAffineOptions& options, const Query& query
   std::set<Value> sources;
   std::shared_ptr<const UniformType> given;
   for (const Value member : members) {
-    if (graph.type(member).is_quantized()) given = graph.type(member).quantization;
+    if (graph.type(member).is_quantized()) given = graph.type(member).uniform();
     if (!is_counted_elsewhere(graph, member, members)) sources.insert(limited(graph, member));
   }
   if (given != nullptr) return given;

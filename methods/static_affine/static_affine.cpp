@@ -201,7 +201,7 @@ Expected<Value> StaticAffine::enter(Value real, const AffineForm& to,
                                     RewriteContext& context) const {
   TensorType type = context.view().type(real);
   type.quantization = context.parameters(real, to);
-  type.element = type.quantization->storage;
+  type.element = type.uniform()->storage;
   return context.emit(ops::Quantize::kind, {real}, std::string(context.view().value_name(real)),
                       std::move(type));
 }

@@ -11,7 +11,7 @@ namespace {
 QUADRANT_QUANTIZER(LookupMethod, WeightOnly, ops::Gather,
                    requires_parents(AnyQuantizable, AnyState)) {
   void callback(const Granularity& wanted, NodeRef node, Asks& asks) const override {
-    ask_operand(*find_move(node), node, wanted, asks);
+    ask_operand(scheme(), node, wanted, asks);
   }
 
   void request(NodeRef node, Asks& asks) const override {

@@ -2,12 +2,22 @@
 
 namespace quadrant::inline v0::weight_only {
 
-void ask_operand(const Move& move, NodeRef node, const Granularity& wanted,
+std::optional<Granularity> moved_groups(const WeightOnly& scheme, NodeRef node,
+                                        const Granularity& wanted, Asks<Granularity>& asks) {
+  if (!scheme.is_uniform()) {
+    asks.refuse(stays_in_place);
+    return std::nullopt;
+  }
+  const Move& move = *find_move(node);
+  auto groups = move.source(node, wanted);
+  if (!groups) asks.refuse(move.refusal);
+  return groups;
+}
+
+void ask_operand(const WeightOnly& scheme, NodeRef node, const Granularity& wanted,
                  Asks<Granularity>& asks) {
-  if (const auto groups = move.source(node, wanted)) {
+  if (const auto groups = moved_groups(scheme, node, wanted, asks)) {
     asks.alternative({{0, *groups}});
-  } else {
-    asks.refuse(move.refusal);
   }
 }
 

@@ -1,14 +1,25 @@
 // What methods of operations that only move elements do.
 #pragma once
 
+#include <optional>
+
 #include "quadrant/engine/method.hpp"
 #include "quadrant/engine/rewriting.hpp"
 #include "quadrant/ir/moves.hpp"
+#include "quadrant/methods/weight_only.hpp"
 
 namespace quadrant::inline v0::weight_only {
 
-/// For `callback`: asks for operand 0 in the groups that become `wanted`, or says why not.
-void ask_operand(const Move& move, NodeRef node, const Granularity& wanted,
+/// Why codes of a format that is not uniform do not move.
+inline constexpr const char* stays_in_place =
+    "codes of a format that is not uniform do not move: fold what moves them into the weight";
+
+/// The groups of operand 0 that become `wanted`; empty where there are none, which is said.
+[[nodiscard]] std::optional<Granularity> moved_groups(const WeightOnly& scheme, NodeRef node,
+                                                      const Granularity& wanted,
+                                                      Asks<Granularity>& asks);
+/// For `callback`: asks for operand 0 in them.
+void ask_operand(const WeightOnly& scheme, NodeRef node, const Granularity& wanted,
                  Asks<Granularity>& asks);
 
 /// For `rewriter`: each result that was selected gets its type, and moves codes from then on.

@@ -6,7 +6,6 @@
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/methods/weight_only.hpp"
-#include "quadrant/numerics/convert.hpp"
 #include "weight_only/methods.hpp"
 #include "weight_only/move.hpp"
 #include "weight_only/relabel.hpp"
@@ -20,7 +19,7 @@ QUADRANT_PARAMETERIZED(MoveMethod, WeightOnly, std::monostate,
   using MoveMethodBase::MoveMethodBase;
 
   void callback(const Granularity& wanted, NodeRef node, Asks& asks) const override {
-    ask_operand(*find_move(node), node, wanted, asks);
+    ask_operand(scheme(), node, wanted, asks);
   }
 
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
@@ -38,7 +37,7 @@ QUADRANT_PARAMETERIZED(ReshapeMethod, WeightOnly, std::monostate,
     if (stored_here(wanted, node) != nullptr) {
       asks.accept();
     } else {
-      ask_operand(*find_move(node), node, wanted, asks);
+      ask_operand(scheme(), node, wanted, asks);
     }
   }
 
@@ -60,12 +59,12 @@ QUADRANT_PARAMETERIZED(ReshapeMethod, WeightOnly, std::monostate,
     const auto& selected = context.selected<Granularity>(node.result());
     const Constant* weight = stored_here(selected, node);
     if (weight == nullptr) return move_codes(*find_move(node), node, context);
-    const auto type =
-        quantized_type(scheme(), node, node.operand_type(0)->element, selected, context);
-    QUADRANT_TRY(Constant codes, quantized(weight->reshaped(node.type().shape), type));
+    QUADRANT_TRY(
+        StoredWeight stored,
+        stored_weight(scheme(), node, weight->reshaped(node.type().shape), selected, context));
     QUADRANT_TRY(const Value made,
                  context.emit_constant(std::string(context.view().value_name(node.result())),
-                                       std::move(codes), type));
+                                       std::move(stored.codes), std::move(stored.quantization)));
     return context.take_place(node.result(), made, "_reshaped");
   }
 
@@ -80,7 +79,8 @@ QUADRANT_PARAMETERIZED(ReshapeMethod, WeightOnly, std::monostate,
 
   // The same if its codes are made here, in these groups.
   [[nodiscard]] const Constant* stored_here(const Granularity& groups, NodeRef node) const {
-    return find_move(node)->source(node, groups) ? nullptr : own_weight(node);
+    const bool moves = scheme().is_uniform() && find_move(node)->source(node, groups);
+    return moves ? nullptr : own_weight(node);
   }
 };
 
@@ -88,12 +88,8 @@ QUADRANT_QUANTIZER(ConcatMethod, WeightOnly, ops::Concat,
                    requires_parents(variadic(AnyQuantizable))) {
   void callback(const Granularity& wanted, NodeRef node, Asks& asks) const override {
     // The same of every operand.
-    const Move& move = *find_move(node);
-    const auto groups = move.source(node, wanted);
-    if (!groups) {
-      asks.refuse(move.refusal);
-      return;
-    }
+    const auto groups = moved_groups(scheme(), node, wanted, asks);
+    if (!groups) return;
     std::vector<Asks::Need> needs;
     for (std::uint32_t i = 0; i < node.operands().size(); ++i) needs.push_back({i, *groups});
     asks.alternative(needs);
@@ -108,7 +104,9 @@ QUADRANT_QUANTIZER(ConcatMethod, WeightOnly, ops::Concat,
 QUADRANT_QUANTIZER(CastMethod, WeightOnly, ops::Cast, requires_parents(AnyQuantizable)) {
   void callback(const Granularity& wanted, NodeRef node, Asks& asks) const override {
     const auto to = ops::Cast{node}.to();
-    if (to && is_float(*to)) {
+    if (to && is_float(*to) && !scheme().is_uniform()) {
+      asks.refuse(stays_in_place);
+    } else if (to && is_float(*to)) {
       asks.alternative({{0, wanted}});
     } else {
       asks.refuse("it makes no real numbers");

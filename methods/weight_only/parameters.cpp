@@ -2,7 +2,6 @@
 // so stay float.
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/methods/weight_only.hpp"
-#include "quadrant/numerics/convert.hpp"
 #include "weight_only/methods.hpp"
 #include "weight_only/stored.hpp"
 
@@ -40,10 +39,11 @@ QUADRANT_QUANTIZER(ParameterMethod, WeightOnly, ops::Constant) {
   }
 
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
-    const auto type = quantized_type(scheme(), node, node.type().element,
-                                     context.selected<Granularity>(node.result()), context);
-    QUADRANT_TRY(Constant codes, quantized(contents(node), type));
-    return context.graph().set_constant(node.id, std::move(codes), type);
+    QUADRANT_TRY(StoredWeight stored,
+                 stored_weight(scheme(), node, contents(node),
+                               context.selected<Granularity>(node.result()), context));
+    return context.graph().set_constant(node.id, std::move(stored.codes),
+                                        std::move(stored.quantization));
   }
 };
 

@@ -23,7 +23,7 @@ std::string name_of(Value value, RewriteContext& context) {
 // The codes as real numbers, not scaled: what their scale is now, is 1.
 Expected<Value> emit_unscaled(Value codes, RewriteContext& context) {
   const TensorType coded = context.view().type(codes);
-  auto unit = std::make_shared<UniformType>(*coded.quantization);
+  auto unit = std::make_shared<UniformType>(*coded.uniform());
   if (!unit->zero_points) unit->granularity = Granularity::per_tensor();
   const Shape shape = parameter_shape(coded.shape, unit->granularity);
   const std::vector<double> ones(static_cast<std::size_t>(shape.element_count().value_or(1)), 1);

@@ -1,8 +1,6 @@
 // Weights as they are stored: what they take, what their scales are, and their codes.
 #pragma once
 
-#include <memory>
-
 #include "quadrant/engine/method.hpp"
 #include "quadrant/engine/rewriting.hpp"
 #include "quadrant/methods/weight_only.hpp"
@@ -17,10 +15,16 @@ namespace quadrant::inline v0::weight_only {
 [[nodiscard]] Expected<void> examine_weight(const WeightOnly& scheme, const Constant& weight,
                                             const Granularity& groups, DataContext& context);
 
-/// The type that the data pass found for the weight of `node`.
-[[nodiscard]] std::shared_ptr<const UniformType> quantized_type(const WeightOnly& scheme,
-                                                                NodeRef node, ElementType expressed,
-                                                                const Granularity& groups,
-                                                                const RewriteContext& context);
+/// Codes, and what they stand for.
+struct StoredWeight {
+  Constant codes;
+  Quantization quantization;
+};
+
+/// Of `weight`, which the data pass saw at `node`, in those groups.
+[[nodiscard]] Expected<StoredWeight> stored_weight(const WeightOnly& scheme, NodeRef node,
+                                                   const Constant& weight,
+                                                   const Granularity& groups,
+                                                   const RewriteContext& context);
 
 }  // namespace quadrant::inline v0::weight_only

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "weight_only/methods.hpp"
@@ -93,9 +96,68 @@ std::string describe_granularity(const WeightOnlyOptions& options) {
   return {};
 }
 
+// Axes of the groups of a weight of that rank. A block says nothing of the axis of channels: that
+// of kernels and matrices is the one beside it.
+FormatAxes axes_of(const Granularity& groups, std::int64_t rank) {
+  if (groups.kind != Granularity::Kind::block) return {groups.axis, groups.axis == 0 ? 1 : 0};
+  const bool is_kernel = rank > 2 && groups.axis == 1;
+  const std::int64_t before = groups.axis - 1;
+  const bool is_last = groups.axis + 1 >= rank;
+  return {is_kernel || is_last ? std::max<std::int64_t>(before, 0) : groups.axis + 1, groups.axis};
+}
+
+// What elements share a scale or, where there are none, a table.
+Granularity shared_groups(const NumberFormat& format) {
+  const auto* const table = std::get_if<StoredTable>(&format.code);
+  return format.scales.empty() && table != nullptr ? table->groups : innermost_groups(format);
+}
+
 }  // namespace
 
+Expected<WeightOnly> WeightOnly::make_of_type(WeightOnlyOptions options) {
+  WeightOnly made(std::move(options));
+  QUADRANT_TRY(const NumberFormat format, made.format_along({}));
+  if (bit_width(format.code) > 16) {
+    return fail(ErrorCode::impossible,
+                fmt::format("codes of {} bits: they have 16 at most", bit_width(format.code)));
+  }
+  if (!quadrant::is_uniform(format) && made.options_.form != Form::front) {
+    return fail(ErrorCode::impossible,
+                fmt::format("{} is not uniform: its scales stay in front (--form front)",
+                            made.options_.type));
+  }
+  return made;
+}
+
+Expected<NumberFormat> WeightOnly::format_along(const FormatAxes& axes) const {
+  QUADRANT_TRY(NumberFormat format, parse_number_format(options_.type, axes));
+  if (options_.granularity == Granularity::Kind::block) {
+    QUADRANT_TRY(format, with_block_size(std::move(format), options_.block_size));
+  }
+  if (options_.scale_type != ElementType::float32) {
+    QUADRANT_TRY(format, with_scale_type(std::move(format), options_.scale_type));
+  }
+  return format;
+}
+
+std::optional<NumberFormat> WeightOnly::format(const Granularity& groups, std::int64_t rank) const {
+  if (options_.type.empty()) return std::nullopt;
+  auto format = format_along(axes_of(groups, rank));
+  return format ? std::optional(*std::move(format)) : std::nullopt;
+}
+
+bool WeightOnly::is_uniform() const {
+  const auto format = this->format({}, 2);
+  return !format || quadrant::is_uniform(*format);
+}
+
+ElementType WeightOnly::storage_type(const Granularity& groups) const {
+  const auto format = this->format(groups, 2);
+  return format ? storage_element(*format) : rule().storage;
+}
+
 Expected<WeightOnly> WeightOnly::make(WeightOnlyOptions options) {
+  if (!options.type.empty()) return make_of_type(std::move(options));
   if (options.bits != 8 && options.bits != 4) {
     return fail(ErrorCode::impossible,
                 fmt::format("weight_only stores integers of 8 or 4 bits; {} are not available",
@@ -118,6 +180,10 @@ Expected<WeightOnly> WeightOnly::make(WeightOnlyOptions options) {
 }
 
 std::string WeightOnly::describe() const {
+  if (!options_.type.empty()) {
+    const auto format = format_along({});
+    return fmt::format("type={} ({})", options_.type, format ? to_string(*format) : "none");
+  }
   const ScaleRule scale = rule();
   return fmt::format("bits={} {} codes={}<{}:{}> granularity={} clip={} scales={} form={}",
                      options_.bits, text(options_.symmetry), to_string(scale.storage),
@@ -143,7 +209,8 @@ ScaleRule WeightOnly::rule() const noexcept {
 }
 
 std::optional<Granularity> WeightOnly::groups(const Shape& shape, std::int64_t channel,
-                                              std::int64_t contracted) const noexcept {
+                                              std::int64_t contracted) const {
+  if (!options_.type.empty()) return groups_of_type(channel, contracted);
   if (options_.granularity == Granularity::Kind::tensor) return Granularity::per_tensor();
   const bool has_block = contracted >= 0 && shape[contracted].value_or(0) >= options_.block_size;
   if (options_.granularity == Granularity::Kind::block && has_block) {
@@ -151,6 +218,18 @@ std::optional<Granularity> WeightOnly::groups(const Shape& shape, std::int64_t c
   }
   if (channel < 0) return std::nullopt;
   return Granularity::per_axis(channel);
+}
+
+std::optional<Granularity> WeightOnly::groups_of_type(std::int64_t channel,
+                                                      std::int64_t contracted) const {
+  // Whichever axis the format has, the weight has to have.
+  const auto format =
+      format_along({std::max<std::int64_t>(channel, 0), std::max<std::int64_t>(contracted, 0)});
+  if (!format) return std::nullopt;
+  const Granularity groups = shared_groups(*format);
+  const bool lacks_axis = (groups.kind == Granularity::Kind::axis && channel < 0) ||
+                          (groups.kind == Granularity::Kind::block && contracted < 0);
+  return lacks_axis ? std::nullopt : std::optional(groups);
 }
 
 Expected<Registry> weight_only_registry(WeightOnlyOptions options) {

@@ -151,7 +151,7 @@ class Correction {
   }
 
   Expected<void> take_off(NodeId bias, const std::vector<double>& shift) {
-    const auto type = quantized_.type({bias}).quantization;
+    const auto type = quantized_.type({bias}).uniform();
     const Constant& contents = *quantized_.constant(bias);
     if (type == nullptr) {
       QUADRANT_TRY(const ConstantBytes bytes, contents.read());

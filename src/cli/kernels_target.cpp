@@ -36,7 +36,7 @@ bool has_limited_results(const Graph& graph) {
     if (!node.is_valid() || graph.constant(node) != nullptr) continue;
     for (std::uint32_t i = 0; i < graph.result_count(node); ++i) {
       const TensorType& type = graph.type({node, i});
-      if (type.is_quantized() && is_part_of_storage(*type.quantization)) return true;
+      if (type.uniform() && is_part_of_storage(*type.uniform())) return true;
     }
   }
   return false;

@@ -1,5 +1,5 @@
-// quadrant list [SCHEME|presets|operations|hardware]: the schemes, what one of them knows, recipes
-// by name, what the interpreter computes, or what times are predicted with.
+// quadrant list [SCHEME|presets|operations|types|hardware]: the schemes, what one of them knows,
+// recipes by name, what the interpreter computes, number formats, or what times are predicted with.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +12,7 @@
 #include "cli/target_rules.hpp"
 #include "io/onnx/names.hpp"
 #include "quadrant/engine/hardware_profile.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/recipe/hardware_json.hpp"
 #include "quadrant/recipe/presets.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
@@ -55,7 +56,7 @@ std::string print_schemes() {
   return table.print() +
          "\n'quadrant list SCHEME' shows the options and operations of one, 'quadrant list "
          "presets' recipes by\nname, 'quadrant list operations' what the interpreter computes, "
-         "'quadrant list "
+         "'quadrant list types' number formats for weights, 'quadrant list "
          "hardware' what\n--gain latency predicts with, 'quadrant list qdq_fusion' what 'quadrant "
          "convert' fuses.\n";
 }
@@ -99,6 +100,7 @@ Json scheme_json(const SchemeCommand& scheme, const Registry& registry) {
 constexpr std::string_view operations = "operations";
 constexpr std::string_view all_presets = "presets";
 constexpr std::string_view all_hardware = "hardware";
+constexpr std::string_view all_types = "types";
 
 // What ONNX calls the operation, with its domain before it; empty for one that only other IRs have.
 std::string onnx_operator(std::string_view kind) {
@@ -166,6 +168,42 @@ Json hardware_json() {
   return {{"hardware", std::move(list)}};
 }
 
+// Bits of a weight of a matrix whose rows hold `columns`.
+double bits_of(const NamedFormat& named, std::int64_t columns) {
+  const auto format = parse_number_format(named.name);
+  return format ? bits_per_weight(*format, Shape{columns, columns}) : 0;
+}
+
+constexpr std::int64_t shown_columns = 4096;
+
+std::string print_types() {
+  Table table({{"type"}, {"bits", Table::Align::right}, {"what it holds"}, {"from"}});
+  for (const NamedFormat& named : named_formats()) {
+    table.add({std::string(named.name), fmt::format("{:.3f}", bits_of(named, shown_columns)),
+               std::string(named.text), std::string(named.source)});
+  }
+  return table.print() +
+         fmt::format(
+             "\n'codebook:N' is a table of N values for a tensor, 'codebook:N:channel' and "
+             "'codebook:N:group' for\nparts of it. Bits are those of a weight in a matrix of "
+             "{0} x {0}, scales and tables included.\n'quadrant quantize --scheme weight-only "
+             "--type TYPE' takes a name, or text like that: 'channel' and\n'block=32' are "
+             "along the axes of each weight; 'z' is a zero point, '+-' a scale of any "
+             "sign.\n",
+             shown_columns);
+}
+
+Json types_json() {
+  Json list = Json::array();
+  for (const NamedFormat& named : named_formats()) {
+    list.push_back({{"type", named.name},
+                    {"bits_per_weight", bits_of(named, shown_columns)},
+                    {"format", named.text},
+                    {"source", named.source}});
+  }
+  return {{"types", std::move(list)}};
+}
+
 Json schemes_json() {
   Json list = Json::array();
   const Schemes schemes;
@@ -183,7 +221,8 @@ class List final : public Command {
         ->add_option(
             "SCHEME", scheme_,
             "Scheme to show; or 'presets', recipes that come with the program; or "
-            "'operations', those that the interpreter computes; or 'hardware', what --gain "
+            "'operations', those that the interpreter computes; or 'types', number formats for "
+            "weights; or 'hardware', what --gain "
             "latency predicts with; or 'qdq_fusion' or 'fake_quantize', what 'convert' can have "
             "computed on codes")
         ->type_name("");
@@ -201,6 +240,7 @@ class List final : public Command {
       return show(console, [&] { return to_json(*rules); }, [&] { return cli::print(*rules); });
     }
     if (scheme_ == operations) return show(console, operations_json, print_operations);
+    if (scheme_ == all_types) return show(console, types_json, print_types);
     if (scheme_ == all_hardware) return show(console, hardware_json, print_hardware_profiles);
     if (scheme_ == all_presets) {
       QUADRANT_TRY(const Table table, preset_table());
@@ -212,7 +252,7 @@ class List final : public Command {
     auto found = schemes.find(scheme_);
     if (!found) {
       std::vector<std::string_view> others = target_schemes();
-      others.insert(others.end(), {operations, all_presets, all_hardware});
+      others.insert(others.end(), {operations, all_presets, all_hardware, all_types});
       Error error = std::move(found).error();
       error.message += did_you_mean(scheme_, others);
       return fail(std::move(error));

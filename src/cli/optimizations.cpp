@@ -42,8 +42,8 @@ Expected<Constant> real_of_codes(const Graph& graph, const Graph& quantized, Val
     if (!quantized.contains(use.user)) continue;
     const Value read = quantized.operands(use.user)[use.operand];
     const Constant* const codes = quantized.constant(read.node);
-    const auto& type = quantized.type(read).quantization;
-    if (codes != nullptr && type != nullptr) return dequantized(*codes, type);
+    const Quantization& type = quantized.type(read).quantization;
+    if (codes != nullptr && type) return dequantized(*codes, type);
   }
   return Constant{};
 }

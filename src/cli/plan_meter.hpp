@@ -54,7 +54,7 @@ class WeightMeter final : public PlanMeter {
   struct Weight {
     NodeId node;
     Constant codes;
-    std::shared_ptr<const UniformType> type;
+    Quantization type;
     double error = 0;  // noise / signal
   };
   using Key = std::tuple<std::string, std::string, std::string>;  // value, scheme, constraint

@@ -39,6 +39,9 @@ class OptionDeclarer {
       case OptionSpec::Kind::word:
         declare_word(spec);
         break;
+      case OptionSpec::Kind::text:
+        finish(spec, add<std::string>(spec)->type_name(std::string(spec.placeholder)));
+        break;
       case OptionSpec::Kind::words:
         finish(spec, add<std::vector<std::string>>(spec)
                          ->delimiter(',')

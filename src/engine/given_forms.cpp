@@ -11,7 +11,7 @@
 namespace quadrant::inline v0 {
 
 void request_own_form(NodeRef quantize, Asks<GivenForm>& asks) {
-  const auto form = GivenForm::of(quantize.type().quantization);
+  const auto form = GivenForm::of(quantize.type().uniform());
   if (form) {
     asks.take(0, *form);
   } else {

@@ -21,9 +21,9 @@ std::shared_ptr<const UniformType> RewriteContext::parameters_as(Value value,
   return decided_->data.parameters[group];
 }
 
-Expected<void> RewriteContext::set_quantized(Value value, std::shared_ptr<const UniformType> type) {
+Expected<void> RewriteContext::set_quantized(Value value, Quantization type) {
   TensorType changed = view().type(value);
-  changed.element = type->storage;
+  changed.element = type.storage();
   changed.quantization = std::move(type);
   return graph_->set_type(value, std::move(changed));
 }
@@ -59,7 +59,7 @@ std::string RewriteContext::free_node_name(const std::string& wanted) {
 }
 
 Expected<Value> RewriteContext::emit_constant(std::string name, Constant contents,
-                                              std::shared_ptr<const UniformType> quantization) {
+                                              Quantization quantization) {
   NodeSpec spec;
   spec.kind = ops::Constant::kind;
   spec.results.push_back(

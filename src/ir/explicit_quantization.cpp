@@ -40,7 +40,7 @@ std::vector<const UniformType*> quantizations(NodeRef node) {
   std::vector<const UniformType*> found;
   const auto add = [&](Value value) {
     if (is_quantized(*node.graph, value)) {
-      found.push_back(node.graph->type(value).quantization.get());
+      found.push_back(node.graph->type(value).uniform().get());
     }
   };
   for (const Value operand : node.operands()) add(operand);

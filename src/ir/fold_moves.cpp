@@ -118,7 +118,7 @@ class FoldPass {
     const TensorType type = graph_.type(codes);
     if (!codes_of(codes) || !node.type().shape.is_static()) return id;
     const Move& move = *find_move(node);
-    const auto groups = groups_behind(move, node, type.quantization->granularity);
+    const auto groups = groups_behind(move, node, type.uniform()->granularity);
     if (!groups) return id;
     std::vector<Value> operands(node.operands().begin(), node.operands().end());
     operands.front() = codes;
@@ -165,10 +165,10 @@ class FoldPass {
       const auto count = type.shape.element_count();
       if (!type.is_quantized() || !count) return {};
       elements += *count;
-      const Granularity& groups = type.quantization->granularity;
+      const Granularity& groups = type.uniform()->granularity;
       if (!move.source(node, groups)) return {};
       QUADRANT_TRY(const auto follows, moved_type(move, node, result, groups));
-      if (!have_same_numbers(*follows, *type.quantization)) return {};
+      if (!have_same_numbers(*follows, *type.uniform())) return {};
     }
     if (elements > available) return {};
     for (std::uint32_t result = 0; result < graph_.result_count(id); ++result) {

@@ -183,8 +183,7 @@ void Graph::set_type(Value value, TensorType type) {
   at(value.node).results[value.result].type = std::move(type);
 }
 
-void Graph::set_constant(NodeId node, Constant constant,
-                         std::shared_ptr<const UniformType> quantization) {
+void Graph::set_constant(NodeId node, Constant constant, Quantization quantization) {
   QUADRANT_ASSERT(kind(node) == ops::Constant::kind);
   Node& target = at(node);
   target.results[0].type = {constant.element(), constant.shape(), std::move(quantization)};

@@ -28,7 +28,7 @@ Expected<void> GraphEditor::set_type(Value value, TensorType type) {
 }
 
 Expected<void> GraphEditor::set_constant(NodeId node, Constant constant,
-                                         std::shared_ptr<const UniformType> quantization) {
+                                         Quantization quantization) {
   graph_->set_constant(node, std::move(constant), std::move(quantization));
   return {};
 }

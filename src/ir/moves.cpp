@@ -20,7 +20,7 @@ struct Parameters {
 };
 
 Expected<Parameters> read_parameters(const TensorType& type) {
-  Parameters parameters{type.quantization.get(), type.shape, {}, {}};
+  Parameters parameters{type.uniform().get(), type.shape, {}, {}};
   QUADRANT_TRY(parameters.scales, read_exact_scales(parameters.type->scales));
   if (const Constant& zero_points = parameters.type->zero_points) {
     QUADRANT_TRY(parameters.zero_points, read_integers(zero_points, zero_points.element_count()));
@@ -85,7 +85,7 @@ Expected<std::shared_ptr<const UniformType>> moved_type(const Move& move, NodeRe
   }
   const bool has_one_scale = operands.front().type->granularity.kind == Granularity::Kind::tensor;
   // However the wanted groups are written down: all of an axis of extent 1, say.
-  if (operands.size() == 1 && has_one_scale) return node.operand_type(0)->quantization;
+  if (operands.size() == 1 && has_one_scale) return node.operand_type(0)->uniform();
   auto moved = std::make_shared<UniformType>(*operands.front().type);
   moved->granularity = groups;
   const Shape& shape = node.type(result).shape;

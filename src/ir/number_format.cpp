@@ -75,7 +75,7 @@ Expected<void> check_code(const NumberCode& code) {
   if (const auto* integer = std::get_if<IntegerCode>(&code)) return check_integers(*integer);
   if (const auto* real = std::get_if<FloatCode>(&code)) {
     const auto type = small_float(real->type);
-    if (type && type->has_sign) return {};
+    if (type) return {};
     return no_format(fmt::format("codes of type {}", to_string(real->type)));
   }
   const auto* table = std::get_if<StoredTable>(&code);
@@ -211,6 +211,11 @@ std::size_t NumberFormat::hash() const noexcept {
   return hash;
 }
 
+ElementType storage_element(const NumberFormat& format) noexcept {
+  const auto* integer = std::get_if<IntegerCode>(&format.code);
+  return storage_element(bit_width(format.code), integer != nullptr && integer->is_signed);
+}
+
 int bit_width(const NumberCode& code) noexcept {
   if (const auto* integer = std::get_if<IntegerCode>(&code)) return integer->bits;
   if (const auto* real = std::get_if<FloatCode>(&code)) return bit_width(real->type);
@@ -242,6 +247,37 @@ bool is_uniform(const NumberFormat& format) noexcept {
   return real != nullptr && is_float(real->type) && real->type != ElementType::bfloat16;
 }
 
+Expected<NumberFormat> with_block_size(NumberFormat format, std::int64_t size) {
+  if (innermost_groups(format).kind != Granularity::Kind::block) {
+    return fail(ErrorCode::usage, fmt::format("{} has no blocks", to_string(format)));
+  }
+  for (auto* const levels : {&format.scales, &format.offsets}) {
+    if (levels->empty()) continue;
+    levels->back().groups.block_size = size;
+    const Granularity inner = levels->back().groups;
+    std::erase_if(*levels, [&](const ScaleLevel& level) {
+      return &level != &levels->back() && level.groups.kind == Granularity::Kind::block &&
+             level.groups.axis == inner.axis && level.groups.block_size <= size;
+    });
+  }
+  if (auto valid = verify(format); !valid) return fail(ErrorCode::usage, valid.error().message);
+  return format;
+}
+
+Expected<NumberFormat> with_scale_type(NumberFormat format, ElementType type) {
+  if (format.scales.empty()) {
+    return fail(ErrorCode::usage, fmt::format("{} has no scales", to_string(format)));
+  }
+  for (auto* const levels : {&format.scales, &format.offsets}) {
+    if (levels->empty()) continue;
+    FloatScale scale{type, has_sign(levels->front())};
+    if (type == ElementType::float8e8m0) scale.has_sign = false;
+    levels->front().type = scale;
+  }
+  if (auto valid = verify(format); !valid) return fail(ErrorCode::usage, valid.error().message);
+  return format;
+}
+
 double stored_bits(const NumberFormat& format, const Shape& shape) {
   const auto count = static_cast<double>(shape.element_count().value_or(0));
   double bits = count * bit_width(format.code);
@@ -270,6 +306,9 @@ Expected<void> verify(const NumberFormat& format) {
   QUADRANT_CHECK(check_levels(format.scales));
   QUADRANT_CHECK(check_levels(format.offsets));
   if (!is_float(format.expressed)) return no_format("a format of numbers that are no reals");
+  if (format.code == NumberCode(FloatCode{ElementType::float8e8m0}) && !format.scales.empty()) {
+    return no_format("codes of f8e8m0 with scales: they have no sign");
+  }
   const auto* table = std::get_if<StoredTable>(&format.code);
   if (table != nullptr && !format.scales.empty() &&
       !nests(table->groups, format.scales.back().groups)) {

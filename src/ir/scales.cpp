@@ -160,7 +160,7 @@ void note_rounded_scales(const GraphView& graph, Sink* sink) {
     const NodeId node = graph.node_at(index);
     if (!node.is_valid()) continue;
     for (std::uint32_t result = 0; result < graph.result_count(node); ++result) {
-      const auto& type = graph.type({node, result}).quantization;
+      const auto& type = graph.type({node, result}).uniform();
       if (type && is_rounded(*type)) ++count;
     }
   }

@@ -42,6 +42,11 @@ bool may_be_same(const UniformType& a, const UniformType& b) {
          may_be_same(a.scales, b.scales) && may_be_same(a.zero_points, b.zero_points);
 }
 
+bool may_be_same(const Quantization& a, const Quantization& b) {
+  if (a.uniform() && b.uniform()) return may_be_same(*a.uniform(), *b.uniform());
+  return a == b;
+}
+
 }  // namespace
 
 Expected<TensorType> merge(const TensorType& stated, const TensorType& inferred) {
@@ -53,7 +58,7 @@ Expected<TensorType> merge(const TensorType& stated, const TensorType& inferred)
     } else if (stated.element != inferred.element ||
                stated.is_quantized() != inferred.is_quantized() ||
                (stated.is_quantized() &&
-                !may_be_same(*stated.quantization, *inferred.quantization))) {
+                !may_be_same(stated.quantization, inferred.quantization))) {
       return fail(ErrorCode::invalid_model,
                   fmt::format("the result is {}, but {} follows from the operands",
                               to_string(stated), to_string(inferred)));

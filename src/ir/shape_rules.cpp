@@ -39,7 +39,7 @@ Expected<TensorType> infer_cast(NodeRef node) {
 
 Expected<TensorType> infer_quantize(NodeRef node) {
   const TensorType& real = *node.operand_type(0);
-  const UniformType* type = node.type().quantization.get();
+  const UniformType* type = node.type().uniform().get();
   if (!type) return invalid("the result of a quantize must have a quantized type");
   if (real.is_quantized() ||
       (real.element != ElementType::undefined && real.element != type->expressed)) {
@@ -52,7 +52,7 @@ Expected<TensorType> infer_quantize(NodeRef node) {
 Expected<TensorType> infer_dequantize(NodeRef node) {
   const TensorType& codes = *node.operand_type(0);
   if (!codes.is_quantized()) return invalid("the operand of a dequantize must be quantized");
-  return TensorType{codes.quantization->expressed, operand_shape(node, 0), nullptr};
+  return TensorType{codes.quantization.expressed(), operand_shape(node, 0), nullptr};
 }
 
 Expected<TensorType> infer_storage_cast(NodeRef node) {
@@ -61,17 +61,17 @@ Expected<TensorType> infer_storage_cast(NodeRef node) {
   const Shape shape = operand_shape(node, 0);
   if (from.is_quantized()) {
     if (to.is_quantized()) return invalid("a storage_cast from one quantized type to another");
-    return TensorType{from.quantization->storage, shape, nullptr};
+    return TensorType{from.uniform()->storage, shape, nullptr};
   }
   if (!to.is_quantized()) {
     if (from.element == ElementType::undefined) return TensorType{{}, shape, nullptr};
     return invalid("a storage_cast between plain types");
   }
-  if (from.element != ElementType::undefined && from.element != to.quantization->storage) {
+  if (from.element != ElementType::undefined && from.element != to.uniform()->storage) {
     return invalid(fmt::format("a storage_cast of {} to codes of {}", to_string(from.element),
-                               to_string(to.quantization->storage)));
+                               to_string(to.uniform()->storage)));
   }
-  return TensorType{to.quantization->storage, shape, to.quantization};
+  return TensorType{to.uniform()->storage, shape, to.quantization};
 }
 
 namespace {
@@ -117,7 +117,34 @@ Expected<void> check_onnx_signature(NodeRef node) {
   return found == nullptr ? Expected<void>() : check_counts(node, found->operands, found->results);
 }
 
+namespace {
+
+// Numbers in a format that no arithmetic knows are stored, and read as reals: whoever computes on
+// codes may take them to be uniform.
+Expected<void> check_formats(NodeRef node) {
+  for (std::uint32_t i = 0; i < node.graph->result_count(node.id); ++i) {
+    if (!node.type(i).quantization.other() || node.graph->constant(node.id) != nullptr) continue;
+    return invalid(
+        fmt::format("a result of type {}: only constants have formats that are not "
+                    "uniform",
+                    to_string(node.type(i))));
+  }
+  for (std::size_t i = 0; i < node.operands().size(); ++i) {
+    const TensorType* const type = node.operand_type(i);
+    if (type == nullptr || !type->quantization.other() || node.kind() == ops::Dequantize::kind)
+      continue;
+    return invalid(
+        fmt::format("an operand of type {}: only dequantize reads formats that are not "
+                    "uniform",
+                    to_string(*type)));
+  }
+  return {};
+}
+
+}  // namespace
+
 Expected<std::vector<TensorType>> infer_results(NodeRef node) {
+  QUADRANT_CHECK(check_formats(node));
   const Operation* const found = find_operation(node);
   if (found == nullptr || found->infer == nullptr) return {};
   const bool is_own = find_operation(node.kind()) == nullptr;

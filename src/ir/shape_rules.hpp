@@ -88,7 +88,7 @@ inline Expected<std::vector<Extent>> kernel_shape(NodeRef node, std::size_t coun
 
 /// Codes of which all have the same meaning, wherever they stand.
 inline bool has_one_scale(const TensorType& type) {
-  return type.is_quantized() && type.quantization->granularity.kind == Granularity::Kind::tensor;
+  return type.is_quantized() && type.uniform()->granularity.kind == Granularity::Kind::tensor;
 }
 
 /// The result of an operation that moves the elements of operand 0 and changes none. With several

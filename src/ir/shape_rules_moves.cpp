@@ -25,10 +25,9 @@ std::shared_ptr<const UniformType> common_quantization(NodeRef node) {
   const TensorType& first = *node.operand_type(0);
   if (!has_one_scale(first)) return nullptr;
   for (std::size_t operand = 1; operand < node.operands().size(); ++operand) {
-    const auto& other = node.operand_type(operand)->quantization;
-    if (!other || (other != first.quantization && *other != *first.quantization)) return nullptr;
+    if (node.operand_type(operand)->quantization != first.quantization) return nullptr;
   }
-  return first.quantization;
+  return first.uniform();
 }
 
 }  // namespace
@@ -74,16 +73,16 @@ Expected<TensorType> infer_transpose(NodeRef node) {
   result.shape = Shape(std::move(extents));
 
   // Scales along one axis move with it. Those of blocks would have to be transposed themselves.
-  if (data.is_quantized() && data.quantization->granularity.kind != Granularity::Kind::block) {
+  if (data.is_quantized() && data.uniform()->granularity.kind != Granularity::Kind::block) {
     result.element = data.element;
     result.quantization = data.quantization;
-    const Granularity& granularity = data.quantization->granularity;
+    const Granularity& granularity = data.uniform()->granularity;
     if (granularity.kind == Granularity::Kind::axis) {
       if (granularity.axis < 0 || granularity.axis >= rank) {
         return invalid(
             fmt::format("quantized along axis {} of {} dimensions", granularity.axis, rank));
       }
-      auto moved = std::make_shared<UniformType>(*data.quantization);
+      auto moved = std::make_shared<UniformType>(*data.uniform());
       moved->granularity.axis = moved_to[static_cast<std::size_t>(granularity.axis)];
       result.quantization = std::move(moved);
     }
@@ -132,7 +131,7 @@ Expected<TensorType> infer_concat(NodeRef node) {
   auto quantization = common_quantization(node);
   // What the result says itself holds: operands that differ may join under a type of its own, and
   // those that happen to be alike.
-  if (quantization && node.type().is_quantized()) quantization = node.type().quantization;
+  if (quantization && node.type().is_quantized()) quantization = node.type().uniform();
   if (quantization) {
     result.element = quantization->storage;
     result.quantization = std::move(quantization);

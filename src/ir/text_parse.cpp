@@ -11,6 +11,7 @@
 #include "ir/text_numbers.hpp"
 #include "ir/text_scanner.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/ir/verify.hpp"
@@ -188,8 +189,12 @@ class Parser {
       type.shape = Shape(std::move(extents));
     }
     if (scan_.next_is('!')) {
-      QUADRANT_TRY(type.quantization, uniform_type(type.shape));
-      type.element = type.quantization->storage;
+      if (scan_.accept("!quadrant.numbers<")) {
+        QUADRANT_TRY(type.quantization, numbers(type.shape));
+      } else {
+        QUADRANT_TRY(type.quantization, uniform_type(type.shape));
+      }
+      type.element = type.quantization.storage();
     } else {
       QUADRANT_TRY(type.element, element_type());
     }
@@ -219,6 +224,57 @@ class Parser {
     auto& known = types_[std::move(key)];
     if (!known) known = std::make_shared<const UniformType>(std::move(type));
     return known;
+  }
+
+  // Equal texts are one type, as above.
+  Expected<Quantization> numbers(const Shape& shape) {
+    const std::size_t start = scan_.position();
+    ScaledFormat format;
+    QUADRANT_TRY(const std::string text, scan_.string());
+    auto parsed = parse_number_format(text);
+    if (!parsed) return scan_.error(start, parsed.error().message);
+    format.format = *std::move(parsed);
+    const auto fits = verify(format.format, shape);
+    if (!fits) return scan_.error(start, fits.error().message);
+    for (const FormatPart& part : parts_of(format)) {
+      QUADRANT_CHECK(scan_.expect(","));
+      QUADRANT_TRY(Constant contents, this->part(part, shape));
+      if (part.values != 0) {
+        format.table = std::move(contents);
+      } else {
+        auto& levels =
+            format.scales.size() < format.format.scales.size() ? format.scales : format.offsets;
+        levels.push_back(std::move(contents));
+      }
+    }
+    QUADRANT_CHECK(scan_.expect(">"));
+    const std::string key(text_.substr(start, scan_.offset() - start));
+    auto& known = numbers_[key + to_string(shape)];
+    if (!known) known = Quantization(format);
+    return known;
+  }
+
+  Expected<Constant> part(const FormatPart& part, const Shape& shape) {
+    const std::size_t at = scan_.position();
+    QUADRANT_CHECK(scan_.expect("["));
+    if (scan_.accept("...")) return left_out(at, "the scales");
+    if (!shape.is_static()) return scan_.error(at, "numbers of a format belong to a known shape");
+    std::vector<std::byte> bytes;
+    std::int64_t count = 0;
+    if (!scan_.accept("]")) {
+      do {
+        QUADRANT_TRY(const Number number, scan_.number());
+        QUADRANT_CHECK(detail::append_element(scan_, part.element, number, bytes));
+        ++count;
+      } while (scan_.accept(","));
+      QUADRANT_CHECK(scan_.expect("]"));
+    }
+    Shape expected = shape_of(part, shape);
+    if (expected.element_count() != count) {
+      return scan_.error(
+          at, fmt::format("{} numbers where [{}] are needed", count, to_string(expected)));
+    }
+    return Constant::from_bytes(part.element, std::move(expected), std::move(bytes));
   }
 
   Expected<Granularity> granularity() {
@@ -485,6 +541,7 @@ class Parser {
   std::unordered_set<std::string> input_names_;
   std::unordered_set<std::string> output_names_;
   std::unordered_map<std::string, std::shared_ptr<const UniformType>> types_;
+  std::unordered_map<std::string, Quantization> numbers_;
 };
 
 }  // namespace

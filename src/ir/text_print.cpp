@@ -157,13 +157,11 @@ class Printer {
       return;
     }
     // Parameters are numbers, however many there are.
-    UniformType read = *type.quantization;
-    for (Constant* const parameters : {&read.scales, &read.zero_points}) {
-      if (!*parameters || !parameters->is_deferred()) continue;
-      const auto bytes = bytes_of(*parameters);
-      if (!bytes) return;
-      *parameters = Constant::from_shared(parameters->element(), parameters->shape(), *bytes);
-    }
+    if (type.quantization.other()) return numbers(type);
+    UniformType read = *type.uniform();
+    make_ready(read.scales);
+    make_ready(read.zero_points);
+    if (!status_) return;
     // The reader has the shape of the scales from that of the tensor.
     const bool is_said =
         read.granularity.kind != Granularity::Kind::block || type.shape.is_static();
@@ -176,6 +174,23 @@ class Printer {
     out_ += detail::print_type(
         {type.element, type.shape, std::make_shared<const UniformType>(std::move(read))},
         INT64_MAX);
+  }
+
+  void numbers(const TensorType& type) {
+    ScaledFormat read = *type.quantization.other();
+    for (std::vector<Constant>* const levels : {&read.scales, &read.offsets}) {
+      for (Constant& level : *levels) make_ready(level);
+    }
+    make_ready(read.table);
+    if (const auto sound = verify(read, type.shape); !sound && status_) status_ = sound;
+    out_ += detail::print_type({type.element, type.shape, read}, INT64_MAX);
+  }
+
+  void make_ready(Constant& parameters) {
+    if (!parameters || !parameters.is_deferred()) return;
+    if (const auto bytes = bytes_of(parameters)) {
+      parameters = Constant::from_shared(parameters.element(), parameters.shape(), *bytes);
+    }
   }
 
   // Empty where they cannot be read: why that is, is kept.

@@ -1,9 +1,11 @@
 #include "quadrant/ir/type.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "ir/codes_text.hpp"
 #include "ir/type_text.hpp"
+#include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0 {
@@ -49,13 +51,36 @@ bool has_signed_codes(const UniformType& type) noexcept {
 
 TensorType TensorType::expressed() const {
   if (!quantization) return *this;
-  return {quantization->expressed, shape, nullptr};
+  return {quantization.expressed(), shape, {}};
 }
 
 bool operator==(const TensorType& a, const TensorType& b) {
-  if (a.element != b.element || a.shape != b.shape) return false;
-  if (!a.quantization || !b.quantization) return a.quantization == b.quantization;
-  return *a.quantization == *b.quantization;
+  return a.element == b.element && a.shape == b.shape && a.quantization == b.quantization;
+}
+
+Quantization::Quantization(const ScaledFormat& format) {
+  if (auto uniform = format.uniform()) {
+    uniform_ = std::make_shared<const UniformType>(*std::move(uniform));
+  } else {
+    other_ = std::make_shared<const ScaledFormat>(format);
+  }
+}
+
+ElementType Quantization::storage() const noexcept {
+  if (uniform_) return uniform_->storage;
+  return other_ ? storage_element(other_->format) : ElementType::undefined;
+}
+
+ElementType Quantization::expressed() const noexcept {
+  if (uniform_) return uniform_->expressed;
+  return other_ ? other_->format.expressed : ElementType::undefined;
+}
+
+bool operator==(const Quantization& a, const Quantization& b) {
+  const auto says_the_same = [](const auto& one, const auto& other) {
+    return one == other || (one && other && *one == *other);
+  };
+  return says_the_same(a.uniform_, b.uniform_) && says_the_same(a.other_, b.other_);
 }
 
 namespace {
@@ -94,6 +119,17 @@ std::string parameters(const UniformType& type, std::int64_t largest) {
   return braces ? text + '}' : text;
 }
 
+// As many digits as give it back.
+std::string print_part(const FormatPart& part, std::int64_t largest) {
+  if (part.contents == nullptr || !is_shown(*part.contents, largest)) return "[...]";
+  if (part.element != ElementType::float32) {
+    const auto integers = read_integers(*part.contents, largest);
+    return integers ? fmt::format("[{}]", fmt::join(*integers, ", ")) : "[...]";
+  }
+  const auto values = read_scales(*part.contents);
+  return values ? fmt::format("[{}]", fmt::join(*values, ", ")) : "[...]";
+}
+
 }  // namespace
 
 namespace detail {
@@ -110,9 +146,18 @@ std::string print_type(const UniformType& type, std::int64_t largest) {
   return text + fmt::format(", {}>", parameters(type, largest));
 }
 
+std::string print_type(const Quantization& quantization, std::int64_t largest) {
+  if (!quantization) return "none";
+  if (quantization.uniform()) return print_type(*quantization.uniform(), largest);
+  const ScaledFormat& other = *quantization.other();
+  std::string text = fmt::format("!quadrant.numbers<\"{}\"", to_string(other.format));
+  for (const FormatPart& part : parts_of(other)) text += ", " + print_part(part, largest);
+  return text + '>';
+}
+
 std::string print_type(const TensorType& type, std::int64_t largest) {
   const std::string shape = to_string(type.shape);
-  const std::string element = type.quantization ? print_type(*type.quantization, largest)
+  const std::string element = type.quantization ? print_type(type.quantization, largest)
                                                 : std::string(to_string(type.element));
   return fmt::format("tensor<{}{}{}>", shape, shape.empty() ? "" : "x", element);
 }
@@ -126,6 +171,9 @@ constexpr std::int64_t shown_parameters = 64;
 std::string to_string(const TensorType& type) { return detail::print_type(type, shown_parameters); }
 std::string to_string(const UniformType& type) {
   return detail::print_type(type, shown_parameters);
+}
+std::string to_string(const Quantization& quantization) {
+  return detail::print_type(quantization, shown_parameters);
 }
 
 }  // namespace quadrant::inline v0

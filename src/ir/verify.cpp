@@ -12,6 +12,7 @@
 
 #include "ir/result_type.hpp"
 #include "quadrant/ir/operations.hpp"
+#include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/topology.hpp"
 
@@ -26,8 +27,7 @@ tl::unexpected<Error> broken_rule(std::string message) {
 
 // What is known of the shape of the scales: `parameter_shape` may not be asked for it before the
 // granularity is known to fit.
-Expected<Shape> expected_parameters(const UniformType& type, const Shape& shape) {
-  const Granularity& granularity = type.granularity;
+Expected<Shape> expected_parameters(const Granularity& granularity, const Shape& shape) {
   if (granularity.kind == Granularity::Kind::tensor) return parameter_shape(shape, granularity);
   if (granularity.axis < 0 || (shape.is_ranked() && granularity.axis >= shape.rank())) {
     return broken_rule(
@@ -103,14 +103,33 @@ Expected<void> check_zero_points(const UniformType& type) {
   return {};
 }
 
+Expected<void> check_part(const FormatPart& part, const Shape& shape) {
+  QUADRANT_TRY(const Shape groups, expected_parameters(part.groups, shape));
+  if (!*part.contents) return broken_rule("a format of which scales are missing");
+  if (part.contents->element() != part.element) {
+    return broken_rule(fmt::format("numbers of type {} where a format holds {}",
+                                   to_string(part.contents->element()), to_string(part.element)));
+  }
+  const Shape expected = shape.is_static() ? shape_of(part, shape) : groups;
+  if (shape.is_static() && part.contents->shape() != expected) {
+    return broken_rule(fmt::format("numbers of shape [{}] where [{}] is needed",
+                                   to_string(part.contents->shape()), to_string(expected)));
+  }
+  if (part.contents->is_deferred() || part.element != ElementType::float32) return {};
+  QUADRANT_TRY(const std::vector<float> values, read_scales(*part.contents));
+  if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) return {};
+  return broken_rule("a format with numbers that are not finite");
+}
+
 Expected<void> check_type(const TensorType& type) {
   QUADRANT_CHECK(detail::check_extents(type.shape));
   if (!type.is_quantized()) return {};
-  if (type.element != type.quantization->storage) {
+  if (type.element != type.quantization.storage()) {
     return broken_rule(fmt::format("a tensor of {} whose codes are {}", to_string(type.element),
-                                   to_string(type.quantization->storage)));
+                                   to_string(type.quantization.storage())));
   }
-  return verify(*type.quantization, type.shape);
+  const ScaledFormat* const other = type.quantization.other().get();
+  return other == nullptr ? verify(*type.uniform(), type.shape) : verify(*other, type.shape);
 }
 
 // --- graphs -------------------------------------------------------------------------------------
@@ -235,9 +254,25 @@ Expected<void> verify(const UniformType& type, const Shape& shape) {
                                    type.storage_min, type.storage_max, declared_bits(type),
                                    range.min, range.max));
   }
-  QUADRANT_TRY(const Shape expected, expected_parameters(type, shape));
+  QUADRANT_TRY(const Shape expected, expected_parameters(type.granularity, shape));
   QUADRANT_CHECK(check_scales(type, expected));
   return check_zero_points(type);
+}
+
+Expected<void> verify(const ScaledFormat& format, const Shape& shape) {
+  QUADRANT_CHECK(verify(format.format, shape));
+  if (is_uniform(format.format)) return broken_rule("a uniform type that is held as another");
+  const std::size_t zero_points = format.format.offset == Offset::zero_point ? 1 : 0;
+  const bool has_table = std::holds_alternative<StoredTable>(format.format.code);
+  if (format.scales.size() != format.format.scales.size() ||
+      format.offsets.size() != format.format.offsets.size() + zero_points ||
+      static_cast<bool>(format.table) != has_table) {
+    return broken_rule(fmt::format("{} with {} levels of scales, {} of offsets and {} table",
+                                   to_string(format.format), format.scales.size(),
+                                   format.offsets.size(), format.table ? "a" : "no"));
+  }
+  for (const FormatPart& part : parts_of(format)) QUADRANT_CHECK(check_part(part, shape));
+  return {};
 }
 
 Expected<void> verify(NodeRef node) {

@@ -210,7 +210,7 @@ class Exporting {
     const TensorType& before = values_.type(value);
     if (!type.quantization && before.quantization) return value;
     const bool is_known = before.quantization && type.quantization &&
-                          mean_the_same(*before.quantization, *type.quantization);
+                          mean_the_same(*before.uniform(), *type.uniform());
     if (is_known) return value;
     if (before.quantization) {
       value =

@@ -104,7 +104,7 @@ Value ExportedValues::emit_move(std::string_view kind, std::vector<Value> operan
                                 Attributes attributes) {
   const auto quantization = std::exchange(type.quantization, nullptr);
   const Value made = emit(kind, std::move(operands), std::move(type), std::move(attributes));
-  const auto before = quantization ? GivenForm::of(quantization) : std::nullopt;
+  const auto before = quantization ? GivenForm::of(quantization.uniform()) : std::nullopt;
   const auto moved = before ? moved_form(graph.ref(made.node), *before) : std::nullopt;
   if (moved) {
     TensorType typed = graph.type(made);

@@ -17,6 +17,7 @@
 #include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/types.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
@@ -278,7 +279,7 @@ Expected<NodeId> FunctionGraph::emit_dequantize(NodeSpec spec) {
   const mlir::Value value = mlir_value(codes);
   const TensorType& type = this->type(codes);
   QUADRANT_TRY(const mlir::quant::QuantizedType quantized,
-               quantized_type(*type.quantization, value_name(codes)));
+               quantized_type(*type.uniform(), value_name(codes)));
   mlir::OpBuilder builder = builder_behind(value);
   mlir::Operation* const cast = create(builder, value.getLoc(), "quant.scast", value,
                                        with_element(value.getType(), quantized));
@@ -293,7 +294,7 @@ Expected<NodeId> FunctionGraph::emit_quantize(NodeSpec spec) {
   const mlir::Value value = mlir_value(real);
   TensorType& type = spec.results[0].type;
   QUADRANT_TRY(const mlir::quant::QuantizedType quantized,
-               quantized_type(*type.quantization, value_name(real)));
+               quantized_type(*type.uniform(), value_name(real)));
   mlir::OpBuilder builder = builder_behind(value);
   mlir::Operation* const typed = create(builder, value.getLoc(), "quant.qcast", value,
                                         with_element(value.getType(), quantized));
@@ -340,14 +341,20 @@ Expected<void> FunctionGraph::set_type(Value value, TensorType type) {
 }
 
 Expected<void> FunctionGraph::set_constant(NodeId node, Constant constant,
-                                           std::shared_ptr<const UniformType> quantization) {
+                                           Quantization quantization) {
   Row& row = rows_[node.index];
   if (!quantization) {
     return fail(ErrorCode::impossible, "constants become codes", {.tensor = row.name});
   }
+  if (quantization.other()) {
+    return fail(ErrorCode::impossible,
+                fmt::format("the dialect quant has uniform types, not {}",
+                            to_string(quantization.other()->format)),
+                {.tensor = row.name});
+  }
   const auto before = llvm::cast<mlir::RankedTensorType>(row.op->getResult(0).getType());
   const auto type = llvm::cast<mlir::RankedTensorType>(
-      with_element(before, to_code_type(before.getContext(), *quantization)));
+      with_element(before, to_code_type(before.getContext(), *quantization.uniform())));
   // Functions are rewritten at the same time, and have names in common.
   const std::string name = fmt::format("{}_{}", std::string_view(function_.getName()), row.name);
   QUADRANT_TRY(const mlir::ElementsAttr contents, to_elements(type, constant, name));
@@ -417,7 +424,7 @@ Expected<void> FunctionGraph::compute_codes(NodeId node, mlir::Value real) {
   Row& row = rows_[node.index];
   mlir::Operation* const before = row.op;
   QUADRANT_TRY(const mlir::quant::QuantizedType quantized,
-               quantized_type(*row.results[0].type.quantization, row.results[0].name));
+               quantized_type(*row.results[0].type.uniform(), row.results[0].name));
   free_destinations(before->getResult(0));
   mlir::OpBuilder builder = builder_behind(real);
   mlir::Operation* const typed = create(builder, before->getLoc(), "quant.qcast", real,
@@ -437,7 +444,7 @@ Expected<void> FunctionGraph::finish(Products products) {
     const std::uint32_t index = node.index;
     if (!rows_[index].makes_codes || rows_[index].is_erased) continue;
     if (is_move(rows_[index].op)) {
-      const UniformType& type = *rows_[index].results[0].type.quantization;
+      const UniformType& type = *rows_[index].results[0].type.uniform();
       free_destinations(rows_[index].op->getResult(0));
       rows_[index].op =
           move_codes(rows_[index].op, to_code_type(rows_[index].op->getContext(), type));
@@ -445,8 +452,8 @@ Expected<void> FunctionGraph::finish(Products products) {
     }
     mlir::Value real;
     if (products == Products::integers && rows_[index].kind == MlirProduct::kind) {
-      const UniformType* const data = type(rows_[index].operands[0]).quantization.get();
-      const UniformType* const weight = type(rows_[index].operands[1]).quantization.get();
+      const UniformType* const data = type(rows_[index].operands[0]).uniform().get();
+      const UniformType* const weight = type(rows_[index].operands[1]).uniform().get();
       if (data != nullptr && weight != nullptr) {
         real = sum_integers(rows_[index].op, *data, *weight);
       }

@@ -70,8 +70,8 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
   [[nodiscard]] Expected<void> set_operand(NodeId node, std::uint32_t operand,
                                            Value value) override;
   [[nodiscard]] Expected<void> set_type(Value value, TensorType type) override;
-  [[nodiscard]] Expected<void> set_constant(
-      NodeId node, Constant constant, std::shared_ptr<const UniformType> quantization) override;
+  [[nodiscard]] Expected<void> set_constant(NodeId node, Constant constant,
+                                            Quantization quantization) override;
   [[nodiscard]] Expected<void> set_value_name(Value value, std::string name) override;
   [[nodiscard]] Expected<void> erase(NodeId node) override;
 

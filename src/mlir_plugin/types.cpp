@@ -116,7 +116,7 @@ TensorType to_tensor_type(mlir::Type type) {
   TensorType made{to_element(tensor.getElementType()), to_shape(tensor), nullptr};
   if (const auto quantized = llvm::dyn_cast<QuantizedType>(tensor.getElementType())) {
     made.quantization = to_uniform_type(quantized);
-    if (made.quantization) made.element = made.quantization->storage;
+    if (made.quantization) made.element = made.uniform()->storage;
   }
   return made;
 }

@@ -37,7 +37,7 @@ class Search {
 
  private:
   [[nodiscard]] bool has_storage(Value value) const {
-    const UniformType* const type = graph_.type(value).quantization.get();
+    const UniformType* const type = graph_.type(value).uniform().get();
     return type != nullptr && type->storage == storage_;
   }
 
@@ -140,12 +140,12 @@ std::unordered_set<Value> free_codes(const Graph& graph, ElementType storage,
 Expected<void> change_sign(Graph& graph, const std::unordered_set<Value>& codes) {
   std::unordered_map<TypePtr, TypePtr> types;  // values that shared one go on sharing
   for (const Value value : codes) {
-    TypePtr& type = types[graph.type(value).quantization];
+    TypePtr& type = types[graph.type(value).uniform()];
     if (type) continue;
-    QUADRANT_TRY(type, shifted(*graph.type(value).quantization));
+    QUADRANT_TRY(type, shifted(*graph.type(value).uniform()));
   }
   for (const Value value : codes) {
-    const TypePtr& type = types[graph.type(value).quantization];
+    const TypePtr& type = types[graph.type(value).uniform()];
     if (const Constant* const held = graph.constant(value.node)) {
       graph.set_constant(
           value.node,

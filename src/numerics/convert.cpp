@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "numerics/format_decoder.hpp"
 #include "numerics/kernels/widen.hpp"
 #include "numerics/parameters.hpp"
 #include "numerics/pieces.hpp"
@@ -133,6 +134,31 @@ class DequantizedSource final : public ConstantSource {
   ParameterReader parameters_;
 };
 
+class DecodedSource final : public ConstantSource {
+ public:
+  DecodedSource(Constant codes, FormatDecoder decoder)
+      : codes_(std::move(codes)), decoder_(std::move(decoder)) {}
+
+  [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
+    std::vector<std::byte> codes;
+    std::vector<float> values;
+    return read_computed(
+        offset, out, sizeof(float),
+        [&](std::int64_t first, std::size_t count) -> Expected<std::span<const std::byte>> {
+          codes.resize(count * decoder_.width());
+          QUADRANT_CHECK(
+              codes_.read(static_cast<std::uint64_t>(first) * decoder_.width(), std::span(codes)));
+          values.resize(count);
+          decoder_.decode(codes, static_cast<std::size_t>(first), values);
+          return std::as_bytes(std::span(values));
+        });
+  }
+
+ private:
+  Constant codes_;
+  FormatDecoder decoder_;
+};
+
 // The source that holds codes as the integers of `storage`, which ParameterReader has accepted;
 // `rounding` where it rounds.
 template <template <class> class Source, class... Rounding>
@@ -181,18 +207,23 @@ Expected<Constant> quantized(const Constant& real, const std::shared_ptr<const U
       make_source<QuantizedSource>(type->storage, real, std::move(parameters), rounding));
 }
 
-Expected<Constant> dequantized(const Constant& codes,
-                               const std::shared_ptr<const UniformType>& type) {
-  QUADRANT_ASSERT(codes && type);
-  if (codes.element() != type->storage) {
+Expected<Constant> dequantized(const Constant& codes, const Quantization& quantization) {
+  QUADRANT_ASSERT(codes && quantization);
+  const ElementType storage = quantization.storage();
+  if (codes.element() != storage) {
     return fail(ErrorCode::impossible,
                 fmt::format("codes of type {} cannot be dequantized by a type whose storage is {}",
-                            to_string(codes.element()), to_string(type->storage)));
+                            to_string(codes.element()), to_string(storage)));
   }
-  QUADRANT_TRY(ParameterReader parameters, ParameterReader::make(type, codes.shape()));
-  return Constant::deferred(
-      ElementType::float32, codes.shape(),
-      make_source<DequantizedSource>(type->storage, codes, std::move(parameters)));
+  if (quantization.other()) {
+    QUADRANT_TRY(FormatDecoder decoder, FormatDecoder::make(*quantization.other(), codes.shape()));
+    return Constant::deferred(ElementType::float32, codes.shape(),
+                              std::make_shared<DecodedSource>(codes, std::move(decoder)));
+  }
+  QUADRANT_TRY(ParameterReader parameters,
+               ParameterReader::make(quantization.uniform(), codes.shape()));
+  return Constant::deferred(ElementType::float32, codes.shape(),
+                            make_source<DequantizedSource>(storage, codes, std::move(parameters)));
 }
 
 void widen_to_float(ElementType element, std::span<const std::byte> bytes, std::span<float> out) {

@@ -7,12 +7,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "numerics/block_fit.hpp"
-#include "numerics/code_values.hpp"
 #include "numerics/encoder.hpp"
 #include "numerics/finite.hpp"
-#include "numerics/groups.hpp"
-#include "numerics/level_tree.hpp"
+#include "numerics/format_decoder.hpp"
 #include "numerics/pieces.hpp"
 
 namespace quadrant::inline v0 {
@@ -36,53 +33,6 @@ Expected<void> check_format(const NumberFormat& format, const Shape& shape) {
       fmt::format("codes of {} bits: they have 16 at most", bit_width(format.code)));
 }
 
-// The numbers of a tree, if there are as many as it has groups.
-bool take(LevelTree& tree, const std::vector<std::vector<float>>& numbers) {
-  const bool fits = std::ranges::equal(tree.numbers, numbers, {}, &std::vector<float>::size,
-                                       &std::vector<float>::size);
-  if (fits) tree.numbers = numbers;
-  return fits;
-}
-
-// Calls `body(element, group)` for `size` elements from `first` on.
-template <class Body>
-void for_each_element(const Groups& groups, std::size_t first, std::size_t size, Body body) {
-  groups.for_each_run(static_cast<std::int64_t>(first), size,
-                      [&](std::size_t group, std::size_t position, std::size_t length) {
-                        for (std::size_t i = 0; i < length; ++i) {
-                          body(first + position + i, groups.interleaved() ? group + i : group);
-                        }
-                      });
-}
-
-// What codes stand for, before scales.
-class Levels {
- public:
-  Levels(const Encoded& encoded, const NumberFormat& format)
-      : encoded_(encoded), width_(bit_width(format.code) > 8 ? 2 : 1) {
-    if (const auto* stored = std::get_if<StoredTable>(&format.code)) {
-      levels_ = static_cast<std::size_t>(stored->levels);
-    } else {
-      codes_ = CodeValues(format.code);
-    }
-  }
-  /// Of a table; 0: none is stored.
-  [[nodiscard]] std::size_t count() const noexcept { return levels_; }
-
-  [[nodiscard]] float at(std::size_t i, std::size_t table) const {
-    auto code = std::to_integer<std::uint32_t>(encoded_.codes[i * width_]);
-    if (width_ == 2) code |= std::to_integer<std::uint32_t>(encoded_.codes[i * 2 + 1]) << 8U;
-    if (levels_ == 0) return codes_.value_of(code);
-    return encoded_.table[table * levels_ + std::min<std::size_t>(code, levels_ - 1)];
-  }
-
- private:
-  const Encoded& encoded_;
-  std::size_t width_;
-  std::size_t levels_ = 0;
-  CodeValues codes_;
-};
-
 }  // namespace
 
 Expected<Encoded> encode(std::span<const float> values, const Shape& shape,
@@ -105,41 +55,17 @@ Expected<Encoded> encode(std::span<const float> values, const Shape& shape,
 
 Expected<void> decode(const Encoded& encoded, const Shape& shape, const NumberFormat& format,
                       std::span<float> out) {
-  QUADRANT_CHECK(check_format(format, shape));
+  QUADRANT_TRY(const FormatDecoder decoder, FormatDecoder::make(format, shape, encoded));
   QUADRANT_CHECK(check_sizes(out.size(), shape, "values"));
-  const std::size_t width = bit_width(format.code) > 8 ? 2 : 1;
+  const std::size_t width = decoder.width();
   if (encoded.codes.size() != out.size() * width) {
     return cannot_encode(fmt::format("{} bytes of codes for {} values of {}", encoded.codes.size(),
                                      out.size(), to_string(format)));
   }
-  QUADRANT_TRY(const Groups blocks, Groups::of(shape, innermost_groups(format)));
-  QUADRANT_TRY(LevelTree scales, LevelTree::of(format.scales, shape, blocks));
-  QUADRANT_TRY(LevelTree minima, LevelTree::of(format.offsets, shape, blocks));
-  const bool has_zeros = format.offset == Offset::zero_point;
-  const auto block_count = static_cast<std::size_t>(blocks.group_count());
-  const bool zeros_fit =
-      has_zeros && encoded.offsets.size() == 1 && encoded.offsets[0].size() == block_count;
-  if (!take(scales, encoded.scales) || !(has_zeros ? zeros_fit : take(minima, encoded.offsets))) {
-    return cannot_encode(fmt::format("other scales than {} has", to_string(format)));
-  }
-  // The table's groups, element by element; a format without has one.
-  const auto* stored = std::get_if<StoredTable>(&format.code);
-  QUADRANT_TRY(const Groups tables,
-               Groups::of(shape, stored != nullptr ? stored->groups : Granularity::per_tensor()));
-  const Levels levels(encoded, format);
-  if (encoded.table.size() != levels.count() * static_cast<std::size_t>(tables.group_count())) {
-    return cannot_encode(fmt::format("another table than {} has", to_string(format)));
-  }
   for (std::size_t first = 0; first < out.size(); first += piece_elements) {
     const std::size_t size = std::min(piece_elements, out.size() - first);
-    for_each_element(tables, first, size,
-                     [&](std::size_t i, std::size_t table) { out[i] = levels.at(i, table); });
-    if (format.scales.empty()) continue;
-    for_each_element(blocks, first, size, [&](std::size_t i, std::size_t block) {
-      if (has_zeros) out[i] -= encoded.offsets[0][block];
-      out[i] *= scales.product(block, scales.size());
-      if (minima.size() > 0) out[i] -= minima.product(block, minima.size());
-    });
+    decoder.decode(std::span(encoded.codes).subspan(first * width, size * width), first,
+                   out.subspan(first, size));
   }
   return {};
 }

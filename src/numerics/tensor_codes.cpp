@@ -40,10 +40,9 @@ Expected<Tensor> quantize_tensor(const Tensor& real, const std::shared_ptr<const
   return Tensor::from_constant(codes);
 }
 
-Expected<Tensor> dequantize_tensor(const Tensor& codes,
-                                   const std::shared_ptr<const UniformType>& type) {
+Expected<Tensor> dequantize_tensor(const Tensor& codes, const Quantization& quantization) {
   QUADRANT_CHECK(check_present(codes));
-  QUADRANT_TRY(const Constant real, dequantized(codes.to_constant(), type));
+  QUADRANT_TRY(const Constant real, dequantized(codes.to_constant(), quantization));
   return Tensor::from_constant(real);
 }
 

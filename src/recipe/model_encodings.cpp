@@ -1,5 +1,7 @@
 #include "quadrant/recipe/model_encodings.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <string>
@@ -9,6 +11,7 @@
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/scaled_format.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -34,7 +37,7 @@ Expected<bool> uses_lowest_code(const Constant& codes) {
 }
 
 Expected<TensorEncoding> encoding_of(const Graph& graph, Value codes) {
-  const UniformType& type = *graph.type(codes).quantization;
+  const UniformType& type = *graph.type(codes).uniform();
   const bool is_whole = type.granularity.kind == Granularity::Kind::tensor;
   QUADRANT_TRY(TensorEncoding encoding,
                to_tensor_encoding(type, is_whole ? Shape::scalar() : graph.type(codes).shape));
@@ -63,6 +66,16 @@ Expected<EncodingsFile> encodings_of(const Graph& graph, Sink* sink) {
       const Value value{node, result};
       if (!graph.type(value).is_quantized() || is_moved_constant(graph, value)) continue;
       const std::string_view name = real_name_of(graph, value);
+      if (const ScaledFormat* const other = graph.type(value).quantization.other().get()) {
+        if (sink != nullptr) {
+          sink->report({Severity::warning,
+                        fmt::format("it is stored as {}, which encodings files do not have: it is "
+                                    "left out",
+                                    to_string(other->format)),
+                        {.tensor = std::string(name)}});
+        }
+        continue;
+      }
       Expected<TensorEncoding> encoding = encoding_of(graph, value);
       if (!encoding) {
         Error error = std::move(encoding).error();

@@ -50,6 +50,7 @@ bool is_of_kind(const OptionSpec& option, const OptionValue& value) {
     case Kind::real:
       return std::holds_alternative<double>(value);
     case Kind::word:
+    case Kind::text:
       return std::holds_alternative<std::string>(value);
     case Kind::words:
       return std::holds_alternative<std::vector<std::string>>(value);
@@ -65,6 +66,7 @@ bool can_have(const OptionSpec& option, const OptionValue& value) {
                : std::ranges::find(option.numbers, *number) != option.numbers.end();
   }
   if (const auto* const number = std::get_if<double>(&value)) return is_within(option, *number);
+  if (option.kind == Kind::text) return true;
   if (const auto* const word = std::get_if<std::string>(&value)) return has_word(option, *word);
   if (const auto* const words = std::get_if<std::vector<std::string>>(&value)) {
     return std::ranges::all_of(*words, [&](const auto& word) { return has_word(option, word); });
@@ -103,6 +105,7 @@ std::optional<OptionValue> value_of(const OptionSpec& option, std::string_view t
     case Kind::real:
       return number_of<double>(text);
     case Kind::word:
+    case Kind::text:
       return std::string(text);
     case Kind::words:
       return split(text, '+');
@@ -139,6 +142,8 @@ std::string expectation(const OptionSpec& option) {
       return or_list(words_of(option));
     case Kind::words:
       return fmt::format("a list of {}", or_list(words_of(option)));
+    case Kind::text:
+      return "text";
   }
   return {};
 }

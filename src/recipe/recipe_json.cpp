@@ -62,6 +62,7 @@ OptionValue read_option(ObjectReader& reader, const OptionSpec& option, const ch
     case OptionSpec::Kind::real:
       return reader.real(key);
     case OptionSpec::Kind::word:
+    case OptionSpec::Kind::text:
       return reader.string(key);
     case OptionSpec::Kind::words:
       break;

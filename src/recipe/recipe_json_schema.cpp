@@ -44,6 +44,8 @@ Schema schema_of(const OptionSpec& option) {
       return {{"type", "number"}, {"minimum", option.least}, {"maximum", option.most}};
     case OptionSpec::Kind::word:
       return enumeration(words);
+    case OptionSpec::Kind::text:
+      return {{"type", "string"}};
     case OptionSpec::Kind::words:
       break;
   }

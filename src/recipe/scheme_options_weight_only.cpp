@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "quadrant/recipe/scheme_table.hpp"
@@ -12,6 +15,11 @@ namespace quadrant::inline v0 {
 std::span<const OptionSpec> weight_only_option_table() {
   using enum OptionSpec::Kind;
   static const std::vector<OptionSpec> table{
+      {.key = "type",
+       .kind = text,
+       .summary = "A number format: a name that 'quadrant list types' shows, or the text of one; "
+                  "codes and scales have the least squared error",
+       .placeholder = "TYPE"},
       {.key = "bits",
        .kind = integer,
        .summary = "Bits of the stored integers",
@@ -34,7 +42,7 @@ std::span<const OptionSpec> weight_only_option_table() {
       {.key = "block_size",
        .kind = integer,
        .summary = "Weights in a block, along the axis that is summed; implies --granularity block "
-                  "(default: 32)",
+                  "(default: 32, or the type's)",
        .least = 2,
        .most = static_cast<double>(std::int64_t{1} << 40U),
        .placeholder = "N"},
@@ -47,8 +55,10 @@ std::span<const OptionSpec> weight_only_option_table() {
        .words = {{"absmax"}, {"minmax"}, {"mse"}}},
       {.key = "scales",
        .kind = word,
-       .summary = "How scales are stored; codes are chosen for the rounded ones",
-       .words = {{"float32"}, {"float16"}},
+       .summary =
+           "How scales are stored; codes are chosen for the rounded ones. The last three are "
+           "for a --type",
+       .words = {{"float32"}, {"float16"}, {"bfloat16"}, {"f8e4m3"}, {"f8e8m0"}},
        .fallback = "float32"},
       {.key = "form",
        .kind = word,
@@ -58,6 +68,16 @@ std::span<const OptionSpec> weight_only_option_table() {
        .fallback = "front"}};
   return table;
 }
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, ElementType>, 4> scale_types{
+    {{"float16", ElementType::float16},
+     {"bfloat16", ElementType::bfloat16},
+     {"f8e4m3", ElementType::float8e4m3},
+     {"f8e8m0", ElementType::float8e8m0}}};
+
+}  // namespace
 
 Expected<WeightOnlyOptions> weight_only_options(const OptionValues& values) {
   using Form = WeightOnlyOptions::Form;
@@ -73,6 +93,14 @@ Expected<WeightOnlyOptions> weight_only_options(const OptionValues& values) {
                 fmt::format("--block-size is for --granularity block, not {}", *granularity));
   }
   WeightOnlyOptions made;
+  if (const auto* const type = given<std::string>(values, "type")) {
+    for (const std::string_view other : {"bits", "symmetry", "granularity", "clip"}) {
+      if (!values.contains(other)) continue;
+      return fail(ErrorCode::usage,
+                  fmt::format("a type says what --{} would: leave one of them out", other));
+    }
+    made.type = *type;
+  }
   if (const auto* const bits = given<std::int64_t>(values, "bits")) {
     made.bits = static_cast<int>(*bits);
   }
@@ -86,7 +114,9 @@ Expected<WeightOnlyOptions> weight_only_options(const OptionValues& values) {
   if (is("clip", "absmax")) made.clip = Clip::absmax;
   if (is("clip", "minmax")) made.clip = Clip::minmax;
   if (is("clip", "mse")) made.clip = Clip::mse;
-  if (is("scales", "float16")) made.scale_type = ElementType::float16;
+  for (const auto& [word, element] : scale_types) {
+    if (is("scales", word)) made.scale_type = element;
+  }
   if (is("form", "behind")) made.form = Form::behind;
   if (is("form", "fewest")) made.form = Form::fewest;
   QUADRANT_CHECK(WeightOnly::make(made));

@@ -42,7 +42,7 @@ Expected<std::vector<float>> read_wide(const Constant& codes, const UniformType&
 
 // A constant as real values.
 Expected<std::vector<float>> read_floats(const Constant& constant, const TensorType& type) {
-  if (constant.element() == ElementType::int32) return read_wide(constant, *type.quantization);
+  if (constant.element() == ElementType::int32) return read_wide(constant, *type.uniform());
   QUADRANT_TRY(const Constant real,
                type.is_quantized() ? dequantized(constant, type.quantization) : constant);
   QUADRANT_TRY(const ConstantBytes bytes, real.read());
@@ -115,7 +115,7 @@ class WeightReporter {
     if (subject_.quantized != nullptr) {
       const Value codes = codes_of(stored);
       if (!codes.is_absent()) {
-        return quantized_bytes(*subject_.quantized->type(codes).quantization,
+        return quantized_bytes(subject_.quantized->type(codes).quantization,
                                subject_.quantized->type(codes).shape);
       }
     }

@@ -1,10 +1,12 @@
 #include "report/weights.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <range/v3/view/reverse.hpp>
 
 #include "quadrant/engine/eligibility.hpp"
 #include "quadrant/ir/operations.hpp"
+#include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0 {
@@ -20,7 +22,12 @@ bool reads_as_weight(NodeRef node, std::uint32_t operand) {
 
 }  // namespace
 
-std::uint64_t quantized_bytes(const UniformType& type, const Shape& shape) {
+std::uint64_t quantized_bytes(const Quantization& quantization, const Shape& shape) {
+  if (quantization.other()) {
+    return static_cast<std::uint64_t>(
+        std::ceil(stored_bits(quantization.other()->format, shape) / 8));
+  }
+  const UniformType& type = *quantization.uniform();
   const ElementType scale = type.scales ? type.scales.element() : ElementType::float32;
   const bool has_zero_points = static_cast<bool>(type.zero_points);
   return stored_bytes(shape, type.granularity, type.storage, scale, has_zero_points);
@@ -35,7 +42,7 @@ std::vector<Weight> find_weights(const GraphView& graph) {
     const TensorType& type = graph.type({node, 0});
     const auto elements = static_cast<std::uint64_t>(constant->element_count());
     if (type.is_quantized()) {
-      weights.push_back({node, elements, quantized_bytes(*type.quantization, type.shape), true});
+      weights.push_back({node, elements, quantized_bytes(type.quantization, type.shape), true});
     } else if (is_float(type.element)) {
       weights.push_back({node, elements, constant->byte_size(), false});
     }

@@ -20,8 +20,8 @@ struct Weight {
 /// Constants of a float or a quantized type, by node index.
 [[nodiscard]] std::vector<Weight> find_weights(const GraphView& graph);
 
-/// Of a quantized constant of that type.
-[[nodiscard]] std::uint64_t quantized_bytes(const UniformType& type, const Shape& shape);
+/// Of a quantized constant of that type: not none.
+[[nodiscard]] std::uint64_t quantized_bytes(const Quantization& quantization, const Shape& shape);
 
 void add(WeightTotals& totals, const Weight& weight) noexcept;
 

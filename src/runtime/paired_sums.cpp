@@ -48,7 +48,7 @@ const UniformType* coded_type(const GraphView& graph, Value value) {
   const Value codes = code_source(graph, value);
   if (codes.is_absent()) return nullptr;
   const TensorType& type = graph.type(codes);
-  return type.is_quantized() ? type.quantization.get() : nullptr;
+  return type.is_quantized() ? type.uniform().get() : nullptr;
 }
 
 // The nearest multiple of the scale: what was dequantized lies on one.

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "quadrant/ir/operations.hpp"
+#include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "support/saturating.hpp"
 
@@ -117,8 +119,13 @@ class Finder {
       list_.settings.add(parameter);
       return {};
     }
-    if (type.is_quantized()) {
-      const UniformType& quantized = *type.quantization;
+    if (const ScaledFormat* const other = type.quantization.other().get()) {
+      parameter.form = ParameterForm::quantized;
+      parameter.granularity = innermost_groups(other->format);
+      parameter.bytes =
+          static_cast<std::uint64_t>(std::ceil(stored_bits(other->format, parameter.shape) / 8));
+    } else if (type.is_quantized()) {
+      const UniformType& quantized = *type.uniform();
       parameter.form = ParameterForm::quantized;
       parameter.granularity = quantized.granularity;
       parameter.scale = quantized.scales ? quantized.scales.element() : ElementType::float32;

@@ -15,7 +15,7 @@ namespace quadrant::inline v0 {
 namespace {
 
 bool has_codes_of_8_bits(const TensorType& type) {
-  return type.is_quantized() && bit_width(type.quantization->storage) == 8;
+  return type.uniform() && bit_width(type.uniform()->storage) == 8;
 }
 
 // OpenVINO's data are real numbers on as many levels.
@@ -131,7 +131,7 @@ Expected<std::vector<PairedProduct>> find_paired_products(const GraphView& graph
       continue;
     }
     PairedProduct each{.node = node.id, .weight = std::string(graph.value_name(value))};
-    QUADRANT_TRY(const Weight weight, read_weight(*stored, *graph.type(value).quantization));
+    QUADRANT_TRY(const Weight weight, read_weight(*stored, *graph.type(value).uniform()));
     const bool in_onnxruntime = runtimes.onnxruntime && is_on_codes_in_onnxruntime(node);
     QUADRANT_TRY(each.onnxruntime, count(graph, node, *product, weight,
                                          {.onnxruntime = in_onnxruntime, .openvino = false}));

@@ -139,7 +139,7 @@ Graph spelled_out(const Graph& graph) {
 }
 
 double step_of_bias(const Graph& graph, std::string_view name, std::size_t channel) {
-  const auto type = graph.type(graph.find_value(name)).quantization;
+  const auto type = graph.type(graph.find_value(name)).uniform();
   REQUIRE(type != nullptr);
   return static_cast<double>((*read_scales(type->scales))[channel]);
 }

@@ -177,7 +177,7 @@ inline Expected<Value> Scheme::emit_codes(std::string_view kind, Value value, co
                                           RewriteContext& context) {
   TensorType type = context.view().type(value);
   type.quantization = context.parameters(value, to);
-  type.element = type.quantization->storage;
+  type.element = type.uniform()->storage;
   return context.emit(kind, {value}, std::string(context.view().value_name(value)),
                       std::move(type));
 }
@@ -190,7 +190,7 @@ inline QUADRANT_DEQUANTIZER(Scheme)(Value quantized, RewriteContext& context) co
 
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): a hook
 inline std::optional<Codes> Scheme::recognize(const TensorType& type) const {
-  const UniformType& found = *type.quantization;
+  const UniformType& found = *type.uniform();
   if (found.granularity.kind == Granularity::Kind::block) return std::nullopt;
   const bool is_whole = found.granularity.kind == Granularity::Kind::tensor;
   return Codes{found.storage, is_whole ? Codes::per_tensor : found.granularity.axis};
@@ -259,7 +259,7 @@ inline Expected<std::shared_ptr<const UniformType>> Scheme::resolve(
   for (const Value member : query.members) {
     const Range measured = range(query.graph->value_name(member));
     merged = {std::min(merged.low, measured.low), std::max(merged.high, measured.high)};
-    const auto known = query.graph->type(member).quantization;
+    const auto known = query.graph->type(member).uniform();
     if (known == nullptr) continue;
     if (given != nullptr && given != known) {
       return fail(ErrorCode::impossible, "came with other parameters than a value it is joined to",

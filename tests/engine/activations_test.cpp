@@ -56,7 +56,7 @@ const UniformType& type_of(const Graph& graph, std::string_view value) {
   const Value found = graph.find_value(value);
   REQUIRE_FALSE(found.is_absent());
   REQUIRE(graph.type(found).is_quantized());
-  return *graph.type(found).quantization;
+  return *graph.type(found).uniform();
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ struct Scheme final : quadrant::Scheme {
   // Hooks, which need no options here.
   // NOLINTBEGIN(readability-convert-member-functions-to-static)
   [[nodiscard]] std::optional<Level> recognize(const TensorType& type) const {
-    const auto scales = type.quantization->scales.read();
+    const auto scales = type.uniform()->scales.read();
     int exponent = 0;
     // frexp gives a fraction from a half on: 2^e is 0.5 * 2^(e + 1).
     const bool is_power = std::frexp(scales->as<float>()[0], &exponent) == 0.5F;
@@ -224,7 +224,7 @@ TEST_CASE("another form than the given one is converted, where the scheme conver
   CHECK(result.analysis.plan.conversions[0] == PlannedConversion{"q", "level 3", "level 5", {"r"}});
   const Value made = result.graph.operands(model.reader.node)[0];
   CHECK(result.graph.kind(made.node) == "requantize");
-  CHECK(*result.graph.type(made).quantization->scales.read()->as<float>().data() == 32.0F);
+  CHECK(*result.graph.type(made).uniform()->scales.read()->as<float>().data() == 32.0F);
 }
 
 TEST_CASE("another form than the given one is refused with a reason, where it does not") {

@@ -213,9 +213,9 @@ inline std::shared_ptr<const UniformType> quantized_type(const Form& form) {
 /// Empty for floats, and for codes of neither scheme.
 inline std::optional<Form> form_of(const TensorType& type) {
   if (!type.is_quantized()) return std::nullopt;
-  const std::int64_t mark = type.quantization->storage_min;
+  const std::int64_t mark = type.uniform()->storage_min;
   if (mark != -1 && mark != -2) return std::nullopt;
-  return Form{scheme_names[mark == -1 ? 0 : 1], type.quantization->storage_max};
+  return Form{scheme_names[mark == -1 ? 0 : 1], type.uniform()->storage_max};
 }
 
 inline TensorType float_type() { return {ElementType::float32, Shape{2, 3}, nullptr}; }

@@ -80,14 +80,14 @@ inline Expected<Value> emit_scalar(float value, RewriteContext& context) {
 inline Expected<Value> emit_unscaled(Value codes, RewriteContext& context) {
   const TensorType type = context.view().type(codes);
   const auto emit = [&](std::string_view kind, Value from, ElementType element,
-                        std::shared_ptr<const UniformType> quantization) {
+                        Quantization quantization) {
     return context.emit(kind, {from}, "unscaled",
                         TensorType{element, type.shape, std::move(quantization)});
   };
   QUADRANT_TRY(const Value plain, emit(ops::StorageCast::kind, codes, type.element, nullptr));
   QUADRANT_TRY(const Value unit,
                emit(ops::StorageCast::kind, plain, type.element, codes_of_scale(1)));
-  return emit(ops::Dequantize::kind, unit, type.quantization->expressed, nullptr);
+  return emit(ops::Dequantize::kind, unit, type.uniform()->expressed, nullptr);
 }
 
 /// Whoever reads the node's result reads it multiplied by `scale` instead.

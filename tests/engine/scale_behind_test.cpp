@@ -91,7 +91,7 @@ Matrix compute(const Graph& graph, Value value, const Matrix& x) {
   Matrix a = compute(graph, first, x);
   if (kind == ops::StorageCast::kind) return a;
   if (kind == ops::Dequantize::kind) {
-    return elementwise(a, contents(graph.type(first).quantization->scales), std::multiplies<>());
+    return elementwise(a, contents(graph.type(first).uniform()->scales), std::multiplies<>());
   }
   const Matrix b = compute(graph, graph.operands(at)[1], x);
   if (kind == ops::MatMul::kind) return product(a, b);

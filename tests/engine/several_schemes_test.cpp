@@ -194,7 +194,7 @@ TEST_CASE("from one scheme to the other the way is by floats, and is paid") {
   const Value data = result.graph.operands(result.graph.find_value("c_quantized").node)[1];
   CHECK(result.graph.kind(data.node) == "quantize");
   CHECK(result.graph.kind(result.graph.operands(data.node)[0].node) == "dequantize");
-  CHECK(activations::read_scales(*result.graph.type(data).quantization) ==
+  CHECK(activations::read_scales(*result.graph.type(data).uniform()) ==
         std::vector{1.0F / 127, 1.0F / 254});
 }
 

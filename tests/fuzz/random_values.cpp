@@ -164,7 +164,7 @@ TensorType RandomValues::quantized(const Shape& shape) {
   TensorType type;
   type.shape = shape;
   type.quantization = quantization(shape);
-  type.element = type.quantization->storage;
+  type.element = type.uniform()->storage;
   return type;
 }
 
@@ -173,7 +173,7 @@ TensorType RandomValues::type() {
   TensorType type{is_usual ? ElementType::float32 : pick(elements), shape(), nullptr};
   if (one_in(8)) {
     type.quantization = quantization(type.shape);
-    if (!one_in(16)) type.element = type.quantization->storage;
+    if (!one_in(16)) type.element = type.uniform()->storage;
   }
   return type;
 }

@@ -20,7 +20,7 @@ bool fill_in(Graph& graph, NodeId id) {
     const TensorType& type = node.type(result);
     // A file says more than the graph did, and may then contradict itself.
     if (type.element == ElementType::undefined) return false;
-    if (type.is_quantized() && !verify(*type.quantization, type.shape)) return false;
+    if (type.is_quantized() && !verify(*type.uniform(), type.shape)) return false;
   }
   return true;
 }

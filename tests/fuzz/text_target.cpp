@@ -20,7 +20,7 @@ bool has_valid_types(const Graph& graph) {
     const NodeId node = graph.node_at(index);
     for (std::uint32_t result = 0; result < graph.result_count(node); ++result) {
       const TensorType& type = graph.type({node, result});
-      if (type.is_quantized() && !verify(*type.quantization, type.shape)) return false;
+      if (type.is_quantized() && !verify(*type.uniform(), type.shape)) return false;
     }
   }
   return true;

@@ -41,7 +41,7 @@ TEST_CASE("codes of blocks that a reshape makes channels of") {
 output(%y)
 )");
   CHECK(codes_of(graph, "w") == std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7, 8});
-  CHECK(graph.type(graph.find_value("w")).quantization->granularity == Granularity::per_axis(0));
+  CHECK(graph.type(graph.find_value("w")).uniform()->granularity == Granularity::per_axis(0));
 }
 
 TEST_CASE("a transpose and a slice of dequantized codes") {
@@ -55,8 +55,7 @@ output(%y)
 )");
   CHECK(codes_of(graph, "t_codes") == std::vector<std::int64_t>{1, 4, 2, 5, 3, 6});
   CHECK(graph.kind(graph.find_value("t").node) == "dequantize");
-  CHECK(graph.type(graph.find_value("t_codes")).quantization->granularity ==
-        Granularity::per_axis(1));
+  CHECK(graph.type(graph.find_value("t_codes")).uniform()->granularity == Granularity::per_axis(1));
 }
 
 TEST_CASE("codes that are joined and split") {

@@ -356,7 +356,7 @@ void check_result(const Moved& moved, std::uint32_t result, const Granularity& w
   const Shape& shape = node.type(result).shape;
   const auto type = moved_type(*moved.move, node, result, wanted);
   REQUIRE(type.has_value());
-  const auto& operand = moved.graph.type(moved.data[0]).quantization;
+  const auto& operand = moved.graph.type(moved.data[0]).uniform();
   CHECK((*type)->storage == operand->storage);
   CHECK((*type)->storage_min == operand->storage_min);
   CHECK((*type)->expressed == operand->expressed);

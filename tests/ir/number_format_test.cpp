@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_set>
 
-#include "quadrant/ir/quantization.hpp"
+#include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/small_float.hpp"
 
@@ -122,11 +122,11 @@ TEST_CASE("a uniform type survives") {
       if (has_zeros) {
         type.zero_points = make_zero_points(type.storage, {1, 2}, std::vector<std::int64_t>{2, 5});
       }
-      const Quantization quantization = Quantization::of(type);
+      const ScaledFormat quantization = ScaledFormat::of(type);
       CHECK(verify(quantization.format, {2, 2}));
       REQUIRE(quantization.uniform());
       CHECK(*quantization.uniform() == type);
-      CHECK(Quantization::of(*quantization.uniform()) == quantization);
+      CHECK(ScaledFormat::of(*quantization.uniform()) == quantization);
     }
   }
   CHECK_FALSE(is_uniform(parsed("lpbq4")));

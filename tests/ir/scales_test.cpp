@@ -90,7 +90,7 @@ TEST_CASE("float16 scales have a mark of their own in text") {
   if (!graph) MESSAGE(to_string(graph.error()));
   REQUIRE(graph.has_value());
   const Value w = graph->find_value("w");
-  CHECK(graph->type(w).quantization->scales.element() == ElementType::float16);
+  CHECK(graph->type(w).uniform()->scales.element() == ElementType::float16);
   CHECK(to_string(graph->type(w)) == "tensor<2x!quant.uniform<i8:f32:0, f16 {0.5, -3.0}>>");
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("scales of products are those of the weight, times the data's") {
     const auto graph = parse_graph("graph {}\n%v: tensor<3x!quant.uniform<" + type +
                                    ">> = constant() [1, 2, 3]\noutput(%v)\n");
     REQUIRE_MESSAGE(graph, (graph ? std::string() : to_string(graph.error())));
-    return *graph->type(graph->find_value("v")).quantization;
+    return *graph->type(graph->find_value("v")).uniform();
   };
   const UniformType data = type_of("i8:f32, 0.5:3");
   const UniformType weight = type_of("i8:f32:0, {0.25, 2.0, 4.0}");

@@ -93,7 +93,7 @@ TEST_CASE("reads every part of the form") {
 
   const Value w = graph.find_value("w");
   REQUIRE(graph.type(w).is_quantized());
-  const UniformType& type = *graph.type(w).quantization;
+  const UniformType& type = *graph.type(w).uniform();
   CHECK(type.storage_min == -127);
   CHECK(type.granularity == Granularity::per_axis(1));
   CHECK(type.scales.read()->as<float>()[0] == 0.1F);
@@ -141,7 +141,7 @@ TEST_CASE("negative scales come back") {
       "[-8, 7, 0, 1, 2, 3]\n";
   const Graph graph = parse(text);
   CHECK(verify(graph));
-  const auto scales = graph.type(graph.find_value("w")).quantization->scales.read();
+  const auto scales = graph.type(graph.find_value("w")).uniform()->scales.read();
   REQUIRE(scales);
   CHECK(scales->as<float>()[0] == -0.1F);
   CHECK(scales->as<float>()[3] == -1e-38F);
@@ -722,7 +722,7 @@ TEST_CASE("scales that are deferred or many are written, too") {
   const auto text = print_model(graph);
   REQUIRE(text.has_value());
   const Graph again = parse_whole(*text);
-  const auto& read = again.type(again.find_value("w")).quantization;
+  const auto& read = again.type(again.find_value("w")).uniform();
   CHECK(*read_exact_scales(read->scales) == scales);
   CHECK(read_integers(read->zero_points)->at(99) == 99);
 }

@@ -27,7 +27,7 @@ struct LimitsFound {
 
 LimitsFound limits_of(const std::string& type) {
   Graph graph = quantized_graph("2x3", type);
-  const UniformType quantization = *graph.type(graph.find_value("q")).quantization;
+  const UniformType quantization = *graph.type(graph.find_value("q")).uniform();
   const NodeRef high =
       graph.ref(limited_to_codes(graph, graph.find_value("x"), quantization).value().node);
   const NodeRef low = graph.ref(high.operand(0).node);
@@ -57,7 +57,7 @@ TEST_CASE("limits are what the first and the last code stand for") {
 TEST_CASE("which codes are part of their type") {
   const auto is_part = [](const std::string& type) {
     Graph graph = quantized_graph("2", type);
-    return is_part_of_storage(*graph.type(graph.find_value("q")).quantization);
+    return is_part_of_storage(*graph.type(graph.find_value("q")).uniform());
   };
   CHECK(is_part("i8<-127:127>:f32, 0.5"));
   CHECK(is_part("u4<0:14>:f32, 0.5"));
@@ -67,7 +67,7 @@ TEST_CASE("which codes are part of their type") {
 
 TEST_CASE("limits along an axis of what has no known rank are refused") {
   Graph graph = quantized_graph("2", "i4<-7:7>:f32:0, {0.5, 1.0}");
-  const UniformType type = *graph.type(graph.find_value("q")).quantization;
+  const UniformType type = *graph.type(graph.find_value("q")).uniform();
   const Value unranked = graph.add_input("z", {ElementType::float32, {}, nullptr});
   const auto limited = limited_to_codes(graph, unranked, type);
   REQUIRE_FALSE(limited);

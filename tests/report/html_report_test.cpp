@@ -88,7 +88,7 @@ TEST_CASE("weights: bytes, SQNR and histogram are those of the quantized graph")
   CHECK(w.bytes_after == 20 * 30 + 30 * 5);  // a scale and a zero point for each of 30 columns
   CHECK(w.readers == std::vector<std::string>{"matmul m"});
   const NodeId node = made.graph.find_value("w").node;
-  const auto type = made.result.graph.type({node, 0}).quantization;
+  const auto type = made.result.graph.type({node, 0}).uniform();
   REQUIRE(type);
   CHECK(*w.sqnr_db == doctest::Approx(*weight_sqnr_db(*made.graph.constant(node), type)));
   REQUIRE(w.histogram);

@@ -127,7 +127,7 @@ class Product {
     const Value constant =
         graph.add_constant("w", Constant::from_vector(ElementType::int8, stored, codes));
     graph.set_constant(constant.node, *graph.constant(constant.node),
-                       coded(ElementType::int8, stored, weight_scale, 0).quantization);
+                       coded(ElementType::int8, stored, weight_scale, 0).uniform());
     return build::add(graph, "dequantize", {constant}, build::f32(stored));
   }
 

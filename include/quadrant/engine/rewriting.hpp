@@ -87,11 +87,11 @@ class RewriteContext {
   }
   /// The type of a value that is quantized by now; null when it is not.
   [[nodiscard]] std::shared_ptr<const UniformType> quantization(Value value) const {
-    return view().type(value).quantization;
+    return view().type(value).uniform();
   }
 
   /// Gives `value` the quantized type `type`; its shape stays.
-  [[nodiscard]] Expected<void> set_quantized(Value value, std::shared_ptr<const UniformType> type);
+  [[nodiscard]] Expected<void> set_quantized(Value value, Quantization type);
   /// Adds a node with one result of that name and type, and returns the result. The node's own name
   /// is one that no other node has. What `enter`,
   /// `leave` and `convert` return is named after the value that it is a form of.
@@ -99,7 +99,7 @@ class RewriteContext {
                                      std::string name, TensorType type, Attributes attributes = {});
   /// Adds a constant and returns it.
   [[nodiscard]] Expected<Value> emit_constant(std::string name, Constant contents,
-                                              std::shared_ptr<const UniformType> quantization = {});
+                                              Quantization quantization = {});
   /// `made` takes the place of `value`, a result of the node at hand, for all who read it.
   [[nodiscard]] Expected<void> replace(Value value, Value made);
   /// The same, and `made` is called as `value` was, which has `suffix` behind its name from now on:

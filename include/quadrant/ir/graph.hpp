@@ -37,8 +37,7 @@ class Graph final : public GraphView {
   void set_type(Value value, TensorType type);
   /// For kind `constant`: changes the contents and, with them, the type of result 0, which keeps
   /// `quantization` (null: none).
-  void set_constant(NodeId node, Constant constant,
-                    std::shared_ptr<const UniformType> quantization = nullptr);
+  void set_constant(NodeId node, Constant constant, Quantization quantization = nullptr);
   void set_attribute(NodeId node, std::string name, Attribute value);
   void erase_attribute(NodeId node, std::string_view name);
   void set_node_name(NodeId node, std::string name);

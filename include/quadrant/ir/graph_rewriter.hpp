@@ -37,8 +37,8 @@ class GraphRewriter {
   /// The value's shape stays; its element type and its quantization change.
   [[nodiscard]] virtual Expected<void> set_type(Value value, TensorType type) = 0;
   /// For kind `constant`: new contents, and their quantization (null: none).
-  [[nodiscard]] virtual Expected<void> set_constant(
-      NodeId node, Constant constant, std::shared_ptr<const UniformType> quantization) = 0;
+  [[nodiscard]] virtual Expected<void> set_constant(NodeId node, Constant constant,
+                                                    Quantization quantization) = 0;
   /// Renames the value; a name that is taken gets a suffix.
   [[nodiscard]] virtual Expected<void> set_value_name(Value value, std::string name) = 0;
   /// Removes a node that nobody uses any more. The default leaves it, for an IR that eliminates
@@ -63,8 +63,8 @@ class GraphEditor final : public GraphRewriter {
   [[nodiscard]] Expected<void> set_operand(NodeId node, std::uint32_t operand,
                                            Value value) override;
   [[nodiscard]] Expected<void> set_type(Value value, TensorType type) override;
-  [[nodiscard]] Expected<void> set_constant(
-      NodeId node, Constant constant, std::shared_ptr<const UniformType> quantization) override;
+  [[nodiscard]] Expected<void> set_constant(NodeId node, Constant constant,
+                                            Quantization quantization) override;
   [[nodiscard]] Expected<void> set_value_name(Value value, std::string name) override;
   [[nodiscard]] Expected<void> erase(NodeId node) override;
 

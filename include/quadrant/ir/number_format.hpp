@@ -28,7 +28,7 @@ struct IntegerCode {
   friend auto operator<=>(const IntegerCode&, const IntegerCode&) = default;
 };
 
-/// Codes that are floats of 4 to 8 bits: see small_float.hpp.
+/// Codes that are floats of 4 to 8 bits: see small_float.hpp. Those of e8m0 have no scales.
 struct FloatCode {
   ElementType type = ElementType::float8e4m3;
   friend auto operator<=>(const FloatCode&, const FloatCode&) = default;
@@ -72,16 +72,18 @@ enum class Offset : std::uint8_t {
   minimum,     ///< real = scale * value - minimum: levels of its own
 };
 
+// clang-format off
 /// A value of one type for all formats: int8 channels, blocks of int4, NF4, MXFP4, NVFP4, FP8,
 /// LPBQ, K-quants, codebooks. With `value` for what a code stands for, and levels multiplied:
 ///
-///   i4 * +-f16[axis=1 block=32] : f32                            blocks of int4, scales of any
-///   sign (u8 - z) * f32[axis=0] : f32                                 uint8 channels with zero
-///   points f4e2m1 * f32[tensor] * f8e4m3[axis=1 block=16] : f32         NVFP4 nf4 * f32[axis=1
-///   block=64] : f32                             NF4 u4 * f16[axis=1 block=256] * u6[axis=1
-///   block=32]
-///      - f16[axis=1 block=256] * u6[axis=1 block=32] : f32       Q4_K
-///   table<16 x f16>[axis=0] : f32                                a table for each channel
+///   i4 * +-f16[axis=1 block=32] : f32                     blocks of int4, scales of any sign
+///   (u8 - z) * f32[axis=0] : f32                          uint8 channels with zero points
+///   f4e2m1 * f32[tensor] * f8e4m3[axis=1 block=16] : f32  NVFP4
+///   nf4 * f32[axis=1 block=64] : f32                      NF4
+///   u4 * f16[axis=1 block=256] * u6[axis=1 block=32]
+///      - f16[axis=1 block=256] * u6[axis=1 block=32] : f32          Q4_K
+///   table<16 x f16>[axis=0] : f32                         a table for each channel
+// clang-format on
 struct NumberFormat {
   NumberCode code;
   std::vector<ScaleLevel> scales;  ///< outermost first; none: codes stand for reals
@@ -95,6 +97,10 @@ struct NumberFormat {
   [[nodiscard]] std::size_t hash() const noexcept;
   friend auto operator<=>(const NumberFormat&, const NumberFormat&) = default;
 };
+
+/// What tensors of codes have as their elements: the least that holds them. Codes that are no
+/// integers are unsigned ones: bits of floats, indices.
+[[nodiscard]] ElementType storage_element(const NumberFormat& format) noexcept;
 
 /// Bits of one code, of one scale.
 [[nodiscard]] int bit_width(const NumberCode& code) noexcept;
@@ -132,6 +138,12 @@ struct FormatAxes {
 /// `block=32` stand for `axes`. `usage`, with the column, for what is no format.
 [[nodiscard]] Expected<NumberFormat> parse_number_format(std::string_view text,
                                                          const FormatAxes& axes = {});
+
+/// The same with blocks of `size`: those of the innermost scales, and of minima; tables keep their
+/// groups. Outer levels of as many or fewer elements go. `usage` where there are no blocks.
+[[nodiscard]] Expected<NumberFormat> with_block_size(NumberFormat format, std::int64_t size);
+/// The same with outermost scales, and minima, of another type; `usage` where there are none.
+[[nodiscard]] Expected<NumberFormat> with_scale_type(NumberFormat format, ElementType type);
 
 /// A name, what it stands for with axes left open, and where it is from.
 struct NamedFormat {

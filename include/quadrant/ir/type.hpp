@@ -2,12 +2,14 @@
 #pragma once
 
 #include <compare>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/element_type.hpp"
@@ -76,13 +78,49 @@ struct UniformType {
 /// Whether codes have a sign, by their storage.
 [[nodiscard]] bool has_signed_codes(const UniformType& type) noexcept;
 
+struct ScaledFormat;
+
+/// What the codes of a tensor stand for, where they are codes: a uniform type, or numbers in
+/// another format. A handle: copies share it; equality is of what it says.
+class Quantization {
+ public:
+  Quantization() = default;  ///< none: elements stand for themselves
+  Quantization(std::nullptr_t) noexcept {}
+  template <std::convertible_to<std::shared_ptr<const UniformType>> Pointer>
+  Quantization(Pointer type) noexcept : uniform_(std::move(type)) {}
+  /// A format that a uniform type can say becomes one.
+  Quantization(const ScaledFormat& format);
+
+  explicit operator bool() const noexcept { return uniform_ != nullptr || other_ != nullptr; }
+
+  /// Null for none, and for other formats.
+  [[nodiscard]] const std::shared_ptr<const UniformType>& uniform() const noexcept {
+    return uniform_;
+  }
+  /// Null for none, and for uniform types: see `scaled_format` for what says it of both.
+  [[nodiscard]] const std::shared_ptr<const ScaledFormat>& other() const noexcept { return other_; }
+  /// Type of the codes, and of the real values; undefined for none.
+  [[nodiscard]] ElementType storage() const noexcept;
+  [[nodiscard]] ElementType expressed() const noexcept;
+
+  friend bool operator==(const Quantization& a, const Quantization& b);
+
+ private:
+  std::shared_ptr<const UniformType> uniform_;
+  std::shared_ptr<const ScaledFormat> other_;
+};
+
 /// Type of one value.
 struct TensorType {
   ElementType element = ElementType::undefined;  ///< the storage type when quantized
   Shape shape;
-  std::shared_ptr<const UniformType> quantization;  ///< null for plain tensors
+  Quantization quantization;  ///< none for plain tensors
 
-  [[nodiscard]] bool is_quantized() const noexcept { return quantization != nullptr; }
+  [[nodiscard]] bool is_quantized() const noexcept { return static_cast<bool>(quantization); }
+  /// Null for plain tensors, and for numbers in another format.
+  [[nodiscard]] const std::shared_ptr<const UniformType>& uniform() const noexcept {
+    return quantization.uniform();
+  }
   /// The type of the real values: the expressed type when quantized.
   [[nodiscard]] TensorType expressed() const;
 
@@ -92,5 +130,6 @@ struct TensorType {
 /// `tensor<4x8xf32>`, `tensor<4x8x!quant.uniform<i8<-127:127>:f32:0, {0.1, 0.2, ...}>>`.
 [[nodiscard]] std::string to_string(const TensorType& type);
 [[nodiscard]] std::string to_string(const UniformType& type);
+[[nodiscard]] std::string to_string(const Quantization& quantization);
 
 }  // namespace quadrant::inline v0

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
@@ -23,5 +24,10 @@ namespace quadrant::inline v0 {
 /// `parameter_shape`, finite and not zero; zero points are of the storage type, as many, and inside
 /// the range. Values that are deferred are not looked at.
 [[nodiscard]] Expected<void> verify(const UniformType& type, const Shape& shape);
+
+/// The same of a format that is not uniform: besides `verify(NumberFormat)`, each of its parts is
+/// there, of its type, and of its shape where that of the tensor is known; reals are finite. In a
+/// graph, only constants have such types, and only `dequantize` reads them.
+[[nodiscard]] Expected<void> verify(const ScaledFormat& format, const Shape& shape);
 
 }  // namespace quadrant::inline v0

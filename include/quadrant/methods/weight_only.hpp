@@ -14,11 +14,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "quadrant/engine/macros.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/engine/scheme.hpp"
 #include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/numerics/scales.hpp"
 #include "quadrant/support/expected.hpp"
 
@@ -32,6 +34,12 @@ struct WeightOnlyOptions {
     fewest,  ///< whichever of the two takes fewer multiplications, where the shapes tell
   };
 
+  /// A number format by name, or as text with axes left open, as parse_number_format reads it:
+  /// `nf4`, `i4 * f16[block=32] : f32`. Codes and scales are those of least squared error (`encode`
+  /// of numerics/encode.hpp). Of what follows, `bits`, `symmetry`, `clip` and codes are the
+  /// format's then; granularity `block` gives it blocks of `block_size`, a `scale_type` that is not
+  /// float32 outermost scales of that type. Empty: integers, as what follows says.
+  std::string type;
   int bits = 8;  ///< of the codes: 8 or 4
   Symmetry symmetry = Symmetry::symmetric;
   Granularity::Kind granularity = Granularity::Kind::axis;
@@ -51,7 +59,7 @@ struct WeightOnlyOptions {
 class WeightOnly final : public Scheme {
  public:
   /// Options that `make` accepts.
-  explicit WeightOnly(WeightOnlyOptions options = {}) noexcept : options_(options) {}
+  explicit WeightOnly(WeightOnlyOptions options = {}) noexcept : options_(std::move(options)) {}
 
   QUADRANT_SCHEME(WeightOnly, Granularity, "weight_only")
 
@@ -60,22 +68,31 @@ class WeightOnly final : public Scheme {
 
   [[nodiscard]] const WeightOnlyOptions& options() const noexcept { return options_; }
   [[nodiscard]] std::string describe() const override;
-  /// Type, range and scale of the codes.
+  /// Type, range and scale of the codes, where the options name no type.
   [[nodiscard]] ScaleRule rule() const noexcept;
+  /// The format of a weight of that rank in those groups, as `groups` gave them; empty where the
+  /// options name no type.
+  [[nodiscard]] std::optional<NumberFormat> format(const Granularity& groups,
+                                                   std::int64_t rank) const;
+  /// Whether codes may be moved, and scales go behind sums: those of a uniform type may.
+  [[nodiscard]] bool is_uniform() const;
 
   /// That of the codes: the same for all groups.
-  [[nodiscard]] ElementType storage_type(const Granularity& /*groups*/) const noexcept {
-    return rule().storage;
-  }
+  [[nodiscard]] ElementType storage_type(const Granularity& groups) const;
 
   /// The groups that the options mean for a weight of shape `shape`, whose sum runs over axis
   /// `contracted` and keeps axis `channel`: what an operation asks for. A weight with no whole
   /// block along `contracted` gets a scale for each channel. `channel`: -1 where there is none;
   /// `shape`: ranked. Empty: the options ask for channels, and there are none.
   [[nodiscard]] std::optional<Granularity> groups(const Shape& shape, std::int64_t channel,
-                                                  std::int64_t contracted) const noexcept;
+                                                  std::int64_t contracted) const;
 
  private:
+  [[nodiscard]] static Expected<WeightOnly> make_of_type(WeightOnlyOptions options);
+  [[nodiscard]] std::optional<Granularity> groups_of_type(std::int64_t channel,
+                                                          std::int64_t contracted) const;
+  [[nodiscard]] Expected<NumberFormat> format_along(const FormatAxes& axes) const;
+
   WeightOnlyOptions options_;
 };
 

@@ -26,11 +26,12 @@ namespace quadrant::inline v0 {
     const Constant& real, const std::shared_ptr<const UniformType>& type,
     const RoundingProfile& rounding = RoundingProfile::onnx());
 
-/// The real values of `codes`, as float32: dequantize_value of each. The rest is as above.
+/// The real values of `codes`, as float32: dequantize_value of each, or, of a format that is not
+/// uniform, what `decode` of encode.hpp says. `quantization`: not none. The rest is as above.
 ///
 ///   i8 {0, 2, -127} of scale 0.5, zero point 1  ->  f32 {-0.5, 0.5, -64}
 [[nodiscard]] Expected<Constant> dequantized(const Constant& codes,
-                                             const std::shared_ptr<const UniformType>& type);
+                                             const Quantization& quantization);
 
 /// Widens `bytes`, little-endian elements of a float type, into `out`, which has room for all.
 /// Float64 is rounded; values beyond float32's range become infinite. `bytes` may lie anywhere.

@@ -24,7 +24,7 @@ namespace quadrant::inline v0 {
 
 /// The real values of `codes`, of the type's storage, as float32: dequantize_value of each.
 [[nodiscard]] Expected<Tensor> dequantize_tensor(const Tensor& codes,
-                                                 const std::shared_ptr<const UniformType>& type);
+                                                 const Quantization& quantization);
 
 /// The same for values that lie in some memory of yours, row by row; `shape` has as many elements.
 ///

@@ -33,6 +33,7 @@ struct OptionSpec {
     real,     ///< double
     word,     ///< std::string, one of `words`
     words,    ///< several of them
+    text,     ///< std::string, which its owner reads
   };
 
   std::string_view key;  ///< `block_size`; on the command line `--block-size`
@@ -42,7 +43,7 @@ struct OptionSpec {
   std::vector<std::int64_t> numbers = {};  ///< those that there are; empty: any of the range
   double least = 0;                        ///< of an integer or a real
   double most = 0;
-  std::string_view placeholder = {};  ///< for a number of a range, in help: `N`
+  std::string_view placeholder = {};  ///< for a number of a range or text, in help: `N`
   std::string_view fallback = {};     ///< the default, where it is always the same
   bool words_are_flags = false;       ///< `--asymmetric` for `symmetry` = `asymmetric`
   std::string_view alone = {};        ///< the word that the option means without one

@@ -43,14 +43,14 @@ class PlainQuantize {
       : graph_(graph),
         node_(node),
         name_(graph.value_name({node})),
-        type_(*graph.type({node}).quantization),
+        type_(*graph.type({node}).uniform()),
         real_(graph.type(graph.operands(node)[0])) {
     real_.element = ElementType::float32;
   }
 
   static bool can_be(const Graph& graph, NodeId node) {
     if (graph.kind(node) != ops::Quantize::kind) return false;
-    const UniformType* type = graph.type({node}).quantization.get();
+    const UniformType* type = graph.type({node}).uniform().get();
     const Value operand = graph.ref(node).operand(0);
     if (type == nullptr || !type->scales || operand.is_absent()) return false;
     if (!is_integer(type->storage) || bit_width(type->storage) > 16) return false;
@@ -134,8 +134,8 @@ bool has_short_blocks(const Graph& graph, NodeId node) {
   const NodeRef ref = graph.ref(node);
   if (ref.kind() != ops::Dequantize::kind || ref.operand_constant(0) == nullptr) return false;
   const TensorType& codes = *ref.operand_type(0);
-  if (!codes.is_quantized()) return false;
-  const Granularity& granularity = codes.quantization->granularity;
+  if (!codes.uniform()) return false;
+  const Granularity& granularity = codes.uniform()->granularity;
   if (granularity.kind != Granularity::Kind::block || granularity.block_size <= 0) return false;
   const auto axis = normalize_axis(granularity.axis, codes.shape.rank());
   return axis && codes.shape[*axis].value_or(0) % granularity.block_size != 0;

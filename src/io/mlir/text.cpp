@@ -74,7 +74,7 @@ std::string text_of(const UniformType& type) {
 std::string text_of(const TensorType& type) {
   std::string text = "tensor<";
   for (const std::int64_t extent : type.shape.known_extents()) text += fmt::format("{}x", extent);
-  text += type.is_quantized() ? text_of(*type.quantization) : std::string(name_of(type.element));
+  text += type.is_quantized() ? text_of(*type.uniform()) : std::string(name_of(type.element));
   return text + ">";
 }
 

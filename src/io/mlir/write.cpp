@@ -5,6 +5,7 @@
 #include "ir/known_integers.hpp"
 #include "quadrant/io/mlir.hpp"
 #include "quadrant/ir/aliases.hpp"
+#include "quadrant/ir/explicit_formats.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/support/file_transaction.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 Graph with_conversions(const Graph& graph) {
   Graph copy = graph;
   value_of(resolve_aliases(copy));
+  value_of(make_formats_explicit(copy, nullptr));
   make_quantization_explicit(copy);
   value_of(detail::make_windows_explicit(copy));
   value_of(detail::fold_shapes(copy));

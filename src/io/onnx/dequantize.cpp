@@ -82,9 +82,9 @@ class Lowering {
       const NodeRef ref = graph_.ref(node);
       std::shared_ptr<const UniformType> type;
       if (ref.kind() == ops::Quantize::kind) {
-        type = ref.type().quantization;
+        type = ref.type().uniform();
       } else if (ref.kind() == ops::Dequantize::kind && !ref.operand(0).is_absent()) {
-        type = ref.operand_type(0)->quantization;
+        type = ref.operand_type(0)->uniform();
       }
       conversions_.push_back({node, std::move(type)});
     }

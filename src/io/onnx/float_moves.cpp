@@ -175,7 +175,7 @@ class Moves {
     const Value floats =
         add_op(graph_, std::string(ops::Dequantize::kind), {}, {raw}, {name + "_float", type});
     type.element = wide(graph_.type(value).element);
-    type.quantization = widened(graph_.type(value).quantization);
+    type.quantization = widened(graph_.type(value).uniform());
     return made = add_op(graph_, "onnx.Cast", {}, {floats}, {name + "_wide", type},
                          {{"to", element_type_number(type.element)}});
   }
@@ -212,7 +212,7 @@ class Moves {
   void widen_type(Value value) {
     TensorType type = graph_.type(value);
     type.element = wide(type.element);
-    if (type.quantization) type.quantization = widened(type.quantization);
+    if (type.quantization) type.quantization = widened(type.uniform());
     for (const Use& use : graph_.uses(value.node)) {
       if (use.result == value.result && graph_.kind(use.user) == ops::Output::kind) {
         impossible("4-bit codes that were moved are an output of the graph",

@@ -103,7 +103,7 @@ class LookupPass {
         normalize_axis(node.attribute_or<std::int64_t>("axis", 0), table.shape.rank());
     if (!axis) return std::nullopt;
     lookup.axis = *axis;
-    lookup.expressed = table.quantization->expressed;
+    lookup.expressed = table.uniform()->expressed;
     const Shape& indices = graph_.type(lookup.indices).shape;
     if (indices.is_ranked()) lookup.index_rank = indices.rank();
     return lookup;
@@ -114,7 +114,7 @@ class LookupPass {
   [[nodiscard]] bool find_dequantize_behind(Lookup& lookup) const {
     const TensorType& codes = graph_.type({lookup.gather});
     const auto uses = graph_.uses(lookup.gather);
-    if (!codes.is_quantized() || !is_packed(codes.quantization->storage) || uses.size() != 1 ||
+    if (!codes.is_quantized() || !is_packed(codes.uniform()->storage) || uses.size() != 1 ||
         graph_.kind(uses[0].user) != ops::Dequantize::kind) {
       return false;
     }
@@ -128,7 +128,7 @@ class LookupPass {
   [[nodiscard]] bool is_table(Value codes) const {
     const TensorType& type = graph_.type(codes);
     if (!type.is_quantized() || type.shape.rank() == 0 || !type.shape.element_count()) return false;
-    const UniformType& quantized = *type.quantization;
+    const UniformType& quantized = *type.uniform();
     if (bit_width(quantized.storage) > 16 || !find_data_type(quantized.expressed)) return false;
     const Shape parameters = parameter_shape(type.shape, quantized.granularity);
     if (!quantized.scales || quantized.scales.shape() != parameters) return false;
@@ -154,7 +154,7 @@ class LookupPass {
   // --- which form ---
 
   void rewrite(const Lookup& lookup) {
-    const UniformType& type = *graph_.type(lookup.codes).quantization;
+    const UniformType& type = *graph_.type(lookup.codes).uniform();
     const Granularity& granularity = type.granularity;
     std::int64_t along = -1;
     if (granularity.kind != Granularity::Kind::tensor) {
@@ -300,7 +300,7 @@ class LookupPass {
   const TableParameters& parameters_of(const Lookup& lookup, Form form) {
     const auto [found, is_new] = parameters_.try_emplace(lookup.codes);
     if (!is_new) return found->second;
-    const UniformType type = *graph_.type(lookup.codes).quantization;
+    const UniformType type = *graph_.type(lookup.codes).uniform();
     const std::string name(graph_.value_name({lookup.dequantize}));
     found->second.scales = add_scales(graph_, name + "_scale", form(type.scales));
     if (type.zero_points) {

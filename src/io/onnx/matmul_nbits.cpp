@@ -225,7 +225,7 @@ class NBitsPass {
     const Value codes_value = graph_.ref(weight.dequantize).operand(0);
     const TensorType& codes = graph_.type(codes_value);
     if (!codes.is_quantized()) stay("its codes have no quantized type");
-    const UniformType& type = *codes.quantization;
+    const UniformType& type = *codes.uniform();
     const ElementType expressed = type.expressed;
     if (bit_width(type.storage) != 4 && bit_width(type.storage) != 8) {
       stay(fmt::format("MatMulNBits has no codes of {}", to_string(type.storage)));

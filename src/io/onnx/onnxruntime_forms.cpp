@@ -19,7 +19,7 @@ namespace {
 const UniformType* dequantized_type(const Graph& graph, Value value) {
   if (value.is_absent() || graph.kind(value.node) != ops::Dequantize::kind) return nullptr;
   const TensorType* const codes = graph.ref(value.node).operand_type(0);
-  return codes == nullptr ? nullptr : codes->quantization.get();
+  return codes == nullptr ? nullptr : codes->uniform().get();
 }
 
 bool is_dequantize_linear(const Graph& graph, Value value) {
@@ -88,7 +88,7 @@ bool is_plain_product(const NodeRef& node) {
 
 /// Whether rows of a constant of one scale are looked up: then codes that are computed are its.
 bool is_table_of_one_scale(const Graph& graph, NodeId constant) {
-  if (graph.type({constant, 0}).quantization->scales.element_count() != 1) return false;
+  if (graph.type({constant, 0}).uniform()->scales.element_count() != 1) return false;
   return std::ranges::any_of(graph.uses(constant), [&](const Use& use) {
     return find_move({&graph, use.user}) != nullptr &&
            std::ranges::any_of(graph.operands(use.user), [&](Value operand) {
@@ -104,7 +104,7 @@ bool are_rounded_symmetrically(const Graph& graph) {
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     const NodeId node = graph.node_at(index);
     if (!node.is_valid() || graph.kind(node) != ops::Quantize::kind) continue;
-    const UniformType* const type = graph.type({node, 0}).quantization.get();
+    const UniformType* const type = graph.type({node, 0}).uniform().get();
     if (type == nullptr) continue;
     if (type->zero_points || type->storage_min != -type->storage_max) return false;
     are_rounded = true;

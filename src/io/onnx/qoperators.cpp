@@ -60,17 +60,17 @@ class QOperators {
     if (graph_.result_count(node.id) != 1 || !node.type().is_quantized()) return false;
     const std::size_t count = data_count(node, to);
     if (node.operands().size() < count) return false;
-    const UniformType& result = *node.type().quantization;
+    const UniformType& result = *node.type().uniform();
     if (!is_whole_byte(result) || result.granularity.kind != Granularity::Kind::tensor) {
       return false;
     }
     for (std::size_t i = 0; i < count; ++i) {
       const TensorType* const type = node.operand_type(i);
-      if (type == nullptr || !type->is_quantized() || !is_whole_byte(*type->quantization)) {
+      if (type == nullptr || !type->is_quantized() || !is_whole_byte(*type->uniform())) {
         return false;
       }
-      if (!has_known_groups(node, i, *type->quantization)) return false;
-      if (is_plain(to) && !mean_the_same(*type->quantization, result)) return false;
+      if (!has_known_groups(node, i, *type->uniform())) return false;
+      if (is_plain(to) && !mean_the_same(*type->uniform(), result)) return false;
     }
     if (to.order == OperandOrder::clamp && !code_limits(node, result)) return false;
     if (is_plain(to)) return true;
@@ -104,9 +104,9 @@ class QOperators {
     if (!may_have_bias || node.operand(2).is_absent()) return true;
     const TensorType& bias = *node.operand_type(2);
     return bias.is_quantized() && bias.element == ElementType::int32 &&
-           !bias.quantization->zero_points && node.attribute_or("beta", 1.0) == 1 &&
-           has_product_scales(*bias.quantization, *node.operand_type(0)->quantization,
-                              *node.operand_type(1)->quantization);
+           !bias.uniform()->zero_points && node.attribute_or("beta", 1.0) == 1 &&
+           has_product_scales(*bias.uniform(), *node.operand_type(0)->uniform(),
+                              *node.operand_type(1)->uniform());
   }
 
   bool turn(NodeId id, const CodeOperator& to) {
@@ -134,7 +134,7 @@ class QOperators {
   }
 
   void add_parameters(std::vector<Value>& operands, Value codes) {
-    const UniformType type = *graph_.type(codes).quantization;
+    const UniformType type = *graph_.type(codes).uniform();
     const std::string name(graph_.value_name(codes));
     operands.push_back(parameters_.scales(name, type));
     operands.push_back(parameters_.zero_points(name, type));
@@ -163,10 +163,10 @@ class QOperators {
                            {std::string(graph_.value_name(operands[i])) + "_plain", plain});
     }
     if (to.order == OperandOrder::clamp) {
-      const auto limits = code_limits(node, *codes.quantization);
+      const auto limits = code_limits(node, *codes.uniform());
       if (!limits) return false;
       const std::string name(graph_.value_name({id}));
-      const ElementType storage = codes.quantization->storage;
+      const ElementType storage = codes.uniform()->storage;
       operands.resize(1);
       operands.push_back(parameters_.code(storage, limits->min, name + "_min"));
       operands.push_back(parameters_.code(storage, limits->max, name + "_max"));

@@ -470,7 +470,7 @@ class Raising {
     }
     // Beside a Clip, operators are made anew, as this library makes them, but of the same codes.
     const auto* const codes =
-        linear.to_real ? graph_.type(operand).quantization.get() : linear.type.get();
+        linear.to_real ? graph_.type(operand).uniform().get() : linear.type.get();
     const bool has_clip = codes != nullptr && is_part_of_storage(*codes);
     Attributes kept = has_clip ? Attributes{{std::string(raised::beside_clip), std::int64_t{1}}}
                                : kept_operator(linear);

@@ -92,7 +92,7 @@ class Restoring {
     const Value operand = graph_.ref(node).operand(0);
     if (operand.is_absent()) return nullptr;
     const bool to_real = graph_.kind(node) == ops::Dequantize::kind;
-    return graph_.type(to_real ? operand : Value{node}).quantization.get();
+    return graph_.type(to_real ? operand : Value{node}).uniform().get();
   }
 
   [[nodiscard]] bool still_means_the_same(NodeId node) const {

@@ -20,6 +20,7 @@
 #include "io/onnx/stream.hpp"
 #include "io/onnx/write_model.hpp"
 #include "quadrant/io/onnx.hpp"
+#include "quadrant/ir/explicit_formats.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/support/file_transaction.hpp"
@@ -96,6 +97,7 @@ class ModelFileWriter {
   // All messages, as references to contents that are not read yet. The report says what they take.
   Rope make_messages(DataFile& data, Rope& contents) {
     const std::int64_t opset_read = opset_version(graph_);
+    value_of(make_formats_explicit(graph_, options_.sink));
     note_rounded_scales(graph_, options_.sink);
     raise_opset_for_operators();
     if (options_.qoperators) {

@@ -35,7 +35,25 @@ constexpr std::array element_names{
     ElementName{ElementType::float8e8m0, "f8e8m0", "F8E8M0"},
 };
 
+const std::array code_names{
+    CodeName{FixedTable::nf4, "nf4", "NF4"},
+    CodeName{FloatCode{ElementType::float4e2m1}, "f4e2m1", "F4E2M1"},
+    CodeName{FloatCode{ElementType::float8e4m3}, "f8e4m3", "F8E4M3"},
+    CodeName{FloatCode{ElementType::float8e5m2}, "f8e5m2", "F8E5M2"},
+    CodeName{FloatCode{ElementType::float8e8m0}, "f8e8m0", "F8E8M0"},
+};
+
 }  // namespace
+
+const CodeName* find_code_name(const NumberCode& code) noexcept {
+  const auto* const found = std::ranges::find(code_names, code, &CodeName::code);
+  return found == code_names.end() ? nullptr : found;
+}
+
+const CodeName* find_code_name(std::string_view name) noexcept {
+  const auto* const found = std::ranges::find(code_names, name, &CodeName::name);
+  return found == code_names.end() ? nullptr : found;
+}
 
 ElementType element_named(std::string_view name) noexcept {
   const auto* const found = std::ranges::find(element_names, name, &ElementName::name);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "quadrant/ir/element_type.hpp"
+#include "quadrant/ir/number_format.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 
@@ -17,6 +18,16 @@ namespace quadrant::inline v0::openvino_ir {
 /// `FP32`, as in the attribute `precision` of a port; `UNSPECIFIED` where there is none.
 [[nodiscard]] std::string_view precision_of(ElementType element) noexcept;
 [[nodiscard]] ElementType element_of_precision(std::string_view precision) noexcept;
+
+/// How elements that are codes of a number format without scales are called, as both attributes
+/// have it; empty where OpenVINO has no such elements.
+struct CodeName {
+  NumberCode code;
+  std::string_view name;       ///< `nf4`
+  std::string_view precision;  ///< `NF4`
+};
+[[nodiscard]] const CodeName* find_code_name(const NumberCode& code) noexcept;
+[[nodiscard]] const CodeName* find_code_name(std::string_view name) noexcept;
 
 /// Bytes in the .bin file of `count` elements; those of 4 bits are packed, two in a byte, the first
 /// in the lower half. Empty for a type that is only carried, and for more than 2^62.

@@ -18,6 +18,7 @@
 #include "quadrant/ir/find_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/opset.hpp"
+#include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/topology.hpp"
 
@@ -333,6 +334,22 @@ Output Lowering::output_of(Value value) const {
 
 void Lowering::define(Value value, Output output) { values_.insert_or_assign(value, output); }
 
+namespace {
+
+// The elements of a constant of codes by their own name, not that of the integers that hold them.
+void name_codes(pugi::xml_node layer, const ScaledFormat& format) {
+  const CodeName* const known = find_code_name(format.format.code);
+  if (known == nullptr || !format.format.scales.empty()) {
+    impossible(fmt::format("a constant of {}", to_string(format.format)));
+  }
+  const std::string name(known->name);
+  layer.child("data").attribute("element_type").set_value(name.c_str());
+  const std::string precision(known->precision);
+  layer.child("output").child("port").attribute("precision").set_value(precision.c_str());
+}
+
+}  // namespace
+
 Output Lowering::add_constant(const std::string& name, const Constant& contents) {
   const ElementType element = contents.element();
   if (name_of(element).empty()) impossible("a constant of a type that OpenVINO has no name for");
@@ -390,6 +407,9 @@ void Lowering::lower_constant(NodeRef node) {
   const Constant* contents = graph_.constant(node.id);
   if (!contents || !*contents) impossible("a constant without contents");
   const Output output = add_constant(std::string(label(graph_, node.id)), *contents);
+  if (const ScaledFormat* const format = node.type().quantization.other().get()) {
+    name_codes(layers_[output.layer].node, *format);
+  }
   // That of the layer is enough, unless the file had more.
   const std::string_view name = graph_.value_name(node.result());
   if (tensor_names_.contains(std::string(name))) add_name(output, name);

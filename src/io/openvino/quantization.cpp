@@ -176,7 +176,7 @@ void make_fake_quantize(LoweredNode& node, const UniformType& type, bool to_code
 }
 
 void lower_quantize(LoweredNode& node) {
-  const UniformType& type = *node.node().type().quantization;
+  const UniformType& type = *node.node().type().uniform();
   if (is_accumulator(type)) {
     if (!is_read_as_real(node.node())) impossible("codes of 32 bits");
     node.decomposed("sums of products stay real numbers");
@@ -252,7 +252,11 @@ Constant real_sums(const Constant& codes, const UniformType& type) {
 /// Const, Convert, Subtract, Multiply: a quantized weight.
 void lower_dequantize(LoweredNode& node) {
   const TensorType& codes = node.type(0);
-  const UniformType& type = *codes.quantization;
+  if (codes.quantization.other()) {  // without scales: see make_formats_explicit
+    node.finish(node.converted(node.operand(0), codes.quantization.expressed(), "reals"));
+    return;
+  }
+  const UniformType& type = *codes.uniform();
   const NodeRef producer{node.node().graph, node.node().operand(0).node};
   const Constant* known = node.constant(0);
   if (known && is_accumulator(type)) {

@@ -17,6 +17,7 @@
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/opset.hpp"
+#include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "quadrant/numerics/reals.hpp"
@@ -291,11 +292,17 @@ std::vector<std::string> RaisedLayer::unread() const {
 // --- Raising -------------------------------------------------------------------------------------
 
 Raising::Raising(const Net& net, std::shared_ptr<const Bin> bin, const OpenVinoReadOptions& options)
-    : net_(net), bin_(std::move(bin)), options_(options), values_(net.layers().size()) {
+    : net_(net),
+      bin_(std::move(bin)),
+      options_(options),
+      values_(net.layers().size()),
+      is_converted_(net.layers().size(), true) {
   for (const Layer& layer : net.layers()) is_read_.emplace_back(layer.outputs.size());
   for (const Layer& layer : net.layers()) {
     for (const auto& source : layer.sources) {
-      if (source) is_read_[source->layer][source->output] = true;
+      if (!source) continue;
+      is_read_[source->layer][source->output] = true;
+      if (layer.type != "Convert") is_converted_[source->layer] = false;
     }
   }
 }
@@ -353,7 +360,10 @@ void Raising::raise_parameter(RaisedLayer& layer) {
 bool Raising::raise_constant(RaisedLayer& layer) {
   const Layer& from = layer.layer();
   if (from.outputs.size() != 1) invalid("a constant with other than one output");
-  const ElementType element = element_named(layer.text("element_type", ""));
+  const std::string type = layer.text("element_type", "");
+  if (find_code_name(type) != nullptr && layer.is_read(0) && is_converted_[layer.index()])
+    return true;  // raise_codes
+  const ElementType element = element_named(type);
   if (is_carried(element)) return false;
   const std::string given = layer.text("shape", "");
   const auto shape = parse_shape(given);
@@ -386,6 +396,30 @@ bool Raising::raise_decompression(RaisedLayer& layer) {
   layer.alias(value);
   looked_through_.push_back(compressed.node);
   graph_.attributes().set(std::string(compressed_key), std::int64_t{1});
+  return true;
+}
+
+// Codes of floats and tables, which Convert makes reals of.
+bool Raising::raise_codes(RaisedLayer& layer) {
+  if (!layer.has_input(0)) return false;
+  const std::size_t index = layer.layer().sources[0]->layer;
+  const Layer& from = net_.layers()[index];
+  if (from.type != "Const" || !is_converted_[index]) return false;
+  RaisedLayer constant(*this, from, index);
+  const CodeName* const code = find_code_name(constant.text("element_type", ""));
+  if (code == nullptr) return false;
+  const ElementType to = layer.element("destination_type");
+  if (!is_float(to)) invalid(fmt::format("a Convert of {} to {}", code->name, to_string(to)));
+  const auto shape = parse_shape(constant.text("shape", ""));
+  if (!shape || !shape->is_static()) invalid("a constant without a shape");
+  const ScaledFormat format{NumberFormat{.code = code->code, .expressed = to}, {}, {}, {}};
+  const Constant contents = constant_in(bin_, storage_element(format.format), *shape,
+                                        static_cast<std::uint64_t>(constant.integer("offset", -1)),
+                                        static_cast<std::uint64_t>(constant.integer("size", -1)));
+  const Value codes = graph_.add_constant(result_name(from, 0), contents);
+  graph_.set_constant(codes.node, contents, format);
+  graph_.set_node_name(codes.node, from.name);
+  layer.make(ops::Dequantize::kind, {codes});
   return true;
 }
 
@@ -432,7 +466,7 @@ void Raising::carry(RaisedLayer& layer) {
 }
 
 bool Raising::raise_plain(RaisedLayer& layer) {
-  if (layer.type() == "Convert" && raise_decompression(layer)) return true;
+  if (layer.type() == "Convert" && (raise_codes(layer) || raise_decompression(layer))) return true;
   for (const Rules& rules : all_rules()) {
     const auto rule = std::ranges::find(rules.raise, layer.type(), &RaiseRule::type);
     if (rule != rules.raise.end() && rule->raise(layer)) return true;

@@ -125,6 +125,7 @@ class Raising {
   void raise_parameter(RaisedLayer& layer);
   bool raise_constant(RaisedLayer& layer);
   bool raise_decompression(RaisedLayer& layer);
+  bool raise_codes(RaisedLayer& layer);
   void carry(RaisedLayer& layer);
   void add_outputs();
   void keep_model_facts();
@@ -143,6 +144,7 @@ class Raising {
   Graph graph_;
   std::vector<std::vector<Value>> values_;  ///< of each layer, by output
   std::vector<std::vector<bool>> is_read_;  ///< by any other layer
+  std::vector<bool> is_converted_;          ///< by layer: nobody but Convert reads it
   std::unordered_map<Value, std::vector<std::string>> tensor_names_;
   std::vector<Value> named_;            ///< the keys of these, in the order of the file
   std::vector<NodeId> looked_through_;  ///< not needed if nobody else reads them

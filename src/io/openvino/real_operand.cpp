@@ -26,7 +26,7 @@ bool is_scaled(NodeRef node) {
 /// Of what makes codes, or scales them: not one number for all elements.
 bool has_several_scales(NodeRef node) {
   const auto is_several = [](const TensorType& type) {
-    return type.is_quantized() && type.quantization->granularity.kind != Granularity::Kind::tensor;
+    return type.is_quantized() && type.uniform()->granularity.kind != Granularity::Kind::tensor;
   };
   if (is_several(node.graph->type(node.operand(0))) || is_several(node.type())) return true;
   for (std::size_t i = 0; i < node.operands().size(); ++i) {

@@ -1,12 +1,14 @@
 // Graphs to files.
 #include <filesystem>
 
+#include "io/openvino/element.hpp"
 #include "io/openvino/failure.hpp"
 #include "io/openvino/lower.hpp"
 #include "io/openvino/real_moves.hpp"
 #include "ir/explicit_windows.hpp"
 #include "quadrant/io/openvino.hpp"
 #include "quadrant/ir/aliases.hpp"
+#include "quadrant/ir/explicit_formats.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/support/file_transaction.hpp"
 
@@ -15,9 +17,13 @@ namespace openvino_ir {
 namespace {
 
 /// As OpenVINO computes it: operations of ONNX's own domain, on real values, between conversions.
-Graph prepared(const Graph& graph) {
+Graph prepared(const Graph& graph, Sink* sink) {
   Graph copy = graph;
   value_of(resolve_aliases(copy));
+  value_of(make_formats_explicit(copy, sink, [](const NumberCode& code) {
+    const auto* const integer = std::get_if<IntegerCode>(&code);
+    return integer != nullptr ? integer->bits <= 8 : find_code_name(code) != nullptr;
+  }));
   make_quantization_explicit(copy);
   move_real_numbers(copy);
   value_of(detail::make_windows_explicit(copy));
@@ -31,7 +37,7 @@ Expected<OpenVinoFiles> openvino_files(const Graph& graph, const OpenVinoWriteOp
                                        OpenVinoWriteReport* report) {
   return openvino_ir::at_border("", [&] {
     OpenVinoWriteReport made;
-    openvino_ir::Lowering lowering(openvino_ir::prepared(graph), options, made);
+    openvino_ir::Lowering lowering(openvino_ir::prepared(graph, options.sink), options, made);
     lowering.run();
     OpenVinoFiles files{lowering.xml(), {}};
     lowering.weights().write([&](std::span<const std::byte> bytes) {
@@ -51,7 +57,7 @@ Expected<OpenVinoWriteReport> write_openvino(const Graph& graph, const std::stri
       openvino_ir::impossible("this would be the file of the weights: name the .xml file");
     }
     OpenVinoWriteReport report;
-    openvino_ir::Lowering lowering(openvino_ir::prepared(graph), options, report);
+    openvino_ir::Lowering lowering(openvino_ir::prepared(graph, options.sink), options, report);
     lowering.run();
     const std::string bin_path = std::filesystem::path(path).replace_extension(".bin").string();
     FilesOrOwn files(options.files);

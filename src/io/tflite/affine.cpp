@@ -66,7 +66,7 @@ TensorId computed_parameter(Lowering& lowering, const NodeRef& node, std::size_t
 
 AffineTensors parameters_of(Lowering& lowering, const NodeRef& node, const TensorType& type,
                             const Axes& axes) {
-  const UniformType& quantization = *type.quantization;
+  const UniformType& quantization = *type.uniform();
   Spread spread = spread_of(type.shape, quantization.granularity);
   if (quantization.granularity.kind == Granularity::Kind::axis) {
     // An open extent of the data is that of its scales.
@@ -116,7 +116,7 @@ void quantize_by_arithmetic(Lowering& lowering, const NodeRef& node,
   auto range = integer_range(codes.element);
   if (!range) impossible("codes of an unknown type");
   if (codes.is_quantized()) {
-    range = IntegerRange{codes.quantization->storage_min, codes.quantization->storage_max};
+    range = IntegerRange{codes.uniform()->storage_min, codes.uniform()->storage_max};
   }
   const Value data = node.operand(0);
   Chain chain(lowering, node, arranged(lowering.ranked(data), axes));

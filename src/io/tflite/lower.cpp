@@ -41,12 +41,12 @@ schema::ShapeOptionsT int32_shape() {
 bool have_same_parameters(const TensorType& a, const TensorType& b) {
   if (a.is_quantized() != b.is_quantized() || a.element != b.element) return false;
   if (!a.is_quantized() || a.quantization == b.quantization) return true;
-  if (!Model::is_labelled(*a.quantization) || !Model::is_labelled(*b.quantization)) {
-    return *a.quantization == *b.quantization;
+  if (!Model::is_labelled(*a.uniform()) || !Model::is_labelled(*b.uniform())) {
+    return *a.uniform() == *b.uniform();
   }
   const Axes plain = plain_axes(a.shape.rank());
-  return *Model::parameters(a.quantization.get(), plain) ==
-         *Model::parameters(b.quantization.get(), plain);
+  return *Model::parameters(a.uniform().get(), plain) ==
+         *Model::parameters(b.uniform().get(), plain);
 }
 
 // --- values -------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ std::vector<double> Lowering::exact_reals(Value value) const {
   if (!is_free(value)) impossible("is computed where a constant is needed");
   const bool is_real = graph_.kind(value.node) == ops::Dequantize::kind;
   const Value codes = is_real ? graph_.operands(value.node)[0] : value;
-  return reals_of(*constant(codes), type(codes).quantization);
+  return reals_of(*constant(codes), type(codes).uniform());
 }
 
 std::vector<float> Lowering::reals(Value value) const {
@@ -184,10 +184,10 @@ bool Lowering::is_read_by(Value value, std::string_view kind) const {
 TensorId Lowering::free_tensor(Value value, const Axes& axes) {
   const std::string name(graph_.value_name(value));
   if (const Constant* found = constant(value)) {
-    return model_.add_constant(name, *found, type(value).quantization, axes);
+    return model_.add_constant(name, *found, type(value).uniform(), axes);
   }
   const Value codes = graph_.operands(value.node)[0];
-  const UniformType& quantization = *type(codes).quantization;
+  const UniformType& quantization = *type(codes).uniform();
   // LiteRT's XNNPACK leaves such an output as it was in memory.
   const bool is_given = is_plain(axes) && is_read_by(value, ops::Output::kind);
   if (is_given || !has_dequantize(quantization)) {
@@ -255,11 +255,11 @@ TensorId Lowering::broadcast(Value value, const Axes& axes) {
   extents.insert(extents.end(), from.extents().begin(), from.extents().end());
   wide.shape = Shape(std::move(extents));
   const std::string name = fmt::format("{}_wide", graph_.value_name(value));
-  if (wide.quantization && wide.quantization->granularity.kind != Granularity::Kind::tensor) {
+  if (wide.quantization && wide.uniform()->granularity.kind != Granularity::Kind::tensor) {
     impossible("scales for each index of an axis in an operation that broadcasts");
   }
   if (const Constant* found = constant(value)) {
-    return model_.add_constant(name, found->reshaped(wide.shape), wide.quantization, axes);
+    return model_.add_constant(name, found->reshaped(wide.shape), wide.uniform(), axes);
   }
   const TensorId made = model_.add_tensor(name, wide, plain_axes(rank));
   Axes sources(static_cast<std::size_t>(rank - from.rank()), no_axis);
@@ -284,7 +284,7 @@ TensorId Lowering::define(Value result, const Axes& axes) {
   }
   check_rank(result, axes);
   if (known.is_quantized()) {
-    const UniformType& codes = *known.quantization;
+    const UniformType& codes = *known.uniform();
     if (integer_range(codes.storage) != IntegerRange{codes.storage_min, codes.storage_max}) {
       not_honoured(graph_.ref(result.node),
                    fmt::format("codes of {} from {} to {} alone", to_string(codes.storage),

@@ -85,10 +85,10 @@ TensorId Model::add_tensor(std::string name, const TensorType& type, const Axes&
     }
   }
   tensor->has_rank = true;
-  tensor->quantization = parameters(type.quantization.get(), axes);
+  tensor->quantization = parameters(type.uniform().get(), axes);
   // The file would say 1 of an extent that LiteRT holds the scales against.
-  if (tensor->quantization && type.quantization->granularity.kind == Granularity::Kind::axis &&
-      !type.shape[type.quantization->granularity.axis].is_known()) {
+  if (tensor->quantization && type.uniform()->granularity.kind == Granularity::Kind::axis &&
+      !type.shape[type.uniform()->granularity.axis].is_known()) {
     impossible("scales along an axis whose extent only the run tells");
   }
   bytes_ += bytes_of_entry;

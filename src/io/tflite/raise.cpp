@@ -194,8 +194,8 @@ TensorType Raising::type_of(TensorId id, const Axes& axes) const {
   }
   TensorType result = type(id);
   result.shape = arranged(result.shape, inverse(axes));
-  if (result.quantization && result.quantization->granularity.kind == Granularity::Kind::axis) {
-    auto moved_type = *result.quantization;
+  if (result.quantization && result.uniform()->granularity.kind == Granularity::Kind::axis) {
+    auto moved_type = *result.uniform();
     moved_type.granularity.axis = axes[static_cast<std::size_t>(moved_type.granularity.axis)];
     result.quantization = std::make_shared<const UniformType>(std::move(moved_type));
   }

@@ -30,7 +30,7 @@ std::optional<Blocks> blocks_of(const Raising& raising, const RaisedOp& op) {
   const auto spatial = static_cast<std::int64_t>(sizes->size());
   if (borders->size() != 2 * sizes->size() || spatial >= shape.rank()) return std::nullopt;
   if (raising.rank(op.output()) != shape.rank()) return std::nullopt;
-  const auto& codes = raising.type(data).quantization;
+  const auto& codes = raising.type(data).uniform();
   if (codes && codes->granularity.kind != Granularity::Kind::tensor) return std::nullopt;
   for (std::int64_t axis = 1; axis < shape.rank(); ++axis) {
     if (!shape[axis].is_known()) return std::nullopt;

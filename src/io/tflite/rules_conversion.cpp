@@ -32,14 +32,13 @@ bool is_8_bits(const TensorType& type) {
 /// Whether QUANTIZE goes from codes of one type to those of the other.
 bool can_requantize(const TensorType& from, const TensorType& to) {
   const auto is_one_scale = [](const TensorType& type) {
-    return type.is_quantized() &&
-           type.quantization->granularity.kind == Granularity::Kind::tensor &&
-           Model::is_labelled(*type.quantization);
+    return type.is_quantized() && type.uniform()->granularity.kind == Granularity::Kind::tensor &&
+           Model::is_labelled(*type.uniform());
   };
   if (!is_one_scale(from) || !is_one_scale(to)) return false;
   // DEQUANTIZE takes the codes that QUANTIZE may begin with: of 16 bits those around zero alone.
-  if (!litert_kernel(BuiltinOperator::DEQUANTIZE).takes_codes(*from.quantization) ||
-      !litert_kernel(BuiltinOperator::DEQUANTIZE).takes_codes(*to.quantization)) {
+  if (!litert_kernel(BuiltinOperator::DEQUANTIZE).takes_codes(*from.uniform()) ||
+      !litert_kernel(BuiltinOperator::DEQUANTIZE).takes_codes(*to.uniform())) {
     return false;
   }
   const bool is_16_bits = from.element == ElementType::int16;
@@ -77,8 +76,8 @@ void lower_quantize(Lowering& lowering, const NodeRef& node, const Rule& /*rule*
   lowering.settle(node.result(), lowering.type(node.result()).element, lowering.ranked(from));
   const TensorType type = lowering.type(node.result());
   if (codes.is_absent() &&
-      (!Model::is_labelled(*type.quantization) ||
-       !litert_kernel(BuiltinOperator::QUANTIZE).takes_codes(*type.quantization))) {
+      (!Model::is_labelled(*type.uniform()) ||
+       !litert_kernel(BuiltinOperator::QUANTIZE).takes_codes(*type.uniform()))) {
     lowering.decomposed(node, "DIV, ROUND, ADD, MAXIMUM, MINIMUM and CAST instead of QUANTIZE");
     quantize_by_arithmetic(lowering, node, parameters_of(lowering, node, type, axes), axes);
     return;
@@ -98,9 +97,8 @@ void lower_dequantize(Lowering& lowering, const NodeRef& node, const Rule& /*rul
   const Value codes = node.operand(0);
   const TensorType type = lowering.type(codes);
   const Axes axes = lowering.axes(codes);
-  const bool has_kernel =
-      Model::is_labelled(*type.quantization) &&
-      litert_kernel(BuiltinOperator::DEQUANTIZE).takes_codes(*type.quantization);
+  const bool has_kernel = Model::is_labelled(*type.uniform()) &&
+                          litert_kernel(BuiltinOperator::DEQUANTIZE).takes_codes(*type.uniform());
   if (!has_kernel || bit_width(type.element) < 8) {
     lowering.decomposed(node, "CAST, SUB and MUL instead of DEQUANTIZE");
     dequantize_by_arithmetic(lowering, node, parameters_of(lowering, node, type, axes), axes);
@@ -121,7 +119,7 @@ void lower_storage_cast(Lowering& lowering, const NodeRef& node, const Rule& /*r
   const TensorId tensor = lowering.tensor(from, axes);
   const TensorType& wanted = lowering.type(node.result());
   schema::TensorT& held = lowering.model().tensor(tensor);
-  auto parameters = Model::parameters(wanted.quantization.get(), axes);
+  auto parameters = Model::parameters(wanted.uniform().get(), axes);
   // Plain codes take the label; those that have another one are copied.
   const bool is_free_of_label = !wanted.is_quantized();
   const bool takes_label = !held.quantization && lowering.has_one_use(from);

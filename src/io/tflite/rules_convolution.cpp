@@ -24,7 +24,7 @@ TensorId weights_of(Lowering& lowering, Value weights, const Axes& axes) {
   const Shape shape{type.shape[0], type.shape[1], 1, type.shape[2]};
   const std::string name(lowering.graph().value_name(weights));
   if (const Constant* constant = lowering.constant(weights)) {
-    return lowering.model().add_constant(name, constant->reshaped(shape), type.quantization, axes);
+    return lowering.model().add_constant(name, constant->reshaped(shape), type.uniform(), axes);
   }
   const std::vector<float> reals = lowering.reals(weights);
   return lowering.model().add_constant(

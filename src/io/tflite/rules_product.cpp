@@ -135,7 +135,7 @@ void lower_matmul(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/)
                to);
     return;
   }
-  if (const auto& type = lowering.type(b).quantization;
+  if (const auto& type = lowering.type(b).uniform();
       type && type->granularity.kind != Granularity::Kind::tensor) {
     impossible("scales along an axis of an operand that is no constant matrix");
   }

@@ -4,6 +4,7 @@
 #include "ir/fold_moves.hpp"
 #include "quadrant/io/tflite.hpp"
 #include "quadrant/ir/aliases.hpp"
+#include "quadrant/ir/explicit_formats.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/support/file_transaction.hpp"
 
@@ -16,6 +17,7 @@ Expected<std::vector<std::byte>> tflite_bytes(const Graph& graph, const TfliteWr
     note_rounded_scales(graph, options.sink);
     Graph prepared = graph;
     tflite::value_of(resolve_aliases(prepared));
+    tflite::value_of(make_formats_explicit(prepared, options.sink));
     tflite::value_of(fold_moved_codes(prepared));
     std::vector<std::byte> bytes = tflite::Lowering(std::move(prepared), options, made).run();
     made.file_bytes = bytes.size();

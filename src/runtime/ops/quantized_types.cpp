@@ -4,10 +4,12 @@
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/verify.hpp"
+#include "quadrant/numerics/convert.hpp"
 #include "quadrant/numerics/fake_quant_type.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/ops/affine.hpp"
 #include "runtime/ops/affine_wide.hpp"
+#include "runtime/ops/cast.hpp"
 #include "runtime/ops/quantization.hpp"
 #include "runtime/parameters.hpp"
 
@@ -30,7 +32,7 @@ Expected<Parameters> parameters_of(const UniformType& uniform, const Shape& shap
 // The same of the type that the graph gives to a value.
 Expected<Parameters> parameters_of(const TensorType& type, const Shape& shape) {
   if (!type.quantization) return KernelCall::refuse("codes without a quantized type");
-  return parameters_of(*type.quantization, shape);
+  return parameters_of(*type.uniform(), shape);
 }
 
 Expected<Tensors> fake_quantized(const Tensor& real, std::span<const FakeQuantRange> ranges,
@@ -46,18 +48,26 @@ Expected<Tensors> fake_quantized(const Tensor& real, std::span<const FakeQuantRa
   return Tensors{std::move(rounded)};
 }
 
+// Of a format that is not uniform.
+Expected<Tensors> decoded(const Tensor& codes, const Quantization& quantization) {
+  QUADRANT_TRY(const Constant numbers, dequantized(codes.to_constant(), quantization));
+  QUADRANT_TRY(const Tensor real, Tensor::from_constant(numbers));
+  QUADRANT_TRY(Tensor expressed, cast_to(real, quantization.expressed()));
+  return Tensors{std::move(expressed)};
+}
+
 }  // namespace
 
 Expected<Tensors> quantize(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
   const Tensor& real = call.operand(0);
   const TensorType& type = call.node().type();
-  if (type.quantization && is_wide(*type.quantization)) {
-    QUADRANT_TRY(Tensor wide, quantize_wide_tensor(real, *type.quantization));
+  if (type.quantization && is_wide(*type.uniform())) {
+    QUADRANT_TRY(Tensor wide, quantize_wide_tensor(real, *type.uniform()));
     return Tensors{std::move(wide)};
   }
   QUADRANT_TRY(const Parameters parameters, parameters_of(type, real.shape()));
-  QUADRANT_TRY(Tensor codes, quantize_tensor(real, parameters, type.quantization->storage));
+  QUADRANT_TRY(Tensor codes, quantize_tensor(real, parameters, type.uniform()->storage));
   return Tensors{std::move(codes)};
 }
 
@@ -65,17 +75,18 @@ Expected<Tensors> dequantize(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
   const Tensor& codes = call.operand(0);
   const TensorType& type = *call.node().operand_type(0);
-  if (type.quantization && codes.element() != type.quantization->storage) {
+  if (type.quantization && codes.element() != type.quantization.storage()) {
     return KernelCall::refuse(fmt::format("codes of type {}, where the value's type has {}",
                                           to_string(codes.element()),
-                                          to_string(type.quantization->storage)));
+                                          to_string(type.quantization.storage())));
   }
-  if (type.quantization && is_wide(*type.quantization)) {
-    QUADRANT_TRY(Tensor wide, dequantize_wide_tensor(codes, *type.quantization));
+  if (type.quantization.other()) return decoded(codes, type.quantization);
+  if (type.quantization && is_wide(*type.uniform())) {
+    QUADRANT_TRY(Tensor wide, dequantize_wide_tensor(codes, *type.uniform()));
     return Tensors{std::move(wide)};
   }
   QUADRANT_TRY(const Parameters parameters, parameters_of(type, codes.shape()));
-  QUADRANT_TRY(Tensor real, dequantize_tensor(codes, parameters, type.quantization->expressed));
+  QUADRANT_TRY(Tensor real, dequantize_tensor(codes, parameters, type.uniform()->expressed));
   return Tensors{std::move(real)};
 }
 

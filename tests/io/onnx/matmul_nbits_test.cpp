@@ -284,7 +284,7 @@ output(%y)
   graph.set_constant(codes.node,
                      Constant::deferred(ElementType::int4, huge,
                                         std::make_shared<Watched>(std::vector<std::byte>())),
-                     graph.type(codes).quantization);
+                     graph.type(codes).uniform());
   Notes notes;
   CHECK(onnx::use_matmul_nbits(graph, &notes) == 0);
   REQUIRE(notes.messages.size() == 1);

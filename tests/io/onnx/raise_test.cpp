@@ -46,7 +46,7 @@ std::string meaning(Graph graph) {
       graph.set_constant(node,
                          Constant::from_bytes(constant.element(), constant.shape(),
                                               {bytes->bytes().begin(), bytes->bytes().end()}),
-                         graph.type({node}).quantization);
+                         graph.type({node}).uniform());
     }
   }
   std::istringstream lines(print_graph(graph));
@@ -169,8 +169,7 @@ TEST_CASE("parameters that are shared, and a quantized activation") {
                                "%b: tensor<2xi8> = constant() [3, 4]\n"
                                "%v: tensor<2xf32> = dequantize(%a)\noutput(%v)\n");
   const Value b = graph.find_value("b");
-  graph.set_constant(b.node, *graph.constant(b.node),
-                     graph.type(graph.find_value("a")).quantization);
+  graph.set_constant(b.node, *graph.constant(b.node), graph.type(graph.find_value("a")).uniform());
   const NodeId w = graph.add({.kind = "dequantize",
                               .operands = {b},
                               .results = {{"w", {ElementType::float32, {2}, nullptr}}}});
@@ -178,8 +177,8 @@ TEST_CASE("parameters that are shared, and a quantized activation") {
   write_file(graph, folder / "first.onnx");
   const Graph read = read_file(folder / "first.onnx");
   CHECK(operators(read) == 0);
-  CHECK(read.type(read.find_value("a")).quantization->scales ==
-        read.type(read.find_value("b")).quantization->scales);
+  CHECK(read.type(read.find_value("a")).uniform()->scales ==
+        read.type(read.find_value("b")).uniform()->scales);
   CHECK(meaning(read) == meaning(graph));
   write_file(read, folder / "second.onnx");
   CHECK(contents_of(folder / "first.onnx") == contents_of(folder / "second.onnx"));
@@ -268,7 +267,7 @@ void state_parameters_by_nodes(GraphParts& parts) {
 /// Gives a constant of codes another scale.
 Value set_scale(Graph& graph, std::string_view name, float scale) {
   const Value codes = graph.find_value(name);
-  UniformType type = *graph.type(codes).quantization;
+  UniformType type = *graph.type(codes).uniform();
   type.scales = Constant::from_values(ElementType::float32, Shape::scalar(),
                                       std::span<const float>(&scale, 1));
   graph.set_constant(codes.node, *graph.constant(codes.node),
@@ -485,7 +484,7 @@ TEST_CASE("a number, a list of it and a Constant node of it are one type") {
   CHECK(raised_in(parts) == 2);
   const Folder folder;
   const Graph graph = read_bytes(folder, model(parts, 13));
-  const auto& type = graph.type(graph.find_value("c")).quantization;
+  const auto& type = graph.type(graph.find_value("c")).uniform();
   CHECK(type->granularity == Granularity::per_tensor());
   CHECK(type->scales.shape().rank() == 0);
 }
@@ -517,7 +516,7 @@ TEST_CASE("what was changed since is written as what it is now") {
   const Value codes = set_scale(graph, "c", 3);
   write_file(graph, folder / "out.onnx");
   const Graph read = read_file(folder / "out.onnx");
-  CHECK(values_of<float>(read.type(read.find_value("c")).quantization->scales) ==
+  CHECK(values_of<float>(read.type(read.find_value("c")).uniform()->scales) ==
         std::vector<float>{3});
   CHECK(graph.type(codes).is_quantized());
 }

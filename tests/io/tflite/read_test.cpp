@@ -51,7 +51,7 @@ TEST_CASE("what was written is read as it was") {
   CHECK(kinds == Names{"conv", "onnx.Relu", "add", "onnx.MaxPool"});
   const Value w = graph.find_value("w");
   CHECK(graph.type(w).shape == Shape{2, 2, 3, 3});
-  CHECK(graph.type(w).quantization->granularity == Granularity::per_axis(0));
+  CHECK(graph.type(w).uniform()->granularity == Granularity::per_axis(0));
   CHECK(graph.type(graph.find_value("p")).shape == Shape{1, 2, 2, 2});
   // And is written as it came.
   schema::ModelT first = model_of(bytes);

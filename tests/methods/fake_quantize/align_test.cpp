@@ -57,12 +57,12 @@ TEST_CASE("ranges with different zero points") {
   // Both of u8, as the CPU has them.
   const LowPrecision result = lowered(meeting("-1.28", "1.27"));
   const auto part = [&](std::string_view name) {
-    const auto type = result.graph.type(result.graph.find_value(name)).quantization;
+    const auto type = result.graph.type(result.graph.find_value(name)).uniform();
     return std::pair(type->storage_min, type->storage_max);
   };
   CHECK(part("a_quantized") == std::pair<std::int64_t, std::int64_t>{85, 255});
   CHECK(part("b_quantized") == std::pair<std::int64_t, std::int64_t>{0, 170});
-  const auto type = result.graph.type(result.graph.find_value("a_quantized")).quantization;
+  const auto type = result.graph.type(result.graph.find_value("a_quantized")).uniform();
   CHECK(read_scales(type->scales)->front() == doctest::Approx(0.0150196));
   CHECK(read_integers(type->zero_points)->front() == 85);
   CHECK(result.notes[0].reason.find("256 levels became 171") != std::string::npos);

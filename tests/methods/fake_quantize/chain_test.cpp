@@ -74,13 +74,13 @@ TEST_CASE("biases are codes in the scale of the products, or a 32nd of it behind
   const Value b = result.graph.find_value("b_quantized");
   REQUIRE(!b.is_absent());
   CHECK(result.graph.type(b).element == ElementType::int32);
-  CHECK(result.graph.type(b).quantization->granularity == Granularity::per_axis(1));
+  CHECK(result.graph.type(b).uniform()->granularity == Granularity::per_axis(1));
   // 32 times 0.5 / (0.01 * 0.01), -0.25 / (0.01 * 0.9 / 127), 0.1 / (0.01 * 1 / 127)
   CHECK(*read_integers(*result.graph.constant(b.node)) ==
         std::vector<std::int64_t>{160000, -112889, 40640});
   const Value db = result.graph.find_value("db_quantized");
   REQUIRE(!db.is_absent());
-  CHECK(result.graph.type(db).quantization->granularity == Granularity::per_axis(0));
+  CHECK(result.graph.type(db).uniform()->granularity == Granularity::per_axis(0));
   // 0.125 / (0.02 / 127), -1 / (0.02 * 0.9 / 127)
   CHECK(*read_integers(*result.graph.constant(db.node)) ==
         std::vector<std::int64_t>{794, 0, -7056});
@@ -411,7 +411,7 @@ output(%y)
 )");
   CHECK(kinds_of(result.graph) == "conv, add, dequantize");
   const auto scales =
-      read_scales(result.graph.type(result.graph.find_value("y_quantized")).quantization->scales);
+      read_scales(result.graph.type(result.graph.find_value("y_quantized")).uniform()->scales);
   REQUIRE(scales.has_value());
   CHECK((*scales)[0] < 0.01F * 0.01F);
   CHECK((*scales)[1] == doctest::Approx(0.7 / 0x1p24));

@@ -18,7 +18,7 @@ TEST_CASE("limits on real numbers stand in for limits of codes") {
     Graph limited = graph;
     CHECK(limit_before_quantize(limited).value() == 1);
     CHECK(kinds_of(limited) == "onnx.Max, onnx.Min, quantize, onnx.MaxPool, dequantize");
-    const UniformType& whole = *limited.type(limited.find_value("q")).quantization;
+    const UniformType& whole = *limited.type(limited.find_value("q")).uniform();
     CHECK(whole.storage_max == integer_range(whole.storage)->max);
     CHECK(test::distance(graph, limited, -4, 4) == 0);
   }

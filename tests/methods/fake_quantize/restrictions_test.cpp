@@ -114,7 +114,7 @@ TEST_CASE("3 activations have a scale for each channel: Add, Mul, ScaleShift") {
     const Graph model = parsed(std::string(add).replace(add.find("{}("), 2, kind));
     const LowPrecision result = lowered(model);
     CHECK(kinds_of(result.graph) == fmt::format("quantize, quantize, {}, dequantize", kind));
-    CHECK(result.graph.type(result.graph.find_value("s_quantized")).quantization->granularity ==
+    CHECK(result.graph.type(result.graph.find_value("s_quantized")).uniform()->granularity ==
           Granularity::per_axis(1));
     CHECK(test::distance(model, result.graph, -1, 3) < 0.01 / 131072 + 1e-6);
   }

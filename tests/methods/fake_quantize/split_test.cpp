@@ -70,7 +70,7 @@ TEST_CASE("types of codes, by range and target") {
     CHECK(type_of(result.graph, "y") == "tensor<1x2x2x2xf32>");
   }
   const SplitGraph mirrored = split(activation("-1;2;-1;2"), gpu);
-  const auto& type = *mirrored.graph.type(mirrored.graph.find_value("y_quantized")).quantization;
+  const auto& type = *mirrored.graph.type(mirrored.graph.find_value("y_quantized")).uniform();
   CHECK(read_scales(type.scales)->front() == doctest::Approx(0.0117647));
   CHECK(read_integers(type.zero_points)->front() == 85);
 }
@@ -154,7 +154,7 @@ TEST_CASE("a repaired range holds what it held, to half a step") {
   FakeQuantizeOptions options = gpu;
   options.repair = true;
   const SplitGraph shifted = split(activation("-1;1;-1;1"), options);
-  const auto& type = *shifted.graph.type(shifted.graph.find_value("y_quantized")).quantization;
+  const auto& type = *shifted.graph.type(shifted.graph.find_value("y_quantized")).uniform();
   CHECK(read_scales(type.scales)->front() == doctest::Approx(2.0 / 255));
   CHECK(shifted.notes[0].reason.find("it was moved to -1.0039") != std::string::npos);
   const SplitGraph stretched = split(activation("1;2.55;1;2.55"), options);
@@ -208,7 +208,7 @@ output(%y)
   const SplitGraph result = split(text);
   REQUIRE(kinds_of(result.graph) == "dequantize");
   const NodeId codes = result.graph.find_value("y_quantized").node;
-  const UniformType& type = *result.graph.type({codes}).quantization;
+  const UniformType& type = *result.graph.type({codes}).uniform();
   const std::vector<std::int64_t> all = *read_integers(*result.graph.constant(codes));
   for (const std::int64_t code : all) {
     CHECK(code >= type.storage_min);
@@ -265,7 +265,7 @@ graph {opset = 21}
 output(%y)
 )");
   CHECK(kinds_of(result.graph) == "dequantize, cast");
-  CHECK(result.graph.type(result.graph.find_value("m_quantized")).quantization->granularity ==
+  CHECK(result.graph.type(result.graph.find_value("m_quantized")).uniform()->granularity ==
         Granularity::per_block(2, 2));
   CHECK(test::run(result.graph, {}) == std::vector<float>{-4, 3.5F, 0, 1, 0, 2, 12, 16});
 }

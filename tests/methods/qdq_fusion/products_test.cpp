@@ -51,7 +51,7 @@ Bias bias_of(const Fused& result) {
     REQUIRE(node.operand_type(2)->is_quantized());
     CHECK(node.operand_type(2)->element == ElementType::int32);
     return {*read_integers(*node.operand_constant(2)),
-            *read_scales(node.operand_type(2)->quantization->scales)};
+            *read_scales(node.operand_type(2)->uniform()->scales)};
   }
   FAIL("there is no convolution");
   return {};

@@ -37,7 +37,7 @@ const UniformType& type_of(const QuantizeResult& result, std::string_view name) 
   const Value value = result.graph.find_value(name);
   REQUIRE_FALSE(value.is_absent());
   REQUIRE(result.graph.type(value).is_quantized());
-  return *result.graph.type(value).quantization;
+  return *result.graph.type(value).uniform();
 }
 
 std::vector<float> scales_of(const QuantizeResult& result, std::string_view name) {

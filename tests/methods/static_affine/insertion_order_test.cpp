@@ -110,7 +110,7 @@ Summary summary_of(const Graph& graph) {
     for (std::uint32_t k = 0; k < graph.result_count(node); ++k) {
       const TensorType& type = graph.type({node, k});
       if (!type.is_quantized()) continue;
-      const UniformType& codes = *type.quantization;
+      const UniformType& codes = *type.uniform();
       summary.parameters.emplace(
           std::string(graph.value_name({node, k})),
           ParametersOfCodes{codes.storage, codes.granularity, test::scales_of(codes),

@@ -18,13 +18,13 @@ namespace {
 Value last_result(const Graph& graph) { return graph.ref(graph.outputs().front()).operand(0); }
 
 float scale(const QuantizeResult& result, std::string_view name) {
-  const auto type = result.graph.type(result.graph.find_value(name)).quantization;
+  const auto type = result.graph.type(result.graph.find_value(name)).uniform();
   REQUIRE(type != nullptr);
   return test::value_of(read_scales(type->scales)).front();
 }
 
 float lowest(const QuantizeResult& result, std::string_view name) {
-  const auto type = result.graph.type(result.graph.find_value(name)).quantization;
+  const auto type = result.graph.type(result.graph.find_value(name)).uniform();
   REQUIRE(type != nullptr);
   const std::int64_t zero =
       type->zero_points ? test::value_of(read_integers(type->zero_points)).front() : 0;

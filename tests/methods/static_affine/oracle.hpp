@@ -73,7 +73,7 @@ struct Observed {
       return;
     }
     codes = widened(tensor);
-    parameters.emplace(*type.quantization);
+    parameters.emplace(*type.uniform());
     for (std::size_t i = 0; i < codes.size(); ++i) {
       const std::size_t group = group_of(i);
       reals.push_back(parameters->scales[group] *

@@ -91,12 +91,12 @@ struct Parameters {
 Parameters parameters(const Graph& graph, std::string_view name) {
   const Value value = graph.find_value(name);
   REQUIRE_FALSE(value.is_absent());
-  std::shared_ptr<const UniformType> type = graph.type(value).quantization;
+  std::shared_ptr<const UniformType> type = graph.type(value).uniform();
   for (const Use& use : graph.uses(value.node)) {
-    if (graph.kind(use.user) == ops::Quantize::kind) type = graph.type({use.user}).quantization;
+    if (graph.kind(use.user) == ops::Quantize::kind) type = graph.type({use.user}).uniform();
   }
   if (graph.kind(value.node) == ops::Dequantize::kind) {
-    type = graph.type(graph.operands(value.node)[0]).quantization;
+    type = graph.type(graph.operands(value.node)[0]).uniform();
   }
   if (type == nullptr) return {};
   Parameters found{type->storage, read_scales(type->scales).value(), {}};

@@ -33,7 +33,7 @@ TEST_CASE("a product and a move of the graph's own compute on codes") {
 
     const auto type_of = [&](Value operand) {
       REQUIRE(result.graph.type(operand).is_quantized());
-      return result.graph.type(operand).quantization;
+      return result.graph.type(operand).uniform();
     };
     const NodeRef dense = result.graph.ref(y.node);
     const auto data = type_of(dense.operand(0));

@@ -17,13 +17,13 @@ namespace quadrant::test {
 inline std::shared_ptr<const UniformType> type_of_codes(const Graph& graph, std::string_view name) {
   const Value value = graph.find_value(name);
   REQUIRE_MESSAGE(!value.is_absent(), name);
-  if (graph.type(value).is_quantized()) return graph.type(value).quantization;
+  if (graph.type(value).is_quantized()) return graph.type(value).uniform();
   if (graph.kind(value.node) == ops::Dequantize::kind) {
-    return graph.type(graph.operands(value.node)[0]).quantization;
+    return graph.type(graph.operands(value.node)[0]).uniform();
   }
   for (const Use& use : graph.uses(value.node)) {
     if (use.result == value.result && graph.kind(use.user) == ops::Quantize::kind) {
-      return graph.type({use.user}).quantization;
+      return graph.type({use.user}).uniform();
     }
   }
   return nullptr;

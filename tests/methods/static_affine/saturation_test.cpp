@@ -98,7 +98,7 @@ TEST_CASE("static_affine: unsigned weights mean the same as those that may satur
   const ConstantBytes codes = result.graph.constant(w.node)->read().value();
   const auto allowed = codes_of(model, options_of(Saturation::allow), "w");
   REQUIRE(codes.bytes().size() == allowed.size());
-  const Constant& points = result.graph.type(w).quantization->zero_points;
+  const Constant& points = result.graph.type(w).uniform()->zero_points;
   const auto zeros = read_integers(points, points.element_count()).value();
   for (std::size_t i = 0; i < allowed.size(); ++i) {
     CHECK(codes.as<std::uint8_t>()[i] - zeros[i % zeros.size()] == allowed[i]);

@@ -293,7 +293,7 @@ inline Tensor result_of(NodeRef node, const std::vector<const Tensor*>& operands
     return convolution(node, operand(0), operand(1), third);
   }
   REQUIRE(kind == ops::Dequantize::kind);
-  return dequantized(operand(0), *node.operand_type(0)->quantization);
+  return dequantized(operand(0), *node.operand_type(0)->uniform());
 }
 
 /// The graph's outputs, in order. `inputs`: by name.

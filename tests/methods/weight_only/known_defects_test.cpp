@@ -68,7 +68,7 @@ struct Channels {
 Channels channels(const Graph& graph, std::string_view codes) {
   const NodeId node = graph.find_value(codes).node;
   REQUIRE(node.is_valid());
-  const auto scales = graph.type({node}).quantization->scales.read();
+  const auto scales = graph.type({node}).uniform()->scales.read();
   const auto contents = graph.constant(node)->read();
   REQUIRE(scales.has_value());
   REQUIRE(contents.has_value());
@@ -364,7 +364,7 @@ TEST_CASE("defect 10: a quantized axis of size 1 is found again behind every ope
   for (const char* name : {"w", "r", "t"}) {
     const TensorType& type = result.graph.type(result.graph.find_value(name));
     REQUIRE(type.is_quantized());
-    CHECK(type.quantization->scales.element_count() == 1);
+    CHECK(type.uniform()->scales.element_count() == 1);
   }
 }
 

@@ -94,9 +94,8 @@ TEST_CASE("with its row, it has a shape, and is quantized by what it is") {
     const Value w = result.graph.find_value("w");
     REQUIRE(result.graph.constant(w.node) != nullptr);
     REQUIRE(result.graph.type(w).is_quantized());
-    CHECK(result.graph.type(w).quantization->granularity == Granularity::per_axis(0));
-    std::vector<float> scales =
-        test::value_of(read_scales(result.graph.type(w).quantization->scales));
+    CHECK(result.graph.type(w).uniform()->granularity == Granularity::per_axis(0));
+    std::vector<float> scales = test::value_of(read_scales(result.graph.type(w).uniform()->scales));
     Value moved;
     for (const Use& use : result.graph.uses(w.node)) {
       if (result.graph.kind(use.user) == "tests.reverse") moved = {use.user};
@@ -104,7 +103,7 @@ TEST_CASE("with its row, it has a shape, and is quantized by what it is") {
     REQUIRE_FALSE(moved.is_absent());
     REQUIRE(result.graph.type(moved).is_quantized());
     std::ranges::reverse(scales);
-    CHECK(test::value_of(read_scales(result.graph.type(moved).quantization->scales)) == scales);
+    CHECK(test::value_of(read_scales(result.graph.type(moved).uniform()->scales)) == scales);
 
     // A weight is half a step off at most.
     const std::vector<float> after = output(result.graph);

@@ -27,7 +27,7 @@ TEST_CASE("codes and scales are what the definition says") {
   const auto original = graph.constant(graph.find_value("w").node)->read();
   const auto result = build::quantize(graph);
   const NodeId node = result.graph.find_value("w_quantized").node;
-  const auto type = result.graph.type({node}).quantization;
+  const auto type = result.graph.type({node}).uniform();
   const auto codes = result.graph.constant(node)->read();
   const auto scales = type->scales.read();
   REQUIRE(codes.has_value());
@@ -136,7 +136,7 @@ TEST_CASE("in every setting the codes are within their range, and the weights wi
     const auto result = build::quantize(graph, options, build::by_operands());
     const NodeId node = result.graph.find_value("w_quantized").node;
     REQUIRE(node.is_valid());
-    const UniformType& type = *result.graph.type({node}).quantization;
+    const UniformType& type = *result.graph.type({node}).uniform();
     const ElementType wide = *options.unsigned_codes ? ElementType::uint8 : ElementType::int8;
     const ElementType narrow = *options.unsigned_codes ? ElementType::uint4 : ElementType::int4;
     CHECK(type.storage == (options.bits == 8 ? wide : narrow));

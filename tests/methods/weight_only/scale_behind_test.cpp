@@ -64,7 +64,7 @@ int unscaled_weights(const Graph& graph) {
   for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
     const NodeId id = graph.node_at(i);
     if (!id.is_valid() || graph.kind(id) != ops::Dequantize::kind) continue;
-    if (!is_one(graph.ref(id).operand_type(0)->quantization->scales)) continue;
+    if (!is_one(graph.ref(id).operand_type(0)->uniform()->scales)) continue;
     for (const Use& use : graph.uses(id)) {
       ++found;
       const std::string_view kind = graph.kind(use.user);

@@ -174,7 +174,7 @@ TEST_CASE("two weights that are joined, each with scales of its own") {
   CHECK(build::planned(result, "b") == "axis=1");
   const auto scales_of = [&](const char* name) {
     const Value value = result.graph.find_value(name);
-    return evaluate::tensor_of(result.graph.type(value).quantization->scales).values;
+    return evaluate::tensor_of(result.graph.type(value).uniform()->scales).values;
   };
   auto expected = scales_of("a");
   const auto of_b = scales_of("b");
@@ -198,7 +198,7 @@ TEST_CASE("a reshape of a weight that it alone reads is the weight where the gro
   CHECK(count_of_kind(blocks.graph, ops::Constant::kind) == 1);
   const Value codes = blocks.graph.operands(blocks.graph.find_value("r").node)[0];
   CHECK(blocks.graph.type(codes).shape == Shape{256, 10});
-  CHECK(blocks.graph.type(codes).quantization->scales.shape() == Shape{8, 10});
+  CHECK(blocks.graph.type(codes).uniform()->scales.shape() == Shape{8, 10});
   check_same(graph, blocks);
   // 2560 floats; 2560 codes, and 80 scales of 4 bytes and zero points of 1.
   CHECK(blocks.analysis.plan.objective == Gain{2560 * 4 - 2560 - 80 * 4});

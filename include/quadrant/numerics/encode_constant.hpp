@@ -1,0 +1,37 @@
+// Whole constants in a number format, as a graph holds them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "quadrant/ir/constant.hpp"
+#include "quadrant/ir/number_format.hpp"
+#include "quadrant/ir/type.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// What `dequantize` makes reals of.
+struct EncodedConstant {
+  Constant codes;  ///< of the shape of the reals, and the storage type of the format
+  Quantization quantization;
+  double error = 0;  ///< as in Encoded
+  double bound = 0;
+};
+
+/// `real`, of any float type, in `format`: see `encode`, whose errors and memory are those of this.
+/// Reads it whole, as float32. Codes and scales are in memory.
+///
+/// Where a uniform type has no scale of 0, as a group of zeros would have it, that is 1.
+[[nodiscard]] Expected<EncodedConstant> encode_constant(const Constant& real,
+                                                        const NumberFormat& format,
+                                                        const EncodeOptions& options = {});
+
+/// The parts of `quantization`, which is not none, as a list: scales by level, offsets, table.
+[[nodiscard]] std::vector<Constant> parts(const Quantization& quantization);
+/// The opposite: what `format` with those parts says. Missing ones stay empty.
+[[nodiscard]] Quantization quantization_of(const NumberFormat& format,
+                                           std::span<const Constant> parts);
+
+}  // namespace quadrant::inline v0

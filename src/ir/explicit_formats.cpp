@@ -1,0 +1,424 @@
+#include "quadrant/ir/explicit_formats.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/put_in_place.hpp"
+#include "ir/result_type.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/scaled_format.hpp"
+#include "quadrant/ir/scales.hpp"
+#include "quadrant/ir/small_float.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+constexpr int byte_bits = 8;
+
+// Codes of `bits` bits, each in `room` bits of a byte, the first in the lowest.
+class PackedCodes final : public ConstantSource {
+ public:
+  PackedCodes(Constant codes, int bits, int room)
+      : codes_(std::move(codes)), mask_((1U << static_cast<unsigned>(bits)) - 1), room_(room) {}
+
+  [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
+    const auto each = static_cast<std::size_t>(byte_bits / room_);
+    constexpr std::size_t most = std::size_t{1} << 15U;
+    std::vector<std::byte> codes;
+    while (!out.empty()) {
+      const std::size_t count = std::min(out.size(), most);
+      codes.resize(count * each);
+      QUADRANT_CHECK(codes_.read(offset * each, std::span(codes)));
+      for (std::size_t i = 0; i < count; ++i) {
+        unsigned packed = 0;
+        for (std::size_t k = 0; k < each; ++k) {
+          const unsigned code = std::to_integer<unsigned>(codes[i * each + k]);
+          packed |= (code & mask_) << (k * static_cast<std::size_t>(room_));
+        }
+        out[i] = static_cast<std::byte>(packed);
+      }
+      out = out.subspan(count);
+      offset += count;
+    }
+    return {};
+  }
+
+ private:
+  Constant codes_;
+  unsigned mask_;
+  int room_;
+};
+
+// What each pattern of a code's bits stands for; 0 for those that stand for nothing.
+std::vector<float> values_of(const NumberCode& code) {
+  const int bits = bit_width(code);
+  std::vector<float> values(std::size_t{1} << static_cast<unsigned>(bits), 0);
+  if (const auto* integer = std::get_if<IntegerCode>(&code)) {
+    for (std::int64_t value = integer->min; value <= integer->max; ++value) {
+      values[static_cast<std::size_t>(value) & (values.size() - 1)] = static_cast<float>(value);
+    }
+  } else if (const auto* real = std::get_if<FloatCode>(&code)) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const float value = widen_small_float(*small_float(real->type), static_cast<int>(i));
+      if (!std::isnan(value)) values[i] = value;
+    }
+  } else if (const auto* table = std::get_if<FixedTable>(&code)) {
+    std::ranges::copy(table_values(*table), values.begin());
+  }
+  return values;
+}
+
+// For each byte of packed codes, what they stand for one after the other.
+std::vector<float> values_of_bytes(const std::vector<float>& values, int bits) {
+  const std::size_t each = static_cast<std::size_t>(byte_bits / bits);
+  std::vector<float> pairs;
+  for (unsigned byte = 0; byte < 1U << byte_bits; ++byte) {
+    for (std::size_t k = 0; k < each; ++k) {
+      pairs.push_back(values[(byte >> (k * static_cast<std::size_t>(bits))) &
+                             ((1U << static_cast<unsigned>(bits)) - 1)]);
+    }
+  }
+  return pairs;
+}
+
+// How many bits a code takes in a byte that holds several: 1, 2, 4 or 8.
+int packed_bits(int bits) {
+  int packed = 1;
+  while (packed < bits) packed *= 2;
+  return packed;
+}
+
+// How elements lie while they are computed: with an axis inside each block, where blocks are whole.
+struct Layout {
+  std::vector<std::int64_t> extents;
+  bool has_blocks = false;
+};
+
+Layout layout_of(const Shape& shape, const Granularity& groups) {
+  const auto known = shape.known_extents();
+  Layout layout{{known.begin(), known.end()}};
+  if (groups.kind != Granularity::Kind::block) return layout;
+  std::int64_t& extent = layout.extents[static_cast<std::size_t>(groups.axis)];
+  if (extent % groups.block_size != 0) return layout;
+  extent /= groups.block_size;
+  layout.extents.insert(layout.extents.begin() + groups.axis + 1, groups.block_size);
+  layout.has_blocks = true;
+  return layout;
+}
+
+class Arithmetic {
+ public:
+  using HasCodes = FunctionRef<bool(const NumberCode& code)>;
+
+  Arithmetic(Graph& graph, NodeId node, HasCodes has_codes)
+      : graph_(graph),
+        node_(node),
+        codes_(graph.operands(node)[0]),
+        shape_(graph.type(codes_).shape),
+        format_(*graph.type(codes_).quantization.other()),
+        blocks_(innermost_groups(format_.format)),
+        layout_(layout_of(shape_, blocks_)),
+        name_(graph.value_name({node})),
+        has_codes_(has_codes) {}
+
+  Expected<Value> run() {
+    QUADRANT_TRY(Value value, values());
+    if (format_.format.offset == Offset::zero_point) {
+      QUADRANT_TRY(const Value zeros, zero_points());
+      QUADRANT_TRY(value, combined(ops::Sub::kind, value, zeros, blocks_, layout_));
+    }
+    if (!format_.format.scales.empty()) {
+      QUADRANT_TRY(const Value scales, product(format_.format.scales, format_.scales));
+      QUADRANT_TRY(value, combined(ops::Multiply::kind, value, scales, blocks_, layout_));
+    }
+    if (!format_.format.offsets.empty()) {
+      QUADRANT_TRY(const Value minima, product(format_.format.offsets, format_.offsets));
+      QUADRANT_TRY(value, combined(ops::Sub::kind, value, minima, blocks_, layout_));
+    }
+    if (layout_.has_blocks) {
+      const auto known = shape_.known_extents();
+      QUADRANT_TRY(value, reshape(value, {known.begin(), known.end()}));
+    }
+    if (graph_.type({node_}).element == ElementType::float32) return value;
+    return cast(value, graph_.type({node_}).element);
+  }
+
+ private:
+  // --- codes ------------------------------------------------------------------------------------
+
+  // What codes stand for, in the layout.
+  Expected<Value> values() {
+    const NumberCode& code = format_.format.code;
+    const auto* stored = std::get_if<StoredTable>(&code);
+    const bool is_integer = std::holds_alternative<IntegerCode>(code);
+    const int bits = bit_width(code);
+    const Constant contents = in(layout_);
+    if (stored == nullptr && has_codes_(code)) return known_codes(contents, code);
+    if (bits > byte_bits || (is_integer && packed_bits(bits) == byte_bits)) {
+      return cast(graph_.add_constant(name_ + "_codes", contents), ElementType::float32);
+    }
+    if (stored != nullptr && stored->groups.kind != Granularity::Kind::tensor) {
+      return values_of_groups(*stored);
+    }
+    std::vector<float> table = values_of(code);
+    if (stored != nullptr) {
+      QUADRANT_TRY(const std::vector<float> own, read_scales(format_.table));
+      std::ranges::copy(own, table.begin());
+    }
+    return looked_up(contents, std::move(table), bits);
+  }
+
+  [[nodiscard]] Constant in(const Layout& layout) const {
+    return graph_.constant(codes_.node)->reshaped(Shape(layout.extents));
+  }
+
+  // Codes that whoever comes next has elements for: no scales, and read as they are.
+  Expected<Value> known_codes(const Constant& codes, const NumberCode& code) {
+    if (std::holds_alternative<IntegerCode>(code)) {
+      return cast(graph_.add_constant(name_ + "_codes", codes), ElementType::float32);
+    }
+    const Value stored = graph_.add_constant(name_ + "_codes", codes);
+    graph_.set_constant(stored.node, codes, ScaledFormat{NumberFormat{.code = code}, {}, {}, {}});
+    return add(ops::Dequantize::kind, {stored}, {});
+  }
+
+  // Codes of at most 8 bits, of any shape.
+  Expected<Value> looked_up(const Constant& codes, std::vector<float> table, int bits) {
+    const int packed = packed_bits(bits);
+    table.resize(std::size_t{1} << static_cast<unsigned>(packed), 0);
+    const std::int64_t each = byte_bits / packed;
+    std::vector<std::int64_t> extents(codes.shape().known_extents().begin(),
+                                      codes.shape().known_extents().end());
+    if (each == 1 || extents.empty() || extents.back() % each != 0) {
+      const auto count = static_cast<std::int64_t>(table.size());
+      const Constant bytes = Constant::deferred(
+          ElementType::uint8, codes.shape(), std::make_shared<PackedCodes>(codes, bits, byte_bits));
+      return gather(reals("table", Shape{count}, std::move(table)), bytes);
+    }
+    const std::vector<std::int64_t> whole = extents;
+    extents.back() /= each;
+    const Constant bytes = Constant::deferred(ElementType::uint8, Shape(extents),
+                                              std::make_shared<PackedCodes>(codes, bits, packed));
+    const Value pairs =
+        reals("table", Shape{std::int64_t{1} << byte_bits, each}, values_of_bytes(table, packed));
+    QUADRANT_TRY(const Value found, gather(pairs, bytes));
+    return reshape(found, whole);
+  }
+
+  // One table behind the other: an index is a code and where its group's begins.
+  Expected<Value> values_of_groups(const StoredTable& stored) {
+    QUADRANT_TRY(std::vector<float> table, read_scales(format_.table));
+    const Layout layout = layout_of(shape_, stored.groups);
+    const Shape groups = parameter_shape(shape_, stored.groups);
+    std::vector<std::int32_t> begins(table.size() / static_cast<std::size_t>(stored.levels));
+    for (std::size_t i = 0; i < begins.size(); ++i) {
+      begins[i] = static_cast<std::int32_t>(i) * stored.levels;
+    }
+    const Value offsets = graph_.add_constant(
+        name_ + "_begins", Constant::from_vector(ElementType::int32, groups, std::move(begins)));
+    const Constant bytes =
+        Constant::deferred(ElementType::uint8, Shape(layout.extents),
+                           std::make_shared<PackedCodes>(in(layout), byte_bits, byte_bits));
+    QUADRANT_TRY(const Value codes,
+                 cast(graph_.add_constant(name_ + "_codes", bytes), ElementType::int32));
+    QUADRANT_TRY(const Value indices,
+                 combined(ops::Add::kind, codes, offsets, stored.groups, layout));
+    const auto count = static_cast<std::int64_t>(table.size());
+    QUADRANT_TRY(const Value found,
+                 add(ops::Gather::kind, {reals("table", Shape{count}, std::move(table)), indices},
+                     {{"axis", std::int64_t{0}}}));
+    if (layout.extents == layout_.extents) return found;
+    return reshape(found, layout_.extents);
+  }
+
+  // --- scales -----------------------------------------------------------------------------------
+
+  // Of the innermost groups, multiplied from the outermost level on.
+  Expected<Value> product(const std::vector<ScaleLevel>& levels,
+                          const std::vector<Constant>& numbers) {
+    QUADRANT_TRY(Value result, level(levels[0], numbers[0]));
+    for (std::size_t i = 1; i < levels.size(); ++i) {
+      QUADRANT_TRY(result, spread(result, levels[i - 1].groups, levels[i].groups));
+      QUADRANT_TRY(const Value next, level(levels[i], numbers[i]));
+      QUADRANT_TRY(result, add(ops::Multiply::kind, {result, next}, {}));
+    }
+    return result;
+  }
+
+  // As float32, of `parameter_shape`.
+  Expected<Value> level(const ScaleLevel& level, const Constant& numbers) {
+    QUADRANT_TRY(std::vector<float> values, read_scales(numbers));
+    const Shape& shape = numbers.shape();
+    if (const auto* integer = std::get_if<IntegerCode>(&level.type)) {
+      return integers(shape, values, *integer);
+    }
+    const ElementType type = std::get_if<FloatScale>(&level.type)->type;
+    if (small_float(type)) return small_floats(shape, values, type);
+    if (type == ElementType::float16) {
+      const Constant halves = make_scales(type, shape, std::move(values));
+      return cast(graph_.add_constant(name_ + "_scales", halves), ElementType::float32);
+    }
+    return graph_.add_constant(name_ + "_scales",
+                               make_scales(ElementType::float32, shape, std::move(values)));
+  }
+
+  Expected<Value> integers(const Shape& shape, const std::vector<float>& values,
+                           const IntegerCode& code) {
+    const ElementType element =
+        storage_element(code.max > 255 || code.min < -128 ? 32 : byte_bits, code.min < 0);
+    std::vector<std::int64_t> numbers(values.size());
+    std::ranges::transform(values, numbers.begin(),
+                           [](float value) { return static_cast<std::int64_t>(value); });
+    const Constant stored = make_zero_points(element, shape, numbers);
+    return cast(graph_.add_constant(name_ + "_scales", stored), ElementType::float32);
+  }
+
+  Expected<Value> small_floats(const Shape& shape, const std::vector<float>& values,
+                               ElementType type) {
+    const std::vector<float> table = values_of(FloatCode{type});
+    std::vector<std::uint8_t> codes(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto found = std::ranges::find(table, values[i]);
+      codes[i] = static_cast<std::uint8_t>(found - table.begin());
+      if (found != table.end()) continue;
+      return fail(ErrorCode::invalid_model,
+                  fmt::format("a scale of {}, which {} does not have", values[i], to_string(type)));
+    }
+    const Constant bytes = Constant::from_vector(ElementType::uint8, shape, std::move(codes));
+    if (has_codes_(FloatCode{type})) return known_codes(bytes, FloatCode{type});
+    return looked_up(bytes, table, byte_bits);
+  }
+
+  Expected<Value> zero_points() {
+    const Value stored = graph_.add_constant(name_ + "_zero_points", format_.offsets.front());
+    return cast(stored, ElementType::float32);
+  }
+
+  // Numbers of the groups `from` as such of `to`, which lie in them.
+  Expected<Value> spread(Value numbers, const Granularity& from, const Granularity& to) {
+    if (from == to || from.kind == Granularity::Kind::tensor) return numbers;
+    const Shape wanted = parameter_shape(shape_, to);
+    if (from.kind == Granularity::Kind::axis) return along(numbers, from.axis, wanted.rank());
+    // Blocks of one axis, some of which are one of the larger ones.
+    const std::int64_t inner = to.block_size;
+    const std::int64_t count = wanted[from.axis].value();
+    return repeated(numbers, from.axis, count, from.block_size / inner);
+  }
+
+  // A list as numbers along an axis of a tensor of that rank.
+  Expected<Value> along(Value list, std::int64_t axis, std::int64_t rank) {
+    std::vector<std::int64_t> extents(static_cast<std::size_t>(rank), 1);
+    extents[static_cast<std::size_t>(axis)] = graph_.type(list).shape[0].value();
+    return reshape(list, extents);
+  }
+
+  // Element i of `axis` is element i / times of `value`.
+  Expected<Value> repeated(Value value, std::int64_t axis, std::int64_t count, std::int64_t times) {
+    std::vector<std::int32_t> from(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      from[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(i) / times);
+    }
+    const Value indices = graph_.add_constant(
+        name_ + "_blocks",
+        Constant::from_vector(ElementType::int32, Shape{count}, std::move(from)));
+    return add(ops::Gather::kind, {value, indices}, {{"axis", axis}});
+  }
+
+  // `kind` of every element of `value`, in that layout of those groups, and the number of its
+  // group.
+  Expected<Value> combined(std::string_view kind, Value value, Value numbers,
+                           const Granularity& groups, const Layout& layout) {
+    if (groups.kind == Granularity::Kind::axis) {
+      QUADRANT_TRY(numbers, along(numbers, groups.axis, shape_.rank()));
+    } else if (layout.has_blocks) {
+      std::vector<std::int64_t> ones = layout.extents;
+      ones[static_cast<std::size_t>(groups.axis) + 1] = 1;
+      QUADRANT_TRY(numbers, reshape(numbers, ones));
+    } else if (groups.kind == Granularity::Kind::block) {
+      const std::int64_t extent = shape_[groups.axis].value();
+      QUADRANT_TRY(numbers, repeated(numbers, groups.axis, extent, groups.block_size));
+    }
+    return add(kind, {value, numbers}, {});
+  }
+
+  // --- nodes ------------------------------------------------------------------------------------
+
+  Value reals(std::string_view what, Shape shape, std::vector<float> values) {
+    return graph_.add_constant(
+        fmt::format("{}_{}", name_, what),
+        Constant::from_vector(ElementType::float32, std::move(shape), std::move(values)));
+  }
+
+  Expected<Value> gather(Value table, const Constant& bytes) {
+    QUADRANT_TRY(const Value indices,
+                 cast(graph_.add_constant(name_ + "_codes", bytes), ElementType::int32));
+    return add(ops::Gather::kind, {table, indices}, {{"axis", std::int64_t{0}}});
+  }
+
+  Expected<Value> cast(Value value, ElementType to) {
+    return add(ops::Cast::kind, {value}, {{"to", element_type_number(to)}});
+  }
+
+  Expected<Value> reshape(Value value, const std::vector<std::int64_t>& extents) {
+    const auto rank = static_cast<std::int64_t>(extents.size());
+    const Value shape = graph_.add_constant(
+        name_ + "_shape", Constant::from_vector(ElementType::int64, Shape{rank}, extents));
+    return add(ops::Reshape::kind, {value, shape}, {});
+  }
+
+  Expected<Value> add(std::string_view kind, std::vector<Value> operands, Attributes attributes) {
+    const NodeId made = graph_.add({.kind = std::string(kind),
+                                    .operands = std::move(operands),
+                                    .results = {{name_, {}}},
+                                    .attributes = std::move(attributes)});
+    QUADRANT_CHECK(detail::infer_node(graph_, made));
+    return Value{made};
+  }
+
+  Graph& graph_;
+  NodeId node_;
+  Value codes_;
+  Shape shape_;
+  ScaledFormat format_;
+  Granularity blocks_;
+  Layout layout_;
+  std::string name_;
+  HasCodes has_codes_;
+};
+
+}  // namespace
+
+Expected<void> make_formats_explicit(Graph& graph, Sink* sink,
+                                     FunctionRef<bool(const NumberCode& code)> has_codes) {
+  std::int64_t count = 0;
+  const std::uint32_t end = graph.index_bound();
+  for (std::uint32_t index = 0; index < end; ++index) {
+    const NodeId node = graph.node_at(index);
+    if (!node.is_valid() || graph.kind(node) != ops::Dequantize::kind) continue;
+    const Quantization& quantization = graph.type(graph.operands(node)[0]).quantization;
+    if (!quantization.other()) continue;
+    const NumberCode code = quantization.other()->format.code;
+    if (quantization.other()->format.scales.empty() && has_codes(code)) continue;
+    auto made = Arithmetic(graph, node, has_codes).run();
+    if (!made) return fail(detail::at(graph.ref(node), std::move(made).error()));
+    put_in_place(graph, node, *made);
+    if (!has_codes(code)) ++count;
+  }
+  if (count > 0 && sink != nullptr) {
+    sink->report({Severity::note,
+                  fmt::format("{} weights have codes that the file has no type for: they are "
+                              "written as arithmetic, a table that the codes look up",
+                              count),
+                  {}});
+  }
+  return {};
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,112 @@
+#include "quadrant/numerics/encode_constant.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "numerics/pieces.hpp"
+#include "quadrant/ir/scaled_format.hpp"
+#include "quadrant/ir/scales.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+Expected<std::vector<float>> read_whole(const Constant& real) {
+  const std::int64_t count = real.element_count();
+  std::vector<float> values;
+  values.reserve(static_cast<std::size_t>(count));
+  FloatReader reader(real);
+  for (std::int64_t first = 0; first < count; first += std::int64_t{piece_elements}) {
+    QUADRANT_TRY(const auto piece, reader.read(first, piece_size(first, count)));
+    values.insert(values.end(), piece.begin(), piece.end());
+  }
+  return values;
+}
+
+Constant zero_points_of(ElementType storage, Shape shape, const std::vector<float>& numbers) {
+  std::vector<std::int64_t> integers(numbers.size());
+  std::ranges::transform(numbers, integers.begin(),
+                         [](float number) { return static_cast<std::int64_t>(number); });
+  return make_zero_points(storage, std::move(shape), integers);
+}
+
+// The scales of a uniform type: of the type that it says, and none is 0.
+Constant uniform_scales(ElementType element, Shape shape, std::vector<float> numbers) {
+  std::ranges::replace(numbers, 0.0F, 1.0F);
+  if (element != ElementType::float64) {
+    return make_scales(element, std::move(shape), std::move(numbers));
+  }
+  return make_exact_scales(element, std::move(shape), {numbers.begin(), numbers.end()});
+}
+
+Quantization quantization_of(Encoded encoded, const NumberFormat& format, const Shape& shape) {
+  std::vector<Constant> constants;
+  std::vector<std::vector<float>> numbers = std::move(encoded.scales);
+  std::ranges::move(encoded.offsets, std::back_inserter(numbers));
+  if (!encoded.table.empty()) numbers.push_back(std::move(encoded.table));
+  const std::vector<FormatPart> wanted = parts_of(ScaledFormat{format, {}, {}, {}});
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    Shape of_part = shape_of(wanted[i], shape);
+    if (wanted[i].element != ElementType::float32) {
+      constants.push_back(zero_points_of(wanted[i].element, std::move(of_part), numbers[i]));
+    } else if (is_uniform(format)) {
+      constants.push_back(uniform_scales(std::get<FloatScale>(format.scales.front().type).type,
+                                         std::move(of_part), std::move(numbers[i])));
+    } else {
+      constants.push_back(
+          make_scales(ElementType::float32, std::move(of_part), std::move(numbers[i])));
+    }
+  }
+  return quadrant::quantization_of(format, constants);
+}
+
+}  // namespace
+
+Expected<EncodedConstant> encode_constant(const Constant& real, const NumberFormat& format,
+                                          const EncodeOptions& options) {
+  if (!is_float(real.element())) {
+    return fail(ErrorCode::impossible,
+                fmt::format("values of type {} cannot be quantized: only floats can",
+                            to_string(real.element())));
+  }
+  QUADRANT_TRY(const std::vector<float> values, read_whole(real));
+  QUADRANT_TRY(Encoded encoded, encode(values, real.shape(), format, options));
+  EncodedConstant made;
+  made.error = encoded.error;
+  made.bound = encoded.bound;
+  made.codes =
+      Constant::from_bytes(storage_element(format), real.shape(), std::move(encoded.codes));
+  made.quantization = quantization_of(std::move(encoded), format, real.shape());
+  return made;
+}
+
+std::vector<Constant> parts(const Quantization& quantization) {
+  const ScaledFormat format = scaled_format(quantization);
+  std::vector<Constant> found;
+  for (const FormatPart& part : parts_of(format)) {
+    found.push_back(part.contents == nullptr ? Constant() : *part.contents);
+  }
+  return found;
+}
+
+Quantization quantization_of(const NumberFormat& format, std::span<const Constant> parts) {
+  ScaledFormat made{format, {}, {}, {}};
+  for (const FormatPart& part : parts_of(made)) {
+    if (parts.empty()) break;
+    Constant contents = parts.front();
+    parts = parts.subspan(1);
+    if (part.values != 0) {
+      made.table = std::move(contents);
+    } else {
+      auto& levels = made.scales.size() < format.scales.size() ? made.scales : made.offsets;
+      levels.push_back(std::move(contents));
+    }
+  }
+  return made;
+}
+
+}  // namespace quadrant::inline v0

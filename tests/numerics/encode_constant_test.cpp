@@ -1,0 +1,123 @@
+#include "quadrant/numerics/encode_constant.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <vector>
+
+#include "quadrant/ir/scaled_format.hpp"
+#include "quadrant/ir/scales.hpp"
+#include "quadrant/ir/verify.hpp"
+#include "quadrant/numerics/convert.hpp"
+
+using namespace quadrant;
+
+namespace {
+
+NumberFormat format_of(std::string_view text) {
+  const auto format = parse_number_format(text);
+  REQUIRE_MESSAGE(format, to_string(format.error()));
+  return *format;
+}
+
+std::vector<float> ramp(std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    values[i] = std::sin(static_cast<float>(i)) * (1 + static_cast<float>(i % 7));
+  }
+  return values;
+}
+
+Constant matrix(std::int64_t rows, std::int64_t columns) {
+  return Constant::from_vector(ElementType::float32, {rows, columns},
+                               ramp(static_cast<std::size_t>(rows * columns)));
+}
+
+std::vector<float> decoded(const EncodedConstant& encoded) {
+  const auto real = dequantized(encoded.codes, encoded.quantization);
+  REQUIRE_MESSAGE(real, to_string(real.error()));
+  const auto bytes = real->read();
+  REQUIRE(bytes);
+  const auto values = bytes->as<float>();
+  return {values.begin(), values.end()};
+}
+
+}  // namespace
+
+TEST_CASE("the error is that of what a dequantize gives, in every format") {
+  const Constant real = matrix(6, 96);
+  const std::vector<float> values = ramp(6 * 96);
+  for (const NamedFormat& named : named_formats()) {
+    CAPTURE(named.name);
+    const NumberFormat format = format_of(named.name);
+    const auto encoded = encode_constant(real, format);
+    REQUIRE_MESSAGE(encoded, to_string(encoded.error()));
+    CHECK(encoded->codes.element() == storage_element(format));
+    CHECK(encoded->quantization.storage() == encoded->codes.element());
+    CHECK(static_cast<bool>(encoded->quantization.uniform()) == is_uniform(format));
+    if (is_uniform(format)) {
+      CHECK(verify(*encoded->quantization.uniform(), real.shape()));
+    } else {
+      CHECK(verify(*encoded->quantization.other(), real.shape()));
+    }
+    CHECK(squared_error(values, decoded(*encoded)) ==
+          doctest::Approx(encoded->error).epsilon(1e-6));
+    const auto again = quantization_of(format, parts(encoded->quantization));
+    CHECK(again == encoded->quantization);
+  }
+}
+
+TEST_CASE("any part of the reals can be read") {
+  const auto encoded = encode_constant(matrix(7, 33), format_of("q4_k"));
+  REQUIRE(encoded);
+  const std::vector<float> whole = decoded(*encoded);
+  const Constant real = *dequantized(encoded->codes, encoded->quantization);
+  for (const std::size_t first : std::initializer_list<std::size_t>{0, 1, 31, 33, 200}) {
+    std::vector<float> part(29);
+    REQUIRE(real.read(first * sizeof(float), std::as_writable_bytes(std::span(part))));
+    CHECK(std::ranges::equal(part, std::span(whole).subspan(first, 29)));
+  }
+}
+
+TEST_CASE("groups of zeros have a scale that a uniform type may have") {
+  std::vector<float> values(64, 0.0F);
+  values[40] = 3;
+  const Constant real = Constant::from_vector(ElementType::float32, {2, 32}, values);
+  for (const std::string_view text : {"int4", "uint4", "int8", "uint8", "nf4", "mxfp4", "q4_k"}) {
+    CAPTURE(text);
+    const auto encoded = encode_constant(real, format_of(text));
+    REQUIRE_MESSAGE(encoded, to_string(encoded.error()));
+    if (encoded->quantization.uniform()) {
+      CHECK(verify(*encoded->quantization.uniform(), real.shape()));
+    }
+    const std::vector<float> found = decoded(*encoded);
+    CHECK(std::all_of(found.begin(), found.begin() + 32, [](float value) { return value == 0; }));
+    CHECK(found[40] == doctest::Approx(3).epsilon(0.2));
+  }
+}
+
+TEST_CASE("what is no number, and integers, are refused with their place") {
+  std::vector<float> values(32, 1.0F);
+  values[7] = std::numeric_limits<float>::quiet_NaN();
+  const auto nan =
+      encode_constant(Constant::from_vector(ElementType::float32, {1, 32}, values), format_of("nf4"));
+  REQUIRE_FALSE(nan);
+  CHECK(nan.error().message.find("element 7") != std::string::npos);
+  const Constant integers =
+      Constant::from_vector(ElementType::int8, {1, 32}, std::vector<std::int8_t>(32));
+  REQUIRE_FALSE(encode_constant(integers, format_of("nf4")));
+}
+
+TEST_CASE("halves are encoded as the numbers that they are") {
+  const std::vector<float> exact{0.5F, -1, 2, 0.25F, 1, 1.5F, -0.75F, 0};
+  const Constant halves = make_scales(ElementType::float16, {1, 8}, exact);
+  const Constant singles = Constant::from_vector(ElementType::float32, {1, 8}, exact);
+  const auto a = encode_constant(halves, format_of("mxfp4"));
+  const auto b = encode_constant(singles, format_of("mxfp4"));
+  REQUIRE(a);
+  REQUIRE(b);
+  CHECK(decoded(*a) == decoded(*b));
+}

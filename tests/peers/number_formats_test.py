@@ -1,0 +1,236 @@
+"""Weights in number formats: what files of each kind hold is the same numbers to every runtime, on the
+grid that the format's specification says, and no further from the weights than the format's usual rule.
+
+Models multiply by an identity, so that what they compute is the weight itself, bit by bit.
+"""
+
+import _peers
+
+import json
+
+import ml_dtypes
+import numpy as np
+import openvino as ov
+from onnx import helper
+
+from _command import quadrant, run_tests, scratch
+from _litert import run_litert
+from _models import info, model_of, run
+
+node = helper.make_node
+
+# bitsandbytes, functional.py: create_normal_map.
+NF4 = np.array([-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635,
+                -0.18477343022823334, -0.09105003625154495, 0.0, 0.07958029955625534, 0.16093020141124725,
+                0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941,
+                0.7229568362236023, 1.0], np.float32)
+MORE = ["codebook:16", "codebook:16:channel", "codebook:8:group", "f6e2m3 * f32[block=8] : f32",
+        "(u3 - z) * f16[block=16] : f32"]
+
+
+def types():
+    done = quadrant("list", "types", "--json")
+    assert done.returncode == 0, done.stderr
+    return [entry["type"] for entry in json.loads(done.stdout)["types"]]
+
+
+def normal(*shape):
+    return np.random.default_rng(3).standard_normal(shape).astype(np.float32)
+
+
+def model(operation, x, y, w, **attributes):
+    return model_of([node(operation, ["x", "w"], ["y"], **attributes)], [info("x", x)], [info("y", y)], {"w": w})
+
+
+def matmul(rows, columns):
+    """y = x w of x [rows, rows] is w."""
+    w = normal(rows, columns)
+    graph = model("MatMul", [rows, rows], [rows, columns], w)
+    return graph, {"x": np.eye(rows, dtype=np.float32)}, w, 0, lambda y: y
+
+
+def gemm(rows, columns):
+    """w is [outputs, inputs], as most models have it."""
+    w = normal(columns, rows)
+    graph = model("Gemm", [rows, rows], [rows, columns], w, transB=1)
+    return graph, {"x": np.eye(rows, dtype=np.float32)}, w, 1, lambda y: y.T
+
+
+def convolution(outputs, inputs):
+    w = normal(outputs, inputs, 1, 1)
+    graph = model("Conv", [inputs, inputs, 1, 1], [inputs, outputs, 1, 1], w)
+    return graph, {"x": np.eye(inputs, dtype=np.float32).reshape(inputs, inputs, 1, 1)}, w, 1, \
+        lambda y: y.transpose(1, 0, 2, 3)
+
+
+MODELS = {"matmul": matmul(96, 40), "odd": matmul(37, 21), "gemm": gemm(64, 24), "conv": convolution(12, 32)}
+
+
+def written(folder, path, name, extension):
+    target = folder / f"made.{extension}"
+    done = quadrant("quantize", path, "-o", target, "--scheme", "weight-only", "--type", name)
+    assert done.returncode == 0, f"{extension}: {done.stderr}"
+    return target
+
+
+def run_text(folder, path, feeds):
+    np.savez(folder / "feed.npz", **feeds)
+    done = quadrant("run", path, "--data", folder / "feed.npz", "-o", folder / "out")
+    assert done.returncode == 0, done.stderr
+    return np.load(folder / "out" / "feed.npz")["y"]
+
+
+def run_openvino(path, feeds):
+    compiled = ov.Core().compile_model(str(path), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    return next(iter(compiled([feeds["x"]]).values()))
+
+
+def decoded(folder, name, case):
+    """The weight as each of the runtimes has it."""
+    graph, feeds, w, _, of_result = case
+    path = folder / "model.onnx"
+    path.write_bytes(graph.SerializeToString())
+    read = {
+        "ours": run_text(folder, written(folder, path, name, "qd"), feeds),
+        "onnxruntime": run(written(folder, path, name, "onnx"), feeds)[0],
+        "openvino": run_openvino(written(folder, path, name, "xml"), feeds),
+        "litert": next(iter(run_litert(written(folder, path, name, "tflite"), feeds).values())),
+    }
+    return w, {runtime: of_result(np.asarray(y)) for runtime, y in read.items()}
+
+
+def check_same(name, case):
+    with scratch() as folder:
+        w, read = decoded(folder, name, case)
+        ours = read.pop("ours")
+        assert ours.shape == w.shape
+        noise = np.sum((ours - w).astype(np.float64)**2)
+        assert 0 < noise < .3 * np.sum(w.astype(np.float64)**2), "not near the weight"
+        for runtime, y in read.items():
+            assert np.array_equal(y, ours), f"{runtime}: off by {np.abs(y - ours).max()} at most"
+
+
+def test_all_runtimes_read_the_same_numbers():
+    for name in types() + MORE:
+        for model, case in MODELS.items():
+            yield f"{name}, {model}", check_same, name, case
+
+
+# --- grids -------------------------------------------------------------------------------------------
+
+
+def blocks_of(array, axis, size):
+    """[blocks, size] of an array whose axis has whole blocks."""
+    moved = np.moveaxis(array, axis, -1)
+    return moved.reshape(-1, size)
+
+
+def values_of(dtype):
+    values = np.arange(256 if dtype.itemsize == 1 and ml_dtypes.finfo(dtype).bits == 8 else 16,
+                       dtype=np.uint8).view(dtype).astype(np.float32)
+    return np.unique(values[np.isfinite(values)])
+
+
+E2M1 = values_of(np.dtype(ml_dtypes.float4_e2m1fn))
+E4M3 = values_of(np.dtype(ml_dtypes.float8_e4m3fn))
+
+
+def nearest(values, grid):
+    return grid[np.abs(values[..., None] - grid).argmin(-1)]
+
+
+def amax_mxfp4(block):
+    """OCP Microscaling 1.0, 6.3."""
+    scale = 2.0**(np.floor(np.log2(np.abs(block).max(1, keepdims=True))) - 2)
+    return nearest(block / scale, E2M1) * scale
+
+
+def amax_nf4(block):
+    scale = np.abs(block).max(1, keepdims=True)
+    return nearest(block / scale, NF4) * scale
+
+
+def is_on_grid(values, grid, scale):
+    return np.isin((values / scale).astype(np.float32), grid).all()
+
+
+def check_mxfp4(block):
+    for row in block:
+        largest = np.abs(row).max()
+        assert any(is_on_grid(row, E2M1, 2.0**power) for power in
+                   range(int(np.floor(np.log2(largest))) - 3, int(np.floor(np.log2(largest))) + 2))
+
+
+def check_nf4(block):
+    for row in block:
+        largest = np.abs(row).max()
+        quotients = (row / largest).astype(np.float32)
+        # The largest is some entry of the table times the scale.
+        assert any(np.allclose(nearest(quotients * entry, NF4), quotients * entry, 1e-6, 1e-7)
+                   for entry in np.abs(NF4) if entry), "no multiple of the table"
+
+
+def check_rule(name, size, rule, check_grid):
+    for case in (MODELS["matmul"], MODELS["gemm"]):
+        with scratch() as folder:
+            w, read = decoded(folder, name, case)
+            axis = case[3]
+            if w.shape[axis] % size:
+                continue
+            blocks, found = blocks_of(w, axis, size), blocks_of(read["onnxruntime"], axis, size)
+            check_grid(found)
+            error, usual = (np.sum((blocks - other)**2) for other in (found, rule(blocks)))
+            assert error <= usual * (1 + 1e-6), f"{error} is more than the usual rule's {usual}"
+
+
+def test_numbers_are_those_of_the_specification():
+    yield "mxfp4", check_rule, "mxfp4", 32, amax_mxfp4, check_mxfp4
+    yield "nf4", check_rule, "nf4", 64, amax_nf4, check_nf4
+
+
+def test_nvfp4_has_a_scale_of_e4m3_for_16():
+    with scratch() as folder:
+        _, read = decoded(folder, "nvfp4", MODELS["matmul"])
+    blocks = blocks_of(read["onnxruntime"], 0, 16)
+    # The ratio of two numbers of blocks is one of e2m1 times e4m3: all fit one scale of the tensor.
+    numbers = np.unique(np.abs(np.outer(E4M3[E4M3 > 0], E2M1[E2M1 > 0])))
+    largest = np.abs(blocks).max()
+    candidates = largest / numbers
+    assert any(np.isin(np.round(np.abs(blocks) / scale * 512), np.round(np.append(numbers, 0) * 512)).all()
+               for scale in candidates)
+
+
+# --- options and refusals ----------------------------------------------------------------------------
+
+
+def test_blocks_and_scales_can_be_chosen():
+    graph, _, _, _, _ = MODELS["matmul"]
+    with scratch() as folder:
+        path = folder / "model.onnx"
+        path.write_bytes(graph.SerializeToString())
+        sizes = {}
+        for label, options in {"64": [], "16": ["--block-size", 16],
+                               "16 f16": ["--block-size", 16, "--scales", "float16"]}.items():
+            done = quadrant("quantize", path, "-o", folder / "made.qd", "--scheme", "weight-only", "--type", "nf4",
+                            *options, "--json")
+            assert done.returncode == 0, done.stderr
+            sizes[label] = (folder / "made.qd").read_text()
+        assert "block=64" in sizes["64"] and "block=16" in sizes["16"]
+        assert "nf4 * f16[" in sizes["16 f16"]
+
+
+def test_what_cannot_be_says_why():
+    graph, _, _, _, _ = MODELS["matmul"]
+    with scratch() as folder:
+        path = folder / "model.onnx"
+        path.write_bytes(graph.SerializeToString())
+        for options, says in [(["--type", "nf5"], "nf5"), (["--type", "nf4", "--bits", 4], "--bits"),
+                              (["--type", "nf4", "--form", "behind"], "--form front"),
+                              (["--type", "fp8-e4m3", "--block-size", 32], "no blocks"),
+                              (["--scales", "f8e4m3"], "f8e4m3"), (["--type", "i20 * f32[channel] : f32"], "16")]:
+            done = quadrant("quantize", path, "-o", folder / "made.onnx", "--scheme", "weight-only", *options)
+            assert done.returncode != 0 and says in done.stderr, f"{options}: {done.stderr}"
+            assert not (folder / "made.onnx").exists()
+
+
+run_tests(globals())

@@ -1,0 +1,152 @@
+#include "quadrant/ir/explicit_formats.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "model_text.hpp"
+#include "quadrant/ir/scaled_format.hpp"
+#include "quadrant/ir/text.hpp"
+#include "quadrant/ir/verify.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+#include "runtime/formats.hpp"
+
+namespace quadrant::test {
+namespace {
+
+std::vector<float> computed(const Graph& graph) {
+  const std::vector<Value> outputs_of = output_values(graph);
+  const auto model = value_of(Interpreter().load(graph, outputs_of));
+  const Tensors outputs = value_of(run_model(*model, {}, outputs_of.size()));
+  const auto values = outputs.front().as<float>();
+  return {values.begin(), values.end()};
+}
+
+// Bit by bit, but for the sign of 0.
+void check_same(const std::vector<float>& a, const std::vector<float>& b) {
+  REQUIRE(a.size() == b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) REQUIRE(a[i] == b[i]);
+}
+
+const std::vector<std::string>& texts() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> made;
+    for (const NamedFormat& named : named_formats()) made.emplace_back(named.name);
+    for (const std::string_view more :
+         {"codebook:4", "codebook:16", "codebook:16:channel", "codebook:8:group", "codebook:40",
+          "f6e2m3 * f32[block=8] : f32", "f6e3m2 * bf16[channel] : f32",
+          "u2 * f16[block=8] - f16[block=8] : f32", "(u3 - z) * f8e4m3[block=4] : f32",
+          "i4 * f32[tensor] * f8e4m3[channel] * u4<1:16>[block=6] : f32",
+          "table<16 x f16>[tensor] * f32[tensor] * +-f8e4m3[block=16] : f32", "f8e5m2 : f32",
+          "i10 * bf16[channel] : f32", "i3 * f32[tensor] * u4<1:16>[block=8] : f32",
+          "i6 * bf16[channel] : f32", "nf4 * f32[tensor] : f32"}) {
+      made.emplace_back(more);
+    }
+    return made;
+  }();
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("arithmetic computes what a dequantize does, in every format and layout") {
+  struct Layout {
+    Shape shape;
+    FormatAxes axes;
+  };
+  for (const Layout& layout :
+       {Layout{{4, 64}, {0, 1}}, Layout{{64, 6}, {1, 0}}, Layout{{3, 37}, {0, 1}},
+        Layout{{5, 16, 3, 3}, {0, 1}}, Layout{{2, 3, 34}, {1, 2}}, Layout{{1, 512}, {0, 1}}}) {
+    for (const std::string& text : texts()) {
+      const auto format = parse_number_format(text, layout.axes);
+      REQUIRE_MESSAGE(format, to_string(format.error()));
+      const Graph graph = graph_of(*format, layout.shape);
+      REQUIRE_MESSAGE(verify(graph), text);
+      Graph spelled_out = graph;
+      REQUIRE(make_formats_explicit(spelled_out, nullptr));
+      CAPTURE(text);
+      CAPTURE(to_string(layout.shape));
+      const auto valid = verify(spelled_out);
+      REQUIRE_MESSAGE(valid, to_string(valid.error()));
+      CHECK(count_of_kind(spelled_out, ops::Dequantize::kind) == (is_uniform(*format) ? 1 : 0));
+      CHECK_FALSE(spelled_out.find_value("y").is_absent());
+      check_same(computed(spelled_out), computed(graph));
+    }
+  }
+}
+
+TEST_CASE("codes that whoever comes next has elements for are read as they are") {
+  const auto has_tables_and_floats = [](const NumberCode& code) {
+    return std::holds_alternative<FixedTable>(code) || std::holds_alternative<FloatCode>(code);
+  };
+  // Of codes, and of small floats as scales.
+  for (const auto& [text, count] :
+       {std::pair("nf4", 1), std::pair("mxfp4", 2), std::pair("nvfp4", 2), std::pair("fp8-e4m3", 1),
+        std::pair("q4_k", 0), std::pair("codebook:16", 0)}) {
+    CAPTURE(text);
+    const Graph graph = graph_of(value_of(parse_number_format(text)), {4, 64});
+    Graph spelled_out = graph;
+    REQUIRE(make_formats_explicit(spelled_out, nullptr, has_tables_and_floats));
+    REQUIRE(verify(spelled_out));
+    CHECK(count_of_kind(spelled_out, ops::Dequantize::kind) == count);
+    check_same(computed(spelled_out), computed(graph));
+    const std::string once = print_graph(spelled_out);
+    REQUIRE(make_formats_explicit(spelled_out, nullptr, has_tables_and_floats));
+    CHECK(print_graph(spelled_out) == once);
+  }
+}
+
+TEST_CASE("four bits stay four bits, and scales of 8 bits are bytes") {
+  Graph graph = graph_of(value_of(parse_number_format("nvfp4")), {32, 64});
+  REQUIRE(make_formats_explicit(graph, nullptr));
+  std::uint64_t bytes = 0;
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    const Constant* const constant = node.is_valid() ? graph.constant(node) : nullptr;
+    if (constant != nullptr && constant->element() == ElementType::uint8) {
+      bytes += constant->byte_size();
+    }
+  }
+  CHECK(bytes == 32 * 64 / 2 + 32 * 64 / 16);
+}
+
+TEST_CASE("text says formats that are not uniform, and reads them back") {
+  for (const std::string& text : texts()) {
+    CAPTURE(text);
+    const Graph graph = graph_of(value_of(parse_number_format(text)), {4, 24});
+    const auto printed = print_model(graph);
+    REQUIRE_MESSAGE(printed, to_string(printed.error()));
+    const auto again = parse_graph(*printed);
+    REQUIRE_MESSAGE(again, to_string(again.error()));
+    CHECK(print_model(*again) == *printed);
+    check_same(computed(*again), computed(graph));
+  }
+}
+
+TEST_CASE("text that says a format wrongly is an error with its place") {
+  const std::string good =
+      "graph {}\n%w: tensor<1x4x!quadrant.numbers<\"nf4 * f32[axis=1 block=2] : f32\", [1, 2]>> = "
+      "constant() [0, 1, 2, 15]\n%y: tensor<1x4xf32> = dequantize(%w)\noutput(%y)\n";
+  REQUIRE(parse_graph(good));
+  CHECK(computed(*parse_graph(good))[3] == 2.0F);
+  const auto changed = [&](std::string_view from, std::string_view to) {
+    std::string text = good;
+    text.replace(text.find(from), from.size(), to);
+    return text;
+  };
+  for (const std::string& text :
+       {changed("[1, 2]", "[1]"), changed("[1, 2]", "[1, nan]"), changed("[1, 2]", "[...]"),
+        changed(", [1, 2]", ""), changed("nf4 *", "nf5 *"), changed("axis=1", "axis=2"),
+        changed("dequantize(%w)", "onnx.Relu(%w)"), changed("[1, 2]", "[1, 2], [3]"),
+        changed("nf4 * f32[axis=1 block=2] : f32\", [1, 2]", "f8e4m3 : f32\", [1]"),
+        changed("output(%y)", "output(%w)"), changed("15]", "16]")}) {
+    const auto graph = parse_graph(text);
+    const bool is_refused = !graph || !verify(*graph);
+    CHECK_MESSAGE(is_refused, text);
+    if (!graph) CHECK(to_string(graph.error()).find("line ") != std::string::npos);
+  }
+}
+
+}  // namespace quadrant::test
