@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -98,7 +99,7 @@ int packed_bits(int bits) {
 // How elements lie while they are computed: with an axis inside each block, where blocks are whole.
 struct Layout {
   std::vector<std::int64_t> extents;
-  bool has_blocks = false;
+  std::int64_t block = 0;  ///< elements of one; 0: as the tensor lies
 };
 
 Layout layout_of(const Shape& shape, const Granularity& groups) {
@@ -106,18 +107,20 @@ Layout layout_of(const Shape& shape, const Granularity& groups) {
   Layout layout{{known.begin(), known.end()}};
   if (groups.kind != Granularity::Kind::block) return layout;
   std::int64_t& extent = layout.extents[static_cast<std::size_t>(groups.axis)];
-  if (extent % groups.block_size != 0) return layout;
-  extent /= groups.block_size;
-  layout.extents.insert(layout.extents.begin() + groups.axis + 1, groups.block_size);
-  layout.has_blocks = true;
+  const std::int64_t size = std::min(groups.block_size, extent);  // of one block, full or not
+  if (size == 0 || extent % size != 0) return layout;
+  extent /= size;
+  layout.extents.insert(layout.extents.begin() + groups.axis + 1, size);
+  layout.block = size;
   return layout;
 }
 
+// Tables that weights have in common, by what they hold in rows of how many.
+using Tables = std::map<std::pair<std::vector<float>, std::int64_t>, Value>;
+
 class Arithmetic {
  public:
-  using HasCodes = FunctionRef<bool(const NumberCode& code)>;
-
-  Arithmetic(Graph& graph, NodeId node, HasCodes has_codes)
+  Arithmetic(Graph& graph, NodeId node, HasCodes has_codes, Tables& tables)
       : graph_(graph),
         node_(node),
         codes_(graph.operands(node)[0]),
@@ -126,7 +129,8 @@ class Arithmetic {
         blocks_(innermost_groups(format_.format)),
         layout_(layout_of(shape_, blocks_)),
         name_(graph.value_name({node})),
-        has_codes_(has_codes) {}
+        has_codes_(has_codes),
+        tables_(tables) {}
 
   Expected<Value> run() {
     QUADRANT_TRY(Value value, values());
@@ -142,13 +146,16 @@ class Arithmetic {
       QUADRANT_TRY(const Value minima, product(format_.format.offsets, format_.offsets));
       QUADRANT_TRY(value, combined(ops::Sub::kind, value, minima, blocks_, layout_));
     }
-    if (layout_.has_blocks) {
+    if (layout_.block != 0) {
       const auto known = shape_.known_extents();
       QUADRANT_TRY(value, reshape(value, {known.begin(), known.end()}));
     }
     if (graph_.type({node_}).element == ElementType::float32) return value;
     return cast(value, graph_.type({node_}).element);
   }
+
+  /// Whether what codes stand for is looked up, or computed from plain integers.
+  [[nodiscard]] bool looks_up() const noexcept { return looks_up_; }
 
  private:
   // --- codes ------------------------------------------------------------------------------------
@@ -160,7 +167,11 @@ class Arithmetic {
     const bool is_integer = std::holds_alternative<IntegerCode>(code);
     const int bits = bit_width(code);
     const Constant contents = in(layout_);
-    if (stored == nullptr && has_codes_(code)) return known_codes(contents, code);
+    // A scale for each element is no form of weights that runtimes compute with.
+    if (stored == nullptr && !is_cut_off() && has_codes_(code, sums(layout_))) {
+      looks_up_ = false;
+      return known_codes(contents, code);
+    }
     if (bits > byte_bits || (is_integer && packed_bits(bits) == byte_bits)) {
       return cast(graph_.add_constant(name_ + "_codes", contents), ElementType::float32);
     }
@@ -173,6 +184,17 @@ class Arithmetic {
       std::ranges::copy(own, table.begin());
     }
     return looked_up(contents, std::move(table), bits);
+  }
+
+  // Of elements that a sum over them may have.
+  static std::span<const std::int64_t> sums(const Layout& layout) {
+    if (layout.block != 0) return {&layout.block, 1};
+    return layout.extents;
+  }
+
+  // Whether the last block of an axis is not full.
+  [[nodiscard]] bool is_cut_off() const noexcept {
+    return blocks_.kind == Granularity::Kind::block && layout_.block == 0;
   }
 
   [[nodiscard]] Constant in(const Layout& layout) const {
@@ -197,17 +219,15 @@ class Arithmetic {
     std::vector<std::int64_t> extents(codes.shape().known_extents().begin(),
                                       codes.shape().known_extents().end());
     if (each == 1 || extents.empty() || extents.back() % each != 0) {
-      const auto count = static_cast<std::int64_t>(table.size());
       const Constant bytes = Constant::deferred(
           ElementType::uint8, codes.shape(), std::make_shared<PackedCodes>(codes, bits, byte_bits));
-      return gather(reals("table", Shape{count}, std::move(table)), bytes);
+      return gather(this->table(std::move(table), 0), bytes);
     }
     const std::vector<std::int64_t> whole = extents;
     extents.back() /= each;
     const Constant bytes = Constant::deferred(ElementType::uint8, Shape(extents),
                                               std::make_shared<PackedCodes>(codes, bits, packed));
-    const Value pairs =
-        reals("table", Shape{std::int64_t{1} << byte_bits, each}, values_of_bytes(table, packed));
+    const Value pairs = this->table(values_of_bytes(table, packed), each);
     QUADRANT_TRY(const Value found, gather(pairs, bytes));
     return reshape(found, whole);
   }
@@ -230,9 +250,8 @@ class Arithmetic {
                  cast(graph_.add_constant(name_ + "_codes", bytes), ElementType::int32));
     QUADRANT_TRY(const Value indices,
                  combined(ops::Add::kind, codes, offsets, stored.groups, layout));
-    const auto count = static_cast<std::int64_t>(table.size());
     QUADRANT_TRY(const Value found,
-                 add(ops::Gather::kind, {reals("table", Shape{count}, std::move(table)), indices},
+                 add(ops::Gather::kind, {this->table(std::move(table), 0), indices},
                      {{"axis", std::int64_t{0}}}));
     if (layout.extents == layout_.extents) return found;
     return reshape(found, layout_.extents);
@@ -256,15 +275,20 @@ class Arithmetic {
   Expected<Value> level(const ScaleLevel& level, const Constant& numbers) {
     QUADRANT_TRY(std::vector<float> values, read_scales(numbers));
     const Shape& shape = numbers.shape();
-    if (const auto* integer = std::get_if<IntegerCode>(&level.type)) {
-      return integers(shape, values, *integer);
-    }
+    const auto* integer = std::get_if<IntegerCode>(&level.type);
+    // Scales that are to be repeated are no weights of their own, which runtimes would see in them.
+    if (integer != nullptr && !is_cut_off()) return integers(shape, values, *integer);
+    if (integer != nullptr) return float_scales(shape, std::move(values));
     const ElementType type = std::get_if<FloatScale>(&level.type)->type;
     if (small_float(type)) return small_floats(shape, values, type);
     if (type == ElementType::float16) {
       const Constant halves = make_scales(type, shape, std::move(values));
       return cast(graph_.add_constant(name_ + "_scales", halves), ElementType::float32);
     }
+    return float_scales(shape, std::move(values));
+  }
+
+  Value float_scales(const Shape& shape, std::vector<float> values) {
     return graph_.add_constant(name_ + "_scales",
                                make_scales(ElementType::float32, shape, std::move(values)));
   }
@@ -292,7 +316,7 @@ class Arithmetic {
                   fmt::format("a scale of {}, which {} does not have", values[i], to_string(type)));
     }
     const Constant bytes = Constant::from_vector(ElementType::uint8, shape, std::move(codes));
-    if (has_codes_(FloatCode{type})) return known_codes(bytes, FloatCode{type});
+    if (has_codes_(FloatCode{type}, {})) return known_codes(bytes, FloatCode{type});
     return looked_up(bytes, table, byte_bits);
   }
 
@@ -337,7 +361,7 @@ class Arithmetic {
                            const Granularity& groups, const Layout& layout) {
     if (groups.kind == Granularity::Kind::axis) {
       QUADRANT_TRY(numbers, along(numbers, groups.axis, shape_.rank()));
-    } else if (layout.has_blocks) {
+    } else if (layout.block != 0) {
       std::vector<std::int64_t> ones = layout.extents;
       ones[static_cast<std::size_t>(groups.axis) + 1] = 1;
       QUADRANT_TRY(numbers, reshape(numbers, ones));
@@ -350,10 +374,15 @@ class Arithmetic {
 
   // --- nodes ------------------------------------------------------------------------------------
 
-  Value reals(std::string_view what, Shape shape, std::vector<float> values) {
-    return graph_.add_constant(
-        fmt::format("{}_{}", name_, what),
-        Constant::from_vector(ElementType::float32, std::move(shape), std::move(values)));
+  // As many rows as `values` has, of `columns`; 0: a list.
+  Value table(std::vector<float> values, std::int64_t columns) {
+    const auto [known, is_new] = tables_.emplace(std::pair(values, columns), Value{});
+    if (!is_new) return known->second;
+    const auto count = static_cast<std::int64_t>(values.size());
+    const Shape shape = columns == 0 ? Shape{count} : Shape{count / columns, columns};
+    known->second = graph_.add_constant(
+        "values_of_codes", Constant::from_vector(ElementType::float32, shape, std::move(values)));
+    return known->second;
   }
 
   Expected<Value> gather(Value table, const Constant& bytes) {
@@ -391,25 +420,36 @@ class Arithmetic {
   Layout layout_;
   std::string name_;
   HasCodes has_codes_;
+  Tables& tables_;
+  bool looks_up_ = true;
 };
+
+// Of codes without scales: files have blocks as the last of three axes.
+std::span<const std::int64_t> sums_of(const Shape& shape) {
+  const auto extents = shape.known_extents();
+  return shape.rank() > 2 ? extents.last(1) : extents;
+}
 
 }  // namespace
 
-Expected<void> make_formats_explicit(Graph& graph, Sink* sink,
-                                     FunctionRef<bool(const NumberCode& code)> has_codes) {
+Expected<void> make_formats_explicit(Graph& graph, Sink* sink, HasCodes has_codes) {
   std::int64_t count = 0;
+  Tables tables;
   const std::uint32_t end = graph.index_bound();
   for (std::uint32_t index = 0; index < end; ++index) {
     const NodeId node = graph.node_at(index);
     if (!node.is_valid() || graph.kind(node) != ops::Dequantize::kind) continue;
-    const Quantization& quantization = graph.type(graph.operands(node)[0]).quantization;
-    if (!quantization.other()) continue;
-    const NumberCode code = quantization.other()->format.code;
-    if (quantization.other()->format.scales.empty() && has_codes(code)) continue;
-    auto made = Arithmetic(graph, node, has_codes).run();
-    if (!made) return fail(detail::at(graph.ref(node), std::move(made).error()));
+    const TensorType& codes = graph.type(graph.operands(node)[0]);
+    const ScaledFormat* const format = codes.quantization.other().get();
+    if (format == nullptr) continue;
+    if (format->format.scales.empty() &&
+        has_codes(format->format.code, sums_of(codes.shape)))
+      continue;
+    Arithmetic arithmetic(graph, node, has_codes, tables);
+    const auto made = arithmetic.run();
+    if (!made) return fail(detail::at(graph.ref(node), made.error()));
     put_in_place(graph, node, *made);
-    if (!has_codes(code)) ++count;
+    if (arithmetic.looks_up()) ++count;
   }
   if (count > 0 && sink != nullptr) {
     sink->report({Severity::note,

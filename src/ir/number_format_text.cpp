@@ -4,11 +4,13 @@
 #include <array>
 #include <charconv>
 #include <utility>
+#include <vector>
 
 #include "ir/codes_text.hpp"
 #include "ir/text_scanner.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/small_float.hpp"
+#include "support/near_names.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -243,6 +245,11 @@ Expected<NumberFormat> parse_number_format(std::string_view text, const FormatAx
     text = row->text;
   } else if (codebook) {
     text = *codebook;
+  } else if (text.find_first_of(" :*[(<") == std::string_view::npos) {
+    std::vector<std::string_view> names;
+    for (const NamedFormat& named : named_rows) names.push_back(named.name);
+    return fail(ErrorCode::usage, fmt::format("there is no number format '{}'{}", text,
+                                              did_you_mean_or_all(text, names)));
   }
   return FormatReader(text, axes).run().map_error([](Error error) {
     error.code = ErrorCode::usage;

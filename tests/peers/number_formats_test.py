@@ -7,6 +7,7 @@ Models multiply by an identity, so that what they compute is the weight itself, 
 import _peers
 
 import json
+import xml.etree.ElementTree
 
 import ml_dtypes
 import numpy as np
@@ -68,7 +69,7 @@ MODELS = {"matmul": matmul(96, 40), "odd": matmul(37, 21), "gemm": gemm(64, 24),
 
 def written(folder, path, name, extension):
     target = folder / f"made.{extension}"
-    done = quadrant("quantize", path, "-o", target, "--scheme", "weight-only", "--type", name)
+    done = quadrant("convert", path, target, "--scheme", "weight-only", "--type", name)
     assert done.returncode == 0, f"{extension}: {done.stderr}"
     return target
 
@@ -114,6 +115,59 @@ def test_all_runtimes_read_the_same_numbers():
     for name in types() + MORE:
         for model, case in MODELS.items():
             yield f"{name}, {model}", check_same, name, case
+
+
+# --- OpenVINO's own elements ---------------------------------------------------------------------------
+
+
+def elements_of(path):
+    return {entry.get("element_type") for entry in xml.etree.ElementTree.parse(path).iter("data")}
+
+
+def check_native(name, element):
+    """The file has elements of that type, and read back it is the same numbers, here and as another file."""
+    graph, feeds, _, _, _ = MODELS["gemm"]
+    with scratch() as folder:
+        path = folder / "model.onnx"
+        path.write_bytes(graph.SerializeToString())
+        target = written(folder, path, name, "xml")
+        assert element in elements_of(target), elements_of(target)
+        expected = run_openvino(target, feeds)
+        for extension in ("qd", "onnx", "again.xml"):
+            done = quadrant("convert", target, folder / f"back.{extension}")
+            assert done.returncode == 0, done.stderr
+        assert element in elements_of(folder / "back.again.xml")
+        assert np.array_equal(run_openvino(folder / "back.again.xml", feeds), expected)
+        assert np.array_equal(run(folder / "back.onnx", feeds)[0], expected)
+        assert np.array_equal(run_text(folder, folder / "back.qd", feeds), expected)
+
+
+def test_openvino_has_elements_for_codes():
+    for name, element in {"nf4": "nf4", "mxfp4": "f4e2m1", "nvfp4": "f4e2m1", "fp8-e4m3": "f8e4m3",
+                          "fp8-e5m2": "f8e5m2", "mxfp8": "f8e8m0"}.items():
+        yield name, check_native, name, element
+
+
+# --- 4 bits, odd ---------------------------------------------------------------------------------------
+
+
+def check_odd(options, rows, columns, make):
+    graph, feeds, _, _, _ = make(rows, columns)
+    with scratch() as folder:
+        path = folder / "model.onnx"
+        path.write_bytes(graph.SerializeToString())
+        for extension in ("xml", "onnx"):
+            done = quadrant("convert", path, folder / f"made.{extension}", "--scheme", "weight-only", *options)
+            assert done.returncode == 0, done.stderr
+        assert np.array_equal(run_openvino(folder / "made.xml", feeds), run(folder / "made.onnx", feeds)[0])
+
+
+def test_openvino_sums_odd_numbers_of_four_bits():
+    for options in (["--bits", 4], ["--bits", 4, "--asymmetric"], ["--bits", 4, "--block-size", 7],
+                    ["--bits", 4, "--block-size", 10], ["--type", "nf4", "--block-size", 9]):
+        for rows, columns in ((37, 21), (37, 22), (38, 21), (42, 9), (7, 8)):
+            for make in (matmul, gemm):
+                yield f"{options} {make.__name__} {rows} {columns}", check_odd, options, rows, columns, make
 
 
 # --- grids -------------------------------------------------------------------------------------------
@@ -211,8 +265,7 @@ def test_blocks_and_scales_can_be_chosen():
         sizes = {}
         for label, options in {"64": [], "16": ["--block-size", 16],
                                "16 f16": ["--block-size", 16, "--scales", "float16"]}.items():
-            done = quadrant("quantize", path, "-o", folder / "made.qd", "--scheme", "weight-only", "--type", "nf4",
-                            *options, "--json")
+            done = quadrant("convert", path, folder / "made.qd", "--scheme", "weight-only", "--type", "nf4", *options)
             assert done.returncode == 0, done.stderr
             sizes[label] = (folder / "made.qd").read_text()
         assert "block=64" in sizes["64"] and "block=16" in sizes["16"]
@@ -224,7 +277,7 @@ def test_what_cannot_be_says_why():
     with scratch() as folder:
         path = folder / "model.onnx"
         path.write_bytes(graph.SerializeToString())
-        for options, says in [(["--type", "nf5"], "nf5"), (["--type", "nf4", "--bits", 4], "--bits"),
+        for options, says in [(["--type", "nf5"], "did you mean 'nf4'"), (["--type", "nf4", "--bits", 4], "--bits"),
                               (["--type", "nf4", "--form", "behind"], "--form front"),
                               (["--type", "fp8-e4m3", "--block-size", 32], "no blocks"),
                               (["--scales", "f8e4m3"], "f8e4m3"), (["--type", "i20 * f32[channel] : f32"], "16")]:

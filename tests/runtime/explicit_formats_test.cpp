@@ -78,7 +78,8 @@ TEST_CASE("arithmetic computes what a dequantize does, in every format and layou
 }
 
 TEST_CASE("codes that whoever comes next has elements for are read as they are") {
-  const auto has_tables_and_floats = [](const NumberCode& code) {
+  const auto has_tables_and_floats = [](const NumberCode& code,
+                                        std::span<const std::int64_t> /*sums*/) {
     return std::holds_alternative<FixedTable>(code) || std::holds_alternative<FloatCode>(code);
   };
   // Of codes, and of small floats as scales.

@@ -1,6 +1,9 @@
 // Numbers in formats that a file cannot say, as arithmetic that every runtime has.
 #pragma once
 
+#include <cstdint>
+#include <span>
+
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/support/diagnostics.hpp"
@@ -25,12 +28,15 @@ namespace quadrant::inline v0 {
 /// integers are cast. Codes that nobody else reads are dropped. Packed codes are computed when they
 /// are read.
 ///
-/// Codes, and small floats as scales, that whoever comes next has elements for (`has_codes`) are
-/// not looked up: a `dequantize` of a format without scales reads them, or a cast, if they are
-/// integers. `sink`, which may be null, is told how many others there are.
+/// Codes, and small floats as scales, that whoever comes next has elements for are not looked up: a
+/// `dequantize` of a format without scales reads them, or a cast, if they are integers. `has_codes`
+/// tells of codes of which a sum may run over so many: those of a block or, without blocks, of any
+/// axis. `sink`, which may be null, is told how many others
+/// there are.
+using HasCodes = FunctionRef<bool(const NumberCode& code, std::span<const std::int64_t> sums)>;
 [[nodiscard]] Expected<void> make_formats_explicit(
     Graph& graph, Sink* sink,
-    FunctionRef<bool(const NumberCode& code)> has_codes = [](const NumberCode& /*code*/) {
+    HasCodes has_codes = [](const NumberCode& /*code*/, std::span<const std::int64_t> /*sums*/) {
       return false;
     });
 

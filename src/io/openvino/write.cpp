@@ -1,9 +1,9 @@
 // Graphs to files.
 #include <filesystem>
 
-#include "io/openvino/element.hpp"
 #include "io/openvino/failure.hpp"
 #include "io/openvino/lower.hpp"
+#include "io/openvino/odd_codes.hpp"
 #include "io/openvino/real_moves.hpp"
 #include "ir/explicit_windows.hpp"
 #include "quadrant/io/openvino.hpp"
@@ -20,12 +20,13 @@ namespace {
 Graph prepared(const Graph& graph, Sink* sink) {
   Graph copy = graph;
   value_of(resolve_aliases(copy));
-  value_of(make_formats_explicit(copy, sink, [](const NumberCode& code) {
-    const auto* const integer = std::get_if<IntegerCode>(&code);
-    return integer != nullptr ? integer->bits <= 8 : find_code_name(code) != nullptr;
-  }));
+  value_of(make_formats_explicit(copy, sink,
+                                 [](const NumberCode& code, std::span<const std::int64_t> sums) {
+                                   return has_codes(code, sums);
+                                 }));
   make_quantization_explicit(copy);
   move_real_numbers(copy);
+  widen_odd_codes(copy);
   value_of(detail::make_windows_explicit(copy));
   return copy;
 }
