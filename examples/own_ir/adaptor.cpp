@@ -59,7 +59,7 @@ Expected<Type> to_kiln(const TensorType& type) {
   const auto extents = type.shape.known_extents();
   Type made{Scalar::f32, {extents.begin(), extents.end()}};
   if (type.element == ElementType::float32) return made;
-  const bool is_known = type.element == ElementType::int8 && type.is_quantized() &&
+  const bool is_known = type.element == ElementType::int8 && type.uniform() &&
                         type.uniform()->granularity.kind == Granularity::Kind::axis &&
                         !type.uniform()->zero_points;
   if (!is_known) return fail(ErrorCode::impossible, "Kiln has no type " + to_string(type));

@@ -48,6 +48,7 @@ Expected<std::int64_t> limit_before_quantize(Graph& graph) {
       const auto range = integer_range(made->storage).value_or(IntegerRange{});
       made->storage_min = range.min;
       made->storage_max = range.max;
+      made->storage_bits = 0;
       wide = std::move(made);
     }
     type.quantization = wide;

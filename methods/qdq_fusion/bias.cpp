@@ -8,6 +8,7 @@
 
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scales.hpp"
+#include "quadrant/numerics/convert.hpp"
 #include "quadrant/numerics/reals.hpp"
 #include "quadrant/numerics/tensor_codes.hpp"
 
@@ -36,6 +37,10 @@ bool is_channelwise(const Shape& shape, std::int64_t channels) {
 
 Expected<std::vector<double>> real_bias(const Constant& constant, const TensorType& type) {
   if (!type.is_quantized()) return read_reals(constant);
+  if (type.quantization.other()) {
+    QUADRANT_TRY(const Constant reals, dequantized(constant, type.quantization));
+    return read_reals(reals);
+  }
   QUADRANT_TRY(const auto scales, read_scales(type.uniform()->scales));
   QUADRANT_TRY(auto codes, read_integers(constant, constant.element_count()));
   QUADRANT_TRY(const auto zero_points, read_zero_points(*type.uniform()));
@@ -119,7 +124,7 @@ BiasReading read_bias(NodeRef node, const Product& product, std::int64_t channel
     return {Kind::refused, {}, "its bias is not one number for each channel"};
   }
   const bool is_of_blocks =
-      type.is_quantized() && type.uniform()->granularity.kind == Granularity::Kind::block;
+      type.uniform() && type.uniform()->granularity.kind == Granularity::Kind::block;
   if (is_of_blocks) return {Kind::refused, {}, "its bias has scales of blocks"};
   // Small: one number for each channel.
   const auto real = real_bias(*constant_of(node, product.bias, type), type);

@@ -8,6 +8,11 @@
 namespace quadrant::inline v0::weight_only {
 namespace {
 
+// Bytes that are made places: codes that a table gives their meaning.
+bool are_codes(NodeRef places) {
+  return places.kind() == ops::Cast::kind && places.operand_constant(0) != nullptr;
+}
+
 QUADRANT_QUANTIZER(LookupMethod, WeightOnly, ops::Gather,
                    requires_parents(AnyQuantizable, AnyState)) {
   void callback(const Granularity& wanted, NodeRef node, Asks& asks) const override {
@@ -15,6 +20,10 @@ QUADRANT_QUANTIZER(LookupMethod, WeightOnly, ops::Gather,
   }
 
   void request(NodeRef node, Asks& asks) const override {
+    if (are_codes({node.graph, node.operand(1).node})) {
+      asks.refuse("its places are codes: the table says what they mean");
+      return;
+    }
     const Shape& table = node.operand_type(0)->shape;
     const auto rows = ops::Gather{node}.axis();
     if (!rows || table.rank() < 2) {

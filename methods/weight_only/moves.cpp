@@ -52,7 +52,7 @@ QUADRANT_PARAMETERIZED(ReshapeMethod, WeightOnly, std::monostate,
                                        DataContext& context) const override {
     const Constant* weight = stored_here(selected, node);
     if (weight == nullptr) return {};
-    return examine_weight(scheme(), weight->reshaped(node.type().shape), selected, context);
+    return examine_weight(scheme(), node, weight->reshaped(node.type().shape), selected, context);
   }
 
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {

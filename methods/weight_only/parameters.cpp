@@ -35,7 +35,7 @@ QUADRANT_QUANTIZER(ParameterMethod, WeightOnly, ops::Constant) {
 
   [[nodiscard]] Expected<void> examine(const Granularity& selected, NodeRef node,
                                        DataContext& context) const override {
-    return examine_weight(scheme(), contents(node), selected, context);
+    return examine_weight(scheme(), node, contents(node), selected, context);
   }
 
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {

@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 #include <vector>
 
+#include "quadrant/ir/float16.hpp"
+#include "quadrant/ir/products.hpp"
+#include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/convert.hpp"
 #include "quadrant/numerics/encode_constant.hpp"
@@ -15,7 +20,47 @@ namespace quadrant::inline v0::weight_only {
 
 namespace {
 
-// Keeps the codes, and then the parts of their type.
+// The axis that sums of products keep of the weight that `node` makes; -1 where they do not tell.
+std::int64_t channel_of(NodeRef node) {
+  for (const Use& use : node.graph->uses(node.id)) {
+    const NodeRef reader{node.graph, use.user};
+    const Product* const product = find_product(reader);
+    if (product == nullptr || product->weight != use.operand) continue;
+    const Shape& shape = node.type(use.result).shape;
+    return product->channel(reader, shape).value_or(-1);
+  }
+  return -1;
+}
+
+Expected<NumberFormat> format_of(const WeightOnly& scheme, NodeRef node, const Constant& weight,
+                                 const Granularity& groups) {
+  QUADRANT_TRY(NumberFormat format, scheme.format(groups, weight.shape().rank(), channel_of(node)));
+  format.expressed = weight.element();
+  return format;
+}
+
+// Why float16 scales do not do for the weight; null where they do.
+const char* beyond_float16(const ScaledFormat& format, const Constant& weight) {
+  for (std::size_t i = 0; i < format.scales.size(); ++i) {
+    const auto* const type = std::get_if<FloatScale>(&format.format.scales[i].type);
+    if (type == nullptr || type->type != ElementType::float16) continue;
+    const auto scales = read_scales(format.scales[i]);
+    const auto magnitude = [](float scale) { return std::fabs(scale); };
+    if (!scales || scales->empty()) continue;
+    const float largest = std::ranges::max(*scales | std::views::transform(magnitude));
+    if (largest >= largest_float16) {
+      return "its scales are larger than float16 numbers: --scales float32 holds them";
+    }
+    // Where no scale is a normal number, all of the weight is rounded to few steps.
+    constexpr float least_normal = 0x1p-14F;
+    if (largest < least_normal && weight.element() != ElementType::float16) {
+      return "its scales are smaller than normal float16 numbers: --scales float32 holds them";
+    }
+  }
+  return nullptr;
+}
+
+// Keeps the codes, and then the contents of their type.
 Expected<void> encode_weight(const Constant& weight, const NumberFormat& format,
                              DataContext& context) {
   auto encoded = encode_constant(weight, format);
@@ -24,8 +69,14 @@ Expected<void> encode_weight(const Constant& weight, const NumberFormat& format,
     context.refuse(std::move(encoded).error().message);
     return {};
   }
+  if (const char* const why_not = beyond_float16(scaled_format(encoded->quantization), weight)) {
+    context.refuse(why_not);
+    return {};
+  }
   context.keep(std::move(encoded->codes));
-  for (Constant& part : parts(encoded->quantization)) context.keep(std::move(part));
+  for (Constant& part : contents_of(scaled_format(encoded->quantization))) {
+    context.keep(std::move(part));
+  }
   return {};
 }
 
@@ -33,9 +84,9 @@ Expected<void> encode_weight(const Constant& weight, const NumberFormat& format,
 
 StorageChange stored_size(const WeightOnly& scheme, const Constant& weight, const Shape& shape,
                           const Granularity& groups) {
-  if (const auto format = scheme.format(groups, shape.rank())) {
-    return {weight.byte_size(),
-            static_cast<std::uint64_t>(std::ceil(stored_bits(*format, shape) / 8))};
+  if (scheme.has_type()) {
+    const auto format = scheme.format(groups, shape.rank());
+    return {weight.byte_size(), format ? stored_bytes(*format, shape) : weight.byte_size()};
   }
   const ScaleRule rule = scheme.rule();
   const bool has_zero_points = rule.symmetry == Symmetry::asymmetric ||
@@ -44,10 +95,11 @@ StorageChange stored_size(const WeightOnly& scheme, const Constant& weight, cons
           stored_bytes(shape, groups, rule.storage, rule.scale, has_zero_points)};
 }
 
-Expected<void> examine_weight(const WeightOnly& scheme, const Constant& weight,
+Expected<void> examine_weight(const WeightOnly& scheme, NodeRef node, const Constant& weight,
                               const Granularity& groups, DataContext& context) {
-  if (const auto format = scheme.format(groups, weight.shape().rank())) {
-    return encode_weight(weight, *format, context);
+  if (scheme.has_type()) {
+    QUADRANT_TRY(const NumberFormat format, format_of(scheme, node, weight, groups));
+    return encode_weight(weight, format, context);
   }
   QUADRANT_TRY(ParameterScan scan, scan_parameters(weight, groups, scheme.rule()));
   if (scan.non_finite) {
@@ -62,13 +114,13 @@ Expected<void> examine_weight(const WeightOnly& scheme, const Constant& weight,
 
 Expected<StoredWeight> stored_weight(const WeightOnly& scheme, NodeRef node, const Constant& weight,
                                      const Granularity& groups, const RewriteContext& context) {
-  if (auto format = scheme.format(groups, weight.shape().rank())) {
-    format->expressed = weight.element();
-    std::vector<Constant> parts;
-    while (Constant part = context.prepared(node.id, parts.size() + 1)) {
-      parts.push_back(std::move(part));
+  if (scheme.has_type()) {
+    QUADRANT_TRY(NumberFormat format, format_of(scheme, node, weight, groups));
+    std::vector<Constant> contents(parts_of(format).size());
+    for (std::size_t i = 0; i < contents.size(); ++i) {
+      contents[i] = context.prepared(node.id, i + 1);
     }
-    return StoredWeight{context.prepared(node.id, 0), quantization_of(*format, parts)};
+    return StoredWeight{context.prepared(node.id, 0), with_contents(std::move(format), contents)};
   }
   const ScaleRule rule = scheme.rule();
   auto type = std::make_shared<UniformType>();

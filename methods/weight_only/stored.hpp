@@ -11,9 +11,10 @@ namespace quadrant::inline v0::weight_only {
 [[nodiscard]] StorageChange stored_size(const WeightOnly& scheme, const Constant& weight,
                                         const Shape& shape, const Granularity& groups);
 
-/// For the data pass: keeps scales and zero points for `quantized_type`, or refuses NaN.
-[[nodiscard]] Expected<void> examine_weight(const WeightOnly& scheme, const Constant& weight,
-                                            const Granularity& groups, DataContext& context);
+/// For the data pass at `node`: keeps what `stored_weight` needs, or refuses NaN.
+[[nodiscard]] Expected<void> examine_weight(const WeightOnly& scheme, NodeRef node,
+                                            const Constant& weight, const Granularity& groups,
+                                            DataContext& context);
 
 /// Codes, and what they stand for.
 struct StoredWeight {

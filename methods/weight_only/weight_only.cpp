@@ -96,14 +96,13 @@ std::string describe_granularity(const WeightOnlyOptions& options) {
   return {};
 }
 
-// Axes of the groups of a weight of that rank. A block says nothing of the axis of channels: that
-// of kernels and matrices is the one beside it.
-FormatAxes axes_of(const Granularity& groups, std::int64_t rank) {
+// Axes of the groups of a weight of that rank. Without a channel, that is the axis beside blocks.
+FormatAxes axes_of(const Granularity& groups, std::int64_t rank, std::int64_t channel) {
   if (groups.kind != Granularity::Kind::block) return {groups.axis, groups.axis == 0 ? 1 : 0};
-  const bool is_kernel = rank > 2 && groups.axis == 1;
-  const std::int64_t before = groups.axis - 1;
-  const bool is_last = groups.axis + 1 >= rank;
-  return {is_kernel || is_last ? std::max<std::int64_t>(before, 0) : groups.axis + 1, groups.axis};
+  if (channel >= 0 && channel != groups.axis) return {channel, groups.axis};
+  return {
+      groups.axis + 1 < rank && groups.axis == 0 ? 1 : std::max<std::int64_t>(groups.axis - 1, 0),
+      groups.axis};
 }
 
 // What elements share a scale or, where there are none, a table.
@@ -114,9 +113,32 @@ Granularity shared_groups(const NumberFormat& format) {
 
 }  // namespace
 
+namespace {
+
+// Weights differ in which axis is summed: text that names one is for a single tensor.
+bool names_axes(const NumberFormat& format, const FormatAxes& given) {
+  const auto is_named = [&](const Granularity& groups) {
+    return groups.kind != Granularity::Kind::tensor && groups.axis != given.channel &&
+           groups.axis != given.block;
+  };
+  const auto* const table = std::get_if<StoredTable>(&format.code);
+  return std::ranges::any_of(format.scales, is_named, &ScaleLevel::groups) ||
+         std::ranges::any_of(format.offsets, is_named, &ScaleLevel::groups) ||
+         (table != nullptr && is_named(table->groups));
+}
+
+}  // namespace
+
 Expected<WeightOnly> WeightOnly::make_of_type(WeightOnlyOptions options) {
   WeightOnly made(std::move(options));
-  QUADRANT_TRY(const NumberFormat format, made.format_along({}));
+  constexpr FormatAxes unlike_others{1000, 1001};
+  QUADRANT_TRY(const NumberFormat format, made.format_along(unlike_others));
+  if (names_axes(format, unlike_others)) {
+    return fail(ErrorCode::usage,
+                fmt::format("the type '{}' names axes, which differ from weight to weight: "
+                            "'channel' and 'block=N' are along those of each",
+                            made.options_.type));
+  }
   if (bit_width(format.code) > 16) {
     return fail(ErrorCode::impossible,
                 fmt::format("codes of {} bits: they have 16 at most", bit_width(format.code)));
@@ -134,26 +156,27 @@ Expected<NumberFormat> WeightOnly::format_along(const FormatAxes& axes) const {
   if (options_.granularity == Granularity::Kind::block) {
     QUADRANT_TRY(format, with_block_size(std::move(format), options_.block_size));
   }
-  if (options_.scale_type != ElementType::float32) {
-    QUADRANT_TRY(format, with_scale_type(std::move(format), options_.scale_type));
+  if (options_.scale_type) {
+    QUADRANT_TRY(format, with_scale_type(std::move(format), *options_.scale_type));
   }
   return format;
 }
 
-std::optional<NumberFormat> WeightOnly::format(const Granularity& groups, std::int64_t rank) const {
-  if (options_.type.empty()) return std::nullopt;
-  auto format = format_along(axes_of(groups, rank));
-  return format ? std::optional(*std::move(format)) : std::nullopt;
+Expected<NumberFormat> WeightOnly::format(const Granularity& groups, std::int64_t rank,
+                                          std::int64_t channel) const {
+  return format_along(axes_of(groups, rank, channel));
 }
 
 bool WeightOnly::is_uniform() const {
-  const auto format = this->format({}, 2);
-  return !format || quadrant::is_uniform(*format);
+  if (!has_type()) return true;
+  const auto format = format_along({});
+  return format && quadrant::is_uniform(*format);
 }
 
-ElementType WeightOnly::storage_type(const Granularity& groups) const {
-  const auto format = this->format(groups, 2);
-  return format ? storage_element(*format) : rule().storage;
+ElementType WeightOnly::storage_type(const Granularity& /*groups*/) const {
+  if (!has_type()) return rule().storage;
+  const auto format = format_along({});
+  return format ? storage_element(*format) : ElementType::undefined;
 }
 
 Expected<WeightOnly> WeightOnly::make(WeightOnlyOptions options) {
@@ -167,9 +190,9 @@ Expected<WeightOnly> WeightOnly::make(WeightOnlyOptions options) {
     return fail(ErrorCode::impossible,
                 fmt::format("blocks of {}: a block holds 2 weights at least", options.block_size));
   }
-  if (!is_scale_type(options.scale_type)) {
+  if (options.scale_type && !is_scale_type(*options.scale_type)) {
     return fail(ErrorCode::impossible, fmt::format("scales are stored as f32 or f16, not as {}",
-                                                   to_string(options.scale_type)));
+                                                   to_string(*options.scale_type)));
   }
   if (options.narrow_range.value_or(false) && options.symmetry != Symmetry::symmetric) {
     return fail(ErrorCode::impossible,
@@ -180,7 +203,7 @@ Expected<WeightOnly> WeightOnly::make(WeightOnlyOptions options) {
 }
 
 std::string WeightOnly::describe() const {
-  if (!options_.type.empty()) {
+  if (has_type()) {
     const auto format = format_along({});
     return fmt::format("type={} ({})", options_.type, format ? to_string(*format) : "none");
   }
@@ -204,13 +227,13 @@ ScaleRule WeightOnly::rule() const noexcept {
   rule.storage_max = range.max;
   rule.symmetry = options_.symmetry;
   rule.clip = clip(options_);
-  rule.scale = options_.scale_type;
+  rule.scale = options_.scale_type.value_or(ElementType::float32);
   return rule;
 }
 
 std::optional<Granularity> WeightOnly::groups(const Shape& shape, std::int64_t channel,
                                               std::int64_t contracted) const {
-  if (!options_.type.empty()) return groups_of_type(channel, contracted);
+  if (has_type()) return groups_of_type(channel, contracted);
   if (options_.granularity == Granularity::Kind::tensor) return Granularity::per_tensor();
   const bool has_block = contracted >= 0 && shape[contracted].value_or(0) >= options_.block_size;
   if (options_.granularity == Granularity::Kind::block && has_block) {

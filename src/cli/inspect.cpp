@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
@@ -12,6 +15,7 @@
 #include "cli/model_format.hpp"
 #include "io/onnx/names.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
@@ -153,6 +157,14 @@ std::string print_ports(const std::string& title, const std::vector<Port>& ports
   return table.print();
 }
 
+// Without the scales: one for each channel is too much for a line.
+std::string stored_type(TensorType type) {
+  const Quantization quantization = std::exchange(type.quantization, nullptr);
+  const std::string stored = to_string(type);
+  if (!quantization.other()) return stored;
+  return fmt::format("{} as {}", stored, to_string(quantization.other()->format));
+}
+
 std::string print_contents(const Contents& contents) {
   using enum Table::Align;
   Table operations({{"operation"}, {"count", right}});
@@ -168,9 +180,7 @@ std::string print_contents(const Contents& contents) {
   const std::size_t shown = std::min(contents.constants.size(), shown_constants);
   for (std::size_t i = 0; i < shown; ++i) {
     const StoredConstant& constant = contents.constants[i];
-    TensorType stored = constant.type;
-    stored.quantization = nullptr;  // a scale for each channel is too much for a line
-    largest.add({constant.name, to_string(stored), format_bytes(constant.bytes)});
+    largest.add({constant.name, stored_type(constant.type), format_bytes(constant.bytes)});
   }
   std::string text = operations.print() + '\n' + types.print() + '\n' + largest.print();
   if (shown < contents.constants.size()) {
@@ -244,9 +254,11 @@ class Inspect final : public Command {
     QUADRANT_TRY(const Graph graph, read_model(model_, console));
     if (text_) {
       std::string text = print_graph(graph);
-      if (text.find("<...>") != std::string::npos || text.find("{...}") != std::string::npos) {
+      const auto has = [&](std::string_view part) { return text.find(part) != std::string::npos; };
+      if (has("<...>") || has("{...}") || has("[...]")) {
         text +=
-            "# <...> and {...} stand for contents that are left out: 'quadrant convert MODEL "
+            "# <...>, {...} and [...] stand for contents that are left out: 'quadrant convert "
+            "MODEL "
             "OUT.qd' writes all\n";
       }
       console.print(text);

@@ -254,11 +254,13 @@ Expected<void> infer_added(Graph& graph, const std::vector<NodeId>& added) {
 
 /// What the node's results and what takes their places say together.
 Expected<void> merge_types(Graph& graph, NodeId node, const Replacement& made) {
+  std::vector<std::pair<Value, TensorType>> types;
   for (std::uint32_t i = 0; i < made.size(); ++i) {
     if (made[i].is_absent()) continue;
     QUADRANT_TRY(TensorType merged, detail::merge(graph.type({node, i}), graph.type(made[i])));
-    graph.set_type(made[i], std::move(merged));
+    types.emplace_back(made[i], std::move(merged));
   }
+  for (auto& [value, type] : types) graph.set_type(value, std::move(type));
   return {};
 }
 

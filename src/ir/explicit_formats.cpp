@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,17 +16,21 @@
 #include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/small_float.hpp"
+#include "support/counted.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
 
 constexpr int byte_bits = 8;
 
-// Codes of `bits` bits, each in `room` bits of a byte, the first in the lowest.
+// Codes of `bits` bits and at most `last`, each in `room` bits of a byte, the first in the lowest.
 class PackedCodes final : public ConstantSource {
  public:
-  PackedCodes(Constant codes, int bits, int room)
-      : codes_(std::move(codes)), mask_((1U << static_cast<unsigned>(bits)) - 1), room_(room) {}
+  PackedCodes(Constant codes, int bits, int room, unsigned last)
+      : codes_(std::move(codes)),
+        mask_((1U << static_cast<unsigned>(bits)) - 1),
+        room_(room),
+        last_(last) {}
 
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
     const auto each = static_cast<std::size_t>(byte_bits / room_);
@@ -41,7 +44,7 @@ class PackedCodes final : public ConstantSource {
         unsigned packed = 0;
         for (std::size_t k = 0; k < each; ++k) {
           const unsigned code = std::to_integer<unsigned>(codes[i * each + k]);
-          packed |= (code & mask_) << (k * static_cast<std::size_t>(room_));
+          packed |= std::min(code & mask_, last_) << (k * static_cast<std::size_t>(room_));
         }
         out[i] = static_cast<std::byte>(packed);
       }
@@ -55,20 +58,21 @@ class PackedCodes final : public ConstantSource {
   Constant codes_;
   unsigned mask_;
   int room_;
+  unsigned last_;
 };
 
-// What each pattern of a code's bits stands for; 0 for those that stand for nothing.
+// What each pattern of a code's bits stands for, as `decode` has it.
 std::vector<float> values_of(const NumberCode& code) {
   const int bits = bit_width(code);
   std::vector<float> values(std::size_t{1} << static_cast<unsigned>(bits), 0);
   if (const auto* integer = std::get_if<IntegerCode>(&code)) {
-    for (std::int64_t value = integer->min; value <= integer->max; ++value) {
+    const IntegerRange range = code_range(bits, integer->is_signed);
+    for (std::int64_t value = range.min; value <= range.max; ++value) {
       values[static_cast<std::size_t>(value) & (values.size() - 1)] = static_cast<float>(value);
     }
   } else if (const auto* real = std::get_if<FloatCode>(&code)) {
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const float value = widen_small_float(*small_float(real->type), static_cast<int>(i));
-      if (!std::isnan(value)) values[i] = value;
+      values[i] = widen_small_float(*small_float(real->type), static_cast<int>(i));
     }
   } else if (const auto* table = std::get_if<FixedTable>(&code)) {
     std::ranges::copy(table_values(*table), values.begin());
@@ -133,6 +137,7 @@ class Arithmetic {
         tables_(tables) {}
 
   Expected<Value> run() {
+    if (shape_.element_count() == 0) return nothing();
     QUADRANT_TRY(Value value, values());
     if (format_.format.offset == Offset::zero_point) {
       QUADRANT_TRY(const Value zeros, zero_points());
@@ -154,11 +159,17 @@ class Arithmetic {
     return cast(value, graph_.type({node_}).element);
   }
 
-  /// Whether what codes stand for is looked up, or computed from plain integers.
-  [[nodiscard]] bool looks_up() const noexcept { return looks_up_; }
+  /// Whether the codes are elements that whoever comes next has.
+  [[nodiscard]] bool has_elements() const noexcept { return has_elements_; }
 
  private:
   // --- codes ------------------------------------------------------------------------------------
+
+  Value nothing() {
+    const ElementType element = graph_.type({node_}).element;
+    return graph_.add_constant(name_,
+                               Constant::from_bytes(element, shape_, std::vector<std::byte>{}));
+  }
 
   // What codes stand for, in the layout.
   Expected<Value> values() {
@@ -169,7 +180,7 @@ class Arithmetic {
     const Constant contents = in(layout_);
     // A scale for each element is no form of weights that runtimes compute with.
     if (stored == nullptr && !is_cut_off() && has_codes_(code, sums(layout_))) {
-      looks_up_ = false;
+      has_elements_ = true;
       return known_codes(contents, code);
     }
     if (bits > byte_bits || (is_integer && packed_bits(bits) == byte_bits)) {
@@ -180,8 +191,7 @@ class Arithmetic {
     }
     std::vector<float> table = values_of(code);
     if (stored != nullptr) {
-      QUADRANT_TRY(const std::vector<float> own, read_scales(format_.table));
-      std::ranges::copy(own, table.begin());
+      QUADRANT_TRY(table, read_scales(format_.table));
     }
     return looked_up(contents, std::move(table), bits);
   }
@@ -213,20 +223,23 @@ class Arithmetic {
 
   // Codes of at most 8 bits, of any shape.
   Expected<Value> looked_up(const Constant& codes, std::vector<float> table, int bits) {
+    const auto last = static_cast<unsigned>(table.size() - 1);
     const int packed = packed_bits(bits);
     table.resize(std::size_t{1} << static_cast<unsigned>(packed), 0);
     const std::int64_t each = byte_bits / packed;
     std::vector<std::int64_t> extents(codes.shape().known_extents().begin(),
                                       codes.shape().known_extents().end());
     if (each == 1 || extents.empty() || extents.back() % each != 0) {
-      const Constant bytes = Constant::deferred(
-          ElementType::uint8, codes.shape(), std::make_shared<PackedCodes>(codes, bits, byte_bits));
+      const Constant bytes =
+          Constant::deferred(ElementType::uint8, codes.shape(),
+                             std::make_shared<PackedCodes>(codes, bits, byte_bits, last));
       return gather(this->table(std::move(table), 0), bytes);
     }
     const std::vector<std::int64_t> whole = extents;
     extents.back() /= each;
-    const Constant bytes = Constant::deferred(ElementType::uint8, Shape(extents),
-                                              std::make_shared<PackedCodes>(codes, bits, packed));
+    const Constant bytes =
+        Constant::deferred(ElementType::uint8, Shape(extents),
+                           std::make_shared<PackedCodes>(codes, bits, packed, last));
     const Value pairs = this->table(values_of_bytes(table, packed), each);
     QUADRANT_TRY(const Value found, gather(pairs, bytes));
     return reshape(found, whole);
@@ -236,6 +249,7 @@ class Arithmetic {
   Expected<Value> values_of_groups(const StoredTable& stored) {
     QUADRANT_TRY(std::vector<float> table, read_scales(format_.table));
     const Layout layout = layout_of(shape_, stored.groups);
+    const auto last = static_cast<unsigned>(stored.levels - 1);
     const Shape groups = parameter_shape(shape_, stored.groups);
     std::vector<std::int32_t> begins(table.size() / static_cast<std::size_t>(stored.levels));
     for (std::size_t i = 0; i < begins.size(); ++i) {
@@ -245,7 +259,7 @@ class Arithmetic {
         name_ + "_begins", Constant::from_vector(ElementType::int32, groups, std::move(begins)));
     const Constant bytes =
         Constant::deferred(ElementType::uint8, Shape(layout.extents),
-                           std::make_shared<PackedCodes>(in(layout), byte_bits, byte_bits));
+                           std::make_shared<PackedCodes>(in(layout), byte_bits, byte_bits, last));
     QUADRANT_TRY(const Value codes,
                  cast(graph_.add_constant(name_ + "_codes", bytes), ElementType::int32));
     QUADRANT_TRY(const Value indices,
@@ -321,7 +335,12 @@ class Arithmetic {
   }
 
   Expected<Value> zero_points() {
-    const Value stored = graph_.add_constant(name_ + "_zero_points", format_.offsets.front());
+    const Constant& points = format_.offsets.front();
+    const auto& code = std::get<IntegerCode>(format_.format.code);
+    QUADRANT_TRY(const auto values, read_integers(points, points.element_count()));
+    const ElementType element = storage_element(std::max(code.bits, byte_bits), code.is_signed);
+    const Value stored = graph_.add_constant(name_ + "_zero_points",
+                                             make_zero_points(element, points.shape(), values));
     return cast(stored, ElementType::float32);
   }
 
@@ -421,7 +440,7 @@ class Arithmetic {
   std::string name_;
   HasCodes has_codes_;
   Tables& tables_;
-  bool looks_up_ = true;
+  bool has_elements_ = false;
 };
 
 // Of codes without scales: files have blocks as the last of three axes.
@@ -442,20 +461,28 @@ Expected<void> make_formats_explicit(Graph& graph, Sink* sink, HasCodes has_code
     const TensorType& codes = graph.type(graph.operands(node)[0]);
     const ScaledFormat* const format = codes.quantization.other().get();
     if (format == nullptr) continue;
-    if (format->format.scales.empty() &&
-        has_codes(format->format.code, sums_of(codes.shape)))
+    const bool is_integer = std::holds_alternative<IntegerCode>(format->format.code);
+    if (!is_integer && format->format.scales.empty() &&
+        has_codes(format->format.code, sums_of(codes.shape))) {
       continue;
+    }
     Arithmetic arithmetic(graph, node, has_codes, tables);
     const auto made = arithmetic.run();
     if (!made) return fail(detail::at(graph.ref(node), made.error()));
     put_in_place(graph, node, *made);
-    if (arithmetic.looks_up()) ++count;
+    if (!arithmetic.has_elements()) ++count;
+  }
+  // What nobody reads would be in the way of whoever has no such type.
+  for (std::uint32_t index = 0; index < end; ++index) {
+    const NodeId node = graph.node_at(index);
+    if (!node.is_valid() || graph.constant(node) == nullptr) continue;
+    if (graph.uses(node).empty() && graph.type({node}).quantization.other()) graph.erase(node);
   }
   if (count > 0 && sink != nullptr) {
     sink->report({Severity::note,
-                  fmt::format("{} weights have codes that the file has no type for: they are "
-                              "written as arithmetic, a table that the codes look up",
-                              count),
+                  fmt::format("{} {} codes that the file has no type for: written as arithmetic on "
+                              "integers",
+                              counted(count, "weight"), count == 1 ? "has" : "have"),
                   {}});
   }
   return {};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <utility>
 
 #include "quadrant/ir/small_float.hpp"
@@ -252,13 +253,7 @@ Expected<NumberFormat> with_block_size(NumberFormat format, std::int64_t size) {
     return fail(ErrorCode::usage, fmt::format("{} has no blocks", to_string(format)));
   }
   for (auto* const levels : {&format.scales, &format.offsets}) {
-    if (levels->empty()) continue;
-    levels->back().groups.block_size = size;
-    const Granularity inner = levels->back().groups;
-    std::erase_if(*levels, [&](const ScaleLevel& level) {
-      return &level != &levels->back() && level.groups.kind == Granularity::Kind::block &&
-             level.groups.axis == inner.axis && level.groups.block_size <= size;
-    });
+    if (!levels->empty()) levels->back().groups.block_size = size;
   }
   if (auto valid = verify(format); !valid) return fail(ErrorCode::usage, valid.error().message);
   return format;
@@ -294,6 +289,10 @@ double stored_bits(const NumberFormat& format, const Shape& shape) {
     bits += groups_in(shape, table->groups) * table->levels * bit_width(table->values);
   }
   return bits;
+}
+
+std::uint64_t stored_bytes(const NumberFormat& format, const Shape& shape) {
+  return static_cast<std::uint64_t>(std::ceil(stored_bits(format, shape) / 8));
 }
 
 double bits_per_weight(const NumberFormat& format, const Shape& shape) {

@@ -101,7 +101,11 @@ class FormatReader {
     while (scan_.accept("*")) {
       QUADRANT_TRY(format.scales.emplace_back(), level());
     }
+    const std::size_t at = scan_.position();
     if (scan_.accept("-")) {
+      if (format.offset == Offset::zero_point) {
+        return scan_.error(at, "a format has zero points or a minimum, not both");
+      }
       format.offset = Offset::minimum;
       do {
         QUADRANT_TRY(format.offsets.emplace_back(), level());

@@ -1,5 +1,7 @@
 #include "quadrant/ir/scaled_format.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace quadrant::inline v0 {
@@ -11,7 +13,7 @@ ScaledFormat ScaledFormat::of(const UniformType& type) {
 }
 
 std::optional<UniformType> ScaledFormat::uniform() const {
-  if (!is_uniform(format)) return std::nullopt;
+  if (!is_uniform(format) || scales.empty()) return std::nullopt;
   const auto& code = std::get<IntegerCode>(format.code);
   UniformType type;
   type.storage = storage_element(code.bits, code.is_signed);
@@ -29,26 +31,40 @@ ScaledFormat scaled_format(const Quantization& quantization) {
   return quantization.uniform() ? ScaledFormat::of(*quantization.uniform()) : *quantization.other();
 }
 
-std::vector<FormatPart> parts_of(const ScaledFormat& format) {
+std::vector<FormatPart> parts_of(const NumberFormat& format) {
   std::vector<FormatPart> parts;
-  const auto contents = [](const std::vector<Constant>& of, std::size_t level) {
-    return level < of.size() ? &of[level] : nullptr;
-  };
-  const NumberFormat& numbers = format.format;
-  for (std::size_t i = 0; i < numbers.scales.size(); ++i) {
-    parts.push_back({contents(format.scales, i), ElementType::float32, numbers.scales[i].groups});
+  for (const auto* const levels : {&format.scales, &format.offsets}) {
+    for (const ScaleLevel& level : *levels) {
+      parts.push_back({&level, ElementType::float32, level.groups});
+    }
   }
-  for (std::size_t i = 0; i < numbers.offsets.size(); ++i) {
-    parts.push_back({contents(format.offsets, i), ElementType::float32, numbers.offsets[i].groups});
+  if (format.offset == Offset::zero_point) {
+    parts.push_back({nullptr, storage_element(format), innermost_groups(format)});
   }
-  if (numbers.offset == Offset::zero_point) {
-    parts.push_back(
-        {contents(format.offsets, 0), storage_element(numbers), innermost_groups(numbers)});
-  }
-  if (const auto* table = std::get_if<StoredTable>(&numbers.code)) {
-    parts.push_back({&format.table, ElementType::float32, table->groups, table->levels});
+  if (const auto* table = std::get_if<StoredTable>(&format.code)) {
+    parts.push_back({nullptr, ElementType::float32, table->groups, table->levels});
   }
   return parts;
+}
+
+std::vector<Constant> contents_of(const ScaledFormat& format) {
+  std::vector<Constant> contents = format.scales;
+  contents.insert(contents.end(), format.offsets.begin(), format.offsets.end());
+  if (format.table) contents.push_back(format.table);
+  return contents;
+}
+
+ScaledFormat with_contents(NumberFormat format, std::span<const Constant> contents) {
+  ScaledFormat made{std::move(format), {}, {}, {}};
+  const std::size_t scales = std::min(made.format.scales.size(), contents.size());
+  made.scales.assign(contents.begin(), contents.begin() + static_cast<std::ptrdiff_t>(scales));
+  contents = contents.subspan(scales);
+  if (std::holds_alternative<StoredTable>(made.format.code) && !contents.empty()) {
+    made.table = contents.back();
+    contents = contents.first(contents.size() - 1);
+  }
+  made.offsets.assign(contents.begin(), contents.end());
+  return made;
 }
 
 Shape shape_of(const FormatPart& part, const Shape& tensor) {

@@ -229,28 +229,20 @@ class Parser {
   // Equal texts are one type, as above.
   Expected<Quantization> numbers(const Shape& shape) {
     const std::size_t start = scan_.position();
-    ScaledFormat format;
     QUADRANT_TRY(const std::string text, scan_.string());
-    auto parsed = parse_number_format(text);
-    if (!parsed) return scan_.error(start, parsed.error().message);
-    format.format = *std::move(parsed);
-    const auto fits = verify(format.format, shape);
+    auto format = parse_number_format(text);
+    if (!format) return scan_.error(start, format.error().message);
+    const auto fits = verify(*format, shape);
     if (!fits) return scan_.error(start, fits.error().message);
-    for (const FormatPart& part : parts_of(format)) {
+    std::vector<Constant> contents;
+    for (const FormatPart& part : parts_of(*format)) {
       QUADRANT_CHECK(scan_.expect(","));
-      QUADRANT_TRY(Constant contents, this->part(part, shape));
-      if (part.values != 0) {
-        format.table = std::move(contents);
-      } else {
-        auto& levels =
-            format.scales.size() < format.format.scales.size() ? format.scales : format.offsets;
-        levels.push_back(std::move(contents));
-      }
+      QUADRANT_TRY(contents.emplace_back(), this->part(part, shape));
     }
     QUADRANT_CHECK(scan_.expect(">"));
     const std::string key(text_.substr(start, scan_.offset() - start));
     auto& known = numbers_[key + to_string(shape)];
-    if (!known) known = Quantization(format);
+    if (!known) known = Quantization(with_contents(*std::move(format), contents));
     return known;
   }
 

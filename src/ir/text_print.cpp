@@ -182,6 +182,7 @@ class Printer {
       for (Constant& level : *levels) make_ready(level);
     }
     make_ready(read.table);
+    if (!status_) return;
     if (const auto sound = verify(read, type.shape); !sound && status_) status_ = sound;
     out_ += detail::print_type({type.element, type.shape, read}, INT64_MAX);
   }

@@ -120,13 +120,13 @@ std::string parameters(const UniformType& type, std::int64_t largest) {
 }
 
 // As many digits as give it back.
-std::string print_part(const FormatPart& part, std::int64_t largest) {
-  if (part.contents == nullptr || !is_shown(*part.contents, largest)) return "[...]";
-  if (part.element != ElementType::float32) {
-    const auto integers = read_integers(*part.contents, largest);
+std::string print_numbers(const Constant& numbers, std::int64_t largest) {
+  if (!is_shown(numbers, largest)) return "[...]";
+  if (is_integer(numbers.element())) {
+    const auto integers = read_integers(numbers, largest);
     return integers ? fmt::format("[{}]", fmt::join(*integers, ", ")) : "[...]";
   }
-  const auto values = read_scales(*part.contents);
+  const auto values = read_scales(numbers);
   return values ? fmt::format("[{}]", fmt::join(*values, ", ")) : "[...]";
 }
 
@@ -151,7 +151,7 @@ std::string print_type(const Quantization& quantization, std::int64_t largest) {
   if (quantization.uniform()) return print_type(*quantization.uniform(), largest);
   const ScaledFormat& other = *quantization.other();
   std::string text = fmt::format("!quadrant.numbers<\"{}\"", to_string(other.format));
-  for (const FormatPart& part : parts_of(other)) text += ", " + print_part(part, largest);
+  for (const Constant& part : contents_of(other)) text += ", " + print_numbers(part, largest);
   return text + '>';
 }
 

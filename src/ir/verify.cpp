@@ -8,12 +8,15 @@
 #include <cstdint>
 #include <string_view>
 #include <unordered_set>
+#include <variant>
 #include <vector>
 
 #include "ir/result_type.hpp"
+#include "quadrant/ir/float16.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/scales.hpp"
+#include "quadrant/ir/small_float.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0 {
@@ -103,22 +106,71 @@ Expected<void> check_zero_points(const UniformType& type) {
   return {};
 }
 
-Expected<void> check_part(const FormatPart& part, const Shape& shape) {
+// Whether a level can hold the number.
+bool holds(const FloatScale& level, float value) {
+  if (!std::isfinite(value) || (value < 0 && !level.has_sign)) return false;
+  if (const auto small = small_float(level.type)) {
+    const float magnitude = std::fabs(value);
+    int low = 0;  // magnitudes grow with the bits
+    for (int high = small->finite - 1; low < high;) {
+      const int middle = (low + high) / 2;
+      if (widen_magnitude(*small, middle) < magnitude) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return widen_magnitude(*small, low) == magnitude;
+  }
+  if (level.type == ElementType::float16) return widen_float16(round_to_float16(value)) == value;
+  if (level.type == ElementType::bfloat16) return widen_bfloat16(round_to_bfloat16(value)) == value;
+  return true;
+}
+
+bool holds(const IntegerCode& level, float value) {
+  return value == std::trunc(value) && value >= static_cast<float>(level.min) &&
+         value <= static_cast<float>(level.max);
+}
+
+// Of one level, or the values of a table.
+Expected<void> check_numbers(const Constant& numbers, const ScaleLevel* level) {
+  QUADRANT_TRY(const std::vector<float> values, read_scales(numbers));
+  for (const float value : values) {
+    const bool is_held =
+        level == nullptr
+            ? std::isfinite(value)
+            : std::visit([&](const auto& type) { return holds(type, value); }, level->type);
+    if (!is_held) return broken_rule(fmt::format("a scale of {}, which its type lacks", value));
+  }
+  return {};
+}
+
+Expected<void> check_zero_points(const Constant& numbers, const IntegerCode& code) {
+  QUADRANT_TRY(const auto values, read_integers(numbers, numbers.element_count()));
+  for (const std::int64_t value : values) {
+    if (value >= code.min && value <= code.max) continue;
+    return broken_rule(
+        fmt::format("a zero point of {} outside {} to {}", value, code.min, code.max));
+  }
+  return {};
+}
+
+Expected<void> check_part(const NumberFormat& format, const FormatPart& part,
+                          const Constant& numbers, const Shape& shape) {
   QUADRANT_TRY(const Shape groups, expected_parameters(part.groups, shape));
-  if (!*part.contents) return broken_rule("a format of which scales are missing");
-  if (part.contents->element() != part.element) {
+  if (!numbers) return broken_rule("a format of which scales are missing");
+  if (numbers.element() != part.element) {
     return broken_rule(fmt::format("numbers of type {} where a format holds {}",
-                                   to_string(part.contents->element()), to_string(part.element)));
+                                   to_string(numbers.element()), to_string(part.element)));
   }
   const Shape expected = shape.is_static() ? shape_of(part, shape) : groups;
-  if (shape.is_static() && part.contents->shape() != expected) {
+  if (shape.is_static() && numbers.shape() != expected) {
     return broken_rule(fmt::format("numbers of shape [{}] where [{}] is needed",
-                                   to_string(part.contents->shape()), to_string(expected)));
+                                   to_string(numbers.shape()), to_string(expected)));
   }
-  if (part.contents->is_deferred() || part.element != ElementType::float32) return {};
-  QUADRANT_TRY(const std::vector<float> values, read_scales(*part.contents));
-  if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) return {};
-  return broken_rule("a format with numbers that are not finite");
+  if (numbers.is_deferred()) return {};
+  if (part.element == ElementType::float32) return check_numbers(numbers, part.level);
+  return check_zero_points(numbers, std::get<IntegerCode>(format.code));
 }
 
 Expected<void> check_type(const TensorType& type) {
@@ -262,16 +314,19 @@ Expected<void> verify(const UniformType& type, const Shape& shape) {
 Expected<void> verify(const ScaledFormat& format, const Shape& shape) {
   QUADRANT_CHECK(verify(format.format, shape));
   if (is_uniform(format.format)) return broken_rule("a uniform type that is held as another");
-  const std::size_t zero_points = format.format.offset == Offset::zero_point ? 1 : 0;
-  const bool has_table = std::holds_alternative<StoredTable>(format.format.code);
-  if (format.scales.size() != format.format.scales.size() ||
-      format.offsets.size() != format.format.offsets.size() + zero_points ||
-      static_cast<bool>(format.table) != has_table) {
-    return broken_rule(fmt::format("{} with {} levels of scales, {} of offsets and {} table",
-                                   to_string(format.format), format.scales.size(),
-                                   format.offsets.size(), format.table ? "a" : "no"));
+  if (bit_width(format.format.code) > 16) {
+    return broken_rule(fmt::format("codes of {}: they have 16 bits at most, but for uniform types",
+                                   to_string(format.format)));
   }
-  for (const FormatPart& part : parts_of(format)) QUADRANT_CHECK(check_part(part, shape));
+  const std::vector<FormatPart> parts = parts_of(format.format);
+  const std::vector<Constant> contents = contents_of(format);
+  if (parts.size() != contents.size() || format.scales.size() != format.format.scales.size()) {
+    return broken_rule(fmt::format("{} with {} constants: it has {}", to_string(format.format),
+                                   contents.size(), parts.size()));
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    QUADRANT_CHECK(check_part(format.format, parts[i], contents[i], shape));
+  }
   return {};
 }
 

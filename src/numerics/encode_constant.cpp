@@ -47,8 +47,10 @@ Quantization quantization_of(Encoded encoded, const NumberFormat& format, const 
   std::vector<Constant> constants;
   std::vector<std::vector<float>> numbers = std::move(encoded.scales);
   std::ranges::move(encoded.offsets, std::back_inserter(numbers));
-  if (!encoded.table.empty()) numbers.push_back(std::move(encoded.table));
-  const std::vector<FormatPart> wanted = parts_of(ScaledFormat{format, {}, {}, {}});
+  if (std::holds_alternative<StoredTable>(format.code)) {
+    numbers.push_back(std::move(encoded.table));
+  }
+  const std::vector<FormatPart> wanted = parts_of(format);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     Shape of_part = shape_of(wanted[i], shape);
     if (wanted[i].element != ElementType::float32) {
@@ -61,7 +63,7 @@ Quantization quantization_of(Encoded encoded, const NumberFormat& format, const 
           make_scales(ElementType::float32, std::move(of_part), std::move(numbers[i])));
     }
   }
-  return quadrant::quantization_of(format, constants);
+  return with_contents(format, constants);
 }
 
 }  // namespace
@@ -81,31 +83,6 @@ Expected<EncodedConstant> encode_constant(const Constant& real, const NumberForm
   made.codes =
       Constant::from_bytes(storage_element(format), real.shape(), std::move(encoded.codes));
   made.quantization = quantization_of(std::move(encoded), format, real.shape());
-  return made;
-}
-
-std::vector<Constant> parts(const Quantization& quantization) {
-  const ScaledFormat format = scaled_format(quantization);
-  std::vector<Constant> found;
-  for (const FormatPart& part : parts_of(format)) {
-    found.push_back(part.contents == nullptr ? Constant() : *part.contents);
-  }
-  return found;
-}
-
-Quantization quantization_of(const NumberFormat& format, std::span<const Constant> parts) {
-  ScaledFormat made{format, {}, {}, {}};
-  for (const FormatPart& part : parts_of(made)) {
-    if (parts.empty()) break;
-    Constant contents = parts.front();
-    parts = parts.subspan(1);
-    if (part.values != 0) {
-      made.table = std::move(contents);
-    } else {
-      auto& levels = made.scales.size() < format.scales.size() ? made.scales : made.offsets;
-      levels.push_back(std::move(contents));
-    }
-  }
   return made;
 }
 

@@ -18,7 +18,10 @@ constexpr double enough_gain = 1e-5;  // of the error, by new levels or tables
 
 float rounded_to(ElementType type, double value) noexcept {
   const auto single = static_cast<float>(value);
-  if (type == ElementType::float16) return widen_float16(round_to_float16(single));
+  if (type == ElementType::float16) {
+    const float inside = std::clamp(single, -largest_float16, largest_float16);
+    return widen_float16(round_to_float16(inside));
+  }
   if (type == ElementType::bfloat16) return widen_bfloat16(round_to_bfloat16(single));
   return single;
 }

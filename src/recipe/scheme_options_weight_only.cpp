@@ -56,10 +56,10 @@ std::span<const OptionSpec> weight_only_option_table() {
       {.key = "scales",
        .kind = word,
        .summary =
-           "How scales are stored; codes are chosen for the rounded ones. The last three are "
+           "How scales are stored (default: float32, or as the type has it); codes are chosen "
+           "for the rounded ones. The last three are "
            "for a --type",
-       .words = {{"float32"}, {"float16"}, {"bfloat16"}, {"f8e4m3"}, {"f8e8m0"}},
-       .fallback = "float32"},
+       .words = {{"float32"}, {"float16"}, {"bfloat16"}, {"f8e4m3"}, {"f8e8m0"}}},
       {.key = "form",
        .kind = word,
        .summary = "A dequantize in front of the operation, or a multiplication by the scale behind "
@@ -71,8 +71,9 @@ std::span<const OptionSpec> weight_only_option_table() {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, ElementType>, 4> scale_types{
-    {{"float16", ElementType::float16},
+constexpr std::array<std::pair<std::string_view, ElementType>, 5> scale_types{
+    {{"float32", ElementType::float32},
+     {"float16", ElementType::float16},
      {"bfloat16", ElementType::bfloat16},
      {"f8e4m3", ElementType::float8e4m3},
      {"f8e8m0", ElementType::float8e8m0}}};
@@ -94,10 +95,13 @@ Expected<WeightOnlyOptions> weight_only_options(const OptionValues& values) {
   }
   WeightOnlyOptions made;
   if (const auto* const type = given<std::string>(values, "type")) {
+    if (type->empty()) return fail(ErrorCode::usage, "--type '' names no number format");
     for (const std::string_view other : {"bits", "symmetry", "granularity", "clip"}) {
       if (!values.contains(other)) continue;
       return fail(ErrorCode::usage,
-                  fmt::format("a type says what --{} would: leave one of them out", other));
+                  fmt::format("a type says what {} would: leave one of them out",
+                              other == "symmetry" ? "--symmetric, --signed-scale and --asymmetric"
+                                                  : fmt::format("--{}", other)));
     }
     made.type = *type;
   }

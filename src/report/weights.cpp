@@ -1,7 +1,6 @@
 #include "report/weights.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <range/v3/view/reverse.hpp>
 
 #include "quadrant/engine/eligibility.hpp"
@@ -24,8 +23,7 @@ bool reads_as_weight(NodeRef node, std::uint32_t operand) {
 
 std::uint64_t quantized_bytes(const Quantization& quantization, const Shape& shape) {
   if (quantization.other()) {
-    return static_cast<std::uint64_t>(
-        std::ceil(stored_bits(quantization.other()->format, shape) / 8));
+    return stored_bytes(quantization.other()->format, shape);
   }
   const UniformType& type = *quantization.uniform();
   const ElementType scale = type.scales ? type.scales.element() : ElementType::float32;

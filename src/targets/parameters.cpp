@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -122,8 +121,7 @@ class Finder {
     if (const ScaledFormat* const other = type.quantization.other().get()) {
       parameter.form = ParameterForm::quantized;
       parameter.granularity = innermost_groups(other->format);
-      parameter.bytes =
-          static_cast<std::uint64_t>(std::ceil(stored_bits(other->format, parameter.shape) / 8));
+      parameter.bytes = stored_bytes(other->format, parameter.shape);
     } else if (type.is_quantized()) {
       const UniformType& quantized = *type.uniform();
       parameter.form = ParameterForm::quantized;

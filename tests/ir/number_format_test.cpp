@@ -94,6 +94,7 @@ TEST_CASE("what is no format is refused with where") {
                            "i4 * f32[tensor] : i8",
                            "i4 * f32[tensor] : f32 x",
                            "codebook:16:row",
+                           "(u8 - z) * f32[tensor] - f32[tensor] : f32",
                            "codebook:",
                            "codebook:999999999999999999999"}) {
     CAPTURE(text);

@@ -14,9 +14,9 @@ import numpy as np
 import openvino as ov
 from onnx import helper
 
-from _command import quadrant, run_tests, scratch
+from _command import ROOT, quadrant, run_tests, scratch
 from _litert import run_litert
-from _models import info, model_of, run
+from _models import info, model_of, random_feeds, run, session_of
 
 node = helper.make_node
 
@@ -148,6 +148,42 @@ def test_openvino_has_elements_for_codes():
         yield name, check_native, name, element
 
 
+# --- models --------------------------------------------------------------------------------------------
+
+
+def decibels(expected, found):
+    noise = sum(np.sum((a.astype(np.float64) - b)**2) for a, b in zip(expected, found))
+    signal = sum(np.sum(a.astype(np.float64)**2) for a in expected)
+    return np.inf if noise == 0 else 10 * np.log10(signal / noise)
+
+
+# What is left of the outputs at least: bits of the type, and the cost of few weights.
+LEAST = {"nf4": 8, "mxfp4": 5, "nvfp4": 8, "q4_k": 8, "q6_k": 18, "codebook:16:channel": 8, "fp8-e4m3": 15, "int3": 2}
+
+
+def check_model(path, name):
+    with scratch() as folder:
+        feeds = random_feeds(session_of(path))
+        computed = {}
+        for extension in ("onnx", "xml", "qd"):
+            written(folder, path, name, extension)
+        computed["onnxruntime"] = run(folder / "made.onnx", feeds)
+        compiled = ov.Core().compile_model(str(folder / "made.xml"), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+        computed["openvino"] = list(compiled(feeds).values())
+        done = quadrant("compare", folder / "made.qd", folder / "made.onnx", "--random", 2, "--json")
+        assert done.returncode == 0, done.stderr
+        assert all(output["exact"] for output in json.loads(done.stdout)["comparison"]["outputs"])
+        assert decibels(computed["onnxruntime"], computed["openvino"]) > 90
+        left = decibels(run(path, feeds), computed["onnxruntime"])
+        assert left > LEAST[name], f"{left} dB"
+
+
+def test_models_compute_the_same_everywhere():
+    for path in sorted((ROOT / "examples" / "models").glob("*.onnx")):
+        for name in LEAST:
+            yield f"{path.stem}, {name}", check_model, path, name
+
+
 # --- 4 bits, odd ---------------------------------------------------------------------------------------
 
 
@@ -159,6 +195,8 @@ def check_odd(options, rows, columns, make):
         for extension in ("xml", "onnx"):
             done = quadrant("convert", path, folder / f"made.{extension}", "--scheme", "weight-only", *options)
             assert done.returncode == 0, done.stderr
+        is_cut_off = "--block-size" in options and rows % options[-1]  # which are real numbers there
+        assert is_cut_off or elements_of(folder / "made.xml") & {"i4", "u4", "i8", "u8"}, "nothing was quantized"
         assert np.array_equal(run_openvino(folder / "made.xml", feeds), run(folder / "made.onnx", feeds)[0])
 
 

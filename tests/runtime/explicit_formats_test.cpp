@@ -1,9 +1,12 @@
 #include "quadrant/ir/explicit_formats.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model_text.hpp"
@@ -36,8 +39,9 @@ const std::vector<std::string>& texts() {
     for (const NamedFormat& named : named_formats()) made.emplace_back(named.name);
     for (const std::string_view more :
          {"codebook:4", "codebook:16", "codebook:16:channel", "codebook:8:group", "codebook:40",
-          "f6e2m3 * f32[block=8] : f32", "f6e3m2 * bf16[channel] : f32",
-          "u2 * f16[block=8] - f16[block=8] : f32", "(u3 - z) * f8e4m3[block=4] : f32",
+          "i4 : f32", "u8 : f32", "table<5 x f16>[channel] : f32", "f6e2m3 * f32[block=8] : f32",
+          "f6e3m2 * bf16[channel] : f32", "u2 * f16[block=8] - f16[block=8] : f32",
+          "(u3 - z) * f8e4m3[block=4] : f32",
           "i4 * f32[tensor] * f8e4m3[channel] * u4<1:16>[block=6] : f32",
           "table<16 x f16>[tensor] * f32[tensor] * +-f8e4m3[block=16] : f32", "f8e5m2 : f32",
           "i10 * bf16[channel] : f32", "i3 * f32[tensor] * u4<1:16>[block=8] : f32",
@@ -96,6 +100,62 @@ TEST_CASE("codes that whoever comes next has elements for are read as they are")
     const std::string once = print_graph(spelled_out);
     REQUIRE(make_formats_explicit(spelled_out, nullptr, has_tables_and_floats));
     CHECK(print_graph(spelled_out) == once);
+  }
+}
+
+TEST_CASE("codes that a table does not have are its last one, in both") {
+  const std::string text =
+      "graph {}\n%w: tensor<2x3x!quadrant.numbers<\"table<5 x f16>[axis=0] : f32\", [1, 2, 3, 4, "
+      "5, "
+      "6, 7, 8, 9, 10]>> = constant() [0, 4, 7, 0, 5, 2]\n%y: tensor<2x3xf32> = dequantize(%w)\n"
+      "output(%y)\n";
+  Graph graph = value_of(parse_graph(text));
+  CHECK(computed(graph) == std::vector<float>{1, 5, 5, 6, 10, 8});
+  REQUIRE(make_formats_explicit(graph, nullptr));
+  CHECK(computed(graph) == std::vector<float>{1, 5, 5, 6, 10, 8});
+}
+
+TEST_CASE("constants without elements, and those that nobody reads") {
+  Graph graph = value_of(parse_graph(
+      "graph {}\n%w: tensor<0x1099511627776x!quadrant.numbers<\"nf4 * f32[axis=1 "
+      "block=3] : f32\", []>> = constant() []\n"
+      "%u: tensor<1x2x!quadrant.numbers<\"nf4 * f32[tensor] : f32\", [1]>> = constant() "
+      "[0, 1]\n%y: tensor<0x1099511627776xf32> = dequantize(%w)\noutput(%y)\n"));
+  REQUIRE(make_formats_explicit(graph, nullptr));
+  REQUIRE(verify(graph));
+  CHECK(count_of_kind(graph, ops::Constant::kind) == 1);
+}
+
+TEST_CASE("scales that their level cannot hold are refused") {
+  const auto model = [](std::string_view format, std::string_view numbers) {
+    return fmt::format(
+        "graph {{}}\n%w: tensor<1x2x!quadrant.numbers<\"{}\", {}>> = constant() [0, 1]\n"
+        "%y: tensor<1x2xf32> = dequantize(%w)\noutput(%y)\n",
+        format, numbers);
+  };
+  struct Level {
+    std::string_view format;
+    std::string_view good;
+    std::vector<std::string_view> bad;
+  };
+  for (const Level& level :
+       {Level{"nf4 * f16[tensor] : f32", "[0.5]", {"[0.1]", "[1e6]", "[-0.5]", "[inf]"}},
+        Level{"nf4 * +-bf16[tensor] : f32", "[-0.5]", {"[0.1]", "[nan]"}},
+        Level{"nf4 * f8e8m0[tensor] : f32", "[0.25]", {"[0.3]", "[0.0]", "[-1.0]"}},
+        Level{"nf4 * f8e4m3[tensor] : f32", "[448]", {"[449]", "[500]", "[-1]"}},
+        Level{"nf4 * f32[tensor] * u6[axis=0] : f32",
+              "[1.0], [63]",
+              {"[1.0], [64]", "[1.0], [2.5]", "[1.0], [-1]", "[1.0], [1e30]"}},
+        Level{"(u4<0:9> - z) * bf16[tensor] : f32", "[1.0], [9]", {"[1.0], [10]"}}}) {
+    CAPTURE(level.format);
+    const auto good = verify(value_of(parse_graph(model(level.format, level.good))));
+    CHECK_MESSAGE(good, to_string(good ? Error{} : good.error()));
+    for (const std::string_view numbers : level.bad) {
+      CAPTURE(numbers);
+      const auto graph = parse_graph(model(level.format, numbers));
+      const bool is_sound = graph && verify(*graph);
+      CHECK_FALSE(is_sound);
+    }
   }
 }
 

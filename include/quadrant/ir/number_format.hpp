@@ -116,6 +116,8 @@ struct NumberFormat {
 /// Bits that a tensor of shape `shape`, which is static, takes in all: codes, scales, offsets,
 /// tables. Nothing is added for what files align.
 [[nodiscard]] double stored_bits(const NumberFormat& format, const Shape& shape);
+/// The same in whole bytes.
+[[nodiscard]] std::uint64_t stored_bytes(const NumberFormat& format, const Shape& shape);
 /// The same for one element: 4.5 for Q4_K. 0 where there are none.
 [[nodiscard]] double bits_per_weight(const NumberFormat& format, const Shape& shape);
 
@@ -139,8 +141,8 @@ struct FormatAxes {
 [[nodiscard]] Expected<NumberFormat> parse_number_format(std::string_view text,
                                                          const FormatAxes& axes = {});
 
-/// The same with blocks of `size`: those of the innermost scales, and of minima; tables keep their
-/// groups. Outer levels of as many or fewer elements go. `usage` where there are no blocks.
+/// The same with blocks of `size`: those of the innermost scales, and of minima; tables and outer
+/// levels keep their groups. `usage` where there are no blocks, or they are no parts of those.
 [[nodiscard]] Expected<NumberFormat> with_block_size(NumberFormat format, std::int64_t size);
 /// The same with outermost scales, and minima, of another type; `usage` where there are none.
 [[nodiscard]] Expected<NumberFormat> with_scale_type(NumberFormat format, ElementType type);

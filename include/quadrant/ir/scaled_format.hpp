@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "quadrant/ir/constant.hpp"
@@ -32,17 +33,22 @@ struct ScaledFormat {
 /// What `quantization`, which is not none, says, whether it is uniform or not.
 [[nodiscard]] ScaledFormat scaled_format(const Quantization& quantization);
 
-/// A constant, with what it has to be: what a format holds besides codes.
+/// What a format holds besides codes: a constant of scales, offsets or tables.
 struct FormatPart {
-  const Constant* contents = nullptr;
+  const ScaleLevel* level = nullptr;  ///< of the format; null for zero points and tables
   ElementType element = ElementType::float32;
   Granularity groups;
   int values = 0;  ///< of each group, for tables; 0: one number
 };
-/// Scales, offsets, the table, in this order: as many as the format asks for. Missing ones are
-/// null.
-[[nodiscard]] std::vector<FormatPart> parts_of(const ScaledFormat& format);
+/// Scales by level, offsets, the table, in this order. Refers to `format`.
+[[nodiscard]] std::vector<FormatPart> parts_of(const NumberFormat& format);
+std::vector<FormatPart> parts_of(NumberFormat&&) = delete;
 /// The shape that `part` has for a tensor of that shape, which has the axes.
 [[nodiscard]] Shape shape_of(const FormatPart& part, const Shape& tensor);
+
+/// The constants of the parts, in that order, as far as they are there.
+[[nodiscard]] std::vector<Constant> contents_of(const ScaledFormat& format);
+/// The opposite. Parts that are missing are empty.
+[[nodiscard]] ScaledFormat with_contents(NumberFormat format, std::span<const Constant> contents);
 
 }  // namespace quadrant::inline v0

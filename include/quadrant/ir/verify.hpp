@@ -26,8 +26,9 @@ namespace quadrant::inline v0 {
 [[nodiscard]] Expected<void> verify(const UniformType& type, const Shape& shape);
 
 /// The same of a format that is not uniform: besides `verify(NumberFormat)`, each of its parts is
-/// there, of its type, and of its shape where that of the tensor is known; reals are finite. In a
-/// graph, only constants have such types, and only `dequantize` reads them.
+/// there, of its type, and of its shape where that of the tensor is known; numbers are such as
+/// their level holds; codes have 16 bits at most. In a graph, only constants have such types, and
+/// only `dequantize` reads them.
 [[nodiscard]] Expected<void> verify(const ScaledFormat& format, const Shape& shape);
 
 }  // namespace quadrant::inline v0

@@ -36,15 +36,18 @@ struct WeightOnlyOptions {
 
   /// A number format by name, or as text with axes left open, as parse_number_format reads it:
   /// `nf4`, `i4 * f16[block=32] : f32`. Codes and scales are those of least squared error (`encode`
-  /// of numerics/encode.hpp). Of what follows, `bits`, `symmetry`, `clip` and codes are the
-  /// format's then; granularity `block` gives it blocks of `block_size`, a `scale_type` that is not
-  /// float32 outermost scales of that type. Empty: integers, as what follows says.
+  /// of numerics/encode.hpp), and in memory, a byte for each weight, until they are written. Of
+  /// what follows, granularity `block` gives the format blocks of `block_size`, and a `scale_type`
+  /// outermost scales of that type; `bits`, `symmetry`, `clip` and the kinds of codes, and other
+  /// granularities, mean nothing then. Empty: integers, as what follows says.
   std::string type;
   int bits = 8;  ///< of the codes: 8 or 4
   Symmetry symmetry = Symmetry::symmetric;
   Granularity::Kind granularity = Granularity::Kind::axis;
-  std::int64_t block_size = 32;                   ///< for granularity `block`
-  ElementType scale_type = ElementType::float32;  ///< how scales are stored: or float16
+  std::int64_t block_size = 32;  ///< for granularity `block`
+  /// How scales are stored: float32 or float16; of a `type`, any that it may have. Empty: float32,
+  /// or as the type has it.
+  std::optional<ElementType> scale_type;
   /// Empty: `minmax` where asymmetric, `mse` for symmetric codes of 4 bits, else `absmax`.
   std::optional<Clip> clip;
   /// Symmetric codes reach as far below zero as above: -127, not -128. Empty: at 8 bits.
@@ -70,10 +73,13 @@ class WeightOnly final : public Scheme {
   [[nodiscard]] std::string describe() const override;
   /// Type, range and scale of the codes, where the options name no type.
   [[nodiscard]] ScaleRule rule() const noexcept;
-  /// The format of a weight of that rank in those groups, as `groups` gave them; empty where the
-  /// options name no type.
-  [[nodiscard]] std::optional<NumberFormat> format(const Granularity& groups,
-                                                   std::int64_t rank) const;
+  /// Whether the options name a type.
+  [[nodiscard]] bool has_type() const noexcept { return !options_.type.empty(); }
+  /// The format of that type, of a weight of that rank in those groups, as `groups` gave them.
+  /// `channel`: the axis that its sum keeps; -1: the one beside the blocks. Errors are those of
+  /// parse_number_format, for axes that do not go together.
+  [[nodiscard]] Expected<NumberFormat> format(const Granularity& groups, std::int64_t rank,
+                                              std::int64_t channel = -1) const;
   /// Whether codes may be moved, and scales go behind sums: those of a uniform type may.
   [[nodiscard]] bool is_uniform() const;
 
@@ -82,8 +88,9 @@ class WeightOnly final : public Scheme {
 
   /// The groups that the options mean for a weight of shape `shape`, whose sum runs over axis
   /// `contracted` and keeps axis `channel`: what an operation asks for. A weight with no whole
-  /// block along `contracted` gets a scale for each channel. `channel`: -1 where there is none;
-  /// `shape`: ranked. Empty: the options ask for channels, and there are none.
+  /// block along `contracted` gets a scale for each channel, but for options that name a type,
+  /// where it has one block. `channel`: -1 where there is none; `shape`: ranked. Empty: the options
+  /// ask for channels, and there are none.
   [[nodiscard]] std::optional<Granularity> groups(const Shape& shape, std::int64_t channel,
                                                   std::int64_t contracted) const;
 

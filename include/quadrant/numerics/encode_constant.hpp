@@ -1,9 +1,6 @@
 // Whole constants in a number format, as a graph holds them.
 #pragma once
 
-#include <span>
-#include <vector>
-
 #include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/type.hpp"
@@ -27,11 +24,5 @@ struct EncodedConstant {
 [[nodiscard]] Expected<EncodedConstant> encode_constant(const Constant& real,
                                                         const NumberFormat& format,
                                                         const EncodeOptions& options = {});
-
-/// The parts of `quantization`, which is not none, as a list: scales by level, offsets, table.
-[[nodiscard]] std::vector<Constant> parts(const Quantization& quantization);
-/// The opposite: what `format` with those parts says. Missing ones stay empty.
-[[nodiscard]] Quantization quantization_of(const NumberFormat& format,
-                                           std::span<const Constant> parts);
 
 }  // namespace quadrant::inline v0

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "io/openvino/element.hpp"
-#include "io/openvino/failure.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/products.hpp"
 
@@ -43,11 +42,22 @@ bool is_read_wrongly(const Graph& graph, NodeId constant) {
   return false;
 }
 
+// The bytes of another constant.
+class SameBytes final : public ConstantSource {
+ public:
+  explicit SameBytes(Constant from) : from_(std::move(from)) {}
+  [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
+    return from_.read(offset, out);
+  }
+
+ private:
+  Constant from_;
+};
+
 // The same elements, which take a byte each in memory, as those of 8 bits.
 Constant widened(const Constant& codes, ElementType element) {
   if (!codes) return codes;
-  const ConstantBytes bytes = value_of(codes.read());
-  return Constant::from_shared(element, codes.shape(), bytes);
+  return Constant::deferred(element, codes.shape(), std::make_shared<SameBytes>(codes));
 }
 
 }  // namespace

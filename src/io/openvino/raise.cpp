@@ -291,6 +291,16 @@ std::vector<std::string> RaisedLayer::unread() const {
 
 // --- Raising -------------------------------------------------------------------------------------
 
+namespace {
+
+// Whether it converts to real numbers.
+bool makes_reals(const Layer& layer) {
+  const std::string_view to = layer.node.child("data").attribute("destination_type").as_string();
+  return layer.type == "Convert" && is_float(element_named(to));
+}
+
+}  // namespace
+
 Raising::Raising(const Net& net, std::shared_ptr<const Bin> bin, const OpenVinoReadOptions& options)
     : net_(net),
       bin_(std::move(bin)),
@@ -302,7 +312,7 @@ Raising::Raising(const Net& net, std::shared_ptr<const Bin> bin, const OpenVinoR
     for (const auto& source : layer.sources) {
       if (!source) continue;
       is_read_[source->layer][source->output] = true;
-      if (layer.type != "Convert") is_converted_[source->layer] = false;
+      is_converted_[source->layer] = is_converted_[source->layer] && makes_reals(layer);
     }
   }
 }
@@ -361,8 +371,10 @@ bool Raising::raise_constant(RaisedLayer& layer) {
   const Layer& from = layer.layer();
   if (from.outputs.size() != 1) invalid("a constant with other than one output");
   const std::string type = layer.text("element_type", "");
-  if (find_code_name(type) != nullptr && layer.is_read(0) && is_converted_[layer.index()])
-    return true;  // raise_codes
+  if (find_code_name(type) != nullptr && layer.is_read(0) && is_converted_[layer.index()]) {
+    for (const char* const name : {"shape", "offset", "size"}) std::ignore = layer.text(name);
+    return true;  // by raise_codes
+  }
   const ElementType element = element_named(type);
   if (is_carried(element)) return false;
   const std::string given = layer.text("shape", "");
@@ -409,7 +421,11 @@ bool Raising::raise_codes(RaisedLayer& layer) {
   const CodeName* const code = find_code_name(constant.text("element_type", ""));
   if (code == nullptr) return false;
   const ElementType to = layer.element("destination_type");
-  if (!is_float(to)) invalid(fmt::format("a Convert of {} to {}", code->name, to_string(to)));
+  const Value known = values_[index].front();
+  if (!known.is_absent() && graph_.type(known).expressed().element == to) {
+    layer.make(ops::Dequantize::kind, {known});
+    return true;
+  }
   const auto shape = parse_shape(constant.text("shape", ""));
   if (!shape || !shape->is_static()) invalid("a constant without a shape");
   const ScaledFormat format{NumberFormat{.code = code->code, .expressed = to}, {}, {}, {}};
@@ -419,6 +435,7 @@ bool Raising::raise_codes(RaisedLayer& layer) {
   const Value codes = graph_.add_constant(result_name(from, 0), contents);
   graph_.set_constant(codes.node, contents, format);
   graph_.set_node_name(codes.node, from.name);
+  if (known.is_absent()) define(index, 0, codes);
   layer.make(ops::Dequantize::kind, {codes});
   return true;
 }

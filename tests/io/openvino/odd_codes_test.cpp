@@ -45,8 +45,8 @@ TEST_CASE("codes of 4 bits are bytes where a matrix product sums an odd number o
 }
 
 TEST_CASE("other codes stay as they are") {
-  CHECK(storage("3x1", "!quant.uniform<i8:f32, 0.5>", "matmul(%x, %r)", of_three) ==
-        ElementType::int8);
+  CHECK(storage("3x1", "!quant.uniform<i16:f32, 0.5>", "matmul(%x, %r)", of_three) ==
+        ElementType::int16);
   CHECK(storage("3x2", whole, "gather(%r, %x)", of_six) == ElementType::int4);
 }
 
