@@ -52,7 +52,6 @@ Weighted weighted(NodeRef node, Parts parts) {
   const std::int64_t channel =
       type == nullptr ? unknown : product.channel(node, type->shape).value_or(unknown);
   Weighted found;
-  found.weights.reserve(2);
   if (product.bias < row.operands.most) {
     found.bias = Bias{.operand = product.bias,
                       .is_channelwise = is_convolution(product),

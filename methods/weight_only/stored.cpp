@@ -49,12 +49,12 @@ const char* beyond_float16(const ScaledFormat& format, const Constant& weight) {
     if (!scales || scales->empty()) continue;
     const float largest = std::ranges::max(*scales | std::views::transform(magnitude));
     if (largest >= largest_float16) {
-      return "its scales are larger than float16 numbers: --scales float32 holds them";
+      return "its scales are larger than float16 numbers: float32 ones hold them";
     }
     // Where no scale is a normal number, all of the weight is rounded to few steps.
     constexpr float least_normal = 0x1p-14F;
     if (largest < least_normal && weight.element() != ElementType::float16) {
-      return "its scales are smaller than normal float16 numbers: --scales float32 holds them";
+      return "its scales are smaller than normal float16 numbers: float32 ones hold them";
     }
   }
   return nullptr;

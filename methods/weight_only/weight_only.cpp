@@ -144,9 +144,10 @@ Expected<WeightOnly> WeightOnly::make_of_type(WeightOnlyOptions options) {
                 fmt::format("codes of {} bits: they have 16 at most", bit_width(format.code)));
   }
   if (!quadrant::is_uniform(format) && made.options_.form != Form::front) {
-    return fail(ErrorCode::impossible,
-                fmt::format("{} is not uniform: its scales stay in front (--form front)",
-                            made.options_.type));
+    return fail(
+        ErrorCode::impossible,
+        fmt::format("{} is not uniform: its scales stay in front of the operation, form 'front'",
+                    made.options_.type));
   }
   return made;
 }
@@ -167,10 +168,10 @@ Expected<NumberFormat> WeightOnly::format(const Granularity& groups, std::int64_
   return format_along(axes_of(groups, rank, channel));
 }
 
-bool WeightOnly::is_uniform() const {
-  if (!has_type()) return true;
+WeightOnly::WeightOnly(WeightOnlyOptions options) : options_(std::move(options)) {
+  if (!has_type()) return;
   const auto format = format_along({});
-  return format && quadrant::is_uniform(*format);
+  is_uniform_ = format && quadrant::is_uniform(*format);
 }
 
 ElementType WeightOnly::storage_type(const Granularity& /*groups*/) const {

@@ -1,5 +1,7 @@
 #include "weight_only/weighted.hpp"
 
+#include <vector>
+
 #include "quadrant/ir/ops.hpp"
 #include "weight_only/scale_behind.hpp"
 

@@ -1,9 +1,9 @@
 // What weight-only needs to know of an operation that computes sums of products with weights.
 #pragma once
 
+#include <boost/container/static_vector.hpp>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "quadrant/engine/method.hpp"
 #include "quadrant/engine/rewriting.hpp"
@@ -32,7 +32,7 @@ struct Bias {
 };
 
 struct Weighted {
-  std::vector<Weight> weights;
+  boost::container::static_vector<Weight, 2> weights;
   std::optional<Bias> bias;
 };
 

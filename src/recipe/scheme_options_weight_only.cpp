@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "quadrant/ir/scales.hpp"
 #include "quadrant/recipe/scheme_table.hpp"
 #include "recipe/scheme_options.hpp"
 
@@ -119,7 +120,14 @@ Expected<WeightOnlyOptions> weight_only_options(const OptionValues& values) {
   if (is("clip", "minmax")) made.clip = Clip::minmax;
   if (is("clip", "mse")) made.clip = Clip::mse;
   for (const auto& [word, element] : scale_types) {
-    if (is("scales", word)) made.scale_type = element;
+    if (!is("scales", word)) continue;
+    made.scale_type = element;
+    if (made.type.empty() && !is_scale_type(element)) {
+      return fail(ErrorCode::usage,
+                  fmt::format("--scales {} is for a --type: without one, there are float32 and "
+                              "float16",
+                              word));
+    }
   }
   if (is("form", "behind")) made.form = Form::behind;
   if (is("form", "fewest")) made.form = Form::fewest;

@@ -62,7 +62,7 @@ struct WeightOnlyOptions {
 class WeightOnly final : public Scheme {
  public:
   /// Options that `make` accepts.
-  explicit WeightOnly(WeightOnlyOptions options = {}) noexcept : options_(std::move(options)) {}
+  explicit WeightOnly(WeightOnlyOptions options = {});
 
   QUADRANT_SCHEME(WeightOnly, Granularity, "weight_only")
 
@@ -81,7 +81,7 @@ class WeightOnly final : public Scheme {
   [[nodiscard]] Expected<NumberFormat> format(const Granularity& groups, std::int64_t rank,
                                               std::int64_t channel = -1) const;
   /// Whether codes may be moved, and scales go behind sums: those of a uniform type may.
-  [[nodiscard]] bool is_uniform() const;
+  [[nodiscard]] bool is_uniform() const noexcept { return is_uniform_; }
 
   /// That of the codes: the same for all groups.
   [[nodiscard]] ElementType storage_type(const Granularity& groups) const;
@@ -101,6 +101,7 @@ class WeightOnly final : public Scheme {
   [[nodiscard]] Expected<NumberFormat> format_along(const FormatAxes& axes) const;
 
   WeightOnlyOptions options_;
+  bool is_uniform_ = true;
 };
 
 /// The registry of the scheme's methods.
