@@ -43,7 +43,7 @@ class PackedCodes final : public ConstantSource {
       for (std::size_t i = 0; i < count; ++i) {
         unsigned packed = 0;
         for (std::size_t k = 0; k < each; ++k) {
-          const unsigned code = std::to_integer<unsigned>(codes[i * each + k]);
+          const auto code = std::to_integer<unsigned>(codes[i * each + k]);
           packed |= std::min(code & mask_, last_) << (k * static_cast<std::size_t>(room_));
         }
         out[i] = static_cast<std::byte>(packed);
@@ -71,8 +71,9 @@ std::vector<float> values_of(const NumberCode& code) {
       values[static_cast<std::size_t>(value) & (values.size() - 1)] = static_cast<float>(value);
     }
   } else if (const auto* real = std::get_if<FloatCode>(&code)) {
+    const SmallFloat type = small_float(real->type).value_or(SmallFloat{});
     for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = widen_small_float(*small_float(real->type), static_cast<int>(i));
+      values[i] = widen_small_float(type, static_cast<int>(i));
     }
   } else if (const auto* table = std::get_if<FixedTable>(&code)) {
     std::ranges::copy(table_values(*table), values.begin());
@@ -82,7 +83,7 @@ std::vector<float> values_of(const NumberCode& code) {
 
 // For each byte of packed codes, what they stand for one after the other.
 std::vector<float> values_of_bytes(const std::vector<float>& values, int bits) {
-  const std::size_t each = static_cast<std::size_t>(byte_bits / bits);
+  const auto each = static_cast<std::size_t>(byte_bits / bits);
   std::vector<float> pairs;
   for (unsigned byte = 0; byte < 1U << byte_bits; ++byte) {
     for (std::size_t k = 0; k < each; ++k) {

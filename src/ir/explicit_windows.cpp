@@ -129,7 +129,7 @@ class ExplicitWindows {
 
  private:
   // Empty where the kernel is not known, and for numbers that no model has.
-  Expected<std::optional<std::vector<SlidingAxis>>> read() const {
+  [[nodiscard]] Expected<std::optional<std::vector<SlidingAxis>>> read() const {
     auto kernel = node_.attribute_or<std::vector<std::int64_t>>("kernel_shape", {});
     const Shape weights = operand_shape(node_, kind_.weights);
     if (weights.rank() > 2) {

@@ -251,6 +251,7 @@ Expected<NumberFormat> parse_number_format(std::string_view text, const FormatAx
     text = *codebook;
   } else if (text.find_first_of(" :*[(<") == std::string_view::npos) {
     std::vector<std::string_view> names;
+    names.reserve(named_rows.size());
     for (const NamedFormat& named : named_rows) names.push_back(named.name);
     return fail(ErrorCode::usage, fmt::format("there is no number format '{}'{}", text,
                                               did_you_mean_or_all(text, names)));

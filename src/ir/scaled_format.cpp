@@ -68,7 +68,7 @@ ScaledFormat with_contents(NumberFormat format, std::span<const Constant> conten
 }
 
 Shape shape_of(const FormatPart& part, const Shape& tensor) {
-  const Shape groups = parameter_shape(tensor, part.groups);
+  Shape groups = parameter_shape(tensor, part.groups);
   if (part.values == 0) return groups;
   std::vector<Extent> extents(groups.extents().begin(), groups.extents().end());
   extents.emplace_back(part.values);

@@ -40,7 +40,7 @@ constexpr std::size_t largest_dict = 4096;
 // Of 4-bit integers, which take a byte each, not every byte is one.
 bool are_elements(ElementType element, std::span<const std::byte> bytes) {
   if (bit_width(element) != 4) return true;
-  const auto range = *integer_range(element);
+  const auto range = integer_range(element).value_or(IntegerRange{});
   return std::ranges::all_of(bytes, [&](std::byte one) {
     const auto bits = std::to_integer<std::uint8_t>(one);
     const int value = range.min < 0 ? int{static_cast<std::int8_t>(bits)} : int{bits};

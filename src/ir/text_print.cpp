@@ -157,7 +157,10 @@ class Printer {
       return;
     }
     // Parameters are numbers, however many there are.
-    if (type.quantization.other()) return numbers(type);
+    if (type.quantization.other()) {
+      numbers(type);
+      return;
+    }
     UniformType read = *type.uniform();
     make_ready(read.scales);
     make_ready(read.zero_points);
