@@ -52,7 +52,7 @@ Shape scale_shape(const UniformType& type, const Weight& weight, std::size_t cou
   }
   std::vector<std::int64_t> extents(static_cast<std::size_t>(weight.result_axis), 1);
   extents.front() = static_cast<std::int64_t>(count);
-  return Shape(std::move(extents));
+  return Shape(extents);
 }
 
 // A bias that is divided by all scales can stay where it was added: the multiplications behind undo

@@ -257,13 +257,13 @@ std::optional<Granularity> WeightOnly::groups_of_type(std::int64_t channel,
 }
 
 Expected<Registry> weight_only_registry(WeightOnlyOptions options) {
-  QUADRANT_TRY(WeightOnly scheme, WeightOnly::make(options));
+  QUADRANT_TRY(WeightOnly scheme, WeightOnly::make(std::move(options)));
   return RegistryBuilder::of(std::move(scheme)).freeze();
 }
 
 Expected<QuantizeResult> quantize_weight_only(const Graph& graph, WeightOnlyOptions options,
                                               const QuantizeOptions& run) {
-  QUADRANT_TRY(const Registry registry, weight_only_registry(options));
+  QUADRANT_TRY(const Registry registry, weight_only_registry(std::move(options)));
   return quantize(graph, registry, run);
 }
 

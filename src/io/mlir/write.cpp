@@ -39,19 +39,19 @@ Expected<std::string> mlir_text(const Graph& graph) {
 }
 
 Expected<MlirWriteReport> write_mlir(const Graph& graph, const std::string& path,
-                                     FileTransaction* given) {
+                                     FileTransaction* files) {
   return mlir_ir::at_border(path, [&] {
     mlir_ir::Lowering lowering(mlir_ir::with_conversions(graph));
     lowering.run();
     MlirWriteReport report{0, lowering.operations()};
-    FilesOrOwn files(given);
-    NewFile file = mlir_ir::value_of(files->create(path));
+    FilesOrOwn all(files);
+    NewFile file = mlir_ir::value_of(all->create(path));
     lowering.write([&](std::string_view part) {
       mlir_ir::value_of(file.write(std::as_bytes(std::span(part))));
       report.file_bytes += part.size();
     });
-    files->add_model(std::move(file));
-    mlir_ir::value_of(files.finish());
+    all->add_model(std::move(file));
+    mlir_ir::value_of(all.finish());
     return report;
   });
 }

@@ -197,7 +197,7 @@ class LookupPass {
       const Shape& shape = graph_.type(lookup.codes).shape;
       std::vector<std::int64_t> extents(static_cast<std::size_t>(shape.rank()), 1);
       extents[static_cast<std::size_t>(lookup.axis)] = constant.element_count();
-      return constant.reshaped(Shape(std::move(extents)));
+      return constant.reshaped(Shape(extents));
     });
     const Value rows = gather(lookup, lookup.codes, of(lookup, type.storage));
     replace(lookup, scaled(lookup, as_floats(lookup, rows), parameters));

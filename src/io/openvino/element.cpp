@@ -45,7 +45,7 @@ const std::array code_names{
 
 }  // namespace
 
-const CodeName* find_code_name(const NumberCode& code) noexcept {
+const CodeName* find_code_name(const NumberCode& code) {
   const auto* const found = std::ranges::find(code_names, code, &CodeName::code);
   return found == code_names.end() ? nullptr : found;
 }

@@ -26,7 +26,7 @@ struct CodeName {
   std::string_view name;       ///< `nf4`
   std::string_view precision;  ///< `NF4`
 };
-[[nodiscard]] const CodeName* find_code_name(const NumberCode& code) noexcept;
+[[nodiscard]] const CodeName* find_code_name(const NumberCode& code);
 [[nodiscard]] const CodeName* find_code_name(std::string_view name) noexcept;
 
 /// Bytes in the .bin file of `count` elements; those of 4 bits are packed, two in a byte, the first

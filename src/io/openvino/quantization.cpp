@@ -72,7 +72,7 @@ Parameters parameters_of(const UniformType& type, const Shape& tensor) {
       if (!tensor.is_ranked()) impossible("a quantized axis of an unknown rank");
       std::vector<std::int64_t> extents(static_cast<std::size_t>(tensor.rank()), 1);
       extents[static_cast<std::size_t>(type.granularity.axis)] = type.scales.element_count();
-      parameters.shape = Shape(std::move(extents));
+      parameters.shape = Shape(extents);
       break;
     }
     case Granularity::Kind::block:
@@ -200,14 +200,14 @@ Blocks blocks_of(const Shape& shape, const Granularity& granularity) {
   const auto axis = static_cast<std::size_t>(granularity.axis);
   if (codes[axis] <= granularity.block_size) {  // one block, full or not
     codes[axis] = 1;
-    return {shape, Shape(std::move(codes))};
+    return {shape, Shape(codes)};
   }
   codes[axis] /= granularity.block_size;
   std::vector<std::int64_t> parameters = codes;
   const auto behind = static_cast<std::ptrdiff_t>(axis) + 1;
   codes.insert(codes.begin() + behind, granularity.block_size);
   parameters.insert(parameters.begin() + behind, 1);
-  return {Shape(std::move(codes)), Shape(std::move(parameters))};
+  return {Shape(codes), Shape(parameters)};
 }
 
 /// (codes - zero point) * scale.

@@ -161,8 +161,8 @@ TEST_CASE("types that cannot be say why") {
   CHECK(refused({.type = "nf5"}).message.find("did you mean 'nf4'") != std::string::npos);
   CHECK(refused({.type = "nf4 * f32[block=64"}).code == ErrorCode::usage);
   CHECK(refused({.type = "i20 * f32[channel] : f32"}).message.find("16") != std::string::npos);
-  CHECK(refused({.type = "nf4", .form = WeightOnlyOptions::Form::behind})
-            .message.find("'front'") != std::string::npos);
+  CHECK(refused({.type = "nf4", .form = WeightOnlyOptions::Form::behind}).message.find("'front'") !=
+        std::string::npos);
   CHECK(refused({.type = "fp8-e4m3", .granularity = Granularity::Kind::block})
             .message.find("no blocks") != std::string::npos);
   CHECK(refused({.type = "i8 * f32[axis=0] : f32"}).message.find("'channel'") != std::string::npos);
