@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -79,6 +80,35 @@ constexpr std::array<std::pair<std::string_view, ElementType>, 5> scale_types{
      {"f8e4m3", ElementType::float8e4m3},
      {"f8e8m0", ElementType::float8e8m0}}};
 
+// The type, which says what some others would.
+Expected<void> take_type(const OptionValues& values, WeightOnlyOptions& made) {
+  const auto* const type = given<std::string>(values, "type");
+  if (type == nullptr) return {};
+  if (type->empty()) return fail(ErrorCode::usage, "--type '' names no number format");
+  for (const std::string_view other : {"bits", "symmetry", "granularity", "clip"}) {
+    if (!values.contains(other)) continue;
+    return fail(ErrorCode::usage,
+                fmt::format("a type says what {} would: leave one of them out",
+                            other == "symmetry" ? "--symmetric, --signed-scale and --asymmetric"
+                                                : fmt::format("--{}", other)));
+  }
+  made.type = *type;
+  return {};
+}
+
+Expected<void> take_scales(const OptionValues& values, WeightOnlyOptions& made) {
+  const auto* const word = given<std::string>(values, "scales");
+  if (word == nullptr) return {};
+  const auto* const found =
+      std::ranges::find(scale_types, *word, &decltype(scale_types)::value_type::first);
+  if (found == scale_types.end()) return {};
+  made.scale_type = found->second;
+  if (!made.type.empty() || is_scale_type(found->second)) return {};
+  return fail(ErrorCode::usage,
+              fmt::format("--scales {} is for a --type: without one, there are float32 and float16",
+                          *word));
+}
+
 }  // namespace
 
 Expected<WeightOnlyOptions> weight_only_options(const OptionValues& values) {
@@ -95,17 +125,7 @@ Expected<WeightOnlyOptions> weight_only_options(const OptionValues& values) {
                 fmt::format("--block-size is for --granularity block, not {}", *granularity));
   }
   WeightOnlyOptions made;
-  if (const auto* const type = given<std::string>(values, "type")) {
-    if (type->empty()) return fail(ErrorCode::usage, "--type '' names no number format");
-    for (const std::string_view other : {"bits", "symmetry", "granularity", "clip"}) {
-      if (!values.contains(other)) continue;
-      return fail(ErrorCode::usage,
-                  fmt::format("a type says what {} would: leave one of them out",
-                              other == "symmetry" ? "--symmetric, --signed-scale and --asymmetric"
-                                                  : fmt::format("--{}", other)));
-    }
-    made.type = *type;
-  }
+  QUADRANT_CHECK(take_type(values, made));
   if (const auto* const bits = given<std::int64_t>(values, "bits")) {
     made.bits = static_cast<int>(*bits);
   }
@@ -119,16 +139,7 @@ Expected<WeightOnlyOptions> weight_only_options(const OptionValues& values) {
   if (is("clip", "absmax")) made.clip = Clip::absmax;
   if (is("clip", "minmax")) made.clip = Clip::minmax;
   if (is("clip", "mse")) made.clip = Clip::mse;
-  for (const auto& [word, element] : scale_types) {
-    if (!is("scales", word)) continue;
-    made.scale_type = element;
-    if (made.type.empty() && !is_scale_type(element)) {
-      return fail(ErrorCode::usage,
-                  fmt::format("--scales {} is for a --type: without one, there are float32 and "
-                              "float16",
-                              word));
-    }
-  }
+  QUADRANT_CHECK(take_scales(values, made));
   if (is("form", "behind")) made.form = Form::behind;
   if (is("form", "fewest")) made.form = Form::fewest;
   QUADRANT_CHECK(WeightOnly::make(made));

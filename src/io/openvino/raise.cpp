@@ -413,8 +413,9 @@ bool Raising::raise_decompression(RaisedLayer& layer) {
 
 // Codes of floats and tables, which Convert makes reals of.
 bool Raising::raise_codes(RaisedLayer& layer) {
-  if (!layer.has_input(0)) return false;
-  const std::size_t index = layer.layer().sources[0]->layer;
+  const auto source = layer.has_input(0) ? layer.layer().sources[0] : std::nullopt;
+  if (!source) return false;
+  const std::size_t index = source->layer;
   const Layer& from = net_.layers()[index];
   if (from.type != "Const" || !is_converted_[index]) return false;
   RaisedLayer constant(*this, from, index);
