@@ -160,7 +160,7 @@ std::string print_ports(const std::string& title, const std::vector<Port>& ports
 // Without the scales: one for each channel is too much for a line.
 std::string stored_type(TensorType type) {
   const Quantization quantization = std::exchange(type.quantization, nullptr);
-  const std::string stored = to_string(type);
+  std::string stored = to_string(type);
   if (!quantization.other()) return stored;
   return fmt::format("{} as {}", stored, to_string(quantization.other()->format));
 }

@@ -49,7 +49,7 @@ std::vector<float> decoded(const EncodedConstant& encoded) {
 
 TEST_CASE("the error is that of what a dequantize gives, in every format") {
   const Constant real = matrix(6, 96);
-  const std::vector<float> values = ramp(6 * 96);
+  const std::vector<float> values = ramp(std::size_t{6} * 96);
   for (const NamedFormat& named : named_formats()) {
     CAPTURE(named.name);
     const NumberFormat format = format_of(named.name);
