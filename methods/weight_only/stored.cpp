@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <ranges>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "quadrant/ir/float16.hpp"
+#include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/products.hpp"
 #include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/scales.hpp"
@@ -60,15 +63,35 @@ const char* beyond_float16(const ScaledFormat& format, const Constant& weight) {
   return nullptr;
 }
 
+// What is known of the inputs of the weight that the node, perhaps by a move, makes; null: nothing.
+const SecondMoments* moments_of(const WeightOnly& scheme, NodeRef node) {
+  const auto& [rounding, moments] = std::tie(scheme.options().rounding, scheme.options().moments);
+  if (moments == nullptr || rounding == Rounding::nearest) return nullptr;
+  const Value constant = node.kind() == ops::Constant::kind ? node.result() : node.operand(0);
+  return moments->find(node.graph->value_name(constant));
+}
+
+Expected<void> round_by(const SecondMoments* moments, const WeightOnly& scheme, NodeRef node,
+                        const Constant& weight, EncodedConstant& encoded) {
+  if (moments == nullptr) return {};
+  QUADRANT_TRY(const RoundedWeights rounded,
+               round_constant(weight, *moments, encoded, {.rounding = scheme.options().rounding}));
+  if (scheme.options().on_rounded) {
+    scheme.options().on_rounded(node.graph->value_name(node.result()), rounded);
+  }
+  return {};
+}
+
 // Keeps the codes, and then the contents of their type.
-Expected<void> encode_weight(const Constant& weight, const NumberFormat& format,
-                             DataContext& context) {
+Expected<void> encode_weight(const WeightOnly& scheme, NodeRef node, const Constant& weight,
+                             const NumberFormat& format, DataContext& context) {
   auto encoded = encode_constant(weight, format);
   if (!encoded) {
     if (encoded.error().code != ErrorCode::impossible) return fail(std::move(encoded).error());
     context.refuse(std::move(encoded).error().message);
     return {};
   }
+  QUADRANT_CHECK(round_by(moments_of(scheme, node), scheme, node, weight, *encoded));
   if (const char* const why_not = beyond_float16(scaled_format(encoded->quantization), weight)) {
     context.refuse(why_not);
     return {};
@@ -78,6 +101,21 @@ Expected<void> encode_weight(const Constant& weight, const NumberFormat& format,
     context.keep(std::move(part));
   }
   return {};
+}
+
+std::shared_ptr<const UniformType> uniform_type(const WeightOnly& scheme, const Constant& weight,
+                                                const Granularity& groups, Constant scales,
+                                                Constant zero_points) {
+  const ScaleRule rule = scheme.rule();
+  UniformType type;
+  type.storage = rule.storage;
+  type.expressed = weight.element();
+  type.granularity = groups;
+  type.storage_min = rule.storage_min;
+  type.storage_max = rule.storage_max;
+  type.scales = std::move(scales);
+  type.zero_points = std::move(zero_points);
+  return std::make_shared<const UniformType>(std::move(type));
 }
 
 }  // namespace
@@ -99,16 +137,29 @@ Expected<void> examine_weight(const WeightOnly& scheme, NodeRef node, const Cons
                               const Granularity& groups, DataContext& context) {
   if (scheme.has_type()) {
     QUADRANT_TRY(const NumberFormat format, format_of(scheme, node, weight, groups));
-    return encode_weight(weight, format, context);
+    return encode_weight(scheme, node, weight, format, context);
   }
   QUADRANT_TRY(ParameterScan scan, scan_parameters(weight, groups, scheme.rule()));
   if (scan.non_finite) {
     context.refuse(fmt::format("element {} is {}, read as float32", scan.non_finite->index,
                                scan.non_finite->value));
-  } else {
+    return {};
+  }
+  const SecondMoments* const moments = moments_of(scheme, node);
+  if (moments == nullptr) {
     context.keep(std::move(scan.scales));
     context.keep(std::move(scan.zero_points));
+    return {};
   }
+  auto type =
+      uniform_type(scheme, weight, groups, std::move(scan.scales), std::move(scan.zero_points));
+  QUADRANT_TRY(Constant codes, quantized(weight, type));
+  EncodedConstant encoded{std::move(codes), std::move(type)};
+  QUADRANT_CHECK(round_by(moments, scheme, node, weight, encoded));
+  const auto rounded = encoded.quantization.uniform();
+  context.keep(rounded->scales);
+  context.keep(rounded->zero_points);
+  context.keep(std::move(encoded.codes));
   return {};
 }
 
@@ -122,16 +173,12 @@ Expected<StoredWeight> stored_weight(const WeightOnly& scheme, NodeRef node, con
     }
     return StoredWeight{context.prepared(node.id, 0), with_contents(std::move(format), contents)};
   }
-  const ScaleRule rule = scheme.rule();
-  auto type = std::make_shared<UniformType>();
-  type->storage = rule.storage;
-  type->expressed = weight.element();
-  type->granularity = groups;
-  type->storage_min = rule.storage_min;
-  type->storage_max = rule.storage_max;
-  type->scales = context.prepared(node.id, 0);
-  type->zero_points = context.prepared(node.id, 1);
-  QUADRANT_TRY(Constant codes, quantized(weight, type));
+  auto type = uniform_type(scheme, weight, groups, context.prepared(node.id, 0),
+                           context.prepared(node.id, 1));
+  Constant codes = context.prepared(node.id, 2);  // where there were moments
+  if (!codes) {
+    QUADRANT_TRY(codes, quantized(weight, type));
+  }
   return StoredWeight{std::move(codes), std::move(type)};
 }
 

@@ -105,12 +105,6 @@ FormatAxes axes_of(const Granularity& groups, std::int64_t rank, std::int64_t ch
       groups.axis};
 }
 
-// What elements share a scale or, where there are none, a table.
-Granularity shared_groups(const NumberFormat& format) {
-  const auto* const table = std::get_if<StoredTable>(&format.code);
-  return format.scales.empty() && table != nullptr ? table->groups : innermost_groups(format);
-}
-
 }  // namespace
 
 namespace {
@@ -250,7 +244,7 @@ std::optional<Granularity> WeightOnly::groups_of_type(std::int64_t channel,
   const auto format =
       format_along({std::max<std::int64_t>(channel, 0), std::max<std::int64_t>(contracted, 0)});
   if (!format) return std::nullopt;
-  const Granularity groups = shared_groups(*format);
+  const Granularity groups = code_groups(*format);
   const bool lacks_axis = (groups.kind == Granularity::Kind::axis && channel < 0) ||
                           (groups.kind == Granularity::Kind::block && contracted < 0);
   return lacks_axis ? std::nullopt : std::optional(groups);

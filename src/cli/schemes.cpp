@@ -97,6 +97,13 @@ std::string Schemes::given_option(const SchemeCommand& scheme) const {
   return "";
 }
 
+// Two schemes may have one option of data.
+bool Schemes::is_data_of(std::span<const std::string> used, const std::string& option) const {
+  return std::ranges::any_of(schemes_, [&](const auto& scheme) {
+    return std::ranges::find(used, scheme->name()) != used.end() && scheme->is_data(option);
+  });
+}
+
 Expected<void> Schemes::check_given(std::span<const std::string> used,
                                     std::string_view chosen_elsewhere) const {
   for (std::size_t i = 0; i < options_.size(); ++i) {
@@ -104,7 +111,7 @@ Expected<void> Schemes::check_given(std::span<const std::string> used,
     const bool is_used = std::ranges::find(used, scheme.name()) != used.end();
     if (is_used && chosen_elsewhere.empty()) continue;
     for (const CLI::Option* const option : options_[i]) {
-      if (option->count() == 0) continue;
+      if (option->count() == 0 || (!is_used && is_data_of(used, option->get_name()))) continue;
       if (!is_used) {
         return fail(ErrorCode::usage,
                     fmt::format("{0} is an option of {1}, not of {2}: 'quadrant list {2}' shows "

@@ -131,6 +131,8 @@ class Schemes {
   [[nodiscard]] std::string given_option(const SchemeCommand& scheme) const;
 
  private:
+  [[nodiscard]] bool is_data_of(std::span<const std::string> used, const std::string& option) const;
+
   std::vector<std::unique_ptr<SchemeCommand>> schemes_;
   std::vector<std::vector<const CLI::Option*>> options_;  // of each, once they are declared
 };

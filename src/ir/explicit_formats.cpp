@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -60,26 +62,6 @@ class PackedCodes final : public ConstantSource {
   int room_;
   unsigned last_;
 };
-
-// What each pattern of a code's bits stands for, as `decode` has it.
-std::vector<float> values_of(const NumberCode& code) {
-  const int bits = bit_width(code);
-  std::vector<float> values(std::size_t{1} << static_cast<unsigned>(bits), 0);
-  if (const auto* integer = std::get_if<IntegerCode>(&code)) {
-    const IntegerRange range = code_range(bits, integer->is_signed);
-    for (std::int64_t value = range.min; value <= range.max; ++value) {
-      values[static_cast<std::size_t>(value) & (values.size() - 1)] = static_cast<float>(value);
-    }
-  } else if (const auto* real = std::get_if<FloatCode>(&code)) {
-    const SmallFloat type = small_float(real->type).value_or(SmallFloat{});
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = widen_small_float(type, static_cast<int>(i));
-    }
-  } else if (const auto* table = std::get_if<FixedTable>(&code)) {
-    std::ranges::copy(table_values(*table), values.begin());
-  }
-  return values;
-}
 
 // For each byte of packed codes, what they stand for one after the other.
 std::vector<float> values_of_bytes(const std::vector<float>& values, int bits) {
@@ -190,8 +172,10 @@ class Arithmetic {
     if (stored != nullptr && stored->groups.kind != Granularity::Kind::tensor) {
       return values_of_groups(*stored);
     }
-    std::vector<float> table = values_of(code);
-    if (stored != nullptr) {
+    std::vector<float> table;
+    if (stored == nullptr) {
+      table = code_values(code);
+    } else {
       QUADRANT_TRY(table, read_scales(format_.table));
     }
     return looked_up(contents, std::move(table), bits);
@@ -279,9 +263,8 @@ class Arithmetic {
                           const std::vector<Constant>& numbers) {
     QUADRANT_TRY(Value result, level(levels[0], numbers[0]));
     for (std::size_t i = 1; i < levels.size(); ++i) {
-      QUADRANT_TRY(result, spread(result, levels[i - 1].groups, levels[i].groups));
       QUADRANT_TRY(const Value next, level(levels[i], numbers[i]));
-      QUADRANT_TRY(result, add(ops::Multiply::kind, {result, next}, {}));
+      QUADRANT_TRY(result, times(result, levels[i - 1].groups, next, levels[i].groups));
     }
     return result;
   }
@@ -321,18 +304,19 @@ class Arithmetic {
 
   Expected<Value> small_floats(const Shape& shape, const std::vector<float>& values,
                                ElementType type) {
-    const std::vector<float> table = values_of(FloatCode{type});
+    const SmallFloat small = small_float(type).value_or(SmallFloat{});
     std::vector<std::uint8_t> codes(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto found = std::ranges::find(table, values[i]);
-      codes[i] = static_cast<std::uint8_t>(found - table.begin());
-      if (found != table.end()) continue;
-      return fail(ErrorCode::invalid_model,
-                  fmt::format("a scale of {}, which {} does not have", values[i], to_string(type)));
+      const auto bits = small_float_bits(small, values[i]);
+      if (!bits) {
+        return fail(ErrorCode::invalid_model, fmt::format("a scale of {}, which {} does not have",
+                                                          values[i], to_string(type)));
+      }
+      codes[i] = static_cast<std::uint8_t>(*bits);
     }
     const Constant bytes = Constant::from_vector(ElementType::uint8, shape, std::move(codes));
     if (has_codes_(FloatCode{type}, {})) return known_codes(bytes, FloatCode{type});
-    return looked_up(bytes, table, byte_bits);
+    return looked_up(bytes, code_values(FloatCode{type}), byte_bits);
   }
 
   Expected<Value> zero_points() {
@@ -345,15 +329,28 @@ class Arithmetic {
     return cast(stored, ElementType::float32);
   }
 
-  // Numbers of the groups `from` as such of `to`, which lie in them.
-  Expected<Value> spread(Value numbers, const Granularity& from, const Granularity& to) {
-    if (from == to || from.kind == Granularity::Kind::tensor) return numbers;
-    const Shape wanted = parameter_shape(shape_, to);
-    if (from.kind == Granularity::Kind::axis) return along(numbers, from.axis, wanted.rank());
-    // Blocks of one axis, some of which are one of the larger ones.
-    const std::int64_t inner = to.block_size;
-    const std::int64_t count = wanted[from.axis].value();
-    return repeated(numbers, from.axis, count, from.block_size / inner);
+  // Numbers of the groups `outer` times those of `inner`, which lie in them.
+  Expected<Value> times(Value left, const Granularity& outer, Value right,
+                        const Granularity& inner) {
+    const Shape wanted = parameter_shape(shape_, inner);
+    if (outer.kind == Granularity::Kind::axis && outer != inner) {
+      QUADRANT_TRY(left, along(left, outer.axis, wanted.rank()));
+    }
+    const bool are_blocks = outer.kind == Granularity::Kind::block && outer != inner;
+    if (!are_blocks) return add(ops::Multiply::kind, {left, right}, {});
+    const std::int64_t count = wanted[outer.axis].value();
+    const std::int64_t each = outer.block_size / inner.block_size;
+    if (count <= each) return add(ops::Multiply::kind, {left, right}, {});  // one, for all
+    const Layout layout = layout_of(wanted, Granularity::per_block(outer.axis, each));
+    if (layout.block == 0) {  // the last larger block is not full
+      QUADRANT_TRY(left, repeated(left, outer.axis, count, each));
+      return add(ops::Multiply::kind, {left, right}, {});
+    }
+    const auto known = wanted.known_extents();
+    QUADRANT_TRY(right, reshape(right, layout.extents));
+    QUADRANT_TRY(const Value product, combined(ops::Multiply::kind, right, left,
+                                               Granularity::per_block(outer.axis, each), layout));
+    return reshape(product, {known.begin(), known.end()});
   }
 
   // A list as numbers along an axis of a tensor of that rank.
@@ -365,6 +362,9 @@ class Arithmetic {
 
   // Element i of `axis` is element i / times of `value`.
   Expected<Value> repeated(Value value, std::int64_t axis, std::int64_t count, std::int64_t times) {
+    if (count > std::numeric_limits<std::int32_t>::max()) {
+      return fail(ErrorCode::impossible, fmt::format("blocks along an axis of {}", count));
+    }
     std::vector<std::int32_t> from(static_cast<std::size_t>(count));
     for (std::size_t i = 0; i < from.size(); ++i) {
       from[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(i) / times);
@@ -450,6 +450,21 @@ std::span<const std::int64_t> sums_of(const Shape& shape) {
   return shape.rank() > 2 ? extents.last(1) : extents;
 }
 
+// What nobody reads would be in the way of whoever has no such type.
+void erase_unread(Graph& graph, Sink* sink) {
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (!node.is_valid() || graph.constant(node) == nullptr) continue;
+    if (!graph.uses(node).empty() || !graph.type({node}).quantization.other()) continue;
+    if (sink != nullptr) {
+      sink->report({Severity::note,
+                    "nobody reads it, and the file may have no such type: left out",
+                    {.tensor = std::string(graph.value_name({node}))}});
+    }
+    graph.erase(node);
+  }
+}
+
 }  // namespace
 
 Expected<void> make_formats_explicit(Graph& graph, Sink* sink, HasCodes has_codes) {
@@ -473,12 +488,7 @@ Expected<void> make_formats_explicit(Graph& graph, Sink* sink, HasCodes has_code
     put_in_place(graph, node, *made);
     if (!arithmetic.has_elements()) ++count;
   }
-  // What nobody reads would be in the way of whoever has no such type.
-  for (std::uint32_t index = 0; index < end; ++index) {
-    const NodeId node = graph.node_at(index);
-    if (!node.is_valid() || graph.constant(node) == nullptr) continue;
-    if (graph.uses(node).empty() && graph.type({node}).quantization.other()) graph.erase(node);
-  }
+  erase_unread(graph, sink);
   if (count > 0 && sink != nullptr) {
     sink->report({Severity::note,
                   fmt::format("{} {} codes that the file has no type for: written as arithmetic on "

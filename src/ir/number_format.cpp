@@ -225,6 +225,25 @@ int bit_width(const NumberCode& code) noexcept {
   return static_cast<int>(std::bit_width(static_cast<unsigned>(table->levels - 1)));
 }
 
+std::vector<float> code_values(const NumberCode& code) {
+  const int bits = bit_width(code);
+  std::vector<float> values(std::size_t{1} << static_cast<unsigned>(bits));
+  if (const auto* integer = std::get_if<IntegerCode>(&code)) {
+    const IntegerRange range = code_range(bits, integer->is_signed);
+    for (std::int64_t value = range.min; value <= range.max; ++value) {
+      values[static_cast<std::size_t>(value) & (values.size() - 1)] = static_cast<float>(value);
+    }
+  } else if (const auto* real = std::get_if<FloatCode>(&code)) {
+    const SmallFloat type = small_float(real->type).value_or(SmallFloat{});
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = widen_small_float(type, static_cast<int>(i));
+    }
+  } else if (const auto* table = std::get_if<FixedTable>(&code)) {
+    std::ranges::copy(table_values(*table), values.begin());
+  }
+  return values;
+}
+
 int bit_width(const ScaleLevel& level) noexcept {
   if (const auto* integer = std::get_if<IntegerCode>(&level.type)) return integer->bits;
   return bit_width(std::get<FloatScale>(level.type).type);
@@ -237,6 +256,11 @@ bool has_sign(const ScaleLevel& level) noexcept {
 
 Granularity innermost_groups(const NumberFormat& format) noexcept {
   return format.scales.empty() ? Granularity::per_tensor() : format.scales.back().groups;
+}
+
+Granularity code_groups(const NumberFormat& format) noexcept {
+  const auto* const table = std::get_if<StoredTable>(&format.code);
+  return format.scales.empty() && table != nullptr ? table->groups : innermost_groups(format);
 }
 
 bool is_uniform(const NumberFormat& format) noexcept {

@@ -84,6 +84,16 @@ Expected<void> check_scales(const UniformType& type, const Shape& expected) {
   return check_scale_values(values);
 }
 
+Expected<void> check_within(const Constant& zero_points, const IntegerRange& range) {
+  QUADRANT_TRY(const auto values, read_integers(zero_points, zero_points.element_count()));
+  for (const std::int64_t value : values) {
+    if (value >= range.min && value <= range.max) continue;
+    return broken_rule(
+        fmt::format("a zero point of {} outside {} to {}", value, range.min, range.max));
+  }
+  return {};
+}
+
 Expected<void> check_zero_points(const UniformType& type) {
   const Constant& zero_points = type.zero_points;
   if (!zero_points) return {};
@@ -96,32 +106,14 @@ Expected<void> check_zero_points(const UniformType& type) {
                                    to_string(zero_points.shape()), to_string(type.scales.shape())));
   }
   if (zero_points.is_deferred()) return {};
-  QUADRANT_TRY(const auto values, read_integers(zero_points, zero_points.element_count()));
-  for (const std::int64_t value : values) {
-    if (value < type.storage_min || value > type.storage_max) {
-      return broken_rule(fmt::format("a zero point of {} outside {} to {}", value, type.storage_min,
-                                     type.storage_max));
-    }
-  }
-  return {};
+  return check_within(zero_points, {type.storage_min, type.storage_max});
 }
 
 // Whether a level can hold the number.
 bool holds(const FloatScale& level, float value) {
   if (!std::isfinite(value) || (value < 0 && !level.has_sign)) return false;
-  if (const auto small = small_float(level.type)) {
-    const float magnitude = std::fabs(value);
-    int low = 0;  // magnitudes grow with the bits
-    for (int high = small->finite - 1; low < high;) {
-      const int middle = (low + high) / 2;
-      if (widen_magnitude(*small, middle) < magnitude) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return widen_magnitude(*small, low) == magnitude;
-  }
+  if (const auto small = small_float(level.type))
+    return small_float_bits(*small, value).has_value();
   if (level.type == ElementType::float16) return widen_float16(round_to_float16(value)) == value;
   if (level.type == ElementType::bfloat16) return widen_bfloat16(round_to_bfloat16(value)) == value;
   return true;
@@ -145,16 +137,6 @@ Expected<void> check_numbers(const Constant& numbers, const ScaleLevel* level) {
   return {};
 }
 
-Expected<void> check_zero_points(const Constant& numbers, const IntegerCode& code) {
-  QUADRANT_TRY(const auto values, read_integers(numbers, numbers.element_count()));
-  for (const std::int64_t value : values) {
-    if (value >= code.min && value <= code.max) continue;
-    return broken_rule(
-        fmt::format("a zero point of {} outside {} to {}", value, code.min, code.max));
-  }
-  return {};
-}
-
 Expected<void> check_part(const NumberFormat& format, const FormatPart& part,
                           const Constant& numbers, const Shape& shape) {
   QUADRANT_TRY(const Shape groups, expected_parameters(part.groups, shape));
@@ -170,7 +152,8 @@ Expected<void> check_part(const NumberFormat& format, const FormatPart& part,
   }
   if (numbers.is_deferred()) return {};
   if (part.element == ElementType::float32) return check_numbers(numbers, part.level);
-  return check_zero_points(numbers, std::get<IntegerCode>(format.code));
+  const auto& code = std::get<IntegerCode>(format.code);
+  return check_within(numbers, {code.min, code.max});
 }
 
 Expected<void> check_type(const TensorType& type) {

@@ -6,8 +6,6 @@
 #include <numeric>
 #include <utility>
 
-#include "quadrant/ir/small_float.hpp"
-
 namespace quadrant::inline v0 {
 
 CodeValues::CodeValues(const NumberCode& code, std::int64_t zero_point)
@@ -19,15 +17,8 @@ CodeValues::CodeValues(const NumberCode& code, std::int64_t zero_point)
     high_ = static_cast<double>(integer->max - zero_point);
     is_symmetric_ = low_ == -high_;
     least_magnitude_ = std::max({low_, -high_, 1.0});
-  } else if (const auto* real = std::get_if<FloatCode>(&code)) {
-    const SmallFloat type = small_float(real->type).value_or(SmallFloat{});
-    std::vector<float> all(std::size_t{1} << static_cast<unsigned>(bits_));
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      all[i] = widen_small_float(type, static_cast<int>(i));
-    }
-    take(all);
-  } else if (const auto* table = std::get_if<FixedTable>(&code)) {
-    take(table_values(*table));
+  } else {
+    take(code_values(code));
   }
 }
 
@@ -100,9 +91,16 @@ void CodeValues::find_nearest(const kernels::ScaledValues& of,
   }
   for (std::size_t i = 0; i < of.count; ++i) {
     const double x = (static_cast<double>(of.values[i]) + of.shift) * of.inverse;
-    places[i] =
-        static_cast<std::uint16_t>(std::ranges::lower_bound(thresholds_, x) - thresholds_.begin());
+    places[i] = static_cast<std::uint16_t>(place_of(x));
   }
+}
+
+std::size_t CodeValues::place_of(double value) const noexcept {
+  if (is_linear_) {
+    return static_cast<std::size_t>(std::nearbyint(std::clamp(value, low_, high_)) - low_);
+  }
+  return static_cast<std::size_t>(std::ranges::lower_bound(thresholds_, value) -
+                                  thresholds_.begin());
 }
 
 float CodeValues::value_of(std::uint32_t code) const noexcept {

@@ -37,6 +37,8 @@ class CodeValues {
   /// Which of them is nearest to each (value + shift) * inverse, by its place in ascending order.
   /// Of two, integers take the even one, others the lower.
   void find_nearest(const kernels::ScaledValues& of, std::uint16_t* places) const noexcept;
+  /// The same for one value.
+  [[nodiscard]] std::size_t place_of(double value) const noexcept;
   [[nodiscard]] double value_at(std::size_t place) const noexcept {
     return is_linear_ ? low_ + static_cast<double>(place) : values_[place];
   }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "numerics/format_decoder.hpp"
 #include "numerics/pieces.hpp"
 #include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/scales.hpp"
@@ -84,6 +85,30 @@ Expected<EncodedConstant> encode_constant(const Constant& real, const NumberForm
       Constant::from_bytes(storage_element(format), real.shape(), std::move(encoded.codes));
   made.quantization = quantization_of(std::move(encoded), format, real.shape());
   return made;
+}
+
+Expected<RoundedWeights> round_constant(const Constant& real, const SecondMoments& moments,
+                                        EncodedConstant& encoded,
+                                        const RoundWeightsOptions& options) {
+  QUADRANT_TRY(const std::vector<float> values, read_whole(real));
+  const ScaledFormat scaled = scaled_format(encoded.quantization);
+  QUADRANT_TRY(Encoded numbers, numbers_of(scaled));
+  numbers.codes.resize(encoded.codes.byte_size());
+  QUADRANT_CHECK(encoded.codes.read(0, numbers.codes));
+  NumberFormat format = scaled.format;
+  for (std::size_t i = 0; i < numbers.scales.size(); ++i) {
+    auto* const type = std::get_if<FloatScale>(&format.scales[i].type);
+    const auto is_negative = [](float scale) { return scale < 0; };
+    if (type != nullptr && std::ranges::any_of(numbers.scales[i], is_negative)) {
+      type->has_sign = true;
+    }
+  }
+  QUADRANT_TRY(const RoundedWeights rounded,
+               round_weights(values, real.shape(), format, moments, numbers, options));
+  encoded.codes =
+      Constant::from_bytes(encoded.codes.element(), real.shape(), std::move(numbers.codes));
+  encoded.quantization = quantization_of(std::move(numbers), scaled.format, real.shape());
+  return rounded;
 }
 
 }  // namespace quadrant::inline v0

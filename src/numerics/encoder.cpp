@@ -117,10 +117,7 @@ std::vector<Candidate> candidates(const LevelTree& tree, std::size_t level, std:
 
 Expected<Encoded> Encoder::run(std::span<const float> values, const Shape& shape,
                                const NumberFormat& format, const EncodeOptions& options) {
-  const auto* table = std::get_if<StoredTable>(&format.code);
-  const bool by_table = format.scales.empty() && table != nullptr;
-  QUADRANT_TRY(const Groups blocks,
-               Groups::of(shape, by_table ? table->groups : innermost_groups(format)));
+  QUADRANT_TRY(const Groups blocks, Groups::of(shape, code_groups(format)));
   Encoder encoder(values, shape, format, options, blocks);
   QUADRANT_CHECK(encoder.prepare());
   encoder.start_tables();

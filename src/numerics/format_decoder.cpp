@@ -76,13 +76,18 @@ Expected<FormatDecoder> FormatDecoder::make(const NumberFormat& format, const Sh
   return made;
 }
 
-Expected<FormatDecoder> FormatDecoder::make(const ScaledFormat& format, const Shape& shape) {
+Expected<Encoded> numbers_of(const ScaledFormat& format) {
   Encoded numbers;
   QUADRANT_TRY(numbers.scales, read_levels(format.scales));
   QUADRANT_TRY(numbers.offsets, read_levels(format.offsets));
   if (format.table) {
     QUADRANT_TRY(numbers.table, read_scales(format.table));
   }
+  return numbers;
+}
+
+Expected<FormatDecoder> FormatDecoder::make(const ScaledFormat& format, const Shape& shape) {
+  QUADRANT_TRY(const Encoded numbers, numbers_of(format));
   return make(format.format, shape, numbers);
 }
 

@@ -16,6 +16,9 @@
 
 namespace quadrant::inline v0 {
 
+/// The scales, offsets and table of a type, which are read.
+[[nodiscard]] Expected<Encoded> numbers_of(const ScaledFormat& format);
+
 class FormatDecoder {
  public:
   /// Takes scales, offsets and table of `numbers`, not its codes. `impossible` where there are not

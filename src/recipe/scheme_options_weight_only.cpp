@@ -67,7 +67,15 @@ std::span<const OptionSpec> weight_only_option_table() {
        .summary = "A dequantize in front of the operation, or a multiplication by the scale behind "
                   "it where that is exact; or whichever multiplies less",
        .words = {{"front"}, {"behind"}, {"fewest"}},
-       .fallback = "front"}};
+       .fallback = "front"},
+      {.key = "rounding",
+       .kind = word,
+       .summary =
+           "How weights become codes where --calibration has samples: each to the nearest; with "
+           "scales by what weights are multiplied by; weight after weight, the next making up for "
+           "the errors so far; or, the default there, also one code after the other until none "
+           "lowers the error of the layer",
+       .words = {{"nearest"}, {"weighted"}, {"feedback"}, {"descent"}}}};
   return table;
 }
 
@@ -142,6 +150,9 @@ Expected<WeightOnlyOptions> weight_only_options(const OptionValues& values) {
   QUADRANT_CHECK(take_scales(values, made));
   if (is("form", "behind")) made.form = Form::behind;
   if (is("form", "fewest")) made.form = Form::fewest;
+  for (const Rounding each : {Rounding::nearest, Rounding::weighted, Rounding::feedback}) {
+    if (is("rounding", to_string(each))) made.rounding = each;
+  }
   QUADRANT_CHECK(WeightOnly::make(made));
   return made;
 }

@@ -20,10 +20,11 @@ Expected<Registry> make_static_affine_registry(const OptionValues& values, const
   return static_affine_registry(std::move(options));
 }
 
-Expected<Registry> make_weight_only_registry(const OptionValues& values,
-                                             const SchemeData& /*data*/) {
-  QUADRANT_TRY(const WeightOnlyOptions options, weight_only_options(values));
-  return weight_only_registry(options);
+Expected<Registry> make_weight_only_registry(const OptionValues& values, const SchemeData& data) {
+  QUADRANT_TRY(WeightOnlyOptions options, weight_only_options(values));
+  options.moments = data.moments;
+  options.on_rounded = data.on_rounded;
+  return weight_only_registry(std::move(options));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <limits>
 #include <set>
 #include <string>
 #include <unordered_set>
@@ -140,6 +141,23 @@ TEST_CASE("a uniform type survives") {
 // Formulas of the specifications, and their tables: E4M3 ends at 448, E5M2 at 57344, E3M2 at 28,
 // E2M3 at 7.5; E2M1 has 0, 0.5, 1, 1.5, 2, 3, 4, 6.
 TEST_CASE("small floats are those of OCP") {
+  for (const ElementType type :
+       {ElementType::float4e2m1, ElementType::float6e2m3, ElementType::float6e3m2,
+        ElementType::float8e4m3, ElementType::float8e5m2, ElementType::float8e8m0}) {
+    const SmallFloat layout = small_float(type).value();
+    for (int bits = 0; bits < 1 << bit_width(type); ++bits) {
+      const float value = widen_small_float(layout, bits);
+      if (std::isnan(value)) continue;
+      const auto again = small_float_bits(layout, value);
+      REQUIRE(again);
+      CHECK(widen_small_float(layout, *again) == value);
+      CHECK((*again == bits || value == 0));
+    }
+    CHECK_FALSE(small_float_bits(layout, 1.0625F * 3));
+    CHECK_FALSE(small_float_bits(layout, std::numeric_limits<float>::infinity()));
+    CHECK_FALSE(small_float_bits(layout, std::numeric_limits<float>::quiet_NaN()));
+  }
+  CHECK_FALSE(small_float_bits(small_float(ElementType::float8e8m0).value(), -1));
   const auto largest = [](ElementType type) {
     const SmallFloat layout = small_float(type).value();
     return widen_magnitude(layout, layout.finite - 1);

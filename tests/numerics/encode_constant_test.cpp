@@ -111,6 +111,16 @@ TEST_CASE("what is no number, and integers, are refused with their place") {
   REQUIRE_FALSE(encode_constant(integers, format_of("nf4")));
 }
 
+TEST_CASE("a table ends at the largest number of its type") {
+  std::vector<float> values = ramp(64);
+  values[3] = 70000;
+  const Constant real = Constant::from_vector(ElementType::float32, {1, 64}, values);
+  const auto encoded = encode_constant(real, format_of("codebook:16"));
+  REQUIRE_MESSAGE(encoded, to_string(encoded.error()));
+  CHECK(verify(*encoded->quantization.other(), real.shape()));
+  CHECK(decoded(*encoded)[3] == 65504);
+}
+
 TEST_CASE("halves are encoded as the numbers that they are") {
   const std::vector<float> exact{0.5F, -1, 2, 0.25F, 1, 1.5F, -0.75F, 0};
   const Constant halves = make_scales(ElementType::float16, {1, 8}, exact);

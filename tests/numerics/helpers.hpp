@@ -9,11 +9,13 @@
 #include <memory>
 #include <random>
 #include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "quadrant/ir/float16.hpp"
 #include "quadrant/ir/type.hpp"
+#include "quadrant/support/executor.hpp"
 
 namespace quadrant::test {
 
@@ -25,6 +27,18 @@ inline constexpr float smallest = std::numeric_limits<float>::denorm_min();
 
 /// `Shape{}` is one of unknown rank.
 inline Shape scalar_shape() { return Shape(std::vector<std::int64_t>{}); }
+
+class TwoThreads final : public Executor {
+ public:
+  void parallel_for(std::size_t count, FunctionRef<void(std::size_t)> body) override {
+    std::jthread other([&] {
+      for (std::size_t i = count; i-- > 0;) {
+        if (i % 2 == 1) body(i);
+      }
+    });
+    for (std::size_t i = 0; i < count; i += 2) body(i);
+  }
+};
 
 /// The contents of an in-memory or deferred constant, which must be readable.
 template <class T>

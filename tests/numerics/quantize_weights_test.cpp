@@ -6,7 +6,6 @@
 #include <array>
 #include <bit>
 #include <limits>
-#include <thread>
 
 #include "numerics/helpers.hpp"
 #include "numerics/kernels/targets.hpp"
@@ -30,18 +29,6 @@ const std::array weight_rules{
 };
 
 // Two at a time, in any order.
-class TwoThreads final : public Executor {
- public:
-  void parallel_for(std::size_t count, FunctionRef<void(std::size_t)> body) override {
-    std::jthread other([&] {
-      for (std::size_t i = count; i-- > 0;) {
-        if (i % 2 == 1) body(i);
-      }
-    });
-    for (std::size_t i = 0; i < count; i += 2) body(i);
-  }
-};
-
 struct Made {
   ParameterScan scan;
   std::vector<std::byte> codes;
@@ -101,7 +88,7 @@ std::vector<std::byte> in_pairs(const std::vector<std::byte>& codes) {
 void check_all(const Shape& shape, const Granularity& granularity, const ScaleRule& rule,
                std::span<const float> weights) {
   const Made wanted = expected(weights, shape, granularity, rule);
-  TwoThreads threads;
+  test::TwoThreads threads;
   for (Executor* const executor :
        {static_cast<Executor*>(nullptr), static_cast<Executor*>(&threads)}) {
     check_equal(quantize(weights, shape, granularity, rule, {.executor = executor}), wanted);
@@ -198,7 +185,7 @@ TEST_CASE("quantize_weights: weights of any float type, wherever they lie") {
       Case{{3, test::shortened(600'000)}, Granularity::per_axis(0)},
       Case{{2, 70, 50}, Granularity::per_axis(1)},
   };
-  TwoThreads threads;
+  test::TwoThreads threads;
   test::Turns turns;
   for (const auto& [shape, granularity] : cases) {
     CAPTURE(to_string(shape));
@@ -262,7 +249,7 @@ TEST_CASE("quantize_weights: the first value that is not finite, wherever a grou
       std::vector<float> weights = test::random_values(35000, 2);
       weights[20001] = std::numeric_limits<float>::infinity();
       weights[30000] = std::numeric_limits<float>::quiet_NaN();
-      TwoThreads threads;
+      test::TwoThreads threads;
       const Made made = quantize(weights, shape, granularity, rule, {.executor = &threads});
       REQUIRE(made.scan.non_finite);
       CHECK(made.scan.non_finite->index == 20001);

@@ -56,6 +56,7 @@ def product_in_onnxruntime(a, b):
 
 def product_in_openvino(a, b):
     import openvino  # not all tests that need this module need this peer
+    from _openvino import compiled_by_openvino
     from openvino import opset13 as ops
 
     def fake(node, low, high):
@@ -65,7 +66,7 @@ def product_in_openvino(a, b):
     x = ops.parameter(a.shape, np.float32)
     weight = fake(ops.constant(b.astype(np.float32)), -127, 127)
     product = openvino.Model([ops.matmul(fake(x, 0, 255), weight, False, False)], [x], "product")
-    compiled = openvino.Core().compile_model(product, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    compiled = compiled_by_openvino(product)
     kinds = {node.get_rt_info()["runtimePrecision"].astype(str)
              for node in compiled.get_runtime_model().get_ops()
              if node.get_rt_info()["layerType"].astype(str) in ("FullyConnected", "MatMul")}

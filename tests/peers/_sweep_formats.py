@@ -5,11 +5,11 @@ import _mlir
 
 import numpy as np
 import onnx
-import openvino
 
 from _command import quadrant
 from _mlir_programs import computed
 from _models import session_of
+from _openvino import compiled_by_openvino
 from _sweep_models import distance
 from _sweep_simulation import Simulation, decibels
 
@@ -18,7 +18,6 @@ FEW_MARGIN = 15   # where an output has few elements
 FEW = 40
 ENOUGH = 38       # decibels that are always enough
 HOPELESS = 8      # of the simulation: then any result will do
-core = openvino.Core()
 
 
 class Finding(Exception):
@@ -51,7 +50,7 @@ def by_litert_without_planner(path, made, feeds):
 
 
 def by_openvino(path, made, feeds):
-    compiled = core.compile_model(str(path), "CPU", {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1})
+    compiled = compiled_by_openvino(str(path), INFERENCE_NUM_THREADS=1)
     inputs = [value.name for value in made.inputs]
     for port, name in zip(compiled.inputs, inputs, strict=True):
         if name not in port.get_names():

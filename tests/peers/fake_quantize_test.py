@@ -18,6 +18,7 @@ import numpy as np
 
 from _command import run_tests, scratch
 from _fake_quantize import Differences, bits, interpreted, nodes, run_model, write_text
+from _openvino import compiled_by_openvino
 from _text import tool
 from openvino_test import is_built_in
 
@@ -60,8 +61,7 @@ def evaluated(model, all_nodes):
 
 
 def on_cpu(all_nodes):
-    model = ov.Core().compile_model(openvino_model(all_nodes, True), "CPU",
-                                    {"INFERENCE_PRECISION_HINT": "f32"})
+    model = compiled_by_openvino(openvino_model(all_nodes, True))
     results = model([node.x for node in all_nodes])
     return [results[i] for i in range(len(all_nodes))]
 

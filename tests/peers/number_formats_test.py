@@ -11,12 +11,14 @@ import xml.etree.ElementTree
 
 import ml_dtypes
 import numpy as np
-import openvino as ov
+import onnx
+import onnxruntime
 from onnx import helper
 
 from _command import ROOT, quadrant, run_tests, scratch
-from _litert import run_litert
+from _litert import operators_of, run_litert
 from _models import info, model_of, random_feeds, run, session_of
+from _openvino import compiled_by_openvino
 
 node = helper.make_node
 
@@ -26,7 +28,8 @@ NF4 = np.array([-1.0, -0.6961928009986877, -0.5250730514526367, -0.3949174880981
                 0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941,
                 0.7229568362236023, 1.0], np.float32)
 MORE = ["codebook:16", "codebook:16:channel", "codebook:8:group", "f6e2m3 * f32[block=8] : f32",
-        "(u3 - z) * f16[block=16] : f32"]
+        "(u3 - z) * f16[block=16] : f32", "(u4 - z) * bf16[block=32] : f32", "(u2 - z) * f8e8m0[block=32] : f32",
+        "i4 * f16[block=16] * u6[block=4] : f32"]
 
 
 def types():
@@ -82,8 +85,7 @@ def run_text(folder, path, feeds):
 
 
 def run_openvino(path, feeds):
-    compiled = ov.Core().compile_model(str(path), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-    return next(iter(compiled([feeds["x"]]).values()))
+    return next(iter(compiled_by_openvino(str(path))([feeds["x"]]).values()))
 
 
 def decoded(folder, name, case):
@@ -148,6 +150,55 @@ def test_openvino_has_elements_for_codes():
         yield name, check_native, name, element
 
 
+# --- what runtimes make of it --------------------------------------------------------------------------
+
+
+def kinds_in_onnxruntime(path, folder):
+    options = onnxruntime.SessionOptions()
+    options.optimized_model_filepath = str(folder / "optimised.onnx")
+    onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return {node.op_type for node in onnx.load(folder / "optimised.onnx").graph.node}
+
+
+def weights_in_openvino(path):
+    model = compiled_by_openvino(str(path)).get_runtime_model()
+    return {op.get_output_element_type(0).get_type_name() for op in model.get_ordered_ops()
+            if op.get_rt_info()["layerType"].astype(str) == "Const"}
+
+
+def check_kept(name, in_openvino):
+    graph, _, _, _, _ = matmul(128, 64)
+    with scratch() as folder:
+        path = folder / "model.onnx"
+        path.write_bytes(graph.SerializeToString())
+        assert kinds_in_onnxruntime(written(folder, path, name, "onnx"), folder) == {"MatMul"}
+        held = weights_in_openvino(written(folder, path, name, "xml"))
+        assert in_openvino is None or in_openvino in held, held
+        assert operators_of(str(written(folder, path, name, "tflite")))["GATHER"] > 0
+
+
+def test_what_runtimes_keep_is_what_the_page_says():
+    for name, in_openvino in {"nf4": "nf4", "mxfp4": "f4e2m1", "fp8-e4m3": "f8e4m3", "q4_k": None}.items():
+        yield name, check_kept, name, in_openvino
+
+
+def check_again(name):
+    """Arithmetic is no weight: quantized again, the model computes the same."""
+    graph, feeds, _, _, _ = MODELS["matmul"]
+    with scratch() as folder:
+        path = folder / "model.onnx"
+        path.write_bytes(graph.SerializeToString())
+        written(folder, path, name, "onnx")
+        done = quadrant("quantize", folder / "made.onnx", "-o", folder / "again.onnx", "--scheme", "weight-only")
+        assert done.returncode == 0, done.stderr
+        assert np.array_equal(run(folder / "again.onnx", feeds)[0], run(folder / "made.onnx", feeds)[0])
+
+
+def test_arithmetic_is_no_weight():
+    for name in ("nf4", "mxfp4", "nvfp4", "q4_k", "codebook:16", "i4 * f16[block=16] * u6[block=4] : f32"):
+        yield name, check_again, name
+
+
 # --- models --------------------------------------------------------------------------------------------
 
 
@@ -168,8 +219,7 @@ def check_model(path, name):
         for extension in ("onnx", "xml", "qd"):
             written(folder, path, name, extension)
         computed["onnxruntime"] = run(folder / "made.onnx", feeds)
-        compiled = ov.Core().compile_model(str(folder / "made.xml"), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-        computed["openvino"] = list(compiled(feeds).values())
+        computed["openvino"] = list(compiled_by_openvino(str(folder / "made.xml"))(feeds).values())
         done = quadrant("compare", folder / "made.qd", folder / "made.onnx", "--random", 2, "--json")
         assert done.returncode == 0, done.stderr
         assert all(output["exact"] for output in json.loads(done.stdout)["comparison"]["outputs"])
@@ -192,15 +242,19 @@ def check_odd(options, rows, columns, make):
     with scratch() as folder:
         path = folder / "model.onnx"
         path.write_bytes(graph.SerializeToString())
-        for extension in ("xml", "onnx"):
+        for extension in ("xml", "onnx", "tflite"):
             done = quadrant("convert", path, folder / f"made.{extension}", "--scheme", "weight-only", *options)
             assert done.returncode == 0, done.stderr
         is_cut_off = "--block-size" in options and rows % options[-1]  # which are real numbers there
         assert is_cut_off or elements_of(folder / "made.xml") & {"i4", "u4", "i8", "u8"}, "nothing was quantized"
-        assert np.array_equal(run_openvino(folder / "made.xml", feeds), run(folder / "made.onnx", feeds)[0])
+        expected = run(folder / "made.onnx", feeds)[0]
+        assert np.array_equal(run_openvino(folder / "made.xml", feeds), expected)
+        for optimised in (False, True):
+            made = run_litert(folder / "made.tflite", feeds, optimised)
+            assert np.array_equal(next(iter(made.values())), expected), f"LiteRT, optimised: {optimised}"
 
 
-def test_openvino_sums_odd_numbers_of_four_bits():
+def test_sums_of_odd_numbers_of_four_bits():
     for options in (["--bits", 4], ["--bits", 4, "--asymmetric"], ["--bits", 4, "--block-size", 7],
                     ["--bits", 4, "--block-size", 10], ["--type", "nf4", "--block-size", 9]):
         for rows, columns in ((37, 21), (37, 22), (38, 21), (42, 9), (7, 8)):

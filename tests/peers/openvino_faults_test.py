@@ -11,6 +11,7 @@ from openvino import opset13 as ops
 
 from _command import quadrant, run_tests, scratch
 from _models import helper, model_of
+from _openvino import compiled_by_openvino
 
 core = openvino.Core()
 SHAPE = (1, 4, 8, 8)
@@ -25,7 +26,7 @@ def constant(value, dtype=np.float32):
 
 
 def run(model, x):
-    compiled = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1})
+    compiled = compiled_by_openvino(model, INFERENCE_NUM_THREADS=1)
     return np.array(compiled([x])[0])
 
 

@@ -13,14 +13,9 @@ from openvino import opset13 as ops
 
 from _command import quadrant, run_tests, scratch
 from _models import EXAMPLES, SHARED, random_feeds, session_of
+from _openvino import compiled_by_openvino
 
 core = openvino.Core()
-
-
-def compiled(model, **settings):
-    """For a path or a model: on the CPU, reals as float32."""
-    return core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32",
-                                             "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0", **settings})
 
 
 def feeds_of(model, seed=0):
@@ -36,7 +31,7 @@ def feeds_of(model, seed=0):
 
 
 def outputs_of(model, feeds, **settings):
-    made = compiled(model, **settings)
+    made = compiled_by_openvino(model, **settings)
     results = made(feeds)
     return [np.array(results[i]) for i in range(len(made.outputs))]
 
@@ -210,7 +205,7 @@ def data_for(model, folder):
 def integer_layers(path):
     """Of the model that OpenVINO made of it: the types that compute products of integers."""
     layers = []
-    for node in compiled(str(path)).get_runtime_model().get_ops():
+    for node in compiled_by_openvino(str(path)).get_runtime_model().get_ops():
         facts = node.get_rt_info()
         kind = facts["layerType"].astype(str)
         if kind in ("Convolution", "FullyConnected", "MatMul"):

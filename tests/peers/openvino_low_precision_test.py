@@ -16,13 +16,14 @@ from openvino import opset13 as ops
 
 from _command import quadrant, run_tests, scratch
 from _models import SHARED
+from _openvino import compiled_by_openvino
 
 core = openvino.Core()
 SAMPLES = 24
 
 
 def outputs(model, samples):
-    compiled = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    compiled = compiled_by_openvino(model)
     return [np.array(compiled([sample])[0]) for sample in samples], compiled
 
 

@@ -6,12 +6,11 @@ import _peers
 
 import numpy as np
 import onnx
-import openvino
 
 from _command import quadrant, run_tests, scratch
 from _models import helper, model_of, session_of
+from _openvino import compiled_by_openvino
 
-core = openvino.Core()
 IMAGE = (2, 3, 6, 7)
 # Which axes of the image are open.
 OPEN = {"batch": (0,), "height": (2,), "pixels": (2, 3), "all": (0, 1, 2, 3)}
@@ -99,7 +98,7 @@ def check(name, open_axes, nodes, constants):
             assert done.returncode == 4 and refused in done.stderr, f"{done.returncode}: {done.stderr}"
             return
         assert done.returncode == 0, done.stderr
-        compiled = core.compile_model(folder / "model.xml", "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+        compiled = compiled_by_openvino(folder / "model.xml")
         session = session_of(model)
         for seed in range(2):  # the extents that the model was made with, and others
             shape = [extent + seed * (axis in OPEN[open_axes] and axis != 1) for axis, extent in enumerate(IMAGE)]

@@ -10,6 +10,7 @@ import openvino as ov
 
 from _command import quadrant, run_tests, scratch
 from _models import random_feeds, real_models, session_of
+from _openvino import compiled_by_openvino
 from _openvino_cases import IRS, ONNXES
 from _saturation import exact
 
@@ -20,8 +21,7 @@ CORE = ov.Core()
 
 
 def compiled(path):
-    return CORE.compile_model(path, "CPU", {"INFERENCE_PRECISION_HINT": "f32",
-                                            "INFERENCE_NUM_THREADS": 1})
+    return compiled_by_openvino(path, INFERENCE_NUM_THREADS=1)
 
 
 def run_openvino(path, feeds):

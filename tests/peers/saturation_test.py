@@ -15,11 +15,11 @@ import sys
 
 import numpy as np
 import onnx
-import openvino
 
 from _command import quadrant, run_tests, scratch
 from _fold import GraphReader, attributes_of
 from _models import EXAMPLES, helper, info, model_of, real_models, session_of
+from _openvino import compiled_by_openvino
 from _saturation import IN_REALS, has_bad_pair, in_onnxruntime, in_openvino, judged
 from static_affine_models_test import INT8, by_onnxruntime, by_quadrant, optimized, samples_of, save
 
@@ -154,9 +154,7 @@ def check_onnxruntime(path):
 
 
 def by_openvino(path, feeds, **settings):
-    core = openvino.Core()
-    compiled = core.compile_model(core.read_model(path), "CPU",
-                                  {"INFERENCE_PRECISION_HINT": "f32", **settings})
+    compiled = compiled_by_openvino(path, **settings)
     return [{i: value for i, value in enumerate(compiled(feed).values())} for feed in feeds]
 
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,14 +39,29 @@ const std::vector<std::string>& texts() {
     std::vector<std::string> made;
     for (const NamedFormat& named : named_formats()) made.emplace_back(named.name);
     for (const std::string_view more :
-         {"codebook:4", "codebook:16", "codebook:16:channel", "codebook:8:group", "codebook:40",
-          "i4 : f32", "u8 : f32", "table<5 x f16>[channel] : f32", "f6e2m3 * f32[block=8] : f32",
-          "f6e3m2 * bf16[channel] : f32", "u2 * f16[block=8] - f16[block=8] : f32",
+         {"codebook:4",
+          "codebook:16",
+          "codebook:16:channel",
+          "codebook:8:group",
+          "codebook:40",
+          "i4 : f32",
+          "i4 * f16[block=16] * u6[block=4] : f32",
+          "(u4 - z) * bf16[block=8] : f32",
+          "(u2 - z) * f8e8m0[block=8] : f32",
+          "u4 * f32[block=32] * u6[block=8] - f16[block=16] * u6[block=8] : f32",
+          "u8 : f32",
+          "table<5 x f16>[channel] : f32",
+          "f6e2m3 * f32[block=8] : f32",
+          "f6e3m2 * bf16[channel] : f32",
+          "u2 * f16[block=8] - f16[block=8] : f32",
           "(u3 - z) * f8e4m3[block=4] : f32",
           "i4 * f32[tensor] * f8e4m3[channel] * u4<1:16>[block=6] : f32",
-          "table<16 x f16>[tensor] * f32[tensor] * +-f8e4m3[block=16] : f32", "f8e5m2 : f32",
-          "i10 * bf16[channel] : f32", "i3 * f32[tensor] * u4<1:16>[block=8] : f32",
-          "i6 * bf16[channel] : f32", "nf4 * f32[tensor] : f32"}) {
+          "table<16 x f16>[tensor] * f32[tensor] * +-f8e4m3[block=16] : f32",
+          "f8e5m2 : f32",
+          "i10 * bf16[channel] : f32",
+          "i3 * f32[tensor] * u4<1:16>[block=8] : f32",
+          "i6 * bf16[channel] : f32",
+          "nf4 * f32[tensor] : f32"}) {
       made.emplace_back(more);
     }
     return made;
@@ -113,6 +129,28 @@ TEST_CASE("codes that a table does not have are its last one, in both") {
   CHECK(computed(graph) == std::vector<float>{1, 5, 5, 6, 10, 8});
   REQUIRE(make_formats_explicit(graph, nullptr));
   CHECK(computed(graph) == std::vector<float>{1, 5, 5, 6, 10, 8});
+}
+
+TEST_CASE("patterns that stand for no number are none in both") {
+  const Graph graph = value_of(
+      parse_graph("graph {}\n%w: tensor<1x4x!quadrant.numbers<\"f8e4m3 : f32\">> = constant() "
+                  "[127, 255, 126, 0]\n%y: tensor<1x4xf32> = dequantize(%w)\noutput(%y)\n"));
+  Graph spelled_out = graph;
+  REQUIRE(make_formats_explicit(spelled_out, nullptr));
+  for (const std::vector<float>& values : {computed(graph), computed(spelled_out)}) {
+    CHECK(std::isnan(values[0]));
+    CHECK(std::isnan(values[1]));
+    CHECK(values[2] == 448);
+    CHECK(values[3] == 0);
+  }
+}
+
+TEST_CASE("levels of scales are multiplied without a lookup, where blocks are whole") {
+  for (const std::int64_t extent : {512, 256, 64}) {
+    Graph graph = graph_of(value_of(parse_number_format("q4_k")), {2, extent});
+    REQUIRE(make_formats_explicit(graph, nullptr));
+    CHECK(count_of_kind(graph, ops::Gather::kind) == 1);  // of the codes
+  }
 }
 
 TEST_CASE("constants without elements, and those that nobody reads") {

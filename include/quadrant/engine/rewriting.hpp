@@ -85,7 +85,8 @@ class RewriteContext {
     const bool is_kept = found != decided_->data.kept.end() && index < found->second.size();
     return is_kept ? found->second[index] : Constant{};
   }
-  /// The type of a value that is quantized by now; null when it is not.
+  /// The uniform type of a value that is quantized by now; null when it is not, or in another
+  /// format.
   [[nodiscard]] std::shared_ptr<const UniformType> quantization(Value value) const {
     return view().type(value).uniform();
   }

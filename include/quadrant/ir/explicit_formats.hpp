@@ -12,6 +12,10 @@
 
 namespace quadrant::inline v0 {
 
+/// Whether whoever comes next has elements for such codes, of which a sum may run over so many:
+/// those of a block or, without blocks, of any axis.
+using HasCodes = FunctionRef<bool(const NumberCode& code, std::span<const std::int64_t> sums)>;
+
 /// Replaces each `dequantize` of codes whose type is not uniform by what it computes; its value and
 /// its name stay.
 ///
@@ -28,12 +32,10 @@ namespace quadrant::inline v0 {
 /// integers are cast. Codes that nobody else reads are dropped. Packed codes are computed when they
 /// are read.
 ///
-/// Codes, and small floats as scales, that whoever comes next has elements for are not looked up: a
-/// `dequantize` of a format without scales reads them, or a cast, if they are integers. `has_codes`
-/// tells of codes of which a sum may run over so many: those of a block or, without blocks, of any
-/// axis. `sink`, which may be null, is told how many others
-/// there are.
-using HasCodes = FunctionRef<bool(const NumberCode& code, std::span<const std::int64_t> sums)>;
+/// Codes, and small floats as scales, that `has_codes` are not looked up: a `dequantize` of a
+/// format without scales reads them, or a cast, if they are integers. `sink`, which may be null, is
+/// told how many others there are, and which constants of such types nobody reads: they are left
+/// out.
 [[nodiscard]] Expected<void> make_formats_explicit(
     Graph& graph, Sink* sink,
     HasCodes has_codes = [](const NumberCode& /*code*/, std::span<const std::int64_t> /*sums*/) {

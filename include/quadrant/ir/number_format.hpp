@@ -105,10 +105,16 @@ struct NumberFormat {
 /// Bits of one code, of one scale.
 [[nodiscard]] int bit_width(const NumberCode& code) noexcept;
 [[nodiscard]] int bit_width(const ScaleLevel& level) noexcept;
+/// What each pattern of the bits of a code stands for, integers by their sign; not a number where
+/// it is for no finite one. Of codes of at most 16 bits that are not in a stored table.
+[[nodiscard]] std::vector<float> code_values(const NumberCode& code);
 /// Whether some scales of the level may be negative.
 [[nodiscard]] bool has_sign(const ScaleLevel& level) noexcept;
 /// The elements that share the innermost scale; all where there is none.
 [[nodiscard]] Granularity innermost_groups(const NumberFormat& format) noexcept;
+/// The elements whose codes stand for the same reals: those groups, or, without scales, the
+/// table's.
+[[nodiscard]] Granularity code_groups(const NumberFormat& format) noexcept;
 /// Whether it is what UniformType can say: integer codes, at most a zero point, one level of
 /// float64, float32 or float16.
 [[nodiscard]] bool is_uniform(const NumberFormat& format) noexcept;

@@ -63,4 +63,22 @@ struct SmallFloat {
   return (bits & sign) != 0 ? -value : value;
 }
 
+/// The bits of `value`, sign included; empty where the type lacks the number. Of 0, those without a
+/// sign.
+[[nodiscard]] constexpr std::optional<int> small_float_bits(const SmallFloat& type,
+                                                            float value) noexcept {
+  const float magnitude = value < 0 ? -value : value;
+  int low = 0;  // magnitudes grow with the bits
+  for (int high = type.finite - 1; low < high;) {
+    const int middle = (low + high) / 2;
+    if (widen_magnitude(type, middle) < magnitude) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (widen_magnitude(type, low) != magnitude || (value < 0 && !type.has_sign)) return std::nullopt;
+  return value < 0 ? low | 1 << (type.exponent + type.mantissa) : low;
+}
+
 }  // namespace quadrant::inline v0

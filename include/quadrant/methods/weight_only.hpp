@@ -11,6 +11,8 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,7 +23,9 @@
 #include "quadrant/engine/scheme.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/number_format.hpp"
+#include "quadrant/numerics/round_weights.hpp"
 #include "quadrant/numerics/scales.hpp"
+#include "quadrant/numerics/second_moments.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
@@ -55,6 +59,14 @@ struct WeightOnlyOptions {
   /// Codes without a sign. Empty: where asymmetric.
   std::optional<bool> unsigned_codes;
   Form form = Form::front;
+
+  /// How weights become codes that `moments` has something of; others are rounded to nearest.
+  Rounding rounding = Rounding::descent;
+  /// Of the model's layers (`collect_second_moments`); null: there is no data.
+  std::shared_ptr<const SecondMomentsTable> moments;
+  /// Hears what rounding by moments came to, of each weight by its name, from several threads at
+  /// the same time; may be empty.
+  std::function<void(std::string_view weight, const RoundedWeights& rounded)> on_rounded;
 };
 
 /// The scheme. By default symmetric signed integers, -127..127, one scale for each output channel =

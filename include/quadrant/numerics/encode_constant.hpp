@@ -5,6 +5,7 @@
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/type.hpp"
 #include "quadrant/numerics/encode.hpp"
+#include "quadrant/numerics/round_weights.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
@@ -24,5 +25,12 @@ struct EncodedConstant {
 [[nodiscard]] Expected<EncodedConstant> encode_constant(const Constant& real,
                                                         const NumberFormat& format,
                                                         const EncodeOptions& options = {});
+
+/// `round_weights` of a constant: `encoded` is what it was encoded as, in any format, uniform or
+/// not. Where a uniform type has scales below zero, those that are found may have any sign.
+[[nodiscard]] Expected<RoundedWeights> round_constant(const Constant& real,
+                                                      const SecondMoments& moments,
+                                                      EncodedConstant& encoded,
+                                                      const RoundWeightsOptions& options = {});
 
 }  // namespace quadrant::inline v0

@@ -1,6 +1,7 @@
 // The library's schemes, with their options as data.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -19,6 +20,9 @@ namespace quadrant::inline v0 {
 struct SchemeData {
   std::shared_ptr<const StatisticsTable> statistics;
   std::shared_ptr<const PrescribedEncodings> prescribed;
+  std::shared_ptr<const SecondMomentsTable> moments;  ///< of weight_only
+  /// WeightOnlyOptions::on_rounded.
+  std::function<void(std::string_view weight, const RoundedWeights& rounded)> on_rounded{};
 };
 
 /// A scheme as people choose it.

@@ -1,0 +1,96 @@
+// What the inputs of a layer are on average, as far as the rounding of its weights wants to know.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quadrant/support/expected.hpp"
+#include "quadrant/support/left_alone.hpp"
+
+namespace quadrant::inline v0 {
+
+/// Where the numbers of a weight lie that are multiplied by the same input. Each row is one sum:
+///
+///   y[m, r] = sum over c of x[m, c] * w[matrices[m] + rows[r] + columns[c]]
+///
+/// with places in the weight's row-major order. A matrix product has one matrix, or as many as its
+/// batch; a convolution one for each of its groups, whose columns are channels and taps.
+struct WeightMatrices {
+  std::vector<std::int64_t> matrices;
+  std::vector<std::int64_t> rows;
+  std::vector<std::int64_t> columns;
+
+  [[nodiscard]] std::size_t element(std::size_t matrix, std::size_t row,
+                                    std::size_t column) const noexcept {
+    return static_cast<std::size_t>(matrices[matrix] + rows[row] + columns[column]);
+  }
+  friend bool operator==(const WeightMatrices&, const WeightMatrices&) = default;
+};
+
+/// Sums of x x^T over inputs x of a layer, for each matrix of its weight. Each x is rounded to a
+/// grid once, 2 * `most_steps` + 1 points for each column, and what is summed are integers: the
+/// sums are exact, and so the same for any order of the inputs, on any processor.
+class SecondMoments {
+ public:
+  /// Largest magnitude of an input, in steps.
+  static constexpr double most_steps = 32767;
+  /// Inputs that a sum has room for.
+  static constexpr std::int64_t most_inputs = std::int64_t{1} << 33U;
+
+  /// `steps`: of each column of each matrix, matrix by matrix; 0 where all inputs are 0.
+  SecondMoments(WeightMatrices layout, std::vector<double> steps);
+
+  [[nodiscard]] const WeightMatrices& layout() const noexcept { return layout_; }
+  [[nodiscard]] std::span<const double> steps(std::size_t matrix) const noexcept;
+  /// Bytes that sums of that layout take.
+  [[nodiscard]] static std::uint64_t bytes_of(const WeightMatrices& layout) noexcept;
+
+  /// Adds inputs of a matrix: rows of as many numbers as there are columns, each an integer of at
+  /// most `most_steps`. `impossible` beyond `most_inputs`.
+  [[nodiscard]] Expected<void> add(std::size_t matrix, std::span<const double> inputs);
+
+  /// Inputs that were added to a matrix.
+  [[nodiscard]] std::int64_t count(std::size_t matrix) const noexcept { return counts_[matrix]; }
+  /// E[x x^T], row by row; zeros where nothing was added.
+  [[nodiscard]] std::vector<double> mean(std::size_t matrix) const;
+  /// Of each element of the weight, E[x^2] of the input that it is multiplied by; 0 for one that is
+  /// in no matrix. `elements`: of the weight.
+  [[nodiscard]] std::vector<float> diagonal(std::size_t elements) const;
+
+  /// Adds what was summed elsewhere on the same grid, as if its inputs had been added here: for a
+  /// weight that several layers share. `impossible` for another layout or grid.
+  [[nodiscard]] Expected<void> merge(const SecondMoments& other);
+
+ private:
+  [[nodiscard]] std::size_t width() const noexcept { return layout_.columns.size(); }
+  /// Sums of x_i x_j for j <= i.
+  [[nodiscard]] std::span<std::int64_t> triangle(std::size_t matrix) noexcept;
+  [[nodiscard]] std::span<const std::int64_t> triangle(std::size_t matrix) const noexcept;
+
+  WeightMatrices layout_;
+  std::vector<double> steps_;
+  std::vector<std::int64_t> counts_;
+  std::vector<std::int64_t> sums_;
+};
+
+/// Of the layers of a model.
+struct SecondMomentsTable {
+  /// By the name of the weight's constant.
+  std::map<std::string, SecondMoments, std::less<>> weights;
+  /// Weights of products that are rounded without: by the names of their constants.
+  std::vector<LeftAlone> left;
+  std::size_t samples = 0;
+
+  /// Null where there are none.
+  [[nodiscard]] const SecondMoments* find(std::string_view weight) const {
+    const auto found = weights.find(weight);
+    return found == weights.end() ? nullptr : &found->second;
+  }
+};
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,234 @@
+#include "calibration/layer_weights.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "quadrant/ir/operations.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/products.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+using Extents = std::vector<std::int64_t>;
+
+Extents row_major(std::span<const std::int64_t> extents) {
+  Extents strides(extents.size(), 1);
+  for (std::size_t i = extents.size(); i-- > 1;) strides[i - 1] = strides[i] * extents[i];
+  return strides;
+}
+
+/// A constant, and how far apart its elements are along the axes of what is made of it.
+struct View {
+  NodeId constant;
+  Extents extents;
+  Extents strides;
+};
+
+bool keeps_order(NodeRef node) {
+  return node.kind() == ops::Identity::kind || has_trait(node, Trait::keeps_order);
+}
+
+// Nothing where the value is something else, or not of floats.
+std::optional<View> view_of(const Graph& graph, Value value) {
+  constexpr std::size_t most_moves = 8;
+  std::vector<NodeId> moves;
+  while (graph.constant(value.node) == nullptr) {
+    const NodeRef node = graph.ref(value.node);
+    const bool is_known = node.kind() == ops::Transpose::kind || keeps_order(node);
+    if (!is_known || value.result != 0 || moves.size() == most_moves) return std::nullopt;
+    moves.push_back(value.node);
+    value = node.operand(0);
+    if (value.is_absent()) return std::nullopt;
+  }
+  const TensorType& type = graph.type(value);
+  if (type.is_quantized() || !is_float(type.element) || !type.shape.is_static()) {
+    return std::nullopt;
+  }
+  const auto extents = type.shape.known_extents();
+  View view{value.node, Extents(extents.begin(), extents.end()), row_major(extents)};
+  for (std::size_t i = moves.size(); i-- > 0;) {
+    const NodeRef node = graph.ref(moves[i]);
+    const Shape& shape = node.type().shape;
+    if (!shape.is_static()) return std::nullopt;
+    if (node.kind() == ops::Transpose::kind) {
+      const auto perm = ops::Transpose{node}.perm();
+      if (perm.size() != view.extents.size()) return std::nullopt;
+      const View before = view;
+      for (std::size_t axis = 0; axis < perm.size(); ++axis) {
+        const auto from = static_cast<std::size_t>(perm[axis]);
+        view.extents[axis] = before.extents[from];
+        view.strides[axis] = before.strides[from];
+      }
+    } else {
+      const auto now = shape.known_extents();
+      if (!std::ranges::equal(now, view.extents)) {
+        if (view.strides != row_major(view.extents)) return std::nullopt;
+        view.strides = row_major(now);
+      }
+      view.extents.assign(now.begin(), now.end());
+    }
+  }
+  return view;
+}
+
+// Places of all index tuples of those axes, the last one moving first.
+Extents places(const View& view, std::size_t first, std::size_t end) {
+  Extents found{0};
+  for (std::size_t axis = first; axis < end; ++axis) {
+    Extents more;
+    more.reserve(found.size() * static_cast<std::size_t>(view.extents[axis]));
+    for (const std::int64_t place : found) {
+      for (std::int64_t i = 0; i < view.extents[axis]; ++i) {
+        more.push_back(place + i * view.strides[axis]);
+      }
+    }
+    found = std::move(more);
+  }
+  return found;
+}
+
+Extents steps(std::int64_t count, std::int64_t stride) {
+  Extents found(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < found.size(); ++i) found[i] = static_cast<std::int64_t>(i) * stride;
+  return found;
+}
+
+// [M, C / groups, taps...], or, where `channel` is 1, [C, M / groups, taps...].
+std::optional<WeightMatrices> convolution_layout(View view, std::size_t channel,
+                                                 std::int64_t groups) {
+  if (view.extents.size() < 2 || groups < 1 || view.extents[0] % groups != 0) return std::nullopt;
+  const std::int64_t of_group = view.extents[0] / groups;
+  WeightMatrices layout;
+  layout.matrices = steps(groups, of_group * view.strides[0]);
+  layout.rows = steps(channel == 0 ? of_group : view.extents[1], view.strides[channel]);
+  if (channel == 1) {
+    view.extents[1] = of_group;
+    view.strides[1] = view.strides[0];
+  }
+  layout.columns = places(view, 1, view.extents.size());
+  return layout;
+}
+
+// [batch..., rows, columns], or, with `kept_last`, [batch..., columns, rows].
+WeightMatrices matrix_layout(const View& view, bool kept_last) {
+  const std::size_t rank = view.extents.size();
+  if (rank == 1) return {{0}, {0}, steps(view.extents[0], view.strides[0])};
+  const std::size_t row = kept_last ? rank - 1 : rank - 2;
+  const std::size_t column = kept_last ? rank - 2 : rank - 1;
+  return {places(view, 0, rank - 2), steps(view.extents[row], view.strides[row]),
+          steps(view.extents[column], view.strides[column])};
+}
+
+// 1: the last one, or, where there are two at least, 2: the one before.
+std::int64_t axis_from_end(NodeRef node, std::uint32_t operand, bool is_last) {
+  const TensorType* const type = node.operand_type(operand);
+  const bool is_vector = type != nullptr && type->shape.is_ranked() && type->shape.rank() == 1;
+  return is_last || is_vector ? 1 : 2;
+}
+
+// Nothing where it is not clear how the layer reads it.
+std::optional<LayerWeight> layer_weight(NodeRef node, const Product& product, std::uint32_t operand,
+                                        const View& view) {
+  LayerWeight made{.layer = node.id,
+                   .weight = operand,
+                   .data = operand == product.weight ? product.data : product.weight,
+                   .constant = view.constant};
+  if (is_convolution(product)) {
+    const auto channel = product.channel(node, node.operand_type(operand)->shape);
+    auto layout = convolution_layout(view, static_cast<std::size_t>(channel.value_or(0)),
+                                     node.attribute_or<std::int64_t>("group", 1));
+    if (!layout) return std::nullopt;
+    made.layout = std::move(*layout);
+    made.data_axis = 1;
+    made.is_convolution = true;
+    return made;
+  }
+  const bool is_transposed = node.kind() == ops::Gemm::kind && ops::Gemm{node}.trans_a();
+  const TensorType* const right = node.operand_type(product.weight);
+  if (right == nullptr || !right->shape.is_ranked()) return std::nullopt;
+  const std::int64_t rank = right->shape.rank();
+  const bool right_keeps_last = product.channel(node, right->shape) == rank - 1;
+  const bool is_right = operand == product.weight;
+  made.layout = matrix_layout(view, is_right ? right_keeps_last : is_transposed);
+  made.data_axis = is_right ? axis_from_end(node, made.data, !is_transposed)
+                            : axis_from_end(node, made.data, !right_keeps_last);
+  const auto& extents = view.extents;
+  if (extents.size() > 2) made.batch.assign(extents.begin(), extents.end() - 2);
+  return made;
+}
+
+}  // namespace
+
+std::vector<LayerWeight> layer_weights(const Graph& graph, std::vector<LeftAlone>& left) {
+  std::vector<LayerWeight> found;
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId id = graph.node_at(index);
+    if (!id.is_valid()) continue;
+    const NodeRef node = graph.ref(id);
+    const Product* const product = find_product(node);
+    if (product == nullptr || node.operands().size() <= product->weight) continue;
+    const auto take = [&](std::uint32_t operand) {
+      if (node.operand(operand).is_absent()) return;
+      const auto view = view_of(graph, node.operand(operand));
+      if (!view || view->extents.empty()) return;
+      if (auto made = layer_weight(node, *product, operand, *view)) {
+        found.push_back(std::move(*made));
+      } else {
+        left.push_back({std::string(graph.value_name({view->constant})),
+                        "the shapes do not tell how its layer reads it"});
+      }
+    };
+    if (role_of(node, product->data) == Role::factor) take(product->data);
+    take(product->weight);
+  }
+  return found;
+}
+
+std::optional<LayerProbe> probe_of(const Graph& graph, const LayerWeight& weight,
+                                   std::uint64_t most_bytes) {
+  const NodeRef node = graph.ref(weight.layer);
+  const auto taken = node.operand_type(weight.weight)->shape.known_extents();
+  Extents extents(taken.begin(), taken.end());
+  const std::size_t columns = weight.layout.columns.size();
+  const std::size_t matrices = weight.layout.matrices.size();
+  // What is one channel more of the result, and what a channel is multiplied by.
+  const bool is_transposed = find_product(node)->channel(node, Shape(extents)) == 1;
+  const std::size_t of_group = static_cast<std::size_t>(extents[0]) / matrices;
+  const std::size_t count = columns * columns * matrices;
+  if (count > most_bytes / sizeof(float)) return std::nullopt;
+  std::vector<float> unit(count);
+  std::size_t taps = 1;
+  for (std::size_t axis = 2; axis < extents.size(); ++axis) {
+    taps *= static_cast<std::size_t>(extents[axis]);
+  }
+  for (std::size_t matrix = 0; matrix < matrices; ++matrix) {
+    for (std::size_t column = 0; column < columns; ++column) {
+      if (!is_transposed) {  // [channels of the result, columns]
+        unit[(matrix * columns + column) * columns + column] = 1;
+        continue;
+      }
+      const std::size_t channel = matrix * of_group + column / taps;  // [C, channels, taps]
+      unit[(channel * columns + column) * taps + column % taps] = 1;
+    }
+  }
+  extents[is_transposed ? 1 : 0] =
+      static_cast<std::int64_t>(is_transposed ? columns : columns * matrices);
+  LayerProbe made;
+  made.graph.attributes() = graph.attributes();
+  const TensorType real{.element = ElementType::float32};
+  const Value input = made.graph.add_input("x", real);
+  const Value units = made.graph.add_constant(
+      "w", Constant::from_values<float>(ElementType::float32, Shape(extents), unit));
+  const NodeId layer = made.graph.add({.kind = std::string(node.kind()),
+                                       .operands = {input, units},
+                                       .results = {{"y", real}},
+                                       .attributes = graph.attributes(weight.layer)});
+  made.result = {layer};
+  made.graph.add_output("out", made.result);
+  return made;
+}
+
+}  // namespace quadrant::inline v0

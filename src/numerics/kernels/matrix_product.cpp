@@ -1,0 +1,124 @@
+#include "numerics/kernels/matrix_product.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "numerics/kernels/matrix_product.cpp"  // NOLINT: Highway's way
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <array>
+
+HWY_BEFORE_NAMESPACE();
+namespace quadrant::inline v0::kernels::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Doubles = hn::CappedTag<double, 8>;
+
+constexpr std::size_t most_lanes = 8;
+// Of b, a panel of two vectors: that many of its rows are in the first-level cache together.
+constexpr std::size_t panel_rows = 128;
+using Panel = std::array<double, panel_rows * 2 * most_lanes>;
+
+// Some of b's rows, side by side; columns that there are not are zeros.
+HWY_INLINE void pack(const double* b, std::size_t b_row, std::size_t rows, std::size_t columns,
+                     double* panel) {
+  const std::size_t width = 2 * hn::Lanes(Doubles());
+  for (std::size_t k = 0; k < rows; ++k) {
+    for (std::size_t c = 0; c < columns; ++c) panel[k * width + c] = b[k * b_row + c];
+    for (std::size_t c = columns; c < width; ++c) panel[k * width + c] = 0;
+  }
+}
+
+// Of `rows` rows of out, two vectors: their sums stay in registers.
+template <std::size_t rows>
+HWY_INLINE void add_tile(const double* a, std::size_t a_row, std::size_t a_column,
+                         const double* panel, std::size_t inner, double* out, std::size_t out_row) {
+  const Doubles d;
+  const std::size_t lanes = hn::Lanes(d);
+  hn::Vec<Doubles> left[rows];   // NOLINT: arrays of vectors that std::array cannot hold everywhere
+  hn::Vec<Doubles> right[rows];  // NOLINT
+  for (std::size_t r = 0; r < rows; ++r) {
+    left[r] = hn::LoadU(d, out + r * out_row);
+    right[r] = hn::LoadU(d, out + r * out_row + lanes);
+  }
+  for (std::size_t k = 0; k < inner; ++k) {
+    const auto b_left = hn::LoadU(d, panel + k * 2 * lanes);
+    const auto b_right = hn::LoadU(d, panel + k * 2 * lanes + lanes);
+    for (std::size_t r = 0; r < rows; ++r) {
+      const auto factor = hn::Set(d, a[r * a_row + k * a_column]);
+      left[r] = hn::Add(left[r], hn::Mul(factor, b_left));
+      right[r] = hn::Add(right[r], hn::Mul(factor, b_right));
+    }
+  }
+  for (std::size_t r = 0; r < rows; ++r) {
+    hn::StoreU(left[r], d, out + r * out_row);
+    hn::StoreU(right[r], d, out + r * out_row + lanes);
+  }
+}
+
+HWY_INLINE void add_row(double factor, const double* b, std::size_t columns, double* out) {
+  const Doubles d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto factors = hn::Set(d, factor);
+  std::size_t c = 0;
+  for (; c + lanes <= columns; c += lanes) {
+    const auto product = hn::Mul(factors, hn::LoadU(d, b + c));
+    hn::StoreU(hn::Add(hn::LoadU(d, out + c), product), d, out + c);
+  }
+  for (; c < columns; ++c) out[c] += factor * b[c];
+}
+
+void add_product(const MatrixProduct& p) {
+  constexpr std::size_t tile_rows = 4;
+  if (p.rows < tile_rows || p.inner == 1) {
+    for (std::size_t r = 0; r < p.rows; ++r) {
+      for (std::size_t k = 0; k < p.inner; ++k) {
+        add_row(p.a[r * p.a_row + k * p.a_column], p.b + k * p.b_row, p.columns,
+                p.out + r * p.out_row);
+      }
+    }
+    return;
+  }
+  const std::size_t width = 2 * hn::Lanes(Doubles());
+  alignas(64) Panel panel;
+  alignas(64) std::array<double, tile_rows * 2 * most_lanes> edge;
+  for (std::size_t column = 0; column < p.columns; column += width) {
+    const std::size_t columns = p.columns - column < width ? p.columns - column : width;
+    for (std::size_t first = 0; first < p.inner; first += panel_rows) {
+      const std::size_t inner = p.inner - first < panel_rows ? p.inner - first : panel_rows;
+      pack(p.b + first * p.b_row + column, p.b_row, inner, columns, panel.data());
+      for (std::size_t row = 0; row < p.rows; row += tile_rows) {
+        const std::size_t rows = p.rows - row < tile_rows ? p.rows - row : tile_rows;
+        const double* const a = p.a + row * p.a_row + first * p.a_column;
+        double* const out = p.out + row * p.out_row + column;
+        if (rows == tile_rows && columns == width) {
+          add_tile<tile_rows>(a, p.a_row, p.a_column, panel.data(), inner, out, p.out_row);
+          continue;
+        }
+        for (std::size_t r = 0; r < rows; ++r) {
+          for (std::size_t c = 0; c < width; ++c) {
+            edge[c] = c < columns ? out[r * p.out_row + c] : 0;
+          }
+          add_tile<1>(a + r * p.a_row, p.a_row, p.a_column, panel.data(), inner, edge.data(),
+                      width);
+          for (std::size_t c = 0; c < columns; ++c) out[r * p.out_row + c] = edge[c];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace quadrant::inline v0::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace quadrant::inline v0::kernels {
+
+HWY_EXPORT(add_product);
+
+void add_product(const MatrixProduct& product) noexcept {
+  HWY_DYNAMIC_DISPATCH(add_product)(product);
+}
+
+}  // namespace quadrant::inline v0::kernels
+#endif

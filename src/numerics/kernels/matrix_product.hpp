@@ -1,0 +1,27 @@
+// Products of matrices of doubles.
+#pragma once
+
+#include <cstddef>
+
+namespace quadrant::inline v0::kernels {
+
+/// Three matrices: a [rows, inner], b [inner, columns] and out [rows, columns]. Rows are `*_row`
+/// apart; neighbours in a row of b, and of out, are neighbours in memory.
+struct MatrixProduct {
+  const double* a = nullptr;
+  std::size_t a_row = 0;
+  std::size_t a_column = 1;
+  const double* b = nullptr;
+  std::size_t b_row = 0;
+  double* out = nullptr;
+  std::size_t out_row = 0;
+  std::size_t rows = 0;
+  std::size_t inner = 0;
+  std::size_t columns = 0;
+};
+
+/// out += a b. Each number is a sum from what was there, one product after the other, each of them
+/// rounded: the same on all processors. `out` does not overlap the others.
+void add_product(const MatrixProduct& product) noexcept;
+
+}  // namespace quadrant::inline v0::kernels

@@ -1,0 +1,139 @@
+#include "quadrant/numerics/second_moments.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "numerics/kernels/matrix_product.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+// A tile of sums in double is exact: fewer than 2^23 products of integers of 15 bits.
+constexpr std::size_t inputs_at_once = 4096;
+constexpr std::size_t tile = 64;
+
+constexpr std::size_t row_of_triangle(std::size_t row) noexcept { return row * (row + 1) / 2; }
+
+}  // namespace
+
+SecondMoments::SecondMoments(WeightMatrices layout, std::vector<double> steps)
+    : layout_(std::move(layout)),
+      steps_(std::move(steps)),
+      counts_(layout_.matrices.size()),
+      sums_(layout_.matrices.size() * row_of_triangle(layout_.columns.size())) {}
+
+std::uint64_t SecondMoments::bytes_of(const WeightMatrices& layout) noexcept {
+  return std::uint64_t{layout.matrices.size()} * row_of_triangle(layout.columns.size()) *
+         sizeof(std::int64_t);
+}
+
+std::span<const double> SecondMoments::steps(std::size_t matrix) const noexcept {
+  return std::span(steps_).subspan(matrix * width(), width());
+}
+
+std::span<std::int64_t> SecondMoments::triangle(std::size_t matrix) noexcept {
+  const std::size_t size = row_of_triangle(width());
+  return std::span(sums_).subspan(matrix * size, size);
+}
+
+std::span<const std::int64_t> SecondMoments::triangle(std::size_t matrix) const noexcept {
+  const std::size_t size = row_of_triangle(width());
+  return std::span(sums_).subspan(matrix * size, size);
+}
+
+Expected<void> SecondMoments::add(std::size_t matrix, std::span<const double> inputs) {
+  const std::size_t n = width();
+  if (n == 0) return {};
+  const std::size_t count = inputs.size() / n;
+  if (counts_[matrix] + static_cast<std::int64_t>(count) > most_inputs) {
+    return fail(ErrorCode::impossible,
+                fmt::format("more than {} inputs of one layer", most_inputs));
+  }
+  counts_[matrix] += static_cast<std::int64_t>(count);
+  const std::span<std::int64_t> sums = triangle(matrix);
+  std::array<double, tile * tile> room{};
+  for (std::size_t from = 0; from < count; from += inputs_at_once) {
+    const double* const x = inputs.data() + from * n;
+    const std::size_t size = std::min(inputs_at_once, count - from);
+    for (std::size_t top = 0; top < n; top += tile) {
+      const std::size_t rows = std::min(tile, n - top);
+      for (std::size_t left = 0; left <= top; left += tile) {
+        const std::size_t columns = std::min(tile, n - left);
+        room.fill(0);
+        kernels::add_product({.a = x + top,
+                              .a_row = 1,
+                              .a_column = n,
+                              .b = x + left,
+                              .b_row = n,
+                              .out = room.data(),
+                              .out_row = tile,
+                              .rows = rows,
+                              .inner = size,
+                              .columns = columns});
+        for (std::size_t i = 0; i < rows; ++i) {
+          const std::size_t end = std::min(columns, top + i + 1 - left);
+          std::int64_t* const sum = sums.data() + row_of_triangle(top + i) + left;
+          for (std::size_t j = 0; j < end; ++j) {
+            sum[j] += static_cast<std::int64_t>(room[i * tile + j]);
+          }
+        }
+      }
+    }
+  }
+  return {};
+}
+
+std::vector<double> SecondMoments::mean(std::size_t matrix) const {
+  const std::size_t n = width();
+  std::vector<double> result(n * n);
+  if (counts_[matrix] == 0) return result;
+  const auto sums = triangle(matrix);
+  const auto step = steps(matrix);
+  const auto count = static_cast<double>(counts_[matrix]);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      const double mean =
+          static_cast<double>(sums[row_of_triangle(i) + j]) * (step[i] * step[j]) / count;
+      result[i * n + j] = mean;
+      result[j * n + i] = mean;
+    }
+  }
+  return result;
+}
+
+std::vector<float> SecondMoments::diagonal(std::size_t elements) const {
+  std::vector<float> result(elements);
+  for (std::size_t m = 0; m < layout_.matrices.size(); ++m) {
+    const auto sums = triangle(m);
+    const auto step = steps(m);
+    const double count = static_cast<double>(std::max<std::int64_t>(counts_[m], 1));
+    for (std::size_t c = 0; c < width(); ++c) {
+      const double sum = static_cast<double>(sums[row_of_triangle(c) + c]);
+      const auto mean = static_cast<float>(sum * step[c] * step[c] / count);
+      for (std::size_t r = 0; r < layout_.rows.size(); ++r) {
+        result[layout_.element(m, r, c)] = mean;
+      }
+    }
+  }
+  return result;
+}
+
+Expected<void> SecondMoments::merge(const SecondMoments& other) {
+  if (layout_ != other.layout_ || steps_ != other.steps_) {
+    return fail(ErrorCode::impossible, "moments of another layout, or on another grid");
+  }
+  for (std::size_t m = 0; m < counts_.size(); ++m) {
+    if (counts_[m] + other.counts_[m] > most_inputs) {
+      return fail(ErrorCode::impossible,
+                  fmt::format("more than {} inputs of one layer", most_inputs));
+    }
+  }
+  for (std::size_t m = 0; m < counts_.size(); ++m) counts_[m] += other.counts_[m];
+  for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += other.sums_[i];
+  return {};
+}
+
+}  // namespace quadrant::inline v0

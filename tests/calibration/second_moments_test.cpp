@@ -1,0 +1,225 @@
+// What moments say of a change of weights is what the interpreter computes with changed weights.
+#include "quadrant/calibration/second_moments.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "calibration/helpers.hpp"
+#include "calibration/memory_data.hpp"
+#include "quadrant/ir/scales.hpp"
+#include "quadrant/ir/shape_inference.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+
+using namespace quadrant;
+using test::graph_of_text;
+
+namespace {
+
+constexpr std::size_t samples = 3;
+
+std::vector<float> drawn(std::int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> draw(0.3F, 1);
+  std::vector<float> made(static_cast<std::size_t>(count));
+  std::ranges::generate(made, [&] { return draw(random); });
+  return made;
+}
+
+Constant floats(const Shape& shape, unsigned seed) {
+  return Constant::from_vector(ElementType::float32, shape,
+                               drawn(*shape.element_count(), seed));
+}
+
+/// A layer `y` that reads `x`, and `w` of zeros.
+struct Case {
+  std::string name;
+  Shape data;
+  Shape weight;
+  std::string lines;  ///< of what is between, and the layer
+};
+
+Graph graph_of(const Case& each) {
+  const auto type = [](const Shape& shape) {
+    std::string extents;
+    for (const std::int64_t extent : shape.known_extents()) {
+      extents += std::to_string(extent) + "x";
+    }
+    return "tensor<" + extents + "xf32>";
+  };
+  const auto typed = [&](const Shape& shape) {
+    std::string text = type(shape);
+    text.erase(text.find("xxf32"), 1);
+    return text;
+  };
+  std::string zeros;
+  for (std::int64_t i = 0; i < *each.weight.element_count(); ++i) zeros += i == 0 ? "0.0" : ", 0.0";
+  Graph graph = graph_of_text("%x: " + typed(each.data) + " = input()\n%w: " + typed(each.weight) +
+                              " = constant() [" + zeros + "]\n" + each.lines + "output(%y)\n");
+  graph.set_constant(graph.find_value("w").node, floats(each.weight, 5));
+  REQUIRE(infer_shapes(graph));
+  return graph;
+}
+
+MemoryData data_of(const Case& each) {
+  std::vector<Sample> made;
+  for (unsigned i = 0; i < samples; ++i) {
+    made.push_back(sample_of(each.data, drawn(*each.data.element_count(), 20 + i)));
+  }
+  return MemoryData(std::move(made));
+}
+
+std::vector<double> outputs(const Graph& graph, const MemoryData& data) {
+  const auto loaded = Interpreter().load(graph, output_values(graph));
+  REQUIRE_MESSAGE(loaded, to_string(loaded.error()));
+  std::vector<double> made;
+  for (std::size_t i = 0; i < data.size(); ++i) {
+    const auto results = run_model(**loaded, data.sample(i)->inputs, 1);
+    REQUIRE_MESSAGE(results, to_string(results.error()));
+    for (const float y : results->front().as<float>()) made.push_back(static_cast<double>(y));
+  }
+  return made;
+}
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all{
+      {"conv", {2, 3, 7, 6}, {4, 3, 3, 2}, "%y: tensor<*xf32> = conv(%x, %w)\n"},
+      {"conv, strides, pads, dilations",
+       {1, 3, 9, 8},
+       {4, 3, 3, 2},
+       "%y: tensor<*xf32> = conv(%x, %w) {strides = [2, 1], pads = [1, 0, 2, 1], dilations = [2, 1]}\n"},
+      {"conv, groups", {1, 6, 5, 5}, {4, 3, 3, 3}, "%y: tensor<*xf32> = conv(%x, %w) {group = 2}\n"},
+      {"conv, depthwise", {1, 3, 5, 5}, {6, 1, 3, 3}, "%y: tensor<*xf32> = conv(%x, %w) {group = 3}\n"},
+      {"conv, automatic pads",
+       {1, 2, 5},
+       {3, 2, 4},
+       "%y: tensor<*xf32> = conv(%x, %w) {auto_pad = \"SAME_UPPER\", strides = [2]}\n"},
+      {"transposed conv",
+       {1, 3, 4, 4},
+       {3, 2, 3, 3},
+       "%y: tensor<*xf32> = conv_transpose(%x, %w) {strides = [2, 1], pads = [1, 0, 1, 1]}\n"},
+      {"transposed conv, groups",
+       {2, 4, 3},
+       {4, 3, 2},
+       "%y: tensor<*xf32> = conv_transpose(%x, %w) {group = 2, strides = [3]}\n"},
+      {"matmul", {4, 5}, {5, 3}, "%y: tensor<*xf32> = matmul(%x, %w)\n"},
+      {"matmul of batches", {2, 3, 4, 5}, {5, 3}, "%y: tensor<*xf32> = matmul(%x, %w)\n"},
+      {"matmul, batches of weights", {2, 3, 4, 5}, {3, 5, 6}, "%y: tensor<*xf32> = matmul(%x, %w)\n"},
+      {"matmul, weights of more batches", {4, 5}, {3, 5, 6}, "%y: tensor<*xf32> = matmul(%x, %w)\n"},
+      {"matmul, weight first", {2, 5, 4}, {3, 5}, "%y: tensor<*xf32> = matmul(%w, %x)\n"},
+      {"matmul, vectors", {4, 5}, {5}, "%y: tensor<*xf32> = matmul(%x, %w)\n"},
+      {"matmul of a vector", {5}, {5, 3}, "%y: tensor<*xf32> = matmul(%x, %w)\n"},
+      {"matmul, vector behind a weight", {5}, {3, 5}, "%y: tensor<*xf32> = matmul(%w, %x)\n"},
+      {"gemm", {4, 5}, {5, 3}, "%y: tensor<*xf32> = gemm(%x, %w)\n"},
+      {"gemm, both transposed", {5, 4}, {3, 5}, "%y: tensor<*xf32> = gemm(%x, %w) {transA = 1, transB = 1}\n"},
+      {"gemm, weight first", {5, 4}, {5, 3}, "%y: tensor<*xf32> = gemm(%w, %x) {transA = 1}\n"},
+      {"linear", {2, 4, 5}, {3, 5}, "%y: tensor<*xf32> = linear(%x, %w)\n"},
+      {"behind a transpose",
+       {4, 5},
+       {3, 5},
+       "%t: tensor<*xf32> = transpose(%w) {perm = [1, 0]}\n%y: tensor<*xf32> = matmul(%x, %t)\n"},
+      {"behind an unsqueeze and a transpose",
+       {2, 4, 5},
+       {3, 5},
+       "%u: tensor<*xf32> = unsqueeze(%w) {axes = [0]}\n%t: tensor<*xf32> = transpose(%u) {perm = [0, 2, 1]}\n"
+       "%y: tensor<*xf32> = matmul(%x, %t)\n"}};
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a change of weights changes results by as much as the moments say") {
+  for (const Case& each : cases()) {
+    CAPTURE(each.name);
+    Graph graph = graph_of(each);
+    const MemoryData data = data_of(each);
+    const auto table = collect_second_moments(graph, Interpreter(), data);
+    REQUIRE_MESSAGE(table, to_string(table.error()));
+    CHECK(table->left.empty());
+    const SecondMoments* const moments = table->find("w");
+    REQUIRE(moments != nullptr);
+
+    const std::vector<float> change = drawn(*each.weight.element_count(), 99);
+    const std::vector<double> before = outputs(graph, data);
+    std::vector<float> changed = drawn(*each.weight.element_count(), 5);
+    for (std::size_t i = 0; i < changed.size(); ++i) changed[i] += change[i];
+    graph.set_constant(graph.find_value("w").node,
+                       Constant::from_vector(ElementType::float32, each.weight, changed));
+    const std::vector<double> after = outputs(graph, data);
+    double wanted = 0;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      wanted += (after[i] - before[i]) * (after[i] - before[i]);
+    }
+
+    const WeightMatrices& layout = moments->layout();
+    const std::size_t n = layout.columns.size();
+    CHECK(layout.matrices.size() * layout.rows.size() * n == change.size());
+    double found = 0;
+    for (std::size_t m = 0; m < layout.matrices.size(); ++m) {
+      const std::vector<double> mean = moments->mean(m);
+      for (std::size_t r = 0; r < layout.rows.size(); ++r) {
+        for (std::size_t i = 0; i < n; ++i) {
+          for (std::size_t j = 0; j < n; ++j) {
+            found += static_cast<double>(moments->count(m)) * mean[i * n + j] *
+                     static_cast<double>(change[layout.element(m, r, i)]) *
+                     static_cast<double>(change[layout.element(m, r, j)]);
+          }
+        }
+      }
+    }
+    CHECK(found == doctest::Approx(wanted).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("layers that share a weight add up") {
+  const Case once{"once", {4, 5}, {5, 5}, "%y: tensor<*xf32> = matmul(%x, %w)\n"};
+  const Case twice{"twice", {4, 5}, {5, 5}, "%z: tensor<*xf32> = matmul(%x, %w)\n%y: tensor<*xf32> = matmul(%z, %w)\n"};
+  const Graph first = graph_of(once);
+  const Graph both = graph_of(twice);
+  const MemoryData data = data_of(once);
+  const auto of_first = collect_second_moments(first, Interpreter(), data);
+  const auto of_both = collect_second_moments(both, Interpreter(), data);
+  REQUIRE(of_first);
+  REQUIRE(of_both);
+  CHECK(of_both->find("w")->count(0) == 2 * of_first->find("w")->count(0));
+}
+
+TEST_CASE("what cannot be told is left with its reason") {
+  const Case two{"", {5, 5}, {5, 5}, "%z: tensor<*xf32> = matmul(%x, %w)\n%y: tensor<*xf32> = matmul(%w, %z)\n"};
+  const auto table = collect_second_moments(graph_of(two), Interpreter(), data_of(two));
+  REQUIRE(table);
+  CHECK(table->find("w") == nullptr);
+  REQUIRE(table->left.size() == 1);
+  CHECK(table->left[0] == LeftAlone{"w", "its layers read it in different ways"});
+
+  const Case one{"", {1, 2}, {2, 1}, "%y: tensor<*xf32> = matmul(%x, %w)\n"};
+  const MemoryData infinite({sample_of({1, 2}, {1, test::infinity})});
+  const auto of_infinite = collect_second_moments(graph_of(one), Interpreter(), infinite);
+  REQUIRE(of_infinite);
+  REQUIRE(of_infinite->left.size() == 1);
+  CHECK(of_infinite->left[0].reason == "inputs of its layer are not finite");
+
+  const auto of_little =
+      collect_second_moments(graph_of(one), Interpreter(), data_of(one), {.most_bytes = 8});
+  REQUIRE(of_little);
+  REQUIRE(of_little->left.size() == 1);
+  CHECK(of_little->left[0].reason ==
+        "its moments take 24 bytes: more than is left of 8 for all");
+}
+
+TEST_CASE("moments are the same for any order of the samples") {
+  const Case each{"", {1, 3, 9, 8}, {4, 3, 3, 2}, "%y: tensor<*xf32> = conv(%x, %w)\n"};
+  const Graph graph = graph_of(each);
+  const MemoryData data = data_of(each);
+  std::vector<Sample> reversed;
+  for (std::size_t i = data.size(); i-- > 0;) reversed.push_back(*data.sample(i));
+  const auto forwards = collect_second_moments(graph, Interpreter(), data);
+  const auto backwards =
+      collect_second_moments(graph, Interpreter(), MemoryData(std::move(reversed)));
+  REQUIRE(forwards);
+  REQUIRE(backwards);
+  CHECK(forwards->find("w")->mean(0) == backwards->find("w")->mean(0));
+}

@@ -1,0 +1,237 @@
+#include "quadrant/numerics/round_weights.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "numerics/helpers.hpp"
+
+using namespace quadrant;
+
+namespace {
+
+/// A weight of [rows, columns], or of the transposed shape, in some matrices one behind the other.
+struct Layer {
+  std::size_t matrices = 1;
+  std::size_t rows = 4;
+  std::size_t columns = 8;
+  bool is_transposed = false;
+
+  [[nodiscard]] std::size_t size() const { return matrices * rows * columns; }
+  [[nodiscard]] Shape shape() const {
+    const auto extent = [](std::size_t of) { return static_cast<std::int64_t>(of); };
+    return is_transposed ? Shape{extent(matrices * columns), extent(rows)}
+                         : Shape{extent(matrices * rows), extent(columns)};
+  }
+  [[nodiscard]] WeightMatrices layout() const {
+    WeightMatrices made;
+    const auto fill = [](std::vector<std::int64_t>& places, std::size_t count, std::size_t step) {
+      for (std::size_t i = 0; i < count; ++i) {
+        places.push_back(static_cast<std::int64_t>(i * step));
+      }
+    };
+    fill(made.matrices, matrices, rows * columns);
+    fill(made.rows, rows, is_transposed ? 1 : columns);
+    fill(made.columns, columns, is_transposed ? rows : 1);
+    return made;
+  }
+};
+
+// Inputs that go together: each is a mixture of few. The last column has none.
+SecondMoments moments_of(const Layer& layer, unsigned seed, std::size_t inputs = 64) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> draw;
+  const std::size_t few = std::max<std::size_t>(layer.columns / 2, 1);
+  SecondMoments made(layer.layout(), std::vector<double>(layer.matrices * layer.columns, 1e-3));
+  for (std::size_t matrix = 0; matrix < layer.matrices; ++matrix) {
+    std::vector<double> mixture(few * layer.columns);
+    std::ranges::generate(mixture, [&] { return draw(random); });
+    std::vector<double> x;
+    for (std::size_t i = 0; i < inputs; ++i) {
+      std::vector<double> sources(few);
+      std::ranges::generate(sources, [&] { return draw(random); });
+      for (std::size_t column = 0; column < layer.columns; ++column) {
+        double sum = 0.3 * draw(random);
+        for (std::size_t k = 0; k < few; ++k) sum += sources[k] * mixture[k * layer.columns + column];
+        x.push_back(column + 1 == layer.columns ? 0 : std::nearbyint(1000 * sum));
+      }
+    }
+    REQUIRE(made.add(matrix, x));
+  }
+  return made;
+}
+
+std::vector<float> weights_of(const Layer& layer, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> draw;
+  std::vector<float> made(layer.size());
+  std::ranges::generate(made, [&] { return draw(random); });
+  return made;
+}
+
+NumberFormat format_of(std::string_view text, const Layer& layer) {
+  const auto format = parse_number_format(
+      text, {.channel = layer.is_transposed ? 1 : 0, .block = layer.is_transposed ? 0 : 1});
+  REQUIRE_MESSAGE(format, to_string(format.error()));
+  return *format;
+}
+
+// e E[x x^T] e^T of one row, or of all.
+double row_error(const Layer& layer, const SecondMoments& moments, std::size_t matrix,
+                 std::size_t row, std::span<const float> weights, std::span<const float> reals) {
+  const std::vector<double> mean = moments.mean(matrix);
+  const WeightMatrices layout = layer.layout();
+  std::vector<double> e(layer.columns);
+  for (std::size_t c = 0; c < layer.columns; ++c) {
+    const std::size_t at = layout.element(matrix, row, c);
+    e[c] = static_cast<double>(weights[at]) - static_cast<double>(reals[at]);
+  }
+  double sum = 0;
+  for (std::size_t i = 0; i < layer.columns; ++i) {
+    for (std::size_t j = 0; j < layer.columns; ++j) sum += e[i] * mean[i * layer.columns + j] * e[j];
+  }
+  return sum;
+}
+
+double error_of(const Layer& layer, const SecondMoments& moments, std::span<const float> weights,
+                const Encoded& encoded, const NumberFormat& format) {
+  std::vector<float> reals(layer.size());
+  REQUIRE(decode(encoded, layer.shape(), format, reals));
+  double sum = 0;
+  for (std::size_t matrix = 0; matrix < layer.matrices; ++matrix) {
+    for (std::size_t row = 0; row < layer.rows; ++row) {
+      sum += row_error(layer, moments, matrix, row, weights, reals);
+    }
+  }
+  return sum;
+}
+
+Encoded encoded_as(std::span<const float> weights, const Layer& layer, const NumberFormat& format) {
+  auto encoded = encode(weights, layer.shape(), format, {.search = false});
+  REQUIRE_MESSAGE(encoded, to_string(encoded.error()));
+  return *encoded;
+}
+
+constexpr std::string_view formats[] = {
+    "int8",  "int4",         "int2",          "(u4 - z) * f32[channel] : f32",
+    "nf4",   "fp8-e4m3",     "mxfp4",         "nvfp4",
+    "q4_k",  "codebook:8",   "iq4nl",         "i4 * +-f16[block=8] : f32",
+    "i3 * f32[tensor] : f32", "codebook:4:channel"};
+
+}  // namespace
+
+TEST_CASE("each rounding is as good as those before it, in every format and layout") {
+  const Layer layers[] = {{1, 5, 40, false}, {1, 40, 33, true}, {3, 4, 9, false}, {2, 3, 16, true}};
+  unsigned seed = 0;
+  for (const Layer& layer : layers) {
+    for (const std::string_view name : formats) {
+      CAPTURE(name);
+      CAPTURE(to_string(layer.shape()));
+      const NumberFormat format = format_of(name, layer);
+      const std::vector<float> weights = weights_of(layer, ++seed);
+      const SecondMoments moments = moments_of(layer, seed);
+      const Encoded start = encoded_as(weights, layer, format);
+      double least = error_of(layer, moments, weights, start, format);
+      for (const Rounding rounding :
+           {Rounding::nearest, Rounding::weighted, Rounding::feedback, Rounding::descent}) {
+        CAPTURE(to_string(rounding));
+        Encoded found = start;
+        const auto rounded =
+            round_weights(weights, layer.shape(), format, moments, found, {.rounding = rounding});
+        REQUIRE_MESSAGE(rounded, to_string(rounded.error()));
+        const double error = error_of(layer, moments, weights, found, format);
+        CHECK(rounded->error == doctest::Approx(error).epsilon(1e-6));
+        CHECK(error <= least * (1 + 1e-9));
+        least = error;
+        if (rounding == Rounding::nearest) CHECK(found.codes == start.codes);
+
+        Encoded again = start;
+        test::TwoThreads threads;
+        REQUIRE(round_weights(weights, layer.shape(), format, moments, again,
+                              {.rounding = rounding, .executor = &threads}));
+        CHECK(again.codes == found.codes);
+        CHECK(again.scales == found.scales);
+      }
+    }
+  }
+}
+
+TEST_CASE("descent ends where no other code is better") {
+  const Layer layer{1, 6, 20, false};
+  const NumberFormat format = format_of("int4", layer);
+  const std::vector<float> weights = weights_of(layer, 3);
+  const SecondMoments moments = moments_of(layer, 4);
+  Encoded found = encoded_as(weights, layer, format);
+  REQUIRE(round_weights(weights, layer.shape(), format, moments, found, {.shrinkage = 0}));
+  const double least = error_of(layer, moments, weights, found, format);
+  for (std::size_t element = 0; element < layer.size(); ++element) {
+    for (int code = -8; code <= 7; ++code) {
+      Encoded other = found;
+      other.codes[element] = static_cast<std::byte>(code);
+      CHECK(error_of(layer, moments, weights, other, format) >= least * (1 - 1e-9));
+    }
+  }
+}
+
+TEST_CASE("what is found is near the optimum of few weights, which enumeration knows") {
+  const Layer layer{1, 1, 7, false};
+  const NumberFormat format = format_of("i2 * f32[channel] : f32", layer);
+  double nearest = 0;
+  double found = 0;
+  double optimal = 0;
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    const std::vector<float> weights = weights_of(layer, seed);
+    const SecondMoments moments = moments_of(layer, seed + 100);
+    Encoded start = encoded_as(weights, layer, format);
+    const double before = error_of(layer, moments, weights, start, format);
+    double best = std::numeric_limits<double>::infinity();
+    Encoded tried = start;
+    for (unsigned all = 0; all < 1U << 14U; ++all) {
+      std::vector<float> reals(layer.size());
+      for (std::size_t i = 0; i < reals.size(); ++i) {
+        const auto code = static_cast<int>(all >> (2 * i) & 3U) - 2;
+        reals[i] = static_cast<float>(code) * start.scales[0][0];
+      }
+      best = std::min(best, row_error(layer, moments, 0, 0, weights, reals));
+    }
+    // With the scale as it is.
+    const auto rounded = round_weights(weights, layer.shape(), format, moments, start,
+                                       {.rounding = Rounding::feedback, .shrinkage = 0});
+    REQUIRE(rounded);
+    nearest += before;
+    found += rounded->error;
+    optimal += best;
+  }
+  CHECK(optimal <= found);
+  CHECK(found < optimal + 0.5 * (nearest - optimal));
+}
+
+TEST_CASE("what has no inputs keeps its codes") {
+  const Layer layer{1, 4, 8, false};
+  const NumberFormat format = format_of("int4", layer);
+  const std::vector<float> weights = weights_of(layer, 5);
+  const SecondMoments none(layer.layout(), std::vector<double>(8));
+  const Encoded start = encoded_as(weights, layer, format);
+  Encoded found = start;
+  const auto rounded = round_weights(weights, layer.shape(), format, none, found);
+  REQUIRE(rounded);
+  CHECK(rounded->error == 0);
+  CHECK(found.codes == start.codes);
+  CHECK(found.scales == start.scales);
+}
+
+TEST_CASE("moments of another weight are refused") {
+  const Layer layer{1, 4, 8, false};
+  const NumberFormat format = format_of("int4", layer);
+  const std::vector<float> weights = weights_of(layer, 5);
+  Encoded found = encoded_as(weights, layer, format);
+  const SecondMoments other = moments_of({1, 5, 8, false}, 1);
+  CHECK_FALSE(round_weights(weights, layer.shape(), format, other, found));
+}
