@@ -12,6 +12,15 @@ bool computes_on_codes(NodeRef node, const Product& product) {
   return data != nullptr && data->is_quantized() && node.type().is_quantized();
 }
 
+// Codes, or what a dequantize makes of them, with data that are real.
+bool has_coded_weight(NodeRef node, const Product& product) {
+  const Value weight = node.operand(product.weight);
+  if (weight.is_absent() || node.type().is_quantized()) return false;
+  const NodeRef maker{node.graph, weight.node};
+  const Value codes = maker.kind() == ops::Dequantize::kind ? maker.operand(0) : weight;
+  return node.graph->constant(codes.node) != nullptr && node.graph->type(codes).is_quantized();
+}
+
 bool can_be_corrected(NodeRef node, std::uint32_t operand) {
   const Constant* const bias = node.operand_constant(operand);
   return bias != nullptr && node.graph->uses(node.operand(operand).node).size() == 1 &&
@@ -43,7 +52,10 @@ BiasLayer addition_behind(const Graph& graph, NodeId node) {
 std::optional<BiasLayer> bias_layer(const Graph& graph, NodeId node) {
   const NodeRef layer = graph.ref(node);
   const Product* const product = find_product(layer);
-  if (product == nullptr || !computes_on_codes(layer, *product)) return std::nullopt;
+  if (product == nullptr || layer.operands().size() <= product->weight) return std::nullopt;
+  if (!computes_on_codes(layer, *product) && !has_coded_weight(layer, *product)) {
+    return std::nullopt;
+  }
   const bool has_bias = product->bias < find_operation(layer)->operands.most;
   if (!has_bias) return addition_behind(graph, node);
   if (!can_be_corrected(layer, product->bias)) return BiasLayer{};

@@ -1,4 +1,4 @@
-// Layers that compute on codes, and where their biases are.
+// Layers that compute on codes, or with weights in codes, and where their biases are.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ struct BiasLayer {
   std::int64_t channel_axis = 0;  ///< of the result; counted from the end where negative
 };
 
-/// Of a node that computes a sum of products on codes; empty for another.
+/// Of a node that computes a sum of products of which the data or the weight are codes; empty for
+/// another.
 [[nodiscard]] std::optional<BiasLayer> bias_layer(const Graph& graph, NodeId node);
 
 }  // namespace quadrant::inline v0

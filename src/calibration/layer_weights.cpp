@@ -123,10 +123,31 @@ WeightMatrices matrix_layout(const View& view, bool kept_last) {
 }
 
 // 1: the last one, or, where there are two at least, 2: the one before.
-std::int64_t axis_from_end(NodeRef node, std::uint32_t operand, bool is_last) {
-  const TensorType* const type = node.operand_type(operand);
-  const bool is_vector = type != nullptr && type->shape.is_ranked() && type->shape.rank() == 1;
+std::int64_t axis_from_end(NodeRef node, Value data, bool is_last) {
+  const Shape& shape = node.graph->type(data).shape;
+  const bool is_vector = shape.is_ranked() && shape.rank() == 1;
   return is_last || is_vector ? 1 : 2;
+}
+
+// Of a recurrent layer, W [directions, gates of units, columns], which all that comes in is
+// multiplied by, and R, with the units as its columns: of the states that it is multiplied by, the
+// layer's results are all but the first.
+std::optional<LayerWeight> recurrent_weight(NodeRef node, std::uint32_t operand, const View& view) {
+  if (view.extents.size() != 3) return std::nullopt;
+  LayerWeight made{.layer = node.id, .weight = operand, .constant = view.constant};
+  made.layout.columns = steps(view.extents[2], view.strides[2]);
+  if (operand == 1) {
+    made.data = node.operand(0);
+    made.layout.matrices = {0};
+    made.layout.rows = places(view, 0, 2);
+    return made;
+  }
+  if (node.attribute_or<std::int64_t>("layout", 0) != 0) return std::nullopt;
+  made.data = node.result();  // [steps, directions, batch, units]
+  made.layout.matrices = places(view, 0, 1);
+  made.layout.rows = places(view, 1, 2);
+  made.batch = {view.extents[0]};
+  return made;
 }
 
 // Nothing where it is not clear how the layer reads it.
@@ -134,7 +155,7 @@ std::optional<LayerWeight> layer_weight(NodeRef node, const Product& product, st
                                         const View& view) {
   LayerWeight made{.layer = node.id,
                    .weight = operand,
-                   .data = operand == product.weight ? product.data : product.weight,
+                   .data = node.operand(operand == product.weight ? product.data : product.weight),
                    .constant = view.constant};
   if (is_convolution(product)) {
     const auto channel = product.channel(node, node.operand_type(operand)->shape);
@@ -168,21 +189,30 @@ std::vector<LayerWeight> layer_weights(const Graph& graph, std::vector<LeftAlone
     const NodeId id = graph.node_at(index);
     if (!id.is_valid()) continue;
     const NodeRef node = graph.ref(id);
-    const Product* const product = find_product(node);
-    if (product == nullptr || node.operands().size() <= product->weight) continue;
-    const auto take = [&](std::uint32_t operand) {
-      if (node.operand(operand).is_absent()) return;
+    const auto take = [&](std::uint32_t operand, auto weight_of) {
+      if (node.operands().size() <= operand || node.operand(operand).is_absent()) return;
       const auto view = view_of(graph, node.operand(operand));
       if (!view || view->extents.empty()) return;
-      if (auto made = layer_weight(node, *product, operand, *view)) {
+      if (std::optional<LayerWeight> made = weight_of(*view)) {
         found.push_back(std::move(*made));
       } else {
         left.push_back({std::string(graph.value_name({view->constant})),
                         "the shapes do not tell how its layer reads it"});
       }
     };
-    if (role_of(node, product->data) == Role::factor) take(product->data);
-    take(product->weight);
+    const Operation* const operation = find_operation(node);
+    if (operation != nullptr && operation->family == Family::recurrent) {
+      for (const std::uint32_t operand : {1U, 2U}) {
+        take(operand, [&](const View& view) { return recurrent_weight(node, operand, view); });
+      }
+    }
+    const Product* const product = find_product(node);
+    if (product == nullptr) continue;
+    const auto of_product = [&](std::uint32_t operand) {
+      take(operand, [&](const View& view) { return layer_weight(node, *product, operand, view); });
+    };
+    if (role_of(node, product->data) == Role::factor) of_product(product->data);
+    of_product(product->weight);
   }
   return found;
 }

@@ -14,7 +14,7 @@ namespace quadrant::inline v0 {
 struct LayerWeight {
   NodeId layer;
   std::uint32_t weight = 1;  ///< the operand
-  std::uint32_t data = 0;    ///< what it is multiplied by
+  Value data;                ///< what it is multiplied by
   NodeId constant;
   WeightMatrices layout;  ///< in the order of the constant
   /// Of `data`, the axis along which the columns lie: of convolutions the channels, counted from

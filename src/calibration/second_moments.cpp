@@ -247,7 +247,7 @@ Expected<void> Collector::visit(const Runtime& runtime, std::string_view task, V
   for (const auto& watched : weights_) {
     if (!watched->why_not.empty()) continue;
     for (const Reader& reader : watched->readers) {
-      const Value value = graph_.operands(reader.weight.layer)[reader.weight.data];
+      const Value value = reader.weight.data;
       const auto [at, is_new] = places.try_emplace(value, values.size());
       if (is_new) {
         values.push_back(value);

@@ -54,6 +54,15 @@ bool Optimizations::has(std::string_view name) const {
   return std::ranges::find(names, name) != names.end();
 }
 
+Optimizations optimizations_of(const OptionValues& model) {
+  Optimizations wanted;
+  if (const auto* const names = given<std::vector<std::string>>(model, "optimize")) {
+    wanted.names = *names;
+  }
+  if (const auto* const relu6 = given<std::string>(model, "relu6")) wanted.relu6 = *relu6;
+  return wanted;
+}
+
 void add_relu6(CLI::App& command, Optimizations& wanted) {
   const auto options = recipe_model_options();
   const auto& relu6 = *std::ranges::find(options, "relu6", &OptionSpec::key);

@@ -10,6 +10,7 @@
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/engine/registry.hpp"
 #include "quadrant/ir/graph.hpp"
+#include "quadrant/recipe/option_table.hpp"
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/executor.hpp"
 #include "quadrant/support/expected.hpp"
@@ -28,6 +29,9 @@ struct Optimizations {
   [[nodiscard]] bool has(std::string_view name) const;
   [[nodiscard]] bool correct_biases() const { return has("bc") || has("bc-analytic"); }
 };
+
+/// What `model` of a recipe says.
+[[nodiscard]] Optimizations optimizations_of(const OptionValues& model);
 
 /// Adds --relu6 to a subcommand.
 void add_relu6(CLI::App& command, Optimizations& wanted);

@@ -141,10 +141,6 @@ Expected<NamedRecipe> recipe_of(const RecipeOptions& options, const Schemes& sch
   for (const auto& scheme : schemes.all()) {
     for (const auto& [key, value] : scheme->given_for_model()) made.recipe.model[key] = value;
   }
-  if (!made.recipe.model.empty() && !used.contains("static_affine")) {
-    return fail(ErrorCode::usage, "'model' is for runs that have the scheme static_affine",
-                {.file = made.label});
-  }
   return made;
 }
 

@@ -6,6 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "calibration/located.hpp"
+#include "cli/optimizations.hpp"
 #include "cli/static_affine.hpp"
 #include "cli/table_options.hpp"
 #include "cli/weight_only.hpp"
@@ -42,6 +44,13 @@ Schemes::Schemes() {
     schemes_.push_back(entry.name == "static_affine" ? make_static_affine(entry)
                                                      : make_weight_only(entry));
   }
+}
+
+SchemeSteps::Finish bias_correction(const SchemeSubject& subject, const std::string& samples) {
+  return [&console = *subject.console, path = subject.path, samples](
+             const Graph& graph, Graph& quantized, Executor& executor) {
+    return in_file(correct_on_samples(graph, quantized, samples, executor, console), path);
+  };
 }
 
 Expected<void> run_before(const SchemeSteps& steps, Graph& graph, const Registry& registry,
@@ -97,8 +106,13 @@ std::string Schemes::given_option(const SchemeCommand& scheme) const {
   return "";
 }
 
-// Two schemes may have one option of data.
-bool Schemes::is_data_of(std::span<const std::string> used, const std::string& option) const {
+// What recipes say of the model, whatever the scheme, and data of one of the schemes: two of them
+// may have the same option.
+bool Schemes::is_of_run(std::span<const std::string> used, const std::string& option) const {
+  if (std::ranges::find(recipe_model_options(), key_of(option), &OptionSpec::key) !=
+      recipe_model_options().end()) {
+    return true;
+  }
   return std::ranges::any_of(schemes_, [&](const auto& scheme) {
     return std::ranges::find(used, scheme->name()) != used.end() && scheme->is_data(option);
   });
@@ -111,18 +125,13 @@ Expected<void> Schemes::check_given(std::span<const std::string> used,
     const bool is_used = std::ranges::find(used, scheme.name()) != used.end();
     if (is_used && chosen_elsewhere.empty()) continue;
     for (const CLI::Option* const option : options_[i]) {
-      if (option->count() == 0 || (!is_used && is_data_of(used, option->get_name()))) continue;
+      if (option->count() == 0 || is_of_run(used, option->get_name())) continue;
       if (!is_used) {
         return fail(ErrorCode::usage,
                     fmt::format("{0} is an option of {1}, not of {2}: 'quadrant list {2}' shows "
                                 "those",
                                 option->get_name(), scheme.name(), fmt::join(used, ", ")));
       }
-      const std::string key = key_of(option->get_name());
-      const bool is_of_run = scheme.is_data(option->get_name()) ||
-                             std::ranges::find(recipe_model_options(), key, &OptionSpec::key) !=
-                                 recipe_model_options().end();
-      if (is_of_run) continue;
       return fail(ErrorCode::usage,
                   fmt::format("{} is an option of --scheme: {} has options of its own",
                               option->get_name(), chosen_elsewhere));

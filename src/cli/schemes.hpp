@@ -44,6 +44,8 @@ struct SchemeSubject {
   Graph graph;                   ///< a scheme may change it before the phases: fold, equalize
   Executor* executor = nullptr;  ///< for what runs the model
   Console* console = nullptr;    ///< outlives the steps
+  bool has_calibrated = false;   ///< a scheme found ranges by --calibration
+  bool is_transformed = false;   ///< a scheme has done to `graph` what the recipe's model says
   SchemeSteps steps{};           ///< a scheme may set them
   StatisticsTable statistics{};  ///< what the model says of its values itself
   /// Values that the model wants statistics of. A scheme takes those away that it has some of; the
@@ -96,6 +98,10 @@ class SchemeCommand {
   OptionValues given_for_model_;
 };
 
+/// bc, on samples.
+[[nodiscard]] SchemeSteps::Finish bias_correction(const SchemeSubject& subject,
+                                                  const std::string& samples);
+
 /// The steps `before`.
 [[nodiscard]] Expected<void> run_before(const SchemeSteps& steps, Graph& graph,
                                         const Registry& registry, const QuantizeOptions& options);
@@ -131,7 +137,7 @@ class Schemes {
   [[nodiscard]] std::string given_option(const SchemeCommand& scheme) const;
 
  private:
-  [[nodiscard]] bool is_data_of(std::span<const std::string> used, const std::string& option) const;
+  [[nodiscard]] bool is_of_run(std::span<const std::string> used, const std::string& option) const;
 
   std::vector<std::unique_ptr<SchemeCommand>> schemes_;
   std::vector<std::vector<const CLI::Option*>> options_;  // of each, once they are declared

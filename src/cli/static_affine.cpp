@@ -80,16 +80,6 @@ QuantizeOptions alone(const QuantizeOptions& run, const Registry& registry,
   return made;
 }
 
-// What is done to the model before, as the transforms have it.
-Optimizations optimizations_of(const OptionValues& model) {
-  Optimizations wanted;
-  if (const auto* const names = given<std::vector<std::string>>(model, "optimize")) {
-    wanted.names = *names;
-  }
-  if (const auto* const relu6 = given<std::string>(model, "relu6")) wanted.relu6 = *relu6;
-  return wanted;
-}
-
 class StaticAffineCommand final : public StaticAffineScheme {
  public:
   explicit StaticAffineCommand(const SchemeEntry& entry) : StaticAffineScheme(entry) {}
@@ -157,6 +147,8 @@ class StaticAffineCommand final : public StaticAffineScheme {
     QUADRANT_TRY(
         MomentsTable moments,
         in_file(transform(subject.graph, wanted, subject.path, *subject.console), subject.path));
+    subject.is_transformed = true;
+    subject.has_calibrated = !calibration_.empty();
     QUADRANT_CHECK(prescribed.check_names(subject.graph));
     if (!is_saved && !calibration_.empty()) {
       QUADRANT_TRY(statistics, observe(subject, choices));
@@ -259,13 +251,7 @@ class StaticAffineCommand final : public StaticAffineScheme {
             return in_file(correct_from_moments(graph, moments, registry, run, console), path);
           });
     }
-    if (wanted.has("bc")) {
-      subject.steps.finish.emplace_back(
-          [&console, path = subject.path, data = calibration_](const Graph& graph, Graph& quantized,
-                                                               Executor& executor) {
-            return in_file(correct_on_samples(graph, quantized, data, executor, console), path);
-          });
-    }
+    if (wanted.has("bc")) subject.steps.finish.push_back(bias_correction(subject, calibration_));
   }
 
   std::string calibration_;

@@ -14,9 +14,12 @@
 #include "calibration/located.hpp"
 #include "cli/data_options.hpp"
 #include "cli/model.hpp"
+#include "cli/optimizations.hpp"
 #include "cli/runtimes.hpp"
+#include "cli/table_options.hpp"
 #include "quadrant/calibration/second_moments.hpp"
 #include "quadrant/numerics/round_weights.hpp"
+#include "quadrant/recipe/recipe.hpp"
 #include "support/counted.hpp"
 
 namespace quadrant::cli {
@@ -82,6 +85,18 @@ class WeightOnlyCommand final : public SchemeCommand {
     return option == "--calibration";
   }
 
+  [[nodiscard]] Expected<void> check(std::span<const SchemeChoice> choices,
+                                     const OptionValues& model) const override {
+    const Optimizations wanted = optimizations_of(model);
+    QUADRANT_CHECK(cli::check(wanted));
+    if (wanted.has("bc") && calibration().empty()) {
+      return fail(ErrorCode::usage,
+                  "--optimize bc looks at what layers compute: --calibration PATH says where "
+                  "samples are");
+    }
+    return SchemeCommand::check(choices, model);
+  }
+
   [[nodiscard]] Expected<void> check_format(std::string_view format,
                                             const OptionValues& options) const override {
     const auto* const form = quadrant::given<std::string>(options, "form");
@@ -93,8 +108,9 @@ class WeightOnlyCommand final : public SchemeCommand {
 
   [[nodiscard]] Expected<Registry> make(SchemeSubject& subject,
                                         std::span<const SchemeChoice> choices,
-                                        const OptionValues& /*model*/) const override {
+                                        const OptionValues& model) const override {
     const std::string path = calibration();
+    QUADRANT_CHECK(transform_for(subject, optimizations_of(model), path));
     const auto rounding = [](const SchemeChoice& choice) {
       const auto* const word = quadrant::given<std::string>(choice.options, "rounding");
       return word == nullptr ? std::string_view() : std::string_view(*word);
@@ -113,9 +129,13 @@ class WeightOnlyCommand final : public SchemeCommand {
         choices, [&](const SchemeChoice& choice) { return rounding(choice) == "nearest"; });
     if (is_nearest) return make_registry(choices);
     if (is_statistics_file(path)) {
+      const bool is_asked = std::ranges::any_of(
+          choices, [&](const SchemeChoice& choice) { return !rounding(choice).empty(); });
+      if (subject.has_calibrated && !is_asked) return make_registry(choices);
       return fail(ErrorCode::usage,
-                  "weight_only rounds by samples: of statistics, which are of one value at a time, "
-                  "it cannot",
+                  "weight_only rounds weights by samples: statistics, which are of one value at a "
+                  "time, are a --calibration of static_affine ('quadrant list weight_only' shows "
+                  "the options)",
                   {.file = path});
     }
     SchemeData data;
@@ -133,16 +153,32 @@ class WeightOnlyCommand final : public SchemeCommand {
   }
 
  protected:
-  void declare_data(CLI::App& options, OptionValues& /*for_model*/) override {
+  void declare_data(CLI::App& options, OptionValues& for_model) override {
     shared_ = options.get_option_no_throw("--calibration");
     if (shared_ != nullptr) return;  // another scheme's
     options
         .add_option("--calibration", own_,
                     "Samples to round weights by (as for 'quadrant calibrate --data')")
         ->type_name("PATH");
+    cli::declare(options, recipe_model_options(), for_model);
   }
 
  private:
+  // Unless another scheme of the run has done so.
+  static Expected<void> transform_for(SchemeSubject& subject, const Optimizations& wanted,
+                                      const std::string& samples) {
+    if (wanted.names.empty() || std::exchange(subject.is_transformed, true)) return {};
+    if (wanted.has("bc-analytic")) {
+      return fail(ErrorCode::impossible,
+                  "bc-analytic knows what weights become in products on codes, not in weight_only: "
+                  "--optimize bc corrects biases on samples");
+    }
+    QUADRANT_CHECK(
+        in_file(transform(subject.graph, wanted, subject.path, *subject.console), subject.path));
+    if (wanted.has("bc")) subject.steps.finish.push_back(bias_correction(subject, samples));
+    return {};
+  }
+
   [[nodiscard]] std::string calibration() const {
     if (shared_ == nullptr) return own_;
     return shared_->count() == 0 ? std::string() : shared_->as<std::string>();

@@ -30,8 +30,7 @@ std::vector<float> drawn(std::int64_t count, unsigned seed) {
 }
 
 Constant floats(const Shape& shape, unsigned seed) {
-  return Constant::from_vector(ElementType::float32, shape,
-                               drawn(*shape.element_count(), seed));
+  return Constant::from_vector(ElementType::float32, shape, drawn(*shape.element_count(), seed));
 }
 
 /// A layer `y` that reads `x`, and `w` of zeros.
@@ -42,23 +41,21 @@ struct Case {
   std::string lines;  ///< of what is between, and the layer
 };
 
+std::string zeros(std::int64_t count) {
+  std::string text;
+  for (std::int64_t i = 0; i < count; ++i) text += i == 0 ? "0.0" : ", 0.0";
+  return text;
+}
+
 Graph graph_of(const Case& each) {
-  const auto type = [](const Shape& shape) {
+  const auto typed = [](const Shape& shape) {
     std::string extents;
-    for (const std::int64_t extent : shape.known_extents()) {
-      extents += std::to_string(extent) + "x";
-    }
-    return "tensor<" + extents + "xf32>";
+    for (const std::int64_t extent : shape.known_extents()) extents += std::to_string(extent) + "x";
+    return "tensor<" + extents + "f32>";
   };
-  const auto typed = [&](const Shape& shape) {
-    std::string text = type(shape);
-    text.erase(text.find("xxf32"), 1);
-    return text;
-  };
-  std::string zeros;
-  for (std::int64_t i = 0; i < *each.weight.element_count(); ++i) zeros += i == 0 ? "0.0" : ", 0.0";
   Graph graph = graph_of_text("%x: " + typed(each.data) + " = input()\n%w: " + typed(each.weight) +
-                              " = constant() [" + zeros + "]\n" + each.lines + "output(%y)\n");
+                              " = constant() [" + zeros(*each.weight.element_count()) + "]\n" +
+                              each.lines + "output(%y)\n");
   graph.set_constant(graph.find_value("w").node, floats(each.weight, 5));
   REQUIRE(infer_shapes(graph));
   return graph;
@@ -90,9 +87,16 @@ const std::vector<Case>& cases() {
       {"conv, strides, pads, dilations",
        {1, 3, 9, 8},
        {4, 3, 3, 2},
-       "%y: tensor<*xf32> = conv(%x, %w) {strides = [2, 1], pads = [1, 0, 2, 1], dilations = [2, 1]}\n"},
-      {"conv, groups", {1, 6, 5, 5}, {4, 3, 3, 3}, "%y: tensor<*xf32> = conv(%x, %w) {group = 2}\n"},
-      {"conv, depthwise", {1, 3, 5, 5}, {6, 1, 3, 3}, "%y: tensor<*xf32> = conv(%x, %w) {group = 3}\n"},
+       "%y: tensor<*xf32> = conv(%x, %w) {strides = [2, 1], pads = [1, 0, 2, 1], dilations = [2, "
+       "1]}\n"},
+      {"conv, groups",
+       {1, 6, 5, 5},
+       {4, 3, 3, 3},
+       "%y: tensor<*xf32> = conv(%x, %w) {group = 2}\n"},
+      {"conv, depthwise",
+       {1, 3, 5, 5},
+       {6, 1, 3, 3},
+       "%y: tensor<*xf32> = conv(%x, %w) {group = 3}\n"},
       {"conv, automatic pads",
        {1, 2, 5},
        {3, 2, 4},
@@ -107,14 +111,23 @@ const std::vector<Case>& cases() {
        "%y: tensor<*xf32> = conv_transpose(%x, %w) {group = 2, strides = [3]}\n"},
       {"matmul", {4, 5}, {5, 3}, "%y: tensor<*xf32> = matmul(%x, %w)\n"},
       {"matmul of batches", {2, 3, 4, 5}, {5, 3}, "%y: tensor<*xf32> = matmul(%x, %w)\n"},
-      {"matmul, batches of weights", {2, 3, 4, 5}, {3, 5, 6}, "%y: tensor<*xf32> = matmul(%x, %w)\n"},
-      {"matmul, weights of more batches", {4, 5}, {3, 5, 6}, "%y: tensor<*xf32> = matmul(%x, %w)\n"},
+      {"matmul, batches of weights",
+       {2, 3, 4, 5},
+       {3, 5, 6},
+       "%y: tensor<*xf32> = matmul(%x, %w)\n"},
+      {"matmul, weights of more batches",
+       {4, 5},
+       {3, 5, 6},
+       "%y: tensor<*xf32> = matmul(%x, %w)\n"},
       {"matmul, weight first", {2, 5, 4}, {3, 5}, "%y: tensor<*xf32> = matmul(%w, %x)\n"},
       {"matmul, vectors", {4, 5}, {5}, "%y: tensor<*xf32> = matmul(%x, %w)\n"},
       {"matmul of a vector", {5}, {5, 3}, "%y: tensor<*xf32> = matmul(%x, %w)\n"},
       {"matmul, vector behind a weight", {5}, {3, 5}, "%y: tensor<*xf32> = matmul(%w, %x)\n"},
       {"gemm", {4, 5}, {5, 3}, "%y: tensor<*xf32> = gemm(%x, %w)\n"},
-      {"gemm, both transposed", {5, 4}, {3, 5}, "%y: tensor<*xf32> = gemm(%x, %w) {transA = 1, transB = 1}\n"},
+      {"gemm, both transposed",
+       {5, 4},
+       {3, 5},
+       "%y: tensor<*xf32> = gemm(%x, %w) {transA = 1, transB = 1}\n"},
       {"gemm, weight first", {5, 4}, {5, 3}, "%y: tensor<*xf32> = gemm(%w, %x) {transA = 1}\n"},
       {"linear", {2, 4, 5}, {3, 5}, "%y: tensor<*xf32> = linear(%x, %w)\n"},
       {"behind a transpose",
@@ -124,7 +137,8 @@ const std::vector<Case>& cases() {
       {"behind an unsqueeze and a transpose",
        {2, 4, 5},
        {3, 5},
-       "%u: tensor<*xf32> = unsqueeze(%w) {axes = [0]}\n%t: tensor<*xf32> = transpose(%u) {perm = [0, 2, 1]}\n"
+       "%u: tensor<*xf32> = unsqueeze(%w) {axes = [0]}\n%t: tensor<*xf32> = transpose(%u) {perm = "
+       "[0, 2, 1]}\n"
        "%y: tensor<*xf32> = matmul(%x, %t)\n"}};
   return all;
 }
@@ -174,9 +188,52 @@ TEST_CASE("a change of weights changes results by as much as the moments say") {
   }
 }
 
+TEST_CASE("of a recurrent layer, what comes in and the states") {
+  const Case layer{"lstm",
+                   {5, 2, 3},
+                   {2, 16, 3},
+                   "%r: tensor<2x16x4xf32> = constant() [" + zeros(2 * 16 * 4) + "]\n" +
+                       "%y: tensor<*xf32> = lstm(%x, %w, %r) {hidden_size = 4, direction = "
+                       "\"bidirectional\"}\n"};
+  Graph graph = graph_of(layer);
+  graph.set_constant(graph.find_value("r").node, floats({2, 16, 4}, 8));
+  const MemoryData data = data_of(layer);
+  const auto table = collect_second_moments(graph, Interpreter(), data);
+  REQUIRE_MESSAGE(table, to_string(table.error()));
+  CHECK(table->left.empty());
+  const SecondMoments* const inputs = table->find("w");
+  const SecondMoments* const states = table->find("r");
+  REQUIRE(inputs != nullptr);
+  REQUIRE(states != nullptr);
+  // [steps, directions, batch, units]
+  const std::vector<double> y = outputs(graph, data);
+  double input = 0;
+  std::vector<double> state(2);
+  for (std::size_t i = 0; i < samples; ++i) {
+    const auto x = data.sample(i)->inputs.front();
+    for (std::size_t k = 0; k < 10; ++k) {
+      input +=
+          static_cast<double>(x.as<float>()[k * 3]) * static_cast<double>(x.as<float>()[k * 3 + 2]);
+    }
+    for (std::size_t k = 0; k < 20; ++k) {
+      state[k / 2 % 2] += y[(i * 20 + k) * 4 + 1] * y[(i * 20 + k) * 4 + 3];
+    }
+  }
+  CHECK(inputs->layout().rows.size() == 32);
+  CHECK(inputs->mean(0)[2] == doctest::Approx(input / (10 * samples)).epsilon(1e-3));
+  for (std::size_t direction = 0; direction < 2; ++direction) {
+    CHECK(states->layout().matrices[direction] == static_cast<std::int64_t>(direction) * 64);
+    CHECK(states->mean(direction)[7] ==
+          doctest::Approx(state[direction] / (10 * samples)).epsilon(1e-3));
+  }
+}
+
 TEST_CASE("layers that share a weight add up") {
   const Case once{"once", {4, 5}, {5, 5}, "%y: tensor<*xf32> = matmul(%x, %w)\n"};
-  const Case twice{"twice", {4, 5}, {5, 5}, "%z: tensor<*xf32> = matmul(%x, %w)\n%y: tensor<*xf32> = matmul(%z, %w)\n"};
+  const Case twice{"twice",
+                   {4, 5},
+                   {5, 5},
+                   "%z: tensor<*xf32> = matmul(%x, %w)\n%y: tensor<*xf32> = matmul(%z, %w)\n"};
   const Graph first = graph_of(once);
   const Graph both = graph_of(twice);
   const MemoryData data = data_of(once);
@@ -188,7 +245,10 @@ TEST_CASE("layers that share a weight add up") {
 }
 
 TEST_CASE("what cannot be told is left with its reason") {
-  const Case two{"", {5, 5}, {5, 5}, "%z: tensor<*xf32> = matmul(%x, %w)\n%y: tensor<*xf32> = matmul(%w, %z)\n"};
+  const Case two{"",
+                 {5, 5},
+                 {5, 5},
+                 "%z: tensor<*xf32> = matmul(%x, %w)\n%y: tensor<*xf32> = matmul(%w, %z)\n"};
   const auto table = collect_second_moments(graph_of(two), Interpreter(), data_of(two));
   REQUIRE(table);
   CHECK(table->find("w") == nullptr);
@@ -206,8 +266,7 @@ TEST_CASE("what cannot be told is left with its reason") {
       collect_second_moments(graph_of(one), Interpreter(), data_of(one), {.most_bytes = 8});
   REQUIRE(of_little);
   REQUIRE(of_little->left.size() == 1);
-  CHECK(of_little->left[0].reason ==
-        "its moments take 24 bytes: more than is left of 8 for all");
+  CHECK(of_little->left[0].reason == "its moments take 24 bytes: more than is left of 8 for all");
 }
 
 TEST_CASE("moments are the same for any order of the samples") {

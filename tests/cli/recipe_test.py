@@ -161,7 +161,7 @@ class MixTest(RecipeCase):
         self.fails(USAGE, ["--mix", "--scheme"], *plan, *SCHEME, *MIX)
         self.fails(USAGE, ["--preset", "--scheme"], *plan, *SCHEME, "--preset", "int8")
         self.fails(USAGE, ["--bits", "--mix"], *plan, *MIX, "--bits", 4)
-        self.fails(USAGE, ["--calibration", "static_affine"], *plan, *MIX, "--calibration", "x")
+        self.fails(USAGE, ["--encodings", "static_affine"], *plan, *MIX, "--encodings", "x")
         self.fails(USAGE, "did you mean 'int8'", *plan, "--mix", "int9")
         self.fails(USAGE, "''", *plan, "--mix", "int8,")
         self.fails(USAGE, ["mixed-4.5bit", "--preset"], *plan, "--mix", "int8,mixed-4.5bit")
@@ -309,7 +309,8 @@ class RulesTest(RecipeCase):
                 rule(scheme="int4", match={"name": "["}))
         refuses(BAD_INPUT, ["$.gains", "did you mean 'gain'"], recipe(gains="bytes"))
         refuses(USAGE, ["it has no scheme"], recipe(schemes=()))
-        refuses(USAGE, ["static_affine"], recipe(model={"optimize": ["cle"]}))
+        self.save(recipe(model={"optimize": ["bc"]}))
+        self.fails(USAGE, ["--optimize bc", "--calibration"], "plan", self.model, "--recipe", "recipe.json")
         self.save(rule(scheme="int4", match={"name": "^fc9$"}, may_match_nothing=True))
         self.succeeds("plan", self.model, "--recipe", "recipe.json")
         # What an option says is not put down to the recipe.

@@ -109,9 +109,10 @@ class StaticAffineTest(CommandTest):
         for option in (("--bits", 4), ("--symmetric",), ("--block-size", 32), ("--clip", "mse")):
             self.fails(USAGE, [option[0], "weight_only", "list static_affine"], *static, *option)
         weights = ("quantize", self.model, "-o", "q.onnx", "--scheme", "weight-only")
-        for option in (("--activation-bits", 16), ("--calibration", "s.json"), ("--use-enhanced",),
-                       ("--unsigned-activations",), ("--optimize", "cle")):
+        for option in (("--activation-bits", 16), ("--encodings", "s.json"), ("--use-enhanced",),
+                       ("--unsigned-activations",)):
             self.fails(USAGE, [option[0], "static_affine", "list weight_only"], *weights, *option)
+        self.fails(USAGE, ["s.json", "samples", "list weight_only"], *weights, "--calibration", "s.json")
 
     def test_formats(self):
         quantize = ("quantize", self.model, "-o", "q.onnx", *SCHEME, "--calibration", "s.json")

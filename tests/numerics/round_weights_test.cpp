@@ -59,7 +59,8 @@ SecondMoments moments_of(const Layer& layer, unsigned seed, std::size_t inputs =
       std::ranges::generate(sources, [&] { return draw(random); });
       for (std::size_t column = 0; column < layer.columns; ++column) {
         double sum = 0.3 * draw(random);
-        for (std::size_t k = 0; k < few; ++k) sum += sources[k] * mixture[k * layer.columns + column];
+        for (std::size_t k = 0; k < few; ++k)
+          sum += sources[k] * mixture[k * layer.columns + column];
         x.push_back(column + 1 == layer.columns ? 0 : std::nearbyint(1000 * sum));
       }
     }
@@ -95,7 +96,8 @@ double row_error(const Layer& layer, const SecondMoments& moments, std::size_t m
   }
   double sum = 0;
   for (std::size_t i = 0; i < layer.columns; ++i) {
-    for (std::size_t j = 0; j < layer.columns; ++j) sum += e[i] * mean[i * layer.columns + j] * e[j];
+    for (std::size_t j = 0; j < layer.columns; ++j)
+      sum += e[i] * mean[i * layer.columns + j] * e[j];
   }
   return sum;
 }
@@ -119,11 +121,20 @@ Encoded encoded_as(std::span<const float> weights, const Layer& layer, const Num
   return *encoded;
 }
 
-constexpr std::string_view formats[] = {
-    "int8",  "int4",         "int2",          "(u4 - z) * f32[channel] : f32",
-    "nf4",   "fp8-e4m3",     "mxfp4",         "nvfp4",
-    "q4_k",  "codebook:8",   "iq4nl",         "i4 * +-f16[block=8] : f32",
-    "i3 * f32[tensor] : f32", "codebook:4:channel"};
+constexpr std::string_view formats[] = {"int8",
+                                        "int4",
+                                        "int2",
+                                        "(u4 - z) * f32[channel] : f32",
+                                        "nf4",
+                                        "fp8-e4m3",
+                                        "mxfp4",
+                                        "nvfp4",
+                                        "q4_k",
+                                        "codebook:8",
+                                        "iq4nl",
+                                        "i4 * +-f16[block=8] : f32",
+                                        "i3 * f32[tensor] : f32",
+                                        "codebook:4:channel"};
 
 }  // namespace
 

@@ -25,9 +25,7 @@ std::vector<double> integers(std::size_t count, unsigned seed) {
   return made;
 }
 
-SecondMoments empty() {
-  return {layout(), std::vector<double>(140, 0.25)};
-}
+SecondMoments empty() { return {layout(), std::vector<double>(140, 0.25)}; }
 
 }  // namespace
 
@@ -51,10 +49,12 @@ TEST_CASE("sums are exact, whatever comes first") {
   CHECK(merged.mean(1) == all.mean(1));
 
   const std::vector<double> mean = all.mean(1);
-  for (const auto& [i, j] : {std::pair<std::size_t, std::size_t>{0, 0}, {69, 3}, {3, 69}, {64, 63}}) {
+  for (const auto& [i, j] :
+       {std::pair<std::size_t, std::size_t>{0, 0}, {69, 3}, {3, 69}, {64, 63}}) {
     std::int64_t sum = 0;
     for (std::size_t row = 0; row < 5000; ++row) {
-      sum += static_cast<std::int64_t>(x[row * 70 + i]) * static_cast<std::int64_t>(x[row * 70 + j]);
+      sum +=
+          static_cast<std::int64_t>(x[row * 70 + i]) * static_cast<std::int64_t>(x[row * 70 + j]);
     }
     CHECK(mean[i * 70 + j] == static_cast<double>(sum) * 0.0625 / 5000);
   }
@@ -68,8 +68,8 @@ TEST_CASE("the diagonal lies where the weight has what it is multiplied with") {
   REQUIRE(moments.add(1, x));
   const std::vector<float> diagonal = moments.diagonal(421);
   CHECK(diagonal[210 + 70 + 5] == 4);
-  CHECK(diagonal[5] == 0);      // of the first matrix
-  CHECK(diagonal[420] == 0);    // of none
+  CHECK(diagonal[5] == 0);    // of the first matrix
+  CHECK(diagonal[420] == 0);  // of none
   CHECK(std::ranges::count(diagonal, 4.0F) == 3);
 }
 

@@ -27,12 +27,12 @@ struct CorrectedBias {
 
 struct CorrectBiasReport {
   std::vector<CorrectedBias> corrected;  ///< in the order in which they were
-  /// Layers that compute on codes and keep their bias, or have none: by the names of their results.
+  /// Such layers that keep their bias, or have none: by the names of their results.
   std::vector<LeftAlone> left;
 };
 
-/// For each layer of `quantized` that computes on codes, producers first, each with the layers
-/// before it corrected already:
+/// For each layer of `quantized` that computes on codes, or with weights in codes, producers first,
+/// each with the layers before it corrected already:
 ///
 ///   b <- b - (E[y quantized] - E[y])
 ///

@@ -32,8 +32,10 @@ struct CollectMomentsOptions {
 ///
 /// Layers are the sums of products with a constant of floats, perhaps behind an identity, a
 /// transpose, or what keeps the order of its elements: conv, conv_transpose, matmul, batch_matmul,
-/// gemm, linear, addmm. What a convolution multiplies its weights by is what it makes of weights
-/// that are 1 at one place each. Layers that share a weight add up to one sum.
+/// gemm, linear, addmm, and of rnn, gru and lstm the weights of inputs and,
+/// by the results in place of the states, those of states. What a convolution
+/// multiplies its weights by is what it makes of weights that are 1 at one place each. Layers that
+/// share a weight add up to one sum.
 ///
 /// Left are weights whose layers read them in different ways, whose inputs are not finite, and
 /// those for which there is no room: sums that have no place in `most_bytes`, layers taken in the

@@ -1,0 +1,106 @@
+"""The command with weights that are rounded by samples.
+
+    python3 tests/cli/rounding_test.py path/to/quadrant        or with the path in $QUADRANT
+
+Needs Python's standard library alone.
+"""
+
+import random
+import re
+
+from command_case import DONE, IMPOSSIBLE, SCHEME, USAGE, CommandTest, run_tests
+from onnx_writer import model, node, tensor, value_info
+from run_model_test import npy
+
+FOUR_BITS = (*SCHEME, "--bits", "4", "--block-size", "16")
+
+
+class RoundingTest(CommandTest):
+    """On y = relu(x W1) W2, with samples whose elements go together."""
+
+    def setUp(self):
+        super().setUp()
+        self.numbers = random.Random(5)
+        self.put_samples("data", self.drawn(24))
+        self.put_samples("others", self.drawn(24))
+
+    def drawn(self, count):
+        """Each of few rows, which are mixtures of three."""
+        samples = []
+        for _ in range(count):
+            row = []
+            for _ in range(2):
+                sources = [self.numbers.gauss(0, 1) for _ in range(3)]
+                row += [sum(s * ((i * k + k) % 5 - 1) for k, s in enumerate(sources, 1)) + self.numbers.gauss(0, .2)
+                        for i in range(16)]
+            samples.append(npy(row, [2, 16]))
+        return samples
+
+    def put_samples(self, folder, contents):
+        (self.folder / folder).mkdir()
+        for i, sample in enumerate(contents):
+            self.put(f"{folder}/{i:03}.npy", sample)
+
+    def quantize(self, target, *options, data="data"):
+        result = self.run_command("quantize", self.model, "-o", target, *FOUR_BITS, "--calibration", data, *options)
+        self.assertEqual(result.returncode, DONE, result.stderr)
+        return result.stderr.decode()
+
+    def noise(self, target):
+        """Of y, on samples that nothing was rounded by."""
+        compared = self.json_of("compare", self.model, target, "--data", "others")
+        return compared["comparison"]["outputs"][0]["sqnr_db"]
+
+    def test_results_are_nearer_on_other_samples(self):
+        self.succeeds("quantize", self.model, "-o", "nearest.onnx", *FOUR_BITS)
+        before = self.noise("nearest.onnx")
+        for rounding in ("weighted", "feedback", "descent"):
+            said = self.quantize("rounded.onnx", "--rounding", rounding)
+            self.assertRegex(said, r"2 weights rounded by their inputs: .* [0-9.]+ dB less error")
+            self.assertGreater(self.noise("rounded.onnx"), before + (-1 if rounding == "weighted" else 1))
+            self.assertEqual(len(self.bytes_of("rounded.onnx")), len(self.bytes_of("nearest.onnx")))
+
+    def test_the_same_bytes_for_threads_and_orders(self):
+        self.quantize("first.onnx", "--threads", "1")
+        self.quantize("second.onnx", "--threads", "3")
+        self.assertEqual(self.bytes_of("first.onnx"), self.bytes_of("second.onnx"))
+        names = sorted((self.folder / "data").iterdir())
+        self.put_samples("backwards", [name.read_bytes() for name in reversed(names)])
+        self.quantize("third.onnx", data="backwards")
+        self.assertEqual(self.bytes_of("first.onnx"), self.bytes_of("third.onnx"))
+
+    def test_without_rounding_by_data_nothing_changes(self):
+        self.succeeds("quantize", self.model, "-o", "without.onnx", *FOUR_BITS)
+        self.assertEqual(self.quantize("with.onnx", "--rounding", "nearest"), "")
+        self.assertEqual(self.bytes_of("with.onnx"), self.bytes_of("without.onnx"))
+
+    def test_formats_of_all_kinds(self):
+        for name in ("nf4", "mxfp4", "q4_k", "codebook:8", "int3"):
+            options = ("quantize", self.model, *SCHEME, "--type", name)
+            self.run_command(*options, "-o", "nearest.onnx")
+            rounded = self.run_command(*options, "-o", "rounded.onnx", "--calibration", "data")
+            self.assertEqual(rounded.returncode, DONE, rounded.stderr)
+            self.assertGreater(self.noise("rounded.onnx"), self.noise("nearest.onnx"), name)
+
+    def test_biases(self):
+        self.put("biased.onnx", model(
+            [node("Gemm", ["x", "w", "b"], ["y"], "fc")],
+            [tensor("w", [16, 8], [self.numbers.gauss(0, 1) for _ in range(128)]), tensor("b", [8], [1.0] * 8)],
+            [value_info("x", ["batch", 16])], [value_info("y", ["batch", 8])]))
+        self.model = "biased.onnx"
+        self.assertIn("bc: the biases of 1 layer corrected", self.quantize("corrected.onnx", "--optimize", "bc"))
+        self.fails(USAGE, ["--optimize bc", "--calibration"], "quantize", self.model, "-o", "q.onnx", *FOUR_BITS,
+                   "--optimize", "bc")
+        self.fails(IMPOSSIBLE, ["bc-analytic", "--optimize bc"], "quantize", self.model, "-o", "q.onnx", *FOUR_BITS,
+                   "--optimize", "bc-analytic")
+
+    def test_without_samples(self):
+        for rounding in ("weighted", "feedback", "descent"):
+            self.fails(USAGE, [f"--rounding {rounding}", "--calibration PATH"], "quantize", self.model, "-o", "q.onnx",
+                       *FOUR_BITS, "--rounding", rounding)
+        self.assertEqual(re.findall("rounded", self.succeeds("quantize", self.model, "-o", "q.onnx", *FOUR_BITS,
+                                                             "--rounding", "nearest")), [])
+
+
+if __name__ == "__main__":
+    run_tests()
