@@ -19,7 +19,7 @@
 namespace quadrant::inline v0 {
 namespace {
 
-constexpr std::size_t rows_at_once = 32;
+constexpr std::size_t rows_at_once = 64;
 
 // Columns without inputs count a little, so that nothing is chosen at random for them.
 constexpr float least_weight = 0.01F;
@@ -78,8 +78,7 @@ class WeightRounder {
 
   bool owns_scales_ = false;  ///< whether each row has scales that no other has
   RoundedMatrix matrix_;
-  std::vector<double> measured_;  ///< E[x x^T] as it was measured
-  std::vector<double> errors_;    ///< of each row of each matrix
+  std::vector<double> errors_;  ///< of each row of each matrix
   std::vector<std::uint8_t> is_weighted_;
   std::vector<std::uint8_t> is_fed_back_;
   std::vector<std::uint8_t> is_descended_;
@@ -145,34 +144,31 @@ RowRounder WeightRounder::rounder(const RowRange& rows, const Encoded& encoded,
 
 void WeightRounder::load_matrix(std::size_t matrix, bool with_factor) {
   const std::size_t n = layout_.columns.size();
-  measured_ = moments_.mean(matrix);
+  matrix_.moments = moments_.mean(matrix);
+  const std::vector<double>& moments = matrix_.moments;
   double trace = 0;
-  for (std::size_t i = 0; i < n; ++i) trace += measured_[i * n + i];
+  for (std::size_t i = 0; i < n; ++i) trace += moments[i * n + i];
   const double mean = n == 0 ? 0 : trace / static_cast<double>(n);
   const auto count = static_cast<double>(std::max<std::int64_t>(moments_.count(matrix), 1));
-  const double shrinkage = options_.shrinkage >= 0
-                               ? std::min(options_.shrinkage, 1.0)
-                               : static_cast<double>(n) / (static_cast<double>(n) + count);
-  matrix_.moments = measured_;
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < n; ++j) {
-      if (i != j) matrix_.moments[i * n + j] *= 1 - shrinkage;
-    }
-  }
+  matrix_.shrinkage = options_.shrinkage >= 0
+                          ? std::min(options_.shrinkage, 1.0)
+                          : static_cast<double>(n) / (static_cast<double>(n) + count);
   matrix_.factor.clear();
   if (!with_factor || !(mean > 0)) return;
   matrix_.order.resize(n);
   std::iota(matrix_.order.begin(), matrix_.order.end(), std::size_t{0});
   std::ranges::sort(matrix_.order, {}, [&](std::size_t column) {
-    return std::pair(measured_[column * n + column], column);
+    return std::pair(moments[column * n + column], column);
   });
   matrix_.factor.resize(n * n);
   constexpr double damping = 1e-4;
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; j <= i; ++j) {
-      matrix_.factor[i * n + j] = matrix_.moments[matrix_.order[i] * n + matrix_.order[j]];
+      matrix_.factor[i * n + j] =
+          (1 - matrix_.shrinkage) * moments[matrix_.order[i] * n + matrix_.order[j]];
     }
-    matrix_.factor[i * n + i] += damping * mean;
+    const std::size_t column = matrix_.order[i];
+    matrix_.factor[i * n + i] = moments[column * n + column] + damping * mean;
   }
   factorize(matrix_.factor, n, damping * damping * mean, or_serial(options_.executor));
 }
@@ -184,7 +180,7 @@ void WeightRounder::measure(const Encoded& encoded, const CodeGrids& grids,
     load_matrix(matrix, false);
     for_rows(matrix, [&](const RowRange& rows) {
       const RowRounder made = rounder(rows, encoded, grids);
-      std::ranges::copy(made.errors(made.now.reals, measured_),
+      std::ranges::copy(made.errors(made.now.reals).sums,
                         errors.begin() + static_cast<std::ptrdiff_t>(place(rows, 0)));
     });
   }
@@ -236,17 +232,18 @@ void WeightRounder::take_better(Encoded& encoded, const Encoded& other, const Co
 void WeightRounder::round_rows(const RowRange& rows, Encoded& encoded, CodeGrids& grids) {
   RowRounder made = rounder(rows, encoded, grids);
   const std::size_t n = layout_.columns.size();
-  const RowRounder start = made;
   std::vector<double> least(rows.count);
   for (std::size_t row = 0; row < rows.count; ++row) least[row] = errors_[place(rows, row)];
   std::vector<std::uint8_t> keeps(rows.count, 1);  // what the row was given
 
+  std::vector<double> products;
   if (!matrix_.factor.empty()) {
     RowRounder::Codes found = made.feedback();
-    const std::vector<double> errors = made.errors(found.reals, measured_);
+    RowRounder::Errors errors = made.errors(found.reals);
+    products = std::move(errors.products);
     for (std::size_t row = 0; row < rows.count; ++row) {
-      if (!(errors[row] < least[row])) continue;
-      least[row] = errors[row];
+      if (!(errors.sums[row] < least[row])) continue;
+      least[row] = errors.sums[row];
       keeps[row] = 0;
       is_fed_back_[place(rows, row)] = 1;
       const auto at = static_cast<std::ptrdiff_t>(row * n);
@@ -263,8 +260,11 @@ void WeightRounder::round_rows(const RowRange& rows, Encoded& encoded, CodeGrids
         return scale < 0 ? -magnitude : magnitude;
       };
     }
-    made.descend(options_.most_sweeps, rounded);
-    const std::vector<double> errors = made.errors(made.now.reals, measured_);
+    if (products.empty() || std::ranges::count(keeps, 1) != 0) {
+      products = made.errors(made.now.reals).products;
+    }
+    made.descend(std::move(products), options_.most_sweeps, rounded);
+    const std::vector<double> errors = made.errors(made.now.reals).sums;
     for (std::size_t row = 0; row < rows.count; ++row) {
       if (!(errors[row] < least[row])) continue;
       least[row] = errors[row];
@@ -308,17 +308,10 @@ Expected<RoundedWeights> WeightRounder::run(Encoded& encoded) {
     take_better(encoded, other, grids);
     QUADRANT_TRY(grids, CodeGrids::make(format_, shape_, encoded));
   }
-  for (std::size_t matrix = 0; matrix < layout_.matrices.size(); ++matrix) {
-    load_matrix(matrix, options_.rounding >= Rounding::feedback);
-    std::vector<double> signals(layout_.rows.size());
-    for_rows(matrix, [&](const RowRange& rows) {
-      const RowRounder made = rounder(rows, encoded, grids);
-      const std::vector<double> none(made.weights.size());
-      std::ranges::copy(made.errors(none, measured_),
-                        signals.begin() + static_cast<std::ptrdiff_t>(rows.first));
-      if (options_.rounding >= Rounding::feedback) round_rows(rows, encoded, grids);
-    });
-    result.signal += std::accumulate(signals.begin(), signals.end(), 0.0);
+  const bool has_feedback = options_.rounding >= Rounding::feedback;
+  for (std::size_t matrix = 0; has_feedback && matrix < layout_.matrices.size(); ++matrix) {
+    load_matrix(matrix, true);
+    for_rows(matrix, [&](const RowRange& rows) { round_rows(rows, encoded, grids); });
   }
   encoded.scales = grids.scales();
   result.error = std::accumulate(errors_.begin(), errors_.end(), 0.0);

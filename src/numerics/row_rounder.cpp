@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "numerics/kernels/matrix_product.hpp"
 
@@ -14,26 +16,26 @@ constexpr double least_gain = 1e-9;
 
 }  // namespace
 
-std::vector<double> RowRounder::errors(std::span<const double> reals,
-                                       std::span<const double> moments) const {
+RowRounder::Errors RowRounder::errors(std::span<const double> reals) const {
   const std::size_t n = matrix_.columns;
   std::vector<double> difference(rows_ * n);
   std::ranges::transform(weights, reals, difference.begin(), std::minus<>());
-  std::vector<double> product(rows_ * n);
+  Errors found{std::vector<double>(rows_ * n), std::vector<double>(rows_)};
   kernels::add_product({.a = difference.data(),
                         .a_row = n,
-                        .b = moments.data(),
+                        .b = matrix_.moments.data(),
                         .b_row = n,
-                        .out = product.data(),
+                        .out = found.products.data(),
                         .out_row = n,
                         .rows = rows_,
                         .inner = n,
                         .columns = n});
-  std::vector<double> sums(rows_);
   for (std::size_t row = 0; row < rows_; ++row) {
-    for (std::size_t i = row * n; i < (row + 1) * n; ++i) sums[row] += difference[i] * product[i];
+    for (std::size_t i = row * n; i < (row + 1) * n; ++i) {
+      found.sums[row] += difference[i] * found.products[i];
+    }
   }
-  return sums;
+  return found;
 }
 
 RowRounder::Codes RowRounder::feedback() const {
@@ -75,31 +77,14 @@ RowRounder::Codes RowRounder::feedback() const {
   return found;
 }
 
-std::vector<double> RowRounder::gradients() const {
+void RowRounder::sweep_codes(std::vector<double>& gradients, std::vector<std::size_t>& rows) {
   const std::size_t n = matrix_.columns;
-  std::vector<double> difference(rows_ * n);
-  std::ranges::transform(weights, now.reals, difference.begin(), std::minus<>());
-  std::vector<double> result(rows_ * n);
-  kernels::add_product({.a = difference.data(),
-                        .a_row = n,
-                        .b = matrix_.moments.data(),
-                        .b_row = n,
-                        .out = result.data(),
-                        .out_row = n,
-                        .rows = rows_,
-                        .inner = n,
-                        .columns = n});
-  return result;
-}
-
-bool RowRounder::sweep_codes(std::vector<double>& gradients) {
-  const std::size_t n = matrix_.columns;
-  bool has_changed = false;
+  std::vector<std::uint8_t> has_changed(rows_);
   for (std::size_t column = 0; column < n; ++column) {
     const double* const moments = matrix_.moments.data() + column * n;
     const double own = moments[column];
     if (!(own > 0)) continue;
-    for (std::size_t row = 0; row < rows_; ++row) {
+    for (const std::size_t row : rows) {
       const std::size_t at = row * n + column;
       const CodeGrid& grid = this->grid(row, column);
       if (grid.is_constant()) continue;
@@ -112,7 +97,8 @@ bool RowRounder::sweep_codes(std::vector<double>& gradients) {
       }
       now.codes[at] = nearest.code;
       now.reals[at] = nearest.real;
-      const double less = -change;
+      gradients[at] -= change * own * matrix_.shrinkage;
+      const double less = -change * (1 - matrix_.shrinkage);
       kernels::add_product({.a = &less,
                             .a_row = 1,
                             .b = moments,
@@ -122,16 +108,16 @@ bool RowRounder::sweep_codes(std::vector<double>& gradients) {
                             .rows = 1,
                             .inner = 1,
                             .columns = n});
-      has_changed = true;
+      has_changed[row] = 1;
     }
   }
-  return has_changed;
+  std::erase_if(rows, [&](std::size_t row) { return has_changed[row] == 0; });
 }
 
-bool RowRounder::sweep_scales(std::vector<double>& gradients,
-                              const std::function<float(double)>& rounded) {
+std::vector<std::size_t> RowRounder::sweep_scales(std::vector<double>& gradients,
+                                                  const std::function<float(double)>& rounded) {
   const std::size_t n = matrix_.columns;
-  bool has_changed = false;
+  std::vector<std::uint8_t> has_changed(rows_);
   std::vector<double> moments;
   std::vector<double> levels;
   std::vector<double> product;
@@ -159,7 +145,12 @@ bool RowRounder::sweep_scales(std::vector<double>& gradients,
                           .rows = rows_,
                           .inner = size,
                           .columns = n});
+    for (double& number : product) number *= 1 - matrix_.shrinkage;
     for (std::size_t row = 0; row < rows_; ++row) {
+      for (std::size_t i = 0; i < size; ++i) {
+        const double own = moments[i * n + columns[i]];
+        product[row * n + columns[i]] += matrix_.shrinkage * own * levels[row * size + i];
+      }
       CodeGrid& grid = grids[row * matrix_.blocks.size() + block];
       double along = 0;
       double own = 0;
@@ -178,21 +169,34 @@ bool RowRounder::sweep_scales(std::vector<double>& gradients,
         now.reals[at] = grid.real(grid.level(now.codes[at]));
       }
       for (std::size_t i = 0; i < n; ++i) gradients[row * n + i] -= change * product[row * n + i];
-      has_changed = true;
+      has_changed[row] = 1;
     }
   }
-  return has_changed;
+  std::vector<std::size_t> rows(rows_);
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  std::erase_if(rows, [&](std::size_t row) { return has_changed[row] == 0; });
+  return rows;
 }
 
-bool RowRounder::descend(int most_sweeps, const std::function<float(double)>& rounded) {
-  constexpr int most_rescalings = 3;
-  std::vector<double> gradients = this->gradients();
+bool RowRounder::descend(std::vector<double> products, int most_sweeps,
+                         const std::function<float(double)>& rounded) {
+  constexpr int most_rescalings = 2;
+  const std::size_t n = matrix_.columns;
+  std::vector<double>& gradients = products;  // by the estimate
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const double own = matrix_.moments[i % n * n + i % n];
+    gradients[i] = (1 - matrix_.shrinkage) * gradients[i] +
+                   matrix_.shrinkage * own * (weights[i] - now.reals[i]);
+  }
+  std::vector<std::size_t> rows(rows_);  // in which there may be something left
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
   int rescalings = 0;
   for (int sweep = 0; sweep < most_sweeps; ++sweep) {
-    if (sweep_codes(gradients)) continue;
-    if (!rounded || rescalings++ == most_rescalings) return true;
-    if (!sweep_scales(gradients, rounded)) return true;
-    gradients = this->gradients();  // reals are products that were rounded
+    sweep_codes(gradients, rows);
+    if (rows.empty() && rounded && rescalings++ < most_rescalings) {
+      rows = sweep_scales(gradients, rounded);
+    }
+    if (rows.empty()) return true;
   }
   return false;
 }

@@ -15,7 +15,8 @@ namespace quadrant::inline v0 {
 /// What all rows of a matrix have in common.
 struct RoundedMatrix {
   std::size_t columns = 0;
-  std::vector<double> moments;          ///< E[x x^T], as estimated
+  std::vector<double> moments;          ///< E[x x^T] as measured; M, the estimate, is that with
+  double shrinkage = 0;                 ///< this part of what is off the diagonal taken away
   std::vector<double> factor;           ///< lower triangular; empty: there is no feedback
   std::vector<std::size_t> order;       ///< of columns in `factor`; the last is rounded first
   std::vector<std::uint32_t> block_of;  ///< of each column: which of the row's groups it is in
@@ -36,23 +37,29 @@ class RowRounder {
   };
   Codes now;
 
-  /// e M e^T of each row, for codes that stand for `reals`, and the matrix [columns, columns] M.
-  [[nodiscard]] std::vector<double> errors(std::span<const double> reals,
-                                           std::span<const double> moments) const;
+  /// With e for the errors of each row, [rows, columns], e E[x x^T], and its product with e.
+  struct Errors {
+    std::vector<double> products;
+    std::vector<double> sums;
+  };
+  /// Of codes that stand for `reals`.
+  [[nodiscard]] Errors errors(std::span<const double> reals) const;
   /// Error feedback over all columns, from the scales of `grids`.
   [[nodiscard]] Codes feedback() const;
-  /// Codes, and, with `rounded`, scales, one at a time. `rounded(scale)` is what can be stored.
-  /// Returns whether it ended because there was nothing left.
-  bool descend(int most_sweeps, const std::function<float(double)>& rounded);
+  /// Codes, and, with `rounded`, scales, one at a time. `rounded(scale)` is what can be stored;
+  /// `products`: those of the errors now. Returns whether it ended because there was nothing left.
+  bool descend(std::vector<double> products, int most_sweeps,
+               const std::function<float(double)>& rounded);
 
  private:
   [[nodiscard]] const CodeGrid& grid(std::size_t row, std::size_t column) const noexcept {
     return grids[row * matrix_.blocks.size() + matrix_.block_of[column]];
   }
-  /// What the error of each row is multiplied with the moments: [rows, columns].
-  [[nodiscard]] std::vector<double> gradients() const;
-  bool sweep_codes(std::vector<double>& gradients);
-  bool sweep_scales(std::vector<double>& gradients, const std::function<float(double)>& rounded);
+  /// Goes through `rows`, and leaves those in which something changed.
+  void sweep_codes(std::vector<double>& gradients, std::vector<std::size_t>& rows);
+  /// Of all rows; returns those in which something changed.
+  std::vector<std::size_t> sweep_scales(std::vector<double>& gradients,
+                                        const std::function<float(double)>& rounded);
 
   const RoundedMatrix& matrix_;
   std::size_t rows_ = 0;

@@ -12,7 +12,7 @@ namespace quadrant::inline v0 {
 namespace {
 
 // A tile of sums in double is exact: fewer than 2^23 products of integers of 15 bits.
-constexpr std::size_t inputs_at_once = 4096;
+constexpr std::size_t inputs_at_once = 1024;
 constexpr std::size_t tile = 64;
 
 constexpr std::size_t row_of_triangle(std::size_t row) noexcept { return row * (row + 1) / 2; }
@@ -55,17 +55,20 @@ Expected<void> SecondMoments::add(std::size_t matrix, std::span<const double> in
   counts_[matrix] += static_cast<std::int64_t>(count);
   const std::span<std::int64_t> sums = triangle(matrix);
   std::array<double, tile * tile> room{};
+  std::vector<double> across(tile * std::min(inputs_at_once, count));  // columns side by side
   for (std::size_t from = 0; from < count; from += inputs_at_once) {
     const double* const x = inputs.data() + from * n;
     const std::size_t size = std::min(inputs_at_once, count - from);
     for (std::size_t top = 0; top < n; top += tile) {
       const std::size_t rows = std::min(tile, n - top);
+      for (std::size_t i = 0; i < size; ++i) {
+        for (std::size_t r = 0; r < rows; ++r) across[r * size + i] = x[i * n + top + r];
+      }
       for (std::size_t left = 0; left <= top; left += tile) {
         const std::size_t columns = std::min(tile, n - left);
         room.fill(0);
-        kernels::add_product({.a = x + top,
-                              .a_row = 1,
-                              .a_column = n,
+        kernels::add_product({.a = across.data(),
+                              .a_row = size,
                               .b = x + left,
                               .b_row = n,
                               .out = room.data(),

@@ -36,7 +36,6 @@ struct RoundWeightsOptions {
 /// Sums over rows of e E[x x^T] e^T, e being what rounding adds to the row: the mean of what that
 /// adds, squared, to the results of the layer. A weight with several matrices sums up these.
 struct RoundedWeights {
-  double signal = 0;   ///< the same of the weights
   double nearest = 0;  ///< of `encoded` as it was
   double error = 0;    ///< of `encoded` as it is: never more
   std::int64_t rows = 0;

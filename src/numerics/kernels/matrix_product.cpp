@@ -22,8 +22,14 @@ using Panel = std::array<double, panel_rows * 2 * most_lanes>;
 // Some of b's rows, side by side; columns that there are not are zeros.
 HWY_INLINE void pack(const double* b, std::size_t b_row, std::size_t rows, std::size_t columns,
                      double* panel) {
-  const std::size_t width = 2 * hn::Lanes(Doubles());
-  for (std::size_t k = 0; k < rows; ++k) {
+  const Doubles d;
+  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t width = 2 * lanes;
+  for (std::size_t k = 0; columns == width && k < rows; ++k) {
+    hn::StoreU(hn::LoadU(d, b + k * b_row), d, panel + k * width);
+    hn::StoreU(hn::LoadU(d, b + k * b_row + lanes), d, panel + k * width + lanes);
+  }
+  for (std::size_t k = 0; columns != width && k < rows; ++k) {
     for (std::size_t c = 0; c < columns; ++c) panel[k * width + c] = b[k * b_row + c];
     for (std::size_t c = columns; c < width; ++c) panel[k * width + c] = 0;
   }
@@ -31,8 +37,8 @@ HWY_INLINE void pack(const double* b, std::size_t b_row, std::size_t rows, std::
 
 // Of `rows` rows of out, two vectors: their sums stay in registers.
 template <std::size_t rows>
-HWY_INLINE void add_tile(const double* a, std::size_t a_row, std::size_t a_column,
-                         const double* panel, std::size_t inner, double* out, std::size_t out_row) {
+HWY_INLINE void add_tile(const double* a, std::size_t a_row, const double* panel, std::size_t inner,
+                         double* out, std::size_t out_row) {
   const Doubles d;
   const std::size_t lanes = hn::Lanes(d);
   hn::Vec<Doubles> left[rows];   // NOLINT: arrays of vectors that std::array cannot hold everywhere
@@ -45,7 +51,7 @@ HWY_INLINE void add_tile(const double* a, std::size_t a_row, std::size_t a_colum
     const auto b_left = hn::LoadU(d, panel + k * 2 * lanes);
     const auto b_right = hn::LoadU(d, panel + k * 2 * lanes + lanes);
     for (std::size_t r = 0; r < rows; ++r) {
-      const auto factor = hn::Set(d, a[r * a_row + k * a_column]);
+      const auto factor = hn::Set(d, a[r * a_row + k]);
       left[r] = hn::Add(left[r], hn::Mul(factor, b_left));
       right[r] = hn::Add(right[r], hn::Mul(factor, b_right));
     }
@@ -73,8 +79,7 @@ void add_product(const MatrixProduct& p) {
   if (p.rows < tile_rows || p.inner == 1) {
     for (std::size_t r = 0; r < p.rows; ++r) {
       for (std::size_t k = 0; k < p.inner; ++k) {
-        add_row(p.a[r * p.a_row + k * p.a_column], p.b + k * p.b_row, p.columns,
-                p.out + r * p.out_row);
+        add_row(p.a[r * p.a_row + k], p.b + k * p.b_row, p.columns, p.out + r * p.out_row);
       }
     }
     return;
@@ -89,18 +94,17 @@ void add_product(const MatrixProduct& p) {
       pack(p.b + first * p.b_row + column, p.b_row, inner, columns, panel.data());
       for (std::size_t row = 0; row < p.rows; row += tile_rows) {
         const std::size_t rows = p.rows - row < tile_rows ? p.rows - row : tile_rows;
-        const double* const a = p.a + row * p.a_row + first * p.a_column;
+        const double* const a = p.a + row * p.a_row + first;
         double* const out = p.out + row * p.out_row + column;
         if (rows == tile_rows && columns == width) {
-          add_tile<tile_rows>(a, p.a_row, p.a_column, panel.data(), inner, out, p.out_row);
+          add_tile<tile_rows>(a, p.a_row, panel.data(), inner, out, p.out_row);
           continue;
         }
         for (std::size_t r = 0; r < rows; ++r) {
           for (std::size_t c = 0; c < width; ++c) {
             edge[c] = c < columns ? out[r * p.out_row + c] : 0;
           }
-          add_tile<1>(a + r * p.a_row, p.a_row, p.a_column, panel.data(), inner, edge.data(),
-                      width);
+          add_tile<1>(a + r * p.a_row, p.a_row, panel.data(), inner, edge.data(), width);
           for (std::size_t c = 0; c < columns; ++c) out[r * p.out_row + c] = edge[c];
         }
       }

@@ -6,11 +6,10 @@
 namespace quadrant::inline v0::kernels {
 
 /// Three matrices: a [rows, inner], b [inner, columns] and out [rows, columns]. Rows are `*_row`
-/// apart; neighbours in a row of b, and of out, are neighbours in memory.
+/// apart; neighbours in a row are neighbours in memory.
 struct MatrixProduct {
   const double* a = nullptr;
   std::size_t a_row = 0;
-  std::size_t a_column = 1;
   const double* b = nullptr;
   std::size_t b_row = 0;
   double* out = nullptr;
