@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Rounds weights to the nearest codes and by second moments of what they are multiplied by, and writes
+what is left at the outputs, on samples that nothing was fitted on, into docs/rounding.md.
+
+    .venv/bin/python scripts/rounding_table.py                        the example models
+    .venv/bin/python scripts/rounding_table.py --models DIR --inputs DIR --table public
+
+Samples are those of accuracy_table.py, every second one for rounding. The release build has to be there.
+"""
+
+import pathlib
+
+import accuracy_table as tables
+from model_table import Row, ROOT, write_table
+from static_affine import decibels, prepared
+
+PAGE = ROOT / "docs" / "rounding.md"
+TYPES = {
+    "8 bits, channels": ("--bits", "8"),
+    "4 bits, channels": ("--bits", "4"),
+    "4 bits, blocks of 32": ("--bits", "4", "--block-size", "32", "--asymmetric"),
+    "3 bits, blocks of 32": ("--type", "int3", "--block-size", "32"),
+}
+ROUNDINGS = {
+    "nearest": None,
+    "weighted": ("--rounding", "weighted"),
+    "feedback": ("--rounding", "feedback"),
+    "descent": ("--rounding", "descent"),
+    "descent, bc": ("--rounding", "descent", "--optimize", "bc"),
+}
+HEADER = ("model", "setting", *ROUNDINGS)
+
+
+def measure(options, model, folder):
+    session = tables.session_of(model, rounds_data=False)
+    _, _, evaluation, samples = prepared(model, session, options.inputs, folder)
+    floats = tables.run(session, evaluation)
+    rows = []
+    for setting, of_type in TYPES.items():
+        found = []
+        for of_rounding in ROUNDINGS.values():
+            target = folder / pathlib.Path(model).name
+            calibrated = () if of_rounding is None else ("--calibration", str(samples), *of_rounding)
+            tables.quantize(options.command, model, target, *of_type, *calibrated)
+            made = tables.run(tables.session_of(target, rounds_data=False), evaluation)
+            found.append(tables.sqnr(floats, made))
+        rows.append(Row((model.stem, setting, *map(decibels, found)), figures=found))
+    return rows
+
+
+def closing(rows):
+    """How far each rounding is from nearest, on average and at the worst."""
+    lines = []
+    for i, name in enumerate(ROUNDINGS):
+        gains = [row.figures[i] - row.figures[0] for row in rows]
+        if i > 0:
+            lines.append(f"- {name}: {sum(gains) / len(gains):+.1f} dB on average, {min(gains):+.1f} dB at the worst")
+    return lines
+
+
+if __name__ == "__main__":
+    write_table(__doc__, PAGE, HEADER, measure, closing=closing)
