@@ -5,7 +5,8 @@ what is left at the outputs, on samples that nothing was fitted on, into docs/ro
     .venv/bin/python scripts/rounding_table.py                        the example models
     .venv/bin/python scripts/rounding_table.py --models DIR --inputs DIR --table public
 
-Samples are those of accuracy_table.py, every second one for rounding. The release build has to be there.
+Samples are those of accuracy_table.py, every second one for rounding, of large inputs 8. The release
+build has to be there.
 """
 
 import pathlib
@@ -28,12 +29,17 @@ ROUNDINGS = {
     "descent": ("--rounding", "descent"),
     "descent, bc": ("--rounding", "descent", "--optimize", "bc"),
 }
+LARGE, FEW = 1 << 14, 8  # numbers in a sample, samples
 HEADER = ("model", "setting", *ROUNDINGS)
 
 
 def measure(options, model, folder):
     session = tables.session_of(model, rounds_data=False)
-    _, _, evaluation, samples = prepared(model, session, options.inputs, folder)
+    _, calibration, evaluation, samples = prepared(model, session, options.inputs, folder)
+    if sum(data.size for data in calibration[0].values()) > LARGE:
+        for file in sorted(samples.iterdir(), key=lambda file: int(file.stem))[FEW:]:
+            file.unlink()
+        evaluation = evaluation[:FEW * 2]
     floats = tables.run(session, evaluation)
     rows = []
     for setting, of_type in TYPES.items():

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <memory>
 #include <ranges>
-#include <tuple>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -63,22 +63,32 @@ const char* beyond_float16(const ScaledFormat& format, const Constant& weight) {
   return nullptr;
 }
 
-// What is known of the inputs of the weight that the node, perhaps by a move, makes; null: nothing.
+// Which constant, perhaps moved, it is.
+std::string_view name_of(NodeRef node) {
+  const bool is_constant = node.kind() == ops::Constant::kind;
+  return node.graph->value_name(is_constant ? node.result() : node.operand(0));
+}
+
+// What is known of the inputs of the weight that the node makes; null: nothing.
 const SecondMoments* moments_of(const WeightOnly& scheme, NodeRef node) {
-  const auto& [rounding, moments] = std::tie(scheme.options().rounding, scheme.options().moments);
-  if (moments == nullptr || rounding == Rounding::nearest) return nullptr;
-  const Value constant = node.kind() == ops::Constant::kind ? node.result() : node.operand(0);
-  return moments->find(node.graph->value_name(constant));
+  const WeightOnlyOptions& options = scheme.options();
+  const bool looks_at_them = options.moments != nullptr && options.rounding != Rounding::nearest;
+  return looks_at_them ? options.moments->find(name_of(node)) : nullptr;
 }
 
 Expected<void> round_by(const SecondMoments* moments, const WeightOnly& scheme, NodeRef node,
                         const Constant& weight, EncodedConstant& encoded) {
   if (moments == nullptr) return {};
-  QUADRANT_TRY(const RoundedWeights rounded,
-               round_constant(weight, *moments, encoded, {.rounding = scheme.options().rounding}));
-  if (scheme.options().on_rounded) {
-    scheme.options().on_rounded(node.graph->value_name(node.result()), rounded);
+  auto rounded = round_constant(
+      weight, *moments, encoded,
+      {.rounding = scheme.options().rounding,
+       .keeps_zero_points = scheme.options().symmetry != Symmetry::asymmetric,
+       .least_scale = weight.element() == ElementType::float16 ? float16_spacing : 0.0F});
+  if (!rounded) {
+    rounded.error().place.tensor = name_of(node);
+    return fail(std::move(rounded).error());
   }
+  if (scheme.options().on_rounded) scheme.options().on_rounded(name_of(node), *rounded);
   return {};
 }
 

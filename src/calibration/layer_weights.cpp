@@ -8,14 +8,15 @@
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/products.hpp"
+#include "support/saturating.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
 
-using Extents = std::vector<std::int64_t>;
+using Integers = std::vector<std::int64_t>;
 
-Extents row_major(std::span<const std::int64_t> extents) {
-  Extents strides(extents.size(), 1);
+Integers row_major(std::span<const std::int64_t> extents) {
+  Integers strides(extents.size(), 1);
   for (std::size_t i = extents.size(); i-- > 1;) strides[i - 1] = strides[i] * extents[i];
   return strides;
 }
@@ -23,12 +24,32 @@ Extents row_major(std::span<const std::int64_t> extents) {
 /// A constant, and how far apart its elements are along the axes of what is made of it.
 struct View {
   NodeId constant;
-  Extents extents;
-  Extents strides;
+  Integers extents;
+  Integers strides;
 };
 
-bool keeps_order(NodeRef node) {
-  return node.kind() == ops::Identity::kind || has_trait(node, Trait::keeps_order);
+// What the node, a transpose or a move that keeps the order, makes of it.
+bool follow(NodeRef node, View& view) {
+  const Shape& shape = node.type().shape;
+  if (!shape.is_static()) return false;
+  const auto now = shape.known_extents();
+  if (node.kind() == ops::Transpose::kind) {
+    const auto perm = ops::Transpose{node}.perm();
+    if (perm.size() != view.extents.size()) return false;
+    const View before = view;
+    for (std::size_t axis = 0; axis < perm.size(); ++axis) {
+      const auto from = static_cast<std::size_t>(perm[axis]);
+      view.extents[axis] = before.extents[from];
+      view.strides[axis] = before.strides[from];
+    }
+    return true;
+  }
+  if (!std::ranges::equal(now, view.extents)) {
+    if (view.strides != row_major(view.extents)) return false;
+    view.strides = row_major(now);
+  }
+  view.extents.assign(now.begin(), now.end());
+  return true;
 }
 
 // Nothing where the value is something else, or not of floats.
@@ -37,7 +58,8 @@ std::optional<View> view_of(const Graph& graph, Value value) {
   std::vector<NodeId> moves;
   while (graph.constant(value.node) == nullptr) {
     const NodeRef node = graph.ref(value.node);
-    const bool is_known = node.kind() == ops::Transpose::kind || keeps_order(node);
+    const bool is_known =
+        node.kind() == ops::Transpose::kind || has_trait(node, Trait::keeps_order);
     if (!is_known || value.result != 0 || moves.size() == most_moves) return std::nullopt;
     moves.push_back(value.node);
     value = node.operand(0);
@@ -48,37 +70,18 @@ std::optional<View> view_of(const Graph& graph, Value value) {
     return std::nullopt;
   }
   const auto extents = type.shape.known_extents();
-  View view{value.node, Extents(extents.begin(), extents.end()), row_major(extents)};
+  View view{value.node, Integers(extents.begin(), extents.end()), row_major(extents)};
   for (std::size_t i = moves.size(); i-- > 0;) {
-    const NodeRef node = graph.ref(moves[i]);
-    const Shape& shape = node.type().shape;
-    if (!shape.is_static()) return std::nullopt;
-    if (node.kind() == ops::Transpose::kind) {
-      const auto perm = ops::Transpose{node}.perm();
-      if (perm.size() != view.extents.size()) return std::nullopt;
-      const View before = view;
-      for (std::size_t axis = 0; axis < perm.size(); ++axis) {
-        const auto from = static_cast<std::size_t>(perm[axis]);
-        view.extents[axis] = before.extents[from];
-        view.strides[axis] = before.strides[from];
-      }
-    } else {
-      const auto now = shape.known_extents();
-      if (!std::ranges::equal(now, view.extents)) {
-        if (view.strides != row_major(view.extents)) return std::nullopt;
-        view.strides = row_major(now);
-      }
-      view.extents.assign(now.begin(), now.end());
-    }
+    if (!follow(graph.ref(moves[i]), view)) return std::nullopt;
   }
   return view;
 }
 
 // Places of all index tuples of those axes, the last one moving first.
-Extents places(const View& view, std::size_t first, std::size_t end) {
-  Extents found{0};
+Integers places(const View& view, std::size_t first, std::size_t end) {
+  Integers found{0};
   for (std::size_t axis = first; axis < end; ++axis) {
-    Extents more;
+    Integers more;
     more.reserve(found.size() * static_cast<std::size_t>(view.extents[axis]));
     for (const std::int64_t place : found) {
       for (std::int64_t i = 0; i < view.extents[axis]; ++i) {
@@ -90,8 +93,8 @@ Extents places(const View& view, std::size_t first, std::size_t end) {
   return found;
 }
 
-Extents steps(std::int64_t count, std::int64_t stride) {
-  Extents found(static_cast<std::size_t>(count));
+Integers steps(std::int64_t count, std::int64_t stride) {
+  Integers found(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < found.size(); ++i) found[i] = static_cast<std::int64_t>(i) * stride;
   return found;
 }
@@ -192,12 +195,12 @@ std::vector<LayerWeight> layer_weights(const Graph& graph, std::vector<LeftAlone
     const auto take = [&](std::uint32_t operand, auto weight_of) {
       if (node.operands().size() <= operand || node.operand(operand).is_absent()) return;
       const auto view = view_of(graph, node.operand(operand));
-      if (!view || view->extents.empty()) return;
+      if (!view || view->extents.empty() || std::ranges::count(view->extents, 0) != 0) return;
       if (std::optional<LayerWeight> made = weight_of(*view)) {
         found.push_back(std::move(*made));
       } else {
         left.push_back({std::string(graph.value_name({view->constant})),
-                        "the shapes do not tell how its layer reads it"});
+                        "shapes and attributes do not tell how its layer reads it"});
       }
     };
     const Operation* const operation = find_operation(node);
@@ -217,19 +220,23 @@ std::vector<LayerWeight> layer_weights(const Graph& graph, std::vector<LeftAlone
   return found;
 }
 
-std::optional<LayerProbe> probe_of(const Graph& graph, const LayerWeight& weight,
-                                   std::uint64_t most_bytes) {
+std::uint64_t bytes_of_probe(const LayerWeight& weight) noexcept {
+  const std::uint64_t columns = weight.layout.columns.size();
+  const std::uint64_t count =
+      saturating_multiply(saturating_multiply(columns, columns), weight.layout.matrices.size());
+  return saturating_multiply(count, sizeof(float));
+}
+
+LayerProbe probe_of(const Graph& graph, const LayerWeight& weight) {
   const NodeRef node = graph.ref(weight.layer);
   const auto taken = node.operand_type(weight.weight)->shape.known_extents();
-  Extents extents(taken.begin(), taken.end());
+  Integers extents(taken.begin(), taken.end());
   const std::size_t columns = weight.layout.columns.size();
   const std::size_t matrices = weight.layout.matrices.size();
   // What is one channel more of the result, and what a channel is multiplied by.
   const bool is_transposed = find_product(node)->channel(node, Shape(extents)) == 1;
   const std::size_t of_group = static_cast<std::size_t>(extents[0]) / matrices;
-  const std::size_t count = columns * columns * matrices;
-  if (count > most_bytes / sizeof(float)) return std::nullopt;
-  std::vector<float> unit(count);
+  std::vector<float> unit(columns * columns * matrices);
   std::size_t taps = 1;
   for (std::size_t axis = 2; axis < extents.size(); ++axis) {
     taps *= static_cast<std::size_t>(extents[axis]);

@@ -34,8 +34,9 @@ struct LayerProbe {
   Graph graph;
   Value result;
 };
-/// Of a convolution. Empty where its weight would take more than `most_bytes`.
-[[nodiscard]] std::optional<LayerProbe> probe_of(const Graph& graph, const LayerWeight& weight,
-                                                 std::uint64_t most_bytes);
+/// Of a convolution.
+[[nodiscard]] LayerProbe probe_of(const Graph& graph, const LayerWeight& weight);
+/// Bytes that its weight takes.
+[[nodiscard]] std::uint64_t bytes_of_probe(const LayerWeight& weight) noexcept;
 
 }  // namespace quadrant::inline v0

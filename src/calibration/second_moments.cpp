@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -17,12 +18,12 @@
 #include "calibration/reals.hpp"
 #include "calibration/sample_loop.hpp"
 #include "quadrant/runtime/interpreter.hpp"
+#include "support/saturating.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
 
-// Of inputs side by side, in bytes.
-constexpr std::size_t room = std::size_t{1} << 24U;
+constexpr const char* other_extents = "inputs of its layer have other extents than the model says";
 
 /// A layer that reads a weight.
 struct Reader {
@@ -36,12 +37,19 @@ struct Watched {
   std::string name;
   std::vector<Reader> readers;
   std::vector<double> largest;  ///< magnitude, of each column of each matrix
-  std::optional<SecondMoments> moments;
+  std::unique_ptr<SecondMoments> moments;
   std::string why_not;  ///< there are none
-  std::mutex mutex;
+  std::mutex mutex;     ///< of all of these but for the readers
 
   [[nodiscard]] const WeightMatrices& layout() const { return readers.front().weight.layout; }
+  void leave(std::string reason) {
+    if (why_not.empty()) why_not = std::move(reason);
+  }
 };
+
+// --- extents -------------------------------------------------------------------------------------
+
+using Extents = std::span<const std::int64_t>;
 
 // Elements along axes in front of one, the extent of that, and along those behind it.
 struct Axes {
@@ -50,44 +58,67 @@ struct Axes {
   std::int64_t inner = 1;
 };
 
-Axes around(std::span<const std::int64_t> extents, std::int64_t axis) {
+Axes around(Extents extents, std::size_t axis) {
   Axes found;
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(extents.size()); ++i) {
-    const std::int64_t extent = extents[static_cast<std::size_t>(i)];
-    (i < axis ? found.outer : i == axis ? found.extent : found.inner) *= extent;
-  }
+  for (std::size_t i = 0; i < axis; ++i) found.outer *= extents[i];
+  found.extent = extents[axis];
+  for (std::size_t i = axis + 1; i < extents.size(); ++i) found.inner *= extents[i];
   return found;
 }
 
-/// Inputs [count, columns] of one matrix, as they are collected.
-class Inputs {
- public:
-  Inputs(Watched& watched, std::size_t matrix)
-      : watched_(watched), matrix_(matrix), steps_(watched.moments->steps(matrix)) {
-    numbers_.reserve(std::max<std::size_t>(room / sizeof(double) / steps_.size(), 1) *
-                     steps_.size());
-  }
+// Of the data of matrices, those in front of the last two.
+Extents batch_of(Extents extents) {
+  return extents.first(extents.size() - std::min<std::size_t>(extents.size(), 2));
+}
 
-  /// The next number, of the next column.
-  Expected<void> add(double x) {
-    const double step = steps_[numbers_.size() % steps_.size()];
-    numbers_.push_back(step == 0 ? 0
-                                 : std::clamp(std::nearbyint(x / step), -SecondMoments::most_steps,
-                                              SecondMoments::most_steps));
-    return numbers_.size() < numbers_.capacity() ? Expected<void>() : finish();
-  }
-  Expected<void> finish() {
-    QUADRANT_CHECK(watched_.moments->add(matrix_, numbers_));
-    numbers_.clear();
-    return {};
-  }
+// Of batches that broadcast, an extent counted from the end; 1 where there is none.
+std::int64_t from_end(Extents of, std::size_t i) {
+  return i < of.size() ? of[of.size() - 1 - i] : 1;
+}
 
- private:
-  Watched& watched_;
-  std::size_t matrix_;
-  std::span<const double> steps_;
-  std::vector<double> numbers_;
-};
+bool broadcast(Extents a, Extents b) {
+  for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+    const std::int64_t of_a = from_end(a, i);
+    const std::int64_t of_b = from_end(b, i);
+    if (of_a != of_b && of_a != 1 && of_b != 1) return false;
+  }
+  return true;
+}
+
+// The axis of the data along which the columns are; nothing where these do not fit the weight.
+std::optional<std::size_t> data_axis(const LayerWeight& weight, Extents extents) {
+  const auto columns = static_cast<std::int64_t>(weight.layout.columns.size());
+  const auto matrices = static_cast<std::int64_t>(weight.layout.matrices.size());
+  const auto axis = static_cast<std::size_t>(weight.data_axis);
+  if (weight.is_convolution) {
+    const bool fits = extents.size() > axis && extents[axis] > 0 && extents[axis] % matrices == 0 &&
+                      columns % (extents[axis] / matrices) == 0;
+    return fits ? std::optional(axis) : std::nullopt;
+  }
+  if (extents.size() < axis || extents[extents.size() - axis] != columns) return std::nullopt;
+  if (!broadcast(batch_of(extents), weight.batch)) return std::nullopt;
+  return extents.size() - axis;
+}
+
+// Which of the batches of one tensor goes with which of the other's.
+std::vector<std::pair<std::int64_t, std::int64_t>> broadcast_batches(Extents a, Extents b) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> pairs{{0, 0}};
+  for (std::size_t i = std::max(a.size(), b.size()); i-- > 0;) {
+    const std::int64_t of_a = from_end(a, i);
+    const std::int64_t of_b = from_end(b, i);
+    const std::int64_t count = of_a == 1 ? of_b : of_a;
+    std::vector<std::pair<std::int64_t, std::int64_t>> more;
+    for (const auto& [at_a, at_b] : pairs) {
+      for (std::int64_t k = 0; k < count; ++k) {
+        more.emplace_back(at_a * of_a + (of_a == 1 ? 0 : k), at_b * of_b + (of_b == 1 ? 0 : k));
+      }
+    }
+    pairs = std::move(more);
+  }
+  return pairs;
+}
+
+// --- inputs --------------------------------------------------------------------------------------
 
 /// Which of `count` inputs are taken, of which there are `most` at most.
 class Spread {
@@ -104,14 +135,45 @@ class Spread {
   std::int64_t taken_;
 };
 
+/// Inputs [count, columns] of one matrix, on the grid, as they are collected.
+class Inputs {
+ public:
+  Inputs(SecondMoments& moments, std::size_t matrix)
+      : moments_(moments), matrix_(matrix), steps_(moments.steps(matrix)) {
+    constexpr std::size_t bytes_at_once = std::size_t{1} << 24U;
+    most_ =
+        std::max<std::size_t>(bytes_at_once / sizeof(double) / steps_.size(), 1) * steps_.size();
+  }
+
+  /// The next number, of the next column.
+  Expected<void> add(double x) {
+    const double step = steps_[numbers_.size() % steps_.size()];
+    const double steps = step == 0 ? 0 : std::nearbyint(x / step);
+    numbers_.push_back(std::clamp(steps, -SecondMoments::most_steps, SecondMoments::most_steps));
+    return numbers_.size() < most_ ? Expected<void>() : finish();
+  }
+  Expected<void> finish() {
+    QUADRANT_CHECK(moments_.add(matrix_, numbers_));
+    numbers_.clear();
+    return {};
+  }
+
+ private:
+  SecondMoments& moments_;
+  std::size_t matrix_;
+  std::span<const double> steps_;
+  std::vector<double> numbers_;
+  std::size_t most_ = 0;
+};
+
 // [batch, matrices * columns, positions...] of the probe of a convolution.
-Expected<void> add_positions(Watched& watched, const Tensor& patches, std::int64_t most) {
+Expected<void> add_positions(SecondMoments& moments, const Tensor& patches, std::int64_t most) {
   const auto y = patches.as<float>();
   const Axes axes = around(patches.extents(), 1);
-  const auto columns = static_cast<std::int64_t>(watched.layout().columns.size());
+  const auto columns = static_cast<std::int64_t>(moments.layout().columns.size());
   const Spread taken(axes.outer * axes.inner, most);
-  for (std::size_t matrix = 0; matrix < watched.layout().matrices.size(); ++matrix) {
-    Inputs inputs(watched, matrix);
+  for (std::size_t matrix = 0; matrix < moments.layout().matrices.size(); ++matrix) {
+    Inputs inputs(moments, matrix);
     for (std::int64_t i = 0; i < taken.size(); ++i) {
       const std::int64_t image = taken[i] / axes.inner;
       const std::int64_t position = taken[i] % axes.inner;
@@ -126,49 +188,26 @@ Expected<void> add_positions(Watched& watched, const Tensor& patches, std::int64
   return {};
 }
 
-// Which of the batches of one tensor goes with which of the other's, as they broadcast.
-std::vector<std::pair<std::int64_t, std::int64_t>> broadcast_batches(
-    std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
-  const std::size_t rank = std::max(a.size(), b.size());
-  std::vector<std::pair<std::int64_t, std::int64_t>> pairs{{0, 0}};
-  for (std::size_t i = 0; i < rank; ++i) {
-    const auto extent = [&](std::span<const std::int64_t> of) {
-      return i + of.size() < rank ? std::int64_t{1} : of[i + of.size() - rank];
-    };
-    const std::int64_t of_a = extent(a);
-    const std::int64_t of_b = extent(b);
-    std::vector<std::pair<std::int64_t, std::int64_t>> more;
-    for (const auto& [at_a, at_b] : pairs) {
-      const std::int64_t count = of_a == 0 || of_b == 0 ? 0 : std::max(of_a, of_b);
-      for (std::int64_t k = 0; k < count; ++k) {
-        more.emplace_back(at_a * of_a + (of_a == 1 ? 0 : k), at_b * of_b + (of_b == 1 ? 0 : k));
-      }
-    }
-    pairs = std::move(more);
-  }
-  return pairs;
-}
-
 // Rows, or columns, of the matrices of a batch.
-Expected<void> add_matrices(Watched& watched, const LayerWeight& weight, std::span<const double> x,
-                            std::span<const std::int64_t> extents, std::int64_t most) {
-  const std::size_t matrix_axes = std::min<std::size_t>(extents.size(), 2);
-  const std::int64_t columns = extents[extents.size() - static_cast<std::size_t>(weight.data_axis)];
+Expected<void> add_matrices(SecondMoments& moments, const LayerWeight& weight,
+                            std::span<const double> x, Extents extents, std::int64_t most) {
   std::int64_t size = 1;
-  for (const std::int64_t extent : extents.last(matrix_axes)) size *= extent;
+  for (const std::int64_t extent : extents.last(extents.size() - batch_of(extents).size())) {
+    size *= extent;
+  }
+  const auto columns = static_cast<std::int64_t>(moments.layout().columns.size());
   const std::int64_t inner = weight.data_axis == 1 ? 1 : extents.back();
-  const std::int64_t rows = columns == 0 ? 0 : size / columns;
-  const auto batches = broadcast_batches(extents.first(extents.size() - matrix_axes), weight.batch);
-  const auto matrices = static_cast<std::int64_t>(watched.layout().matrices.size());
-  const auto count = static_cast<std::int64_t>(batches.size());
-  const Spread taken(count * rows / std::max<std::int64_t>(matrices, 1), most);
+  const std::int64_t rows = size / columns;
+  const auto batches = broadcast_batches(batch_of(extents), weight.batch);
+  const auto matrices = static_cast<std::int64_t>(moments.layout().matrices.size());
+  const Spread taken(static_cast<std::int64_t>(batches.size()) * rows / matrices, most);
   // With one matrix, all rows of all batches; else those of each of its batches.
   std::vector<std::vector<std::int64_t>> of_matrix(static_cast<std::size_t>(matrices));
   for (const auto& [of_data, of_weight] : batches) {
     of_matrix[matrices == 1 ? 0 : static_cast<std::size_t>(of_weight)].push_back(of_data);
   }
   for (std::size_t matrix = 0; matrix < of_matrix.size(); ++matrix) {
-    Inputs inputs(watched, matrix);
+    Inputs inputs(moments, matrix);
     for (std::int64_t i = 0; i < taken.size(); ++i) {
       const std::int64_t of_data = of_matrix[matrix][static_cast<std::size_t>(taken[i] / rows)];
       const std::int64_t row = taken[i] % rows;
@@ -182,6 +221,14 @@ Expected<void> add_matrices(Watched& watched, const LayerWeight& weight, std::sp
   return {};
 }
 
+// --- runs ----------------------------------------------------------------------------------------
+
+/// What a layer computes on in a sample.
+struct Data {
+  const Tensor& tensor;
+  std::vector<double> reals;
+};
+
 class Collector {
  public:
   Collector(const Graph& graph, const DataSet& data, const CollectMomentsOptions& options)
@@ -191,11 +238,11 @@ class Collector {
 
  private:
   void find_weights();
-  Expected<void> load(Reader& reader) const;
-  using Visit = Expected<void> (Collector::*)(Watched&, const Reader&, const Tensor&);
-  Expected<void> visit(const Runtime& runtime, std::string_view task, Visit visit);
-  Expected<void> reach(Watched& watched, const Reader& reader, const Tensor& tensor);
-  Expected<void> sum(Watched& watched, const Reader& reader, const Tensor& tensor);
+  void make_room();
+  void load(Watched& watched) const;
+  using Visit = FunctionRef<Expected<void>(Watched&, const Reader&, const Data&)>;
+  Expected<void> visit(const Runtime& runtime, std::string_view task, Visit visit) const;
+  Expected<void> sum(Watched& watched, const Reader& reader, const Data& data) const;
 
   const Graph& graph_;
   const DataSet& data_;
@@ -212,17 +259,28 @@ void Collector::find_weights() {
       watched = weights_.emplace_back(std::make_unique<Watched>()).get();
       watched->name = graph_.value_name({weight.constant});
     } else if (watched->layout() != weight.layout) {
-      watched->why_not = "its layers read it in different ways";
+      watched->leave("its layers read it in different ways");
     }
     watched->readers.push_back({std::move(weight), std::nullopt, nullptr});
   }
+  std::set<std::string, std::less<>> unclear;
+  for (const LeftAlone& left : left_) unclear.insert(left.name);
+  std::erase_if(weights_, [&](const auto& watched) { return unclear.contains(watched->name); });
+}
+
+// For sums, and the weights of probes.
+void Collector::make_room() {
   std::uint64_t used = 0;
   for (const auto& watched : weights_) {
     const WeightMatrices& layout = watched->layout();
-    const std::uint64_t bytes = SecondMoments::bytes_of(layout);
+    std::uint64_t bytes = SecondMoments::bytes_of(layout);
+    for (const Reader& reader : watched->readers) {
+      if (!reader.weight.is_convolution) continue;
+      bytes = saturating_add(bytes, bytes_of_probe(reader.weight));
+    }
     if (bytes > options_.most_bytes - used) {
-      watched->why_not = fmt::format("its moments take {} bytes: more than is left of {} for all",
-                                     bytes, options_.most_bytes);
+      watched->leave(fmt::format("its moments take {} bytes: more than is left of {} for all",
+                                 bytes, options_.most_bytes));
     }
     if (!watched->why_not.empty()) continue;
     used += bytes;
@@ -230,27 +288,30 @@ void Collector::find_weights() {
   }
 }
 
-Expected<void> Collector::load(Reader& reader) const {
-  if (!reader.weight.is_convolution) return {};
-  reader.probe = probe_of(graph_, reader.weight, options_.most_bytes);
-  if (!reader.probe) return fail(ErrorCode::impossible, "it has too many inputs");
-  QUADRANT_TRY(reader.layer,
-               Interpreter().load(reader.probe->graph, std::array{reader.probe->result}));
-  return {};
+void Collector::load(Watched& watched) const {
+  for (Reader& reader : watched.readers) {
+    if (!reader.weight.is_convolution) continue;
+    reader.probe = probe_of(graph_, reader.weight);
+    auto loaded = Interpreter().load(reader.probe->graph, std::array{reader.probe->result});
+    if (loaded) {
+      reader.layer = std::move(*loaded);
+    } else {
+      watched.leave(std::move(loaded).error().message);
+    }
+  }
 }
 
 // Of the layers' inputs of all samples.
-Expected<void> Collector::visit(const Runtime& runtime, std::string_view task, Visit visit) {
+Expected<void> Collector::visit(const Runtime& runtime, std::string_view task, Visit visit) const {
   std::vector<Value> values;
   std::vector<std::vector<std::pair<Watched*, const Reader*>>> readers;
   std::map<Value, std::size_t> places;
   for (const auto& watched : weights_) {
     if (!watched->why_not.empty()) continue;
     for (const Reader& reader : watched->readers) {
-      const Value value = reader.weight.data;
-      const auto [at, is_new] = places.try_emplace(value, values.size());
+      const auto [at, is_new] = places.try_emplace(reader.weight.data, values.size());
       if (is_new) {
-        values.push_back(value);
+        values.push_back(reader.weight.data);
         readers.emplace_back();
       }
       readers[at->second].emplace_back(watched.get(), &reader);
@@ -259,9 +320,10 @@ Expected<void> Collector::visit(const Runtime& runtime, std::string_view task, V
   if (values.empty()) return {};
   QUADRANT_TRY(const auto model, runtime.load(graph_, values));
   const auto observe = [&](std::size_t i, const Tensor& tensor) -> Expected<void> {
+    Data data{tensor, {}};
+    QUADRANT_TRY(data.reals, to_doubles(tensor));
     for (const auto& [watched, reader] : readers[i]) {
-      const std::lock_guard lock(watched->mutex);
-      if (watched->why_not.empty()) QUADRANT_CHECK((this->*visit)(*watched, *reader, tensor));
+      QUADRANT_CHECK(visit(*watched, *reader, data));
     }
     return {};
   };
@@ -275,72 +337,74 @@ Expected<void> Collector::visit(const Runtime& runtime, std::string_view task, V
       [](std::size_t, std::size_t) { return Expected<void>(); });
 }
 
-Expected<void> Collector::reach(Watched& watched, const Reader& reader, const Tensor& tensor) {
-  QUADRANT_TRY(const std::vector<double> x, to_doubles(tensor));
-  const LayerWeight& weight = reader.weight;
-  const std::int64_t axis = weight.is_convolution ? 1 : tensor.rank() - weight.data_axis;
-  if (axis < 0 || axis >= tensor.rank()) return {};
-  const Axes axes = around(tensor.extents(), axis);
+// Takes down the largest magnitudes.
+Expected<void> reach(Watched& watched, const Reader& reader, const Data& data) {
+  const auto axis = data_axis(reader.weight, data.tensor.extents());
+  if (!axis) {
+    const std::lock_guard lock(watched.mutex);
+    watched.leave(other_extents);
+    return {};
+  }
+  const Axes axes = around(data.tensor.extents(), *axis);
   std::vector<double> largest(static_cast<std::size_t>(axes.extent));
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double magnitude = std::fabs(x[i]);
-    if (!std::isfinite(magnitude)) {
-      watched.why_not = "inputs of its layer are not finite";
-      return {};
-    }
+  bool is_finite = true;
+  for (std::size_t i = 0; i < data.reals.size(); ++i) {
+    const double magnitude = std::fabs(data.reals[i]);
+    is_finite = is_finite && std::isfinite(magnitude);
     double& most = largest[i / static_cast<std::size_t>(axes.inner) % largest.size()];
     most = std::max(most, magnitude);
   }
-  const WeightMatrices& layout = watched.layout();
-  const std::size_t columns = layout.columns.size();
+  const std::lock_guard lock(watched.mutex);
+  if (!is_finite) watched.leave("inputs of its layer are not finite");
   // Of a convolution, columns are the taps of a channel, and matrices groups of channels.
-  const std::size_t taps = weight.is_convolution ? columns * layout.matrices.size() /
-                                                       std::max<std::size_t>(largest.size(), 1)
-                                                 : 1;
-  if (taps == 0 ||
-      (weight.is_convolution ? largest.size() * taps != columns * layout.matrices.size()
-                             : largest.size() != columns)) {
-    watched.why_not = "inputs of its layer have other extents than it says";
-    return {};
-  }
+  const std::size_t taps =
+      reader.weight.is_convolution ? watched.largest.size() / largest.size() : 1;
   for (std::size_t i = 0; i < watched.largest.size(); ++i) {
-    const std::size_t channel = weight.is_convolution ? i / taps : i % columns;
-    watched.largest[i] = std::max(watched.largest[i], largest[channel]);
+    watched.largest[i] = std::max(watched.largest[i], largest[i / taps % largest.size()]);
   }
   return {};
 }
 
-Expected<void> Collector::sum(Watched& watched, const Reader& reader, const Tensor& tensor) {
-  QUADRANT_TRY(const std::vector<double> x, to_doubles(tensor));
+Expected<void> Collector::sum(Watched& watched, const Reader& reader, const Data& data) const {
   if (!reader.weight.is_convolution) {
-    return add_matrices(watched, reader.weight, x, tensor.extents(), options_.most_inputs);
+    const std::lock_guard lock(watched.mutex);
+    return add_matrices(*watched.moments, reader.weight, data.reals, data.tensor.extents(),
+                        options_.most_inputs_of_sample);
   }
-  const std::vector<float> reals(x.begin(), x.end());
+  const std::vector<float> reals(data.reals.begin(), data.reals.end());
   const Tensor input =
-      Tensor::from_values<float>(ElementType::float32, tensor.shape(), std::span(reals));
+      Tensor::from_values<float>(ElementType::float32, data.tensor.shape(), std::span(reals));
   auto patches = run_model(*reader.layer, std::array{input}, 1);
-  if (!patches) {
-    if (patches.error().code != ErrorCode::impossible) return fail(std::move(patches).error());
-    watched.why_not = std::move(patches).error().message;
-    return {};
+  if (!patches && patches.error().code != ErrorCode::impossible) {
+    return fail(std::move(patches).error());
   }
-  return add_positions(watched, patches->front(), options_.most_inputs);
+  const std::lock_guard lock(watched.mutex);
+  if (patches) {
+    return add_positions(*watched.moments, patches->front(), options_.most_inputs_of_sample);
+  }
+  watched.leave(std::move(patches).error().message);
+  return {};
 }
 
 Expected<SecondMomentsTable> Collector::run(const Runtime& runtime) {
   if (data_.size() == 0) return fail(ErrorCode::usage, "there are no samples to calibrate with");
   find_weights();
-  QUADRANT_CHECK(visit(runtime, "ranges of inputs", &Collector::reach));
+  make_room();
+  QUADRANT_CHECK(visit(runtime, "ranges of inputs",
+                       [](Watched& watched, const Reader& reader, const Data& data) {
+                         return reach(watched, reader, data);
+                       }));
   for (const auto& watched : weights_) {
-    for (Reader& reader : watched->readers) {
-      if (!watched->why_not.empty()) break;
-      if (const auto loaded = load(reader); !loaded) watched->why_not = loaded.error().message;
-    }
+    if (watched->why_not.empty()) load(*watched);
     if (!watched->why_not.empty()) continue;
     for (double& largest : watched->largest) largest /= SecondMoments::most_steps;
-    watched->moments.emplace(watched->layout(), std::move(watched->largest));
+    watched->moments =
+        std::make_unique<SecondMoments>(watched->layout(), std::move(watched->largest));
   }
-  QUADRANT_CHECK(visit(runtime, "moments of inputs", &Collector::sum));
+  QUADRANT_CHECK(visit(runtime, "moments of inputs",
+                       [this](Watched& watched, const Reader& reader, const Data& data) {
+                         return sum(watched, reader, data);
+                       }));
   SecondMomentsTable table;
   table.samples = data_.size();
   table.left = std::move(left_);

@@ -33,47 +33,48 @@ struct RoundingLog {
 
 double decibels(double of, double error) { return 10 * std::log10(of / error); }
 
-std::size_t count_coded(const Graph& graph) {
+// Weights that became codes without: the first few, and why.
+void tell_nearest(const RoundingLog& log, const SecondMomentsTable& moments, const Graph& graph,
+                  const Graph& quantized, const std::string& path, Sink& sink) {
+  constexpr std::size_t most = 5;
   std::size_t count = 0;
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     const NodeId node = graph.node_at(index);
-    if (!node.is_valid() || graph.constant(node) == nullptr) continue;
-    count += graph.type({node}).is_quantized() ? 1U : 0U;
+    if (!node.is_valid() || graph.constant(node) == nullptr || !quantized.contains(node)) continue;
+    const std::string name(graph.value_name({node}));
+    if (!quantized.type({node}).is_quantized() || log.weights.contains(name)) continue;
+    if (++count > most) continue;
+    const auto left = std::ranges::find(moments.left, name, &LeftAlone::name);
+    sink.report({Severity::note,
+                 fmt::format("its codes are the nearest ones: {}",
+                             left != moments.left.end()
+                                 ? left->reason
+                                 : "no layer's inputs tell what it is multiplied by (a lookup, an "
+                                   "einsum, or a weight that is computed first)"),
+                 {.file = path, .tensor = name}});
   }
-  return count;
+  if (count > most) {
+    sink.report({Severity::note,
+                 fmt::format("{} more have the nearest codes", counted(count - most, "weight")),
+                 {.file = path}});
+  }
 }
 
 // How much less error layers have than with codes that are nearest, on the whole.
-void tell(const RoundingLog& log, const Graph& quantized, const std::string& path, Sink& sink) {
-  RoundedWeights all;
+void tell(const RoundingLog& log, const std::string& path, Sink& sink) {
   double gained = 0;
   std::size_t measured = 0;
   for (const auto& [name, each] : log.weights) {
-    all.rows += each.rows;
-    all.feedback += each.feedback;
-    all.weighted += each.weighted;
     if (!(each.error > 0) || !(each.nearest > 0)) continue;
     gained += decibels(each.nearest, each.error);
     ++measured;
   }
-  const std::size_t coded = count_coded(quantized);
-  if (coded > log.weights.size()) {
-    sink.report(
-        {Severity::note,
-         fmt::format("{} rounded to the nearest: of no layer whose inputs are known as those "
-                     "of a product are (lookups, recurrent layers, einsum)",
-                     counted(coded - log.weights.size(), "weight")),
-         {.file = path}});
-  }
-  if (log.weights.empty()) return;
+  if (measured == 0) return;
   sink.report(
       {Severity::note,
-       fmt::format("{} rounded by their inputs: the results of their layers have {:.1f} dB less "
-                   "error on average, on these samples, than with the nearest codes (error "
-                   "feedback was better in {} of {} rows)",
-                   counted(log.weights.size(), "weight"),
-                   measured == 0 ? 0.0 : gained / static_cast<double>(measured), all.feedback,
-                   all.rows),
+       fmt::format("{} rounded by what layers multiply them by: on these samples, each layer's "
+                   "results have {:.1f} dB less error on average than with the nearest codes",
+                   counted(log.weights.size(), "weight"), gained / static_cast<double>(measured)),
        {.file = path}});
 }
 
@@ -93,6 +94,11 @@ class WeightOnlyCommand final : public SchemeCommand {
       return fail(ErrorCode::usage,
                   "--optimize bc looks at what layers compute: --calibration PATH says where "
                   "samples are");
+    }
+    if (wanted.has("bc") && is_statistics_file(calibration())) {
+      return fail(ErrorCode::usage,
+                  "--optimize bc runs the model: give samples to --calibration, not statistics",
+                  {.file = calibration()});
     }
     return SchemeCommand::check(choices, model);
   }
@@ -127,7 +133,10 @@ class WeightOnlyCommand final : public SchemeCommand {
     }
     const bool is_nearest = std::ranges::all_of(
         choices, [&](const SchemeChoice& choice) { return rounding(choice) == "nearest"; });
-    if (is_nearest) return make_registry(choices);
+    if (is_nearest) {
+      QUADRANT_CHECK(open_samples(path, subject.graph, *subject.console));
+      return make_registry(choices);
+    }
     if (is_statistics_file(path)) {
       const bool is_asked = std::ranges::any_of(
           choices, [&](const SchemeChoice& choice) { return !rounding(choice).empty(); });
@@ -145,10 +154,12 @@ class WeightOnlyCommand final : public SchemeCommand {
       const std::lock_guard lock(log->mutex);
       log->weights.insert_or_assign(std::string(weight), rounded);
     };
-    subject.steps.review.emplace_back([log, console = subject.console, model = subject.path](
-                                          const Graph&, const QuantizeResult& result) {
-      tell(*log, result.graph, model, *console);
-    });
+    subject.steps.review.emplace_back(
+        [log, moments = data.moments, console = subject.console, model = subject.path,
+         is_alone = !subject.has_calibrated](const Graph& graph, const QuantizeResult& result) {
+          if (is_alone) tell_nearest(*log, *moments, graph, result.graph, model, *console);
+          tell(*log, model, *console);
+        });
     return make_registry(choices, data);
   }
 
@@ -193,11 +204,6 @@ class WeightOnlyCommand final : public SchemeCommand {
         in_file(collect_second_moments(subject.graph, *interpreter, *samples,
                                        {.executor = subject.executor, .sink = subject.console}),
                 subject.path));
-    for (const LeftAlone& left : found.left) {
-      subject.console->report({Severity::warning,
-                               fmt::format("its codes are the nearest ones: {}", left.reason),
-                               {.file = subject.path, .tensor = left.name}});
-    }
     return std::make_shared<const SecondMomentsTable>(std::move(found));
   }
 

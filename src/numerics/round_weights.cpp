@@ -31,6 +31,14 @@ struct RowRange {
   std::size_t count = 0;
 };
 
+/// What became of a row.
+struct RowOutcome {
+  double error = 0;
+  bool is_weighted = false;
+  bool is_fed_back = false;
+  bool is_descended = false;
+};
+
 class WeightRounder {
  public:
   WeightRounder(std::span<const float> values, const Shape& shape, const NumberFormat& format,
@@ -45,9 +53,6 @@ class WeightRounder {
   Expected<RoundedWeights> run(Encoded& encoded);
 
  private:
-  [[nodiscard]] std::size_t row_count() const noexcept {
-    return layout_.matrices.size() * layout_.rows.size();
-  }
   [[nodiscard]] std::size_t element(const RowRange& rows, std::size_t row,
                                     std::size_t column) const noexcept {
     return layout_.element(rows.matrix, rows.first + row, column);
@@ -55,19 +60,29 @@ class WeightRounder {
   [[nodiscard]] std::size_t place(const RowRange& rows, std::size_t row) const noexcept {
     return rows.matrix * layout_.rows.size() + rows.first + row;
   }
+  [[nodiscard]] RowOutcome& outcome(const RowRange& rows, std::size_t row) noexcept {
+    return outcomes_[place(rows, row)];
+  }
+  [[nodiscard]] double total() const;
 
-  void find_blocks(const CodeGrids& grids);
-  [[nodiscard]] Expected<Encoded> weighted() const;
+  [[nodiscard]] Expected<void> find_blocks(const CodeGrids& grids);
+  [[nodiscard]] Expected<Encoded> weighted(const Encoded& encoded) const;
   /// Takes the rows of `other` that have less error, or all of them.
-  void take_better(Encoded& encoded, const Encoded& other, const CodeGrids& grids);
+  [[nodiscard]] Expected<void> take_better(Encoded& encoded, const Encoded& other,
+                                           const CodeGrids& grids);
+  void take_row(Encoded& encoded, const Encoded& other, const CodeGrids& grids,
+                const RowRange& one) const;
 
   template <class Body>
   void for_rows(std::size_t matrix, Body body) const;
   [[nodiscard]] RowRounder rounder(const RowRange& rows, const Encoded& encoded,
                                    const CodeGrids& grids) const;
   void load_matrix(std::size_t matrix, bool with_factor);
-  void measure(const Encoded& encoded, const CodeGrids& grids, std::vector<double>& errors);
+  [[nodiscard]] std::vector<double> measure(const Encoded& encoded, const CodeGrids& grids);
+  [[nodiscard]] std::function<float(double)> rounded_scale() const;
   void round_rows(const RowRange& rows, Encoded& encoded, CodeGrids& grids);
+  void store(const RowRange& rows, std::size_t row, const RowRounder& made, Encoded& encoded,
+             CodeGrids& grids) const;
 
   std::span<const float> values_;
   const Shape& shape_;
@@ -76,17 +91,21 @@ class WeightRounder {
   const WeightMatrices& layout_;
   const RoundWeightsOptions& options_;
 
-  bool owns_scales_ = false;  ///< whether each row has scales that no other has
-  RoundedMatrix matrix_;
-  std::vector<double> errors_;  ///< of each row of each matrix
-  std::vector<std::uint8_t> is_weighted_;
-  std::vector<std::uint8_t> is_fed_back_;
-  std::vector<std::uint8_t> is_descended_;
+  bool owns_scales_ = false;          ///< whether each row has scales that no other has
+  std::vector<RowBlocks> blocks_;     ///< of each matrix
+  RoundedMatrix matrix_;              ///< the one that is rounded
+  std::vector<RowOutcome> outcomes_;  ///< of each row of each matrix
 };
 
 Executor& or_serial(Executor* executor) {
   static SerialExecutor serial;
   return executor != nullptr ? *executor : serial;
+}
+
+double WeightRounder::total() const {
+  double sum = 0;
+  for (const RowOutcome& each : outcomes_) sum += each.error;
+  return sum;
 }
 
 template <class Body>
@@ -99,44 +118,53 @@ void WeightRounder::for_rows(std::size_t matrix, Body body) const {
       });
 }
 
-// The groups of a row are where those of the first row are.
-void WeightRounder::find_blocks(const CodeGrids& grids) {
+Expected<void> WeightRounder::find_blocks(const CodeGrids& grids) {
   const std::size_t columns = layout_.columns.size();
-  matrix_.columns = columns;
-  std::map<std::size_t, std::uint32_t> found;
-  for (std::size_t column = 0; column < columns; ++column) {
-    const std::size_t group = grids.group_of(layout_.element(0, 0, column));
-    const auto [at, is_new] = found.try_emplace(group, static_cast<std::uint32_t>(found.size()));
-    if (is_new) matrix_.blocks.emplace_back();
-    matrix_.block_of.push_back(at->second);
-    matrix_.blocks[at->second].push_back(static_cast<std::uint32_t>(column));
+  std::size_t of_rows = 0;
+  for (std::size_t matrix = 0; matrix < layout_.matrices.size(); ++matrix) {
+    RowBlocks& blocks = blocks_.emplace_back();
+    std::map<std::size_t, std::uint32_t> found;
+    for (std::size_t column = 0; column < columns; ++column) {
+      const std::size_t group = grids.group_of(layout_.element(matrix, 0, column));
+      const auto [at, is_new] = found.try_emplace(group, static_cast<std::uint32_t>(found.size()));
+      if (is_new) blocks.columns.emplace_back();
+      blocks.of_column.push_back(at->second);
+      blocks.columns[at->second].push_back(static_cast<std::uint32_t>(column));
+    }
+    of_rows += blocks.columns.size() * layout_.rows.size();
+    for (std::size_t row = 1; row < layout_.rows.size(); ++row) {
+      for (const auto& block : blocks.columns) {
+        const std::size_t group = grids.group_of(layout_.element(matrix, row, block.front()));
+        for (const std::uint32_t column : block) {
+          if (grids.group_of(layout_.element(matrix, row, column)) == group) continue;
+          return fail(ErrorCode::impossible,
+                      "the groups that share a scale lie differently in the rows of the weight");
+        }
+      }
+    }
   }
   owns_scales_ = format_.scales.size() == 1 && format_.offset != Offset::minimum &&
                  !std::holds_alternative<StoredTable>(format_.code) &&
-                 grids.group_count() == row_count() * matrix_.blocks.size();
+                 grids.group_count() == of_rows;
+  return {};
 }
 
 RowRounder WeightRounder::rounder(const RowRange& rows, const Encoded& encoded,
                                   const CodeGrids& grids) const {
   const std::size_t columns = layout_.columns.size();
-  const std::size_t blocks = matrix_.blocks.size();
-  RowRounder made(matrix_, rows.count);
-  made.weights.resize(rows.count * columns);
-  made.now.codes.resize(rows.count * columns);
-  made.now.reals.resize(rows.count * columns);
-  made.grids.resize(rows.count * blocks);
+  const RowBlocks& blocks = blocks_[rows.matrix];
+  RowRounder made(matrix_, blocks, rows.count);
   for (std::size_t row = 0; row < rows.count; ++row) {
-    for (std::size_t block = 0; block < blocks; ++block) {
-      const std::size_t any = element(rows, row, matrix_.blocks[block].front());
-      made.grids[row * blocks + block] = grids.grid(grids.group_of(any));
+    for (const auto& block : blocks.columns) {
+      made.grids.push_back(grids.grid(grids.group_of(element(rows, row, block.front()))));
     }
     for (std::size_t column = 0; column < columns; ++column) {
-      const std::size_t at = row * columns + column;
       const std::size_t from = element(rows, row, column);
-      const CodeGrid& grid = made.grids[row * blocks + matrix_.block_of[column]];
-      made.weights[at] = static_cast<double>(values_[from]);
-      made.now.codes[at] = code_at(encoded.codes, from, grids.width());
-      made.now.reals[at] = grid.real(grid.level(made.now.codes[at]));
+      const CodeGrid& grid = made.grids[row * blocks.columns.size() + blocks.of_column[column]];
+      const std::uint32_t code = code_at(encoded.codes, from, grids.width());
+      made.weights.push_back(static_cast<double>(values_[from]));
+      made.now.codes.push_back(code);
+      made.now.reals.push_back(grid.real(grid.level(code)));
     }
   }
   return made;
@@ -144,11 +172,12 @@ RowRounder WeightRounder::rounder(const RowRange& rows, const Encoded& encoded,
 
 void WeightRounder::load_matrix(std::size_t matrix, bool with_factor) {
   const std::size_t n = layout_.columns.size();
+  matrix_.columns = n;
   matrix_.moments = moments_.mean(matrix);
   const std::vector<double>& moments = matrix_.moments;
   double trace = 0;
   for (std::size_t i = 0; i < n; ++i) trace += moments[i * n + i];
-  const double mean = n == 0 ? 0 : trace / static_cast<double>(n);
+  const double mean = trace / static_cast<double>(n);
   const auto count = static_cast<double>(std::max<std::int64_t>(moments_.count(matrix), 1));
   matrix_.shrinkage = options_.shrinkage >= 0
                           ? std::min(options_.shrinkage, 1.0)
@@ -173,9 +202,8 @@ void WeightRounder::load_matrix(std::size_t matrix, bool with_factor) {
   factorize(matrix_.factor, n, damping * damping * mean, or_serial(options_.executor));
 }
 
-void WeightRounder::measure(const Encoded& encoded, const CodeGrids& grids,
-                            std::vector<double>& errors) {
-  errors.assign(row_count(), 0);
+std::vector<double> WeightRounder::measure(const Encoded& encoded, const CodeGrids& grids) {
+  std::vector<double> errors(outcomes_.size());
   for (std::size_t matrix = 0; matrix < layout_.matrices.size(); ++matrix) {
     load_matrix(matrix, false);
     for_rows(matrix, [&](const RowRange& rows) {
@@ -184,128 +212,132 @@ void WeightRounder::measure(const Encoded& encoded, const CodeGrids& grids,
                         errors.begin() + static_cast<std::ptrdiff_t>(place(rows, 0)));
     });
   }
+  return errors;
 }
 
-Expected<Encoded> WeightRounder::weighted() const {
-  std::vector<float> weights = moments_.diagonal(values_.size());
-  double sum = 0;
-  for (const float weight : weights) sum += static_cast<double>(weight);
-  const auto mean =
-      static_cast<float>(sum / static_cast<double>(std::max<std::size_t>(weights.size(), 1)));
-  for (float& weight : weights) weight = mean > 0 ? weight / mean + least_weight : 1.0F;
-  return encode(values_, shape_, format_, {.weights = weights, .executor = options_.executor});
-}
-
-void WeightRounder::take_better(Encoded& encoded, const Encoded& other, const CodeGrids& grids) {
-  auto of_other = CodeGrids::make(format_, shape_, other);
-  if (!of_other) return;  // it has other scales than `encode` gives
-  std::vector<double> errors;
-  measure(other, *of_other, errors);
-  if (!owns_scales_) {
-    const double now = std::accumulate(errors_.begin(), errors_.end(), 0.0);
-    if (!(std::accumulate(errors.begin(), errors.end(), 0.0) < now)) return;
-    encoded = other;
-    errors_ = std::move(errors);
-    std::ranges::fill(is_weighted_, std::uint8_t{1});
-    return;
+Expected<Encoded> WeightRounder::weighted(const Encoded& encoded) const {
+  std::vector<float> weights = moments_.relative_diagonal(values_.size());
+  for (float& weight : weights) weight += least_weight;
+  const EncodeOptions options{.weights = weights, .executor = options_.executor};
+  const bool is_shifted = options_.keeps_zero_points && format_.offset == Offset::zero_point &&
+                          !encoded.offsets.front().empty();
+  if (!is_shifted) return encode(values_, shape_, format_, options);
+  // Codes less their zero point, which is one for all.
+  const float zero_point = encoded.offsets.front().front();
+  NumberFormat symmetric = format_;
+  symmetric.offset = Offset::none;
+  auto& code = std::get<IntegerCode>(symmetric.code);
+  code.min -= static_cast<std::int64_t>(zero_point);
+  code.max -= static_cast<std::int64_t>(zero_point);
+  code.is_signed = true;
+  QUADRANT_TRY(Encoded found, encode(values_, shape_, symmetric, options));
+  const std::size_t width = found.codes.size() / std::max<std::size_t>(values_.size(), 1);
+  const CodeValues values(symmetric.code);
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const float stored = values.value_of(code_at(found.codes, i, width)) + zero_point;
+    set_code(found.codes, i, width, static_cast<std::uint32_t>(stored));
   }
+  found.offsets = encoded.offsets;
+  return found;
+}
+
+void WeightRounder::take_row(Encoded& encoded, const Encoded& other, const CodeGrids& grids,
+                             const RowRange& one) const {
   const std::size_t width = grids.width();
+  for (const auto& block : blocks_[one.matrix].columns) {
+    const std::size_t group = grids.group_of(element(one, 0, block.front()));
+    encoded.scales.back()[group] = other.scales.back()[group];
+    if (!encoded.offsets.empty()) encoded.offsets.back()[group] = other.offsets.back()[group];
+    for (const std::uint32_t column : block) {
+      const std::size_t at = element(one, 0, column);
+      set_code(encoded.codes, at, width, code_at(other.codes, at, width));
+    }
+  }
+}
+
+Expected<void> WeightRounder::take_better(Encoded& encoded, const Encoded& other,
+                                          const CodeGrids& grids) {
+  const auto is_too_small = [&](float scale) { return std::fabs(scale) < options_.least_scale; };
+  if (!other.scales.empty() && std::ranges::any_of(other.scales.back(), is_too_small)) return {};
+  QUADRANT_TRY(const CodeGrids of_other, CodeGrids::make(format_, shape_, other));
+  const std::vector<double> errors = measure(other, of_other);
+  if (!owns_scales_ && !(std::accumulate(errors.begin(), errors.end(), 0.0) < total())) return {};
+  if (!owns_scales_) encoded = other;
   for (std::size_t matrix = 0; matrix < layout_.matrices.size(); ++matrix) {
     for (std::size_t row = 0; row < layout_.rows.size(); ++row) {
       const RowRange one{matrix, row, 1};
-      if (!(errors[place(one, 0)] < errors_[place(one, 0)])) continue;
-      errors_[place(one, 0)] = errors[place(one, 0)];
-      is_weighted_[place(one, 0)] = 1;
-      for (const auto& columns : matrix_.blocks) {
-        const std::size_t group = grids.group_of(element(one, 0, columns.front()));
-        encoded.scales.back()[group] = other.scales.back()[group];
-        if (!encoded.offsets.empty()) encoded.offsets.back()[group] = other.offsets.back()[group];
-        for (const std::uint32_t column : columns) {
-          const std::size_t at = element(one, 0, column);
-          set_code(encoded.codes, at, width, code_at(other.codes, at, width));
-        }
-      }
+      const double error = errors[place(one, 0)];
+      if (owns_scales_ && !(error < outcome(one, 0).error)) continue;
+      if (owns_scales_) take_row(encoded, other, grids, one);
+      outcome(one, 0) = {.error = error, .is_weighted = true};
     }
   }
+  return {};
+}
+
+// What the level of scales can hold, where it is one that codes of a row alone have.
+std::function<float(double)> WeightRounder::rounded_scale() const {
+  if (!owns_scales_) return {};
+  return
+      [steps = ScaleSteps(format_.scales.back(), 1), least = options_.least_scale](double scale) {
+        const float magnitude = std::max(steps.number(steps.nearest(std::fabs(scale))), least);
+        return scale < 0 ? -magnitude : magnitude;
+      };
 }
 
 void WeightRounder::round_rows(const RowRange& rows, Encoded& encoded, CodeGrids& grids) {
+  if (matrix_.factor.empty()) return;  // there are no inputs
   RowRounder made = rounder(rows, encoded, grids);
-  const std::size_t n = layout_.columns.size();
-  std::vector<double> least(rows.count);
-  for (std::size_t row = 0; row < rows.count; ++row) least[row] = errors_[place(rows, row)];
-  std::vector<std::uint8_t> keeps(rows.count, 1);  // what the row was given
-
-  std::vector<double> products;
-  if (!matrix_.factor.empty()) {
-    RowRounder::Codes found = made.feedback();
-    RowRounder::Errors errors = made.errors(found.reals);
-    products = std::move(errors.products);
-    for (std::size_t row = 0; row < rows.count; ++row) {
-      if (!(errors.sums[row] < least[row])) continue;
-      least[row] = errors.sums[row];
-      keeps[row] = 0;
-      is_fed_back_[place(rows, row)] = 1;
-      const auto at = static_cast<std::ptrdiff_t>(row * n);
-      std::copy_n(found.codes.begin() + at, n, made.now.codes.begin() + at);
-      std::copy_n(found.reals.begin() + at, n, made.now.reals.begin() + at);
-    }
-  }
-  RowRounder best = made;
-  if (options_.rounding >= Rounding::descent) {
-    std::function<float(double)> rounded;
-    if (owns_scales_) {
-      rounded = [steps = ScaleSteps(format_.scales.back(), 1)](double scale) {
-        const float magnitude = steps.number(steps.nearest(std::fabs(scale)));
-        return scale < 0 ? -magnitude : magnitude;
-      };
-    }
-    if (products.empty() || std::ranges::count(keeps, 1) != 0) {
-      products = made.errors(made.now.reals).products;
-    }
-    made.descend(std::move(products), options_.most_sweeps, rounded);
-    const std::vector<double> errors = made.errors(made.now.reals).sums;
-    for (std::size_t row = 0; row < rows.count; ++row) {
-      if (!(errors[row] < least[row])) continue;
-      least[row] = errors[row];
-      keeps[row] = 0;
-      is_descended_[place(rows, row)] = 1;
-      const auto at = static_cast<std::ptrdiff_t>(row * n);
-      std::copy_n(made.now.codes.begin() + at, n, best.now.codes.begin() + at);
-      const std::size_t blocks = matrix_.blocks.size();
-      std::copy_n(made.grids.begin() + static_cast<std::ptrdiff_t>(row * blocks), blocks,
-                  best.grids.begin() + static_cast<std::ptrdiff_t>(row * blocks));
-    }
-  }
+  std::vector<std::size_t> better;  // than what they had
+  RowRounder::Codes found = made.feedback();
+  RowRounder::Errors errors = made.errors(found.reals);
   for (std::size_t row = 0; row < rows.count; ++row) {
-    errors_[place(rows, row)] = least[row];
-    if (keeps[row] != 0) continue;
-    for (std::size_t block = 0; owns_scales_ && block < matrix_.blocks.size(); ++block) {
-      const std::size_t any = element(rows, row, matrix_.blocks[block].front());
-      grids.scales().back()[grids.group_of(any)] =
-          best.grids[row * matrix_.blocks.size() + block].scale;
-    }
-    for (std::size_t column = 0; column < n; ++column) {
-      set_code(encoded.codes, element(rows, row, column), grids.width(),
-               best.now.codes[row * n + column]);
-    }
+    if (!(errors.sums[row] < outcome(rows, row).error)) continue;
+    outcome(rows, row).error = errors.sums[row];
+    outcome(rows, row).is_fed_back = true;
+    made.take(row, found);
+    better.push_back(row);
+  }
+  for (const std::size_t row : better) store(rows, row, made, encoded, grids);
+  if (options_.rounding < Rounding::descent) return;
+  if (better.size() < rows.count) errors = made.errors(made.now.reals);
+  made.descend(std::move(errors.products), options_.most_sweeps, rounded_scale());
+  const std::vector<double> sums = made.errors(made.now.reals).sums;
+  for (std::size_t row = 0; row < rows.count; ++row) {
+    if (!(sums[row] < outcome(rows, row).error)) continue;
+    outcome(rows, row).error = sums[row];
+    outcome(rows, row).is_descended = true;
+    store(rows, row, made, encoded, grids);
+  }
+}
+
+void WeightRounder::store(const RowRange& rows, std::size_t row, const RowRounder& made,
+                          Encoded& encoded, CodeGrids& grids) const {
+  const auto& blocks = blocks_[rows.matrix].columns;
+  for (std::size_t block = 0; owns_scales_ && block < blocks.size(); ++block) {
+    const std::size_t any = element(rows, row, blocks[block].front());
+    grids.scales().back()[grids.group_of(any)] = made.grids[row * blocks.size() + block].scale;
+  }
+  const std::size_t columns = layout_.columns.size();
+  for (std::size_t column = 0; column < columns; ++column) {
+    set_code(encoded.codes, element(rows, row, column), grids.width(),
+             made.now.codes[row * columns + column]);
   }
 }
 
 Expected<RoundedWeights> WeightRounder::run(Encoded& encoded) {
   RoundedWeights result;
-  result.rows = static_cast<std::int64_t>(row_count());
-  if (row_count() == 0 || layout_.columns.empty()) return result;
+  outcomes_.resize(layout_.matrices.size() * layout_.rows.size());
+  result.rows = static_cast<std::int64_t>(outcomes_.size());
+  if (outcomes_.empty() || layout_.columns.empty()) return result;
   QUADRANT_TRY(CodeGrids grids, CodeGrids::make(format_, shape_, encoded));
-  find_blocks(grids);
-  is_weighted_.assign(row_count(), 0);
-  is_fed_back_.assign(row_count(), 0);
-  is_descended_.assign(row_count(), 0);
-  measure(encoded, grids, errors_);
-  result.nearest = std::accumulate(errors_.begin(), errors_.end(), 0.0);
+  QUADRANT_CHECK(find_blocks(grids));
+  const std::vector<double> errors = measure(encoded, grids);
+  for (std::size_t i = 0; i < errors.size(); ++i) outcomes_[i].error = errors[i];
+  result.nearest = total();
   if (options_.rounding >= Rounding::weighted) {
-    QUADRANT_TRY(const Encoded other, weighted());
-    take_better(encoded, other, grids);
+    QUADRANT_TRY(const Encoded other, weighted(encoded));
+    QUADRANT_CHECK(take_better(encoded, other, grids));
     QUADRANT_TRY(grids, CodeGrids::make(format_, shape_, encoded));
   }
   const bool has_feedback = options_.rounding >= Rounding::feedback;
@@ -314,25 +346,36 @@ Expected<RoundedWeights> WeightRounder::run(Encoded& encoded) {
     for_rows(matrix, [&](const RowRange& rows) { round_rows(rows, encoded, grids); });
   }
   encoded.scales = grids.scales();
-  result.error = std::accumulate(errors_.begin(), errors_.end(), 0.0);
-  result.weighted = std::ranges::count(is_weighted_, 1);
-  result.feedback = std::ranges::count(is_fed_back_, 1);
-  result.descent = std::ranges::count(is_descended_, 1);
+  result.error = total();
+  result.weighted = std::ranges::count(outcomes_, true, &RowOutcome::is_weighted);
+  result.feedback = std::ranges::count(outcomes_, true, &RowOutcome::is_fed_back);
+  result.descent = std::ranges::count(outcomes_, true, &RowOutcome::is_descended);
   return result;
 }
 
-Expected<void> check_layout(const WeightMatrices& layout, std::size_t elements) {
-  const auto last = [](const std::vector<std::int64_t>& places) {
-    return places.empty() ? 0 : std::ranges::max(places);
-  };
-  const auto first = [](const std::vector<std::int64_t>& places) {
-    return places.empty() ? 0 : std::ranges::min(places);
-  };
-  const bool fits = first(layout.matrices) >= 0 && first(layout.rows) >= 0 &&
-                    first(layout.columns) >= 0 &&
-                    last(layout.matrices) + last(layout.rows) + last(layout.columns) <
-                        static_cast<std::int64_t>(std::max<std::size_t>(elements, 1));
-  if (fits) return {};
+Expected<void> check_sizes(const WeightMatrices& layout, std::size_t values, const Shape& shape,
+                           const NumberFormat& format, const Encoded& encoded) {
+  const auto elements = shape.element_count();
+  if (!elements || static_cast<std::size_t>(*elements) != values) {
+    return fail(ErrorCode::impossible,
+                fmt::format("{} values for a tensor of shape {}", values, to_string(shape)));
+  }
+  const std::size_t width = bit_width(format.code) > 8 ? 2 : 1;
+  if (encoded.codes.size() != values * width) {
+    return fail(ErrorCode::impossible,
+                fmt::format("{} bytes of codes for {} values of {}", encoded.codes.size(), values,
+                            to_string(format)));
+  }
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  for (const auto* const places : {&layout.matrices, &layout.rows, &layout.columns}) {
+    if (places->empty()) continue;
+    const auto [least, most] = std::ranges::minmax(*places);
+    first = std::min(first, least);
+    last += most;
+  }
+  const std::size_t count = layout.matrices.size() * layout.rows.size() * layout.columns.size();
+  if (first >= 0 && count == values && last < std::max<std::int64_t>(*elements, 1)) return {};
   return fail(ErrorCode::impossible, "the moments are of a weight of another shape");
 }
 
@@ -355,7 +398,7 @@ std::string_view to_string(Rounding rounding) noexcept {
 Expected<RoundedWeights> round_weights(std::span<const float> values, const Shape& shape,
                                        const NumberFormat& format, const SecondMoments& moments,
                                        Encoded& encoded, const RoundWeightsOptions& options) {
-  QUADRANT_CHECK(check_layout(moments.layout(), values.size()));
+  QUADRANT_CHECK(check_sizes(moments.layout(), values.size(), shape, format, encoded));
   return WeightRounder(values, shape, format, moments, options).run(encoded);
 }
 

@@ -14,6 +14,11 @@ constexpr std::size_t columns_at_once = 64;  // that feedback goes through befor
 // A change gains that much of what it changes at least: less may be an error of rounding.
 constexpr double least_gain = 1e-9;
 
+// Whether the error falls, by change * (2 * gradient - change * own).
+bool gains(double change, double gradient, double own) noexcept {
+  return change * (2 * gradient - change * own) > least_gain * change * change * own;
+}
+
 }  // namespace
 
 RowRounder::Errors RowRounder::errors(std::span<const double> reals) const {
@@ -51,7 +56,8 @@ RowRounder::Codes RowRounder::feedback() const {
       for (std::size_t row = 0; row < rows_; ++row) {
         const std::size_t at = row * n + column;
         const CodeGrid& grid = this->grid(row, column);
-        if (!grid.is_constant()) {
+        const bool has_inputs = matrix_.moments[column * n + column] > 0;
+        if (has_inputs && !grid.is_constant()) {
           const double wanted = weights[at] + made_up[row * n + place] / factor[place];
           const CodedReal nearest = grid.nearest(wanted);
           found.codes[at] = nearest.code;
@@ -77,6 +83,13 @@ RowRounder::Codes RowRounder::feedback() const {
   return found;
 }
 
+void RowRounder::take(std::size_t row, const Codes& codes) {
+  const std::size_t n = matrix_.columns;
+  const auto at = static_cast<std::ptrdiff_t>(row * n);
+  std::copy_n(codes.codes.begin() + at, n, now.codes.begin() + at);
+  std::copy_n(codes.reals.begin() + at, n, now.reals.begin() + at);
+}
+
 void RowRounder::sweep_codes(std::vector<double>& gradients, std::vector<std::size_t>& rows) {
   const std::size_t n = matrix_.columns;
   std::vector<std::uint8_t> has_changed(rows_);
@@ -90,11 +103,7 @@ void RowRounder::sweep_codes(std::vector<double>& gradients, std::vector<std::si
       if (grid.is_constant()) continue;
       const CodedReal nearest = grid.nearest(now.reals[at] + gradients[at] / own);
       const double change = nearest.real - now.reals[at];
-      if (change == 0) continue;
-      // The error becomes less by change * (2 * gradient - change * own).
-      if (change * (2 * gradients[at] - change * own) <= least_gain * change * change * own) {
-        continue;
-      }
+      if (!gains(change, gradients[at], own)) continue;
       now.codes[at] = nearest.code;
       now.reals[at] = nearest.real;
       gradients[at] -= change * own * matrix_.shrinkage;
@@ -114,61 +123,68 @@ void RowRounder::sweep_codes(std::vector<double>& gradients, std::vector<std::si
   std::erase_if(rows, [&](std::size_t row) { return has_changed[row] == 0; });
 }
 
+RowRounder::BlockMoments RowRounder::moments_of(std::size_t block) const {
+  const std::size_t n = matrix_.columns;
+  const std::vector<std::uint32_t>& columns = blocks_.columns[block];
+  const std::size_t size = columns.size();
+  std::vector<double> moments(size * n);
+  for (std::size_t i = 0; i < size; ++i) {
+    std::copy_n(matrix_.moments.data() + columns[i] * n, n, moments.data() + i * n);
+  }
+  BlockMoments made{std::vector<double>(rows_ * size), std::vector<double>(rows_ * n)};
+  for (std::size_t row = 0; row < rows_; ++row) {
+    const CodeGrid& grid = grids[row * blocks_.columns.size() + block];
+    for (std::size_t i = 0; i < size; ++i) {
+      made.levels[row * size + i] =
+          static_cast<double>(grid.level(now.codes[row * n + columns[i]]));
+    }
+  }
+  kernels::add_product({.a = made.levels.data(),
+                        .a_row = size,
+                        .b = moments.data(),
+                        .b_row = n,
+                        .out = made.products.data(),
+                        .out_row = n,
+                        .rows = rows_,
+                        .inner = size,
+                        .columns = n});
+  for (double& number : made.products) number *= 1 - matrix_.shrinkage;
+  for (std::size_t i = 0; i < size; ++i) {
+    const double own = matrix_.shrinkage * moments[i * n + columns[i]];
+    for (std::size_t row = 0; row < rows_; ++row) {
+      made.products[row * n + columns[i]] += own * made.levels[row * size + i];
+    }
+  }
+  return made;
+}
+
 std::vector<std::size_t> RowRounder::sweep_scales(std::vector<double>& gradients,
                                                   const std::function<float(double)>& rounded) {
   const std::size_t n = matrix_.columns;
   std::vector<std::uint8_t> has_changed(rows_);
-  std::vector<double> moments;
-  std::vector<double> levels;
-  std::vector<double> product;
-  for (std::size_t block = 0; block < matrix_.blocks.size(); ++block) {
-    const std::vector<std::uint32_t>& columns = matrix_.blocks[block];
-    const std::size_t size = columns.size();
-    moments.resize(size * n);
-    for (std::size_t i = 0; i < size; ++i) {
-      std::copy_n(matrix_.moments.data() + columns[i] * n, n, moments.data() + i * n);
-    }
-    levels.assign(rows_ * size, 0);
+  for (std::size_t block = 0; block < blocks_.columns.size(); ++block) {
+    const std::vector<std::uint32_t>& columns = blocks_.columns[block];
+    const auto [levels, products] = moments_of(block);
     for (std::size_t row = 0; row < rows_; ++row) {
-      const CodeGrid& grid = grids[row * matrix_.blocks.size() + block];
-      for (std::size_t i = 0; i < size; ++i) {
-        levels[row * size + i] = static_cast<double>(grid.level(now.codes[row * n + columns[i]]));
-      }
-    }
-    product.assign(rows_ * n, 0);
-    kernels::add_product({.a = levels.data(),
-                          .a_row = size,
-                          .b = moments.data(),
-                          .b_row = n,
-                          .out = product.data(),
-                          .out_row = n,
-                          .rows = rows_,
-                          .inner = size,
-                          .columns = n});
-    for (double& number : product) number *= 1 - matrix_.shrinkage;
-    for (std::size_t row = 0; row < rows_; ++row) {
-      for (std::size_t i = 0; i < size; ++i) {
-        const double own = moments[i * n + columns[i]];
-        product[row * n + columns[i]] += matrix_.shrinkage * own * levels[row * size + i];
-      }
-      CodeGrid& grid = grids[row * matrix_.blocks.size() + block];
+      CodeGrid& grid = grids[row * blocks_.columns.size() + block];
+      const double* const of_row = levels.data() + row * columns.size();
       double along = 0;
       double own = 0;
-      for (std::size_t i = 0; i < size; ++i) {
-        along += levels[row * size + i] * gradients[row * n + columns[i]];
-        own += levels[row * size + i] * product[row * n + columns[i]];
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        along += of_row[i] * gradients[row * n + columns[i]];
+        own += of_row[i] * products[row * n + columns[i]];
       }
       if (!(own > 0) || grid.is_constant()) continue;
       const float scale = rounded(static_cast<double>(grid.scale) + along / own);
       const double change = static_cast<double>(scale) - static_cast<double>(grid.scale);
-      if (change == 0 || scale == 0 || (scale < 0) != (grid.scale < 0)) continue;
-      if (change * (2 * along - change * own) <= least_gain * change * change * own) continue;
+      const bool is_possible = scale != 0 && (scale < 0) == (grid.scale < 0);
+      if (!is_possible || !gains(change, along, own)) continue;
       grid.scale = scale;
-      for (std::size_t i = 0; i < size; ++i) {
-        const std::size_t at = row * n + columns[i];
+      for (const std::uint32_t column : columns) {
+        const std::size_t at = row * n + column;
         now.reals[at] = grid.real(grid.level(now.codes[at]));
       }
-      for (std::size_t i = 0; i < n; ++i) gradients[row * n + i] -= change * product[row * n + i];
+      for (std::size_t i = 0; i < n; ++i) gradients[row * n + i] -= change * products[row * n + i];
       has_changed[row] = 1;
     }
   }
@@ -178,7 +194,7 @@ std::vector<std::size_t> RowRounder::sweep_scales(std::vector<double>& gradients
   return rows;
 }
 
-bool RowRounder::descend(std::vector<double> products, int most_sweeps,
+void RowRounder::descend(std::vector<double> products, int most_sweeps,
                          const std::function<float(double)>& rounded) {
   constexpr int most_rescalings = 2;
   const std::size_t n = matrix_.columns;
@@ -191,14 +207,12 @@ bool RowRounder::descend(std::vector<double> products, int most_sweeps,
   std::vector<std::size_t> rows(rows_);  // in which there may be something left
   std::iota(rows.begin(), rows.end(), std::size_t{0});
   int rescalings = 0;
-  for (int sweep = 0; sweep < most_sweeps; ++sweep) {
+  for (int sweep = 0; sweep < most_sweeps && !rows.empty(); ++sweep) {
     sweep_codes(gradients, rows);
     if (rows.empty() && rounded && rescalings++ < most_rescalings) {
       rows = sweep_scales(gradients, rounded);
     }
-    if (rows.empty()) return true;
   }
-  return false;
 }
 
 }  // namespace quadrant::inline v0

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 #include "numerics/kernels/matrix_product.hpp"
+#include "support/saturating.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -23,11 +25,15 @@ SecondMoments::SecondMoments(WeightMatrices layout, std::vector<double> steps)
     : layout_(std::move(layout)),
       steps_(std::move(steps)),
       counts_(layout_.matrices.size()),
-      sums_(layout_.matrices.size() * row_of_triangle(layout_.columns.size())) {}
+      sums_(layout_.matrices.size() * row_of_triangle(layout_.columns.size())) {
+  steps_.resize(layout_.matrices.size() * layout_.columns.size());
+}
 
 std::uint64_t SecondMoments::bytes_of(const WeightMatrices& layout) noexcept {
-  return std::uint64_t{layout.matrices.size()} * row_of_triangle(layout.columns.size()) *
-         sizeof(std::int64_t);
+  const std::uint64_t columns = layout.columns.size();
+  const std::uint64_t sums = saturating_multiply(columns, columns + 1) / 2;
+  return saturating_multiply(saturating_multiply(sums, layout.matrices.size()),
+                             sizeof(std::int64_t));
 }
 
 std::span<const double> SecondMoments::steps(std::size_t matrix) const noexcept {
@@ -46,11 +52,14 @@ std::span<const std::int64_t> SecondMoments::triangle(std::size_t matrix) const 
 
 Expected<void> SecondMoments::add(std::size_t matrix, std::span<const double> inputs) {
   const std::size_t n = width();
-  if (n == 0) return {};
-  const std::size_t count = inputs.size() / n;
-  if (counts_[matrix] + static_cast<std::int64_t>(count) > most_inputs) {
+  if (matrix >= counts_.size() || (n == 0 ? !inputs.empty() : inputs.size() % n != 0)) {
+    return fail(ErrorCode::impossible, fmt::format("{} numbers for matrix {} of {}, of {} columns",
+                                                   inputs.size(), matrix, counts_.size(), n));
+  }
+  const std::size_t count = n == 0 ? 0 : inputs.size() / n;
+  if (counts_[matrix] + static_cast<std::int64_t>(count) > largest_count) {
     return fail(ErrorCode::impossible,
-                fmt::format("more than {} inputs of one layer", most_inputs));
+                fmt::format("more than {} inputs of one layer", largest_count));
   }
   counts_[matrix] += static_cast<std::int64_t>(count);
   const std::span<std::int64_t> sums = triangle(matrix);
@@ -107,36 +116,28 @@ std::vector<double> SecondMoments::mean(std::size_t matrix) const {
   return result;
 }
 
-std::vector<float> SecondMoments::diagonal(std::size_t elements) const {
+std::vector<float> SecondMoments::relative_diagonal(std::size_t elements) const {
+  const std::size_t n = width();
+  std::vector<double> means(counts_.size() * n);
+  for (std::size_t m = 0; m < counts_.size(); ++m) {
+    const auto count = static_cast<double>(std::max<std::int64_t>(counts_[m], 1));
+    for (std::size_t c = 0; c < n; ++c) {
+      const auto sum = static_cast<double>(triangle(m)[row_of_triangle(c) + c]);
+      means[m * n + c] = sum * steps(m)[c] * steps(m)[c] / count;
+    }
+  }
+  const double mean = std::accumulate(means.begin(), means.end(), 0.0) /
+                      static_cast<double>(std::max<std::size_t>(means.size(), 1));
   std::vector<float> result(elements);
-  for (std::size_t m = 0; m < layout_.matrices.size(); ++m) {
-    const auto sums = triangle(m);
-    const auto step = steps(m);
-    const double count = static_cast<double>(std::max<std::int64_t>(counts_[m], 1));
-    for (std::size_t c = 0; c < width(); ++c) {
-      const double sum = static_cast<double>(sums[row_of_triangle(c) + c]);
-      const auto mean = static_cast<float>(sum * step[c] * step[c] / count);
-      for (std::size_t r = 0; r < layout_.rows.size(); ++r) {
-        result[layout_.element(m, r, c)] = mean;
+  if (!(mean > 0)) return result;
+  for (std::size_t m = 0; m < counts_.size(); ++m) {
+    for (std::size_t r = 0; r < layout_.rows.size(); ++r) {
+      for (std::size_t c = 0; c < n; ++c) {
+        result[layout_.element(m, r, c)] = static_cast<float>(means[m * n + c] / mean);
       }
     }
   }
   return result;
-}
-
-Expected<void> SecondMoments::merge(const SecondMoments& other) {
-  if (layout_ != other.layout_ || steps_ != other.steps_) {
-    return fail(ErrorCode::impossible, "moments of another layout, or on another grid");
-  }
-  for (std::size_t m = 0; m < counts_.size(); ++m) {
-    if (counts_[m] + other.counts_[m] > most_inputs) {
-      return fail(ErrorCode::impossible,
-                  fmt::format("more than {} inputs of one layer", most_inputs));
-    }
-  }
-  for (std::size_t m = 0; m < counts_.size(); ++m) counts_[m] += other.counts_[m];
-  for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += other.sums_[i];
-  return {};
 }
 
 }  // namespace quadrant::inline v0

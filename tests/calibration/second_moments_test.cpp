@@ -130,6 +130,12 @@ const std::vector<Case>& cases() {
        "%y: tensor<*xf32> = gemm(%x, %w) {transA = 1, transB = 1}\n"},
       {"gemm, weight first", {5, 4}, {5, 3}, "%y: tensor<*xf32> = gemm(%w, %x) {transA = 1}\n"},
       {"linear", {2, 4, 5}, {3, 5}, "%y: tensor<*xf32> = linear(%x, %w)\n"},
+      {"batch_matmul", {3, 4, 5}, {3, 5, 6}, "%y: tensor<*xf32> = batch_matmul(%x, %w)\n"},
+      {"addmm",
+       {4, 5},
+       {5, 3},
+       "%c: tensor<3xf32> = constant() [1.0, 2.0, 3.0]\n"
+       "%y: tensor<*xf32> = addmm(%c, %x, %w)\n"},
       {"behind a transpose",
        {4, 5},
        {3, 5},
@@ -242,6 +248,13 @@ TEST_CASE("layers that share a weight add up") {
   REQUIRE(of_first);
   REQUIRE(of_both);
   CHECK(of_both->find("w")->count(0) == 2 * of_first->find("w")->count(0));
+  // Of what is in between, too: the mean of both.
+  const std::vector<double> y = outputs(first, data);
+  double of_results = 0;
+  for (std::size_t i = 0; i < y.size(); i += 5) of_results += y[i] * y[i + 2];
+  const double of_inputs = of_first->find("w")->mean(0)[2] * 12;
+  CHECK(of_both->find("w")->mean(0)[2] ==
+        doctest::Approx((of_inputs + of_results) / 24).epsilon(1e-3));
 }
 
 TEST_CASE("what cannot be told is left with its reason") {
@@ -267,6 +280,39 @@ TEST_CASE("what cannot be told is left with its reason") {
   REQUIRE(of_little);
   REQUIRE(of_little->left.size() == 1);
   CHECK(of_little->left[0].reason == "its moments take 24 bytes: more than is left of 8 for all");
+}
+
+TEST_CASE("inputs that do not fit the layer, which nobody else looks at, are left") {
+  // The last layer's result is no value that a run needs.
+  const Case batches{"", {3, 4, 5}, {2, 5, 6}, "%y: tensor<*xf32> = matmul(%x, %w)\n"};
+  Graph graph =
+      graph_of_text("%x: tensor<?x4x5xf32> = input()\n%w: tensor<2x5x6xf32> = constant() [" +
+                    zeros(60) + "]\n%y: tensor<*xf32> = matmul(%x, %w)\noutput(%y)\n");
+  const auto table = collect_second_moments(graph, Interpreter(), data_of(batches));
+  REQUIRE(table);
+  CHECK(table->left == std::vector<LeftAlone>{
+                           {"w", "inputs of its layer have other extents than the model says"}});
+
+  Graph empty = graph_of_text(
+      "%x: tensor<4x0xf32> = input()\n%w: tensor<0x3xf32> = constant() []\n"
+      "%y: tensor<*xf32> = matmul(%x, %w)\noutput(%y)\n");
+  const auto none =
+      collect_second_moments(empty, Interpreter(), MemoryData({sample_of({4, 0}, {})}));
+  REQUIRE(none);
+  CHECK(none->weights.empty());
+}
+
+TEST_CASE("of many inputs some are taken, evenly spread") {
+  const Case rows{"", {100, 1}, {1, 1}, "%y: tensor<*xf32> = matmul(%x, %w)\n"};
+  std::vector<float> numbers(100);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
+  const MemoryData data({sample_of({100, 1}, numbers)});
+  const auto table =
+      collect_second_moments(graph_of(rows), Interpreter(), data, {.most_inputs_of_sample = 4});
+  REQUIRE(table);
+  CHECK(table->find("w")->count(0) == 4);
+  CHECK(table->find("w")->mean(0)[0] ==
+        doctest::Approx((25.0 * 25 + 50.0 * 50 + 75.0 * 75) / 4).epsilon(1e-3));
 }
 
 TEST_CASE("moments are the same for any order of the samples") {

@@ -6,6 +6,7 @@ https://github.com/onnx/onnx/blob/main/onnx/onnx.proto has the numbers.
 import struct
 
 FLOAT = 1
+INT64 = 7
 
 
 def varint(value):
@@ -35,10 +36,10 @@ def tensor(name, dims, values):
     )
 
 
-def value_info(name, dims):
+def value_info(name, dims, element=FLOAT):
     """`dims`: integers, or text for what is not known."""
     shape = b"".join(field(1, field(2 if isinstance(dim, str) else 1, dim)) for dim in dims)
-    return field(1, name) + field(2, field(1, field(1, FLOAT) + field(2, shape)))
+    return field(1, name) + field(2, field(1, field(1, element) + field(2, shape)))
 
 
 def node(op_type, inputs, outputs, name=""):

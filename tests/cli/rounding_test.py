@@ -8,8 +8,8 @@ Needs Python's standard library alone.
 import random
 import re
 
-from command_case import DONE, IMPOSSIBLE, SCHEME, USAGE, CommandTest, run_tests
-from onnx_writer import model, node, tensor, value_info
+from command_case import DONE, IMPOSSIBLE, INPUT_OUTPUT, SCHEME, USAGE, CommandTest, run_tests
+from onnx_writer import INT64, model, node, tensor, value_info
 from run_model_test import npy
 
 FOUR_BITS = (*SCHEME, "--bits", "4", "--block-size", "16")
@@ -56,8 +56,8 @@ class RoundingTest(CommandTest):
         before = self.noise("nearest.onnx")
         for rounding in ("weighted", "feedback", "descent"):
             said = self.quantize("rounded.onnx", "--rounding", rounding)
-            self.assertRegex(said, r"2 weights rounded by their inputs: .* [0-9.]+ dB less error")
-            self.assertGreater(self.noise("rounded.onnx"), before + (-1 if rounding == "weighted" else 1))
+            self.assertRegex(said, r"2 weights rounded by what layers multiply them by: .* [0-9.]+ dB less error")
+            self.assertGreater(self.noise("rounded.onnx"), before + (-.5 if rounding == "weighted" else 1))
             self.assertEqual(len(self.bytes_of("rounded.onnx")), len(self.bytes_of("nearest.onnx")))
 
     def test_the_same_bytes_for_threads_and_orders(self):
@@ -73,11 +73,26 @@ class RoundingTest(CommandTest):
         self.succeeds("quantize", self.model, "-o", "without.onnx", *FOUR_BITS)
         self.assertEqual(self.quantize("with.onnx", "--rounding", "nearest"), "")
         self.assertEqual(self.bytes_of("with.onnx"), self.bytes_of("without.onnx"))
+        self.fails(INPUT_OUTPUT, "nowhere", "quantize", self.model, "-o", "q.onnx", *FOUR_BITS, "--rounding", "nearest",
+                   "--calibration", "nowhere")
+
+    def test_weights_that_no_layer_tells_of(self):
+        self.put("table.onnx", model(
+            [node("Gather", ["t", "i"], ["e"], "lookup"), node("MatMul", ["e", "w"], ["y"], "fc")],
+            [tensor("t", [6, 16], [self.numbers.gauss(0, 1) for _ in range(96)]),
+             tensor("w", [16, 8], [self.numbers.gauss(0, 1) for _ in range(128)])],
+            [value_info("i", ["batch"], INT64)], [value_info("y", ["batch", 8])]))
+        self.put_samples("places", [npy([k % 6, k % 5, k % 4], [3], "<i8") for k in range(8)])
+        self.model = "table.onnx"
+        said = self.quantize("q.onnx", data="places")
+        self.assertIn("tensor 't': its codes are the nearest ones: no layer's inputs tell", said)
+        self.assertIn("1 weight rounded", said)
 
     def test_formats_of_all_kinds(self):
         for name in ("nf4", "mxfp4", "q4_k", "codebook:8", "int3"):
             options = ("quantize", self.model, *SCHEME, "--type", name)
-            self.run_command(*options, "-o", "nearest.onnx")
+            nearest = self.run_command(*options, "-o", "nearest.onnx")
+            self.assertEqual(nearest.returncode, DONE, nearest.stderr)
             rounded = self.run_command(*options, "-o", "rounded.onnx", "--calibration", "data")
             self.assertEqual(rounded.returncode, DONE, rounded.stderr)
             self.assertGreater(self.noise("rounded.onnx"), self.noise("nearest.onnx"), name)

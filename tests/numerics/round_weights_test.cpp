@@ -138,39 +138,90 @@ constexpr std::string_view formats[] = {"int8",
 
 }  // namespace
 
+namespace {
+
+// Every rounding of one weight.
+void check_roundings(const Layer& layer, std::string_view name, unsigned seed) {
+  CAPTURE(name);
+  CAPTURE(to_string(layer.shape()));
+  const NumberFormat format = format_of(name, layer);
+  const std::vector<float> weights = weights_of(layer, seed);
+  const SecondMoments moments = moments_of(layer, seed);
+  const Encoded start = encoded_as(weights, layer, format);
+  double least = error_of(layer, moments, weights, start, format);
+  for (const Rounding rounding :
+       {Rounding::nearest, Rounding::weighted, Rounding::feedback, Rounding::descent}) {
+    CAPTURE(to_string(rounding));
+    Encoded found = start;
+    const auto rounded =
+        round_weights(weights, layer.shape(), format, moments, found, {.rounding = rounding});
+    REQUIRE_MESSAGE(rounded, to_string(rounded.error()));
+    const double error = error_of(layer, moments, weights, found, format);
+    CHECK(rounded->error == doctest::Approx(error).epsilon(1e-6));
+    CHECK(error <= least * (1 + 1e-9));
+    least = error;
+    if (rounding == Rounding::nearest) CHECK(found.codes == start.codes);
+
+    Encoded again = start;
+    test::TwoThreads threads;
+    REQUIRE(round_weights(weights, layer.shape(), format, moments, again,
+                          {.rounding = rounding, .executor = &threads}));
+    CHECK(again.codes == found.codes);
+    CHECK(again.scales == found.scales);
+  }
+}
+
+}  // namespace
+
 TEST_CASE("each rounding is as good as those before it, in every format and layout") {
   const Layer layers[] = {{1, 5, 40, false}, {1, 40, 33, true}, {3, 4, 9, false}, {2, 3, 16, true}};
   unsigned seed = 0;
   for (const Layer& layer : layers) {
-    for (const std::string_view name : formats) {
-      CAPTURE(name);
-      CAPTURE(to_string(layer.shape()));
-      const NumberFormat format = format_of(name, layer);
-      const std::vector<float> weights = weights_of(layer, ++seed);
-      const SecondMoments moments = moments_of(layer, seed);
-      const Encoded start = encoded_as(weights, layer, format);
-      double least = error_of(layer, moments, weights, start, format);
-      for (const Rounding rounding :
-           {Rounding::nearest, Rounding::weighted, Rounding::feedback, Rounding::descent}) {
-        CAPTURE(to_string(rounding));
-        Encoded found = start;
-        const auto rounded =
-            round_weights(weights, layer.shape(), format, moments, found, {.rounding = rounding});
-        REQUIRE_MESSAGE(rounded, to_string(rounded.error()));
-        const double error = error_of(layer, moments, weights, found, format);
-        CHECK(rounded->error == doctest::Approx(error).epsilon(1e-6));
-        CHECK(error <= least * (1 + 1e-9));
-        least = error;
-        if (rounding == Rounding::nearest) CHECK(found.codes == start.codes);
+    for (const std::string_view name : formats) check_roundings(layer, name, ++seed);
+  }
+}
 
-        Encoded again = start;
-        test::TwoThreads threads;
-        REQUIRE(round_weights(weights, layer.shape(), format, moments, again,
-                              {.rounding = rounding, .executor = &threads}));
-        CHECK(again.codes == found.codes);
-        CHECK(again.scales == found.scales);
-      }
-    }
+TEST_CASE("the same of weights that are rounded in several parts") {
+  for (const std::string_view name : {"int4", "i4 * f16[block=32] : f32", "q4_k"}) {
+    check_roundings({1, 130, 200, false}, name, 7);
+  }
+}
+
+// As of a transposed convolution with two groups, whose blocks run across both.
+TEST_CASE("blocks that two matrices share are rounded by both") {
+  check_roundings({2, 4, 48, true}, "i4 * f32[block=32] : f32", 3);
+}
+
+TEST_CASE("groups that lie differently in each row are refused") {
+  const std::vector<float> weights(12, 1);
+  const NumberFormat format = *parse_number_format("i4 * f32[axis=1 block=4] : f32");
+  const SecondMoments moments({{0}, {0, 3, 6, 9}, {0, 1, 2}}, {1, 1, 1});
+  auto encoded = encode(weights, {2, 6}, format);
+  REQUIRE(encoded);
+  CHECK_FALSE(round_weights(weights, {2, 6}, format, moments, *encoded));
+}
+
+TEST_CASE("symmetric codes without a sign keep their zero points, and scales their least") {
+  const Layer layer{1, 6, 24, false};
+  const NumberFormat format = format_of("(u4 - z) * f32[channel] : f32", layer);
+  const std::vector<float> weights = weights_of(layer, 8);
+  const SecondMoments moments = moments_of(layer, 8);
+  const NumberFormat symmetric = format_of("i4 * f32[channel] : f32", layer);
+  Encoded start = encoded_as(weights, layer, symmetric);
+  for (std::byte& code : start.codes) {
+    code = static_cast<std::byte>(static_cast<std::int8_t>(code) + 8);
+  }
+  start.offsets = {std::vector<float>(6, 8)};
+  Encoded found = start;
+  const auto rounded = round_weights(weights, layer.shape(), format, moments, found,
+                                     {.keeps_zero_points = true, .least_scale = 0.25F});
+  REQUIRE(rounded);
+  CHECK(rounded->error < rounded->nearest);
+  CHECK(found.offsets == start.offsets);
+  CHECK(error_of(layer, moments, weights, found, format) ==
+        doctest::Approx(rounded->error).epsilon(1e-6));
+  for (std::size_t i = 0; i < 6; ++i) {
+    CHECK(found.scales[0][i] >= std::min(0.25F, start.scales[0][i]));
   }
 }
 
@@ -238,11 +289,31 @@ TEST_CASE("what has no inputs keeps its codes") {
   CHECK(found.scales == start.scales);
 }
 
-TEST_CASE("moments of another weight are refused") {
+TEST_CASE("columns without inputs keep their codes where scales stay") {
+  const Layer layer{1, 4, 9, false};  // of which the last column has none
+  const NumberFormat format = format_of("int4", layer);
+  const std::vector<float> weights = weights_of(layer, 6);
+  const SecondMoments moments = moments_of(layer, 6);
+  const Encoded start = encoded_as(weights, layer, format);
+  Encoded found = start;
+  REQUIRE(round_weights(weights, layer.shape(), format, moments, found));
+  for (std::size_t row = 0; row < 4; ++row) {
+    if (found.scales[0][row] != start.scales[0][row]) continue;
+    CHECK(found.codes[row * 9 + 8] == start.codes[row * 9 + 8]);
+  }
+}
+
+TEST_CASE("sizes that do not fit one another are refused") {
   const Layer layer{1, 4, 8, false};
   const NumberFormat format = format_of("int4", layer);
   const std::vector<float> weights = weights_of(layer, 5);
   Encoded found = encoded_as(weights, layer, format);
-  const SecondMoments other = moments_of({1, 5, 8, false}, 1);
-  CHECK_FALSE(round_weights(weights, layer.shape(), format, other, found));
+  for (const std::size_t rows : {3U, 5U}) {
+    const SecondMoments other = moments_of({1, rows, 8, false}, 1);
+    CHECK_FALSE(round_weights(weights, layer.shape(), format, other, found));
+  }
+  const SecondMoments moments = moments_of(layer, 1);
+  CHECK_FALSE(round_weights(std::span(weights).first(31), layer.shape(), format, moments, found));
+  found.codes.pop_back();
+  CHECK_FALSE(round_weights(weights, layer.shape(), format, moments, found));
 }

@@ -40,13 +40,7 @@ TEST_CASE("sums are exact, whatever comes first") {
   const auto tail = std::span(x).subspan(std::size_t{70} * 123);
   REQUIRE(parts.add(1, tail));
   REQUIRE(parts.add(1, std::span(x).first(std::size_t{70} * 123)));
-  SecondMoments merged = empty();
-  SecondMoments other = empty();
-  REQUIRE(other.add(1, tail));
-  REQUIRE(merged.add(1, std::span(x).first(std::size_t{70} * 123)));
-  REQUIRE(merged.merge(other));
   CHECK(parts.mean(1) == all.mean(1));
-  CHECK(merged.mean(1) == all.mean(1));
 
   const std::vector<double> mean = all.mean(1);
   for (const auto& [i, j] :
@@ -66,17 +60,25 @@ TEST_CASE("the diagonal lies where the weight has what it is multiplied with") {
   std::vector<double> x(70);
   x[5] = 8;
   REQUIRE(moments.add(1, x));
-  const std::vector<float> diagonal = moments.diagonal(421);
-  CHECK(diagonal[210 + 70 + 5] == 4);
-  CHECK(diagonal[5] == 0);    // of the first matrix
-  CHECK(diagonal[420] == 0);  // of none
-  CHECK(std::ranges::count(diagonal, 4.0F) == 3);
+  const std::vector<float> diagonal = moments.relative_diagonal(420);
+  CHECK(diagonal[210 + 70 + 5] == 140);
+  CHECK(diagonal[5] == 0);  // of the first matrix
+  CHECK(std::ranges::count(diagonal, 140.0F) == 3);
 }
 
-TEST_CASE("other grids and layouts do not go together") {
+TEST_CASE("numbers far beyond float's squares are as good as others") {
+  for (const double step : {1e30, 1e-30}) {
+    SecondMoments moments(layout(), std::vector<double>(140, step));
+    REQUIRE(moments.add(0, std::vector<double>(70, 3)));
+    CHECK(moments.relative_diagonal(420)[0] == 2);
+  }
+}
+
+TEST_CASE("rows that are not whole, and matrices that are not there, are refused") {
   SecondMoments moments = empty();
-  CHECK_FALSE(moments.merge({layout(), std::vector<double>(140, 0.5)}));
-  WeightMatrices shifted = layout();
-  shifted.matrices = {0, 211};
-  CHECK_FALSE(moments.merge({shifted, std::vector<double>(140, 0.25)}));
+  CHECK_FALSE(moments.add(0, std::vector<double>(69)));
+  CHECK_FALSE(moments.add(2, std::vector<double>(70)));
+  SecondMoments none({{0}, {0}, {}}, {});
+  CHECK_FALSE(none.add(0, std::vector<double>(1)));
+  CHECK(none.add(0, {}));
 }

@@ -19,10 +19,11 @@
 namespace quadrant::inline v0 {
 
 struct CollectMomentsOptions {
-  std::uint64_t most_bytes = std::uint64_t{4} << 30U;  ///< of all sums together
+  /// Of all sums together, and of the weights that convolutions are asked with.
+  std::uint64_t most_bytes = std::uint64_t{4} << 30U;
   /// Of a layer, in one sample: of a larger image, so many positions, evenly spread. A prime, lest
   /// they lie in few columns.
-  std::int64_t most_inputs = 4093;
+  std::int64_t most_inputs_of_sample = 4093;
   Executor* executor = nullptr;  ///< null: one thread. The result does not depend on it.
   Sink* sink = nullptr;          ///< progress; may be null
 };

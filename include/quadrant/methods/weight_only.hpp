@@ -52,7 +52,8 @@ struct WeightOnlyOptions {
   /// How scales are stored: float32 or float16; of a `type`, any that it may have. Empty: float32,
   /// or as the type has it.
   std::optional<ElementType> scale_type;
-  /// Empty: `minmax` where asymmetric, `mse` for symmetric codes of 4 bits, else `absmax`.
+  /// Empty: `minmax` where asymmetric, `mse` for symmetric codes of 4 bits, else `absmax`. With
+  /// `moments`, the scales that rounding starts from.
   std::optional<Clip> clip;
   /// Symmetric codes reach as far below zero as above: -127, not -128. Empty: at 8 bits.
   std::optional<bool> narrow_range;

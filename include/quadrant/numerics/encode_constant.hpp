@@ -27,7 +27,8 @@ struct EncodedConstant {
                                                         const EncodeOptions& options = {});
 
 /// `round_weights` of a constant: `encoded` is what it was encoded as, in any format, uniform or
-/// not. Where a uniform type has scales below zero, those that are found may have any sign.
+/// not. Where a uniform type has scales below zero, those that are found may have any sign; `error`
+/// and `bound` stay.
 [[nodiscard]] Expected<RoundedWeights> round_constant(const Constant& real,
                                                       const SecondMoments& moments,
                                                       EncodedConstant& encoded,

@@ -19,7 +19,7 @@ enum class Rounding : std::uint8_t {
   nearest,   ///< each weight to what its codes can say that is nearest: without data
   weighted,  ///< the same, with scales of least error where each weight counts by its inputs
   feedback,  ///< weight after weight, those that follow making up for the errors so far
-  descent,   ///< then one code or scale at a time, until no change of one lowers the error
+  descent,   ///< then one code at a time, and some scales, while the error falls
 };
 
 [[nodiscard]] std::string_view to_string(Rounding rounding) noexcept;
@@ -29,6 +29,9 @@ struct RoundWeightsOptions {
   /// How far estimates are drawn to what they are for inputs that do not depend on one another,
   /// 0 to 1; negative: by the number of inputs and columns.
   double shrinkage = -1;
+  /// Where codes have zero points: those of `encoded` stay, all the same, as symmetric codes have.
+  bool keeps_zero_points = false;
+  float least_scale = 0;         ///< no scale that is found is smaller
   int most_sweeps = 50;          ///< of descent
   Executor* executor = nullptr;  ///< null: the calling thread alone. Results do not depend on it.
 };
@@ -46,19 +49,21 @@ struct RoundedWeights {
 
 /// Finds codes for `values`, the elements of a weight of shape `shape`, in `format`, so that the
 /// error at the results of the layer is small; `encoded` is what they were encoded as without data
-/// (`encode`, or any other scales), and becomes what was found. Each row takes the best of what was
-/// tried, by the moments as they are.
+/// (`encode`, or any other scales), and gets codes and scales that are better. Its `error` and
+/// `bound` stay those of before. Each row takes the best of what was tried, by the moments as they
+/// were measured; where scales are shared, `weighted` is taken for all rows or none.
 ///
-/// `weighted`: scales by `encode` with E[x^2] as weights, where each row has scales of its own, or
-/// that is better for all rows together. `feedback`: Babai's nearest plane in the lattice of the
-/// Cholesky factor, columns of largest E[x^2] first: the codes that GPTQ finds (arXiv 2210.17323,
-/// 2507.18553), with scales that are known before. `descent`: exact minimization over one code at a
-/// time, column by column, and over one scale of float32, float16 or bfloat16 at a time where it is
-/// the only level and belongs to one row: a local optimum, unless `most_sweeps` ends it.
+/// `weighted`: scales by `encode` with E[x^2] as weights. `feedback`: Babai's nearest plane in the
+/// lattice of the Cholesky factor, columns of largest E[x^2] first: the codes that GPTQ finds
+/// (arXiv 2210.17323, 2507.18553), with scales that are known before. `descent`: exact minimization
+/// over one code at a time, column by column, until none is left that is better by the estimate, or
+/// `most_sweeps` ends it; then, twice at most, over one scale at a time, where a scale is the only
+/// level and belongs to one row, and over codes again.
 ///
-/// Columns whose inputs are all 0 keep their codes, and so does what is in no matrix. Adds to
-/// `encoded.error`'s meaning nothing: it is what it was. Memory: two matrices of a double for each
-/// pair of columns. `impossible` for sizes that do not fit the layout.
+/// Where all inputs are 0, all stays as it is. Memory: two matrices of a double for each pair of
+/// columns, while one matrix of the weight is rounded. `impossible`: sizes that do not fit one
+/// another, moments of another weight, rows of one matrix whose groups differ, and what `encode`
+/// refuses.
 [[nodiscard]] Expected<RoundedWeights> round_weights(std::span<const float> values,
                                                      const Shape& shape, const NumberFormat& format,
                                                      const SecondMoments& moments, Encoded& encoded,

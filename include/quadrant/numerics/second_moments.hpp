@@ -40,9 +40,10 @@ class SecondMoments {
   /// Largest magnitude of an input, in steps.
   static constexpr double most_steps = 32767;
   /// Inputs that a sum has room for.
-  static constexpr std::int64_t most_inputs = std::int64_t{1} << 33U;
+  static constexpr std::int64_t largest_count = std::int64_t{1} << 33U;
 
-  /// `steps`: of each column of each matrix, matrix by matrix; 0 where all inputs are 0.
+  /// `steps`: of each column of each matrix, matrix by matrix; 0 where all inputs are 0, and for
+  /// those that are missing.
   SecondMoments(WeightMatrices layout, std::vector<double> steps);
 
   [[nodiscard]] const WeightMatrices& layout() const noexcept { return layout_; }
@@ -51,20 +52,18 @@ class SecondMoments {
   [[nodiscard]] static std::uint64_t bytes_of(const WeightMatrices& layout) noexcept;
 
   /// Adds inputs of a matrix: rows of as many numbers as there are columns, each an integer of at
-  /// most `most_steps`. `impossible` beyond `most_inputs`.
+  /// most `most_steps`. `impossible` beyond `largest_count`, for a matrix that there is not, and
+  /// for a row that is not whole.
   [[nodiscard]] Expected<void> add(std::size_t matrix, std::span<const double> inputs);
 
   /// Inputs that were added to a matrix.
   [[nodiscard]] std::int64_t count(std::size_t matrix) const noexcept { return counts_[matrix]; }
   /// E[x x^T], row by row; zeros where nothing was added.
   [[nodiscard]] std::vector<double> mean(std::size_t matrix) const;
-  /// Of each element of the weight, E[x^2] of the input that it is multiplied by; 0 for one that is
-  /// in no matrix. `elements`: of the weight.
-  [[nodiscard]] std::vector<float> diagonal(std::size_t elements) const;
-
-  /// Adds what was summed elsewhere on the same grid, as if its inputs had been added here: for a
-  /// weight that several layers share. `impossible` for another layout or grid.
-  [[nodiscard]] Expected<void> merge(const SecondMoments& other);
+  /// Of each element of the weight, E[x^2] of the input that it is multiplied by, divided by the
+  /// mean of that over all elements; zeros where that is 0. `elements`: of the weight, which the
+  /// layout fits.
+  [[nodiscard]] std::vector<float> relative_diagonal(std::size_t elements) const;
 
  private:
   [[nodiscard]] std::size_t width() const noexcept { return layout_.columns.size(); }

@@ -74,8 +74,33 @@ HWY_INLINE void add_row(double factor, const double* b, std::size_t columns, dou
   for (; c < columns; ++c) out[c] += factor * b[c];
 }
 
+constexpr std::size_t tile_rows = 4;
+
+// Of a panel's columns, which may be fewer than it has, one row.
+HWY_INLINE void add_edge(const double* a, const double* panel, std::size_t inner,
+                         std::size_t columns, double* out) {
+  const std::size_t width = 2 * hn::Lanes(Doubles());
+  alignas(64) std::array<double, 2 * most_lanes> sums{};
+  for (std::size_t c = 0; c < columns; ++c) sums[c] = out[c];
+  add_tile<1>(a, 0, panel, inner, sums.data(), width);
+  for (std::size_t c = 0; c < columns; ++c) out[c] = sums[c];
+}
+
+// Some columns of out, and some of the products.
+HWY_INLINE void add_panel(const MatrixProduct& p, const double* panel, std::size_t column,
+                          std::size_t columns, std::size_t first, std::size_t inner) {
+  const bool is_whole = columns == 2 * hn::Lanes(Doubles());
+  std::size_t row = 0;
+  for (; is_whole && row + tile_rows <= p.rows; row += tile_rows) {
+    add_tile<tile_rows>(p.a + row * p.a_row + first, p.a_row, panel, inner,
+                        p.out + row * p.out_row + column, p.out_row);
+  }
+  for (; row < p.rows; ++row) {
+    add_edge(p.a + row * p.a_row + first, panel, inner, columns, p.out + row * p.out_row + column);
+  }
+}
+
 void add_product(const MatrixProduct& p) {
-  constexpr std::size_t tile_rows = 4;
   if (p.rows < tile_rows || p.inner == 1) {
     for (std::size_t r = 0; r < p.rows; ++r) {
       for (std::size_t k = 0; k < p.inner; ++k) {
@@ -85,29 +110,13 @@ void add_product(const MatrixProduct& p) {
     return;
   }
   const std::size_t width = 2 * hn::Lanes(Doubles());
-  alignas(64) Panel panel;
-  alignas(64) std::array<double, tile_rows * 2 * most_lanes> edge;
+  alignas(64) Panel panel{};
   for (std::size_t column = 0; column < p.columns; column += width) {
     const std::size_t columns = p.columns - column < width ? p.columns - column : width;
     for (std::size_t first = 0; first < p.inner; first += panel_rows) {
       const std::size_t inner = p.inner - first < panel_rows ? p.inner - first : panel_rows;
       pack(p.b + first * p.b_row + column, p.b_row, inner, columns, panel.data());
-      for (std::size_t row = 0; row < p.rows; row += tile_rows) {
-        const std::size_t rows = p.rows - row < tile_rows ? p.rows - row : tile_rows;
-        const double* const a = p.a + row * p.a_row + first;
-        double* const out = p.out + row * p.out_row + column;
-        if (rows == tile_rows && columns == width) {
-          add_tile<tile_rows>(a, p.a_row, panel.data(), inner, out, p.out_row);
-          continue;
-        }
-        for (std::size_t r = 0; r < rows; ++r) {
-          for (std::size_t c = 0; c < width; ++c) {
-            edge[c] = c < columns ? out[r * p.out_row + c] : 0;
-          }
-          add_tile<1>(a + r * p.a_row, p.a_row, panel.data(), inner, edge.data(), width);
-          for (std::size_t c = 0; c < columns; ++c) out[r * p.out_row + c] = edge[c];
-        }
-      }
+      add_panel(p, panel.data(), column, columns, first, inner);
     }
   }
 }

@@ -1,4 +1,5 @@
-// Products of matrices of doubles.
+// Products of matrices of doubles, the same on all processors: the interpreter's
+// (runtime/gemm.hpp), which fuses additions where it can, are faster.
 #pragma once
 
 #include <cstddef>
