@@ -28,7 +28,19 @@ struct View {
   Integers strides;
 };
 
-// What the node, a transpose or a move that keeps the order, makes of it.
+// Floats in another type are nearly the same.
+bool is_cast(NodeRef node) {
+  const TensorType* const from = node.operand_type(0);
+  return node.kind() == ops::Cast::kind && from != nullptr && is_float(from->element) &&
+         is_float(node.type().element);
+}
+
+bool is_followed(NodeRef node) {
+  return node.kind() == ops::Transpose::kind || has_trait(node, Trait::keeps_order) ||
+         is_cast(node);
+}
+
+// What the node, a transpose or what keeps the order, makes of it.
 bool follow(NodeRef node, View& view) {
   const Shape& shape = node.type().shape;
   if (!shape.is_static()) return false;
@@ -58,9 +70,7 @@ std::optional<View> view_of(const Graph& graph, Value value) {
   std::vector<NodeId> moves;
   while (graph.constant(value.node) == nullptr) {
     const NodeRef node = graph.ref(value.node);
-    const bool is_known =
-        node.kind() == ops::Transpose::kind || has_trait(node, Trait::keeps_order);
-    if (!is_known || value.result != 0 || moves.size() == most_moves) return std::nullopt;
+    if (!is_followed(node) || value.result != 0 || moves.size() == most_moves) return std::nullopt;
     moves.push_back(value.node);
     value = node.operand(0);
     if (value.is_absent()) return std::nullopt;
@@ -218,6 +228,23 @@ std::vector<LayerWeight> layer_weights(const Graph& graph, std::vector<LeftAlone
     of_product(product->weight);
   }
   return found;
+}
+
+std::size_t count_reads(const Graph& graph, NodeId constant) {
+  std::vector<NodeId> values{constant};
+  std::size_t reads = 0;
+  while (!values.empty()) {
+    const NodeId node = values.back();
+    values.pop_back();
+    for (const Use& use : graph.uses(node)) {
+      if (use.operand == 0 && is_followed(graph.ref(use.user))) {
+        values.push_back(use.user);
+      } else {
+        ++reads;
+      }
+    }
+  }
+  return reads;
 }
 
 std::uint64_t bytes_of_probe(const LayerWeight& weight) noexcept {

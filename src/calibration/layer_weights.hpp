@@ -28,6 +28,9 @@ struct LayerWeight {
 [[nodiscard]] std::vector<LayerWeight> layer_weights(const Graph& graph,
                                                      std::vector<LeftAlone>& left);
 
+/// How often the constant is read, perhaps behind moves as above: by layers and by all others.
+[[nodiscard]] std::size_t count_reads(const Graph& graph, NodeId constant);
+
 /// The layer on its own, for weights that are 1 at one place each: channel m * columns + c of what
 /// `result` is stands for column c of matrix m. In float32, with one input.
 struct LayerProbe {

@@ -263,6 +263,11 @@ void Collector::find_weights() {
     }
     watched->readers.push_back({std::move(weight), std::nullopt, nullptr});
   }
+  for (const auto& watched : weights_) {
+    const NodeId constant = watched->readers.front().weight.constant;
+    if (count_reads(graph_, constant) == watched->readers.size()) continue;
+    watched->leave("a lookup, or another that is no layer, reads it, too");
+  }
   std::set<std::string, std::less<>> unclear;
   for (const LeftAlone& left : left_) unclear.insert(left.name);
   std::erase_if(weights_, [&](const auto& watched) { return unclear.contains(watched->name); });
@@ -395,6 +400,9 @@ Expected<SecondMomentsTable> Collector::run(const Runtime& runtime) {
                          return reach(watched, reader, data);
                        }));
   for (const auto& watched : weights_) {
+    if (std::ranges::count(watched->largest, 0.0) == std::ssize(watched->largest)) {
+      watched->leave("its layer has no inputs but zeros in the samples");
+    }
     if (watched->why_not.empty()) load(*watched);
     if (!watched->why_not.empty()) continue;
     for (double& largest : watched->largest) largest /= SecondMoments::most_steps;

@@ -310,8 +310,9 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   tell(subject.ungathered, subject);
   Couplings couplings = couplings_in(subject.graph, named);
   Subject made{std::move(subject.graph), std::move(registry),      std::move(gains),
-               std::move(scope),         std::move(subject.steps), std::move(meant),
-               std::move(rules),         std::move(couplings),     options.threads};
+               std::move(scope),         std::move(subject.steps), std::move(subject.weights),
+               std::move(meant),         std::move(rules),         std::move(couplings),
+               options.threads};
   return made;
 }
 
@@ -332,14 +333,9 @@ Expected<Subject> prepare_for(const KernelsTarget& target, const DecisionOptions
   const Registry& registry = made.analysis.registry;
   QUADRANT_TRY(Scope scope, find_scope(made.model, registry, patterns, origin_of(options, meant)));
   scope.vetoes.merge(made.analysis.vetoes);
-  return Subject{std::move(made.model),
-                 registry,
-                 std::move(gains),
-                 std::move(scope),
-                 {},
-                 std::move(meant),
-                 {},
-                 {},
+  return Subject{std::move(made.model), registry, std::move(gains),
+                 std::move(scope),      {},       {},
+                 std::move(meant),      {},       {},
                  options.threads};
 }
 

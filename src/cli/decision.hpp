@@ -66,6 +66,7 @@ struct Subject {
   std::unique_ptr<GainModel> gains;
   Scope scope;
   SchemeSteps steps;
+  SchemeData weights;  ///< of weight_only
   NamedRecipe recipe;  ///< with what the options add to it
   RuleDecisions rules;
   Couplings couplings{};  ///< the model's own

@@ -85,6 +85,8 @@ class Quantize final : public Command {
         "Examples:\n"
         "  quadrant quantize model.onnx -o small.onnx --scheme weight-only\n"
         "  quadrant quantize model.onnx -o small.onnx --scheme weight-only --exclude '^lm_head'\n"
+        "  quadrant quantize model.onnx -o small.onnx --scheme weight-only --bits 4 --calibration "
+        "samples\n"
         "  quadrant quantize model.onnx -o small.onnx --recipe recipe.json\n"
         "  quadrant quantize model.onnx -o small.onnx --scheme weight-only --target-bits 4.5 "
         "--data samples\n"

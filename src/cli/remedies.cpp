@@ -55,6 +55,12 @@ std::string advice(const CLI::App& command, Remedy remedy) {
   if (remedy == Remedy::another_runtime && calibrates(command)) {
     // Optimizations run the model themselves, and 'optimize' does.
     if (command.get_name() == "optimize" || is_given(command, "--optimize")) return {};
+    // Statistics are no samples, which weight-only wants.
+    const CLI::Option* const scheme = command.get_option_no_throw("--scheme");
+    if (scheme != nullptr && scheme->count() != 0 &&
+        scheme->as<std::string>().starts_with("weight")) {
+      return {};
+    }
     return fmt::format(
         "; 'quadrant calibrate' with {}, and --calibration takes the statistics that it saves",
         found->words);

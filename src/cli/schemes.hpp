@@ -47,6 +47,7 @@ struct SchemeSubject {
   bool has_calibrated = false;   ///< a scheme found ranges by --calibration
   bool is_transformed = false;   ///< a scheme has done to `graph` what the recipe's model says
   SchemeSteps steps{};           ///< a scheme may set them
+  SchemeData weights{};          ///< what weight_only knows of the model, if it does
   StatisticsTable statistics{};  ///< what the model says of its values itself
   /// Values that the model wants statistics of. A scheme takes those away that it has some of; the
   /// others are told.

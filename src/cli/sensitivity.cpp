@@ -25,6 +25,7 @@
 #include "cli/sensitivity_cache.hpp"
 #include "quadrant/adapters/tbb.hpp"
 #include "quadrant/recipe/plan_json.hpp"
+#include "quadrant/recipe/recipe_json.hpp"
 #include "quadrant/recipe/sensitivity_json.hpp"
 #include "quadrant/report/sensitivity.hpp"
 #include "quadrant/runtime/runtime.hpp"
@@ -208,6 +209,12 @@ class Sensitivity final : public Command {
     for (std::uint32_t i = 0; i < subject.registry.scheme_count(); ++i) {
       settings +=
           fmt::format(" {} {}", subject.registry.name(i), subject.registry.scheme(i).describe());
+    }
+    if (subject.weights.moments != nullptr) {
+      settings += print_recipe(subject.recipe.recipe);
+      for (const auto& [name, moments] : subject.weights.moments->weights) {
+        settings += fmt::format(" {} {:x}", name, moments.fingerprint());
+      }
     }
     return sensitivity_fingerprint(subject.graph, data, settings);
   }

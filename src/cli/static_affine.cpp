@@ -180,8 +180,9 @@ class StaticAffineCommand final : public StaticAffineScheme {
   void declare_data(CLI::App& options, OptionValues& for_model) override {
     options
         .add_option("--calibration", calibration_,
-                    "Samples to find ranges on (as for 'quadrant calibrate --data'), or statistics "
-                    "that 'quadrant calibrate' saved: a .json file")
+                    "Samples (as for 'quadrant calibrate --data'): to find ranges on, and, of "
+                    "weight_only, to round weights by. Of static_affine also statistics that "
+                    "'quadrant calibrate' saved: a .json file")
         ->type_name("PATH");
     options
         .add_option("--encodings", encodings_,

@@ -19,7 +19,7 @@ Expected<std::vector<SchemeChoice>> weight_variants() {
 Expected<void> use_variants_of(const Plan& plan, const DecisionOptions& options, Subject& subject) {
   if (options.recipe.scheme.empty()) return {};
   QUADRANT_TRY(const std::vector<SchemeChoice> choices, weight_variants());
-  QUADRANT_TRY(Registry variants, make_registry(choices));
+  QUADRANT_TRY(Registry variants, make_registry(choices, subject.weights));
   bool is_same = plan.schemes.size() == variants.scheme_count();
   for (std::uint32_t i = 0; is_same && i < variants.scheme_count(); ++i) {
     is_same = plan.schemes[i].name == variants.name(i);

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,9 +18,11 @@
 #include "cli/optimizations.hpp"
 #include "cli/runtimes.hpp"
 #include "cli/table_options.hpp"
+#include "quadrant/calibration/compare.hpp"
 #include "quadrant/calibration/second_moments.hpp"
 #include "quadrant/numerics/round_weights.hpp"
 #include "quadrant/recipe/recipe.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 #include "support/counted.hpp"
 
 namespace quadrant::cli {
@@ -76,6 +79,58 @@ void tell(const RoundingLog& log, const std::string& path, Sink& sink) {
                    "results have {:.1f} dB less error on average than with the nearest codes",
                    counted(log.weights.size(), "weight"), gained / static_cast<double>(measured)),
        {.file = path}});
+}
+
+// Samples that say less than there is to know.
+void tell_few(const SecondMomentsTable& moments, const std::string& path, Sink& sink) {
+  std::size_t few = 0;
+  for (const auto& [name, each] : moments.weights) {
+    const auto columns = static_cast<std::int64_t>(each.layout().columns.size());
+    if (each.count(0) < columns) ++few;
+  }
+  if (few == 0) return;
+  sink.report(
+      {Severity::note,
+       fmt::format("{} fewer inputs in these samples than a sum has terms: with more, codes "
+                   "would hold better for other samples",
+                   few == 1 ? "the layer of 1 weight has"
+                            : fmt::format("the layers of {} weights have", few)),
+       {.file = path}});
+}
+
+// Of the worst output, in dB.
+Expected<double> nearness(const Graph& graph, const Graph& quantized, const std::string& samples,
+                          Executor& executor, Console& console) {
+  QUADRANT_TRY(const auto data, open_samples(samples, graph, console));
+  QUADRANT_TRY(const auto interpreter, make_interpreter(console));
+  QUADRANT_TRY(const Comparison compared,
+               compare(graph, quantized, *interpreter, *data, {.executor = &executor}));
+  double worst = std::numeric_limits<double>::infinity();
+  for (const ValueAgreement& each : compared.outputs) {
+    worst = std::min(worst, each.agreement.sqnr_db());
+  }
+  return worst;
+}
+
+// bc, unless the outputs are farther from the float model's then, on the same samples: the shifts
+// of layers need not add up to those of outputs.
+SchemeSteps::Finish checked_correction(const SchemeSubject& subject, const std::string& samples) {
+  return [correct = bias_correction(subject, samples), &console = *subject.console,
+          path = subject.path,
+          samples](const Graph& graph, Graph& quantized, Executor& executor) -> Expected<void> {
+    Graph before = quantized;
+    QUADRANT_CHECK(correct(graph, quantized, executor));
+    QUADRANT_TRY(const double was, nearness(graph, before, samples, executor, console));
+    QUADRANT_TRY(const double is, nearness(graph, quantized, samples, executor, console));
+    if (!(is < was)) return {};
+    quantized = std::move(before);
+    console.report({Severity::warning,
+                    fmt::format("bc: biases stay as they were: on these samples, the worst output "
+                                "has {:.1f} dB with them, and {:.1f} dB with corrected ones",
+                                was, is),
+                    {.file = path}});
+    return {};
+  };
 }
 
 class WeightOnlyCommand final : public SchemeCommand {
@@ -160,6 +215,7 @@ class WeightOnlyCommand final : public SchemeCommand {
           if (is_alone) tell_nearest(*log, *moments, graph, result.graph, model, *console);
           tell(*log, model, *console);
         });
+    subject.weights = data;
     return make_registry(choices, data);
   }
 
@@ -186,7 +242,7 @@ class WeightOnlyCommand final : public SchemeCommand {
     }
     QUADRANT_CHECK(
         in_file(transform(subject.graph, wanted, subject.path, *subject.console), subject.path));
-    if (wanted.has("bc")) subject.steps.finish.push_back(bias_correction(subject, samples));
+    if (wanted.has("bc")) subject.steps.finish.push_back(checked_correction(subject, samples));
     return {};
   }
 
@@ -199,12 +255,17 @@ class WeightOnlyCommand final : public SchemeCommand {
       const std::string& path, SchemeSubject& subject) {
     QUADRANT_TRY(const auto samples, open_samples(path, subject.graph, *subject.console));
     QUADRANT_TRY(const auto interpreter, make_interpreter(*subject.console));
-    QUADRANT_TRY(
-        SecondMomentsTable found,
+    auto found =
         in_file(collect_second_moments(subject.graph, *interpreter, *samples,
                                        {.executor = subject.executor, .sink = subject.console}),
-                subject.path));
-    return std::make_shared<const SecondMomentsTable>(std::move(found));
+                subject.path);
+    if (!found) {
+      const bool cannot_run = found.error().code == ErrorCode::impossible;
+      if (cannot_run) found.error().message += "; with --rounding nearest it is not run";
+      return fail(std::move(found).error());
+    }
+    tell_few(*found, subject.path, *subject.console);
+    return std::make_shared<const SecondMomentsTable>(*std::move(found));
   }
 
   CLI::Option* shared_ = nullptr;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -138,6 +139,15 @@ std::vector<float> SecondMoments::relative_diagonal(std::size_t elements) const 
     }
   }
   return result;
+}
+
+std::uint64_t SecondMoments::fingerprint() const noexcept {
+  std::uint64_t hash = 0xCBF29CE484222325;  // FNV-1a, of words
+  const auto add = [&](std::uint64_t word) { hash = (hash ^ word) * 0x100000001B3; };
+  for (const std::int64_t count : counts_) add(static_cast<std::uint64_t>(count));
+  for (const double step : steps_) add(std::bit_cast<std::uint64_t>(step));
+  for (const std::int64_t sum : sums_) add(static_cast<std::uint64_t>(sum));
+  return hash;
 }
 
 }  // namespace quadrant::inline v0

@@ -140,6 +140,10 @@ const std::vector<Case>& cases() {
        {4, 5},
        {3, 5},
        "%t: tensor<*xf32> = transpose(%w) {perm = [1, 0]}\n%y: tensor<*xf32> = matmul(%x, %t)\n"},
+      {"behind a cast",
+       {4, 5},
+       {5, 3},
+       "%t: tensor<5x3xf32> = cast(%w) {to = 1}\n%y: tensor<*xf32> = matmul(%x, %t)\n"},
       {"behind an unsqueeze and a transpose",
        {2, 4, 5},
        {3, 5},
@@ -267,6 +271,25 @@ TEST_CASE("what cannot be told is left with its reason") {
   CHECK(table->find("w") == nullptr);
   REQUIRE(table->left.size() == 1);
   CHECK(table->left[0] == LeftAlone{"w", "its layers read it in different ways"});
+
+  const Case looked_up{"",
+                       {5, 5},
+                       {5, 5},
+                       "%i: tensor<1xi64> = constant() [2]\n"
+                       "%z: tensor<*xf32> = gather(%w, %i)\n%u: tensor<*xf32> = matmul(%x, %w)\n"
+                       "%y: tensor<*xf32> = add(%u, %z)\n"};
+  const auto of_table =
+      collect_second_moments(graph_of(looked_up), Interpreter(), data_of(looked_up));
+  REQUIRE(of_table);
+  REQUIRE(of_table->left.size() == 1);
+  CHECK(of_table->left[0].reason == "a lookup, or another that is no layer, reads it, too");
+
+  const MemoryData zeros_alone({sample_of({5, 5}, std::vector<float>(25))});
+  const Case idle{"", {5, 5}, {5, 5}, "%y: tensor<*xf32> = matmul(%x, %w)\n"};
+  const auto of_zeros = collect_second_moments(graph_of(idle), Interpreter(), zeros_alone);
+  REQUIRE(of_zeros);
+  REQUIRE(of_zeros->left.size() == 1);
+  CHECK(of_zeros->left[0].reason == "its layer has no inputs but zeros in the samples");
 
   const Case one{"", {1, 2}, {2, 1}, "%y: tensor<*xf32> = matmul(%x, %w)\n"};
   const MemoryData infinite({sample_of({1, 2}, {1, test::infinity})});

@@ -32,13 +32,14 @@ struct CollectMomentsOptions {
 /// has, which is the end of its grid (SecondMoments), then for the sums.
 ///
 /// Layers are the sums of products with a constant of floats, perhaps behind an identity, a
-/// transpose, or what keeps the order of its elements: conv, conv_transpose, matmul, batch_matmul,
-/// gemm, linear, addmm, and of rnn, gru and lstm the weights of inputs and,
-/// by the results in place of the states, those of states. What a convolution
-/// multiplies its weights by is what it makes of weights that are 1 at one place each. Layers that
-/// share a weight add up to one sum.
+/// transpose, a cast, or what keeps the order of its elements: conv, conv_transpose, matmul,
+/// batch_matmul, gemm, linear, addmm, and of rnn, gru and lstm the weights of inputs and, by the
+/// results in place of the states, those of states. What a convolution multiplies its weights by is
+/// what it makes of weights that are 1 at one place each. Layers that share a weight add up to one
+/// sum.
 ///
-/// Left are weights whose layers read them in different ways, whose inputs are not finite, and
+/// Left are weights whose layers read them in different ways, that others read, too (a table that
+/// is looked up), whose inputs are all 0 or not finite, and
 /// those for which there is no room: sums that have no place in `most_bytes`, layers taken in the
 /// order of the graph, and inputs of which a convolution makes more than the interpreter allows.
 ///

@@ -65,6 +65,9 @@ class SecondMoments {
   /// layout fits.
   [[nodiscard]] std::vector<float> relative_diagonal(std::size_t elements) const;
 
+  /// Differs, as a rule, where inputs do.
+  [[nodiscard]] std::uint64_t fingerprint() const noexcept;
+
  private:
   [[nodiscard]] std::size_t width() const noexcept { return layout_.columns.size(); }
   /// Sums of x_i x_j for j <= i.
