@@ -241,8 +241,9 @@ class Collector {
   void make_room();
   void load(Watched& watched) const;
   using Visit = FunctionRef<Expected<void>(Watched&, const Reader&, const Data&)>;
-  Expected<void> visit(const Runtime& runtime, std::string_view task, Visit visit) const;
-  Expected<void> sum(Watched& watched, const Reader& reader, const Data& data) const;
+  [[nodiscard]] Expected<void> visit(const Runtime& runtime, std::string_view task,
+                                     Visit visit) const;
+  [[nodiscard]] Expected<void> sum(Watched& watched, const Reader& reader, const Data& data) const;
 
   const Graph& graph_;
   const DataSet& data_;

@@ -20,6 +20,39 @@ constexpr std::size_t tile = 64;
 
 constexpr std::size_t row_of_triangle(std::size_t row) noexcept { return row * (row + 1) / 2; }
 
+// x^T x of inputs [count, n]; rows of the triangle tile by tile.
+void add_products(std::span<const double> x, std::size_t n, std::span<std::int64_t> triangle) {
+  const std::size_t count = x.size() / n;
+  std::vector<double> across(tile * count);  // columns side by side
+  std::array<double, tile * tile> products{};
+  for (std::size_t top = 0; top < n; top += tile) {
+    const std::size_t rows = std::min(tile, n - top);
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t r = 0; r < rows; ++r) across[r * count + i] = x[i * n + top + r];
+    }
+    for (std::size_t left = 0; left <= top; left += tile) {
+      const std::size_t columns = std::min(tile, n - left);
+      products.fill(0);
+      kernels::add_product({.a = across.data(),
+                            .a_row = count,
+                            .b = x.data() + left,
+                            .b_row = n,
+                            .out = products.data(),
+                            .out_row = tile,
+                            .rows = rows,
+                            .inner = count,
+                            .columns = columns});
+      for (std::size_t i = 0; i < rows; ++i) {
+        const std::size_t end = std::min(columns, top + i + 1 - left);
+        std::int64_t* const sums = triangle.data() + row_of_triangle(top + i) + left;
+        for (std::size_t j = 0; j < end; ++j) {
+          sums[j] += static_cast<std::int64_t>(products[i * tile + j]);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
 SecondMoments::SecondMoments(WeightMatrices layout, std::vector<double> steps)
@@ -63,38 +96,9 @@ Expected<void> SecondMoments::add(std::size_t matrix, std::span<const double> in
                 fmt::format("more than {} inputs of one layer", largest_count));
   }
   counts_[matrix] += static_cast<std::int64_t>(count);
-  const std::span<std::int64_t> sums = triangle(matrix);
-  std::array<double, tile * tile> room{};
-  std::vector<double> across(tile * std::min(inputs_at_once, count));  // columns side by side
   for (std::size_t from = 0; from < count; from += inputs_at_once) {
-    const double* const x = inputs.data() + from * n;
     const std::size_t size = std::min(inputs_at_once, count - from);
-    for (std::size_t top = 0; top < n; top += tile) {
-      const std::size_t rows = std::min(tile, n - top);
-      for (std::size_t i = 0; i < size; ++i) {
-        for (std::size_t r = 0; r < rows; ++r) across[r * size + i] = x[i * n + top + r];
-      }
-      for (std::size_t left = 0; left <= top; left += tile) {
-        const std::size_t columns = std::min(tile, n - left);
-        room.fill(0);
-        kernels::add_product({.a = across.data(),
-                              .a_row = size,
-                              .b = x + left,
-                              .b_row = n,
-                              .out = room.data(),
-                              .out_row = tile,
-                              .rows = rows,
-                              .inner = size,
-                              .columns = columns});
-        for (std::size_t i = 0; i < rows; ++i) {
-          const std::size_t end = std::min(columns, top + i + 1 - left);
-          std::int64_t* const sum = sums.data() + row_of_triangle(top + i) + left;
-          for (std::size_t j = 0; j < end; ++j) {
-            sum[j] += static_cast<std::int64_t>(room[i * tile + j]);
-          }
-        }
-      }
-    }
+    add_products(inputs.subspan(from * n, size * n), n, triangle(matrix));
   }
   return {};
 }

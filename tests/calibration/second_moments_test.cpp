@@ -202,7 +202,7 @@ TEST_CASE("of a recurrent layer, what comes in and the states") {
   const Case layer{"lstm",
                    {5, 2, 3},
                    {2, 16, 3},
-                   "%r: tensor<2x16x4xf32> = constant() [" + zeros(2 * 16 * 4) + "]\n" +
+                   "%r: tensor<2x16x4xf32> = constant() [" + zeros(128) + "]\n" +
                        "%y: tensor<*xf32> = lstm(%x, %w, %r) {hidden_size = 4, direction = "
                        "\"bidirectional\"}\n"};
   Graph graph = graph_of(layer);
