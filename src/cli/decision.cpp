@@ -309,10 +309,17 @@ Expected<Subject> prepare(const DecisionOptions& options, Console& console) {
   scope.value_vetoes.merge(rules.value_vetoes);
   tell(subject.ungathered, subject);
   Couplings couplings = couplings_in(subject.graph, named);
-  Subject made{std::move(subject.graph), std::move(registry),      std::move(gains),
-               std::move(scope),         std::move(subject.steps), std::move(subject.weights),
-               std::move(meant),         std::move(rules),         std::move(couplings),
-               options.threads};
+  Subject made{.graph = std::move(subject.graph),
+               .registry = std::move(registry),
+               .gains = std::move(gains),
+               .scope = std::move(scope),
+               .steps = std::move(subject.steps),
+               .weights = std::move(subject.weights),
+               .rounding = std::move(subject.rounding),
+               .recipe = std::move(meant),
+               .rules = std::move(rules),
+               .couplings = std::move(couplings),
+               .threads = options.threads};
   return made;
 }
 
@@ -333,10 +340,17 @@ Expected<Subject> prepare_for(const KernelsTarget& target, const DecisionOptions
   const Registry& registry = made.analysis.registry;
   QUADRANT_TRY(Scope scope, find_scope(made.model, registry, patterns, origin_of(options, meant)));
   scope.vetoes.merge(made.analysis.vetoes);
-  return Subject{std::move(made.model), registry, std::move(gains),
-                 std::move(scope),      {},       {},
-                 std::move(meant),      {},       {},
-                 options.threads};
+  return Subject{.graph = std::move(made.model),
+                 .registry = registry,
+                 .gains = std::move(gains),
+                 .scope = std::move(scope),
+                 .steps = {},
+                 .weights = {},
+                 .rounding = {},
+                 .recipe = std::move(meant),
+                 .rules = {},
+                 .couplings = {},
+                 .threads = options.threads};
 }
 
 Expected<void> save_recipe(const DecisionOptions& options, const Subject& subject,

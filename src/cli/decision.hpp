@@ -67,6 +67,7 @@ struct Subject {
   Scope scope;
   SchemeSteps steps;
   SchemeData weights;  ///< of weight_only
+  std::shared_ptr<RoundingLog> rounding;
   NamedRecipe recipe;  ///< with what the options add to it
   RuleDecisions rules;
   Couplings couplings{};  ///< the model's own

@@ -48,6 +48,21 @@ Json to_json(const OnnxWriteReport& report) {
           {"fallback_reason", report.fallback_reason}};
 }
 
+// Errors are those of RoundedWeights: the mean of what codes add, squared, to a layer's results.
+Json to_json(const RoundingLog& log) {
+  Json weights = Json::array();
+  for (const auto& [name, rounded] : log.weights) {
+    weights.push_back({{"weight", name},
+                       {"error_nearest", rounded.nearest},
+                       {"error", rounded.error},
+                       {"rows", rounded.rows},
+                       {"rows_weighted", rounded.weighted},
+                       {"rows_feedback", rounded.feedback},
+                       {"rows_descent", rounded.descent}});
+  }
+  return weights;
+}
+
 /// What is to be said of the products of the quantized model that meet in 16 bits.
 struct Sums {
   std::string remark;
@@ -175,7 +190,8 @@ class Quantize final : public Command {
     QUADRANT_CHECK(write(side_, reported, report, console));
     QUADRANT_CHECK(save_recipe(options_, subject, console));
     summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    print(summary, summarize_rules(subject, result.analysis), decided, written, sums, console);
+    print(summary, summarize_rules(subject, result.analysis), decided, written, sums,
+          subject.rounding.get(), console);
     return {};
   }
 
@@ -204,7 +220,7 @@ class Quantize final : public Command {
   void print(const Summary& summary, const std::vector<RuleSummary>& rules,
              const std::optional<BudgetDecision>& decided,
              const std::optional<OnnxWriteReport>& written, const std::optional<Sums>& sums,
-             Console& console) const {
+             const RoundingLog* rounding, Console& console) const {
     if (options_.json) {
       Json document{{"model", options_.model},
                     {"output", written ? Json(output_) : Json(nullptr)},
@@ -212,6 +228,7 @@ class Quantize final : public Command {
                     {"summary", quadrant::to_json(summary)},
                     {"rules", to_json(rules)},
                     {"sums_in_16_bits", sums ? sums->json : Json(nullptr)},
+                    {"rounding", rounding != nullptr ? to_json(*rounding) : Json(nullptr)},
                     {"written", written ? to_json(*written) : Json(nullptr)},
                     {"budget", decided ? cli::to_json(*decided) : Json(nullptr)}};
       add_files(document, side_);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +40,12 @@ struct SchemeSteps {
   std::vector<Review> review;  ///< says what there is to say of what they made of `graph`
 };
 
+/// What rounding by samples came to, of each weight. Filled in while the phases run.
+struct RoundingLog {
+  std::mutex mutex;
+  std::map<std::string, RoundedWeights, std::less<>> weights;
+};
+
 /// What a scheme is set up with.
 struct SchemeSubject {
   std::string path;              ///< of the model, for messages
@@ -48,7 +56,8 @@ struct SchemeSubject {
   bool is_transformed = false;   ///< a scheme has done to `graph` what the recipe's model says
   SchemeSteps steps{};           ///< a scheme may set them
   SchemeData weights{};          ///< what weight_only knows of the model, if it does
-  StatisticsTable statistics{};  ///< what the model says of its values itself
+  std::shared_ptr<RoundingLog> rounding{};  ///< of weight_only; null: there were no samples
+  StatisticsTable statistics{};             ///< what the model says of its values itself
   /// Values that the model wants statistics of. A scheme takes those away that it has some of; the
   /// others are told.
   std::vector<LeftAlone> ungathered{};

@@ -28,12 +28,6 @@
 namespace quadrant::cli {
 namespace {
 
-/// What rounding came to, of each weight.
-struct RoundingLog {
-  std::mutex mutex;
-  std::map<std::string, RoundedWeights, std::less<>> weights;
-};
-
 double decibels(double of, double error) { return 10 * std::log10(of / error); }
 
 // Weights that became codes without: the first few, and why.
@@ -205,6 +199,7 @@ class WeightOnlyCommand final : public SchemeCommand {
     SchemeData data;
     QUADRANT_TRY(data.moments, moments_on(path, subject));
     const auto log = std::make_shared<RoundingLog>();
+    subject.rounding = log;
     data.on_rounded = [log](std::string_view weight, const RoundedWeights& rounded) {
       const std::lock_guard lock(log->mutex);
       log->weights.insert_or_assign(std::string(weight), rounded);

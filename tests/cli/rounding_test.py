@@ -61,6 +61,17 @@ class RoundingTest(CommandTest):
             self.assertGreater(self.noise("rounded.onnx"), before + 1)
             self.assertEqual(len(self.bytes_of("rounded.onnx")), len(self.bytes_of("nearest.onnx")))
 
+    def test_what_came_of_each_weight_in_json(self):
+        result = self.run_command("quantize", self.model, "-o", "q.onnx", *FOUR_BITS, "--calibration", "data", "--json")
+        found = {each["weight"]: each for each in json.loads(result.stdout)["rounding"]}
+        self.assertEqual(set(found), {"fc1.weight", "fc2.weight"})
+        for each in found.values():  # of which the first can be said exactly
+            self.assertLessEqual(each["error"], each["error_nearest"])
+        self.assertLess(found["fc2.weight"]["error"], found["fc2.weight"]["error_nearest"])
+        self.assertGreater(found["fc2.weight"]["rows_descent"] + found["fc2.weight"]["rows_feedback"], 0)
+        without = self.json_of("quantize", self.model, "-o", "q.onnx", *FOUR_BITS)
+        self.assertIsNone(without["rounding"])
+
     def test_the_same_bytes_for_threads_and_orders(self):
         self.quantize("first.onnx", "--threads", "1")
         self.quantize("second.onnx", "--threads", "3")
