@@ -65,10 +65,10 @@ class RoundingTest(CommandTest):
         result = self.run_command("quantize", self.model, "-o", "q.onnx", *FOUR_BITS, "--calibration", "data", "--json")
         found = {each["weight"]: each for each in json.loads(result.stdout)["rounding"]}
         self.assertEqual(set(found), {"fc1.weight", "fc2.weight"})
-        for each in found.values():  # of which the first can be said exactly
+        for each in found.values():  # of which the second can be said exactly
             self.assertLessEqual(each["error"], each["error_nearest"])
-        self.assertLess(found["fc2.weight"]["error"], found["fc2.weight"]["error_nearest"])
-        self.assertGreater(found["fc2.weight"]["rows_descent"] + found["fc2.weight"]["rows_feedback"], 0)
+        self.assertLess(found["fc1.weight"]["error"], found["fc1.weight"]["error_nearest"])
+        self.assertGreater(found["fc1.weight"]["rows_descent"] + found["fc1.weight"]["rows_feedback"], 0)
         without = self.json_of("quantize", self.model, "-o", "q.onnx", *FOUR_BITS)
         self.assertIsNone(without["rounding"])
 
