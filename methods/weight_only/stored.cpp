@@ -79,10 +79,11 @@ const SecondMoments* moments_of(const WeightOnly& scheme, NodeRef node) {
 Expected<void> round_by(const SecondMoments* moments, const WeightOnly& scheme, NodeRef node,
                         const Constant& weight, EncodedConstant& encoded) {
   if (moments == nullptr) return {};
+  const bool is_symmetric = !scheme.has_type() && scheme.options().symmetry != Symmetry::asymmetric;
   auto rounded = round_constant(
       weight, *moments, encoded,
       {.rounding = scheme.options().rounding,
-       .keeps_zero_points = scheme.options().symmetry != Symmetry::asymmetric,
+       .keeps_zero_points = is_symmetric,
        .least_scale = weight.element() == ElementType::float16 ? float16_spacing : 0.0F});
   if (!rounded) {
     rounded.error().place.tensor = name_of(node);

@@ -31,15 +31,17 @@ namespace {
 double decibels(double of, double error) { return 10 * std::log10(of / error); }
 
 // Weights that became codes without: the first few, and why.
-void tell_nearest(const RoundingLog& log, const SecondMomentsTable& moments, const Graph& graph,
-                  const Graph& quantized, const std::string& path, Sink& sink) {
+void tell_nearest(const SecondMomentsTable& moments, const Graph& graph, const Graph& quantized,
+                  const std::string& path, Sink& sink) {
   constexpr std::size_t most = 5;
   std::size_t count = 0;
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     const NodeId node = graph.node_at(index);
     if (!node.is_valid() || graph.constant(node) == nullptr || !quantized.contains(node)) continue;
     const std::string name(graph.value_name({node}));
-    if (!quantized.type({node}).is_quantized() || log.weights.contains(name)) continue;
+    const bool is_new = quantized.type({node}).is_quantized() && !graph.type({node}).is_quantized();
+    const bool is_meant = moments.find(name) != nullptr;  // rounded, or nearest by a choice
+    if (!is_new || is_meant) continue;
     if (++count > most) continue;
     const auto left = std::ranges::find(moments.left, name, &LeftAlone::name);
     sink.report({Severity::note,
@@ -207,7 +209,7 @@ class WeightOnlyCommand final : public SchemeCommand {
     subject.steps.review.emplace_back(
         [log, moments = data.moments, console = subject.console, model = subject.path,
          is_alone = !subject.has_calibrated](const Graph& graph, const QuantizeResult& result) {
-          if (is_alone) tell_nearest(*log, *moments, graph, result.graph, model, *console);
+          if (is_alone) tell_nearest(*moments, graph, result.graph, model, *console);
           tell(*log, model, *console);
         });
     subject.weights = data;

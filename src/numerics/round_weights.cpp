@@ -224,6 +224,10 @@ Expected<Encoded> WeightRounder::weighted(const Encoded& encoded) const {
   if (!is_shifted) return encode(values_, shape_, format_, options);
   // Codes less their zero point, which is one for all.
   const float zero_point = encoded.offsets.front().front();
+  if (std::ranges::count(encoded.offsets.front(), zero_point) !=
+      std::ssize(encoded.offsets.front())) {
+    return fail(ErrorCode::impossible, "zero points that stay are the same for all groups");
+  }
   NumberFormat symmetric = format_;
   symmetric.offset = Offset::none;
   auto& code = std::get<IntegerCode>(symmetric.code);

@@ -135,6 +135,21 @@ class RoundingTest(CommandTest):
         said = self.quantize("q.onnx", data="zeros")
         self.assertIn("tensor 'fc1.weight': its codes are the nearest ones: its layer has no inputs but zeros", said)
 
+    def test_scales_of_types_with_zero_points(self):
+        result = self.run_command("quantize", self.model, "-o", "q.onnx", *SCHEME, "--type", "(u3 - z) * f32[channel] : f32",
+                                  "--calibration", "data", "--rounding", "weighted", "--json")
+        rows = {each["weight"]: each["rows_weighted"] for each in json.loads(result.stdout)["rounding"]}
+        self.assertGreater(rows["fc1.weight"], 0)
+
+    def test_a_choice_of_nearest_is_no_gap(self):
+        mix = ("--mix", "a=weight-only,bits=4,rounding=nearest", "--mix", "b=weight-only,bits=8")
+        said = self.run_command("quantize", self.model, "-o", "q.onnx", *mix, "--calibration", "data")
+        self.assertEqual(said.returncode, DONE, said.stderr)
+        self.assertNotIn("no layer's inputs tell", said.stderr.decode())
+        self.quantize("again.onnx")
+        self.model = "again.onnx"
+        self.assertNotIn("no layer's inputs tell", self.quantize("twice.onnx"))
+
     def test_biases(self):
         self.put("biased.onnx", model(
             [node("Gemm", ["x", "w", "b"], ["y"], "fc")],

@@ -303,6 +303,16 @@ TEST_CASE("columns without inputs keep their codes where scales stay") {
   }
 }
 
+TEST_CASE("zero points that stay are the same for all groups") {
+  const Layer layer{1, 4, 8, false};
+  const NumberFormat format = format_of("(u4 - z) * f32[channel] : f32", layer);
+  const std::vector<float> weights = weights_of(layer, 5);
+  Encoded found = encoded_as(weights, layer, format);
+  found.offsets.front() = {7, 8, 7, 8};
+  CHECK_FALSE(round_weights(weights, layer.shape(), format, moments_of(layer, 1), found,
+                            {.keeps_zero_points = true}));
+}
+
 TEST_CASE("sizes that do not fit one another are refused") {
   const Layer layer{1, 4, 8, false};
   const NumberFormat format = format_of("int4", layer);
