@@ -37,6 +37,10 @@ ROOMS = {
         CORE_LIBRARIES | {"nlohmann", "re2"},
     ),
     "report": (IR | {"engine", "numerics", "calibration", "targets"}, CORE_LIBRARIES | {"nlohmann"}),
+    "pipeline": (
+        IR | {"engine", "numerics", "transforms", "targets", "methods", "io", "runtime", "calibration", "recipe", "report"},
+        CORE_LIBRARIES,
+    ),
     "cli": (None, None),  # anything
     "mlir_plugin": (None, None),
 }

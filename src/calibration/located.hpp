@@ -1,4 +1,4 @@
-// Errors that say which file, and which sample, they are of.
+// Errors that say which sample they are of.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,13 +11,6 @@
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
-
-/// An error that names no file gets this one: runtimes know nodes and tensors, but no files.
-template <class T>
-[[nodiscard]] Expected<T> in_file(Expected<T> result, const std::string& file) {
-  if (!result && result.error().place.file.empty()) result.error().place.file = file;
-  return result;
-}
 
 /// An error of a model that ran on sample `i` says so.
 template <class T>

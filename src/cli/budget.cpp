@@ -6,12 +6,8 @@
 #include <cmath>
 #include <utility>
 
-#include "calibration/located.hpp"
 #include "cli/choices.hpp"
-#include "cli/plan_meter.hpp"
 #include "cli/resources.hpp"
-#include "cli/runtimes.hpp"
-#include "quadrant/adapters/tbb.hpp"
 #include "quadrant/recipe/recipe.hpp"
 #include "support/decibels.hpp"
 
@@ -121,14 +117,6 @@ Expected<Budget> parse_budget(const BudgetOptions& options) {
   return budget;
 }
 
-Expected<void> check_scheme(std::string_view scheme) {
-  if (scheme == "weight_only") return {};
-  return fail(ErrorCode::usage,
-              fmt::format("budgets choose among the ways to store a weight: they are for "
-                          "weight_only, not for {}",
-                          scheme));
-}
-
 // A recipe would not say the same.
 Expected<void> check_savable(const BudgetOptions& options, const DecisionOptions& decision) {
   if (decision.save_recipe.empty()) return {};
@@ -145,8 +133,9 @@ Expected<void> check_savable(const BudgetOptions& options, const DecisionOptions
 Expected<void> announce_variants(DecisionOptions& decision) {
   decision.meets_budgets = true;
   if (decision.recipe.scheme.empty()) return {};
-  QUADRANT_TRY(const SchemeCommand* const scheme, decision.schemes.find(decision.recipe.scheme));
-  QUADRANT_CHECK(check_scheme(scheme->name()));
+  QUADRANT_TRY(const SchemeEntry* const scheme, find_scheme(decision.recipe.scheme));
+  const std::string name(scheme->name);
+  QUADRANT_CHECK(check_budget_recipe({.schemes = {{name, name, {}}}}));
   decision.takes_variants = true;
   const std::string given = decision.schemes.given_option(*scheme);
   if (given.empty()) return {};
@@ -154,16 +143,6 @@ Expected<void> announce_variants(DecisionOptions& decision) {
               fmt::format("a budget chooses bits, blocks and scales for each weight: {} does not "
                           "go with it; --mix says what it may choose from",
                           given));
-}
-
-Expected<void> check_schemes(const Recipe& recipe) {
-  if (!recipe.gain.empty()) {
-    return fail(ErrorCode::usage,
-                "a budget weighs bytes against errors by itself: --gain does not go with it");
-  }
-  QUADRANT_TRY(const RuleSchemes schemes, schemes_of(recipe));
-  for (const SchemeChoice& choice : schemes.all) QUADRANT_CHECK(check_scheme(choice.scheme));
-  return {};
 }
 
 }  // namespace
@@ -179,89 +158,47 @@ Expected<void> announce(const BudgetOptions& options, DecisionOptions& decision)
 
 Expected<void> announce_frontier(DecisionOptions& decision) { return announce_variants(decision); }
 
-struct BudgetSubject::Parts {
-  explicit Parts(unsigned threads) : executor(threads) {}
-  TbbExecutor executor;
-  std::unique_ptr<Interpreter> runtime;
-  std::unique_ptr<DataSet> data;
-  Scope scope;
-  OnnxWriteOptions format;
-  std::string path;
-  std::unique_ptr<WeightMeter> meter;
-  std::unique_ptr<BudgetStudy> study;
-};
-
-BudgetSubject::BudgetSubject(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-BudgetSubject::~BudgetSubject() = default;
-const BudgetStudy& BudgetSubject::study() const noexcept { return *parts_->study; }
-bool BudgetSubject::has_data() const noexcept { return parts_->data != nullptr; }
-
-Expected<std::unique_ptr<BudgetSubject>> BudgetSubject::make(const BudgetOptions& options,
-                                                             const OnnxWriteOptions& format,
-                                                             const std::string& path,
-                                                             Subject& subject, Console& console) {
-  auto parts = std::make_unique<Parts>(subject.threads);
-  QUADRANT_TRY(parts->runtime, make_interpreter(console));
-  QUADRANT_CHECK(check_schemes(subject.recipe.recipe));
-  if (options.has_data()) {
-    QUADRANT_TRY(parts->data, open_data(options.data, subject.graph, console));
-    QUADRANT_CHECK(hold_constants(subject.graph));
-  }
-  // Weights with NaN stay float, or are refused, before anything is measured.
-  QuantizeOptions first = subject.engine_options();
-  first.executor = &parts->executor;
-  QUADRANT_TRY(const QuantizeResult whole, quantize(subject.graph, subject.registry, first));
-  subject.scope.vetoes = whole.analysis.vetoes;
-  parts->scope = subject.scope;
-  parts->format = format;
-  parts->format.executor = nullptr;
-  parts->format.sink = nullptr;
-  parts->path = path;
-  parts->meter = std::make_unique<WeightMeter>(
-      MeterSubject{subject.graph, subject.registry, parts->scope, parts->format, parts->path,
-                   parts->runtime.get(), parts->data.get(), parts->executor, &console});
-  QuantizeOptions engine;
-  engine.vetoes = subject.scope.vetoes;
-  engine.value_vetoes = subject.scope.value_vetoes;
-  engine.scheme_vetoes = subject.rules.vetoes;
-  const std::string& policy = subject.recipe.recipe.policy;
-  engine.policy = selection_policy(policy).value_or(SelectionPolicy::optimal);
-  QUADRANT_TRY(
-      BudgetStudy study,
-      BudgetStudy::make(subject.graph, subject.registry, *parts->meter, engine,
-                        {.measures_all = options.measure == "full", .rounds = options.rounds}));
-  parts->study = std::make_unique<BudgetStudy>(std::move(study));
-  return std::unique_ptr<BudgetSubject>(new BudgetSubject(std::move(parts)));
-}
-
 namespace {
 
-Expected<std::optional<Budget>> read_budget(const BudgetOptions& options, const Subject& subject) {
-  const Recipe& recipe = subject.recipe.recipe;
+Expected<std::optional<Budget>> read_budget(const BudgetOptions& options, const PreparedRun& run) {
+  const Recipe& recipe = run.recipe.recipe;
   BudgetOptions all = options;
   if (!options.is_given()) all.target_bits = recipe.target_bits;
   if (!all.is_given()) {
     QUADRANT_CHECK(check_no_budget(options));
     return std::optional<Budget>();
   }
-  QUADRANT_CHECK(check_schemes(recipe));
+  QUADRANT_CHECK(check_budget_recipe(recipe));
   QUADRANT_TRY(const Budget budget, parse_budget(all));
   return std::optional(budget);
 }
 
 }  // namespace
 
-Expected<std::optional<BudgetDecision>> decide_by_budget(const BudgetOptions& options,
-                                                         const OnnxWriteOptions& format,
-                                                         const std::string& path,
-                                                         const std::string& model, Subject& subject,
-                                                         Console& console) {
-  QUADRANT_TRY(const std::optional<Budget> budget, read_budget(options, subject));
-  if (!budget) return std::optional<BudgetDecision>();
-  BudgetDecision made;
-  QUADRANT_TRY(made.subject,
-               in_file(BudgetSubject::make(options, format, path, subject, console), model));
-  QUADRANT_TRY(made.outcome, in_file(made.subject->study().meet(*budget), model));
+Expected<BudgetMeasuring> measuring(const BudgetOptions& options, const OnnxWriteOptions& format,
+                                    const std::string& path, const PreparedRun& run,
+                                    Console& console) {
+  BudgetMeasuring made;
+  made.options = {.measures_all = options.measure == "full",
+                  .rounds = options.rounds,
+                  .format = format,
+                  .path = path};
+  if (options.has_data()) {
+    QUADRANT_TRY(made.data, open_data(options.data, run.graph, console));
+    made.options.data = made.data.get();
+  }
+  return made;
+}
+
+Expected<std::optional<MetBudget>> meet_budget(const BudgetOptions& options,
+                                               const OnnxWriteOptions& format,
+                                               const std::string& path, PreparedRun& run,
+                                               Console& console) {
+  QUADRANT_TRY(const std::optional<Budget> budget, read_budget(options, run));
+  if (!budget) return std::optional<MetBudget>();
+  MetBudget made;
+  QUADRANT_TRY(made.measuring, measuring(options, format, path, run, console));
+  QUADRANT_TRY(made.decision, decide_by_budget(*budget, made.measuring.options, run));
   return std::optional(std::move(made));
 }
 

@@ -1,6 +1,7 @@
 // --target-size and its like: what a budget makes of a model.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,8 +9,8 @@
 #include "cli/console.hpp"
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"
-#include "quadrant/engine/budget.hpp"
 #include "quadrant/io/onnx.hpp"
+#include "quadrant/pipeline/weight_budget.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;
@@ -47,39 +48,26 @@ void declare(CLI::App& command, BudgetOptions& options);
 /// That no option is given which is of use to a budget alone.
 [[nodiscard]] Expected<void> check_no_budget(const BudgetOptions& options);
 
-/// What is decided on under budgets: the model with the variants of its weights, measured.
-class BudgetSubject {
- public:
-  /// `format`, `path`: how, and where, the result would be written. `usage` where one of the
-  /// schemes is no way to store a weight.
-  [[nodiscard]] static Expected<std::unique_ptr<BudgetSubject>> make(const BudgetOptions& options,
-                                                                     const OnnxWriteOptions& format,
-                                                                     const std::string& path,
-                                                                     Subject& subject,
-                                                                     Console& console);
-  ~BudgetSubject();
-  BudgetSubject(const BudgetSubject&) = delete;
-  BudgetSubject& operator=(const BudgetSubject&) = delete;
-
-  [[nodiscard]] const BudgetStudy& study() const noexcept;
-  [[nodiscard]] bool has_data() const noexcept;
-
- private:
-  struct Parts;
-  explicit BudgetSubject(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
+/// How errors are measured, and the samples for that.
+struct BudgetMeasuring {
+  std::unique_ptr<DataSet> data;  ///< null: none
+  WeightBudgetOptions options;    ///< refers to it
 };
+/// `format`, `path`: how, and where, the result would be written.
+[[nodiscard]] Expected<BudgetMeasuring> measuring(const BudgetOptions& options,
+                                                  const OnnxWriteOptions& format,
+                                                  const std::string& path, const PreparedRun& run,
+                                                  Console& console);
 
-/// What a budget decided, and on what.
-struct BudgetDecision {
-  std::unique_ptr<BudgetSubject> subject;
-  BudgetOutcome outcome;
+/// What a budget decided; the samples outlive the decision.
+struct MetBudget {
+  BudgetMeasuring measuring;
+  BudgetDecision decision;
 };
-
-/// Meets the budget of the options, or else of the recipe; empty: there is none. `model` is where
-/// `subject` was read; the others are those of BudgetSubject::make.
-[[nodiscard]] Expected<std::optional<BudgetDecision>> decide_by_budget(
-    const BudgetOptions& options, const OnnxWriteOptions& format, const std::string& path,
-    const std::string& model, Subject& subject, Console& console);
+/// Meets the budget of the options, or else of the recipe; empty: there is none.
+[[nodiscard]] Expected<std::optional<MetBudget>> meet_budget(const BudgetOptions& options,
+                                                             const OnnxWriteOptions& format,
+                                                             const std::string& path,
+                                                             PreparedRun& run, Console& console);
 
 }  // namespace quadrant::cli

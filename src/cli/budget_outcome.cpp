@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
-#include "cli/form_counter.hpp"
 #include "quadrant/report/terminal_text.hpp"
+#include "report/form_counter.hpp"
 #include "support/decibels.hpp"
 
 namespace quadrant::cli {

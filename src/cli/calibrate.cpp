@@ -16,10 +16,10 @@
 #include "cli/command.hpp"
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"
-#include "cli/model.hpp"
 #include "cli/resources.hpp"
 #include "cli/runtimes.hpp"
-#include "quadrant/adapters/tbb.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/recipe/statistics_json.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
@@ -204,7 +204,7 @@ class Calibrate final : public Command {
     const bool has_samples = !data_.path.empty() || data_.random != 0;
     if (!has_samples && merged_.empty()) QUADRANT_CHECK(check(data_));
     QUADRANT_TRY(const auto runtime, make_runtime(runtime_, console));
-    QUADRANT_TRY(const Graph graph, read_model(model_, console));
+    QUADRANT_TRY(const Graph graph, read_model(model_, console.context()));
     StatisticsTable table;
     std::vector<Saved> merged;
     for (const std::string& path : merged_) {
@@ -230,9 +230,9 @@ class Calibrate final : public Command {
                                                  const Runtime& runtime, Console& console) const {
     QUADRANT_TRY(const auto data, open_data(data_, graph, console));
     QUADRANT_TRY(std::vector<WatchedValue> watched, watched_like(graph, merged));
-    TbbExecutor executor(threads_);
+    console.use_threads(threads_);
     const CalibrateOptions options{
-        .values = std::move(watched), .executor = &executor, .sink = &console};
+        .values = std::move(watched), .executor = console.context().executor, .sink = &console};
     return in_file(calibrate(graph, runtime, *data, options), model_);
   }
 

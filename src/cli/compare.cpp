@@ -12,13 +12,13 @@
 #include "cli/command.hpp"
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"
-#include "cli/labels.hpp"
-#include "cli/model.hpp"
-#include "cli/paired_products.hpp"
 #include "cli/resources.hpp"
 #include "cli/runtimes.hpp"
-#include "quadrant/adapters/tbb.hpp"
+#include "quadrant/calibration/labels.hpp"
 #include "quadrant/ir/real_borders.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/kernels_target.hpp"
+#include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/report/comparison.hpp"
 #include "quadrant/report/saturation.hpp"
 
@@ -85,13 +85,13 @@ class Compare final : public Command {
     QUADRANT_CHECK(check(data_));
     QUADRANT_TRY(const auto runtime, make_runtime(runtime_, console));
     QUADRANT_TRY(CompareOptions options, compare_options());
-    QUADRANT_TRY(const Graph first, read_model(first_, console));
-    QUADRANT_TRY(Graph second, read_model(second_, console));
+    QUADRANT_TRY(const Graph first, read_model(first_, console.context()));
+    QUADRANT_TRY(Graph second, read_model(second_, console.context()));
     QUADRANT_CHECK(warn_of_sums(second, console));
     if (!has_coded_borders(first)) make_borders_real(second);
     QUADRANT_TRY(const auto data, open_data(data_, first, console));
-    TbbExecutor executor(threads_);
-    options.executor = &executor;
+    console.use_threads(threads_);
+    options.executor = console.context().executor;
     options.sink = &console;
     QUADRANT_TRY(const Comparison comparison, compare(first, second, *runtime, *data, options));
     if (json_) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "quadrant/adapters/tbb.hpp"
 #include "quadrant/report/terminal_text.hpp"
 
 namespace quadrant::cli {
@@ -30,7 +31,15 @@ Json to_json(const Diagnostic& diagnostic) {
 }  // namespace
 
 Console::Console(std::FILE* out, std::FILE* err)
-    : out_(out), err_(err), shows_progress_(::isatty(::fileno(err)) == 1) {}
+    : out_(out), err_(err), shows_progress_(::isatty(::fileno(err)) == 1) {
+  context_.sink = this;
+  context_.files = &files_;
+}
+
+void Console::use_threads(unsigned threads) {
+  executor_ = std::make_unique<TbbExecutor>(threads);
+  context_.executor = executor_.get();
+}
 
 Expected<void> Console::write_text(const std::string& path, std::string_view text) {
   QUADRANT_TRY(NewFile file, files_.create(path));

@@ -4,9 +4,11 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "quadrant/pipeline/run_context.hpp"
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/expected.hpp"
 #include "quadrant/support/file_transaction.hpp"
@@ -23,13 +25,12 @@ class Console final : public Sink {
 
   /// What the command reads and writes: committed when it has done its work and printed its result.
   [[nodiscard]] FileTransaction& files() noexcept { return files_; }
-  /// --follow-links: models' data may be symbolic links to anywhere.
-  bool follow_links = false;
+  /// For the library: this sink, these files, and what options say of the rest.
+  [[nodiscard]] RunContext& context() noexcept { return context_; }
+  /// --threads, for `context`.
+  void use_threads(unsigned threads);
   /// --run-memory, as it was said.
   std::string run_memory{};
-  /// --convert and --allow-non-finite: of all samples that the command reads.
-  bool convert_samples = false;
-  bool allow_non_finite_samples = false;
   /// Adds a file.
   [[nodiscard]] Expected<void> write_text(const std::string& path, std::string_view text);
 
@@ -58,6 +59,8 @@ class Console final : public Sink {
   using Clock = std::chrono::steady_clock;
 
   FileTransaction files_;
+  std::unique_ptr<Executor> executor_;
+  RunContext context_;
   std::FILE* out_;
   std::FILE* err_;
   bool json_ = false;

@@ -8,42 +8,21 @@
 #include <string>
 #include <vector>
 
-#include "calibration/located.hpp"
 #include "cli/choices.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
-#include "cli/kernels_target.hpp"
-#include "cli/model.hpp"
-#include "cli/model_format.hpp"
-#include "cli/paired_products.hpp"
-#include "cli/written_model.hpp"
-#include "quadrant/adapters/tbb.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/aliases.hpp"
-#include "quadrant/ir/real_borders.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/lower_model.hpp"
+#include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/report/computation.hpp"
-#include "quadrant/report/saturation.hpp"
 #include "quadrant/report/summary.hpp"
 #include "quadrant/report/terminal_text.hpp"
 #include "support/counted.hpp"
 
 namespace quadrant::cli {
 namespace {
-
-// What whoever feeds and reads the model has to know: not all formats say it.
-std::vector<std::string> describe_coded_borders(const Graph& graph) {
-  std::vector<std::string> lines;
-  const auto add = [&](std::string_view what, std::string_view name, const TensorType& type) {
-    if (!type.is_quantized()) return;
-    lines.push_back(fmt::format("{} '{}' is codes: {}", what, printable(name), to_string(type)));
-  };
-  for (const NodeId node : graph.inputs())
-    add("input", graph.value_name({node}), graph.type({node}));
-  for (const NodeId node : graph.outputs()) {
-    add("output", graph.name(node), graph.type(graph.operands(node)[0]));
-  }
-  return lines;
-}
 
 Json to_json(const ComputationReport& report) {
   Json operations = Json::array();
@@ -103,74 +82,46 @@ class Convert final : public Command {
 
   Expected<void> run(Console& console) override {
     QUADRANT_TRY(const ModelFormat format, model_format(output_));
-    QUADRANT_CHECK(check_target(format));
-    TbbExecutor executor(options_.threads);
-    const auto target = chosen_target(format);
+    LowerModelOptions lowering{.target = chosen_target(format),
+                               .always_reports = !target_.empty(),
+                               .repair_ranges = repairs_ranges_,
+                               .coded_borders = borders_ == "codes",
+                               .model = options_.model};
+    QUADRANT_CHECK(in_file(check_lower_model(format, lowering), output_));
+    console.use_threads(options_.threads);
     options_.resolves_aliases = format != ModelFormat::onnx && format != ModelFormat::text;
     std::vector<std::string> remarks;
-    QUADRANT_TRY(Graph graph, model(format, target, console, executor, remarks));
-    const bool is_simulated = has_simulated_quantization(graph);
-    if (is_simulated && (target || format != ModelFormat::text)) {
-      QUADRANT_CHECK(in_file(convert_simulated(graph, remarks), options_.model));
-    }
-    const bool is_for_tflite =
-        format == ModelFormat::tflite || target == KernelsTarget(FusionTarget::tflite);
-    if (!is_openvino(target) &&
-        (target || format == ModelFormat::onnx || format == ModelFormat::mlir || is_for_tflite)) {
-      const SplitForFormat split{.has_limits = !is_for_tflite, .repair_ranges = repairs_ranges_};
-      QUADRANT_TRY(
-          graph, in_file(without_fake_quantize(std::move(graph), split, remarks), options_.model));
-    }
-    std::optional<ComputationReport> report;
-    // Whoever names a target hears what it computes, be it nothing.
-    if (target && (!target_.empty() || has_quantization(graph))) {
-      QUADRANT_TRY(OnTarget made,
-                   in_file(compute_on(graph, *target, repairs_ranges_, executor), options_.model));
-      graph = std::move(made.graph);
-      if (is_simulated) QUADRANT_CHECK(name_unquantized(made.model, *target, remarks));
-      report = report_computation(made.model, made.analysis.registry, made.analysis);
-      remarks.insert(remarks.end(), made.remarks.begin(), made.remarks.end());
-    }
-    std::vector<LeftAlone> real_borders;
-    if (borders_ == "codes") real_borders = make_borders_coded(graph);
-    const std::vector<std::string> coded_borders = describe_coded_borders(graph);
-    QUADRANT_CHECK(remark_on_sums(graph, format, remarks));
-    QUADRANT_TRY(WrittenModel written,
-                 write_model(graph, output_, format,
-                             {.qoperators = target == KernelsTarget(FusionTarget::onnx_qoperator),
-                              .executor = &executor},
-                             console));
-    remarks.insert(remarks.end(), coded_borders.begin(), coded_borders.end());
-    add_remarks(remarks, "in real numbers still", real_borders);
+    QUADRANT_TRY(Graph graph, model(format, lowering, console, remarks));
+    QUADRANT_TRY(const LoweredModel lowered,
+                 lower_model(std::move(graph), format, lowering, console.context()));
+    QUADRANT_TRY(
+        WrittenModel written,
+        write_model(lowered.graph, output_,
+                    {.qoperators = lowering.target == KernelsTarget(FusionTarget::onnx_qoperator)},
+                    console.context()));
     // What the user can do something about comes first.
+    remarks.insert(remarks.end(), lowered.remarks.begin(), lowered.remarks.end());
     written.remarks.insert(written.remarks.begin(), remarks.begin(), remarks.end());
-    print(report, target, written, console);
+    print(lowered.report, lowering.target, written, console);
     return {};
   }
 
  private:
   // As it is, or quantized if that was asked for.
-  [[nodiscard]] Expected<Graph> model(ModelFormat format, std::optional<KernelsTarget> target,
-                                      Console& console, Executor& executor,
-                                      std::vector<std::string>& remarks) {
+  [[nodiscard]] Expected<Graph> model(ModelFormat format, LowerModelOptions& lowering,
+                                      Console& console, std::vector<std::string>& remarks) {
     const RecipeOptions& recipe = options_.recipe;
     if (recipe.scheme.empty() && recipe.mix.empty() && recipe.preset.empty() &&
         recipe.file.empty()) {
-      for (const auto& scheme : options_.schemes.all()) {
-        const std::string option = options_.schemes.given_option(*scheme);
-        if (option.empty()) continue;
-        return fail(ErrorCode::usage,
-                    fmt::format("{} is an option of {}, which --scheme names: without it nothing "
-                                "is quantized",
-                                option, scheme->name()));
-      }
-      QUADRANT_TRY(Graph graph, read_model(options_.model, console));
+      QUADRANT_CHECK(options_.schemes.check_none_given());
+      QUADRANT_TRY(Graph graph, read_model(options_.model, console.context()));
       if (options_.resolves_aliases) {
         QUADRANT_CHECK(in_file(resolve_aliases(graph), options_.model));
       }
       return graph;
     }
-    options_.coded_borders = borders_ == "codes";
+    const auto& target = lowering.target;
+    options_.coded_borders = lowering.coded_borders;
     if (target == KernelsTarget(FusionTarget::tflite) ||
         target == KernelsTarget(FusionTarget::webnn)) {
       options_.kernels = "tflite";
@@ -178,14 +129,9 @@ class Convert final : public Command {
     if (is_openvino(target) || (!target && format == ModelFormat::openvino)) {
       options_.kernels = "openvino";
     }
-    QUADRANT_TRY(Subject subject, prepare(options_, console));
-    made_by_ = subject.recipe.recipe;
-    QuantizeOptions engine = subject.engine_options();
-    engine.executor = &executor;
-    engine.sink = &console;
-    QUADRANT_TRY(QuantizeResult result, in_file(quantize_with(subject.steps, subject.graph,
-                                                              subject.registry, engine, true),
-                                                options_.model));
+    QUADRANT_TRY(PreparedRun subject, prepare(options_, console));
+    lowering.made_by = subject.recipe.recipe;
+    QUADRANT_TRY(QuantizeResult result, subject.quantize());
     const std::size_t count = result.analysis.plan.values.size();
     if (count == 0) {
       remark_on_nothing(summarize(subject.graph, subject.registry, result), remarks);
@@ -194,54 +140,6 @@ class Convert final : public Command {
           fmt::format("{} {} quantized", counted(count, "value"), count == 1 ? "is" : "are"));
     }
     return std::move(result.graph);
-  }
-
-  [[nodiscard]] Expected<void> remark_on_sums(const Graph& graph, ModelFormat format,
-                                              std::vector<std::string>& remarks) const {
-    QUADRANT_TRY(const auto paired,
-                 in_file(paired_products(graph, format, made_by_), options_.model));
-    if (!paired.empty()) remarks.push_back(saturation_remark(graph, paired));
-    return {};
-  }
-
-  // What training left out: each tensor that passes through no fake quantization, and should.
-  [[nodiscard]] static Expected<void> name_unquantized(const Graph& model,
-                                                       const KernelsTarget& target,
-                                                       std::vector<std::string>& remarks) {
-    const auto* const fusion = std::get_if<FusionTarget>(&target);
-    if (fusion == nullptr) return {};
-    QUADRANT_TRY(const auto missing, unquantized_tensors(model, {.target = *fusion}));
-    add_remarks(remarks, "no fake quantization", missing);
-    return {};
-  }
-
-  [[nodiscard]] static bool is_openvino(const std::optional<KernelsTarget>& target) {
-    return target && std::holds_alternative<LowPrecisionTarget>(*target);
-  }
-
-  [[nodiscard]] Expected<void> check_target(ModelFormat format) const {
-    const auto target = chosen_target(format);
-    if (is_openvino(target) && format != ModelFormat::text) {
-      return fail(ErrorCode::usage,
-                  fmt::format("--target {} shows what OpenVINO's kernels compute on codes, with "
-                              "sums that no format has: it goes with .qd. OpenVINO itself finds it "
-                              "in the .xml file that is written without it",
-                              target_),
-                  {.file = output_});
-    }
-    const bool keeps_fake_quantize = format == ModelFormat::openvino || format == ModelFormat::text;
-    if (repairs_ranges_ && keeps_fake_quantize && !is_openvino(target)) {
-      return fail(ErrorCode::usage,
-                  "--repair-ranges is for a fake_quantize that becomes codes: here it stays as it "
-                  "is. It goes with .onnx, .tflite, and --target openvino-cpu and its like",
-                  {.file = output_});
-    }
-    if (format != ModelFormat::tflite || target != KernelsTarget(FusionTarget::onnx_qoperator)) {
-      return {};
-    }
-    return fail(ErrorCode::usage,
-                "--target onnx-qoperator fuses what ONNX's operators compute: it goes with .onnx",
-                {.file = output_});
   }
 
   [[nodiscard]] std::optional<KernelsTarget> chosen_target(ModelFormat format) const {
@@ -295,7 +193,6 @@ class Convert final : public Command {
   }
 
   DecisionOptions options_;
-  Recipe made_by_;
   std::string output_;
   std::string target_;
   std::string borders_;

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/model.hpp"
-#include "cli/runtimes.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/run_inputs.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::cli {
@@ -95,9 +95,9 @@ void declare_sample_options(CLI::App& command, Console& console) {
     return command.get_option_no_throw(name) != nullptr;
   });
   if (!takes_samples) return;
-  command.add_flag("--convert", console.convert_samples,
+  command.add_flag("--convert", console.context().convert_samples,
                    "Convert samples of other element types to those of the model's inputs");
-  command.add_flag("--allow-non-finite", console.allow_non_finite_samples,
+  command.add_flag("--allow-non-finite", console.context().allow_non_finite_samples,
                    "Take samples with NaN or infinity");
 }
 
@@ -121,15 +121,6 @@ Expected<void> check_sample_options(const CLI::App& command) {
   return {};
 }
 
-Expected<std::unique_ptr<DataSet>> open_samples(const std::string& path, const Graph& graph,
-                                                Console& console) {
-  return open_data_set(path, graph,
-                       {.convert = console.convert_samples,
-                        .allow_non_finite = console.allow_non_finite_samples,
-                        .sink = &console,
-                        .files = &console.files()});
-}
-
 Expected<void> check(const DataOptions& options) {
   if (options.path.empty() && options.random == 0) {
     return fail(ErrorCode::usage, "samples are missing: --data PATH, or --random N");
@@ -140,9 +131,11 @@ Expected<void> check(const DataOptions& options) {
 Expected<std::unique_ptr<DataSet>> open_data(const DataOptions& options, const Graph& graph,
                                              Console& console) {
   QUADRANT_CHECK(check(options));
-  if (!options.path.empty()) return open_samples(options.path, graph, console);
+  if (!options.path.empty()) {
+    return open_samples({.calibration = options.path}, graph, console.context());
+  }
   QUADRANT_TRY(auto shapes, parse_shapes(options.shapes, graph));
-  QUADRANT_TRY(const std::uint64_t memory, run_memory(console));
+  const std::uint64_t memory = console.context().run_memory;
   return random_data_set(graph, options.random, options.seed,
                          {.shapes = std::move(shapes), .largest_input = memory, .sink = &console});
 }

@@ -34,10 +34,6 @@ void declare_sample_options(CLI::App& command, Console& console);
 /// `usage` where those were given and no samples of files to take so.
 [[nodiscard]] Expected<void> check_sample_options(const CLI::App& command);
 
-/// Samples of files, taken as those options say.
-[[nodiscard]] Expected<std::unique_ptr<DataSet>> open_samples(const std::string& path,
-                                                              const Graph& graph, Console& console);
-
 /// Whether there are samples to be had, one way: before the long work.
 [[nodiscard]] Expected<void> check(const DataOptions& options);
 

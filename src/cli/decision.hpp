@@ -1,20 +1,16 @@
 // What plan, explain and quantize share: a model, a scheme, and what to decide on.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "cli/console.hpp"
-#include "cli/kernels_target.hpp"
 #include "cli/recipe_options.hpp"
 #include "cli/schemes.hpp"
-#include "cli/scope.hpp"
-#include "quadrant/engine/gain.hpp"
-#include "quadrant/engine/quantize.hpp"
-#include "quadrant/ir/graph.hpp"
-#include "quadrant/recipe/recipe_rules.hpp"
+#include "cli/scope_options.hpp"
+#include "quadrant/pipeline/kernels_target.hpp"
+#include "quadrant/pipeline/run.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;
@@ -59,38 +55,22 @@ void declare_save_recipe(CLI::App& command, DecisionOptions& options);
 /// Adds --json to a subcommand.
 void declare_json(CLI::App& command, bool& json);
 
-/// A model and everything that phases 1 to 3 want to know about it.
-struct Subject {
-  Graph graph;
-  Registry registry;
-  std::unique_ptr<GainModel> gains;
-  Scope scope;
-  SchemeSteps steps;
-  SchemeData weights;  ///< of weight_only
-  std::shared_ptr<RoundingLog> rounding;
-  NamedRecipe recipe;  ///< with what the options add to it
-  RuleDecisions rules;
-  Couplings couplings{};  ///< the model's own
-  unsigned threads = 0;   ///< that the command may use
-
-  /// Phases 1 to 3: selecting, or following a plan. Where weights with NaN or infinity are to stay
-  /// float, reads them to know which do; a plan says that itself.
-  [[nodiscard]] Expected<Analysis> decide(const Plan* plan = nullptr);
-  /// For the engine; refers to this object.
-  [[nodiscard]] QuantizeOptions engine_options() const;
-};
-
 /// Checks the options, then reads the model, so that mistakes in the call show before the long
 /// work.
-[[nodiscard]] Expected<Subject> prepare(const DecisionOptions& options, Console& console);
+[[nodiscard]] Expected<PreparedRun> prepare(const DecisionOptions& options, Console& console);
 
 /// The same for the scheme of `target`, which decides as in `convert --target`: on a model that is
 /// made of the one that was read, by what is worth most there, unless the options say otherwise.
-[[nodiscard]] Expected<Subject> prepare_for(const KernelsTarget& target,
-                                            const DecisionOptions& options, Console& console);
+[[nodiscard]] Expected<PreparedRun> prepare_for(const KernelsTarget& target,
+                                                const DecisionOptions& options, Console& console);
+
+/// Where the options name a scheme alone, and `plan` is of a budget's `weight_variants`, `run` gets
+/// them as its registry. `usage` where the options say more of the scheme.
+[[nodiscard]] Expected<void> use_variants_of(const Plan& plan, const DecisionOptions& options,
+                                             PreparedRun& run);
 
 /// Adds the file of --save-recipe, if there is to be one.
-[[nodiscard]] Expected<void> save_recipe(const DecisionOptions& options, const Subject& subject,
+[[nodiscard]] Expected<void> save_recipe(const DecisionOptions& options, const PreparedRun& run,
                                          Console& console);
 
 }  // namespace quadrant::cli

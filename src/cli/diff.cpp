@@ -5,8 +5,9 @@
 
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
-#include "cli/model.hpp"
 #include "quadrant/engine/plan_diff.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/report/terminal_text.hpp"
 
 namespace quadrant::cli {

@@ -9,7 +9,8 @@
 #include "cli/choices.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
-#include "cli/model.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/recipe/encodings_json.hpp"
 #include "quadrant/recipe/model_encodings.hpp"
 #include "quadrant/report/terminal_text.hpp"
@@ -46,7 +47,7 @@ class Encodings final : public Command {
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
 
   Expected<void> run(Console& console) override {
-    QUADRANT_TRY(const Graph graph, read_model(model_, console));
+    QUADRANT_TRY(const Graph graph, read_model(model_, console.context()));
     Expected<EncodingsFile> file = encodings_of(graph, &console);
     if (!file) return fail(located(std::move(file).error()));
     if (file->tensors.empty()) {

@@ -27,6 +27,8 @@ enum class ExitCode : std::uint8_t {
       return ExitCode::impossible;
     case ErrorCode::io:
       return ExitCode::input_output;
+    case ErrorCode::cancelled:  // the command asks nobody to stop
+      break;
   }
   return ExitCode::defect;
 }

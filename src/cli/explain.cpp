@@ -14,9 +14,10 @@
 #include "cli/choices.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
-#include "cli/kernels_target.hpp"
-#include "cli/model.hpp"
-#include "cli/variants.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/kernels_target.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/pipeline/weight_budget.hpp"
 #include "quadrant/report/computation.hpp"
 #include "quadrant/report/saturation.hpp"
 #include "quadrant/report/table.hpp"
@@ -59,7 +60,7 @@ bool may_consume(const Registry& registry, std::string_view kind) {
 
 // What a user asks about first: each weight, the largest first, then each operation that would
 // gain, in the order in which they are computed.
-std::vector<Explanation> of_interest(const Subject& subject, const Analysis& analysis) {
+std::vector<Explanation> of_interest(const PreparedRun& subject, const Analysis& analysis) {
   std::vector<std::pair<std::uint64_t, Explanation>> weights;
   std::vector<Explanation> consumers;
   for (Explanation& explanation : explain_all(subject.graph, subject.registry, analysis)) {
@@ -83,7 +84,7 @@ std::vector<Explanation> of_interest(const Subject& subject, const Analysis& ana
 }
 
 // Of a scheme that is for a target: what it could compute on codes.
-std::vector<Explanation> of_computations(const Subject& subject, const Analysis& analysis) {
+std::vector<Explanation> of_computations(const PreparedRun& subject, const Analysis& analysis) {
   std::vector<Explanation> all = explain_all(subject.graph, subject.registry, analysis);
   std::vector<Explanation> result;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -116,7 +117,7 @@ bool is_of_other_model(const Plan& plan, const Graph& graph) {
 
 // The same as `explain_differences` for a plan of which there is no analysis. What was selected by
 // the same scheme in the same form is no difference.
-std::vector<ExplainedDifference> differences_from(const Subject& subject, const Plan& plan,
+std::vector<ExplainedDifference> differences_from(const PreparedRun& subject, const Plan& plan,
                                                   const Analysis& analysis) {
   const auto by_name = [](const Plan& from) {
     std::unordered_map<std::string_view, const PlannedValue*> found;
@@ -200,7 +201,7 @@ class Explain final : public Command {
       QUADRANT_TRY(against, read_plan(against_));
     }
     options_.meets_budgets = plan.has_value();  // a budget is what made it
-    QUADRANT_TRY(Subject subject,
+    QUADRANT_TRY(PreparedRun subject,
                  target ? prepare_for(*target, options_, console) : prepare(options_, console));
     if (plan) QUADRANT_CHECK(use_variants_of(*plan, options_, subject));
     std::vector<NodeId> nodes;
@@ -231,7 +232,7 @@ class Explain final : public Command {
  private:
   // Of a run that makes codes of 8 bits of data: what `nodes`, which were explained, do with them.
   static void print_sums(const std::vector<NodeId>& nodes,
-                         const std::vector<Explanation>& explanations, const Subject& subject,
+                         const std::vector<Explanation>& explanations, const PreparedRun& subject,
                          Console& console) {
     const auto& schemes = subject.recipe.recipe.schemes;
     if (std::ranges::find(schemes, "static_affine", &SchemeChoice::scheme) == schemes.end()) return;
@@ -276,7 +277,7 @@ class Explain final : public Command {
   }
 
   // The plan is followed as it was made: whatever these options exclude.
-  [[nodiscard]] Expected<std::vector<ExplainedDifference>> differences(const Subject& subject,
+  [[nodiscard]] Expected<std::vector<ExplainedDifference>> differences(const PreparedRun& subject,
                                                                        const Analysis& analysis,
                                                                        const Plan& plan,
                                                                        Console& console) const {
@@ -301,7 +302,7 @@ class Explain final : public Command {
     return differences_from(subject, plan, analysis);
   }
 
-  void print(const std::vector<ExplainedDifference>& differences, const Subject& subject,
+  void print(const std::vector<ExplainedDifference>& differences, const PreparedRun& subject,
              Console& console) const {
     if (options_.json) {
       Json list = Json::array();
@@ -323,7 +324,7 @@ class Explain final : public Command {
     }
   }
 
-  void print(const std::vector<Explanation>& explanations, const Subject& subject,
+  void print(const std::vector<Explanation>& explanations, const PreparedRun& subject,
              Console& console) const {
     if (options_.json) {
       Json list = Json::array();

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "cli/budget_outcome.hpp"
-#include "cli/form_counter.hpp"
+#include "report/form_counter.hpp"
 #include "support/decibels.hpp"
 
 namespace quadrant::cli {

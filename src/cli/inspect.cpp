@@ -11,12 +11,12 @@
 
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
-#include "cli/model.hpp"
-#include "cli/model_format.hpp"
 #include "io/onnx/names.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/text.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
 
@@ -251,7 +251,7 @@ class Inspect final : public Command {
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
 
   Expected<void> run(Console& console) override {
-    QUADRANT_TRY(const Graph graph, read_model(model_, console));
+    QUADRANT_TRY(const Graph graph, read_model(model_, console.context()));
     if (text_) {
       std::string text = print_graph(graph);
       const auto has = [&](std::string_view part) { return text.find(part) != std::string::npos; };

@@ -35,10 +35,11 @@ std::vector<std::string> patterns(const QuantizationMethod& method) {
 }
 
 // Its options, as --help shows them.
-std::string print_options(SchemeCommand& scheme) {
+std::string print_options(const SchemeEntry& scheme) {
   CLI::App options;
   options.set_help_flag();
-  scheme.declare(options);
+  Schemes alone(scheme);
+  alone.declare(options);
   const HelpFormatter formatter;
   std::string text;
   for (const CLI::Option* const option : std::as_const(options).get_options()) {
@@ -49,9 +50,8 @@ std::string print_options(SchemeCommand& scheme) {
 
 std::string print_schemes() {
   Table table({{"scheme"}, {""}});
-  const Schemes schemes;
-  for (const auto& scheme : schemes.all()) {
-    table.add({std::string(scheme->name()), std::string(scheme->summary())});
+  for (const SchemeEntry& scheme : known_schemes()) {
+    table.add({std::string(scheme.name), std::string(scheme.summary)});
   }
   return table.print() +
          "\n'quadrant list SCHEME' shows the options and operations of one, 'quadrant list "
@@ -61,7 +61,7 @@ std::string print_schemes() {
          "convert' fuses.\n";
 }
 
-std::string print_scheme(SchemeCommand& scheme, const Registry& registry) {
+std::string print_scheme(const SchemeEntry& scheme, const Registry& registry) {
   Table methods({{"operation"}, {"method"}, {"role"}, {"parents"}});
   for (const QuantizationMethod* method : registry.methods()) {
     std::vector<std::string> alternatives = patterns(*method);
@@ -79,10 +79,10 @@ std::string print_scheme(SchemeCommand& scheme, const Registry& registry) {
       "{}: {}\n\nOptions:\n{}\nOperations:\n{}\n"
       "A quantizer's result becomes quantized; a consumer gains from quantized parents, its result "
       "is float.\nParents: the states its operands must be in, in order.\n",
-      scheme.name(), scheme.summary(), print_options(scheme), methods.print());
+      scheme.name, scheme.summary, print_options(scheme), methods.print());
 }
 
-Json scheme_json(const SchemeCommand& scheme, const Registry& registry) {
+Json scheme_json(const SchemeEntry& scheme, const Registry& registry) {
   Json methods = Json::array();
   for (const QuantizationMethod* method : registry.methods()) {
     methods.push_back({{"operation", method->op()},
@@ -90,8 +90,8 @@ Json scheme_json(const SchemeCommand& scheme, const Registry& registry) {
                        {"role", role(*method)},
                        {"parents", patterns(*method)}});
   }
-  return {{"scheme", scheme.name()},
-          {"summary", scheme.summary()},
+  return {{"scheme", scheme.name},
+          {"summary", scheme.summary},
           {"options", registry.scheme().describe()},
           {"methods", std::move(methods)}};
 }
@@ -206,9 +206,8 @@ Json types_json() {
 
 Json schemes_json() {
   Json list = Json::array();
-  const Schemes schemes;
-  for (const auto& scheme : schemes.all()) {
-    list.push_back({{"scheme", scheme->name()}, {"summary", scheme->summary()}});
+  for (const SchemeEntry& scheme : known_schemes()) {
+    list.push_back({{"scheme", scheme.name}, {"summary", scheme.summary}});
   }
   return {{"schemes", std::move(list)}};
 }
@@ -248,8 +247,7 @@ class List final : public Command {
         return table.print() + "\n'quadrant recipe NAME' prints one, to start from.\n";
       });
     }
-    const Schemes schemes;
-    auto found = schemes.find(scheme_);
+    auto found = find_scheme(scheme_);
     if (!found) {
       std::vector<std::string_view> others = target_schemes();
       others.insert(others.end(), {operations, all_presets, all_hardware, all_types});
@@ -257,8 +255,8 @@ class List final : public Command {
       error.message += did_you_mean(scheme_, others);
       return fail(std::move(error));
     }
-    SchemeCommand* const scheme = *found;
-    QUADRANT_TRY(const Registry registry, scheme->entry().make({}, {}));
+    const SchemeEntry* const scheme = *found;
+    QUADRANT_TRY(const Registry registry, scheme->make({}, {}));
     return show(
         console, [&] { return scheme_json(*scheme, registry); },
         [&] { return print_scheme(*scheme, registry); });

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/model_format.hpp"
+#include "quadrant/pipeline/model_file.hpp"
 
 namespace quadrant::cli {
 namespace {

@@ -13,13 +13,14 @@
 #include "cli/budget_outcome.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
-#include "cli/form_counter.hpp"
 #include "cli/frontier_points.hpp"
-#include "cli/model.hpp"
 #include "cli/report_options.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/report/frontier.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
+#include "report/form_counter.hpp"
 #include "support/decibels.hpp"
 
 namespace quadrant::cli {
@@ -87,10 +88,10 @@ class Pareto final : public Command {
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(announce_frontier(options_));
-    QUADRANT_TRY(Subject subject, prepare(options_, console));
-    QUADRANT_TRY(const auto decided,
-                 in_file(BudgetSubject::make(budget_, {}, options_.model, subject, console),
-                         options_.model));
+    QUADRANT_TRY(PreparedRun subject, prepare(options_, console));
+    QUADRANT_TRY(const BudgetMeasuring errors,
+                 measuring(budget_, {}, options_.model, subject, console));
+    QUADRANT_TRY(const auto decided, WeightBudget::make(subject, errors.options));
     if (decided->study().items().empty()) {
       return fail(ErrorCode::impossible,
                   "none of the schemes quantizes anything here: there is nothing to decide",

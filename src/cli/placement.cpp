@@ -15,8 +15,9 @@
 #include "calibration/located.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
-#include "cli/model.hpp"
-#include "cli/paired_products.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/kernels_target.hpp"
+#include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/report/placement.hpp"
 #include "quadrant/report/saturation.hpp"
 #include "quadrant/report/terminal_text.hpp"
@@ -181,7 +182,7 @@ class Place final : public Command {
   static Expected<PlacedModel> read(const std::string& path, Console& console) {
     PlacedModel model;
     model.path = path;
-    QUADRANT_TRY(model.graph, read_model(path, console));
+    QUADRANT_TRY(model.graph, read_model(path, console.context()));
     model.bytes = model_bytes(path, model.graph);
     return model;
   }

@@ -15,9 +15,10 @@
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/frontier_points.hpp"
-#include "cli/model.hpp"
 #include "cli/report_options.hpp"
 #include "cli/rule_summary.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/recipe/plan_json.hpp"
 #include "quadrant/report/objective.hpp"
 #include "quadrant/report/table.hpp"
@@ -119,11 +120,11 @@ class MakePlan final : public Command {
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check(side_));
     QUADRANT_CHECK(announce(budget_, options_));
-    QUADRANT_TRY(Subject subject, prepare(options_, console));
-    QUADRANT_TRY(const std::optional<BudgetDecision> decided,
-                 decide_by_budget(budget_, {}, options_.model, options_.model, subject, console));
+    QUADRANT_TRY(PreparedRun subject, prepare(options_, console));
+    QUADRANT_TRY(const std::optional<MetBudget> decided,
+                 meet_budget(budget_, {}, options_.model, subject, console));
     QUADRANT_TRY(const Analysis analysis,
-                 subject.decide(decided ? &decided->outcome.plan : nullptr));
+                 subject.decide(decided ? &decided->decision.outcome.plan : nullptr));
     const Plan& plan = analysis.plan;
     const ReportSubject reported{.graph = subject.graph,
                                  .registry = subject.registry,
@@ -134,7 +135,7 @@ class MakePlan final : public Command {
     QUADRANT_TRY(std::optional<HtmlReport> report, gather(side_, reported));
     if (report) {
       report->file_bytes_before = model_bytes(options_.model, subject.graph);
-      if (decided) add_frontier(*report, *decided);
+      if (decided) add_frontier(*report, decided->decision);
     }
     const std::vector<RuleSummary> rules = summarize_rules(subject, analysis);
     if (!output_.empty()) QUADRANT_CHECK(console.write_text(output_, print_plan(plan)));
@@ -152,14 +153,14 @@ class MakePlan final : public Command {
                     {"in_float", in_float ? Json(in_float->amount()) : Json(nullptr)},
                     {"bound", bound ? Json(bound->amount()) : Json(nullptr)},
                     {"rules", to_json(rules)},
-                    {"budget", decided ? cli::to_json(*decided) : Json(nullptr)},
+                    {"budget", decided ? cli::to_json(decided->decision) : Json(nullptr)},
                     {"plan", Json::parse(print_plan(plan))}};
       add_files(document, side_);
       console.print_json(std::move(document));
     } else {
       console.print(print_text(subject.graph, plan, analysis.selection.bound(), *subject.gains));
       if (!rules.empty()) console.print('\n' + print_rules(rules));
-      if (decided) console.print('\n' + cli::to_string(*decided));
+      if (decided) console.print('\n' + cli::to_string(decided->decision));
       if (!output_.empty()) console.print(fmt::format("\n  saved in {}\n", printable(output_)));
       console.print(print_files(side_));
     }

@@ -14,16 +14,15 @@
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/frontier_points.hpp"
-#include "cli/model.hpp"
-#include "cli/model_format.hpp"
-#include "cli/paired_products.hpp"
+#include "cli/onnx_output.hpp"
 #include "cli/report_options.hpp"
 #include "cli/resources.hpp"
 #include "cli/rule_summary.hpp"
-#include "cli/variants.hpp"
-#include "cli/written_model.hpp"
-#include "quadrant/adapters/tbb.hpp"
 #include "quadrant/io/onnx.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/kernels_target.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/pipeline/weight_budget.hpp"
 #include "quadrant/report/saturation.hpp"
 #include "quadrant/report/terminal_text.hpp"
 #include "support/counted.hpp"
@@ -138,27 +137,19 @@ class Quantize final : public Command {
     if (has_plan) {
       QUADRANT_TRY(plan, read_plan(plan_path_));
     }
-    QUADRANT_TRY(Subject subject, prepare(options_, console));
-    std::optional<BudgetDecision> decided;
+    QUADRANT_TRY(PreparedRun subject, prepare(options_, console));
+    std::optional<MetBudget> decided;
     if (plan) {
       QUADRANT_CHECK(use_variants_of(*plan, options_, subject));
     } else {
-      QUADRANT_TRY(decided,
-                   decide_by_budget(budget_, format(), output_.empty() ? options_.model : output_,
-                                    options_.model, subject, console));
-      if (decided) plan = decided->outcome.plan;
+      const std::string& path = output_.empty() ? options_.model : output_;
+      QUADRANT_TRY(decided, meet_budget(budget_, format(), path, subject, console));
+      if (decided) plan = decided->decision.outcome.plan;
     }
-    TbbExecutor executor(subject.threads);
-    QuantizeOptions engine = subject.engine_options();
-    engine.plan = plan ? &*plan : nullptr;
-    engine.executor = &executor;
     ConstantStore store(kept, scratch_folder());
-    engine.store = &store;
-    engine.sink = &console;
-    QUADRANT_TRY(
-        const QuantizeResult result,
-        in_file(quantize_with(subject.steps, subject.graph, subject.registry, engine, !dry_run_),
-                options_.model));
+    QUADRANT_TRY(const QuantizeResult result, subject.quantize({.plan = plan ? &*plan : nullptr,
+                                                                .store = &store,
+                                                                .is_to_be_used = !dry_run_}));
 
     Summary summary = summarize(subject.graph, subject.registry, result);
     summary.file_bytes_before = model_bytes(options_.model, subject.graph);
@@ -178,14 +169,14 @@ class Quantize final : public Command {
                            options_.model));
       sums = {.remark = saturation_remark(result.graph, products),
               .json = quadrant::to_json(products, result.graph)};
-      QUADRANT_TRY(written, write_onnx(result.graph, output_, write_options(executor, console)));
+      QUADRANT_TRY(written, write_onnx(result.graph, output_, write_options(console)));
       summary.file_bytes_after = written->model_bytes + written->external_bytes;
     }
     if (report) {
       report->sums = sums ? sums->remark : "";
       report->file_bytes_before = summary.file_bytes_before;
       report->file_bytes_after = summary.file_bytes_after;
-      if (decided) add_frontier(*report, *decided);
+      if (decided) add_frontier(*report, decided->decision);
     }
     QUADRANT_CHECK(write(side_, reported, report, console));
     QUADRANT_CHECK(save_recipe(options_, subject, console));
@@ -204,9 +195,9 @@ class Quantize final : public Command {
   [[nodiscard]] OnnxWriteOptions format() const {
     return {.external_from = external_from(), .matmul_nbits = options_.format == "matmulnbits"};
   }
-  [[nodiscard]] OnnxWriteOptions write_options(Executor& executor, Console& console) const {
+  [[nodiscard]] OnnxWriteOptions write_options(Console& console) const {
     OnnxWriteOptions options = format();
-    options.executor = &executor;
+    options.executor = console.context().executor;
     options.sink = &console;
     options.files = &console.files();
     return options;
@@ -218,9 +209,8 @@ class Quantize final : public Command {
   }
 
   void print(const Summary& summary, const std::vector<RuleSummary>& rules,
-             const std::optional<BudgetDecision>& decided,
-             const std::optional<OnnxWriteReport>& written, const std::optional<Sums>& sums,
-             const RoundingLog* rounding, Console& console) const {
+             const std::optional<MetBudget>& decided, const std::optional<OnnxWriteReport>& written,
+             const std::optional<Sums>& sums, const RoundingLog* rounding, Console& console) const {
     if (options_.json) {
       Json document{{"model", options_.model},
                     {"output", written ? Json(output_) : Json(nullptr)},
@@ -230,7 +220,7 @@ class Quantize final : public Command {
                     {"sums_in_16_bits", sums ? sums->json : Json(nullptr)},
                     {"rounding", rounding != nullptr ? to_json(*rounding) : Json(nullptr)},
                     {"written", written ? to_json(*written) : Json(nullptr)},
-                    {"budget", decided ? cli::to_json(*decided) : Json(nullptr)}};
+                    {"budget", decided ? cli::to_json(decided->decision) : Json(nullptr)}};
       add_files(document, side_);
       console.print_json(std::move(document));
       return;
@@ -238,7 +228,7 @@ class Quantize final : public Command {
     console.print(to_string(summary));
     if (!rules.empty()) console.print('\n' + print_rules(rules));
     if (sums && !sums->remark.empty()) console.print(fmt::format("\n  {}\n", sums->remark));
-    if (decided) console.print('\n' + cli::to_string(*decided));
+    if (decided) console.print('\n' + cli::to_string(decided->decision));
     if (!written) {
       const std::string files = print_files(side_);
       console.print(fmt::format("\n  dry run: {} is written\n{}",

@@ -8,10 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/model.hpp"
-#include "quadrant/recipe/presets.hpp"
-#include "quadrant/recipe/recipe_json.hpp"
-
 namespace quadrant::cli {
 namespace {
 
@@ -61,10 +57,10 @@ Expected<Recipe> recipe_of_mix(const std::vector<std::string>& mix) {
 }
 
 Expected<NamedRecipe> recipe_of_scheme(const std::string& name, const Schemes& schemes) {
-  QUADRANT_TRY(const SchemeCommand* const scheme, schemes.find(name));
+  QUADRANT_TRY(const SchemeEntry* const scheme, find_scheme(name));
   NamedRecipe made;
-  const std::string known(scheme->name());
-  made.recipe.schemes.push_back({known, known, scheme->given()});
+  const std::string known(scheme->name);
+  made.recipe.schemes.push_back({known, known, schemes.given(*scheme)});
   made.label = known;
   return made;
 }
@@ -113,34 +109,14 @@ void declare(CLI::App& command, RecipeOptions& options) {
   mix->excludes(scheme);
 }
 
-Expected<NamedRecipe> read_recipe(const std::string& path) {
-  QUADRANT_TRY(const std::string text, read_text(path));
-  auto recipe = parse_recipe(text);
-  if (recipe) return NamedRecipe{*std::move(recipe), path};
-  recipe.error().place.file = path;
-  return fail(std::move(recipe).error());
-}
-
-Expected<NamedRecipe> recipe_of_preset(const std::string& name) {
-  QUADRANT_TRY(const Preset* const preset, find_preset(name));
-  QUADRANT_TRY(Recipe recipe, parse_recipe(preset->text));
-  return NamedRecipe{std::move(recipe), fmt::format("preset {}", name)};
-}
-
 Expected<NamedRecipe> recipe_of(const RecipeOptions& options, const Schemes& schemes) {
   QUADRANT_TRY(NamedRecipe made, recipe_from(options, schemes));
   QUADRANT_TRY(const RuleSchemes all, schemes_of(made.recipe));
   std::set<std::string> used;
   for (const SchemeChoice& choice : all.all) used.insert(choice.scheme);
-  if (used.empty()) {
-    return fail(ErrorCode::usage, "it has no scheme: nothing would be quantized",
-                {.file = made.label});
-  }
   QUADRANT_CHECK(schemes.check_given(std::vector<std::string>(used.begin(), used.end()),
                                      options.scheme.empty() ? made.label : std::string()));
-  for (const auto& scheme : schemes.all()) {
-    for (const auto& [key, value] : scheme->given_for_model()) made.recipe.model[key] = value;
-  }
+  for (const auto& [key, value] : schemes.given_for_model()) made.recipe.model[key] = value;
   return made;
 }
 

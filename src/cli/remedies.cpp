@@ -7,7 +7,8 @@
 #include <array>
 #include <string_view>
 
-#include "cli/model.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/model_file.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -25,6 +26,7 @@ constexpr std::array all_advice{
     Advice{Remedy::leave_non_finite, "--non-finite", "--non-finite leave does that"},
     Advice{Remedy::scales_of_channels, "--granularity", "--granularity channel makes them"},
     Advice{Remedy::more_memory, "--run-memory", "--run-memory allows more"},
+    Advice{Remedy::give_samples, "--calibration", "--calibration PATH says where they are"},
     Advice{Remedy::follow_links, "--follow-links", "--follow-links follows them"},
 };
 

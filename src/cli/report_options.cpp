@@ -7,8 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "cli/model.hpp"
-#include "cli/sensitivity_cache.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/pipeline/sensitivity_study.hpp"
 #include "quadrant/report/dot.hpp"
 #include "quadrant/report/terminal_text.hpp"
 

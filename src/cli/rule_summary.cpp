@@ -11,11 +11,11 @@
 
 namespace quadrant::cli {
 
-std::vector<RuleSummary> summarize_rules(const Subject& subject, const Analysis& analysis) {
+std::vector<RuleSummary> summarize_rules(const PreparedRun& run, const Analysis& analysis) {
   std::vector<RuleSummary> summaries;
-  const std::vector<RecipeRule>& rules = subject.recipe.recipe.rules;
+  const std::vector<RecipeRule>& rules = run.recipe.recipe.rules;
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    const RuleEffect& effect = subject.rules.effects[i];
+    const RuleEffect& effect = run.rules.effects[i];
     RuleSummary summary{rules[i].match == RuleMatch{} ? "" : print_match(rules[i].match),
                         effect.schemes.empty()
                             ? std::string("float")

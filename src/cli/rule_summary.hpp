@@ -21,7 +21,7 @@ struct RuleSummary {
 };
 
 /// One for each rule of the recipe.
-[[nodiscard]] std::vector<RuleSummary> summarize_rules(const Subject& subject,
+[[nodiscard]] std::vector<RuleSummary> summarize_rules(const PreparedRun& run,
                                                        const Analysis& analysis);
 [[nodiscard]] std::string print_rules(const std::vector<RuleSummary>& rules);
 [[nodiscard]] Json to_json(const std::vector<RuleSummary>& rules);

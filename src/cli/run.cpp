@@ -107,7 +107,7 @@ ExitCode run_command(int argc, const char* const* argv, Console& console) {
     std::unique_ptr<Command> command = make();
     CLI::App* declared = command->declare(app);
     if (command->reads_models()) {
-      declared->add_flag("--follow-links", console.follow_links,
+      declared->add_flag("--follow-links", console.context().follow_links,
                          "Read a model's data through symbolic links to anywhere, not only into "
                          "its folder or, where the model is a link itself, that of its file");
     }
@@ -125,7 +125,7 @@ ExitCode run_command(int argc, const char* const* argv, Console& console) {
     if (command->wants_json()) console.use_json();
     const auto work = [&]() -> Expected<void> {
       QUADRANT_CHECK(check_sample_options(*declared));
-      if (command->runs_models()) QUADRANT_CHECK(run_memory(console));
+      if (command->runs_models()) QUADRANT_CHECK(use_run_memory(console));
       QUADRANT_CHECK(announce_files(*declared, command->replaceable(), console.files()));
       QUADRANT_CHECK(command->run(console));
       QUADRANT_CHECK(console.flush());

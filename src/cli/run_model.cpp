@@ -17,12 +17,12 @@
 #include "cli/command.hpp"
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"
-#include "cli/model.hpp"
 #include "cli/resources.hpp"
 #include "cli/runtimes.hpp"
-#include "quadrant/adapters/tbb.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/io/npy.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/report/table.hpp"
 #include "quadrant/report/terminal_text.hpp"
 #include "quadrant/runtime/runtime.hpp"
@@ -188,7 +188,7 @@ class Run final : public Command {
     QUADRANT_CHECK(check(data_));
     QUADRANT_CHECK(check_folder(folder_, data_.path));
     QUADRANT_TRY(const auto runtime, make_runtime(runtime_, console));
-    QUADRANT_TRY(const Graph graph, read_model(model_, console));
+    QUADRANT_TRY(const Graph graph, read_model(model_, console.context()));
     QUADRANT_TRY(const Watched watched, find_watched(graph, wanted_));
     QUADRANT_TRY(const auto data, open_data(data_, graph, console));
     QUADRANT_TRY(const auto executor, in_file(runtime->load(graph, watched.values), model_));
@@ -215,8 +215,9 @@ class Run final : public Command {
       std::ranges::transform(types, found[slot], types.begin(), common);
       return {};
     };
-    TbbExecutor threads(threads_);
-    const SampleLoop loop{.executor = &threads, .sink = &console, .task = "running"};
+    console.use_threads(threads_);
+    const SampleLoop loop{
+        .executor = console.context().executor, .sink = &console, .task = "running"};
     QUADRANT_CHECK(for_each_sample(data->size(), loop, compute, settle));
     print(watched.names, types, *data, names, console);
     return {};

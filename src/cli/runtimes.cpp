@@ -21,24 +21,22 @@ void declare_run_memory(CLI::App& command, std::string& text) {
       ->capture_default_str();
 }
 
-Expected<std::uint64_t> run_memory(const Console& console) {
-  return parse_bytes("--run-memory", console.run_memory);
+Expected<void> use_run_memory(Console& console) {
+  QUADRANT_TRY(console.context().run_memory, parse_bytes("--run-memory", console.run_memory));
+  return {};
 }
 
-Expected<std::unique_ptr<Interpreter>> make_interpreter(const Console& console,
-                                                        std::vector<KernelEntry> kernels) {
-  QUADRANT_TRY(const std::uint64_t memory, run_memory(console));
-  return std::make_unique<Interpreter>(std::move(kernels), memory);
-}
-
-Expected<std::unique_ptr<Runtime>> make_runtime(std::string_view name, const Console& console) {
-  if (name == runtime_names[0]) return make_interpreter(console);
+Expected<std::unique_ptr<Runtime>> make_runtime(std::string_view name, Console& console) {
+  const auto interpreter = [&](std::vector<KernelEntry> kernels) {
+    return std::make_unique<Interpreter>(std::move(kernels), console.context().run_memory);
+  };
+  if (name == runtime_names[0]) return interpreter({});
   if (name == runtime_names[1]) return OpenVinoRuntime::make();
   if (name == runtime_names[2]) {
-    return make_interpreter(console, paired_sum_kernels(PairedSums::onnxruntime));
+    return interpreter(paired_sum_kernels(PairedSums::onnxruntime));
   }
   if (name == runtime_names[3]) {
-    return make_interpreter(console, paired_sum_kernels(PairedSums::openvino));
+    return interpreter(paired_sum_kernels(PairedSums::openvino));
   }
   return fail(ErrorCode::usage,
               fmt::format("there is no runtime '{}': {} are known{}", name,

@@ -19,11 +19,8 @@ namespace quadrant::cli {
 
 /// Adds --run-memory to a subcommand: what the interpreter may take for a sample.
 void declare_run_memory(CLI::App& command, std::string& text);
-/// What was said; `usage` for anything but a size.
-[[nodiscard]] Expected<std::uint64_t> run_memory(const Console& console);
-/// The interpreter, within that.
-[[nodiscard]] Expected<std::unique_ptr<Interpreter>> make_interpreter(
-    const Console& console, std::vector<KernelEntry> kernels = {});
+/// Understands what was said, for `context`; `usage` for anything but a size.
+[[nodiscard]] Expected<void> use_run_memory(Console& console);
 
 /// The first is the default. The last two are the interpreter, too, with the sums of those
 /// runtimes' integer kernels on x86 without VNNI.
@@ -33,7 +30,7 @@ inline constexpr std::array<std::string_view, 4> runtime_names{"interpreter", "o
 /// `usage`, with the names that there are, for another one; `impossible`, with the way to get it,
 /// for one that is not there.
 [[nodiscard]] Expected<std::unique_ptr<Runtime>> make_runtime(std::string_view name,
-                                                              const Console& console);
+                                                              Console& console);
 
 /// Adds --runtime to a subcommand.
 void declare_runtime(CLI::App& command, std::string& name);

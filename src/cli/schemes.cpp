@@ -6,136 +6,126 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "calibration/located.hpp"
-#include "cli/optimizations.hpp"
-#include "cli/static_affine.hpp"
 #include "cli/table_options.hpp"
-#include "cli/weight_only.hpp"
 #include "quadrant/recipe/recipe.hpp"
 
 namespace quadrant::cli {
+namespace {
 
-void SchemeCommand::declare(CLI::App& options) {
-  declare_data(options, given_for_model_);
-  cli::declare(options, entry_->options, given_);
-}
+// The one scheme that prescribed encodings are for.
+constexpr std::string_view of_encodings = "static_affine";
 
-Expected<void> SchemeCommand::check(std::span<const SchemeChoice> choices,
-                                    const OptionValues& /*model*/) const {
-  for (const SchemeChoice& choice : choices) {
-    // Where its name says nothing, the message is better without it.
-    if (choice.name == name()) {
-      QUADRANT_CHECK(entry_->make(choice.options, {}));
-    } else {
-      QUADRANT_CHECK(quadrant::check(choice));
-    }
-  }
-  return {};
-}
+bool is_given(const CLI::Option* option) { return option->count() != 0; }
 
-Expected<Registry> SchemeCommand::make(SchemeSubject& /*subject*/,
-                                       std::span<const SchemeChoice> choices,
-                                       const OptionValues& /*model*/) const {
-  return make_registry(choices);
-}
-
-Schemes::Schemes() {
-  for (const SchemeEntry& entry : known_schemes()) {
-    schemes_.push_back(entry.name == "static_affine" ? make_static_affine(entry)
-                                                     : make_weight_only(entry));
-  }
-}
-
-SchemeSteps::Finish bias_correction(const SchemeSubject& subject, const std::string& samples) {
-  return [&console = *subject.console, path = subject.path, samples](
-             const Graph& graph, Graph& quantized, Executor& executor) {
-    return in_file(correct_on_samples(graph, quantized, samples, executor, console), path);
-  };
-}
-
-Expected<void> run_before(const SchemeSteps& steps, Graph& graph, const Registry& registry,
-                          const QuantizeOptions& options) {
-  for (const auto& step : steps.before) QUADRANT_CHECK(step(graph, registry, options));
-  return {};
-}
-
-Expected<QuantizeResult> quantize_with(const SchemeSteps& steps, Graph& graph,
-                                       const Registry& registry, const QuantizeOptions& options,
-                                       bool is_to_be_written) {
-  QUADRANT_CHECK(run_before(steps, graph, registry, options));
-  QUADRANT_TRY(QuantizeResult result, quantize(graph, registry, options));
-  if (is_to_be_written) {
-    for (const auto& step : steps.finish) {
-      QUADRANT_CHECK(step(graph, result.graph, *options.executor));
-    }
-  }
-  for (const auto& step : steps.review) step(graph, result);
-  return result;
-}
-
-std::vector<const CLI::Option*> declare_under_heading(SchemeCommand& scheme, CLI::App& command) {
+// What `declare` adds to the command, under a heading.
+template <class Declare>
+std::vector<const CLI::Option*> under_heading(CLI::App& command, const std::string& heading,
+                                              Declare declare) {
   const auto before = command.get_options();
-  scheme.declare(command);
+  declare();
   std::vector<const CLI::Option*> added;
   for (CLI::Option* const option : command.get_options()) {
     if (std::ranges::find(before, option) != before.end()) continue;
-    option->group(fmt::format("Options of {}", scheme.name()));
+    option->group(heading);
     added.push_back(option);
   }
   return added;
 }
 
+}  // namespace
+
+Schemes::Schemes() {
+  for (const SchemeEntry& entry : known_schemes()) schemes_.push_back({&entry, {}, {}});
+}
+
+Schemes::Schemes(const SchemeEntry& scheme) { schemes_.push_back({&scheme, {}, {}}); }
+
+bool Schemes::has_static_affine() const {
+  return std::ranges::any_of(
+      schemes_, [](const Declared& scheme) { return scheme.entry->name == of_encodings; });
+}
+
+void Schemes::declare_shared(CLI::App& command) {
+  command
+      .add_option("--calibration", inputs_.calibration,
+                  "Samples (as for 'quadrant calibrate --data'): static_affine finds ranges on "
+                  "them, weight_only rounds weights by them. Of static_affine also statistics that "
+                  "'quadrant calibrate' saved: a .json file")
+      ->type_name("PATH");
+  if (has_static_affine()) {
+    command
+        .add_option("--encodings", inputs_.encodings,
+                    "Of static_affine: encodings that count instead of what would be found, a file "
+                    "as AIMET exports and 'quadrant encodings' writes. --calibration can be left "
+                    "out where they are all that is needed")
+        ->type_name("FILE");
+  }
+  cli::declare(command, recipe_model_options(), for_model_);
+}
+
 void Schemes::declare(CLI::App& command) {
-  for (const auto& scheme : schemes_) options_.push_back(declare_under_heading(*scheme, command));
-}
-
-Expected<SchemeCommand*> Schemes::find(std::string_view name) const {
-  QUADRANT_TRY(const SchemeEntry* const entry, find_scheme(name));
-  const auto found =
-      std::ranges::find_if(schemes_, [&](const auto& scheme) { return &scheme->entry() == entry; });
-  return found->get();
-}
-
-std::string Schemes::given_option(const SchemeCommand& scheme) const {
-  for (std::size_t i = 0; i < options_.size(); ++i) {
-    if (schemes_[i].get() != &scheme) continue;
-    const auto given = std::ranges::find_if(
-        options_[i], [](const CLI::Option* option) { return option->count() != 0; });
-    if (given != options_[i].end()) return (*given)->get_name();
+  shared_ = under_heading(command, "Data, and what is done to the float model before",
+                          [&] { declare_shared(command); });
+  for (Declared& scheme : schemes_) {
+    scheme.options = under_heading(command, fmt::format("Options of {}", scheme.entry->name), [&] {
+      cli::declare(command, scheme.entry->options, scheme.given);
+    });
   }
-  return "";
 }
 
-// What recipes say of the model, whatever the scheme, and data of one of the schemes: two of them
-// may have the same option.
-bool Schemes::is_of_run(std::span<const std::string> used, const std::string& option) const {
-  if (std::ranges::find(recipe_model_options(), key_of(option), &OptionSpec::key) !=
-      recipe_model_options().end()) {
-    return true;
-  }
-  return std::ranges::any_of(schemes_, [&](const auto& scheme) {
-    return std::ranges::find(used, scheme->name()) != used.end() && scheme->is_data(option);
-  });
+const OptionValues& Schemes::given(const SchemeEntry& scheme) const {
+  return std::ranges::find(schemes_, &scheme, &Declared::entry)->given;
+}
+
+std::string Schemes::given_option(const SchemeEntry& scheme) const {
+  const auto& options = std::ranges::find(schemes_, &scheme, &Declared::entry)->options;
+  const auto found = std::ranges::find_if(options, is_given);
+  return found == options.end() ? std::string() : (*found)->get_name();
 }
 
 Expected<void> Schemes::check_given(std::span<const std::string> used,
                                     std::string_view chosen_elsewhere) const {
-  for (std::size_t i = 0; i < options_.size(); ++i) {
-    const SchemeCommand& scheme = *schemes_[i];
-    const bool is_used = std::ranges::find(used, scheme.name()) != used.end();
-    if (is_used && chosen_elsewhere.empty()) continue;
-    for (const CLI::Option* const option : options_[i]) {
-      if (option->count() == 0 || is_of_run(used, option->get_name())) continue;
-      if (!is_used) {
-        return fail(ErrorCode::usage,
-                    fmt::format("{0} is an option of {1}, not of {2}: 'quadrant list {2}' shows "
-                                "those",
-                                option->get_name(), scheme.name(), fmt::join(used, ", ")));
-      }
-      return fail(ErrorCode::usage,
-                  fmt::format("{} is an option of --scheme: {} has options of its own",
-                              option->get_name(), chosen_elsewhere));
+  const auto is_used = [&](std::string_view scheme) {
+    return std::ranges::find(used, scheme) != used.end();
+  };
+  const auto not_of = [&](const std::string& option, std::string_view scheme) {
+    return fail(ErrorCode::usage,
+                fmt::format("{0} is an option of {1}, not of {2}: 'quadrant list {2}' shows those",
+                            option, scheme, fmt::join(used, ", ")));
+  };
+  const bool takes_data = std::ranges::any_of(
+      schemes_, [&](const Declared& scheme) { return is_used(scheme.entry->name); });
+  for (const CLI::Option* const option : shared_) {
+    const bool is_of_one = option->get_name() == "--encodings";
+    if (is_given(option) && (is_of_one ? !is_used(of_encodings) : !takes_data)) {
+      return not_of(option->get_name(), of_encodings);
     }
+  }
+  for (const Declared& scheme : schemes_) {
+    const auto given = std::ranges::find_if(scheme.options, is_given);
+    if (given == scheme.options.end()) continue;
+    if (!is_used(scheme.entry->name)) return not_of((*given)->get_name(), scheme.entry->name);
+    if (chosen_elsewhere.empty()) continue;
+    return fail(ErrorCode::usage,
+                fmt::format("{} is an option of --scheme: {} has options of its own",
+                            (*given)->get_name(), chosen_elsewhere));
+  }
+  return {};
+}
+
+Expected<void> Schemes::check_none_given() const {
+  const auto check = [](std::span<const CLI::Option* const> options, std::string_view whose) {
+    const auto given = std::ranges::find_if(options, is_given);
+    return given == options.end()
+               ? Expected<void>()
+               : fail(ErrorCode::usage,
+                      fmt::format("{} is an option of {}, which --scheme names: without it nothing "
+                                  "is quantized",
+                                  (*given)->get_name(), whose));
+  };
+  QUADRANT_CHECK(check(shared_, "schemes"));
+  for (const Declared& scheme : schemes_) {
+    QUADRANT_CHECK(check(scheme.options, scheme.entry->name));
   }
   return {};
 }

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "cli/kernels_target.hpp"
+#include "quadrant/pipeline/kernels_target.hpp"
 #include "quadrant/recipe/option_table.hpp"
 #include "quadrant/report/table.hpp"
 

@@ -2,17 +2,19 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <span>
 #include <string>
+#include <vector>
 
-#include "calibration/located.hpp"
-#include "cli/choices.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
-#include "cli/model.hpp"
-#include "cli/model_format.hpp"
-#include "cli/optimizations.hpp"
-#include "cli/written_model.hpp"
+#include "cli/onnx_output.hpp"
+#include "cli/table_options.hpp"
 #include "quadrant/io/onnx.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/pipeline/run.hpp"
 #include "quadrant/report/terminal_text.hpp"
 
 namespace quadrant::cli {
@@ -30,13 +32,15 @@ class Transform final : public Command {
         ->required()
         ->type_name("FILE");
     command
-        ->add_option("--optimize", wanted_.names,
+        ->add_option("--optimize", optimizations_,
                      "'cle' equalizes the channels of neighbouring layers, 'hba' moves high biases "
                      "on to the next layer. Without, normalizations are folded, and that is all")
         ->delimiter(',')
         ->check(CLI::IsMember({"cle", "hba"}).description(""))
         ->type_name("cle,hba");
-    add_relu6(*command, wanted_);
+    const auto options = recipe_model_options();
+    const auto relu6 = std::ranges::find(options, "relu6", &OptionSpec::key);
+    cli::declare(*command, std::span(relu6, 1), wanted_);
     declare_json(*command, json_);
     command->footer(
         "The model computes the same, up to rounding; with hba a little different where values are "
@@ -52,15 +56,16 @@ class Transform final : public Command {
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check_onnx_ending(output_));
-    QUADRANT_CHECK(check(wanted_));
-    QUADRANT_TRY(Graph graph, read_model(model_, console));
-    QUADRANT_CHECK(in_file(transform(graph, wanted_, model_, console), model_));
+    if (!optimizations_.empty()) wanted_["optimize"] = optimizations_;
+    QUADRANT_CHECK(check_transform(wanted_));
+    QUADRANT_TRY(Graph graph, read_model(model_, console.context()));
+    QUADRANT_CHECK(transform_model(graph, wanted_, model_, console.context()));
     QUADRANT_TRY(const OnnxWriteReport written,
                  write_onnx(graph, output_, {.sink = &console, .files = &console.files()}));
     if (json_) {
       console.print_json(Json{{"model", model_},
                               {"output", output_},
-                              {"optimizations", wanted_.names},
+                              {"optimizations", optimizations_},
                               {"model_bytes", written.model_bytes},
                               {"external_bytes", written.external_bytes}});
     } else {
@@ -75,7 +80,8 @@ class Transform final : public Command {
  private:
   std::string model_;
   std::string output_;
-  Optimizations wanted_;
+  std::vector<std::string> optimizations_;
+  OptionValues wanted_;
   bool json_ = false;
 };
 

@@ -14,6 +14,8 @@ std::string_view to_string(ErrorCode code) noexcept {
       return "impossible";
     case ErrorCode::io:
       return "input/output";
+    case ErrorCode::cancelled:
+      return "cancelled";
   }
   return "unknown";
 }

@@ -279,7 +279,7 @@ class ExplainTest(CommandTest):
 
     def test_what_is_excluded_says_so(self):
         text = self.succeeds("explain", self.model, "fc1.weight", *SCHEME, "--exclude", "^fc1\\.w")
-        self.assertIn("excluded by --exclude '^fc1\\.w'", text)
+        self.assertIn("excluded by the pattern '^fc1\\.w'", text)
 
     def test_unknown_names(self):
         self.fails(USAGE, ["'fc1.wieght'", "did you mean 'fc1.weight'"],

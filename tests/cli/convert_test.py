@@ -370,7 +370,7 @@ class ConvertTest(CommandTest):
         # As convert decides, and otherwise with the options of all decisions.
         kept = self.json_of(*fusion, "--exclude", "^c$")["explanations"]
         self.assertEqual([row["state"] for row in kept], ["Unquantized", "ToQuantize"])
-        self.assertIn("excluded by --exclude", kept[0]["reason"])
+        self.assertIn("excluded by the pattern", kept[0]["reason"])
 
     def test_why_it_computes_on_real_numbers(self):
         self.put("fake.qd", FAKE.encode())

@@ -356,7 +356,7 @@ class ExplainTest(CommandTest):
         self.assertEqual(self.json_of(*against)["differences"], [])
         text = self.succeeds(*against, "--exclude", "fc2")
         self.assertRegex(text, r"\Afc2\.weight \(constant\)\n- axis=1, gain \d+\n"
-                               r"\+ excluded by --exclude 'fc2'\n\Z")
+                               r"\+ excluded by the pattern 'fc2'\n\Z")
         (difference,) = self.json_of(*against, "--exclude", "fc2")["differences"]
         self.assertEqual(difference["value"], "fc2.weight")
         self.assertEqual(difference["before"]["state"], "ToQuantize")

@@ -127,17 +127,17 @@ class ScopeTest(CommandTest):
     def test_explain_says_what_did_it(self):
         static = ("--scheme", "static-affine", "--calibration", "ranges.json")
         said = self.succeeds("explain", self.model, "r", *static, "--exclude", "^r$")
-        self.assertIn("excluded by --exclude '^r$'", said)
+        self.assertIn("excluded by the pattern '^r$'", said)
         self.assertNotIn("read as", said)
         said = self.succeeds("explain", self.model, "first", *static, "--include", "^second$")
-        self.assertIn("not included by --include '^second$'", said)
-        self.assertIn("excluded by --exclude '^x$'",
+        self.assertIn("not included by the pattern '^second$'", said)
+        self.assertIn("excluded by the pattern '^x$'",
                       self.succeeds("explain", self.model, "x", *static, "--exclude", "^x$"))
 
     def test_explain_says_what_did_it_to_the_weight(self):
         """The weight of an operation that is excluded names the pattern, too; so does a difference from a plan."""
         weight_only = ("--scheme", "weight-only")
-        reason = "'second' does not: excluded by --exclude '^second$'"
+        reason = "'second' does not: excluded by the pattern '^second$'"
         self.succeeds("plan", self.model, *weight_only, "-o", "plan.json")
         self.assertIn(reason, self.succeeds("explain", self.model, "w2", *weight_only, "--exclude", "^second$"))
         self.assertIn(reason, self.succeeds("explain", self.model, *weight_only, "--exclude", "^second$",

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/labels.hpp"
+#include "quadrant/calibration/labels.hpp"
 #include "quadrant/calibration/classification.hpp"
 #include "quadrant/io/npy.hpp"
 #include "require.hpp"

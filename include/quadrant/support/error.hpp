@@ -14,6 +14,7 @@ enum class ErrorCode : std::uint8_t {
   invalid_model,  ///< the input is damaged, hostile or contradicts its format
   impossible,     ///< the input is fine, what is asked of it cannot be done
   io,             ///< the operating system refused to read or write
+  cancelled,      ///< the caller asked to stop
 };
 
 [[nodiscard]] std::string_view to_string(ErrorCode code) noexcept;
@@ -38,6 +39,7 @@ enum class Remedy : std::uint8_t {
   scales_of_channels,  ///< instead of blocks
   more_memory,         ///< for what is computed
   follow_links,        ///< of models' data, to anywhere
+  give_samples,        ///< to calibrate on
 };
 
 /// One failure. `message` says what is wrong and, where there is one, what to do, in words that do

@@ -18,6 +18,13 @@ using Expected = tl::expected<T, Error>;
   return tl::unexpected<Error>(Error{code, std::move(message), std::move(place), remedy});
 }
 
+/// An error that names no file gets this one: runtimes know nodes and tensors, but no files.
+template <class T>
+[[nodiscard]] Expected<T> in_file(Expected<T> result, const std::string& file) {
+  if (!result && result.error().place.file.empty()) result.error().place.file = file;
+  return result;
+}
+
 /// Passes an Error on to a caller whose value type is another.
 [[nodiscard]] inline tl::unexpected<Error> fail(Error error) {
   return tl::unexpected<Error>(std::move(error));

@@ -37,6 +37,8 @@ int failed(const Error& error) {
       return 4;
     case ErrorCode::io:
       return 5;
+    case ErrorCode::cancelled:
+      break;
   }
   return 1;
 }

@@ -1,0 +1,49 @@
+// Files beside models: plans, recipes, statistics, measurements, profiles of machines. Errors name
+// the file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "quadrant/engine/hardware_profile.hpp"
+#include "quadrant/engine/plan.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/numerics/statistics.hpp"
+#include "quadrant/pipeline/run_context.hpp"
+#include "quadrant/recipe/recipe.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// A recipe, and what messages call it.
+struct NamedRecipe {
+  Recipe recipe;
+  std::string label;
+};
+
+/// A recipe of a file.
+[[nodiscard]] Expected<NamedRecipe> read_recipe(const std::string& path);
+/// One that comes with the library, called `preset int8`; `usage`, with near names, for another.
+[[nodiscard]] Expected<NamedRecipe> recipe_of_preset(const std::string& name);
+
+/// What `print_plan` printed.
+[[nodiscard]] Expected<Plan> read_plan(const std::string& path);
+
+/// Whether a path of calibration is of statistics, not of samples: it ends in `.json`.
+[[nodiscard]] bool is_statistics_file(const std::string& path);
+/// What `print_statistics` printed.
+[[nodiscard]] Expected<StatisticsTable> read_statistics(const std::string& path);
+/// The same, of this model: `usage` for a value that it does not have.
+[[nodiscard]] Expected<StatisticsTable> read_statistics_of(const Graph& graph,
+                                                           const std::string& path);
+
+/// The profile of this name that comes with the library; otherwise the file is read.
+[[nodiscard]] Expected<HardwareProfile> read_hardware(const std::string& name_or_file,
+                                                      const RunContext& context = {});
+
+/// The most bytes that a text file may have.
+inline constexpr std::uint64_t largest_text = std::uint64_t{1} << 30U;
+/// The whole of a text file.
+[[nodiscard]] Expected<std::string> read_text(const std::string& path);
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,74 @@
+// Whose kernels are to compute on codes, and what of a model they can.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "quadrant/methods/fake_quantize.hpp"
+#include "quadrant/methods/qdq_fusion.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/recipe/recipe.hpp"
+#include "quadrant/support/executor.hpp"
+#include "quadrant/targets/saturation.hpp"
+
+namespace quadrant::inline v0 {
+
+using KernelsTarget = std::variant<FusionTarget, LowPrecisionTarget>;
+
+/// `tflite`, `webnn`, `onnx-qoperator`, `openvino-cpu`, `openvino-gpu`, `openvino-generic`.
+[[nodiscard]] std::vector<std::string> kernels_targets();
+[[nodiscard]] std::string name_of(const KernelsTarget& target);
+[[nodiscard]] std::optional<KernelsTarget> parse_kernels_target(std::string_view name);
+
+/// The schemes that run for targets.
+inline constexpr std::string_view fusion_scheme = "qdq_fusion";
+inline constexpr std::string_view low_precision_scheme = "fake_quantize";
+/// The one that runs for `target`.
+[[nodiscard]] std::string_view scheme_of(const KernelsTarget& target);
+/// The target NAME of a scheme; its first one where `name` is empty. Empty for a
+/// scheme that no target has; a `usage` error for the target of another one.
+[[nodiscard]] Expected<std::optional<KernelsTarget>> target_of(std::string_view scheme,
+                                                               std::string_view name);
+
+/// Whether one of the values has codes, or is a fake_quantize, that stands for some.
+[[nodiscard]] bool has_quantization(const Graph& graph);
+
+/// Whether it has simulated quantization: const_fake_quant or fake_quant.
+[[nodiscard]] bool has_simulated_quantization(const Graph& graph);
+/// `quantize` and `dequantize` for each of these, but those that `remarks` then names, once what is
+/// computed from constants alone is constants.
+[[nodiscard]] Expected<void> convert_simulated(Graph& graph, std::vector<std::string>& remarks);
+
+/// A model that computes on codes what its target can.
+struct OnTarget {
+  Graph model;  ///< what was decided on: each fake_quantize in it is a pair of its own
+  Graph graph;
+  Analysis analysis;  ///< of `model`
+  std::vector<std::string> remarks;
+};
+/// `repair_ranges`: a fake_quantize whose grid misses zero is moved.
+[[nodiscard]] Expected<OnTarget> compute_on(const Graph& graph, const KernelsTarget& target,
+                                            bool repair_ranges, Executor* executor);
+
+struct SplitForFormat {
+  bool has_limits = true;  ///< the format knows codes that are part of their type
+  bool repair_ranges = false;
+};
+/// `quantize` and `dequantize` for each fake_quantize, as far as they can say the same; adds what
+/// stayed, and what was moved, to `remarks`.
+[[nodiscard]] Expected<Graph> without_fake_quantize(Graph graph, const SplitForFormat& format,
+                                                    std::vector<std::string>& remarks);
+
+/// Where sums of two products meet in 16 bits, in the kernels of those runtimes that run files of
+/// the format: LiteRT's sum in 32 bits.
+[[nodiscard]] Expected<std::vector<PairedProduct>> paired_products(const Graph& graph,
+                                                                   ModelFormat format);
+/// The same of what the recipe made: of the runtime alone that it was made for, if it names one.
+[[nodiscard]] Expected<std::vector<PairedProduct>> paired_products(const Graph& graph,
+                                                                   ModelFormat format,
+                                                                   const Recipe& recipe);
+
+}  // namespace quadrant::inline v0

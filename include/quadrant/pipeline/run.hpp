@@ -1,0 +1,139 @@
+// A recipe, run on a model: what the command does for `plan`, `explain` and `quantize`, as calls.
+//
+//   auto model = read_model("model.onnx");
+//   auto recipe = recipe_of_preset("int4-block32");
+//   auto done = run({.recipe = *recipe, .inputs = {.calibration = "samples"}}, *std::move(model));
+//   auto written = write_model(done->quantized.graph, "small.onnx");
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quadrant/engine/gain.hpp"
+#include "quadrant/engine/hardware_profile.hpp"
+#include "quadrant/engine/plan.hpp"
+#include "quadrant/engine/quantize.hpp"
+#include "quadrant/engine/registry.hpp"
+#include "quadrant/ir/constant_store.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/kernels_target.hpp"
+#include "quadrant/pipeline/run_context.hpp"
+#include "quadrant/pipeline/run_inputs.hpp"
+#include "quadrant/recipe/recipe_rules.hpp"
+#include "quadrant/recipe/scheme_choice.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// What is to be run.
+struct RunRequest {
+  NamedRecipe recipe;
+  RunInputs inputs{};
+  std::string model{};  ///< its file, for messages and places of errors
+  /// The last patterns of the recipe's `include` and `exclude` that are the caller's own, whose
+  /// errors do not name the recipe.
+  std::size_t own_includes = 0;
+  std::size_t own_excludes = 0;
+  bool as_matmul_nbits = false;  ///< products are to be written as com.microsoft.MatMulNBits
+};
+
+/// A request whose mistakes that show without a model are none.
+struct CheckedRun {
+  RunRequest request;
+  Recipe recipe;        ///< with what the hardware adds to its schemes
+  RuleSchemes schemes;  ///< of it, and of its rules
+  std::optional<HardwareProfile> hardware;
+};
+
+/// Before the long work: whether schemes, options, patterns, inputs and hardware go together.
+/// `usage`, mostly, where they do not; `io` or `invalid_model` for a file of hardware.
+[[nodiscard]] Expected<CheckedRun> check_run(RunRequest request, const RunContext& context = {});
+
+/// What rounding by samples came to, of each weight. Filled in while the phases run.
+struct RoundingLog {
+  std::mutex mutex;
+  std::map<std::string, RoundedWeights, std::less<>> weights;
+};
+
+/// What a scheme that was set up does around the phases, in order; empty where nothing.
+struct SchemeSteps {
+  using Before = std::function<Expected<void>(Graph& graph, const Registry& registry,
+                                              const QuantizeOptions& options)>;
+  using Finish = std::function<Expected<void>(const Graph& graph, Graph& quantized)>;
+  using Review = std::function<void(const Graph& graph, const QuantizeResult& result)>;
+
+  std::vector<Before> before;  ///< with a graph whose phases are to run so
+  std::vector<Finish> finish;  ///< with what they made of `graph`, where it is to be used
+  std::vector<Review> review;  ///< tells what there is to say of what they made of `graph`
+};
+
+struct FollowOptions {
+  const Plan* plan = nullptr;      ///< to follow; null: select
+  ConstantStore* store = nullptr;  ///< keeps parameters off memory until they are written
+  bool is_to_be_used = true;       ///< false: biases are not corrected; for a look at the decision
+};
+
+/// A model, calibrated and transformed as the recipe says, and all that the phases want to know.
+/// Refers to what its context points to, and may be moved.
+struct PreparedRun {
+  RunContext context;
+  std::string model;
+  Graph graph;
+  Registry registry;
+  std::unique_ptr<GainModel> gains;
+  Vetoes vetoes;
+  ValueVetoes value_vetoes;
+  RuleDecisions rules;
+  Couplings couplings;  ///< the model's own
+  NamedRecipe recipe;
+  SchemeSteps steps;
+  SchemeData weights;                     ///< what weight_only knows of the model
+  std::shared_ptr<RoundingLog> rounding;  ///< of weight_only; null: there were no samples
+
+  /// For the engine; refers to this object.
+  [[nodiscard]] QuantizeOptions engine_options() const;
+  /// Phases 1 to 3: selecting, or following a plan. Where weights with NaN or infinity are to stay
+  /// float, reads them to know which do; a plan says that itself. Errors are the engine's.
+  [[nodiscard]] Expected<Analysis> decide(const Plan* plan = nullptr);
+  /// All four phases, with the schemes' steps around them.
+  [[nodiscard]] Expected<QuantizeResult> quantize(const FollowOptions& options = {});
+};
+
+/// Takes instrumentation off, calibrates, transforms: all that comes before the phases.
+[[nodiscard]] Expected<PreparedRun> prepare(CheckedRun checked, Graph model,
+                                            const RunContext& context = {});
+
+/// The same of the scheme of `target`, which decides as `lower_model` does: on a model that is made
+/// of this one, whose simulated quantization became pairs. The request's recipe has no schemes; it
+/// decides by what is worth most on the target's kernels, unless it says otherwise.
+[[nodiscard]] Expected<PreparedRun> prepare_for_target(const KernelsTarget& target,
+                                                       RunRequest request, Graph model,
+                                                       const RunContext& context = {});
+
+/// What `model` of a recipe says, done to a float model: batch normalizations are folded, layers
+/// equalized, high biases absorbed. `path`: its file, for messages. `usage` where it contradicts
+/// itself.
+[[nodiscard]] Expected<void> transform_model(Graph& model, const OptionValues& options,
+                                             const std::string& path,
+                                             const RunContext& context = {});
+/// Mistakes in that call that show without a model.
+[[nodiscard]] Expected<void> check_transform(const OptionValues& options);
+
+/// What a run came to.
+struct RunResult {
+  PreparedRun prepared;      ///< with the float model that the phases ran on
+  QuantizeResult quantized;  ///< refers to nothing of `prepared`
+};
+
+/// `check_run`, `prepare`, the budget of the recipe if it has one (`target_bits`, decided by the
+/// errors of the weights), and all four phases.
+[[nodiscard]] Expected<RunResult> run(RunRequest request, Graph model,
+                                      const RunContext& context = {});
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,13 @@
+// What commands that write ONNX alone ask of the name of their output.
+#pragma once
+
+#include <string>
+
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::cli {
+
+/// `usage` for a file whose ending, or that of what it links to, says another format.
+[[nodiscard]] Expected<void> check_onnx_ending(const std::string& path);
+
+}  // namespace quadrant::cli

@@ -1,0 +1,24 @@
+// --include and --exclude.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
+class App;
+}
+
+namespace quadrant::cli {
+
+/// Patterns for `include` and `exclude` of a recipe. docs/command.md says what they mean.
+struct ScopeOptions {
+  std::vector<std::string> include;
+  std::vector<std::string> exclude;
+
+  [[nodiscard]] bool is_given() const noexcept { return !(include.empty() && exclude.empty()); }
+};
+
+/// Adds them to a subcommand.
+void declare(CLI::App& command, ScopeOptions& options);
+
+}  // namespace quadrant::cli

@@ -1,0 +1,87 @@
+#include "quadrant/pipeline/documents.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "quadrant/recipe/hardware_json.hpp"
+#include "quadrant/recipe/plan_json.hpp"
+#include "quadrant/recipe/presets.hpp"
+#include "quadrant/recipe/recipe_json.hpp"
+#include "quadrant/recipe/statistics_json.hpp"
+#include "quadrant/support/input_file.hpp"
+#include "recipe/node_names.hpp"
+#include "support/near_names.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What `parse` makes of a file; its errors get the name.
+template <class T>
+Expected<T> read_as(const std::string& path, Expected<T> (*parse)(std::string_view)) {
+  QUADRANT_TRY(const std::string text, read_text(path));
+  Expected<T> result = parse(text);
+  if (!result) result.error().place.file = path;
+  return result;
+}
+
+}  // namespace
+
+Expected<std::string> read_text(const std::string& path) {
+  QUADRANT_TRY(const InputFile file, InputFile::open(path));
+  return file.text(largest_text, "texts");
+}
+
+Expected<NamedRecipe> read_recipe(const std::string& path) {
+  QUADRANT_TRY(Recipe recipe, read_as(path, parse_recipe));
+  return NamedRecipe{std::move(recipe), path};
+}
+
+Expected<NamedRecipe> recipe_of_preset(const std::string& name) {
+  QUADRANT_TRY(const Preset* const preset, find_preset(name));
+  QUADRANT_TRY(Recipe recipe, parse_recipe(preset->text));
+  return NamedRecipe{std::move(recipe), fmt::format("preset {}", name)};
+}
+
+Expected<Plan> read_plan(const std::string& path) { return read_as(path, parse_plan); }
+
+bool is_statistics_file(const std::string& path) { return fs::path(path).extension() == ".json"; }
+
+Expected<StatisticsTable> read_statistics(const std::string& path) {
+  return read_as(path, parse_statistics);
+}
+
+Expected<StatisticsTable> read_statistics_of(const Graph& graph, const std::string& path) {
+  QUADRANT_TRY(StatisticsTable table, read_statistics(path));
+  for (const auto& [name, statistics] : table.values) {
+    if (!graph.find_value(name).is_absent()) continue;
+    return fail(ErrorCode::usage,
+                fmt::format("the model has no value '{}': these statistics are of another model{}",
+                            name, did_you_mean(name, all_names(graph))),
+                {.file = path});
+  }
+  return table;
+}
+
+Expected<HardwareProfile> read_hardware(const std::string& name_or_file,
+                                        const RunContext& context) {
+  if (const HardwareProfile* const known = find_hardware_profile(name_or_file)) return *known;
+  std::error_code unknown;
+  if (!fs::exists(name_or_file, unknown) && !unknown) {
+    std::vector<std::string_view> names;
+    for (const HardwareProfile& profile : hardware_profiles()) names.push_back(profile.name);
+    return fail(ErrorCode::usage,
+                fmt::format("there is no hardware profile, nor a file, '{}'{}", name_or_file,
+                            did_you_mean_or_all(name_or_file, names)));
+  }
+  if (context.files != nullptr) QUADRANT_CHECK(context.files->read(name_or_file));
+  return read_as(name_or_file, parse_hardware);
+}
+
+}  // namespace quadrant::inline v0

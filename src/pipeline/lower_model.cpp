@@ -1,0 +1,118 @@
+#include "quadrant/pipeline/lower_model.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <variant>
+
+#include "calibration/located.hpp"
+#include "quadrant/ir/real_borders.hpp"
+#include "quadrant/report/saturation.hpp"
+#include "quadrant/report/terminal_text.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+// What whoever feeds and reads the model has to know: not all formats say it.
+std::vector<std::string> describe_coded_borders(const Graph& graph) {
+  std::vector<std::string> lines;
+  const auto add = [&](std::string_view what, std::string_view name, const TensorType& type) {
+    if (!type.is_quantized()) return;
+    lines.push_back(fmt::format("{} '{}' is codes: {}", what, printable(name), to_string(type)));
+  };
+  for (const NodeId node : graph.inputs())
+    add("input", graph.value_name({node}), graph.type({node}));
+  for (const NodeId node : graph.outputs()) {
+    add("output", graph.name(node), graph.type(graph.operands(node)[0]));
+  }
+  return lines;
+}
+
+// What training left out: each tensor that passes through no fake quantization, and should.
+Expected<void> name_unquantized(const Graph& model, const KernelsTarget& target,
+                                std::vector<std::string>& remarks) {
+  const auto* const fusion = std::get_if<FusionTarget>(&target);
+  if (fusion == nullptr) return {};
+  QUADRANT_TRY(const auto missing, unquantized_tensors(model, {.target = *fusion}));
+  add_remarks(remarks, "no fake quantization", missing);
+  return {};
+}
+
+// Where the format, or the target, has no simulated quantization.
+Expected<Graph> as_pairs(Graph graph, ModelFormat format, const LowerModelOptions& options,
+                         std::vector<std::string>& remarks) {
+  const auto& target = options.target;
+  if (has_simulated_quantization(graph) && (target || format != ModelFormat::text)) {
+    QUADRANT_CHECK(convert_simulated(graph, remarks));
+  }
+  const bool is_for_tflite =
+      format == ModelFormat::tflite || target == KernelsTarget(FusionTarget::tflite);
+  const bool needs_pairs =
+      target || format == ModelFormat::onnx || format == ModelFormat::mlir || is_for_tflite;
+  if (is_openvino(target) || !needs_pairs) return graph;
+  return without_fake_quantize(
+      std::move(graph), {.has_limits = !is_for_tflite, .repair_ranges = options.repair_ranges},
+      remarks);
+}
+
+Expected<LoweredModel> lower(Graph graph, ModelFormat format, const LowerModelOptions& options,
+                             const RunContext& context) {
+  LoweredModel made;
+  const bool is_simulated = has_simulated_quantization(graph);
+  QUADRANT_TRY(made.graph, as_pairs(std::move(graph), format, options, made.remarks));
+  if (options.target && (options.always_reports || has_quantization(made.graph))) {
+    QUADRANT_TRY(OnTarget on,
+                 compute_on(made.graph, *options.target, options.repair_ranges, context.executor));
+    made.graph = std::move(on.graph);
+    if (is_simulated) {
+      QUADRANT_CHECK(name_unquantized(on.model, *options.target, made.remarks));
+    }
+    made.report = report_computation(on.model, on.analysis.registry, on.analysis);
+    made.remarks.insert(made.remarks.end(), on.remarks.begin(), on.remarks.end());
+  }
+  std::vector<LeftAlone> real_borders;
+  if (options.coded_borders) real_borders = make_borders_coded(made.graph);
+  const std::vector<std::string> coded = describe_coded_borders(made.graph);
+  QUADRANT_TRY(const auto paired, paired_products(made.graph, format, options.made_by));
+  if (!paired.empty()) made.remarks.push_back(saturation_remark(made.graph, paired));
+  made.remarks.insert(made.remarks.end(), coded.begin(), coded.end());
+  add_remarks(made.remarks, "in real numbers still", real_borders);
+  return made;
+}
+
+}  // namespace
+
+bool is_openvino(const std::optional<KernelsTarget>& target) {
+  return target && std::holds_alternative<LowPrecisionTarget>(*target);
+}
+
+Expected<void> check_lower_model(ModelFormat format, const LowerModelOptions& options) {
+  const auto& target = options.target;
+  if (is_openvino(target) && format != ModelFormat::text) {
+    return fail(ErrorCode::usage,
+                fmt::format("the target {} shows what OpenVINO's kernels compute on codes, with "
+                            "sums that no format has: it goes with .qd. OpenVINO itself finds it "
+                            "in the .xml file that is written without it",
+                            name_of(*target)));
+  }
+  const bool keeps_fake_quantize = format == ModelFormat::openvino || format == ModelFormat::text;
+  if (options.repair_ranges && keeps_fake_quantize && !is_openvino(target)) {
+    return fail(ErrorCode::usage,
+                "to repair ranges is for a fake_quantize that becomes codes: here it stays as it "
+                "is. It goes with .onnx, .tflite, and the target openvino-cpu and its like");
+  }
+  if (format != ModelFormat::tflite || target != KernelsTarget(FusionTarget::onnx_qoperator)) {
+    return {};
+  }
+  return fail(ErrorCode::usage,
+              "the target onnx-qoperator fuses what ONNX's operators compute: it goes with .onnx");
+}
+
+Expected<LoweredModel> lower_model(Graph graph, ModelFormat format,
+                                   const LowerModelOptions& options, const RunContext& context) {
+  QUADRANT_CHECK(context.check_stop());
+  QUADRANT_CHECK(check_lower_model(format, options));
+  return in_file(lower(std::move(graph), format, options, context), options.model);
+}
+
+}  // namespace quadrant::inline v0

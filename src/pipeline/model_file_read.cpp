@@ -1,0 +1,37 @@
+#include <utility>
+
+#include "quadrant/io/onnx.hpp"
+#include "quadrant/io/openvino.hpp"
+#include "quadrant/io/tflite.hpp"
+#include "quadrant/ir/text.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+
+namespace quadrant::inline v0 {
+
+Expected<Graph> read_model(const std::string& path, const RunContext& context) {
+  switch (read_format(path)) {
+    case ModelFormat::tflite:
+      return read_tflite(path, context.files);
+    case ModelFormat::openvino:
+      return read_openvino(
+          path,
+          {.sink = context.sink, .files = context.files, .follow_links = context.follow_links});
+    case ModelFormat::mlir:
+      return fail(ErrorCode::usage,
+                  "MLIR is written alone: mlir-opt with the plug-in quantizes modules as they are",
+                  {.file = path});
+    case ModelFormat::text: {
+      QUADRANT_TRY(const std::string text, read_text(path));
+      Expected<Graph> graph = parse_model(text);
+      if (!graph) graph.error().place.file = path;
+      return graph;
+    }
+    case ModelFormat::onnx:
+      break;
+  }
+  return read_onnx(
+      path, {.sink = context.sink, .files = context.files, .follow_links = context.follow_links});
+}
+
+}  // namespace quadrant::inline v0

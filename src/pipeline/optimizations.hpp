@@ -1,0 +1,48 @@
+// What `optimize` of a recipe does: to the float model before it is quantized, and to biases for
+// what it became.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quadrant/engine/quantize.hpp"
+#include "quadrant/engine/registry.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/pipeline/run_inputs.hpp"
+#include "quadrant/recipe/option_table.hpp"
+#include "quadrant/support/expected.hpp"
+#include "quadrant/transforms/moments.hpp"
+
+namespace quadrant::inline v0 {
+
+struct Optimizations {
+  std::vector<std::string> names;  ///< of cle, hba, bc, bc-analytic
+  std::string relu6 = "exact";     ///< or relu
+
+  [[nodiscard]] bool has(std::string_view name) const;
+  [[nodiscard]] bool correct_biases() const { return has("bc") || has("bc-analytic"); }
+};
+
+/// What `model` of a recipe says.
+[[nodiscard]] Optimizations optimizations_of(const OptionValues& model);
+
+/// That they go together.
+[[nodiscard]] Expected<void> check(const Optimizations& wanted);
+
+/// Folds batch normalizations, and equalizes and absorbs where that is asked for. `path`: of the
+/// model, for messages. Returns the moments of the graph as it is then.
+[[nodiscard]] Expected<MomentsTable> transform(Graph& graph, const Optimizations& wanted,
+                                               const std::string& path, const RunContext& context);
+
+/// bc-analytic: the biases in `graph` for the weights that the phases would make of it.
+[[nodiscard]] Expected<void> correct_from_moments(Graph& graph, const MomentsTable& moments,
+                                                  const Registry& registry,
+                                                  const QuantizeOptions& run,
+                                                  const RunContext& context);
+
+/// bc: the biases in `quantized`, which was made of `graph`, on the inputs' samples.
+[[nodiscard]] Expected<void> correct_on_samples(const Graph& graph, Graph& quantized,
+                                                const RunInputs& inputs, const RunContext& context);
+
+}  // namespace quadrant::inline v0

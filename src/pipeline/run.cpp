@@ -1,0 +1,300 @@
+#include "quadrant/pipeline/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <utility>
+
+#include "calibration/located.hpp"
+#include "pipeline/name_scope.hpp"
+#include "pipeline/optimizations.hpp"
+#include "pipeline/scheme_run.hpp"
+#include "quadrant/engine/latency_gain.hpp"
+#include "quadrant/pipeline/weight_budget.hpp"
+#include "quadrant/transforms/take_instrumentation.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+std::vector<SchemeChoice> of_scheme(const std::vector<SchemeChoice>& all, std::string_view scheme) {
+  std::vector<SchemeChoice> found;
+  std::ranges::copy_if(all, std::back_inserter(found),
+                       [&](const SchemeChoice& choice) { return choice.scheme == scheme; });
+  return found;
+}
+
+// Of the machine that is named, if one is.
+Expected<std::optional<HardwareProfile>> hardware_of(const NamedRecipe& recipe,
+                                                     const RunContext& context) {
+  const std::string& name = recipe.recipe.hardware;
+  if (name.empty()) return std::nullopt;
+  auto profile = read_hardware(name, context);
+  if (profile) return *std::move(profile);
+  Error& error = profile.error();
+  if (error.place.file.empty()) {
+    error.message = "hardware: " + error.message;
+    error.place.file = recipe.label;
+  }
+  return fail(std::move(error));
+}
+
+// What the machine's kernels do not need, codes do not pay for.
+Recipe with_sums_of(const std::optional<HardwareProfile>& hardware, Recipe recipe) {
+  if (!hardware || !hardware->sums_in_32_bits) return recipe;
+  for (SchemeChoice& choice : recipe.schemes) {
+    const bool is_said = choice.options.contains("saturation");
+    if (choice.scheme == "static_affine" && !is_said) {
+      choice.options.try_emplace("target_cpu", "vnni");
+    }
+  }
+  return recipe;
+}
+
+// Where schemes differ, what suits the one that computes on codes: it counts bytes, too.
+std::string_view suitable_gain(const std::vector<SchemeChoice>& choices) {
+  std::string_view gain = "bytes";
+  for (const SchemeEntry& scheme : known_schemes()) {
+    const bool is_used =
+        std::ranges::find(choices, scheme.name, &SchemeChoice::scheme) != choices.end();
+    if (is_used && scheme.gain != "bytes") gain = scheme.gain;
+  }
+  return gain;
+}
+
+std::unique_ptr<GainModel> gains_of(std::optional<HardwareProfile> hardware, const Recipe& recipe,
+                                    const std::vector<SchemeChoice>& choices) {
+  if (hardware) return std::make_unique<LatencyGain>(*std::move(hardware));
+  return make_gain_model(recipe.gain.empty() ? suitable_gain(choices) : recipe.gain);
+}
+
+// Which patterns are the recipe's own: they come first.
+ScopeOrigin origin_of(const RunRequest& request) {
+  return {.recipe = request.recipe.label,
+          .include = request.recipe.recipe.include.size() - request.own_includes,
+          .exclude = request.recipe.recipe.exclude.size() - request.own_excludes};
+}
+
+void tell(const std::vector<LeftAlone>& unfinished, const SchemeSubject& subject) {
+  for (const LeftAlone& each : unfinished) {
+    subject.context.warn(each.reason, {.file = subject.request.model, .tensor = each.name});
+  }
+}
+
+// By name: a scheme may change the graph before they count.
+using NamedCouplings = std::vector<std::vector<std::string>>;
+
+// Takes the model's instrumentation off, and hands on what it says.
+Expected<NamedCouplings> take_instrumentation(SchemeSubject& subject) {
+  QUADRANT_TRY(Instrumentation taken,
+               in_file(take_instrumentation(subject.graph), subject.request.model));
+  subject.statistics = std::move(taken.statistics);
+  subject.ungathered = std::move(taken.ungathered);
+  tell(taken.uncoupled, subject);
+  NamedCouplings couplings;
+  for (const std::vector<Value>& values : taken.couplings) {
+    std::vector<std::string>& names = couplings.emplace_back();
+    for (const Value value : values) names.emplace_back(subject.graph.value_name(value));
+  }
+  return couplings;
+}
+
+Couplings couplings_in(const Graph& graph, const NamedCouplings& named) {
+  Couplings couplings;
+  for (const std::vector<std::string>& names : named) {
+    std::vector<Value> values;
+    for (const std::string& name : names) {
+      const Value value = graph.find_value(name);
+      if (!value.is_absent()) values.push_back(value);
+    }
+    if (values.size() > 1) couplings.push_back(std::move(values));
+  }
+  return couplings;
+}
+
+Expected<Registry> make_scheme(const SchemeEntry& scheme, SchemeSubject& subject,
+                               const SchemeChoices& choices) {
+  const SchemeRun* const runs = find_scheme_run(scheme.name);
+  return runs == nullptr ? make_registry(choices.choices) : runs->make(subject, choices);
+}
+
+}  // namespace
+
+Expected<CheckedRun> check_run(RunRequest request, const RunContext& context) {
+  CheckedRun checked;
+  QUADRANT_TRY(checked.hardware, hardware_of(request.recipe, context));
+  checked.recipe = with_sums_of(checked.hardware, request.recipe.recipe);
+  QUADRANT_TRY(checked.schemes, schemes_of(checked.recipe));
+  if (checked.schemes.all.empty()) {
+    return fail(ErrorCode::usage, "it has no scheme: nothing would be quantized",
+                {.file = request.recipe.label});
+  }
+  for (const SchemeEntry& scheme : known_schemes()) {
+    const std::vector<SchemeChoice> choices = of_scheme(checked.schemes.all, scheme.name);
+    const SchemeRun* const runs = find_scheme_run(scheme.name);
+    if (choices.empty()) continue;
+    QUADRANT_CHECK(runs == nullptr ? check_options(choices)
+                                   : runs->check(request, {choices, checked.recipe.model}));
+  }
+  QUADRANT_CHECK(check_patterns({checked.recipe.include, checked.recipe.exclude}));
+  const bool is_known_gain =
+      checked.hardware || gains_of({}, checked.recipe, checked.schemes.all) != nullptr;
+  if (!is_known_gain) {
+    return fail(ErrorCode::usage, fmt::format("there is no gain model '{}'", checked.recipe.gain),
+                {.file = request.recipe.label});
+  }
+  checked.request = std::move(request);
+  return checked;
+}
+
+Expected<PreparedRun> prepare(CheckedRun checked, Graph model, const RunContext& context) {
+  QUADRANT_CHECK(context.check_stop());
+  const Recipe& recipe = checked.recipe;
+  SchemeSubject subject{checked.request, context, std::move(model)};
+  QUADRANT_TRY(const NamedCouplings named, take_instrumentation(subject));
+  std::vector<Registry> registries;
+  for (const SchemeEntry& scheme : known_schemes()) {
+    const std::vector<SchemeChoice> choices = of_scheme(checked.schemes.all, scheme.name);
+    if (choices.empty()) continue;
+    QUADRANT_TRY(Registry registry, make_scheme(scheme, subject, {choices, recipe.model}));
+    registries.push_back(std::move(registry));
+  }
+  QUADRANT_TRY(Registry registry, Registry::join(registries));
+  QUADRANT_TRY(RuleDecisions rules,
+               apply_rules(subject.graph, recipe, checked.request.recipe.label));
+  QUADRANT_TRY(Scope scope, find_scope(subject.graph, registry, {recipe.include, recipe.exclude},
+                                       origin_of(checked.request)));
+  scope.value_vetoes.merge(rules.value_vetoes);
+  tell(subject.ungathered, subject);
+  Couplings couplings = couplings_in(subject.graph, named);
+  auto gains = gains_of(std::move(checked.hardware), recipe, checked.schemes.all);
+  return PreparedRun{.context = context,
+                     .model = checked.request.model,
+                     .graph = std::move(subject.graph),
+                     .registry = std::move(registry),
+                     .gains = std::move(gains),
+                     .vetoes = std::move(scope.vetoes),
+                     .value_vetoes = std::move(scope.value_vetoes),
+                     .rules = std::move(rules),
+                     .couplings = std::move(couplings),
+                     .recipe = std::move(checked.request.recipe),
+                     .steps = std::move(subject.steps),
+                     .weights = std::move(subject.weights),
+                     .rounding = std::move(subject.rounding)};
+}
+
+namespace {
+
+// Of the graph that a model becomes for `target`, what was decided on.
+Expected<OnTarget> decided_for(const KernelsTarget& target, Graph graph, Executor* executor) {
+  std::vector<std::string> remarks;
+  if (has_simulated_quantization(graph)) QUADRANT_CHECK(convert_simulated(graph, remarks));
+  if (const auto* fusion = std::get_if<FusionTarget>(&target)) {
+    const SplitForFormat format{.has_limits = *fusion != FusionTarget::tflite};
+    QUADRANT_TRY(graph, without_fake_quantize(std::move(graph), format, remarks));
+  }
+  QUADRANT_TRY(OnTarget made, compute_on(graph, target, false, executor));
+  made.remarks.insert(made.remarks.begin(), remarks.begin(), remarks.end());
+  return made;
+}
+
+}  // namespace
+
+Expected<PreparedRun> prepare_for_target(const KernelsTarget& target, RunRequest request,
+                                         Graph model, const RunContext& context) {
+  Recipe& recipe = request.recipe.recipe;
+  if (recipe.gain.empty()) recipe.gain = "operations";
+  if (recipe.policy.empty()) recipe.policy = "optimal";
+  const ScopeOptions patterns{recipe.include, recipe.exclude};
+  QUADRANT_CHECK(check_patterns(patterns));
+  QUADRANT_TRY(auto hardware, hardware_of(request.recipe, context));
+  QUADRANT_TRY(OnTarget made,
+               in_file(decided_for(target, std::move(model), context.executor), request.model));
+  for (const std::string& remark : made.remarks) context.note(remark, {.file = request.model});
+  const Registry& registry = made.analysis.registry;
+  QUADRANT_TRY(Scope scope, find_scope(made.model, registry, patterns, origin_of(request)));
+  scope.vetoes.merge(made.analysis.vetoes);
+  return PreparedRun{.context = context,
+                     .model = request.model,
+                     .graph = std::move(made.model),
+                     .registry = registry,
+                     .gains = gains_of(std::move(hardware), recipe, {}),
+                     .vetoes = std::move(scope.vetoes),
+                     .value_vetoes = std::move(scope.value_vetoes),
+                     .rules = {},
+                     .couplings = {},
+                     .recipe = std::move(request.recipe),
+                     .steps = {},
+                     .weights = {},
+                     .rounding = {}};
+}
+
+QuantizeOptions PreparedRun::engine_options() const {
+  QuantizeOptions options;
+  options.gains = gains.get();
+  options.vetoes = vetoes;
+  options.value_vetoes = value_vetoes;
+  options.scheme_vetoes = rules.vetoes;
+  options.policy = selection_policy(recipe.recipe.policy).value_or(SelectionPolicy::greedy);
+  options.non_finite = recipe.recipe.non_finite;
+  options.couplings = couplings;
+  options.executor = context.executor;
+  options.sink = context.sink;
+  return options;
+}
+
+Expected<Analysis> PreparedRun::decide(const Plan* plan) {
+  QuantizeOptions options = engine_options();
+  options.plan = plan;
+  options.sink = nullptr;  // nothing is rewritten that there would be something to say of
+  for (const auto& step : steps.before) QUADRANT_CHECK(step(graph, registry, options));
+  const bool reads_weights = options.non_finite == NonFinitePolicy::leave_float && plan == nullptr;
+  if (!reads_weights) return in_file(analyze(graph, registry, options), model);
+  QUADRANT_TRY(QuantizeResult result, in_file(quadrant::quantize(graph, registry, options), model));
+  return std::move(result.analysis);
+}
+
+Expected<QuantizeResult> PreparedRun::quantize(const FollowOptions& follow) {
+  QUADRANT_CHECK(context.check_stop());
+  QuantizeOptions options = engine_options();
+  options.plan = follow.plan;
+  options.store = follow.store;
+  for (const auto& step : steps.before) QUADRANT_CHECK(step(graph, registry, options));
+  QUADRANT_TRY(QuantizeResult result, in_file(quadrant::quantize(graph, registry, options), model));
+  if (follow.is_to_be_used) {
+    for (const auto& step : steps.finish) {
+      QUADRANT_CHECK(context.check_stop());
+      QUADRANT_CHECK(step(graph, result.graph));
+    }
+  }
+  for (const auto& step : steps.review) step(graph, result);
+  return result;
+}
+
+Expected<void> check_transform(const OptionValues& options) {
+  return check(optimizations_of(options));
+}
+
+Expected<void> transform_model(Graph& model, const OptionValues& options, const std::string& path,
+                               const RunContext& context) {
+  QUADRANT_CHECK(check_transform(options));
+  QUADRANT_CHECK(in_file(transform(model, optimizations_of(options), path, context), path));
+  return {};
+}
+
+Expected<RunResult> run(RunRequest request, Graph model, const RunContext& context) {
+  QUADRANT_TRY(CheckedRun checked, check_run(std::move(request), context));
+  QUADRANT_TRY(PreparedRun prepared, prepare(std::move(checked), std::move(model), context));
+  std::optional<BudgetDecision> decided;
+  if (prepared.recipe.recipe.target_bits) {
+    QUADRANT_TRY(decided,
+                 decide_by_budget({.bits = prepared.recipe.recipe.target_bits}, {}, prepared));
+  }
+  FollowOptions follow;
+  if (decided) follow.plan = &decided->outcome.plan;
+  QUADRANT_TRY(QuantizeResult quantized, prepared.quantize(follow));
+  return RunResult{std::move(prepared), std::move(quantized)};
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,27 @@
+#include "quadrant/pipeline/run_context.hpp"
+
+#include <utility>
+
+namespace quadrant::inline v0 {
+namespace {
+
+void report(Sink* sink, Severity severity, std::string message, Place place) {
+  if (sink != nullptr) sink->report({severity, std::move(message), std::move(place)});
+}
+
+}  // namespace
+
+void RunContext::note(std::string message, Place place) const {
+  report(sink, Severity::note, std::move(message), std::move(place));
+}
+
+void RunContext::warn(std::string message, Place place) const {
+  report(sink, Severity::warning, std::move(message), std::move(place));
+}
+
+Expected<void> RunContext::check_stop() const {
+  if (!stop.stop_requested()) return {};
+  return fail(ErrorCode::cancelled, "stopped, as was asked for");
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,53 @@
+#include "quadrant/pipeline/run_inputs.hpp"
+
+#include <utility>
+
+#include "quadrant/pipeline/documents.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+// Those of another data set, until a stop is asked for.
+class StoppableSamples final : public DataSet {
+ public:
+  StoppableSamples(std::unique_ptr<DataSet> owned, const DataSet& samples, RunContext context)
+      : owned_(std::move(owned)), samples_(samples), context_(std::move(context)) {}
+
+  [[nodiscard]] std::size_t size() const override { return samples_.size(); }
+  [[nodiscard]] std::string name(std::size_t i) const override { return samples_.name(i); }
+  [[nodiscard]] Expected<Sample> sample(std::size_t i) const override {
+    QUADRANT_CHECK(context_.check_stop());
+    return samples_.sample(i);
+  }
+
+ private:
+  std::unique_ptr<DataSet> owned_;
+  const DataSet& samples_;
+  RunContext context_;
+};
+
+}  // namespace
+
+bool RunInputs::has_samples() const {
+  return samples != nullptr || (!calibration.empty() && !is_statistics_file(calibration));
+}
+
+bool RunInputs::has_statistics() const {
+  return samples == nullptr && is_statistics_file(calibration);
+}
+
+Expected<std::unique_ptr<DataSet>> open_samples(const RunInputs& inputs, const Graph& graph,
+                                                const RunContext& context) {
+  std::unique_ptr<DataSet> files;
+  if (inputs.samples == nullptr) {
+    QUADRANT_TRY(files, open_data_set(inputs.calibration, graph,
+                                      {.convert = context.convert_samples,
+                                       .allow_non_finite = context.allow_non_finite_samples,
+                                       .sink = context.sink,
+                                       .files = context.files}));
+  }
+  const DataSet& samples = files != nullptr ? *files : *inputs.samples;
+  return std::make_unique<StoppableSamples>(std::move(files), samples, context);
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,110 @@
+#include "quadrant/pipeline/weight_budget.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+#include "calibration/located.hpp"
+#include "pipeline/weight_meter.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+
+namespace quadrant::inline v0 {
+
+Expected<std::vector<SchemeChoice>> weight_variants() {
+  QUADRANT_TRY(NamedRecipe preset, recipe_of_preset("mixed-4.5bit"));
+  return std::move(preset.recipe.schemes);
+}
+
+Expected<bool> is_of_variants(const Plan& plan) {
+  QUADRANT_TRY(const std::vector<SchemeChoice> variants, weight_variants());
+  bool is_same = plan.schemes.size() == variants.size();
+  for (std::size_t i = 0; is_same && i < variants.size(); ++i) {
+    is_same = plan.schemes[i].name == variants[i].name;
+  }
+  return is_same;
+}
+
+Expected<void> use_variants(PreparedRun& run) {
+  QUADRANT_TRY(const std::vector<SchemeChoice> variants, weight_variants());
+  QUADRANT_TRY(run.registry, make_registry(variants, run.weights));
+  return {};
+}
+
+Expected<void> check_budget_recipe(const Recipe& recipe) {
+  if (!recipe.gain.empty()) {
+    return fail(ErrorCode::usage,
+                "a budget weighs bytes against errors by itself: a gain does not go with it");
+  }
+  QUADRANT_TRY(const RuleSchemes schemes, schemes_of(recipe));
+  for (const SchemeChoice& choice : schemes.all) {
+    if (choice.scheme == "weight_only") continue;
+    return fail(ErrorCode::usage,
+                fmt::format("budgets choose among the ways to store a weight: they are for "
+                            "weight_only, not for {}",
+                            choice.scheme));
+  }
+  return {};
+}
+
+struct WeightBudget::Parts {
+  explicit Parts(std::uint64_t memory) : runtime({}, memory) {}
+  Interpreter runtime;
+  SerialExecutor serial;
+  const DataSet* data = nullptr;
+  Vetoes vetoes;
+  ValueVetoes value_vetoes;
+  OnnxWriteOptions format;
+  std::string path;
+  std::unique_ptr<WeightMeter> meter;
+  std::unique_ptr<BudgetStudy> study;
+};
+
+WeightBudget::WeightBudget(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+WeightBudget::~WeightBudget() = default;
+const BudgetStudy& WeightBudget::study() const noexcept { return *parts_->study; }
+bool WeightBudget::has_data() const noexcept { return parts_->data != nullptr; }
+
+Expected<std::unique_ptr<WeightBudget>> WeightBudget::make(PreparedRun& run,
+                                                           const WeightBudgetOptions& options) {
+  QUADRANT_CHECK(check_budget_recipe(run.recipe.recipe));
+  const RunContext& context = run.context;
+  auto parts = std::make_unique<Parts>(context.run_memory);
+  parts->data = options.data;
+  if (options.data != nullptr) QUADRANT_CHECK(hold_constants(run.graph));
+  // Weights with NaN stay float, or are refused, before anything is measured.
+  QuantizeOptions first = run.engine_options();
+  first.sink = nullptr;
+  QUADRANT_TRY(const QuantizeResult whole, quantize(run.graph, run.registry, first));
+  run.vetoes = whole.analysis.vetoes;
+  parts->vetoes = run.vetoes;
+  parts->value_vetoes = run.value_vetoes;
+  parts->format = options.format;
+  parts->format.executor = nullptr;
+  parts->format.sink = nullptr;
+  parts->path = options.path.empty() ? run.model : options.path;
+  Executor& executor = context.executor != nullptr ? *context.executor : parts->serial;
+  parts->meter = std::make_unique<WeightMeter>(
+      MeterSubject{run.graph, run.registry, parts->vetoes, parts->value_vetoes, parts->format,
+                   parts->path, &parts->runtime, parts->data, executor, context.sink});
+  QuantizeOptions engine;
+  engine.vetoes = run.vetoes;
+  engine.value_vetoes = run.value_vetoes;
+  engine.scheme_vetoes = run.rules.vetoes;
+  engine.policy = selection_policy(run.recipe.recipe.policy).value_or(SelectionPolicy::optimal);
+  QUADRANT_TRY(BudgetStudy study,
+               BudgetStudy::make(run.graph, run.registry, *parts->meter, engine,
+                                 {.measures_all = options.measures_all, .rounds = options.rounds}));
+  parts->study = std::make_unique<BudgetStudy>(std::move(study));
+  return std::unique_ptr<WeightBudget>(new WeightBudget(std::move(parts)));
+}
+
+Expected<BudgetDecision> decide_by_budget(const Budget& budget, const WeightBudgetOptions& options,
+                                          PreparedRun& run) {
+  BudgetDecision made;
+  QUADRANT_TRY(made.subject, in_file(WeightBudget::make(run, options), run.model));
+  QUADRANT_TRY(made.outcome, in_file(made.subject->study().meet(budget), run.model));
+  return made;
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,235 @@
+#include "pipeline/weight_only_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "calibration/located.hpp"
+#include "pipeline/optimizations.hpp"
+#include "quadrant/calibration/compare.hpp"
+#include "quadrant/calibration/second_moments.hpp"
+#include "quadrant/numerics/round_weights.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+#include "support/counted.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+double decibels(double of, double error) { return 10 * std::log10(of / error); }
+
+// Weights that became codes without: the first few, and why.
+void tell_nearest(const SecondMomentsTable& moments, const Graph& graph, const Graph& quantized,
+                  const std::string& path, const RunContext& context) {
+  constexpr std::size_t most = 5;
+  std::size_t count = 0;
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (!node.is_valid() || graph.constant(node) == nullptr || !quantized.contains(node)) continue;
+    const std::string name(graph.value_name({node}));
+    const bool is_new = quantized.type({node}).is_quantized() && !graph.type({node}).is_quantized();
+    const bool is_meant = moments.find(name) != nullptr;  // rounded, or nearest by a choice
+    if (!is_new || is_meant) continue;
+    if (++count > most) continue;
+    const auto left = std::ranges::find(moments.left, name, &LeftAlone::name);
+    context.note(fmt::format("its codes are the nearest ones: {}",
+                             left != moments.left.end()
+                                 ? left->reason
+                                 : "no layer's inputs tell what it is multiplied by (a lookup, an "
+                                   "einsum, or a weight that is computed first)"),
+                 {.file = path, .tensor = name});
+  }
+  if (count > most) {
+    context.note(fmt::format("{} more have the nearest codes", counted(count - most, "weight")),
+                 {.file = path});
+  }
+}
+
+// How much less error layers have than with codes that are nearest, on the whole.
+void tell(const RoundingLog& log, const std::string& path, const RunContext& context) {
+  double gained = 0;
+  std::size_t measured = 0;
+  for (const auto& [name, each] : log.weights) {
+    if (!(each.error > 0) || !(each.nearest > 0)) continue;
+    gained += decibels(each.nearest, each.error);
+    ++measured;
+  }
+  if (measured == 0) return;
+  context.note(
+      fmt::format("{} rounded by what layers multiply them by: on these samples, each layer's "
+                  "results have {:.1f} dB less error on average than with the nearest codes",
+                  counted(log.weights.size(), "weight"), gained / static_cast<double>(measured)),
+      {.file = path});
+}
+
+// Samples that say less than there is to know.
+void tell_few(const SecondMomentsTable& moments, const std::string& path,
+              const RunContext& context) {
+  std::size_t few = 0;
+  for (const auto& [name, each] : moments.weights) {
+    const auto columns = static_cast<std::int64_t>(each.layout().columns.size());
+    if (each.count(0) < columns) ++few;
+  }
+  if (few == 0) return;
+  context.note(
+      fmt::format("{} fewer inputs in these samples than a sum has terms: with more, codes "
+                  "would hold better for other samples",
+                  few == 1 ? "the layer of 1 weight has"
+                           : fmt::format("the layers of {} weights have", few)),
+      {.file = path});
+}
+
+// Of the worst output, in dB.
+Expected<double> nearness(const Graph& graph, const Graph& quantized, const RunInputs& inputs,
+                          const RunContext& context) {
+  QUADRANT_TRY(const auto data, open_samples(inputs, graph, context));
+  const Interpreter interpreter({}, context.run_memory);
+  QUADRANT_TRY(const Comparison compared,
+               compare(graph, quantized, interpreter, *data, {.executor = context.executor}));
+  double worst = std::numeric_limits<double>::infinity();
+  for (const ValueAgreement& each : compared.outputs) {
+    worst = std::min(worst, each.agreement.sqnr_db());
+  }
+  return worst;
+}
+
+// bc, unless the outputs are farther from the float model's then, on the same samples: the shifts
+// of layers need not add up to those of outputs.
+SchemeSteps::Finish checked_correction(const SchemeSubject& subject) {
+  return [inputs = subject.request.inputs, context = subject.context, path = subject.request.model](
+             const Graph& graph, Graph& quantized) -> Expected<void> {
+    Graph before = quantized;
+    QUADRANT_CHECK(in_file(correct_on_samples(graph, quantized, inputs, context), path));
+    QUADRANT_TRY(const double was, nearness(graph, before, inputs, context));
+    QUADRANT_TRY(const double is, nearness(graph, quantized, inputs, context));
+    if (!(is < was)) return {};
+    quantized = std::move(before);
+    context.warn(fmt::format("bc: biases stay as they were: on these samples, the worst output has "
+                             "{:.1f} dB with them, and {:.1f} dB with corrected ones",
+                             was, is),
+                 {.file = path});
+    return {};
+  };
+}
+
+std::string_view rounding_of(const SchemeChoice& choice) {
+  const auto* const word = given<std::string>(choice.options, "rounding");
+  return word == nullptr ? std::string_view() : std::string_view(*word);
+}
+
+// Unless another scheme of the run has done so.
+Expected<void> transform_for(SchemeSubject& subject, const Optimizations& wanted) {
+  if (wanted.names.empty() || std::exchange(subject.is_transformed, true)) return {};
+  if (wanted.has("bc-analytic")) {
+    return fail(ErrorCode::impossible,
+                "bc-analytic knows what weights become in products on codes, not in weight_only: "
+                "optimize bc corrects biases on samples");
+  }
+  const std::string& path = subject.request.model;
+  QUADRANT_CHECK(in_file(transform(subject.graph, wanted, path, subject.context), path));
+  if (wanted.has("bc")) subject.steps.finish.push_back(checked_correction(subject));
+  return {};
+}
+
+Expected<std::shared_ptr<const SecondMomentsTable>> moments_of(SchemeSubject& subject) {
+  const RunContext& context = subject.context;
+  const std::string& path = subject.request.model;
+  QUADRANT_TRY(const auto samples, open_samples(subject.request.inputs, subject.graph, context));
+  const Interpreter interpreter({}, context.run_memory);
+  auto found = in_file(collect_second_moments(subject.graph, interpreter, *samples,
+                                              {.executor = context.executor, .sink = context.sink}),
+                       path);
+  if (!found) {
+    const bool cannot_run = found.error().code == ErrorCode::impossible;
+    if (cannot_run) found.error().message += "; with rounding nearest it is not run";
+    return fail(std::move(found).error());
+  }
+  tell_few(*found, path, context);
+  return std::make_shared<const SecondMomentsTable>(*std::move(found));
+}
+
+// The choices' methods, which round by these moments and log what that comes to.
+Expected<Registry> rounded_by(std::shared_ptr<const SecondMomentsTable> moments,
+                              SchemeSubject& subject, std::span<const SchemeChoice> choices) {
+  SchemeData data;
+  data.moments = std::move(moments);
+  const auto log = std::make_shared<RoundingLog>();
+  subject.rounding = log;
+  data.on_rounded = [log](std::string_view weight, const RoundedWeights& rounded) {
+    const std::lock_guard lock(log->mutex);
+    log->weights.insert_or_assign(std::string(weight), rounded);
+  };
+  subject.steps.review.emplace_back(
+      [log, moments = data.moments, context = subject.context, model = subject.request.model,
+       is_alone = !subject.has_calibrated](const Graph& graph, const QuantizeResult& result) {
+        if (is_alone) tell_nearest(*moments, graph, result.graph, model, context);
+        tell(*log, model, context);
+      });
+  subject.weights = data;
+  return make_registry(choices, data);
+}
+
+}  // namespace
+
+Expected<void> check_weight_only(const RunRequest& request, const SchemeChoices& choices) {
+  const Optimizations wanted = optimizations_of(choices.model);
+  QUADRANT_CHECK(check(wanted));
+  const RunInputs& inputs = request.inputs;
+  if (wanted.has("bc") && inputs.has_statistics()) {
+    return fail(ErrorCode::usage, "optimize bc runs the model: it needs samples, not statistics",
+                {.file = inputs.calibration});
+  }
+  if (wanted.has("bc") && !inputs.has_samples()) {
+    return fail(ErrorCode::usage, "optimize bc looks at what layers compute: it needs samples", {},
+                Remedy::give_samples);
+  }
+  for (const SchemeChoice& choice : choices.choices) {
+    const auto* const form = given<std::string>(choice.options, "form");
+    if (request.as_matmul_nbits && form != nullptr && *form == "behind") {
+      return fail(ErrorCode::usage,
+                  "MatMulNBits has its scales in front: it does not go with the form 'behind'");
+    }
+  }
+  return check_options(choices.choices);
+}
+
+Expected<Registry> make_weight_only(SchemeSubject& subject, const SchemeChoices& chosen) {
+  const RunInputs& inputs = subject.request.inputs;
+  const auto choices = chosen.choices;
+  QUADRANT_CHECK(transform_for(subject, optimizations_of(chosen.model)));
+  const auto is_asked = [](const SchemeChoice& choice) {
+    return !rounding_of(choice).empty() && rounding_of(choice) != "nearest";
+  };
+  const auto asked = std::ranges::find_if(choices, is_asked);
+  if (!inputs.has_samples() && !inputs.has_statistics()) {
+    if (asked == choices.end()) return make_registry(choices);
+    return fail(ErrorCode::usage,
+                fmt::format("rounding {} looks at what weights are multiplied by: it needs samples",
+                            rounding_of(*asked)),
+                {}, Remedy::give_samples);
+  }
+  const bool is_nearest = std::ranges::all_of(
+      choices, [](const SchemeChoice& choice) { return rounding_of(choice) == "nearest"; });
+  if (is_nearest) {
+    QUADRANT_CHECK(open_samples(inputs, subject.graph, subject.context));
+    return make_registry(choices);
+  }
+  if (inputs.has_statistics()) {
+    const bool is_said = std::ranges::any_of(
+        choices, [](const SchemeChoice& choice) { return !rounding_of(choice).empty(); });
+    if (subject.has_calibrated && !is_said) return make_registry(choices);
+    return fail(ErrorCode::usage,
+                "weight_only rounds weights by samples: statistics, which are of one value at a "
+                "time, are for static_affine",
+                {.file = inputs.calibration});
+  }
+  QUADRANT_TRY(auto moments, moments_of(subject));
+  return rounded_by(std::move(moments), subject, choices);
+}
+
+}  // namespace quadrant::inline v0
