@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "numerics/metrics.hpp"
 #include "quadrant/numerics/encode.hpp"
-#include "quadrant/numerics/metrics.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "engine_graphs.hpp"
-#include "quadrant/engine/observer.hpp"
+#include "quadrant/engine/phases/observer.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/methods/weight_only.hpp"
 

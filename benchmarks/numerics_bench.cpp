@@ -14,10 +14,10 @@
 #include <random>
 #include <vector>
 
+#include "ir/float16.hpp"
+#include "numerics/quantize_weights.hpp"
 #include "quadrant/adapters/tbb.hpp"
-#include "quadrant/ir/float16.hpp"
 #include "quadrant/numerics/convert.hpp"
-#include "quadrant/numerics/quantize_weights.hpp"
 #include "quadrant/numerics/scales.hpp"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/numerics/quantize_weights.hpp"
+#include "numerics/quantize_weights.hpp"
 
 namespace {
 

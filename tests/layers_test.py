@@ -188,12 +188,12 @@ class Checker(unittest.TestCase):
 
     CLEAN = {
         "include/quadrant/version.hpp": "",
-        "include/quadrant/quadrant.hpp": '#include "quadrant/engine/plan.hpp"',
+        "include/quadrant/quadrant.hpp": '#include "quadrant/engine/phases/plan.hpp"',
         "include/quadrant/support/error.hpp": "#include <string>\n#include <tl/expected.hpp>",
         "include/quadrant/ir/graph.hpp": '#include "quadrant/support/error.hpp"',
         "include/quadrant/numerics/kernels.hpp": "",
-        "include/quadrant/engine/plan.hpp": '#include "quadrant/ir/graph.hpp"',
-        "include/quadrant/methods/weight_only.hpp": '#include "quadrant/engine/plan.hpp"',
+        "include/quadrant/engine/phases/plan.hpp": '#include "quadrant/ir/graph.hpp"',
+        "include/quadrant/methods/weight_only.hpp": '#include "quadrant/engine/phases/plan.hpp"',
         "include/quadrant/io/onnx/reader.hpp": '#include "quadrant/ir/graph.hpp"',
         "src/support/error.cpp": '#include "quadrant/support/error.hpp"\n#include <fmt/core.h>',
         "src/numerics/kernels_avx2.cpp": '#include "quadrant/version.hpp"\n#include <sys/mman.h>',
@@ -224,10 +224,10 @@ class Checker(unittest.TestCase):
 
     def test_upward(self):
         self.assert_one(
-            "include/quadrant/ir/type.hpp", '#include "quadrant/engine/plan.hpp"', "not below"
+            "include/quadrant/ir/type.hpp", '#include "quadrant/engine/phases/plan.hpp"', "not below"
         )
         self.assert_one(
-            "src/numerics/kernels.cpp", '\n#include <quadrant/engine/plan.hpp>', "not below"
+            "src/numerics/kernels.cpp", '\n#include <quadrant/engine/phases/plan.hpp>', "not below"
         )
         self.assert_one(
             "include/quadrant/report/table.hpp",

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/shape_inference.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/ir/topology.hpp"
 

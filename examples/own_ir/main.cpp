@@ -13,7 +13,7 @@
 #include "autoencoder.hpp"
 #include "ir.hpp"
 #include "methods.hpp"
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/verify.hpp"

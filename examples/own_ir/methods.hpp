@@ -1,7 +1,7 @@
 // The library's weight-only scheme, taught Kiln's operations.
 #pragma once
 
-#include "quadrant/engine/registry.hpp"
+#include "quadrant/engine/declare/registry.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace kiln {

@@ -2,8 +2,8 @@
 #include <optional>
 #include <utility>
 
+#include "engine/phases/given_forms.hpp"
 #include "fake_quantize/methods.hpp"
-#include "quadrant/engine/given_forms.hpp"
 #include "quadrant/engine/macros.hpp"
 #include "quadrant/ir/ops.hpp"
 

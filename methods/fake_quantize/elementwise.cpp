@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "fake_quantize/forms.hpp"
-#include "quadrant/ir/products.hpp"
-#include "quadrant/ir/scales.hpp"
+#include "ir/products.hpp"
+#include "ir/scales.hpp"
 
 namespace quadrant::inline v0::low_precision {
 namespace {

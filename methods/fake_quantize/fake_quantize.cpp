@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "engine/phases/given_forms.hpp"
 #include "fake_quantize/align.hpp"
 #include "fake_quantize/methods.hpp"
 #include "fake_quantize/profiles.hpp"
-#include "quadrant/engine/given_forms.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/topology.hpp"
 

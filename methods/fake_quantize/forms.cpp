@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "quadrant/ir/scales.hpp"
-#include "quadrant/numerics/reals.hpp"
+#include "ir/scales.hpp"
+#include "numerics/reals.hpp"
 
 namespace quadrant::inline v0::low_precision {
 

@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
+#include "ir/scales.hpp"
+#include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
-#include "quadrant/numerics/reals.hpp"
 
 namespace quadrant::inline v0::low_precision {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "numerics/fake_quantize.hpp"
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/storages.hpp"
 #include "quadrant/ir/type.hpp"
-#include "quadrant/numerics/fake_quantize.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0::low_precision {

@@ -3,9 +3,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "numerics/code_limits.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/methods/fake_quantize.hpp"
-#include "quadrant/numerics/code_limits.hpp"
 
 namespace quadrant::inline v0 {
 namespace low_precision {

@@ -6,7 +6,7 @@
 //
 // The scale of the data must be the same all along what is summed up, and so must that of the
 // weight.
-#include "quadrant/ir/products.hpp"
+#include "ir/products.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "fake_quantize/forms.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "ir/moves.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "support/saturating.hpp"
 
 namespace quadrant::inline v0::low_precision {

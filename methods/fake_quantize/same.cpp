@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "fake_quantize/forms.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "ir/moves.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/windows.hpp"
-#include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0::low_precision {
 namespace {

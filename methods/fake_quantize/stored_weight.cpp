@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "fake_quantize/coded_constants.hpp"
+#include "ir/scales.hpp"
+#include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/scales.hpp"
-#include "quadrant/numerics/reals.hpp"
 
 namespace quadrant::inline v0::low_precision {
 namespace {

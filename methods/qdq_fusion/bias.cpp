@@ -6,10 +6,10 @@
 #include <limits>
 #include <string>
 
+#include "ir/scales.hpp"
+#include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/convert.hpp"
-#include "quadrant/numerics/reals.hpp"
 #include "quadrant/numerics/tensor_codes.hpp"
 
 namespace quadrant::inline v0::qdq_fusion {

@@ -1,8 +1,8 @@
 // `dequantize` and `quantize`: where codes become real numbers and back, and what vanishes when
 // both ends of an operation are codes.
+#include "engine/phases/given_forms.hpp"
 #include "qdq_fusion/fusing.hpp"
 #include "qdq_fusion/methods.hpp"
-#include "quadrant/engine/given_forms.hpp"
 #include "quadrant/engine/macros.hpp"
 #include "quadrant/ir/ops.hpp"
 

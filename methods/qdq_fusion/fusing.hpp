@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "qdq_fusion/rules.hpp"
-#include "quadrant/engine/method.hpp"
-#include "quadrant/engine/rewriting.hpp"
+#include "quadrant/engine/declare/method.hpp"
+#include "quadrant/engine/phases/rewriting.hpp"
 #include "quadrant/methods/qdq_fusion.hpp"
 
 namespace quadrant::inline v0::qdq_fusion {

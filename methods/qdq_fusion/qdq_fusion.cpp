@@ -4,12 +4,12 @@
 #include <array>
 #include <utility>
 
+#include "engine/phases/given_forms.hpp"
 #include "qdq_fusion/added_bias.hpp"
 #include "qdq_fusion/explicit_model.hpp"
 #include "qdq_fusion/forms.hpp"
 #include "qdq_fusion/methods.hpp"
 #include "qdq_fusion/signed_codes.hpp"
-#include "quadrant/engine/given_forms.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/topology.hpp"
 

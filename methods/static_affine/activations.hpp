@@ -1,8 +1,8 @@
 // Operations whose results are activations.
 #pragma once
 
-#include "quadrant/engine/method.hpp"
-#include "quadrant/engine/rewriting.hpp"
+#include "quadrant/engine/declare/method.hpp"
+#include "quadrant/engine/phases/rewriting.hpp"
 #include "quadrant/methods/static_affine.hpp"
 
 namespace quadrant::inline v0::static_affine {

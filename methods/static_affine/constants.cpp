@@ -4,10 +4,10 @@
 #include <cmath>
 #include <vector>
 
+#include "ir/scales.hpp"
+#include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/convert.hpp"
-#include "quadrant/numerics/reals.hpp"
 #include "quadrant/numerics/scales.hpp"
 #include "static_affine/methods.hpp"
 

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "ir/work.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/places.hpp"
-#include "quadrant/ir/work.hpp"
 
 namespace quadrant::inline v0::static_affine {
 

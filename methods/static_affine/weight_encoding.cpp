@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/ir/float16.hpp"
-#include "quadrant/ir/scales.hpp"
+#include "ir/float16.hpp"
+#include "ir/scales.hpp"
+#include "numerics/reals.hpp"
 #include "quadrant/numerics/find_encoding.hpp"
-#include "quadrant/numerics/reals.hpp"
 #include "static_affine/coded_bias.hpp"
 #include "static_affine/encodings.hpp"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/numerics/reals.hpp"
+#include "numerics/reals.hpp"
 
 namespace quadrant::inline v0::weight_only {
 namespace {

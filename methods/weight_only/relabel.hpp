@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "quadrant/engine/rewriting.hpp"
+#include "quadrant/engine/phases/rewriting.hpp"
 
 namespace quadrant::inline v0::weight_only {
 

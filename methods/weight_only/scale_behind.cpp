@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "ir/scales.hpp"
+#include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
-#include "quadrant/numerics/reals.hpp"
 #include "weight_only/quotient.hpp"
 #include "weight_only/relabel.hpp"
 

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/ir/float16.hpp"
+#include "ir/float16.hpp"
+#include "ir/products.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/products.hpp"
 #include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/convert.hpp"
 #include "quadrant/numerics/encode_constant.hpp"
 #include "quadrant/numerics/scales.hpp"

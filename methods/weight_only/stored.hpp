@@ -1,8 +1,8 @@
 // Weights as they are stored: what they take, what their scales are, and their codes.
 #pragma once
 
-#include "quadrant/engine/method.hpp"
-#include "quadrant/engine/rewriting.hpp"
+#include "quadrant/engine/declare/method.hpp"
+#include "quadrant/engine/phases/rewriting.hpp"
 #include "quadrant/methods/weight_only.hpp"
 
 namespace quadrant::inline v0::weight_only {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "weight_only/methods.hpp"
 
 namespace quadrant::inline v0 {

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "calibration/bias_layers.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/real_borders.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/topology.hpp"
 #include "quadrant/numerics/find_encoding.hpp"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "calibration/reals.hpp"
-#include "quadrant/ir/float16.hpp"
+#include "ir/float16.hpp"
 
 namespace quadrant::inline v0::data_set {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "calibration/data_set_convert.hpp"
-#include "quadrant/ir/float16.hpp"
+#include "ir/float16.hpp"
 
 namespace quadrant::inline v0::data_set {
 namespace {

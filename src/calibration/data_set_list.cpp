@@ -9,8 +9,8 @@
 #include <system_error>
 #include <utility>
 
-#include "quadrant/support/input_file.hpp"
 #include "support/counted.hpp"
+#include "support/input_file.hpp"
 
 namespace quadrant::inline v0::data_set {
 namespace {

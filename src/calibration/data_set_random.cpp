@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "calibration/data_set_inputs.hpp"
+#include "ir/float16.hpp"
 #include "quadrant/calibration/data_set.hpp"
-#include "quadrant/ir/float16.hpp"
 
 namespace quadrant::inline v0 {
 namespace data_set {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "calibration/data_set_convert.hpp"
-#include "quadrant/support/input_file.hpp"
 #include "support/counted.hpp"
+#include "support/input_file.hpp"
 
 namespace quadrant::inline v0::data_set {
 namespace {

@@ -8,8 +8,8 @@
 #include "calibration/data_set_fit.hpp"
 #include "calibration/data_set_folder.hpp"
 #include "calibration/data_set_raw.hpp"
+#include "io/onnx/tensor_file.hpp"
 #include "quadrant/io/npy.hpp"
-#include "quadrant/io/onnx/tensor_file.hpp"
 
 namespace quadrant::inline v0::data_set {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "quadrant/io/npy.hpp"
 #include "quadrant/ir/constant.hpp"
-#include "quadrant/support/input_file.hpp"
+#include "support/input_file.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -8,7 +8,7 @@
 #include "calibration/measure.hpp"
 #include "calibration/sample_loop.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/support/content_hash.hpp"
+#include "support/content_hash.hpp"
 
 namespace quadrant::inline v0 {
 

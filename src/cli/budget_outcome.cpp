@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
-#include "quadrant/report/terminal_text.hpp"
 #include "report/form_counter.hpp"
+#include "report/terminal_text.hpp"
 #include "support/decibels.hpp"
 
 namespace quadrant::cli {

@@ -22,8 +22,8 @@
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/recipe/statistics_json.hpp"
 #include "quadrant/report/table.hpp"
-#include "quadrant/report/terminal_text.hpp"
 #include "recipe/node_names.hpp"
+#include "report/terminal_text.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::cli {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "quadrant/adapters/tbb.hpp"
-#include "quadrant/report/terminal_text.hpp"
+#include "report/terminal_text.hpp"
 
 namespace quadrant::cli {
 namespace {

@@ -18,7 +18,7 @@
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/report/computation.hpp"
 #include "quadrant/report/summary.hpp"
-#include "quadrant/report/terminal_text.hpp"
+#include "report/terminal_text.hpp"
 #include "support/counted.hpp"
 
 namespace quadrant::cli {

@@ -5,10 +5,10 @@
 
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
-#include "quadrant/engine/plan_diff.hpp"
+#include "quadrant/engine/explain/plan_diff.hpp"
 #include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/model_file.hpp"
-#include "quadrant/report/terminal_text.hpp"
+#include "report/terminal_text.hpp"
 
 namespace quadrant::cli {
 namespace {

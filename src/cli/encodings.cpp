@@ -13,7 +13,7 @@
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/recipe/encodings_json.hpp"
 #include "quadrant/recipe/model_encodings.hpp"
-#include "quadrant/report/terminal_text.hpp"
+#include "report/terminal_text.hpp"
 #include "support/counted.hpp"
 
 namespace quadrant::cli {

@@ -1,5 +1,5 @@
 // quadrant explain MODEL [NODE]: why values are quantized, or are not; and why a plan differs.
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 
 #include <fmt/format.h>
 
@@ -21,8 +21,8 @@
 #include "quadrant/report/computation.hpp"
 #include "quadrant/report/saturation.hpp"
 #include "quadrant/report/table.hpp"
-#include "quadrant/report/terminal_text.hpp"
 #include "recipe/node_names.hpp"
+#include "report/terminal_text.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::cli {

@@ -11,7 +11,7 @@
 #include "cli/schemes.hpp"
 #include "cli/target_rules.hpp"
 #include "io/onnx/names.hpp"
-#include "quadrant/engine/hardware_profile.hpp"
+#include "quadrant/engine/gains/hardware_profile.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/recipe/hardware_json.hpp"
 #include "quadrant/recipe/presets.hpp"

@@ -22,7 +22,7 @@
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/report/saturation.hpp"
 #include "quadrant/report/table.hpp"
-#include "quadrant/report/terminal_text.hpp"
+#include "report/terminal_text.hpp"
 #include "support/counted.hpp"
 
 namespace quadrant::cli {

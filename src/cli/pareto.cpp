@@ -19,8 +19,8 @@
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/report/frontier.hpp"
 #include "quadrant/report/table.hpp"
-#include "quadrant/report/terminal_text.hpp"
 #include "report/form_counter.hpp"
+#include "report/terminal_text.hpp"
 #include "support/decibels.hpp"
 
 namespace quadrant::cli {

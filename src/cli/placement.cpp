@@ -20,8 +20,8 @@
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/report/placement.hpp"
 #include "quadrant/report/saturation.hpp"
-#include "quadrant/report/terminal_text.hpp"
 #include "quadrant/targets/file_choice.hpp"
+#include "report/terminal_text.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::cli {

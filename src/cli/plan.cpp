@@ -20,9 +20,9 @@
 #include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/recipe/plan_json.hpp"
-#include "quadrant/report/objective.hpp"
 #include "quadrant/report/table.hpp"
-#include "quadrant/report/terminal_text.hpp"
+#include "report/objective.hpp"
+#include "report/terminal_text.hpp"
 
 namespace quadrant::cli {
 namespace {

@@ -24,7 +24,7 @@
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/pipeline/weight_budget.hpp"
 #include "quadrant/report/saturation.hpp"
-#include "quadrant/report/terminal_text.hpp"
+#include "report/terminal_text.hpp"
 #include "support/counted.hpp"
 
 namespace quadrant::cli {

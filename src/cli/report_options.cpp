@@ -11,7 +11,7 @@
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/pipeline/sensitivity_study.hpp"
 #include "quadrant/report/dot.hpp"
-#include "quadrant/report/terminal_text.hpp"
+#include "report/terminal_text.hpp"
 
 namespace quadrant::cli {
 namespace fs = std::filesystem;

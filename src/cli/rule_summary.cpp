@@ -7,7 +7,7 @@
 
 #include "quadrant/recipe/recipe_json.hpp"
 #include "quadrant/report/table.hpp"
-#include "quadrant/report/terminal_text.hpp"
+#include "report/terminal_text.hpp"
 
 namespace quadrant::cli {
 

@@ -24,9 +24,9 @@
 #include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/report/table.hpp"
-#include "quadrant/report/terminal_text.hpp"
 #include "quadrant/runtime/runtime.hpp"
 #include "recipe/node_names.hpp"
+#include "report/terminal_text.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::cli {

@@ -15,7 +15,7 @@
 #include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/pipeline/run.hpp"
-#include "quadrant/report/terminal_text.hpp"
+#include "report/terminal_text.hpp"
 
 namespace quadrant::cli {
 namespace {

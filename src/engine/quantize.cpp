@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/make_plan.hpp"
-#include "quadrant/engine/data_pass.hpp"
+#include "engine/phases/data_pass.hpp"
+#include "engine/phases/make_plan.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0 {

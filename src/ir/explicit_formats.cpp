@@ -1,4 +1,4 @@
-#include "quadrant/ir/explicit_formats.hpp"
+#include "ir/explicit_formats.hpp"
 
 #include <fmt/format.h>
 
@@ -13,11 +13,11 @@
 
 #include "ir/put_in_place.hpp"
 #include "ir/result_type.hpp"
+#include "ir/scales.hpp"
+#include "ir/small_float.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/scales.hpp"
-#include "quadrant/ir/small_float.hpp"
 #include "support/counted.hpp"
 
 namespace quadrant::inline v0 {

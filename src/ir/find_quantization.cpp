@@ -1,4 +1,4 @@
-#include "quadrant/ir/find_quantization.hpp"
+#include "ir/find_quantization.hpp"
 
 #include <algorithm>
 #include <array>

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "ir/codes_text.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "ir/moves.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
-#include "quadrant/support/content_hash.hpp"
+#include "support/content_hash.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -1,10 +1,10 @@
-#include "quadrant/ir/moves.hpp"
+#include "ir/moves.hpp"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

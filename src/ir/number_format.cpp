@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-#include "quadrant/ir/small_float.hpp"
+#include "ir/small_float.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

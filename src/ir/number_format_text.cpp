@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "ir/codes_text.hpp"
+#include "ir/small_float.hpp"
 #include "ir/text_scanner.hpp"
 #include "quadrant/ir/number_format.hpp"
-#include "quadrant/ir/small_float.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::inline v0 {

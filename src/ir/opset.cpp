@@ -1,4 +1,4 @@
-#include "quadrant/ir/opset.hpp"
+#include "ir/opset.hpp"
 
 #include <algorithm>
 

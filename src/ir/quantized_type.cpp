@@ -1,4 +1,4 @@
-#include "quadrant/ir/quantized_type.hpp"
+#include "ir/quantized_type.hpp"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "ir/codes_text.hpp"
+#include "ir/scales.hpp"
 #include "ir/text_numbers.hpp"
 #include "ir/text_scanner.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/verify.hpp"
 
 namespace quadrant::inline v0 {

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "ir/scales.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

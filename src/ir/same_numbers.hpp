@@ -1,7 +1,7 @@
 // What codes are under two types.
 #pragma once
 
-#include "quadrant/ir/quantized_type.hpp"
+#include "ir/quantized_type.hpp"
 
 namespace quadrant::inline v0 {
 

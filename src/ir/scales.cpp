@@ -1,4 +1,4 @@
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "ir/float16.hpp"
 #include "ir/same_numbers.hpp"
-#include "quadrant/ir/float16.hpp"
 
 namespace quadrant::inline v0 {
 

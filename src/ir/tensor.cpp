@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "quadrant/ir/tensor_memory.hpp"
+#include "ir/tensor_memory.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <type_traits>
 
-#include "quadrant/ir/float16.hpp"
+#include "ir/float16.hpp"
 
 namespace quadrant::inline v0::detail {
 namespace {

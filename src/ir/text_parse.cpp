@@ -8,11 +8,11 @@
 
 #include "ir/base64.hpp"
 #include "ir/codes_text.hpp"
+#include "ir/scales.hpp"
 #include "ir/text_numbers.hpp"
 #include "ir/text_scanner.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/ir/verify.hpp"
 

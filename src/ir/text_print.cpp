@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "ir/base64.hpp"
+#include "ir/float16.hpp"
 #include "ir/result_type.hpp"
 #include "ir/text_syntax.hpp"
 #include "ir/type_text.hpp"
-#include "quadrant/ir/float16.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/ir/topology.hpp"

@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include "ir/codes_text.hpp"
+#include "ir/scales.hpp"
 #include "ir/type_text.hpp"
 #include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0 {
 

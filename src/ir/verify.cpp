@@ -11,12 +11,12 @@
 #include <variant>
 #include <vector>
 
+#include "ir/float16.hpp"
 #include "ir/result_type.hpp"
-#include "quadrant/ir/float16.hpp"
+#include "ir/scales.hpp"
+#include "ir/small_float.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/scales.hpp"
-#include "quadrant/ir/small_float.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0 {

@@ -1,4 +1,4 @@
-#include "quadrant/ir/work.hpp"
+#include "ir/work.hpp"
 
 #include <algorithm>
 

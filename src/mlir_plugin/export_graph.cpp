@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/scales.hpp"
 #include "mlir_plugin/constants.hpp"
 #include "mlir_plugin/export_product.hpp"
 #include "mlir_plugin/exported_values.hpp"
@@ -18,7 +19,6 @@
 #include "mlir_plugin/types.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "mlir_plugin/function_graph.hpp"
-#include "quadrant/engine/selection.hpp"
+#include "quadrant/engine/phases/selection.hpp"
 #include "quadrant/numerics/statistics.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "ir/scales.hpp"
 #include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/types.hpp"
-#include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {

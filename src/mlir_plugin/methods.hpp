@@ -1,7 +1,7 @@
 // The library's schemes, with methods for MLIR's operations.
 #pragma once
 
-#include "quadrant/engine/registry.hpp"
+#include "quadrant/engine/declare/registry.hpp"
 #include "quadrant/methods/static_affine.hpp"
 #include "quadrant/methods/weight_only.hpp"
 

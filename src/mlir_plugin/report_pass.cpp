@@ -11,7 +11,7 @@
 #include "mlir_plugin/passes.hpp"
 #include "mlir_plugin/scheme_pass.hpp"
 #include "mlir_plugin/seen.hpp"
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {

@@ -15,7 +15,7 @@
 #include "mlir_plugin/headers.hpp"
 #include "mlir_plugin/instrumentation.hpp"
 #include "mlir_plugin/methods.hpp"
-#include "quadrant/engine/gain.hpp"
+#include "quadrant/engine/gains/gain.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "mlir_plugin/function_graph.hpp"
-#include "quadrant/engine/gain.hpp"
+#include "quadrant/engine/declare/registry.hpp"
+#include "quadrant/engine/gains/gain.hpp"
 #include "quadrant/engine/quantize.hpp"
-#include "quadrant/engine/registry.hpp"
 #include "quadrant/methods/static_affine.hpp"
 #include "quadrant/methods/weight_only.hpp"
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/ir/quantized_type.hpp"
-#include "quadrant/ir/scales.hpp"
+#include "ir/quantized_type.hpp"
+#include "ir/scales.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {

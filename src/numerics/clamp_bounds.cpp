@@ -1,9 +1,9 @@
-#include "quadrant/numerics/clamp_bounds.hpp"
+#include "numerics/clamp_bounds.hpp"
 
 #include <limits>
 
+#include "numerics/reals.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/numerics/reals.hpp"
 
 namespace quadrant::inline v0 {
 

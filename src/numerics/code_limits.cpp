@@ -1,4 +1,4 @@
-#include "quadrant/numerics/code_limits.hpp"
+#include "numerics/code_limits.hpp"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "ir/scales.hpp"
+#include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/scales.hpp"
-#include "quadrant/numerics/reals.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

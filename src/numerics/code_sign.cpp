@@ -1,4 +1,4 @@
-#include "quadrant/numerics/code_sign.hpp"
+#include "numerics/code_sign.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/ir/moves.hpp"
+#include "ir/moves.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/support/assert.hpp"
 
 namespace quadrant::inline v0 {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
+#include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/numerics/reals.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "ir/scales.hpp"
 #include "numerics/format_decoder.hpp"
 #include "numerics/pieces.hpp"
 #include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

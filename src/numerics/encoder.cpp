@@ -6,9 +6,9 @@
 #include <limits>
 #include <utility>
 
+#include "ir/float16.hpp"
 #include "numerics/k_means.hpp"
 #include "numerics/scale_steps.hpp"
-#include "quadrant/ir/float16.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "ir/scales.hpp"
 #include "numerics/groups.hpp"
-#include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

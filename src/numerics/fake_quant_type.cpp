@@ -1,4 +1,4 @@
-#include "quadrant/numerics/fake_quant_type.hpp"
+#include "numerics/fake_quant_type.hpp"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "ir/scales.hpp"
+#include "numerics/fake_quantize.hpp"
+#include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
-#include "quadrant/numerics/fake_quantize.hpp"
-#include "quadrant/numerics/reals.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -1,4 +1,4 @@
-#include "quadrant/numerics/fake_quantize.hpp"
+#include "numerics/fake_quantize.hpp"
 
 #include <limits>
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

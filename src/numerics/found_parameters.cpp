@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -1,4 +1,4 @@
-#include "quadrant/numerics/metrics.hpp"
+#include "numerics/metrics.hpp"
 
 #include <cmath>
 #include <limits>

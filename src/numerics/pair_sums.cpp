@@ -10,8 +10,8 @@
 #include <limits>
 #include <utility>
 
+#include "numerics/affine.hpp"
 #include "numerics/pieces.hpp"
-#include "quadrant/numerics/affine.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

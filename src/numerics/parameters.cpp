@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/verify.hpp"
 
 namespace quadrant::inline v0 {

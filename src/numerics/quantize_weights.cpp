@@ -1,4 +1,4 @@
-#include "quadrant/numerics/quantize_weights.hpp"
+#include "numerics/quantize_weights.hpp"
 
 #include <fmt/format.h>
 
@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/scales.hpp"
 #include "numerics/finite.hpp"
 #include "numerics/found_parameters.hpp"
 #include "numerics/group_reach.hpp"
@@ -20,7 +21,6 @@
 #include "numerics/kernels/pack.hpp"
 #include "numerics/kernels/quantize.hpp"
 #include "numerics/pieces.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/convert.hpp"
 
 namespace quadrant::inline v0 {

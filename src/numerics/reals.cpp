@@ -1,4 +1,4 @@
-#include "quadrant/numerics/reals.hpp"
+#include "numerics/reals.hpp"
 
 #include <fmt/format.h>
 

@@ -7,9 +7,9 @@
 #include <limits>
 #include <utility>
 
-#include "quadrant/ir/float16.hpp"
-#include "quadrant/ir/scales.hpp"
-#include "quadrant/numerics/affine.hpp"
+#include "ir/float16.hpp"
+#include "ir/scales.hpp"
+#include "numerics/affine.hpp"
 #include "quadrant/support/assert.hpp"
 
 namespace quadrant::inline v0 {

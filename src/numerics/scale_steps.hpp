@@ -4,9 +4,9 @@
 #include <bit>
 #include <cstdint>
 
-#include "quadrant/ir/float16.hpp"
+#include "ir/float16.hpp"
+#include "ir/small_float.hpp"
 #include "quadrant/ir/number_format.hpp"
-#include "quadrant/ir/small_float.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "ir/float16.hpp"
 #include "numerics/clip_search.hpp"
 #include "numerics/found_parameters.hpp"
 #include "numerics/group_reach.hpp"
@@ -13,7 +14,6 @@
 #include "numerics/groups.hpp"
 #include "numerics/pieces.hpp"
 #include "numerics/scale_rule.hpp"
-#include "quadrant/ir/float16.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -13,8 +13,8 @@
 #include "quadrant/recipe/presets.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
 #include "quadrant/recipe/statistics_json.hpp"
-#include "quadrant/support/input_file.hpp"
 #include "recipe/node_names.hpp"
+#include "support/input_file.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::inline v0 {

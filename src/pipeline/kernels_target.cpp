@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "numerics/code_limits.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/numerics/code_limits.hpp"
 #include "quadrant/recipe/option_table.hpp"
 #include "quadrant/runtime/fold_constants.hpp"
 #include "quadrant/transforms/convert_fake_quant.hpp"

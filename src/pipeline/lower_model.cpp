@@ -8,7 +8,7 @@
 #include "calibration/located.hpp"
 #include "quadrant/ir/real_borders.hpp"
 #include "quadrant/report/saturation.hpp"
-#include "quadrant/report/terminal_text.hpp"
+#include "report/terminal_text.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

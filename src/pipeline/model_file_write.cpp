@@ -11,8 +11,8 @@
 #include "quadrant/ir/text.hpp"
 #include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/model_file.hpp"
-#include "quadrant/report/terminal_text.hpp"
 #include "quadrant/support/new_file.hpp"
+#include "report/terminal_text.hpp"
 #include "support/counted.hpp"
 
 namespace quadrant::inline v0 {

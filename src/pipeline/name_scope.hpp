@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "quadrant/engine/eligibility.hpp"
-#include "quadrant/engine/registry.hpp"
+#include "quadrant/engine/declare/registry.hpp"
+#include "quadrant/engine/phases/eligibility.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/support/expected.hpp"
 

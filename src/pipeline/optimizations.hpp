@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "quadrant/engine/declare/registry.hpp"
 #include "quadrant/engine/quantize.hpp"
-#include "quadrant/engine/registry.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/pipeline/run_inputs.hpp"
 #include "quadrant/recipe/option_table.hpp"

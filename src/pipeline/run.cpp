@@ -11,7 +11,7 @@
 #include "pipeline/name_scope.hpp"
 #include "pipeline/optimizations.hpp"
 #include "pipeline/scheme_run.hpp"
-#include "quadrant/engine/latency_gain.hpp"
+#include "quadrant/engine/gains/latency_gain.hpp"
 #include "quadrant/pipeline/weight_budget.hpp"
 #include "quadrant/transforms/take_instrumentation.hpp"
 

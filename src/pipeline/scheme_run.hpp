@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/engine/registry.hpp"
+#include "quadrant/engine/declare/registry.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/numerics/statistics.hpp"
 #include "quadrant/pipeline/run.hpp"

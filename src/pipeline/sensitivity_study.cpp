@@ -15,9 +15,9 @@
 #include "quadrant/recipe/plan_json.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
 #include "quadrant/recipe/sensitivity_json.hpp"
-#include "quadrant/support/content_hash.hpp"
 #include "quadrant/support/new_file.hpp"
 #include "report/json.hpp"
+#include "support/content_hash.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

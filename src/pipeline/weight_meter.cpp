@@ -4,9 +4,9 @@
 #include <limits>
 #include <utility>
 
+#include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/numerics/agreement.hpp"
-#include "quadrant/numerics/reals.hpp"
 #include "quadrant/numerics/tensor_codes.hpp"
 
 namespace quadrant::inline v0 {

@@ -13,7 +13,7 @@
 
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/calibration/sensitivity.hpp"
-#include "quadrant/engine/budget.hpp"
+#include "quadrant/engine/budgets/budget.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/ir/graph.hpp"

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "quadrant/recipe/encodings_json.hpp"
-#include "quadrant/support/input_file.hpp"
 #include "recipe/encodings_entries.hpp"
 #include "recipe/encodings_fields.hpp"
 #include "recipe/json_reader.hpp"
+#include "support/input_file.hpp"
 
 namespace quadrant::inline v0 {
 namespace encodings_json {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/recipe/scheme_table.hpp"
 #include "recipe/scheme_options.hpp"
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <utility>
 
+#include "ir/scales.hpp"
 #include "numerics/groups.hpp"
 #include "numerics/range_encoding.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "recipe/block_matrix.hpp"
 
 namespace quadrant::inline v0 {

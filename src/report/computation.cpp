@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/places.hpp"
 

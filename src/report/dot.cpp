@@ -9,7 +9,7 @@
 
 #include "quadrant/ir/bgl.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/report/terminal_text.hpp"
+#include "report/terminal_text.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/engine/budget_items.hpp"
+#include "quadrant/engine/budgets/budget_items.hpp"
 #include "quadrant/report/frontier.hpp"
 
 namespace quadrant::inline v0 {

@@ -10,11 +10,11 @@
 #include <tuple>
 #include <vector>
 
-#include "quadrant/report/terminal_text.hpp"
 #include "report/frontier_html.hpp"
 #include "report/html_page.hpp"
 #include "report/html_text.hpp"
 #include "report/page_assets.hpp"
+#include "report/terminal_text.hpp"
 #include "support/counted.hpp"
 
 namespace quadrant::inline v0 {

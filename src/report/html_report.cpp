@@ -8,13 +8,13 @@
 #include <limits>
 #include <utility>
 
-#include "quadrant/report/objective.hpp"
-#include "quadrant/report/terminal_text.hpp"
 #include "report/frontier_html.hpp"
 #include "report/graph_rows_html.hpp"
 #include "report/html_page.hpp"
 #include "report/html_text.hpp"
+#include "report/objective.hpp"
 #include "report/sensitivity_html.hpp"
+#include "report/terminal_text.hpp"
 #include "report/weights_html.hpp"
 #include "support/counted.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "quadrant/report/terminal_text.hpp"
+#include "report/terminal_text.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "quadrant/calibration/compare.hpp"
 #include "quadrant/calibration/sensitivity.hpp"
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/ir/type.hpp"
 #include "quadrant/report/summary.hpp"
 #include "quadrant/targets/file_choice.hpp"

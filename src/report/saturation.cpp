@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/ir/products.hpp"
+#include "ir/products.hpp"
 #include "quadrant/report/table.hpp"
-#include "quadrant/report/terminal_text.hpp"
 #include "report/json.hpp"
+#include "report/terminal_text.hpp"
 #include "support/counted.hpp"
 
 namespace quadrant::inline v0 {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "report/weights.hpp"
 

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/report/objective.hpp"
 #include "quadrant/report/summary.hpp"
 #include "quadrant/report/table.hpp"
-#include "quadrant/report/terminal_text.hpp"
 #include "report/json.hpp"
+#include "report/objective.hpp"
+#include "report/terminal_text.hpp"
 #include "support/counted.hpp"
 
 namespace quadrant::inline v0 {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "quadrant/report/terminal_text.hpp"
 #include "quadrant/support/assert.hpp"
+#include "report/terminal_text.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,4 +1,4 @@
-#include "quadrant/report/terminal_text.hpp"
+#include "report/terminal_text.hpp"
 
 #include <fmt/format.h>
 

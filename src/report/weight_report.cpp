@@ -7,12 +7,12 @@
 #include <string>
 #include <utility>
 
-#include "quadrant/engine/method.hpp"
+#include "ir/scales.hpp"
+#include "numerics/metrics.hpp"
+#include "quadrant/engine/declare/method.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/convert.hpp"
-#include "quadrant/numerics/metrics.hpp"
 #include "quadrant/numerics/scales.hpp"
 #include "report/weights.hpp"
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <range/v3/view/reverse.hpp>
 
-#include "quadrant/engine/eligibility.hpp"
+#include "ir/scales.hpp"
+#include "quadrant/engine/phases/eligibility.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "quadrant/engine/registry.hpp"
+#include "quadrant/engine/declare/registry.hpp"
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/report/summary.hpp"
 

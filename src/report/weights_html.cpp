@@ -5,9 +5,9 @@
 #include <cmath>
 #include <iterator>
 
-#include "quadrant/report/terminal_text.hpp"
 #include "report/explanation_html.hpp"
 #include "report/html_text.hpp"
+#include "report/terminal_text.hpp"
 #include "report/weight_histogram_svg.hpp"
 
 namespace quadrant::inline v0 {

@@ -7,11 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "ir/opset.hpp"
 #include "ir/put_in_place.hpp"
+#include "ir/tensor_memory.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/opset.hpp"
 #include "quadrant/ir/tensor.hpp"
-#include "quadrant/ir/tensor_memory.hpp"
 #include "quadrant/ir/topology.hpp"
 #include "runtime/half_floats.hpp"
 #include "runtime/kernels.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "quadrant/ir/float16.hpp"
+#include "ir/float16.hpp"
 #include "quadrant/numerics/convert.hpp"
 
 namespace quadrant::inline v0 {

@@ -7,10 +7,10 @@
 #include <ranges>
 #include <string>
 
+#include "ir/opset.hpp"
+#include "ir/tensor_memory.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/opset.hpp"
-#include "quadrant/ir/tensor_memory.hpp"
 #include "quadrant/ir/topology.hpp"
 #include "runtime/half_floats.hpp"
 #include "runtime/kernels.hpp"

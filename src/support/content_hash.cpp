@@ -1,4 +1,4 @@
-#include "quadrant/support/content_hash.hpp"
+#include "support/content_hash.hpp"
 
 namespace quadrant::inline v0 {
 

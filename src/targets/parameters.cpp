@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
+#include "ir/scales.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "support/saturating.hpp"
 
 namespace quadrant::inline v0 {

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <utility>
 
+#include "numerics/reals.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/numerics/reals.hpp"
 #include "transforms/edits.hpp"
 #include "transforms/layer_pairs.hpp"
 

@@ -6,13 +6,13 @@
 #include <string_view>
 #include <utility>
 
+#include "numerics/clamp_bounds.hpp"
+#include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/ops/windows.hpp"
-#include "quadrant/numerics/clamp_bounds.hpp"
-#include "quadrant/numerics/reals.hpp"
-#include "quadrant/transforms/expected_relu.hpp"
 #include "transforms/channels.hpp"
+#include "transforms/expected_relu.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,6 +1,6 @@
 #include "transforms/channels.hpp"
 
-#include "quadrant/numerics/reals.hpp"
+#include "numerics/reals.hpp"
 
 namespace quadrant::inline v0 {
 

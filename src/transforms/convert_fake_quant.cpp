@@ -5,10 +5,10 @@
 
 #include "ir/put_in_place.hpp"
 #include "ir/result_type.hpp"
+#include "numerics/fake_quant_type.hpp"
 #include "numerics/quantize_constant.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/numerics/fake_quant_type.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

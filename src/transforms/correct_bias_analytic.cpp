@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "numerics/reals.hpp"
 #include "quadrant/ir/topology.hpp"
-#include "quadrant/numerics/reals.hpp"
 #include "transforms/channel_means.hpp"
 #include "transforms/linear_layer.hpp"
 

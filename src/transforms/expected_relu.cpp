@@ -1,4 +1,4 @@
-#include "quadrant/transforms/expected_relu.hpp"
+#include "transforms/expected_relu.hpp"
 
 #include <algorithm>
 #include <cmath>

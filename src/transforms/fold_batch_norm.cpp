@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "numerics/reals.hpp"
 #include "quadrant/ir/topology.hpp"
-#include "quadrant/numerics/reals.hpp"
 #include "transforms/channelwise_step.hpp"
 #include "transforms/edits.hpp"
 #include "transforms/linear_layer.hpp"

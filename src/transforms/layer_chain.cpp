@@ -9,12 +9,12 @@
 #include <string_view>
 #include <utility>
 
+#include "numerics/clamp_bounds.hpp"
+#include "numerics/reals.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/ops/windows.hpp"
-#include "quadrant/numerics/clamp_bounds.hpp"
-#include "quadrant/numerics/reals.hpp"
 #include "transforms/channels.hpp"
 #include "transforms/edits.hpp"
 

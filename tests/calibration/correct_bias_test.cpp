@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "calibration/memory_data.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/methods/static_affine.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 

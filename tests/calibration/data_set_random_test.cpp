@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "calibration/helpers.hpp"
+#include "ir/float16.hpp"
 #include "quadrant/calibration/data_set.hpp"
-#include "quadrant/ir/float16.hpp"
 #include "quadrant/ir/text.hpp"
 #include "tensor_values.hpp"
 

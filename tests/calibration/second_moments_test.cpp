@@ -10,8 +10,8 @@
 
 #include "calibration/helpers.hpp"
 #include "calibration/memory_data.hpp"
-#include "quadrant/ir/scales.hpp"
-#include "quadrant/ir/shape_inference.hpp"
+#include "ir/scales.hpp"
+#include "ir/shape_inference.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 using namespace quadrant;

@@ -1,6 +1,7 @@
 // What phase 3 could decide, all of it: docs/selection.md, word by word and without any cleverness.
 //
-// Shares nothing with src/engine/decision.cpp, so that the two can disagree. Small graphs only:
+// Shares nothing with src/engine/policies/decision.cpp, so that the two can disagree. Small graphs
+// only:
 //
 //   const brute_force::Oracle oracle(problem);
 //   CHECK(oracle.complaints(selection) == "");  // it is a decision, and worth what it says
@@ -20,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/engine/selection.hpp"
+#include "quadrant/engine/phases/selection.hpp"
 
 namespace brute_force {
 

@@ -1,4 +1,4 @@
-#include "quadrant/engine/constraint.hpp"
+#include "quadrant/engine/declare/constraint.hpp"
 
 #include <doctest/doctest.h>
 

@@ -14,7 +14,7 @@
 
 #include "engine/random_graphs.hpp"
 #include "engine/toy_scheme.hpp"
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 #include "shortened.hpp"
 
 using namespace quadrant;

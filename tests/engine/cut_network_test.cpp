@@ -1,6 +1,6 @@
 // The network's answers against all answers compared: some hubs, and leaves that depend on hubs
 // alone, so that each leaf has a best answer once those of the hubs are held.
-#include "engine/cut_network.hpp"
+#include "engine/policies/cut_network.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "quadrant/engine/eligibility.hpp"
+#include "quadrant/engine/phases/eligibility.hpp"
 
 #include <doctest/doctest.h>
 

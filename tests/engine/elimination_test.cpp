@@ -1,4 +1,4 @@
-#include "engine/elimination.hpp"
+#include "engine/policies/elimination.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 
 #include <doctest/doctest.h>
 

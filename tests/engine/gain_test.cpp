@@ -1,4 +1,4 @@
-#include "quadrant/engine/gain.hpp"
+#include "quadrant/engine/gains/gain.hpp"
 
 #include <doctest/doctest.h>
 

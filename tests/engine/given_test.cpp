@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/toy_scheme.hpp"
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/engine/macros.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/ops.hpp"

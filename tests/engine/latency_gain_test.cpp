@@ -1,4 +1,4 @@
-#include "quadrant/engine/latency_gain.hpp"
+#include "quadrant/engine/gains/latency_gain.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "ir/build.hpp"
-#include "quadrant/engine/error_table.hpp"
-#include "quadrant/engine/trade_gain.hpp"
+#include "quadrant/engine/gains/error_table.hpp"
+#include "quadrant/engine/gains/trade_gain.hpp"
 
 using namespace quadrant;
 

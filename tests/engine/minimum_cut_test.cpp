@@ -1,5 +1,5 @@
 // The cut against all decisions of random graphs with one form or two.
-#include "engine/minimum_cut.hpp"
+#include "engine/policies/minimum_cut.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/brute_force.hpp"
-#include "engine/optimum.hpp"
+#include "engine/policies/optimum.hpp"
 #include "engine/random_graphs.hpp"
 #include "quadrant/ir/text.hpp"
 #include "shortened.hpp"

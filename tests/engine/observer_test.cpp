@@ -1,4 +1,4 @@
-#include "quadrant/engine/observer.hpp"
+#include "quadrant/engine/phases/observer.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,11 +1,11 @@
-#include "engine/optimum.hpp"
+#include "engine/policies/optimum.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <tuple>
 
-#include "engine/dual_bound.hpp"
+#include "engine/policies/dual_bound.hpp"
 #include "engine/random_factors.hpp"
 #include "shortened.hpp"
 

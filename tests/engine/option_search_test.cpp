@@ -1,4 +1,4 @@
-#include "engine/option_search.hpp"
+#include "engine/budgets/option_search.hpp"
 
 #include <doctest/doctest.h>
 

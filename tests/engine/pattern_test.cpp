@@ -1,4 +1,4 @@
-#include "quadrant/engine/pattern.hpp"
+#include "quadrant/engine/declare/pattern.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "quadrant/engine/plan_diff.hpp"
+#include "quadrant/engine/explain/plan_diff.hpp"
 
 #include <doctest/doctest.h>
 

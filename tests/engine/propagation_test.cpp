@@ -1,4 +1,4 @@
-#include "quadrant/engine/propagation.hpp"
+#include "quadrant/engine/phases/propagation.hpp"
 
 #include <doctest/doctest.h>
 

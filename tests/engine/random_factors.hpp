@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/factor_graph.hpp"
+#include "engine/policies/factor_graph.hpp"
 
 namespace random_factors {
 

@@ -1,4 +1,4 @@
-#include "quadrant/engine/registry.hpp"
+#include "quadrant/engine/declare/registry.hpp"
 
 #include <doctest/doctest.h>
 

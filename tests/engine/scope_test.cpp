@@ -1,4 +1,4 @@
-#include "quadrant/engine/scope.hpp"
+#include "engine/phases/scope.hpp"
 
 #include <doctest/doctest.h>
 

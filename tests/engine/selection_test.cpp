@@ -1,4 +1,4 @@
-#include "quadrant/engine/selection.hpp"
+#include "quadrant/engine/phases/selection.hpp"
 
 #include <doctest/doctest.h>
 

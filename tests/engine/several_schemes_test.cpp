@@ -10,7 +10,7 @@
 
 #include "engine/activations.hpp"
 #include "engine/check_rewriting.hpp"
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/ir/text.hpp"
 
 using namespace quadrant;

@@ -1,4 +1,4 @@
-#include "quadrant/engine/trade_gain.hpp"
+#include "quadrant/engine/gains/trade_gain.hpp"
 
 #include <doctest/doctest.h>
 

@@ -10,8 +10,8 @@
 
 #include "comparison.hpp"
 #include "formats.hpp"
+#include "ir/opset.hpp"
 #include "quadrant/ir/aliases.hpp"
-#include "quadrant/ir/opset.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "quantize_and_write.hpp"
 #include "random_graph.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "quadrant/engine/latency_gain.hpp"
+#include "quadrant/engine/gains/latency_gain.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/methods/weight_only.hpp"

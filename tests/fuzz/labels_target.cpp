@@ -25,21 +25,21 @@ const test::TemporaryFolder& folder() {
 }
 
 void check_text(std::string_view text) {
-  const auto labels = cli::read_labels(folder().write("labels.txt", text));
+  const auto labels = read_labels(folder().write("labels.txt", text));
   if (!labels) return;
   const auto text_of_it = [&] { return std::string(text); };
   const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n')) + 1;
   fuzz::require(labels->size() <= lines, "more labels than lines", text_of_it);
   std::string printed;
   for (const std::int64_t label : *labels) printed += std::to_string(label) + '\n';
-  const auto again = cli::read_labels(folder().write("again.txt", printed));
+  const auto again = read_labels(folder().write("again.txt", printed));
   fuzz::require_value(again, "labels cannot be read again", text_of_it);
   fuzz::require(*again == *labels, "labels read back as others", text_of_it);
 }
 
 // Of arrays, too, the labels are scored: an error, or shares.
 void check_array(const std::string& path) {
-  const auto labels = cli::read_labels(path);
+  const auto labels = read_labels(path);
   if (!labels || labels->empty() || labels->size() > 64) return;
   const std::vector<float> values(labels->size() * 4, 0.5F);
   const auto scores = Tensor::from_values<float>(
@@ -52,7 +52,7 @@ void check_array(const std::string& path) {
 }
 
 void check_objects(const std::string& path) {
-  const auto objects = cli::read_objects(path);
+  const auto objects = read_objects(path);
   if (!objects) return;
   const auto show = [&] { return path; };
   for (const Detection& object : *objects) {

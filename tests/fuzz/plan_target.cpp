@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "quadrant/engine/plan_diff.hpp"
+#include "quadrant/engine/explain/plan_diff.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "quadrant/methods/weight_only.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "quadrant/ir/quantized_type.hpp"
+#include "ir/quantized_type.hpp"
 #include "require.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "quadrant/ir/float16.hpp"
+#include "ir/float16.hpp"
 
 namespace fuzz {
 namespace {

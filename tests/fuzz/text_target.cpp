@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "quadrant/ir/shape_inference.hpp"
+#include "ir/shape_inference.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "require.hpp"

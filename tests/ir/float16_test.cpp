@@ -1,4 +1,4 @@
-#include "quadrant/ir/float16.hpp"
+#include "ir/float16.hpp"
 
 #include <doctest/doctest.h>
 

@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "build.hpp"
+#include "ir/shape_inference.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/ir/text.hpp"
 
 using namespace quadrant;

@@ -8,9 +8,9 @@
 #include <string>
 #include <unordered_set>
 
+#include "ir/scales.hpp"
+#include "ir/small_float.hpp"
 #include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/scales.hpp"
-#include "quadrant/ir/small_float.hpp"
 
 namespace quadrant {
 namespace {

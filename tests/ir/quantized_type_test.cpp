@@ -1,11 +1,11 @@
-#include "quadrant/ir/quantized_type.hpp"
+#include "ir/quantized_type.hpp"
 
 #include <doctest/doctest.h>
 
 #include <random>
 #include <string>
 
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 #include "shortened.hpp"
 
 using namespace quadrant;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "quadrant/ir/quantized_type.hpp"
+#include "ir/quantized_type.hpp"
 
 namespace {
 

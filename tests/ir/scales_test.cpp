@@ -1,4 +1,4 @@
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 
 #include <doctest/doctest.h>
 

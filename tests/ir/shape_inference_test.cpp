@@ -1,4 +1,4 @@
-#include "quadrant/ir/shape_inference.hpp"
+#include "ir/shape_inference.hpp"
 
 #include <doctest/doctest.h>
 

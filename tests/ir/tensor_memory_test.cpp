@@ -1,4 +1,4 @@
-#include "quadrant/ir/tensor_memory.hpp"
+#include "ir/tensor_memory.hpp"
 
 #include <doctest/doctest.h>
 

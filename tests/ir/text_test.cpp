@@ -9,7 +9,7 @@
 #include <random>
 
 #include "build.hpp"
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "shortened.hpp"
 

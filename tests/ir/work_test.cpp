@@ -1,5 +1,5 @@
 // Counted work, against loops that carry the products out.
-#include "quadrant/ir/work.hpp"
+#include "ir/work.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "build.hpp"
+#include "ir/shape_inference.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/shape_inference.hpp"
 
 using namespace quadrant;
 

@@ -1,4 +1,4 @@
-#include "quadrant/numerics/affine.hpp"
+#include "numerics/affine.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "quadrant/numerics/clamp_bounds.hpp"
+#include "numerics/clamp_bounds.hpp"
 
 #include <doctest/doctest.h>
 

@@ -8,9 +8,9 @@
 #include <functional>
 #include <limits>
 
+#include "numerics/affine.hpp"
 #include "numerics/helpers.hpp"
-#include "quadrant/numerics/affine.hpp"
-#include "quadrant/numerics/metrics.hpp"
+#include "numerics/metrics.hpp"
 #include "shortened.hpp"
 
 namespace quadrant {

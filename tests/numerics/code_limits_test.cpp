@@ -1,4 +1,4 @@
-#include "quadrant/numerics/code_limits.hpp"
+#include "numerics/code_limits.hpp"
 
 #include <doctest/doctest.h>
 

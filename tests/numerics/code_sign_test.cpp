@@ -1,4 +1,4 @@
-#include "quadrant/numerics/code_sign.hpp"
+#include "numerics/code_sign.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "helpers.hpp"
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/text.hpp"
 
 using namespace quadrant;

@@ -7,9 +7,9 @@
 #include <limits>
 #include <thread>
 
+#include "numerics/affine.hpp"
 #include "numerics/helpers.hpp"
 #include "quadrant/ir/constant_store.hpp"
-#include "quadrant/numerics/affine.hpp"
 #include "quadrant/numerics/scales.hpp"
 #include "shortened.hpp"
 #include "temporary_folder.hpp"

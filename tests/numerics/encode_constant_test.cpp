@@ -8,8 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "ir/scales.hpp"
 #include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "quadrant/numerics/convert.hpp"
 

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "numerics/fake_quantize.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/numerics/fake_quantize.hpp"
 
 namespace {
 

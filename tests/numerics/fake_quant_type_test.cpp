@@ -1,4 +1,4 @@
-#include "quadrant/numerics/fake_quant_type.hpp"
+#include "numerics/fake_quant_type.hpp"
 
 #include <doctest/doctest.h>
 
@@ -6,11 +6,11 @@
 #include <random>
 #include <vector>
 
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
+#include "numerics/affine.hpp"
+#include "numerics/fake_quantize.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/ir/verify.hpp"
-#include "quadrant/numerics/affine.hpp"
-#include "quadrant/numerics/fake_quantize.hpp"
 
 namespace quadrant {
 namespace {

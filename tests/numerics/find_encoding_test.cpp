@@ -9,9 +9,9 @@
 #include <random>
 
 #include "numerics/helpers.hpp"
+#include "numerics/metrics.hpp"
 #include "quadrant/numerics/convert.hpp"
 #include "quadrant/numerics/histogram.hpp"
-#include "quadrant/numerics/metrics.hpp"
 #include "shortened.hpp"
 
 namespace quadrant {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/ir/float16.hpp"
+#include "ir/float16.hpp"
 #include "quadrant/ir/type.hpp"
 #include "quadrant/support/executor.hpp"
 

@@ -1,12 +1,12 @@
-#include "quadrant/numerics/metrics.hpp"
+#include "numerics/metrics.hpp"
 
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cmath>
 
+#include "numerics/affine.hpp"
 #include "numerics/helpers.hpp"
-#include "quadrant/numerics/affine.hpp"
 #include "quadrant/numerics/scales.hpp"
 #include "shortened.hpp"
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "numerics/affine.hpp"
 #include "numerics/helpers.hpp"
-#include "quadrant/numerics/affine.hpp"
 
 namespace quadrant {
 namespace {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "ir/file_view.hpp"
+#include "ir/float16.hpp"
 #include "numerics/helpers.hpp"
-#include "quadrant/ir/float16.hpp"
-#include "quadrant/support/input_file.hpp"
+#include "support/input_file.hpp"
 #include "temporary_folder.hpp"
 
 namespace quadrant {

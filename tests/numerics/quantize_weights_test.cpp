@@ -1,4 +1,4 @@
-#include "quadrant/numerics/quantize_weights.hpp"
+#include "numerics/quantize_weights.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,10 +7,10 @@
 #include <bit>
 #include <limits>
 
+#include "ir/float16.hpp"
+#include "ir/scales.hpp"
 #include "numerics/helpers.hpp"
 #include "numerics/kernels/targets.hpp"
-#include "quadrant/ir/float16.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/convert.hpp"
 #include "shortened.hpp"
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "numerics/affine.hpp"
 #include "numerics/helpers.hpp"
-#include "quadrant/numerics/affine.hpp"
 
 namespace quadrant {
 namespace {

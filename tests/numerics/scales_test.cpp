@@ -9,10 +9,10 @@
 #include <numeric>
 #include <span>
 
+#include "ir/float16.hpp"
+#include "ir/scales.hpp"
+#include "numerics/affine.hpp"
 #include "numerics/helpers.hpp"
-#include "quadrant/ir/float16.hpp"
-#include "quadrant/ir/scales.hpp"
-#include "quadrant/numerics/affine.hpp"
 #include "shortened.hpp"
 
 namespace quadrant {

@@ -5,9 +5,9 @@
 #include <limits>
 #include <random>
 
+#include "ir/scales.hpp"
+#include "numerics/affine.hpp"
 #include "numerics/helpers.hpp"
-#include "quadrant/ir/scales.hpp"
-#include "quadrant/numerics/affine.hpp"
 #include "quadrant/numerics/encoding_rule.hpp"
 #include "quadrant/numerics/find_encoding.hpp"
 

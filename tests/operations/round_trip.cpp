@@ -7,13 +7,13 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "ir/shape_inference.hpp"
 #include "quadrant/io/mlir.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/io/openvino.hpp"
 #include "quadrant/io/tflite.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/ir/text.hpp"
 #include "runtime/case_graphs.hpp"
 #include "temporary_folder.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ir/build.hpp"
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"

@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 #include "recipe/text.hpp"
 
 namespace quadrant {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "methods/weight_only/build.hpp"
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 
 using namespace quadrant;
 

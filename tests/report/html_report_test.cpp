@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "methods/weight_only/build.hpp"
-#include "quadrant/numerics/metrics.hpp"
+#include "numerics/metrics.hpp"
 
 using namespace quadrant;
 

@@ -1,4 +1,4 @@
-#include "quadrant/report/objective.hpp"
+#include "report/objective.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "ir/opset.hpp"
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/ir/opset.hpp"
 
 namespace quadrant::test {
 

@@ -1,4 +1,4 @@
-#include "quadrant/ir/explicit_formats.hpp"
+#include "ir/explicit_formats.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

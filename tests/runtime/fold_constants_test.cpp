@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "model_text.hpp"
+#include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/verify.hpp"
-#include "quadrant/numerics/reals.hpp"
 
 namespace quadrant::test {
 namespace {

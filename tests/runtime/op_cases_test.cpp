@@ -17,7 +17,7 @@
 #include <map>
 #include <set>
 
-#include "quadrant/ir/float16.hpp"
+#include "ir/float16.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/numerics/convert.hpp"

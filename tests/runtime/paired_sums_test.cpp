@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "ir/build.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 using namespace quadrant;

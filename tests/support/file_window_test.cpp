@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "quadrant/support/input_file.hpp"
+#include "support/input_file.hpp"
 #include "temporary_folder.hpp"
 
 using namespace quadrant;

@@ -1,4 +1,4 @@
-#include "quadrant/support/input_file.hpp"
+#include "support/input_file.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "quadrant/transforms/expected_relu.hpp"
+#include "transforms/expected_relu.hpp"
 #include "transforms/models.hpp"
 
 using namespace quadrant;

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "ir/build.hpp"
+#include "ir/opset.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/opset.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "ir/scales.hpp"
 #include "model_text.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "quadrant/methods/static_affine.hpp"
 

@@ -10,9 +10,9 @@
 #include <limits>
 #include <utility>
 
-#include "quadrant/ir/float16.hpp"
-#include "quadrant/support/input_file.hpp"
+#include "ir/float16.hpp"
 #include "recipe/json_reader.hpp"
+#include "support/input_file.hpp"
 
 namespace quadrant::webnn {
 namespace {

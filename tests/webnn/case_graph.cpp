@@ -12,8 +12,8 @@
 #include <unordered_map>
 
 #include "io/onnx/raise.hpp"
+#include "ir/shape_inference.hpp"
 #include "operations.hpp"
-#include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "runtime/ops/cast.hpp"
 

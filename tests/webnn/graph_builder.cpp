@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "ir/opset.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/opset.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::webnn {

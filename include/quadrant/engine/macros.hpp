@@ -31,9 +31,9 @@
 #include <optional>
 #include <type_traits>
 
-#include "quadrant/engine/method.hpp"
-#include "quadrant/engine/registry.hpp"
-#include "quadrant/engine/rewriting.hpp"
+#include "quadrant/engine/declare/method.hpp"
+#include "quadrant/engine/declare/registry.hpp"
+#include "quadrant/engine/phases/rewriting.hpp"
 
 namespace quadrant::inline v0::detail {
 

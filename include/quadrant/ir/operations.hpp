@@ -13,8 +13,8 @@
 
 namespace quadrant::inline v0 {
 
-struct Move;     // quadrant/ir/moves.hpp
-struct Product;  // quadrant/ir/products.hpp
+struct Move;     // ir/moves.hpp
+struct Product;  // ir/products.hpp
 
 enum class Family : std::uint8_t {
   border,         ///< of the graph: inputs, constants, outputs
@@ -104,7 +104,7 @@ struct Operation {
   Expected<std::vector<TensorType>> (*infer)(NodeRef node) = nullptr;
   const Move* move = nullptr;  ///< how groups of elements with one scale move; null: they do not
   const Product* product = nullptr;  ///< which operands are what; null: it adds up no products
-  /// Products that it adds up: quadrant/ir/work.hpp. Null: none.
+  /// Products that it adds up: ir/work.hpp. Null: none.
   std::int64_t (*work)(NodeRef node) noexcept = nullptr;
   /// What is true besides, by the node's attributes and constants. Null: nothing.
   Traits (*when)(NodeRef node) = nullptr;

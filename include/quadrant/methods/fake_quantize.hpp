@@ -22,9 +22,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "quadrant/engine/declare/scheme.hpp"
 #include "quadrant/engine/macros.hpp"
 #include "quadrant/engine/quantize.hpp"
-#include "quadrant/engine/scheme.hpp"
 #include "quadrant/ir/given_form.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/node_spec.hpp"

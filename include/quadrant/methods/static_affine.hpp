@@ -16,9 +16,9 @@
 #include <string>
 #include <string_view>
 
+#include "quadrant/engine/declare/scheme.hpp"
 #include "quadrant/engine/macros.hpp"
 #include "quadrant/engine/quantize.hpp"
-#include "quadrant/engine/scheme.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/numerics/encoding_rule.hpp"
 #include "quadrant/numerics/prescribed_encodings.hpp"

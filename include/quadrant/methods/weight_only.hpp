@@ -18,9 +18,9 @@
 #include <string_view>
 #include <utility>
 
+#include "quadrant/engine/declare/scheme.hpp"
 #include "quadrant/engine/macros.hpp"
 #include "quadrant/engine/quantize.hpp"
-#include "quadrant/engine/scheme.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/numerics/round_weights.hpp"

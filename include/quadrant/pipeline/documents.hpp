@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "quadrant/engine/hardware_profile.hpp"
-#include "quadrant/engine/plan.hpp"
+#include "quadrant/engine/gains/hardware_profile.hpp"
+#include "quadrant/engine/phases/plan.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/numerics/statistics.hpp"
 #include "quadrant/pipeline/run_context.hpp"

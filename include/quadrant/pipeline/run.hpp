@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "quadrant/engine/gain.hpp"
-#include "quadrant/engine/hardware_profile.hpp"
-#include "quadrant/engine/plan.hpp"
+#include "quadrant/engine/declare/registry.hpp"
+#include "quadrant/engine/gains/gain.hpp"
+#include "quadrant/engine/gains/hardware_profile.hpp"
+#include "quadrant/engine/phases/plan.hpp"
 #include "quadrant/engine/quantize.hpp"
-#include "quadrant/engine/registry.hpp"
 #include "quadrant/ir/constant_store.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/pipeline/documents.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "quadrant/calibration/data_set.hpp"
-#include "quadrant/engine/budget.hpp"
+#include "quadrant/engine/budgets/budget.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/pipeline/run.hpp"
 #include "quadrant/recipe/scheme_choice.hpp"

@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-#include "quadrant/engine/hardware_profile.hpp"
+#include "quadrant/engine/gains/hardware_profile.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {

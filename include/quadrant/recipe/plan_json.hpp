@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "quadrant/engine/plan.hpp"
+#include "quadrant/engine/phases/plan.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {

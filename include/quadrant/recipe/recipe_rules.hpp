@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/engine/eligibility.hpp"
+#include "quadrant/engine/phases/eligibility.hpp"
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/recipe/recipe.hpp"
 #include "quadrant/support/expected.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "quadrant/engine/registry.hpp"
+#include "quadrant/engine/declare/registry.hpp"
 #include "quadrant/recipe/option_table.hpp"
 #include "quadrant/recipe/scheme_table.hpp"
 #include "quadrant/support/expected.hpp"

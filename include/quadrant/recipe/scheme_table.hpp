@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "quadrant/engine/registry.hpp"
+#include "quadrant/engine/declare/registry.hpp"
 #include "quadrant/methods/static_affine.hpp"
 #include "quadrant/methods/weight_only.hpp"
 #include "quadrant/numerics/prescribed_encodings.hpp"

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 
 namespace quadrant::inline v0 {
 

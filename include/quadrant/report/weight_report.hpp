@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/report/summary.hpp"
 #include "quadrant/report/weight_histogram.hpp"

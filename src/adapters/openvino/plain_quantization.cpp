@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "adapters/openvino/cast.hpp"
+#include "ir/opset.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/opset.hpp"
 #include "quadrant/numerics/convert.hpp"
 
 namespace quadrant::inline v0::openvino {

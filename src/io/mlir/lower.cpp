@@ -10,10 +10,10 @@
 #include "io/mlir/failure.hpp"
 #include "io/mlir/rules.hpp"
 #include "io/mlir/text.hpp"
+#include "ir/opset.hpp"
+#include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/opset.hpp"
 #include "quadrant/ir/topology.hpp"
-#include "quadrant/numerics/reals.hpp"
 
 namespace quadrant::inline v0::mlir_ir {
 namespace {

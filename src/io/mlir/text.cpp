@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "io/mlir/failure.hpp"
-#include "quadrant/ir/float16.hpp"
-#include "quadrant/ir/quantized_type.hpp"
+#include "ir/float16.hpp"
+#include "ir/quantized_type.hpp"
 
 namespace quadrant::inline v0::mlir_ir {
 namespace {

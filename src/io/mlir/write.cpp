@@ -1,11 +1,11 @@
 // Graphs to files.
 #include "io/mlir/failure.hpp"
 #include "io/mlir/lower.hpp"
+#include "ir/explicit_formats.hpp"
 #include "ir/explicit_windows.hpp"
 #include "ir/known_integers.hpp"
 #include "quadrant/io/mlir.hpp"
 #include "quadrant/ir/aliases.hpp"
-#include "quadrant/ir/explicit_formats.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/support/file_transaction.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "io/npy/header.hpp"
-#include "quadrant/ir/float16.hpp"
+#include "ir/float16.hpp"
 
 namespace quadrant::inline v0::npy {
 namespace {

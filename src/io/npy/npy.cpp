@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "io/npy/array.hpp"
-#include "quadrant/support/input_file.hpp"
 #include "quadrant/support/new_file.hpp"
+#include "support/input_file.hpp"
 
 namespace quadrant::inline v0 {
 namespace npy {

@@ -11,7 +11,7 @@
 #include "io/npy/array.hpp"
 #include "io/npy/zip.hpp"
 #include "quadrant/io/npy.hpp"
-#include "quadrant/support/input_file.hpp"
+#include "support/input_file.hpp"
 
 namespace quadrant::inline v0 {
 namespace npy {

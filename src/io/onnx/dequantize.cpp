@@ -13,10 +13,10 @@
 #include "io/onnx/onnxruntime_forms.hpp"
 #include "io/onnx/opset.hpp"
 #include "io/onnx/parameters.hpp"
+#include "numerics/code_limits.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/codes.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/numerics/code_limits.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "io/onnx/failure.hpp"
 #include "io/onnx/names.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

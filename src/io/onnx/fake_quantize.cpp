@@ -14,8 +14,8 @@
 #include "io/onnx/opset.hpp"
 #include "io/onnx/unused.hpp"
 #include "numerics/elementary_fake_quantize.hpp"
+#include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/numerics/reals.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

@@ -13,7 +13,7 @@
 #include "io/onnx/wire.hpp"
 #include "quadrant/ir/attribute.hpp"
 #include "quadrant/ir/constant.hpp"
-#include "quadrant/support/input_file.hpp"
+#include "support/input_file.hpp"
 
 namespace quadrant::inline v0::onnx {
 

@@ -15,8 +15,8 @@
 #include "io/onnx/nbits_codes.hpp"
 #include "io/onnx/transposed.hpp"
 #include "io/onnx/unused.hpp"
-#include "quadrant/ir/float16.hpp"
-#include "quadrant/ir/scales.hpp"
+#include "ir/float16.hpp"
+#include "ir/scales.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

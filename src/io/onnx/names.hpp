@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "ir/opset.hpp"
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/opset.hpp"
 
 namespace quadrant::inline v0::onnx {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "ir/opset.hpp"
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/ir/opset.hpp"
 
 namespace quadrant::inline v0::onnx {
 

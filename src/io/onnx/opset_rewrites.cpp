@@ -5,7 +5,7 @@
 #include "io/onnx/edit.hpp"
 #include "io/onnx/opset_rules.hpp"
 #include "io/onnx/replacement.hpp"
-#include "quadrant/ir/float16.hpp"
+#include "ir/float16.hpp"
 #include "quadrant/ir/ops/places.hpp"
 #include "quadrant/ir/ops/windows.hpp"
 

@@ -5,7 +5,7 @@
 #include "io/onnx/failure.hpp"
 #include "io/onnx/names.hpp"
 #include "io/onnx/value_info.hpp"
-#include "quadrant/ir/shape_inference.hpp"
+#include "ir/shape_inference.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

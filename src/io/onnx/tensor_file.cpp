@@ -1,4 +1,4 @@
-#include "quadrant/io/onnx/tensor_file.hpp"
+#include "io/onnx/tensor_file.hpp"
 
 #include "io/onnx/failure.hpp"
 #include "io/onnx/source.hpp"

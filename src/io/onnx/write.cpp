@@ -19,10 +19,10 @@
 #include "io/onnx/source.hpp"
 #include "io/onnx/stream.hpp"
 #include "io/onnx/write_model.hpp"
+#include "ir/explicit_formats.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/io/onnx.hpp"
-#include "quadrant/ir/explicit_formats.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/support/file_transaction.hpp"
 
 namespace quadrant::inline v0 {

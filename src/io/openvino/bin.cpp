@@ -10,7 +10,7 @@
 #include "io/openvino/element.hpp"
 #include "io/openvino/failure.hpp"
 #include "ir/file_view.hpp"
-#include "quadrant/ir/float16.hpp"
+#include "ir/float16.hpp"
 #include "support/model_data.hpp"
 
 namespace quadrant::inline v0::openvino_ir {

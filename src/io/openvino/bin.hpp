@@ -11,7 +11,7 @@
 
 #include "quadrant/io/openvino.hpp"
 #include "quadrant/ir/constant.hpp"
-#include "quadrant/support/input_file.hpp"
+#include "support/input_file.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 

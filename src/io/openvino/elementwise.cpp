@@ -11,8 +11,8 @@
 #include "io/openvino/element.hpp"
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
+#include "numerics/clamp_bounds.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/numerics/clamp_bounds.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "quadrant/ir/float16.hpp"
-#include "quadrant/numerics/reals.hpp"
+#include "ir/float16.hpp"
+#include "numerics/reals.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 

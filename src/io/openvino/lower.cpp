@@ -14,12 +14,12 @@
 #include "io/openvino/names.hpp"
 #include "io/openvino/net.hpp"
 #include "io/openvino/rules.hpp"
+#include "ir/find_quantization.hpp"
 #include "ir/known_integers.hpp"
-#include "quadrant/ir/find_quantization.hpp"
+#include "ir/opset.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/opset.hpp"
 #include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::openvino_ir {

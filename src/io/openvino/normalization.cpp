@@ -14,10 +14,10 @@
 #include "io/openvino/failure.hpp"
 #include "io/openvino/filled.hpp"
 #include "io/openvino/rules.hpp"
+#include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/ops/reductions.hpp"
-#include "quadrant/numerics/reals.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {

@@ -8,8 +8,8 @@
 #include "io/openvino/element.hpp"
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/numerics/convert.hpp"
 
 namespace quadrant::inline v0::openvino_ir {

@@ -15,12 +15,12 @@
 #include "io/openvino/filled.hpp"
 #include "io/openvino/names.hpp"
 #include "io/openvino/rules.hpp"
+#include "ir/opset.hpp"
+#include "ir/shape_inference.hpp"
+#include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/opset.hpp"
 #include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/ir/verify.hpp"
-#include "quadrant/numerics/reals.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {

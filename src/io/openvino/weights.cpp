@@ -6,7 +6,7 @@
 
 #include "io/openvino/element.hpp"
 #include "io/openvino/failure.hpp"
-#include "quadrant/ir/float16.hpp"
+#include "ir/float16.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {

@@ -5,10 +5,10 @@
 #include "io/openvino/lower.hpp"
 #include "io/openvino/odd_codes.hpp"
 #include "io/openvino/real_moves.hpp"
+#include "ir/explicit_formats.hpp"
 #include "ir/explicit_windows.hpp"
 #include "quadrant/io/openvino.hpp"
 #include "quadrant/ir/aliases.hpp"
-#include "quadrant/ir/explicit_formats.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/support/file_transaction.hpp"
 

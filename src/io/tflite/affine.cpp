@@ -6,7 +6,7 @@
 #include "io/tflite/chain.hpp"
 #include "io/tflite/failure.hpp"
 #include "io/tflite/spread.hpp"
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {

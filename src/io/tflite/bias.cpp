@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "io/tflite/failure.hpp"
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {

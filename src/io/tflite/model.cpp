@@ -8,7 +8,7 @@
 #include "io/tflite/element.hpp"
 #include "io/tflite/failure.hpp"
 #include "io/tflite/versions.hpp"
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {

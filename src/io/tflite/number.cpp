@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "io/tflite/failure.hpp"
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 
 namespace quadrant::inline v0::tflite {
 

@@ -10,10 +10,10 @@
 #include "io/tflite/element.hpp"
 #include "io/tflite/failure.hpp"
 #include "io/tflite/raw_operator.hpp"
+#include "ir/opset.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/opset.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/verify.hpp"
 
 namespace quadrant::inline v0::tflite {

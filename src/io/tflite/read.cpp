@@ -3,7 +3,7 @@
 #include "io/tflite/file.hpp"
 #include "io/tflite/raise.hpp"
 #include "quadrant/io/tflite.hpp"
-#include "quadrant/support/input_file.hpp"
+#include "support/input_file.hpp"
 
 namespace quadrant::inline v0 {
 namespace tflite {

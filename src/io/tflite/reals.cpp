@@ -4,7 +4,7 @@
 
 #include "io/tflite/failure.hpp"
 #include "io/tflite/spread.hpp"
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/numerics/convert.hpp"
 
 namespace quadrant::inline v0::tflite {

@@ -4,8 +4,8 @@
 
 #include "io/tflite/failure.hpp"
 #include "ir/result_type.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
 
 namespace quadrant::inline v0::tflite {
 

@@ -1,11 +1,11 @@
 // Graphs to files.
 #include "io/tflite/failure.hpp"
 #include "io/tflite/lower.hpp"
+#include "ir/explicit_formats.hpp"
 #include "ir/fold_moves.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/io/tflite.hpp"
 #include "quadrant/ir/aliases.hpp"
-#include "quadrant/ir/explicit_formats.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/support/file_transaction.hpp"
 
 namespace quadrant::inline v0 {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "quadrant/ir/float16.hpp"
+#include "ir/float16.hpp"
 
 namespace quadrant::inline v0::kernels {
 

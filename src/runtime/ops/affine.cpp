@@ -3,8 +3,8 @@
 #include <cmath>
 #include <type_traits>
 
+#include "numerics/affine.hpp"
 #include "numerics/affine_kernels.hpp"
-#include "quadrant/numerics/affine.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/ops/cast.hpp"
 

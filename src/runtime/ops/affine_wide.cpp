@@ -4,10 +4,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "ir/scales.hpp"
+#include "numerics/affine.hpp"
 #include "numerics/groups.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/verify.hpp"
-#include "quadrant/numerics/affine.hpp"
 #include "quadrant/numerics/rounding.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/ops/cast.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "quadrant/numerics/affine.hpp"
+#include "numerics/affine.hpp"
 #include "runtime/broadcast.hpp"
 
 namespace quadrant::inline v0::interpreted {

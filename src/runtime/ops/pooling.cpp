@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "quadrant/ir/tensor_memory.hpp"
+#include "ir/tensor_memory.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/ops/window.hpp"
 

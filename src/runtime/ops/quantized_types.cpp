@@ -1,11 +1,11 @@
 // `quantize`, `dequantize` and `storage_cast`, whose parameters are in the types of values; and
 // `const_fake_quant` and `fake_quant`, which are the first two with a type that they say
 // themselves.
+#include "ir/scales.hpp"
+#include "numerics/fake_quant_type.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "quadrant/numerics/convert.hpp"
-#include "quadrant/numerics/fake_quant_type.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/ops/affine.hpp"
 #include "runtime/ops/affine_wide.hpp"

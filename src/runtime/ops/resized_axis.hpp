@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/ir/tensor_memory.hpp"
+#include "ir/tensor_memory.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0::interpreted {

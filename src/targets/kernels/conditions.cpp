@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "quadrant/ir/moves.hpp"
+#include "ir/moves.hpp"
+#include "ir/work.hpp"
+#include "numerics/clamp_bounds.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/work.hpp"
-#include "quadrant/numerics/clamp_bounds.hpp"
 
 namespace quadrant::inline v0::target_kernels {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 
 namespace quadrant::inline v0::target_kernels {
 namespace {

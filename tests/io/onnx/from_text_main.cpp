@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "ir/shape_inference.hpp"
 #include "quadrant/io/onnx.hpp"
-#include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/ir/text.hpp"
 
 namespace {

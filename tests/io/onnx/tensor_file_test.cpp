@@ -1,5 +1,5 @@
 // Tensors in files of their own, `.pb`.
-#include "quadrant/io/onnx/tensor_file.hpp"
+#include "io/onnx/tensor_file.hpp"
 
 #include "model_helpers.hpp"
 

@@ -12,10 +12,10 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/scales.hpp"
 #include "model_text.hpp"
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "quadrant/methods/fake_quantize.hpp"
 #include "quadrant/runtime/interpreter.hpp"

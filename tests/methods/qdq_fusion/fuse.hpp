@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model_text.hpp"
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "quadrant/methods/qdq_fusion.hpp"

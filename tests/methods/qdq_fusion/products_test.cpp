@@ -1,8 +1,8 @@
 // Sums of products: which weights are multiplied as codes, and how biases get into their scale.
 #include <fmt/format.h>
 
+#include "ir/scales.hpp"
 #include "methods/qdq_fusion/fuse.hpp"
-#include "quadrant/ir/scales.hpp"
 
 using namespace quadrant;
 using test::fused;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "build.hpp"
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quantized_types.hpp"
 

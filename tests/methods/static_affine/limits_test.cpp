@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "build.hpp"
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 
 using namespace quadrant;
 using quadrant::test::count_of_kind;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "build.hpp"
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::test {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scales.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/methods/static_affine.hpp"
 

@@ -1,8 +1,8 @@
 // Operations that only the graph's own rows know compute on codes where the library's would.
 #include "methods/own_operations.hpp"
 
+#include "ir/scales.hpp"
 #include "methods/static_affine/build.hpp"
-#include "quadrant/ir/scales.hpp"
 
 using namespace quadrant;
 using namespace quadrant::test;

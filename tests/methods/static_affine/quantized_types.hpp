@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "build.hpp"
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 
 namespace quadrant::test {
 

@@ -1,4 +1,4 @@
-#include "quadrant/engine/budget.hpp"
+#include "quadrant/engine/budgets/budget.hpp"
 
 #include <doctest/doctest.h>
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "ir/shape_inference.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/shape_inference.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "quadrant/methods/weight_only.hpp"
 

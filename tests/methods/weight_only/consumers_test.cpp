@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "methods/weight_only/build.hpp"
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 
 using namespace quadrant;
 

@@ -12,7 +12,7 @@
 
 #include "methods/weight_only/build.hpp"
 #include "model_text.hpp"
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/ir/text.hpp"
 #include "shortened.hpp"
 

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "ir/scales.hpp"
 #include "methods/weight_only/build.hpp"
 #include "model_text.hpp"
 #include "quadrant/engine/macros.hpp"
-#include "quadrant/ir/scales.hpp"
 
 using namespace quadrant;
 using build::by_operands;

@@ -7,7 +7,7 @@
 
 #include "methods/weight_only/build.hpp"
 #include "methods/weight_only/evaluate.hpp"
-#include "quadrant/engine/explain.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 #include "shortened.hpp"
 
 using namespace quadrant;

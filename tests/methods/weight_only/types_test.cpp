@@ -7,11 +7,11 @@
 #include <variant>
 #include <vector>
 
+#include "ir/scales.hpp"
 #include "methods/weight_only/build.hpp"
 #include "methods/weight_only/evaluate.hpp"
 #include "model_text.hpp"
 #include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/scales.hpp"
 
 using namespace quadrant;
 using test::count_of_kind;

@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "numerics/affine.hpp"
 #include "numerics/kernels/targets.hpp"
-#include "quadrant/numerics/affine.hpp"
 
 namespace quadrant {
 namespace {

@@ -9,8 +9,8 @@
 #include <random>
 #include <vector>
 
+#include "ir/float16.hpp"
 #include "numerics/kernels/targets.hpp"
-#include "quadrant/ir/float16.hpp"
 
 namespace quadrant {
 namespace {

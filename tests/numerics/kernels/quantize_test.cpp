@@ -12,9 +12,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "ir/float16.hpp"
+#include "numerics/affine.hpp"
 #include "numerics/kernels/targets.hpp"
-#include "quadrant/ir/float16.hpp"
-#include "quadrant/numerics/affine.hpp"
 #include "shortened.hpp"
 
 namespace quadrant {

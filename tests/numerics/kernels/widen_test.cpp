@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "ir/float16.hpp"
 #include "numerics/kernels/targets.hpp"
-#include "quadrant/ir/float16.hpp"
 
 namespace quadrant {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "quadrant/ir/scales.hpp"
+#include "ir/scales.hpp"
 #include "targets/kernels/webnn.hpp"
 
 using namespace quadrant;

@@ -1,0 +1,162 @@
+// Phase 3: which of the requested quantizations become true.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "quadrant/engine/declare/registry.hpp"
+#include "quadrant/engine/gains/gain.hpp"
+#include "quadrant/engine/phases/eligibility.hpp"
+#include "quadrant/engine/phases/plan.hpp"
+#include "quadrant/engine/phases/request_graph.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// Why a value that phase 1 found Quantizable was selected or not.
+enum class SelectionCause : std::uint8_t {
+  selected,
+  not_eligible,   ///< phase 1 said no
+  not_requested,  ///< nobody downstream asks for it
+  refused,        ///< requests came, but none could be accepted
+  unavailable,    ///< the parents became something else
+  withheld,       ///< the method's `forward` offers nothing that was asked for
+  no_gain,        ///< in float it is worth more, here
+  loss,           ///< with all that hangs together with it, it costs more than it gains
+  unused,         ///< every user that asked for it chose otherwise
+  coupled,        ///< the values that it is coupled with were quantized otherwise
+  contradicted,   ///< so they were, and in forms that differ: it cannot be coupled with all of them
+  outweighed,     ///< the decision that is worth most leaves it in float
+  not_planned,    ///< a given plan does not list it
+};
+
+/// One value's decision.
+struct Choice {
+  SelectionCause cause = SelectionCause::not_eligible;
+  RequestId request = no_request;    ///< the selected request
+  std::uint32_t alternative = 0;     ///< which of the request's alternatives holds
+  RequestId runner_up = no_request;  ///< the best available one that lost
+  /// Of the selected request, or of the best that had too little. Where the decision is optimal,
+  /// what the value adds to the objective: what is its own, what readers gain, and conversions.
+  Gain gain;
+  Gain own;       ///< of this, the node's own: of the alternative, and of storage
+  Gain in_float;  ///< what the walk found staying in float to be worth
+  Gain runner_up_gain;
+};
+
+/// A form of a value besides the one that it is made in. Made once, for all who read it.
+struct Conversion {
+  Value value;
+  ConstraintId from = float_form;  ///< the form it is made in, or `float_form`
+  ConstraintId to = float_form;
+  RequestId request = no_request;  ///< for `to`; no_request for floats
+  Gain price;
+  std::vector<Use> readers;  ///< none where only another conversion reads it
+};
+
+/// Values that must not be quantized differently: those of a group that are made in a quantized
+/// form are made in the same one, and share their parameters.
+using Couplings = std::vector<std::vector<Value>>;
+
+/// A form that a coupling takes, for a value that stays float because it cannot take it, too.
+struct CouplingDemand {
+  Value value;   ///< what stays float
+  Value member;  ///< of the coupling, and of another node: made in the form, where one is
+  ConstraintId form = float_form;
+};
+
+/// The result of phase 3.
+class Selection {
+ public:
+  Selection(const GraphView& graph, const Eligibility& eligibility, const RequestGraph& requests)
+      : choices_(eligibility.numbering(), Choice{}),
+        produced_(eligibility.numbering(), float_form),
+        reads_(graph, [](Value operand) { return Read{operand, float_form}; }),
+        realized_(requests.benefits().size(), 0) {}
+
+  [[nodiscard]] const Choice& operator[](Value value) const noexcept { return choices_[value]; }
+  [[nodiscard]] bool is_selected(Value value) const noexcept {
+    return choices_[value].cause == SelectionCause::selected;
+  }
+  /// The form that the value is made in: selected, or given with the model.
+  [[nodiscard]] ConstraintId produced(Value value) const noexcept { return produced_[value]; }
+  /// The form that `user` reads its operand in.
+  [[nodiscard]] ConstraintId read(NodeId user, std::uint32_t operand) const noexcept {
+    return reads_[user][operand].form;
+  }
+  [[nodiscard]] bool is_realized(const RequestGraph& requests,
+                                 const Benefit& benefit) const noexcept {
+    return realized_[requests.index(benefit)] != 0;
+  }
+  /// In topological order of their values; one that another reads stands before it.
+  [[nodiscard]] std::span<const Conversion> conversions() const noexcept { return conversions_; }
+  /// Of the values that are `coupled` or `contradicted`, in topological order: each form once, by
+  /// name of the member. A member that shares the value's node stands in nobody's way.
+  [[nodiscard]] std::span<const CouplingDemand> coupling_demands() const noexcept {
+    return coupling_demands_;
+  }
+  /// Why the node's method offers nothing that was asked for, where that is known; else null.
+  [[nodiscard]] const std::string* why_withheld(NodeId node) const noexcept {
+    const auto found = withheld_.find(node);
+    return found == withheld_.end() ? nullptr : &found->second;
+  }
+  /// The worth of the decision itself: every realized benefit, every node's own gain, every stored
+  /// value and every conversion once. Never a sum of flows.
+  [[nodiscard]] Gain objective() const noexcept { return objective_; }
+  /// No decision is worth more, as far as the policy knows; empty: it does not. Where it equals the
+  /// objective, this is a best decision.
+  [[nodiscard]] std::optional<Gain> bound() const noexcept { return bound_; }
+
+ private:
+  friend class Decision;
+  struct Read {
+    Value value;
+    ConstraintId form;
+  };
+  ValueMap<Choice> choices_;
+  ValueMap<ConstraintId> produced_;
+  OperandMap<Read> reads_;
+  std::vector<std::uint8_t> realized_;  // by benefit
+  std::vector<Conversion> conversions_;
+  std::vector<CouplingDemand> coupling_demands_;
+  std::unordered_map<NodeId, std::string> withheld_;
+  Gain objective_;
+  std::optional<Gain> bound_;
+};
+
+/// What a policy decides on: the results of phases 1 and 2. Refers to them.
+struct SelectionProblem {
+  const GraphView& graph;
+  const std::vector<NodeId>& order;
+  const Registry& registry;
+  const Eligibility& eligibility;
+  const RequestGraph& requests;
+  const GainModel& gains;
+  const Couplings& couplings;
+};
+
+/// Walks forward and gives each value the requested and available constraint of largest gain; equal
+/// gains are decided by the constraints' order. What nobody takes after all, and what in the end
+/// costs more than it gains, is given back. Linear; independent of the order in which the graph was
+/// built. The objective is never below that of leaving everything in float.
+[[nodiscard]] Selection select_greedy(const SelectionProblem& problem);
+
+/// The decision that is worth most, by docs/selection.md, or one that `bound` says how near it is.
+/// Parts of the graph that do not hang together are solved one by one: exactly by elimination where
+/// they are like trees, however large; exactly by a minimum cut where there are floats and one
+/// form, or two forms with floats between them; else by improving what `select_greedy` finds, with
+/// a bound from the dual. Never worth less than that. Of decisions that are worth the same it takes
+/// one that does not depend on the order in which the graph was built. Best for the sum of gains
+/// and prices, which is not the accuracy of the model.
+[[nodiscard]] Selection select_optimal(const SelectionProblem& problem);
+
+/// Makes the values that `plan` lists, and no other, in their planned form; who reads them how is
+/// decided by the plan's policy. An entry that names no value, or that the graph does not allow, is
+/// `impossible` and says why.
+[[nodiscard]] Expected<Selection> select_planned(const SelectionProblem& problem, const Plan& plan);
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,40 @@
+// The library in one header: models, recipes, runs, and what there is to say of them. Two things
+// are apart: the macros that declare methods (engine/macros.hpp), and adapters of other libraries
+// (adapters/).
+//
+//   auto model = quadrant::read_model("model.onnx");
+//   auto recipe = quadrant::recipe_of_preset("int8");
+//   auto done = quadrant::run({.recipe = *recipe}, *std::move(model));
+//   auto written = quadrant::write_model(done->quantized.graph, "small.onnx");
+#pragma once
+
+#include "quadrant/calibration/calibrate.hpp"
+#include "quadrant/calibration/compare.hpp"
+#include "quadrant/calibration/data_set.hpp"
+#include "quadrant/engine/explain/explain.hpp"
+#include "quadrant/engine/quantize.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/number_format.hpp"
+#include "quadrant/ir/text.hpp"
+#include "quadrant/ir/verify.hpp"
+#include "quadrant/methods/fake_quantize.hpp"
+#include "quadrant/methods/qdq_fusion.hpp"
+#include "quadrant/methods/static_affine.hpp"
+#include "quadrant/methods/weight_only.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/lower_model.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/pipeline/optimize.hpp"
+#include "quadrant/pipeline/run.hpp"
+#include "quadrant/pipeline/sensitivity_study.hpp"
+#include "quadrant/pipeline/weight_budget.hpp"
+#include "quadrant/recipe/plan_json.hpp"
+#include "quadrant/recipe/presets.hpp"
+#include "quadrant/recipe/recipe_json.hpp"
+#include "quadrant/recipe/statistics_json.hpp"
+#include "quadrant/report/comparison.hpp"
+#include "quadrant/report/html_report.hpp"
+#include "quadrant/report/summary.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+#include "quadrant/version.hpp"

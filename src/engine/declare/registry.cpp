@@ -1,0 +1,120 @@
+#include "quadrant/engine/declare/registry.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "quadrant/support/assert.hpp"
+
+namespace quadrant::inline v0 {
+
+Expected<Registry> Registry::join(std::span<const Registry> registries) {
+  std::vector<Entry> all;
+  for (const Registry& registry : registries) {
+    all.insert(all.end(), registry.entries_.begin(), registry.entries_.end());
+  }
+  std::ranges::sort(all, {}, &Entry::name);
+  const auto twice = std::ranges::adjacent_find(all, {}, &Entry::name);
+  if (twice != all.end()) {
+    return fail(ErrorCode::usage,
+                fmt::format("two schemes are called '{}': a run has each once", twice->name));
+  }
+  if (all.empty()) return fail(ErrorCode::usage, "a run needs a scheme");
+  return Registry(std::move(all));
+}
+
+Registry Registry::renamed(std::string name) const {
+  QUADRANT_ASSERT(scheme_count() == 1);
+  return Registry(std::vector<Entry>{{std::move(name), entries_[0].contents}});
+}
+
+Registry Registry::only(std::uint32_t index) const {
+  QUADRANT_ASSERT(index < scheme_count());
+  return Registry(std::vector<Entry>{entries_[index]});
+}
+
+const QuantizationMethod* Registry::find(std::string_view op, std::uint32_t scheme) const noexcept {
+  const auto& methods = entries_[scheme].contents->methods;
+  const auto found = methods.find(op);
+  return found == methods.end() ? nullptr : found->second.get();
+}
+
+const QuantizationMethod* Registry::find(NodeRef node, std::uint32_t scheme) const noexcept {
+  if (const QuantizationMethod* const known = find(node.kind(), scheme)) return known;
+  if (node.graph->operations().empty()) return nullptr;  // the table's have theirs by their kind
+  const Operation* const row = find_operation(node);
+  if (row == nullptr) return nullptr;
+  const auto& methods = entries_[scheme].contents->of_rows;
+  const auto found = std::ranges::find_if(methods, [&](const auto& of) { return of.holds(*row); });
+  return found == methods.end() ? nullptr : found->method.get();
+}
+
+std::vector<const QuantizationMethod*> Registry::methods(std::uint32_t scheme) const {
+  std::vector<const QuantizationMethod*> all;
+  all.reserve(entries_[scheme].contents->methods.size());
+  for (const auto& [op, method] : entries_[scheme].contents->methods) all.push_back(method.get());
+  std::ranges::sort(all, {}, &QuantizationMethod::op);
+  return all;
+}
+
+std::string Registry::names() const {
+  std::string text;
+  for (const Entry& entry : entries_) {
+    if (!text.empty()) text += '+';
+    text += entry.name;
+  }
+  return text;
+}
+
+RegistryBuilder::RegistryBuilder(std::unique_ptr<const Scheme> scheme)
+    : contents_(std::make_shared<Registry::Contents>()) {
+  QUADRANT_ASSERT(scheme != nullptr);
+  contents_->scheme = std::move(scheme);
+}
+
+void RegistryBuilder::add(std::string_view op, std::unique_ptr<QuantizationMethod> method) {
+  method->op_ = op;
+  method->scheme_ = contents_->scheme.get();
+  const auto [entry, added] = contents_->methods.try_emplace(std::string(op), std::move(method));
+  if (!added) duplicates_.push_back(std::move(method));  // which try_emplace has left alone
+}
+
+void RegistryBuilder::add_of_rows(bool (*holds)(const Operation& row),
+                                  std::unique_ptr<QuantizationMethod> method) {
+  method->scheme_ = contents_->scheme.get();
+  contents_->of_rows.push_back({holds, std::move(method)});
+}
+
+Expected<Registry> RegistryBuilder::freeze() && {
+  if (!duplicates_.empty()) {
+    return fail(ErrorCode::usage,
+                fmt::format("scheme '{}': {}", contents_->scheme->name(), describe_duplicates()));
+  }
+  std::string name(contents_->scheme->name());
+  return Registry(std::vector<Registry::Entry>{{std::move(name), std::move(contents_)}});
+}
+
+std::string RegistryBuilder::describe_duplicates() const {
+  const auto describe = [](const QuantizationMethod& method) {
+    const auto place = method.place();
+    return fmt::format("{} ({}:{})", method.name(), place.file_name(), place.line());
+  };
+  // Sorted, so that it does not matter who came first.
+  std::map<std::string_view, std::vector<std::string>> methods;
+  for (const auto& method : duplicates_) {
+    auto& all = methods[method->op()];
+    if (all.empty()) all.push_back(describe(*contents_->methods.find(method->op())->second));
+    all.push_back(describe(*method));
+  }
+  std::string text;
+  for (auto& [op, all] : methods) {
+    std::ranges::sort(all);
+    text += fmt::format("{}operation '{}' has {} methods: {}", text.empty() ? "" : "; ", op,
+                        all.size(), fmt::join(all, " and "));
+  }
+  return text;
+}
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,611 @@
+#include "quadrant/engine/explain/explain.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace quadrant::inline v0 {
+namespace {
+
+// Answers about nodes, after one pass over the conversions that finds each node's own.
+class Explainer {
+ public:
+  Explainer(const GraphView& graph, const Registry& registry, const Analysis& analysis)
+      : graph_(graph), registry_(registry), analysis_(analysis) {
+    for (const Conversion& conversion : analysis.selection.conversions()) {
+      conversions_of_[conversion.value.node].push_back(&conversion);
+    }
+    for (const CouplingDemand& demand : analysis.selection.coupling_demands()) {
+      demands_of_[demand.value].push_back(&demand);
+    }
+  }
+
+  [[nodiscard]] Explanation operator()(NodeId node) const {
+    Explanation result;
+    result.node = graph_.name(node);
+    result.kind = graph_.kind(node);
+    if (graph_.result_count(node) == 0) {
+      result.value = result.node;
+      result.benefits = benefits(node);
+      result.reason = takes_part(node) ? consumer_reason(node, result.benefits) : ineligible(node);
+      return result;
+    }
+    const Value value{node, 0};
+    result.value = graph_.value_name(value);
+    result.requests = requests(value);
+    result.benefits = benefits(node);
+    result.conversions = conversions(value);
+    result.vetoes = vetoes(node);
+    result.couplings = couplings(value);
+    result.blockers = blockers(value);
+    result.state = analysis_.eligibility.furthest_state(value);
+    switch (result.state) {
+      case State::Consumer:
+        result.reason = consumer_reason(node, result.benefits);
+        break;
+      case State::Quantizable:
+        result.reason = selection_reason(value);
+        result.state =
+            analysis_.selection.is_selected(value) ? State::ToQuantize : State::Unquantized;
+        break;
+      default: {
+        // A comparison, say, makes no real numbers, and asks for its operands all the same.
+        const bool is_asking = !result.benefits.empty() || request_refusal(node) != nullptr;
+        result.reason = is_asking ? consumer_reason(node, result.benefits) : ineligible(node);
+        break;
+      }
+    }
+    return result;
+  }
+
+ private:
+  [[nodiscard]] std::string constraint(ConstraintId id) const {
+    const ConstraintTable& constraints = analysis_.requests.constraints();
+    std::string text = constraints.print(id);
+    // Forms of two schemes may print alike.
+    if (id == float_form || registry_.scheme_count() == 1) return text;
+    return fmt::format("{} {}", registry_.name(constraints.scheme(id)), text);
+  }
+
+  // What `reason` says for each scheme of those that it has one for, each text once.
+  template <class Reason>
+  [[nodiscard]] std::vector<ExplainedVeto> by_reason(Reason reason) const {
+    std::vector<ExplainedVeto> groups;
+    for (std::uint32_t i = 0; i < registry_.scheme_count(); ++i) {
+      const std::optional<std::string> text = reason(i);
+      if (!text) continue;
+      auto group = std::ranges::find(groups, *text, &ExplainedVeto::reason);
+      if (group == groups.end()) group = groups.insert(group, ExplainedVeto{{}, *text});
+      group->schemes.emplace_back(registry_.name(i));
+    }
+    return groups;
+  }
+
+  [[nodiscard]] std::vector<ExplainedVeto> vetoes(NodeId node) const {
+    std::vector<ExplainedVeto> groups = by_reason([&](std::uint32_t scheme) {
+      const std::string* const found = veto(node, scheme);
+      return found == nullptr ? std::optional<std::string>() : *found;
+    });
+    std::size_t vetoed = 0;
+    for (const ExplainedVeto& group : groups) vetoed += group.schemes.size();
+    if (vetoed == registry_.scheme_count()) groups.clear();  // then this is the reason itself
+    return groups;
+  }
+  // Of the node, or of what it makes.
+  [[nodiscard]] const std::string* veto(NodeId node, std::uint32_t scheme) const {
+    const std::string* const of_node =
+        find_veto(analysis_.vetoes, analysis_.scheme_vetoes, node, registry_.name(scheme));
+    if (of_node != nullptr) return of_node;
+    for (std::uint32_t i = 0; i < graph_.result_count(node); ++i) {
+      const auto found = analysis_.value_vetoes.find({node, i});
+      if (found != analysis_.value_vetoes.end()) return &found->second;
+    }
+    return nullptr;
+  }
+
+  // Whether it may ask for its operands, under some scheme.
+  [[nodiscard]] bool takes_part(NodeId node) const {
+    for (std::uint32_t i = 0; i < registry_.scheme_count(); ++i) {
+      if (analysis_.eligibility.method(node, i) != nullptr) return true;
+    }
+    return false;
+  }
+
+  // --- phase 1 ---
+  [[nodiscard]] std::string ineligible(NodeId node) const {
+    const std::vector<ExplainedVeto> groups =
+        by_reason([&](std::uint32_t scheme) { return std::optional(ineligible(node, scheme)); });
+    if (groups.size() == 1) return sentence(node, 0, groups[0]);
+    std::string text;
+    for (const ExplainedVeto& group : groups) {
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", fmt::join(group.schemes, ", "),
+                          group.reason);
+    }
+    return text;
+  }
+
+  // The reason of schemes, of which `scheme` is one; what they have not is theirs by name.
+  [[nodiscard]] std::string sentence(NodeId node, std::uint32_t scheme,
+                                     const ExplainedVeto& group) const {
+    const bool is_unknown =
+        analysis_.eligibility.cause(node, scheme) == EligibilityCause::no_method;
+    if (!is_unknown) return group.reason;
+    const bool is_one = group.schemes.size() == 1;
+    return fmt::format("{} '{}' {} {}", is_one ? "scheme" : "schemes",
+                       fmt::join(group.schemes, "' and '"), is_one ? "has" : "have", group.reason);
+  }
+
+  [[nodiscard]] std::string ineligible(NodeId node, std::uint32_t scheme) const {
+    switch (analysis_.eligibility.cause(node, scheme)) {
+      case EligibilityCause::eligible:
+        return holds_reals(node)
+                   ? fmt::format("what '{}' computes stays in real numbers here", graph_.kind(node))
+                   : std::string("its results hold no real numbers");
+      case EligibilityCause::already_quantized: {
+        const ConstraintId given = analysis_.eligibility.given({node, 0});
+        return given == float_form
+                   ? "the model came with it quantized"
+                   : fmt::format("the model came with it quantized as {}", constraint(given));
+      }
+      case EligibilityCause::vetoed:
+        return *veto(node, scheme);
+      case EligibilityCause::pattern:
+        return pattern_mismatches(node, scheme);
+      case EligibilityCause::method:
+      case EligibilityCause::possibilities: {
+        const std::string* why = analysis_.eligibility.why(node, scheme);
+        return why != nullptr ? *why : "the method's own check refuses it";
+      }
+      case EligibilityCause::no_method:
+        break;
+    }
+    return fmt::format("no method for '{}'", graph_.kind(node));
+  }
+
+  // Whether codes could stand for what it makes: then it is an operation that takes codes alone.
+  [[nodiscard]] bool holds_reals(NodeId node) const {
+    for (std::uint32_t i = 0; i < graph_.result_count(node); ++i) {
+      if (may_be_real(graph_.type({node, i}).element)) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] std::string pattern_mismatches(NodeId node, std::uint32_t scheme) const {
+    const QuantizationMethod* method = registry_.find(ref(node), scheme);
+    const Blockers blockers = find_blockers(node, scheme);
+    std::string text = fmt::format("{} needs ", method->name());
+    std::string_view separator;
+    for (const std::size_t at : blockers.operands) {
+      const Value operand = ref(node).operand(at);
+      text += fmt::format(
+          "{}operand {} to be {}, which {}", separator, at,
+          to_string(blockers.pattern->operands[std::min(at, blockers.pattern->size - 1)]),
+          operand.is_absent()
+              ? std::string("is absent")
+              : fmt::format("is {} ('{}')", to_string(analysis_.eligibility.state(operand, scheme)),
+                            graph_.value_name(operand)));
+      separator = "; ";
+    }
+    const std::size_t others = method->patterns().size() - 1;
+    if (others == 1) text += "; its other pattern fits no better";
+    if (others > 1) text += fmt::format("; none of its {} other patterns fits better", others);
+    return text;
+  }
+
+  // The pattern that comes nearest, and the operands where it fails.
+  struct Blockers {
+    const ParentsPattern* pattern = nullptr;
+    std::vector<std::size_t> operands;
+  };
+  [[nodiscard]] Blockers find_blockers(NodeId node, std::uint32_t scheme) const {
+    std::vector<State> states;
+    std::vector<std::uint8_t> present;
+    for (const Value operand : graph_.operands(node)) {
+      present.push_back(operand.is_absent() ? 0 : 1);
+      states.push_back(operand.is_absent() ? State::Unquantized
+                                           : analysis_.eligibility.state(operand, scheme));
+    }
+    Blockers nearest;
+    for (const ParentsPattern& pattern : registry_.find(ref(node), scheme)->patterns()) {
+      std::vector<std::size_t> mismatches = pattern.mismatches(states, present);
+      if (nearest.pattern == nullptr || mismatches.size() < nearest.operands.size()) {
+        nearest = {&pattern, std::move(mismatches)};
+      }
+    }
+    return nearest;
+  }
+
+  [[nodiscard]] NodeRef ref(NodeId node) const { return {&graph_, node}; }
+
+  // The values that stand in the way, by name: were they otherwise, so would this one be.
+  [[nodiscard]] std::vector<std::string> blockers(Value value) const {
+    std::vector<std::string> names;
+    const auto add = [&](Value blocker) {
+      std::string name(graph_.value_name(blocker));
+      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+    };
+    for (std::uint32_t i = 0; i < registry_.scheme_count(); ++i) {
+      if (analysis_.eligibility.cause(value.node, i) != EligibilityCause::pattern) continue;
+      for (const std::size_t operand : find_blockers(value.node, i).operands) {
+        const Value blocker = ref(value.node).operand(operand);
+        if (!blocker.is_absent()) add(blocker);
+      }
+    }
+    const SelectionCause cause = analysis_.selection[value].cause;
+    if (cause == SelectionCause::refused || cause == SelectionCause::unavailable) {
+      for (const Value blocker : find_blockers(value, cause)) add(blocker);
+    }
+    return names;
+  }
+
+  // The same for a value that was asked for: of the alternative that comes nearest.
+  [[nodiscard]] std::vector<Value> find_blockers(Value value, SelectionCause cause) const {
+    const RequestGraph& graph = analysis_.requests;
+    std::optional<std::vector<Value>> nearest;
+    for (RequestId id = graph.first(value); id != no_request; id = graph[id].next) {
+      for (const Alternative& alternative : graph.alternatives(graph[id])) {
+        std::vector<Value> found;
+        for (const Need& need : graph.needs(alternative)) {
+          const Value operand = ref(value.node).operand(need.operand);
+          if (!operand.is_absent() && is_in_the_way(need, operand, cause)) found.push_back(operand);
+        }
+        if (!nearest || found.size() < nearest->size()) nearest = std::move(found);
+      }
+    }
+    return std::move(nearest).value_or(std::vector<Value>{});
+  }
+
+  // Whether an operand keeps an alternative from holding that needs it.
+  [[nodiscard]] bool is_in_the_way(const Need& need, Value operand, SelectionCause cause) const {
+    if (need.request == no_request) return true;
+    const Request& request = analysis_.requests[need.request];
+    if (!request.accepted) return true;
+    const bool can_be_had =
+        request.entry || analysis_.selection.produced(operand) == request.constraint;
+    if (cause == SelectionCause::refused || can_be_had) return false;
+    // It was as asked, but then nobody took it: the other operands are to blame.
+    const Choice& choice = analysis_.selection[operand];
+    return choice.cause != SelectionCause::unused || choice.request != need.request;
+  }
+
+  // --- phase 2 ---
+  [[nodiscard]] std::vector<ExplainedBenefit> benefits(NodeId consumer) const {
+    std::vector<ExplainedBenefit> result;
+    for (const Benefit& benefit : analysis_.requests.benefits(consumer)) {
+      const Value operand = graph_.operands(consumer)[benefit.operand];
+      ExplainedBenefit entry;
+      entry.operand = graph_.value_name(operand);
+      entry.index = benefit.operand;
+      entry.constraint = constraint(benefit.constraint);
+      entry.gain = benefit.gain;
+      entry.realized = analysis_.selection.is_realized(analysis_.requests, benefit);
+      if (!entry.realized) entry.why_not = why_not(benefit, operand);
+      result.push_back(std::move(entry));
+    }
+    std::ranges::sort(result, {}, [](const ExplainedBenefit& entry) {
+      return std::tie(entry.index, entry.constraint);
+    });
+    return result;
+  }
+
+  [[nodiscard]] std::string why_not(const Benefit& benefit, Value operand) const {
+    if (analysis_.selection.is_selected(operand)) {
+      return "it reads it dequantized, as it was quantized " + selection_reason(operand);
+    }
+    if (benefit.request == no_request) {
+      const std::uint32_t scheme = analysis_.requests.constraints().scheme(benefit.constraint);
+      return sentence(operand.node, scheme,
+                      {{std::string(registry_.name(scheme))}, ineligible(operand.node, scheme)});
+    }
+    if (analysis_.eligibility.furthest_state(operand) != State::Quantizable) {
+      return "quantizing it for this reader costs more than it gains";
+    }
+    return selection_reason(operand);
+  }
+
+  [[nodiscard]] const std::string* request_refusal(NodeId node) const {
+    const std::string* found = nullptr;
+    for (std::uint32_t i = 0; i < registry_.scheme_count() && found == nullptr; ++i) {
+      found = analysis_.requests.refusal(node, i);
+    }
+    return found;
+  }
+
+  [[nodiscard]] std::string consumer_reason(NodeId node,
+                                            const std::vector<ExplainedBenefit>& benefits) const {
+    if (benefits.empty()) {
+      const std::string* why = request_refusal(node);
+      return why != nullptr ? *why : "it asks for nothing";
+    }
+    // Several schemes, or forms, may be asked of one operand, which takes one.
+    std::set<std::uint32_t> asked;
+    std::set<std::uint32_t> realized;
+    for (const ExplainedBenefit& benefit : benefits) {
+      asked.insert(benefit.index);
+      if (benefit.realized) realized.insert(benefit.index);
+    }
+    const std::string* refusal = request_refusal(node);
+    return fmt::format("takes {} of {} operands that it asked for in quantized form{}{}",
+                       realized.size(), asked.size(), refusal != nullptr ? "; for another, " : "",
+                       refusal != nullptr ? *refusal : "");
+  }
+
+  [[nodiscard]] std::vector<ExplainedRequest> requests(Value value) const {
+    std::vector<ExplainedRequest> result;
+    const RequestGraph& graph = analysis_.requests;
+    for (RequestId id = graph.first(value); id != no_request; id = graph[id].next) {
+      const Request& request = graph[id];
+      ExplainedRequest entry;
+      entry.constraint = constraint(request.constraint);
+      entry.gain = request.flow;
+      entry.accepted = request.accepted;
+      entry.selected =
+          analysis_.selection.is_selected(value) && analysis_.selection[value].request == id;
+      entry.from = askers(value, id);
+      if (!request.accepted) {
+        entry.refusal = request.refusal != nullptr ? *request.refusal
+                                                   : "its own operands cannot be quantized so";
+      }
+      result.push_back(std::move(entry));
+    }
+    std::ranges::sort(result, [](const ExplainedRequest& a, const ExplainedRequest& b) {
+      return a.gain != b.gain ? a.gain > b.gain : a.constraint < b.constraint;
+    });
+    return result;
+  }
+
+  [[nodiscard]] std::vector<std::string> askers(Value value, RequestId wanted) const {
+    std::vector<std::string> result;
+    for (const Use& use : graph_.uses(value.node)) {
+      if (use.result != value.result) continue;
+      const bool asks =
+          std::ranges::any_of(analysis_.requests.benefits(use.user, use.operand),
+                              [&](const Benefit& benefit) { return benefit.request == wanted; }) ||
+          passes_on(use, wanted);
+      if (asks) result.push_back(reader(use));
+    }
+    std::ranges::sort(result);
+    if (result.empty()) result.emplace_back("its own operation");
+    return result;
+  }
+
+  [[nodiscard]] std::string reader(const Use& use) const {
+    return fmt::format("{} (operand {})", label(graph_, use.user), use.operand);
+  }
+
+  // Whether a request on a result of the user needs `wanted` at this operand.
+  [[nodiscard]] bool passes_on(const Use& use, RequestId wanted) const {
+    const RequestGraph& graph = analysis_.requests;
+    for (std::uint32_t result = 0; result < graph_.result_count(use.user); ++result) {
+      for (RequestId id = graph.first({use.user, result}); id != no_request; id = graph[id].next) {
+        for (const Alternative& alternative : graph.alternatives(graph[id])) {
+          for (const Need& need : graph.needs(alternative)) {
+            if (need.request == wanted && need.operand == use.operand) return true;
+          }
+        }
+      }
+    }
+    return false;
+  }
+
+  // --- phase 3 ---
+  [[nodiscard]] std::string selection_reason(Value value) const {
+    const Choice& choice = analysis_.selection[value];
+    const RequestGraph& graph = analysis_.requests;
+    switch (choice.cause) {
+      case SelectionCause::selected: {
+        std::string text = fmt::format("{}, gain {}", constraint(graph[choice.request].constraint),
+                                       choice.gain.amount());
+        if (choice.own != Gain{} && choice.own != choice.gain) {
+          text += fmt::format(" ({} its own, the rest its readers' and conversions)",
+                              choice.own.amount());
+        }
+        if (choice.runner_up != no_request) {
+          text +=
+              fmt::format("; next best {} with {}", constraint(graph[choice.runner_up].constraint),
+                          choice.runner_up_gain.amount());
+        }
+        return text;
+      }
+      case SelectionCause::not_requested:
+        return not_requested(value);
+      case SelectionCause::refused:
+        return refusal(value);
+      case SelectionCause::unavailable:
+        return "what it is computed from was quantized otherwise, or not at all";
+      case SelectionCause::withheld: {
+        const std::string* const why = analysis_.selection.why_withheld(value.node);
+        return why != nullptr ? *why : "its method offers none of the forms that are asked for";
+      }
+      case SelectionCause::no_gain:
+        return fmt::format("{} would be worth {} here, float is worth {}",
+                           constraint(graph[choice.request].constraint), choice.gain.amount(),
+                           choice.in_float.amount());
+      case SelectionCause::loss:
+        return fmt::format("{} and what hangs together with it would be worth {}",
+                           constraint(graph[choice.request].constraint), choice.gain.amount());
+      case SelectionCause::unused:
+        return "everyone who asked for it chose otherwise";
+      case SelectionCause::coupled:
+        return "the values that it is coupled with were quantized otherwise" + demands(value);
+      case SelectionCause::contradicted:
+        return "its couplings take forms that differ, and it can be made in one alone" +
+               demands(value);
+      case SelectionCause::outweighed:
+        return fmt::format("the decision that is worth most leaves it in float, not {}",
+                           constraint(graph[choice.request].constraint));
+      case SelectionCause::not_planned:
+        return "the plan leaves it in float";
+      case SelectionCause::not_eligible:
+        break;
+    }
+    return ineligible(value.node);
+  }
+
+  [[nodiscard]] std::vector<ExplainedConversion> conversions(Value value) const {
+    std::vector<ExplainedConversion> result;
+    const auto found = conversions_of_.find(value.node);
+    if (found == conversions_of_.end()) return result;
+    for (const Conversion* conversion : found->second) {
+      if (conversion->value != value) continue;
+      ExplainedConversion entry{
+          constraint(conversion->from), constraint(conversion->to), conversion->price, {}};
+      for (const Use& use : conversion->readers) entry.readers.push_back(reader(use));
+      std::ranges::sort(entry.readers);
+      result.push_back(std::move(entry));
+    }
+    return result;
+  }
+
+  [[nodiscard]] std::vector<ExplainedCoupling> couplings(Value value) const {
+    std::vector<ExplainedCoupling> result;
+    const auto found = demands_of_.find(value);
+    if (found == demands_of_.end()) return result;
+    for (const CouplingDemand* demand : found->second) {
+      result.push_back({std::string(graph_.value_name(demand->member)), constraint(demand->form)});
+    }
+    return result;
+  }
+
+  // `: a with 'x', b with 'y'`: what its couplings take. Empty where nothing is known of it.
+  [[nodiscard]] std::string demands(Value value) const {
+    std::string text;
+    for (const ExplainedCoupling& coupling : couplings(value)) {
+      text += fmt::format("{}{} with '{}'", text.empty() ? ": " : ", ", coupling.constraint,
+                          coupling.with);
+    }
+    return text;
+  }
+
+  // Why a node that takes part in no scheme, or asks for nothing, does not; null where there is
+  // nothing to say but that.
+  [[nodiscard]] const std::string* why_not_asking(NodeId node) const {
+    for (std::uint32_t i = 0; i < registry_.scheme_count(); ++i) {
+      const std::string* const vetoed =
+          find_veto(analysis_.vetoes, analysis_.scheme_vetoes, node, registry_.name(i));
+      if (vetoed != nullptr) return vetoed;
+      if (analysis_.eligibility.method(node, i) == nullptr) {
+        const std::string* const why = analysis_.eligibility.why(node, i);
+        if (why != nullptr) return why;
+      }
+    }
+    return request_refusal(node);
+  }
+
+  // `; 'fc' does not: excluded ...`: the readers that say why, each reason once.
+  [[nodiscard]] std::string readers_reasons(Value value) const {
+    constexpr std::size_t shown = 3;
+    std::map<std::string_view, std::string_view> reader_by_reason;
+    for (const Use& use : graph_.uses(value.node)) {
+      if (use.result != value.result) continue;
+      const std::string* const why = why_not_asking(use.user);
+      if (why == nullptr) continue;
+      const std::string_view reader = label(graph_, use.user);
+      const auto known = reader_by_reason.try_emplace(*why, reader).first;
+      known->second = std::min(known->second, reader);  // whichever was read first
+    }
+    std::string text;
+    std::size_t said = 0;
+    for (const auto& [why, reader] : reader_by_reason) {
+      if (said++ == shown) break;
+      text += fmt::format("; '{}' does not: {}", reader, why);
+    }
+    return text;
+  }
+
+  // Names what stands in the way: the readers, by operation and operand, each once.
+  [[nodiscard]] std::string not_requested(Value value) const {
+    constexpr std::size_t shown = 3;
+    std::vector<std::string> readers;
+    for (const Use& use : graph_.uses(value.node)) {
+      if (use.result != value.result) continue;
+      std::string reader = fmt::format("{} (operand {})", graph_.kind(use.user), use.operand);
+      if (std::ranges::find(readers, reader) == readers.end()) readers.push_back(std::move(reader));
+      if (readers.size() > shown) break;
+    }
+    if (readers.empty()) return "nobody reads it";
+    std::ranges::sort(readers);
+    const bool more = readers.size() > shown;
+    if (more) readers.resize(shown);
+    const std::string* const why = request_refusal(value.node);
+    return fmt::format("nobody asks for it in quantized form; it is read by {}{}{}{}{}",
+                       fmt::join(readers, ", "), more ? " and others" : "", readers_reasons(value),
+                       why != nullptr ? "; its own operation does not either: " : "",
+                       why != nullptr ? *why : "");
+  }
+
+  [[nodiscard]] std::string refusal(Value value) const {
+    const RequestGraph& graph = analysis_.requests;
+    RequestId first = no_request;  // by form: in which order they came depends on the graph's
+    for (RequestId id = graph.first(value); id != no_request; id = graph[id].next) {
+      if (graph[id].refusal == nullptr) continue;
+      const bool is_before =
+          first == no_request ||
+          graph.constraints().less(graph[id].constraint, graph[first].constraint);
+      if (is_before) first = id;
+    }
+    if (first == no_request) return "what it is computed from cannot be quantized as asked";
+    return fmt::format("{} was asked for: {}", constraint(graph[first].constraint),
+                       *graph[first].refusal);
+  }
+
+  const GraphView& graph_;
+  const Registry& registry_;
+  const Analysis& analysis_;
+  std::unordered_map<NodeId, std::vector<const Conversion*>> conversions_of_;
+  std::unordered_map<Value, std::vector<const CouplingDemand*>> demands_of_;
+};
+
+}  // namespace
+
+Explanation explain(const GraphView& graph, const Registry& registry, const Analysis& analysis,
+                    NodeId node) {
+  return Explainer(graph, registry, analysis)(node);
+}
+
+std::vector<Explanation> explain_all(const GraphView& graph, const Registry& registry,
+                                     const Analysis& analysis) {
+  const Explainer explainer(graph, registry, analysis);
+  std::vector<Explanation> result;
+  result.reserve(analysis.order.size());
+  for (const NodeId node : analysis.order) result.push_back(explainer(node));
+  return result;
+}
+
+namespace {
+
+// The form that was selected for a value, whose it is included; empty: none.
+std::string selected_form(const Analysis& analysis, Value value) {
+  if (!analysis.selection.is_selected(value)) return "";
+  const ConstraintTable& constraints = analysis.requests.constraints();
+  const ConstraintId form = analysis.requests[analysis.selection[value].request].constraint;
+  return fmt::format("{} {}", analysis.registry.scheme(constraints.scheme(form)).name(),
+                     constraints.print(form));
+}
+
+}  // namespace
+
+std::vector<ExplainedDifference> explain_differences(const GraphView& graph, const Analysis& before,
+                                                     const Analysis& after) {
+  const Explainer explain_before(graph, before.registry, before);
+  const Explainer explain_after(graph, after.registry, after);
+  std::vector<ExplainedDifference> result;
+  for (const NodeId node : after.order) {
+    bool differs = false;
+    for (std::uint32_t i = 0; i < graph.result_count(node) && !differs; ++i) {
+      differs = selected_form(before, {node, i}) != selected_form(after, {node, i});
+    }
+    if (differs) result.push_back({explain_before(node), explain_after(node)});
+  }
+  return result;
+}
+
+}  // namespace quadrant::inline v0

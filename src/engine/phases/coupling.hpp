@@ -1,0 +1,22 @@
+// Values that must not be quantized differently.
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "quadrant/engine/phases/selection.hpp"
+
+namespace quadrant::inline v0 {
+
+/// The form that each coupling of the problem takes; `float_form`: none. It is the form of a member
+/// that came quantized, else the planned one (`planned` may be null), else the one of which all
+/// members together gain most.
+[[nodiscard]] std::vector<ConstraintId> find_coupling_forms(const SelectionProblem& problem,
+                                                            const ValueMap<RequestId>* planned);
+/// The one quantized form that each coupled value may be made in, where its couplings take `forms`;
+/// `float_form`: none.
+[[nodiscard]] std::unordered_map<Value, ConstraintId> find_coupled_forms(
+    const SelectionProblem& problem, std::span<const ConstraintId> forms);
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,28 @@
+// Between phases 3 and 4: the one time the contents of selected weights are read before they are
+// written.
+#pragma once
+
+#include "quadrant/engine/phases/rewriting.hpp"
+#include "quadrant/ir/constant_store.hpp"
+#include "quadrant/support/diagnostics.hpp"
+#include "quadrant/support/executor.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+struct DataPassResult {
+  PreparedData data;
+  Vetoes refused;  ///< nodes whose contents forbid quantization, each with the reason
+};
+
+/// Calls `examine` of every node whose results were selected, and the scheme's `resolve` for every
+/// group of values that share parameters, both in parallel on `executor`. Memory is bounded by what
+/// they keep, which goes to `store` unless that is null. An error of either (an unreadable file)
+/// ends the pass.
+[[nodiscard]] Expected<DataPassResult> run_data_pass(const SelectionProblem& problem,
+                                                     const Selection& selection,
+                                                     const ParameterTable& parameters,
+                                                     Executor& executor, Sink* sink,
+                                                     ConstantStore* store = nullptr);
+
+}  // namespace quadrant::inline v0

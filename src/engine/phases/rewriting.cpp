@@ -1,0 +1,286 @@
+#include "quadrant/engine/phases/rewriting.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "quadrant/ir/explicit_quantization.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0 {
+
+std::shared_ptr<const UniformType> RewriteContext::parameters_as(Value value,
+                                                                 ConstraintId form) const {
+  if (form == float_form) return nullptr;
+  const RequestId request = decided_->problem.requests.find(value, form);
+  const std::uint32_t group =
+      request == no_request ? ParameterTable::none : decided_->parameters.group(request);
+  if (group == ParameterTable::none) return nullptr;
+  return decided_->data.parameters[group];
+}
+
+Expected<void> RewriteContext::set_quantized(Value value, Quantization type) {
+  TensorType changed = view().type(value);
+  changed.element = type.storage();
+  changed.quantization = std::move(type);
+  return graph_->set_type(value, std::move(changed));
+}
+
+Expected<Value> RewriteContext::emit(std::string_view kind, std::vector<Value> operands,
+                                     std::string name, TensorType type, Attributes attributes) {
+  NodeSpec spec;
+  spec.kind = kind;
+  spec.name = free_node_name(fmt::format("{}_{}", name, kind));
+  spec.operands = std::move(operands);
+  spec.results.push_back({std::move(name), std::move(type)});
+  spec.attributes = std::move(attributes);
+  return add(std::move(spec));
+}
+
+// Names of nodes need not be unique, but some runtimes refuse two of one name.
+std::string RewriteContext::free_node_name(const std::string& wanted) {
+  if (node_names_.empty()) {
+    const GraphView& graph = view();
+    for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+      const NodeId node = graph.node_at(i);
+      if (node.is_valid()) node_names_.emplace(graph.name(node));
+    }
+  }
+  std::string name = wanted;
+  if (node_names_.insert(name).second) return name;
+  // From where the last search ended: many nodes may want one name.
+  std::size_t& suffix = name_suffixes_[wanted];
+  do {
+    name = fmt::format("{}_{}", wanted, ++suffix);
+  } while (!node_names_.insert(name).second);
+  return name;
+}
+
+Expected<Value> RewriteContext::emit_constant(std::string name, Constant contents,
+                                              Quantization quantization) {
+  NodeSpec spec;
+  spec.kind = ops::Constant::kind;
+  spec.results.push_back(
+      {std::move(name), {contents.element(), contents.shape(), std::move(quantization)}});
+  spec.constant = std::move(contents);
+  return add(std::move(spec));
+}
+
+Expected<Value> RewriteContext::add(NodeSpec spec) {
+  QUADRANT_TRY(const NodeId node, graph_->emit(std::move(spec)));
+  emitted_.push_back(node);
+  return Value{node};
+}
+
+Expected<void> RewriteContext::replace(Value value, Value made) {
+  QUADRANT_CHECK(graph_->replace_uses(value, made, made.node));
+  replaced_[value] = made;
+  made_[made] = decided(value);
+  return {};
+}
+
+Expected<void> RewriteContext::take_place(Value value, Value made, std::string_view suffix) {
+  const std::string name(view().value_name(value));
+  TensorType type = view().type(made);
+  if (!type.shape.is_static() && view().type(value).shape.is_ranked()) {
+    type.shape = view().type(value).shape;
+    QUADRANT_CHECK(graph_->set_type(made, std::move(type)));
+  }
+  QUADRANT_CHECK(replace(value, made));
+  QUADRANT_CHECK(graph_->set_value_name(value, name + std::string(suffix)));
+  return graph_->set_value_name(made, name);
+}
+
+Value RewriteContext::current(Value value) const {
+  for (auto found = replaced_.find(value); found != replaced_.end();
+       found = replaced_.find(value)) {
+    value = found->second;
+  }
+  return value;
+}
+
+class Rewriting {
+ public:
+  Rewriting(GraphRewriter& graph, const Decided& decided)
+      : graph_(graph),
+        decided_(decided),
+        context_(graph, decided),
+        next_(decided.selection.conversions().begin()) {}
+
+  Expected<void> run() {
+    std::set<NodeId> used = used_nodes();
+    for (const NodeId node : decided_.problem.order) {
+      QUADRANT_CHECK(rewrite_node(node));
+      QUADRANT_CHECK(convert_results(node));
+    }
+    return erase_unused(std::move(used));
+  }
+
+ private:
+  // Of these, of what was emitted and of what was replaced, whatever has no user: a replaced node
+  // that never had one may not fit its operands any more.
+  Expected<void> erase_unused(std::set<NodeId> used) {
+    used.insert(context_.emitted_.begin(), context_.emitted_.end());
+    for (const auto& [value, made] : context_.replaced_) used.insert(value.node);
+    std::vector<NodeId> candidates(used.begin(), used.end());
+    std::erase_if(candidates, [&](NodeId node) { return !graph_.view().uses(node).empty(); });
+    while (!candidates.empty()) {
+      const NodeId node = candidates.back();
+      candidates.pop_back();
+      const auto operands = graph_.view().operands(node);
+      std::set<NodeId> read;
+      for (const Value operand : operands) {
+        if (!operand.is_absent()) read.insert(operand.node);
+      }
+      QUADRANT_CHECK(graph_.erase(node));
+      for (const NodeId producer : read) {
+        const bool is_unused = graph_.view().uses(producer).empty() &&
+                               graph_.view().kind(producer) != ops::Input::kind;
+        if (is_unused) candidates.push_back(producer);
+      }
+    }
+    return {};
+  }
+
+  // What somebody used before; inputs stay whatever happens.
+  [[nodiscard]] std::set<NodeId> used_nodes() const {
+    std::set<NodeId> used;
+    for (const NodeId node : decided_.problem.order) {
+      const bool is_used = !graph_.view().uses(node).empty();
+      if (is_used && graph_.view().kind(node) != ops::Input::kind) used.insert(node);
+    }
+    return used;
+  }
+
+  [[nodiscard]] std::uint32_t scheme_of(ConstraintId form) const {
+    return decided_.problem.requests.constraints().scheme(form);
+  }
+  [[nodiscard]] const Scheme& scheme(ConstraintId form) const {
+    return decided_.problem.registry.scheme(scheme_of(form));
+  }
+
+  Expected<void> rewrite_node(NodeId node) {
+    const Eligibility& eligibility = decided_.problem.eligibility;
+    std::vector<Value> selected;
+    for (std::uint32_t i = 0; i < decided_.problem.graph.result_count(node); ++i) {
+      if (decided_.selection.is_selected({node, i})) selected.push_back({node, i});
+    }
+    if (selected.empty()) {
+      for (std::uint32_t i = 0; i < eligibility.scheme_count(); ++i) {
+        const QuantizationMethod* method = eligibility.method(node, i);
+        if (method != nullptr && gains_by(node, i, *method)) {
+          QUADRANT_CHECK(call_rewriter(*method, i, node));
+        }
+      }
+      return {};
+    }
+    const std::uint32_t scheme = scheme_of(decided_.selection.produced(selected.front()));
+    const QuantizationMethod& method = *eligibility.method(node, scheme);
+    QUADRANT_CHECK(call_rewriter(method, scheme, node));
+    for (const Value value : selected) {
+      const Value made = context_.current(value);
+      if (graph_.view().type(made).is_quantized()) continue;
+      return fail(
+          ErrorCode::impossible,
+          fmt::format("method {} was asked to quantize this value and did not", method.name()),
+          {.file = {},
+           .node = std::string(graph_.view().name(node)),
+           .tensor = std::string(graph_.view().value_name(made)),
+           .offset = {}});
+    }
+    return {};
+  }
+
+  Expected<void> call_rewriter(const QuantizationMethod& method, std::uint32_t scheme,
+                               NodeId node) {
+    context_.scheme_ = scheme;
+    return method.rewriter({&graph_.view(), node}, context_);
+  }
+
+  // Whether a node that makes floats is to be rewritten by the scheme: it is a Consumer, unless it
+  // reads another scheme's codes; or it got what it asked for.
+  [[nodiscard]] bool gains_by(NodeId node, std::uint32_t scheme,
+                              const QuantizationMethod& method) const {
+    if (method.eligible_state() == State::Consumer && !reads_codes_of_another(node, scheme)) {
+      return true;
+    }
+    const RequestGraph& requests = decided_.problem.requests;
+    return std::ranges::any_of(requests.benefits(node), [&](const Benefit& benefit) {
+      return scheme_of(benefit.constraint) == scheme &&
+             decided_.selection.is_realized(requests, benefit);
+    });
+  }
+
+  [[nodiscard]] bool reads_codes_of_another(NodeId node, std::uint32_t scheme) const {
+    for (std::uint32_t i = 0; i < graph_.view().operands(node).size(); ++i) {
+      const ConstraintId form = decided_.selection.read(node, i);
+      if (form != float_form && scheme_of(form) != scheme) return true;
+    }
+    return false;
+  }
+
+  // Makes the other forms of the node's results, which come in the order of the nodes.
+  Expected<void> convert_results(NodeId node) {
+    Value converted;  // the value at hand, and its float form if one was made
+    Value real;
+    for (; next_ != decided_.selection.conversions().end() && next_->value.node == node; ++next_) {
+      if (next_->value != converted) real = Value{};
+      converted = next_->value;
+      QUADRANT_TRY(const Value made, convert(*next_, real));
+      context_.made_[made] = {next_->value, next_->to};
+      if (next_->to == float_form) real = made;
+      for (const Use& use : next_->readers) {
+        QUADRANT_CHECK(graph_.set_operand(use.user, use.operand, made));
+      }
+    }
+    return {};
+  }
+
+  Expected<Value> convert(const Conversion& conversion, Value real) {
+    const Value made = context_.current(conversion.value);
+    if (conversion.to == float_form) return leave(made, conversion);
+    context_.scheme_ = scheme_of(conversion.to);
+    const Scheme& target = scheme(conversion.to);
+    const void* to = decided_.problem.requests.constraints().get(conversion.to);
+    // The value is named by the float form, if another one was made of it.
+    const Value named = real.is_absent() ? made : real;
+    QUADRANT_TRY(const Value converted, conversion.from == float_form
+                                            ? target.erased_enter(named, to, context_)
+                                            : target.erased_convert(made, to, context_));
+    const std::string name(graph_.view().value_name(named));
+    QUADRANT_CHECK(graph_.set_value_name(converted, name + std::string(quantized_ending)));
+    return converted;
+  }
+
+  [[nodiscard]] bool is_given(Value value) const {
+    const Eligibility& eligibility = decided_.problem.eligibility;
+    return eligibility.numbering()->contains(value) && eligibility.given(value) != float_form;
+  }
+
+  Expected<Value> leave(Value made, const Conversion& conversion) {
+    context_.scheme_ = scheme_of(conversion.from);
+    const std::string name(graph_.view().value_name(made));
+    QUADRANT_TRY(const Value left, scheme(conversion.from).leave(made, context_));
+    // Who calls the model knows its inputs by name; codes that came with it keep theirs, too.
+    if (is_given(made) || graph_.view().kind(made.node) == ops::Input::kind) {
+      QUADRANT_CHECK(graph_.set_value_name(left, name + std::string(dequantized_ending)));
+      return left;
+    }
+    QUADRANT_CHECK(graph_.set_value_name(made, name + std::string(quantized_ending)));
+    QUADRANT_CHECK(graph_.set_value_name(left, name));
+    return left;
+  }
+
+  GraphRewriter& graph_;
+  const Decided& decided_;
+  RewriteContext context_;
+  std::span<const Conversion>::iterator next_;
+};
+
+Expected<void> rewrite(GraphRewriter& graph, const Decided& decided) {
+  return Rewriting(graph, decided).run();
+}
+
+}  // namespace quadrant::inline v0

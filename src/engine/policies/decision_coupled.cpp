@@ -1,0 +1,46 @@
+// Why couplings keep values in float.
+#include "engine/phases/coupling_demands.hpp"
+#include "engine/policies/decision.hpp"
+
+namespace quadrant::inline v0 {
+
+// What was decided of all members is known in the end alone: a solver knows no causes, and the walk
+// comes to some members before others.
+void Decision::explain_couplings() {
+  selection_.coupling_demands_.clear();
+  if (problem_.couplings.empty()) return;
+  const CouplingDemands all(problem_, selection_.produced_, coupling_forms_);
+  for (const NodeId node : problem_.order) {
+    if (selected_lead(node)) continue;
+    std::vector<CouplingDemand> demands = all.of(node);
+    const std::optional<SelectionCause> cause = cause_of(node, demands);
+    if (!cause) continue;
+    for_each_result(node, [&](Value value) {
+      SelectionCause& known = selection_.choices_[value].cause;
+      if (known != SelectionCause::coupled && known != SelectionCause::outweighed) return;
+      known = *cause;
+      for (CouplingDemand& demand : demands) {
+        demand.value = value;
+        selection_.coupling_demands_.push_back(demand);
+      }
+    });
+  }
+}
+
+// Empty: couplings are not to blame, or there is nothing to say of them.
+std::optional<SelectionCause> Decision::cause_of(NodeId node,
+                                                 std::span<const CouplingDemand> demands) const {
+  if (demands.empty()) return std::nullopt;
+  if (demands.size() > 1) return SelectionCause::contradicted;
+  bool is_coupled = false;
+  for_each_result(node, [&](Value value) {
+    const SelectionCause cause = selection_.choices_[value].cause;
+    const RequestId id = problem_.requests.find(value, demands.front().form);
+    const bool is_possible = id != no_request && problem_.requests[id].producible;
+    is_coupled = is_coupled || cause == SelectionCause::coupled ||
+                 (cause == SelectionCause::outweighed && !is_possible);
+  });
+  return is_coupled ? std::optional(SelectionCause::coupled) : std::nullopt;
+}
+
+}  // namespace quadrant::inline v0
