@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "fake_quantize/forms.hpp"
-#include "ir/products.hpp"
 #include "ir/scales.hpp"
+#include "quadrant/ir/products.hpp"
 
 namespace quadrant::inline v0::low_precision {
 namespace {

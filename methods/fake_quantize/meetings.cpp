@@ -9,8 +9,8 @@
 #include "fake_quantize/forms.hpp"
 #include "fake_quantize/methods.hpp"
 #include "fake_quantize/profiles.hpp"
-#include "ir/products.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/products.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::low_precision {

@@ -6,7 +6,7 @@
 //
 // The scale of the data must be the same all along what is summed up, and so must that of the
 // weight.
-#include "ir/products.hpp"
+#include "quadrant/ir/products.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "fake_quantize/forms.hpp"
-#include "ir/moves.hpp"
 #include "ir/scales.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "support/saturating.hpp"
 

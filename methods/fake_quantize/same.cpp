@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "fake_quantize/forms.hpp"
-#include "ir/moves.hpp"
 #include "ir/scales.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/windows.hpp"

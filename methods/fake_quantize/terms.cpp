@@ -9,10 +9,10 @@
 
 #include "fake_quantize/forms.hpp"
 #include "fake_quantize/methods.hpp"
-#include "ir/products.hpp"
 #include "numerics/reals.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/products.hpp"
 
 namespace quadrant::inline v0::low_precision {
 namespace {

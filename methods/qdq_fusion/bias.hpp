@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "ir/products.hpp"
 #include "quadrant/engine/phases/rewriting.hpp"
+#include "quadrant/ir/products.hpp"
 #include "quadrant/methods/qdq_fusion.hpp"
 
 namespace quadrant::inline v0::qdq_fusion {

@@ -1,11 +1,11 @@
 // Operations whose kernels take codes as they are: operands and results mean the same.
 #include <algorithm>
 
-#include "ir/moves.hpp"
 #include "qdq_fusion/forms.hpp"
 #include "qdq_fusion/fusing.hpp"
 #include "qdq_fusion/methods.hpp"
 #include "quadrant/engine/macros.hpp"
+#include "quadrant/ir/moves.hpp"
 
 namespace quadrant::inline v0::qdq_fusion {
 namespace {

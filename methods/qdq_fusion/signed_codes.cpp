@@ -5,11 +5,11 @@
 #include <unordered_set>
 #include <vector>
 
-#include "ir/products.hpp"
 #include "ir/scales.hpp"
 #include "numerics/code_sign.hpp"
 #include "qdq_fusion/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/products.hpp"
 
 namespace quadrant::inline v0::qdq_fusion {
 namespace {

@@ -5,10 +5,10 @@
 #include <unordered_set>
 #include <utility>
 
-#include "ir/products.hpp"
 #include "qdq_fusion/forms.hpp"
 #include "qdq_fusion/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/products.hpp"
 #include "quadrant/ir/topology.hpp"
 #include "quadrant/methods/qdq_fusion.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "ir/products.hpp"
+#include "quadrant/ir/products.hpp"
 
 namespace quadrant::inline v0::static_affine {
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "ir/moves.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/operations.hpp"
 
 namespace quadrant::inline v0::static_affine {

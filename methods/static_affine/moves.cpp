@@ -1,6 +1,6 @@
 // Operations whose results have the elements of operand 0, or means of them: codes move as they
 // are, and mean the same wherever they go.
-#include "ir/moves.hpp"
+#include "quadrant/ir/moves.hpp"
 
 #include <memory>
 #include <optional>

@@ -1,7 +1,7 @@
 // Sums of products, of the library's operations and of others'.
 #pragma once
 
-#include "ir/products.hpp"
+#include "quadrant/ir/products.hpp"
 #include "quadrant/methods/static_affine.hpp"
 
 namespace quadrant::inline v0::static_affine {

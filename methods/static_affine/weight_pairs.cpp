@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ir/products.hpp"
+#include "quadrant/ir/products.hpp"
 #include "quadrant/targets/pair_orders.hpp"
 #include "static_affine/element_moves.hpp"
 #include "static_affine/encodings.hpp"

@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "ir/moves.hpp"
 #include "quadrant/engine/declare/method.hpp"
 #include "quadrant/engine/phases/rewriting.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/methods/weight_only.hpp"
 
 namespace quadrant::inline v0::weight_only {

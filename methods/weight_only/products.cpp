@@ -1,6 +1,6 @@
 // Sums of products ask for a scale for each channel that they keep: output channels of
 // convolutions, rows of A and columns of B.
-#include "ir/products.hpp"
+#include "quadrant/ir/products.hpp"
 
 #include <algorithm>
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "ir/float16.hpp"
-#include "ir/products.hpp"
 #include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/products.hpp"
 #include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/numerics/convert.hpp"
 #include "quadrant/numerics/encode_constant.hpp"
@@ -76,33 +76,18 @@ const SecondMoments* moments_of(const WeightOnly& scheme, NodeRef node) {
   return looks_at_them ? options.moments->find(name_of(node)) : nullptr;
 }
 
-Expected<void> round_by(const SecondMoments* moments, const WeightOnly& scheme, NodeRef node,
-                        const Constant& weight, EncodedConstant& encoded) {
-  if (moments == nullptr) return {};
-  const bool is_symmetric = !scheme.has_type() && scheme.options().symmetry != Symmetry::asymmetric;
-  auto rounded = round_constant(
-      weight, *moments, encoded,
-      {.rounding = scheme.options().rounding,
-       .keeps_zero_points = is_symmetric,
-       .least_scale = weight.element() == ElementType::float16 ? float16_spacing : 0.0F});
-  if (!rounded) {
-    rounded.error().place.tensor = name_of(node);
-    return fail(std::move(rounded).error());
-  }
-  if (scheme.options().on_rounded) scheme.options().on_rounded(name_of(node), *rounded);
-  return {};
-}
-
 // Keeps the codes, and then the contents of their type.
 Expected<void> encode_weight(const WeightOnly& scheme, NodeRef node, const Constant& weight,
                              const NumberFormat& format, DataContext& context) {
-  auto encoded = encode_constant(weight, format);
+  auto encoded = scheme.encode({.name = name_of(node),
+                                .real = weight,
+                                .format = format,
+                                .moments = moments_of(scheme, node)});
   if (!encoded) {
     if (encoded.error().code != ErrorCode::impossible) return fail(std::move(encoded).error());
     context.refuse(std::move(encoded).error().message);
     return {};
   }
-  QUADRANT_CHECK(round_by(moments_of(scheme, node), scheme, node, weight, *encoded));
   if (const char* const why_not = beyond_float16(scaled_format(encoded->quantization), weight)) {
     context.refuse(why_not);
     return {};
@@ -130,6 +115,22 @@ std::shared_ptr<const UniformType> uniform_type(const WeightOnly& scheme, const 
 }
 
 }  // namespace
+
+Expected<void> round_by(const SecondMoments& moments, const WeightOnly& scheme,
+                        std::string_view name, const Constant& weight, EncodedConstant& encoded) {
+  const bool is_symmetric = !scheme.has_type() && scheme.options().symmetry != Symmetry::asymmetric;
+  auto rounded = round_constant(
+      weight, moments, encoded,
+      {.rounding = scheme.options().rounding,
+       .keeps_zero_points = is_symmetric,
+       .least_scale = weight.element() == ElementType::float16 ? float16_spacing : 0.0F});
+  if (!rounded) {
+    rounded.error().place.tensor = name;
+    return fail(std::move(rounded).error());
+  }
+  if (scheme.options().on_rounded) scheme.options().on_rounded(name, *rounded);
+  return {};
+}
 
 StorageChange stored_size(const WeightOnly& scheme, const Constant& weight, const Shape& shape,
                           const Granularity& groups) {
@@ -166,7 +167,7 @@ Expected<void> examine_weight(const WeightOnly& scheme, NodeRef node, const Cons
       uniform_type(scheme, weight, groups, std::move(scan.scales), std::move(scan.zero_points));
   QUADRANT_TRY(Constant codes, quantized(weight, type));
   EncodedConstant encoded{std::move(codes), std::move(type)};
-  QUADRANT_CHECK(round_by(moments, scheme, node, weight, encoded));
+  QUADRANT_CHECK(round_by(*moments, scheme, name_of(node), weight, encoded));
   const auto rounded = encoded.quantization.uniform();
   context.keep(rounded->scales);
   context.keep(rounded->zero_points);

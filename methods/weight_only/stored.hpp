@@ -1,15 +1,23 @@
 // Weights as they are stored: what they take, what their scales are, and their codes.
 #pragma once
 
+#include <string_view>
+
 #include "quadrant/engine/declare/method.hpp"
 #include "quadrant/engine/phases/rewriting.hpp"
 #include "quadrant/methods/weight_only.hpp"
+#include "quadrant/numerics/encode_constant.hpp"
 
 namespace quadrant::inline v0::weight_only {
 
 /// Bytes in float, and as codes of `groups` with their parameters. `shape`: that of the weight.
 [[nodiscard]] StorageChange stored_size(const WeightOnly& scheme, const Constant& weight,
                                         const Shape& shape, const Granularity& groups);
+
+/// Rounds `encoded` by moments, as the scheme's options say, and tells what that came to.
+[[nodiscard]] Expected<void> round_by(const SecondMoments& moments, const WeightOnly& scheme,
+                                      std::string_view name, const Constant& weight,
+                                      EncodedConstant& encoded);
 
 /// For the data pass at `node`: keeps what `stored_weight` needs, or refuses NaN.
 [[nodiscard]] Expected<void> examine_weight(const WeightOnly& scheme, NodeRef node,

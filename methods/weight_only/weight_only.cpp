@@ -8,6 +8,7 @@
 #include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "weight_only/methods.hpp"
+#include "weight_only/stored.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -25,6 +26,15 @@ QUADRANT_DEQUANTIZER(WeightOnly)(Value quantized, RewriteContext& context) const
   const GraphView& graph = context.view();
   return context.emit(ops::Dequantize::kind, {quantized}, std::string(graph.value_name(quantized)),
                       graph.type(quantized).expressed());
+}
+
+Expected<EncodedConstant> WeightOnly::encode(const WeightToEncode& weight) const {
+  QUADRANT_TRY(EncodedConstant encoded, encode_constant(weight.real, weight.format));
+  if (weight.moments != nullptr) {
+    QUADRANT_CHECK(
+        weight_only::round_by(*weight.moments, *this, weight.name, weight.real, encoded));
+  }
+  return encoded;
 }
 
 namespace {

@@ -1,8 +1,8 @@
 #include "calibration/bias_layers.hpp"
 
-#include "ir/products.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/products.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

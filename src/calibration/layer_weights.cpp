@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
-#include "ir/products.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/products.hpp"
 #include "support/saturating.hpp"
 
 namespace quadrant::inline v0 {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "ir/moves.hpp"
 #include "ir/same_numbers.hpp"
 #include "ir/scales.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/topology.hpp"

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "ir/codes_text.hpp"
-#include "ir/moves.hpp"
 #include "ir/scales.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "support/content_hash.hpp"

@@ -1,4 +1,4 @@
-#include "ir/moves.hpp"
+#include "quadrant/ir/moves.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "ir/moves.hpp"
 #include "ir/operations/row.hpp"
 #include "ir/reshaped_granularity.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0 {

@@ -1,4 +1,4 @@
-#include "ir/products.hpp"
+#include "quadrant/ir/products.hpp"
 
 #include "ir/operations/row.hpp"
 #include "quadrant/ir/ops.hpp"

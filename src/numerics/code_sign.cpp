@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "ir/moves.hpp"
 #include "ir/scales.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/support/assert.hpp"
 

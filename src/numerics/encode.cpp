@@ -33,6 +33,18 @@ Expected<void> check_format(const NumberFormat& format, const Shape& shape) {
       fmt::format("codes of {} bits: they have 16 at most", bit_width(format.code)));
 }
 
+Expected<void> check_table(std::span<const float> table, const NumberFormat& format) {
+  if (table.empty()) return {};
+  const auto* const stored = std::get_if<StoredTable>(&format.code);
+  if (stored == nullptr) return cannot_encode("a table for a format that stores none");
+  if (table.size() != static_cast<std::size_t>(stored->levels)) {
+    return cannot_encode(
+        fmt::format("a table of {} values for {} levels", table.size(), stored->levels));
+  }
+  if (std::ranges::all_of(table, [](float value) { return std::isfinite(value); })) return {};
+  return cannot_encode("a table with values that are not finite");
+}
+
 }  // namespace
 
 Expected<Encoded> encode(std::span<const float> values, const Shape& shape,
@@ -50,6 +62,7 @@ Expected<Encoded> encode(std::span<const float> values, const Shape& shape,
       }
     }
   }
+  QUADRANT_CHECK(check_table(options.table, format));
   return Encoder::run(values, shape, format, options);
 }
 

@@ -207,6 +207,14 @@ void Encoder::set_table(std::size_t table, std::vector<float> values) {
 void Encoder::start_tables() {
   const StoredTable* stored = stored_table();
   if (stored == nullptr || tables_.empty()) return;
+  if (!options_.table.empty()) {
+    std::vector<float> given(options_.table.size());
+    std::ranges::transform(options_.table, given.begin(), [&](float value) {
+      return rounded_to(stored->values, static_cast<double>(value));
+    });
+    for (std::size_t table = 0; table < tables_.size(); ++table) set_table(table, given);
+    return;
+  }
   const bool has_scales = !format_.scales.empty();
   const bool is_signed = has_scales && has_sign(format_.scales.back());
   constexpr std::size_t enough = std::size_t{1} << 16U;
@@ -245,7 +253,7 @@ void Encoder::start_tables() {
 // Each value to the mean of what has its code; rounded, where that gains.
 void Encoder::refine_tables() {
   const StoredTable* stored = stored_table();
-  if (stored == nullptr) return;
+  if (stored == nullptr || !options_.table.empty()) return;
   struct Sums {
     double vw = 0;  // with v for the scale
     double vv = 0;

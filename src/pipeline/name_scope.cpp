@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "engine/phases/scope.hpp"
+#include "quadrant/engine/phases/scope.hpp"
 #include "quadrant/ir/topology.hpp"
 #include "recipe/name_pattern.hpp"
 #include "recipe/node_names.hpp"

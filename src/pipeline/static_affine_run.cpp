@@ -8,10 +8,10 @@
 
 #include "calibration/located.hpp"
 #include "ir/find_quantization.hpp"
-#include "ir/moves.hpp"
 #include "pipeline/optimizations.hpp"
 #include "pipeline/prescribed.hpp"
 #include "quadrant/calibration/calibrate.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/methods/static_affine.hpp"
 #include "quadrant/runtime/fold_constants.hpp"

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "ir/moves.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scaled_format.hpp"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/products.hpp"
+#include "quadrant/ir/products.hpp"
 #include "quadrant/report/table.hpp"
 #include "report/json.hpp"
 #include "report/terminal_text.hpp"

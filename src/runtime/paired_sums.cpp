@@ -9,9 +9,9 @@
 #include <optional>
 #include <utility>
 
-#include "ir/products.hpp"
 #include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/products.hpp"
 #include "quadrant/numerics/pair_sums.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 #include "quadrant/targets/pair_orders.hpp"

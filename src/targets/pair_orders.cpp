@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "ir/moves.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "targets/data_flow.hpp"
 

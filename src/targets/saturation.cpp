@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
-#include "ir/products.hpp"
 #include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/products.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -1,6 +1,6 @@
 // Operations that move elements, one random node after the other, against where ONNX's text says
 // that each element comes from.
-#include "ir/moves.hpp"
+#include "quadrant/ir/moves.hpp"
 
 #include <doctest/doctest.h>
 

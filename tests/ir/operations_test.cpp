@@ -8,9 +8,9 @@
 #include <string>
 
 #include "build.hpp"
-#include "ir/moves.hpp"
-#include "ir/products.hpp"
 #include "ir/shape_inference.hpp"
+#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/products.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/ir/verify.hpp"
 

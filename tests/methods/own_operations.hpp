@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/moves.hpp"
-#include "ir/products.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/operations.hpp"
+#include "quadrant/ir/products.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 namespace own {

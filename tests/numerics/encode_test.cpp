@@ -217,6 +217,29 @@ TEST_CASE("a stored table is the best there is, until it is rounded") {
   }
 }
 
+TEST_CASE("a table that is given: the same as a format that fixes it, and no other") {
+  const Shape shape{8, 64};
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  Floats values(512);
+  std::ranges::generate(values, [&] { return normal(random); });
+  const NumberFormat fixed = format_of("nf4 * f32[axis=0 block=32] : f32");
+  const NumberFormat stored = format_of("table<16 x f32>[tensor] * f32[axis=0 block=32] : f32");
+  const std::span<const float> levels = table_values(FixedTable::nf4);
+  const auto expected = encode(values, shape, fixed).value();
+  const auto given = encode(values, shape, stored, {.table = levels}).value();
+  CHECK(given.codes == expected.codes);
+  CHECK(given.scales == expected.scales);
+  CHECK(std::ranges::equal(given.table, levels));
+  CHECK(encode(values, shape, stored).value().error < given.error);  // where it may be found
+
+  CHECK(!encode(values, shape, fixed, {.table = levels}));
+  CHECK(!encode(values, shape, stored, {.table = levels.first(15)}));
+  Floats broken(levels.begin(), levels.end());
+  broken[3] = std::numeric_limits<float>::quiet_NaN();
+  CHECK(!encode(values, shape, stored, {.table = broken}));
+}
+
 TEST_CASE("tables of channels are those of each channel alone") {
   const Floats values = test::random_values(3 * 50, 5);
   const auto format = format_of("table<8 x f16>[axis=0] : f32");

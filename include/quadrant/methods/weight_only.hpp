@@ -23,6 +23,7 @@
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/number_format.hpp"
+#include "quadrant/numerics/encode_constant.hpp"
 #include "quadrant/numerics/round_weights.hpp"
 #include "quadrant/numerics/scales.hpp"
 #include "quadrant/numerics/second_moments.hpp"
@@ -70,9 +71,20 @@ struct WeightOnlyOptions {
   std::function<void(std::string_view weight, const RoundedWeights& rounded)> on_rounded;
 };
 
+/// A weight that is to be stored in the scheme's type.
+struct WeightToEncode {
+  std::string_view name;
+  const Constant& real;
+  const NumberFormat& format;              ///< for its shape, with axes
+  const SecondMoments* moments = nullptr;  ///< of what it is multiplied by; null: not known
+};
+
 /// The scheme. By default symmetric signed integers, -127..127, one scale for each output channel =
 /// largest magnitude / 127; ScaleRule says what the other options compute.
-class WeightOnly final : public Scheme {
+///
+/// A scheme of one's own that is derived from it has its operations (`add_all_of<WeightOnly>()`),
+/// and finds codes in its own way: examples/own_format.cpp.
+class WeightOnly : public Scheme {
  public:
   /// Options that `make` accepts.
   explicit WeightOnly(WeightOnlyOptions options = {});
@@ -93,6 +105,11 @@ class WeightOnly final : public Scheme {
   /// parse_number_format, for axes that do not go together.
   [[nodiscard]] Expected<NumberFormat> format(const Granularity& groups, std::int64_t rank,
                                               std::int64_t channel = -1) const;
+  /// Codes, scales and tables of a weight, of a scheme that has a type; by default those of least
+  /// squared error, rounded by moments as the options say. Called once for each weight, from
+  /// several threads at the same time. `impossible`: it stays float, for this reason; other errors
+  /// end the run.
+  [[nodiscard]] virtual Expected<EncodedConstant> encode(const WeightToEncode& weight) const;
   /// Whether codes may be moved, and scales go behind sums: those of a uniform type may.
   [[nodiscard]] bool is_uniform() const noexcept { return is_uniform_; }
 

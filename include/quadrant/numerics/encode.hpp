@@ -34,6 +34,10 @@ struct EncodeOptions {
   /// Whether to prove a `bound` where that takes far longer than to encode: for formats with a
   /// minimum.
   bool prove = false;
+  /// Of a format whose table is stored: the values of all tables, in place of those that would be
+  /// found, rounded to their type. As many as it has levels, finite; scales and codes are those of
+  /// least error for them.
+  std::span<const float> table = {};
   /// Of refinements, where levels or tables are found in turn.
   int most_rounds = 100;
   /// Null: the calling thread alone. Results do not depend on it.

@@ -1,12 +1,12 @@
-#include "engine/phases/scope.hpp"
+#include "quadrant/engine/phases/scope.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <range/v3/view/reverse.hpp>
 
-#include "ir/products.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/products.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0 {

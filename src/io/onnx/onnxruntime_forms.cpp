@@ -7,10 +7,10 @@
 #include "io/onnx/dequantize.hpp"
 #include "io/onnx/failure.hpp"
 #include "io/onnx/raise.hpp"
-#include "ir/moves.hpp"
-#include "ir/products.hpp"
 #include "numerics/code_sign.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/products.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

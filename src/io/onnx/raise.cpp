@@ -7,10 +7,10 @@
 #include <unordered_set>
 
 #include "io/onnx/element.hpp"
-#include "ir/moves.hpp"
 #include "ir/shape_inference.hpp"
 #include "numerics/code_limits.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/verify.hpp"
 

@@ -5,7 +5,7 @@
 #include "io/onnx/dequantize.hpp"
 #include "io/onnx/element.hpp"
 #include "io/onnx/raise.hpp"
-#include "ir/moves.hpp"
+#include "quadrant/ir/moves.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "io/openvino/failure.hpp"
-#include "ir/moves.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/topology.hpp"

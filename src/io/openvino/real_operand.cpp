@@ -7,11 +7,11 @@
 #include <unordered_set>
 #include <vector>
 
-#include "ir/products.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/codes.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/ops/normalization.hpp"
+#include "quadrant/ir/products.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {

@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "ir/moves.hpp"
-#include "ir/products.hpp"
 #include "ir/shape_rules.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/operations.hpp"
+#include "quadrant/ir/products.hpp"
 
 namespace quadrant::inline v0::detail {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "ir/moves.hpp"
 #include "ir/work.hpp"
 #include "numerics/clamp_bounds.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 

@@ -1,4 +1,4 @@
-#include "engine/phases/scope.hpp"
+#include "quadrant/engine/phases/scope.hpp"
 
 #include <doctest/doctest.h>
 

@@ -180,14 +180,25 @@ class MethodRegistration {
     builder_->add_of_rows(holds, std::make_unique<M>(parameters));
   }
 
+  /// All methods of a scheme that this one is derived from: its moves, products and lookups, with
+  /// what this one overrides.
+  ///
+  ///     QUADRANT_METHODS(MyFormat) { add_all_of<WeightOnly>(); }
+  template <class Base>
+  void add_all_of() {
+    static_assert(std::derived_from<S, Base> && !std::same_as<S, Base>,
+                  "add_all_of<Base>() takes the methods of a scheme that this one is derived from");
+    typename Base::Registration(*builder_).run();
+  }
+
  private:
   template <class M>
   static constexpr void check() {
     static_assert(std::derived_from<M, QuantizationMethod>,
                   "a method is a class opened with one of the QUADRANT_ macros");
     if constexpr (std::derived_from<M, QuantizationMethod>) {
-      static_assert(std::same_as<typename M::SchemeType, S>,
-                    "this method belongs to another scheme than the list it is added to");
+      static_assert(std::derived_from<S, typename M::SchemeType>,
+                    "this method asks a scheme that the list's scheme is not derived from");
       detail::check_hooks<M>();
     }
   }

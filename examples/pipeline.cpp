@@ -1,0 +1,48 @@
+// What `quadrant quantize` does, as calls: a recipe, run on a model of any format.
+//
+//   build/release/bin/example_pipeline model.onnx small.onnx
+//   build/release/bin/example_pipeline model.onnx small.onnx int8-static samples
+#include <iostream>
+#include <string>
+
+#include "quadrant/quadrant.hpp"
+
+namespace {
+
+// What the library has to say besides its result.
+class Notes final : public quadrant::Sink {
+ public:
+  void report(const quadrant::Diagnostic& diagnostic) override {
+    std::cerr << diagnostic.message << '\n';
+  }
+};
+
+quadrant::Expected<void> quantize(const std::string& in, const std::string& out,
+                                  const std::string& preset, const std::string& samples) {
+  Notes notes;
+  const quadrant::RunContext context{.sink = &notes};
+  QUADRANT_TRY(const quadrant::NamedRecipe recipe, quadrant::recipe_of_preset(preset));
+  QUADRANT_TRY(quadrant::Graph model, quadrant::read_model(in, context));
+  QUADRANT_TRY(const quadrant::RunResult done,
+               quadrant::run({.recipe = recipe, .inputs = {.calibration = samples}, .model = in},
+                             std::move(model), context));
+  QUADRANT_TRY(const quadrant::WrittenModel written,
+               quadrant::write_model(done.quantized.graph, out, {}, context));
+  std::cout << done.quantized.analysis.plan.values.size() << " values quantized, " << written.bytes
+            << " bytes\n";
+  return {};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3 || argc > 5) {
+    std::cerr << "usage: " << argv[0] << " MODEL OUT [PRESET [SAMPLES]]\n";
+    return 2;
+  }
+  // OUT says the format by its ending.
+  const auto done =
+      quantize(argv[1], argv[2], argc > 3 ? argv[3] : "int8", argc > 4 ? argv[4] : "");
+  if (!done) std::cerr << quadrant::to_string(done.error()) << '\n';
+  return done ? 0 : 1;
+}

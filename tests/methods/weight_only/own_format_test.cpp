@@ -1,0 +1,94 @@
+// A scheme that is derived from weight_only: its operations, codes of its own.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "model_text.hpp"
+#include "quadrant/engine/explain/explain.hpp"
+#include "quadrant/engine/macros.hpp"
+#include "quadrant/ir/scaled_format.hpp"
+#include "quadrant/ir/tensor.hpp"
+#include "quadrant/methods/weight_only.hpp"
+#include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/encode_constant.hpp"
+
+using namespace quadrant;
+using test::value_of;
+
+namespace {
+
+// A table of its own; a weight called `bad` is refused, and one called `worse` ends the run.
+class Ternary final : public WeightOnly {
+ public:
+  Ternary() : WeightOnly({.type = "table<4 x f32>[tensor] * f32[block=2] : f32"}) {}
+  QUADRANT_SCHEME(Ternary, Granularity, "ternary")
+  [[nodiscard]] std::string describe() const override { return "ternary"; }
+  [[nodiscard]] Expected<EncodedConstant> encode(const WeightToEncode& weight) const override {
+    if (weight.name == "bad") return fail(ErrorCode::impossible, "it is called bad");
+    if (weight.name == "worse") return fail(ErrorCode::io, "no luck");
+    const std::vector<float> levels{-1, -0.25, 0, 1};
+    return encode_constant(weight.real, weight.format, {.table = levels});
+  }
+};
+
+QUADRANT_METHODS(Ternary) { add_all_of<WeightOnly>(); }
+
+QUADRANT_DEQUANTIZER(Ternary)(Value quantized, RewriteContext& context) const {
+  return WeightOnly::leave(quantized, context);
+}
+
+Graph model_with(const std::string& name) {
+  return test::parsed("%x: tensor<1x4xf32> = input()\n%" + name +
+                      ": tensor<4x2xf32> = constant() [1.0, 0.0, 0.0, 2.0, -3.0, -1.0, 3.0, 0.0]\n"
+                      "%y = \"onnx.MatMul\"(%x, %" +
+                      name + ")\noutput(%y)\n");
+}
+
+Expected<QuantizeResult> quantized_as_ternary(const Graph& graph) {
+  QUADRANT_TRY(const Registry registry, RegistryBuilder::of(Ternary()).freeze());
+  return quantize(graph, registry);
+}
+
+}  // namespace
+
+TEST_CASE("it has all operations of the scheme that it is derived from") {
+  const Registry ours = value_of(RegistryBuilder::of(Ternary()).freeze());
+  const Registry theirs = value_of(weight_only_registry());
+  REQUIRE(ours.methods().size() == theirs.methods().size());
+  for (const QuantizationMethod* const method : theirs.methods()) {
+    CAPTURE(method->op());
+    CHECK(ours.find(method->op()) != nullptr);
+  }
+}
+
+TEST_CASE("codes and tables are its own") {
+  const QuantizeResult result = value_of(quantized_as_ternary(model_with("w")));
+  REQUIRE(result.analysis.plan.values.size() == 1);
+  CHECK(result.analysis.plan.schemes[0].options == "ternary");
+  const Value w = result.graph.find_value("w");
+  const Quantization& type = result.graph.type(w).quantization;
+  const Tensor table = value_of(Tensor::from_constant(scaled_format(type).table));
+  CHECK(table.as<float>()[1] == -0.25F);
+  // In blocks of two along the sum, each number is -1, 0 or 1 times the largest magnitude.
+  const Constant real = value_of(dequantized(*result.graph.constant(w.node), type));
+  const Tensor values = value_of(Tensor::from_constant(real));
+  const std::vector<float> expected{1, 0, 0, 2, -3, -1, 3, 0};
+  CHECK(std::ranges::equal(values.as<float>(), expected));
+}
+
+TEST_CASE("what it cannot encode stays float, with its reason, and what fails ends the run") {
+  const Registry registry = value_of(RegistryBuilder::of(Ternary()).freeze());
+  QuantizeOptions leave;
+  leave.non_finite = NonFinitePolicy::leave_float;
+  const Graph bad = model_with("bad");
+  const QuantizeResult left = value_of(quantize(bad, registry, leave));
+  CHECK(left.analysis.plan.values.empty());
+  const Explanation why = explain(bad, registry, left.analysis, bad.find_value("bad").node);
+  CHECK(why.reason.find("it is called bad") != std::string::npos);
+
+  const auto failed = quantize(model_with("worse"), registry, leave);
+  REQUIRE(!failed);
+  CHECK(failed.error().code == ErrorCode::io);
+}

@@ -1,0 +1,58 @@
+"""What library calls write is what the command writes, byte for byte."""
+
+import os
+import pathlib
+import struct
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+COMMAND = os.environ["QUADRANT"]
+EXAMPLE = str(pathlib.Path(COMMAND).with_name("example_pipeline"))
+MODEL = str(ROOT / "examples/models/digits_cnn.onnx")
+
+
+def write_samples(folder, count=4):
+    """Images of 1x1x8x8 as .npy files, of numbers that a formula gives."""
+    folder.mkdir()
+    header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 8, 8), }"
+    header += " " * (63 - (10 + len(header)) % 64) + "\n"
+    for sample in range(count):
+        numbers = [((i * 7 + sample * 13) % 17) / 16 for i in range(64)]
+        (folder / f"{sample}.npy").write_bytes(
+            b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack("<64f", *numbers))
+
+
+@unittest.skipUnless(os.path.exists(EXAMPLE), "the examples are not built")
+class SameBytesTest(unittest.TestCase):
+    def check(self, preset, with_samples):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            samples = []
+            if with_samples:
+                write_samples(folder / "samples")
+                samples = [str(folder / "samples")]
+            called, commanded = folder / "called.onnx", folder / "commanded.onnx"
+            subprocess.run([EXAMPLE, MODEL, str(called), preset, *samples], check=True, capture_output=True)
+            options = ["--calibration", *samples] if samples else []
+            subprocess.run([COMMAND, "quantize", MODEL, "-o", str(commanded), "--preset", preset, *options],
+                           check=True, capture_output=True)
+            self.assertEqual(called.read_bytes(), commanded.read_bytes())
+
+    def test_weights_alone(self):
+        self.check("int8", False)
+        self.check("int4-block32", False)
+
+    def test_weights_rounded_by_samples(self):
+        self.check("int4-block32", True)
+
+    def test_ranges_of_samples(self):
+        self.check("int8-static", True)
+
+    def test_a_budget_of_the_recipe(self):
+        self.check("mixed-4.5bit", False)
+
+
+if __name__ == "__main__":
+    unittest.main()
