@@ -11,7 +11,7 @@ namespace quadrant::inline v0::low_precision {
 namespace {
 
 QUADRANT_PARAMETERIZED(CodesMethod, FakeQuantizeScheme, const PrecisionRule*,
-                       requires_parents(variadic(optional(AnyState)))) {
+                       requires_parents(variadic(or_absent(AnyState)))) {
   using CodesMethodBase::CodesMethodBase;
 
   [[nodiscard]] Verdict check_eligibility(NodeRef node,

@@ -24,7 +24,7 @@ double lowest(const GivenForm& form) {
 }
 
 QUADRANT_PARAMETERIZED(FixedMethod, QdqFusion, const KernelRule*,
-                       requires_parents(variadic(optional(AnyState)))) {
+                       requires_parents(variadic(or_absent(AnyState)))) {
   using FixedMethodBase::FixedMethodBase;
 
   [[nodiscard]] Verdict check_eligibility(NodeRef node,

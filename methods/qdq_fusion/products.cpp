@@ -20,7 +20,7 @@ namespace quadrant::inline v0::qdq_fusion {
 namespace {
 
 QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const KernelRule*,
-                       requires_parents(AnyQuantizable, AnyQuantizable, optional(AnyState))) {
+                       requires_parents(AnyQuantizable, AnyQuantizable, or_absent(AnyState))) {
   using ProductMethodBase::ProductMethodBase;
 
   [[nodiscard]] Verdict check_eligibility(NodeRef node,

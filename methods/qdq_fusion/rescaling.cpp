@@ -32,7 +32,7 @@ std::vector<Combination> combinations(const std::vector<std::vector<GivenForm>>&
 }
 
 QUADRANT_PARAMETERIZED(RescalingMethod, QdqFusion, const KernelRule*,
-                       requires_parents(variadic(optional(AnyState)))) {
+                       requires_parents(variadic(or_absent(AnyState)))) {
   using RescalingMethodBase::RescalingMethodBase;
 
   [[nodiscard]] Verdict check_eligibility(NodeRef node,

@@ -11,7 +11,7 @@ namespace quadrant::inline v0::qdq_fusion {
 namespace {
 
 QUADRANT_PARAMETERIZED(SameMethod, QdqFusion, const KernelRule*,
-                       requires_parents(variadic(optional(AnyState)))) {
+                       requires_parents(variadic(or_absent(AnyState)))) {
   using SameMethodBase::SameMethodBase;
 
   [[nodiscard]] Verdict check_eligibility(NodeRef node,

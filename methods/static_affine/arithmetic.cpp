@@ -17,7 +17,7 @@ struct Arithmetic {
 };
 
 QUADRANT_PARAMETERIZED(ArithmeticMethod, StaticAffine, Arithmetic,
-                       requires_parents(variadic(optional(AnyState)))) {
+                       requires_parents(variadic(or_absent(AnyState)))) {
   using ArithmeticMethodBase::ArithmeticMethodBase;
 
   [[nodiscard]] Verdict check_eligibility(NodeRef node,

@@ -44,7 +44,7 @@ Expected<bool> keeps(const UniformType& type, const ClampBounds& bounds) {
 }
 
 QUADRANT_PARAMETERIZED(ClampMethod, StaticAffine, FindBounds,
-                       requires_parents(AnyState, variadic(optional(AnyState)))) {
+                       requires_parents(AnyState, variadic(or_absent(AnyState)))) {
   using ClampMethodBase::ClampMethodBase;
 
   void callback(const AffineForm& wanted, NodeRef node, Asks& asks) const override {

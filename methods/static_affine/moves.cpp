@@ -17,7 +17,7 @@ namespace {
 struct Nothing {};
 
 QUADRANT_PARAMETERIZED(MoveMethod, StaticAffine, Nothing,
-                       requires_parents(AnyState, variadic(optional(AnyState)))) {
+                       requires_parents(AnyState, variadic(or_absent(AnyState)))) {
   using MoveMethodBase::MoveMethodBase;
 
   void callback(const AffineForm& wanted, NodeRef node, Asks& asks) const override {

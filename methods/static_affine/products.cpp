@@ -17,7 +17,7 @@ namespace {
 
 // Parameters: null, unless the operation's row does not say what its operands are.
 QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
-                       requires_parents(variadic(optional(AnyState)))) {
+                       requires_parents(variadic(or_absent(AnyState)))) {
   using ProductMethodBase::ProductMethodBase;
 
   void request(NodeRef node, Asks& asks) const override {

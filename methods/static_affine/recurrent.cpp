@@ -11,7 +11,7 @@ namespace {
 struct Same {};
 
 QUADRANT_PARAMETERIZED_CONSUMER(RecurrentMethod, StaticAffine, Same,
-                                requires_parents(variadic(optional(AnyState)))) {
+                                requires_parents(variadic(or_absent(AnyState)))) {
   using RecurrentMethodBase::RecurrentMethodBase;
 
   void request(NodeRef node, Asks& asks) const override {

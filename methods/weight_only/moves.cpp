@@ -15,7 +15,7 @@ namespace quadrant::inline v0::weight_only {
 namespace {
 
 QUADRANT_PARAMETERIZED(MoveMethod, WeightOnly, std::monostate,
-                       requires_parents(AnyQuantizable, variadic(optional(AnyState)))) {
+                       requires_parents(AnyQuantizable, variadic(or_absent(AnyState)))) {
   using MoveMethodBase::MoveMethodBase;
 
   void callback(const Granularity& wanted, NodeRef node, Asks& asks) const override {
@@ -30,7 +30,7 @@ QUADRANT_PARAMETERIZED(MoveMethod, WeightOnly, std::monostate,
 // A reshape of a weight that nobody else reads is a weight itself, and groups that the weight could
 // not have are found for its result.
 QUADRANT_PARAMETERIZED(ReshapeMethod, WeightOnly, std::monostate,
-                       requires_parents(AnyQuantizable, optional(AnyState))) {
+                       requires_parents(AnyQuantizable, or_absent(AnyState))) {
   using ReshapeMethodBase::ReshapeMethodBase;
 
   void callback(const Granularity& wanted, NodeRef node, Asks& asks) const override {

@@ -77,9 +77,9 @@ Weighted weighted(NodeRef node, Parts parts) {
 
 QUADRANT_PARAMETERIZED_CONSUMER(
     ProductMethod, WeightOnly, Parts,
-    requires_parents(AnyQuantizable, AnyQuantizable, optional(AnyState)),
-    requires_parents(AnyQuantizable, AnyUnquantized, optional(AnyState)),
-    requires_parents(AnyUnquantized, AnyQuantizable, optional(AnyState))) {
+    requires_parents(AnyQuantizable, AnyQuantizable, or_absent(AnyState)),
+    requires_parents(AnyQuantizable, AnyUnquantized, or_absent(AnyState)),
+    requires_parents(AnyUnquantized, AnyQuantizable, or_absent(AnyState))) {
   using ProductMethodBase::ProductMethodBase;
   void request(NodeRef node, Asks& asks) const override {
     request_weights(scheme(), node, weighted(node, parameters()), asks);
@@ -106,7 +106,7 @@ QUADRANT_PARAMETERIZED_CONSUMER(SumFirstMethod, WeightOnly, Parts,
 // Of which the second operand alone may be a weight: convolutions, whatever the number of spatial
 // axes and groups.
 QUADRANT_PARAMETERIZED_CONSUMER(ConvolutionMethod, WeightOnly, Parts,
-                                requires_parents(AnyState, AnyQuantizable, optional(AnyState))) {
+                                requires_parents(AnyState, AnyQuantizable, or_absent(AnyState))) {
   using ConvolutionMethodBase::ConvolutionMethodBase;
   void request(NodeRef node, Asks& asks) const override {
     if (node.operand_type(1)->shape.rank() < 2) {

@@ -10,8 +10,8 @@ namespace {
 
 QUADRANT_PARAMETERIZED_CONSUMER(
     RecurrentMethod, WeightOnly, std::monostate,
-    requires_parents(AnyState, AnyQuantizable, AnyState, variadic(optional(AnyState))),
-    requires_parents(AnyState, AnyState, AnyQuantizable, variadic(optional(AnyState)))) {
+    requires_parents(AnyState, AnyQuantizable, AnyState, variadic(or_absent(AnyState))),
+    requires_parents(AnyState, AnyState, AnyQuantizable, variadic(or_absent(AnyState)))) {
   using RecurrentMethodBase::RecurrentMethodBase;
   void request(NodeRef node, Asks& asks) const override {
     Weighted weighted;

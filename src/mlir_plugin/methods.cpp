@@ -30,9 +30,9 @@ struct ProductOp {
 };
 
 QUADRANT_CONSUMER(MlirProductMethod, WeightOnly, ProductOp,
-                  requires_parents(AnyQuantizable, AnyQuantizable, variadic(optional(AnyState))),
-                  requires_parents(AnyQuantizable, AnyUnquantized, variadic(optional(AnyState))),
-                  requires_parents(AnyUnquantized, AnyQuantizable, variadic(optional(AnyState)))) {
+                  requires_parents(AnyQuantizable, AnyQuantizable, variadic(or_absent(AnyState))),
+                  requires_parents(AnyQuantizable, AnyUnquantized, variadic(or_absent(AnyState))),
+                  requires_parents(AnyUnquantized, AnyQuantizable, variadic(or_absent(AnyState)))) {
   void request(NodeRef node, Asks& asks) const override {
     weight_only::request_weights(scheme(), node, product(node), asks);
   }

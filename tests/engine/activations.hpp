@@ -316,7 +316,7 @@ QUADRANT_QUANTIZER(WeightMethod, Scheme, ops::Constant) {
 
 /// The attributes `reads` and `makes` say which codes; the default is u8.
 QUADRANT_QUANTIZER(ConvMethod, Scheme, ops::Conv,
-                   requires_parents(AnyState, AnyState, optional(AnyState))) {
+                   requires_parents(AnyState, AnyState, or_absent(AnyState))) {
   void request(NodeRef node, Asks& asks) const override { asks.produce(codes(node, "makes")); }
   void callback(const Codes& wanted, NodeRef node, Asks& asks) const override {
     const Codes input = codes(node, "reads");

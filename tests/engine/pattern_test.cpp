@@ -52,7 +52,7 @@ TEST_CASE("operands are matched in order, and none is left over") {
 }
 
 TEST_CASE("an absent operand matches optional alone") {
-  constexpr auto pattern = requires_parents(AnyQuantizable, AnyUnquantized, optional(AnyState));
+  constexpr auto pattern = requires_parents(AnyQuantizable, AnyUnquantized, or_absent(AnyState));
   CHECK(mismatch(pattern, {Q, U}) == -1);
   CHECK(mismatch(pattern, {Q, U, U}, {1, 1, 0}) == -1);
   CHECK(mismatch(pattern, {Q, U, Q}) == -1);
@@ -66,15 +66,27 @@ TEST_CASE("a variadic tail matches one operand or more, each of them") {
   CHECK(mismatch(concat, {Q, Q, U, Q}) == 2);
   CHECK(mismatch(concat, {}) == 0);
   CHECK(mismatch(concat, {Q, Q}, {1, 0}) == 1);
-  constexpr auto tail = requires_parents(AnyUnquantized, variadic(optional(AnyQuantizable)));
+  constexpr auto tail = requires_parents(AnyUnquantized, variadic(or_absent(AnyQuantizable)));
   CHECK(mismatch(tail, {U}) == -1);
   CHECK(mismatch(tail, {U, Q, Q}, {1, 0, 1}) == -1);
   CHECK(mismatch(tail, {U, Q, U}) == 2);
-  CHECK(to_string(tail) == "(AnyUnquantized, variadic(optional(AnyQuantizable)))");
+  CHECK(to_string(tail) == "(AnyUnquantized, variadic(or_absent(AnyQuantizable)))");
 }
 
 TEST_CASE("patterns print as they are written") {
   CHECK(to_string(
-            requires_parents(AnyQuantizable | AnyConsumer, AnyUnquantized, optional(AnyState))) ==
-        "(AnyQuantizable | AnyConsumer, AnyUnquantized, optional(AnyState))");
+            requires_parents(AnyQuantizable | AnyConsumer, AnyUnquantized, or_absent(AnyState))) ==
+        "(AnyQuantizable | AnyConsumer, AnyUnquantized, or_absent(AnyState))");
+}
+
+namespace elsewhere {
+// As programs do that have both namespaces at hand.
+using namespace std;       // NOLINT(google-build-using-namespace)
+using namespace quadrant;  // NOLINT(google-build-using-namespace)
+constexpr auto pattern =
+    requires_parents(AnyQuantizable, or_absent(AnyState), variadic(AnyConsumer));
+}  // namespace elsewhere
+
+TEST_CASE("patterns beside `using namespace std`") {
+  CHECK(quadrant::to_string(elsewhere::pattern).find("or_absent(") != std::string::npos);
 }

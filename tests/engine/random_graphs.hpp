@@ -318,7 +318,7 @@ struct Ops {
     static constexpr std::string_view kind = "bias";
     static constexpr State state = State::Quantizable;
     static constexpr std::array patterns{requires_parents(
-        AnyQuantizable | AnyConsumer, AnyState, optional(AnyUnquantized | AnyQuantizable))};
+        AnyQuantizable | AnyConsumer, AnyState, or_absent(AnyUnquantized | AnyQuantizable))};
   };
   struct List {
     static constexpr std::string_view kind = "list";
@@ -359,7 +359,7 @@ struct Ops {
     static constexpr std::string_view kind = "pick";
     static constexpr State state = State::Consumer;
     static constexpr std::array patterns{
-        requires_parents(AnyQuantizable | AnyQuantized, optional(variadic(AnyState)))};
+        requires_parents(AnyQuantizable | AnyQuantized, or_absent(variadic(AnyState)))};
   };
 };
 

@@ -79,7 +79,7 @@ QUADRANT_QUANTIZER(SwapMethod, Scheme, activations::Ops::Relu, requires_parents(
 };
 
 QUADRANT_CONSUMER(ConvMethod, Scheme, ops::Conv,
-                  requires_parents(AnyState, AnyQuantizable, optional(AnyState))) {
+                  requires_parents(AnyState, AnyQuantizable, or_absent(AnyState))) {
   void request(NodeRef /*node*/, Asks& asks) const override { asks.benefit(1, {0}); }
 };
 

@@ -54,7 +54,7 @@ std::string to_string(OperandPattern pattern) {
     // AnyUnquantized includes it.
     if (!pattern.accepts(State::Unquantized)) add(AnyConsumer, "AnyConsumer");
   }
-  if (pattern.is_optional) text = "optional(" + text + ")";
+  if (pattern.is_optional) text = "or_absent(" + text + ")";
   return pattern.is_variadic ? "variadic(" + text + ")" : text;
 }
 

@@ -56,7 +56,7 @@ struct Dense {
 };
 
 QUADRANT_CONSUMER(OwnDenseMethod, WeightOnly, Dense,
-                  requires_parents(AnyState, AnyQuantizable, optional(AnyState))) {
+                  requires_parents(AnyState, AnyQuantizable, or_absent(AnyState))) {
   void request(NodeRef /*node*/, Asks& asks) const override {
     asks.benefit(1, Granularity::per_axis(0));
   }

@@ -1,7 +1,7 @@
 // Which states a node's parents must be in for the node to take part: the declarative half of
 // phase 1.
 //
-//   requires_parents(AnyQuantizable | AnyConsumer, AnyUnquantized, optional(AnyUnquantized))
+//   requires_parents(AnyQuantizable | AnyConsumer, AnyUnquantized, or_absent(AnyUnquantized))
 //   requires_parents(variadic(AnyQuantizable))     // a concat: one operand or more
 //
 // Patterns are values: constexpr, comparable, printable.
@@ -55,18 +55,24 @@ inline constexpr OperandPattern AnyState =
     AnyQuantizable | AnyQuantized | AnyUnquantized | AnyConsumer;
 
 /// Matches an absent operand as well.
-[[nodiscard]] constexpr OperandPattern optional(OperandPattern pattern) noexcept {
+[[nodiscard]] constexpr OperandPattern or_absent(OperandPattern pattern) noexcept {
   return {pattern.accepted, true, pattern.is_variadic};
 }
 
+[[deprecated(
+    "or_absent: `optional` is ambiguous beside std's")]] [[nodiscard]] constexpr OperandPattern
+optional(OperandPattern pattern) noexcept {
+  return or_absent(pattern);
+}
+
 /// Matches one operand or more, as the last matcher: each of them must match `pattern`. With
-/// `optional` inside, absent ones do, and there may be none.
+/// `or_absent` inside, absent ones do, and there may be none.
 [[nodiscard]] constexpr OperandPattern variadic(OperandPattern pattern) noexcept {
   return {pattern.accepted, pattern.is_optional, true};
 }
 
 /// One matcher per operand, in order. Operands beyond the last matcher do not match, unless it is
-/// `variadic(...)`; absent ones match `optional(...)` alone.
+/// `variadic(...)`; absent ones match `or_absent(...)` alone.
 struct ParentsPattern {
   static constexpr std::size_t capacity = 8;
   std::array<OperandPattern, capacity> operands{};
@@ -88,8 +94,9 @@ void only_the_last_operand_pattern_may_be_variadic();
 
 template <class... Patterns>
 [[nodiscard]] constexpr ParentsPattern requires_parents(Patterns... patterns) noexcept {
-  static_assert((std::same_as<Patterns, OperandPattern> && ...),
-                "requires_parents takes operand patterns: AnyQuantizable, optional(AnyState), ...");
+  static_assert(
+      (std::same_as<Patterns, OperandPattern> && ...),
+      "requires_parents takes operand patterns: AnyQuantizable, or_absent(AnyState), ...");
   static_assert(sizeof...(patterns) <= ParentsPattern::capacity,
                 "requires_parents takes at most eight operand patterns");
   const ParentsPattern parents{{patterns...}, sizeof...(patterns)};
