@@ -1,10 +1,7 @@
-#include <utility>
-
+#include "pipeline/model_file_text.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/io/openvino.hpp"
 #include "quadrant/io/tflite.hpp"
-#include "quadrant/ir/text.hpp"
-#include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 
 namespace quadrant::inline v0 {
@@ -21,12 +18,8 @@ Expected<Graph> read_model(const std::string& path, const RunContext& context) {
       return fail(ErrorCode::usage,
                   "MLIR is written alone: mlir-opt with the plug-in quantizes modules as they are",
                   {.file = path});
-    case ModelFormat::text: {
-      QUADRANT_TRY(const std::string text, read_text(path));
-      Expected<Graph> graph = parse_model(text);
-      if (!graph) graph.error().place.file = path;
-      return graph;
-    }
+    case ModelFormat::text:
+      return read_text_model(path);
     case ModelFormat::onnx:
       break;
   }

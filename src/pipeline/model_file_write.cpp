@@ -1,17 +1,13 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <span>
-#include <utility>
 
+#include "pipeline/model_file_text.hpp"
 #include "quadrant/io/mlir.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/io/openvino.hpp"
 #include "quadrant/io/tflite.hpp"
-#include "quadrant/ir/text.hpp"
-#include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/model_file.hpp"
-#include "quadrant/support/new_file.hpp"
 #include "report/terminal_text.hpp"
 #include "support/counted.hpp"
 
@@ -64,34 +60,6 @@ Expected<WrittenModel> write_as_onnx(const Graph& graph, const std::string& path
       remarks_of(report)};
 }
 
-tl::unexpected<Error> too_large_for_text(const std::string& path) {
-  return fail(ErrorCode::impossible,
-              fmt::format("the model is too large for text, of which at most {} are read: write "
-                          ".onnx",
-                          format_bytes(largest_text)),
-              {.file = path});
-}
-
-// Text has all contents, whichever file they are in so far.
-Expected<WrittenModel> write_as_text(const Graph& graph, const std::string& path,
-                                     const RunContext& context) {
-  std::uint64_t contents = 0;
-  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
-    const NodeId node = graph.node_at(index);
-    const Constant* constant = node.is_valid() ? graph.constant(node) : nullptr;
-    if (constant != nullptr && *constant) contents += constant->byte_size();
-  }
-  if (contents > largest_text) return too_large_for_text(path);
-  QUADRANT_TRY(const std::string text, print_model(graph));
-  if (text.size() > largest_text) return too_large_for_text(path);
-  FilesOrOwn files(context.files);
-  QUADRANT_TRY(NewFile file, files->create(path));
-  QUADRANT_CHECK(file.write(std::as_bytes(std::span(text))));
-  QUADRANT_CHECK(files->add(std::move(file)));
-  QUADRANT_CHECK(files.finish());
-  return WrittenModel{text.size(), {}, {}};
-}
-
 }  // namespace
 
 std::vector<std::string> remarks_of(const OnnxWriteReport& report) {
@@ -139,7 +107,7 @@ Expected<WrittenModel> write_model(const Graph& graph, const std::string& path,
     case ModelFormat::mlir:
       return write_as_mlir(graph, path, context);
     case ModelFormat::text:
-      return write_as_text(graph, path, context);
+      return write_text_model(graph, path, context);
     case ModelFormat::onnx:
       break;
   }
