@@ -23,9 +23,9 @@ quadrant::Expected<void> quantize(const std::string& in, const std::string& out,
   const quadrant::RunContext context{.sink = &notes};
   QUADRANT_TRY(const quadrant::NamedRecipe recipe, quadrant::recipe_of_preset(preset));
   QUADRANT_TRY(quadrant::Graph model, quadrant::read_model(in, context));
-  QUADRANT_TRY(const quadrant::RunResult done,
-               quadrant::run({.recipe = recipe, .inputs = {.calibration = samples}, .model = in},
-                             std::move(model), context));
+  const quadrant::RunRequest request{
+      .recipe = recipe, .inputs = {.calibration = samples}, .model = in};
+  QUADRANT_TRY(const quadrant::RunResult done, quadrant::run(request, std::move(model), context));
   QUADRANT_TRY(const quadrant::WrittenModel written,
                quadrant::write_model(done.quantized.graph, out, {}, context));
   std::cout << done.quantized.analysis.plan.values.size() << " values quantized, " << written.bytes

@@ -66,6 +66,7 @@ RunRequest request_of(NamedRecipe meant, const DecisionOptions& options) {
           .model = options.model,
           .own_includes = options.scope.include.size(),
           .own_excludes = options.scope.exclude.size(),
+          .owns_hardware = !options.hardware.empty(),
           .as_matmul_nbits = options.format == "matmulnbits"};
 }
 
@@ -156,19 +157,6 @@ Expected<PreparedRun> prepare_for(const KernelsTarget& target, const DecisionOpt
   QUADRANT_TRY(Graph graph, read_model(options.model, console.context()));
   return prepare_for_target(target, request_of(std::move(meant), options), std::move(graph),
                             console.context());
-}
-
-Expected<void> use_variants_of(const Plan& plan, const DecisionOptions& options, PreparedRun& run) {
-  if (options.recipe.scheme.empty()) return {};
-  QUADRANT_TRY(const bool is_of_budget, is_of_variants(plan));
-  if (!is_of_budget) return {};
-  QUADRANT_TRY(const SchemeEntry* const scheme, find_scheme(options.recipe.scheme));
-  const std::string given = options.schemes.given_option(*scheme);
-  if (given.empty()) return use_variants(run);
-  return fail(ErrorCode::usage,
-              fmt::format("--plan is of a budget, which chose bits, blocks and scales for each "
-                          "weight: {} does not go with it",
-                          given));
 }
 
 Expected<void> save_recipe(const DecisionOptions& options, const PreparedRun& run,

@@ -64,11 +64,6 @@ void declare_json(CLI::App& command, bool& json);
 [[nodiscard]] Expected<PreparedRun> prepare_for(const KernelsTarget& target,
                                                 const DecisionOptions& options, Console& console);
 
-/// Where the options name a scheme alone, and `plan` is of a budget's `weight_variants`, `run` gets
-/// them as its registry. `usage` where the options say more of the scheme.
-[[nodiscard]] Expected<void> use_variants_of(const Plan& plan, const DecisionOptions& options,
-                                             PreparedRun& run);
-
 /// Adds the file of --save-recipe, if there is to be one.
 [[nodiscard]] Expected<void> save_recipe(const DecisionOptions& options, const PreparedRun& run,
                                          Console& console);

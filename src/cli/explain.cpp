@@ -14,6 +14,7 @@
 #include "cli/choices.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
+#include "cli/plan_variants.hpp"
 #include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/kernels_target.hpp"
 #include "quadrant/pipeline/model_file.hpp"

@@ -15,6 +15,7 @@
 #include "cli/decision.hpp"
 #include "cli/frontier_points.hpp"
 #include "cli/onnx_output.hpp"
+#include "cli/plan_variants.hpp"
 #include "cli/report_options.hpp"
 #include "cli/resources.hpp"
 #include "cli/rule_summary.hpp"

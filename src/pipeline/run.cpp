@@ -26,16 +26,16 @@ std::vector<SchemeChoice> of_scheme(const std::vector<SchemeChoice>& all, std::s
 }
 
 // Of the machine that is named, if one is.
-Expected<std::optional<HardwareProfile>> hardware_of(const NamedRecipe& recipe,
+Expected<std::optional<HardwareProfile>> hardware_of(const RunRequest& request,
                                                      const RunContext& context) {
-  const std::string& name = recipe.recipe.hardware;
+  const std::string& name = request.recipe.recipe.hardware;
   if (name.empty()) return std::nullopt;
   auto profile = read_hardware(name, context);
   if (profile) return *std::move(profile);
   Error& error = profile.error();
-  if (error.place.file.empty()) {
-    error.message = "hardware: " + error.message;
-    error.place.file = recipe.label;
+  if (error.place.file.empty() && !request.owns_hardware) {
+    error.message = "$.hardware: " + error.message;
+    error.place.file = request.recipe.label;
   }
   return fail(std::move(error));
 }
@@ -123,7 +123,7 @@ Expected<Registry> make_scheme(const SchemeEntry& scheme, SchemeSubject& subject
 
 Expected<CheckedRun> check_run(RunRequest request, const RunContext& context) {
   CheckedRun checked;
-  QUADRANT_TRY(checked.hardware, hardware_of(request.recipe, context));
+  QUADRANT_TRY(checked.hardware, hardware_of(request, context));
   checked.recipe = with_sums_of(checked.hardware, request.recipe.recipe);
   QUADRANT_TRY(checked.schemes, schemes_of(checked.recipe));
   if (checked.schemes.all.empty()) {
@@ -208,7 +208,7 @@ Expected<PreparedRun> prepare_for_target(const KernelsTarget& target, RunRequest
   if (recipe.policy.empty()) recipe.policy = "optimal";
   const ScopeOptions patterns{recipe.include, recipe.exclude};
   QUADRANT_CHECK(check_patterns(patterns));
-  QUADRANT_TRY(auto hardware, hardware_of(request.recipe, context));
+  QUADRANT_TRY(auto hardware, hardware_of(request, context));
   QUADRANT_TRY(OnTarget made,
                in_file(decided_for(target, std::move(model), context.executor), request.model));
   for (const std::string& remark : made.remarks) context.note(remark, {.file = request.model});

@@ -175,8 +175,8 @@ Expected<Registry> make_static_affine(SchemeSubject& subject, const SchemeChoice
   const Optimizations wanted = optimizations_of(chosen.model);
   if (!has_calibration(inputs) && inputs.encodings.empty() && subject.statistics.values.empty()) {
     return fail(ErrorCode::usage,
-                "static_affine finds ranges on data: it needs samples, saved statistics, "
-                "prescribed encodings, or 'stats' of the model's own",
+                "static_affine finds ranges on data: it needs samples, statistics that "
+                "'quadrant calibrate' saved, prescribed encodings, or 'stats' of the model's own",
                 {}, Remedy::give_samples);
   }
   if (!subject.statistics.values.empty() && !wanted.names.empty()) {

@@ -225,7 +225,7 @@ Expected<Registry> make_weight_only(SchemeSubject& subject, const SchemeChoices&
     if (subject.has_calibrated && !is_said) return make_registry(choices);
     return fail(ErrorCode::usage,
                 "weight_only rounds weights by samples: statistics, which are of one value at a "
-                "time, are for static_affine",
+                "time, are for static_affine ('quadrant list weight_only' shows the options)",
                 {.file = inputs.calibration});
   }
   QUADRANT_TRY(auto moments, moments_of(subject));

@@ -274,7 +274,7 @@ class BudgetTest(CompareCase):
                 ("two limits of the same", "--min-sqnr", 30, "--max-error", 0.1, "--data", "data"),
                 ("--min-weight-sqnr", "--min-sqnr", 30),
                 ("--bits does not go with it", "--target-bits", 5, "--bits", 4),
-                ("--gain does not go with it", "--target-bits", 5, "--gain", "bytes"),
+                ("a gain does not go with it", "--target-bits", 5, "--gain", "bytes"),
                 ("a budget does not go with it", "--target-bits", 5, "--plan", "plan.json"),
                 ("--target-bits: 0 is no number above zero", "--target-bits", 0),
                 ("above zero", "--target-bits", -4),

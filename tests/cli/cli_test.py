@@ -447,12 +447,12 @@ class ScopeTest(CommandTest):
 
     def test_patterns_that_match_nothing(self):
         for option in ("--include", "--exclude"):
-            self.fails(USAGE, [option, "'fc1.wieght'", "did you mean 'fc1.weight'"],
+            self.fails(USAGE, [option.removeprefix("--"), "'fc1.wieght'", "did you mean 'fc1.weight'"],
                        "quantize", self.model, "-o", "out.onnx", *SCHEME, option, "fc1.wieght")
             self.fails(USAGE, "'^X$'", "plan", self.model, *SCHEME, option, "^X$")
 
     def test_patterns_that_are_none(self):
-        self.fails(USAGE, ["--exclude '['", "missing ]"], "plan", self.model, *SCHEME,
+        self.fails(USAGE, ["exclude: '['", "missing ]"], "plan", self.model, *SCHEME,
                    "--exclude", "[")
         # RE2 says no before it reads the model.
         self.fails(USAGE, "'(?=x)'", "plan", "nowhere.onnx", *SCHEME, "--include", "(?=x)")
@@ -524,7 +524,7 @@ class QuantizeTest(CommandTest):
                                 "--exclude", "fc1")
         left = document["summary"]["left_in_float"]
         self.assertEqual([weight["name"] for weight in left], ["fc1.weight"])
-        self.assertIn("--exclude 'fc1'", left[0]["reason"])
+        self.assertIn("excluded by the pattern 'fc1'", left[0]["reason"])
         names = [entry["name"] for entry in self.json_of("inspect", "out.onnx")["constants"]]
         self.assertIn("fc1.weight", names)
 

@@ -336,7 +336,7 @@ class ConvertTest(CommandTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(b"no statistics were gathered for stats_key 'end'", done.stderr)
         self.assertIn(b"no other value has the coupled_key 'other'", done.stderr)
-        self.fails(USAGE, "--optimize changes the values that the model has 'stats' of", "convert",
+        self.fails(USAGE, "optimize changes the values that the model has 'stats' of", "convert",
                    "instrumented.qd", "out.qd", "--scheme", "static-affine", "--optimize", "cle")
 
     def test_other_commands_write_onnx(self):

@@ -132,7 +132,7 @@ class OptimizeTest(CommandTest):
 
     def test_statistics_are_not_enough(self):
         self.run_command("calibrate", self.model, "--data", "data", "-o", "s.json")
-        self.fails(USAGE, ["s.json", "give samples"], "optimize", self.model, "-o", "out.onnx", "--calibration",
+        self.fails(USAGE, ["s.json", "it needs samples"], "optimize", self.model, "-o", "out.onnx", "--calibration",
                    "s.json")
 
     def test_a_quantized_model_is_refused(self):
@@ -172,7 +172,7 @@ class OptimizeTest(CommandTest):
             self.assertGreater(output["sqnr_db"], 120)
         self.assertNotEqual(self.bytes_of("t.onnx"), self.bytes_of(self.model))
         transform("t.onnx", "again.onnx")
-        self.fails(USAGE, ["--relu6", "cle"], "transform", self.model, "-o", "t.onnx", "--relu6",
+        self.fails(USAGE, ["relu6", "cle"], "transform", self.model, "-o", "t.onnx", "--relu6",
                    "relu")
         self.fails(USAGE, "--optimize", "transform", self.model, "-o", "t.onnx", "--optimize", "bc")
 

@@ -169,7 +169,7 @@ class MixTest(RecipeCase):
         self.fails(USAGE, "two schemes are called 'int8'", *plan, "--mix", "int8,int8")
         self.fails(USAGE, ["'int8,int4-block32,t' is no name", "a --mix of its own"], *plan, "--mix",
                    "int8,int4-block32,t=weight-only,granularity=tensor")
-        self.fails(USAGE, "--form behind", "quantize", self.model, "-o", "out.onnx", "--mix",
+        self.fails(USAGE, "the form 'behind'", "quantize", self.model, "-o", "out.onnx", "--mix",
                    "int8", "--mix", "a=weight-only,form=behind", "--format", "matmulnbits")
 
 
@@ -310,12 +310,12 @@ class RulesTest(RecipeCase):
         refuses(BAD_INPUT, ["$.gains", "did you mean 'gain'"], recipe(gains="bytes"))
         refuses(USAGE, ["it has no scheme"], recipe(schemes=()))
         self.save(recipe(model={"optimize": ["bc"]}))
-        self.fails(USAGE, ["--optimize bc", "--calibration"], "plan", self.model, "--recipe", "recipe.json")
+        self.fails(USAGE, ["optimize bc", "--calibration"], "plan", self.model, "--recipe", "recipe.json")
         self.save(rule(scheme="int4", match={"name": "^fc9$"}, may_match_nothing=True))
         self.succeeds("plan", self.model, "--recipe", "recipe.json")
         # What an option says is not put down to the recipe.
         self.save(recipe(exclude=["fc1"]))
-        self.fails(USAGE, "quadrant: --exclude 'fc7' matches", "plan", self.model, "--recipe",
+        self.fails(USAGE, "quadrant: exclude: 'fc7' matches", "plan", self.model, "--recipe",
                    "recipe.json", "--exclude", "fc7")
         self.fails(USAGE, "quadrant: there is no hardware profile", "plan", self.model, "--recipe",
                    "recipe.json", "--gain", "latency", "--hardware", "foo")

@@ -157,14 +157,14 @@ class RoundingTest(CommandTest):
             [value_info("x", ["batch", 16])], [value_info("y", ["batch", 8])]))
         self.model = "biased.onnx"
         self.assertIn("bc: the biases of 1 layer corrected", self.quantize("corrected.onnx", "--optimize", "bc"))
-        self.fails(USAGE, ["--optimize bc", "--calibration"], "quantize", self.model, "-o", "q.onnx", *FOUR_BITS,
+        self.fails(USAGE, ["optimize bc", "--calibration"], "quantize", self.model, "-o", "q.onnx", *FOUR_BITS,
                    "--optimize", "bc")
-        self.fails(IMPOSSIBLE, ["bc-analytic", "--optimize bc"], "quantize", self.model, "-o", "q.onnx", *FOUR_BITS,
+        self.fails(IMPOSSIBLE, ["bc-analytic", "optimize bc"], "quantize", self.model, "-o", "q.onnx", *FOUR_BITS,
                    "--optimize", "bc-analytic")
 
     def test_without_samples(self):
         for rounding in ("weighted", "feedback", "descent"):
-            self.fails(USAGE, [f"--rounding {rounding}", "--calibration PATH"], "quantize", self.model, "-o", "q.onnx",
+            self.fails(USAGE, [f"rounding {rounding}", "--calibration PATH"], "quantize", self.model, "-o", "q.onnx",
                        *FOUR_BITS, "--rounding", rounding)
         self.assertEqual(re.findall("rounded", self.succeeds("quantize", self.model, "-o", "q.onnx", *FOUR_BITS,
                                                              "--rounding", "nearest")), [])

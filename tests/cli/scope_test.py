@@ -162,7 +162,7 @@ class ScopeTest(CommandTest):
             [condition, value_info("x", [2, SIZE])], [value_info("y", [2, SIZE])]))
         for name in ("then_mm", "else_mm_y"):
             for option in ("--include", "--exclude"):
-                self.fails(USAGE, [f"{option} '^{name}$'", "in a subgraph", f"'{name}'"], "quantize", "if.onnx", "-o",
+                self.fails(USAGE, [f"{option.removeprefix('--')}: '^{name}$'", "in a subgraph", f"'{name}'"], "quantize", "if.onnx", "-o",
                            "q.onnx", "--scheme", "weight-only", option, f"^{name}$")
             self.fails(USAGE, [f"'{name}' is in a subgraph"], "explain", "if.onnx", name, "--scheme", "weight-only")
         self.fails(USAGE, "matches no node", "quantize", "if.onnx", "-o", "q.onnx", "--scheme", "weight-only",
@@ -184,7 +184,7 @@ class ScopeTest(CommandTest):
 
     def test_what_matches_nothing(self):
         for option in ("--include", "--exclude"):
-            self.fails(USAGE, [option, "'^secnd$'", "did you mean 'second'"], "quantize", self.model, "-o", "q.onnx",
+            self.fails(USAGE, [option.removeprefix("--"), "'^secnd$'", "did you mean 'second'"], "quantize", self.model, "-o", "q.onnx",
                        "--scheme", "weight-only", option, "^secnd$")
 
 

@@ -1,4 +1,4 @@
-// error: this method belongs to another scheme than the list it is added to
+// error: this method asks a scheme that the list's scheme is not derived from
 #include "misuse/scheme.hpp"
 
 namespace misuse {

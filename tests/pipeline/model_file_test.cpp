@@ -20,7 +20,7 @@ Graph product() {
   return test::parsed(R"(
     %x: tensor<2x3xf32> = input()
     %w: tensor<3x2xf32> = constant() [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    %y = "onnx.MatMul"(%x, %w)
+    %y: tensor<2x2xf32> = matmul(%x, %w)
     output(%y)
   )");
 }
@@ -57,7 +57,8 @@ TEST_CASE("what is written is read again, in each format that is read") {
 TEST_CASE("MLIR is written and not read") {
   const test::TemporaryFolder folder;
   const std::string path = folder / "m.mlir";
-  CHECK(value_of(write_model(product(), path)).bytes == fs::file_size(path));
+  const WrittenModel written = value_of(write_model(product(), path));
+  CHECK(written.bytes == fs::file_size(path));
   const auto read = read_model(path);
   REQUIRE(!read);
   CHECK(read.error().code == ErrorCode::usage);

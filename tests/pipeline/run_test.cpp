@@ -57,18 +57,18 @@ TEST_CASE("quantize: a preset, without data and with samples that the caller len
   const Graph model = digits();
   const auto samples = samples_of(model);
   const RunResult plain = value_of(run({.recipe = recipe_of("int8")}, model));
-  CHECK(plain.quantized.analysis.plan.values.size() == 4);
+  CHECK(plain.quantized.analysis.plan.values.size() == 12);
   CHECK(plain.prepared.rounding == nullptr);
   CHECK(nearness(model, plain.quantized.graph) > 25);
 
   const RunResult rounded = value_of(
       run({.recipe = recipe_of("int4-block32"), .inputs = {.samples = samples.get()}}, model));
   REQUIRE(rounded.prepared.rounding != nullptr);
-  CHECK(rounded.prepared.rounding->weights.size() == 4);
+  CHECK(rounded.prepared.rounding->weights.size() == 12);
 
   const RunResult whole = value_of(
       run({.recipe = recipe_of("int8-static"), .inputs = {.samples = samples.get()}}, model));
-  CHECK(whole.quantized.analysis.plan.values.size() > 4);
+  CHECK(whole.quantized.analysis.plan.values.size() > 12);
   CHECK(nearness(model, whole.quantized.graph) > 15);
 }
 
@@ -87,12 +87,12 @@ TEST_CASE("plan, diff, quantize by a plan") {
 TEST_CASE("explain: include and exclude") {
   const Graph model = digits();
   NamedRecipe recipe = recipe_of("int8");
-  recipe.recipe.exclude = {"^fc"};
+  recipe.recipe.exclude = {"^classifier"};
   PreparedRun prepared = value_of(prepare(value_of(check_run({.recipe = recipe})), model));
   const Analysis analysis = value_of(prepared.decide());
   const auto all = explain_all(prepared.graph, prepared.registry, analysis);
   CHECK(std::ranges::any_of(all, [](const Explanation& each) {
-    return each.reason.find("excluded by the pattern '^fc'") != std::string::npos;
+    return each.reason.find("excluded by the pattern '^classifier'") != std::string::npos;
   }));
 
   recipe.recipe.exclude = {"no such name"};
@@ -160,8 +160,10 @@ TEST_CASE("transform: the float model computes the same") {
 
 TEST_CASE("a budget: of the recipe, and one that is met by outputs") {
   const Graph model = digits();
-  const RunResult bits = value_of(run({.recipe = recipe_of("mixed-4.5bit")}, model));
-  CHECK(bits.quantized.analysis.plan.values.size() == 4);
+  NamedRecipe mixed = recipe_of("mixed-4.5bit");
+  mixed.recipe.target_bits = 6;
+  const RunResult bits = value_of(run({.recipe = mixed}, model));
+  CHECK(bits.quantized.analysis.plan.values.size() == 12);
 
   const auto samples = samples_of(model);
   NamedRecipe recipe{.recipe = {.schemes = value_of(weight_variants())}, .label = "variants"};
@@ -205,9 +207,9 @@ TEST_CASE("sensitivity: each weight alone, resumed from a cache") {
   const SensitivityStudyOptions options{.cache = folder / "cache.json"};
   const Interpreter interpreter;
   const auto study = value_of(study_sensitivity(prepared, interpreter, *samples, options));
-  REQUIRE(study.size() == 4);
+  REQUIRE(study.size() == 12);
   const auto read = value_of(read_sensitivity(options.cache, prepared.graph));
-  REQUIRE(read.size() == 4);
+  REQUIRE(read.size() == 12);
   CHECK(read.front().layer == study.front().layer);
   const auto again = value_of(study_sensitivity(prepared, interpreter, *samples, options));
   CHECK(std::ranges::all_of(again, &LayerSensitivity::is_cached));

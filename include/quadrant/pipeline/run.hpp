@@ -40,6 +40,7 @@ struct RunRequest {
   /// errors do not name the recipe.
   std::size_t own_includes = 0;
   std::size_t own_excludes = 0;
+  bool owns_hardware = false;    ///< the same of the recipe's `hardware`
   bool as_matmul_nbits = false;  ///< products are to be written as com.microsoft.MatMulNBits
 };
 

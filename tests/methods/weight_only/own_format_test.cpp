@@ -39,11 +39,29 @@ QUADRANT_DEQUANTIZER(Ternary)(Value quantized, RewriteContext& context) const {
   return WeightOnly::leave(quantized, context);
 }
 
+constexpr std::int64_t rows = 16;
+constexpr std::int64_t columns = 8;
+
+// In blocks of two rows, each number is -1, 0 or 1 times the largest magnitude.
+std::vector<float> numbers() {
+  std::vector<float> made;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      const auto scale = static_cast<float>(row / 2 + column + 1);
+      made.push_back(row % 2 == 0 ? scale : static_cast<float>(column % 3 - 1) * scale);
+    }
+  }
+  return made;
+}
+
 Graph model_with(const std::string& name) {
-  return test::parsed("%x: tensor<1x4xf32> = input()\n%" + name +
-                      ": tensor<4x2xf32> = constant() [1.0, 0.0, 0.0, 2.0, -3.0, -1.0, 3.0, 0.0]\n"
-                      "%y = \"onnx.MatMul\"(%x, %" +
-                      name + ")\noutput(%y)\n");
+  std::string text;
+  for (const float number : numbers()) {
+    text += (text.empty() ? "" : ", ") + std::to_string(number);
+  }
+  return test::parsed("%x: tensor<1x16xf32> = input()\n%" + name +
+                      ": tensor<16x8xf32> = constant() [" + text +
+                      "]\n%y: tensor<1x8xf32> = matmul(%x, %" + name + ")\noutput(%y)\n");
 }
 
 Expected<QuantizeResult> quantized_as_ternary(const Graph& graph) {
@@ -67,15 +85,14 @@ TEST_CASE("codes and tables are its own") {
   const QuantizeResult result = value_of(quantized_as_ternary(model_with("w")));
   REQUIRE(result.analysis.plan.values.size() == 1);
   CHECK(result.analysis.plan.schemes[0].options == "ternary");
-  const Value w = result.graph.find_value("w");
+  const Value w = result.graph.find_value("w_quantized");
+  REQUIRE(!w.is_absent());
   const Quantization& type = result.graph.type(w).quantization;
   const Tensor table = value_of(Tensor::from_constant(scaled_format(type).table));
   CHECK(table.as<float>()[1] == -0.25F);
-  // In blocks of two along the sum, each number is -1, 0 or 1 times the largest magnitude.
   const Constant real = value_of(dequantized(*result.graph.constant(w.node), type));
   const Tensor values = value_of(Tensor::from_constant(real));
-  const std::vector<float> expected{1, 0, 0, 2, -3, -1, 3, 0};
-  CHECK(std::ranges::equal(values.as<float>(), expected));
+  CHECK(std::ranges::equal(values.as<float>(), numbers()));
 }
 
 TEST_CASE("what it cannot encode stays float, with its reason, and what fails ends the run") {
