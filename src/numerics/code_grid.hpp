@@ -1,6 +1,7 @@
 // The reals that the codes of a tensor in a number format can stand for, group by group.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -45,6 +46,10 @@ struct CodeGrid {
   [[nodiscard]] bool is_constant() const noexcept { return scale == 0; }
   /// The code that stands for what is nearest to `wanted`; of a grid that is not constant.
   [[nodiscard]] CodedReal nearest(double wanted) const noexcept;
+  /// Least distance of two numbers that codes stand for, but for rounding.
+  [[nodiscard]] double least_step() const noexcept {
+    return std::fabs(static_cast<double>(scale)) * values->least_step();
+  }
   /// What a code stands for before scales.
   [[nodiscard]] float level(std::uint32_t code) const noexcept {
     return values->value_of(code) - zero_point;

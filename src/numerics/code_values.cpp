@@ -43,7 +43,9 @@ void CodeValues::finish() {
   low_ = values_.front();
   high_ = values_.back();
   thresholds_.clear();
+  least_step_ = std::numeric_limits<double>::infinity();
   for (std::size_t i = 1; i < values_.size(); ++i) {
+    least_step_ = std::min(least_step_, values_[i] - values_[i - 1]);
     thresholds_.push_back((values_[i - 1] + values_[i]) / 2);
   }
   is_symmetric_ = true;

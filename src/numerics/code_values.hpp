@@ -25,6 +25,8 @@ class CodeValues {
   [[nodiscard]] double high() const noexcept { return high_; }
   /// Of those that are not 0; infinite where there are none.
   [[nodiscard]] double least_magnitude() const noexcept { return least_magnitude_; }
+  /// Least distance of two of them; infinite where there is one.
+  [[nodiscard]] double least_step() const noexcept { return least_step_; }
   [[nodiscard]] bool is_linear() const noexcept { return is_linear_; }
   /// All but for linear ones, of which there may be many.
   [[nodiscard]] std::span<const double> values() const noexcept { return values_; }
@@ -57,6 +59,7 @@ class CodeValues {
   double low_ = 0;
   double high_ = 0;
   double least_magnitude_ = 1;
+  double least_step_ = 1;
   bool is_linear_ = false;
   bool is_symmetric_ = false;
   int bits_ = 0;
