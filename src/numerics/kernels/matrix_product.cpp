@@ -16,19 +16,30 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T>
 using Numbers = hn::CappedTag<T, 64 / sizeof(T)>;
 
+// Of out, tiles of four rows are summed up in registers, of as many vectors as there are registers
+// for.
+constexpr std::size_t tile_rows = 4;
+#if HWY_TARGET <= HWY_AVX3
+constexpr std::size_t tile_vectors = 4;
+#else
+constexpr std::size_t tile_vectors = 2;
+#endif
 template <class T>
-HWY_INLINE std::size_t panel_width() {
-  return 2 * hn::Lanes(Numbers<T>());
-}
-template <class T>
-constexpr std::size_t widest_panel = 2 * 64 / sizeof(T);
+constexpr std::size_t widest_tile = tile_vectors * 64 / sizeof(T);
 
-// Of b, that many rows and columns are packed at a time: panels of two vectors, one behind the
-// other, each of which the first-level cache holds, all of which the second does.
+// Of b, that many rows and columns are packed at a time: panels as wide as a tile, one behind the
+// other, which the second-level cache holds.
 constexpr std::size_t strip_rows = 128;
 constexpr std::size_t strip_columns = 64;
 template <class T>
 using Strip = std::array<T, strip_rows * strip_columns>;
+
+// Vectors of a panel; its last columns may not be there.
+template <class T>
+HWY_INLINE std::size_t vectors_of(std::size_t columns) {
+  const std::size_t lanes = hn::Lanes(Numbers<T>());
+  return columns < tile_vectors * lanes ? (columns + lanes - 1) / lanes : tile_vectors;
+}
 
 // Some rows of a panel, side by side; columns that there are not are zeros.
 template <class T>
@@ -36,86 +47,96 @@ HWY_INLINE void pack(const T* b, std::size_t b_row, std::size_t rows, std::size_
                      T* panel) {
   const Numbers<T> d;
   const std::size_t lanes = hn::Lanes(d);
-  const std::size_t width = panel_width<T>();
-  for (std::size_t k = 0; columns == width && k < rows; ++k) {
-    hn::StoreU(hn::LoadU(d, b + k * b_row), d, panel + k * width);
-    hn::StoreU(hn::LoadU(d, b + k * b_row + lanes), d, panel + k * width + lanes);
-  }
-  for (std::size_t k = 0; columns != width && k < rows; ++k) {
-    for (std::size_t c = 0; c < columns; ++c) panel[k * width + c] = b[k * b_row + c];
-    for (std::size_t c = columns; c < width; ++c) panel[k * width + c] = 0;
+  const std::size_t width = vectors_of<T>(columns) * lanes;
+  for (std::size_t k = 0; k < rows; ++k) {
+    std::size_t c = 0;
+    for (; c + lanes <= columns; c += lanes) {
+      hn::StoreU(hn::LoadU(d, b + k * b_row + c), d, panel + k * width + c);
+    }
+    for (; c < columns; ++c) panel[k * width + c] = b[k * b_row + c];
+    for (; c < width; ++c) panel[k * width + c] = 0;
   }
 }
 
-// Of `rows` rows of out, two vectors: their sums stay in registers.
-template <std::size_t rows, class T>
+template <std::size_t rows, std::size_t vectors, class T>
 HWY_INLINE void add_tile(const T* a, std::size_t a_row, const T* panel, std::size_t inner, T* out,
                          std::size_t out_row) {
   const Numbers<T> d;
   const std::size_t lanes = hn::Lanes(d);
   using Vector = hn::Vec<Numbers<T>>;
-  Vector left[rows];   // NOLINT: arrays of vectors that std::array cannot hold everywhere
-  Vector right[rows];  // NOLINT
+  Vector sums[rows][vectors];  // NOLINT: arrays of vectors that std::array cannot hold everywhere
   for (std::size_t r = 0; r < rows; ++r) {
-    left[r] = hn::LoadU(d, out + r * out_row);
-    right[r] = hn::LoadU(d, out + r * out_row + lanes);
+    for (std::size_t v = 0; v < vectors; ++v) {
+      sums[r][v] = hn::LoadU(d, out + r * out_row + v * lanes);
+    }
   }
   for (std::size_t k = 0; k < inner; ++k) {
-    const auto b_left = hn::LoadU(d, panel + k * 2 * lanes);
-    const auto b_right = hn::LoadU(d, panel + k * 2 * lanes + lanes);
+    Vector of_b[vectors];  // NOLINT
+    for (std::size_t v = 0; v < vectors; ++v) {
+      of_b[v] = hn::LoadU(d, panel + (k * vectors + v) * lanes);
+    }
     for (std::size_t r = 0; r < rows; ++r) {
       const auto factor = hn::Set(d, a[r * a_row + k]);
-      left[r] = hn::Add(left[r], hn::Mul(factor, b_left));
-      right[r] = hn::Add(right[r], hn::Mul(factor, b_right));
+      for (std::size_t v = 0; v < vectors; ++v) {
+        sums[r][v] = hn::Add(sums[r][v], hn::Mul(factor, of_b[v]));
+      }
     }
   }
   for (std::size_t r = 0; r < rows; ++r) {
-    hn::StoreU(left[r], d, out + r * out_row);
-    hn::StoreU(right[r], d, out + r * out_row + lanes);
+    for (std::size_t v = 0; v < vectors; ++v) {
+      hn::StoreU(sums[r][v], d, out + r * out_row + v * lanes);
+    }
   }
 }
 
-// As many as there are registers for.
-#if HWY_TARGET <= HWY_AVX3
-constexpr std::size_t tile_rows = 8;
-#else
-constexpr std::size_t tile_rows = 4;
-#endif
-
-// The same of fewer columns.
-template <std::size_t rows, class T>
+// The same of a panel with columns that are not there.
+template <std::size_t rows, std::size_t vectors, class T>
 HWY_INLINE void add_narrow_tile(const T* a, std::size_t a_row, const T* panel, std::size_t inner,
                                 T* out, std::size_t out_row, std::size_t columns) {
-  alignas(64) std::array<T, rows * widest_panel<T>> sums{};
-  const std::size_t width = panel_width<T>();
+  alignas(64) std::array<T, rows * widest_tile<T>> sums{};
+  const std::size_t width = vectors * hn::Lanes(Numbers<T>());
   for (std::size_t r = 0; r < rows; ++r) {
     for (std::size_t c = 0; c < columns; ++c) sums[r * width + c] = out[r * out_row + c];
   }
-  add_tile<rows>(a, a_row, panel, inner, sums.data(), width);
+  add_tile<rows, vectors>(a, a_row, panel, inner, sums.data(), width);
   for (std::size_t r = 0; r < rows; ++r) {
     for (std::size_t c = 0; c < columns; ++c) out[r * out_row + c] = sums[r * width + c];
   }
+}
+
+// Of the last panel.
+template <std::size_t rows, std::size_t vectors, class T>
+HWY_INLINE void add_last_tile(const T* a, std::size_t a_row, const T* panel, std::size_t inner,
+                              T* out, std::size_t out_row, std::size_t columns) {
+  if constexpr (vectors > 1) {
+    if (vectors_of<T>(columns) < vectors) {
+      add_last_tile<rows, vectors - 1>(a, a_row, panel, inner, out, out_row, columns);
+      return;
+    }
+  }
+  add_narrow_tile<rows, vectors>(a, a_row, panel, inner, out, out_row, columns);
 }
 
 // `rows` rows of out, some of its columns.
 template <std::size_t rows, class T>
 HWY_INLINE void add_panels(const T* a, std::size_t a_row, const Strip<T>& strip, std::size_t inner,
                            T* out, std::size_t out_row, std::size_t columns) {
-  const std::size_t width = panel_width<T>();
+  const std::size_t width = tile_vectors * hn::Lanes(Numbers<T>());
   std::size_t column = 0;
   for (; column + width <= columns; column += width) {
-    add_tile<rows>(a, a_row, strip.data() + column * inner, inner, out + column, out_row);
+    add_tile<rows, tile_vectors>(a, a_row, strip.data() + column * inner, inner, out + column,
+                                 out_row);
   }
   if (column == columns) return;
-  add_narrow_tile<rows>(a, a_row, strip.data() + column * inner, inner, out + column, out_row,
-                        columns - column);
+  add_last_tile<rows, tile_vectors>(a, a_row, strip.data() + column * inner, inner, out + column,
+                                    out_row, columns - column);
 }
 
 // Some columns of out, and some of the products.
 template <class T>
 HWY_INLINE void add_strip(const MatrixProduct<T>& p, Strip<T>& strip, std::size_t first,
                           std::size_t inner, std::size_t from, std::size_t columns) {
-  const std::size_t width = panel_width<T>();
+  const std::size_t width = tile_vectors * hn::Lanes(Numbers<T>());
   for (std::size_t column = 0; column < columns; column += width) {
     pack(p.b + first * p.b_row + from + column, p.b_row, inner,
          columns - column < width ? columns - column : width, strip.data() + column * inner);
@@ -166,8 +187,7 @@ HWY_INLINE void add_row(const T* a, const T* b, std::size_t b_row, std::size_t i
 
 template <class T>
 HWY_INLINE void add_matrices(const MatrixProduct<T>& p) {
-  constexpr std::size_t few_rows = 4;  // for which packing would take longer
-  if (p.rows < few_rows || p.inner == 1) {
+  if (p.rows < tile_rows || p.inner == 1) {  // packing would take longer
     for (std::size_t r = 0; r < p.rows; ++r) {
       add_row(p.a + r * p.a_row, p.b, p.b_row, p.inner, p.out + r * p.out_row, p.columns);
     }
