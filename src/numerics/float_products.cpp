@@ -23,13 +23,8 @@ void add_long_product(kernels::MatrixProduct<float> product, double* out) {
   }
 }
 
-std::vector<double> row_units(std::span<const double> numbers, std::size_t rows) {
-  std::vector<double> units(rows);
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    units[i % rows] = std::max(units[i % rows], std::fabs(numbers[i]));
-  }
-  for (double& unit : units) unit = unit > 0 ? std::ldexp(1.0, std::ilogb(unit)) : 1;
-  return units;
+double power_of_two_near(double magnitude) noexcept {
+  return magnitude > 0 ? std::ldexp(1.0, std::ilogb(magnitude)) : 1;
 }
 
 std::vector<double> quadratic_forms(std::span<const float> a, std::span<const float> x,

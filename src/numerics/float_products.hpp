@@ -16,9 +16,9 @@ constexpr std::size_t most_of_product = 64;
 /// products, and these are added up in double.
 void add_long_product(kernels::MatrixProduct<float> product, double* out);
 
-/// Of each column of `numbers`, [n, rows], a power of two near its largest magnitude: in such units
-/// they are no numbers that single precision cannot hold.
-[[nodiscard]] std::vector<double> row_units(std::span<const double> numbers, std::size_t rows);
+/// A power of two; in units of it numbers up to `magnitude` are none that single precision cannot
+/// hold.
+[[nodiscard]] double power_of_two_near(double magnitude) noexcept;
 
 /// x A x^T of each column of `x`, [n, rows], with rows of at most `most_of_product`. Of A, which is
 /// symmetric, row i is looked at up to column `seen_of_row(i, n)`.

@@ -83,6 +83,10 @@ class WeightRounder {
 
   template <class Body>
   void for_rows(std::size_t matrix, Body body) const;
+  /// `body(element, row, place)` for all of the rows: where it is in the weight, and in matrices
+  /// of [columns, rows].
+  template <class Body>
+  void for_elements(const RowRange& rows, Body body) const;
   [[nodiscard]] RowRounder rounder(const RowRange& rows, const Encoded& encoded,
                                    const CodeGrids& grids) const;
   void load_matrix(std::size_t matrix);
@@ -131,6 +135,20 @@ void WeightRounder::for_rows(std::size_t matrix, Body body) const {
       });
 }
 
+template <class Body>
+void WeightRounder::for_elements(const RowRange& rows, Body body) const {
+  constexpr std::size_t columns_at_once = 16;  // a line of the cache
+  const std::size_t n = layout_.columns.size();
+  for (std::size_t first = 0; first < n; first += columns_at_once) {
+    const std::size_t end = std::min(first + columns_at_once, n);
+    for (std::size_t row = 0; row < rows.count; ++row) {
+      for (std::size_t column = first; column < end; ++column) {
+        body(element(rows, row, column), row, column * rows.count + row);
+      }
+    }
+  }
+}
+
 Expected<void> WeightRounder::find_blocks(const CodeGrids& grids) {
   const std::size_t columns = layout_.columns.size();
   std::size_t of_rows = 0;
@@ -164,7 +182,6 @@ Expected<void> WeightRounder::find_blocks(const CodeGrids& grids) {
 
 RowRounder WeightRounder::rounder(const RowRange& rows, const Encoded& encoded,
                                   const CodeGrids& grids) const {
-  const std::size_t n = layout_.columns.size();
   const RowBlocks& blocks = blocks_[rows.matrix];
   RowRounder made{matrix_, blocks, rows.count, {}, {}, {}};
   for (const auto& block : blocks.columns) {
@@ -172,19 +189,16 @@ RowRounder WeightRounder::rounder(const RowRange& rows, const Encoded& encoded,
       made.grids.push_back(grids.grid(grids.group_of(element(rows, row, block.front()))));
     }
   }
-  made.weights.reserve(n * rows.count);
-  made.now.codes.reserve(n * rows.count);
-  made.now.reals.reserve(n * rows.count);
-  for (std::size_t column = 0; column < n; ++column) {
-    for (std::size_t row = 0; row < rows.count; ++row) {
-      const std::size_t from = element(rows, row, column);
-      const CodeGrid& grid = made.grid(row, column);
-      const std::uint32_t code = code_at(encoded.codes, from, grids.width());
-      made.weights.push_back(static_cast<double>(values_[from]));
-      made.now.codes.push_back(code);
-      made.now.reals.push_back(grid.real(grid.level(code)));
-    }
-  }
+  const std::size_t size = layout_.columns.size() * rows.count;
+  made.weights.resize(size);
+  made.now = {std::vector<std::uint32_t>(size), std::vector<double>(size)};
+  for_elements(rows, [&](std::size_t element, std::size_t row, std::size_t place) {
+    const CodeGrid& grid = made.grid(row, place / rows.count);
+    const std::uint32_t code = code_at(encoded.codes, element, grids.width());
+    made.weights[place] = static_cast<double>(values_[element]);
+    made.now.codes[place] = code;
+    made.now.reals[place] = grid.real(grid.level(code));
+  });
   return made;
 }
 
@@ -257,20 +271,18 @@ Expected<std::vector<double>> WeightRounder::measure(const Encoded& encoded) {
   for (std::size_t matrix = 0; matrix < layout_.matrices.size(); ++matrix) {
     load_matrix(matrix);
     for_rows(matrix, [&](const RowRange& rows) {
-      std::vector<double> difference;
-      difference.reserve(n * rows.count);
-      for (std::size_t column = 0; column < n; ++column) {
-        for (std::size_t row = 0; row < rows.count; ++row) {
-          const std::size_t at = element(rows, row, column);
-          difference.push_back(static_cast<double>(values_[at]) - static_cast<double>(reals[at]));
-        }
-      }
-      const std::vector<double> units = row_units(difference, rows.count);
-      std::vector<float> scaled(difference.size());
-      for (std::size_t i = 0; i < scaled.size(); ++i) {
-        scaled[i] = static_cast<float>(difference[i] / units[i % rows.count]);
-      }
-      const std::vector<double> sums = quadratic_forms(moments_of_measure_, scaled, rows.count);
+      std::vector<double> units(rows.count);
+      for_elements(rows, [&](std::size_t element, std::size_t row, std::size_t) {
+        units[row] = std::max(units[row], std::fabs(static_cast<double>(values_[element])));
+      });
+      for (double& unit : units) unit = power_of_two_near(unit);
+      std::vector<float> difference(n * rows.count);
+      for_elements(rows, [&](std::size_t element, std::size_t row, std::size_t place) {
+        const double error =
+            static_cast<double>(values_[element]) - static_cast<double>(reals[element]);
+        difference[place] = static_cast<float>(error / units[row]);
+      });
+      const std::vector<double> sums = quadratic_forms(moments_of_measure_, difference, rows.count);
       for (std::size_t row = 0; row < rows.count; ++row) {
         errors[place(rows, row)] = sums[row] * unit_ * units[row] * units[row];
       }
@@ -387,13 +399,10 @@ void WeightRounder::store(const RowRange& rows, std::span<const std::uint8_t> is
       grids.scales().back()[grids.group_of(any)] = made.grids[block * rows.count + row].scale;
     }
   }
-  for (std::size_t column = 0; column < layout_.columns.size(); ++column) {
-    for (std::size_t row = 0; row < rows.count; ++row) {
-      if (is_taken[row] == 0) continue;
-      set_code(encoded.codes, element(rows, row, column), grids.width(),
-               made.now.codes[column * rows.count + row]);
-    }
-  }
+  for_elements(rows, [&](std::size_t element, std::size_t row, std::size_t place) {
+    if (is_taken[row] == 0) return;
+    set_code(encoded.codes, element, grids.width(), made.now.codes[place]);
+  });
 }
 
 Expected<RoundedWeights> WeightRounder::run(Encoded& encoded) {

@@ -21,7 +21,14 @@ class Feedback {
         errors_(rows.matrix.columns * rows.rows),
         made_up_(columns_that_hear * rows.rows),
         found_{rows.now, std::vector<double>(rows.rows)},
-        units_(row_units(rows.weights, rows.rows)) {}
+        units_(rows.rows) {
+    for (std::size_t column = 0; column < rows.matrix.columns; ++column) {
+      for (std::size_t row = 0; row < rows.rows; ++row) {
+        units_[row] = std::max(units_[row], std::fabs(rows.weights[column * rows.rows + row]));
+      }
+    }
+    for (double& unit : units_) unit = power_of_two_near(unit);
+  }
 
   FedBack run() {
     const RoundedMatrix& matrix = rows_.matrix;
