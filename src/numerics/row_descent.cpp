@@ -25,6 +25,19 @@ bool gains(double change, double gradient, double own) noexcept {
   return change * (2 * gradient - change * own) > least_gain * change * change * own;
 }
 
+// Takes the best scale of a group that can be stored, if it gains, and returns what it has changed
+// by. `along`: the gradient along the levels of the codes; `own`: their moment.
+double changed_scale(CodeGrid& grid, double along, double own,
+                     const std::function<float(double)>& rounded) {
+  if (!(own > 0) || grid.is_constant()) return 0;
+  const float scale = rounded(static_cast<double>(grid.scale) + along / own);
+  const double change = static_cast<double>(scale) - static_cast<double>(grid.scale);
+  const bool is_possible = scale != 0 && (scale < 0) == (grid.scale < 0);
+  if (!is_possible || !gains(change, along, own)) return 0;
+  grid.scale = scale;
+  return change;
+}
+
 std::vector<double> transposed(std::span<const double> from, std::size_t rows) {
   constexpr std::size_t side = 8;  // a line of the cache
   const std::size_t columns = from.size() / rows;
@@ -38,12 +51,6 @@ std::vector<double> transposed(std::span<const double> from, std::size_t rows) {
   }
   return to;
 }
-
-/// M of the columns of one group, with one another and with all others.
-struct BlockMoments {
-  std::vector<double> within;
-  std::vector<double> across;  ///< [columns of the group, columns]; none where the group has all
-};
 
 class Descent {
  public:
@@ -66,7 +73,12 @@ class Descent {
   bool sweep_row(std::size_t row, std::size_t first, std::size_t end);
   /// Goes through `rows`, and leaves those in which something changed.
   void sweep_codes(std::vector<std::size_t>& rows);
-  [[nodiscard]] BlockMoments moments_of(std::size_t block) const;
+  /// e M of the columns of a group, [rows, columns of the group], for errors e that are in this
+  /// group alone.
+  [[nodiscard]] std::vector<double> products_within(std::size_t block,
+                                                    std::span<const double> errors) const;
+  /// Adds e E[x x^T] of such errors to the gradients.
+  void add_products(std::size_t block, std::span<const double> errors);
   void sweep_scale(std::size_t block, const std::function<float(double)>& rounded,
                    std::vector<std::uint8_t>& has_changed);
   /// Of all rows; returns those in which something changed.
@@ -134,29 +146,56 @@ void Descent::sweep_codes(std::vector<std::size_t>& rows) {
   std::erase_if(rows, [&](std::size_t row) { return has_changed[row] == 0; });
 }
 
-BlockMoments Descent::moments_of(std::size_t block) const {
+std::vector<double> Descent::products_within(std::size_t block,
+                                             std::span<const double> errors) const {
   const std::vector<std::uint32_t>& columns = rows_.blocks.columns[block];
   const std::size_t size = columns.size();
-  const double kept = 1 - rows_.matrix.shrinkage;
-  BlockMoments made{std::vector<double>(size * size),
-                    std::vector<double>(size == n_ ? 0 : size * n_)};
-  for (std::size_t i = 0; i < size; ++i) {
-    const double* const moments = rows_.matrix.moments.data() + columns[i] * n_;
-    for (std::size_t j = 0; j < size; ++j) made.within[i * size + j] = kept * moments[columns[j]];
-    made.within[i * size + i] = moments[columns[i]];
-    if (made.across.empty()) continue;
-    double* const across = made.across.data() + i * n_;
-    for (std::size_t j = 0; j < n_; ++j) across[j] = kept * moments[j];
-    for (const std::uint32_t column : columns) across[column] = 0;
+  const bool are_neighbours = columns.back() - columns.front() + 1 == size;
+  const double* moments = rows_.matrix.moments.data() + columns.front() * (n_ + 1);
+  std::vector<double> gathered(are_neighbours ? 0 : size * size);
+  for (std::size_t i = 0; i < gathered.size(); ++i) {
+    gathered[i] = rows_.matrix.moments[columns[i / size] * n_ + columns[i % size]];
   }
-  return made;
+  std::vector<double> products(errors.size());
+  kernels::add_product({.a = errors.data(),
+                        .a_row = size,
+                        .b = are_neighbours ? moments : gathered.data(),
+                        .b_row = are_neighbours ? n_ : size,
+                        .out = products.data(),
+                        .out_row = size,
+                        .rows = rows_.rows,
+                        .inner = size,
+                        .columns = size});
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    const double own = rows_.matrix.moment(columns[i % size]);
+    products[i] =
+        (1 - rows_.matrix.shrinkage) * products[i] + rows_.matrix.shrinkage * own * errors[i];
+  }
+  return products;
+}
+
+void Descent::add_products(std::size_t block, std::span<const double> errors) {
+  const std::vector<std::uint32_t>& columns = rows_.blocks.columns[block];
+  for (std::size_t first = 0; first < columns.size();) {
+    std::size_t end = first + 1;  // of neighbours
+    while (end < columns.size() && columns[end] == columns[end - 1] + 1) ++end;
+    kernels::add_product({.a = errors.data() + first,
+                          .a_row = columns.size(),
+                          .b = rows_.matrix.moments.data() + columns[first] * n_,
+                          .b_row = n_,
+                          .out = gradients_.data(),
+                          .out_row = n_,
+                          .rows = rows_.rows,
+                          .inner = end - first,
+                          .columns = n_});
+    first = end;
+  }
 }
 
 void Descent::sweep_scale(std::size_t block, const std::function<float(double)>& rounded,
                           std::vector<std::uint8_t>& has_changed) {
   const std::vector<std::uint32_t>& columns = rows_.blocks.columns[block];
   const std::size_t size = columns.size();
-  const BlockMoments moments = moments_of(block);
   std::vector<double> levels(rows_.rows * size);  // what codes stand for before scales
   for (std::size_t i = 0; i < size; ++i) {
     for (std::size_t row = 0; row < rows_.rows; ++row) {
@@ -165,53 +204,30 @@ void Descent::sweep_scale(std::size_t block, const std::function<float(double)>&
           static_cast<double>(grid.level(rows_.now.codes[columns[i] * rows_.rows + row]));
     }
   }
-  std::vector<double> products(levels.size());
-  kernels::add_product({.a = levels.data(),
-                        .a_row = size,
-                        .b = moments.within.data(),
-                        .b_row = size,
-                        .out = products.data(),
-                        .out_row = size,
-                        .rows = rows_.rows,
-                        .inner = size,
-                        .columns = size});
+  const std::vector<double> products = products_within(block, levels);
+  std::vector<double> within(levels.size());  // gradients of the group
   for (std::size_t row = 0; row < rows_.rows; ++row) {
     CodeGrid& grid = rows_.grids[block * rows_.rows + row];
-    const std::span of_row = std::span(levels).subspan(row * size, size);
-    const std::span of_product = std::span(products).subspan(row * size, size);
-    double* const gradients = gradients_.data() + row * n_;
+    const double* const gradients = gradients_.data() + row * n_;
     double along = 0;
-    for (std::size_t i = 0; i < size; ++i) along += of_row[i] * gradients[columns[i]];
-    const double own = std::inner_product(of_row.begin(), of_row.end(), of_product.begin(), 0.0);
-    double change = 0;
-    if (own > 0 && !grid.is_constant()) {
-      const float scale = rounded(static_cast<double>(grid.scale) + along / own);
-      change = static_cast<double>(scale) - static_cast<double>(grid.scale);
-      const bool is_possible = scale != 0 && (scale < 0) == (grid.scale < 0);
-      if (is_possible && gains(change, along, own)) {
-        grid.scale = scale;
-        has_changed[row] = 1;
-      } else {
-        change = 0;
-      }
-    }
+    double own = 0;
     for (std::size_t i = 0; i < size; ++i) {
-      const std::size_t at = columns[i] * rows_.rows + row;
-      rows_.now.reals[at] = grid.real(static_cast<float>(of_row[i]));
-      gradients[columns[i]] -= change * of_product[i];
-      of_row[i] *= -change;
+      along += levels[row * size + i] * gradients[columns[i]];
+      own += levels[row * size + i] * products[row * size + i];
+    }
+    const double change = changed_scale(grid, along, own, rounded);
+    if (change != 0) has_changed[row] = 1;
+    for (std::size_t i = 0; i < size; ++i) {
+      const std::size_t at = row * size + i;
+      within[at] = gradients[columns[i]] - change * products[at];
+      rows_.now.reals[columns[i] * rows_.rows + row] = grid.real(static_cast<float>(levels[at]));
+      levels[at] *= -change * (1 - rows_.matrix.shrinkage);
     }
   }
-  if (moments.across.empty()) return;
-  kernels::add_product({.a = levels.data(),
-                        .a_row = size,
-                        .b = moments.across.data(),
-                        .b_row = n_,
-                        .out = gradients_.data(),
-                        .out_row = n_,
-                        .rows = rows_.rows,
-                        .inner = size,
-                        .columns = n_});
+  if (size < n_) add_products(block, levels);
+  for (std::size_t i = 0; i < within.size(); ++i) {
+    gradients_[i / size * n_ + columns[i % size]] = within[i];
+  }
 }
 
 std::vector<std::size_t> Descent::sweep_scales(const std::function<float(double)>& rounded) {

@@ -41,20 +41,28 @@ HWY_INLINE std::size_t vectors_of(std::size_t columns) {
   return columns < tile_vectors * lanes ? (columns + lanes - 1) / lanes : tile_vectors;
 }
 
-// Some rows of a panel, side by side; columns that there are not are zeros.
+// Some rows of a panel, side by side.
 template <class T>
-HWY_INLINE void pack(const T* b, std::size_t b_row, std::size_t rows, std::size_t columns,
-                     T* panel) {
+HWY_INLINE void pack_whole(const T* b, std::size_t b_row, std::size_t rows, T* panel) {
   const Numbers<T> d;
   const std::size_t lanes = hn::Lanes(d);
-  const std::size_t width = vectors_of<T>(columns) * lanes;
   for (std::size_t k = 0; k < rows; ++k) {
-    std::size_t c = 0;
-    for (; c + lanes <= columns; c += lanes) {
-      hn::StoreU(hn::LoadU(d, b + k * b_row + c), d, panel + k * width + c);
+    hn::Vec<Numbers<T>> row[tile_vectors];  // NOLINT: all read, then written: no call of memcpy
+    for (std::size_t v = 0; v < tile_vectors; ++v) row[v] = hn::LoadU(d, b + k * b_row + v * lanes);
+    for (std::size_t v = 0; v < tile_vectors; ++v) {
+      hn::Store(row[v], d, panel + (k * tile_vectors + v) * lanes);
     }
-    for (; c < columns; ++c) panel[k * width + c] = b[k * b_row + c];
-    for (; c < width; ++c) panel[k * width + c] = 0;
+  }
+}
+
+// The same of the last panel; columns that there are not are zeros.
+template <class T>
+HWY_INLINE void pack_narrow(const T* b, std::size_t b_row, std::size_t rows, std::size_t columns,
+                            T* panel) {
+  const std::size_t width = vectors_of<T>(columns) * hn::Lanes(Numbers<T>());
+  for (std::size_t k = 0; k < rows; ++k) {
+    for (std::size_t c = 0; c < columns; ++c) panel[k * width + c] = b[k * b_row + c];
+    for (std::size_t c = columns; c < width; ++c) panel[k * width + c] = 0;
   }
 }
 
@@ -137,9 +145,13 @@ template <class T>
 HWY_INLINE void add_strip(const MatrixProduct<T>& p, Strip<T>& strip, std::size_t first,
                           std::size_t inner, std::size_t from, std::size_t columns) {
   const std::size_t width = tile_vectors * hn::Lanes(Numbers<T>());
-  for (std::size_t column = 0; column < columns; column += width) {
-    pack(p.b + first * p.b_row + from + column, p.b_row, inner,
-         columns - column < width ? columns - column : width, strip.data() + column * inner);
+  const T* const b = p.b + first * p.b_row + from;
+  std::size_t column = 0;
+  for (; column + width <= columns; column += width) {
+    pack_whole(b + column, p.b_row, inner, strip.data() + column * inner);
+  }
+  if (column < columns) {
+    pack_narrow(b + column, p.b_row, inner, columns - column, strip.data() + column * inner);
   }
   std::size_t row = 0;
   for (; row + tile_rows <= p.rows; row += tile_rows) {
