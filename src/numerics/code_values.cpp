@@ -97,10 +97,7 @@ void CodeValues::find_nearest(const kernels::ScaledValues& of,
   }
 }
 
-std::size_t CodeValues::place_of(double value) const noexcept {
-  if (is_linear_) {
-    return static_cast<std::size_t>(std::nearbyint(std::clamp(value, low_, high_)) - low_);
-  }
+std::size_t CodeValues::place_among_thresholds(double value) const noexcept {
   return static_cast<std::size_t>(std::ranges::lower_bound(thresholds_, value) -
                                   thresholds_.begin());
 }

@@ -215,9 +215,10 @@ void WeightRounder::load_matrix(std::size_t matrix) {
                           ? std::min(options_.shrinkage, 1.0)
                           : static_cast<double>(n) / (static_cast<double>(n) + count);
   moments_of_measure_.resize(n * n);
+  const double inverse = unit_ > 0 ? 1 / unit_ : 0;
   for (std::size_t i = 0; unit_ > 0 && i < n; ++i) {
     for (std::size_t j = 0; j < seen_of_row(i, n); ++j) {
-      moments_of_measure_[i * n + j] = static_cast<float>(matrix_.moments[i * n + j] / unit_);
+      moments_of_measure_[i * n + j] = static_cast<float>(matrix_.moments[i * n + j] * inverse);
     }
   }
 }
