@@ -35,9 +35,9 @@ class Feedback {
     for (std::size_t first = 0; first < matrix.columns; first += columns_that_hear) {
       const std::size_t end = std::min(first + columns_that_hear, matrix.columns);
       std::ranges::fill(made_up_, 0.0);
-      hear(first, end, 0, first);
+      hear({first, end}, {0, first});
       for (std::size_t place = first; place < end; ++place) {
-        hear(place, place + 1, first, place);
+        hear({place, place + 1}, {first, place});
         round(place, std::span(made_up_).subspan((place - first) * rows_.rows, rows_.rows));
       }
     }
@@ -46,18 +46,24 @@ class Feedback {
   }
 
  private:
-  // Columns from `first` on of the errors of those from `from` on.
-  void hear(std::size_t first, std::size_t end, std::size_t from, std::size_t to) {
+  // Places in the order in which columns are rounded.
+  struct Places {
+    std::size_t first = 0;
+    std::size_t end = 0;
+  };
+
+  // Adds what some columns make up for of the errors of others before.
+  void hear(const Places& some, const Places& before) {
     const std::size_t n = rows_.matrix.columns;
     const std::size_t rows = rows_.rows;
-    add_long_product({.a = rows_.matrix.feedback.data() + first * n + from,
+    add_long_product({.a = rows_.matrix.feedback.data() + some.first * n + before.first,
                       .a_row = n,
-                      .b = errors_.data() + from * rows,
+                      .b = errors_.data() + before.first * rows,
                       .b_row = rows,
-                      .rows = end - first,
-                      .inner = to - from,
+                      .rows = some.end - some.first,
+                      .inner = before.end - before.first,
                       .columns = rows},
-                     made_up_.data() + first % columns_that_hear * rows);
+                     made_up_.data() + some.first % columns_that_hear * rows);
   }
   void round(std::size_t place, std::span<const double> made_up) {
     const std::size_t column = rows_.matrix.order[place];

@@ -40,7 +40,7 @@ std::vector<double> RowRounder::measured(std::vector<double> by_estimate, double
       by_estimate[row] -= more * error * error;
     }
   }
-  for (double& sum : by_estimate) sum /= 1 - matrix.shrinkage;
+  for (double& sum : by_estimate) sum = std::max(sum / (1 - matrix.shrinkage), 0.0);
   return by_estimate;
 }
 
