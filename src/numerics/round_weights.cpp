@@ -276,12 +276,16 @@ Expected<std::vector<double>> WeightRounder::measure(const Encoded& encoded) {
       for_elements(rows, [&](std::size_t element, std::size_t row, std::size_t) {
         units[row] = std::max(units[row], std::fabs(static_cast<double>(values_[element])));
       });
-      for (double& unit : units) unit = power_of_two_near(unit);
+      std::vector<double> inverses;
+      for (double& unit : units) {
+        unit = power_of_two_near(unit);
+        inverses.push_back(1 / unit);
+      }
       std::vector<float> difference(n * rows.count);
       for_elements(rows, [&](std::size_t element, std::size_t row, std::size_t place) {
         const double error =
             static_cast<double>(values_[element]) - static_cast<double>(reals[element]);
-        difference[place] = static_cast<float>(error / units[row]);
+        difference[place] = static_cast<float>(error * inverses[row]);
       });
       const std::vector<double> sums = quadratic_forms(moments_of_measure_, difference, rows.count);
       for (std::size_t row = 0; row < rows.count; ++row) {
@@ -384,7 +388,10 @@ void WeightRounder::round_rows(const RowRange& rows, Encoded& encoded, CodeGrids
   store(rows, is_better, made, encoded, grids);
   if (options_.rounding < Rounding::descent) return;
   RowRounder::Errors errors = made.errors(made.now.reals);
-  for (std::size_t row = 0; row < rows.count; ++row) outcome(rows, row).error = errors.sums[row];
+  // More exactly; what has not changed has the error that it had, to the last bit.
+  for (std::size_t row = 0; row < rows.count; ++row) {
+    if (is_better[row] != 0) outcome(rows, row).error = errors.sums[row];
+  }
   keep_better(descend(made, std::move(errors.products), options_.most_sweeps, rounded_scale()),
               &RowOutcome::is_descended);
   store(rows, is_better, made, encoded, grids);
