@@ -84,6 +84,16 @@ def search(_):
         ("groups", "million weights/s", "GB/s of float32", "of memcpy"), rows, ("groups",))
 
 
+def rounding(_):
+    found = benchmarks("quadrant_rounding_bench", repetitions=3)
+    rows = []
+    for name, one in found.items():
+        kind, size = name.removeprefix("round/").split("/")
+        rows.append((kind, f"{size} x {size}", f"{one['of_product']:.1f}", f"{one['error']:.3f}"))
+    return model_table.markdown_table(
+        ("rounding", "weight", "times the product", "error, of nearest"), rows, ("rounding", "weight"))
+
+
 def engine(_):
     found = benchmarks("quadrant_engine_bench", "--benchmark_filter=/1000(000)?$", repetitions=3)
     rows = []
@@ -234,7 +244,7 @@ def peers(options):
 
 
 TABLES = {table.__name__: table for table in
-          (machine, kernels, search, engine, growth, selection, calibration, files, peers)}
+          (machine, kernels, search, rounding, engine, growth, selection, calibration, files, peers)}
 
 
 def main():

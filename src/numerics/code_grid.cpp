@@ -1,19 +1,10 @@
 #include "numerics/code_grid.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <span>
 
 #include "numerics/format_decoder.hpp"
 
 namespace quadrant::inline v0 {
-
-CodedReal CodeGrid::nearest(double wanted) const noexcept {
-  const double level = (wanted + static_cast<double>(minimum)) / static_cast<double>(scale);
-  const std::size_t place = values->place_of(level + static_cast<double>(zero_point));
-  const std::uint32_t code = values->code_at(place);
-  return {code, real(this->level(code))};
-}
 
 Expected<CodeGrids> CodeGrids::make(const NumberFormat& format, const Shape& shape,
                                     const Encoded& numbers) {

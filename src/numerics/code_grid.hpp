@@ -1,6 +1,7 @@
 // The reals that the codes of a tensor in a number format can stand for, group by group.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -44,7 +45,15 @@ struct CodeGrid {
   /// Whether all codes stand for the same.
   [[nodiscard]] bool is_constant() const noexcept { return scale == 0; }
   /// The code that stands for what is nearest to `wanted`; of a grid that is not constant.
-  [[nodiscard]] CodedReal nearest(double wanted) const noexcept;
+  [[nodiscard]] CodedReal nearest(double wanted) const noexcept {
+    const double level = (wanted + static_cast<double>(minimum)) / static_cast<double>(scale);
+    const std::size_t place = values->place_of(level + static_cast<double>(zero_point));
+    return {values->code_at(place), real(static_cast<float>(values->value_at(place)) - zero_point)};
+  }
+  /// Least distance of two numbers that codes stand for, but for rounding.
+  [[nodiscard]] double least_step() const noexcept {
+    return std::fabs(static_cast<double>(scale)) * values->least_step();
+  }
   /// What a code stands for before scales.
   [[nodiscard]] float level(std::uint32_t code) const noexcept {
     return values->value_of(code) - zero_point;

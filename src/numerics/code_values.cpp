@@ -43,7 +43,9 @@ void CodeValues::finish() {
   low_ = values_.front();
   high_ = values_.back();
   thresholds_.clear();
+  least_step_ = std::numeric_limits<double>::infinity();
   for (std::size_t i = 1; i < values_.size(); ++i) {
+    least_step_ = std::min(least_step_, values_[i] - values_[i - 1]);
     thresholds_.push_back((values_[i - 1] + values_[i]) / 2);
   }
   is_symmetric_ = true;
@@ -95,10 +97,7 @@ void CodeValues::find_nearest(const kernels::ScaledValues& of,
   }
 }
 
-std::size_t CodeValues::place_of(double value) const noexcept {
-  if (is_linear_) {
-    return static_cast<std::size_t>(std::nearbyint(std::clamp(value, low_, high_)) - low_);
-  }
+std::size_t CodeValues::place_among_thresholds(double value) const noexcept {
   return static_cast<std::size_t>(std::ranges::lower_bound(thresholds_, value) -
                                   thresholds_.begin());
 }

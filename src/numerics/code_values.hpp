@@ -1,6 +1,7 @@
 // What the codes of a number format stand for, before scales.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -25,6 +26,8 @@ class CodeValues {
   [[nodiscard]] double high() const noexcept { return high_; }
   /// Of those that are not 0; infinite where there are none.
   [[nodiscard]] double least_magnitude() const noexcept { return least_magnitude_; }
+  /// Least distance of two of them; infinite where there is one.
+  [[nodiscard]] double least_step() const noexcept { return least_step_; }
   [[nodiscard]] bool is_linear() const noexcept { return is_linear_; }
   /// All but for linear ones, of which there may be many.
   [[nodiscard]] std::span<const double> values() const noexcept { return values_; }
@@ -38,7 +41,11 @@ class CodeValues {
   /// Of two, integers take the even one, others the lower.
   void find_nearest(const kernels::ScaledValues& of, std::uint16_t* places) const noexcept;
   /// The same for one value.
-  [[nodiscard]] std::size_t place_of(double value) const noexcept;
+  [[nodiscard]] std::size_t place_of(double value) const noexcept {
+    if (!is_linear_) return place_among_thresholds(value);
+    constexpr double rounder = 0x1.8p52;  // beside which there are no fractions
+    return static_cast<std::size_t>((std::clamp(value, low_, high_) + rounder) - rounder - low_);
+  }
   [[nodiscard]] double value_at(std::size_t place) const noexcept {
     return is_linear_ ? low_ + static_cast<double>(place) : values_[place];
   }
@@ -51,12 +58,14 @@ class CodeValues {
   [[nodiscard]] float value_of(std::uint32_t code) const noexcept;
 
  private:
+  [[nodiscard]] std::size_t place_among_thresholds(double value) const noexcept;
   void take(std::span<const float> by_code);
   void finish();
 
   double low_ = 0;
   double high_ = 0;
   double least_magnitude_ = 1;
+  double least_step_ = 1;
   bool is_linear_ = false;
   bool is_symmetric_ = false;
   int bits_ = 0;

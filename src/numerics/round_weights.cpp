@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -13,13 +15,19 @@
 
 #include "numerics/cholesky.hpp"
 #include "numerics/code_grid.hpp"
+#include "numerics/float_products.hpp"
+#include "numerics/row_descent.hpp"
+#include "numerics/row_feedback.hpp"
 #include "numerics/row_rounder.hpp"
 #include "numerics/scale_steps.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
 
-constexpr std::size_t rows_at_once = 64;
+constexpr std::size_t rows_at_once = RowRounder::most_rows;
+
+// Errors that are less by as much are less, though some are computed in single precision.
+constexpr double least_part = 1e-6;
 
 // Columns without inputs count a little, so that nothing is chosen at random for them.
 constexpr float least_weight = 0.01F;
@@ -75,14 +83,20 @@ class WeightRounder {
 
   template <class Body>
   void for_rows(std::size_t matrix, Body body) const;
+  /// `body(element, row, place)` for all of the rows: where it is in the weight, and in matrices
+  /// of [columns, rows].
+  template <class Body>
+  void for_elements(const RowRange& rows, Body body) const;
   [[nodiscard]] RowRounder rounder(const RowRange& rows, const Encoded& encoded,
                                    const CodeGrids& grids) const;
-  void load_matrix(std::size_t matrix, bool with_factor);
-  [[nodiscard]] std::vector<double> measure(const Encoded& encoded, const CodeGrids& grids);
+  void load_matrix(std::size_t matrix);
+  void load_feedback();
+  [[nodiscard]] Expected<std::vector<double>> measure(const Encoded& encoded);
   [[nodiscard]] std::function<float(double)> rounded_scale() const;
   void round_rows(const RowRange& rows, Encoded& encoded, CodeGrids& grids);
-  void store(const RowRange& rows, std::size_t row, const RowRounder& made, Encoded& encoded,
-             CodeGrids& grids) const;
+  /// The rows for which `is_taken` is not 0.
+  void store(const RowRange& rows, std::span<const std::uint8_t> is_taken, const RowRounder& made,
+             Encoded& encoded, CodeGrids& grids) const;
 
   std::span<const float> values_;
   const Shape& shape_;
@@ -91,10 +105,13 @@ class WeightRounder {
   const WeightMatrices& layout_;
   const RoundWeightsOptions& options_;
 
-  bool owns_scales_ = false;          ///< whether each row has scales that no other has
-  std::vector<RowBlocks> blocks_;     ///< of each matrix
-  RoundedMatrix matrix_;              ///< the one that is rounded
-  std::vector<RowOutcome> outcomes_;  ///< of each row of each matrix
+  bool owns_scales_ = false;       ///< whether each row has scales that no other has
+  std::vector<RowBlocks> blocks_;  ///< of each matrix
+  std::size_t loaded_ = std::numeric_limits<std::size_t>::max();  ///< which matrix is
+  RoundedMatrix matrix_;                                          ///< the one that is rounded
+  double unit_ = 1;                        ///< mean of its moments' diagonal; 0: it has no inputs
+  std::vector<float> moments_of_measure_;  ///< its moments in units of that, for `measure`
+  std::vector<RowOutcome> outcomes_;       ///< of each row of each matrix
 };
 
 Executor& or_serial(Executor* executor) {
@@ -116,6 +133,20 @@ void WeightRounder::for_rows(std::size_t matrix, Body body) const {
         const std::size_t first = part * rows_at_once;
         body(RowRange{matrix, first, std::min(rows_at_once, rows - first)});
       });
+}
+
+template <class Body>
+void WeightRounder::for_elements(const RowRange& rows, Body body) const {
+  constexpr std::size_t columns_at_once = 16;  // a line of the cache
+  const std::size_t n = layout_.columns.size();
+  for (std::size_t first = 0; first < n; first += columns_at_once) {
+    const std::size_t end = std::min(first + columns_at_once, n);
+    for (std::size_t row = 0; row < rows.count; ++row) {
+      for (std::size_t column = first; column < end; ++column) {
+        body(element(rows, row, column), row, column * rows.count + row);
+      }
+    }
+  }
 }
 
 Expected<void> WeightRounder::find_blocks(const CodeGrids& grids) {
@@ -151,65 +182,115 @@ Expected<void> WeightRounder::find_blocks(const CodeGrids& grids) {
 
 RowRounder WeightRounder::rounder(const RowRange& rows, const Encoded& encoded,
                                   const CodeGrids& grids) const {
-  const std::size_t columns = layout_.columns.size();
   const RowBlocks& blocks = blocks_[rows.matrix];
-  RowRounder made(matrix_, blocks, rows.count);
-  for (std::size_t row = 0; row < rows.count; ++row) {
-    for (const auto& block : blocks.columns) {
+  RowRounder made{matrix_, blocks, rows.count, {}, {}, {}};
+  for (const auto& block : blocks.columns) {
+    for (std::size_t row = 0; row < rows.count; ++row) {
       made.grids.push_back(grids.grid(grids.group_of(element(rows, row, block.front()))));
     }
-    for (std::size_t column = 0; column < columns; ++column) {
-      const std::size_t from = element(rows, row, column);
-      const CodeGrid& grid = made.grids[row * blocks.columns.size() + blocks.of_column[column]];
-      const std::uint32_t code = code_at(encoded.codes, from, grids.width());
-      made.weights.push_back(static_cast<double>(values_[from]));
-      made.now.codes.push_back(code);
-      made.now.reals.push_back(grid.real(grid.level(code)));
-    }
   }
+  const std::size_t size = layout_.columns.size() * rows.count;
+  made.weights.resize(size);
+  made.now = {std::vector<std::uint32_t>(size), std::vector<double>(size)};
+  for_elements(rows, [&](std::size_t element, std::size_t row, std::size_t place) {
+    const CodeGrid& grid = made.grid(row, place / rows.count);
+    const std::uint32_t code = code_at(encoded.codes, element, grids.width());
+    made.weights[place] = static_cast<double>(values_[element]);
+    made.now.codes[place] = code;
+    made.now.reals[place] = grid.real(grid.level(code));
+  });
   return made;
 }
 
-void WeightRounder::load_matrix(std::size_t matrix, bool with_factor) {
+void WeightRounder::load_matrix(std::size_t matrix) {
+  if (loaded_ == matrix) return;
+  loaded_ = matrix;
   const std::size_t n = layout_.columns.size();
-  matrix_.columns = n;
-  matrix_.moments = moments_.mean(matrix);
-  const std::vector<double>& moments = matrix_.moments;
+  matrix_ = {.columns = n, .moments = moments_.mean(matrix)};
   double trace = 0;
-  for (std::size_t i = 0; i < n; ++i) trace += moments[i * n + i];
-  const double mean = trace / static_cast<double>(n);
+  for (std::size_t i = 0; i < n; ++i) trace += matrix_.moment(i);
+  unit_ = trace / static_cast<double>(n);
   const auto count = static_cast<double>(std::max<std::int64_t>(moments_.count(matrix), 1));
   matrix_.shrinkage = options_.shrinkage >= 0
                           ? std::min(options_.shrinkage, 1.0)
                           : static_cast<double>(n) / (static_cast<double>(n) + count);
-  matrix_.factor.clear();
-  if (!with_factor || !(mean > 0)) return;
-  matrix_.order.resize(n);
-  std::iota(matrix_.order.begin(), matrix_.order.end(), std::size_t{0});
-  std::ranges::sort(matrix_.order, {}, [&](std::size_t column) {
-    return std::pair(moments[column * n + column], column);
-  });
-  matrix_.factor.resize(n * n);
-  constexpr double damping = 1e-4;
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j <= i; ++j) {
-      matrix_.factor[i * n + j] =
-          (1 - matrix_.shrinkage) * moments[matrix_.order[i] * n + matrix_.order[j]];
+  moments_of_measure_.resize(n * n);
+  const double inverse = unit_ > 0 ? 1 / unit_ : 0;
+  for (std::size_t i = 0; unit_ > 0 && i < n; ++i) {
+    for (std::size_t j = 0; j < seen_of_row(i, n); ++j) {
+      moments_of_measure_[i * n + j] = static_cast<float>(matrix_.moments[i * n + j] * inverse);
     }
-    const std::size_t column = matrix_.order[i];
-    matrix_.factor[i * n + i] = moments[column * n + column] + damping * mean;
   }
-  factorize(matrix_.factor, n, damping * damping * mean, or_serial(options_.executor));
 }
 
-std::vector<double> WeightRounder::measure(const Encoded& encoded, const CodeGrids& grids) {
+// With L L^T = M, and errors e of rows, |e L|^2 is what is to be small. Column by column from the
+// last to the first, that of e L is known but for the column's own error, which can make it small:
+// what those of later columns add to it, divided by the pivot, is made up for. Here the last column
+// is the first in order.
+void WeightRounder::load_feedback() {
+  const std::size_t n = layout_.columns.size();
+  const auto place = [n](std::size_t i) { return n - 1 - i; };
+  constexpr double damping = 1e-4;
+  matrix_.damping = damping * unit_;
+  std::vector<std::size_t>& order = matrix_.order;
+  order.resize(n);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, std::greater<>(),
+                    [&](std::size_t column) { return std::pair(matrix_.moment(column), column); });
+  std::vector<double> factor(n * n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double* const moments = matrix_.moments.data() + order[place(i)] * n;
+    for (std::size_t j = 0; j < i; ++j) {
+      factor[i * n + j] = (1 - matrix_.shrinkage) * moments[order[place(j)]];
+    }
+    factor[i * n + i] = moments[order[place(i)]] + matrix_.damping;
+  }
+  factorize(factor, n, damping * matrix_.damping, or_serial(options_.executor));
+  matrix_.feedback.resize(n * n);
+  matrix_.pivots.resize(n);
+  constexpr std::size_t side = 16;  // of squares that the cache holds
+  for (std::size_t top = 0; top < n; top += side) {
+    for (std::size_t j = 0; j < std::min(top + side, n); ++j) {
+      const double* const from = factor.data() + place(j) * n;
+      for (std::size_t i = std::max(top, j + 1); i < std::min(top + side, n); ++i) {
+        const double pivot = factor[place(i) * n + place(i)];
+        matrix_.feedback[i * n + j] = static_cast<float>(from[place(i)] / pivot);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const double pivot = factor[place(i) * n + place(i)];
+    matrix_.pivots[i] = pivot * pivot;
+  }
+}
+
+Expected<std::vector<double>> WeightRounder::measure(const Encoded& encoded) {
+  const std::size_t n = layout_.columns.size();
+  std::vector<float> reals(values_.size());
+  QUADRANT_CHECK(decode(encoded, shape_, format_, reals));
   std::vector<double> errors(outcomes_.size());
   for (std::size_t matrix = 0; matrix < layout_.matrices.size(); ++matrix) {
-    load_matrix(matrix, false);
+    load_matrix(matrix);
     for_rows(matrix, [&](const RowRange& rows) {
-      const RowRounder made = rounder(rows, encoded, grids);
-      std::ranges::copy(made.errors(made.now.reals).sums,
-                        errors.begin() + static_cast<std::ptrdiff_t>(place(rows, 0)));
+      std::vector<double> units(rows.count);
+      for_elements(rows, [&](std::size_t element, std::size_t row, std::size_t) {
+        units[row] = std::max(units[row], std::fabs(static_cast<double>(values_[element])));
+      });
+      std::vector<double> inverses;
+      for (double& unit : units) {
+        unit = power_of_two_near(unit);
+        inverses.push_back(1 / unit);
+      }
+      std::vector<float> difference(n * rows.count);
+      for_elements(rows, [&](std::size_t element, std::size_t row, std::size_t place) {
+        const double error =
+            static_cast<double>(values_[element]) - static_cast<double>(reals[element]);
+        difference[place] = static_cast<float>(error * inverses[row]);
+      });
+      const std::vector<double> sums = quadratic_forms(moments_of_measure_, difference, rows.count);
+      for (std::size_t row = 0; row < rows.count; ++row) {
+        errors[place(rows, row)] = sums[row] * unit_ * units[row] * units[row];
+      }
     });
   }
   return errors;
@@ -263,15 +344,15 @@ Expected<void> WeightRounder::take_better(Encoded& encoded, const Encoded& other
                                           const CodeGrids& grids) {
   const auto is_too_small = [&](float scale) { return std::fabs(scale) < options_.least_scale; };
   if (!other.scales.empty() && std::ranges::any_of(other.scales.back(), is_too_small)) return {};
-  QUADRANT_TRY(const CodeGrids of_other, CodeGrids::make(format_, shape_, other));
-  const std::vector<double> errors = measure(other, of_other);
-  if (!owns_scales_ && !(std::accumulate(errors.begin(), errors.end(), 0.0) < total())) return {};
+  QUADRANT_TRY(const std::vector<double> errors, measure(other));
+  const double sum = std::accumulate(errors.begin(), errors.end(), 0.0);
+  if (!owns_scales_ && !(sum < total() * (1 - least_part))) return {};
   if (!owns_scales_) encoded = other;
   for (std::size_t matrix = 0; matrix < layout_.matrices.size(); ++matrix) {
     for (std::size_t row = 0; row < layout_.rows.size(); ++row) {
       const RowRange one{matrix, row, 1};
       const double error = errors[place(one, 0)];
-      if (owns_scales_ && !(error < outcome(one, 0).error)) continue;
+      if (owns_scales_ && !(error < outcome(one, 0).error * (1 - least_part))) continue;
       if (owns_scales_) take_row(encoded, other, grids, one);
       outcome(one, 0) = {.error = error, .is_weighted = true};
     }
@@ -290,43 +371,46 @@ std::function<float(double)> WeightRounder::rounded_scale() const {
 }
 
 void WeightRounder::round_rows(const RowRange& rows, Encoded& encoded, CodeGrids& grids) {
-  if (matrix_.factor.empty()) return;  // there are no inputs
   RowRounder made = rounder(rows, encoded, grids);
-  std::vector<std::size_t> better;  // than what they had
-  RowRounder::Codes found = made.feedback();
-  RowRounder::Errors errors = made.errors(found.reals);
-  for (std::size_t row = 0; row < rows.count; ++row) {
-    if (!(errors.sums[row] < outcome(rows, row).error)) continue;
-    outcome(rows, row).error = errors.sums[row];
-    outcome(rows, row).is_fed_back = true;
-    made.take(row, found);
-    better.push_back(row);
-  }
-  for (const std::size_t row : better) store(rows, row, made, encoded, grids);
+  std::vector<std::uint8_t> is_better(rows.count);  // than what they had
+  const auto keep_better = [&](std::span<const double> errors, bool RowOutcome::* mark) {
+    for (std::size_t row = 0; row < rows.count; ++row) {
+      RowOutcome& so_far = outcome(rows, row);
+      is_better[row] = errors[row] < so_far.error * (1 - least_part) ? 1 : 0;
+      if (is_better[row] == 0) continue;
+      so_far.error = errors[row];
+      so_far.*mark = true;
+    }
+  };
+  const FedBack found = feed_back(made);
+  keep_better(found.errors, &RowOutcome::is_fed_back);
+  made.take(is_better, found.codes);
+  store(rows, is_better, made, encoded, grids);
   if (options_.rounding < Rounding::descent) return;
-  if (better.size() < rows.count) errors = made.errors(made.now.reals);
-  made.descend(std::move(errors.products), options_.most_sweeps, rounded_scale());
-  const std::vector<double> sums = made.errors(made.now.reals).sums;
+  RowRounder::Errors errors = made.errors(made.now.reals);
+  // More exactly; what has not changed has the error that it had, to the last bit.
   for (std::size_t row = 0; row < rows.count; ++row) {
-    if (!(sums[row] < outcome(rows, row).error)) continue;
-    outcome(rows, row).error = sums[row];
-    outcome(rows, row).is_descended = true;
-    store(rows, row, made, encoded, grids);
+    if (is_better[row] != 0) outcome(rows, row).error = errors.sums[row];
   }
+  keep_better(descend(made, std::move(errors.products), options_.most_sweeps, rounded_scale()),
+              &RowOutcome::is_descended);
+  store(rows, is_better, made, encoded, grids);
 }
 
-void WeightRounder::store(const RowRange& rows, std::size_t row, const RowRounder& made,
-                          Encoded& encoded, CodeGrids& grids) const {
+void WeightRounder::store(const RowRange& rows, std::span<const std::uint8_t> is_taken,
+                          const RowRounder& made, Encoded& encoded, CodeGrids& grids) const {
   const auto& blocks = blocks_[rows.matrix].columns;
   for (std::size_t block = 0; owns_scales_ && block < blocks.size(); ++block) {
-    const std::size_t any = element(rows, row, blocks[block].front());
-    grids.scales().back()[grids.group_of(any)] = made.grids[row * blocks.size() + block].scale;
+    for (std::size_t row = 0; row < rows.count; ++row) {
+      if (is_taken[row] == 0) continue;
+      const std::size_t any = element(rows, row, blocks[block].front());
+      grids.scales().back()[grids.group_of(any)] = made.grids[block * rows.count + row].scale;
+    }
   }
-  const std::size_t columns = layout_.columns.size();
-  for (std::size_t column = 0; column < columns; ++column) {
-    set_code(encoded.codes, element(rows, row, column), grids.width(),
-             made.now.codes[row * columns + column]);
-  }
+  for_elements(rows, [&](std::size_t element, std::size_t row, std::size_t place) {
+    if (is_taken[row] == 0) return;
+    set_code(encoded.codes, element, grids.width(), made.now.codes[place]);
+  });
 }
 
 Expected<RoundedWeights> WeightRounder::run(Encoded& encoded) {
@@ -336,7 +420,7 @@ Expected<RoundedWeights> WeightRounder::run(Encoded& encoded) {
   if (outcomes_.empty() || layout_.columns.empty()) return result;
   QUADRANT_TRY(CodeGrids grids, CodeGrids::make(format_, shape_, encoded));
   QUADRANT_CHECK(find_blocks(grids));
-  const std::vector<double> errors = measure(encoded, grids);
+  QUADRANT_TRY(const std::vector<double> errors, measure(encoded));
   for (std::size_t i = 0; i < errors.size(); ++i) outcomes_[i].error = errors[i];
   result.nearest = total();
   if (options_.rounding >= Rounding::weighted) {
@@ -346,7 +430,9 @@ Expected<RoundedWeights> WeightRounder::run(Encoded& encoded) {
   }
   const bool has_feedback = options_.rounding >= Rounding::feedback;
   for (std::size_t matrix = 0; has_feedback && matrix < layout_.matrices.size(); ++matrix) {
-    load_matrix(matrix, true);
+    load_matrix(matrix);
+    if (!(unit_ > 0)) continue;  // there are no inputs
+    load_feedback();
     for_rows(matrix, [&](const RowRange& rows) { round_rows(rows, encoded, grids); });
   }
   encoded.scales = grids.scales();

@@ -1,14 +1,12 @@
-// Codes of some rows of one matrix of a weight.
+// Some rows of one matrix of a weight, and what their codes are: what rounds them changes these.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
 #include "numerics/code_grid.hpp"
-#include "quadrant/ir/number_format.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -17,8 +15,16 @@ struct RoundedMatrix {
   std::size_t columns = 0;
   std::vector<double> moments;     ///< E[x x^T] as measured; M, the estimate, is that with
   double shrinkage = 0;            ///< this part of what is off the diagonal taken away
-  std::vector<double> factor;      ///< lower triangular; empty: there is no feedback
-  std::vector<std::size_t> order;  ///< of columns in `factor`; the last is rounded first
+  double damping = 0;              ///< what M has more on its diagonal where errors are fed back
+  std::vector<std::size_t> order;  ///< of columns there, the first is rounded first
+  /// How columns make up for errors of those before, [columns, columns] in that order: what is
+  /// below the diagonal. Empty: there is no feedback.
+  std::vector<float> feedback;
+  std::vector<double> pivots;  ///< how what is left of the error of a column counts, squared
+
+  [[nodiscard]] double moment(std::size_t column) const noexcept {
+    return moments[column * columns + column];
+  }
 };
 
 /// The groups of a row, which are where those of all rows of the matrix are.
@@ -27,57 +33,36 @@ struct RowBlocks {
   std::vector<std::vector<std::uint32_t>> columns;
 };
 
-/// Several rows of it, with what their codes are now.
-class RowRounder {
- public:
-  /// Of both, which outlive it. `weights`, `reals` and `codes` are [rows, columns]; `grids` are
-  /// [rows, blocks].
-  RowRounder(const RoundedMatrix& matrix, const RowBlocks& blocks, std::size_t rows)
-      : matrix_(matrix), blocks_(blocks), rows_(rows) {}
+/// All numbers are [columns, rows]: what is done to a column is done to its rows side by side.
+struct RowRounder {
+  static constexpr std::size_t most_rows = 64;
 
+  const RoundedMatrix& matrix;
+  const RowBlocks& blocks;
+  std::size_t rows = 0;  ///< `most_rows` at most
   std::vector<double> weights;
-  std::vector<CodeGrid> grids;
+  std::vector<CodeGrid> grids;  ///< [blocks, rows]
   struct Codes {
     std::vector<std::uint32_t> codes;
     std::vector<double> reals;
   };
   Codes now;
 
-  /// With e for the errors of each row, [rows, columns], e E[x x^T], and its product with e.
+  [[nodiscard]] const CodeGrid& grid(std::size_t row, std::size_t column) const noexcept {
+    return grids[blocks.of_column[column] * rows + row];
+  }
+  /// With e for the errors of each row, e E[x x^T], and its product with e.
   struct Errors {
     std::vector<double> products;
     std::vector<double> sums;
   };
   /// Of codes that stand for `reals`.
   [[nodiscard]] Errors errors(std::span<const double> reals) const;
-  /// Error feedback over all columns, from the scales of `grids`.
-  [[nodiscard]] Codes feedback() const;
-  /// Of one row.
-  void take(std::size_t row, const Codes& codes);
-  /// Codes, and, with `rounded`, scales, one at a time. `rounded(scale)` is what can be stored;
-  /// `products`: those of the errors now.
-  void descend(std::vector<double> products, int most_sweeps,
-               const std::function<float(double)>& rounded);
-
- private:
-  [[nodiscard]] const CodeGrid& grid(std::size_t row, std::size_t column) const noexcept {
-    return grids[row * blocks_.columns.size() + blocks_.of_column[column]];
-  }
-  /// Goes through `rows`, and leaves those in which something changed.
-  void sweep_codes(std::vector<double>& gradients, std::vector<std::size_t>& rows);
-  /// Of one group.
-  struct BlockMoments {
-    std::vector<double> levels;    ///< what its codes stand for before scales, [rows, columns]
-    std::vector<double> products;  ///< of these with the estimate, [rows, columns of the matrix]
-  };
-  [[nodiscard]] BlockMoments moments_of(std::size_t block) const;
-  /// Of all rows; returns those in which something changed.
-  std::vector<std::size_t> sweep_scales(std::vector<double>& gradients,
-                                        const std::function<float(double)>& rounded);
-
-  const RoundedMatrix& matrix_;
-  const RowBlocks& blocks_;
-  std::size_t rows_ = 0;
+  /// Their sums, from what these would be by M with so much more on its diagonal.
+  [[nodiscard]] std::vector<double> measured(std::vector<double> by_estimate, double damping,
+                                             std::span<const double> reals) const;
+  /// Of the rows for which `is_taken` is not 0.
+  void take(std::span<const std::uint8_t> is_taken, const Codes& codes);
 };
 
 }  // namespace quadrant::inline v0

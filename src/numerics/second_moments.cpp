@@ -103,6 +103,22 @@ Expected<void> SecondMoments::add(std::size_t matrix, std::span<const double> in
   return {};
 }
 
+namespace {
+
+// Copies what is below the diagonal to above it, squares that the cache holds at a time.
+void mirror_lower(std::span<double> matrix, std::size_t n) {
+  constexpr std::size_t side = 16;
+  for (std::size_t top = 0; top < n; top += side) {
+    for (std::size_t j = 0; j < std::min(top + side, n); ++j) {
+      for (std::size_t i = std::max(top, j + 1); i < std::min(top + side, n); ++i) {
+        matrix[j * n + i] = matrix[i * n + j];
+      }
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<double> SecondMoments::mean(std::size_t matrix) const {
   const std::size_t n = width();
   std::vector<double> result(n * n);
@@ -115,9 +131,9 @@ std::vector<double> SecondMoments::mean(std::size_t matrix) const {
       const double mean =
           static_cast<double>(sums[row_of_triangle(i) + j]) * (step[i] * step[j]) / count;
       result[i * n + j] = mean;
-      result[j * n + i] = mean;
     }
   }
+  mirror_lower(result, n);
   return result;
 }
 

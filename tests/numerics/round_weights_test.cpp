@@ -327,3 +327,37 @@ TEST_CASE("sizes that do not fit one another are refused") {
   found.codes.pop_back();
   CHECK_FALSE(round_weights(weights, layer.shape(), format, moments, found));
 }
+
+TEST_CASE("of few inputs, and without what is off the diagonal, errors are told as they are") {
+  const Layer layer{1, 70, 80, false};
+  const NumberFormat format = format_of("i4 * f32[block=32] : f32", layer);
+  const std::vector<float> weights = weights_of(layer, 9);
+  const SecondMoments moments = moments_of(layer, 9, 4);
+  for (const double shrinkage : {-1.0, 0.9, 1.0}) {
+    for (const Rounding rounding : {Rounding::feedback, Rounding::descent}) {
+      Encoded found = encoded_as(weights, layer, format);
+      const auto rounded = round_weights(weights, layer.shape(), format, moments, found,
+                                         {.rounding = rounding, .shrinkage = shrinkage});
+      REQUIRE(rounded);
+      CHECK(rounded->error < rounded->nearest);
+      CHECK(error_of(layer, moments, weights, found, format) ==
+            doctest::Approx(rounded->error).epsilon(1e-6));
+    }
+  }
+}
+
+TEST_CASE("rows of any magnitude are rounded alike") {
+  const Layer layer{1, 3, 40, false};
+  const NumberFormat format = format_of("i4 * f32[channel] : f32", layer);
+  std::vector<float> weights = weights_of(layer, 10);
+  for (std::size_t i = 0; i < 40; ++i) {
+    weights[40 + i] = std::ldexp(weights[i], 50);
+    weights[80 + i] = std::ldexp(weights[i], -50);
+  }
+  const SecondMoments moments = moments_of(layer, 10);
+  Encoded found = encoded_as(weights, layer, format);
+  REQUIRE(round_weights(weights, layer.shape(), format, moments, found));
+  const auto row = [&](std::size_t of) { return std::span(found.codes).subspan(of * 40, 40); };
+  CHECK(std::ranges::equal(row(0), row(1)));
+  CHECK(std::ranges::equal(row(0), row(2)));
+}

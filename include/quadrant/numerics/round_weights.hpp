@@ -60,8 +60,10 @@ struct RoundedWeights {
 /// `most_sweeps` ends it; then, twice at most, over one scale at a time, where a scale is the only
 /// level and belongs to one row, and over codes again.
 ///
-/// Where all inputs are 0, all stays as it is. Memory: two matrices of a double for each pair of
-/// columns, while one matrix of the weight is rounded. `impossible`: sizes that do not fit one
+/// Until a row is descended, its errors are computed in single precision, to some six digits, and
+/// what is not better by 10^-6 is not taken. Where all inputs are 0, all stays as it is. Memory:
+/// three matrices of a double for each pair of columns, while one matrix of the weight is rounded,
+/// and a float for each weight. `impossible`: sizes that do not fit one
 /// another, moments of another weight, rows of one matrix whose groups differ, and what `encode`
 /// refuses.
 [[nodiscard]] Expected<RoundedWeights> round_weights(std::span<const float> values,

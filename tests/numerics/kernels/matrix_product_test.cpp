@@ -51,5 +51,41 @@ TEST_CASE("kernels: products of matrices are one product after the other, on all
   }
 }
 
+TEST_CASE("kernels: the same of floats") {
+  constexpr std::size_t rows = 6;
+  std::mt19937 random(2);
+  std::normal_distribution<float> draw;
+  const auto drawn = [&](std::size_t count) {
+    std::vector<float> made(count);
+    std::ranges::generate(made, [&] { return draw(random); });
+    return made;
+  };
+  for (const std::size_t inner : {1U, 129U}) {
+    for (const std::size_t columns : {1U, 15U, 16U, 33U, 64U, 70U}) {
+      const std::vector<float> a = drawn(rows * inner);
+      const std::vector<float> b = drawn(inner * columns);
+      std::vector<float> expected(rows * columns);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        for (std::size_t k = 0; k < inner; ++k) {
+          expected[i] += a[i / columns * inner + k] * b[k * columns + i % columns];
+        }
+      }
+      test::for_each_target([&] {
+        std::vector<float> found(rows * columns);
+        kernels::add_product({.a = a.data(),
+                              .a_row = inner,
+                              .b = b.data(),
+                              .b_row = columns,
+                              .out = found.data(),
+                              .out_row = columns,
+                              .rows = rows,
+                              .inner = inner,
+                              .columns = columns});
+        CHECK(found == expected);
+      });
+    }
+  }
+}
+
 }  // namespace
 }  // namespace quadrant
